@@ -9,7 +9,7 @@ const VERSION = 'v1'
 /** `apiVersion` of our kinds. */
 export const API_VERSION = `${GROUP}/${VERSION}`
 
-/** Group, version and resource, enough to build its URL. An empty group is the core group. */
+/** A kind of the Kubernetes API: group, version and plural give its URL. An empty group is the core group. */
 export interface Resource {
   readonly group: string
   readonly version: string
@@ -41,7 +41,7 @@ export const CLUSTER_ROLES: Resource = {
   kind: 'ClusterRole',
 }
 
-/** Reviews of the caller's own access, by the API server's authorizers. */
+/** Ask the API server's authorizers what the caller itself may do. */
 export const SELF_SUBJECT_ACCESS_REVIEWS: Resource = {
   group: 'authorization.k8s.io',
   version: 'v1',
@@ -79,21 +79,21 @@ export const EVENTS: Resource = {
 /** Finalizer that keeps an object until its credential is revoked everywhere (contract 5.1). */
 export const REVOKE_FINALIZER = `${GROUP}/revoke`
 
-/** When a key was first seen, RFC 3339: a restore from backup renews no lifetime (contract 2.8). */
+/** When the operator first saw a key, RFC 3339, so that a restore from backup renews no lifetime (contract 2.8). */
 export const CREATED_ANNOTATION = `${GROUP}/created`
 
 /** On a key created through self-service: the uid of the access key that created it (contract 12.2). */
 export const MADE_WITH_LABEL = `${GROUP}/made-with`
 
-/** Name of an access key without a secret: gateways write to it to prove that their watches deliver events (10.4). */
+/** Name of the access key, without a secret, that gateways write to, to prove that their watches work (10.4). */
 export const HEARTBEAT_KEY = 'platform-heartbeat'
 
-/** On HEARTBEAT_KEY: time of the last write, RFC 3339, by the clock of the gateway that wrote it. */
+/** On HEARTBEAT_KEY: time of the last write, RFC 3339, by the clock of the gateway that wrote. */
 export const HEARTBEAT_ANNOTATION = `${GROUP}/heartbeat`
 
 /**
- * On HEARTBEAT_KEY: the value of HEARTBEAT_ANNOTATION before the last write. If the last watch event of a gateway had
- * another value, the gateway missed an event, or etcd was restored from a backup.
+ * On HEARTBEAT_KEY: the value of HEARTBEAT_ANNOTATION before the last write. A gateway whose last watch event had
+ * another value has missed an event, or etcd was restored from a backup.
  */
 export const HEARTBEAT_BEFORE_ANNOTATION = `${GROUP}/heartbeat-before`
 
@@ -124,7 +124,7 @@ export const SIGNING_KEY_TYPE = `${GROUP}/signing-key`
 /** Prefix of a signing key's Secret name; its generation number follows. */
 export const SIGNING_KEY_PREFIX = 'platform-signing-key-'
 
-/** Prefix of the names of ConfigMaps with revoked tokens; the UTC hour of their expiry follows (contract 7.4). */
+/** Prefix of the names of ConfigMaps with revoked tokens; the UTC hour of the tokens' expiry follows (contract 7.4). */
 export const REVOKED_TOKENS_PREFIX = 'platform-revoked-tokens-'
 
 /** Secret with the certificate authority of the gateway's own certificate (contract 9.7). */

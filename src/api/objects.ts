@@ -18,7 +18,7 @@ export interface ManagedFieldsEntry {
   readonly fieldsV1?: Readonly<Record<string, unknown>>
 }
 
-/** Times are RFC 3339 strings. An object from the API server always has name, uid and resourceVersion. */
+/** Metadata of an object; times are RFC 3339 strings. The API server always sets name, uid and resourceVersion. */
 export interface ObjectMeta {
   readonly name: string
   readonly namespace?: string

@@ -1,5 +1,5 @@
-// Authenticates callers, and checks later whether they are still valid (contract 10.3, 10.4). A fresh index
-// answers by itself; else each request reads the key from the API server, and is refused where that fails.
+// Authenticates callers, and checks later whether they are still valid (contract 10.3, 10.4). While the index is fresh,
+// it decides alone; otherwise each request reads the key from the API server, and is refused if the read fails.
 import type { Scope } from '../api/scope.gen.ts'
 import type { AccessKey } from '../domain/accesskey/access-key.ts'
 import type { Caps } from '../domain/accesskey/lifetime.ts'
@@ -12,13 +12,14 @@ import { type InvalidKeyReason, UNKNOWN_KEY, checkKey } from './key-validity.ts'
 import type { LiveKeyReader } from './live-reader.ts'
 import { isFresh } from './staleness.ts'
 
-/** The caller, or the reason of the refusal. `unavailable`: it can't be decided now. */
+/** The caller, or the reason of the refusal. `unavailable`: no decision is possible now. */
 export type AuthenticationResult =
   | { readonly ok: true; readonly caller: Caller }
   | { readonly ok: false; readonly because: InvalidKeyReason | 'unavailable' }
 
 /**
- * The state of an earlier caller. `changed`: its identity or scope differs now; `stale`: it can't be decided now.
+ * The present state of an earlier caller. `changed`: its identity or scope differs now; `stale`: no decision is
+ * possible now.
  */
 export type Reauthentication =
   | { readonly ok: true; readonly caller: Caller }
@@ -29,14 +30,14 @@ interface AuthenticatorOptions {
   readonly clock: Clock
   readonly index: KeyIndex
   readonly reader: LiveKeyReader
-  /** Up to when the index is known to be complete; null = not at all. */
+  /** The moment up to which the index is known to be complete; null = unknown. */
   readonly provenAt: () => Moment | null
-  /** null until the first settings in force have arrived. */
+  /** The caps in force; null until the first settings in force have arrived. */
   readonly caps: () => Caps | null
   readonly settings: Poller
-  /** Refreshed only for keys whose scope has roles. */
+  /** Reads the roles of scopes; refreshed only for keys whose scope has roles. */
   readonly roles: Poller
-  /** A new object whenever the rules change by which scopes are read. */
+  /** The version of the rules for scopes: another object after every change of the rules. */
   readonly scopeRulesVersion: () => object
 }
 
@@ -53,36 +54,37 @@ const UNAVAILABLE = { ok: false, because: 'unavailable' } as const
 /** Authenticates callers by the index, or by reads of the API server. */
 export function createAuthenticator(options: AuthenticatorOptions): Authenticator {
   const { clock, index, reader, provenAt, settings, roles, scopeRulesVersion } = options
-  /** The version of these rules when each caller was authenticated. */
-  const rulesOf = new WeakMap<Caller, object>()
+  /** By caller, the version of the rules for scopes at its authentication. */
+  const rulesVersionOf = new WeakMap<Caller, object>()
 
-  /** The keys that a check may use; null = none are fresh. */
+  /** The keys to decide by: the index while it is fresh, else keys read now; null = none could be read. */
   const freshKeys = async (
-    keysToRead: () => readonly { readonly name: string }[],
+    keysToReread: () => readonly { readonly name: string }[],
   ): Promise<KeyLookup | null> => {
     if (isFresh(provenAt(), currentMoment(clock))) return index
-    const keys = keysToRead()
+    const keys = keysToReread()
     if (keys.length === 0) return null
     return reader.readWithRelated(keys.map(({ name }) => name)).catch(() => null)
   }
 
-  const callerFrom = async (key: AccessKey, known: KeyLookup): Promise<AuthenticationResult> => {
+  const callerOf = async (key: AccessKey, known: KeyLookup): Promise<AuthenticationResult> => {
     const caps = options.caps()
     if (caps === null) return UNAVAILABLE
     const verdict = checkKey(key, known, caps, clock.nowMs())
     if (!verdict.ok) return verdict
-    const bound = withScope(key, verdict.scope)
-    const { identity, scope } = identityAndScopeOf(bound)
+    const scopedKey = withScope(key, verdict.scope)
+    const { identity, scope } = identityAndScopeOf(scopedKey)
     const hasRoles = scope?.some(({ kind }) => kind === 'role') ?? false
     if (hasRoles && !(await roles.refreshed())) return UNAVAILABLE
     if (identity === null) return { ok: false, because: 'noIdentity' }
-    const caller = { key: bound, identity, scope, expiresMs: verdict.expiresMs }
-    rulesOf.set(caller, scopeRulesVersion())
+    const caller = { key: scopedKey, identity, scope, expiresMs: verdict.expiresMs }
+    rulesVersionOf.set(caller, scopeRulesVersion())
     return { ok: true, caller }
   }
 
   const isUnchanged = (before: Caller, now: Caller): boolean =>
-    isSameCaller(before, now) && (now.scope === null || rulesOf.get(before) === rulesOf.get(now))
+    isSameCaller(before, now) &&
+    (now.scope === null || rulesVersionOf.get(before) === rulesVersionOf.get(now))
 
   return {
     authenticate: async (token) => {
@@ -91,34 +93,35 @@ export function createAuthenticator(options: AuthenticatorOptions): Authenticato
       const holders = () => (found === UNKNOWN_KEY ? [] : index.sharing(found))
       const known = await freshKeys(holders)
       if (known === null) return UNAVAILABLE
-      // Only the eldest key counts, and the key found above may be gone by now. An unknown token takes the
-      // same steps: the duration of a refusal must not reveal its reason (threat C1).
+      // Only the oldest key counts, and the key found above may be deleted by now. An unknown token takes the same
+      // steps, because the duration of a refusal must not reveal its reason.
       const eldest = known.eldest(found) ?? UNKNOWN_KEY
-      return callerFrom(found === UNKNOWN_KEY ? UNKNOWN_KEY : eldest, known)
+      return callerOf(found === UNKNOWN_KEY ? UNKNOWN_KEY : eldest, known)
     },
     reauthenticate: async (caller) => {
       if (!(await settings.refreshed())) return { ok: false, because: 'stale' }
       const known = await freshKeys(() => [caller.key])
       if (known === null) return { ok: false, because: 'stale' }
       const key = known.named(caller.key.name)
-      const now = await callerFrom(key?.uid === caller.key.uid ? key : UNKNOWN_KEY, known)
-      if (now.ok) return isUnchanged(caller, now.caller) ? now : { ok: false, because: 'changed' }
-      return { ok: false, because: REAUTHENTICATION_REASONS[now.because] ?? 'revoked' }
+      const current = await callerOf(key?.uid === caller.key.uid ? key : UNKNOWN_KEY, known)
+      if (current.ok)
+        return isUnchanged(caller, current.caller) ? current : { ok: false, because: 'changed' }
+      return { ok: false, because: REAUTHENTICATION_REASONS[current.because] ?? 'revoked' }
     },
   }
 }
 
-/** Keys with the scope that they inherit, by the keys without it. */
+/** Keys with an inherited scope, by the same keys without it. */
 const withInheritedScope = new WeakMap<AccessKey, AccessKey>()
 
-/** The key with its effective scope: the same object as long as both are unchanged. */
+/** The key with its effective scope; returns the same object as long as key and scope are unchanged. */
 function withScope(key: AccessKey, scope: Scope | null): AccessKey {
   if (scope === key.scope) return key
-  const known = withInheritedScope.get(key)
-  if (known?.scope === scope) return known
-  const bound = { ...key, scope }
-  withInheritedScope.set(key, bound)
-  return bound
+  const cached = withInheritedScope.get(key)
+  if (cached?.scope === scope) return cached
+  const scopedKey = { ...key, scope }
+  withInheritedScope.set(key, scopedKey)
+  return scopedKey
 }
 
 const REAUTHENTICATION_REASONS: Readonly<

@@ -1,9 +1,9 @@
-// The authenticated caller of a request, and whether two of them are the same.
+// The authenticated caller of a request, with its identity and scope.
 import { hash } from 'node:crypto'
 import type { AccessKey } from '../domain/accesskey/access-key.ts'
 import { type ParsedScope, parseScope } from '../domain/scope/authorize.ts'
 
-/** The identity that a request is sent upstream with (contract 10.5). */
+/** The user and groups that a request is impersonated as upstream (contract 10.5). */
 export interface UserInfo {
   /** Never blank. */
   readonly user: string
@@ -12,18 +12,18 @@ export interface UserInfo {
 
 /** The authenticated caller of a request: a key that was valid when it was checked. */
 export interface Caller {
-  /** The state of the key at that time; a later state is another value. */
+  /** The key at the time of that check; a later state of the key is another object. */
   readonly key: AccessKey
   readonly identity: UserInfo
-  /** Parsed once for each state of the key. */
+  /** The parsed scope of the key. */
   readonly scope: ParsedScope
   /** When the key stops working, in epoch milliseconds; null = never. */
   readonly expiresMs: number | null
 }
 
 /**
- * Whether a caller is unchanged: the same object, secret, identity and scope; only its end may differ. Any
- * other scope counts as a narrower one: clients open their streams again (contract 13.4).
+ * Whether a caller is unchanged: the same object, secret, identity and scope; its expiry may differ. Every other scope
+ * counts as narrower, so that clients must open their streams again (contract 13.4).
  */
 export function isSameCaller(before: Caller, now: Caller): boolean {
   if (before.key === now.key) return true
@@ -34,54 +34,52 @@ export function isSameCaller(before: Caller, now: Caller): boolean {
   )
 }
 
-/** By each compared state of a key, and dropped with it. */
-const digests = new WeakMap<AccessKey, string>()
+/** The digests of keys that were compared before; an entry is dropped with its key object. */
+const digestCache = new WeakMap<AccessKey, string>()
 
 /**
- * SHA-256 of identity and scope. A key may have a thousand watches and a scope of a megabyte: it is
- * serialized once for each state of the key, not once for each watch (contract 13.3).
+ * SHA-256 of identity and scope, computed once for each key object: a key may have a scope of a megabyte and a thousand
+ * watches, and serializing the scope for each watch would take too long (contract 13.3).
  */
 function identityAndScopeDigest({ key, identity }: Caller): string {
-  const known = digests.get(key)
-  if (known !== undefined) return known
-  // The API server sends the members of an object in one order.
+  const cached = digestCache.get(key)
+  if (cached !== undefined) return cached
+  // The API server always sends the members of an object in the same order.
   const digest = hash('sha256', JSON.stringify([identity, key.scope]))
-  digests.set(key, digest)
+  digestCache.set(key, digest)
   return digest
 }
 
-// The user info that the requests of a key run with (contract 10.5).
-
-/** The only built-in group of the API server that callers are in: it is granted discovery and self reviews. */
+/** The only built-in group of the API server that callers get: RBAC grants it discovery and self reviews. */
 export const AUTHENTICATED_GROUP = 'system:authenticated'
 
-/** The user name of a team's keys at the API server. */
+/** The user name that keys of a team are impersonated as. */
 export const teamUsername = (team: string): string => `platform:team:${team}`
 
-/** One printable word: the API server trims the value of a header, and reads other bytes in its own way. */
+/** Printable ASCII without spaces: the API server trims header values and may decode other bytes differently. */
 const VISIBLE = /^[!-~]+$/
 const RESERVED = /^(?:system|platform):/i
 
-/** Whether a key may use the name: neither the API server nor this program reserves it. */
+/** Whether a key may use the name: it is printable, and has no reserved prefix. */
 const isAllowedName = (name: string): boolean => VISIBLE.test(name) && !RESERVED.test(name)
 
 /**
- * The user info of a key; null when it names none, or a name that keys may not use: the schema refuses such a key,
- * and one that got past it authenticates no one.
+ * The user info of a key (contract 10.5); null when the key has no identity, or a name that keys may not use. The schema refuses such
+ * a key; if it was stored anyway, it authenticates no one.
  */
 export function userInfoOf({ identity, groups }: AccessKey): UserInfo | null {
   const at = identity?.indexOf(':') ?? -1
   if (identity === null || at === -1) return null
   const [kind, name] = [identity.slice(0, at), identity.slice(at + 1)]
   if (![name, ...groups].every(isAllowedName)) return null
-  const own = `platform:${kind}:${name}`
+  const principal = `platform:${kind}:${name}`
   return {
     user: kind === 'team' ? teamUsername(name) : name,
     groups: [
       ...groups,
       ...groups.map((group) => `platform:group:${group}`),
       'platform:authenticated',
-      own,
+      principal,
       AUTHENTICATED_GROUP,
     ],
   }
@@ -89,19 +87,19 @@ export function userInfoOf({ identity, groups }: AccessKey): UserInfo | null {
 
 /** The identity and the scope of a key, apart from its validity. */
 interface IdentityAndScope {
-  /** null = none: the key authenticates no one. */
+  /** null = the key authenticates no one. */
   readonly identity: UserInfo | null
   readonly scope: ParsedScope
 }
 
-/** A new state of a key is a new object, so each entry belongs to one state. */
-const computed = new WeakMap<AccessKey, IdentityAndScope>()
+/** Results by key object: every new state of a key is a new object. */
+const identityCache = new WeakMap<AccessKey, IdentityAndScope>()
 
-/** The identity and the scope of a key. Computed once for each state of a key in use, and dropped with it. */
+/** The identity and the scope of a key, computed once for each key object and dropped with it. */
 export function identityAndScopeOf(key: AccessKey): IdentityAndScope {
-  const known = computed.get(key)
-  if (known) return known
-  const both = { identity: userInfoOf(key), scope: parseScope(key.scope) }
-  computed.set(key, both)
-  return both
+  const cached = identityCache.get(key)
+  if (cached) return cached
+  const result = { identity: userInfoOf(key), scope: parseScope(key.scope) }
+  identityCache.set(key, result)
+  return result
 }

@@ -1,5 +1,5 @@
-// Whether a key is valid at the moment of a request (contract 10.3): by its own fields, its owners, the keys with
-// its secret and the caps. The status that the operator wrote is not used.
+// Whether a key is valid at the moment of a request (contract 10.3): from its own fields, its owners, the other keys
+// with its secret, and the caps. The status that the operator wrote does not count.
 import { ACCESS_KEYS, API_VERSION } from '../api/names.ts'
 import type { Scope } from '../api/scope.gen.ts'
 import { type AccessKey, accessKeyOf } from '../domain/accesskey/access-key.ts'
@@ -12,7 +12,7 @@ import {
 } from '../domain/accesskey/owner-chain.ts'
 import { identityAndScopeOf } from './caller.ts'
 
-/** Why a key is invalid, for log and metrics; answers to callers say less (contract 10.2). */
+/** Why a key is invalid, for logs and metrics; responses to callers say less (contract 10.2). */
 export const INVALID_KEY_REASONS = [
   'unknown',
   'deleted',
@@ -27,18 +27,18 @@ export const INVALID_KEY_REASONS = [
 /** One of INVALID_KEY_REASONS. */
 export type InvalidKeyReason = (typeof INVALID_KEY_REASONS)[number]
 
-/** Whether a key is valid. */
+/** Whether a key is valid, with its limits or the reason. */
 type KeyValidity =
   | {
       readonly ok: true
-      /** Epoch milliseconds: the earliest end of it and of the keys that own it; null = never. */
+      /** The earliest expiry of the key and its owners, in epoch milliseconds; null = never. */
       readonly expiresMs: number | null
-      /** Its own scope, else that of the nearest owner that has one; null = none has (contract 11.8). */
+      /** Scope of the key, else of the nearest owner with one; null = none has (contract 11.8). */
       readonly scope: Scope | null
     }
   | { readonly ok: false; readonly because: InvalidKeyReason }
 
-/** The result of a look-up that found no key: every refusal takes the same steps and the same time (threat C1). */
+/** Stands for a key that was not found, so that every refusal takes the same steps and the same time (10.2). */
 export const UNKNOWN_KEY: AccessKey = accessKeyOf(
   {
     apiVersion: API_VERSION,
@@ -50,35 +50,40 @@ export const UNKNOWN_KEY: AccessKey = accessKeyOf(
 )
 
 /**
- * Checks a key and its owners, which are looked up by name and uid: a key never grants more than an owner, also one
- * that was narrowed later. `expired` is the reason only where nothing else is wrong, because the caller sees it.
+ * Checks a key and its owners, which are looked up by name and uid. A key never grants more than its owners, even if an
+ * owner was narrowed later. Callers see the reason `expired`, so it is given only if nothing else is wrong.
  */
-export function checkKey(key: AccessKey, known: KeyLookup, caps: Caps, nowMs: number): KeyValidity {
-  const reason = invalidReasonOf(key, known)
+export function checkKey(
+  key: AccessKey,
+  lookup: KeyLookup,
+  caps: Caps,
+  nowMs: number,
+): KeyValidity {
+  const reason = invalidReasonOf(key, lookup)
   if (reason !== null) return { ok: false, because: reason }
-  const { keys, brokenAt } = ownerChainOf(key, known)
+  const { keys, brokenAt } = ownerChainOf(key, lookup)
   const { expiresMs, scope, exceeded } = chainBoundsOf(keys, caps, nowMs)
   const isOwnerInvalid =
     brokenAt !== null ||
     exceeded !== null ||
-    keys.slice(1).some((owner) => invalidReasonOf(owner, known) !== null)
+    keys.slice(1).some((owner) => invalidReasonOf(owner, lookup) !== null)
   if (isOwnerInvalid) return { ok: false, because: 'owner' }
   return isLive(expiresMs, nowMs)
     ? { ok: true, expiresMs, scope }
     : { ok: false, because: 'expired' }
 }
 
-/** Types of secrets for one purpose: as a bearer token they count as unknown. */
+/** Types of keys that are no bearer credentials (contract 1.3): as a bearer token they count as unknown. */
 const OTHER_PURPOSES: ReadonlySet<string> = new Set(['OIDCRefreshToken', 'Reset'])
 
-/** Why this key alone is invalid, apart from its lifetime; null = it is valid. */
-function invalidReasonOf(key: AccessKey, known: KeyLookup): InvalidKeyReason | null {
+/** Why this key is invalid, apart from its lifetime and owners; null = it is valid. */
+function invalidReasonOf(key: AccessKey, lookup: KeyLookup): InvalidKeyReason | null {
   const checks: readonly (readonly [InvalidKeyReason, boolean])[] = [
     ['unknown', key === UNKNOWN_KEY],
     ['deleted', key.isDeleting],
     ['noIdentity', identityAndScopeOf(key).identity === null],
     ['purpose', OTHER_PURPOSES.has(key.type)],
-    ['conflict', hasKeyConflict(key, known)],
+    ['conflict', hasKeyConflict(key, lookup)],
     ['disabled', key.isDisabled],
   ]
   return checks.find(([, holds]) => holds)?.[0] ?? null

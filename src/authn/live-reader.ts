@@ -11,18 +11,17 @@ import { READ_TIMEOUT_MS, REUSE_READS_FOR_MS } from './staleness.ts'
 /** Reads keys from the API server while the watch can't be trusted (contract 10.4). */
 export interface LiveKeyReader {
   /**
-   * Reads the keys of these names with their owners, and with the keys that have the same secret according to the
-   * index.
+   * Reads the keys with these names, their owners, and the keys that have the same secret according to the index.
    *
    * @throws Error when one of them can't be read
    */
   readonly readWithRelated: (names: readonly string[]) => Promise<KeyLookup>
 }
 
-/** Enough for a few chains of owners: more can't be read in time. */
+/** Limit on keys read for one request: enough for a few owner chains, and as many as can be read in time. */
 const MAX_READS = 4 * MAX_CHAIN_LENGTH
 
-/** Each key is read at most once a second, or once in `reuseForMs`, for all callers together. */
+/** Creates a reader that reads each key at most once in `reuseForMs` (default: a second) for all callers together. */
 export function createLiveKeyReader(
   client: KubeClient,
   clock: Clock,
@@ -37,19 +36,19 @@ export function createLiveKeyReader(
   return {
     readWithRelated: async (names) => {
       const found = new Map<string, AccessKey | null>()
-      for (let next = names; next.length > 0; ) {
-        if (found.size + next.length > MAX_READS) throw new Error('too many keys to read')
-        const keys = await Promise.all(next.map(read))
-        next.forEach((name, at) => found.set(name, keys[at] ?? null))
+      for (let toRead = names; toRead.length > 0; ) {
+        if (found.size + toRead.length > MAX_READS) throw new Error('too many keys to read')
+        const keys = await Promise.all(toRead.map(read))
+        toRead.forEach((name, at) => found.set(name, keys[at] ?? null))
         const related = keys.flatMap((key) => (key ? relatedNames(key, index) : []))
-        next = [...new Set(related)].filter((name) => !found.has(name))
+        toRead = [...new Set(related)].filter((name) => !found.has(name))
       }
       return lookupOf([...found.values()].filter((key) => key !== null))
     },
   }
 }
 
-/** The owner of a key, and the keys that have its secret, as far as the index knows. */
+/** Names of the key's owner, and of the keys that have the same secret according to the index. */
 const relatedNames = (key: AccessKey, index: KeyLookup): readonly string[] => [
   ...(key.ownerRef ? [key.ownerRef.name] : []),
   ...(key.digest === null ? [] : index.sharing(key).map(({ name }) => name)),

@@ -8,20 +8,20 @@ import {
 } from '../domain/scope/roles.ts'
 import type { KubeClient } from '../kube/client/client.ts'
 
-/** The part of a ClusterRole (rbac.authorization.k8s.io/v1) that is used here. */
+/** A ClusterRole (rbac.authorization.k8s.io/v1) with the fields used here. */
 type ClusterRole = KubeObject & { readonly rules?: readonly PolicyRule[] | null }
 
-/** The rules of the roles of scopes, as last read (contract 11.4). */
+/** Reads the rules of the roles of scopes (contract 11.4). */
 interface RoleReader {
-  /** Empty for a role that is unknown, missing or not read yet. */
+  /** The rules as last read; empty for a role that is unknown, missing or not read yet. */
   readonly roleRules: RoleRules
-  /** Reads the ClusterRoles again. @throws Error when one can't be read: all are kept as they were */
+  /** Reads all ClusterRoles. @throws Error when one can't be read; the previous rules of all roles then stay */
   readonly read: (signal: AbortSignal) => Promise<void>
 }
 
 const NO_RULES: readonly PolicyRule[] = []
 
-/** A reader without any rules. @param changed called when a ClusterRole has changed */
+/** Creates a reader that has no rules yet. @param changed called after a read that found a changed ClusterRole */
 export function createRoleReader(client: KubeClient, changed: () => void): RoleReader {
   let roles: ReadonlyMap<string, ClusterRole> = new Map()
   return {

@@ -1,4 +1,4 @@
-// Wires the authenticator to the API server; no other file does.
+// Wires the authenticator to its watches and readers of the API server.
 import { ACCESS_KEYS } from '../api/names.ts'
 import { keysAffectedBy } from '../domain/accesskey/owner-chain.ts'
 import type { RoleRules } from '../domain/scope/roles.ts'
@@ -30,42 +30,42 @@ interface StartAuthenticatorOptions {
   readonly startInformer: InformerFactory['startInformer']
   /** Stores of the settings, which the caller keeps current by its own watches. */
   readonly sources: SettingsSources
-  /** Called when those watches have missed a change: they must list again. */
+  /** Called when those watches have missed a change, to make them list again. */
   readonly relistSettings: () => void
   /** The platform namespace. */
   readonly namespace: string
   /** 32 random bytes of this process. */
   readonly secret: Uint8Array
-  /** From 0 to 1. */
+  /** A random number from 0 to 1. */
   readonly random: () => number
-  /** Called with the milliseconds from a heartbeat of this process to its watch event. */
+  /** Called with the milliseconds from the sending of a heartbeat of this process to its watch event. */
   readonly onDelivered: (tookMs: number) => void
   readonly clock: Clock
   readonly log: Log
   readonly signal: AbortSignal
 }
 
-/** Called with the uid of a key whose callers must authenticate again; null = those of all keys. */
+/** Called with the uid of a key whose callers must authenticate again; null = the callers of all keys must. */
 type KeyChangeListener = (uid: string | null) => void
 
-/** A running authenticator, and the state that it decides by. */
+/** A running authenticator with the state on which it decides. */
 export interface StartedAuthenticator extends Authenticator {
   readonly index: KeyIndex
   readonly caps: FollowedCaps
   /** The rules of roles as last read. */
   readonly roleRules: RoleRules
-  /** Calls back, from now on, whenever earlier callers must authenticate again. */
+  /** Calls the listener whenever earlier callers must authenticate again. */
   readonly subscribe: (listener: KeyChangeListener) => void
-  /** Age of the oldest proof that decisions rest on, in milliseconds; infinite while one is missing. */
+  /** Age of the oldest proof among keys, settings and roles, in milliseconds; Infinity while one is missing. */
   readonly ageMs: () => number
   /** Whether a gateway is ready for callers (contract 10.4). */
   readonly readiness: Readonly<Record<string, HealthCheck>>
 }
 
-/** Period of the check for stale proofs, in milliseconds. */
+/** How often proofs are checked for staleness. */
 const STALENESS_CHECK_MS = 1000
 
-/** Starts the watch of the keys, the readers of settings and roles, and the authenticator on top of them. */
+/** Starts the watch of the keys, the pollers of settings and roles, and the authenticator that uses them. */
 export function startAuthenticator(options: StartAuthenticatorOptions): StartedAuthenticator {
   const { client, clock, log, signal, sources } = options
   const listeners: KeyChangeListener[] = []
@@ -82,7 +82,7 @@ export function startAuthenticator(options: StartAuthenticatorOptions): StartedA
   })
 
   const caps = followCaps({ ...sources, log })
-  // After the caps, so that these are current when listeners run.
+  // Subscribed after the caps, so that the caps are current when listeners run.
   const scopeRules = versionScopeRules(sources, () => notify(null))
   const { roleRules, read: readRoles } = createRoleReader(client, scopeRules.changed)
 
@@ -120,10 +120,10 @@ export function startAuthenticator(options: StartAuthenticatorOptions): StartedA
   }
 }
 
-/** The moment up to which knowledge is complete; null = unknown. */
+/** The moment up to which all changes are known; null = unknown. */
 type Proof = () => Moment | null
 
-/** Keeps the index equal to the keys, and proves its watch by heartbeats. */
+/** Watches the keys into the index, with heartbeats that prove the watch complete. */
 function watchKeys(options: StartAuthenticatorOptions, index: KeyIndex): Proof {
   const heartbeat = createWatchHeartbeat({ ...options, relist: () => informer.relist() })
   const informer = options.startInformer(ACCESS_KEYS, heartbeat.observe(index.store), {})
@@ -135,8 +135,8 @@ const settingsReader = (options: StartAuthenticatorOptions) => (abort: AbortSign
   refreshSettings({ ...options.sources, ...options, relist: options.relistSettings }, abort)
 
 /**
- * The version of the rules by which scopes are read: a new object whenever `changed` is called, or the namespace
- * prefix of projects changes. `notify` runs after every change of the settings.
+ * The version of the rules for scopes: a new object whenever `changed` is called or the namespace prefix of projects
+ * changes. Calls `notify` after every change of the settings.
  */
 function versionScopeRules(sources: SettingsSources, notify: () => void) {
   let version = {}
@@ -146,18 +146,18 @@ function versionScopeRules(sources: SettingsSources, notify: () => void) {
     notify()
   }
   followSettings(sources, (observed) => {
-    const before = prefix
+    const previousPrefix = prefix
     prefix = gatewaySwitchesInForce(observed)?.projectNamespacePrefix ?? prefix
-    if (prefix === before) notify()
+    if (prefix === previousPrefix) notify()
     else changed()
   })
   return { changed, version: () => version }
 }
 
 const checkProof =
-  (proof: Proof, otherwise: string): HealthCheck =>
+  (proof: Proof, fault: string): HealthCheck =>
   () =>
-    proof() === null ? otherwise : null
+    proof() === null ? fault : null
 
 interface StalenessCheck {
   readonly clock: Clock
@@ -166,7 +166,9 @@ interface StalenessCheck {
   readonly notify: () => void
 }
 
-/** Has open streams checked every second while a proof is stale; each key is read once in that time (10.4). */
+/**
+ * While a proof is stale, notifies every second, so that open streams are checked; each key is read once then (10.4).
+ */
 async function notifyWhileStale({ clock, signal, proofs, notify }: StalenessCheck): Promise<void> {
   const isStale = (): boolean =>
     Object.values(proofs).some((proof) => !isFresh(proof(), currentMoment(clock)))

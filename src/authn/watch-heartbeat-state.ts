@@ -1,54 +1,54 @@
-// What the heartbeats on the watch of the keys prove (contract 10.4). Pure: each event gives the next state.
+// The state machine of the watch heartbeat (contract 10.4): which moment heartbeats prove. Pure: no clock, no calls.
 import { type Moment, laterMoment, msBetween } from '../runtime/clock.ts'
 import { RENEW_AFTER_MS, type SentHeartbeat, momentProvenBy } from './staleness.ts'
 
-/** A replica that finds the heartbeat old waits for a random part of this, so that one is first. */
+/** Each replica delays a due write by a random part of this, so that mostly one replica writes. */
 export const MAX_JITTER_MS = 1000
-/** Least time between two tries, unless a write of this process succeeded. */
+/** Minimum time between two attempts to write; after a success it is RENEW_AFTER_MS. */
 const RETRY_AFTER_MS = 1000
-/** A watch that has not delivered a stored write after this long is broken: a sound one takes milliseconds. */
+/** A watch that has not delivered a stored write after this time is broken; normally that takes milliseconds. */
 const DELIVERED_WITHIN_MS = 10_000
-/** How many writes of this process may still arrive on the watch. */
-const MOST_SENT = 8
+/** How many writes of this process are remembered until the watch delivers them. */
+const MAX_SENT = 8
 
-/** What this process knows of its watch and of the heartbeat key. */
+/** What this process knows about its watch and about the heartbeat key. */
 export interface HeartbeatState {
   /** The moment up to which the watch is known to be complete; null = unknown. */
   readonly provenAt: Moment | null
-  /** The list in progress and what it will prove once it is complete; null = no list is in progress. */
+  /** The list in progress, with the moment that it proves once it is complete; null = no list is in progress. */
   readonly listing: { readonly provenAt: Moment | null } | null
-  /** Whether a list was ever complete. Before it is unknown whether the heartbeat key exists. */
+  /** Whether a list was ever complete; until then it is unknown whether the heartbeat key exists. */
   readonly isListed: boolean
-  /** A heartbeat did not follow the one before: nothing is proven until the keys are listed again. */
+  /** Whether a heartbeat did not follow the previous one: nothing is proven until the keys are listed again. */
   readonly hasGap: boolean
-  /** The last heartbeat on the watch; null = the key does not exist, or has not arrived yet. */
+  /** The last heartbeat on the watch; null = the heartbeat key does not exist, or has not arrived yet. */
   readonly last: ObservedHeartbeat | null
-  /** The annotation that arrived, was read or was written last. */
+  /** The last annotation that the watch delivered or that this process read or wrote. */
   readonly annotation: string | undefined
   /** The latest writes of this process. */
   readonly sent: readonly SentHeartbeat[]
-  /** When the oldest stored write was sent that the watch has not delivered; null = it delivered all. */
+  /** When the oldest stored write that the watch has not delivered was sent; null = the watch delivered all. */
   readonly undelivered: Moment | null
-  /** The earliest moment of the next write, on the monotonic clock. */
+  /** Earliest time of the next write, on the monotonic clock. */
   readonly notBeforeMs: number
-  /** How long this process leaves the next write to others, from 0 to MAX_JITTER_MS. */
+  /** How long this process delays a due write, from 0 to MAX_JITTER_MS, so that another replica may be first. */
   readonly jitterMs: number
 }
 
 /** A heartbeat as it arrived on the watch. */
 interface ObservedHeartbeat {
   readonly uid: string
-  /** The time that its writer gave; undefined = the annotation is missing. */
+  /** Time of the write, by the clock of its writer; undefined = the annotation is missing. */
   readonly annotation: string | undefined
-  /** The time that it replaced; empty = none. */
+  /** The previous value of the annotation, as the writer recorded it; empty = none. */
   readonly before: string
 }
 
 /**
- * An event of the watch, or of a write of this process.
- * - `writing`: it begins to write `heartbeat`
- * - `read`: it has read the key, with this annotation, to write that one
- * - `stored`: the key has a heartbeat as recent as `sent`; `isOurs`: this process wrote it
+ * An event on the watch, or in a write of this process.
+ * - `writing`: this process begins to write `heartbeat`
+ * - `read`: before the write of `written`, this process read the key with `annotation`
+ * - `stored`: the key has a heartbeat at least as recent as `sent`; `isOurs`: this process wrote it
  */
 export type HeartbeatEvent =
   | { readonly kind: 'listStarted' }
@@ -65,23 +65,23 @@ export type HeartbeatEvent =
     }
 
 /**
- * What follows an event, beside the next state.
- * - `delivered`: the watch delivered a write of this process so long after its sending
- * - `relist`: the watch is not complete. `gap`: it went back to an earlier state, as after etcd was restored and
- *   its versions have caught up; `missedWrite`: it has not delivered a stored write
+ * What the process must do after an event.
+ * - `delivered`: report that the watch delivered a write of this process `tookMs` after it was sent
+ * - `relist`: list again, because the watch is not complete. `gap`: it went back to an earlier state, as after a
+ *   restore of etcd whose versions have caught up; `missedWrite`: it has not delivered a stored write
  */
 type HeartbeatEffect =
   | { readonly kind: 'none' }
   | { readonly kind: 'delivered'; readonly tookMs: number }
   | { readonly kind: 'relist'; readonly because: 'gap' | 'missedWrite' }
 
-/** The next state, and what the process must do. */
+/** The state after an event, and what the process must do. */
 interface HeartbeatTransition {
   readonly state: HeartbeatState
   readonly effect: HeartbeatEffect
 }
 
-/** Before the first list. @param jitterMs from 0 to MAX_JITTER_MS */
+/** The state before the first list. @param jitterMs from 0 to MAX_JITTER_MS */
 export const initialHeartbeatState = (jitterMs: number): HeartbeatState => ({
   provenAt: null,
   listing: null,
@@ -95,30 +95,30 @@ export const initialHeartbeatState = (jitterMs: number): HeartbeatState => ({
   jitterMs,
 })
 
-/** The state after an event. */
+/** Applies an event to the state. */
 export function afterHeartbeatEvent(
   state: HeartbeatState,
   event: HeartbeatEvent,
 ): HeartbeatTransition {
   switch (event.kind) {
     case 'listStarted':
-      return only({ ...state, listing: { provenAt: null }, last: null })
+      return withoutEffect({ ...state, listing: { provenAt: null }, last: null })
     case 'listComplete':
-      return only(afterList(state))
+      return withoutEffect(afterList(state))
     case 'observed':
       return afterObserved(state, event.heartbeat, event.now)
     case 'removed':
-      return only(event.uid === state.last?.uid ? { ...state, last: null } : state)
+      return withoutEffect(event.uid === state.last?.uid ? { ...state, last: null } : state)
     case 'writing':
-      return only({
+      return withoutEffect({
         ...state,
-        sent: [...state.sent, event.heartbeat].slice(-MOST_SENT),
+        sent: [...state.sent, event.heartbeat].slice(-MAX_SENT),
         jitterMs: event.jitterMs,
         notBeforeMs: event.heartbeat.sent.monotonicMs + RETRY_AFTER_MS,
       })
     case 'read': {
-      const isNews = isUnseen(state, event.annotation)
-      return only({ ...state, annotation: isNews ? event.annotation : event.written })
+      const wasUnseen = isUnseen(state, event.annotation)
+      return withoutEffect({ ...state, annotation: wasUnseen ? event.annotation : event.written })
     }
     case 'stored':
       return afterStored(state, event.sent, event.isOurs, event.now)
@@ -130,15 +130,18 @@ export function afterHeartbeatEvent(
 /** Milliseconds until this process must write; 0 or less = now. */
 export function dueInMs(state: HeartbeatState, now: Moment): number {
   if (!state.isListed) return RETRY_AFTER_MS / 4
-  const agedInMs = RENEW_AFTER_MS + state.jitterMs - msBetween(state.provenAt, now)
-  return Math.max(agedInMs, state.notBeforeMs - now.monotonicMs)
+  const proofAgesInMs = RENEW_AFTER_MS + state.jitterMs - msBetween(state.provenAt, now)
+  return Math.max(proofAgesInMs, state.notBeforeMs - now.monotonicMs)
 }
 
-/** Whether another replica wrote this annotation, and the watch has not delivered it yet. */
+/** Whether another replica wrote this annotation and the watch has not delivered it yet. */
 export const isUnseen = (state: HeartbeatState, annotation: string | undefined): boolean =>
   annotation !== undefined && annotation !== state.annotation
 
-const only = (state: HeartbeatState): HeartbeatTransition => ({ state, effect: { kind: 'none' } })
+const withoutEffect = (state: HeartbeatState): HeartbeatTransition => ({
+  state,
+  effect: { kind: 'none' },
+})
 
 const afterList = (state: HeartbeatState): HeartbeatState =>
   withProof(
@@ -147,49 +150,53 @@ const afterList = (state: HeartbeatState): HeartbeatState =>
   )
 
 function afterObserved(
-  before: HeartbeatState,
+  previous: HeartbeatState,
   heartbeat: ObservedHeartbeat,
   now: Moment,
 ): HeartbeatTransition {
   const { annotation } = heartbeat
-  const state = { ...before, last: heartbeat, annotation }
-  const proof = momentProvenBy(annotation, now, before.sent)
-  // The rest of the list, behind this object, is not known yet.
+  const state = { ...previous, last: heartbeat, annotation }
+  const proof = momentProvenBy(annotation, now, previous.sent)
+  // The list is incomplete, so it proves nothing yet.
   if (state.listing)
-    return only({ ...state, listing: { provenAt: laterMoment(state.listing.provenAt, proof) } })
-  if (state.hasGap) return only(state)
-  if (before.last && !follows(heartbeat, before.last))
+    return withoutEffect({
+      ...state,
+      listing: { provenAt: laterMoment(state.listing.provenAt, proof) },
+    })
+  if (state.hasGap) return withoutEffect(state)
+  if (previous.last && !isSuccessor(heartbeat, previous.last))
     return {
       state: { ...state, hasGap: true, provenAt: null },
       effect: { kind: 'relist', because: 'gap' },
     }
   const proven = withProof(state, proof)
-  const own = before.sent.find(({ written }) => written === annotation)
-  if (!own || proven.provenAt === before.provenAt) return only(proven)
-  const tookMs = now.monotonicMs - own.sent.monotonicMs
+  const ownWrite = previous.sent.find(({ written }) => written === annotation)
+  if (!ownWrite || proven.provenAt === previous.provenAt) return withoutEffect(proven)
+  const tookMs = now.monotonicMs - ownWrite.sent.monotonicMs
   return { state: proven, effect: { kind: 'delivered', tookMs } }
 }
 
-/** The watch is broken where a write was stored long ago and no event as recent has arrived. */
+/** Relists if a write was stored long ago and the watch has not delivered it, nor a later one. */
 function afterStored(
-  before: HeartbeatState,
+  previous: HeartbeatState,
   sent: Moment,
   isOurs: boolean,
   now: Moment,
 ): HeartbeatTransition {
-  const notBeforeMs = isOurs ? sent.monotonicMs + RENEW_AFTER_MS : before.notBeforeMs
-  const state = { ...before, notBeforeMs }
-  if (isProven(state, sent)) return only(state)
+  const notBeforeMs = isOurs ? sent.monotonicMs + RENEW_AFTER_MS : previous.notBeforeMs
+  const state = { ...previous, notBeforeMs }
+  if (isProven(state, sent)) return withoutEffect(state)
   const undelivered = state.undelivered ?? sent
-  if (msBetween(undelivered, now) < DELIVERED_WITHIN_MS) return only({ ...state, undelivered })
+  if (msBetween(undelivered, now) < DELIVERED_WITHIN_MS)
+    return withoutEffect({ ...state, undelivered })
   return {
     state: { ...state, undelivered: null },
     effect: { kind: 'relist', because: 'missedWrite' },
   }
 }
 
-function withProof(before: HeartbeatState, proof: Moment | null): HeartbeatState {
-  const state = { ...before, provenAt: laterMoment(before.provenAt, proof) }
+function withProof(previous: HeartbeatState, proof: Moment | null): HeartbeatState {
+  const state = { ...previous, provenAt: laterMoment(previous.provenAt, proof) }
   const isDelivered = state.undelivered !== null && isProven(state, state.undelivered)
   return isDelivered ? { ...state, undelivered: null } : state
 }
@@ -197,7 +204,7 @@ function withProof(before: HeartbeatState, proof: Moment | null): HeartbeatState
 const isProven = ({ provenAt }: HeartbeatState, moment: Moment): boolean =>
   provenAt !== null && provenAt.monotonicMs >= moment.monotonicMs
 
-const follows = (now: ObservedHeartbeat, last: ObservedHeartbeat): boolean => {
+const isSuccessor = (now: ObservedHeartbeat, last: ObservedHeartbeat): boolean => {
   const lastTime = last.annotation ?? ''
   return now.uid === last.uid && ((now.annotation ?? '') === lastTime || now.before === lastTime)
 }

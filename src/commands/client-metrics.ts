@@ -4,28 +4,28 @@ import { PROGRAM_VERSION } from '../runtime/flags.ts'
 import type { Instruments } from '../runtime/metrics.ts'
 import type { HealthCheck } from '../serving/http/pages.ts'
 
-/** The closed sets of label values. */
+/** The values of labels, which are closed sets. */
 export interface ClientLabels {
-  /** Kinds that are written, each with the reasons of the writes. */
+  /** The kinds that this process writes, each with the reasons of its writes. */
   readonly writes: Readonly<Record<string, readonly string[]>>
-  /** Resources that are watched, as plurals. */
+  /** Plurals of the resources that this process watches. */
   readonly watches: readonly string[]
   readonly watchRestartReasons: readonly string[]
 }
 
-/** Counts calls to the API server, writes, watches and clock skew. */
+/** Counts requests to the API server, writes and restarts of watches, and measures clock skew. */
 export interface ClientMetrics {
-  /** @param code HTTP status, or `<error>` where there was no answer, as in client-go */
+  /** @param code HTTP status, or `<error>` without a response, as in client-go */
   readonly responded: (method: string, code: string) => void
   readonly wrote: (kind: string, reason: string) => void
   readonly watchRestarted: (resource: string, reason: string) => void
-  /** Local time minus the API server's. */
+  /** Reports local time minus the API server's time. */
   readonly clockSkewed: (seconds: number) => void
-  /** Exports these checks of /readyz as platform_ready; called once, before the first scrape. */
+  /** Exports the checks of /readyz as platform_ready; must be called once, before the first scrape. */
   readonly followReadiness: (checks: Readonly<Record<string, HealthCheck>>) => void
 }
 
-/** Methods and status codes with a series from the start; others get one when they occur. */
+/** Methods and status codes that have a series from the start; others get one when they occur. */
 const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE']
 const CODES = [
   '200',
@@ -42,7 +42,7 @@ const CODES = [
   '<error>',
 ]
 
-/** Calls, writes, watches and the clock, all at zero, and the version of the program. */
+/** Creates these metrics, all at zero, and the one with the version of the program. */
 export function clientMetrics(
   { counter, gauge }: Instruments<MetricName>,
   { writes, watches, watchRestartReasons }: ClientLabels,
@@ -65,8 +65,8 @@ export function clientMetrics(
     watchRestarted: (resource, reason) => restarts.inc({ resource, reason }),
     clockSkewed: (seconds) => skew.set(seconds),
     followReadiness: (checks) => {
-      const each = Object.keys(checks).map((check) => ({ check }))
-      gauge('platform_ready', each, ({ check }) => (checks[check]?.() === null ? 1 : 0))
+      const checkLabels = Object.keys(checks).map((check) => ({ check }))
+      gauge('platform_ready', checkLabels, ({ check }) => (checks[check]?.() === null ? 1 : 0))
     },
   }
 }

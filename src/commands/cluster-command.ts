@@ -1,4 +1,4 @@
-// How the commands reach the API server, and how they read their environment.
+// Parts that all commands share: the connection to the API server, the environment, probes and metrics.
 import { readFileSync } from 'node:fs'
 import { CONTROLLER_NAME, FIELD_MANAGER } from '../api/names.ts'
 import { type Connection, connect } from '../kube/client/connection.ts'
@@ -15,14 +15,14 @@ import { type HealthCheck, type Page, healthPage, servePages } from '../serving/
 import type { ClientMetrics } from './client-metrics.ts'
 import type { ProcessInputs } from './cluster-flags.ts'
 
-/** Parts that a client of this process needs. */
+/** Dependencies of clientDeps. */
 export interface ClientParts {
   readonly clock: Clock
   readonly log: Log
   readonly metrics: ClientMetrics
 }
 
-/** The client's dependencies; `mayWrite` throws when this process may not write. */
+/** The dependencies of an API client. @param mayWrite throws when this process may not write */
 export function clientDeps(
   { clock, log, metrics }: ClientParts,
   connection: Connection,
@@ -33,15 +33,15 @@ export function clientDeps(
   return { connection, clock, observer, userAgent, fieldManager: FIELD_MANAGER, mayWrite }
 }
 
-/** The Date header is in whole seconds: half a second is its mean error. */
-const DATE_ERROR_MS = 500
+/** Mean error of a Date header, which has whole seconds. */
+const MEAN_DATE_ERROR_MS = 500
 const TOLERATED_SKEW_MS = 2000
 
-/** Counts calls and writes, and warns when our clock and the API server's differ (2.9). */
+/** Counts requests and writes, and warns when our clock and the API server's differ (contract 2.9). */
 function observeClient(metrics: ClientMetrics, clock: Clock, log: Log): ClientObserver {
   let isSkewed = false
-  const compare = (dateMs: number): void => {
-    const skewMs = clock.nowMs() - (dateMs + DATE_ERROR_MS)
+  const compareClocks = (dateMs: number): void => {
+    const skewMs = clock.nowMs() - (dateMs + MEAN_DATE_ERROR_MS)
     metrics.clockSkewed(skewMs / 1000)
     const wasSkewed = isSkewed
     isSkewed = Math.abs(skewMs) > TOLERATED_SKEW_MS
@@ -51,7 +51,7 @@ function observeClient(metrics: ClientMetrics, clock: Clock, log: Log): ClientOb
   return {
     responded: (method, code, dateMs) => {
       metrics.responded(method, code)
-      if (dateMs !== null) compare(dateMs)
+      if (dateMs !== null) compareClocks(dateMs)
     },
     wrote: (kind, reason) => metrics.wrote(kind, reason),
   }
@@ -72,8 +72,8 @@ export const processInputs: ProcessInputs = {
 /**
  * Connects to the cluster that the flag or the environment names (contract 8.1).
  *
- * @param kubeconfig the flag; null = it is not set
- * @throws Error when there is none, or its kubeconfig is unreadable
+ * @param kubeconfig value of the flag; null = not set
+ * @throws Error when no cluster is named, or the kubeconfig is unreadable
  */
 export const connectCluster = async (
   kubeconfig: string | null,
@@ -81,8 +81,8 @@ export const connectCluster = async (
 ): Promise<Connection> => connect(findKubeconfig(kubeconfig, processInputs.env), clock)
 
 /**
- * Ends a command that has nothing to run: prints help or version to standard output (exit 0), or the
- * refusal to standard error (exit 2; contract 8.1).
+ * Prints help or version to standard output (exit code 0), or the faults of the command line to standard error (exit
+ * code 2; contract 8.1).
  *
  * @returns the exit code
  */
@@ -105,13 +105,13 @@ interface ProbesOptions {
 const STOP_WITHIN_MS = 2000
 
 /**
- * Liveness: the process responds. It does not depend on the API server, which a restart of this process
- * would not repair (contract 8.2).
+ * The liveness page: the process responds. Liveness does not depend on the API server, because a restart of this
+ * process would not repair that (contract 8.2).
  */
 export const livenessPage: Page = healthPage('healthz', { ping: () => null })
 
 /**
- * Serves /metrics, /healthz and /readyz where the flags say so (contract 8.2).
+ * Serves /metrics, /healthz and /readyz at the addresses of the flags; null = not served (contract 8.2).
  *
  * @throws Error when an address can't be bound
  */
@@ -127,11 +127,11 @@ export async function serveProbes(options: ProbesOptions): Promise<void> {
   })
 }
 
-/** The fault of these names, in a clause; null without a name. */
+/** A clause with the names and their common fault; null without names. */
 const faultOf = (names: readonly string[], fault: string): string | null =>
   names.length === 0 ? null : `${names.join(', ')} ${fault}`
 
-/** Readiness that every process shares (contract 8.2). */
+/** The readiness checks that every process has (contract 8.2). */
 export function commonChecks(
   stopping: AbortSignal,
   { unserved, stuck }: Pick<InformerFactory, 'unserved' | 'stuck'>,

@@ -1,4 +1,4 @@
-// Flags that the commands which reach the API server share, and how their command lines are read.
+// The flags that several commands share, and the parser of command lines with them.
 import { isIssuerUrl } from '../domain/token/token-claims.ts'
 import {
   type Flag,
@@ -17,7 +17,7 @@ import {
 } from '../runtime/flags.ts'
 import { LOG_LEVELS } from '../runtime/log.ts'
 
-/** Environment variables and files; null for one that does not exist. */
+/** Reads environment variables and files; null = does not exist. */
 export interface ProcessInputs {
   readonly env: (name: string) => string | null
   readonly file: (path: string) => string | null
@@ -25,22 +25,22 @@ export interface ProcessInputs {
 
 const NAMESPACE_FILE = '/var/run/secrets/kubernetes.io/serviceaccount/namespace'
 const DEFAULT_NAMESPACE = 'platform-system'
-const LABEL = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/
-const isSubdomain = (text: string): boolean =>
-  text.length <= 253 && text.split('.').every((part) => LABEL.test(part))
+const DNS_LABEL = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/
+const isDnsSubdomain = (text: string): boolean =>
+  text.length <= 253 && text.split('.').every((part) => DNS_LABEL.test(part))
 
 /** Name of a namespace; an empty text means none. */
 const namespaceKind: ValueKind<string | null> = {
   placeholder: '<name>',
   accepts: 'a DNS label: at most 63 of a-z, 0-9 and -, not at an end',
-  read: (text) => (text === '' ? null : LABEL.test(text) ? text : undefined),
+  read: (text) => (text === '' ? null : DNS_LABEL.test(text) ? text : undefined),
 }
 
 /** Name of an object. */
 const objectNameKind: ValueKind<string> = {
   placeholder: '<name>',
   accepts: 'an object name: DNS labels of a-z, 0-9 and -, joined by dots',
-  read: (text) => (isSubdomain(text) ? text : undefined),
+  read: (text) => (isDnsSubdomain(text) ? text : undefined),
 }
 
 /** The issuer of tokens (contract 7.2); an empty text means none. */
@@ -112,17 +112,17 @@ type ClusterFlags = typeof CLUSTER_FLAGS & typeof CLOSING_FLAGS
 /** The command line of a command that watches the API server. */
 interface ClusterCommand<Flags extends ClusterFlags, Settings> {
   readonly name: string
-  /** As in CommandHelp. */
+  /** Text of the help, as in CommandHelp. */
   readonly summary: string
   readonly flags: Flags
-  /** Why it may exit with 1. */
+  /** When the command exits with 1, for its help. */
   readonly failure: string
-  /** Faults of values that don't fit together; a malformed value is absent. */
+  /** Faults of values that don't fit together; malformed values are left out. */
   readonly faultsOf: (values: Partial<ValuesOf<Flags>>) => readonly string[]
   readonly settingsOf: (values: ValuesOf<Flags>, namespace: string) => Settings
 }
 
-/** Parses the command line of such a command; reports every fault (contract 8.1). */
+/** Parses the command line; reports every fault (contract 8.1). */
 export function readCommandLine<Flags extends ClusterFlags, Settings>(
   { name, summary, flags, failure, faultsOf, settingsOf }: ClusterCommand<Flags, Settings>,
   argv: readonly string[],
@@ -133,8 +133,8 @@ export function readCommandLine<Flags extends ClusterFlags, Settings>(
   if (values.help)
     return { kind: 'print', text: helpText({ usage: name, summary, flags, exitCodes }) }
   if (values.version) return { kind: 'print', text: `${PROGRAM_VERSION}\n` }
-  const common: Partial<ValuesOf<ClusterFlags>> = values
-  const namespace = common.namespace ?? defaultNamespace(inputs)
+  const clusterValues: Partial<ValuesOf<ClusterFlags>> = values
+  const namespace = clusterValues.namespace ?? defaultNamespace(inputs)
   const all = [...faults, ...faultsOf(values), ...namespaceFaults(namespace)]
   return all.length === 0
     ? { kind: 'run', settings: settingsOf(values as ValuesOf<Flags>, namespace) }
@@ -142,14 +142,14 @@ export function readCommandLine<Flags extends ClusterFlags, Settings>(
 }
 
 /**
- * The platform's namespace when no flag names it: POD_NAMESPACE, else the service account's, else
- * platform-system (contract 8.1). It may be malformed: see namespaceFaults.
+ * The platform's namespace when no flag names it: POD_NAMESPACE, else the service account's, else platform-system
+ * (contract 8.1). It may be malformed; namespaceFaults checks it.
  */
 const defaultNamespace = ({ env, file }: ProcessInputs): string =>
   env('POD_NAMESPACE') || file(NAMESPACE_FILE)?.trim() || DEFAULT_NAMESPACE
 
 /** Faults of a namespace from the environment. */
 const namespaceFaults = (namespace: string): readonly string[] =>
-  LABEL.test(namespace)
+  DNS_LABEL.test(namespace)
     ? []
     : [`POD_NAMESPACE or ${NAMESPACE_FILE} is wrong, accepted is ${namespaceKind.accepts}`]

@@ -1,5 +1,5 @@
-// The gateway: settings -> client -> stores -> certificate -> servers -> ordered shutdown. Composition only.
-// It keeps no state, and replicas need no leader.
+// The gateway: settings -> client -> stores -> certificate -> servers -> ordered shutdown. It only puts the parts
+// together. A gateway has no state of its own, and replicas need no leader.
 import { randomUUID } from 'node:crypto'
 import type { StartedAuthenticator } from '../authn/start.ts'
 import { createHandler } from '../gateway/handler.ts'
@@ -30,7 +30,7 @@ import { connectionObserver, startApi } from './gateway/wiring.ts'
 /**
  * `management-operator gateway` (contract 9.1, 9.7).
  *
- * @returns the exit code, once everything is stopped
+ * @returns the exit code, after all parts have stopped
  */
 export async function run(argv: readonly string[]): Promise<number> {
   const invocation = readGatewaySettings(argv, processInputs)
@@ -39,7 +39,7 @@ export async function run(argv: readonly string[]): Promise<number> {
   const clock = systemClock()
   const log = createLogger(settings.logLevel)
   const lifecycle = startLifecycle(process, clock, log)
-  // Not awaited: the start waits for a certificate, and a signal may come before it has one.
+  // Not awaited: the start waits for a certificate, and a signal may arrive before.
   start({ settings, clock, log, lifecycle, metrics: createMetrics() }).catch((err: unknown) => {
     log.error({ err }, 'could not start')
     lifecycle.stop('start failed', 1)
@@ -49,14 +49,14 @@ export async function run(argv: readonly string[]): Promise<number> {
 
 const STOP_WITHIN_MS = { gateway: 20_000, connection: 2000 }
 
-/** Parts stop in reverse order of their start; see lifecycle.onStop. */
+/** Starts all parts; they stop in reverse order (lifecycle.onStop). */
 async function start(self: GatewayProcess): Promise<void> {
   const { settings, clock, log, lifecycle, metrics } = self
   log.info({ version: PROGRAM_VERSION }, 'starting')
   const connection = await connectCluster(settings.kubeconfig, clock)
   lifecycle.onStop('connection', STOP_WITHIN_MS.connection, () => connection.close())
   connection.breaker.report(log)
-  // Replicas write at the same time: every write carries a condition.
+  // Every replica may write: there is no leader, and each write carries a precondition.
   const deps = clientDeps(self, connection, () => undefined)
   const client = createClient(deps)
   const following = startFollowing(self, client)
@@ -91,7 +91,7 @@ async function start(self: GatewayProcess): Promise<void> {
   log.info({ port }, 'serving the gateway')
 }
 
-/** When the gateway is ready (contract 8.2). */
+/** The readiness checks of the gateway (contract 8.2). */
 function readinessOf(
   stopping: AbortSignal,
   following: Following,
@@ -109,7 +109,7 @@ function readinessOf(
   }
 }
 
-/** The page of each route without a credential. */
+/** The pages that need no credential. */
 function publicPages(
   following: Following,
   readiness: Readonly<Record<string, HealthCheck>>,
@@ -117,15 +117,15 @@ function publicPages(
 ): Readonly<Record<PublicRoute, PublicPage>> {
   const { issuer, jwks, stores, configMapsAsOfMs } = following
   return {
-    '/healthz': textual(livenessPage),
-    '/readyz': textual(healthPage('readyz', readiness)),
+    '/healthz': toPublicPage(livenessPage),
+    '/readyz': toPublicPage(healthPage('readyz', readiness)),
     '/oidc/.well-known/openid-configuration': () => discoveryAnswer(issuer.current()),
     '/oidc/keys': createKeysPage(jwks),
     '/oidc/revoked': createRevokedPage({ ...stores, asOfMs: configMapsAsOfMs, clock }),
   }
 }
 
-const textual =
+const toPublicPage =
   (page: Page): PublicPage =>
   async (_, query) => {
     const { status, contentType, body } = await page(query)

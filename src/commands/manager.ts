@@ -1,5 +1,5 @@
-// The manager: settings -> client -> stores -> servers -> leader election -> controllers -> ordered
-// shutdown. Composition only.
+// The manager: settings -> client -> stores -> servers -> leader election -> controllers -> ordered shutdown. It only
+// puts the parts together.
 import { randomUUID } from 'node:crypto'
 import { hostname } from 'node:os'
 import { createRevocationList } from '../authn/revocation/revocation-list.ts'
@@ -22,7 +22,7 @@ import { type Metrics, countObjects, createManagerMetrics } from './manager/metr
 /**
  * `management-operator manager` (contract 8.1).
  *
- * @returns the exit code, once everything is stopped
+ * @returns the exit code, after all parts have stopped
  */
 export async function run(argv: readonly string[]): Promise<number> {
   const invocation = readManagerSettings(argv, processInputs)
@@ -32,7 +32,7 @@ export async function run(argv: readonly string[]): Promise<number> {
   const log = createLogger(settings.logLevel)
   const lifecycle = startLifecycle(process, clock, log)
   const metrics = createManagerMetrics(settings)
-  // Not awaited: the start of a standby replica waits until it leads, and a signal may come before.
+  // Not awaited: a standby replica does not finish its start until it leads, and a signal may arrive before.
   start({ settings, clock, log, lifecycle, metrics }).catch((err: unknown) => {
     log.error({ err }, 'could not start')
     lifecycle.stop('start failed', 1)
@@ -50,7 +50,7 @@ interface Process {
 
 const STOP_WITHIN_MS = { controllers: 20_000, events: 2000, other: 2000 }
 
-/** Parts stop in reverse order of their start; see lifecycle.onStop. */
+/** Starts all parts; they stop in reverse order (lifecycle.onStop). */
 async function start(self: Process): Promise<void> {
   const { settings, clock, log, lifecycle } = self
   const identity = `${hostname()}_${randomUUID()}`

@@ -37,7 +37,7 @@ export async function run(argv: readonly string[]): Promise<number> {
   }
 }
 
-/** A patch without a field manager gets the name in the user agent. */
+/** Also the name in the user agent: the API server takes it as the field manager of a patch that names none. */
 const FIELD_MANAGER = `${CONTROLLER_NAME}-revoke`
 
 async function revoke({
@@ -75,44 +75,43 @@ const OUTCOME_TEXT: Readonly<Record<RevocationOutcome, string>> = {
 }
 
 function printKey({ key, maker, outcome, because }: RevokedKey): void {
-  const how = maker === null ? '' : `, made with ${maker}`
-  const why = because === '' ? '' : `: ${because}`
+  const creator = maker === null ? '' : `, made with ${maker}`
+  const reason = because === '' ? '' : `: ${because}`
   process.stdout.write(
-    `${key.name} (${key.identity ?? 'nobody'}${how}): ${OUTCOME_TEXT[outcome]}${why}\n`,
+    `${key.name} (${key.identity ?? 'nobody'}${creator}): ${OUTCOME_TEXT[outcome]}${reason}\n`,
   )
 }
 
-/** Prints the summary; returns the exit code. */
-function printReport(
-  { nameOrUid, isDryRun }: RevokeSettings,
-  revocation: RevocationReport,
-): number {
-  if (revocation === null) {
+/** Prints a summary; returns the exit code. */
+function printReport({ nameOrUid, isDryRun }: RevokeSettings, report: RevocationReport): number {
+  if (report === null) {
     process.stderr.write(
-      `management-operator revoke: no access key has the name or uid ${JSON.stringify(nameOrUid)}, and none was made with a key of that uid; ${WHERE_UIDS_ARE}\n`,
+      `management-operator revoke: no access key has the name or uid ${JSON.stringify(nameOrUid)}, and none was made with a key of that uid; ${UID_HINT}\n`,
     )
     return 1
   }
-  const { uid, all } = revocation
-  const isThere = all.some(({ key }) => key.uid === uid)
+  const { uid, all } = report
+  const keyExists = all.some(({ key }) => key.uid === uid)
   const count = all.filter(
     ({ outcome }) => outcome === 'disabled' || outcome === 'wouldBeDisabled',
   ).length
   const lines = [
-    ...(isThere ? [] : [`The key with uid ${uid} is gone itself.`]),
-    `${count} of ${all.length} ${isDryRun ? 'would be disabled' : 'disabled'}. ${OF_RBAC}`,
+    ...(keyExists ? [] : [`The key with uid ${uid} is gone itself.`]),
+    `${count} of ${all.length} ${isDryRun ? 'would be disabled' : 'disabled'}. ${RBAC_HINT}`,
   ]
   process.stdout.write(`${lines.join('\n')}\n`)
   return all.some(({ outcome }) => outcome === 'failed') ? 1 : 0
 }
 
-const WHERE_UIDS_ARE =
+const UID_HINT =
   "the uid of a key that is gone is in the operator's log, and in label management.platform.sh/made-with of what it made"
 
-const OF_RBAC = `What it made by rights in RBAC, past self-service, carries no label and is not among them:
+const RBAC_HINT = `What it made by rights in RBAC, past self-service, carries no label and is not among them:
 the API server's audit log names the key in impersonatedUser.extra["platform.sh/access-key"] of such requests.`
 
-/** Of a cause only its code, such as ENOENT, is printed: a message may quote the file. */
+/**
+ * The message of an error with the code of its cause, such as ENOENT, but not the cause's message: it may quote a file.
+ */
 function messageOf(error: unknown): string {
   if (!(error instanceof Error)) return 'it failed'
   const { code } = (error.cause ?? error) as { readonly code?: unknown }
@@ -124,9 +123,9 @@ function messageOf(error: unknown): string {
 interface RevokeSettings {
   /** Path; null = KUBECONFIG, else the pod's service account. */
   readonly kubeconfig: string | null
-  /** Name of the key, or its uid if the key is gone. Never empty. */
+  /** Name of the key, or its uid if the key is deleted. Never empty. */
   readonly nameOrUid: string
-  /** Only print what would be disabled. */
+  /** Whether to only print what would be disabled. */
   readonly isDryRun: boolean
 }
 
@@ -158,14 +157,14 @@ export function readRevokeSettings(argv: readonly string[]): Invocation<RevokeSe
   const { values, args, faults } = readFlagsAndArguments(FLAGS, argv)
   if (values.help) return { kind: 'print', text: HELP }
   const [nameOrUid = '', ...others] = args
-  const all = [...faults, ...(nameOrUid === '' || others.length > 0 ? [ONE_KEY] : [])]
+  const all = [...faults, ...(nameOrUid === '' || others.length > 0 ? [ONE_KEY_FAULT] : [])]
   const { kubeconfig = null, 'dry-run': isDryRun = false } = values
   return all.length === 0
     ? { kind: 'run', settings: { kubeconfig, nameOrUid, isDryRun } }
     : refusal('revoke', all)
 }
 
-const ONE_KEY = 'name one access key, by its name or uid'
+const ONE_KEY_FAULT = 'name one access key, by its name or uid'
 
 /** The flags of `revoke` as a Markdown table, for the docs. */
 export const revokeFlagsTable = (): string => flagsMarkdown(FLAGS)

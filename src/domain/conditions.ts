@@ -2,13 +2,13 @@ import type { ConditionReason } from '../api/names.ts'
 import type { Condition } from '../api/objects.ts'
 import { formatTimestamp } from './time.ts'
 
-/** A condition without times. */
+/** A condition before `withTransitionTimes` adds its lastTransitionTime and observedGeneration. */
 export interface DesiredCondition extends Pick<Condition, 'type' | 'status' | 'message'> {
   readonly reason: ConditionReason
 }
 
 /**
- * The Stalled condition for a Ready condition that is False and stays so without a change by a user: generic clients
+ * The Stalled condition beside a Ready condition that stays False until a user changes something: generic clients
  * (kstatus) then report a failure instead of waiting (contract 4.1 to 4.3).
  */
 export const stalledCondition = (ready: DesiredCondition): DesiredCondition => ({
@@ -28,19 +28,19 @@ export function withTransitionTimes(
   nowMs: number,
 ): readonly Condition[] {
   return desired.map((condition) => {
-    const before = published.find(({ type }) => type === condition.type)
-    const unchanged = before?.status === condition.status
+    const previous = published.find(({ type }) => type === condition.type)
+    const unchanged = previous?.status === condition.status
     return {
       ...condition,
       observedGeneration,
       lastTransitionTime: unchanged
-        ? before.lastTransitionTime
+        ? previous.lastTransitionTime
         : formatTimestamp(Math.floor(nowMs / 1000) * 1000),
     }
   })
 }
 
-/** Whether two sets of conditions are equal, in any order. */
+/** Whether two sets of conditions are equal; their order does not matter. */
 export function sameConditions(a: readonly Condition[], b: readonly Condition[]): boolean {
   return a.length === b.length && a.every((one) => b.some((other) => isSame(one, other)))
 }

@@ -1,4 +1,4 @@
-// The metadata that access keys and tokens have in common: the owner, and what happens after the end.
+// Metadata that access keys and tokens share: their owner, and whether they are kept after their expiry.
 import { ACCESS_KEYS, EXPIRED_ANNOTATION, GROUP } from '../api/names.ts'
 import type { ObjectMeta, OwnerReference } from '../api/objects.ts'
 import { isMap } from './json/json.ts'
@@ -12,18 +12,18 @@ export interface CredentialObject {
   readonly isDeleting: boolean
   /** An object with a deletionTimestamp and no finalizer no longer exists. */
   readonly finalizers: readonly string[]
-  /** Value of the annotation for expiry; null when it is absent or unknown. */
+  /** Value of annotation `expired` (contract 5.2); null when it is absent or has another value. */
   readonly onExpiry: 'Keep' | 'Delete' | null
-  /** A GitOps tool applies it, and would create it again after a delete (contract 5.2). */
+  /** Whether a GitOps tool applies the object, and would create it again after a delete (contract 5.2). */
   readonly isTracked: boolean
-  /** The access key that its controller owner reference names; null = none (contract 5.4, 10.3). */
+  /** The access key that the object's controller owner reference names; null = none (contract 5.4, 10.3). */
   readonly ownerRef: KeyRef | null
 }
 
-/** Shared by the many objects without finalizers. */
+/** One empty list for all objects without finalizers, to save memory. */
 const NO_FINALIZERS: readonly string[] = []
 
-/** The view of an object's metadata. */
+/** Reads the shared metadata of a key or token. */
 export const credentialObjectOf = (metadata: ObjectMeta): CredentialObject => ({
   name: metadata.name,
   uid: metadata.uid,
@@ -36,9 +36,7 @@ export const credentialObjectOf = (metadata: ObjectMeta): CredentialObject => ({
   ownerRef: owningKeyOf(metadata),
 })
 
-// Whether an object is deleted after its credential has ended (contract 5.2).
-
-/** Value of the annotation for expiry; null when it is absent or unknown. */
+/** Value of annotation `expired` (contract 5.2); null when it is absent or has another value. */
 export function onExpiryOf({ annotations = {} }: ObjectMeta): 'Keep' | 'Delete' | null {
   const value = annotations[EXPIRED_ANNOTATION]
   return value === 'Keep' || value === 'Delete' ? value : null
@@ -61,25 +59,23 @@ export function isAppliedByGitOps({
   )
 }
 
-// The access key that owns an object.
-
 /** Reference to an access key. */
 export interface KeyRef {
   readonly name: string
   readonly uid: string
 }
 
-/** Matches no key: no key has this name or uid. */
-const UNREADABLE_REF: KeyRef = { name: '(unreadable)', uid: '' }
+/** Stands for malformed owner references: no key has this name or uid. */
+const MALFORMED_OWNER: KeyRef = { name: '(unreadable)', uid: '' }
 
 /**
- * The access key that the controller owner reference names; null = none (contract 5.4, 12.3). Fails closed: malformed
- * references may name a key, so the object then has an owner that does not exist (10.3).
+ * The access key that the controller owner reference names; null = none (contract 5.4, 12.3). Fails closed: an object
+ * with malformed references may have an owner, so it gets one that does not exist (10.3).
  */
 export function owningKeyOf({ ownerReferences }: ObjectMeta): KeyRef | null {
-  const all: unknown = ownerReferences ?? []
-  if (!Array.isArray(all) || !all.every(isOwnerReference)) return UNREADABLE_REF
-  const owner = all.find(
+  const references: unknown = ownerReferences ?? []
+  if (!Array.isArray(references) || !references.every(isOwnerReference)) return MALFORMED_OWNER
+  const owner = references.find(
     ({ apiVersion, kind, controller }) =>
       controller === true && kind === ACCESS_KEYS.kind && apiVersion.startsWith(`${GROUP}/`),
   )

@@ -3,22 +3,22 @@ import { capsInForce } from '../domain/settings/in-force.ts'
 import type { Log } from '../runtime/log.ts'
 import { type SettingsSources, followSettings } from './follow.ts'
 
-/** Where the caps come from. */
+/** Options of followCaps. */
 interface CapsSources extends SettingsSources {
   readonly log: Log
 }
 
 /** The caps in force, kept current by the watches of the settings. */
 export interface FollowedCaps {
-  /** null until the first settings in force have arrived: nothing may be decided before (contract 8.2). */
+  /** The caps in force; null before the first settings in force arrive, when nothing may be decided (contract 8.2). */
   current(): Caps | null
-  /** Calls back whenever the caps change, and at once where they are known. */
+  /** Calls back whenever the caps change, and immediately if they are known. */
   subscribe(listener: (caps: Caps) => void): void
 }
 
 /**
- * Follows the caps on the lifetime of every key and token (contract 2.2, 6.5). Settings that can't be read change
- * nothing: the earlier caps stay in force, so that no fault lifts one.
+ * Follows the caps on the lifetime of every key and token (contract 2.2, 6.5). While settings can't be read, the
+ * earlier caps stay in force, so that no fault lifts a cap.
  */
 export function followCaps({ log, ...sources }: CapsSources): FollowedCaps {
   const listeners: ((caps: Caps) => void)[] = []
@@ -26,7 +26,7 @@ export function followCaps({ log, ...sources }: CapsSources): FollowedCaps {
   followSettings(sources, (observed) => {
     const reading = capsInForce(observed)
     if (!reading.known) {
-      // Normal at the first start: the operator has put none in force yet.
+      // Normal at the first start, before the operator has put settings in force.
       const logAt = current === null ? log.debug : log.error
       logAt({ because: reading.because }, 'caps can not be read, those known before stay in force')
     } else if (!isSame(current, reading.caps)) {
@@ -47,7 +47,7 @@ export function followCaps({ log, ...sources }: CapsSources): FollowedCaps {
 /**
  * The caps in force.
  *
- * @throws Error before settings in force are known: nothing may be decided without them
+ * @throws Error before the caps are known, because nothing may be decided without them
  */
 export function knownCaps(caps: FollowedCaps): Caps {
   const current = caps.current()

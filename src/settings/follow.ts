@@ -1,4 +1,4 @@
-// The settings in force, as the watches of their objects deliver them.
+// Follows the settings in force by the watches of their objects.
 import type { Config } from '../api/config.gen.ts'
 import {
   CONFIGS,
@@ -18,10 +18,10 @@ import {
 import type { KubeClient, ObjectRef } from '../kube/client/client.ts'
 import { type FullObject, type Store, fullObject, objectKey } from '../kube/informer/store.ts'
 
-/** The stores that hold the settings in force; their owner keeps them current by its own watches. */
+/** The stores with the settings in force, and the names of the objects. The caller fills the stores by watches. */
 export interface SettingsSources {
   readonly configs: Store<FullObject<Config>>
-  /** Holds ConfigMap `platform-config-in-force`, and may hold others of the platform's namespace. */
+  /** Has ConfigMap `platform-config-in-force`, and may have others of the platform's namespace. */
   readonly configMaps: Store<FullObject<ConfigMap>>
   readonly configName: string
   /** The platform namespace. */
@@ -29,8 +29,8 @@ export interface SettingsSources {
 }
 
 /**
- * Follows the settings in force (contract 6.5, 8.2): calls back with them, without their secrets, once both stores
- * are listed and whenever one of their objects changes. `listener` learns from the value whether they can be read.
+ * Follows the settings in force (contract 6.5, 8.2): calls `listener` with them, without their secrets, once both
+ * stores are synced and whenever one of their objects changes. The value says if the settings are unknown.
  */
 export function followSettings(
   { configs, configMaps, configName, namespace }: SettingsSources,
@@ -49,8 +49,8 @@ export function followSettings(
 }
 
 /**
- * The projection for a store of the ConfigMaps of the platform's namespace: ours whole, others without their data.
- * Ours are known by name and not by a label: removing a label would lift a revocation.
+ * The projection for a store of the ConfigMaps in the platform namespace: ours are stored whole, others without their
+ * data. Ours are recognized by name and not by a label, because removing a label would lift a revocation.
  */
 export function platformConfigMap(object: KubeObject): FullObject<ConfigMap> {
   const { name } = object.metadata
@@ -64,10 +64,10 @@ export function platformConfigMap(object: KubeObject): FullObject<ConfigMap> {
 }
 
 /**
- * Follows the gateway's switches in force. Settings that can't be read change nothing: a fault opens no endpoint
- * (contract 6.5).
+ * Follows the gateway's switches in force. While settings can't be read, the earlier switches stay in force, so that no
+ * fault opens an endpoint (contract 6.5).
  *
- * @returns reads the current switches; null until the first settings in force have arrived
+ * @returns a function that reads the switches; null before the first settings in force arrive
  */
 export function followGatewaySwitches(sources: SettingsSources): () => GatewaySwitches | null {
   let current: GatewaySwitches | null = null
@@ -77,18 +77,18 @@ export function followGatewaySwitches(sources: SettingsSources): () => GatewaySw
   return () => current
 }
 
-/** Dependencies of a refresh. */
+/** Options of refreshSettings. */
 interface RefreshSettingsOptions extends SettingsSources {
   readonly client: KubeClient
-  /** Called when the API server has an earlier state than a watch delivered, as after a restore: both watches must list again. */
+  /** Called when the API server has an older state than a watch delivered, as after a restore: both must list again. */
   readonly relist: () => void
 }
 
 /**
- * Reads the settings in force into their stores, in addition to the watches: a watch that has fallen silent
- * delivers no change (contract 10.4).
+ * Reads the settings in force into their stores, in addition to the watches, because a broken watch delivers no change
+ * (contract 10.4).
  *
- * @throws Error when an object can't be read, or when the API server has an earlier state than the watch delivered
+ * @throws Error when an object can't be read, or when the API server has an older state than a watch delivered
  */
 export async function refreshSettings(
   { configs, configMaps, configName, client, namespace, relist }: RefreshSettingsOptions,
@@ -106,21 +106,21 @@ export async function refreshSettings(
   throw new Error('the settings were restored to an earlier state, waiting for their watches')
 }
 
-interface Read {
+interface ReadOptions {
   readonly client: KubeClient
   readonly resource: Resource
   readonly ref: ObjectRef
   readonly signal: AbortSignal
 }
 
-/** @returns whether the store now holds what was read, or something newer */
+/** Reads an object into its store. @returns false when the store already has a newer state than the API server */
 async function readInto<T extends KubeObject>(
   store: Store<FullObject<T>>,
-  { client, resource, ref, signal }: Read,
+  { client, resource, ref, signal }: ReadOptions,
 ): Promise<boolean> {
   const before = store.getByKey(objectKey(ref))
   const object = await client.get(resource, ref, signal)
-  // What the watch delivered meanwhile is newer than the response; else the next read puts it right.
+  // A watch event during the read is newer than the response; if not, the next read corrects the store.
   if (store.getByKey(objectKey(ref)) !== before) return true
   if (object) store.put(object)
   else if (before) store.remove(before.object)

@@ -3,7 +3,7 @@ import { issuerOfHost } from '../domain/token/token-claims.ts'
 import type { Log } from '../runtime/log.ts'
 import { type SettingsSources, followSettings } from './follow.ts'
 
-/** Where the issuer comes from. */
+/** Options of followIssuer. */
 interface IssuerSources extends SettingsSources {
   /** `--issuer-url`; null = from the settings in force. */
   readonly flag: string | null
@@ -12,20 +12,20 @@ interface IssuerSources extends SettingsSources {
 
 /** The issuer of tokens in this process (contract 7.2). */
 export interface FollowedIssuer {
-  /** null until settings in force name a platformHost, where the flag is absent. */
+  /** The issuer in use; null until settings in force name a platformHost, if there is no flag. */
   current(): string | null
   /**
-   * The issuer from a platformHost that changed meanwhile. It takes effect at the next start, because tokens in
-   * use name the current one. null = it is unchanged.
+   * The issuer from a platformHost that changed since; it takes effect at the next start, because existing tokens name
+   * the current issuer. null = platformHost is unchanged.
    */
   next(): string | null
-  /** Calls back whenever one of the two changes, and at once where an issuer is known. */
+  /** Calls back whenever `current` or `next` changes, and immediately if an issuer is known. */
   subscribe(listener: () => void): void
 }
 
 /**
- * Follows the issuer of tokens: the flag, else `https://<platformHost>/oidc` of the first settings in force
- * that name a host (contract 7.2). It stays for the life of the process, also when platformHost is removed.
+ * Follows the issuer of tokens: the flag, else `https://<platformHost>/oidc` from the first settings in force that name
+ * a host (contract 7.2). The issuer stays the same for the life of the process, even if platformHost is removed.
  */
 export function followIssuer({ flag, log, ...sources }: IssuerSources): FollowedIssuer {
   const listeners: (() => void)[] = []
@@ -33,13 +33,13 @@ export function followIssuer({ flag, log, ...sources }: IssuerSources): Followed
   let next: string | null = null
   const adopt = (issuer: string | null): void => {
     if (issuer === null) return
-    const before = next
+    const previousNext = next
     if (current === null) {
       current = issuer
       log.info({ issuer }, 'issuer of tokens, from platformHost')
     } else {
       next = issuer === current ? null : issuer
-      if (next === before) return
+      if (next === previousNext) return
       if (next)
         log.warn({ issuer: current, next }, 'platformHost has changed, the next start uses it')
     }

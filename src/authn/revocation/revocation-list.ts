@@ -1,4 +1,4 @@
-// The list of revoked tokens, stored in ConfigMaps (contract 7.4): a leader's view of it, its writes and its sweep.
+// The list of revoked tokens, stored in ConfigMaps (contract 7.4), as the leader reads, writes and sweeps it.
 import { once } from 'node:events'
 import { CONFIG_MAPS } from '../../api/names.ts'
 import type { ConfigMap } from '../../api/objects.ts'
@@ -15,14 +15,14 @@ import { RevocationWriter, type RevocationWriterOptions } from './writer.ts'
 
 /** Counts revocations, for platform_revocations_total. */
 interface RevocationObserver {
-  /** Called with the number of requested tokens that are stored now. */
+  /** Called with the number of requested tokens that were just stored. */
   revoked(count: number): void
 }
 
-/** Dependencies of the list. Only a leader's client may write. */
+/** Dependencies of the list. Only the client of a leader may write. */
 interface RevocationListOptions {
   readonly client: KubeClient
-  /** All ConfigMaps of the namespace; synced before the first revocation is requested. */
+  /** All ConfigMaps of the namespace; the store must be synced before the first revocation is requested. */
   readonly configMaps: Store<FullObject<ConfigMap>>
   /** The platform namespace. */
   readonly namespace: string
@@ -33,42 +33,42 @@ interface RevocationListOptions {
 
 /** The list of revoked tokens. */
 export interface RevocationList {
-  /** Whether the store has the token as revoked. */
+  /** Whether the token is stored as revoked. */
   has(jti: string): boolean
   /**
-   * Requests that a token be stored as revoked; a second request adds nothing. A record that disappears while it
-   * is still needed is requested again by itself.
+   * Requests that a token be stored as revoked; repeated requests have no effect. A record that disappears while it is
+   * needed is requested again automatically.
    *
-   * @param expiresMs when the token ends by itself, in epoch milliseconds
-   * @throws Error for a `jti` that can be no uid
+   * @param expiresMs exp of the token, in epoch milliseconds
+   * @throws Error for a `jti` that cannot be a uid
    */
   record(jti: string, expiresMs: number): void
-  /** How many tokens are stored as revoked and end after that time, epoch milliseconds. */
+  /** How many tokens are stored as revoked and have an exp after this time, in epoch milliseconds. */
   countAt(nowMs: number): number
-  /** Milliseconds since its record was requested; null = it was not, or is stored. */
+  /** Milliseconds since the token's record was requested; null = it was not requested, or is stored. */
   requestedForMs(jti: string): number | null
-  /** Why the last write failed, in the same words each time; null = it succeeded. */
+  /** Why the last write failed, in the same words for the same fault; null = it succeeded. */
   fault(): string | null
-  /** The requested records that are not stored yet, and how long the oldest has waited. */
+  /** How many requested records are not stored yet, and how long the oldest has waited. */
   backlog(): Overdue
-  /** Calls back, from now on, with the tokens that are new in the store. */
+  /** Calls the listener with tokens that are new in the store. */
   subscribe(listener: (jtis: readonly string[]) => void): void
-  /** Deletes the ConfigMaps whose hour is over; one that can't be deleted waits for the next sweep. Never rejects. */
+  /** Deletes the ConfigMaps whose hour is over. After a failure, the next sweep tries again. Never rejects. */
   sweep(): Promise<void>
   /**
-   * Accepts no more requests; resolves when the requested records are stored, when this process does not lead,
-   * or when the signal aborts. No write begins afterwards. Never rejects.
+   * Accepts no more requests. Resolves when the requested records are stored, when this process does not lead, or when
+   * the signal aborts; no write begins afterwards. Never rejects.
    */
   stop(signal: AbortSignal): Promise<void>
 }
 
-/** Why these ConfigMaps are written, for metrics. */
+/** Reasons of the writes of these ConfigMaps, for metrics. */
 export const REVOCATION_WRITE_REASONS = ['revoke', 'sweep'] as const
 
-/** At most four writes in any second (contract 7.4). */
+/** Minimum time between two writes: at most four writes a second (contract 7.4). */
 const WRITE_INTERVAL_MS = 250
 
-/** Follows the stored records, and writes the requested ones. */
+/** Creates the list: it follows the stored records, and writes the requested ones. */
 export function createRevocationList(options: RevocationListOptions): RevocationList {
   const { configMaps, clock, observer } = options
   const [stopping, stopped] = [new AbortController(), new AbortController()]
@@ -121,8 +121,8 @@ export function createRevocationList(options: RevocationListOptions): Revocation
 }
 
 /**
- * Deletes the ConfigMaps of revoked tokens whose hour is over (contract 7.4). One that can't be deleted waits for
- * the next sweep. Never rejects.
+ * Deletes the ConfigMaps of revoked tokens whose hour is over (contract 7.4). After a failure, the next sweep tries
+ * again. Never rejects.
  */
 async function sweepEndedRevocations(options: RevocationWriterOptions): Promise<void> {
   const { configMaps, clock, log, rateLimit, signal } = options
@@ -140,7 +140,7 @@ async function sweepEndedRevocations(options: RevocationWriterOptions): Promise<
 
 async function deleteEnded(name: string, options: RevocationWriterOptions): Promise<void> {
   const { client, configMaps, namespace, log } = options
-  // Read again: it may have been written or deleted while this delete waited.
+  // Read from the store again: the ConfigMap may have changed while this delete waited for the rate limit.
   const current = configMaps.get(name, namespace)
   if (!current) return
   const { uid, resourceVersion } = current

@@ -1,25 +1,26 @@
-// The index of the revoked tokens in the ConfigMaps of contract 7.4; operator and gateway use it.
+// An index of the revoked tokens that are stored in ConfigMaps (contract 7.4), for the operator and the gateway.
 import type { ConfigMap } from '../../api/objects.ts'
 import { revokedTokensIn, revokedJtisIn } from '../../domain/token/revocation.ts'
 
-/** The effect of one ConfigMap's change: tokens that are new in the index, or gone from it. */
+/** The effect of one ConfigMap's change on the index, by `jti`. */
 export interface StoredChange {
+  /** Tokens that are new in the index. */
   readonly gained: readonly string[]
-  /** With the exp that was stored, in epoch milliseconds. */
+  /** Tokens that are no longer in the index, with the exp that was stored, in epoch milliseconds. */
   readonly lost: readonly (readonly [jti: string, expiresMs: number])[]
-  /** Tokens that changed in this ConfigMap and are in another one, too. */
+  /** Tokens that changed in this ConfigMap and are also in another one. */
   readonly shared: readonly string[]
 }
 
 /** A revoked token in the index. */
 interface StoredRevocation {
-  /** In how many ConfigMaps: a user may have copied one. */
+  /** How many ConfigMaps have the token: a user may have copied a ConfigMap. */
   readonly places: number
-  /** The latest of its ends in these, in epoch milliseconds. */
+  /** The latest exp of the token in these ConfigMaps, in epoch milliseconds. */
   readonly endMs: number
 }
 
-/** The revoked tokens of all ConfigMaps. The cost of a change grows with the change, not with the whole. */
+/** The revoked tokens of all ConfigMaps. The cost of an update depends on the change, not on the size of the index. */
 export class StoredRevocations {
   readonly #stored = new Map<string, StoredRevocation>()
 
@@ -27,31 +28,31 @@ export class StoredRevocations {
     return this.#stored.has(jti)
   }
 
-  /** undefined = no ConfigMap has it. */
+  /** The token's entry; undefined = no ConfigMap has the token. */
   get(jti: string): StoredRevocation | undefined {
     return this.#stored.get(jti)
   }
 
-  /** How many end after that time, epoch milliseconds. */
+  /** How many tokens have an exp after this time, in epoch milliseconds. */
   countAt(nowMs: number): number {
     let count = 0
     for (const { endMs } of this.#stored.values()) if (endMs > nowMs) count += 1
     return count
   }
 
-  /** Applies one ConfigMap's change; undefined = it did not, or does not, exist. */
+  /** Applies a change of one ConfigMap; `before` is undefined for a new, `after` for a deleted ConfigMap. */
   update(before: ConfigMap | undefined, after: ConfigMap | undefined): StoredChange {
     const change: ChangeBuilder = { gained: [], lost: [], shared: [] }
-    const [old, current] = [before?.data ?? {}, after?.data ?? {}]
-    // Additions first: a token that stays is never missing in between.
+    const [oldData, newData] = [before?.data ?? {}, after?.data ?? {}]
+    // Adds before it removes, so that a token that stays is never missing in between.
     for (const [jti, endMs] of after ? revokedTokensIn(after, before) : [])
-      this.#add(jti, endMs, !Object.hasOwn(old, jti), change)
+      this.#add(jti, endMs, !Object.hasOwn(oldData, jti), change)
     for (const jti of revokedJtisIn(before))
-      if (!Object.hasOwn(current, jti)) this.#remove(jti, change)
+      if (!Object.hasOwn(newData, jti)) this.#remove(jti, change)
     return change
   }
 
-  /** @param isNew else that ConfigMap had it before, with another end */
+  /** @param isNew false = the ConfigMap had the token before, with another exp */
   #add(jti: string, endMs: number, isNew: boolean, { gained, shared }: ChangeBuilder): void {
     const { places: before, endMs: beforeMs } = this.#stored.get(jti) ?? ABSENT
     const places = before + (isNew ? 1 : 0)

@@ -16,22 +16,22 @@ interface CertificateOptions extends GatewayProcess {
   readonly client: KubeClient
   readonly deps: ClientDeps
   readonly following: Following
-  /** Field manager of this process; each replica has another. */
+  /** Field manager of this process; each replica has its own. */
   readonly manager: string
   readonly show: (pair: CheckedPair) => void
 }
 
-/** The certificate in use. */
+/** State of the serving certificate. */
 export interface Certificate {
-  /** Resolves with the first certificate. */
+  /** Resolves when the first certificate is in use. */
   readonly first: Promise<void>
-  /** Why the certificate is not as it should be; null = it is. */
+  /** What is wrong with the certificate; null = nothing. */
   readonly fault: () => string | null
 }
 
 /**
- * Serves the certificate of the files, or one of the gateway's own that all replicas share, and each
- * renewed one (contract 9.7).
+ * Serves the certificate in the files, or a generated one that all replicas share, and each renewed certificate
+ * (contract 9.7).
  *
  * @throws Error when files are given and can't be served
  */
@@ -51,14 +51,14 @@ export function startCertificate(options: CertificateOptions): Certificate {
     followCertificateFiles({ ...shared, files: settings.certificateFiles })
     return { first, fault: () => null }
   }
-  const fault = keepOurOwn(options, shared)
+  const fault = maintainOwnCertificate(options, shared)
   return { first, fault }
 }
 
 type Shared = Pick<Parameters<typeof maintainCertificate>[0], 'clock' | 'log' | 'signal' | 'take'>
 
-/** Begins once settings are listed, so that the first certificate mostly has the right hosts. */
-function keepOurOwn(options: CertificateOptions, shared: Shared): Certificate['fault'] {
+/** Begins once settings are listed, so that the first certificate usually has the right hosts. */
+function maintainOwnCertificate(options: CertificateOptions, shared: Shared): Certificate['fault'] {
   const { settings, client, deps, following, manager } = options
   const { namespace } = settings
   const hosts = (): readonly string[] => {
@@ -66,10 +66,10 @@ function keepOurOwn(options: CertificateOptions, shared: Shared): Certificate['f
     return hostsOf([following.issuer.current(), host && issuerOfHost(host)], namespace)
   }
   const create = { manager, reason: 'create' }
-  let keeper: ServingCertificate | null = null
+  let certificate: ServingCertificate | null = null
   following.subscribe(() => {
-    keeper?.refresh()
-    keeper ??= maintainCertificate({
+    certificate?.refresh()
+    certificate ??= maintainCertificate({
       ...shared,
       client,
       create: (secret) => claim(deps, SECRETS, secret, create),
@@ -77,5 +77,5 @@ function keepOurOwn(options: CertificateOptions, shared: Shared): Certificate['f
       hosts,
     })
   })
-  return () => (keeper ? keeper.fault() : 'waiting for the settings to be listed')
+  return () => (certificate ? certificate.fault() : 'waiting for the settings to be listed')
 }

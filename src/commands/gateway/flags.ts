@@ -29,41 +29,41 @@ export interface GatewaySettings {
   readonly namespace: string
   /** Name of the Config object that is in force. */
   readonly configName: string
-  /** null = from the settings in force. */
+  /** `--issuer-url`; null = from the settings in force (contract 7.2). */
   readonly issuerUrl: string | null
   readonly bindAddress: BindAddress
-  /** null = the gateway makes its own certificate. */
+  /** null = the gateway generates a certificate. */
   readonly certificateFiles: CertificateFiles | null
-  /** Writes of lastActivity per second, of keys that don't slide. */
+  /** Writes of status.lastActivity per second, for keys without ttlAfterLastActivity. */
   readonly activityWritesPerSecond: number
-  /** With so many unexpired keys a user gets no more by self-service. */
+  /** Unexpired keys of a user at which self-service refuses to create another. */
   readonly maxKeysPerUser: number
-  /** With so many unexpired tokens a user, team or subject gets no more by self-service. */
+  /** Unexpired tokens of a user, team or subject at which self-service refuses to create another. */
   readonly maxTokensPerUser: number
-  /** Memory for all responses and watch events with objects of our kinds. */
+  /** Limit on the memory for all responses and watch events with objects of our kinds. */
   readonly ownKindsBufferBytes: number
   /** null = no metrics server. */
   readonly metricsAddress: BindAddress | null
-  /** null = no health server; the gateway's own address serves the probes too. */
+  /** null = no health server; the gateway's main address serves the probes too. */
   readonly healthAddress: BindAddress | null
   readonly logLevel: LogLevel
 }
 
-/** Never 0: administrators look at the last use of a key before they delete it. */
-const MOST_ACTIVITY_WRITES = 100
+/** Maximum of the flag; its minimum is 1, because administrators check the last use of a key before they delete it. */
+const MAX_ACTIVITY_WRITES = 100
 
-const MOST_OWN = 1_000_000
+const MAX_QUOTA = 1_000_000
 
-const LEAST_BUFFER_BYTES = 32 * 1024 ** 2
+const MIN_BUFFER_BYTES = 32 * 1024 ** 2
 
-/** A caller gets an eighth, in which the largest object of our kinds has room. */
+/** At least 32Mi: a caller gets an eighth, into which the largest object of our kinds must fit. */
 const bufferKind: ValueKind<number> = {
   placeholder: '<quantity>',
   accepts: 'a Kubernetes quantity of at least 32Mi, such as 64Mi or 1Gi',
   read: (text) => {
     const bytes = quantityAmount(text)
-    const isSound = Number.isSafeInteger(bytes) && Number(bytes) >= LEAST_BUFFER_BYTES
-    return bytes !== null && isSound ? bytes : undefined
+    const isLargeEnough = Number.isSafeInteger(bytes) && Number(bytes) >= MIN_BUFFER_BYTES
+    return bytes !== null && isLargeEnough ? bytes : undefined
   },
 }
 
@@ -88,17 +88,17 @@ const FLAGS = {
     help: 'PEM file with the private key of the certificate; reloaded when it changes.',
   },
   'activity-writes-per-second': {
-    kind: countKind(MOST_ACTIVITY_WRITES),
+    kind: countKind(MAX_ACTIVITY_WRITES),
     fallback: '10',
-    help: `Writes of status.lastActivity per second and replica, from 1 to ${MOST_ACTIVITY_WRITES}; those of keys with ttlAfterLastActivity come on top.`,
+    help: `Writes of status.lastActivity per second and replica, from 1 to ${MAX_ACTIVITY_WRITES}; those of keys with ttlAfterLastActivity come on top.`,
   },
   'max-keys-per-user': {
-    kind: countKind(MOST_OWN),
+    kind: countKind(MAX_QUOTA),
     fallback: '100',
     help: 'Unexpired access keys of a user at which self-service refuses another; as many expired ones are kept.',
   },
   'max-tokens-per-user': {
-    kind: countKind(MOST_OWN),
+    kind: countKind(MAX_QUOTA),
     fallback: '1000',
     help: 'The same for tokens under the keys of a user, team or subject; a deleted token counts until it would have expired.',
   },
@@ -131,7 +131,7 @@ const COMMAND = {
 Every request runs as the user of its key, within the scope of the key. Replicas work side by side.`,
   flags: FLAGS,
   failure: 'It could not start, failed unexpectedly, or got a second signal.',
-  faultsOf: pairFaults,
+  faultsOf: certificateFaults,
   settingsOf,
 }
 
@@ -156,7 +156,7 @@ function settingsOf(values: GatewayFlagValues, namespace: string): GatewaySettin
   }
 }
 
-function pairFaults(values: Partial<GatewayFlagValues>): readonly string[] {
+function certificateFaults(values: Partial<GatewayFlagValues>): readonly string[] {
   return Boolean(values['tls-cert-file']) === Boolean(values['tls-private-key-file'])
     ? []
     : ['--tls-cert-file and --tls-private-key-file go together: give both or neither']

@@ -10,11 +10,11 @@ import { followSettings, platformConfigMap } from '../../settings/follow.ts'
 import { type FollowedIssuer, followIssuer } from '../../settings/issuer.ts'
 import type { GatewayProcess } from './metrics.ts'
 
-/** Settings, issuer and public signing keys, kept up to date by watches. */
+/** The informers of the gateway, and the settings, issuer and public signing keys that they keep up to date. */
 export interface Following {
   readonly stores: {
     readonly configs: Store<FullObject<Config>>
-    /** All ConfigMaps of the platform's namespace; foreign ones without their data. */
+    /** All ConfigMaps of the platform's namespace; those of others without their data. */
     readonly configMaps: Store<FullObject<ConfigMap>>
   }
   readonly issuer: FollowedIssuer
@@ -29,16 +29,16 @@ export interface Following {
   readonly ageMs: () => number
   /** Starts the informer of another resource. */
   readonly startInformer: InformerFactory['startInformer']
-  /** Lists Configs and ConfigMaps again: their watches have missed a change. */
+  /** Makes the watches of Configs and ConfigMaps list again, because they have missed a change. */
   readonly relistSettings: () => void
   /** As in InformerFactory. */
   readonly unserved: InformerFactory['unserved']
   readonly stuck: InformerFactory['stuck']
-  /** Calls back once both stores are listed, and whenever settings or issuer may have changed. */
+  /** Calls the listener once both stores are synced, and whenever settings or issuer may have changed. */
   readonly subscribe: (listener: () => void) => void
 }
 
-/** Watches Configs and ConfigMaps from now on. */
+/** Starts the informers of Configs and ConfigMaps. */
 export function startFollowing(self: GatewayProcess, client: KubeClient): Following {
   const { settings, clock, log, metrics, lifecycle } = self
   const { configName, namespace, issuerUrl: flag } = settings
@@ -51,9 +51,9 @@ export function startFollowing(self: GatewayProcess, client: KubeClient): Follow
   const listeners: (() => void)[] = []
   let platformHost: string | null = null
   let settingsSeen = false
-  let asOfMs: number | null = null
-  // Until the first complete list: the time of the start.
-  let freshMs = clock.monotonicMs()
+  let completeAsOfMs: number | null = null
+  // Before the first complete list, this is the time of the start.
+  let completeMonotonicMs = clock.monotonicMs()
   followSettings({ ...stores, configName, namespace }, (observed) => {
     settingsSeen ||= observed.known
     if (observed.known) platformHost = platformHostInForce(observed)
@@ -69,8 +69,8 @@ export function startFollowing(self: GatewayProcess, client: KubeClient): Follow
   const informers = [
     startInformer(CONFIGS, stores.configs, {}),
     startInformer(CONFIG_MAPS, stores.configMaps, { namespace }, () => {
-      asOfMs = clock.nowMs()
-      freshMs = clock.monotonicMs()
+      completeAsOfMs = clock.nowMs()
+      completeMonotonicMs = clock.monotonicMs()
     }),
   ]
   return {
@@ -79,8 +79,8 @@ export function startFollowing(self: GatewayProcess, client: KubeClient): Follow
     jwks,
     platformHost: () => platformHost,
     settingsSeen: () => settingsSeen,
-    configMapsAsOfMs: () => asOfMs,
-    ageMs: () => clock.monotonicMs() - freshMs,
+    configMapsAsOfMs: () => completeAsOfMs,
+    ageMs: () => clock.monotonicMs() - completeMonotonicMs,
     startInformer,
     relistSettings: () => {
       for (const { relist } of informers) relist()

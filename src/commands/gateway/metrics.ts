@@ -1,4 +1,4 @@
-// The gateway's metrics (contract 8.4 and, of the gateway's own, 15).
+// The metrics of the gateway (contract 8.4, 15).
 import { METRIC_HELP, type MetricName } from '../../api/metrics.ts'
 import { ACCESS_KEYS, CONFIGS, CONFIG_MAPS, SECRETS, TOKENS } from '../../api/names.ts'
 import { HEARTBEAT_REASON } from '../../authn/watch-heartbeat.ts'
@@ -20,59 +20,59 @@ import { CERTIFICATE_WRITE_REASONS } from '../../serving/tls/serving-certificate
 import { type ClientLabels, type ClientMetrics, clientMetrics } from '../client-metrics.ts'
 import type { GatewaySettings } from './flags.ts'
 
-/** The closed sets of label values of the gateway. */
+/** The values of the gateway's labels, which are closed sets. */
 interface GatewayLabels extends ClientLabels {
   /** APIs that requests lead to. */
   readonly targets: readonly string[]
   /** Why credentials are refused. */
   readonly refusals: readonly string[]
-  /** Kinds of the limits that the gateway answers 429 for. */
+  /** Kinds of limits at which the gateway answers 429. */
   readonly limits: readonly string[]
   readonly streamKinds: readonly string[]
   readonly cutReasons: readonly string[]
 }
 
 /**
- * Data that must be fresh: `keys`, everything that a request with a key is decided by (keys, settings,
- * roles); `published`, everything that is served without a key.
+ * Data whose age is a metric: `keys` is all that decides about requests with a key (keys, settings, roles); `published`
+ * is all that is served without a key.
  */
-const KNOWLEDGE = ['keys', 'published'] as const
+const WATCHED_DATA = ['keys', 'published'] as const
 
-/** Reads the age of each, in milliseconds; Infinity = never known. */
-type WatchAges = Readonly<Record<(typeof KNOWLEDGE)[number], () => number>>
+/** Functions that read the age of the data, in milliseconds; Infinity = never known to be complete. */
+type WatchAges = Readonly<Record<(typeof WATCHED_DATA)[number], () => number>>
 
-/** One method for each thing that happens. */
+/** The metrics of the gateway, with a method for each event that they count. */
 export interface GatewayMetrics extends ClientMetrics {
   /**
    * A request was answered.
    *
    * @param target `Public` for the routes without a credential, an API, or `Other` for no API
-   * @param verb as the API server names it, or the method
-   * @param seconds until the head of the answer was known
+   * @param verb the API server's verb, or the HTTP method
+   * @param seconds until the head of the response was known
    */
   readonly answered: (target: string, verb: string, code: number, seconds: number) => void
-  /** A credential was presented. @param refusal null = it was good */
+  /** A credential was presented. @param refusal why it was refused; null = it was valid */
   readonly authenticated: (refusal: string | null) => void
   readonly scopeDenied: (target: string) => void
-  /** A request was refused by the gateway's own limits. */
+  /** A request was refused by a limit of the gateway. */
   readonly limited: (kind: string) => void
-  /** A connection was turned away. */
+  /** A connection was refused. */
   readonly connectionDropped: () => void
   readonly streamOpened: (kind: string) => void
   readonly streamClosed: (kind: string) => void
   readonly streamCut: (reason: string) => void
   readonly activityWritten: () => void
   readonly activityFailed: () => void
-  /** A change of ours came back on the watch. @param seconds since its commit */
+  /** The watch delivered a heartbeat of this gateway. @param seconds since it was sent */
   readonly changeArrived: (seconds: number) => void
-  /** From when to when the certificate in use is good, in epoch milliseconds. */
+  /** A certificate is in use; its validity in epoch milliseconds. */
   readonly certificateShown: (notBeforeMs: number, notAfterMs: number) => void
-  /** Reads the ages from these functions from now on. */
+  /** Sets the functions that each scrape reads the ages from. */
   readonly followWatchAges: (ages: WatchAges) => void
   readonly scrape: Scrape
 }
 
-/** Clients choose the method, so a method that is not listed is counted as `other`. */
+/** Clients choose the method, so a method that is not in the list counts as `other`. */
 const READS = ['get', 'head']
 const METHODS = [...READS, 'other']
 const CHANGES = ['create', 'update', 'patch', 'delete', 'deletecollection']
@@ -81,44 +81,44 @@ const VERBS = [...READS, 'list', 'watch', ...CHANGES, 'other']
 const LATENCY_BUCKETS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60]
 const REVOCATION_BUCKETS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 15]
 
-/** Status codes with a series from the start. */
+/** Status codes that have a series from the start. */
 const CODES = {
   Public: ['200', '304', '500', '503'],
   Other: ['400', '401', '404', '500', '501', '503'],
   api: ['200', '401', '403', '404', '429', '500', '503', '504'],
 }
 
-const requestsTo = (targets: readonly string[]) => {
-  const each = (target: string, verbs: readonly string[], codes: readonly string[]) =>
+const requestLabels = (targets: readonly string[]) => {
+  const labelsOf = (target: string, verbs: readonly string[], codes: readonly string[]) =>
     verbs.flatMap((verb) => codes.map((code) => ({ target, verb, code })))
   return [
-    ...each('Public', READS, CODES.Public),
-    ...each('Public', ['other'], ['405']),
-    ...each('Other', METHODS, CODES.Other),
-    ...targets.flatMap((target) => each(target, VERBS, CODES.api)),
+    ...labelsOf('Public', READS, CODES.Public),
+    ...labelsOf('Public', ['other'], ['405']),
+    ...labelsOf('Other', METHODS, CODES.Other),
+    ...targets.flatMap((target) => labelsOf(target, VERBS, CODES.api)),
   ]
 }
 
-/** The metrics, all at zero, in a registry of their own. */
+/** Creates the metrics, all at zero, in a registry of their own. */
 export function createGatewayMetrics(labels: GatewayLabels): GatewayMetrics {
   const { registry, scrape } = processRegistry()
   const make = instruments(registry, METRIC_HELP)
   let ages: Readonly<Record<string, () => number>> = {}
   make.gauge(
     'platform_gateway_watch_age_seconds',
-    KNOWLEDGE.map((of) => ({ of })),
+    WATCHED_DATA.map((of) => ({ of })),
     ({ of }) => (ages[of]?.() ?? 0) / 1000,
   )
-  const from = make.gauge('platform_gateway_certificate_not_before_timestamp_seconds', [{}])
-  const until = make.gauge('platform_gateway_certificate_not_after_timestamp_seconds', [{}])
+  const notBefore = make.gauge('platform_gateway_certificate_not_before_timestamp_seconds', [{}])
+  const notAfter = make.gauge('platform_gateway_certificate_not_after_timestamp_seconds', [{}])
   return {
     ...clientMetrics(make, labels),
     ...requestMetrics(make, labels),
     ...streamMetrics(make, labels),
     ...keyMetrics(make),
     certificateShown: (notBeforeMs, notAfterMs) => {
-      from.set(notBeforeMs / 1000)
-      until.set(notAfterMs / 1000)
+      notBefore.set(notBeforeMs / 1000)
+      notAfter.set(notAfterMs / 1000)
     },
     followWatchAges: (read) => {
       ages = read
@@ -136,8 +136,8 @@ function requestMetrics(
   make: Instruments<MetricName>,
   { targets, refusals, limits }: GatewayLabels,
 ): RequestMetrics {
-  const requests = make.counter('platform_gateway_requests_total', requestsTo(targets))
-  const times = make.histogram(
+  const requests = make.counter('platform_gateway_requests_total', requestLabels(targets))
+  const durations = make.histogram(
     'platform_gateway_request_duration_seconds',
     LATENCY_BUCKETS,
     targets.flatMap((target) => VERBS.map((verb) => ({ target, verb }))),
@@ -158,9 +158,9 @@ function requestMetrics(
   return {
     answered: (target, method, code, seconds) => {
       const isApi = targets.includes(target)
-      const verb = listed(method, isApi ? VERBS : METHODS)
+      const verb = verbLabel(method, isApi ? VERBS : METHODS)
       requests.inc({ target, verb, code: String(code) })
-      if (isApi) times.observe({ target, verb }, seconds)
+      if (isApi) durations.observe({ target, verb }, seconds)
     },
     authenticated: (refusal) =>
       credentials.inc(
@@ -206,12 +206,12 @@ function keyMetrics(make: Instruments<MetricName>): KeyUseMetrics {
   }
 }
 
-function listed(asked: string, verbs: readonly string[]): string {
-  const verb = asked.toLowerCase()
+function verbLabel(method: string, verbs: readonly string[]): string {
+  const verb = method.toLowerCase()
   return verbs.includes(verb) ? verb : 'other'
 }
 
-/** Shared by all parts of a gateway process. */
+/** What all parts of a gateway process share. */
 export interface GatewayProcess {
   readonly settings: GatewaySettings
   readonly clock: Clock
@@ -220,7 +220,7 @@ export interface GatewayProcess {
   readonly metrics: GatewayMetrics
 }
 
-/** The gateway's metrics, with their closed label sets. */
+/** Creates the gateway's metrics with the values of their labels. */
 export const createMetrics = (): GatewayMetrics =>
   createGatewayMetrics({
     writes: {

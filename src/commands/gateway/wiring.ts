@@ -1,4 +1,4 @@
-// The part of the gateway behind authentication, put together.
+// Puts together the part of the gateway that serves requests with a key.
 import { randomBytes } from 'node:crypto'
 import { crc32 } from 'node:zlib'
 import { TOKENS } from '../../api/names.ts'
@@ -30,7 +30,7 @@ import { followGatewaySwitches } from '../../settings/follow.ts'
 import type { Following } from './informers.ts'
 import type { GatewayProcess } from './metrics.ts'
 
-/** The stages behind the public pages, and their readiness and metrics. */
+/** The stages for requests with a key, with their readiness and metrics. */
 interface Api
   extends Omit<HandlerOptions, 'pages' | 'version' | 'answered' | 'clock' | 'log'>,
     Pick<StartedAuthenticator, 'readiness' | 'ageMs'> {
@@ -40,10 +40,10 @@ interface Api
 
 const STOP_WITHIN_MS = { upstream: 2000, activity: 8000 }
 
-/** What the parts of the API share. */
+/** What the start functions below share. */
 interface Parts extends GatewayProcess {
   readonly deps: ClientDeps
-  readonly timed: TimedDeps
+  readonly clamped: ClampedDeps
   readonly client: KubeClient
   readonly following: Following
   readonly sources: Following['stores'] & {
@@ -52,16 +52,16 @@ interface Parts extends GatewayProcess {
   }
 }
 
-/** Watches keys and settings, and serves requests with a key, from now on. */
+/** Starts the watch of the keys, and everything else that requests with a key need. */
 export function startApi(self: GatewayProcess, deps: ClientDeps, following: Following): Api {
-  const timed = timedDeps(self.clock, deps)
-  const client = createClient(timed.deps)
+  const clamped = clampedDeps(self.clock, deps)
+  const client = createClient(clamped.deps)
   const sources = {
     ...following.stores,
     configName: self.settings.configName,
     namespace: self.settings.namespace,
   }
-  const parts: Parts = { ...self, deps, timed, client, following, sources }
+  const parts: Parts = { ...self, deps, clamped, client, following, sources }
   const { clock, metrics } = self
   const authenticator = startAuthentication(parts)
   const caps = (): Caps => currentCaps(authenticator)
@@ -77,9 +77,9 @@ export function startApi(self: GatewayProcess, deps: ClientDeps, following: Foll
     isVersionGuarded: () => switches()?.authenticateVersionEndpoint ?? true,
     authenticate: createAuthentication(authenticator, metrics.authenticated),
     scopeContext: () => {
-      const now = switches()
+      const current = switches()
       const roleRules = authenticator.roleRules
-      return now && { projectNamespacePrefix: now.projectNamespacePrefix, roleRules }
+      return current && { projectNamespacePrefix: current.projectNamespacePrefix, roleRules }
     },
     scopeDenied: metrics.scopeDenied,
     limits,
@@ -111,7 +111,7 @@ function startAuthentication(parts: Parts): StartedAuthenticator {
   })
 }
 
-/** The caps in force. @throws Error before they are known: no key authenticates then, so no request gets here */
+/** The caps in force. @throws Error before they are known: no key authenticates then, so no request needs them */
 function currentCaps({ caps }: StartedAuthenticator): Caps {
   const current = caps.current()
   if (current === null) throw new Error('the caps are asked for before they are known')
@@ -135,8 +135,8 @@ function startInFlight(
   return inFlight
 }
 
-function startUpstream({ timed, lifecycle }: Parts): Upstream {
-  const upstream = createUpstream({ ...timed.deps, observer: ofForwarded(timed.deps.observer) })
+function startUpstream({ clamped, lifecycle }: Parts): Upstream {
+  const upstream = createUpstream({ ...clamped.deps, observer: ofForwarded(clamped.deps.observer) })
   lifecycle.onStop('upstream', STOP_WITHIN_MS.upstream, () => upstream.close())
   return upstream
 }
@@ -155,12 +155,12 @@ function startActivity(
   authenticator: StartedAuthenticator,
   caps: () => Caps,
 ): ActivityRecorder {
-  const { settings, lifecycle, metrics, timed } = parts
+  const { settings, lifecycle, metrics, clamped } = parts
   const activity = createActivityRecorder({
     ...parts,
     keys: authenticator.index.store,
     caps,
-    clock: timed.clock,
+    clock: clamped.clock,
     budgetPerSecond: settings.activityWritesPerSecond,
     random: Math.random,
     observer: { written: metrics.activityWritten, failed: metrics.activityFailed },
@@ -169,7 +169,7 @@ function startActivity(
   return activity
 }
 
-/** What self-service shares with the stages. */
+/** Parts that self-service shares with the stages. */
 interface SelfServiceParts {
   readonly upstream: Upstream
   readonly limits: MaxInFlight
@@ -195,17 +195,15 @@ function startSelfService(
   })
 }
 
-// What the gateway counts and logs of its connections and of the requests that it sends.
-
 /** Client dependencies, and a clock that follows the API server's. */
-interface TimedDeps {
-  /** Held back by the Date headers of responses to `deps`. */
+interface ClampedDeps {
+  /** Never far ahead of the Date headers in responses to clients with `deps`. */
   readonly clock: ClampedClock
   readonly deps: ClientDeps
 }
 
-/** The same dependencies, with a clock that follows the API server's Date headers. */
-function timedDeps(local: Clock, deps: ClientDeps): TimedDeps {
+/** Adds a clock that observes the Date headers of the API server's responses. */
+function clampedDeps(local: Clock, deps: ClientDeps): ClampedDeps {
   const clock = clampedClock(local)
   const { observer } = deps
   const responded: typeof observer.responded = (method, code, dateMs) => {
@@ -216,9 +214,9 @@ function timedDeps(local: Clock, deps: ClientDeps): TimedDeps {
 }
 
 /**
- * Responses to forwarded requests count as the caller's, a missing response too. rest_client_requests_total
- * counts the gateway's own requests, and a 401 for its own credential. The Date header may be that of a pod
- * behind the API server's proxy, so it measures no clock.
+ * The observer of upstream requests. rest_client_requests_total counts the gateway's own requests and a 401 for its own
+ * credential, but no other forwarded requests, answered or not. Their Date headers are ignored, because a pod behind
+ * the API server's proxy may have set them.
  */
 export const ofForwarded = (observer: Pick<ClientObserver, 'responded'>): UpstreamObserver => ({
   responded: ({ method, impersonation, isProxied = false }, code) => {
@@ -227,26 +225,26 @@ export const ofForwarded = (observer: Pick<ClientObserver, 'responded'>): Upstre
   },
 })
 
-/** A flood of connections writes one line a minute. */
-const TELL_EVERY_MS = 60_000
+/** Even a flood of connections logs at most one line in this time. */
+const LOG_INTERVAL_MS = 60_000
 
-/** Counts and logs refused connections, at most one line a minute, and responses that can't be sent. */
+/** Counts refused connections, and logs them at most once a minute; logs responses that can't be sent. */
 export function connectionObserver({
   clock,
   log,
   metrics,
 }: Pick<GatewayProcess, 'clock' | 'log' | 'metrics'>): ServerObserver {
   let dropped = 0
-  let tellFromMs = Number.NEGATIVE_INFINITY
+  let nextLogMs = Number.NEGATIVE_INFINITY
   return {
     dropped: () => {
       metrics.connectionDropped()
       dropped += 1
       const nowMs = clock.monotonicMs()
-      if (nowMs < tellFromMs) return
+      if (nowMs < nextLogMs) return
       log.warn({ dropped }, 'connections are refused, the limit is reached')
       dropped = 0
-      tellFromMs = nowMs + TELL_EVERY_MS
+      nextLogMs = nowMs + LOG_INTERVAL_MS
     },
     unsent: (err) => log.error({ err }, 'an answer can not be sent'),
   }

@@ -18,20 +18,20 @@ export const CONTROLLERS = [
   keyController,
 ] as const
 
-/** The process as far as its controllers need it. */
+/** All dependencies of the controllers. */
 export type ControllersOptions = ConfigSetup &
   SigningKeySetup &
   TokenSetup &
   KeySetup &
   ControllerRuntime & { readonly revocations: RevocationList }
 
-/** When outdated records of revoked tokens are dropped. */
+/** Schedule of the sweep of expired revocation records. */
 const SWEEP_SCHEDULE = '*/5 * * * *'
 
-/** Time at shutdown to store pending revocation records. */
-const LAST_RECORDS_WITHIN_MS = 10_000
+/** How long a shutdown waits until pending revocation records are stored. */
+const STORE_RECORDS_WITHIN_MS = 10_000
 
-/** Starts all controllers: each begins once the stores it reads have synced. */
+/** Starts all controllers; each begins once the stores that it reads are synced. */
 export function startControllers(options: ControllersOptions): StopController {
   const { log, revocations, stores } = options
   const stops = CONTROLLERS.map(({ setUp }) => runController(setUp(options), options))
@@ -40,6 +40,6 @@ export function startControllers(options: ControllersOptions): StopController {
   return async () => {
     stopSweep()
     await Promise.all(stops.map((stop) => stop()))
-    await revocations.stop(AbortSignal.timeout(LAST_RECORDS_WITHIN_MS))
+    await revocations.stop(AbortSignal.timeout(STORE_RECORDS_WITHIN_MS))
   }
 }

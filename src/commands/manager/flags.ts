@@ -36,7 +36,7 @@ export interface ManagerSettings {
   /** `--issuer-url`; null = from the settings in force (contract 7.2). */
   readonly issuerUrl: string | null
   readonly signingAlgorithm: SigningAlgorithm
-  /** `--token-max-ttl`. */
+  /** `--token-max-ttl`: longest lifetime of a token (contract 2.4). */
   readonly tokenMaxTtlMs: number
   /** null = no metrics server. */
   readonly metricsAddress: BindAddress | null
@@ -44,16 +44,16 @@ export interface ManagerSettings {
   readonly healthAddress: BindAddress | null
   /** null = no leader election: this process leads at once. */
   readonly leaderElection: LeaderElectionSettings | null
-  /** Keys reconciled at a time, and as many tokens. */
+  /** How many keys are reconciled at a time, and how many tokens. */
   readonly workers: number
   /** Whether /metrics has a series for each key (contract 8.4). */
   readonly perObjectMetrics: boolean
   readonly logLevel: LogLevel
 }
 
-/** client-go spreads retries by up to this much and refuses a deadline that is within the spread. */
+/** As in client-go: retries are delayed by up to this factor, and the renew deadline must be longer than that. */
 const JITTER_FACTOR = 1.2
-const MOST_WORKERS = 256
+const MAX_WORKERS = 256
 
 const tokenTtlKind: ValueKind<number> = {
   placeholder: '<duration>',
@@ -105,9 +105,9 @@ const FLAGS = {
     help: `Pause between attempts to take or renew the Lease; below the renew deadline divided by ${JITTER_FACTOR}.`,
   },
   workers: {
-    kind: countKind(MOST_WORKERS),
+    kind: countKind(MAX_WORKERS),
     fallback: '16',
-    help: `Objects reconciled at a time by the controller of keys, and as many by that of tokens; from 1 to ${MOST_WORKERS}.`,
+    help: `Objects reconciled at a time by the controller of keys, and as many by that of tokens; from 1 to ${MAX_WORKERS}.`,
   },
   'per-object-metrics': {
     kind: switchKind,
@@ -166,7 +166,9 @@ function settingsOf(values: ManagerFlagValues, namespace: string): ManagerSettin
   }
 }
 
-/** A malformed value is reported elsewhere: here it counts as fitting. */
+/**
+ * Faults between the flags of leader election; a malformed value, which is reported elsewhere, counts as valid here.
+ */
 function electionFaults(values: Partial<ManagerFlagValues>): readonly string[] {
   const leaseMs = values['leader-elect-lease-duration'] ?? Number.POSITIVE_INFINITY
   const renewMs = values['leader-elect-renew-deadline'] ?? Number.NaN

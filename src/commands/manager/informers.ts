@@ -30,22 +30,23 @@ import { type FollowedIssuer, followIssuer } from '../../settings/issuer.ts'
 import type { ClientMetrics } from '../client-metrics.ts'
 import type { ManagerSettings } from './flags.ts'
 
-/** The manager's copy of the cluster's objects. */
+/** The objects of the cluster that the manager watches. */
 export interface Stores {
   readonly keys: Store<AccessKey>
   readonly tokens: Store<TokenObject>
   readonly configs: Store<FullObject<Config>>
-  /** The Secret with settings of Config, if it exists. */
+  /** The Secret with settings, which has the name of the Config, if it exists. */
   readonly secrets: Store<FullObject<Secret>>
+  /** The Secrets with signing keys. */
   readonly signingSecrets: Store<FullObject<Secret>>
-  /** All ConfigMaps of the platform's namespace; foreign ones without their data. */
+  /** All ConfigMaps of the platform's namespace; those of others without their data. */
   readonly configMaps: Store<FullObject<ConfigMap>>
 }
 
-/** The resources watched. */
+/** The resources that the manager watches. */
 export const WATCHED: readonly Resource[] = [ACCESS_KEYS, TOKENS, CONFIGS, SECRETS, CONFIG_MAPS]
 
-/** Empty stores. */
+/** Creates empty stores, with the indexes that the controllers use. */
 export function createStores(): Stores {
   const keyOf = (object: KubeObject): AccessKey =>
     accessKeyOf(object as OwnedAccessKeyObject, secretDigest)
@@ -62,7 +63,7 @@ export function createStores(): Stores {
   }
 }
 
-/** Options of followStores; the signal ends the watches. */
+/** Dependencies of the informers; the signal stops them. */
 interface FollowOptions {
   readonly settings: ManagerSettings
   readonly client: KubeClient
@@ -72,7 +73,7 @@ interface FollowOptions {
   readonly signal: AbortSignal
 }
 
-/** Settings in force, and the state of the watches. */
+/** The informers of the manager, and the caps and issuer that they keep up to date. */
 export interface Following {
   readonly caps: FollowedCaps
   readonly issuer: FollowedIssuer
@@ -81,7 +82,7 @@ export interface Following {
   readonly stuck: InformerFactory['stuck']
 }
 
-/** Fills the stores by watches, from now on. */
+/** Starts the informers that fill the stores. */
 export function followStores(stores: Stores, options: FollowOptions): Following {
   const { settings, log, metrics } = options
   const { startInformer, unserved, stuck } = createInformerFactory({

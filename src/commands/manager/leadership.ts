@@ -1,4 +1,4 @@
-// Leader election of the manager; a leader that loses the Lease exits.
+// The manager's leader election and readiness. A leader that loses the Lease exits.
 import { CONTROLLER_NAME } from '../../api/names.ts'
 import { createClient } from '../../kube/client/client.ts'
 import { runLeaderElection } from '../../kube/leader-election/elector.ts'
@@ -28,16 +28,15 @@ interface LeadershipOptions extends ClientParts {
 interface Leadership {
   /** Resolves when this process leads. */
   readonly acquired: Promise<void>
-  /** Throws when this process does not lead, or no longer. */
+  /** Throws when this process does not lead. */
   readonly mayWrite: () => void
 }
 
 const STOP_WITHIN_MS = { connection: 2000, lease: 3000 }
 
 /**
- * Joins the election, on a connection of its own: behind slow calls on a shared one, a renewal could
- * come too late and lose the Lease. A leader that loses the Lease ends the process: another one leads,
- * and the stores here are outdated.
+ * Joins the election on a separate connection, because slow requests on a shared one could delay the renewal of the
+ * Lease. A leader that loses the Lease ends its process: another replica leads, and the stores here are outdated.
  *
  * @throws Error as `connect` does
  */
@@ -66,7 +65,7 @@ export async function joinElection(options: LeadershipOptions): Promise<Leadersh
   return { acquired: election.acquired, mayWrite: () => election.mayWrite() }
 }
 
-/** Sources of the probe and metrics servers. */
+/** Dependencies of serveManager. */
 interface ServeOptions {
   readonly settings: ManagerSettings
   readonly log: Log

@@ -1,4 +1,4 @@
-// The metrics of the manager (contract 8.4), from the parts of their owners. Each series is there from the start.
+// The metrics of the manager (contract 8.4), put together from those of its parts. Each series exists from the start.
 import { METRIC_HELP, type MetricName } from '../../api/metrics.ts'
 import {
   ACCESS_KEYS,
@@ -49,9 +49,9 @@ import { CONTROLLERS } from './controllers.ts'
 import type { ManagerSettings } from './flags.ts'
 import { type Stores, WATCHED } from './informers.ts'
 
-/** The closed sets of label values. */
+/** The values of labels, which are closed sets. */
 interface MetricLabels extends ClientLabels {
-  /** Controllers, each with its queue, and how many reconciles each runs at a time. */
+  /** Names of the controllers, with the number of reconciles that each runs at a time. */
   readonly controllers: Readonly<Record<string, number>>
   /** Name of the Lease of leader election. */
   readonly lease: string
@@ -59,31 +59,31 @@ interface MetricLabels extends ClientLabels {
   readonly tokenStates: readonly string[]
   /** Whether there is a series for each key (`--per-object-metrics`). */
   readonly perObject: boolean
-  /** Kinds whose objects have a lifetime. */
+  /** Kinds whose objects expire. */
   readonly endingKinds: readonly string[]
 }
 
-/** Sources that are read at each scrape. All but refresh and keyEnds are called often: must be cheap. */
+/** Sources that each scrape reads. All except refresh and keyEnds are called often, so they must be cheap. */
 export interface MetricSources extends KeySources, TokenSources {
-  /** Counts the objects again. Each scrape waits for it. */
+  /** Counts the objects again; each scrape waits for that. */
   readonly refresh: () => Promise<void>
   /** How many objects of each kind have condition LifetimeCapped. */
   readonly cappedByKind: () => Readonly<Record<string, number>>
-  /** Objects of each kind past their end whose status does not say so yet. */
+  /** Expired objects of each kind whose status does not show the expiry yet. */
   readonly overdueByKind: () => Readonly<Record<string, Overdue>>
 }
 
-/** The program's metrics; one method for each thing that happens. */
+/** The metrics of the manager, with a method for each event that they count. */
 export interface Metrics extends ClientMetrics, KeyMetrics, TokenMetrics, ConfigMetrics {
-  /** The part of one of `labels.controllers`. */
+  /** The metrics of one of `labels.controllers`. */
   readonly controller: (name: string) => ControllerMetrics
   readonly leads: (isLeader: boolean) => void
-  /** Reads the gauges of state from these sources from now on. */
+  /** Sets the sources that each scrape reads the gauges of state from. */
   readonly follow: (sources: MetricSources) => void
   readonly scrape: Scrape
 }
 
-/** The metrics, all at zero, in a registry of their own. */
+/** Creates the metrics, all at zero, in a registry of their own. */
 export function createMetrics(labels: MetricLabels): Metrics {
   const { registry, scrape } = processRegistry()
   const make = instruments(registry, METRIC_HELP)
@@ -141,7 +141,7 @@ function lifetimeMetrics(
   gauge('platform_expirations_overdue_seconds', kinds, ({ kind }) => overdue(kind).longestMs / 1000)
 }
 
-/** The manager's metrics, with their closed label sets. */
+/** Creates the manager's metrics with the values of their labels. */
 export function createManagerMetrics(settings: ManagerSettings): Metrics {
   const workers = CONTROLLERS.map(({ name, workers: of }) => [name, of(settings)] as const)
   return createMetrics({
@@ -157,7 +157,7 @@ export function createManagerMetrics(settings: ManagerSettings): Metrics {
   })
 }
 
-/** By kind, why the controllers and the parts that they share write objects of it. */
+/** The reasons of writes by kind, of the controllers and of the parts that they share. */
 function writeReasons(): Readonly<Record<string, readonly string[]>> {
   const writes: Record<string, readonly string[]> = {
     [CONFIG_MAPS.kind]: REVOCATION_WRITE_REASONS,
@@ -171,7 +171,7 @@ function writeReasons(): Readonly<Record<string, readonly string[]>> {
   return writes
 }
 
-/** The sources of the counts. */
+/** Dependencies of countObjects. */
 export interface CountsOptions {
   readonly stores: Pick<Stores, 'keys' | 'tokens'>
   readonly caps: FollowedCaps
@@ -181,10 +181,10 @@ export interface CountsOptions {
   readonly revocations: RevocationList
 }
 
-/** Scrapes within this time get the same counts: going over all objects costs time. */
+/** Scrapes within this time get the same counts, because a walk over all objects is expensive. */
 const COUNT_AGAIN_AFTER_MS = 1000
 
-/** Only the leader counts: a standby replica would count every object a second time. */
+/** Counts the objects of this process's stores. Only the leader calls this: a standby would count each object again. */
 export function countObjects({
   stores: { keys, tokens },
   caps,
@@ -193,19 +193,19 @@ export function countObjects({
   keyring,
   revocations,
 }: CountsOptions): MetricSources {
-  const none = { byState: {}, capped: 0, overdue: NOTHING_OVERDUE }
-  let counts = { keys: none, tokens: none }
+  const emptyCounts = { byState: {}, capped: 0, overdue: NOTHING_OVERDUE }
+  let counts = { keys: emptyCounts, tokens: emptyCounts }
   let countedMs = Number.NEGATIVE_INFINITY
   let counting: Promise<void> | null = null
   const count = async (): Promise<void> => {
-    const current = caps.current()
-    if (!current || clock.monotonicMs() - countedMs <= COUNT_AGAIN_AFTER_MS) return
+    const currentCaps = caps.current()
+    if (!currentCaps || clock.monotonicMs() - countedMs <= COUNT_AGAIN_AFTER_MS) return
     const nowMs = clock.nowMs()
-    const [ofKeys, ofTokens] = await Promise.all([
-      countKeys(keys, current, nowMs, turns),
+    const [keyCounts, tokenCounts] = await Promise.all([
+      countKeys(keys, currentCaps, nowMs, turns),
       countTokens(tokens, nowMs, turns),
     ])
-    counts = { keys: ofKeys, tokens: ofTokens }
+    counts = { keys: keyCounts, tokens: tokenCounts }
     countedMs = clock.monotonicMs()
   }
   return {
@@ -226,8 +226,8 @@ export function countObjects({
       [TOKENS.kind]: counts.tokens.overdue,
     }),
     keyEnds: async (report) => {
-      const current = caps.current()
-      if (current) await exportKeyExpiry(keys, current, clock.nowMs(), turns, report)
+      const currentCaps = caps.current()
+      if (currentCaps) await exportKeyExpiry(keys, currentCaps, clock.nowMs(), turns, report)
     },
     signingKeys: () => keyring.lives(),
     signingKeyFaults: () => keyring.faults().length,

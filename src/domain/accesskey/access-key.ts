@@ -1,4 +1,4 @@
-// The view of an OwnedAccessKey that all decisions use. It holds no secret.
+// Parses an OwnedAccessKey into the form that all decisions use, which has no secret; and formats new keys.
 import { CREATED_ANNOTATION, HEARTBEAT_KEY } from '../../api/names.ts'
 import type { Condition, KubeObject, ObjectMeta } from '../../api/objects.ts'
 import type { OwnedAccessKeySpec, OwnedAccessKeyStatus } from '../../api/ownedaccesskey.gen.ts'
@@ -18,7 +18,7 @@ import { ownedFieldsOf, ownedStatusField } from '../managed-fields.ts'
 import { parseTimestamp } from '../time.ts'
 import type { LifetimeFields } from './lifetime.ts'
 
-/** The fields of a key's status that our field manager owns; conditions of other managers are left out. */
+/** The fields of a key's status that our field manager owns, without conditions of other managers. */
 export interface PublishedKeyStatus {
   readonly expirationTimestamp: string | undefined
   readonly removalTimestamp: string | undefined
@@ -29,9 +29,9 @@ export interface PublishedKeyStatus {
   readonly conditions: readonly Condition[]
 }
 
-/** A key without its secret. */
+/** An access key without its secret. */
 export interface AccessKey extends LifetimeFields, CredentialObject {
-  /** Also true when a field that limits the key is malformed. */
+  /** Whether spec disables the key; also true when a field that limits the key is malformed. */
   readonly isDisabled: boolean
   /** `user:<user>`, `team:<team>` or `subject:<subject>`; null when none or several are set, or one is malformed. */
   readonly identity: string | null
@@ -39,11 +39,13 @@ export interface AccessKey extends LifetimeFields, CredentialObject {
   readonly groups: readonly string[]
   /** null = the owner's full rights. */
   readonly scope: Scope | null
-  /** SHA-256 of the key in hex, for either form in spec; null when there is no key yet. */
+  /** SHA-256 of the key in hex, whether spec has the key or its digest; null when there is no key yet. */
   readonly digest: string | null
-  /** spec.key is `sha256:<hex>`: its author may not know the key itself (contract 3.3, 3.6). */
+  /** Whether spec.key is `sha256:<hex>`: whoever wrote it need not know the key itself (contract 3.3, 3.6). */
   readonly holdsDigest: boolean
-  /** Our field manager owns spec.key: the operator generated it, and repeats it in every apply. */
+  /**
+   * Whether our field manager owns spec.key: the operator generated the key, and every apply of the operator has it.
+   */
   readonly isKeyOurs: boolean
   readonly published: PublishedKeyStatus
 }
@@ -52,10 +54,10 @@ export interface AccessKey extends LifetimeFields, CredentialObject {
 export type OwnedAccessKeyObject = KubeObject<OwnedAccessKeySpec, OwnedAccessKeyStatus>
 
 /**
- * The view of an object. An empty string counts as absent everywhere in spec (contract 1.2). A value that the schema
- * refuses never throws: the key has no identity, is disabled, or has a scope that grants nothing (10.3).
+ * Parses an object. An empty string in spec counts as absent (contract 1.2). Never throws: a key with a value that the
+ * schema refuses has no identity, is disabled, or has a scope that grants nothing (10.3).
  *
- * @param digestOf SHA-256 in hex of a key in clear, or what follows `sha256:` (contract 3.6)
+ * @param digestOf returns the SHA-256 in hex of a key in clear, or the digest after `sha256:` (contract 3.6)
  */
 export function accessKeyOf(
   object: OwnedAccessKeyObject,
@@ -87,26 +89,26 @@ export function accessKeyOf(
 
 const DIGEST_FORM = /^sha256:([0-9a-f]{64})$/
 
-/** The SHA-256 in hex that spec.key holds instead of a key (contract 3.6); null = it is a key, or none. */
+/** The SHA-256 in hex if spec.key has a digest instead of a key (contract 3.6); null = it has a key, or is empty. */
 export const storedDigestOf = (key: string): string | null => DIGEST_FORM.exec(key)?.[1] ?? null
 
-/** Id that names the key without showing it (contract 1.5); empty when there is no key yet. */
+/** The key ID, which identifies the key without revealing it (contract 1.5); empty when there is no key yet. */
 export const keyIdOf = ({ digest }: AccessKey): string => digest?.slice(0, 16) ?? ''
 
 /**
- * Whether it is the gateways' heartbeat key (contract 10.4). Without a secret it authenticates no request, so the
- * operator does not generate, revoke, expire or count it. With a secret it is a key like any other.
+ * Whether the object is the heartbeat key of the gateways (contract 10.4). Without a secret it authenticates no
+ * request, so the operator does not generate, revoke, expire or count it. With a secret it is an ordinary key.
  */
 export const isHeartbeatKey = ({ name, digest }: AccessKey): boolean =>
   name === HEARTBEAT_KEY && digest === null
 
-/** Only our fields: an apply of ours can not remove a field of another manager from status. */
+/** Reads only our fields: our apply cannot remove a field of another manager from status. */
 function publishedOf(
   { managedFields = [] }: ObjectMeta,
   status: Untyped<OwnedAccessKeyStatus>,
 ): PublishedKeyStatus {
   const owned = ownedFieldsOf(managedFields, 'status')
-  // Only compared with the desired values: a value of another type is different from them.
+  // The cast is safe: the values are only compared with desired ones, and a wrong type is a difference.
   const ours = ownedStatusField(owned, status as OwnedAccessKeyStatus)
   return {
     expirationTimestamp: ours('expirationTimestamp'),
@@ -119,7 +121,7 @@ function publishedOf(
   }
 }
 
-/** Fails closed: a malformed field may be one that limits the key. */
+/** Fails closed: a malformed field counts as disabled, because it may limit the key. */
 const isDisabled = ({
   disabled,
   ttl,
@@ -132,14 +134,14 @@ const isDisabled = ({
   !(isAbsent(ttlAfterLastActivity) || typeof ttlAfterLastActivity === 'boolean')
 
 function identityOf(spec: Untyped<OwnedAccessKeySpec>): string | null {
-  const named = [
+  const candidates = [
     ['user', spec.user],
     ['team', spec.team],
     ['subject', spec.subject],
   ] as const
-  if (!named.every(([, name]) => isStringOrAbsent(name))) return null
-  const [only, ...others] = named.filter(([, name]) => name)
-  return only && others.length === 0 ? only.join(':') : null
+  if (!candidates.every(([, name]) => isStringOrAbsent(name))) return null
+  const [first, ...others] = candidates.filter(([, name]) => name)
+  return first && others.length === 0 ? first.join(':') : null
 }
 
 // The format of an access key (contract 3.2): pak_<43 base62>_<6 base62 of their CRC-32>.
@@ -152,8 +154,8 @@ const CHECKSUM_LENGTH = 6
 /**
  * A key in clear from 32 bytes of a cryptographic random generator.
  *
- * The bytes are one number, written in base 62. 62^43 exceeds 2^256, so each number has its own text and all 256
- * bits of entropy are kept. Digits taken one by one modulo 62 would not be uniform.
+ * Writes the bytes as one number in base 62: 62^43 exceeds 2^256, so all 256 bits of entropy are kept. Taking each
+ * byte modulo 62 would not be uniform.
  *
  * @param crc32 CRC-32 as in IEEE 802.3, gzip and PNG, unsigned: crc32 of node:zlib
  * @throws RangeError unless there are 32 bytes
@@ -168,7 +170,7 @@ export function formatAccessKey(randomBytes: Uint8Array, crc32: (text: string) =
 const numberOf = (bytes: Uint8Array): bigint =>
   bytes.reduce((number, byte) => number * 256n + BigInt(byte), 0n)
 
-/** Most significant digit first, padded with 0. */
+/** Writes a number in base 62, most significant digit first, padded with 0. */
 function base62(number: bigint, length: number): string {
   let rest = number
   let text = ''

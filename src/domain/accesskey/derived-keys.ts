@@ -1,5 +1,5 @@
-// Access keys that were created with another one (contract 12.2): self-service labels each new key with the uid of the
-// caller's key, so that all of them can be found when that key leaks.
+// Access keys that were created with another key (contract 12.2): self-service labels each new key with the uid of the
+// caller's key, so that all keys made with a leaked key can be found.
 import { MADE_WITH_LABEL } from '../../api/names.ts'
 import { type OwnedAccessKeyObject, accessKeyOf } from './access-key.ts'
 
@@ -15,7 +15,7 @@ export interface DerivedKey {
   readonly madeWith: string | null
 }
 
-/** The view of an object, without its secret. */
+/** Reads these fields from an object. */
 export function derivedKeyOf(object: OwnedAccessKeyObject): DerivedKey {
   const { name, uid, identity, isDisabled, isDeleting } = accessKeyOf(object, () => '')
   const madeWith = object.metadata.labels?.[MADE_WITH_LABEL] ?? null
@@ -23,8 +23,8 @@ export function derivedKeyOf(object: OwnedAccessKeyObject): DerivedKey {
 }
 
 /**
- * The uid of the key with this name or uid; null when there is none. A uid has precedence over a name: users may name a
- * key like the uid of another. The uid of a deleted key counts while a key created with it exists.
+ * The uid of the key with this name or uid; null when there is none. A uid takes precedence, because a user may give a
+ * key the uid of another key as its name. The uid of a deleted key is found while a key that it created exists.
  */
 export function resolveKeyUid(keys: readonly DerivedKey[], nameOrUid: string): string | null {
   const isUid = keys.some(({ uid, madeWith }) => uid === nameOrUid || madeWith === nameOrUid)
@@ -36,12 +36,12 @@ export function resolveKeyUid(keys: readonly DerivedKey[], nameOrUid: string): s
 export function descendantsOf(keys: readonly DerivedKey[], uid: string): readonly DerivedKey[] {
   const byCreator = Map.groupBy(keys, ({ madeWith }) => madeWith)
   const found = keys.filter((key) => key.uid === uid)
-  const known = new Set([uid])
-  // Iterating a Set includes what is added meanwhile.
-  for (const creator of known) {
+  const visited = new Set([uid])
+  // The iteration also visits the uids that the loop adds to the Set.
+  for (const creator of visited) {
     for (const key of byCreator.get(creator) ?? []) {
-      if (known.has(key.uid)) continue
-      known.add(key.uid)
+      if (visited.has(key.uid)) continue
+      visited.add(key.uid)
       found.push(key)
     }
   }

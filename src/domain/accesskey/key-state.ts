@@ -5,11 +5,11 @@ import { type Lifetime, isLive } from './lifetime.ts'
 /** Reason of a key's Ready condition (contract 4.1). */
 export type KeyState = (typeof REASONS.accessKeyReady)[number]
 
-/** State of a key itself, without regard to its owners. */
+/** State of the key alone, without its owners. */
 export type OwnKeyState = Exclude<KeyState, 'OwnerNotReady'>
 
 /**
- * The first state that applies; Active when none does.
+ * The state of a key: the first that applies, in the order of contract 4.1; Active when none does.
  *
  * @param isInConflict whether other objects with the same key disable this one (contract 3.3)
  */
@@ -29,24 +29,25 @@ export function keyStateOf(
   return checks.find(([, holds]) => holds)?.[0] ?? 'Active'
 }
 
-/** Several objects with the same secret, of which this one does not work (contract 3.3). */
+/** Why an object does not work although nothing else is wrong: others have the same secret (contract 3.3). */
 export interface KeyConflict {
-  /** `elder`: an older object works instead. `unproven`: the oldest has only the digest, and none works. */
+  /** `elder`: an older object works instead. `unproven`: the oldest has only the digest, so none of them works. */
   readonly kind: 'elder' | 'unproven'
-  /** Names: the object that works; for `unproven` all of them, oldest first. */
+  /** For `elder` the name of the object that works; for `unproven` the names of all, oldest first. */
   readonly names: readonly string[]
 }
 
-/** Look-up of the keys that have the secret of a given one; that key may be gone by now. */
+/** Finds the keys with the same secret as a given key, which need not exist any more. */
 export interface KeysByDigest {
-  /** All of them. */
+  /** All keys with that secret. */
   readonly sharing: (key: AccessKey) => readonly AccessKey[]
-  /** The oldest of them, and whether several have it: found without a walk over all. */
+  /** The oldest key with that secret; undefined when there is none. */
   readonly eldest: (key: AccessKey) => AccessKey | undefined
+  /** Whether several keys have that secret. */
   readonly isShared: (key: AccessKey) => boolean
 }
 
-/** Kind of the conflict that disables a key; null = there is none. */
+/** Kind of the conflict that disables the key; null = no conflict. */
 export function keyConflictKindOf(
   key: AccessKey,
   { eldest, isShared }: Pick<KeysByDigest, 'eldest' | 'isShared'>,
@@ -58,18 +59,18 @@ export function keyConflictKindOf(
   return first.uid === key.uid ? null : 'elder'
 }
 
-/** The conflict that disables a key; null = there is none. */
-export function keyConflictOf(key: AccessKey, holders: KeysByDigest): KeyConflict | null {
-  const kind = keyConflictKindOf(key, holders)
+/** The conflict that disables the key, with the names involved; null = no conflict. */
+export function keyConflictOf(key: AccessKey, lookup: KeysByDigest): KeyConflict | null {
+  const kind = keyConflictKindOf(key, lookup)
   if (kind === null || key.digest === null) return null
-  const all = kind === 'elder' ? [holders.eldest(key)] : holders.sharing(key)
+  const all = kind === 'elder' ? [lookup.eldest(key)] : lookup.sharing(key)
   const names = all.filter((one) => one !== undefined).toSorted(byAge)
   return { kind, names: names.map(({ name }) => name) }
 }
 
 const byAge = (a: AccessKey, b: AccessKey): number => (isOlderKey(a, b) ? -1 : 1)
 
-/** The oldest key; of several as old, the one with the lowest uid. Undefined for an empty list. */
+/** The oldest key, by creationTimestamp and then by uid; undefined for an empty list. */
 export const oldestKeyOf = (keys: readonly AccessKey[]): AccessKey | undefined =>
   keys.toSorted(byAge)[0]
 

@@ -1,4 +1,4 @@
-// Keys that own keys: a key never outlives its owners, and never grants more than they do (contract 10.3, 12.3).
+// Keys that own other keys: a key never outlives its owners, and never grants more than they do (contract 10.3, 12.3).
 import type { Scope } from '../../api/scope.gen.ts'
 import { firstUncoveredEntry } from '../scope/covers.ts'
 import type { AccessKey } from './access-key.ts'
@@ -11,23 +11,24 @@ import {
 } from './key-state.ts'
 import { type Caps, earliest, lifetimeOf } from './lifetime.ts'
 
-/** Look-up of all known keys. */
+/** Finds keys by their name or their secret. */
 export interface KeyLookup extends KeysByDigest {
+  /** The key with this name; undefined when there is none. */
   readonly named: (name: string) => AccessKey | undefined
 }
 
-/** Maximum length of a chain of owners. A longer one counts as a cycle, and its keys do not work. */
+/** Maximum length of an owner chain. A longer chain counts as a cycle, and its keys do not work. */
 export const MAX_CHAIN_LENGTH = 16
 
-/** A key and its chain of owners. */
+/** A key and its owners. */
 interface OwnerChain {
-  /** The key itself, then its owner, then the owner of that, and so on. */
+  /** The key itself, then its owner, then the owner's owner, and so on. */
   readonly keys: readonly AccessKey[]
-  /** Name of the owner that does not exist or exceeds the maximum length; null = the last key has no owner. */
+  /** Name of the owner that is missing or beyond the maximum length; null = the chain is complete. */
   readonly brokenAt: string | null
 }
 
-/** The chain of owners of a key. An owner must have the name and the uid of the reference. */
+/** Follows the owner references of a key. An owner must have the name and the uid of the reference. */
 export function ownerChainOf(key: AccessKey, { named }: Pick<KeyLookup, 'named'>): OwnerChain {
   const keys = [key]
   for (let { ownerRef } = key; ownerRef !== null; ) {
@@ -40,17 +41,17 @@ export function ownerChainOf(key: AccessKey, { named }: Pick<KeyLookup, 'named'>
   return { keys, brokenAt: null }
 }
 
-/** The limits that a chain sets on its first key. */
+/** The limits that an owner chain sets on its first key. */
 interface ChainBounds {
-  /** Epoch milliseconds: the earliest end in the chain; null = never. */
+  /** The earliest expiry in the chain, in epoch milliseconds; null = never. */
   readonly expiresMs: number | null
-  /** Scope of the nearest key that has one; null = none has (contract 11.8). */
+  /** Scope of the first key in the chain that has one; null = none has (contract 11.8). */
   readonly scope: Scope | null
-  /** The first owner that grants less than a key it owns, for example after a change; null = none. */
+  /** The first owner that grants less than a key below it, for example after a change; null = none. */
   readonly exceeded: AccessKey | null
 }
 
-/** The bounds of a chain, its first key included. */
+/** The limits of a chain, from all its keys including the first. */
 export function chainBoundsOf(keys: readonly AccessKey[], caps: Caps, nowMs: number): ChainBounds {
   let expiresMs: number | null = null
   let scope: Scope | null = null
@@ -67,18 +68,18 @@ export function chainBoundsOf(keys: readonly AccessKey[], caps: Caps, nowMs: num
 }
 
 /**
- * Whether the owner is in every group of a key with the same identity. The groups of a key with another identity are
- * the decision of an administrator.
+ * Whether the owner has every group of the key, if both have the same identity. An administrator decides on the groups
+ * of a key with another identity.
  */
 const hasGroupsOf = (key: AccessKey, owner: AccessKey): boolean =>
   key.identity !== owner.identity || key.groups.every((group) => owner.groups.includes(group))
 
-/** State and limits of a key, its owners included. */
+/** State and limits of a key, with its owners taken into account. */
 export interface ChainStatus {
   readonly state: ChainState
-  /** Name of the owner with this state; null = the key itself has it. */
+  /** Name of the owner that causes this state; null = the key itself causes it. */
   readonly above: string | null
-  /** Epoch milliseconds: the earliest end of the key and its owners; null = never. */
+  /** The earliest expiry of the key and its owners, in epoch milliseconds; null = never. */
   readonly expiresMs: number | null
   /** Scope of the key, else of the nearest owner with one; null = none has (contract 11.8). */
   readonly scope: Scope | null
@@ -87,20 +88,20 @@ export interface ChainStatus {
 /** `Gone`: an owner does not exist; `Exceeded`: an owner grants less than the key that it owns. */
 export type ChainState = OwnKeyState | 'Gone' | 'Exceeded'
 
-/** The reason of its Ready condition (contract 4.1). */
+/** Reason of the key's Ready condition (contract 4.1). */
 export const readyReasonOf = ({ state, above }: Pick<ChainStatus, 'state' | 'above'>): KeyState =>
   above !== null || state === 'Gone' || state === 'Exceeded' ? 'OwnerNotReady' : state
 
-/** The first state of the key or an owner that is not Active; Active when all are. */
+/** The first state in the chain that is not Active, starting at the key itself; Active when all keys are. */
 export function chainStatusOf(
   own: AccessKey,
-  known: KeyLookup,
+  lookup: KeyLookup,
   caps: Caps,
   nowMs: number,
 ): ChainStatus {
-  const { keys, brokenAt } = ownerChainOf(own, known)
+  const { keys, brokenAt } = ownerChainOf(own, lookup)
   const { expiresMs, scope, exceeded } = chainBoundsOf(keys, caps, nowMs)
-  const states = keys.map((key) => [key, stateOf(key, known, caps, nowMs)] as const)
+  const states = keys.map((key) => [key, stateOf(key, lookup, caps, nowMs)] as const)
   const [inactive, state] = states.find(([, one]) => one !== 'Active') ?? [null, 'Active' as const]
   const bounds = { expiresMs, scope }
   if (inactive !== null) return { state, above: inactive === own ? null : inactive.name, ...bounds }
@@ -109,17 +110,17 @@ export function chainStatusOf(
   return { state, above: null, ...bounds }
 }
 
-function stateOf(key: AccessKey, known: KeyLookup, caps: Caps, nowMs: number): OwnKeyState {
-  return keyStateOf(key, lifetimeOf(key, caps, nowMs), hasKeyConflict(key, known), nowMs)
+function stateOf(key: AccessKey, lookup: KeyLookup, caps: Caps, nowMs: number): OwnKeyState {
+  return keyStateOf(key, lifetimeOf(key, caps, nowMs), hasKeyConflict(key, lookup), nowMs)
 }
 
 /** Whether other objects with the same secret, in any state, disable a key (contract 3.3). */
 export const hasKeyConflict = (
   key: AccessKey,
-  holders: Pick<KeyLookup, 'eldest' | 'isShared'>,
-): boolean => keyConflictKindOf(key, holders) !== null
+  lookup: Pick<KeyLookup, 'eldest' | 'isShared'>,
+): boolean => keyConflictKindOf(key, lookup) !== null
 
-/** The state as a predicate, to follow the name of the key. */
+/** Describes each state as a predicate that follows the name of a key in a message. */
 export const CHAIN_STATE_MESSAGES: Readonly<Record<Exclude<ChainState, 'Active'>, string>> = {
   Terminating: 'is being deleted',
   NoIdentity: 'names no user, team or subject',
@@ -130,19 +131,19 @@ export const CHAIN_STATE_MESSAGES: Readonly<Record<Exclude<ChainState, 'Active'>
   Exceeded: 'has a narrower scope or fewer groups than a key that it owns',
 }
 
-/** Cache: every request compares scopes, and a scope object changes only with its key. */
-const compared = new WeakMap<Scope, WeakMap<Scope, boolean>>()
+/** Cached coverage of scopes: every request compares them, and a scope object changes only with its key. */
+const coverageCache = new WeakMap<Scope, WeakMap<Scope, boolean>>()
 
-/** Whether the owner's scope covers a scope; an absent scope inherits the owner's. */
-function isCovered(scope: Scope | null, above: Scope | null): boolean {
-  if (scope === null || above === null || scope === above) return true
-  const known = compared.get(scope) ?? new WeakMap<Scope, boolean>()
-  const covers = known.get(above) ?? firstUncoveredEntry(scope, above) === null
-  compared.set(scope, known.set(above, covers))
+/** Whether the owner's scope covers the key's scope; a key without a scope inherits the owner's. */
+function isCovered(scope: Scope | null, ownerScope: Scope | null): boolean {
+  if (scope === null || ownerScope === null || scope === ownerScope) return true
+  const byOwnerScope = coverageCache.get(scope) ?? new WeakMap<Scope, boolean>()
+  const covers = byOwnerScope.get(ownerScope) ?? firstUncoveredEntry(scope, ownerScope) === null
+  coverageCache.set(scope, byOwnerScope.set(ownerScope, covers))
   return covers
 }
 
-/** Look-up of the keys that a change of another key affects. */
+/** Finds the keys that a change of another key affects. */
 export interface KeyRelations extends Pick<KeyLookup, 'sharing'> {
   /** The keys that the key with this uid owns. */
   readonly ownedBy: (uid: string) => readonly AccessKey[]
@@ -155,8 +156,8 @@ interface KeyChange {
 }
 
 /**
- * The keys whose state a change may affect: the key itself, those with the same secret when it appears or
- * disappears (contract 3.3), and all that any of these owns, directly or through others (10.3).
+ * The keys whose state a change may affect: the key itself, the keys with the same secret when the key appears or
+ * disappears (contract 3.3), and all keys that these own, directly or through others (10.3).
  */
 export function keysAffectedBy(
   { before, after }: KeyChange,
@@ -170,18 +171,18 @@ export function keysAffectedBy(
   const peers = changesConflicts
     ? changed.flatMap((key) => (key.digest === null ? [] : sharing(key)))
     : []
-  return withOwned([...changed, ...peers], ownedBy)
+  return withOwnedKeys([...changed, ...peers], ownedBy)
 }
 
-function withOwned(
+function withOwnedKeys(
   keys: readonly AccessKey[],
   ownedBy: KeyRelations['ownedBy'],
 ): readonly AccessKey[] {
-  const all = new Map(keys.map((key) => [key.uid, key]))
-  let owners = [...all.values()]
-  for (let place = 1; place < MAX_CHAIN_LENGTH && owners.length > 0; place += 1) {
-    owners = owners.flatMap(({ uid }) => ownedBy(uid)).filter(({ uid }) => !all.has(uid))
-    for (const key of owners) all.set(key.uid, key)
+  const byUid = new Map(keys.map((key) => [key.uid, key]))
+  let owners = [...byUid.values()]
+  for (let depth = 1; depth < MAX_CHAIN_LENGTH && owners.length > 0; depth += 1) {
+    owners = owners.flatMap(({ uid }) => ownedBy(uid)).filter(({ uid }) => !byUid.has(uid))
+    for (const key of owners) byUid.set(key.uid, key)
   }
-  return [...all.values()]
+  return [...byUid.values()]
 }

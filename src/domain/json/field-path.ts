@@ -1,28 +1,26 @@
 // Paths of fields in JSON objects, as in k8s.io/apimachinery: field.Path, JSON pointers and unstructured.NestedField.
-// The objects are of any shape: a missing field is undefined, and no prototype is read or changed (threats E7).
+// The objects may have any shape: a missing field is undefined, and prototypes are neither read nor changed.
 import { type Json, type JsonMap, isList, isMap, mapFromEntries, ownValue } from './json.ts'
 
 /** Names of fields and indexes of list entries, from the top of the object. */
 export type FieldPath = readonly (string | number)[]
 
-/** A path through maps only: names of fields. In the segments of a JSON pointer list indexes are names too. */
+/** A path through maps only. In the segments of a JSON pointer, list indexes are text too. */
 export type NamePath = readonly string[]
 
 const PLAIN_NAME = /^[A-Za-z_][A-Za-z0-9_-]*$/
-const LONGEST_NAME = 64
+const MAX_NAME_LENGTH = 64
 
 /**
- * The path in text, such as `auth.connectors[0].id`; empty for the root.
- *
- * A name that is no identifier is quoted and escaped (a header name may hold line breaks) and cut
- * after 64 characters (the name may be a secret in the wrong place).
+ * The path as text, such as `auth.connectors[0].id`; empty for the root. A name that is not an identifier is quoted
+ * and escaped, because it may contain line breaks. Names are cut after 64 characters: one may be a misplaced secret.
  */
 export const pathText = (path: FieldPath): string =>
   path.map((step, at) => stepText(step, at === 0)).join('')
 
 function stepText(step: string | number, isFirst: boolean): string {
   if (typeof step === 'number') return `[${step}]`
-  const name = step.length > LONGEST_NAME ? `${step.slice(0, LONGEST_NAME)}…` : step
+  const name = step.length > MAX_NAME_LENGTH ? `${step.slice(0, MAX_NAME_LENGTH)}…` : step
   if (!PLAIN_NAME.test(name)) return `[${JSON.stringify(name)}]`
   return isFirst ? name : `.${name}`
 }
@@ -34,11 +32,11 @@ export const pointerSegments = (pointer: string): NamePath =>
     .slice(1)
     .map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~'))
 
-/** The path of a JSON pointer, as schema validators report it: a segment of digits is an index. */
+/** Converts a JSON pointer from a schema validator to a path: a segment of digits becomes an index. */
 export const pathFromPointer = (pointer: string): FieldPath =>
   pointerSegments(pointer).map((step) => (/^\d+$/.test(step) ? Number(step) : step))
 
-/** Whether the text of a path is `outer`, or a path inside it; both as `pathText` writes them. */
+/** Whether `inner` equals `outer` or is a path inside it; both are texts from `pathText`. */
 export const isInsidePath = (inner: string, outer: string): boolean =>
   inner.startsWith(outer) && /^([.[]|$)/.test(outer === '' ? '' : inner.slice(outer.length))
 
@@ -61,26 +59,31 @@ export function nestedMap(value: Json | undefined, path: FieldPath): JsonMap {
   return isMap(found) ? found : {}
 }
 
-/** The strings of the list at the path; other entries are left out, and no list is an empty one. */
+/** The strings in the list at the path, without its other entries; empty when there is no list. */
 export function nestedStringSlice(value: Json | undefined, path: FieldPath): readonly string[] {
   const found = nestedField(value, path)
   return Array.isArray(found) ? found.filter((one): one is string => typeof one === 'string') : []
 }
 
 /**
- * A copy of the map with the value at the path; undefined removes the field. Missing
- * maps on the way to a value are created; a changed field keeps its place in the order of names.
+ * A copy of the map with the value at the path; undefined removes the field. Creates missing maps along the path; a
+ * changed field keeps its position among the names.
  */
 export const setNestedField = (map: JsonMap, path: NamePath, value: Json | undefined): JsonMap =>
-  setFrom(0, map, path, value)
+  setFromDepth(0, map, path, value)
 
-function setFrom(depth: number, map: JsonMap, path: NamePath, value: Json | undefined): JsonMap {
+function setFromDepth(
+  depth: number,
+  map: JsonMap,
+  path: NamePath,
+  value: Json | undefined,
+): JsonMap {
   const name = path[depth]
   if (name === undefined) return map
   if (depth === path.length - 1) return withEntry(map, name, value)
   const inner = ownValue(map, name)
   if (value === undefined && !isMap(inner)) return map
-  return withEntry(map, name, setFrom(depth + 1, isMap(inner) ? inner : {}, path, value))
+  return withEntry(map, name, setFromDepth(depth + 1, isMap(inner) ? inner : {}, path, value))
 }
 
 function withEntry(map: JsonMap, name: string, value: Json | undefined): JsonMap {

@@ -1,4 +1,4 @@
-// JSON values of unknown shape: types, guards, comparison, and how messages quote them.
+// JSON values of unknown shape: types, type guards, comparison, and quoting in messages.
 import type { ConfigSettings } from '../../api/config.gen.ts'
 import type { Scope } from '../../api/scope.gen.ts'
 
@@ -10,7 +10,7 @@ export interface JsonMap {
   readonly [name: string]: Json
 }
 
-/** Whether the value is a JSON object: no list and not null. */
+/** Whether the value is a JSON object: neither a list nor null. */
 export const isMap = (value: unknown): value is JsonMap =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
@@ -32,7 +32,7 @@ export function parseJson(text: string | undefined): Json | undefined {
 /** Whether the value is a JSON list. */
 export const isList = (value: Json | undefined): value is readonly Json[] => Array.isArray(value)
 
-/** The map's own entry; undefined also for `constructor` and its like (threats E7). */
+/** The map's own entry; undefined when absent, also for inherited names such as `constructor`. */
 export const ownValue = (map: JsonMap, name: string): Json | undefined =>
   Object.hasOwn(map, name) ? map[name] : undefined
 
@@ -48,7 +48,7 @@ export const mapFromEntries = (
 /** Whether the map has no entries. */
 export const isEmptyMap = (map: JsonMap): boolean => Object.keys(map).length === 0
 
-/** JSON text with sorted names: equal values give equal text, in whatever order they were written. */
+/** JSON text with sorted names: equal values give equal text, whatever the order of their names. */
 export function canonicalJson(value: Json): string {
   if (isList(value)) return `[${value.map(canonicalJson).join(',')}]`
   if (!isMap(value)) return JSON.stringify(value)
@@ -62,21 +62,21 @@ export const sameJson = (a: Json, b: Json): boolean => canonicalJson(a) === cano
 /** Typed settings as plain JSON. */
 export const settingsToJson = (settings: ConfigSettings): JsonMap => settings as unknown as JsonMap
 
-/** Plain JSON as typed settings. No check: the caller has validated the types, or reads with care. */
+/** Casts plain JSON to typed settings without a check: the caller has validated it, or handles wrong types. */
 export const jsonToSettings = (json: JsonMap): ConfigSettings => json
 
-const LONGEST_QUOTE = 64
+const MAX_QUOTE_LENGTH = 64
 
-/** A value for messages: quoted, escaped, and cut after 64 characters. */
+/** Quotes a text for a message: escaped, and cut after 64 characters. */
 export const quoteForMessage = (text: string): string =>
-  JSON.stringify(text.length > LONGEST_QUOTE ? `${text.slice(0, LONGEST_QUOTE)}…` : text)
+  JSON.stringify(text.length > MAX_QUOTE_LENGTH ? `${text.slice(0, MAX_QUOTE_LENGTH)}…` : text)
 
-// Fields of objects whose values no schema has checked: a write directly to etcd bypasses it (contract 10.3).
+// Fields of objects that may violate the schema: a write directly to etcd bypasses validation (contract 10.3).
 
 /** The fields of a type, with unchecked values. */
 export type Untyped<Fields> = { readonly [Name in keyof Fields]?: unknown }
 
-/** The fields of a spec or status; none when it is no object. */
+/** The fields of a spec or status; empty when the value is not an object. */
 export const fieldsOf = (value: unknown): Readonly<Record<string, unknown>> =>
   isMap(value) ? value : {}
 
@@ -84,7 +84,7 @@ export const fieldsOf = (value: unknown): Readonly<Record<string, unknown>> =>
 export const isAbsent = (value: unknown): value is null | undefined =>
   value === undefined || value === null
 
-/** The string; undefined for any other value. */
+/** The value if it is a string; undefined for any other value. */
 export const stringOf = (value: unknown): string | undefined =>
   typeof value === 'string' ? value : undefined
 
@@ -92,17 +92,17 @@ export const stringOf = (value: unknown): string | undefined =>
 export const isStringOrAbsent = (value: unknown): boolean =>
   isAbsent(value) || typeof value === 'string'
 
-/** The strings of a list; empty when absent, null for any other value. */
+/** The value as a list of strings; empty when absent, null for any other value. */
 export function stringsOf(value: unknown): readonly string[] | null {
   if (isAbsent(value)) return NO_STRINGS
-  const isSound = Array.isArray(value) && value.every((one) => typeof one === 'string')
-  return isSound ? value : null
+  const isStringList = Array.isArray(value) && value.every((one) => typeof one === 'string')
+  return isStringList ? value : null
 }
 
-/** Shared by the many objects without any. */
+/** One empty list for all objects without strings, to save memory. */
 const NO_STRINGS: readonly string[] = []
 
-/** A number of seconds; 0 when absent, null for any other value. */
+/** The value as whole seconds, 0 or more; 0 when absent, null for any other value. */
 export function secondsOf(value: unknown): number | null {
   if (isAbsent(value)) return 0
   return Number.isInteger(value) && Number(value) >= 0 ? Number(value) : null
@@ -111,13 +111,13 @@ export function secondsOf(value: unknown): number | null {
 /** A scope without entries grants nothing. */
 const EMPTY_SCOPE: Scope = {}
 
-/** The scope; null when absent. A value that is no object grants nothing (contract 11.1). */
+/** The value as a scope; null when absent. A value that is not an object becomes a scope that grants nothing (11.1). */
 export function scopeOf(value: unknown): Scope | null {
   if (isAbsent(value)) return null
   return isMap(value) ? value : EMPTY_SCOPE
 }
 
-/** The maps of a list, with their indexes; other entries, and a value that is no list, are left out. */
+/** The objects in a list, each with its index; skips other entries, and is empty for a value that is not a list. */
 export function indexedMaps<T extends object>(
   list: readonly T[] | undefined,
 ): readonly (readonly [number, T])[] {
@@ -127,7 +127,7 @@ export function indexedMaps<T extends object>(
     .filter(([, entry]) => typeof entry === 'object' && entry !== null)
 }
 
-/** The strings of a list, with their indexes; other entries, and a value that is no list, are left out. */
+/** The strings in a list, each with its index; skips other entries, and is empty for a value that is not a list. */
 export function indexedStrings(
   list: readonly string[] | undefined,
 ): readonly (readonly [number, string])[] {

@@ -1,73 +1,74 @@
-// Limits on JSON texts of clients, checked before the parser.
-/** Our objects have a few levels; a patch or a claim may have more. */
+// Checks JSON texts of clients before they are parsed: their size, duplicate names, and values that parsing changes.
+/** Limit on nesting: our objects have a few levels, a patch or a claim may have more. */
 const MAX_DEPTH = 64
 
-/** Names, values and punctuation: the largest spec that the schema allows has nearly 90,000. */
+/** Limit on names, values and punctuation: the largest spec that the schema allows has nearly 90,000. */
 const MAX_TOKENS = 100_000
 
-/** Names in one object: a change of one field copies the whole object. */
+/** Limit on names in one object, because a change of one field copies the whole object. */
 const MAX_NAMES = 1000
 
-/** Splits any text in one pass: a string without its closing quote extends to the end. */
+/** Splits any text into tokens in linear time: a string without a closing quote extends to the end of the text. */
 const TOKEN = /"[^"\\]*(?:\\.[^"\\]*)*"?|[{}[\]:,]|[^\s{}[\]:,"]+/gs
 const NUMBER = /^-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?$/
 const INTEGER = /^-?\d+$/
 
 /**
- * Why a JSON text is refused, whether it is valid JSON or not: a duplicate name in an object, of which parsers keep
- * different ones; a number or a string that changes when it is parsed; or a size that no object of ours needs (threats
- * E8). null = it is accepted.
+ * Why a text, valid JSON or not, is refused; null = it is accepted. Refused are duplicate names in an object (parsers
+ * differ in which one they keep), numbers and strings that parsing changes, and sizes that no object of ours needs.
  *
- * Call it before the parser: JSON.parse blocks the event loop for a second on some texts.
+ * Call it before JSON.parse, which blocks the event loop for a second on some texts.
  */
 export function strictJsonError(text: string): string | null {
-  /** The names of each open object; null for a list. */
-  const open: (Set<string> | null)[] = []
-  let last = ''
-  let count = 0
+  /** For each open object the names so far; null for an open list. */
+  const openContainers: (Set<string> | null)[] = []
+  let previousToken = ''
+  let tokenCount = 0
   for (const [token] of text.matchAll(TOKEN)) {
-    if (token === '{' || token === '[') open.push(token === '{' ? new Set() : null)
-    else if (token === '}' || token === ']') open.pop()
+    if (token === '{' || token === '[') openContainers.push(token === '{' ? new Set() : null)
+    else if (token === '}' || token === ']') openContainers.pop()
     else {
       const fault =
-        token === ':' ? nameFault(last, open.at(-1)) : (numberFault(token) ?? halfFault(token))
+        token === ':'
+          ? nameFault(previousToken, openContainers.at(-1))
+          : (numberFault(token) ?? surrogateFault(token))
       if (fault !== null) return fault
     }
-    count += 1
-    if (count > MAX_TOKENS) return `it has more than ${MAX_TOKENS} names, values and signs`
-    if (open.length > MAX_DEPTH) return `it has more than ${MAX_DEPTH} levels`
-    last = token
+    tokenCount += 1
+    if (tokenCount > MAX_TOKENS) return `it has more than ${MAX_TOKENS} names, values and signs`
+    if (openContainers.length > MAX_DEPTH) return `it has more than ${MAX_DEPTH} levels`
+    previousToken = token
   }
   return null
 }
 
-/** A number must survive parsing and writing: a large integer loses digits, and an infinite one becomes null. */
+/** Refuses numbers that parsing changes: a large integer loses digits, and an infinite number is written as null. */
 function numberFault(token: string): string | null {
   if (!NUMBER.test(token)) return null
   const value = Number(token)
-  const isKept = INTEGER.test(token) ? Number.isSafeInteger(value) : Number.isFinite(value)
-  return isKept ? null : `number ${token.slice(0, 32)} is too large`
+  const isLossless = INTEGER.test(token) ? Number.isSafeInteger(value) : Number.isFinite(value)
+  return isLossless ? null : `number ${token.slice(0, 32)} is too large`
 }
 
-/** A lone surrogate: the API server reads it as U+FFFD. */
-function halfFault(token: string): string | null {
-  if (!HALF.test(token)) return null
-  const isWhole = textIn(token)?.isWellFormed() ?? true
-  return isWhole ? null : 'a text has half of a surrogate pair'
+/** Refuses a lone surrogate, because the API server reads it as U+FFFD. */
+function surrogateFault(token: string): string | null {
+  if (!SURROGATE_ESCAPE.test(token)) return null
+  const isWellFormed = stringValueOf(token)?.isWellFormed() ?? true
+  return isWellFormed ? null : 'a text has half of a surrogate pair'
 }
 
-const HALF = /\\u[dD][89a-fA-F]/
+const SURROGATE_ESCAPE = /\\u[dD][89a-fA-F]/
 
 function nameFault(token: string, names: Set<string> | null | undefined): string | null {
-  const name = textIn(token)
+  const name = stringValueOf(token)
   if (!names || name === null) return null
   if (names.has(name)) return 'a name stands twice in an object'
   names.add(name)
   return names.size > MAX_NAMES ? `an object in it has more than ${MAX_NAMES} names` : null
 }
 
-/** The value of a string token, without escapes; null = it is no string. */
-function textIn(token: string): string | null {
+/** The value of a string token, unescaped; null = the token is not a string. */
+function stringValueOf(token: string): string | null {
   if (!token.startsWith('"')) return null
   if (!token.includes('\\')) return token.slice(1, -1)
   try {

@@ -13,23 +13,23 @@ import {
 import { type RoleRules, roleAllows, roleAppliesTo } from './roles.ts'
 import { isSensitiveRequest } from './sensitive.ts'
 
-/** Settings and roles that a decision needs besides the scope. */
+/** Settings and roles that a decision needs in addition to the scope. */
 export interface ScopeContext {
   /** Prefix of the namespaces of projects in the management cluster (`projectNamespacePrefix`). */
   readonly projectNamespacePrefix: string
   readonly roleRules: RoleRules
 }
 
-/** A scope, read once for many decisions; null = unrestricted, the owner's rights. */
+/** A scope parsed once for many decisions; null = unrestricted, all rights of the key's user. */
 export type ParsedScope = readonly ScopeGrant[] | null
 
-/** Reads a scope. A malformed entry grants nothing (contract 11.2). */
+/** Parses a scope. A malformed entry grants nothing (contract 11.2). */
 export const parseScope = (scope: Scope | null): ParsedScope =>
   scope && scopeEntriesOf(scope).flatMap(({ grant }) => (grant.kind === 'malformed' ? [] : [grant]))
 
 /**
- * Whether a scope grants a request (contract 11.1): the union of what its entries grant. A scope only narrows; RBAC
- * upstream still decides. On a target where it grants anything, it also grants discovery (11.3).
+ * Whether a scope grants a request (contract 11.1): it does if one of its entries does. A scope only narrows; RBAC
+ * upstream still decides. On a target where a scope grants anything, it also grants discovery (11.3).
  */
 export function authorize(
   grants: ParsedScope,
@@ -40,7 +40,7 @@ export function authorize(
   const isGranted = isDiscovery(request)
     ? grants.some((grant) => grantAppliesTo(grant, request.target, context))
     : grants.some((grant) => grantAllows(grant, request, context))
-  return isGranted ? ALLOWED : { allowed: false, because: refusal(request) }
+  return isGranted ? ALLOWED : { allowed: false, because: denialMessage(request) }
 }
 
 const ALLOWED: ScopeDecision = { allowed: true }
@@ -59,7 +59,7 @@ function grantAllows(grant: ScopeGrant, request: RequestInfo, context: ScopeCont
   }
 }
 
-/** Whether the grant applies to the target at all. */
+/** Whether the grant grants anything on the target. */
 function grantAppliesTo(grant: ScopeGrant, target: RequestTarget, context: ScopeContext): boolean {
   const { projectNamespacePrefix: prefix, roleRules } = context
   switch (grant.kind) {
@@ -74,10 +74,12 @@ function grantAppliesTo(grant: ScopeGrant, target: RequestTarget, context: Scope
   }
 }
 
-/** Describes the request and nothing of the scope: the holder of the key may not know its scope. */
-function refusal(request: RequestInfo): string {
-  const only = isSensitiveRequest(request) ? ', which only a rule that names it grants' : ''
-  return `the scope of the access key does not grant ${requestText(request)} ${targetText(request.target)}${only}`
+/** Describes the request but not the scope: the holder of the key may not know its scope. */
+function denialMessage(request: RequestInfo): string {
+  const sensitiveHint = isSensitiveRequest(request)
+    ? ', which only a rule that names it grants'
+    : ''
+  return `the scope of the access key does not grant ${requestText(request)} ${targetText(request.target)}${sensitiveHint}`
 }
 
 function requestText(request: RequestInfo): string {
@@ -110,11 +112,10 @@ function targetText(target: RequestTarget): string {
   }
 }
 
-// Discovery: requests for the API's resources and for the caller's own rights (contract 11.3).
+/** Paths of discovery, OpenAPI and `/version` (contract 11.3). */
+const DISCOVERY_ROOTS = ['/api', '/apis', '/openapi', '/version']
 
-const ROOTS = ['/api', '/apis', '/openapi', '/version']
-
-/** Reviews of the caller itself, by API group. */
+/** Resources for self reviews, by API group. */
 const SELF_REVIEWS: ReadonlyMap<string, readonly string[]> = new Map([
   ['authentication.k8s.io', ['selfsubjectreviews']],
   ['authorization.k8s.io', ['selfsubjectaccessreviews', 'selfsubjectrulesreviews']],
@@ -126,7 +127,7 @@ function isDiscovery(request: RequestInfo): boolean {
   if (!isResourceRequest(request)) {
     const { path } = request
     const isRead = verb === 'get' || verb === 'head'
-    return isRead && ROOTS.some((root) => path === root || path.startsWith(`${root}/`))
+    return isRead && DISCOVERY_ROOTS.some((root) => path === root || path.startsWith(`${root}/`))
   }
   const { group, resource, subresource } = request
   const isReview = SELF_REVIEWS.get(group)?.includes(resource) ?? false

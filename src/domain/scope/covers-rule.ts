@@ -1,18 +1,18 @@
-// Whether a rule, or an entry of clusters, covers a rule (contract 11.5, 11.7, 11.8).
+// Whether a rule or an entry of clusters covers a rule, and whether a role covers a role (contract 11.4, 11.5, 11.7, 11.8).
 import { quoteForMessage } from '../json/json.ts'
 import type { RoleGrant, TargetGrant } from './parse.ts'
 import type { AllowedValues, RuleResources, RuleGrant, RuleVirtualClusters } from './rule.ts'
 import { isSensitiveResource, isEscalatingResource, isEscalatingVerb } from './sensitive.ts'
 
-/** Why a rule does not cover a rule; null when it does. */
+/** Why the parent's rule does not cover the child's; null when it does. */
 export const ruleCoverageGap = (child: RuleGrant, parent: RuleGrant): CoverageGap | null =>
   firstCoverageGap(AGAINST_RULE, child, parent)
 
-/** Why an entry of clusters does not cover a rule; null when it does. */
+/** Why the parent's entry of clusters does not cover the child's rule; null when it does. */
 export const clusterCoverageGap = (child: RuleGrant, parent: TargetGrant): CoverageGap | null =>
   firstCoverageGap(AGAINST_CLUSTER, child, parent)
 
-// The fields limit a rule independently, so the parent covers the child when each field does.
+// The fields limit a rule independently, so a parent covers a child if each of its fields covers the child's field.
 const AGAINST_RULE: readonly CoverageCheck<RuleGrant, RuleGrant>[] = [
   (child, parent) => uncoveredValue('targets', child.targets, parent.targets),
   ({ cluster }, parent) =>
@@ -86,17 +86,17 @@ function uncoveredResource({ resources }: RuleGrant, parent: RuleGrant): string 
 const patternsOf = (resources: RuleGrant['resources']): readonly string[] =>
   (resources ?? []).flatMap(({ patterns }) => [...patterns])
 
-/** One entry of the parent must grant each pattern of the child's entry, with all its instances. */
+/** A clause unless each pattern of the child's entry, with all its instances, is in one entry of the parent. */
 function uncoveredPattern(child: RuleResources, parents: readonly RuleResources[]): string | null {
   const { group } = child
-  const ofGroup = parents.filter((one) => one.group === null || one.group === group)
-  const ofNames = ofGroup.filter(({ names }) => coversAllValues(child.names, names))
+  const inGroup = parents.filter((one) => one.group === null || one.group === group)
+  const withNames = inGroup.filter(({ names }) => coversAllValues(child.names, names))
   const pattern = [...child.patterns].find(
-    (one) => !ofNames.some((other) => coversPattern(other, group, one)),
+    (one) => !withNames.some((other) => coversPattern(other, group, one)),
   )
   if (pattern === undefined) return null
   const what = `${quoteForMessage(pattern)} ${groupText(group)}`
-  return ofGroup.some((other) => coversPattern(other, group, pattern))
+  return inGroup.some((other) => coversPattern(other, group, pattern))
     ? `its resourceNames for ${what} go beyond`
     : `its resources have ${what}${isSensitiveResource(pattern) ? NAMED_ONLY : ''}`
 }
@@ -106,15 +106,18 @@ function groupText(group: string | null): string {
   return group === '' ? 'of the core group' : `of group ${quoteForMessage(group)}`
 }
 
-/** Whether the parent's entry, of the same group or of every group, grants all that the pattern grants (contract 11.5, 11.7). */
+/**
+ * Whether the parent's entry, for the same group or for every group, grants all of the pattern (contract 11.5, 11.7).
+ */
 function coversPattern(parent: RuleResources, group: string | null, pattern: string): boolean {
   const { patterns } = parent
-  // Under group `*` a sensitive pattern grants nothing, for child and parent alike.
+  // A sensitive pattern in group `*` grants nothing, in the child and in the parent.
   if (isSensitiveResource(pattern)) return parent.group === group && patterns.has(pattern)
   const [name, sub] = pattern.split('/')
-  // x/* grants subresources only; a pattern without a subresource is the resource itself.
-  const isInWildcard = sub !== undefined && (patterns.has(`${name}/*`) || patterns.has(`*/${sub}`))
-  return patterns.has(pattern) || isInWildcard || patterns.has('*')
+  // x/* grants only subresources; a pattern without a subresource is the resource itself.
+  const matchesWildcard =
+    sub !== undefined && (patterns.has(`${name}/*`) || patterns.has(`*/${sub}`))
+  return patterns.has(pattern) || matchesWildcard || patterns.has('*')
 }
 
 function uncoveredPath(child: RuleGrant, parent: RuleGrant): string | null {
@@ -122,23 +125,21 @@ function uncoveredPath(child: RuleGrant, parent: RuleGrant): string | null {
   return path === undefined ? null : valueClause('nonResourceURLs', path)
 }
 
-// Compared as slices: over two scopes of a megabyte, startsWith takes seconds.
+// Slices, because with two scopes of a megabyte startsWith takes seconds.
 const isPathWithin = (child: string, parent: string): boolean =>
   parent === '*' ||
   child === parent ||
   (parent.endsWith('/*') && child.slice(0, parent.length - 1) === parent.slice(0, -1))
 
-// Roles (contract 11.4, 11.8).
-
-/** Why a role does not cover a role; null when it does. An unknown role covers only itself. */
+/** Why the parent's role does not cover the child's; null when it does. An unknown role covers only itself (11.8). */
 export const roleCoverageGap = (child: RoleGrant, parent: RoleGrant): CoverageGap | null =>
   firstCoverageGap(AGAINST_ROLE, child, parent)
 
-/** A role in words. */
+/** A role as text for messages. */
 export const roleText = ({ role }: RoleGrant): string => `role ${quoteForMessage(role)}`
 
-// In a role with one list, the absent other list names nothing; but a role without projects has no limit in the
-// management cluster. So a role with projects and one with only virtualClusters never cover each other.
+// If a role has only one of the two lists, the absent list names nothing. Without projects, however, the role has no
+// limit in the management cluster, so roles with projects and roles with only virtualClusters never cover each other.
 const AGAINST_ROLE: readonly CoverageCheck<RoleGrant, RoleGrant>[] = [
   (child, parent) => (isCoveredByRole(child.role, parent.role) ? null : roleText(child)),
   (child, parent) =>
@@ -169,20 +170,18 @@ const uncoveredName = (
 ): string | null =>
   child !== null && parent?.has('*') ? null : uncoveredValue(field, child, parent ?? new Set())
 
-// How one field of a child exceeds the same field of its parent.
-
 /** Why an entry of the parent does not cover an entry of the child. */
 export interface CoverageGap {
-  /** Number of checks that passed before this one: of several gaps, the message shows the deepest. */
+  /** How many checks passed before this one failed: a message shows the gap with the most. */
   readonly depth: number
-  /** A clause about the child's entry. */
+  /** A clause about the part of the child's entry that is not covered. */
   readonly because: string
 }
 
-/** The part of the child that exceeds the parent, as a clause; null = none. */
+/** Returns a clause about the part of the child that exceeds the parent; null = none does. */
 type CoverageCheck<Child, Parent> = (child: Child, parent: Parent) => string | null
 
-/** The first check that fails; null when the parent covers the child. */
+/** The gap that the first failing check finds; null when the parent covers the child. */
 function firstCoverageGap<Child, Parent>(
   checks: readonly CoverageCheck<Child, Parent>[],
   child: Child,
@@ -195,20 +194,20 @@ function firstCoverageGap<Child, Parent>(
   return null
 }
 
-/** The first value of the child's list that the parent's lacks, as a clause; null = none. */
+/** A clause about the first value in the child's list that is not in the parent's; null = there is none. */
 function uncoveredValue(field: string, child: AllowedValues, parent: AllowedValues): string | null {
   if (coversAllValues(child, parent)) return null
   const value = [...(child ?? [])].find((one) => !parent?.has(one))
   return value === undefined ? noLimitClause(field) : valueClause(field, value)
 }
 
-/** Whether the parent's list allows every value that the child's allows. */
+/** Whether the parent's list allows every value that the child's list allows. */
 const coversAllValues = (child: AllowedValues, parent: AllowedValues): boolean =>
   parent === null || (child !== null && [...child].every((one) => parent.has(one)))
 
-/** Clause for a list that is absent or empty while the parent's is not. */
+/** Clause for a list that is absent or empty in the child but not in the parent. */
 const noLimitClause = (field: string): string => `its ${field} set no limit`
 
-/** Clause for a value that the parent's list does not have. */
+/** Clause for a value that is not in the parent's list. */
 const valueClause = (field: string, value: string): string =>
   `its ${field} have ${quoteForMessage(value)}`

@@ -15,24 +15,24 @@ import {
   scopeEntriesOf,
 } from './parse.ts'
 
-/** The first entry of a child's scope that no entry of the parent's covers. */
+/** An entry of a child's scope that no entry of the parent's scope covers. */
 interface UncoveredEntry {
   /** Its path, such as `scope.rules[2]`. */
   readonly path: string
   /**
-   * The part that exceeds the parent, as a clause: `its verbs have "delete"`. Shows at most two names of the child,
-   * each cut after 64 characters, and nothing of the parent.
+   * A clause about the part that exceeds the parent, such as `its verbs have "delete"`. It quotes at most two names of
+   * the child, each cut after 64 characters, and nothing of the parent.
    */
   readonly because: string
 }
 
 /**
- * The first entry of a child's scope that no entry of its parent's covers; null when all are covered (contract 11.8).
- * A null parent is unrestricted; a child without a scope inherits its parent's, so it is always covered.
+ * The first entry of a child's scope that no entry of its parent's scope covers; null when all are covered (contract
+ * 11.8). A null parent is unrestricted. A null child inherits the parent's scope, so it is always covered.
  *
- * Sound, not complete: null means that the child grants no request that the parent does not. An entry that only
- * several entries of the parent cover together counts as not covered. Fails closed: an unknown field or a malformed
- * entry of the child is never covered, and one of the parent covers nothing.
+ * null guarantees that the child grants no request that the parent does not grant. The converse does not hold: an entry
+ * that only several entries of the parent cover together counts as not covered. Fails closed: unknown fields and
+ * malformed entries are never covered in the child, and cover nothing in the parent.
  */
 export function firstUncoveredEntry(
   child: Scope | null,
@@ -49,7 +49,7 @@ export function firstUncoveredEntry(
   return null
 }
 
-/** Reports the deepest gap: the one of the parent's entry that covers most of the child's. */
+/** Why no entry of the parent covers the child's; reports the gap of the parent's entry that comes closest. */
 function uncoveredPart(child: ScopeEntry['grant'], parents: readonly ScopeGrant[]): string | null {
   if (child.kind === 'malformed') return child.fault
   let nearest: CoverageGap = { depth: -1, because: grantText(child) }
@@ -71,7 +71,7 @@ function coverageGap(child: ScopeGrant, parent: ScopeGrant): CoverageGap | null 
   return { depth: -1, because: grantText(child) }
 }
 
-/** A project covers its spaces and virtual clusters, whose first name is the project's. */
+/** Whether one target contains another: a project contains its spaces and virtual clusters, whose first name it is. */
 const isInsideTarget = (child: TargetGrant, parent: TargetGrant): boolean =>
   (child.list === parent.list || (parent.list === 'projects' && child.list !== 'clusters')) &&
   parent.names.every((name, at) => name === '*' || name === child.names[at])

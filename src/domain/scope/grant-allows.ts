@@ -1,4 +1,5 @@
-// Whether a rule, or an entry of a list of targets, grants a request (contract 11.3, 11.5, 11.7). For roles: roles.ts.
+// Whether a rule, or an entry in a list of targets, grants a request (contract 11.3, 11.5, 11.7). Roles are in
+// roles.ts.
 import type { TargetGrant } from './parse.ts'
 import {
   type RequestInfo,
@@ -13,10 +14,10 @@ import { isSensitiveResource, isEscalatingResource, isEscalatingVerb } from './s
 /** Whether the rule grants the request: each of its fields must match. */
 export function ruleAllows(rule: RuleGrant, request: RequestInfo, prefix: string): boolean {
   const { verb, target } = request
-  const isOfVerb = rule.verbs === null ? !isEscalatingVerb(verb) : rule.verbs.has(verb)
-  if (!isOfVerb || !ruleAppliesTo(rule, target, prefix)) return false
+  const matchesVerb = rule.verbs === null ? !isEscalatingVerb(verb) : rule.verbs.has(verb)
+  if (!matchesVerb || !ruleAppliesTo(rule, target, prefix)) return false
   if (!isResourceRequest(request))
-    return rule.requests.has('paths') && rule.paths.some((one) => isUnder(one, request.path))
+    return rule.requests.has('paths') && rule.paths.some((one) => pathMatches(one, request.path))
   return rule.requests.has('resources') && resourceMatches(rule, request)
 }
 
@@ -27,11 +28,11 @@ export function ruleAppliesTo(rule: RuleGrant, target: RequestTarget, prefix: st
     return false
   if (rule.virtualClusters === null) return true
   if (target.kind !== 'ProjectVirtualCluster') return false
-  const there = { name: target.virtualCluster, namespace: `${prefix}${target.project}` }
+  const virtualCluster = { name: target.virtualCluster, namespace: `${prefix}${target.project}` }
   return rule.virtualClusters.some(
     ({ name, namespace }) =>
-      (name === null || name === there.name) &&
-      (namespace === null || namespace === there.namespace),
+      (name === null || name === virtualCluster.name) &&
+      (namespace === null || namespace === virtualCluster.namespace),
   )
 }
 
@@ -52,23 +53,21 @@ function entryMatches(
   if (group !== null && group !== request.group) return false
   if (names !== null && !names.has(name)) return false
   const exact = resourceWithSubresource(request)
-  // A wildcard group does not name a resource.
+  // A sensitive resource must be named, and group `*` names none.
   if (isSensitiveResource(exact)) return group !== null && patterns.has(exact)
   if (patterns.has(exact)) return true
-  // x/* grants subresources only, not x itself.
-  const isInWildcard = patterns.has(`${resource}/*`) || patterns.has(`*/${subresource}`)
-  return patterns.has('*') || (subresource !== '' && isInWildcard)
+  // x/* grants only the subresources of x, not x itself.
+  const matchesWildcard = patterns.has(`${resource}/*`) || patterns.has(`*/${subresource}`)
+  return patterns.has('*') || (subresource !== '' && matchesWildcard)
 }
 
 /** Whether a pattern of nonResourceURLs matches the path. */
-const isUnder = (pattern: string, path: string): boolean =>
+const pathMatches = (pattern: string, path: string): boolean =>
   pattern === '*' ||
   pattern === path ||
   (pattern.endsWith('/*') && path.startsWith(pattern.slice(0, -1)))
 
-// Lists of targets grant everything there, except escalating verbs and resources (contract 11.3, 11.7).
-
-/** Whether the entry grants the request. */
+/** Whether the entry grants the request: it grants all but escalating verbs and resources (contract 11.3, 11.7). */
 export function targetAllows(grant: TargetGrant, request: RequestInfo, prefix: string): boolean {
   const { target, verb } = request
   if (isEscalatingVerb(verb)) return false
@@ -76,14 +75,14 @@ export function targetAllows(grant: TargetGrant, request: RequestInfo, prefix: s
     return false
   if (target.kind === 'Management') {
     const [project = ''] = grant.names
-    const isThere = grant.list === 'projects' && isInProject(project, request, prefix)
-    return isThere && isAllowedOnNamespace(request)
+    const isOwnNamespace = grant.list === 'projects' && isInProject(project, request, prefix)
+    return isOwnNamespace && isAllowedOnNamespace(request)
   }
   if (!targetAppliesTo(grant, target)) return false
   return target.kind !== 'ProjectSpace' || isAllowedOnNamespace(request)
 }
 
-/** Whether the entry applies to the target; in the management cluster a project applies to its namespace. */
+/** Whether the entry grants anything on the target; in the management cluster, a project applies to its namespace. */
 export function targetAppliesTo({ list, names }: TargetGrant, target: RequestTarget): boolean {
   const [first = '', second = ''] = names
   switch (target.kind) {
@@ -105,11 +104,11 @@ export function targetAppliesTo({ list, names }: TargetGrant, target: RequestTar
   }
 }
 
-/** Whether the request is inside the namespace of the project; `*` means any project. */
+/** Whether the request is in the namespace of the project; `*` means any project. */
 export function isInProject(project: string, request: RequestInfo, prefix: string): boolean {
   if (!isResourceRequest(request)) return false
   const { namespace } = request
-  // With an empty prefix every namespace belongs to a project; a request without one belongs to none.
+  // A request without a namespace belongs to no project, even if the prefix is empty.
   if (namespace === '') return false
   return project === '*' ? namespace.startsWith(prefix) : namespace === `${prefix}${project}`
 }
@@ -117,6 +116,6 @@ export function isInProject(project: string, request: RequestInfo, prefix: strin
 /** `*` as the whole value matches every name. */
 const matchesName = (value: string, name: string): boolean => value === '*' || value === name
 
-/** On the Namespace object itself only get is allowed. */
+/** Whether the request is allowed on Namespace objects: only get is; other resources are not limited here. */
 const isAllowedOnNamespace = (request: RequestInfo): boolean =>
   !isResourceRequest(request) || request.resource !== 'namespaces' || request.verb === 'get'

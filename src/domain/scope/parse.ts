@@ -1,5 +1,5 @@
-// Parses a scope into grants, and checks each entry against the schema again: an entry that the schema refuses grants
-// nothing, also when it was stored without the schema (contract 11.2). Bounds on lengths are not checked.
+// Parses a scope into grants. It checks each entry against the schema again, so that an entry that bypassed the schema
+// grants nothing (contract 11.2). Limits on lengths are not checked.
 import type {
   Scope,
   ScopeCluster,
@@ -24,20 +24,20 @@ import {
 
 type ValueCheck = (value: unknown) => boolean
 
-/** A check for every field; an absent field is undefined. */
+/** A check for each field of an entry; the value of an absent field is undefined. */
 type EntryShape<Value> = { readonly [Field in keyof Required<Value>]: ValueCheck }
 
-const text =
-  (isSound: (text: string) => boolean): ValueCheck =>
+const stringMatching =
+  (isValid: (text: string) => boolean): ValueCheck =>
   (value) =>
-    typeof value === 'string' && isSound(value)
+    typeof value === 'string' && isValid(value)
 
-const anyText = text(() => true)
-const someText = text((value) => value !== '')
+const anyString = stringMatching(() => true)
+const nonEmptyString = stringMatching((value) => value !== '')
 /** A name, or `*` for all. */
-const nameOrAll = text((value) => value === '*' || (value !== '' && !value.includes('*')))
-/** A single name: to mean all, the field is left out. */
-const noWildcard = text((value) => value !== '' && value !== '*')
+const nameOrAll = stringMatching((value) => value === '*' || (value !== '' && !value.includes('*')))
+/** A single name; the field must be left out to mean all. */
+const noWildcard = stringMatching((value) => value !== '' && value !== '*')
 
 const optional =
   (check: ValueCheck): ValueCheck =>
@@ -47,15 +47,15 @@ const optional =
 const listOf = (check: ValueCheck): ValueCheck =>
   optional((value) => Array.isArray(value) && value.every(check))
 
-/** A list that limits: an empty list is refused, since it could mean no limit. */
-const filledListOf = (check: ValueCheck): ValueCheck =>
+/** A list with entries: an empty list is refused, because it could be taken for no limit. */
+const nonEmptyListOf = (check: ValueCheck): ValueCheck =>
   optional((value) => Array.isArray(value) && value.length > 0 && value.every(check))
 
 /** An entry of roles. */
 const ROLE: EntryShape<ScopeRole> = {
-  role: someText,
-  projects: filledListOf(nameOrAll),
-  virtualClusters: filledListOf(nameOrAll),
+  role: nonEmptyString,
+  projects: nonEmptyListOf(nameOrAll),
+  virtualClusters: nonEmptyListOf(nameOrAll),
 }
 
 /** An entry of projects. */
@@ -74,48 +74,48 @@ const VIRTUAL_CLUSTER: EntryShape<ScopeVirtualCluster> = {
 const CLUSTER: EntryShape<ScopeCluster> = { cluster: nameOrAll }
 
 const RESOURCES: EntryShape<ScopeRuleResources> = {
-  group: optional(anyText),
-  resources: listOf(text(isResourcePattern)),
+  group: optional(anyString),
+  resources: listOf(stringMatching(isResourcePattern)),
   resourceNames: listOf(noWildcard),
 }
 
 const RULE_VIRTUAL_CLUSTER: EntryShape<ScopeRuleVirtualCluster> = {
-  name: optional(anyText),
-  namespace: optional(anyText),
+  name: optional(anyString),
+  namespace: optional(anyString),
 }
 
 const URL_PATH = /^(?:\*|\/[^*]*|(?:\/[^*]*)?\/\*)$/
 
-/** An entry of rules; `ruleFault` compares its fields with each other. */
+/** An entry of rules; `ruleFault` checks its fields against each other. */
 const RULE: EntryShape<ScopeRule> = {
   verbs: listOf(noWildcard),
   resources: listOf((value) => isResources(value)),
   resourceNames: listOf(noWildcard),
-  namespaces: listOf(text((value) => value !== '*')),
-  nonResourceURLs: listOf(text((value) => URL_PATH.test(value))),
+  namespaces: listOf(stringMatching((value) => value !== '*')),
+  nonResourceURLs: listOf(stringMatching((value) => URL_PATH.test(value))),
   requestTargets: listOf((value) => (TARGET_KINDS as readonly unknown[]).includes(value)),
-  cluster: optional(anyText),
+  cluster: optional(anyString),
   virtualClusters: listOf(
     (value) => shapeFault(RULE_VIRTUAL_CLUSTER, value) === null && !isEmptyMap(value),
   ),
 }
 
-/** Why a value does not have this shape, as a clause; null when it does. */
+/** A clause saying why a value does not have this shape; null when it does. */
 function shapeFault<Value>(shape: EntryShape<Value>, value: unknown): string | null {
   if (!isMap(value)) return 'it is not an object'
   const unknown = Object.keys(value).find((field) => !Object.hasOwn(shape, field))
   if (unknown !== undefined) return `its field ${quoteForMessage(unknown)} is unknown`
   const checks: readonly [string, ValueCheck][] = Object.entries(shape)
-  const odd = checks.find(([field, check]) => !check(ownValue(value, field)))
-  return odd ? `its field ${odd[0]} is missing or not as the schema demands` : null
+  const invalid = checks.find(([field, check]) => !check(ownValue(value, field)))
+  return invalid ? `its field ${invalid[0]} is missing or not as the schema demands` : null
 }
 
-/** Why the fields of a well-formed rule contradict each other, as a clause; null when they do not. */
+/** A clause saying why the fields of a rule contradict each other; null when they do not. */
 function ruleFault({ resources = [], resourceNames = [], ...rest }: ScopeRule): string | null {
-  const others = Object.values(rest).some((field) => field.length > 0)
+  const hasOtherFields = Object.values(rest).some((field) => field.length > 0)
   if (resourceNames.length > 0 && resources.length === 0)
     return 'its resourceNames stand without resources'
-  return others || resources.length > 0 ? null : 'it sets nothing'
+  return hasOtherFields || resources.length > 0 ? null : 'it sets nothing'
 }
 
 function isResources(value: unknown): boolean {
@@ -129,7 +129,7 @@ const isEmptyMap = (value: unknown): boolean => isMap(value) && Object.keys(valu
 /** A role, and where it applies (contract 11.4). */
 export interface RoleGrant {
   readonly kind: 'role'
-  /** Name of the role, `platformCLI` also for its other spelling. */
+  /** Name of the role; `platformCLI` also if the scope has `platform-cli`. */
   readonly role: string
   readonly projects: AllowedValues
   readonly virtualClusters: AllowedValues
@@ -138,18 +138,18 @@ export interface RoleGrant {
 /** The fields that list targets by name. */
 export type TargetList = 'projects' | 'spaces' | 'virtualClusters' | 'clusters'
 
-/** All of a target, or of all targets of its kind (contract 11.3). */
+/** A whole target, or all targets of a kind (contract 11.3). */
 export interface TargetGrant {
   readonly kind: 'target'
   readonly list: TargetList
-  /** The project or cluster, then the target inside the project; `*` means all. */
+  /** Name of the project or cluster, then of the target inside the project; `*` means all. */
   readonly names: readonly string[]
 }
 
-/** The grant of one entry of a scope. */
+/** What one entry of a scope grants. */
 export type ScopeGrant = RoleGrant | TargetGrant | RuleGrant
 
-/** An entry that grants nothing, with the fault as a clause. */
+/** An entry that grants nothing, with its fault as a clause. */
 interface MalformedEntry {
   readonly kind: 'malformed'
   readonly fault: string
@@ -190,8 +190,8 @@ const LISTS: Readonly<Record<Exclude<keyof Scope, 'allowPlatformCli'>, EntryRead
 }
 
 /**
- * The entries of a scope, list by list, malformed and unknown ones included. Never empty: a scope that sets nothing
- * gives one malformed entry, so no caller takes it for a scope that every other covers.
+ * The entries of a scope, list by list, including malformed entries and unknown fields. Never empty: a scope that sets
+ * nothing gives one malformed entry, so that no other scope covers it.
  */
 export function scopeEntriesOf(scope: Scope): readonly ScopeEntry[] {
   if (!isMap(scope)) return [at([], malformed('it is not an object'))]
@@ -201,7 +201,7 @@ export function scopeEntriesOf(scope: Scope): readonly ScopeEntry[] {
   const entries = [
     ...unknownFields(scope),
     ...lists,
-    ...cliEntry(ownValue(scope, 'allowPlatformCli')),
+    ...allowPlatformCliEntry(ownValue(scope, 'allowPlatformCli')),
   ]
   return entries.length > 0 ? entries : [at([], malformed('it sets nothing'))]
 }
@@ -218,10 +218,10 @@ function listEntries(field: string, list: unknown, read: EntryReader): readonly 
   return list.map((value: unknown, index) => at([field, index], read(value)))
 }
 
-function cliEntry(value: unknown): readonly ScopeEntry[] {
+function allowPlatformCliEntry(value: unknown): readonly ScopeEntry[] {
   if (value === undefined || value === false) return []
-  const isSound = value === true
-  const grant = isSound ? roleGrant('platformCLI', null, null) : malformed('it is not a boolean')
+  const grant =
+    value === true ? roleGrant('platformCLI', null, null) : malformed('it is not a boolean')
   return [at(['allowPlatformCli'], grant)]
 }
 

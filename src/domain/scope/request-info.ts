@@ -1,4 +1,4 @@
-// The attributes of a request that the authorizer of scopes uses, for every target, upgrades and the webhook (contract 11.1).
+// The attributes of a request by which scopes decide, for every target, upgrades and the webhook (contract 11.1).
 
 /** Kinds of targets (contract 9.1): the values of requestTargets in a rule. */
 export const TARGET_KINDS = [
@@ -42,17 +42,17 @@ export interface ResourceRequestInfo {
 export const resourceWithSubresource = ({ resource, subresource }: ResourceRequestInfo): string =>
   subresource === '' ? resource : `${resource}/${subresource}`
 
-/** A request for a path that is no resource, such as `/healthz`. */
+/** A request for a path that is not a resource, such as `/healthz`. */
 export interface NonResourceRequestInfo {
   readonly target: RequestTarget
   readonly verb: string
   readonly path: string
 }
 
-/** Either kind of request: one with a path is a non-resource request. */
+/** A request of either kind; `isResourceRequest` tells them apart. */
 export type RequestInfo = ResourceRequestInfo | NonResourceRequestInfo
 
-/** Whether the request is for a resource; else it is for a path. */
+/** Whether the request is for a resource and not for another path. */
 export const isResourceRequest = (request: RequestInfo): request is ResourceRequestInfo =>
   !('path' in request)
 

@@ -1,4 +1,5 @@
-// Roles of scopes: a role grants the rules of its ClusterRole on the targets that it applies to (contract 11.4, 11.7).
+// The roles of scopes: a role grants the rules of its ClusterRole on the targets that the role names (contract 11.4,
+// 11.7).
 import { isInProject } from './grant-allows.ts'
 import type { RoleGrant } from './parse.ts'
 import {
@@ -21,10 +22,10 @@ export interface PolicyRule {
   readonly nonResourceURLs?: readonly string[]
 }
 
-/** Rules of ClusterRole `platform:scope:<role>` in the management cluster; empty when it does not exist. */
+/** Returns the rules of ClusterRole `platform:scope:<role>`; empty when it does not exist. */
 export type RoleRules = (role: string) => readonly PolicyRule[]
 
-/** Whether the role applies to the request, and a rule of it or of an implied role grants it. */
+/** Whether the role applies to the request, and a rule of the role or of an implied role grants it. */
 export const roleAllows = (
   grant: RoleGrant,
   request: RequestInfo,
@@ -42,30 +43,32 @@ export const roleAppliesTo = (
 ): boolean => appliesToTarget(grant, target) && rulesOf(grant, roleRules).length > 0
 
 const rulesOf = ({ role }: RoleGrant, roleRules: RoleRules): readonly PolicyRule[] =>
-  [role, ...(IMPLIED.get(role) ?? [])].flatMap(roleRules)
+  [role, ...(IMPLIED_ROLES.get(role) ?? [])].flatMap(roleRules)
 
-const IMPLIED: ReadonlyMap<string, readonly string[]> = new Map([
+const IMPLIED_ROLES: ReadonlyMap<string, readonly string[]> = new Map([
   ['agent', ['network-peer']],
   ['vcluster', ['network-peer']],
 ])
 
-/** In the management cluster a role with projects applies to their namespaces only. */
+/** In the management cluster, a role with projects applies only to their namespaces. */
 function appliesToRequest(grant: RoleGrant, request: RequestInfo, prefix: string): boolean {
   const { projects } = grant
   if (request.target.kind !== 'Management') return appliesToTarget(grant, request.target)
   return projects === null || [...projects].some((project) => isInProject(project, request, prefix))
 }
 
-/** One of the two lists is enough to name the target. */
+/** Whether the role names the target: it is enough that one of the two lists does. */
 function appliesToTarget({ projects, virtualClusters }: RoleGrant, target: RequestTarget): boolean {
   if (target.kind === 'Management') return true
   if (target.kind === 'Cluster') return false
   if (projects === null && virtualClusters === null) return true
-  if (names(projects, target.project)) return true
-  return target.kind === 'ProjectVirtualCluster' && names(virtualClusters, target.virtualCluster)
+  if (listNames(projects, target.project)) return true
+  return (
+    target.kind === 'ProjectVirtualCluster' && listNames(virtualClusters, target.virtualCluster)
+  )
 }
 
-const names = (limit: AllowedValues, name: string): boolean =>
+const listNames = (limit: AllowedValues, name: string): boolean =>
   limit !== null && (limit.has('*') || limit.has(name))
 
 function policyRuleAllows(rule: PolicyRule, request: RequestInfo): boolean {
@@ -80,17 +83,17 @@ function resourceMatches(
   request: ResourceRequestInfo,
 ): boolean {
   const { group, subresource, name } = request
-  const isOfGroup = group !== '*' && apiGroups.includes(group)
-  if (!isOfGroup && !apiGroups.includes('*')) return false
+  const namesGroup = group !== '*' && apiGroups.includes(group)
+  if (!namesGroup && !apiGroups.includes('*')) return false
   if (resourceNames.length > 0 && !resourceNames.includes(name)) return false
   const exact = resourceWithSubresource(request)
-  // A wildcard group does not name a resource.
-  if (isSensitiveResource(exact)) return isOfGroup && resources.includes(exact)
+  // A sensitive resource must be named, and group `*` names none.
+  if (isSensitiveResource(exact)) return namesGroup && resources.includes(exact)
   if (resources.includes(exact)) return true
   return resources.includes('*') || (subresource !== '' && resources.includes(`*/${subresource}`))
 }
 
-/** As in RBAC: `*` at the end matches any rest. */
+/** Matches paths like RBAC: a final `*` matches any rest. */
 const pathMatches = (
   { nonResourceURLs = [] }: PolicyRule,
   { path }: NonResourceRequestInfo,
@@ -99,7 +102,7 @@ const pathMatches = (
     (url) => url === path || (url.endsWith('*') && path.startsWith(url.slice(0, -1))),
   )
 
-/** All roles, without the other spelling of platformCLI (contract 1.3); an unknown role grants nothing. */
+/** All roles; parsing maps `platform-cli` to platformCLI (contract 1.3). An unknown role grants nothing. */
 export const SCOPE_ROLES = [
   'agent',
   'metrics-reader',

@@ -4,7 +4,7 @@ import { TARGET_KINDS, type TargetKind } from './request-info.ts'
 /** The values that a list allows; null = no limit. */
 export type AllowedValues = ReadonlySet<string> | null
 
-/** Resources of one group or of every group, and their instances. */
+/** Resources of one API group, or of every group, with their instances. */
 export interface RuleResources {
   /** Empty = the core group; null = every group, written `*`. */
   readonly group: string | null
@@ -20,12 +20,12 @@ export interface RuleVirtualClusters {
 }
 
 /**
- * The grant of a rule: a request must match every field, and each field matches independently. A field that is absent,
- * empty or without effect in the entry sets no limit: null, or all kinds.
+ * The grant of a rule: a request must match every field, and each field matches independently. A field that sets no
+ * limit, because it is absent, empty or without effect in the entry, is null or has all kinds.
  */
 export interface RuleGrant {
   readonly kind: 'rule'
-  /** Kinds that requestTargets, cluster and virtualClusters allow; empty = the rule never matches. */
+  /** Kinds of targets that requestTargets, cluster and virtualClusters allow; empty = the rule never matches. */
   readonly targets: ReadonlySet<TargetKind>
   readonly cluster: string | null
   readonly virtualClusters: readonly RuleVirtualClusters[] | null
@@ -37,7 +37,7 @@ export interface RuleGrant {
   readonly paths: readonly string[]
 }
 
-/** The grant of a well-formed entry (contract 11.5). */
+/** The grant of a rule that passed the checks of parse.ts (contract 11.5). */
 export function ruleGrantOf(entry: ScopeRule): RuleGrant {
   const { resources = [], resourceNames = [], namespaces = [], nonResourceURLs = [] } = entry
   const isOfResources = resources.length > 0 || namespaces.length > 0
@@ -56,12 +56,12 @@ export function ruleGrantOf(entry: ScopeRule): RuleGrant {
     resources:
       resources.length === 0 ? null : resources.map((one) => resourcesOf(one, resourceNames)),
     namespaces: allowedValues(namespaces),
-    // As in an audit policy, paths have no effect beside resources or namespaces.
+    // As in an audit policy, paths have no effect in a rule with resources or namespaces.
     paths: isOfPaths ? nonResourceURLs : ['*'],
   }
 }
 
-/** The values that a list allows; null when it is absent or empty. */
+/** The values that a list allows; null, no limit, when the list is absent or empty. */
 export const allowedValues = (list: readonly string[] | undefined): AllowedValues =>
   list && list.length > 0 ? new Set(list) : null
 
@@ -81,28 +81,29 @@ const virtualClustersOf = ({ name, namespace }: ScopeRuleVirtualCluster): RuleVi
   namespace: namespace || null,
 })
 
-/** Resource names of the entry and of the rule: an instance must be in both lists. */
+/** The resources of an entry; an instance must be in the resourceNames of both the entry and the rule. */
 function resourcesOf(
   { group = '', resources = [], resourceNames = [] }: ScopeRuleResources,
-  namesOfRule: readonly string[],
+  ruleResourceNames: readonly string[],
 ): RuleResources {
-  const [own, outer] = [allowedValues(resourceNames), allowedValues(namesOfRule)]
-  const names = own && outer ? new Set([...own].filter((name) => outer.has(name))) : (own ?? outer)
+  const [fromEntry, fromRule] = [allowedValues(resourceNames), allowedValues(ruleResourceNames)]
+  const names =
+    fromEntry && fromRule
+      ? new Set([...fromEntry].filter((name) => fromRule.has(name)))
+      : (fromEntry ?? fromRule)
   const patterns = new Set(resources.length === 0 ? ['*'] : resources)
   return { group: group === '*' ? null : group, patterns, names }
 }
 
-// Resources as scopes and audit rules name them: `pods`, `pods/log`, `*` (all and their
-// subresources), `pods/*` (the subresources of pods, not pods) and `*/scale`.
-
+/** `pods`, `pods/log`, `*` (all with their subresources), `pods/*` (subresources of pods, not pods) or `*\/scale`. */
 const PATTERN = /^(\*|[^*/\s]+(\/(\*|[^*/\s]+))?|\*\/[^*/\s]+)$/
 
-/** Whether the text has one of these forms. */
+/** Whether the text names resources in a form that scopes and audit rules accept, such as `pods` or `pods/*`. */
 export const isResourcePattern = (text: string): boolean => PATTERN.test(text)
 
 /**
- * Indexes of the first two entries that cover a common resource while at least one of them has a
- * wildcard; null when there are none. A name given twice is no overlap.
+ * Indexes of the first two entries that cover a common resource while at least one of them has a wildcard; null when
+ * there are none. A repeated name is not an overlap.
  */
 export function firstOverlappingPatterns(
   patterns: readonly string[],
@@ -119,11 +120,11 @@ function overlaps(a: string, b: string): boolean {
   if (a === '*' || b === '*') return true
   const [name, sub] = a.split('/')
   const [otherName, otherSub] = b.split('/')
-  return same(name, otherName) && same(sub, otherSub)
+  return partsOverlap(name, otherName) && partsOverlap(sub, otherSub)
 }
 
-// undefined is the resource itself, which no wildcard among subresources covers.
-function same(a: string | undefined, b: string | undefined): boolean {
+// A part that is undefined means the resource itself, which a wildcard of subresources does not cover.
+function partsOverlap(a: string | undefined, b: string | undefined): boolean {
   if (a === undefined || b === undefined) return a === b
   return a === b || a === '*' || b === '*'
 }

@@ -1,5 +1,5 @@
-// Verbs and resources that a rule or role must name (contract 11.7): no wildcard of resources or groups, no empty list
-// and no list of targets grants them. They are sensitive in every API group: a copy in another group is as strong.
+// Verbs and resources that only a rule or role that names them grants (contract 11.7); wildcards, empty lists and lists
+// of targets do not. They are sensitive in every API group, because another group may serve a resource as powerful.
 import { type RequestInfo, isResourceRequest, resourceWithSubresource } from './request-info.ts'
 
 const ESCALATING_VERBS: ReadonlySet<string> = new Set([
@@ -15,8 +15,8 @@ const ESCALATING_RESOURCES: ReadonlySet<string> = new Set([
   'nodes/proxy',
 ])
 
-/** Subresources that open a session inside a workload, of pods and of resources of other groups. */
-const SESSIONS: ReadonlySet<string> = new Set([
+/** Subresources that open a session in a workload: those of pods, and those of resources in other groups. */
+const SESSION_SUBRESOURCES: ReadonlySet<string> = new Set([
   'exec',
   'attach',
   'portforward',
@@ -27,8 +27,8 @@ const SESSIONS: ReadonlySet<string> = new Set([
 ])
 
 /**
- * Whether the effect of the verb outlives the key, so that only a rule that names the verb grants it. `approve` is
- * the verb on signers. Constrained impersonation (`impersonate:user-info`, `impersonate-on:user-info:get`) counts.
+ * Whether the effect of the verb outlives the key, so that only a rule that names the verb grants it. `approve` is a
+ * verb on signers. Constrained impersonation counts (`impersonate:user-info`, `impersonate-on:user-info:get`).
  */
 export const isEscalatingVerb = (verb: string): boolean =>
   ESCALATING_VERBS.has(verb) || /^impersonate(?:-on)?:/.test(verb)
@@ -38,13 +38,13 @@ export const isEscalatingResource = (resource: string): boolean =>
   ESCALATING_RESOURCES.has(resource)
 
 /**
- * Whether a rule or role must name the resource (`x` or `x/sub`): escalating resources, and sessions in workloads,
- * which lists of targets grant too. `*\/exec` is sensitive, and matches only itself.
+ * Whether a rule or role must name the resource (`x` or `x/sub`): escalating resources, and sessions in workloads.
+ * Lists of targets grant sessions too. The pattern `*\/exec` is sensitive, and matches only itself.
  */
 export const isSensitiveResource = (resource: string): boolean =>
   isEscalatingResource(resource) ||
   resource === 'pods/ephemeralcontainers' ||
-  (resource.includes('/') && SESSIONS.has(resource.slice(resource.indexOf('/') + 1)))
+  (resource.includes('/') && SESSION_SUBRESOURCES.has(resource.slice(resource.indexOf('/') + 1)))
 
 /** Whether a rule must name the verb or the resource of the request to grant it. */
 export const isSensitiveRequest = (request: RequestInfo): boolean =>

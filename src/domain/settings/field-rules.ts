@@ -1,14 +1,14 @@
-// Rules of single fields of the settings: their formats, and which of them are secret. A field without
-// a rule has any value of its type.
+// Rules for single fields of the settings: their formats, and which of them are secret. A field without a rule may have
+// any value of its type.
 
 import type * as Api from '../../api/config.gen.ts'
 import { connectorId } from './validation/auth.ts'
 import * as format from './validation/formats.ts'
 
 /**
- * The secret part of a value (contract 6.3): all of it, the user information of a URL, that of a
- * data source name (all of it if it is no URL), or the user information of URLs in a text. Only
- * the first three may be a reference `$NAME`.
+ * Which part of a value is secret (contract 6.3). `whole`: all of it; `url`: the user information of a URL; `dsn`: the
+ * same of a data source name, or all of it if it is not a URL; `text`: the user information of URLs in a text. Values
+ * of the first three may be a reference `$NAME`.
  */
 export type Secrecy = 'whole' | 'url' | 'dsn' | 'text'
 
@@ -16,11 +16,11 @@ export type Secrecy = 'whole' | 'url' | 'dsn' | 'text'
 export interface FieldRule {
   readonly kind: 'field'
   readonly secrecy: Secrecy
-  /** Checks strings only; the schema checks types. */
+  /** Checks the format of strings; the schema checks types. */
   readonly check?: format.FormatCheck
-  /** 0 means absent (contract 6.5). */
+  /** Whether 0 counts as absent (contract 6.5). */
   readonly zeroIsAbsent?: boolean
-  /** An empty text is a value: the one exception from contract 1.2. */
+  /** Whether an empty text is a value: an exception from contract 1.2. */
   readonly emptyCounts?: boolean
 }
 
@@ -41,11 +41,11 @@ const list = (entry: SettingRule): SettingRule => ({ kind: 'list', entry })
 const text = (check: format.FormatCheck): FieldRule => ({ kind: 'field', secrecy: 'text', check })
 const url = (check: format.FormatCheck): FieldRule => ({ kind: 'field', secrecy: 'url', check })
 
-/** The rule of a field that has no rule of its own. */
+/** The rule for a field that has no rule of its own. */
 export const PLAIN: FieldRule = { kind: 'field', secrecy: 'text' }
-/** The rule of a secret. */
+/** The rule for a field whose whole value is secret. */
 export const SECRET: FieldRule = { kind: 'field', secrecy: 'whole' }
-/** Fields of these names are secrets at every path. */
+/** Fields with these names are secret at every path. */
 export const SECRET_NAMES: ReadonlySet<string | number> = new Set([
   'clientSecret',
   'password',

@@ -1,4 +1,4 @@
-// The settings in force as every process reads them (contract 6.2, 6.5), and the settings that this program acts on.
+// The settings in force: how every process reads them (contract 6.2, 6.5), and which of them this program acts on.
 import type { Caps } from '../accesskey/lifetime.ts'
 import {
   type Json,
@@ -12,7 +12,7 @@ import {
 import { DEFAULT_LOGIN_TTL_SECONDS, DEFAULT_NAMESPACE_PREFIX } from './layers.ts'
 import { namespacePrefix } from './validation/formats.ts'
 
-/** The settings that this program acts on. docs/config.md lists them, and a test compares. */
+/** The settings that this program acts on. docs/config.md has the same list, which a test compares. */
 export const SETTINGS_ACTED_ON = [
   'accessKeyMaxTTLSeconds',
   'authenticateVersionEndpoint',
@@ -30,19 +30,19 @@ export type SettingsInForce =
   | { readonly known: true; readonly settings: JsonMap; readonly from: 'record' | 'status' }
   | { readonly known: false; readonly because: string }
 
-/** The parts of the Config in force that its reader needs. */
+/** The Config in force, as far as `settingsInForce` reads it. */
 interface ObservedConfig {
   readonly uid: string
   readonly status: unknown
 }
 
 /**
- * The settings in force, from the ConfigMap that records them (contract 6.5). Only the operator writes it, before
- * status, so a value that another client writes into status counts only once it is recorded. The status of a settled
- * Config counts when the record is unreadable, missing, or of an earlier Config.
+ * The settings in force, from the ConfigMap that records them (contract 6.5). The operator writes the record before
+ * status, so a value that another client writes into status counts only once the operator recorded it. If the record
+ * is unreadable, missing, or of an earlier Config, the status of a settled Config counts instead.
  *
- * Pass null for a Config or ConfigMap that does not exist. Do not call it after a failed read: keep the previous
- * settings. Before any settings were ever in force, the result is unknown.
+ * Pass null for a Config or ConfigMap that does not exist. After a failed read, do not call it but keep the previous
+ * settings. The result is unknown before any settings were in force.
  */
 export function settingsInForce(
   config: ObservedConfig | null,
@@ -56,15 +56,15 @@ export function settingsInForce(
       recorded === 'none' ? 'no settings were in force yet' : 'the record is unreadable'
     return { known: false, because }
   }
-  const isEarlier = recorded.origin !== null && recorded.origin.uid !== config?.uid
-  return settled && isEarlier
+  const isOfEarlierConfig = recorded.origin !== null && recorded.origin.uid !== config?.uid
+  return settled && isOfEarlierConfig
     ? { known: true, settings: settled, from: 'status' }
     : { known: true, settings: recorded.settings, from: 'record' }
 }
 
 /**
- * Whether this status shows settings that the operator put in force: it has an observedGeneration and a Ready
- * condition, True or False, whose reason is not that another Config is in force.
+ * Whether the operator has published settings in this status: it has an observedGeneration and a Ready condition,
+ * True or False, whose reason is not `NotInForce`.
  */
 export function isSettledStatus(status: unknown): status is JsonMap {
   if (!isMap(status) || typeof status['observedGeneration'] !== 'number') return false
@@ -74,35 +74,35 @@ export function isSettledStatus(status: unknown): status is JsonMap {
   return isMap(ready) && ready['reason'] !== 'NotInForce'
 }
 
-// ConfigMap `platform-config-in-force`: the settings in force without secrets (contract 6.5). It outlives the Config
-// object, so deleting that lifts no cap. Data key `config` has the settings, for every reader; data key `origin` is the
-// operator's record of their sources.
+// ConfigMap `platform-config-in-force`: the settings in force without secrets (contract 6.5). It outlives the Config,
+// so the deletion of the Config lifts no cap. Data key `config` has the settings; data key `origin` has their sources,
+// for the operator.
 
-/** Data of a ConfigMap. */
+/** The data of a ConfigMap. */
 export type ConfigMapData = Readonly<Record<string, string>>
 
-/** The Config that the recorded settings were computed for, and their sources. */
+/** Which Config the recorded settings were computed for, and from which sources. */
 export interface RecordOrigin {
   /** metadata.uid of the Config. */
   readonly uid: string
   /**
-   * The settings of the Secret, redacted: they show whether it had any, and whether it changed
-   * since. null: unknown, because an earlier record was lost.
+   * The settings of the Secret at that time, redacted, to detect whether the Secret changed since. null: unknown,
+   * because an earlier record was lost.
    */
   readonly secret: JsonMap | null
-  /** Settings of an earlier Config that are in force until spec is set or the Secret changes. */
+  /** Settings of an earlier Config that stay in force until spec is set or the Secret changes. */
   readonly carried: JsonMap
 }
 
-/** The content of the ConfigMap. `origin` is null when it is missing or malformed. */
+/** The parsed ConfigMap. `origin` is null when its data key is missing or malformed. */
 interface SettingsRecord {
   readonly settings: JsonMap
   readonly origin: RecordOrigin | null
 }
 
 /**
- * Parses the ConfigMap's data. `none` when the ConfigMap does not exist (null), `unreadable` when its data key `config`
- * holds no JSON object.
+ * Parses the ConfigMap's data. `none`: the ConfigMap does not exist (null). `unreadable`: its data key `config` has no
+ * JSON object.
  */
 export function parseRecord(data: ConfigMapData | null): SettingsRecord | 'none' | 'unreadable' {
   if (data === null) return 'none'
@@ -111,7 +111,7 @@ export function parseRecord(data: ConfigMapData | null): SettingsRecord | 'none'
   return { settings, origin: originOf(parseJson(data['origin'])) }
 }
 
-/** The ConfigMap's data for redacted settings. Equal settings give equal text. */
+/** The ConfigMap's data for redacted settings; equal settings give equal text. */
 export const recordData = (redacted: JsonMap, origin: RecordOrigin): ConfigMapData => ({
   config: canonicalJson(redacted),
   origin: canonicalJson({ ...origin }),
@@ -120,20 +120,21 @@ export const recordData = (redacted: JsonMap, origin: RecordOrigin): ConfigMapDa
 function originOf(value: Json | undefined): RecordOrigin | null {
   if (!isMap(value)) return null
   const { uid, secret = null, carried } = value
-  const isSound = typeof uid === 'string' && isMap(carried) && (isMap(secret) || secret === null)
-  return isSound ? { uid, secret, carried } : null
+  const isWellFormed =
+    typeof uid === 'string' && isMap(carried) && (isMap(secret) || secret === null)
+  return isWellFormed ? { uid, secret, carried } : null
 }
 
 // The settings that this program acts on (contract 2.2, 6.2, 9.1).
 
-/** The caps in force, or why they are unknown: the caller then keeps the previous ones. */
+/** The caps in force, or why they are unknown; the caller then keeps the previous caps. */
 export type CapsInForce =
   | { readonly known: true; readonly caps: Caps; readonly from: 'record' | 'status' }
   | { readonly known: false; readonly because: string }
 
 /**
- * The caps that bind keys and tokens (contract 2.1, 2.2). Fails closed: a malformed value never reads
- * as no cap, and before any settings were ever in force the result is unknown.
+ * The caps on the lifetime of keys and tokens (contract 2.1, 2.2). Fails closed: a malformed value does not count as
+ * no cap, and before any settings were in force the result is unknown.
  */
 export function capsInForce(inForce: SettingsInForce): CapsInForce {
   if (!inForce.known) return inForce
@@ -143,7 +144,7 @@ export function capsInForce(inForce: SettingsInForce): CapsInForce {
   return { known: false, because: `the caps in the ${from} are malformed: they keep as they were` }
 }
 
-/** The caps that settings set; null when a value is malformed. 0 is no cap and no lifetime. */
+/** The caps in these settings; null when a value is malformed. 0 means no cap, or no lifetime of Login keys. */
 export function capsOfSettings(settings: JsonMap): Caps | null {
   const auth = settings['auth'] ?? {}
   if (!isMap(auth)) return null
@@ -153,8 +154,8 @@ export function capsOfSettings(settings: JsonMap): Caps | null {
   return { maxTtlSeconds: max || null, loginTtlSeconds: login || null }
 }
 
-function secondsIn(value: Json | undefined, otherwise: number): number | null {
-  if (value === undefined) return otherwise
+function secondsIn(value: Json | undefined, fallback: number): number | null {
+  if (value === undefined) return fallback
   return Number.isSafeInteger(value) && Number(value) >= 0 ? Number(value) : null
 }
 
@@ -162,13 +163,13 @@ function secondsIn(value: Json | undefined, otherwise: number): number | null {
 export interface GatewaySwitches {
   /** Prefix of the namespaces of projects in the management cluster. Never empty. */
   readonly projectNamespacePrefix: string
-  /** `/version` needs a credential. */
+  /** Whether `/version` needs a credential. */
   readonly authenticateVersionEndpoint: boolean
-  /** The gateway refuses every write of a Config. */
+  /** Whether the gateway refuses every write of a Config. */
   readonly disableConfigEndpoint: boolean
 }
 
-/** The switches in force; null when they are unknown or malformed: the caller keeps the previous ones. */
+/** The switches in force; null when they are unknown or malformed, so that the caller keeps the previous ones. */
 export function gatewaySwitchesInForce(inForce: SettingsInForce): GatewaySwitches | null {
   if (!inForce.known) return null
   const { settings } = inForce
@@ -190,7 +191,7 @@ function flagIn(value: Json | undefined): boolean | null {
   return typeof value === 'boolean' ? value : null
 }
 
-/** The host of the platform (platformHost); null = unknown or not set. */
+/** The setting platformHost in force; null = unknown or not set. */
 export function platformHostInForce(inForce: SettingsInForce): string | null {
   if (!inForce.known) return null
   const platformHost = settingIn(inForce.settings, 'platformHost')

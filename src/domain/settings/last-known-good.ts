@@ -1,4 +1,4 @@
-// The settings that were in force last: they stay in force while the declared ones have faults (contract 6.5).
+// The last known good settings: they stay in force while the declared settings have faults (contract 6.5).
 import type { ConfigSettings } from '../../api/config.gen.ts'
 import { type JsonMap, isEmptyMap, jsonToSettings, sameJson, settingsToJson } from '../json/json.ts'
 import { type SettingsByOwner, settingsOfStatus } from '../managed-fields.ts'
@@ -16,13 +16,13 @@ import { redactSettings } from './redaction.ts'
 import type { SchemaCheck } from './schema.ts'
 
 /**
- * The settings that were in force last, secrets redacted.
+ * The last known good settings, secrets redacted, by where they were found:
  *
- * - `this`: recorded for this Config, with the settings of its Secret then;
- * - `earlier`: recorded for another Config, or by hand;
- * - `status`: there is no record of this Config, or it was lost, but its status shows the settings;
- * - `never`: no settings were ever in force;
- * - `lost`: the record exists and is unreadable, and no status shows the settings.
+ * - `this`: in the record of this Config, with the settings that its Secret had then;
+ * - `earlier`: in the record of another Config, or in one that was written by hand;
+ * - `status`: in the status of this Config, because its record is missing or was lost;
+ * - `never`: nowhere, because no settings were ever in force; the defaults apply;
+ * - `lost`: nowhere, because the record is unreadable and no status has settings.
  */
 export type LastKnownGood =
   | {
@@ -35,14 +35,14 @@ export type LastKnownGood =
   | {
       readonly from: 'status'
       readonly shown: JsonMap
-      /** The part of `shown` that our manager owns. */
+      /** The part of these settings that our field manager owns. */
       readonly ours: JsonMap
-      /** The record was lost, and with it the settings that the Secret had. */
+      /** Whether the record was lost, and with it the settings that the Secret had. */
       readonly isRecordLost: boolean
     }
   | { readonly from: 'lost' }
 
-/** The objects from which the last settings are found. */
+/** What `lastKnownGood` reads. */
 interface LastKnownGoodSources {
   readonly uid: string
   readonly status: unknown
@@ -52,8 +52,8 @@ interface LastKnownGoodSources {
 }
 
 /**
- * Finds the settings that were in force last. The record has precedence, unless it is of another Config while this one
- * is settled already: then the record was restored from a backup.
+ * Finds the last known good settings. The record takes precedence over status, except a record of another Config while
+ * this Config has published settings: that record was restored from a backup.
  */
 export function lastKnownGood({
   uid,
@@ -63,11 +63,11 @@ export function lastKnownGood({
   shapeCheck,
 }: LastKnownGoodSources): LastKnownGood {
   const recorded = parseRecord(record)
-  const isReadable = typeof recorded === 'object' && isSound(recorded.settings, shapeCheck)
+  const isReadable = typeof recorded === 'object' && isValidRecord(recorded.settings, shapeCheck)
   if (isReadable && recorded.origin?.uid === uid)
     return fromRecord(recorded.settings, recorded.origin)
   const shown = redactSettings(settingsOfStatus(status))
-  if (isSettledStatus(status) && isSound(shown, shapeCheck))
+  if (isSettledStatus(status) && isValidRecord(shown, shapeCheck))
     return { from: 'status', shown, ours: byOwner.ours, isRecordLost: !isReadable }
   if (isReadable) return { from: 'earlier', shown: recorded.settings }
   if (recorded !== 'none') return { from: 'lost' }
@@ -80,11 +80,11 @@ function fromRecord(shown: JsonMap, { secret, carried }: RecordOrigin): LastKnow
 }
 
 /**
- * Settings that stay in force below the Secret although no source of this Config has them (contract 6.5). They are
- * carried over while its spec is empty and the Secret is unchanged, after the Config was created again or its record
- * was lost. null: the settings to carry over are lost.
+ * Settings that stay in force, with less precedence than the Secret, although no source of this Config has them
+ * (contract 6.5): after the Config was created again or its record was lost, while spec is empty and the Secret is
+ * unchanged. null: these settings are lost.
  *
- * @param secret the Secret's settings now, redacted
+ * @param secret the current settings of the Secret, redacted
  */
 export function carriedOverSettings(last: LastKnownGood, secret: JsonMap): JsonMap | null {
   if (last.from === 'lost') return null
@@ -94,8 +94,8 @@ export function carriedOverSettings(last: LastKnownGood, secret: JsonMap): JsonM
 }
 
 /**
- * Whether a Secret that is now absent had settings that are in force. If the record is lost, as after the deletion of
- * the platform's namespace: whether the operator published more settings than spec has.
+ * Whether settings in force came from a Secret that is now absent. If the record is lost, for example because the
+ * platform's namespace was deleted: whether the operator published more settings than spec has.
  */
 export function isAbsentSecretNeeded(
   last: LastKnownGood,
@@ -110,8 +110,8 @@ export function isAbsentSecretNeeded(
 }
 
 /**
- * The Secret's settings for the record of valid settings; null = unknown. They are unknown while the Secret is absent
- * and settings are carried over after the record was lost: a Secret that returns then does not count as changed.
+ * The Secret's settings as the record of valid settings stores them; null = unknown. They are unknown while the Secret
+ * is absent and settings are carried over from a lost record, so that a Secret that returns does not count as changed.
  */
 export function secretForRecord(
   last: LastKnownGood,
@@ -123,9 +123,9 @@ export function secretForRecord(
 }
 
 /**
- * The record of the last settings while the declared ones have faults: all settings in status, also those of other
- * managers and those that were only in status since the record was lost, so that the deletion of the Config loses
- * none. null: the record stays as it is.
+ * The record to write while the declared settings have faults: all settings in status, including those of other
+ * managers and those whose record was lost, so that the deletion of the Config loses none. null: the record is not
+ * changed.
  */
 export function recordOfLastKnownGood(
   last: LastKnownGood,
@@ -138,11 +138,11 @@ export function recordOfLastKnownGood(
   return recordData(shown, { uid, secret: null, carried: last.ours })
 }
 
-// The record may have been edited by hand. A malformed cap must not read as no cap.
-const isSound = (settings: JsonMap, shapeCheck: SchemaCheck): boolean =>
+// The record may have been edited by hand, and a malformed cap must not count as no cap.
+const isValidRecord = (settings: JsonMap, shapeCheck: SchemaCheck): boolean =>
   capsOfSettings(settings) !== null &&
   readSource('ConfigMap', settings, shapeCheck).faults.length === 0
 
-/** The last settings for a process that starts without any in memory: redacted values are left out. */
+/** The settings for a process that has none in memory: redacted values are left out, defaults are added. */
 export const usableSettings = (shown: JsonMap, shapeCheck: SchemaCheck): ConfigSettings =>
   withDefaults(jsonToSettings(readSource('ConfigMap', shown, shapeCheck).settings))

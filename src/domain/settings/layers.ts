@@ -1,5 +1,5 @@
-// Layers of settings. Maps merge, lists and single values replace (contract 6.2), so a value has
-// one source: the highest layer with a value at its path.
+// Merges layers of settings. Maps merge, lists and single values replace (contract 6.2), so each value comes from one
+// source: the highest layer that has a value at its path.
 
 import type * as Api from '../../api/config.gen.ts'
 import type { FieldPath } from '../json/field-path.ts'
@@ -14,31 +14,31 @@ import {
 } from '../json/json.ts'
 import type { SettingSource } from './validation/faults.ts'
 
-/** Settings of one source. */
+/** The settings of one source. */
 export interface SettingsLayer {
   readonly source: SettingSource
   readonly settings: JsonMap
 }
 
-/** The merged settings; the first map has precedence. */
+/** Merges settings; the first map takes precedence. */
 export const mergeSettings = (...maps: readonly JsonMap[]): JsonMap =>
   maps.reduceRight(mergeMaps, {})
 
-function mergeMaps(below: JsonMap, above: JsonMap): JsonMap {
-  const names = new Set([...Object.keys(below), ...Object.keys(above)])
+function mergeMaps(lower: JsonMap, higher: JsonMap): JsonMap {
+  const names = new Set([...Object.keys(lower), ...Object.keys(higher)])
   return mapFromEntries(
-    [...names].map((name) => [name, mergeValues(ownValue(above, name), ownValue(below, name))]),
+    [...names].map((name) => [name, mergeValues(ownValue(higher, name), ownValue(lower, name))]),
   )
 }
 
-function mergeValues(above: Json | undefined, below: Json | undefined): Json | undefined {
-  if (isMap(above) && isMap(below)) return mergeMaps(below, above)
-  return above ?? below
+function mergeValues(higher: Json | undefined, lower: Json | undefined): Json | undefined {
+  if (isMap(higher) && isMap(lower)) return mergeMaps(lower, higher)
+  return higher ?? lower
 }
 
 /**
- * The source of the value at the path. Without a value there, the source of the nearest path above it that has one;
- * undefined when no layer has any value.
+ * The source of the value at the path. If no layer has a value there, the source of the nearest outer path with a
+ * value; undefined when no layer has any value.
  */
 export function sourceOfPath(
   layers: readonly SettingsLayer[],
@@ -49,7 +49,7 @@ export function sourceOfPath(
   return sourceOfPath(layers, path.slice(0, -1))
 }
 
-// A list or single value above the path replaces everything that lower layers have at the path.
+// A list or single value at an outer path replaces everything that lower layers have at this path.
 function hasValueAt(settings: JsonMap, path: FieldPath): boolean {
   let value: Json | undefined = settings
   for (const step of path) {
@@ -60,23 +60,24 @@ function hasValueAt(settings: JsonMap, path: FieldPath): boolean {
   return !(isMap(value) && isEmptyMap(value))
 }
 
-/** The settings without the values at paths where `taken` has a value. */
-export const withoutPathsOf = (settings: JsonMap, taken: JsonMap): JsonMap =>
-  keptValues(settings, taken, () => false)
+/** The settings without the values at paths where `others` has a value too. */
+export const withoutPathsOf = (settings: JsonMap, others: JsonMap): JsonMap =>
+  filterSharedPaths(settings, others, () => false)
 
-/** The settings without the values that are equal at the same path of `others`. */
+/** The settings without the values that `others` has too, at the same path. */
 export const withoutEqualValues = (settings: JsonMap, others: JsonMap): JsonMap =>
-  keptValues(settings, others, (mine, theirs) => !sameJson(mine, theirs))
+  filterSharedPaths(settings, others, (value, otherValue) => !sameJson(value, otherValue))
 
-type IsKept = (mine: Json, theirs: Json) => boolean
+type IsKept = (value: Json, otherValue: Json) => boolean
 
-function keptValues(map: JsonMap, others: JsonMap, isKept: IsKept): JsonMap {
+function filterSharedPaths(map: JsonMap, others: JsonMap, isKept: IsKept): JsonMap {
   return mapFromEntries(
-    Object.entries(map).map(([name, mine]): [string, Json | undefined] => {
-      const theirs = ownValue(others, name)
-      if (theirs === undefined) return [name, mine]
-      if (!isMap(mine) || !isMap(theirs)) return [name, isKept(mine, theirs) ? mine : undefined]
-      const rest = keptValues(mine, theirs, isKept)
+    Object.entries(map).map(([name, value]): [string, Json | undefined] => {
+      const otherValue = ownValue(others, name)
+      if (otherValue === undefined) return [name, value]
+      if (!isMap(value) || !isMap(otherValue))
+        return [name, isKept(value, otherValue) ? value : undefined]
+      const rest = filterSharedPaths(value, otherValue, isKept)
       return [name, isEmptyMap(rest) ? undefined : rest]
     }),
   )
@@ -89,8 +90,8 @@ export const DEFAULT_LOGIN_TTL_SECONDS = 1_728_000
 export const DEFAULT_NAMESPACE_PREFIX = 'p-'
 
 /**
- * The settings with every default that status shows (contract 6.4). Lifetimes, sizes, prefix,
- * interval and retention always appear; defaults of a provider or a button appear when that exists.
+ * Adds every default that status shows (contract 6.4). Defaults of a provider or button appear only if the provider or
+ * button exists; all others always appear.
  */
 export function withDefaults(settings: Api.ConfigSettings): Api.ConfigSettings {
   const { auth, audit, secretStore, costControl, uiSettings } = settings
@@ -125,8 +126,8 @@ function providersOf({ oidc, idpA, idpB }: Api.Connector = {}): Partial<Api.Conn
   }
 }
 
-const scopes = (given: readonly string[] = [], otherwise: readonly string[]): readonly string[] =>
-  given.length > 0 ? given : otherwise
+const scopes = (given: readonly string[] = [], defaults: readonly string[]): readonly string[] =>
+  given.length > 0 ? given : defaults
 
 const withRetention = (metrics?: Api.CostControlMetrics): Api.CostControlMetrics => ({
   retention: '1y',

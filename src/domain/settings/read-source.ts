@@ -8,7 +8,7 @@ import { type SettingFault, type SettingSource, settingFault } from './validatio
 import { relationFaults, valueFaults } from './validation/validate.ts'
 import { type SettingLeaf, mapLeaves } from './walk.ts'
 
-/** A field that is no setting: dropped, and reported as event `UnknownField` (contract 4.5, 6.5). */
+/** A field that is not a setting: it is dropped, and reported as event `UnknownField` (contract 4.5, 6.5). */
 export interface UnknownField {
   readonly path: string
   readonly source: SettingSource
@@ -17,14 +17,14 @@ export interface UnknownField {
 /** The settings of one source, after a check against the schema. */
 export interface SourceReading {
   readonly source: SettingSource
-  /** Without unset values and unknown fields. */
+  /** The settings without unset values and unknown fields. */
   readonly settings: JsonMap
-  /** Wrong types, or the reason why the source is unreadable. */
+  /** Values of a wrong type, or why the whole source is unreadable. */
   readonly faults: readonly SettingFault[]
   readonly unknown: readonly UnknownField[]
 }
 
-/** Reads the settings of one source; null = the source does not exist, so it sets nothing. */
+/** Reads the settings of one source. A value of null means that the source does not exist: it sets nothing. */
 export function readSource(
   source: SettingSource,
   value: unknown,
@@ -37,7 +37,7 @@ export function readSource(
       'is not a map: write the groups of settings, as in spec of a Config',
     )
   const known = splitUnknownFields(value)
-  // The operator writes a record without its secrets, so REDACTED there is no fault.
+  // The operator redacts the secrets of a record, so REDACTED is no fault there.
   const settings = (source === 'ConfigMap' ? withoutUnsetAndRedacted : withoutUnset)(known.settings)
   return {
     source,
@@ -55,15 +55,15 @@ export const unreadableSource = (source: SettingSource, message: string): Source
   unknown: [],
 })
 
-/** The merged settings with their secrets, and every fault of every source (contract 6.5). */
+/** The merged settings with their secrets, and the faults of all sources (contract 6.5). */
 interface ValidatedSettings {
   readonly settings: JsonMap
   readonly faults: readonly SettingFault[]
 }
 
 /**
- * Merges the sources, the highest first, and validates the result. While a source is unreadable as a whole, values are
- * not compared with each other: a value that seems to be missing may be in that source.
+ * Merges the sources, of which the first takes precedence, and validates the result. While a whole source is
+ * unreadable, values are not compared with each other: a value that seems to be missing may be in that source.
  */
 export function mergeAndValidate(
   readings: readonly SourceReading[],
@@ -71,37 +71,42 @@ export function mergeAndValidate(
 ): ValidatedSettings {
   const merged = mergeSettings(...readings.map(({ settings }) => settings))
   const resolved = resolveReferences(merged, readings, environment)
-  const known = [...readings.flatMap(({ faults }) => faults), ...resolved.faults]
-  const isWhole = known.every(({ path }) => path !== '')
-  const found = [
+  const sourceFaults = [...readings.flatMap(({ faults }) => faults), ...resolved.faults]
+  const isEverySourceReadable = sourceFaults.every(({ path }) => path !== '')
+  const mergedFaults = [
     ...valueFaults(resolved.settings),
-    ...(isWhole ? relationFaults(resolved.settings) : []),
+    ...(isEverySourceReadable ? relationFaults(resolved.settings) : []),
   ].map(({ path, because, message }) =>
     settingFault(path, sourceOfPath(readings, because ?? path) ?? 'spec', message),
   )
-  const added = found.filter((fault) => !known.some((other) => isConsequence(fault, other)))
-  return { settings: resolved.settings, faults: [...known, ...added].filter(isReportable) }
+  const furtherFaults = mergedFaults.filter(
+    (fault) => !sourceFaults.some((other) => isConsequence(fault, other)),
+  )
+  return {
+    settings: resolved.settings,
+    faults: [...sourceFaults, ...furtherFaults].filter(isReportable),
+  }
 }
 
-// A value of a wrong type, or without its variable, has one fault, and none of its format.
+// A value that has a fault already, such as a wrong type or a missing variable, gets no fault about its format.
 const isConsequence = (fault: SettingFault, known: SettingFault): boolean =>
   known.path !== '' && known.source === fault.source && isInsidePath(fault.path, known.path)
 
-// Settings carried over from an earlier Config were valid with their secrets; without them they need not be.
+// Settings carried over from an earlier Config were valid with their secrets, and may have faults without them.
 const isReportable = ({ source, path }: SettingFault): boolean =>
   source !== 'ConfigMap' || path === ''
 
 /**
- * The settings without unset values: null, empty texts, false (contract 1.2), 0 where it means absent (6.5), `REDACTED`
- * outside lists (6.3), and maps that are then empty. Entries of lists stay, since an empty one is a fault; so does
- * `REDACTED` in them, since the list replaces the Secret's.
+ * Removes unset values: null, empty texts, false (contract 1.2), 0 where it means absent (6.5), `REDACTED` outside
+ * lists (6.3), and maps that are then empty. List entries stay, because an empty entry is a fault; `REDACTED` in a list
+ * stays, because the list replaces the list of the Secret.
  */
 const withoutUnset = (settings: JsonMap): JsonMap =>
   mapLeaves(settings, (leaf) =>
     isUnset(leaf) || (isRedactedLeaf(leaf) && !isInList(leaf)) ? undefined : leaf.value,
   )
 
-/** The settings of a record without unset values; a secret that was redacted there is lost, so it is unset too. */
+/** Removes unset values from the settings of a record; its redacted secrets are lost, so they are unset too. */
 const withoutUnsetAndRedacted = (settings: JsonMap): JsonMap =>
   mapLeaves(settings, (leaf) => (isUnset(leaf) || isRedactedLeaf(leaf) ? undefined : leaf.value))
 

@@ -1,30 +1,29 @@
-// Which part of a setting is secret, and the redaction of it (contract 6.3).
+// Redacts the secret parts of settings (contract 6.3).
 import type { FieldPath } from '../json/field-path.ts'
 import type { Json, JsonMap } from '../json/json.ts'
 import type { Secrecy } from './field-rules.ts'
 import { type SettingLeaf, leavesOf, mapLeaves } from './walk.ts'
 
-/** The text in status in place of a secret. It is never read as a value. */
+/** The text that replaces a secret in status. It never counts as a value. */
 export const REDACTED = 'REDACTED'
 
 /**
- * The settings as status and the ConfigMap show them: every secret is `REDACTED`, be it a whole
- * value, the user information of a URL anywhere in a text, or a data source name that is no URL
- * (contract 6.3). Idempotent.
+ * The settings as status and the ConfigMap show them: `REDACTED` replaces secret values, the user information of URLs
+ * anywhere in a text, and data source names that are not URLs (contract 6.3). Idempotent.
  */
 export const redactSettings = (settings: JsonMap): JsonMap => mapLeaves(settings, redactedLeaf)
 
-/** The settings with literal secrets redacted: a reference `$NAME` is no secret, so it stays. */
+/** Redacts literal secrets only: a reference `$NAME` is not secret, so it stays. */
 export const redactLiterals = (settings: JsonMap): JsonMap =>
   mapLeaves(settings, (leaf) => (isReferenceLeaf(leaf) ? leaf.value : redactedLeaf(leaf)))
 
-/** Paths of the values that hold `REDACTED` in place of a secret (contract 6.3). */
+/** The paths of values with `REDACTED` in place of a secret (contract 6.3). */
 export const redactedPathsOf = (settings: JsonMap): readonly FieldPath[] =>
   leavesOf(settings)
     .filter(isRedactedLeaf)
     .map(({ path }) => path)
 
-/** Whether the value holds `REDACTED` in place of a secret, so that it is no value (contract 6.3). */
+/** Whether the value has `REDACTED` in place of a secret, and so must not be used (contract 6.3). */
 export const isRedactedLeaf = ({ value, rule }: SettingLeaf): boolean =>
   typeof value === 'string' && REDACTORS[rule.secrecy].isRedacted(value)
 
@@ -35,25 +34,25 @@ function redactedLeaf({ value, rule }: SettingLeaf): Json {
 
 const REFERENCE = /^\$(PLATFORM_CONFIG_[A-Z0-9_]+)$/
 
-/** The variable of the operator that a value refers to; null = it is no reference (contract 6.3). */
+/** The environment variable of the operator that a value refers to; null = the value is not a reference (6.3). */
 export const referencedVariable = (value: string, secrecy: Secrecy): string | null =>
   secrecy === 'text' ? null : (REFERENCE.exec(value)?.[1] ?? null)
 
 const isReferenceLeaf = ({ value, rule }: SettingLeaf): boolean =>
   typeof value === 'string' && referencedVariable(value, rule.secrecy) !== null
 
-// Browsers take any number of slashes of either kind after the colon. A scheme has a bound so that
-// a search through a megabyte of text stays linear.
+// Browsers accept any number of slashes and backslashes after the colon. The length of a scheme is bounded to keep the
+// search through a megabyte of text linear.
 const USERINFO_OF_WHOLE = /^([a-z][a-z0-9+.-]{0,31}:[\\/]+)([^\s\\/?#]*)@/i
 const USERINFO_IN_TEXT = /([a-z][a-z0-9+.-]{0,31}:[\\/]+)([^\s\\/?#"'<>`]*)@/gi
 const DSN = /^([a-z][a-z0-9+.-]{0,31}:\/\/)(.*)$/is
 const SECRET_PARAMETER = /[?&;][^=&;]*(?:pass|pwd|secret|token|key)[^=&;]*=/i
 
 interface Redactor {
-  /** Whether a secret is readable in the value. */
+  /** Whether the value contains a readable secret. */
   readonly hasSecret: (value: string) => boolean
   readonly redact: (value: string) => string
-  /** Whether the value is the result of a redaction: no value at all. */
+  /** Whether the value is the result of a redaction. */
   readonly isRedacted: (value: string) => boolean
 }
 
@@ -63,7 +62,7 @@ const urls: Redactor = {
   isRedacted: (value) => value.search(/:[\\/]+REDACTED@/) !== -1,
 }
 
-/** How to redact values of each secrecy. A URL inside a text is redacted like a URL alone. */
+/** How to redact values of each secrecy. A URL inside a text is redacted like a single URL. */
 export const REDACTORS: Readonly<Record<Secrecy, Redactor>> = {
   whole: {
     hasSecret: (value) => value !== '',
@@ -84,14 +83,14 @@ function redactUserinfo(text: string): string {
   return text.replace(USERINFO_OF_WHOLE, redacted).replace(USERINFO_IN_TEXT, redacted)
 }
 
-// In a DSN that is no URL the place of the password is unknown. In a URL, drivers also read parameters.
+// In a DSN that is not a URL, the position of the password is unknown. In a URL, parameters may have secrets too.
 function dsnHasSecret(dsn: string): boolean {
   const [, , rest] = DSN.exec(dsn) ?? []
   return rest === undefined || rest.includes('@') || SECRET_PARAMETER.test(rest)
 }
 
-// A password in a DSN is often not escaped, so everything up to the last `@` is redacted; so are all parameters
-// together, whatever their names.
+// Passwords in DSNs are often not escaped, so everything up to the last `@` is redacted, and so are all parameters,
+// whatever their names.
 function redactDsn(dsn: string): string {
   const [, scheme, rest] = DSN.exec(dsn) ?? []
   if (scheme === undefined || rest === undefined) return REDACTED

@@ -1,5 +1,5 @@
-// The decision which settings are in force. It is computed from objects of the API server alone, the Config, its Secret
-// and the ConfigMap that records the settings in force, so a restart changes nothing.
+// Decides which settings are in force. The inputs are objects of the API server (the Config, its Secret, and the
+// ConfigMap that records the settings in force) and the environment, so a restart changes nothing.
 
 import type { ConfigSettings } from '../../api/config.gen.ts'
 import type { ManagedFieldsEntry } from '../../api/objects.ts'
@@ -29,18 +29,17 @@ import type { Environment } from './secret-values.ts'
 import type { SettingFault } from './validation/faults.ts'
 
 /**
- * The Secret with the Config's name. `absent`: it does not exist. `parsed`: the value of its YAML. `unreadable`: anything
- * else, such as a missing data key `config` or invalid YAML; `because` is a clause that quotes no text of the Secret
- * ("has no key config").
+ * The Secret that has the Config's name. `absent`: it does not exist. `parsed`: the value of its YAML. `unreadable`:
+ * anything else, such as invalid YAML; `because` is a clause such as "has no key config" that quotes nothing of it.
  */
 export type SecretSource =
   | { readonly kind: 'absent' }
   | { readonly kind: 'parsed'; readonly value: unknown }
   | { readonly kind: 'unreadable'; readonly because: string }
 
-/** All inputs of the decision which settings are in force. */
+/** All inputs of `resolveSettings`. */
 export interface ConfigSources {
-  /** The Config with its managedFields: the owners of the fields of status. */
+  /** The Config; its managedFields name the owners of the fields of status. */
   readonly config: {
     readonly metadata: {
       readonly uid: string
@@ -49,7 +48,7 @@ export interface ConfigSources {
     readonly spec?: unknown
     readonly status?: unknown
   }
-  /** Our field manager. */
+  /** Name of our field manager. */
   readonly manager: string
   readonly secret: SecretSource
   /** Data of ConfigMap `platform-config-in-force`; null when there is none. */
@@ -58,17 +57,17 @@ export interface ConfigSources {
   readonly shapeCheck: SchemaCheck
 }
 
-/** The decision. `owned`: the settings that our manager applies to status, secrets redacted. */
+/** The settings in force. `owned` has the settings that our field manager applies to status, secrets redacted. */
 export type SettingsResolution = ResolvedSettings | KeptSettings
 
-/** The sources have no fault: these settings are in force. */
+/** The sources have no faults: their settings are in force. */
 interface ResolvedSettings {
   readonly ok: true
   /** With defaults and secrets, for use in memory only. */
   readonly settings: ConfigSettings
   readonly owned: JsonMap
   /**
-   * Data of the ConfigMap. Write it before status, so that the record is never older than status.
+   * Data for the ConfigMap. It must be written before status, so that the record is never older than status.
    */
   readonly record: ConfigMapData
   readonly unknown: readonly UnknownField[]
@@ -79,29 +78,29 @@ interface KeptSettings {
   readonly ok: false
   readonly faults: readonly SettingFault[]
   /**
-   * The last good settings without their secrets, for a process that has none in memory; null when they are unknown:
-   * the process keeps its settings, and without any it stays unready.
+   * The last good settings without their secrets, for a process that has no settings in memory. null when they are
+   * unknown: such a process stays unready.
    */
   readonly lastGood: ConfigSettings | null
   readonly owned: JsonMap
-  /** Data of the ConfigMap; null: it stays as it is. */
+  /** Data for the ConfigMap; null: the ConfigMap is not changed. */
   readonly record: ConfigMapData | null
   readonly unknown: readonly UnknownField[]
 }
 
 /**
- * Decides which settings are in force (contract 6.2 to 6.5): spec over the Secret over fields of
- * status that another manager owns over defaults.
+ * Decides which settings are in force (contract 6.2 to 6.5). In order of precedence: spec, the Secret, fields of status
+ * that another manager owns, defaults.
  *
- * - With any fault, nothing changes: the last good settings are those of the ConfigMap, else those
- *   in this Config's status, else defaults. Changes of another manager to them in status are reverted;
- *   valid settings that it added are in force.
- * - A Config that is created again with an empty spec starts from the ConfigMap, below its Secret,
- *   also after restarts, until spec is set or the Secret changes; then only the sources count. So
- *   the deletion of a Config lifts no cap, even if its Secret remains.
- * - A setting that is removed from spec, or from the Secret's text, is removed from status. The deletion
- *   of a Secret that had settings of this Config is a fault, not a change: an unreadable source never
- *   lifts a cap. To drop its settings, empty its text first.
+ * - With any fault, the last good settings stay in force: those of the ConfigMap, else those in this Config's status,
+ *   else defaults. In status, changes of other managers to them are reverted; valid settings that they add are in
+ *   force.
+ * - A Config that is created again with an empty spec keeps the settings of the ConfigMap, with less precedence than
+ *   its Secret, until spec is set or the Secret changes. So the deletion of a Config lifts no cap, even if its Secret
+ *   remains.
+ * - A setting that is removed from spec, or from the Secret's text, is removed from status. The deletion of a Secret
+ *   that had settings of this Config is a fault: an unreadable source never lifts a cap. To drop them, empty its text
+ *   first.
  * - REDACTED, null, empty texts and false are unset values in every source.
  */
 export function resolveSettings(sources: ConfigSources): SettingsResolution {
@@ -138,7 +137,7 @@ export function resolveSettings(sources: ConfigSources): SettingsResolution {
   }
 }
 
-interface Previous {
+interface PreviousSettings {
   readonly uid: string
   readonly last: LastKnownGood
   readonly shapeCheck: SchemaCheck
@@ -152,7 +151,7 @@ const SECRET_GONE =
 function readSecret(
   secret: SecretSource,
   spec: SourceReading,
-  { last, shapeCheck }: Previous,
+  { last, shapeCheck }: PreviousSettings,
 ): SourceReading {
   if (secret.kind === 'parsed') return readSource('Secret', secret.value, shapeCheck)
   if (secret.kind === 'unreadable')
@@ -169,7 +168,7 @@ const RECORD_LOST =
 function carriedOverSource(
   spec: SourceReading,
   redactedSecret: JsonMap,
-  { last }: Previous,
+  { last }: PreviousSettings,
 ): SourceReading {
   const carried = isEmptyMap(spec.settings) ? carriedOverSettings(last, redactedSecret) : {}
   return carried === null
@@ -178,13 +177,15 @@ function carriedOverSource(
 }
 
 function keepLastKnownGood(
-  { uid, last, shapeCheck }: Previous,
+  { uid, last, shapeCheck }: PreviousSettings,
   faults: readonly SettingFault[],
   byOwner: SettingsByOwner,
 ) {
   if (last.from === 'lost') return { lastGood: null, owned: byOwner.ours, record: null }
-  const isSound = faults.every(({ source }) => source !== 'status')
-  const shown = isSound ? mergeSettings(last.shown, redactSettings(byOwner.foreign)) : last.shown
+  const isStatusValid = faults.every(({ source }) => source !== 'status')
+  const shown = isStatusValid
+    ? mergeSettings(last.shown, redactSettings(byOwner.foreign))
+    : last.shown
   const withoutForeign = last.from === 'never' ? withoutPathsOf : withoutEqualValues
   return {
     lastGood: usableSettings(shown, shapeCheck),

@@ -1,20 +1,20 @@
-// The schema of settings: types of fields, and which fields exist (contract 6.2, 6.5).
+// Checks settings against their schema: which fields exist, and their types (contract 6.2, 6.5).
 import { type SettingsError, settingsErrors } from '../../api/config.check.gen.ts'
 import { type SettingsSchema, configSettingsSchema } from '../../api/config.schema.gen.ts'
 import { type FieldPath, pathFromPointer, pathText } from '../json/field-path.ts'
 import { type Json, type JsonMap, isList, isMap, mapFromEntries, ownValue } from '../json/json.ts'
 
-/** Checks a value against the schema of settings: paths as in faults, messages that never quote a value. */
+/** Checks a value against the schema of settings. Paths are texts as in faults; no message quotes a value. */
 export type SchemaCheck = (
   value: unknown,
 ) => readonly { readonly path: string; readonly message: string }[]
 
-/** Every field of a wrong type, with the right type; no message quotes the value. */
+/** Reports every field of a wrong type, with the right type; no message quotes the value. */
 export const checkSettingsSchema: SchemaCheck = (value) => {
   const errors = settingsErrors(value)
-  const branches = errors.filter(isOfBranch)
+  const branches = errors.filter(isBranchError)
   return errors
-    .filter((error) => !isOfBranch(error))
+    .filter((error) => !isBranchError(error))
     .map((error) => {
       const types =
         error.keyword === 'anyOf' ? typesOf(branchesOf(error, branches)) : typesOf([error])
@@ -22,8 +22,8 @@ export const checkSettingsSchema: SchemaCheck = (value) => {
     })
 }
 
-/** Errors of single branches are left out: the error of the anyOf as a whole has the types of all. */
-const isOfBranch = ({ schemaPath }: SettingsError): boolean => /\/anyOf\/\d+\//.test(schemaPath)
+/** Whether the error is of one branch of an anyOf; such errors are merged into the error of the anyOf. */
+const isBranchError = ({ schemaPath }: SettingsError): boolean => /\/anyOf\/\d+\//.test(schemaPath)
 
 const branchesOf = (
   { instancePath, schemaPath }: SettingsError,
@@ -37,17 +37,18 @@ const branchesOf = (
 const typesOf = (errors: readonly SettingsError[]): string =>
   errors.map(({ params }) => String(params['type'])).join(' or ')
 
-/** Settings of one source without unknown fields, and the paths of those. */
+/** Settings of one source without unknown fields, and the paths of the unknown fields. */
 interface KnownSettings {
   readonly settings: JsonMap
   readonly unknown: readonly FieldPath[]
 }
 
-/** More levels than any setting has; the bound is for objects of free form. */
+/** Limit on nesting for objects of free form; no setting has as many levels. */
 const MAX_DEPTH = 32
 
 /**
- * Drops the fields that the schema does not have, and returns their paths (contract 6.5). `__proto__` is never known, so no later copy of the settings can change a prototype.
+ * Drops the fields that the schema does not have, and returns their paths (contract 6.5). `__proto__` is always
+ * dropped, so that no later copy of the settings can change a prototype.
  */
 export function splitUnknownFields(source: JsonMap): KnownSettings {
   const unknown: FieldPath[] = []
@@ -74,11 +75,11 @@ function knownMap(
 ): JsonMap {
   return mapFromEntries(
     Object.entries(map).map(([name, value]) => {
-      const inner = [...path, name]
+      const fieldPath = [...path, name]
       const field = fieldSchema(schema, name)
-      if (field !== undefined && name !== '__proto__' && inner.length <= MAX_DEPTH)
-        return [name, knownValue(value, field, inner, unknown)]
-      unknown.push(inner)
+      if (field !== undefined && name !== '__proto__' && fieldPath.length <= MAX_DEPTH)
+        return [name, knownValue(value, field, fieldPath, unknown)]
+      unknown.push(fieldPath)
       return [name, undefined]
     }),
   )

@@ -1,5 +1,5 @@
-// The values of secrets in settings (contract 6.3): variables of the environment for `$NAME`, and the Secret's own value
-// for `REDACTED` in a list that was copied from status.
+// Fills in the secrets of settings (contract 6.3): an environment variable replaces `$NAME`, and the value of the
+// Secret replaces `REDACTED` in a list that was copied from status.
 import { nestedField } from '../json/field-path.ts'
 import {
   type Json,
@@ -22,10 +22,10 @@ import {
 import { type SettingFault, type SettingSource, settingFault } from './validation/faults.ts'
 import { type SettingLeaf, mapLeaves } from './walk.ts'
 
-/** The operator's environment: the value of a variable, undefined when it is not set. */
+/** Reads a variable of the operator's environment; undefined when it is not set. */
 export type Environment = (name: string) => string | undefined
 
-/** The settings with the values of secrets, and a fault for each value that stays unresolved. */
+/** The settings with their secrets, and a fault for each value that could not be resolved. */
 interface ResolvedReferences {
   readonly settings: JsonMap
   readonly faults: readonly SettingFault[]
@@ -37,12 +37,12 @@ const ADVICE =
   'write $PLATFORM_CONFIG_<NAME>, a variable of the operator, or put it into the Secret'
 
 /**
- * Replaces `$NAME` in fields that may be secret by the variable of the environment, and `REDACTED` in a list by the
- * value of the Secret's counterpart (contract 6.3). Faults: a literal secret outside the Secret, and `REDACTED` without
- * a counterpart. A value with a fault stays as it is, so that it is not reported as missing too.
+ * Replaces `$NAME` in fields that may be secret with the environment variable, and `REDACTED` in a list with the value
+ * of its counterpart in the Secret (contract 6.3). Faults are literal secrets outside the Secret, and `REDACTED`
+ * without a counterpart. A value with a fault stays unchanged, so that it is not reported as missing too.
  *
- * A field of status that another manager owns follows the rules of spec: everyone with read access sees it. In the
- * Secret, a value that is not `$PLATFORM_CONFIG_<NAME>` is a literal, also when it begins with `$`.
+ * Fields of status that another manager owns follow the rules of spec, because everyone with read access sees them. In
+ * the Secret, a value other than `$PLATFORM_CONFIG_<NAME>` is a literal, even if it begins with `$`.
  */
 export function resolveReferences(
   merged: JsonMap,
@@ -68,12 +68,12 @@ export function resolveReferences(
   return { settings, faults }
 }
 
-/** `source` of a fault: the source to mend; absent = the one that the value came from. */
+/** The resolved value, or its fault. `source`: where to correct the fault; absent = the source of the value. */
 type ResolvedValue =
   | { readonly value: string }
   | { readonly fault: string; readonly source?: SettingSource }
 
-/** The Secret's value; a fault unless its redaction equals this value: the address in it may have changed. */
+/** The Secret's value; a fault unless it redacts to the same text, because the address in a URL may have changed. */
 function resolveRedacted(
   { value, rule: { secrecy } }: SettingLeaf,
   original: string,
@@ -107,11 +107,11 @@ function resolve(
   return { value }
 }
 
-const IS_REDACTED = `is ${REDACTED}, which stands for a hidden value and is no value`
+const REDACTED_FAULT_PREFIX = `is ${REDACTED}, which stands for a hidden value and is no value`
 
 const REDACTED_FAULTS = {
-  spec: `${IS_REDACTED}: write $PLATFORM_CONFIG_<NAME>, a variable of the operator, or put the value into the Secret, into an entry of the same id, name or clientId`,
-  Secret: `${IS_REDACTED}: write the value itself, or $PLATFORM_CONFIG_<NAME>, a variable of the operator`,
+  spec: `${REDACTED_FAULT_PREFIX}: write $PLATFORM_CONFIG_<NAME>, a variable of the operator, or put the value into the Secret, into an entry of the same id, name or clientId`,
+  Secret: `${REDACTED_FAULT_PREFIX}: write the value itself, or $PLATFORM_CONFIG_<NAME>, a variable of the operator`,
 } as const
 
 const LITERAL_FAULTS = {
@@ -121,40 +121,44 @@ const LITERAL_FAULTS = {
   text: 'holds a URL with user information in the open: leave that out, or put it into the Secret',
 } as const
 
-// A list replaces the Secret's list (contract 6.2). When it was copied from status, `REDACTED` in an entry stands for the
-// value in the same entry of the Secret, its counterpart (6.3).
+// A list replaces the Secret's list (contract 6.2). If the list was copied from status, `REDACTED` in an entry stands
+// for the value in the matching entry of the Secret's list, its counterpart (6.3).
 
-/** Fields that identify an entry of a list, tried in this order. */
-const IDENTITIES = ['id', 'name', 'clientId'] as const
+/** Fields that identify an entry of a list, in order of precedence. */
+const IDENTITY_FIELDS = ['id', 'name', 'clientId'] as const
 
 /**
- * The Secret's values in the shape of these settings: the value at a path of the result is the Secret's counterpart of
- * the value at that path of the settings; null or absent = there is none. Entries of lists match by id, else by name,
- * else by clientId, if one entry alone has it; a list that equals the Secret's redacted list matches entry by entry.
+ * The Secret's values in the shape of these settings: each path has the counterpart of the setting at that path; null
+ * or absent = there is none. List entries match by a unique id, else name, else clientId; a list that equals the
+ * redacted list of the Secret matches entry by entry.
  */
 const secretCounterparts = (settings: JsonMap, secret: JsonMap): JsonMap =>
   counterpartOfMap(settings, { value: secret, redacted: redactSettings(secret) })
 
-/** A part of the Secret, and its redacted form. */
+/** A part of the Secret, and the same part redacted. */
 interface SecretPart<Value extends Json = Json> {
   readonly value: Value | undefined
   readonly redacted: Value | undefined
 }
 
-function counterpartOf(mine: Json, { value, redacted }: SecretPart): Json | undefined {
-  if (isMap(mine))
-    return isMap(value) && isMap(redacted) ? counterpartOfMap(mine, { value, redacted }) : undefined
-  if (isList(mine))
-    return isList(value) && isList(redacted) ? counterpartOfList(mine, value, redacted) : undefined
+function counterpartOf(setting: Json, { value, redacted }: SecretPart): Json | undefined {
+  if (isMap(setting))
+    return isMap(value) && isMap(redacted)
+      ? counterpartOfMap(setting, { value, redacted })
+      : undefined
+  if (isList(setting))
+    return isList(value) && isList(redacted)
+      ? counterpartOfList(setting, value, redacted)
+      : undefined
   return isMap(value) || isList(value) ? undefined : value
 }
 
 function counterpartOfMap(
-  mine: JsonMap,
+  setting: JsonMap,
   { value = {}, redacted = {} }: SecretPart<JsonMap>,
 ): JsonMap {
   return mapFromEntries(
-    Object.entries(mine).map(([name, inner]) => [
+    Object.entries(setting).map(([name, inner]) => [
       name,
       counterpartOf(inner, { value: ownValue(value, name), redacted: ownValue(redacted, name) }),
     ]),
@@ -162,13 +166,13 @@ function counterpartOfMap(
 }
 
 function counterpartOfList(
-  mine: readonly Json[],
+  setting: readonly Json[],
   value: readonly Json[],
   redacted: readonly Json[],
 ): readonly Json[] {
-  if (sameJson(mine, redacted)) return value
+  if (sameJson(setting, redacted)) return value
   const indexOf = indexByIdentity(value)
-  return mine.map((entry) => {
+  return setting.map((entry) => {
     const at = indexOf(entry)
     return at === undefined
       ? null
@@ -176,22 +180,22 @@ function counterpartOfList(
   })
 }
 
-/** A look-up of the index of the only entry with the same identity. */
+/** Returns a function that finds the index of the only entry with the same identity; undefined = none or several. */
 function indexByIdentity(entries: readonly Json[]): (entry: Json) => number | undefined {
-  const byIdentity = IDENTITIES.map((name) => [name, indexesBy(name, entries)] as const)
+  const byIdentity = IDENTITY_FIELDS.map((name) => [name, indexesBy(name, entries)] as const)
   return (entry) => {
     const found = byIdentity.map(([name, indexes]) => indexes.get(identityOf(name, entry)))
-    return found.find((at) => at !== undefined && at !== SEVERAL)
+    return found.find((at) => at !== undefined && at !== AMBIGUOUS)
   }
 }
 
-const SEVERAL = -1
+const AMBIGUOUS = -1
 
 function indexesBy(name: string, entries: readonly Json[]): ReadonlyMap<unknown, number> {
   const indexes = new Map<unknown, number>()
   for (const [at, entry] of entries.entries()) {
     const identity = identityOf(name, entry)
-    if (identity !== undefined) indexes.set(identity, indexes.has(identity) ? SEVERAL : at)
+    if (identity !== undefined) indexes.set(identity, indexes.has(identity) ? AMBIGUOUS : at)
   }
   return indexes
 }

@@ -6,25 +6,30 @@ import { configuredProviders } from './validation/auth.ts'
 import { CONDITION_MESSAGE_LIMIT } from './validation/faults.ts'
 
 /**
- * The condition for settings that are on although nothing in this product acts on them (contract 6.7), with the path
- * of each; none without such settings. The settings are those in force.
+ * Condition `PartsNotServed` with the path of every setting that is switched on although nothing in this product acts
+ * on it (contract 6.7); empty without such settings.
+ *
+ * @param settings the settings in force
  */
 export function unimplementedConditions(settings: ConfigSettings): readonly DesiredCondition[] {
   const paths = [
     ...signInPaths(settings.auth ?? {}),
-    ...SWITCHED.filter((name) => settings[name]?.enabled === true).map((name) => [name, 'enabled']),
-    ...DECLARED.flatMap((name) => declaredIn(name, settings[name])),
+    ...GROUPS_WITH_SWITCH.filter((name) => settings[name]?.enabled === true).map((name) => [
+      name,
+      'enabled',
+    ]),
+    ...GROUPS_WITHOUT_SWITCH.flatMap((name) => effectiveSettingsIn(name, settings[name])),
     ...(settings.devPodSubDomain === undefined ? [] : [['devPodSubDomain']]),
   ]
   if (paths.length === 0) return []
-  const message = `${HEAD}${listed(paths.map(pathText))}.`
+  const message = `${MESSAGE_PREFIX}${joinWithinLimit(paths.map(pathText))}.`
   return [{ type: 'PartsNotServed', status: 'True', reason: 'NotBuilt', message }]
 }
 
-const HEAD = 'Nothing in this product acts on these settings: '
+const MESSAGE_PREFIX = 'Nothing in this product acts on these settings: '
 
-/** Groups that count only when `enabled` is true: their other fields are details. */
-const SWITCHED = [
+/** Groups of settings with a switch: they count only when `enabled` is true. */
+const GROUPS_WITH_SWITCH = [
   'audit',
   'oidc',
   'secretStore',
@@ -33,10 +38,10 @@ const SWITCHED = [
   'database',
 ] as const
 
-/** Groups without a switch: each of their settings counts by itself. */
-const DECLARED = ['apps', 'cloud', 'platformDB', 'uiSettings'] as const
+/** Groups of settings without a switch: each of their settings counts by itself. */
+const GROUPS_WITHOUT_SWITCH = ['apps', 'cloud', 'platformDB', 'uiSettings'] as const
 
-// Settings that only narrow sign-in, such as groupsFilters, are honoured as long as there is no sign-in.
+// Settings that only restrict sign-in, such as groupsFilters, are not reported: without sign-in they are fulfilled.
 const signInPaths = (auth: AuthSettings): readonly FieldPath[] => [
   ...configuredProviders(auth).map((name) => ['auth', name]),
   ...indexedMaps(auth.connectors).flatMap(([at, connector]) =>
@@ -45,28 +50,28 @@ const signInPaths = (auth: AuthSettings): readonly FieldPath[] => [
   ...(hasEffect(auth.customHttpHeaders) ? [['auth', 'customHttpHeaders']] : []),
 ]
 
-/** Sorted, so that the message changes only with the settings. */
-const declaredIn = (name: string, group: object = {}): readonly FieldPath[] =>
+/** The paths of a group's settings with an effect, sorted: the message changes only with the settings. */
+const effectiveSettingsIn = (name: string, group: object = {}): readonly FieldPath[] =>
   Object.entries(group)
     .filter(([, value]) => hasEffect(value))
     .map(([field]) => [name, field])
     .toSorted(([, a = ''], [, b = '']) => (a < b ? -1 : 1))
 
-/** Whether a setting has a value: empty lists and objects and false have none. */
+/** Whether a setting has an effect: empty lists, empty objects and false have none. */
 function hasEffect(value: unknown): boolean {
   if (Array.isArray(value)) return value.length > 0
   if (isMap(value)) return Object.keys(value).length > 0
   return value !== undefined && value !== false
 }
 
-/** Leaves room for the words around the paths, and for the number of further ones. */
-const ROOM = CONDITION_MESSAGE_LIMIT - 128
+/** Characters for the paths, leaving room for the text around them and the number of omitted paths. */
+const MAX_PATHS_LENGTH = CONDITION_MESSAGE_LIMIT - 128
 
-function listed(paths: readonly string[]): string {
+function joinWithinLimit(paths: readonly string[]): string {
   let used = 0
   const cut = paths.findIndex((path) => {
     used += path.length + ', '.length
-    return used > ROOM
+    return used > MAX_PATHS_LENGTH
   })
   if (cut === -1) return paths.join(', ')
   return `${paths.slice(0, cut).join(', ')} and ${paths.length - cut} more`

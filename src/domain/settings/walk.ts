@@ -1,4 +1,4 @@
-// A walk over the single values of settings, each with the rule of its field.
+// Walks over the single values of settings, each with the rule of its field.
 import { type Json, type JsonMap, isEmptyMap, isList, isMap, mapFromEntries } from '../json/json.ts'
 import type { FieldPath } from '../json/field-path.ts'
 import {
@@ -11,11 +11,11 @@ import {
 } from './field-rules.ts'
 import type { FormatCheck } from './validation/formats.ts'
 
-/** One single value in the settings. */
+/** A single value in the settings: neither a map nor a list. */
 export interface SettingLeaf {
   readonly path: FieldPath
   readonly value: string | number | boolean | null
-  /** The rule of its field; the plain or the secret one for a field without a rule. */
+  /** The rule of the value's field; PLAIN or SECRET for a field without a rule of its own. */
   readonly rule: FieldRule
 }
 
@@ -23,14 +23,14 @@ export interface SettingLeaf {
 type LeafChange = (leaf: SettingLeaf) => Json | undefined
 
 /**
- * A copy of the settings with every leaf changed. Maps that are empty afterwards are left out, also those that were
- * empty before. A list is left out when every entry is removed; otherwise an entry that would be removed stays as it
- * was, because its removal would move the others.
+ * A copy of the settings with every leaf changed. Maps that are empty afterwards are left out, even if they were empty
+ * before. A list is left out if all its entries are removed; if only some are, they stay unchanged, because their
+ * removal would move the others.
  */
 export const mapLeaves = (settings: JsonMap, change: LeafChange): JsonMap =>
-  changedMap(settings, SETTING_RULES, [], change)
+  changeMap(settings, SETTING_RULES, [], change)
 
-/** Every leaf of the settings, in order. */
+/** All leaves of the settings, in order. */
 export function leavesOf(settings: JsonMap): readonly SettingLeaf[] {
   const leaves: SettingLeaf[] = []
   mapLeaves(settings, (leaf) => {
@@ -40,39 +40,39 @@ export function leavesOf(settings: JsonMap): readonly SettingLeaf[] {
   return leaves
 }
 
-/** A key of a map whose keys users choose, such as a header name, and the check of its format. */
+/** A key of a map whose keys users choose, such as a header name, with the check of its format. */
 interface MapKey {
   readonly path: FieldPath
   readonly name: string
   readonly check: FormatCheck
 }
 
-/** The keys in the settings that have a format of their own. */
+/** The map keys in the settings whose format must be checked. */
 export const checkedMapKeys = (settings: JsonMap): readonly MapKey[] =>
   keysIn(settings, SETTING_RULES, [])
 
 function keysIn(value: Json, rule: SettingRule | undefined, path: FieldPath): readonly MapKey[] {
   if (!isMap(value) || rule === undefined) return []
   return Object.entries(value).flatMap(([name, entry]) => {
-    const inner = [...path, name]
-    if (rule.kind !== 'map') return keysIn(entry, ruleOf(rule, name), inner)
-    return rule.nameCheck ? [{ path: inner, name, check: rule.nameCheck }] : []
+    const keyPath = [...path, name]
+    if (rule.kind !== 'map') return keysIn(entry, ruleOf(rule, name), keyPath)
+    return rule.nameCheck ? [{ path: keyPath, name, check: rule.nameCheck }] : []
   })
 }
 
-function changed(
+function changeValue(
   value: Json,
   rule: SettingRule | undefined,
   path: FieldPath,
   change: LeafChange,
 ): Json | undefined {
-  if (isList(value)) return changedList(value, rule, path, change)
+  if (isList(value)) return changeList(value, rule, path, change)
   if (!isMap(value)) return change({ path, value, rule: leafRule(value, rule, path) })
-  const map = changedMap(value, rule, path, change)
+  const map = changeMap(value, rule, path, change)
   return isEmptyMap(map) && typeof path.at(-1) === 'string' ? undefined : map
 }
 
-function changedMap(
+function changeMap(
   map: JsonMap,
   rule: SettingRule | undefined,
   path: FieldPath,
@@ -81,19 +81,19 @@ function changedMap(
   return mapFromEntries(
     Object.entries(map).map(([name, value]) => [
       name,
-      changed(value, ruleOf(rule, name), [...path, name], change),
+      changeValue(value, ruleOf(rule, name), [...path, name], change),
     ]),
   )
 }
 
-function changedList(
+function changeList(
   list: readonly Json[],
   rule: SettingRule | undefined,
   path: FieldPath,
   change: LeafChange,
 ) {
   const entryRule = rule?.kind === 'list' ? rule.entry : undefined
-  const entries = list.map((entry, at) => changed(entry, entryRule, [...path, at], change))
+  const entries = list.map((entry, at) => changeValue(entry, entryRule, [...path, at], change))
   if (list.length > 0 && entries.every((entry) => entry === undefined)) return undefined
   return entries.map((entry, at) => entry ?? list[at] ?? null)
 }
@@ -103,8 +103,8 @@ function ruleOf(rule: SettingRule | undefined, name: string): SettingRule | unde
   return rule?.kind === 'map' ? rule.entry : undefined
 }
 
-// By name, not by place: a secret is redacted also in a field that no rule lists. Booleans stay, such as
-// auth.password.disabled.
+// A field with a secret's name is redacted even if no rule lists its path. Booleans such as auth.password.disabled
+// stay.
 function leafRule(
   value: SettingLeaf['value'],
   rule: SettingRule | undefined,

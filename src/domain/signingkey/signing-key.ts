@@ -1,28 +1,28 @@
-// The keys that sign tokens: the current signer, and how long each key stays published (contract 7.3). The private
-// key is in a Secret, the public key in ConfigMap `platform-jwks`. Times are epoch milliseconds.
+// The life of signing keys: which one signs now, and how long each stays published (contract 7.3). Private keys are in
+// Secrets, public keys in ConfigMap `platform-jwks`. Times are epoch milliseconds.
 
 const MINUTE_MS = 60_000
 const DAY_MS = 24 * 60 * MINUTE_MS
 
-/** A signing key's life, from the creation of its Secret. */
+/** Lifetime of a signing key, counted from the creation of its Secret. */
 const KEY_LIFE_MS = 30 * DAY_MS
 
 /** Age at which the next key is created and published, long before it signs. */
 export const SUCCESSOR_AFTER_MS = KEY_LIFE_MS / 2
 
-/** Age at which the next key starts to sign; the last tokens of the old key expire within the rest of its life. */
+/** Age at which the next key starts to sign: all tokens of the old key expire before its life ends. */
 export const HAND_OVER_AFTER_MS = (KEY_LIFE_MS * 5) / 6
 
 /** Longest life of a token: it always ends before its signing key does (contract 2.4). */
 export const LONGEST_TOKEN_TTL_MS = KEY_LIFE_MS - HAND_OVER_AFTER_MS
 
-/** Verifiers cache the public set for five minutes: a key published less than this ago signs only when no other can. */
+/** A key published less than this ago signs only when no other can: verifiers cache the set for five minutes. */
 export const SETTLING_MS = 10 * MINUTE_MS
 
 /** How long a public key stays published after the last `exp` that it signed. */
 export const KEPT_AFTER_LAST_EXP_MS = DAY_MS
 
-/** A public key as published: these members (RFC 7517, 7518) and no others, in this order. */
+/** A public key as published: exactly these members (RFC 7517, 7518), in this order. */
 export type PublicJwk =
   | {
       readonly kty: 'EC'
@@ -47,13 +47,13 @@ export type PublicJwk =
 /** The operator's record of a published key. */
 export interface PublishedKeyRecord {
   readonly kid: string
-  /** Number of its Secret; a higher one is newer. */
+  /** Number in the name of the key's Secret; a higher number is newer. */
   readonly generation: number
   readonly createdMs: number
   readonly publishedMs: number
-  /** When it replaces the previous key as the signer. */
+  /** When the key replaces the previous one as the signer. */
   readonly useFromMs: number
-  /** When it was withdrawn because it leaked; null = it was not. A withdrawn key never returns. */
+  /** When the key was withdrawn because it leaked; null = never. A withdrawn key is never published again. */
   readonly withdrawnMs: number | null
 }
 
@@ -62,15 +62,15 @@ export interface SigningKeySecret {
   readonly name: string
   readonly uid: string
   readonly resourceVersion: string
-  /** Number in its name; null = it has another name. */
+  /** Number at the end of the name; null = the name has another form. */
   readonly generation: number | null
-  /** The kid in its data, else that of its key; null = neither is readable. */
+  /** The kid in the Secret's data, else the thumbprint of its key; null = neither is readable. */
   readonly kid: string | null
   readonly createdMs: number
   readonly isDeleting: boolean
-  /** The public half of the key; null = it holds no usable key. */
+  /** The public half of the key; null = the Secret has no usable key. */
   readonly jwk: PublicJwk | null
-  /** Why it can not sign, as a clause after its name; null = it can. */
+  /** Why the key cannot sign, as a clause that follows the Secret's name; null = it can. */
   readonly fault: string | null
 }
 
@@ -78,11 +78,11 @@ export interface SigningKeySecret {
 export const hasUsableKey = ({ jwk, fault, isDeleting }: SigningKeySecret): boolean =>
   jwk !== null && fault === null && !isDeleting
 
-/** When the key starts to sign, provided that an older one signs until then. */
+/** When the key starts to sign if an older one signs until then. */
 export const signsFromMs = ({ useFromMs, publishedMs }: PublishedKeyRecord): number =>
   Math.max(useFromMs, publishedMs + SETTLING_MS)
 
-/** When the key's life ends: tokens signed at its hand-over end before it. */
+/** When the key's life ends; every token that it signed before its hand-over expires earlier. */
 export const keyEndMs = ({ createdMs }: Pick<PublishedKeyRecord, 'createdMs'>): number =>
   createdMs + KEY_LIFE_MS
 
@@ -93,7 +93,7 @@ export interface KeyLife {
   readonly endMs: number
 }
 
-/** The life of a key; the rest of it shows whether its successor is overdue. */
+/** Start and end of a key's life, for metrics: little time left means that the successor is overdue. */
 export const keyLifeOf = (record: PublishedKeyRecord): KeyLife => ({
   kid: record.kid,
   createdMs: record.createdMs,
@@ -103,27 +103,27 @@ export const keyLifeOf = (record: PublishedKeyRecord): KeyLife => ({
 /**
  * The keys that may sign, oldest first: published, recorded, not withdrawn, with a usable private key.
  *
- * @param publishedKids of the set as read back from the API server
- * @param soundKids of the Secrets that passed their self-test
+ * @param publishedKids kids in the public set as read back from the API server
+ * @param usableKids kids of the Secrets that passed the self-test
  */
 export function eligibleSigners(
   records: readonly PublishedKeyRecord[],
   publishedKids: ReadonlySet<string>,
-  soundKids: ReadonlySet<string>,
+  usableKids: ReadonlySet<string>,
 ): readonly PublishedKeyRecord[] {
   return records
     .filter(
       ({ kid, withdrawnMs }) =>
-        withdrawnMs === null && publishedKids.has(kid) && soundKids.has(kid),
+        withdrawnMs === null && publishedKids.has(kid) && usableKids.has(kid),
     )
     .toSorted((a, b) => a.generation - b.generation)
 }
 
 /**
- * The key that signs now: the newest with useFromMs in the past, else the one with the earliest. null without keys.
- * A key published less than ten minutes ago signs only when all are that young.
+ * The key that signs now: the newest whose useFromMs has passed, else the one with the earliest useFromMs. A key
+ * published less than ten minutes ago signs only when all are that young. null without keys.
  *
- * @param signers as `eligibleSigners` returns them
+ * @param signers the result of `eligibleSigners`
  */
 export function currentSigner(
   signers: readonly PublishedKeyRecord[],
@@ -131,16 +131,16 @@ export function currentSigner(
 ): PublishedKeyRecord | null {
   const settled = signers.filter(({ publishedMs }) => publishedMs + SETTLING_MS <= nowMs)
   const candidates = settled.length > 0 ? settled : signers
-  const due = candidates.findLast(({ useFromMs }) => useFromMs <= nowMs)
-  return due ?? candidates.toSorted((a, b) => a.useFromMs - b.useFromMs)[0] ?? null
+  const newestDue = candidates.findLast(({ useFromMs }) => useFromMs <= nowMs)
+  return newestDue ?? candidates.toSorted((a, b) => a.useFromMs - b.useFromMs)[0] ?? null
 }
 
 /**
- * When the public key is removed from the published set; null while no newer key can sign. The rule also holds for a
- * key without its private key, and for one whose successor has lost it.
+ * When the public key is removed from the published set; null while no newer key can sign. The same rule applies when
+ * this key or its successor has lost its private key.
  *
- * @param tokenMaxTtlMs longest life of the tokens that it signed last
- * @param lastExpMs the latest known `exp` that it signed, because tokenMaxTtlMs may have been lowered; null = none
+ * @param tokenMaxTtlMs current limit on the life of tokens
+ * @param lastExpMs the latest known `exp` that the key signed, because the limit may have been lowered; null = none
  */
 export function unpublishAtMs(
   record: PublishedKeyRecord,
@@ -154,7 +154,7 @@ export function unpublishAtMs(
   return Math.max(retiredMs + tokenMaxTtlMs, lastExpMs ?? 0) + KEPT_AFTER_LAST_EXP_MS
 }
 
-/** When the record of a withdrawn key may be deleted: every token that it signed has expired. */
+/** When the record of a withdrawn key may be deleted: every token that the key signed has expired by then. */
 export const deleteRecordAtMs = ({ createdMs, withdrawnMs }: PublishedKeyRecord): number =>
   Math.max(createdMs + KEY_LIFE_MS, withdrawnMs ?? 0) +
   LONGEST_TOKEN_TTL_MS +

@@ -1,5 +1,5 @@
-// Storage of revoked tokens (contract 7.4): ConfigMaps of the platform namespace, by the UTC hour of their expiry, so
-// that a whole ConfigMap is deleted after its hour.
+// The format of the stored revocation records (contract 7.4): one or more ConfigMaps for each UTC hour in which tokens
+// expire, so that a whole ConfigMap is deleted after its hour.
 import { REVOKED_TOKENS_PREFIX } from '../../api/names.ts'
 import type { ConfigMap } from '../../api/objects.ts'
 import { formatTimestamp, parseTimestamp } from '../time.ts'
@@ -7,17 +7,17 @@ import { formatTimestamp, parseTimestamp } from '../time.ts'
 /** Revoked tokens: `jti` to `exp` in epoch milliseconds. */
 export type Revocations = ReadonlyMap<string, number>
 
-/** Most entries in one ConfigMap. */
-const MOST_TOKENS_PER_CONFIG_MAP = 2000
+/** Maximum number of entries in one ConfigMap. */
+const MAX_TOKENS_PER_CONFIG_MAP = 2000
 
 const HOUR_MS = 3_600_000
-/** Longer than the cache of an API server, which accepts a token for 10 s after its exp. */
+/** Records outlive their hour by this: an API server may accept a cached token for 10 s after its exp. */
 const KEPT_AFTER_MS = 60_000
 
 /**
- * Name of a ConfigMap for tokens that end at this time.
+ * Name of a ConfigMap for tokens that expire at this time.
  *
- * @param ordinal 0 for the first of the hour, whose name has no number; 1 for the next
+ * @param ordinal 0 for the first ConfigMap of the hour, whose name has no number; 1 for the next
  */
 export function revokedTokensName(expiresMs: number, ordinal: number): string {
   const hour = formatTimestamp(expiresMs).replaceAll(/\D/g, '').slice(0, 'YYYYMMDDHH'.length)
@@ -28,38 +28,38 @@ const NAME = new RegExp(
   `^${REVOKED_TOKENS_PREFIX}(\\d{4})(\\d{2})(\\d{2})(\\d{2})(?:-[1-9]\\d{0,8})?$`,
 )
 
-/** End of the hour in a ConfigMap's name, in epoch milliseconds; null = it holds no revoked tokens. */
+/** End of the hour in a ConfigMap's name, in epoch milliseconds; null = the ConfigMap is not for revoked tokens. */
 export function revocationHourEndMs(name: string): number | null {
   const [, year, month, day, hour] = NAME.exec(name) ?? []
   const startMs = parseTimestamp(`${year}-${month}-${day}T${hour}:00:00Z`)
   return startMs === null ? null : startMs + HOUR_MS
 }
 
-/** Whether a ConfigMap of this name has only revoked tokens that every server refuses as expired. */
+/** Whether a ConfigMap of this name may be deleted: every server refuses its tokens as expired. */
 export function isPastRetention(name: string, nowMs: number): boolean {
   const endMs = revocationHourEndMs(name)
   return endMs !== null && nowMs >= endMs + KEPT_AFTER_MS
 }
 
-/** Whether the ConfigMap for a token with this expiry would be deleted at once. */
+/** Whether a record of a token with this expiry is useless: its ConfigMap would be deleted at once. */
 export const isTooLateToRecord = (expiresMs: number, nowMs: number): boolean =>
   nowMs >= (hourOf(expiresMs) + 1) * HOUR_MS + KEPT_AFTER_MS
 
-/** Whether the `jti` is a valid key in a ConfigMap; the uid of every object is. */
+/** Whether the `jti` is a valid data key of a ConfigMap; the uid of every object is valid. */
 export const isRecordable = (jti: string): boolean =>
   /^[-._a-zA-Z0-9]{1,253}$/.test(jti) && !/^(?:\.$|\.\.)/.test(jti)
 
-/** The `jti`s in a ConfigMap; empty when it holds no revoked tokens. */
+/** The `jti`s in a ConfigMap; empty when the ConfigMap is not for revoked tokens. */
 export const revokedJtisIn = (configMap: ConfigMap | undefined): readonly string[] =>
   configMap && revocationHourEndMs(configMap.metadata.name) !== null
     ? Object.keys(configMap.data ?? {})
     : []
 
 /**
- * The revoked tokens in a ConfigMap; none when it is not one of ours. With a damaged exp, or one outside of the hour
- * in the name, the token stays revoked until the end of that hour.
+ * The revoked tokens in a ConfigMap; empty when the ConfigMap is not for revoked tokens. A token whose exp is malformed
+ * or outside the hour in the name stays revoked until the end of that hour.
  *
- * @param before the same ConfigMap before a change: unchanged entries are left out
+ * @param before the ConfigMap before a change: entries that did not change are left out
  */
 export function revokedTokensIn(configMap: ConfigMap, before?: ConfigMap): Revocations {
   const { metadata, data = {} } = configMap
@@ -80,28 +80,28 @@ export function revokedTokensIn(configMap: ConfigMap, before?: ConfigMap): Revoc
 /** A write that adds revoked tokens to one ConfigMap. */
 export interface RevocationWrite {
   readonly name: string
-  /** The ConfigMap as last read; null = it does not exist yet. */
+  /** The ConfigMap as last read; null = it must be created. */
   readonly configMap: ConfigMap | null
   readonly tokens: Revocations
 }
 
 /**
- * The next write that stores revoked tokens; null = all are stored. It has the tokens that expire in the same hour as
- * the first missing one, up to the room in the first ConfigMap of that hour, or a new one. No stored entry moves.
+ * The next write that stores revoked tokens; null = all are stored. It contains the missing tokens of one hour, as many
+ * as fit into the first ConfigMap of that hour with room, or into a new one. Stored entries never move.
  *
- * @param held every ConfigMap that may store one; ConfigMaps of others are ignored
+ * @param configMaps every ConfigMap that may have records; others are ignored
  */
 export function nextRevocationWrite(
-  asked: Revocations,
-  held: Iterable<ConfigMap>,
+  requested: Revocations,
+  configMaps: Iterable<ConfigMap>,
 ): RevocationWrite | null {
-  const ours = [...held].filter(({ metadata }) => revocationHourEndMs(metadata.name) !== null)
+  const ours = [...configMaps].filter(({ metadata }) => revocationHourEndMs(metadata.name) !== null)
   const isMissing = ([jti]: readonly [string, number]): boolean =>
     !ours.some(({ data = {} }) => Object.hasOwn(data, jti))
-  const first = [...asked].find(isMissing)
+  const first = [...requested].find(isMissing)
   if (!first) return null
   const hour = hourOf(first[1])
-  const tokens = [...asked].filter((entry) => hourOf(entry[1]) === hour && isMissing(entry))
+  const tokens = [...requested].filter((entry) => hourOf(entry[1]) === hour && isMissing(entry))
   for (let ordinal = 0; ; ordinal += 1) {
     const name = revokedTokensName(first[1], ordinal)
     const configMap = ours.find(({ metadata }) => metadata.name === name) ?? null
@@ -112,15 +112,15 @@ export function nextRevocationWrite(
 
 const hourOf = (atMs: number): number => Math.floor(atMs / HOUR_MS)
 
-/** An immutable ConfigMap, or one being deleted, has no room. */
+/** How many entries fit into the ConfigMap; none if it is immutable or being deleted. */
 function roomIn(configMap: (ConfigMap & { readonly immutable?: boolean }) | null): number {
-  if (configMap === null) return MOST_TOKENS_PER_CONFIG_MAP
+  if (configMap === null) return MAX_TOKENS_PER_CONFIG_MAP
   const { metadata, data = {}, immutable = false } = configMap
   if (immutable || metadata.deletionTimestamp !== undefined) return 0
-  return Math.max(MOST_TOKENS_PER_CONFIG_MAP - Object.keys(data).length, 0)
+  return Math.max(MAX_TOKENS_PER_CONFIG_MAP - Object.keys(data).length, 0)
 }
 
-/** The data of the ConfigMap with the entries added: `<jti>` to exp in RFC 3339. */
+/** The data of the ConfigMap after the write: `<jti>` to exp in RFC 3339. */
 export const configMapDataAfter = ({
   configMap,
   tokens,
@@ -130,15 +130,15 @@ export const configMapDataAfter = ({
 })
 
 /**
- * Revoked tokens as members of a JSON object, `<jti>` to exp in RFC 3339, without braces: the caller joins
- * several parts.
+ * Revoked tokens as members of a JSON object, `<jti>` to exp in RFC 3339; without braces, because callers join several
+ * parts.
  */
 export const revokedTokensJson = (
   tokens: Iterable<readonly [jti: string, expiresMs: number]>,
 ): string =>
   [...tokens].map(([jti, endMs]) => `${JSON.stringify(jti)}:"${formatTimestamp(endMs)}"`).join(',')
 
-/** Object.fromEntries defines properties, so that `__proto__` is a key like any other. */
+/** Object.fromEntries defines properties, so `__proto__` is an ordinary key. */
 const expiryTexts = (
   tokens: Iterable<readonly [jti: string, expiresMs: number]>,
 ): Readonly<Record<string, string>> =>

@@ -1,4 +1,4 @@
-// The view of a DirectClusterEndpointToken that all decisions use. It holds no secret.
+// Parses a DirectClusterEndpointToken into the form that all decisions use, which has no secret.
 import type {
   DirectClusterEndpointToken,
   DirectClusterEndpointTokenSpec,
@@ -13,11 +13,11 @@ import { LONGEST_TOKEN_TTL_MS } from '../signingkey/signing-key.ts'
 import { parseTimestamp } from '../time.ts'
 import { isScopedAudience } from './token-claims.ts'
 
-/** The fields of a token's status that our field manager owns; fields of other managers are left out. */
+/** The fields of a token's status that our field manager owns, without fields of other managers. */
 export interface PublishedTokenStatus {
-  /** null = status has no token; `damaged` = it has another value than the operator wrote. */
+  /** null = status has no token; `damaged` = status.token is not what the operator wrote. */
   readonly issued: IssuedToken | 'damaged' | null
-  /** Another manager owns status.token: our apply can not remove it before it owns it. */
+  /** Whether another manager owns status.token: our apply can remove the field only after it owns it too. */
   readonly isTokenForeign: boolean
   readonly expirationTimestamp: string | undefined
   readonly issuedTimestamp: string | undefined
@@ -31,19 +31,19 @@ export interface PublishedTokenStatus {
 export interface TokenObject extends CredentialObject {
   /** creationTimestamp in epoch milliseconds: iat and nbf (contract 2.4). */
   readonly creationMs: number
-  /** Seconds; absent or 0 = the default. */
+  /** Seconds; 0 = the default. */
   readonly ttl: number
-  /** null = the owner's scope, or, without an owner, unrestricted. */
+  /** null = the owner's scope applies; without an owner, the token is unrestricted. */
   readonly scope: Scope | null
   readonly published: PublishedTokenStatus
 }
 
-/** Fails closed: a malformed lifetime is the shortest, not the default. */
+/** Seconds. Fails closed: a malformed ttl means the shortest lifetime, not the default. */
 const SHORTEST_TTL = 1
 
 /**
- * The view of an object. A value that the schema refuses never throws: it is read as a scope that grants nothing, the
- * shortest life, or a token that is not ours (contract 10.3).
+ * Parses an object. Never throws: a value that the schema refuses becomes a scope that grants nothing, the shortest
+ * lifetime, or a token that is not ours (contract 10.3).
  */
 export function tokenOf(object: DirectClusterEndpointToken): TokenObject {
   const { metadata } = object
@@ -58,11 +58,11 @@ export function tokenOf(object: DirectClusterEndpointToken): TokenObject {
   }
 }
 
-/** Uid of the access key that the token was issued under; null when there is none, or no token yet. */
+/** Uid of the access key that owned the token when it was issued; null without an owner, or before the issue. */
 export const issuingKeyUidOf = ({ published }: TokenObject): string | null =>
   published.owner?.uid ?? null
 
-/** Expiry of the token that was issued, in epoch milliseconds; null when none was issued. */
+/** Expiry of the issued token, in epoch milliseconds; null when none was issued. */
 export function issuedTokenEndMs({ published, creationMs }: TokenObject): number | null {
   const { issued, expirationTimestamp } = published
   if (issued !== null && issued !== 'damaged') return issued.expiresMs
@@ -76,19 +76,19 @@ function publishedOf(
   status: Untyped<DirectClusterEndpointTokenStatus>,
 ): PublishedTokenStatus {
   const owned = ownedFieldsOf(managedFields, 'status')
-  // Mostly compared with the desired values: a value of another type is different from them.
+  // The cast is safe: most values are only compared with desired ones, and a wrong type is a difference.
   const ours = ownedStatusField(owned, status as DirectClusterEndpointTokenStatus)
-  const { name, uid: ofOwner } = fieldsOf(ours('owner'))
-  const [ownerName, ownerUid] = [stringOf(name), stringOf(ofOwner)]
-  const beside = {
+  const ownerFields = fieldsOf(ours('owner'))
+  const [ownerName, ownerUid] = [stringOf(ownerFields['name']), stringOf(ownerFields['uid'])]
+  const issueFields = {
     expirationTimestamp: ours('expirationTimestamp'),
     keyID: ours('keyID'),
     owner: ownerName && ownerUid ? { name: ownerName, uid: ownerUid } : null,
   }
   return {
-    ...beside,
+    ...issueFields,
     issued: status.token
-      ? (issuedIn(stringOf(ours('token')) ?? '', uid, beside) ?? 'damaged')
+      ? (claimsMatchingStatus(stringOf(ours('token')) ?? '', uid, issueFields) ?? 'damaged')
       : null,
     isTokenForeign: Boolean(status.token) && !owned.has('status', 'token'),
     issuedTimestamp: ours('issuedTimestamp'),
@@ -97,8 +97,8 @@ function publishedOf(
   }
 }
 
-/** The claims of the token; null unless it matches the fields beside it in status, as the operator wrote them. */
-function issuedIn(
+/** The claims of the token; null unless the other fields of status match them, as in a status of the operator. */
+function claimsMatchingStatus(
   token: string,
   uid: string,
   {
@@ -108,41 +108,39 @@ function issuedIn(
   }: Pick<PublishedTokenStatus, 'expirationTimestamp' | 'keyID' | 'owner'>,
 ): IssuedToken | null {
   const issued = parseIssuedToken(token, uid)
-  const isWhole =
+  const isConsistent =
     keyID !== undefined &&
     issued?.expiresMs === parseTimestamp(expirationTimestamp) &&
     issued.identity.startsWith('token:') === (owner === null)
-  return isWhole ? issued : null
+  return isConsistent ? issued : null
 }
 
-// The claims of the signed token in status.
-
-/** The claims of an issued token that later decisions use. The token itself is not kept. */
+/** The claims of an issued token that later decisions use, without the token itself. */
 export interface IssuedToken {
   readonly identity: string
-  /** The groups claim as `canonicalGroups` writes it, compared as a whole. */
+  /** The groups claim as one text from `canonicalGroups`, for comparison. */
   readonly groups: string
   /** The scope claim: compact JSON, `*` when unrestricted. */
   readonly scope: string
-  /** Whether only verifiers that enforce scopes accept it (contract 7.1). */
+  /** Whether only verifiers that enforce scopes accept the token (contract 7.1). */
   readonly isConfined: boolean
   readonly expiresMs: number
 }
 
 /**
- * Parses a token of the operator without verification: only the operator may write status. null when it is malformed,
- * or was issued for another object.
+ * Parses a token of the operator. It verifies no signature, because only the operator may write status. null when the
+ * token is malformed, or was issued for another object.
  *
- * @param jti uid of the object that holds it
+ * @param jti uid of the token object
  */
 export function parseIssuedToken(token: string, jti: string): IssuedToken | null {
   const [, payload = ''] = token.split('.')
-  const claims = decoded(payload)
+  const claims = decodePayload(payload)
   if (claims?.['jti'] !== jti) return null
   const { sub, groups, exp, iss, aud } = claims
   const scope = (claims['platform.sh'] as { readonly scope?: unknown } | null | undefined)?.scope
-  const isWhole = typeof sub === 'string' && isScopeText(scope) && Number.isSafeInteger(exp)
-  if (!isWhole || !Array.isArray(groups)) return null
+  const isWellFormed = typeof sub === 'string' && isScopeText(scope) && Number.isSafeInteger(exp)
+  if (!isWellFormed || !Array.isArray(groups)) return null
   const isConfined = isScopedAudience(aud, String(iss))
   return {
     identity: sub,
@@ -153,7 +151,7 @@ export function parseIssuedToken(token: string, jti: string): IssuedToken | null
   }
 }
 
-/** Groups as one text: equal for equal sets, whatever their order. */
+/** Groups as one text: equal sets give equal text, whatever their order. */
 export const canonicalGroups = (groups: readonly string[]): string =>
   [...new Set(groups)].toSorted().join('\n')
 
@@ -164,7 +162,7 @@ export const issuedScopeOf = ({ scope }: IssuedToken): Scope | null =>
 const isScopeText = (text: unknown): text is string =>
   text === '*' || (typeof text === 'string' && parseJsonMap(text) !== null)
 
-function decoded(payload: string): Readonly<Record<string, unknown>> | null {
+function decodePayload(payload: string): Readonly<Record<string, unknown>> | null {
   try {
     const binary = atob(payload.replaceAll('-', '+').replaceAll('_', '/'))
     const bytes = Uint8Array.from(binary, (character) => character.charCodeAt(0))

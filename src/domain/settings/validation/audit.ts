@@ -12,7 +12,7 @@ const LEVELS = ['None', 'Metadata', 'Request', 'RequestResponse']
 const STAGES = ['RequestReceived', 'ResponseStarted', 'ResponseComplete', 'Panic']
 const SUBDOMAIN = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/
 
-/** Faults between the values of audit, and in its policy (contract 6.5). */
+/** Faults between the values of audit, and faults in its policy (contract 6.5). */
 export function auditFaults(audit: AuditSettings): readonly UnsourcedFault[] {
   const { enabled, level, path, policy } = audit
   const faults: UnsourcedFault[] = []
@@ -35,7 +35,7 @@ export function auditFaults(audit: AuditSettings): readonly UnsourcedFault[] {
   ]
 }
 
-// Validates a policy like k8s.io/apiserver, and wildcards of resources like scopes.
+// Validates a rule like k8s.io/apiserver does, except that wildcards of resources follow the rules of scopes.
 function ruleFaults(path: FieldPath, rule: AuditPolicyRule): readonly UnsourcedFault[] {
   const { nonResourceURLs, resources, namespaces, omitStages } = rule
   const faults: UnsourcedFault[] = []
@@ -99,11 +99,11 @@ function resourceFaults(path: FieldPath, entry: AuditPolicyResources): readonly 
 
 function patternFaults(path: FieldPath, resources: readonly (readonly [number, string])[]) {
   const message = 'is not a resource: write name, name/sub, *, name/* or */sub'
-  const odd = resources.filter(([, text]) => text !== '' && !isResourcePattern(text))
-  if (odd.length > 0) return odd.map(([at]) => ({ path: [...path, at], message }))
+  const invalid = resources.filter(([, text]) => text !== '' && !isResourcePattern(text))
+  if (invalid.length > 0) return invalid.map(([at]) => ({ path: [...path, at], message }))
   const overlap = firstOverlappingPatterns(resources.map(([, text]) => text))
   if (!overlap) return []
   const [earlier, later] = overlap
-  const both = `covers what resources[${earlier}] covers: with a wildcard, entries must not overlap`
-  return [{ path: [...path, later], message: both }]
+  const overlapMessage = `covers what resources[${earlier}] covers: with a wildcard, entries must not overlap`
+  return [{ path: [...path, later], message: overlapMessage }]
 }

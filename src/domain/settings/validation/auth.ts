@@ -9,20 +9,20 @@ import { indexedMaps } from '../../json/json.ts'
 import type { UnsourcedFault } from './faults.ts'
 import { type FormatCheck, webUrl } from './formats.ts'
 
-/** The provider objects of auth and of a connector: one of them signs users in. */
+/** The provider fields of auth and of a connector: each configures a way to sign in. */
 export const PROVIDERS = ['oidc', 'sourceHostA', 'sourceHostB', 'idpA', 'idpB', 'saml'] as const
 
 /** One of PROVIDERS. */
 type ProviderName = (typeof PROVIDERS)[number]
 
 /** The providers that are set in auth or in a connector. */
-export const configuredProviders = (home: AuthSettings | Connector): readonly ProviderName[] =>
-  PROVIDERS.filter((name) => home[name] !== undefined)
+export const configuredProviders = (settings: AuthSettings | Connector): readonly ProviderName[] =>
+  PROVIDERS.filter((name) => settings[name] !== undefined)
 
-/** Segments in the product's own routes where the id of a connector stands. */
+/** Path segments of the product's own routes, in the position of a connector's id. */
 const RESERVED_IDS: readonly string[] = [...PROVIDERS, 'password', 'login', 'logout']
 
-/** Id of a connector: one segment of a URL, and no reserved one. */
+/** Id of a connector: one segment of a URL path that is not reserved. */
 export const connectorId: FormatCheck = (text) => {
   if (RESERVED_IDS.includes(text))
     return `is a route of the product itself: choose another than ${RESERVED_IDS.join(', ')}`
@@ -33,7 +33,7 @@ export const connectorId: FormatCheck = (text) => {
 
 type Providers = Pick<Connector, ProviderName>
 
-/** The faults between the values of auth and its connectors (contract 6.5). */
+/** Faults between the values of auth and of its connectors (contract 6.5). */
 export function authFaults(auth: AuthSettings): readonly UnsourcedFault[] {
   const connectors = indexedMaps(auth.connectors)
   return [
@@ -52,24 +52,24 @@ const providerFaults = (path: FieldPath, { saml, idpA }: Providers): readonly Un
 
 function connectorFaults(path: FieldPath, connector: Connector): readonly UnsourcedFault[] {
   const { id } = connector
-  const given = configuredProviders(connector)
-  const state = given.length === 0 ? 'sets none of them' : `sets ${given.join(' and ')}`
+  const configured = configuredProviders(connector)
+  const state = configured.length === 0 ? 'sets none of them' : `sets ${configured.join(' and ')}`
   const message = `${state}: set exactly one of ${PROVIDERS.join(', ')}`
-  // The right route is unknown while the id is malformed.
-  const isRoute = typeof id === 'string' && connectorId(id) === null
+  // While the id is malformed, the callback route is unknown.
+  const hasValidId = typeof id === 'string' && connectorId(id) === null
   return [
-    ...(given.length === 1 ? [] : [{ path, message }]),
+    ...(configured.length === 1 ? [] : [{ path, message }]),
     ...providerFaults(path, connector),
-    ...given.flatMap((name) =>
-      isRoute ? callbackFaults([...path, name], connector[name], id) : [],
+    ...configured.flatMap((name) =>
+      hasValidId ? callbackFaults([...path, name], connector[name], id) : [],
     ),
   ]
 }
 
-/** The path of a URL as it is sent to the provider: dot segments are not resolved. */
+/** Captures the path of a URL as the provider receives it: dot segments are not resolved. */
 const PATH_OF_URL = /^[^:/]+:\/\/[^/?#]*([^?#]*)/
 
-/** The provider redirects to redirectURI, and only this route handles the callback. */
+/** A redirectURI must lead to the one route that handles the callback of the provider. */
 function callbackFaults(
   path: FieldPath,
   provider: { readonly redirectURI?: string } | undefined,
@@ -83,13 +83,13 @@ function callbackFaults(
   return [{ path: [...path, 'redirectURI'], message }]
 }
 
-const TRUSTS = ['caData', 'ca', 'insecureSkipSignatureValidation'] as const
+const SAML_TRUST_FIELDS = ['caData', 'ca', 'insecureSkipSignatureValidation'] as const
 
 function samlFaults(path: FieldPath, saml: SamlProvider): readonly UnsourcedFault[] {
-  const given = TRUSTS.filter((name) => saml[name] !== undefined)
-  if (given.length === 1) return []
-  const state = given.length === 0 ? 'sets none of them' : `sets ${given.join(' and ')}`
-  return [{ path, message: `${state}: set exactly one of ${TRUSTS.join(', ')}` }]
+  const configured = SAML_TRUST_FIELDS.filter((name) => saml[name] !== undefined)
+  if (configured.length === 1) return []
+  const state = configured.length === 0 ? 'sets none of them' : `sets ${configured.join(' and ')}`
+  return [{ path, message: `${state}: set exactly one of ${SAML_TRUST_FIELDS.join(', ')}` }]
 }
 
 function idpAFaults(path: FieldPath, { serviceAccountFilePath, adminEmail }: IdpAProvider) {
@@ -114,13 +114,13 @@ function idFaults(
   })
 }
 
-// Header names are case-insensitive: of two spellings one would be lost.
+// Header names are case-insensitive, so one of two spellings would be lost.
 function headerFaults(headers: AuthSettings['customHttpHeaders']): readonly UnsourcedFault[] {
   const seen = new Set<string>()
   return Object.keys(headers ?? {}).flatMap((name) => {
-    const isSecond = seen.has(name.toLowerCase())
+    const isDuplicate = seen.has(name.toLowerCase())
     seen.add(name.toLowerCase())
     const message = 'is there in another spelling too: name each header once'
-    return isSecond ? [{ path: ['auth', 'customHttpHeaders', name], message }] : []
+    return isDuplicate ? [{ path: ['auth', 'customHttpHeaders', name], message }] : []
   })
 }

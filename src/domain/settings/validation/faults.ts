@@ -1,14 +1,14 @@
 import { type FieldPath, pathText } from '../../json/field-path.ts'
 
 /**
- * The source of a setting: spec, the Secret of the same name, a field of status that another
- * manager owns, or the ConfigMap that records the settings in force (contract 6.2, 6.5).
+ * Where a setting comes from: spec, the Secret of the same name, a field of status that another manager owns, or the
+ * ConfigMap that records the settings in force (contract 6.2, 6.5).
  */
 export type SettingSource = 'spec' | 'Secret' | 'status' | 'ConfigMap'
 
 /**
- * A fault in the settings. `path` is text such as `auth.connectors[0].id`, empty for the source as a whole; `message`
- * is a clause with the fault and the right form, and never quotes a value, which may be a secret (contract 3.5, 6.5).
+ * A fault in the settings. `path` is a text such as `auth.connectors[0].id`, empty for the whole source. `message` is a
+ * clause with the fault and how to correct it; it quotes no value, which may be a secret (contract 3.5, 6.5).
  */
 export interface SettingFault {
   readonly path: string
@@ -17,8 +17,8 @@ export interface SettingFault {
 }
 
 /**
- * A fault in merged settings, before the look-up of its source. `because` is the path whose source is reported when the
- * fault's own path has none, as for a missing field.
+ * A fault in merged settings, before its source is looked up. `because` is the path whose source is reported when the
+ * fault's own path has no value, such as for a missing field.
  */
 export interface UnsourcedFault {
   readonly path: FieldPath
@@ -26,13 +26,13 @@ export interface UnsourcedFault {
   readonly because?: FieldPath
 }
 
-/** metav1.Condition allows this many characters in a message. */
+/** Maximum length of the message of a metav1.Condition, in characters. */
 export const CONDITION_MESSAGE_LIMIT = 32_768
 
-/** events.k8s.io/v1 allows this many characters in a note. */
+/** Maximum length of the note of an events.k8s.io/v1 Event, in characters. */
 export const EVENT_NOTE_LIMIT = 1024
 
-/** A fault with its path as text. */
+/** Creates a fault, with its path as text. */
 export const settingFault = (
   path: FieldPath,
   source: SettingSource,
@@ -44,28 +44,29 @@ export const settingFault = (
 })
 
 /**
- * One message with every fault, of at most `limit` characters, for condition Ready and event `InvalidConfig`
- * (contract 4.3). A list that is too long is cut between faults and ends with the number of the others.
+ * A message with all faults, of at most `limit` characters, for condition Ready and event `InvalidConfig` (contract
+ * 4.3). A list that is too long is cut between two faults and ends with the number of omitted faults.
  */
 export function faultsMessage(faults: readonly SettingFault[], limit: number): string {
   const count = faults.length === 1 ? '1 fault' : `${faults.length} faults`
-  const head = `${count}; the last good settings stay in force: `
+  const prefix = `${count}; the last good settings stay in force: `
   const all = faults.map(faultText)
-  const whole = head + all.join('; ')
+  const whole = prefix + all.join('; ')
   if (whole.length <= limit) return whole
-  const room = limit - head.length - more(all.length).length
-  const fit = fitting(all, room)
-  if (fit > 0) return head + all.slice(0, fit).join('; ') + more(all.length - fit)
-  return `${head}${(all[0] ?? '').slice(0, room - 1)}…${more(all.length - 1)}`
+  const room = limit - prefix.length - omittedText(all.length).length
+  const fittingCount = countFitting(all, room)
+  if (fittingCount > 0)
+    return prefix + all.slice(0, fittingCount).join('; ') + omittedText(all.length - fittingCount)
+  return `${prefix}${(all[0] ?? '').slice(0, room - 1)}…${omittedText(all.length - 1)}`
 }
 
-const more = (count: number): string => (count > 0 ? `; and ${count} more` : '')
+const omittedText = (count: number): string => (count > 0 ? `; and ${count} more` : '')
 
 function faultText({ path, source, message }: SettingFault): string {
   return path === '' ? `${source}: ${message}` : `${path} (${source}): ${message}`
 }
 
-function fitting(texts: readonly string[], room: number): number {
+function countFitting(texts: readonly string[], room: number): number {
   let used = 0
   const cut = texts.findIndex((text) => {
     used += text.length + '; '.length

@@ -1,13 +1,13 @@
-// Formats of single settings. A check returns the fault and the right form, or null. It never quotes the value, which
-// may be a secret in the wrong field (contract 3.5).
+// Formats of single settings. A check returns the fault and how to correct it, or null. It never quotes the value,
+// which may be a secret in the wrong field (contract 3.5).
 
 import { RE2JS } from 're2js'
 import { parseDuration } from '../../time.ts'
 
-/** Checks a text: a clause with the fault and the right form; null when it is valid. */
+/** Checks a text: returns a clause with the fault and how to correct it; null when the text is valid. */
 export type FormatCheck = (text: string) => string | null
 
-const LONGEST_PATTERN = 4096
+const MAX_PATTERN_LENGTH = 4096
 
 const matching =
   (pattern: RegExp, fault: string): FormatCheck =>
@@ -38,7 +38,7 @@ export const link: FormatCheck = (text) =>
     ? null
     : 'is not a link: write https://, http://, mailto: or a path that starts with /'
 
-/** A module of the UI, or a URL. */
+/** The name of a module of the UI, or a URL. */
 export const externalUrl: FormatCheck = (text) =>
   ['vcluster', 'gtm', 'featurebase'].includes(text) || webUrl(text) === null
     ? null
@@ -76,7 +76,7 @@ export const headerName: FormatCheck = matching(
   "is not a header name: use letters, digits and any of !#$%&'*+-.^_`|~",
 )
 
-/** Value of an HTTP header: no control character except the tab, so no value starts a new line. */
+/** Value of an HTTP header: no control character except the tab, so that no value can add a header line. */
 export const headerValue: FormatCheck = matching(
   /^[\t\x20-\x7e\x80-\xff]*$/,
   'is not a header value: leave out line breaks, other control characters and all beyond Latin-1',
@@ -89,7 +89,7 @@ export const namespacePrefix: FormatCheck = matching(
     'beginning with a letter or digit and ending in -, for example p-',
 )
 
-/** A range of the day, 24 hours. */
+/** A part of the day in 24-hour time, such as `22:00-23:30`. */
 export const timeWindow: FormatCheck = matching(
   /^([01]\d|2[0-3]):[0-5]\d-([01]\d|2[0-3]):[0-5]\d$/,
   'is not a time window: write HH:MM-HH:MM in UTC, for example 22:00-23:30',
@@ -119,7 +119,7 @@ export const prometheusDuration: FormatCheck = (text) =>
     ? null
     : "is not a duration: write it in Prometheus' syntax and longer than 0, for example 1y or 30d"
 
-/** An amount as Kubernetes writes it, 0 or more. */
+/** A Kubernetes quantity, 0 or more. */
 export const quantity: FormatCheck = (text) =>
   isQuantity(text)
     ? null
@@ -134,11 +134,11 @@ export const auditPath: FormatCheck = (text) => {
     : 'is neither an absolute path nor -: write a directory such as /var/log/platform, or - for standard output'
 }
 
-/** A regular expression in the syntax of RE2, as in Go: its matching time is linear (threats E9). */
+/** A regular expression in RE2 syntax, as in Go: its matching time is linear. */
 export const re2: FormatCheck = (text) => {
   const advice = 'write it in the syntax of RE2, without look-around and back references'
-  if (text.length > LONGEST_PATTERN)
-    return `is longer than ${LONGEST_PATTERN} characters: shorten it`
+  if (text.length > MAX_PATTERN_LENGTH)
+    return `is longer than ${MAX_PATTERN_LENGTH} characters: shorten it`
   try {
     RE2JS.compile(text)
     return null
@@ -147,16 +147,14 @@ export const re2: FormatCheck = (text) => {
   }
 }
 
-// Kubernetes quantities, precise enough to compare two of them.
-
 /**
- * The syntax of resource.ParseQuantity in apimachinery, also without a number, which means 0. Exponents have at most
- * five digits here: apimachinery computes for minutes on ten.
+ * The syntax of resource.ParseQuantity in apimachinery; a missing number means 0. Exponents are limited to five digits
+ * here: apimachinery needs minutes to compute one of ten digits.
  */
 const QUANTITY =
   /^([+-]?)(\d*)(?:\.(\d*))?(Ki|Mi|Gi|Ti|Pi|Ei|n|u|m|k|M|G|T|P|E|[eE][+-]?0*\d{1,5})?$/
 
-/** Units that need a number before them, as in apimachinery. */
+/** Units that apimachinery accepts only after a number. */
 const NEEDS_NUMBER: ReadonlySet<string> = new Set(['Pi', 'Ei'])
 
 const FACTORS: ReadonlyMap<string, number> = new Map([
@@ -169,7 +167,7 @@ const FACTORS: ReadonlyMap<string, number> = new Map([
 /** Whether the text is a quantity of 0 or more, such as `500m` or `20Gi`. */
 const isQuantity = (text: string): boolean => quantityAmount(text) !== null
 
-/** The amount, precise enough to compare; null when it is no quantity, or below 0. */
+/** The amount of a quantity, precise enough to compare two; null when it is malformed or below 0. */
 export function quantityAmount(value: number | string): number | null {
   const text = String(value)
   const found = text === '' ? null : QUANTITY.exec(text)

@@ -8,8 +8,8 @@ import type { UnsourcedFault } from './faults.ts'
 import { quantityAmount } from './formats.ts'
 
 /**
- * Faults of single values: negative numbers, empty entries of lists, and texts that are not in the format of their
- * field (contract 6.5). Values of a wrong type are skipped; the check against the schema reports them.
+ * Faults of single values: negative numbers, empty list entries, and texts in a wrong format (contract 6.5). Values of
+ * a wrong type are skipped, because the check against the schema reports them.
  */
 export const valueFaults = (settings: JsonMap): readonly UnsourcedFault[] => [
   ...leavesOf(settings).flatMap((leaf) => faultsAt(leaf.path, valueFault(leaf))),
@@ -34,8 +34,8 @@ function numberFault(value: number): string | null {
 }
 
 /**
- * Faults between several values (contract 6.5). Values of a wrong type are skipped. Call it only when every source is
- * readable: a value that seems to be missing may be in the unreadable one.
+ * Faults between several values (contract 6.5); values of a wrong type are skipped. Call it only when every source is
+ * readable: a value that seems to be missing may be in an unreadable source.
  */
 export function relationFaults(json: JsonMap): readonly UnsourcedFault[] {
   const settings = jsonToSettings(json)
@@ -62,9 +62,9 @@ function resourcesIn({ costControl, imageBuilder }: ConfigSettings) {
 function resourceFaults(path: FieldPath, { limits, requests }: ComputeResources) {
   return Object.entries(requests ?? {}).flatMap(([name, request]): readonly UnsourcedFault[] => {
     const limit = limits && Object.hasOwn(limits, name) ? limits[name] : undefined
-    const most = limit === undefined ? null : quantityAmount(limit)
-    const least = quantityAmount(request)
-    if (most === null || least === null || least <= most) return []
+    const limitAmount = limit === undefined ? null : quantityAmount(limit)
+    const requestAmount = quantityAmount(request)
+    if (limitAmount === null || requestAmount === null || requestAmount <= limitAmount) return []
     return [
       {
         path: [...path, 'requests', name],
