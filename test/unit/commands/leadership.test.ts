@@ -13,8 +13,8 @@ import {
   type Answer,
   json,
   refuse,
-  stall,
-  startScripted,
+  neverAnswer,
+  startScriptedServer,
   writeKubeconfig,
 } from '../kube/informer/scripted-server.ts'
 
@@ -25,7 +25,7 @@ function leasesOnly(): Answer {
   let version = 0
   let lease: object | null = null
   return (response, request) => {
-    if (!request.path.includes('/leases')) return stall(response, request)
+    if (!request.path.includes('/leases')) return neverAnswer(response, request)
     if (request.method !== 'GET') {
       version += 1
       const { metadata, ...rest } = JSON.parse(request.body) as { readonly metadata: object }
@@ -44,7 +44,7 @@ function settingsOf(kubeconfig: string) {
 }
 
 test('a leader keeps its Lease while all other calls wait for an answer (8.1)', async () => {
-  const server = await startScripted(leasesOnly())
+  const server = await startScriptedServer(leasesOnly())
   const settings = settingsOf(await writeKubeconfig({ server: server.url }))
   const clock = manualClock(Date.parse('2026-11-21T10:00:00Z'))
   const { log } = memoryLog()

@@ -21,7 +21,7 @@ function expired(fields: Partial<ObjectEvent> & { name?: string; uid?: string } 
   }
 }
 
-function stage(api = memoryApi()) {
+function recorderOnClock(api = memoryApi()) {
   const clock = manualClock(T0)
   const line: Line = {}
   const { log, lines } = memoryLog()
@@ -31,14 +31,14 @@ function stage(api = memoryApi()) {
   return { api, clock, line, lines, recorder, names, stored }
 }
 
-/** Events of as many keys, key-0 first. */
+/** One event for each of `count` keys, key-0 first. */
 const burst = (count: number): readonly ObjectEvent[] =>
   Array.from({ length: count }, (_, index) => expired({ name: `key-${index}` }))
 
 const keysOf = (names: readonly string[]) => names.map((name) => name.split('.')[0])
 
 test('the stored Event has all fields', async () => {
-  const { clock, recorder, stored } = stage()
+  const { clock, recorder, stored } = recorderOnClock()
   const event = expired()
   recorder.record(event)
   await clock.advance(0)
@@ -60,7 +60,7 @@ test('the stored Event has all fields', async () => {
 })
 
 test('an event about a namespaced object is in its namespace, where kubectl describe reads it (4.5)', async () => {
-  const { clock, recorder, stored } = stage()
+  const { clock, recorder, stored } = recorderOnClock()
   const regarding = {
     apiVersion: 'v1',
     kind: 'ConfigMap',
@@ -81,7 +81,7 @@ describe('a note of an Event', () => {
     { name: 'counts bytes, not characters', note: 'é'.repeat(600), is: `${'é'.repeat(510)}…` },
     { name: 'loses no half of a character', note: '🔑'.repeat(300), is: `${'🔑'.repeat(255)}…` },
   ])('$name', async ({ note, is }) => {
-    const { clock, recorder, stored } = stage()
+    const { clock, recorder, stored } = recorderOnClock()
     recorder.record(expired({ note }))
     await clock.advance(0)
     expect(stored()[0]?.['note']).toBe(is)
@@ -96,14 +96,14 @@ describe('the name of an Event', () => {
     { name: 'of the longest object', of: 'a'.repeat(253), is: 'a{236}' },
     { name: 'cut behind dots and dashes', of: `${'a'.repeat(230)}.-.-.-.b`, is: 'a{230}' },
   ])('$name', async ({ of, is }) => {
-    const { clock, recorder, names } = stage()
+    const { clock, recorder, names } = recorderOnClock()
     recorder.record(expired({ name: of }))
     await clock.advance(0)
     expect(names()[0]).toMatch(new RegExp(`^${is}\\.${HASH}$`))
   })
 
   test('differs for each transition, and for nothing else', async () => {
-    const { clock, recorder, names, lines } = stage()
+    const { clock, recorder, names, lines } = recorderOnClock()
     recorder.record(expired())
     recorder.record(expired({ note: 'Other words.', action: 'Other' }))
     await clock.advance(0)
@@ -117,10 +117,10 @@ describe('the name of an Event', () => {
   })
 
   test('is the same after a restart', async () => {
-    const { api, clock, recorder, names } = stage()
+    const { api, clock, recorder, names } = recorderOnClock()
     recorder.record(expired())
     await clock.advance(0)
-    const restarted = stage(api)
+    const restarted = recorderOnClock(api)
     await restarted.clock.advance(5000)
     restarted.recorder.record(expired())
     await restarted.clock.advance(0)
@@ -131,7 +131,7 @@ describe('the name of an Event', () => {
 
 describe('a burst', () => {
   test('of 200 events is sent in order, ten in any second', async () => {
-    const { clock, line, recorder, names } = stage()
+    const { clock, line, recorder, names } = recorderOnClock()
     const sentMs: number[] = []
     line.there = async () => void sentMs.push(clock.monotonicMs())
     for (const event of burst(200)) recorder.record(event)
@@ -147,7 +147,7 @@ describe('a burst', () => {
   })
 
   test('beyond the queue drops the oldest events, and logs it once a minute', async () => {
-    const { clock, recorder, names, lines } = stage()
+    const { clock, recorder, names, lines } = recorderOnClock()
     for (const event of burst(1300)) recorder.record(event)
     await clock.advance(120_000)
     expect(keysOf(names())).toEqual(
@@ -178,16 +178,16 @@ describe('urgent events (4.5)', () => {
 
   test.each([
     { name: 'older', events: [...urgent, ...burst(1300)] },
-    { name: 'younger', events: [...burst(1300), ...urgent] },
+    { name: 'newer', events: [...burst(1300), ...urgent] },
   ])('are not dropped when they are $name than other events in the queue', async ({ events }) => {
-    const { clock, recorder, stored } = stage()
+    const { clock, recorder, stored } = recorderOnClock()
     for (const event of events) recorder.record(event)
     await clock.advance(120_000)
     expect(reasonsIn(stored())).toEqual({ ...ofEach(100), Expired: 600 })
   })
 
   test('are sent before all others', async () => {
-    const { clock, recorder, stored } = stage()
+    const { clock, recorder, stored } = recorderOnClock()
     for (const event of [...burst(600), ...urgent]) recorder.record(event)
     await clock.advance(40_000)
     recorder.stop()
@@ -195,7 +195,7 @@ describe('urgent events (4.5)', () => {
   })
 
   test('are dropped for urgent events only, the oldest first', async () => {
-    const { clock, recorder, names, lines } = stage()
+    const { clock, recorder, names, lines } = recorderOnClock()
     const events = burst(1300).map((event): ObjectEvent => ({ ...event, reason: 'Revoked' }))
     for (const event of [...events, expired({ name: 'other' })]) recorder.record(event)
     await clock.advance(120_000)
@@ -210,7 +210,7 @@ describe('when the API server accepts no event', () => {
     { name: 'no answer', error: new Error('ECONNREFUSED') },
     { name: 'not the leader any more', error: new NotLeaderError() },
   ])('$name: the caller gets no error, and the next events are sent', async ({ error }) => {
-    const { clock, line, lines, recorder, names } = stage()
+    const { clock, line, lines, recorder, names } = recorderOnClock()
     line.there = () => Promise.reject(error)
     recorder.record(expired({ name: 'first' }))
     recorder.record(expired({ name: 'second' }))
@@ -227,7 +227,7 @@ describe('when the API server accepts no event', () => {
   })
 
   test('a flush ends with its signal while a request hangs', async () => {
-    const { clock, line, recorder } = stage()
+    const { clock, line, recorder } = recorderOnClock()
     line.there = silence
     recorder.record(expired())
     await clock.advance(0)
@@ -244,7 +244,7 @@ describe('when the API server accepts no event', () => {
 
 describe('at the end of the process', () => {
   test('a flush of an empty queue ends at once, and a stop logs nothing', async () => {
-    const { recorder, lines, clock } = stage()
+    const { recorder, lines, clock } = recorderOnClock()
     await recorder.flush(never)
     recorder.stop()
     expect(lines).toEqual([])
@@ -252,7 +252,7 @@ describe('at the end of the process', () => {
   })
 
   test('a stop drops the queue and all later events', async () => {
-    const { clock, recorder, names, lines } = stage()
+    const { clock, recorder, names, lines } = recorderOnClock()
     for (const event of burst(25)) recorder.record(event)
     await clock.advance(0)
     recorder.stop()

@@ -5,7 +5,7 @@ import { type Lifecycle, startLifecycle } from '../../../src/runtime/lifecycle.t
 import { type ManualClock, manualClock } from '../../support/clock.ts'
 import { type LoggedLine, memoryLog } from '../../support/memory-log.ts'
 
-interface World {
+interface LifecycleRun {
   readonly lifecycle: Lifecycle
   readonly clock: ManualClock
   readonly lines: readonly LoggedLine[]
@@ -13,7 +13,7 @@ interface World {
   readonly exits: readonly number[]
 }
 
-function world(): World {
+function startedLifecycle(): LifecycleRun {
   const exits: number[] = []
   const signals = new EventEmitter()
   const clock = manualClock(0)
@@ -26,7 +26,7 @@ const never = (): Promise<void> => new Promise(() => {})
 
 describe('an orderly stop (contract 8.3)', () => {
   test.each(['SIGTERM', 'SIGINT'])('%s runs the steps, the last added first', async (signal) => {
-    const { lifecycle, signals, exits } = world()
+    const { lifecycle, signals, exits } = startedLifecycle()
     const ran: string[] = []
     for (const step of ['servers', 'lease', 'controllers'])
       lifecycle.onStop(step, 1000, async () => void ran.push(step))
@@ -38,8 +38,8 @@ describe('an orderly stop (contract 8.3)', () => {
     expect(exits).toEqual([])
   })
 
-  test('a step waits for the one before', async () => {
-    const { lifecycle, clock } = world()
+  test('a step waits for the previous one', async () => {
+    const { lifecycle, clock } = startedLifecycle()
     const inFlight = Promise.withResolvers<void>()
     const ran: string[] = []
     lifecycle.onStop('lease', 1000, async () => void ran.push('lease'))
@@ -62,8 +62,8 @@ describe('an orderly stop (contract 8.3)', () => {
       },
       level: 'error',
     },
-  ])('a step that $name keeps no other from running', async ({ run, level }) => {
-    const { lifecycle, clock, lines } = world()
+  ])('a step that $name does not block the others', async ({ run, level }) => {
+    const { lifecycle, clock, lines } = startedLifecycle()
     const ran: string[] = []
     lifecycle.onStop('lease', 1000, async () => void ran.push('lease'))
     lifecycle.onStop('controllers', 1000, run)
@@ -77,7 +77,7 @@ describe('an orderly stop (contract 8.3)', () => {
   })
 
   test('all steps together have 30 s', async () => {
-    const { lifecycle, clock } = world()
+    const { lifecycle, clock } = startedLifecycle()
     for (const step of ['a', 'b', 'c']) lifecycle.onStop(step, 20_000, never)
     let code: number | null = null
     void lifecycle.finished.then((exitCode) => {
@@ -91,8 +91,8 @@ describe('an orderly stop (contract 8.3)', () => {
     expect(clock.pending()).toBe(0)
   })
 
-  test('a step that is added during the shutdown runs, too', async () => {
-    const { lifecycle } = world()
+  test('a step added during the shutdown runs too', async () => {
+    const { lifecycle } = startedLifecycle()
     const ran: string[] = []
     lifecycle.onStop('controllers', 1000, async () => {
       lifecycle.onStop('late', 1000, async () => void ran.push('late'))
@@ -103,7 +103,7 @@ describe('an orderly stop (contract 8.3)', () => {
   })
 
   test('the first reason to stop gives the exit code', async () => {
-    const { lifecycle, lines } = world()
+    const { lifecycle, lines } = startedLifecycle()
     lifecycle.stop('lost the lease', 1)
     lifecycle.stop('again', 0)
     expect(await lifecycle.finished).toBe(1)
@@ -115,9 +115,9 @@ describe('an orderly stop (contract 8.3)', () => {
   })
 })
 
-describe('an exit at once', () => {
+describe('an immediate exit', () => {
   test('follows a second signal', () => {
-    const { lifecycle, signals, exits } = world()
+    const { lifecycle, signals, exits } = startedLifecycle()
     lifecycle.onStop('controllers', 1000, never)
     signals.emit('SIGTERM')
     expect(exits).toEqual([])

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 
 const LOG = new URL('../../../src/runtime/log.ts', import.meta.url).href
 
-/** Runs statements with a `log` in a process of their own; its lines, read. */
+/** Runs statements with a `log` in a new process; gives its parsed lines. */
 function logged(level: string, statements: string): readonly Record<string, unknown>[] {
   const program = `import { createLogger } from '${LOG}'; const log = createLogger('${level}'); ${statements}`
   const output = execFileSync(process.execPath, ['--input-type=module', '-e', program], {
@@ -25,7 +25,7 @@ describe('log lines (contract 8.5)', () => {
     })
   })
 
-  test('below the level are left out', () => {
+  test('below the level are omitted', () => {
     const each = `for (const level of ['debug', 'info', 'warn', 'error']) log[level]({}, level)`
     expect(logged('debug', each).map(({ msg }) => msg)).toEqual(['debug', 'info', 'warn', 'error'])
     expect(logged('warn', each).map(({ msg }) => msg)).toEqual(['warn', 'error'])
@@ -42,7 +42,7 @@ describe('log lines (contract 8.5)', () => {
     ])
   })
 
-  test('survive an exit right after them, in order', () => {
+  test('are written in order before an immediate exit', () => {
     const many = `for (let n = 0; n < 5000; n += 1) log.info({ n }, 'line'); process.exit(0)`
     expect(logged('info', many).map(({ n }) => n)).toEqual(
       Array.from({ length: 5000 }, (_, n) => n),
@@ -86,8 +86,8 @@ describe('a log line holds no secret (contract 3.5)', () => {
   test.each([
     { name: 'a string', thrown: `'HUNTER2'`, type: 'string' },
     { name: 'an object', thrown: `{ body: 'HUNTER2' }`, type: 'object' },
-    { name: 'nothing', thrown: 'undefined', type: 'undefined' },
-  ])('$name that is thrown shows its type only', ({ thrown, type }) => {
+    { name: 'undefined', thrown: 'undefined', type: 'undefined' },
+  ])('a thrown value that is not an error shows only its type: $name', ({ thrown, type }) => {
     const [line] = logged('info', `log.error({ err: ${thrown} }, 's')`)
     expect(line).toMatchObject({ err: { name: type } })
     expect(JSON.stringify(line)).not.toContain('HUNTER2')
@@ -102,7 +102,7 @@ describe('a log line holds no secret (contract 3.5)', () => {
     expect(JSON.stringify(line)).not.toContain('HUNTER2')
   })
 
-  test('causes in a circle end', () => {
+  test('circular causes end', () => {
     const [line] = logged(
       'info',
       `const a = new Error('a'); a.cause = a; log.error({ err: a }, 's')`,

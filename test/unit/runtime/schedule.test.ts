@@ -12,7 +12,7 @@ afterEach(() => {
 })
 
 /** A job every ten minutes, and the times of its runs. */
-function stage(job: () => void = () => undefined) {
+function scheduledJob(job: () => void = () => undefined) {
   const { log, lines } = memoryLog()
   const ran: string[] = []
   const stop = runOnSchedule('*/10 * * * *', log, () => {
@@ -24,7 +24,7 @@ function stage(job: () => void = () => undefined) {
 
 describe('a scheduled job (7.3)', () => {
   test('runs on time, until it is stopped', async () => {
-    const { lines, ran, stop } = stage()
+    const { lines, ran, stop } = scheduledJob()
     await vi.advanceTimersByTimeAsync(7 * MINUTE_MS - 1000)
     expect(ran).toEqual([])
     await vi.advanceTimersByTimeAsync(20 * MINUTE_MS + 2000)
@@ -38,7 +38,7 @@ describe('a scheduled job (7.3)', () => {
 
   test('that throws is logged, and runs again', async () => {
     const err = new Error('out of order')
-    const { lines, ran, stop } = stage(() => {
+    const { lines, ran, stop } = scheduledJob(() => {
       throw err
     })
     await vi.advanceTimersByTimeAsync(20 * MINUTE_MS)
@@ -50,7 +50,7 @@ describe('a scheduled job (7.3)', () => {
   })
 
   test('that is due while the process is busy runs when it can', async () => {
-    const { lines, ran, stop } = stage()
+    const { lines, ran, stop } = scheduledJob()
     await vi.advanceTimersByTimeAsync(6 * MINUTE_MS)
     // The timers of the next minute fire five seconds late.
     vi.setSystemTime(Date.now() + 5000)
@@ -63,7 +63,7 @@ describe('a scheduled job (7.3)', () => {
   })
 
   test('that was missed while the process slept is skipped without a log line', async () => {
-    const { lines, ran, stop } = stage()
+    const { lines, ran, stop } = scheduledJob()
     vi.setSystemTime(Date.parse('2026-11-21T12:05:00Z'))
     await vi.advanceTimersByTimeAsync(15 * MINUTE_MS)
     expect(ran.filter((at) => at < '12')).toEqual([])

@@ -9,7 +9,7 @@ const SECOND_MS = 1000
 const DAY_MS = 86_400 * SECOND_MS
 
 /** A timer heap on a manual clock, with the keys that fired and the delays of all timers. */
-function stage() {
+function timerHeapOnClock() {
   const clock = manualClock(T0)
   const delays: number[] = []
   const watched: Clock = {
@@ -27,7 +27,7 @@ function stage() {
 }
 
 test('10,000 random settings, moves and deletions agree with a sorted list', async () => {
-  const { clock, fired, deadlines } = stage()
+  const { clock, fired, deadlines } = timerHeapOnClock()
   const random = randomFrom(20_261_121)
   const model = new Map<string, number>()
   const expected: { key: string; afterMs: number }[] = []
@@ -62,11 +62,11 @@ test('10,000 random settings, moves and deletions agree with a sorted list', asy
 
 describe('a deadline fires on time', () => {
   test.each([
-    { name: 'a second ahead', inMs: SECOND_MS },
-    { name: 'longer ahead than one timer sleeps', inMs: 61 * SECOND_MS },
-    { name: '30 days ahead, more than setTimeout can wait', inMs: 30 * DAY_MS },
+    { name: 'in a second', inMs: SECOND_MS },
+    { name: 'later than the longest single timer', inMs: 61 * SECOND_MS },
+    { name: 'in 30 days, more than setTimeout can wait', inMs: 30 * DAY_MS },
   ])('$name', async ({ inMs }) => {
-    const { clock, fired, delays, deadlines } = stage()
+    const { clock, fired, delays, deadlines } = timerHeapOnClock()
     deadlines.set('a', T0 + inMs)
     await clock.advance(inMs - 1)
     expect(fired).toEqual([])
@@ -77,24 +77,24 @@ describe('a deadline fires on time', () => {
     expect(deadlines.size).toBe(0)
   })
 
-  test('one in the past fires soon, not within the call', async () => {
-    const { clock, fired, deadlines } = stage()
+  test('in the past fires soon, but not within the call', async () => {
+    const { clock, fired, deadlines } = timerHeapOnClock()
     deadlines.set('a', T0 - DAY_MS)
     expect(fired).toEqual([])
     await clock.advance(0)
     expect(fired).toEqual([{ key: 'a', afterMs: 0 }])
   })
 
-  test('a wall clock stepped a day forward is noticed within a minute', async () => {
-    const { clock, keys, deadlines } = stage()
+  test('fires within a minute after the wall clock steps a day forward', async () => {
+    const { clock, keys, deadlines } = timerHeapOnClock()
     deadlines.set('a', T0 + DAY_MS)
     clock.setNow(T0 + DAY_MS)
     await clock.advance(60 * SECOND_MS)
     expect(keys()).toEqual(['a'])
   })
 
-  test('overdue ones fire at once, earliest first', async () => {
-    const { clock, keys, deadlines } = stage()
+  test('overdue deadlines fire at once, earliest first', async () => {
+    const { clock, keys, deadlines } = timerHeapOnClock()
     for (const [key, inMs] of Object.entries({ c: 300, a: 100, d: 400, b: 200 })) {
       deadlines.set(key, T0 + inMs)
     }
@@ -109,14 +109,14 @@ describe('a deadline changes', () => {
     { name: 'moved earlier', act: (d: TimerHeap) => d.set('a', T0 + 10), afterMs: [10] },
     { name: 'moved later', act: (d: TimerHeap) => d.set('a', T0 + 9000), afterMs: [9000] },
     {
-      name: 'set again to the same',
+      name: 'set again to the same time',
       act: (d: TimerHeap) => d.set('a', T0 + 1000),
       afterMs: [1000],
     },
     { name: 'deleted', act: (d: TimerHeap) => d.delete('a'), afterMs: [] },
-    { name: 'cleared with all others', act: (d: TimerHeap) => d.clear(), afterMs: [] },
+    { name: 'cleared with all deadlines', act: (d: TimerHeap) => d.clear(), afterMs: [] },
     {
-      name: 'a key without one is deleted',
+      name: 'a key without a deadline is deleted',
       act: (d: TimerHeap) => d.delete('b'),
       afterMs: [1000],
     },
@@ -129,7 +129,7 @@ describe('a deadline changes', () => {
       afterMs: [20],
     },
   ])('$name', async ({ act, afterMs }) => {
-    const { clock, fired, deadlines } = stage()
+    const { clock, fired, deadlines } = timerHeapOnClock()
     deadlines.set('a', T0 + 1000)
     act(deadlines)
     await clock.advance(10_000)
@@ -137,14 +137,14 @@ describe('a deadline changes', () => {
   })
 
   test('clear leaves no timer behind', () => {
-    const { clock, deadlines } = stage()
+    const { clock, deadlines } = timerHeapOnClock()
     deadlines.set('a', T0 + 1000)
     deadlines.clear()
     expect(clock.pending()).toBe(0)
     expect(deadlines.size).toBe(0)
   })
 
-  test('one that its own callback sets again to the past does not spin', async () => {
+  test('a callback that sets its own deadline to the past does not spin', async () => {
     const clock = manualClock(T0)
     let wakes = 0
     const deadlines: TimerHeap = new TimerHeap(clock, (key) => {

@@ -11,7 +11,7 @@ interface Answer {
   readonly error?: string
 }
 
-/** How the API server reads each text. */
+/** Values of the texts by the library of the API server. */
 async function readByApiServer(texts: readonly string[]): Promise<readonly Answer[]> {
   const program = await ensureYamlReader(console.log)
   const input = JSON.stringify(texts)
@@ -20,9 +20,9 @@ async function readByApiServer(texts: readonly string[]): Promise<readonly Answe
   return JSON.parse(stdout) as readonly Answer[]
 }
 
-// A new text is added with null for its answer; `vitest run --project unit <this file> --update` asks for it.
+// Add a new text with null as its answer; `vitest run --project unit <this file> --update` fills it in.
 test(
-  "the table of the API server's answers is the one of its library (X5)",
+  "the committed answers are those of the API server's library (X5)",
   async () => {
     const sections: string[] = []
     for (const [name, rows] of Object.entries<readonly Row[]>(ANSWERS)) {
@@ -37,7 +37,7 @@ test(
 )
 
 test(
-  'what is written, the API server reads as it was (X5)',
+  'the API server parses formatted YAML to the same value (X5)',
   async () => {
     const answers = await readByApiServer(TEXTS.map(formatYaml))
     expect(answers.map(({ json, error }) => error ?? JSON.parse(json ?? ''))).toEqual(TEXTS)

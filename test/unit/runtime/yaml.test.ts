@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { formatYaml, parsePlainYaml, parseYaml } from '../../../src/runtime/yaml.ts'
 
-describe('YAML of strangers (E8)', () => {
+describe('YAML of untrusted sources (E8)', () => {
   test.each([
     { name: 'an object', text: 'a: {b: [1, x]}', value: { a: { b: [1, 'x'] } } },
     { name: 'JSON', text: '{"a": "b"}', value: { a: 'b' } },
@@ -10,29 +10,29 @@ describe('YAML of strangers (E8)', () => {
       text: 'a: {x: 1}\nb: {x: 1}',
       value: { a: { x: 1 }, b: { x: 1 } },
     },
-    { name: 'an anchor that nothing uses', text: 'a: &x 1', value: { a: 1 } },
+    { name: 'an unused anchor', text: 'a: &x 1', value: { a: 1 } },
     { name: 'a name like a merge key', text: '"<<": {a: 1}', value: { '<<': { a: 1 } } },
-    { name: 'nothing', text: '', value: null },
-  ])('is $name', ({ text, value }) => {
+    { name: 'empty', text: '', value: null },
+  ])('may be $name', ({ text, value }) => {
     expect(parsePlainYaml(text)).toEqual(value)
   })
 
   test.each([
     { name: 'an alias', text: 'a: &x 1\nb: *x' },
-    { name: 'a name twice', text: 'a: 1\nb: 2\na: 3' },
-    { name: 'a name twice, deep', text: 'x:\n- {a: 1, "a": 2}' },
-    { name: 'a number and the same in words', text: '1: a\n"1": b' },
+    { name: 'a duplicate name', text: 'a: 1\nb: 2\na: 3' },
+    { name: 'a nested duplicate name', text: 'x:\n- {a: 1, "a": 2}' },
+    { name: 'a number and the same number as a string', text: '1: a\n"1": b' },
     { name: 'a merge key (X5)', text: '<<: {a: 1}' },
     { name: 'a tag (X5)', text: 'spec: !!omap [- scope: {}]' },
     { name: 'a set (X5)', text: 'spec: !!set {scope}' },
     { name: 'a directive (X5)', text: '\n...\n%YAML 1.2\n---\na: 1' },
     { name: 'a line separator (X5)', text: 'a: b\u2028c' },
-    { name: 'a number beyond all (X5)', text: 'a: .inf' },
+    { name: 'an infinite number (X5)', text: 'a: .inf' },
     { name: 'a map as a name', text: '? {a: 1}\n: b' },
     { name: 'two documents', text: 'a: 1\n---\nb: 2' },
-    { name: 'no YAML', text: 'a: [1' },
-    { name: 'brackets', text: '['.repeat(20_000) },
-  ])('is not $name, and no value is repeated', ({ text }) => {
+    { name: 'invalid YAML', text: 'a: [1' },
+    { name: '20,000 opening brackets', text: '['.repeat(20_000) },
+  ])('may not be $name, and the error quotes no value', ({ text }) => {
     expect(() => parsePlainYaml(`secret: pak_secret\n${text}`)).toThrow(
       /^(?!.*pak_secret)not valid YAML/,
     )
@@ -65,7 +65,7 @@ describe('YAML of strangers (E8)', () => {
     expect(() => parsePlainYaml(text)).toThrow(new Error(`not valid YAML ${because}`))
   })
 
-  test('does not reach for prototypes (E7)', () => {
+  test('does not change prototypes (E7)', () => {
     const value = parsePlainYaml('__proto__: {x: 1}') as object
     expect(Object.keys(value)).toEqual(['__proto__'])
     expect(Object.getPrototypeOf(value)).toBe(Object.prototype)
@@ -73,7 +73,7 @@ describe('YAML of strangers (E8)', () => {
   })
 })
 
-test('what is written is read as it was, by the rules of YAML 1.1 and 1.2', () => {
+test('formatted YAML is parsed to the same value, by the rules of YAML 1.1 and 1.2', () => {
   const value = {
     words: ['yes', 'no', 'on', 'off', 'y', 'n', 'true', 'null', '~', ''],
     numbers: ['1', '0777', '0x1f', '1e3', '1_000', '12:30:45', '.inf', '2026-11-21'],

@@ -24,7 +24,7 @@ const kidOf = (pem: string): string => publicJwkOf(pem).kid
 
 const claims = { iss: 'https://platform', sub: 'user:ä', jti: 'u-1', exp: 1 } as TokenClaims
 
-function stage() {
+function keyringWithStores() {
   const clock = manualClock(CREATED_MS + DAY_MS)
   const secrets = new Store(fullObject<Secret>)
   const records = new Store(fullObject<ConfigMap>)
@@ -40,29 +40,24 @@ function stage() {
   return { clock, secrets, records, keyring, notifiedKids, lines, publish }
 }
 
-describe('signs', () => {
+describe('the keyring signs', () => {
   test.each([
     { name: 'ES256', pem: A },
     { name: 'RS256', pem: R },
-  ])(
-    '$name: header, exact payload, a signature that everybody verifies (7.1)',
-    async ({ name, pem }) => {
-      const { secrets, keyring, publish } = stage()
-      secrets.put(signingKeySecret(pem, 1))
-      publish([pem], [noteOf(pem, 1)])
-      expect(keyring.current()).toEqual({ kid: kidOf(pem), algorithm: name })
-      const signed = await keyring.sign(claims)
-      const [header = '', payload = '', signature] = signed?.token.split('.') ?? []
-      const text = (part: string): string => Buffer.from(part, 'base64url').toString()
-      expect(text(header)).toBe(JSON.stringify({ alg: name, kid: kidOf(pem), typ: 'JWT' }))
-      expect(text(payload)).toBe(JSON.stringify(claims))
-      expect(signature).toBeDefined()
-      const set = { keys: [publicJwkOf(pem)] } as JSONWebKeySet
-      await expect(
-        compactVerify(signed?.token ?? '', createLocalJWKSet(set)),
-      ).resolves.toBeDefined()
-    },
-  )
+  ])('$name: a header, the exact payload, and a valid signature (7.1)', async ({ name, pem }) => {
+    const { secrets, keyring, publish } = keyringWithStores()
+    secrets.put(signingKeySecret(pem, 1))
+    publish([pem], [noteOf(pem, 1)])
+    expect(keyring.current()).toEqual({ kid: kidOf(pem), algorithm: name })
+    const signed = await keyring.sign(claims)
+    const [header = '', payload = '', signature] = signed?.token.split('.') ?? []
+    const text = (part: string): string => Buffer.from(part, 'base64url').toString()
+    expect(text(header)).toBe(JSON.stringify({ alg: name, kid: kidOf(pem), typ: 'JWT' }))
+    expect(text(payload)).toBe(JSON.stringify(claims))
+    expect(signature).toBeDefined()
+    const set = { keys: [publicJwkOf(pem)] } as JSONWebKeySet
+    await expect(compactVerify(signed?.token ?? '', createLocalJWKSet(set))).resolves.toBeDefined()
+  })
 
   test.each<{
     readonly name: string
@@ -70,10 +65,15 @@ describe('signs', () => {
     readonly published: readonly string[]
     readonly notes: readonly PublishedKeyRecord[]
   }>([
-    { name: 'nothing is there', held: [], published: [], notes: [] },
+    { name: 'there is no key', held: [], published: [], notes: [] },
     { name: 'the key is not published', held: [A], published: [B], notes: [noteOf(B, 2)] },
-    { name: 'the key is published and not noted', held: [A], published: [A], notes: [] },
-    { name: 'the key is noted and not published', held: [A], published: [], notes: [noteOf(A, 1)] },
+    { name: 'the key is published without a note', held: [A], published: [A], notes: [] },
+    {
+      name: 'the key has a note but is not published',
+      held: [A],
+      published: [],
+      notes: [noteOf(A, 1)],
+    },
     { name: 'the Secret is lost', held: [], published: [A], notes: [noteOf(A, 1)] },
     {
       name: 'the key is withdrawn',
@@ -81,16 +81,16 @@ describe('signs', () => {
       published: [A],
       notes: [noteOf(A, 1, { withdrawnMs: CREATED_MS })],
     },
-  ])('not where $name (7.3)', async ({ held, published, notes }) => {
-    const { secrets, keyring, publish } = stage()
+  ])('nothing when $name (7.3)', async ({ held, published, notes }) => {
+    const { secrets, keyring, publish } = keyringWithStores()
     for (const [index, pem] of held.entries()) secrets.put(signingKeySecret(pem, index + 1))
     publish(published, notes)
     expect(keyring.current()).toBeNull()
     expect(await keyring.sign(claims)).toBeNull()
   })
 
-  test('not where there is no ConfigMap, or no longer (7.3)', async () => {
-    const { secrets, records, keyring, publish } = stage()
+  test('nothing without a ConfigMap, or after its deletion (7.3)', async () => {
+    const { secrets, records, keyring, publish } = keyringWithStores()
     secrets.put(signingKeySecret(A, 1))
     expect(await keyring.sign(claims)).toBeNull()
     publish([A], [noteOf(A, 1)])
@@ -101,9 +101,9 @@ describe('signs', () => {
 
   test.each([
     { name: 'withdrawn', after: [noteOf(A, 1, { withdrawnMs: CREATED_MS })] },
-    { name: 'taken out of the notes', after: [] },
-  ])('not with a key that is $name while it signs (7.3)', async ({ after }) => {
-    const { secrets, keyring, publish } = stage()
+    { name: 'removed from the notes', after: [] },
+  ])('nothing with a key that is $name meanwhile (7.3)', async ({ after }) => {
+    const { secrets, keyring, publish } = keyringWithStores()
     secrets.put(signingKeySecret(A, 1))
     publish([A], [noteOf(A, 1)])
     const signing = keyring.sign(claims)
@@ -111,8 +111,8 @@ describe('signs', () => {
     expect(await signing).toBeNull()
   })
 
-  test('not with a Secret that is being deleted (7.3)', () => {
-    const { secrets, keyring, publish } = stage()
+  test('nothing with a Secret that is being deleted (7.3)', () => {
+    const { secrets, keyring, publish } = keyringWithStores()
     const { metadata, ...rest } = signingKeySecret(A, 1)
     secrets.put({ ...rest, metadata: { ...metadata, deletionTimestamp: '2026-11-21T10:00:00Z' } })
     publish([A], [noteOf(A, 1)])
@@ -121,9 +121,9 @@ describe('signs', () => {
   })
 })
 
-describe('tells', () => {
-  test('when another key signs, and each change once (7.3)', () => {
-    const { clock, secrets, keyring, notifiedKids, publish } = stage()
+describe('the keyring reports', () => {
+  test('each change of the signing key once (7.3)', () => {
+    const { clock, secrets, keyring, notifiedKids, publish } = keyringWithStores()
     secrets.put(signingKeySecret(A, 1))
     publish([A], [noteOf(A, 1)])
     secrets.put(signingKeySecret(B, 2))
@@ -137,8 +137,8 @@ describe('tells', () => {
     expect(notifiedKids).toEqual([kidOf(A), kidOf(B)])
   })
 
-  test('when a key is withdrawn, though another signs (7.3)', () => {
-    const { secrets, keyring, notifiedKids, publish } = stage()
+  test('the withdrawal of a key that does not sign (7.3)', () => {
+    const { secrets, keyring, notifiedKids, publish } = keyringWithStores()
     secrets.put(signingKeySecret(B, 2))
     publish([A, B], [noteOf(A, 1), noteOf(B, 2)])
     expect(keyring.isWithdrawn(kidOf(A))).toBe(false)
@@ -147,16 +147,16 @@ describe('tells', () => {
     expect(notifiedKids).toEqual([kidOf(B), kidOf(B)])
   })
 
-  test('when the last one goes (7.3)', () => {
-    const { secrets, notifiedKids, publish } = stage()
+  test('the loss of the last key (7.3)', () => {
+    const { secrets, notifiedKids, publish } = keyringWithStores()
     secrets.put(signingKeySecret(A, 1))
     publish([A], [noteOf(A, 1)])
     secrets.remove(signingKeySecret(A, 1))
     expect(notifiedKids).toEqual([kidOf(A), null])
   })
 
-  test('a corrupt Secret: in a sentence and in the log, until it is gone (7.3)', () => {
-    const { secrets, keyring, lines, publish } = stage()
+  test('a corrupt Secret in its faults and in the log, until it is deleted (7.3)', () => {
+    const { secrets, keyring, lines, publish } = keyringWithStores()
     const corrupt = signingKeySecret(A, 1, { kid: '' })
     secrets.put(corrupt)
     publish([A], [noteOf(A, 1)])
@@ -177,8 +177,8 @@ describe('tells', () => {
     expect(keyring.faults()).toEqual([])
   })
 
-  test('when keys end: those published, lost ones too, withdrawn ones not (8.4)', () => {
-    const { secrets, keyring, publish } = stage()
+  test('the ends of published keys, including lost and excluding withdrawn ones (8.4)', () => {
+    const { secrets, keyring, publish } = keyringWithStores()
     secrets.put(signingKeySecret(B, 2))
     publish([A, B], [noteOf(A, 1), noteOf(B, 2), noteOf(R, 3, { withdrawnMs: CREATED_MS })])
     const endMs = CREATED_MS + 30 * DAY_MS
@@ -189,8 +189,8 @@ describe('tells', () => {
   })
 })
 
-test('begins with what is there already', () => {
-  const { secrets, records, clock, publish } = stage()
+test('the keyring uses keys that exist at its start', () => {
+  const { secrets, records, clock, publish } = keyringWithStores()
   secrets.put(signingKeySecret(A, 1))
   publish([A], [noteOf(A, 1)])
   const { log } = memoryLog()
@@ -199,8 +199,8 @@ test('begins with what is there already', () => {
   ).toBe(kidOf(A))
 })
 
-test('canary: nothing that the keyring shows or logs holds private parts (3.5)', () => {
-  const { secrets, keyring, lines, publish } = stage()
+test('canary: the keyring neither returns nor logs private keys (3.5)', () => {
+  const { secrets, keyring, lines, publish } = keyringWithStores()
   for (const [index, pem] of [A, R].entries()) secrets.put(signingKeySecret(pem, index + 1))
   secrets.put(signingKeySecret(B, 3, { kid: '' }))
   publish([A, R, B], [noteOf(A, 1), noteOf(R, 2), noteOf(B, 3)])

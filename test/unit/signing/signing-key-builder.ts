@@ -9,7 +9,7 @@ import type { PublishedKeyRecord, PublicJwk } from '../../../src/domain/signingk
 export const CREATED = '2026-11-21T10:00:00Z'
 export const CREATED_MS = Date.parse(CREATED)
 
-/** A private key in PKCS #8 PEM. */
+/** A new private key in PKCS #8 PEM. */
 export function newPem(kind: 'ES256' | 'RS256' = 'ES256'): string {
   const { privateKey } =
     kind === 'ES256'
@@ -27,7 +27,7 @@ export function publicJwkOf(pem: string): PublicJwk {
 
 const base64 = (text: string): string => Buffer.from(text).toString('base64')
 
-/** The Secret of a generation that holds this key. */
+/** The Secret of a generation with this key. */
 export const signingKeySecret = (
   pem: string,
   generation: number,
@@ -46,7 +46,7 @@ export const signingKeySecret = (
   data: { 'private-key.pem': base64(pem), kid: base64(publicJwkOf(pem).kid), ...data },
 })
 
-/** A note on a key of that generation, published long ago and in use. */
+/** The note of a key of that generation, by default published long ago and in use. */
 export const noteOf = (
   pem: string,
   generation: number,
@@ -61,7 +61,7 @@ export const noteOf = (
   ...parts,
 })
 
-/** The ConfigMap that publishes these. */
+/** The ConfigMap that publishes these keys and notes. */
 export const jwksConfigMap = (
   pems: readonly string[],
   notes: readonly PublishedKeyRecord[],

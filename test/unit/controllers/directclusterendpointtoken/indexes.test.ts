@@ -26,7 +26,7 @@ const named = (name: string, key?: string) => ({
     : { ownerReferences: [referenceTo({ name: key, uid: `uid-${key}` })] }),
 })
 
-test('earliest end first, before all those that have none yet (2.7)', async () => {
+test('the order of tokens: those without an end first, then by earliest end (2.7)', async () => {
   const out = (name: string, ttl: number) => issuedObject({ metadata: named(name), spec: { ttl } })
   const waiting = tokenObject({ metadata: named('waits') })
   const store = tokenStore(
@@ -43,7 +43,7 @@ test('earliest end first, before all those that have none yet (2.7)', async () =
   expect(names).toEqual(['waits', 'a', 'b', 'c', 'd', 'e'])
 })
 
-test('found by owner, by the key that they were issued under, and by their id (5.1, 5.4, 7.4)', () => {
+test('indexes by owner, by the key of issue, and by uid (5.1, 5.4, 7.4)', () => {
   const issued = issuedObject({ metadata: named('out', 'ci') }, { owner: owner() })
   const store = tokenStore(
     tokenObject({ metadata: named('waits', 'ci') }),

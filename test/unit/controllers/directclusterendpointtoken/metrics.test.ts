@@ -30,8 +30,11 @@ const turns = new EventLoopShare(manualClock(after(0)))
 const named = (name: string, object: DirectClusterEndpointToken) =>
   withMetadata(object, { name, uid: name })
 
-function written(object: DirectClusterEndpointToken, around: Partial<TokenPlanCircumstances>) {
-  const step = plan(tokenOf(object), tokenCircumstances({ isRecorded: true, ...around }))
+function afterNextStep(
+  object: DirectClusterEndpointToken,
+  circumstances: Partial<TokenPlanCircumstances>,
+) {
+  const step = plan(tokenOf(object), tokenCircumstances({ isRecorded: true, ...circumstances }))
   return tokenAfter(object, step) ?? object
 }
 
@@ -41,15 +44,15 @@ const under = tokenObject({ metadata: UNDER_CI, spec: { scope: { clusters: [{ cl
 // biome-ignore format: a table
 const STATES: readonly { readonly name: string; readonly object: DirectClusterEndpointToken; readonly state: string }[] = [
   { name: 'new', object: tokenObject(), state: 'pending' },
-  { name: 'no issuer', object: written(tokenObject(), { ...waiting, issuer: null }), state: 'pending' },
-  { name: 'no signing key', object: written(tokenObject(), { ...waiting, signing: null }), state: 'pending' },
-  { name: 'no owner', object: written(under, { ...waiting, nowMs: after(9) }), state: 'pending' },
+  { name: 'no issuer', object: afterNextStep(tokenObject(), { ...waiting, issuer: null }), state: 'pending' },
+  { name: 'no signing key', object: afterNextStep(tokenObject(), { ...waiting, signing: null }), state: 'pending' },
+  { name: 'no owner', object: afterNextStep(under, { ...waiting, nowMs: after(9) }), state: 'pending' },
   { name: 'issued', object: issuedObject(), state: 'issued' },
   { name: 'issued, capped', object: issuedObject({}, capped(60)), state: 'issued' },
-  { name: 'expired', object: written(issuedObject(), { nowMs: after(86_400) }), state: 'expired' },
-  { name: 'revoked', object: written(issuedObject(), { isKeyWithdrawn: true }), state: 'revoked' },
-  { name: 'too wide', object: written(under, { ...waiting, owner: owner({ scope: { clusters: [{ cluster: 'a' }] } }) }), state: 'refused' },
-  { name: 'too large', object: written(tokenObject({ spec: { scope: { clusters: [{ cluster: 'x'.repeat(8000) }] } } }), waiting), state: 'refused' },
+  { name: 'expired', object: afterNextStep(issuedObject(), { nowMs: after(86_400) }), state: 'expired' },
+  { name: 'revoked', object: afterNextStep(issuedObject(), { isKeyWithdrawn: true }), state: 'revoked' },
+  { name: 'scope exceeds its owner', object: afterNextStep(under, { ...waiting, owner: owner({ scope: { clusters: [{ cluster: 'a' }] } }) }), state: 'refused' },
+  { name: 'scope too large', object: afterNextStep(tokenObject({ spec: { scope: { clusters: [{ cluster: 'x'.repeat(8000) }] } } }), waiting), state: 'refused' },
   { name: 'being deleted', object: withMetadata(issuedObject(), { deletionTimestamp: textAfter(1) }), state: 'terminating' },
 ]
 
@@ -59,7 +62,7 @@ describe('platform_tokens{state} (8.4)', () => {
     expect(byState).toEqual({ [state]: 1 })
   })
 
-  test('all of them, and how many are capped', async () => {
+  test('counts all states, and capped tokens', async () => {
     const store = tokenStore(...STATES.map(({ name, object }) => named(name, object)))
     const counts = await countTokens(store, after(0), turns)
     expect(counts).toEqual({
@@ -71,46 +74,50 @@ describe('platform_tokens{state} (8.4)', () => {
   })
 })
 
-/** A token that is out, signed by that key. */
+/** An issued token, signed by this key. */
 function signed(name: string, ttl: number, kid: string): DirectClusterEndpointToken {
   const object = tokenObject({ metadata: { name, uid: name }, spec: { ttl } })
   return tokenAfter(object, plan(tokenOf(object), tokenCircumstances()), kid) ?? object
 }
 
-describe('tokens that are out beyond their end (8.4)', () => {
+describe('overdue tokens: still issued after their end (8.4)', () => {
   const store = tokenStore(
     signed('day', 86_400, 'kid-1'),
     signed('hour', 3600, 'kid-1'),
-    written(signed('told', 3600, 'kid-1'), { nowMs: after(3600) }),
+    afterNextStep(signed('expired', 3600, 'kid-1'), { nowMs: after(3600) }),
     withMetadata(signed('terminating', 3600, 'kid-1'), { deletionTimestamp: textAfter(1) }),
     named('new', tokenObject()),
   )
   test.each([
     { name: 'none', nowMs: after(3600) - 1, overdue: { count: 0, longestMs: 0 } },
-    { name: 'one, since now', nowMs: after(3600), overdue: { count: 1, longestMs: 0 } },
-    { name: 'one for a minute', nowMs: after(3660), overdue: { count: 1, longestMs: 60_000 } },
+    { name: 'one, at its end', nowMs: after(3600), overdue: { count: 1, longestMs: 0 } },
+    {
+      name: 'one, a minute after its end',
+      nowMs: after(3660),
+      overdue: { count: 1, longestMs: 60_000 },
+    },
     { name: 'two', nowMs: after(86_401), overdue: { count: 2, longestMs: 82_801_000 } },
   ])('$name', async ({ nowMs, overdue }) => {
     expect(await countTokens(store, nowMs, turns)).toMatchObject({ overdue })
   })
 })
 
-describe('the latest end that a signing key signed (7.3)', () => {
+describe('the latest exp of the tokens of a signing key (7.3)', () => {
   const store = tokenStore(
     signed('a', 60, 'kid-1'),
     signed('b', 600, 'kid-1'),
     signed('c', 90, 'kid-1'),
     signed('d', 3600, 'kid-2'),
-    written(signed('e', 30, 'kid-3'), { nowMs: after(30) }),
+    afterNextStep(signed('e', 30, 'kid-3'), { nowMs: after(30) }),
     tampered(signed('f', 30, 'kid-4'), { token: 'x.y.z' }),
     tokenObject({ metadata: { name: 'g', uid: 'g' } }),
   )
   test.each([
-    { name: 'of three', kid: 'kid-1', lastMs: after(600) },
-    { name: 'of one', kid: 'kid-2', lastMs: after(3600) },
-    { name: 'of one that is over', kid: 'kid-3', lastMs: null },
-    { name: 'of one that is damaged', kid: 'kid-4', lastMs: null },
-    { name: 'of none', kid: 'kid-5', lastMs: null },
+    { name: 'three tokens', kid: 'kid-1', lastMs: after(600) },
+    { name: 'one token', kid: 'kid-2', lastMs: after(3600) },
+    { name: 'one ended token', kid: 'kid-3', lastMs: null },
+    { name: 'one damaged token', kid: 'kid-4', lastMs: null },
+    { name: 'no token', kid: 'kid-5', lastMs: null },
   ])('$name', ({ kid, lastMs }) => {
     expect(lastExpMs(store, kid)).toBe(lastMs)
   })

@@ -26,9 +26,9 @@ const KEY = 'k'.repeat(32)
 
 const key = ({ metadata, spec }: Parts<OwnedAccessKeyObject> = {}) =>
   keyObject({ ...(metadata ? { metadata } : {}), spec: { user: 'ada', key: KEY, ...spec } })
-const elder = { metadata: { name: 'old', creationTimestamp: textAfter(-9) } }
+const olderKey = { metadata: { name: 'old', creationTimestamp: textAfter(-9) } }
 
-describe('the access key that the reference names, as it is now (5.4)', () => {
+describe('the state of the access key that the owner reference names (5.4)', () => {
   // biome-ignore format: a table
   const rows: readonly {
     readonly name: string
@@ -37,17 +37,17 @@ describe('the access key that the reference names, as it is now (5.4)', () => {
     readonly state: string
     readonly expires?: number
   }[] = [
-    { name: 'it works', keys: [key()], state: 'Active' },
-    { name: 'it ends', keys: [key({ spec: { ttl: 90 } })], state: 'Active', expires: 90 },
-    { name: 'the cap ends it', keys: [key()], cap: 80, state: 'Active', expires: 80 },
-    { name: 'its end came', keys: [key({ spec: { ttl: 60 } })], state: 'Expired', expires: 60 },
-    { name: 'it is disabled', keys: [key({ spec: { disabled: true } })], state: 'Disabled' },
-    { name: 'it is being deleted', keys: [key({ metadata: { deletionTimestamp: textAfter(9) } })], state: 'Terminating' },
-    { name: 'it stands for nobody', keys: [key({ spec: { user: '' } })], state: 'NoIdentity' },
-    { name: 'it has no secret yet', keys: [key({ spec: { key: '' } })], state: 'Active' },
-    { name: 'two have no secret yet', keys: [key({ spec: { key: '' } }), key({ ...elder, spec: { key: '' } })], state: 'Active' },
-    { name: 'an older one has its secret', keys: [key(), key(elder)], state: 'KeyConflict' },
-    { name: 'a younger one has its secret', keys: [key(), key({ metadata: { name: 'new', creationTimestamp: textAfter(9) } })], state: 'Active' },
+    { name: 'active', keys: [key()], state: 'Active' },
+    { name: 'active, with an end', keys: [key({ spec: { ttl: 90 } })], state: 'Active', expires: 90 },
+    { name: 'active, with an end by the cap', keys: [key()], cap: 80, state: 'Active', expires: 80 },
+    { name: 'expired', keys: [key({ spec: { ttl: 60 } })], state: 'Expired', expires: 60 },
+    { name: 'disabled', keys: [key({ spec: { disabled: true } })], state: 'Disabled' },
+    { name: 'being deleted', keys: [key({ metadata: { deletionTimestamp: textAfter(9) } })], state: 'Terminating' },
+    { name: 'without an identity', keys: [key({ spec: { user: '' } })], state: 'NoIdentity' },
+    { name: 'without a secret yet', keys: [key({ spec: { key: '' } })], state: 'Active' },
+    { name: 'two keys without a secret yet', keys: [key({ spec: { key: '' } }), key({ ...olderKey, spec: { key: '' } })], state: 'Active' },
+    { name: 'an older key has the same secret', keys: [key(), key(olderKey)], state: 'KeyConflict' },
+    { name: 'a younger key has the same secret', keys: [key(), key({ metadata: { name: 'new', creationTimestamp: textAfter(9) } })], state: 'Active' },
   ]
   test.each(rows)('$name: $state', ({ keys, cap = null, state, expires }) => {
     const found = ownerOf(
@@ -62,15 +62,15 @@ describe('the access key that the reference names, as it is now (5.4)', () => {
 
   // biome-ignore format: a table
   test.each([
-    { name: 'there is no reference', metadata: {} },
-    { name: 'it names no key', metadata: { ownerReferences: [referenceTo({ name: 'x', uid: 'uid-ci' })] } },
-    { name: 'the key of that name has another uid', metadata: { ownerReferences: [referenceTo({ name: 'ci', uid: 'uid-old' })] } },
-  ])('none: $name', ({ metadata }) => {
+    { name: 'without an owner reference', metadata: {} },
+    { name: 'with a reference to a missing key', metadata: { ownerReferences: [referenceTo({ name: 'x', uid: 'uid-ci' })] } },
+    { name: 'with a reference to another uid', metadata: { ownerReferences: [referenceTo({ name: 'ci', uid: 'uid-old' })] } },
+  ])('a token $name has no owner', ({ metadata }) => {
     expect(ownerOf(token({ metadata }), keysIn(keyStore(key())), NO_CAPS, t0)).toBeNull()
   })
 })
 
-describe('what the keys that own the owner make of it (5.4, 10.3, 12.3)', () => {
+describe('the keys that own the owner count too (5.4, 10.3, 12.3)', () => {
   const CLUSTER = { clusters: [{ cluster: 'a' }] }
   const ci = (spec: OwnedAccessKeyObject['spec'] = {}) =>
     key({
@@ -94,18 +94,18 @@ describe('what the keys that own the owner make of it (5.4, 10.3, 12.3)', () => 
     readonly expires?: number
     readonly scope?: Scope
   }[] = [
-    { name: 'all work', keys: [ci(), login()], state: 'Active', above: null },
-    { name: 'it is itself disabled, and so is its owner', keys: [ci({ disabled: true }), login({ spec: { disabled: true } })], state: 'Disabled', above: null },
+    { name: 'all active', keys: [ci(), login()], state: 'Active', above: null },
+    { name: 'the owner and its own owner are disabled', keys: [ci({ disabled: true }), login({ spec: { disabled: true } })], state: 'Disabled', above: null },
     { name: 'its owner is disabled', keys: [ci(), login({ spec: { disabled: true } })], state: 'Disabled', above: 'login' },
     { name: 'its owner is being deleted', keys: [ci(), login({ metadata: { deletionTimestamp: textAfter(9) } })], state: 'Terminating', above: 'login' },
     { name: 'its owner has expired', keys: [ci(), login({ spec: { ttl: 60 } })], state: 'Expired', above: 'login', expires: 60 },
     { name: 'its owner ends earlier', keys: [ci({ ttl: 600 }), login({ spec: { ttl: 90 } })], state: 'Active', above: null, expires: 90 },
-    { name: 'its owner stands for nobody', keys: [ci(), login({ spec: { user: '' } })], state: 'NoIdentity', above: 'login' },
-    { name: 'its owner has the secret of an older one', keys: [ci(), login(), key({ ...elder, spec: { key: 'l'.repeat(32) } })], state: 'KeyConflict', above: 'login' },
-    { name: 'its owner is gone', keys: [ci()], state: 'Gone', above: 'login' },
+    { name: 'its owner has no identity', keys: [ci(), login({ spec: { user: '' } })], state: 'NoIdentity', above: 'login' },
+    { name: 'its owner has the secret of an older key', keys: [ci(), login(), key({ ...olderKey, spec: { key: 'l'.repeat(32) } })], state: 'KeyConflict', above: 'login' },
+    { name: 'its owner is deleted', keys: [ci()], state: 'Gone', above: 'login' },
     { name: 'the owner of its owner is disabled', keys: [ci(), login({ metadata: top }), key({ metadata: { name: 'top', uid: 'uid-top' }, spec: { key: 't'.repeat(32), disabled: true } })], state: 'Disabled', above: 'top' },
     { name: 'its owner was narrowed below it', keys: [ci({ scope: { clusters: [{ cluster: 'a' }, { cluster: 'b' }] } }), login({ spec: { scope: CLUSTER } })], state: 'Exceeded', above: 'login', scope: { clusters: [{ cluster: 'a' }, { cluster: 'b' }] } },
-    { name: 'its owner has a scope, and it has none', keys: [ci(), login({ spec: { scope: CLUSTER } })], state: 'Active', above: null, scope: CLUSTER },
+    { name: 'its owner has a scope, and it inherits that', keys: [ci(), login({ spec: { scope: CLUSTER } })], state: 'Active', above: null, scope: CLUSTER },
   ]
   test.each(rows)('$name: $state', ({ keys, state, above, expires, scope = null }) => {
     const known = keysIn(keyStore(...keys))
@@ -114,7 +114,7 @@ describe('what the keys that own the owner make of it (5.4, 10.3, 12.3)', () => 
     expect(found?.expiresMs).toBe(expires === undefined ? null : after(expires))
   })
 
-  test('a change of it is about the tokens of all that it owns', () => {
+  test('a change of a key concerns the tokens of all keys that it owns', () => {
     const tokens = tokenStore(tokenObject({ metadata: UNDER_CI }))
     const keys = keyStore(ci(), login())
     const now = keys.get('login')
@@ -124,7 +124,7 @@ describe('what the keys that own the owner make of it (5.4, 10.3, 12.3)', () => 
   })
 })
 
-describe('which tokens a change of a key is about (5.4)', () => {
+describe('a change of a key requeues its tokens (5.4)', () => {
   const under = (name: string, uid: string) => ({
     name,
     uid: `uid-${name}`,
@@ -144,17 +144,17 @@ describe('which tokens a change of a key is about (5.4)', () => {
 
   // biome-ignore format: a table
   test.each([
-    { name: 'it changed', before: ci, after: ci, touched: ['waits', 'out', 'stripped'] },
-    { name: 'it came', before: undefined, after: ci, touched: ['waits', 'out', 'stripped'] },
-    { name: 'it went', before: ci, after: undefined, touched: ['waits', 'out', 'stripped'] },
-    { name: 'another took its name', before: ci, after: recreated, touched: ['waits', 'out', 'stripped', 'other'] },
-    { name: 'nobody’s key', before: undefined, after: viewOf({ metadata: { uid: 'x' } }), touched: [] },
+    { name: 'modified', before: ci, after: ci, touched: ['waits', 'out', 'stripped'] },
+    { name: 'added', before: undefined, after: ci, touched: ['waits', 'out', 'stripped'] },
+    { name: 'deleted', before: ci, after: undefined, touched: ['waits', 'out', 'stripped'] },
+    { name: 'replaced by another key of that name', before: ci, after: recreated, touched: ['waits', 'out', 'stripped', 'other'] },
+    { name: 'a key without tokens', before: undefined, after: viewOf({ metadata: { uid: 'x' } }), touched: [] },
   ])('$name', ({ before, after: now, touched }) => {
     expect(namesUnder(keysAffectedBy({ before, after: now }, keysIn(keyStore())), tokens)).toEqual(touched)
   })
 })
 
-test('an ignored use does not keep the owner alive (2.9)', () => {
+test('an ignored use does not extend the owner (2.9)', () => {
   const used = {
     ...key({ spec: { ttl: 60, ttlAfterLastActivity: true } }),
     status: { lastActivity: textAfter(9e5) },

@@ -9,63 +9,63 @@ import { randomFrom } from '../../../support/random.ts'
 import { repeated } from '../../../support/tier.ts'
 import {
   FOREIGN,
-  type Taken,
-  type World,
-  changed,
-  claimsOut,
-  isHeld,
-  mayLive,
-  newWorld,
+  type TakenStep,
+  type SimulatedState,
+  randomChange,
+  claimsInStatus,
+  hasFinalizer,
+  mayBeValid,
+  initialState,
   nextStep,
-  reach,
-  worked,
-} from './life.ts'
+  clustersIn,
+  runSteps,
+} from './token-simulation.ts'
 
-interface Life {
+interface History {
   readonly seed: number
-  readonly taken: readonly Taken[]
-  /** The worlds in which nothing was left to do. */
-  readonly rests: readonly World[]
+  readonly steps: readonly TakenStep[]
+  /** States in which the plan had nothing left to do. */
+  readonly idleStates: readonly SimulatedState[]
 }
 
-/** Changes and looks in turn; some looks are cut short, as by a crash. */
-function lived(seed: number): Life {
+/** Alternates random changes with reconciles; a simulated crash cuts some reconciles short. */
+function simulate(seed: number): History {
   const random = randomFrom(seed)
-  const taken: Taken[] = []
-  const rests: World[] = []
-  let world = newWorld(random)
-  for (let changes = 0; changes < 30 && world.object; changes += 1) {
-    const isCut = random.pick([true, false, false])
-    const steps = worked(world, isCut ? random.pick([0, 1]) : 12)
-    taken.push(...steps)
-    world = steps.at(-1)?.after ?? world
-    if (!isCut && world.object && isAtRest(world)) rests.push(world)
-    world = changed(world, random)
+  const allSteps: TakenStep[] = []
+  const idleStates: SimulatedState[] = []
+  let state = initialState(random)
+  for (let changes = 0; changes < 30 && state.object; changes += 1) {
+    const isCrash = random.pick([true, false, false])
+    const steps = runSteps(state, isCrash ? random.pick([0, 1]) : 12)
+    allSteps.push(...steps)
+    state = steps.at(-1)?.after ?? state
+    if (!isCrash && state.object && isIdle(state)) idleStates.push(state)
+    state = randomChange(state, random)
   }
-  return { seed, taken, rests }
+  return { seed, steps: allSteps, idleStates }
 }
 
-const isAtRest = (world: World): boolean =>
-  ['nothing', 'wait'].includes(nextStep(world)?.kind ?? '')
+const isIdle = (state: SimulatedState): boolean =>
+  ['nothing', 'wait'].includes(nextStep(state)?.kind ?? '')
 
-const LIVES = Array.from({ length: repeated(500, 3000) }, (_, seed) => lived(seed))
+const HISTORIES = Array.from({ length: repeated(500, 3000) }, (_, seed) => simulate(seed))
 
-/** The seeds of the lives in which something breaks a rule. */
-const breaking = (holds: (life: Life) => boolean): readonly number[] =>
-  LIVES.filter((life) => !holds(life)).map(({ seed }) => seed)
+/** Seeds of the histories that violate a property. */
+const violations = (holds: (history: History) => boolean): readonly number[] =>
+  HISTORIES.filter((history) => !holds(history)).map(({ seed }) => seed)
 
 const everyStep =
-  (holds: (taken: Taken) => boolean) =>
-  ({ taken }: Life): boolean =>
-    taken.every(holds)
+  (holds: (steps: TakenStep) => boolean) =>
+  ({ steps }: History): boolean =>
+    steps.every(holds)
 
-const readyOf = ({ object }: World): string =>
+const readyOf = ({ object }: SimulatedState): string =>
   findCondition(object?.status?.conditions ?? [], 'Ready')?.reason ?? 'none'
 
 const ENDED = ['Expired', 'Revoked']
 
-test('the lives reach every step and every state, each many times', () => {
-  const steps: readonly TokenStep['kind'][] = [
+test('the simulation reaches every step and every reason of Ready many times', () => {
+  const stepKinds: readonly TokenStep['kind'][] = [
     'adopt',
     'issue',
     'record',
@@ -83,24 +83,24 @@ test('the lives reach every step and every state, each many times', () => {
     'SigningKeyUnavailable',
     'Terminating',
   ]
-  const seen = LIVES.flatMap(({ taken }) =>
-    taken.flatMap(({ step, after: now }) => [step.kind, readyOf(now)]),
+  const seen = HISTORIES.flatMap(({ steps }) =>
+    steps.flatMap(({ step, after: now }) => [step.kind, readyOf(now)]),
   )
-  const rare = [...steps, ...states].filter(
-    (one) => seen.filter((other) => other === one).length < LIVES.length / 30,
+  const rare = [...stepKinds, ...states].filter(
+    (one) => seen.filter((other) => other === one).length < HISTORIES.length / 30,
   )
   expect(rare).toEqual([])
 })
 
-const issues = ({ taken }: Life) => taken.filter(({ step }) => step.kind === 'issue')
+const issues = ({ steps }: History) => steps.filter(({ step }) => step.kind === 'issue')
 
-test('at most one token is ever out per uid (2.4, 5.4)', () => {
-  expect(breaking((life) => issues(life).length <= 1)).toEqual([])
+test('at most one token is issued for each uid (2.4, 5.4)', () => {
+  expect(violations((history) => issues(history).length <= 1)).toEqual([])
 })
 
-test('its exp is never later than creation + the least of ttl, cap and limit, nor than its owner’s end (2.4)', () => {
-  const holds = ({ step, before, after: now }: Taken): boolean => {
-    const claims = claimsOut(now)
+test('exp is the creation plus the least of ttl, cap and limit, and not later than the end of the owner (2.4)', () => {
+  const holds = ({ step, before, after: now }: TakenStep): boolean => {
+    const claims = claimsInStatus(now)
     if (step.kind !== 'issue' || !claims) return step.kind !== 'issue'
     const { key, caps, maxTtlMs, nowMs } = before
     const ttl = before.object?.spec?.ttl || 86_400
@@ -111,185 +111,192 @@ test('its exp is never later than creation + the least of ttl, cap and limit, no
     const exactMs = Math.floor(endMs / 1000) * 1000
     return claims.exp * 1000 === exactMs && claims.iat * 1000 === after(0) && nowMs < exactMs
   }
-  expect(breaking(everyStep(holds))).toEqual([])
+  expect(violations(everyStep(holds))).toEqual([])
 })
 
-test('issued is only what may live at that moment, after the finalizer is on (5.1, 5.4)', () => {
-  const holds = ({ step, before, after: now }: Taken): boolean => {
-    const claims = claimsOut(now)
-    return step.kind !== 'issue' || (claims !== null && mayLive(now, claims) && isHeld(before))
+test('a token is issued only while it may be valid, and after the finalizer is set (5.1, 5.4)', () => {
+  const holds = ({ step, before, after: now }: TakenStep): boolean => {
+    const claims = claimsInStatus(now)
+    return (
+      step.kind !== 'issue' || (claims !== null && mayBeValid(now, claims) && hasFinalizer(before))
+    )
   }
-  expect(breaking(everyStep(holds))).toEqual([])
+  expect(violations(everyStep(holds))).toEqual([])
 })
 
-test('never wider than its owner, nor than it asks (5.4, 7.1)', () => {
-  const holds = ({ step, before }: Taken): boolean => {
+test('the scope of a token never exceeds that of its owner or its spec (5.4, 7.1)', () => {
+  const holds = ({ step, before }: TakenStep): boolean => {
     if (step.kind !== 'issue') return true
     const { scope } = step.claims['platform.sh']
     const own = before.object?.spec?.scope ?? null
-    const inner = reach(scope === '*' ? null : JSON.parse(scope))
-    return inner.every((one) => reach(own).includes(one))
+    const inner = clustersIn(scope === '*' ? null : JSON.parse(scope))
+    return inner.every((one) => clustersIn(own).includes(one))
   }
-  expect(breaking(everyStep(holds))).toEqual([])
+  expect(violations(everyStep(holds))).toEqual([])
 })
 
-test('once status says that it ended, no step ever says otherwise (2.5, 5.4)', () => {
-  const holds = ({ before, after: now }: Taken): boolean =>
+test('an ended token never leaves Expired or Revoked, except for Terminating (2.5, 5.4)', () => {
+  const holds = ({ before, after: now }: TakenStep): boolean =>
     !ENDED.includes(readyOf(before)) ||
     now.object === null ||
     [readyOf(before), 'Terminating'].includes(readyOf(now))
-  expect(breaking(everyStep(holds))).toEqual([])
+  expect(violations(everyStep(holds))).toEqual([])
 })
 
-test('at rest an ended token stands in no status (5.2, 5.4)', () => {
-  const holds = ({ rests }: Life): boolean =>
-    rests.every((world) => readyOf(world) === 'Issued' || !world.object?.status?.token)
-  expect(breaking(holds)).toEqual([])
+test('an idle ended object has no token in status (5.2, 5.4)', () => {
+  const holds = ({ idleStates }: History): boolean =>
+    idleStates.every((state) => readyOf(state) === 'Issued' || !state.object?.status?.token)
+  expect(violations(holds)).toEqual([])
 })
 
-test('one that ends before its exp is recorded before status says so (5.4, 7.4)', () => {
-  const holds = ({ step, before, after: now }: Taken): boolean => {
+test('a token that ends before its exp is recorded before status shows the end (5.4, 7.4)', () => {
+  const holds = ({ step, before, after: now }: TakenStep): boolean => {
     const saysSo = step.kind === 'publish' && ['Revoked', 'Terminating'].includes(readyOf(now))
     return (
-      !saysSo || !isOut(before) || before.stored.has('uid-deploy') || before.recordFault !== null
+      !saysSo ||
+      !isInUse(before) ||
+      before.storedRecords.has('uid-deploy') ||
+      before.recordFault !== null
     )
   }
-  expect(breaking(everyStep(holds))).toEqual([])
+  expect(violations(everyStep(holds))).toEqual([])
 })
 
-test('and before our finalizer goes (5.1, 7.4)', () => {
-  const holds = ({ step, before }: Taken): boolean =>
-    step.kind !== 'release' || !isOut(before) || before.stored.has('uid-deploy')
-  expect(breaking(everyStep(holds))).toEqual([])
+test('a token that ends before its exp is recorded before the finalizer is removed (5.1, 7.4)', () => {
+  const holds = ({ step, before }: TakenStep): boolean =>
+    step.kind !== 'release' || !isInUse(before) || before.storedRecords.has('uid-deploy')
+  expect(violations(everyStep(holds))).toEqual([])
 })
 
-/** Whether it was out, and its exp is still to come. */
-function isOut({ object, nowMs }: World): boolean {
+/** Whether the token was issued and has not expired. */
+function isInUse({ object, nowMs }: SimulatedState): boolean {
   const endMs = parseTimestamp(object?.status?.expirationTimestamp)
   return endMs !== null && nowMs < endMs
 }
 
-test('the record reaches to its exp, or further where that is not known (7.4)', () => {
-  const holds = ({ step, before }: Taken): boolean => {
+test('the record lasts until exp, or longer where exp is not known (7.4)', () => {
+  const holds = ({ step, before }: TakenStep): boolean => {
     if (step.kind !== 'record') return true
     const endMs = parseTimestamp(before.object?.status?.expirationTimestamp)
     return step.expiresMs >= (endMs ?? 0) && step.expiresMs > before.nowMs
   }
-  expect(breaking(everyStep(holds))).toEqual([])
+  expect(violations(everyStep(holds))).toEqual([])
 })
 
-test('at rest it is issued exactly as long as it may live (5.4)', () => {
-  const holds = ({ rests }: Life): boolean =>
-    rests.every((world) => {
-      const claims = claimsOut(world)
-      return readyOf(world) !== 'Issued' || (claims !== null && mayLive(world, claims))
+test('an idle token is Issued only while it may be valid (5.4)', () => {
+  const holds = ({ idleStates }: History): boolean =>
+    idleStates.every((state) => {
+      const claims = claimsInStatus(state)
+      return readyOf(state) !== 'Issued' || (claims !== null && mayBeValid(state, claims))
     })
-  expect(breaking(holds)).toEqual([])
+  expect(violations(holds)).toEqual([])
 })
 
-test('revoked is only what had to end: by the world, by its status or by its record (5.4)', () => {
-  const holds = ({ step, before, after: now }: Taken): boolean => {
+test('a token becomes Revoked only if it may no longer be valid (5.4)', () => {
+  const holds = ({ step, before, after: now }: TakenStep): boolean => {
     if (step.kind !== 'publish' || readyOf(now) !== 'Revoked' || readyOf(before) === 'Revoked')
       return true
-    const claims = claimsOut(before)
-    return claims === null || !mayLive(before, claims)
+    const claims = claimsInStatus(before)
+    return claims === null || !mayBeValid(before, claims)
   }
-  expect(breaking(everyStep(holds))).toEqual([])
+  expect(violations(everyStep(holds))).toEqual([])
 })
 
-test('recorded is only what had to end, or is deleted (7.4)', () => {
-  const holds = ({ step, before }: Taken): boolean => {
-    const claims = claimsOut(before)
+test('a token is recorded only if it may no longer be valid or is deleted (7.4)', () => {
+  const holds = ({ step, before }: TakenStep): boolean => {
+    const claims = claimsInStatus(before)
     const isDeleted = before.object?.metadata.deletionTimestamp !== undefined
-    return step.kind !== 'record' || isDeleted || claims === null || !mayLive(before, claims)
+    return step.kind !== 'record' || isDeleted || claims === null || !mayBeValid(before, claims)
   }
-  expect(breaking(everyStep(holds))).toEqual([])
+  expect(violations(everyStep(holds))).toEqual([])
 })
 
-test('a look takes few steps: it comes to rest, or the records fail, or it is gone', () => {
-  const holds = ({ rests }: Life): boolean => rests.every((world) => worked(world, 1).length === 0)
-  expect(breaking(holds)).toEqual([])
+test('a reconcile takes fewer than seven steps until the token is idle or deleted', () => {
+  const holds = ({ idleStates }: History): boolean =>
+    idleStates.every((state) => runSteps(state, 1).length === 0)
+  expect(violations(holds)).toEqual([])
   const random = randomFrom(1)
-  const settles = ({ taken }: Life): boolean =>
-    taken.every(({ after: world }) => {
-      const steps = worked({ ...world, recordFault: null }, 12)
-      const last = steps.at(-1)?.after ?? world
-      return steps.length < 7 && (last.object === null || isAtRest(last))
+  const settles = ({ steps }: History): boolean =>
+    steps.every(({ after: state }) => {
+      const furtherSteps = runSteps({ ...state, recordFault: null }, 12)
+      const last = furtherSteps.at(-1)?.after ?? state
+      return furtherSteps.length < 7 && (last.object === null || isIdle(last))
     })
-  expect(LIVES.filter(() => random.between(0, 5) < 1).every(settles)).toBe(true)
+  expect(HISTORIES.filter(() => random.between(0, 5) < 1).every(settles)).toBe(true)
 })
 
-test('what was published is not published again', () => {
-  const holds = ({ step, after: now }: Taken): boolean =>
+test('publish never follows publish without a change', () => {
+  const holds = ({ step, after: now }: TakenStep): boolean =>
     step.kind !== 'publish' || now.object === null || nextStep(now)?.kind !== 'publish'
-  expect(breaking(everyStep(holds))).toEqual([])
+  expect(violations(everyStep(holds))).toEqual([])
 })
 
 /**
- * Looked at a millisecond later, halfway, and a millisecond before. One that waits for its owner is
- * brought back when that one's end is told.
+ * Whether the step stays the same until the wake-up: a millisecond later, halfway, and a millisecond before it.
+ * A token that waits for its owner is queued by a change of that key.
  */
-function isQuiet(world: World): boolean {
-  const { key, caps, nowMs } = world
-  const rest = nextStep(world)
+function isStableUntilWakeUp(state: SimulatedState): boolean {
+  const { key, caps, nowMs } = state
+  const rest = nextStep(state)
   const ownerEndMs = key && rest?.kind === 'nothing' ? lifetimeOf(key, caps, nowMs).expiresMs : null
   const quietMs = rest?.kind === 'wait' ? rest.wakeMs : (ownerEndMs ?? 0)
   const untilMs = quietMs > nowMs ? quietMs : after(10 ** 9)
-  const looks = [nowMs + 1, Math.floor((nowMs + untilMs) / 2), untilMs - 1]
-  return looks.every(
-    (lookMs) => lookMs >= untilMs || isDeepStrictEqual(nextStep({ ...world, nowMs: lookMs }), rest),
+  const sampleTimesMs = [nowMs + 1, Math.floor((nowMs + untilMs) / 2), untilMs - 1]
+  return sampleTimesMs.every(
+    (sampleMs) =>
+      sampleMs >= untilMs || isDeepStrictEqual(nextStep({ ...state, nowMs: sampleMs }), rest),
   )
 }
 
-test('at rest it costs no write before the moment that it waits for', () => {
-  expect(breaking(({ rests }) => rests.every(isQuiet))).toEqual([])
+test('an idle token needs no write before its wake-up', () => {
+  expect(violations(({ idleStates }) => idleStates.every(isStableUntilWakeUp))).toEqual([])
 })
 
-test('when that moment comes it is not waited for again', () => {
-  const goesOn = (world: World): boolean => {
-    const rest = nextStep(world)
+test('a wake-up never schedules another wake-up for the same time', () => {
+  const makesProgress = (state: SimulatedState): boolean => {
+    const rest = nextStep(state)
     if (rest?.kind !== 'wait') return true
-    const next = nextStep({ ...world, nowMs: rest.wakeMs })
-    return rest.wakeMs > world.nowMs && (next?.kind !== 'wait' || next.wakeMs > rest.wakeMs)
+    const next = nextStep({ ...state, nowMs: rest.wakeMs })
+    return rest.wakeMs > state.nowMs && (next?.kind !== 'wait' || next.wakeMs > rest.wakeMs)
   }
-  expect(breaking(({ rests }) => rests.every(goesOn))).toEqual([])
+  expect(violations(({ idleStates }) => idleStates.every(makesProgress))).toEqual([])
 })
 
-test('the uses of its owner cost it no write (4.4)', () => {
-  const isCalm = (world: World): boolean => {
-    const { key, caps, nowMs } = world
-    if (!key || nextStep(world)?.kind === undefined) return true
+test('a use of the owner needs no write to the token (4.4)', () => {
+  const needsNoWrite = (state: SimulatedState): boolean => {
+    const { key, caps, nowMs } = state
+    if (!key || nextStep(state)?.kind === undefined) return true
     const used = { ...key, slides: true, lastActivityMs: nowMs }
-    const was = { ...world, key: { ...used, lastActivityMs: nowMs - 1000 } }
+    const was = { ...state, key: { ...used, lastActivityMs: nowMs - 1000 } }
     const endMs = lifetimeOf(was.key, caps, nowMs).expiresMs
     if (endMs !== null && endMs <= nowMs) return true
-    const settled = worked({ ...was, recordFault: null }, 12).at(-1)?.after ?? was
-    return settled.object === null || worked({ ...settled, key: used }, 1).length === 0
+    const settled = runSteps({ ...was, recordFault: null }, 12).at(-1)?.after ?? was
+    return settled.object === null || runSteps({ ...settled, key: used }, 1).length === 0
   }
-  expect(breaking(({ rests }) => rests.every(isCalm))).toEqual([])
+  expect(violations(({ idleStates }) => idleStates.every(needsNoWrite))).toEqual([])
 })
 
-test('deleted and held by nobody else it goes, whatever the world is like (5.1)', () => {
-  const goes = (world: World): boolean => {
-    if (!world.object || !isHeld(world)) return true
-    const { metadata } = world.object
+test('a deleted token without foreign finalizers is removed from any state (5.1)', () => {
+  const isRemoved = (state: SimulatedState): boolean => {
+    if (!state.object || !hasFinalizer(state)) return true
+    const { metadata } = state.object
     const finalizers = metadata.finalizers?.filter((finalizer) => finalizer !== FOREIGN) ?? []
     const deletionTimestamp = '2026-11-21T12:00:00Z'
-    const object = { ...world.object, metadata: { ...metadata, finalizers, deletionTimestamp } }
-    const steps = worked({ ...world, object, recordFault: null }, 6)
+    const object = { ...state.object, metadata: { ...metadata, finalizers, deletionTimestamp } }
+    const steps = runSteps({ ...state, object, recordFault: null }, 6)
     return steps.at(-1)?.after.object === null
   }
-  expect(breaking(({ rests }) => rests.every(goes))).toEqual([])
+  expect(violations(({ idleStates }) => idleStates.every(isRemoved))).toEqual([])
 })
 
-test('events tell each transition once in a life (4.5)', () => {
-  const told = ({ taken }: Life): readonly string[] =>
-    taken.flatMap(({ step }) =>
+test('each transition has one event (4.5)', () => {
+  const eventsOf = ({ steps }: History): readonly string[] =>
+    steps.flatMap(({ step }) =>
       'announce' in step ? step.announce.map(({ reason, of }) => `${reason} ${of}`) : [],
     )
-  const isOnce = (life: Life): boolean => {
-    const all = told(life).filter((one) => !one.startsWith('ScopeExceedsOwner'))
+  const isOnce = (history: History): boolean => {
+    const all = eventsOf(history).filter((one) => !one.startsWith('ScopeExceedsOwner'))
     return new Set(all).size === all.length
   }
-  expect(breaking(isOnce)).toEqual([])
+  expect(violations(isOnce)).toEqual([])
 })

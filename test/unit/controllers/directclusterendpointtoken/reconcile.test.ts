@@ -1,4 +1,4 @@
-// What the reconciler asks the API server for, step by step (contract 2.4, 3.5, 5.1, 5.3, 8.6).
+// The requests of the reconciler to the API server for each step (contract 2.4, 3.5, 5.1, 5.3, 8.6).
 import { describe, expect, test } from 'vitest'
 import type { DirectClusterEndpointToken } from '../../../../src/api/directclusterendpointtoken.gen.ts'
 import {
@@ -23,7 +23,7 @@ import {
   tokenObject,
   withMetadata,
 } from '../../../support/token-builder.ts'
-import { type Given, run } from './reconciled.ts'
+import { type Given, reconcileToken } from './token-reconcile.ts'
 
 const WHO = { name: 'deploy', uid: 'uid-deploy', resourceVersion: '1' }
 const done = { result: 'done' }
@@ -33,7 +33,7 @@ const underCi = () => issuedObject({ metadata: UNDER_CI, spec: { ttl: 600 } }, {
 const textOf = ({ status }: DirectClusterEndpointToken) => status?.token ?? ''
 const deleting = (object: DirectClusterEndpointToken) =>
   withMetadata(object, { deletionTimestamp: textAfter(60) })
-/** Status of it differs from what is wanted, though it stays issued. */
+/** An issued token whose status needs a write. */
 const changed = () => withMetadata(underCi(), { generation: 2 })
 
 const statusWrite = (status: object) => ({
@@ -52,26 +52,28 @@ const reasonsIn = (asked: readonly RecordedRequest[]) =>
     return findCondition(status?.conditions ?? [], 'Ready')?.reason
   })
 
-test('one that is gone', async () => {
-  expect(await run({ object: null })).toMatchObject({ outcome: done, asked: [] })
+test('a deleted token needs no request', async () => {
+  expect(await reconcileToken({ object: null })).toMatchObject({ outcome: done, asked: [] })
 })
 
-test('nothing to do', async () => {
+test('an ended token that is kept needs no request', async () => {
   const kept = { annotations: { [EXPIRED_ANNOTATION]: 'Keep' } }
   const object = withMetadata(issuedObject({ spec: { ttl: 60 } }), kept)
   const ended = tokenAfter(object, plan(tokenOf(object), tokenCircumstances({ nowMs: after(60) })))
-  expect(await run({ object: ended })).toMatchObject({ outcome: done, asked: [] })
+  expect(await reconcileToken({ object: ended })).toMatchObject({ outcome: done, asked: [] })
 })
 
-test('wait until its end', async () => {
-  expect(await run({ object: underCi(), key: {} })).toMatchObject({
+test('an issued token is requeued at its end', async () => {
+  expect(await reconcileToken({ object: underCi(), key: {} })).toMatchObject({
     outcome: laterAt(600),
     asked: [],
   })
 })
 
-test('adopt: the finalizer and nothing else, under uid and resourceVersion (5.1, 8.6)', async () => {
-  const { outcome, asked } = await run({ object: tokenObject({ metadata: { finalizers: [] } }) })
+test('adopt applies only the finalizer, with uid and resourceVersion (5.1, 8.6)', async () => {
+  const { outcome, asked } = await reconcileToken({
+    object: tokenObject({ metadata: { finalizers: [] } }),
+  })
   expect(outcome).toEqual(done)
   expect(asked).toEqual([
     {
@@ -91,8 +93,8 @@ test('adopt: the finalizer and nothing else, under uid and resourceVersion (5.1,
 describe('issue (2.4, 7.1)', () => {
   const object = tokenObject({ metadata: UNDER_CI, spec: { ttl: 600 } })
 
-  test('the token is in status with the key that signed it, in one write', async () => {
-    const { outcome, asked, observed } = await run({ object, key: {} })
+  test('writes the token and the kid of its signing key to status in one request', async () => {
+    const { outcome, asked, observed } = await reconcileToken({ object, key: {} })
     expect(outcome).toEqual(done)
     const status = {
       token: textOf(underCi()),
@@ -106,8 +108,8 @@ describe('issue (2.4, 7.1)', () => {
     expect(observed).toEqual(['signed in 0 s', 'issued'])
   })
 
-  test('told once, without the token (3.5, 4.5)', async () => {
-    const { events, lines } = await run({ object, key: {} })
+  test('records one event and one log line, without the token (3.5, 4.5)', async () => {
+    const { events, lines } = await reconcileToken({ object, key: {} })
     expect(events).toEqual([
       {
         regarding: {
@@ -132,8 +134,8 @@ describe('issue (2.4, 7.1)', () => {
     ])
   })
 
-  test('the key has gone meanwhile: nothing is written, the signer brings it back (7.3)', async () => {
-    expect(await run({ object, key: {}, signs: null })).toMatchObject({
+  test('writes nothing when the signing key was lost meanwhile; a change of keys requeues the token (7.3)', async () => {
+    expect(await reconcileToken({ object, key: {}, signs: null })).toMatchObject({
       outcome: done,
       asked: [],
       events: [],
@@ -142,37 +144,37 @@ describe('issue (2.4, 7.1)', () => {
     })
   })
 
-  test('signed but not stored it is not out: nothing is told (2.4)', async () => {
+  test('records no event when the write fails, since the token is not issued (2.4)', async () => {
     const answers = { apply: () => Promise.reject(refused(409, 'Conflict')) }
-    const { outcome, events, lines, observed } = await run({ object, key: {}, answers })
+    const { outcome, events, lines, observed } = await reconcileToken({ object, key: {}, answers })
     expect(outcome).toMatchObject({ code: 409 })
     expect([events, lines, observed]).toEqual([[], [], ['signed in 0 s']])
   })
 })
 
-describe('what it decides on is read anew (2.5, 5.4, 7.2 to 7.4)', () => {
+describe('each reconcile reads its inputs again (2.5, 5.4, 7.2 to 7.4)', () => {
   const waiting = tokenObject({ metadata: UNDER_CI, spec: { ttl: 600 } })
   const NO_CAP = { maxTtlSeconds: null, loginTtlSeconds: null }
   // biome-ignore format: a table
   const rows: readonly (Given & { readonly name: string; readonly reason: string })[] = [
-    { name: 'the key that its reference names', object: waiting, key: { disabled: true }, reason: 'OwnerNotReady' },
-    { name: 'that there is none', object: waiting, reason: 'OwnerNotReady' },
+    { name: 'the owner', object: waiting, key: { disabled: true }, reason: 'OwnerNotReady' },
+    { name: 'a missing owner', object: waiting, reason: 'OwnerNotReady' },
     { name: 'the issuer', object: waiting, key: {}, deps: { issuer: () => null }, reason: 'IssuerUnknown' },
     { name: 'the cap', object: underCi(), key: {}, isStored: true, deps: { caps: () => ({ ...NO_CAP, maxTtlSeconds: 60 }) }, reason: 'Revoked' },
-    { name: 'which keys are withdrawn', object: underCi(), key: {}, isStored: true, withdrawn: [KID], reason: 'Revoked' },
-    { name: 'which are withdrawn, not this one', object: changed(), key: {}, withdrawn: ['kid-2'], reason: 'Issued' },
-    { name: 'what is recorded', object: underCi(), key: {}, isStored: true, reason: 'Revoked' },
-    { name: 'the limit', object: tokenObject(), deps: { maxTtlMs: 60_000 }, reason: 'Expired' },
-    { name: 'the time', object: underCi(), key: {}, now: 600, reason: 'Expired' },
-    { name: 'whether records fail', object: deleting(underCi()), fault: 'x', reason: 'Terminating' },
+    { name: 'withdrawal of its signing key', object: underCi(), key: {}, isStored: true, withdrawn: [KID], reason: 'Revoked' },
+    { name: 'withdrawal of another signing key', object: changed(), key: {}, withdrawn: ['kid-2'], reason: 'Issued' },
+    { name: 'its record', object: underCi(), key: {}, isStored: true, reason: 'Revoked' },
+    { name: '--token-max-ttl', object: tokenObject(), deps: { maxTtlMs: 60_000 }, reason: 'Expired' },
+    { name: 'the clock', object: underCi(), key: {}, now: 600, reason: 'Expired' },
+    { name: 'the fault of records', object: deleting(underCi()), fault: 'x', reason: 'Terminating' },
   ]
   test.each(rows)('$name: $reason', async ({ reason, ...given }) => {
     const get = () => Promise.resolve(given.object as never)
-    const { asked } = await run({ answers: { get }, ...given })
+    const { asked } = await reconcileToken({ answers: { get }, ...given })
     expect(reasonsIn(asked)).toEqual([reason])
   })
 
-  test('which algorithm signs', async () => {
+  test('the algorithm of the signing key', async () => {
     const scope = { spaces: [{ project: 'p', space: 'x'.repeat(5450) }] }
     const object = tokenObject({ spec: { scope } })
     const signer = {
@@ -181,24 +183,26 @@ describe('what it decides on is read anew (2.5, 5.4, 7.2 to 7.4)', () => {
       sign: () => Promise.resolve(null),
       subscribe: () => undefined,
     }
-    expect((await run({ object })).observed).toContain('issued')
-    expect(reasonsIn((await run({ object, deps: { signer } })).asked)).toEqual(['ScopeTooLarge'])
+    expect((await reconcileToken({ object })).observed).toContain('issued')
+    expect(reasonsIn((await reconcileToken({ object, deps: { signer } })).asked)).toEqual([
+      'ScopeTooLarge',
+    ])
   })
 
-  test('that no key signs', async () => {
+  test('the lack of a signing key', async () => {
     const signer = {
       current: () => null,
       isWithdrawn: () => false,
       sign: () => Promise.resolve(null),
       subscribe: () => undefined,
     }
-    const { asked } = await run({ object: tokenObject(), deps: { signer } })
+    const { asked } = await reconcileToken({ object: tokenObject(), deps: { signer } })
     expect(reasonsIn(asked)).toEqual(['SigningKeyUnavailable'])
   })
 })
 
-test('record: asked for until its exp, looked after in a second, no write of ours (7.4)', async () => {
-  const { outcome, asked, records, events } = await run({
+test('record requests a record until exp, requeues after a second, and writes nothing itself (7.4)', async () => {
+  const { outcome, asked, records, events } = await reconcileToken({
     object: underCi(),
     key: { disabled: true },
   })
@@ -209,9 +213,13 @@ test('record: asked for until its exp, looked after in a second, no write of our
 
 describe('publish', () => {
   const kept = (answer: DirectClusterEndpointToken | null) =>
-    run({ object: changed(), key: {}, answers: { get: () => Promise.resolve(answer as never) } })
+    reconcileToken({
+      object: changed(),
+      key: {},
+      answers: { get: () => Promise.resolve(answer as never) },
+    })
 
-  test('a token that stays is repeated: an apply without it would take it out', async () => {
+  test('repeats the token in status: an apply without it would remove it', async () => {
     const { outcome, asked } = await kept(changed())
     expect(asked).toHaveLength(1)
     expect(asked[0]).toMatchObject(
@@ -222,35 +230,40 @@ describe('publish', () => {
 
   // biome-ignore format: a table
   test.each([
-    { name: 'it has changed under us', answer: withMetadata(changed(), { resourceVersion: '2' }) },
-    { name: 'another has its name', answer: withMetadata(changed(), { uid: 'uid-new' }) },
-    { name: 'it is gone', answer: null },
-  ])('$name: nothing is written on the old view', async ({ answer }) => {
+    { name: 'when the object changed meanwhile', answer: withMetadata(changed(), { resourceVersion: '2' }) },
+    { name: 'when another object has the name', answer: withMetadata(changed(), { uid: 'uid-new' }) },
+    { name: 'when the object was deleted', answer: null },
+  ])('writes nothing $name', async ({ answer }) => {
     expect(await kept(answer)).toMatchObject({ asked: [], events: [], lines: [] })
   })
 
-  test('a token that ended goes by not being repeated, and is not read (5.4)', async () => {
+  test('omits an ended token from status without reading it (5.4)', async () => {
     const get = () => Promise.reject(new Error('read'))
-    const { asked, outcome } = await run({ object: underCi(), key: {}, now: 600, answers: { get } })
+    const { asked, outcome } = await reconcileToken({
+      object: underCi(),
+      key: {},
+      now: 600,
+      answers: { get },
+    })
     expect(asked).toHaveLength(1)
     expect(asked[0]?.body).not.toHaveProperty('status.token')
     expect(outcome).toEqual(laterAt(600 + 86_400))
   })
 
-  test('one that somebody else put there must be taken over to go (5.4)', async () => {
+  test('clears a token that another client wrote by applying an empty one (5.4)', async () => {
     const object = tampered(underCi(), { token: 'x.y.z' })
-    const { asked } = await run({ object, key: {}, isStored: true })
+    const { asked } = await reconcileToken({ object, key: {}, isStored: true })
     expect(asked[0]).toMatchObject(statusWrite({ token: '' }))
   })
 
-  test('an end that is over does not bring it back in a circle', async () => {
+  test('requeues after a second when its end has passed, instead of looping', async () => {
     const object = withMetadata(underCi(), { annotations: { [EXPIRED_ANNOTATION]: 'Delete' } })
-    expect((await run({ object, key: {}, now: 600 })).outcome).toEqual(laterAt(601))
+    expect((await reconcileToken({ object, key: {}, now: 600 })).outcome).toEqual(laterAt(601))
   })
 
-  test('one that waits for somebody else', async () => {
+  test('writes status of a token that waits for its owner, and does not requeue it', async () => {
     const object = tokenObject({ metadata: UNDER_CI })
-    expect(await run({ object })).toMatchObject({
+    expect(await reconcileToken({ object })).toMatchObject({
       outcome: done,
       asked: [{ subresource: 'status' }],
       events: [],
@@ -258,16 +271,16 @@ describe('publish', () => {
   })
 
   // biome-ignore format: a table
-  const told: readonly (Given & { readonly reason: string; readonly type: string; readonly isLogged: boolean })[] = [
+  const endings: readonly (Given & { readonly reason: string; readonly type: string; readonly isLogged: boolean })[] = [
     { reason: 'Expired', type: 'Warning', object: underCi(), key: {}, now: 600, isLogged: true },
     { reason: 'Revoked', type: 'Normal', object: underCi(), key: { disabled: true }, isStored: true, isLogged: true },
     { reason: 'ScopeExceedsOwner', type: 'Warning', object: tokenObject({ metadata: UNDER_CI, spec: { scope: { clusters: [{ cluster: 'b' }] } } }),
       key: { scope: { clusters: [{ cluster: 'a' }] } }, isLogged: false },
   ]
-  test.each(told)(
-    '$reason is told as $type (4.5)',
+  test.each(endings)(
+    '$reason is an event of type $type (4.5)',
     async ({ reason, type, isLogged, ...given }) => {
-      const { events, lines } = await run(given)
+      const { events, lines } = await reconcileToken(given)
       expect(events).toMatchObject([{ reason, type, regarding: { uid: 'uid-deploy' } }])
       expect(lines).toEqual(
         isLogged
@@ -277,69 +290,15 @@ describe('publish', () => {
     },
   )
 
-  test('a write that fails tells nothing', async () => {
+  test('a failed write records no event', async () => {
     const answers = { apply: () => Promise.reject(refused(409, 'Conflict')) }
-    const { outcome, events, lines } = await run({ object: underCi(), key: {}, now: 600, answers })
+    const { outcome, events, lines } = await reconcileToken({
+      object: underCi(),
+      key: {},
+      now: 600,
+      answers,
+    })
     expect(outcome).toMatchObject({ code: 409 })
     expect([events, lines]).toEqual([[], []])
-  })
-})
-
-describe('the end of the object', () => {
-  const ended = () => {
-    const object = underCi()
-    return (
-      tokenAfter(object, plan(tokenOf(object), tokenCircumstances({ nowMs: after(600) }))) ?? object
-    )
-  }
-  const now = 600 + 86_400
-
-  test('delete, under uid and resourceVersion (5.2, 5.3)', async () => {
-    const answer = withMetadata(deleting(ended()), { resourceVersion: '2' })
-    const { asked, tokens, lines, outcome } = await run({
-      object: ended(),
-      now,
-      answers: { delete: () => Promise.resolve(answer) },
-    })
-    const body = { uid: 'uid-deploy', resourceVersion: '1' }
-    expect(asked).toEqual([
-      { verb: 'delete', kind: TOKENS.kind, name: 'deploy', reason: 'expired', body },
-    ])
-    expect([outcome, lines.map(({ sentence }) => sentence)]).toEqual([
-      done,
-      ['ended token deleted'],
-    ])
-    expect(tokens.get('deploy')?.isDeleting).toBe(true)
-  })
-
-  test('release, and nothing but our finalizer (5.1)', async () => {
-    const finalizers = ['a/b', REVOKE_FINALIZER]
-    const object = withMetadata(deleting(tokenObject()), { finalizers })
-    const told = tokenAfter(object, plan(tokenOf(object), tokenCircumstances({ nowMs: after(60) })))
-    const left = withMetadata(object, { finalizers: ['a/b'], resourceVersion: '2' })
-    const { asked, tokens, lines } = await run({
-      object: told,
-      answers: { patch: () => Promise.resolve(left as never) },
-    })
-    expect(asked).toEqual([
-      {
-        verb: 'patch',
-        kind: TOKENS.kind,
-        name: 'deploy',
-        reason: 'finalizer',
-        body: [
-          { op: 'test', path: '/metadata/uid', value: 'uid-deploy' },
-          { op: 'test', path: '/metadata/finalizers/1', value: REVOKE_FINALIZER },
-          { op: 'remove', path: '/metadata/finalizers/1' },
-        ],
-      },
-    ])
-    expect(tokens.get('deploy')?.finalizers).toEqual(['a/b'])
-    expect(lines).toMatchObject([{ sentence: 'token released' }])
-  })
-
-  test('gone already: nothing is told', async () => {
-    expect((await run({ object: ended(), now })).lines).toEqual([])
-    expect((await run({ object: deleting(tokenObject()) })).lines).toEqual([])
   })
 })

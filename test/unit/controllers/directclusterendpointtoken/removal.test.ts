@@ -21,18 +21,22 @@ import {
 const DAY = 86_400
 const HOUR = 3600
 
-type Around = Partial<TokenPlanCircumstances>
+type PartialCircumstances = Partial<TokenPlanCircumstances>
 type Marks = Pick<ObjectMeta, 'annotations' | 'labels' | 'managedFields'>
 
-/** What is published first of an object in these circumstances, the record stored. */
-function published(object: DirectClusterEndpointToken, seconds: number, around: Around) {
-  const when = tokenCircumstances({ isRecorded: true, ...around, nowMs: after(seconds) })
+/** The object after publishing in these circumstances, with its record stored. */
+function published(
+  object: DirectClusterEndpointToken,
+  seconds: number,
+  circumstances: PartialCircumstances,
+) {
+  const when = tokenCircumstances({ isRecorded: true, ...circumstances, nowMs: after(seconds) })
   const step = plan(tokenOf(object), when)
   if (step.kind !== 'publish') throw new Error(`the step is to ${step.kind}`)
   return tokenAfter(object, step) ?? object
 }
 
-/** How a token comes to its end; its own lifetime is ten minutes. */
+/** Ways in which a token of ten minutes ends. */
 const ENDS = {
   'by its exp': (metadata: Marks) =>
     published(issuedObject({ metadata, spec: { ttl: 600 } }), 600, {}),
@@ -73,7 +77,7 @@ const TRACKED = { labels: { 'app.kubernetes.io/managed-by': 'Helm' } }
 interface Row {
   readonly name: string
   readonly marks: Marks
-  /** Seconds after the token's creation; null = it is kept. */
+  /** Seconds after the token's creation; null = kept. */
   readonly removed: Readonly<Record<keyof typeof ENDS, number | null>>
 }
 
@@ -105,20 +109,20 @@ const AT_ONCE: Row['removed'] = {
 }
 
 const ROWS: readonly Row[] = [
-  { name: 'no mark', marks: {}, removed: AFTER_RETENTION },
+  { name: 'no annotation', marks: {}, removed: AFTER_RETENTION },
   {
-    name: 'a mark that we do not know',
+    name: 'an unknown value of the annotation',
     marks: { annotations: { [EXPIRED_ANNOTATION]: 'delete' } },
     removed: AFTER_RETENTION,
   },
   { name: 'Keep', marks: KEEP, removed: always(null) },
   { name: 'Keep, tracked', marks: { ...KEEP, ...TRACKED }, removed: always(null) },
   { name: 'tracked', marks: TRACKED, removed: always(null) },
-  { name: 'Delete, but what the cap ended waits', marks: DELETE, removed: AT_ONCE },
+  { name: 'Delete, where the cap still allows the retention', marks: DELETE, removed: AT_ONCE },
   { name: 'Delete, tracked', marks: { ...DELETE, ...TRACKED }, removed: AT_ONCE },
 ]
 
-describe.each(Object.entries(ENDS))('it has ended %s (5.2)', (how, end) => {
+describe.each(Object.entries(ENDS))('removal of a token ended %s (5.2)', (how, end) => {
   test.each(ROWS)('$name', ({ marks, removed }) => {
     const endsAt = removed[how as keyof typeof ENDS]
     const token = tokenOf(end(marks))
@@ -135,22 +139,26 @@ describe.each(Object.entries(ENDS))('it has ended %s (5.2)', (how, end) => {
   })
 })
 
-describe('it waited until it was too late (5.2)', () => {
-  /** Said to wait at its creation, and hours later to be over; Ready was False all the time. */
-  const late = (spec: DirectClusterEndpointToken['spec'], seconds: number, around: Around = {}) => {
+describe('removal of a token that expired before it was issued (5.2)', () => {
+  /** Published as waiting at its creation and as expired hours later; Ready was False all the time. */
+  const late = (
+    spec: DirectClusterEndpointToken['spec'],
+    seconds: number,
+    circumstances: PartialCircumstances = {},
+  ) => {
     const waiting = published(tokenObject({ spec: { ...spec } }), 0, {
       isRecorded: false,
       issuer: null,
     })
-    return published(waiting, seconds, { isRecorded: false, issuer: null, ...around })
+    return published(waiting, seconds, { isRecorded: false, issuer: null, ...circumstances })
   }
   // biome-ignore format: a table
   test.each([
     { name: 'the retention counts from its end', object: late({ ttl: 2 * HOUR }, 2 * HOUR), limit: DAY, removed: 2 * HOUR + DAY },
-    { name: 'not from when that was seen', object: late({ ttl: 2 * HOUR }, 9 * HOUR), limit: DAY, removed: 2 * HOUR + DAY },
-    { name: 'by the default', object: late({}, DAY), limit: DAY, removed: 2 * DAY },
-    { name: 'by the limit', object: late({ ttl: 90 * DAY }, HOUR, { maxTtlMs: HOUR * 1000 }), limit: HOUR, removed: HOUR + DAY },
-    { name: 'by a cap: at the latest, as if there were none', object: late({ ttl: 2 * HOUR }, HOUR, capped(60)), limit: DAY, removed: 2 * HOUR + DAY },
+    { name: 'not from when the end was published', object: late({ ttl: 2 * HOUR }, 9 * HOUR), limit: DAY, removed: 2 * HOUR + DAY },
+    { name: 'with the default lifetime', object: late({}, DAY), limit: DAY, removed: 2 * DAY },
+    { name: 'ended by --token-max-ttl', object: late({ ttl: 90 * DAY }, HOUR, { maxTtlMs: HOUR * 1000 }), limit: HOUR, removed: HOUR + DAY },
+    { name: 'ended by a cap: the retention counts from the end without the cap', object: late({ ttl: 2 * HOUR }, HOUR, capped(60)), limit: DAY, removed: 2 * HOUR + DAY },
   ])('$name', ({ object, limit, removed }) => {
     const token = tokenOf(object)
     expect(token.published.conditions[0]?.lastTransitionTime).toBe(textAfter(0))

@@ -24,18 +24,22 @@ import {
   withMetadata,
 } from '../../../support/token-builder.ts'
 
-type Around = Partial<TokenPlanCircumstances>
+type PartialCircumstances = Partial<TokenPlanCircumstances>
 
 interface Given {
   readonly object?: DirectClusterEndpointToken
-  readonly around?: Around
+  readonly circumstances?: PartialCircumstances
   /** Seconds after its creation. */
   readonly now?: number
 }
 
-/** The status of the one write that is planned. */
-function statusFor({ object = tokenObject(), around = {}, now = 0 }: Given): DesiredTokenStatus {
-  const step = plan(tokenOf(object), tokenCircumstances({ ...around, nowMs: after(now) }))
+/** The status that the next step writes. */
+function statusFor({
+  object = tokenObject(),
+  circumstances = {},
+  now = 0,
+}: Given): DesiredTokenStatus {
+  const step = plan(tokenOf(object), tokenCircumstances({ ...circumstances, nowMs: after(now) }))
   if (!('status' in step)) throw new Error(`the step is to ${step.kind}`)
   return step.status
 }
@@ -43,18 +47,18 @@ function statusFor({ object = tokenObject(), around = {}, now = 0 }: Given): Des
 const condition = (given: Given, type: string): Condition | undefined =>
   findCondition(statusFor(given).conditions, type)
 
-/** After that write. */
-function written(given: Given): DirectClusterEndpointToken {
-  const { object = tokenObject(), around = {}, now = 0 } = given
-  const step = plan(tokenOf(object), tokenCircumstances({ ...around, nowMs: after(now) }))
+/** The object after the next step. */
+function afterNextStep(given: Given): DirectClusterEndpointToken {
+  const { object = tokenObject(), circumstances = {}, now = 0 } = given
+  const step = plan(tokenOf(object), tokenCircumstances({ ...circumstances, nowMs: after(now) }))
   return tokenAfter(object, step) ?? object
 }
 
 const scope = (cluster: string) => ({ clusters: [{ cluster }] })
 const under = (spec: DirectClusterEndpointToken['spec'] = {}) =>
   tokenObject({ metadata: UNDER_CI, spec: { ...spec } })
-const underCi = (around: Around = {}, ttl = 600) =>
-  issuedObject({ metadata: UNDER_CI, spec: { ttl } }, { owner: owner(), ...around })
+const underCi = (circumstances: PartialCircumstances = {}, ttl = 600) =>
+  issuedObject({ metadata: UNDER_CI, spec: { ttl } }, { owner: owner(), ...circumstances })
 const DISABLED = { owner: owner({}, { state: 'Disabled' }), isRecorded: true } as const
 const NARROW = { owner: owner({ scope: scope('a') }) }
 const deleting = (object: DirectClusterEndpointToken, finalizers: readonly string[]) =>
@@ -68,28 +72,30 @@ describe('conditions of each state (4.2)', () => {
     readonly capped?: string
   })[] = [
     { ready: 'True Issued' },
-    { ready: 'True Issued', around: capped(60), capped: 'True CappedByConfig' },
-    { ready: 'True Issued', object: under(), around: { owner: owner({}, { expiresMs: after(60) }) }, capped: 'True CappedByOwner' },
-    { ready: 'True Issued', around: { maxTtlMs: 60_000 }, capped: 'True CappedByLimit' },
+    { ready: 'True Issued', circumstances: capped(60), capped: 'True CappedByConfig' },
+    { ready: 'True Issued', object: under(), circumstances: { owner: owner({}, { expiresMs: after(60) }) }, capped: 'True CappedByOwner' },
+    { ready: 'True Issued', circumstances: { maxTtlMs: 60_000 }, capped: 'True CappedByLimit' },
     { ready: 'False Expired', object: issuedObject({ spec: { ttl: 60 } }), now: 60, stalled: 'True Expired' },
-    { ready: 'False Expired', object: issuedObject({}, capped(60)), around: capped(60), now: 60, stalled: 'True Expired', capped: 'True CappedByConfig' },
+    { ready: 'False Expired', object: issuedObject({}, capped(60)), circumstances: capped(60), now: 60, stalled: 'True Expired', capped: 'True CappedByConfig' },
     { ready: 'False Expired', object: tokenObject({ spec: { ttl: 60 } }), now: 60, stalled: 'True Expired' },
-    { ready: 'False Revoked', object: underCi(), around: DISABLED, stalled: 'True Revoked' },
-    { ready: 'False Revoked', object: underCi({ owner: owner({}, { expiresMs: after(90) }) }), around: DISABLED, stalled: 'True Revoked', capped: 'True CappedByOwner' },
-    { ready: 'False Revoked', object: issuedObject(), around: { ...capped(60), isRecorded: true }, now: 60, stalled: 'True Revoked', capped: 'True CappedByConfig' },
+    { ready: 'False Revoked', object: underCi(), circumstances: DISABLED, stalled: 'True Revoked' },
+    { ready: 'False Revoked', object: underCi({ owner: owner({}, { expiresMs: after(90) }) }), circumstances: DISABLED, stalled: 'True Revoked', capped: 'True CappedByOwner' },
+    { ready: 'False Revoked', object: issuedObject(), circumstances: { ...capped(60), isRecorded: true }, now: 60, stalled: 'True Revoked', capped: 'True CappedByConfig' },
     { ready: 'False OwnerNotReady', object: under(), now: 5 },
-    { ready: 'False OwnerNotReady', object: under(), around: { owner: owner({}, { state: 'Expired' }) } },
-    { ready: 'False ScopeExceedsOwner', object: under({ scope: scope('b') }), around: NARROW, stalled: 'True ScopeExceedsOwner' },
+    { ready: 'False OwnerNotReady', object: under(), circumstances: { owner: owner({}, { state: 'Expired' }) } },
+    { ready: 'False ScopeExceedsOwner', object: under({ scope: scope('b') }), circumstances: NARROW, stalled: 'True ScopeExceedsOwner' },
     { ready: 'False ScopeTooLarge', object: tokenObject({ spec: { scope: scope('x'.repeat(8000)) } }), stalled: 'True ScopeTooLarge' },
-    { ready: 'False SigningKeyUnavailable', around: { signing: null } },
-    { ready: 'False IssuerUnknown', around: { issuer: null } },
+    { ready: 'False SigningKeyUnavailable', circumstances: { signing: null } },
+    { ready: 'False IssuerUnknown', circumstances: { issuer: null } },
     { ready: 'False Terminating', object: deleting(tokenObject(), ['a/b']) },
-    { ready: 'False Terminating', object: deleting(underCi(capped(60)), ['a/b']), around: { isRecorded: true } },
+    { ready: 'False Terminating', object: deleting(underCi(capped(60)), ['a/b']), circumstances: { isRecorded: true } },
   ]
   test.each(rows)('Ready $ready, Stalled $stalled, LifetimeCapped $capped', (row) => {
     const { ready, stalled, capped: cut, ...given } = row
-    const told = statusFor(given).conditions.map((one) => `${one.type} ${one.status} ${one.reason}`)
-    expect(told).toEqual([
+    const conditions = statusFor(given).conditions.map(
+      (one) => `${one.type} ${one.status} ${one.reason}`,
+    )
+    expect(conditions).toEqual([
       `Ready ${ready}`,
       ...(stalled === undefined ? [] : [`Stalled ${stalled}`]),
       ...(cut === undefined ? [] : [`LifetimeCapped ${cut}`]),
@@ -97,32 +103,32 @@ describe('conditions of each state (4.2)', () => {
   })
 })
 
-describe('the message of Ready, with the numbers in it (4.4)', () => {
+describe('the message of Ready, with its numbers (4.4)', () => {
   const fault = 'the API server answered 403 Forbidden'
   // biome-ignore format: a table
   const rows: readonly (Given & { readonly name: string; readonly says: string })[] = [
     { name: 'issued', object: tokenObject({ spec: { ttl: 60 } }), says: 'The token is valid until 2026-11-21T10:01:00Z, issued without an owner.' },
-    { name: 'issued under a key', object: under({ ttl: 60 }), around: { owner: owner() },
+    { name: 'issued under a key', object: under({ ttl: 60 }), circumstances: { owner: owner() },
       says: 'The token is valid until 2026-11-21T10:01:00Z, issued under access key ci.' },
-    { name: 'still issued', object: withMetadata(underCi(), { generation: 2 }), around: { owner: owner({}, { expiresMs: after(90) }) },
+    { name: 'still issued', object: withMetadata(underCi(), { generation: 2 }), circumstances: { owner: owner({}, { expiresMs: after(90) }) },
       says: 'The token is valid until 2026-11-21T10:10:00Z, issued under access key ci.' },
     { name: 'still issued without a key', object: withMetadata(issuedObject(), { generation: 2 }),
       says: 'The token is valid until 2026-11-22T10:00:00Z, issued without an owner.' },
     { name: 'expired', object: issuedObject({ spec: { ttl: 60 } }), now: 99, says: 'The token expired 2026-11-21T10:01:00Z.' },
-    { name: 'revoked', object: underCi(), around: DISABLED,
+    { name: 'revoked', object: underCi(), circumstances: DISABLED,
       says: 'The token was revoked for good, because access key ci is disabled; make a new object for another token.' },
     { name: 'too large', object: tokenObject({ spec: { scope: scope('x'.repeat(8000)) } }),
       says: 'The token would have 22014 bytes, more than 8192: shorten spec.scope or the groups of its owner.' },
     { name: 'being deleted', object: deleting(tokenObject(), ['a/b']), says: 'The token is being deleted and is revoked.' },
-    { name: 'being deleted, records fail', object: withMetadata(underCi(), { deletionTimestamp: textAfter(60) }), around: { recordFault: fault },
+    { name: 'being deleted, while records fail', object: withMetadata(underCi(), { deletionTimestamp: textAfter(60) }), circumstances: { recordFault: fault },
       says: 'The token is being deleted and is revoked. It stays until its revocation is recorded, which failed: the API server answered 403 Forbidden.' },
   ]
   test.each(rows)('$name', ({ says, ...given }) => {
     expect(condition(given, 'Ready')?.message).toBe(says)
   })
 
-  test('Stalled says the same', () => {
-    const given = { object: underCi(), around: DISABLED }
+  test('Stalled has the same message', () => {
+    const given = { object: underCi(), circumstances: DISABLED }
     expect(condition(given, 'Stalled')?.message).toBe(condition(given, 'Ready')?.message)
   })
 })
@@ -130,49 +136,53 @@ describe('the message of Ready, with the numbers in it (4.4)', () => {
 describe('the message of LifetimeCapped, with both numbers (2.4, 4.4)', () => {
   const BY_CONFIG = 'accessKeyMaxTTLSeconds of Config platform-manager-config ends it'
   const changed = (object: DirectClusterEndpointToken) => withMetadata(object, { generation: 2 })
-  /** The cap has been lowered to a minute since it was issued for ten. */
+  /** Issued for ten minutes, then capped to one minute. */
   const lowered = () =>
-    written({ object: issuedObject({ spec: { ttl: 600 } }), around: capped(60), now: 9 })
+    afterNextStep({
+      object: issuedObject({ spec: { ttl: 600 } }),
+      circumstances: capped(60),
+      now: 9,
+    })
   // biome-ignore format: a table
   const rows: readonly (Given & { readonly name: string; readonly says: string | undefined })[] = [
-    { name: 'nothing cuts', object: tokenObject({ spec: { ttl: 60 } }), says: undefined },
-    { name: 'the cap', object: tokenObject({ spec: { ttl: 600 } }), around: capped(60),
+    { name: 'no cap', object: tokenObject({ spec: { ttl: 60 } }), says: undefined },
+    { name: 'the cap', object: tokenObject({ spec: { ttl: 600 } }), circumstances: capped(60),
       says: `The token has a lifetime of 600 s; ${BY_CONFIG} 60 s after its creation.` },
-    { name: 'the cap of another Config', around: { ...capped(60), configName: 'mine' },
+    { name: 'the cap of a Config with another name', circumstances: { ...capped(60), configName: 'mine' },
       says: 'The token has a lifetime of 86400 s; accessKeyMaxTTLSeconds of Config mine ends it 60 s after its creation.' },
-    { name: 'its owner', object: under({ ttl: 600 }), around: { owner: owner({}, { expiresMs: after(90.25) }) },
+    { name: 'its owner', object: under({ ttl: 600 }), circumstances: { owner: owner({}, { expiresMs: after(90.25) }) },
       says: 'The token has a lifetime of 600 s; access key ci ends 2026-11-21T10:01:30.250Z, and the token with it.' },
-    { name: 'the limit', object: tokenObject({ spec: { ttl: 30 * 86_400 } }),
+    { name: '--token-max-ttl', object: tokenObject({ spec: { ttl: 30 * 86_400 } }),
       says: "The token has a lifetime of 2592000 s; the operator's --token-max-ttl ends it 86400 s after its creation." },
-    { name: 'what was said at issue is kept', object: changed(issuedObject({}, { maxTtlMs: 60_000 })),
+    { name: 'the message at issue is kept', object: changed(issuedObject({}, { maxTtlMs: 60_000 })),
       says: "The token has a lifetime of 86400 s; the operator's --token-max-ttl ends it 60 s after its creation." },
-    { name: 'a cap of its exp is no news', object: changed(issuedObject({}, capped(60))), around: { ...capped(60), configName: 'mine' },
+    { name: 'a cap equal to its exp changes nothing', object: changed(issuedObject({}, capped(60))), circumstances: { ...capped(60), configName: 'mine' },
       says: `The token has a lifetime of 86400 s; ${BY_CONFIG} 60 s after its creation.` },
-    { name: 'a cap lowered since', object: issuedObject({ spec: { ttl: 600 } }), around: capped(60), now: 9,
+    { name: 'a cap lowered after the issue', object: issuedObject({ spec: { ttl: 600 } }), circumstances: capped(60), now: 9,
       says: `The token was issued until 2026-11-21T10:10:00Z; ${BY_CONFIG} 60 s after its creation.` },
-    { name: 'lowered since, and once more', object: lowered(), around: capped(30), now: 9,
+    { name: 'a cap lowered twice', object: lowered(), circumstances: capped(30), now: 9,
       says: `The token was issued until 2026-11-21T10:10:00Z; ${BY_CONFIG} 30 s after its creation.` },
-    { name: 'lowered since, and raised', object: lowered(), around: capped(60 * 60), now: 9, says: undefined },
-    { name: 'lowered since, it ended it', object: lowered(), around: { ...capped(60), isRecorded: true }, now: 60,
+    { name: 'a cap lowered, then raised', object: lowered(), circumstances: capped(60 * 60), now: 9, says: undefined },
+    { name: 'a lowered cap that ended the token', object: lowered(), circumstances: { ...capped(60), isRecorded: true }, now: 60,
       says: `The token was issued until 2026-11-21T10:10:00Z; ${BY_CONFIG} 60 s after its creation.` },
-    { name: 'lowered below its age', object: issuedObject({ spec: { ttl: 600 } }), around: { ...capped(60), isRecorded: true }, now: 300,
+    { name: 'a cap lowered below the age of the token', object: issuedObject({ spec: { ttl: 600 } }), circumstances: { ...capped(60), isRecorded: true }, now: 300,
       says: `The token was issued until 2026-11-21T10:10:00Z; ${BY_CONFIG} 60 s after its creation.` },
   ]
   test.each(rows)('$name', ({ says, ...given }) => {
     expect(condition(given, 'LifetimeCapped')?.message).toBe(says)
   })
 
-  test('what ended it is said for good, though the cap is raised (2.5, 5.2)', () => {
-    const ended = written({
+  test('the cap that ended the token stays in status after it is raised (2.5, 5.2)', () => {
+    const ended = afterNextStep({
       object: lowered(),
-      around: { ...capped(60), isRecorded: true },
+      circumstances: { ...capped(60), isRecorded: true },
       now: 60,
     })
-    const told = condition(
-      { object: changed(ended), around: { isRecorded: true }, now: 99 },
+    const conditions = condition(
+      { object: changed(ended), circumstances: { isRecorded: true }, now: 99 },
       'LifetimeCapped',
     )
-    expect(told).toMatchObject({ reason: 'CappedByConfig', lastTransitionTime: textAfter(9) })
+    expect(conditions).toMatchObject({ reason: 'CappedByConfig', lastTransitionTime: textAfter(9) })
   })
 })
 
@@ -182,9 +192,9 @@ describe('the fields of status (1.5)', () => {
     return fields
   }
 
-  test('of one to be issued under a key: who signs is known when it is done', () => {
+  test('of a token to be issued under a key; keyID is set when it is signed', () => {
     expect(
-      fieldsFor({ object: under({ ttl: 60 }), around: { owner: owner() }, now: 9 }),
+      fieldsFor({ object: under({ ttl: 60 }), circumstances: { owner: owner() }, now: 9 }),
     ).toStrictEqual({
       expirationTimestamp: textAfter(60),
       issuedTimestamp: textAfter(0),
@@ -193,7 +203,7 @@ describe('the fields of status (1.5)', () => {
     })
   })
 
-  test('of one to be issued without a key', () => {
+  test('of a token to be issued without an owner', () => {
     expect(fieldsFor({ object: tokenObject({ spec: { ttl: 60 } }) })).toStrictEqual({
       expirationTimestamp: textAfter(60),
       issuedTimestamp: textAfter(0),
@@ -210,29 +220,29 @@ describe('the fields of status (1.5)', () => {
   }
   // biome-ignore format: a table
   test.each([
-    { name: 'issued', given: { object: tampered(underCi(), { conditions: [] }), around: { owner: owner() } } },
+    { name: 'issued', given: { object: tampered(underCi(), { conditions: [] }), circumstances: { owner: owner() } } },
     { name: 'expired', given: { object: underCi(), now: 600 } },
-    { name: 'revoked', given: { object: underCi(), around: DISABLED } },
-    { name: 'being deleted', given: { object: deleting(underCi(), ['a/b']), around: { isRecorded: true } } },
-  ])('once it was out they stay: $name', ({ given }) => {
+    { name: 'revoked', given: { object: underCi(), circumstances: DISABLED } },
+    { name: 'being deleted', given: { object: deleting(underCi(), ['a/b']), circumstances: { isRecorded: true } } },
+  ])('of an issued token stay: $name', ({ given }) => {
     expect(fieldsFor(given)).toStrictEqual(OUT)
   })
 
   // biome-ignore format: a table
   test.each([
-    { name: 'it waits', given: { around: { issuer: null } } },
-    { name: 'it waits for its owner', given: { object: under(), now: 9 } },
-    { name: 'too late', given: { object: tokenObject({ spec: { ttl: 60 } }), now: 60 } },
+    { name: 'no issuer', given: { circumstances: { issuer: null } } },
+    { name: 'no owner', given: { object: under(), now: 9 } },
+    { name: 'expired before it was issued', given: { object: tokenObject({ spec: { ttl: 60 } }), now: 60 } },
     { name: 'being deleted', given: { object: deleting(tokenObject(), ['a/b']) } },
-  ])('where nothing was issued there is nothing to say: $name', ({ given }) => {
+  ])('of a token never issued are absent: $name', ({ given }) => {
     expect(fieldsFor(given)).toStrictEqual({ observedGeneration: 1 })
   })
 
-  test('the generation stands in status and in each condition (4.4)', () => {
+  test('the generation is in status and in each condition (4.4)', () => {
     const object = withMetadata(underCi(capped(90)), { generation: 5 })
     const { observedGeneration, conditions } = statusFor({
       object,
-      around: { ...DISABLED, ...capped(90) },
+      circumstances: { ...DISABLED, ...capped(90) },
     })
     expect([observedGeneration, ...conditions.map((one) => one.observedGeneration)]).toEqual([
       5, 5, 5, 5,
@@ -241,19 +251,19 @@ describe('the fields of status (1.5)', () => {
 })
 
 describe('lastTransitionTime changes only with the status (4.4)', () => {
-  const waiting = written({ object: under(), now: 5.9 })
+  const waiting = afterNextStep({ object: under(), now: 5.9 })
   // biome-ignore format: a table
   test.each([
-    { name: 'first', given: { object: under(), now: 5.9 }, at: 5 },
-    { name: 'another reason, still False', given: { object: waiting, around: { owner: owner({}, { state: 'Disabled' }) }, now: 9 }, at: 5 },
-    { name: 'issued', given: { object: waiting, around: { owner: owner() }, now: 9 }, at: 9 },
+    { name: 'the first status', given: { object: under(), now: 5.9 }, at: 5 },
+    { name: 'another reason, still False', given: { object: waiting, circumstances: { owner: owner({}, { state: 'Disabled' }) }, now: 9 }, at: 5 },
+    { name: 'issued', given: { object: waiting, circumstances: { owner: owner() }, now: 9 }, at: 9 },
     { name: 'expired', given: { object: issuedObject({ spec: { ttl: 60 } }), now: 60.5 }, at: 60 },
   ] as const)('$name', ({ given, at }) => {
     expect(condition(given, 'Ready')?.lastTransitionTime).toBe(textAfter(at))
   })
 })
 
-describe('whether it is published already', () => {
+describe('isPublished compares the desired and the published status', () => {
   const object = underCi(capped(90))
   const { published } = tokenOf(object)
   const { issued: _, isTokenForeign: __, ...rest } = published
@@ -274,24 +284,24 @@ describe('whether it is published already', () => {
     readonly same: boolean
   }[] = [
     { name: 'the same', same: true },
-    { name: 'the same, but the token is to go', mayHold: false, same: false },
-    { name: 'a damaged token is to go', differing: { issued: 'damaged' }, mayHold: false, same: false },
-    { name: 'no token, none is to be there', differing: { issued: null }, mayHold: false, same: true },
+    { name: 'the same, but the token must be removed', mayHold: false, same: false },
+    { name: 'a damaged token must be removed', differing: { issued: 'damaged' }, mayHold: false, same: false },
+    { name: 'no token, and none wanted', differing: { issued: null }, mayHold: false, same: true },
     { name: 'another end', differing: { expirationTimestamp: textAfter(91) }, same: false },
-    { name: 'another issue', differing: { issuedTimestamp: textAfter(1) }, same: false },
+    { name: 'another issue time', differing: { issuedTimestamp: textAfter(1) }, same: false },
     { name: 'another keyID', differing: { keyID: 'kid-2' }, same: false },
-    { name: 'another owner of the name', differing: { owner: { name: 'ci', uid: 'uid-2' } }, same: false },
-    { name: 'the owner by another name', differing: { owner: { name: 'cd', uid: 'uid-ci' } }, same: false },
+    { name: 'another owner of the same name', differing: { owner: { name: 'ci', uid: 'uid-2' } }, same: false },
+    { name: 'the owner with another name', differing: { owner: { name: 'cd', uid: 'uid-ci' } }, same: false },
     { name: 'no owner', differing: { owner: null }, same: false },
     { name: 'another generation', differing: { observedGeneration: 2 }, same: false },
     { name: 'a condition missing', differing: { conditions: published.conditions.slice(1) }, same: false },
-    { name: 'one of ours too many', differing: { conditions: [...published.conditions, foreign] }, same: false },
+    { name: 'a condition too many', differing: { conditions: [...published.conditions, foreign] }, same: false },
   ]
   test.each(rows)('$name: $same', ({ differing = {}, mayHold = true, same }) => {
     expect(isPublished(wanted, mayHold, { ...published, ...differing })).toBe(same)
   })
 
-  test('only our share counts: what others wrote beside it is left alone', () => {
+  test('conditions of other clients are ignored', () => {
     const beside = { ...object.status, conditions: [...(object.status?.conditions ?? []), foreign] }
     const withForeign = { ...object, status: beside }
     const when = tokenCircumstances({ owner: owner(), ...capped(90), nowMs: after(1) })
@@ -299,15 +309,15 @@ describe('whether it is published already', () => {
   })
 })
 
-describe('a key in use: its end moves, status does not (4.4)', () => {
-  const sliding = (lastUse: number): Around => ({
+describe('a use of the owner moves its end without a status write (4.4)', () => {
+  const sliding = (lastUse: number): PartialCircumstances => ({
     owner: owner(
       { ttl: 300, slides: true, lastActivityMs: after(lastUse) },
       { expiresMs: after(lastUse + 300) },
     ),
   })
 
-  test('of an issued token, cut by its owner', () => {
+  test('for an issued token that its owner caps', () => {
     const object = issuedObject({ metadata: UNDER_CI }, sliding(0))
     const steps = [1, 60, 120.5, 299].map((seconds) =>
       plan(tokenOf(object), tokenCircumstances({ ...sliding(seconds), nowMs: after(seconds) })),
@@ -315,9 +325,9 @@ describe('a key in use: its end moves, status does not (4.4)', () => {
     expect(steps).toEqual(steps.map(() => ({ kind: 'wait', wakeMs: after(300) })))
   })
 
-  test('of one that waits', () => {
-    const at = (seconds: number): Around => ({ ...sliding(seconds), issuer: null })
-    const object = written({ object: under(), around: at(0) })
+  test('for a token that waits', () => {
+    const at = (seconds: number): PartialCircumstances => ({ ...sliding(seconds), issuer: null })
+    const object = afterNextStep({ object: under(), circumstances: at(0) })
     const kinds = [1, 60, 120.5].map(
       (seconds) =>
         plan(tokenOf(object), tokenCircumstances({ ...at(seconds), nowMs: after(seconds) })).kind,

@@ -26,27 +26,27 @@ function storeOf(keys: Readonly<Record<string, AccessKey>>): Store<AccessKey> {
   return store
 }
 
-const of = (digest: string, differing: Partial<AccessKey>): AccessKey =>
+const keyWith = (digest: string, differing: Partial<AccessKey>): AccessKey =>
   accessKey({ uid: digest, digest, ...differing })
 
-/** The key once the operator has written what it is at that moment. */
-function told(key: AccessKey, nowMs: number): AccessKey {
+/** The key after its status at that time was published. */
+function published(key: AccessKey, nowMs: number): AccessKey {
   const now = stepped(key, plan(key, circumstances({ nowMs })))
   if (!now) throw new Error('the key is gone')
   return now
 }
 
 describe('keys by state (8.4)', () => {
-  test('as they are now, whatever status says', async () => {
+  test('counts the current state, whatever status says', async () => {
     const keys = storeOf({
-      active: of('a', {}),
-      expired: of('b', { ttl: 60 }),
-      disabled: of('c', { isDisabled: true }),
-      nobody: of('d', { identity: null }),
-      elder: of('e', {}),
-      younger: of('e', { uid: 'f', creationMs: after(1) }),
-      going: of('g', { isDeleting: true }),
-      owned: of('h', { ownerRef: { name: 'disabled', uid: 'c' } }),
+      active: keyWith('a', {}),
+      expired: keyWith('b', { ttl: 60 }),
+      disabled: keyWith('c', { isDisabled: true }),
+      withoutIdentity: keyWith('d', { identity: null }),
+      older: keyWith('e', {}),
+      newer: keyWith('e', { uid: 'f', creationMs: after(1) }),
+      deleting: keyWith('g', { isDeleting: true }),
+      owned: keyWith('h', { ownerRef: { name: 'disabled', uid: 'c' } }),
     })
     const { byState } = await countKeys(keys, CAPS, after(60), turns)
     expect(byState).toEqual({
@@ -60,16 +60,20 @@ describe('keys by state (8.4)', () => {
     })
   })
 
-  test('those that the cap shortens', async () => {
-    const keys = storeOf({ a: of('a', { ttl: 60 }), b: of('b', { ttl: 90 }), c: of('c', {}) })
+  test('counts keys that the cap shortens', async () => {
+    const keys = storeOf({
+      a: keyWith('a', { ttl: 60 }),
+      b: keyWith('b', { ttl: 90 }),
+      c: keyWith('c', {}),
+    })
     const counts = await countKeys(keys, { ...CAPS, maxTtlSeconds: 60 }, after(0), turns)
     expect(counts.capped).toBe(2)
   })
 
-  test('the heartbeat of the gateways is not counted, and has no end (10.4)', async () => {
+  test('the heartbeat key of the gateways is not counted, and has no expiry (10.4)', async () => {
     const keys = storeOf({
       [HEARTBEAT_KEY]: accessKey({ uid: 'h', digest: null, type: 'Reset' }),
-      a: of('a', {}),
+      a: keyWith('a', {}),
     })
     const caps = { ...CAPS, maxTtlSeconds: 60 }
     const counts = await countKeys(keys, caps, after(0), turns)
@@ -80,22 +84,22 @@ describe('keys by state (8.4)', () => {
   })
 })
 
-describe('keys whose end status does not tell (8.4)', () => {
-  const minute = of('a', { ttl: 60 })
+describe('overdue keys: past their end, without Expired in status (8.4)', () => {
+  const minute = keyWith('a', { ttl: 60 })
   const keys = storeOf({
     minute,
-    told: told(of('b', { ttl: 60 }), after(60)),
-    active: told(of('c', { ttl: 90 }), after(0)),
-    going: of('d', { ttl: 60, isDeleting: true }),
-    nobody: of('e', { ttl: 60, identity: null }),
-    never: of('f', {}),
+    published: published(keyWith('b', { ttl: 60 }), after(60)),
+    active: published(keyWith('c', { ttl: 90 }), after(0)),
+    deleting: keyWith('d', { ttl: 60, isDeleting: true }),
+    withoutIdentity: keyWith('e', { ttl: 60, identity: null }),
+    never: keyWith('f', {}),
   })
   test.each([
     { name: 'none', nowMs: after(60) - 1, overdue: { count: 0, longestMs: 0 } },
-    { name: 'one, since now', nowMs: after(60), overdue: { count: 1, longestMs: 0 } },
-    { name: 'one for 10 s', nowMs: after(70), overdue: { count: 1, longestMs: 10_000 } },
+    { name: 'one, at its end', nowMs: after(60), overdue: { count: 1, longestMs: 0 } },
+    { name: 'one, 10 s after its end', nowMs: after(70), overdue: { count: 1, longestMs: 10_000 } },
     {
-      name: 'two, the first for 40 s',
+      name: 'two, the first 40 s after its end',
       nowMs: after(100),
       overdue: { count: 2, longestMs: 40_000 },
     },
@@ -104,19 +108,19 @@ describe('keys whose end status does not tell (8.4)', () => {
   })
 })
 
-/** How often the age of a key is looked at while so many with one secret come, and are counted twice. */
-async function looksOf(count: number): Promise<number> {
-  let looks = 0
+/** Reads of the creation time while `count` keys with one secret are added and counted twice. */
+async function countReads(count: number): Promise<number> {
+  let reads = 0
   const names = Array.from({ length: count }, (_, at) => `key-${at}`)
   const counted = (key: AccessKey): AccessKey =>
     new Proxy(key, {
       get: (target, member) => {
-        if (member === 'creationMs' || member === 'holdsDigest') looks += 1
+        if (member === 'creationMs' || member === 'holdsDigest') reads += 1
         return Reflect.get(target, member) as unknown
       },
     })
   const keys = Object.fromEntries(
-    names.map((name, at) => [name, of('a', { uid: name, creationMs: after(-at) })]),
+    names.map((name, at) => [name, keyWith('a', { uid: name, creationMs: after(-at) })]),
   )
   const store = new Store(
     ({ metadata }) => counted({ ...(keys[metadata.name] as AccessKey), name: metadata.name }),
@@ -128,10 +132,10 @@ async function looksOf(count: number): Promise<number> {
     const { byState } = await countKeys(store, CAPS, after(0), turns)
     expect(byState).toEqual({ active: 1, key_conflict: count - 1 })
   }
-  return looks
+  return reads
 }
 
-test('keys with one secret are counted in steps that grow as they do (3.3)', async () => {
-  const few = await looksOf(100)
-  expect((await looksOf(400)) / few).toBeLessThan(6)
+test('the cost of counting keys with one secret grows linearly (3.3)', async () => {
+  const few = await countReads(100)
+  expect((await countReads(400)) / few).toBeLessThan(6)
 })

@@ -29,7 +29,7 @@ const STEPS: readonly KeyStep['kind'][] = [
 ]
 const FOREIGN = 'example.com/backup'
 
-/** Few values, many of them equal or a step apart: that is where rules meet. */
+/** Few values, many of them equal or next to each other, since rules meet there. */
 function randomKey({ pick }: Random): AccessKey {
   const seconds = [-DAY_MS / 1000, -500, -60, 0, 1, 30, 60, 61, 90, 120, 500] as const
   const moment = (): number => after(pick(seconds))
@@ -75,36 +75,36 @@ interface Case {
   readonly when: KeyCircumstances
 }
 
-interface Taken {
+interface TakenStep {
   readonly key: AccessKey
   readonly step: KeyStep
 }
 
 interface Settled {
-  /** null when it is gone. */
+  /** The key afterwards; null = deleted. */
   readonly left: AccessKey | null
-  /** Each write with the key as it was before. */
-  readonly taken: readonly Taken[]
-  /** What it rests in. */
+  /** Each write, with the key before it. */
+  readonly steps: readonly TakenStep[]
+  /** The last step: nothing or wait. */
   readonly rest: KeyStep
 }
 
 const NOTHING: KeyStep = { kind: 'nothing' }
 
-/** Takes step after step at one moment until none is left. */
+/** Takes steps at one time until none is left. */
 function settle(key: AccessKey, when: KeyCircumstances): Settled {
-  const taken: Taken[] = []
+  const steps: TakenStep[] = []
   let left: AccessKey | null = key
-  while (left && taken.length < 20) {
+  while (left && steps.length < 20) {
     const step = plan(left, when)
-    if (step.kind === 'nothing' || step.kind === 'wait') return { left, taken, rest: step }
-    taken.push({ key: left, step })
+    if (step.kind === 'nothing' || step.kind === 'wait') return { left, steps, rest: step }
+    steps.push({ key: left, step })
     left = stepped(left, step)
   }
-  return { left, taken, rest: NOTHING }
+  return { left, steps, rest: NOTHING }
 }
 
-/** Keys as they come and keys that were settled before, under other caps and at another time. */
+/** New keys, and keys that were settled before under other caps and at another time. */
 const CASES: readonly Case[] = Array.from({ length: 5000 }, (_, seed) => {
   const random = randomFrom(seed)
   const fresh = randomKey(random)
@@ -114,15 +114,15 @@ const CASES: readonly Case[] = Array.from({ length: 5000 }, (_, seed) => {
 
 const at = (when: KeyCircumstances, nowMs: number): KeyCircumstances => ({ ...when, nowMs })
 
-/** The seeds of the cases that break a rule. */
-const breaking = (holds: (one: Case) => boolean): readonly number[] =>
+/** Seeds of the cases that violate a property. */
+const violations = (holds: (one: Case) => boolean): readonly number[] =>
   CASES.filter((one) => !holds(one)).map(({ seed }) => seed)
 
-test('the cases reach every step and every state, each many times', () => {
+test('the cases reach every step and every reason of Ready many times', () => {
   const seen = CASES.flatMap(({ key, when }) => {
-    const { taken, rest } = settle(key, when)
+    const { steps, rest } = settle(key, when)
     const ready = findCondition(key.published.conditions, 'Ready')
-    return [...taken.map(({ step }) => step.kind), rest.kind, ready?.reason]
+    return [...steps.map(({ step }) => step.kind), rest.kind, ready?.reason]
   })
   const rare = [...STEPS, ...REASONS.accessKeyReady].filter(
     (one) => seen.filter((other) => other === one).length < 50,
@@ -130,12 +130,12 @@ test('the cases reach every step and every state, each many times', () => {
   expect(rare).toEqual([])
 })
 
-/** The fifth says Terminating. */
+/** The fifth step publishes Terminating. */
 const takesFewSteps = ({ key, when }: Case): boolean =>
-  settle(key, when).taken.length <= (key.finalizers.includes(FOREIGN) ? 5 : 4)
+  settle(key, when).steps.length <= (key.finalizers.includes(FOREIGN) ? 5 : 4)
 
-test('every key is settled in four steps, in five where another finalizer holds it', () => {
-  expect(breaking(takesFewSteps)).toEqual([])
+test('every key settles within four steps, or five with a foreign finalizer', () => {
+  expect(violations(takesFewSteps)).toEqual([])
 })
 
 const ORDER = /^(adopt )?(publish )?(delete )?(release )?(publish )?$/
@@ -143,79 +143,79 @@ const ORDER = /^(adopt )?(publish )?(delete )?(release )?(publish )?$/
 const takesThemInOrder = ({ key, when }: Case): boolean =>
   ORDER.test(
     settle(key, when)
-      .taken.map(({ step }) => `${step.kind} `)
+      .steps.map(({ step }) => `${step.kind} `)
       .join(''),
   )
 
-test('steps come in this order, none twice: adopt, publish, delete, release, publish', () => {
-  expect(breaking(takesThemInOrder)).toEqual([])
+test('steps come in this order, without repeats: adopt, publish, delete, release, publish', () => {
+  expect(violations(takesThemInOrder)).toEqual([])
 })
 
 const staysPublished = ({ key, when }: Case): boolean =>
-  settle(key, when).taken.every(({ key: before, step }) => {
+  settle(key, when).steps.every(({ key: before, step }) => {
     const next = step.kind === 'publish' ? stepped(before, step) : null
     return next === null || plan(next, when).kind !== 'publish'
   })
 
-test('what was published is not published again', () => {
-  expect(breaking(staysPublished)).toEqual([])
+test('publish never follows publish without a change', () => {
+  expect(violations(staysPublished)).toEqual([])
 })
 
-/** Looked at a millisecond later, halfway, and a millisecond before. */
-function isQuietMeanwhile({ key, when }: Case): boolean {
+/** Whether the step stays the same until the wake-up: a millisecond later, halfway, and a millisecond before it. */
+function isStableUntilWakeUp({ key, when }: Case): boolean {
   const { left, rest } = settle(key, when)
   if (!left || left.isDeleting) return true
   const untilMs = rest.kind === 'wait' ? rest.wakeMs : after(10 ** 9)
-  const looks = [when.nowMs + 1, Math.floor((when.nowMs + untilMs) / 2), untilMs - 1]
-  return looks.every(
+  const rounds = [when.nowMs + 1, Math.floor((when.nowMs + untilMs) / 2), untilMs - 1]
+  return rounds.every(
     (nowMs) => nowMs >= untilMs || isDeepStrictEqual(plan(left, at(when, nowMs)), rest),
   )
 }
 
-test('a settled key costs no write before the moment it waits for', () => {
-  expect(breaking(isQuietMeanwhile)).toEqual([])
+test('a settled key needs no write before its wake-up', () => {
+  expect(violations(isStableUntilWakeUp)).toEqual([])
 })
 
-function goesOnThen({ key, when }: Case): boolean {
+function makesProgress({ key, when }: Case): boolean {
   const { left, rest } = settle(key, when)
   if (!left || rest.kind !== 'wait') return true
   const next = plan(left, at(when, rest.wakeMs))
   return rest.wakeMs > when.nowMs && (next.kind !== 'wait' || next.wakeMs > rest.wakeMs)
 }
 
-test('when that moment comes it is not waited for again', () => {
-  expect(breaking(goesOnThen)).toEqual([])
+test('a wake-up never schedules another wake-up for the same time', () => {
+  expect(violations(makesProgress)).toEqual([])
 })
 
 function mayBeDeleted(key: AccessKey, when: KeyCircumstances): boolean {
   const isOver = !isLive(lifetimeOf(key, when.caps, when.nowMs).expiresMs, when.nowMs)
-  const isTold = findCondition(key.published.conditions, 'Ready')?.status === 'False'
+  const isPublished = findCondition(key.published.conditions, 'Ready')?.status === 'False'
   const isKept = key.onExpiry === 'Keep' || (key.isTracked && key.onExpiry === null)
-  return isOver && isTold && key.published.removalTimestamp !== undefined && !isKept
+  return isOver && isPublished && key.published.removalTimestamp !== undefined && !isKept
 }
 
 const deletesRightly = ({ key, when }: Case): boolean =>
-  settle(key, when).taken.every((one) => one.step.kind !== 'delete' || mayBeDeleted(one.key, when))
+  settle(key, when).steps.every((one) => one.step.kind !== 'delete' || mayBeDeleted(one.key, when))
 
-test('deleted is only what is over, after that was published, and nothing that is to be kept', () => {
-  expect(breaking(deletesRightly)).toEqual([])
+test('a key is deleted only after its end was published, and never if it is kept', () => {
+  expect(violations(deletesRightly)).toEqual([])
 })
 
-function comesToRest({ key, when }: Case): boolean {
+function settlesForGood({ key, when }: Case): boolean {
   let writes = 0
   let next: AccessKey | null = key
   let nowMs = when.nowMs
-  for (let looks = 0; next && looks < 10; looks += 1) {
-    const { left, taken, rest } = settle(next, at(when, nowMs))
-    writes += taken.length
+  for (let rounds = 0; next && rounds < 10; rounds += 1) {
+    const { left, steps, rest } = settle(next, at(when, nowMs))
+    writes += steps.length
     next = rest.kind === 'wait' ? left : null
     nowMs = rest.kind === 'wait' ? rest.wakeMs : nowMs
   }
   return next === null && writes <= 10
 }
 
-test('a whole life, from wake to wake, comes to rest within ten looks and ten writes', () => {
-  expect(breaking(comesToRest)).toEqual([])
+test('a key settles for good within ten wake-ups and ten writes', () => {
+  expect(violations(settlesForGood)).toEqual([])
 })
 
 function isCappedRightly({ key, when }: Case): boolean {
@@ -224,6 +224,6 @@ function isCappedRightly({ key, when }: Case): boolean {
   return capped === (expiresMs !== null && (free.expiresMs ?? Number.POSITIVE_INFINITY) > expiresMs)
 }
 
-test('capped means that the end would be later without the cap (contract 2.2)', () => {
-  expect(breaking(isCappedRightly)).toEqual([])
+test('capped means that the key would end later without the cap (contract 2.2)', () => {
+  expect(violations(isCappedRightly)).toEqual([])
 })

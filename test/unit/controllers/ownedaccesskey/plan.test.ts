@@ -26,7 +26,7 @@ const at = (seconds: number, around: Partial<KeyCircumstances> = {}): KeyCircums
 const nothing: KeyStep = { kind: 'nothing' }
 const waitFor = (seconds: number): KeyStep => ({ kind: 'wait', wakeMs: after(seconds) })
 
-/** The key with what would be published for it at that moment. */
+/** The key after its status in these circumstances was published. */
 function settled(differing: Partial<AccessKey>, when: KeyCircumstances): AccessKey {
   const key = accessKey(differing)
   return stepped(key, plan(key, when)) ?? key
@@ -38,15 +38,15 @@ describe('adoption (contract 2.8, 3.1)', () => {
   test.each([
     { name: 'a new key without anything', differing: { finalizers: [], firstSeenMs: null, digest: null }, createdAt: 0 },
     { name: 'a new key with spec.key', differing: { finalizers: [], firstSeenMs: null }, createdAt: 0 },
-    { name: 'the key alone is missing', differing: { ...ready, digest: null }, createdAt: 0 },
-    { name: 'the finalizer alone is missing', differing: { ...ready, finalizers: [] }, createdAt: 0 },
+    { name: 'only spec.key missing', differing: { ...ready, digest: null }, createdAt: 0 },
+    { name: 'only the finalizer missing', differing: { ...ready, finalizers: [] }, createdAt: 0 },
     { name: 'only a foreign finalizer', differing: { ...ready, finalizers: [FOREIGN] }, createdAt: 0 },
     { name: 'the annotation missing or malformed', differing: { ...ready, firstSeenMs: null }, createdAt: 0 },
     { name: 'restored from backup', differing: { finalizers: [], firstSeenMs: after(-500), digest: null }, createdAt: -500 },
-    { name: 'first seen later than created', differing: { finalizers: [], firstSeenMs: after(500) }, createdAt: 0 },
+    { name: 'annotation later than the creation', differing: { finalizers: [], firstSeenMs: after(500) }, createdAt: 0 },
     { name: 'named like the heartbeat, with a key', differing: { name: HEARTBEAT_KEY, finalizers: [], firstSeenMs: null }, createdAt: 0 },
-    { name: 'created ahead', differing: { finalizers: [], firstSeenMs: null, creationMs: after(90) }, createdAt: 90 },
-    { name: 'overdue already: never deleted unseen', differing: { ...ready, finalizers: [], ttl: 1, type: 'Login' }, createdAt: 0 },
+    { name: 'created in the future', differing: { finalizers: [], firstSeenMs: null, creationMs: after(90) }, createdAt: 90 },
+    { name: 'past its end already: adopted before it is deleted', differing: { ...ready, finalizers: [], ttl: 1, type: 'Login' }, createdAt: 0 },
   ])('$name', ({ differing, createdAt }) => {
     expect(plan(accessKey(differing), at(9))).toEqual({
       kind: 'adopt',
@@ -56,18 +56,18 @@ describe('adoption (contract 2.8, 3.1)', () => {
 
   // biome-ignore format: a table
   test.each([
-    { name: 'all is there', differing: ready },
-    { name: 'with a foreign finalizer beside ours', differing: { finalizers: [FOREIGN, REVOKE_FINALIZER] } },
+    { name: 'finalizer, annotation and key present', differing: ready },
+    { name: 'a foreign finalizer beside ours', differing: { finalizers: [FOREIGN, REVOKE_FINALIZER] } },
     { name: 'an earlier annotation', differing: { firstSeenMs: after(-500) } },
     { name: 'a later annotation', differing: { firstSeenMs: after(500) } },
-    { name: 'the heartbeat of the gateways, which opens nothing', differing: { name: HEARTBEAT_KEY, finalizers: [], firstSeenMs: null, digest: null } },
+    { name: 'the heartbeat key of the gateways, which has no secret', differing: { name: HEARTBEAT_KEY, finalizers: [], firstSeenMs: null, digest: null } },
   ])('not needed: $name', ({ differing }) => {
     expect(plan(accessKey(differing), at(9)).kind).toBe('publish')
   })
 })
 
-describe('the heartbeat of the gateways (contract 10.4)', () => {
-  const beating = {
+describe('the heartbeat key of the gateways (contract 10.4)', () => {
+  const heartbeat = {
     name: HEARTBEAT_KEY,
     type: 'Reset',
     identity: 'subject:heartbeat',
@@ -76,8 +76,8 @@ describe('the heartbeat of the gateways (contract 10.4)', () => {
     digest: null,
   }
 
-  test('is ready, and no cap ends it', () => {
-    const step = plan(accessKey(beating), at(900 * DAY, capped(90)))
+  test('is Ready, and no cap ends it', () => {
+    const step = plan(accessKey(heartbeat), at(900 * DAY, capped(90)))
     expect(step).toMatchObject({ kind: 'publish', announce: [], wakeMs: null })
     const { conditions, ...status } = (step as Extract<KeyStep, { kind: 'publish' }>).status
     expect(status).toEqual({ identity: 'subject:heartbeat', observedGeneration: 1 })
@@ -92,15 +92,15 @@ describe('the heartbeat of the gateways (contract 10.4)', () => {
     ])
   })
 
-  test('costs nothing once that is said, whatever the cap', () => {
-    const key = settled(beating, at(0))
+  test('needs no further write, whatever the cap', () => {
+    const key = settled(heartbeat, at(0))
     const steps = [0, 90, 900 * DAY].map((second) => plan(key, at(second, capped(90))))
     expect(steps).toEqual([nothing, nothing, nothing])
   })
 
-  test('with a key it is a key like any other, which the cap ends', () => {
+  test('with a secret is a key like any other, which the cap ends', () => {
     const key = {
-      ...beating,
+      ...heartbeat,
       digest: 'd'.repeat(64),
       firstSeenMs: after(0),
       finalizers: [REVOKE_FINALIZER],
@@ -121,13 +121,13 @@ describe('deletion (contract 5.1)', () => {
     readonly differing: Partial<AccessKey>
     readonly kind: KeyStep['kind']
   }[] = [
-    { name: 'ours is taken off', differing: deleting, kind: 'release' },
-    { name: 'ours first, before any status', differing: { ...deleting, finalizers: [FOREIGN, REVOKE_FINALIZER] }, kind: 'release' },
+    { name: 'only our finalizer', differing: deleting, kind: 'release' },
+    { name: 'our finalizer beside a foreign one: released before a status write', differing: { ...deleting, finalizers: [FOREIGN, REVOKE_FINALIZER] }, kind: 'release' },
     { name: 'deleted before it was adopted', differing: { ...deleting, finalizers: [FOREIGN], firstSeenMs: null, digest: null },
       kind: 'publish' },
-    { name: 'held by another: Terminating is said', differing: { ...deleting, finalizers: [FOREIGN] }, kind: 'publish' },
-    { name: 'held by nobody: it is gone', differing: { ...deleting, finalizers: [] }, kind: 'nothing' },
-    { name: 'expired too: no second delete', differing: { ...deleting, ttl: 1, type: 'Login' }, kind: 'release' },
+    { name: 'only a foreign finalizer: publishes Terminating', differing: { ...deleting, finalizers: [FOREIGN] }, kind: 'publish' },
+    { name: 'without finalizers', differing: { ...deleting, finalizers: [] }, kind: 'nothing' },
+    { name: 'expired too: no delete', differing: { ...deleting, ttl: 1, type: 'Login' }, kind: 'release' },
   ]
   test.each(rows)('$name: $kind', ({ differing, kind }) => {
     expect(plan(accessKey(differing), at(9)).kind).toBe(kind)
@@ -137,9 +137,9 @@ describe('deletion (contract 5.1)', () => {
   test.each([
     { name: 'a key without an end', differing: {} },
     { name: 'a key that ends meanwhile', differing: { ttl: 60 } },
-    { name: 'a key that is overdue', differing: { ttl: 1, type: 'Login' } },
+    { name: 'a key past its end', differing: { ttl: 1, type: 'Login' } },
     { name: 'a key that the cap ends meanwhile', differing: { ttl: 9000 } },
-  ])('Terminating is said once, then nothing: $name', ({ differing }) => {
+  ])('Terminating is published once: $name', ({ differing }) => {
     const key = settled({ ...deleting, finalizers: [FOREIGN], ...differing }, at(9, capped(90)))
     const seconds = [9, 60, 90, 900 * DAY]
     expect(seconds.map((second) => plan(key, at(second, capped(90))).kind)).toEqual(
@@ -148,7 +148,7 @@ describe('deletion (contract 5.1)', () => {
   })
 })
 
-describe('when nothing differs from what is published', () => {
+describe('the step when the published status is up to date', () => {
   // biome-ignore format: a table
   const rows: readonly {
     readonly name: string
@@ -166,20 +166,20 @@ describe('when nothing differs from what is published', () => {
     { name: 'a millisecond before the end', differing: { ttl: 60 }, now: 59.999, step: waitFor(60) },
     { name: 'expired: wait for its removal', differing: { ttl: 60 }, now: 60, step: waitFor(60 + DAY) },
     { name: 'a millisecond before its removal', differing: { ttl: 60 }, now: 59.999 + DAY, step: waitFor(60 + DAY) },
-    { name: 'its removal has come', differing: { ttl: 60 }, now: 60 + DAY, step: { kind: 'delete' } },
+    { name: 'its removal is due', differing: { ttl: 60 }, now: 60 + DAY, step: { kind: 'delete' } },
     { name: 'long overdue', differing: { ttl: 60 }, now: 900 * DAY, step: { kind: 'delete' } },
     { name: 'Login exactly at its end', differing: { ttl: 60, type: 'Login' }, now: 60, step: { kind: 'delete' } },
     { name: 'a retention of 0', differing: { ttl: 60 }, around: { retentionMs: 0 }, now: 60, step: { kind: 'delete' } },
-    { name: 'kept for good: nothing', differing: { ttl: 60, onExpiry: 'Keep' }, now: 900 * DAY, step: nothing },
+    { name: 'expired and kept: nothing', differing: { ttl: 60, onExpiry: 'Keep' }, now: 900 * DAY, step: nothing },
     { name: 'tracked: nothing', differing: { ttl: 60, isTracked: true }, now: 900 * DAY, step: nothing },
-    { name: 'disabled, it still ends', differing: { ttl: 60, isDisabled: true }, step: waitFor(60) },
-    { name: 'in conflict and overdue', differing: { ttl: 60, type: 'Login' }, around: olderThan('x'), now: 60, step: { kind: 'delete' } },
-    { name: 'for nobody and overdue', differing: { ttl: 60, type: 'Login', identity: null }, now: 60, step: { kind: 'delete' } },
+    { name: 'disabled: wait for the end', differing: { ttl: 60, isDisabled: true }, step: waitFor(60) },
+    { name: 'in conflict and past its end', differing: { ttl: 60, type: 'Login' }, around: olderThan('x'), now: 60, step: { kind: 'delete' } },
+    { name: 'without identity and past its end', differing: { ttl: 60, type: 'Login', identity: null }, now: 60, step: { kind: 'delete' } },
     { name: 'a cap', differing: { ttl: 600 }, around: capped(90), step: waitFor(90) },
     { name: 'an ignored use: wait until it counts', differing: { ttl: 600, slides: true, lastActivityMs: after(61) }, step: waitFor(1) },
     { name: 'expired and kept, an ignored use may revive it', now: 100,
       differing: { ttl: 60, slides: true, onExpiry: 'Keep', lastActivityMs: after(200) }, step: waitFor(140) },
-    { name: 'an ignored use far behind the end: wait for the end', differing: { ttl: 60, lastActivityMs: after(9000) }, step: waitFor(60) },
+    { name: 'an ignored use long after the end: wait for the end', differing: { ttl: 60, lastActivityMs: after(9000) }, step: waitFor(60) },
   ]
   test.each(rows)('$name', ({ differing = {}, around = {}, now = 0, step }) => {
     const when = at(now, around)
@@ -187,7 +187,7 @@ describe('when nothing differs from what is published', () => {
   })
 })
 
-describe('a change is published before anything else is done', () => {
+describe('publish comes before other steps', () => {
   // biome-ignore format: a table
   const rows: readonly {
     readonly name: string
@@ -195,18 +195,18 @@ describe('a change is published before anything else is done', () => {
     readonly when: KeyCircumstances
     readonly wake: number | null
   }[] = [
-    { name: 'its end came', key: settled({ ttl: 60 }, at(0)), when: at(60), wake: 60 + DAY },
-    { name: 'a Login ended: Expired first, deleted then', key: settled({ ttl: 60, type: 'Login' }, at(0)), when: at(60), wake: 60 },
-    { name: 'overdue for days, found after a stop', key: settled({ ttl: 60 }, at(0)), when: at(9 * DAY), wake: 60 + DAY },
-    { name: 'it was used', key: { ...settled({ ttl: 60, slides: true }, at(0)), lastActivityMs: after(30) }, when: at(31), wake: 90 },
-    { name: 'a cap came', key: settled({ ttl: 600 }, at(0)), when: at(0, capped(90)), wake: 90 },
-    { name: 'the cap went', key: settled({}, at(0, capped(90))), when: at(0), wake: null },
-    { name: 'it revives', key: settled({ ttl: 600 }, at(99, capped(90))), when: at(99, capped(DAY)), wake: 600 },
-    { name: 'an elder appeared', key: settled({}, at(0)), when: at(1, olderThan('x')), wake: null },
-    { name: 'the elder went', key: settled({}, at(0, olderThan('x'))), when: at(1), wake: null },
+    { name: 'the key expired', key: settled({ ttl: 60 }, at(0)), when: at(60), wake: 60 + DAY },
+    { name: 'a Login key expired: published before it is deleted', key: settled({ ttl: 60, type: 'Login' }, at(0)), when: at(60), wake: 60 },
+    { name: 'the key expired days ago, while no manager ran', key: settled({ ttl: 60 }, at(0)), when: at(9 * DAY), wake: 60 + DAY },
+    { name: 'the key was used', key: { ...settled({ ttl: 60, slides: true }, at(0)), lastActivityMs: after(30) }, when: at(31), wake: 90 },
+    { name: 'a cap was set', key: settled({ ttl: 600 }, at(0)), when: at(0, capped(90)), wake: 90 },
+    { name: 'the cap was removed', key: settled({}, at(0, capped(90))), when: at(0), wake: null },
+    { name: 'a raised cap revives the key', key: settled({ ttl: 600 }, at(99, capped(90))), when: at(99, capped(DAY)), wake: 600 },
+    { name: 'an older key with the same secret appeared', key: settled({}, at(0)), when: at(1, olderThan('x')), wake: null },
+    { name: 'the older key with the same secret was deleted', key: settled({}, at(0, olderThan('x'))), when: at(1), wake: null },
     { name: 'the spec changed', key: { ...settled({}, at(0)), generation: 2 }, when: at(0), wake: null },
-    { name: 'the ignored use counts', key: settled({ ttl: 60, slides: true, lastActivityMs: after(61) }, at(0)), when: at(1), wake: 121 },
-    { name: 'Keep was asked for', key: { ...settled({ ttl: 60 }, at(99)), onExpiry: 'Keep' }, when: at(99), wake: null },
+    { name: 'an ignored use counts now', key: settled({ ttl: 60, slides: true, lastActivityMs: after(61) }, at(0)), when: at(1), wake: 121 },
+    { name: 'the Keep annotation was added', key: { ...settled({ ttl: 60 }, at(99)), onExpiry: 'Keep' }, when: at(99), wake: null },
   ]
   test.each(rows)('$name', ({ key, when, wake }) => {
     const wakeMs = wake === null ? null : after(wake)
@@ -215,23 +215,26 @@ describe('a change is published before anything else is done', () => {
 
   // biome-ignore format: a table
   test.each([
-    { name: 'a cap above its lifetime', key: settled({ ttl: 60 }, at(0)), when: at(0, capped(90)) },
-    { name: 'a cap of another height above it', key: settled({ ttl: 60 }, at(0, capped(90))), when: at(0, capped(600)) },
-    { name: 'another Config’s name, nothing capped', key: settled({ ttl: 60 }, at(0)), when: at(0, { configName: 'x' }) },
-    { name: 'a use of a key whose end is fixed', key: { ...settled({ ttl: 60 }, at(0)), lastActivityMs: after(9) }, when: at(9) },
+    { name: 'a cap longer than its lifetime', key: settled({ ttl: 60 }, at(0)), when: at(0, capped(90)) },
+    { name: 'another cap longer than its lifetime', key: settled({ ttl: 60 }, at(0, capped(90))), when: at(0, capped(600)) },
+    { name: 'another name of Config, without a cap', key: settled({ ttl: 60 }, at(0)), when: at(0, { configName: 'x' }) },
+    { name: 'a use of a key with a fixed end', key: { ...settled({ ttl: 60 }, at(0)), lastActivityMs: after(9) }, when: at(9) },
     { name: 'a new resourceVersion', key: { ...settled({ ttl: 60 }, at(0)), resourceVersion: '8' }, when: at(0) },
-  ])('nothing is: $name', ({ key, when }) => {
+  ])('needs no publish: $name', ({ key, when }) => {
     expect(plan(key, when)).toEqual(waitFor(60))
   })
 })
 
-/** The events of a step, without their sentence. */
-const told = (key: AccessKey, when: KeyCircumstances): readonly Omit<KeyTransition, 'note'>[] => {
+/** The events of the next step, without their notes. */
+const eventsOf = (
+  key: AccessKey,
+  when: KeyCircumstances,
+): readonly Omit<KeyTransition, 'note'>[] => {
   const step = plan(key, when)
   return step.kind === 'publish' ? step.announce.map(({ reason, of }) => ({ reason, of })) : []
 }
 
-describe('announced on transitions only (contract 4.5)', () => {
+describe('events only for transitions (contract 4.5)', () => {
   const ended = accessKey({ ttl: 60 })
   const ahead = accessKey({ ttl: 60, slides: true, lastActivityMs: after(61) })
   // biome-ignore format: a table
@@ -241,22 +244,22 @@ describe('announced on transitions only (contract 4.5)', () => {
     readonly when: KeyCircumstances
     readonly events: readonly Omit<KeyTransition, 'note'>[]
   }[] = [
-    { name: 'a new key: nothing', key: accessKey(), when: at(0), events: [] },
-    { name: 'it expired', key: settled({ ttl: 60 }, at(0)), when: at(60), events: [{ reason: 'Expired', of: textAfter(60) }] },
-    { name: 'expired when first seen', key: ended, when: at(99), events: [{ reason: 'Expired', of: textAfter(60) }] },
-    { name: 'expired, now also changed', key: { ...settled({ ttl: 60 }, at(60)), generation: 2 }, when: at(61), events: [] },
+    { name: 'a new key: none', key: accessKey(), when: at(0), events: [] },
+    { name: 'expired', key: settled({ ttl: 60 }, at(0)), when: at(60), events: [{ reason: 'Expired', of: textAfter(60) }] },
+    { name: 'expired before its first status', key: ended, when: at(99), events: [{ reason: 'Expired', of: textAfter(60) }] },
+    { name: 'expired, then modified', key: { ...settled({ ttl: 60 }, at(60)), generation: 2 }, when: at(61), events: [] },
     { name: 'a conflict', key: settled({}, at(0)), when: at(0, olderThan('x')), events: [{ reason: 'KeyConflict', of: 'x' }] },
     { name: 'still a conflict', key: { ...settled({}, at(0, olderThan('x'))), generation: 2 }, when: at(1, olderThan('x')), events: [] },
-    { name: 'a conflict hides the end', key: ended, when: at(60, olderThan('x')), events: [{ reason: 'KeyConflict', of: 'x' }] },
+    { name: 'a conflict takes precedence over the end', key: ended, when: at(60, olderThan('x')), events: [{ reason: 'KeyConflict', of: 'x' }] },
     { name: 'a use ignored', key: ahead, when: at(0), events: [{ reason: 'ActivityIgnored', of: String(after(61)) }] },
-    { name: 'disabled: nothing', key: accessKey({ isDisabled: true }), when: at(0), events: [] },
-    { name: 'it revives: nothing', key: settled({ ttl: 600 }, at(99, capped(90))), when: at(99), events: [] },
+    { name: 'disabled: none', key: accessKey({ isDisabled: true }), when: at(0), events: [] },
+    { name: 'revived by a raised cap: none', key: settled({ ttl: 600 }, at(99, capped(90))), when: at(99), events: [] },
   ]
   test.each(rows)('$name', ({ key, when, events }) => {
-    expect(told(key, when)).toEqual(events)
+    expect(eventsOf(key, when)).toEqual(events)
   })
 
-  test('with the sentence of Ready', () => {
+  test('the note is the message of Ready', () => {
     const step = plan(accessKey({ ttl: 60 }), at(60))
     expect(step.kind === 'publish' && step.announce[0]?.note).toContain(
       'expired 2026-11-21T10:01:00Z, 60 s after its creation',

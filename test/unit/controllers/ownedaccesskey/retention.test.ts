@@ -17,13 +17,13 @@ const HOUR = 3600
 
 interface Row {
   readonly name: string
-  /** What differs from a key whose own lifetime ends after 60 s. */
+  /** Changes to a key whose own lifetime ends after 60 s. */
   readonly key?: Partial<AccessKey>
-  /** A key with a longer lifetime is ended by a cap of 60 s instead. */
+  /** Gives the key a longer lifetime, and a cap of 60 s that ends it. */
   readonly cap?: true
   readonly now?: number
   readonly retention?: number
-  /** Seconds after t0; null = it is kept. */
+  /** Seconds after t0; null = kept. */
   readonly removed: number | null
 }
 
@@ -53,7 +53,7 @@ const OTHER_TYPES = ['', 'User', 'Other', 'Reset', 'OIDCRefreshToken', 'NetworkP
 
 // biome-ignore format: a table
 const OWN_END: readonly Row[] = [
-  { name: 'it never ends', key: { ttl: 0 }, removed: null },
+  { name: 'a key without an end', key: { ttl: 0 }, removed: null },
   ...OTHER_TYPES.map((type) => ({
     name: `type "${type}" after the retention`,
     key: { type },
@@ -64,13 +64,13 @@ const OWN_END: readonly Row[] = [
   { name: 'Keep, Login', key: { ...Keep, ...Login }, removed: null },
   { name: 'Keep, tracked', key: { ...Keep, ...tracked }, removed: null },
   { name: 'Delete at once', key: Delete, removed: 60 },
-  { name: 'Delete comes before tracked', key: { ...Delete, ...tracked }, removed: 60 },
+  { name: 'Delete takes precedence over tracked', key: { ...Delete, ...tracked }, removed: 60 },
   { name: 'Delete, Login', key: { ...Delete, ...Login }, removed: 60 },
   { name: 'tracked is kept', key: tracked, removed: null },
-  { name: 'tracked comes before Login', key: { ...tracked, ...Login }, removed: null },
-  { name: 'seen late: the retention still counts from the end', now: 9 * HOUR, removed: 60 + DAY },
+  { name: 'tracked takes precedence over Login', key: { ...tracked, ...Login }, removed: null },
+  { name: 'observed late: the retention counts from the end', now: 9 * HOUR, removed: 60 + DAY },
   { name: 'a retention of 0', retention: 0, removed: 60 },
-  { name: 'a promise binds no key that ended by itself', key: promised(textAfter(60), textAfter(70)), removed: 60 + DAY },
+  { name: 'a published removal does not delay a key that ended by itself', key: promised(textAfter(60), textAfter(70)), removed: 60 + DAY },
 ]
 
 // biome-ignore format: a table
@@ -86,12 +86,12 @@ const CAP_END: readonly Row[] = [
   { name: 'tracked', key: tracked, cap: true, removed: null },
   { name: 'Delete waits too: a typo in the cap destroys nothing', key: Delete, cap: true, removed: 60 + DAY },
   { name: 'Delete, tracked', key: { ...Delete, ...tracked }, cap: true, removed: 60 + DAY },
-  { name: 'ended long ago: the retention counts from now', cap: true, now: 9 * DAY, removed: 10 * DAY },
-  { name: 'promised already', key: promised(textAfter(60), textAfter(500)), cap: true, now: 300, removed: 500 },
-  { name: 'promised and overdue', key: promised(textAfter(60), textAfter(500)), cap: true, now: 900, removed: 500 },
-  { name: 'promised for another end', key: promised(textAfter(61), textAfter(500)), cap: true, now: 300, removed: 300 + DAY },
-  { name: 'live so far: nothing promised', key: promised(textAfter(60), undefined), cap: true, removed: 60 + DAY },
-  { name: 'a promise that is no time', key: promised(textAfter(60), 'soon'), cap: true, removed: 60 + DAY },
+  { name: 'ended long ago by the cap: the retention counts from now', cap: true, now: 9 * DAY, removed: 10 * DAY },
+  { name: 'a published removal stays', key: promised(textAfter(60), textAfter(500)), cap: true, now: 300, removed: 500 },
+  { name: 'a published removal in the past stays', key: promised(textAfter(60), textAfter(500)), cap: true, now: 900, removed: 500 },
+  { name: 'a removal published for another end is replaced', key: promised(textAfter(61), textAfter(500)), cap: true, now: 300, removed: 300 + DAY },
+  { name: 'active so far, without a published removal', key: promised(textAfter(60), undefined), cap: true, removed: 60 + DAY },
+  { name: 'a published removal that is not a time', key: promised(textAfter(60), 'soon'), cap: true, removed: 60 + DAY },
   { name: 'a retention of 0', cap: true, now: 300, retention: 0, removed: 300 },
 ]
 
@@ -115,7 +115,7 @@ describe('contract 5.2: a cap lowered long after', () => {
     return seen
   }
 
-  test('status promises the removal when it is first seen', () => {
+  test('the first status afterwards publishes the removal', () => {
     expect(firstSeen().published).toMatchObject({
       expirationTimestamp: textAfter(60),
       removalTimestamp: textAfter(6 * DAY),
@@ -125,21 +125,21 @@ describe('contract 5.2: a cap lowered long after', () => {
   // biome-ignore format: a table
   test.each([
     { name: 'a second later', seconds: 5 * DAY + 1 },
-    { name: 'after hours, by an operator that has just started', seconds: 5 * DAY + 9 * HOUR },
-    { name: 'a second before', seconds: 6 * DAY - 1 },
-  ])('the promise stands: $name', ({ seconds }) => {
+    { name: 'hours later, by a manager that has just started', seconds: 5 * DAY + 9 * HOUR },
+    { name: 'a second before it', seconds: 6 * DAY - 1 },
+  ])('the published removal stays: $name', ({ seconds }) => {
     expect(plan(firstSeen(), at(seconds))).toEqual({ kind: 'wait', wakeMs: after(6 * DAY) })
   })
 
   // biome-ignore format: a table
   test.each([
-    { name: 'on time', seconds: 6 * DAY },
-    { name: 'late, after a stop of a week', seconds: 13 * DAY },
-  ])('it is kept: $name', ({ seconds }) => {
+    { name: 'at the published time', seconds: 6 * DAY },
+    { name: 'a week later, after no manager ran', seconds: 13 * DAY },
+  ])('the key is deleted $name', ({ seconds }) => {
     expect(plan(firstSeen(), at(seconds))).toEqual({ kind: 'delete' })
   })
 
-  test('raised again it revives, and the promise is taken back', () => {
+  test('a raised cap revives the key, and removes the published removal', () => {
     const revived = stepped(
       firstSeen(),
       plan(firstSeen(), { ...at(5 * DAY + 60), ...capped(null) }),
@@ -148,7 +148,7 @@ describe('contract 5.2: a cap lowered long after', () => {
     expect(revived?.published.removalTimestamp).toBeUndefined()
   })
 
-  test('lowered once more the retention starts anew', () => {
+  test('a cap lowered again starts a new retention', () => {
     const raised = { ...at(5 * DAY + 60), ...capped(null) }
     const revived = stepped(firstSeen(), plan(firstSeen(), raised)) ?? login
     expect(stepped(revived, plan(revived, at(5 * DAY + 120)))?.published.removalTimestamp).toBe(

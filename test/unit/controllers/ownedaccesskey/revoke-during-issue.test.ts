@@ -1,5 +1,5 @@
 /** @module-tag no-retry */
-// A key that is deleted while the API server has a token under it, or may have, that the store does not show yet.
+// A key is deleted while a token under it is being issued that the store does not have yet.
 import { describe, expect, test } from 'vitest'
 import type { KubeObject } from '../../../../src/api/objects.ts'
 import { IssuesInProgress } from '../../../../src/controllers/directclusterendpointtoken/indexes.ts'
@@ -23,8 +23,8 @@ import {
   tokenStore,
   withMetadata,
 } from '../../../support/token-builder.ts'
-import { tokenStage } from '../directclusterendpointtoken/reconciled.ts'
-import { RELEASE, deletedKeyObject, deletedNames, otherKeyDeps } from './deleted-key.ts'
+import { tokenControllerDeps } from '../directclusterendpointtoken/token-reconcile.ts'
+import { RELEASE, deletedKeyObject, deletedNames, fixedKeyDeps } from './key-reconcile.ts'
 
 const NOW = after(60)
 
@@ -37,7 +37,7 @@ describe('the finalizer of a key stays while a token is being issued under the k
     })
   const inProgress = { result: 'later', atMs: NOW + 1000 }
 
-  /** The status write of token `deploy` is sent and not answered, and then key `ci` is deleted. */
+  /** Deletes key `ci` after the status write of token `deploy` was sent, before it is answered. */
   async function deletedWhileIssued(get: Answers['get'] = () => Promise.resolve(null)) {
     const write = Promise.withResolvers<KubeObject>()
     const sent = Promise.withResolvers<void>()
@@ -48,58 +48,58 @@ describe('the finalizer of a key stays while a token is being issued under the k
       return (writes === 1 ? write.promise : Promise.resolve(object)) as never
     }
     const given = { object: pending(), key: {}, answers: { apply, get } }
-    const { deps, asked, records } = tokenStage(given)
+    const { deps, asked, records } = tokenControllerDeps(given)
     const issue = () => reconcileToken('deploy', deps)
     const issued = issue()
     await sent.promise
     deps.keys.observe(deletedKeyObject('2'))
-    const keyDeps: KeyDeps = { ...deps, ...otherKeyDeps() }
-    return { write, issue, issued, asked, records, run: () => reconcile('ci', keyDeps) }
+    const keyDeps: KeyDeps = { ...deps, ...fixedKeyDeps() }
+    return { write, issue, issued, asked, records, reconcileKey: () => reconcile('ci', keyDeps) }
   }
 
-  test('the key waits for the answer, and takes the token with it', async () => {
-    const { write, issued, asked, records, run } = await deletedWhileIssued()
-    expect(await run()).toEqual(inProgress)
+  test('waits for the answer of the status write, then deletes the token', async () => {
+    const { write, issued, asked, records, reconcileKey } = await deletedWhileIssued()
+    expect(await reconcileKey()).toEqual(inProgress)
     expect(asked).not.toContainEqual(RELEASE)
     write.resolve(answered())
     await issued
-    expect(await run()).toEqual(inProgress)
+    expect(await reconcileKey()).toEqual(inProgress)
     expect([deletedNames(asked), [...records.asked.keys()]]).toEqual([['deploy'], ['uid-deploy']])
     records.stored.add('uid-deploy')
-    await run()
+    await reconcileKey()
     expect(asked.at(-1)).toEqual(RELEASE)
   })
 
-  test('a write that fails may be stored: the token is read before the key goes', async () => {
+  test('reads the token after a failed status write, which may have been stored', async () => {
     const get = (() => Promise.resolve(answered())) as unknown as NonNullable<Answers['get']>
-    const { write, issue, issued, asked, run } = await deletedWhileIssued(get)
+    const { write, issue, issued, asked, reconcileKey } = await deletedWhileIssued(get)
     write.reject(refused(504, 'Timeout'))
     await expect(issued).rejects.toThrow('Timeout')
-    expect(await run()).toEqual(inProgress)
+    expect(await reconcileKey()).toEqual(inProgress)
     expect(asked).not.toContainEqual(RELEASE)
     await issue()
-    await run()
+    await reconcileKey()
     expect(deletedNames(asked)).toEqual(['deploy'])
   })
 
-  test('a token that was not issued does not hold the key, and is not deleted', async () => {
-    const { write, issue, issued, asked, run } = await deletedWhileIssued()
+  test('goes when the token was not issued, and the token stays', async () => {
+    const { write, issue, issued, asked, reconcileKey } = await deletedWhileIssued()
     write.reject(refused(409, 'Conflict'))
     await expect(issued).rejects.toThrow('Conflict')
     await issue()
-    expect(await run()).toEqual({ result: 'done' })
+    expect(await reconcileKey()).toEqual({ result: 'done' })
     expect(asked.at(-1)).toEqual(RELEASE)
     expect(deletedNames(asked)).toEqual([])
   })
 
-  test('a token that is being issued under another key does not hold this one', async () => {
+  test('goes while a token is being issued under another key', async () => {
     const { client, asked } = recordingClient()
     const issues = new IssuesInProgress()
     issues.begin(tokenOf(pending('uid-of-another')))
     const { revocations } = recordedRevocations()
     const [keys, tokens] = [keyStore(deletedKeyObject()), tokenStore()]
     const deps = { client, keys, tokens, revocations, issues, clock: manualClock(NOW) }
-    expect(await reconcile('ci', { ...deps, ...otherKeyDeps() })).toEqual({ result: 'done' })
+    expect(await reconcile('ci', { ...deps, ...fixedKeyDeps() })).toEqual({ result: 'done' })
     expect(asked).toEqual([RELEASE])
   })
 })

@@ -1,5 +1,5 @@
 /** @module-tag no-retry */
-// A key that is deleted takes its tokens with it (contract 5.1, 7.4).
+// The deletion of a key revokes and deletes its tokens (contract 5.1, 7.4).
 import { describe, expect, test } from 'vitest'
 import type { DirectClusterEndpointToken } from '../../../../src/api/directclusterendpointtoken.gen.ts'
 import { REVOKE_FINALIZER, TOKENS } from '../../../../src/api/names.ts'
@@ -40,13 +40,13 @@ import {
   tokenStore,
   withMetadata,
 } from '../../../support/token-builder.ts'
-import { RELEASE, deletedKeyObject, deletedNames, otherKeyDeps } from './deleted-key.ts'
+import { RELEASE, deletedKeyObject, deletedNames, fixedKeyDeps } from './key-reconcile.ts'
 
 const CI = accessKey()
 const NOW = after(60)
 
 /** Issued at t0 for ten minutes under key ci. */
-function out(name: string, metadata: Partial<ObjectMeta> = {}, ttl = 600) {
+function issuedUnderCi(name: string, metadata: Partial<ObjectMeta> = {}, ttl = 600) {
   const ownerReferences = [referenceTo(CI)]
   const object = issuedObject(
     { metadata: { name, uid: `uid-${name}`, ownerReferences }, spec: { ttl } },
@@ -61,8 +61,8 @@ const issuedUnderOther = () => {
   return issuedObject({ metadata }, { owner: owner(other) })
 }
 
-/** The key with its tokens, a minute after they were issued. */
-function world(objects: readonly DirectClusterEndpointToken[], answers: Answers = {}) {
+/** The dependencies of key ci with these tokens, a minute after they were issued. */
+function keyWithTokens(objects: readonly DirectClusterEndpointToken[], answers: Answers = {}) {
   const records = recordedRevocations()
   const { client, asked } = recordingClient(answers)
   const tokens = tokenStore(...objects)
@@ -84,36 +84,36 @@ function world(objects: readonly DirectClusterEndpointToken[], answers: Answers 
 
 describe('every token issued under its uid is recorded as revoked and deleted (5.1)', () => {
   const expired = () => {
-    const object = out('expired', {}, 30)
+    const object = issuedUnderCi('expired', {}, 30)
     const step = planToken(tokenOf(object), tokenCircumstances({ nowMs: NOW }))
     return tokenAfter(object, step) ?? object
   }
-  const stripped = () => out('stripped', { ownerReferences: [] })
+  const stripped = () => issuedUnderCi('stripped', { ownerReferences: [] })
   // biome-ignore format: a table
   const rows: readonly {
     readonly name: string
     readonly object: DirectClusterEndpointToken
     readonly stored?: true
-    /** Seconds after t0; null = it is not recorded. */
+    /** Expiry of the record in seconds after t0; null = no record. */
     readonly recorded: number | null
     readonly deleted: boolean
   }[] = [
-    { name: 'it is out', object: out('a'), recorded: 600, deleted: true },
-    { name: 'recorded already', object: out('a'), stored: true, recorded: null, deleted: true },
-    { name: 'its reference is stripped', object: stripped(), recorded: 600, deleted: true },
-    { name: 'its reference names another', object: out('a', { ownerReferences: [referenceTo({ name: 'cd', uid: 'uid-cd' })] }), recorded: 600, deleted: true },
-    { name: 'being deleted', object: out('a', { deletionTimestamp: textAfter(9) }), recorded: 600, deleted: false },
-    { name: 'its end came, status does not say so yet', object: out('a', {}, 60), recorded: null, deleted: true },
+    { name: 'issued', object: issuedUnderCi('a'), recorded: 600, deleted: true },
+    { name: 'recorded already', object: issuedUnderCi('a'), stored: true, recorded: null, deleted: true },
+    { name: 'its owner reference was removed', object: stripped(), recorded: 600, deleted: true },
+    { name: 'its owner reference names another key', object: issuedUnderCi('a', { ownerReferences: [referenceTo({ name: 'cd', uid: 'uid-cd' })] }), recorded: 600, deleted: true },
+    { name: 'being deleted', object: issuedUnderCi('a', { deletionTimestamp: textAfter(9) }), recorded: 600, deleted: false },
+    { name: 'past its end, which is not published yet', object: issuedUnderCi('a', {}, 60), recorded: null, deleted: true },
     { name: 'expired', object: expired(), recorded: null, deleted: true },
-    { name: 'status.token has gone', object: tampered(out('a'), { token: undefined }), recorded: 600, deleted: true },
-    { name: 'never issued, it only names the key', object: tokenObject({ metadata: { ownerReferences: [referenceTo(CI)] } }), recorded: null, deleted: false },
+    { name: 'status.token was removed', object: tampered(issuedUnderCi('a'), { token: undefined }), recorded: 600, deleted: true },
+    { name: 'never issued, with an owner reference to the key', object: tokenObject({ metadata: { ownerReferences: [referenceTo(CI)] } }), recorded: null, deleted: false },
     { name: 'issued under another key', object: issuedUnderOther(), recorded: null, deleted: false },
-    { name: 'issued under the key that had its name before', object: issuedObject({ metadata: { ownerReferences: [referenceTo({ ...CI, uid: 'uid-old' })] } }, { owner: owner({ uid: 'uid-old' }) }),
+    { name: 'issued under an earlier key of that name', object: issuedObject({ metadata: { ownerReferences: [referenceTo({ ...CI, uid: 'uid-old' })] } }, { owner: owner({ uid: 'uid-old' }) }),
       recorded: null, deleted: false },
     { name: 'issued without an owner', object: issuedObject(), recorded: null, deleted: false },
   ]
   test.each(rows)('$name', async ({ object, stored, recorded, deleted }) => {
-    const { records, asked, deps } = world([object])
+    const { records, asked, deps } = keyWithTokens([object])
     const { name, uid } = object.metadata
     if (stored) records.stored.add(uid)
     const wanted = recorded === null ? [] : [[uid, after(recorded)]]
@@ -123,12 +123,16 @@ describe('every token issued under its uid is recorded as revoked and deleted (5
     expect(deletedNames(asked)).toEqual(deleted ? [name] : [])
   })
 
-  test('each under its uid and resourceVersion, and the store knows at once (5.3, 8.6)', async () => {
+  test('deletes carry uid and resourceVersion, and the answer goes into the store (5.3, 8.6)', async () => {
     const deleting = {
-      ...out('a'),
-      metadata: { ...out('a').metadata, resourceVersion: '8', deletionTimestamp: textAfter(60) },
+      ...issuedUnderCi('a'),
+      metadata: {
+        ...issuedUnderCi('a').metadata,
+        resourceVersion: '8',
+        deletionTimestamp: textAfter(60),
+      },
     }
-    const { asked, tokens, deps } = world([out('a')], {
+    const { asked, tokens, deps } = keyWithTokens([issuedUnderCi('a')], {
       delete: () => Promise.resolve<KubeObject>(deleting),
     })
     await revokeOwnedTokens(CI, deps)
@@ -144,10 +148,10 @@ describe('every token issued under its uid is recorded as revoked and deleted (5
     expect(tokens.get('a')?.isDeleting).toBe(true)
   })
 
-  test('all are recorded before the first is deleted (7.4)', async () => {
+  test('all tokens are recorded before the first is deleted (7.4)', async () => {
     const names = ['a', 'b', 'c']
-    const { records, deps } = world(
-      names.map((name) => out(name)),
+    const { records, deps } = keyWithTokens(
+      names.map((name) => issuedUnderCi(name)),
       {
         delete: () => {
           expect(records.asked.size).toBe(names.length)
@@ -158,11 +162,11 @@ describe('every token issued under its uid is recorded as revoked and deleted (5
     expect(await revokeOwnedTokens(CI, deps)).toBe(3)
   })
 
-  test('eight at a time, none forgotten', async () => {
+  test('deletes all tokens, eight at a time', async () => {
     let [running, most] = [0, 0]
     const names = Array.from({ length: 20 }, (_, at) => `t-${at}`)
-    const { asked, deps } = world(
-      names.map((name) => out(name)),
+    const { asked, deps } = keyWithTokens(
+      names.map((name) => issuedUnderCi(name)),
       {
         delete: async () => {
           running += 1
@@ -177,8 +181,8 @@ describe('every token issued under its uid is recorded as revoked and deleted (5
     expect([deletedNames(asked).toSorted(), most]).toEqual([names.toSorted(), 8])
   })
 
-  test('a delete that is refused is told, after all were recorded', async () => {
-    const { records, deps } = world([out('a'), out('b')], {
+  test('a refused delete fails the reconcile after all tokens were recorded', async () => {
+    const { records, deps } = keyWithTokens([issuedUnderCi('a'), issuedUnderCi('b')], {
       delete: () => Promise.reject(refused(403, 'Forbidden')),
     })
     await expect(revokeOwnedTokens(CI, deps)).rejects.toThrow('Forbidden')
@@ -187,96 +191,99 @@ describe('every token issued under its uid is recorded as revoked and deleted (5
 })
 
 const FAULT = 'the API server answered 403 Forbidden'
-const SAYS_WHY = `The key is being deleted and no longer works. It stays until its tokens are recorded as revoked, which failed: ${FAULT}.`
+const FAULT_MESSAGE = `The key is being deleted and no longer works. It stays until its tokens are recorded as revoked, which failed: ${FAULT}.`
 
-describe('if its tokens can’t be recorded the key stays, and status says why (5.1)', () => {
+describe('a key whose tokens can’t be recorded stays, with the cause in status (5.1)', () => {
   const FOREIGN = 'example.com/backup'
   const at = (tokensFault: string | null) => circumstances({ tokensFault, nowMs: NOW })
   const deleting = accessKey({ isDeleting: true })
-  const told = stepped(deleting, plan(deleting, at(FAULT))) ?? deleting
+  const withFaultInStatus = stepped(deleting, plan(deleting, at(FAULT))) ?? deleting
   const both = { isDeleting: true, finalizers: [FOREIGN, REVOKE_FINALIZER] }
 
   // biome-ignore format: a table
   const rows: readonly { readonly name: string; readonly key: AccessKey; readonly fault: string | null; readonly kind: KeyStep['kind'] }[] = [
-    { name: 'nothing failed', key: deleting, fault: null, kind: 'release' },
-    { name: 'first status says so', key: deleting, fault: FAULT, kind: 'publish' },
-    { name: 'then it is tried again', key: told, fault: FAULT, kind: 'release' },
-    { name: 'another fault', key: told, fault: 'no answer from the API server', kind: 'publish' },
-    { name: 'it fails no more', key: told, fault: null, kind: 'release' },
-    { name: 'held by another too: status says so', key: accessKey(both), fault: FAULT, kind: 'publish' },
-    { name: 'held by another too: tried again', key: { ...told, ...both }, fault: FAULT, kind: 'release' },
-    { name: 'held by another alone', key: { ...told, isDeleting: true, finalizers: [FOREIGN] }, fault: null, kind: 'publish' },
-    { name: 'held by nobody', key: accessKey({ isDeleting: true, finalizers: [] }), fault: FAULT, kind: 'nothing' },
+    { name: 'no fault', key: deleting, fault: null, kind: 'release' },
+    { name: 'a fault is published first', key: deleting, fault: FAULT, kind: 'publish' },
+    { name: 'a published fault is retried', key: withFaultInStatus, fault: FAULT, kind: 'release' },
+    { name: 'another fault', key: withFaultInStatus, fault: 'no answer from the API server', kind: 'publish' },
+    { name: 'the fault is gone', key: withFaultInStatus, fault: null, kind: 'release' },
+    { name: 'with a foreign finalizer, a fault is published', key: accessKey(both), fault: FAULT, kind: 'publish' },
+    { name: 'with a foreign finalizer, a published fault is retried', key: { ...withFaultInStatus, ...both }, fault: FAULT, kind: 'release' },
+    { name: 'with only a foreign finalizer', key: { ...withFaultInStatus, isDeleting: true, finalizers: [FOREIGN] }, fault: null, kind: 'publish' },
+    { name: 'without finalizers', key: accessKey({ isDeleting: true, finalizers: [] }), fault: FAULT, kind: 'nothing' },
   ]
   test.each(rows)('$name: $kind', ({ key, fault, kind }) => {
     expect(plan(key, at(fault)).kind).toBe(kind)
   })
 
-  test('in these words, once', () => {
+  test('the message of Ready has the fault, without an event', () => {
     const step = plan(deleting, at(FAULT))
     expect(step).toMatchObject({ wakeMs: null, announce: [] })
-    expect(told.published.conditions[0]).toMatchObject({ reason: 'Terminating', message: SAYS_WHY })
+    expect(withFaultInStatus.published.conditions[0]).toMatchObject({
+      reason: 'Terminating',
+      message: FAULT_MESSAGE,
+    })
   })
 })
 
-describe('the key’s finalizer goes when all are recorded (5.1)', () => {
+describe('the finalizer of the key is removed when all tokens are recorded (5.1)', () => {
   function deletedKey(objects: readonly DirectClusterEndpointToken[], answers: Answers = {}) {
-    const { deps, ...rest } = world(objects, answers)
+    const { deps, ...rest } = keyWithTokens(objects, answers)
     const keys = keyStore(deletedKeyObject())
-    const run = () => reconcile('ci', { ...deps, ...otherKeyDeps(), keys })
-    return { ...rest, run }
+    const reconcileKey = () => reconcile('ci', { ...deps, ...fixedKeyDeps(), keys })
+    return { ...rest, reconcileKey }
   }
 
-  test('at once where it has no tokens', async () => {
-    const { run, asked } = deletedKey([])
-    expect(await run()).toEqual({ result: 'done' })
+  test('at once without tokens', async () => {
+    const { reconcileKey, asked } = deletedKey([])
+    expect(await reconcileKey()).toEqual({ result: 'done' })
     expect(asked).toEqual([RELEASE])
   })
 
-  test('not before', async () => {
-    const { run, asked, records } = deletedKey([out('a'), out('b')])
+  test('not before the last record is stored', async () => {
+    const { reconcileKey, asked, records } = deletedKey([issuedUnderCi('a'), issuedUnderCi('b')])
     const later = { result: 'later', atMs: NOW + 1000 }
-    expect(await run()).toEqual(later)
+    expect(await reconcileKey()).toEqual(later)
     expect(deletedNames(asked)).toEqual(['a', 'b'])
     records.stored.add('uid-a')
-    expect(await run()).toEqual(later)
+    expect(await reconcileKey()).toEqual(later)
     expect(asked).not.toContainEqual(RELEASE)
     records.stored.add('uid-b')
-    expect(await run()).toEqual({ result: 'done' })
+    expect(await reconcileKey()).toEqual({ result: 'done' })
     expect(asked.at(-1)).toEqual(RELEASE)
   })
 
-  test('nor while a delete is refused', async () => {
-    const { run, asked, records } = deletedKey([out('a')], {
+  test('not while a delete is refused', async () => {
+    const { reconcileKey, asked, records } = deletedKey([issuedUnderCi('a')], {
       delete: () => Promise.reject(refused(403, 'Forbidden')),
     })
     records.stored.add('uid-a')
-    await expect(run()).rejects.toThrow('Forbidden')
+    await expect(reconcileKey()).rejects.toThrow('Forbidden')
     expect(asked).not.toContainEqual(RELEASE)
   })
 
-  test('status says what failed, and it is tried again', async () => {
-    const { run, asked, records } = deletedKey([out('a')], {
+  test('status has the fault, and the record is requested again', async () => {
+    const { reconcileKey, asked, records } = deletedKey([issuedUnderCi('a')], {
       apply: (_, { status }) => Promise.resolve(deletedKeyObject('2', status as object) as never),
     })
     records.fault = FAULT
-    await run()
+    await reconcileKey()
     expect(asked).toMatchObject([
       {
         verb: 'apply',
         subresource: 'status',
-        body: { status: { conditions: [{ message: SAYS_WHY }] } },
+        body: { status: { conditions: [{ message: FAULT_MESSAGE }] } },
       },
     ])
-    expect(await run()).toEqual({ result: 'later', atMs: NOW + 1000 })
+    expect(await reconcileKey()).toEqual({ result: 'later', atMs: NOW + 1000 })
     expect(records.asked.has('uid-a')).toBe(true)
   })
 
-  test('a fault of others does not hold it', async () => {
-    const { run, asked, records } = deletedKey([out('a')])
+  test('a fault of other records does not block it', async () => {
+    const { reconcileKey, asked, records } = deletedKey([issuedUnderCi('a')])
     records.fault = FAULT
     records.stored.add('uid-a')
-    await run()
+    await reconcileKey()
     expect(asked.at(-1)).toEqual(RELEASE)
   })
 })

@@ -22,7 +22,7 @@ interface Given {
   readonly now?: number
 }
 
-/** What is published for a key of which nothing is. */
+/** The first status of a key. */
 function statusFor({ key = {}, around = {}, now = 0 }: Given): DesiredKeyStatus {
   const step = plan(accessKey(key), circumstances({ ...around, nowMs: after(now) }))
   if (step.kind !== 'publish') throw new Error(`the step is to ${step.kind}`)
@@ -40,17 +40,17 @@ const used = (seconds: number): Partial<AccessKey> => ({
 
 const IGNORED = ' Its recorded last use lies more than 60 s in the future and is ignored.'
 
-describe('the message of Ready, with the numbers in it (contract 4.4)', () => {
+describe('the message of Ready, with its numbers (contract 4.4)', () => {
   // biome-ignore format: a table
   const rows: readonly (Given & { readonly name: string; readonly says: string })[] = [
     { name: 'never ends', says: 'The key works and never expires.' },
-    { name: 'a fixed end', key: { ttl: 60 }, says: 'The key works until 2026-11-21T10:01:00Z, 60 s after its creation.' },
+    { name: 'with a fixed end', key: { ttl: 60 }, says: 'The key works until 2026-11-21T10:01:00Z, 60 s after its creation.' },
     { name: 'sliding, never used', key: sliding, says: 'The key works until 2026-11-21T10:01:00Z, 60 s after its creation.' },
     { name: 'sliding, used', key: used(30), now: 30, says: 'The key works until 2026-11-21T10:01:30Z, 60 s after its last use.' },
     { name: 'used before its creation', key: used(-9), says: 'The key works until 2026-11-21T10:01:00Z, 60 s after its creation.' },
-    { name: 'the cap cuts', key: { ttl: 600 }, around: capped(90),
+    { name: 'capped', key: { ttl: 600 }, around: capped(90),
       says: 'The key works until 2026-11-21T10:01:30Z, 90 s after its creation.' },
-    { name: 'sliding, the cap on its age cuts', key: used(50), now: 50, around: capped(90),
+    { name: 'sliding, capped by its age', key: used(50), now: 50, around: capped(90),
       says: 'The key works until 2026-11-21T10:01:30Z, 90 s after its creation.' },
     { name: 'sliding, below the cap', key: used(20), now: 20, around: capped(90),
       says: 'The key works until 2026-11-21T10:01:20Z, 60 s after its last use.' },
@@ -66,21 +66,21 @@ describe('the message of Ready, with the numbers in it (contract 4.4)', () => {
     { name: 'expired and tracked', key: { ttl: 60, isTracked: true }, now: 60,
       says: 'The key expired 2026-11-21T10:01:00Z, 60 s after its creation; it is kept, because a GitOps tool applies it.' },
     { name: 'disabled', key: { isDisabled: true }, says: 'The key is disabled and does not work: remove spec.disabled to enable it.' },
-    { name: 'owned by one that does not work', around: { ownerFault: 'access key login, which it depends on, is disabled' },
+    { name: 'owned by a disabled key', around: { ownerFault: 'access key login, which it depends on, is disabled' },
       says: 'The key does not work, because access key login, which it depends on, is disabled.' },
-    { name: 'nobody', key: { identity: null },
+    { name: 'without an identity', key: { identity: null },
       says: 'The key names no user, team or subject and does not work: set one of spec.user, spec.team and spec.subject.' },
     { name: 'a conflict', around: olderThan('old-ci'),
       says: 'old-ci has the same key and is older: this object does not work; delete one of the two.' },
-    { name: 'a conflict that nobody wins', around: { conflict: { kind: 'unproven', names: ['old', 'ci'] } },
+    { name: 'a conflict without a winner', around: { conflict: { kind: 'unproven', names: ['old', 'ci'] } },
       says: 'old, ci have the same key, and the oldest holds only its digest, which does not prove that its author knew the key. None of them works: delete all but the one that is to have it.' },
-    { name: 'of many', around: { conflict: { kind: 'unproven', names: Array.from({ length: 12 }, (_, at) => `k${at}`) } },
+    { name: 'a conflict of many keys', around: { conflict: { kind: 'unproven', names: Array.from({ length: 12 }, (_, at) => `k${at}`) } },
       says: 'k0, k1, k2, k3, k4, k5, k6, k7, k8, k9 and 2 more have the same key, and the oldest holds only its digest, which does not prove that its author knew the key. None of them works: delete all but the one that is to have it.' },
-    { name: 'being deleted, held by another finalizer', key: { isDeleting: true, finalizers: ['a/b'] },
+    { name: 'being deleted, with a foreign finalizer', key: { isDeleting: true, finalizers: ['a/b'] },
       says: 'The key is being deleted and no longer works.' },
-    { name: 'used too far ahead', key: { ...used(61), isDisabled: true },
+    { name: 'used too far in the future', key: { ...used(61), isDisabled: true },
       says: 'The key is disabled and does not work: remove spec.disabled to enable it.' + IGNORED },
-    { name: 'used too far ahead, it still ends', key: used(61),
+    { name: 'used too far in the future, with an end', key: used(61),
       says: 'The key works until 2026-11-21T10:01:00Z, 60 s after its creation.' + IGNORED },
     { name: 'a fraction of a second', key: { ...sliding, lastActivityMs: after(0.25) }, now: 1,
       says: 'The key works until 2026-11-21T10:01:00.250Z, 60 s after its last use.' },
@@ -102,11 +102,11 @@ describe('conditions (contract 4.1)', () => {
     { name: 'disabled, and so is its owner', given: { key: { isDisabled: true }, around: { ownerFault: 'x' } }, ready: 'False Disabled', stalled: 'True Disabled' },
     { name: 'OwnerNotReady', given: { around: { ownerFault: 'x' } }, ready: 'False OwnerNotReady', stalled: undefined },
   ])('$name: Ready $ready, Stalled $stalled', ({ given, ready, stalled }) => {
-    const told = (type: string): string | undefined => {
+    const conditionOf = (type: string): string | undefined => {
       const found = condition(given, type)
       return found && `${found.status} ${found.reason}`
     }
-    expect([told('Ready'), told('Stalled'), told('LifetimeCapped')]).toEqual([
+    expect([conditionOf('Ready'), conditionOf('Stalled'), conditionOf('LifetimeCapped')]).toEqual([
       ready,
       stalled,
       undefined,
@@ -115,13 +115,13 @@ describe('conditions (contract 4.1)', () => {
 
   // biome-ignore format: a table
   test.each([
-    { name: 'a lifetime of its own', given: { key: { ttl: 600 }, around: capped(90) },
+    { name: 'with a lifetime of its own', given: { key: { ttl: 600 }, around: capped(90) },
       says: 'The key has a lifetime of 600 s; accessKeyMaxTTLSeconds of Config platform-manager-config ends it 90 s after its creation.' },
-    { name: 'none of its own', given: { around: { ...capped(90), configName: 'mine' } },
+    { name: 'without a lifetime of its own', given: { around: { ...capped(90), configName: 'mine' } },
       says: 'The key has no lifetime of its own; accessKeyMaxTTLSeconds of Config mine ends it 90 s after its creation.' },
     { name: 'the Login default', given: { key: { type: 'Login' }, around: { ...capped(90), configName: 'mine' } },
       says: 'The key has a lifetime of 1728000 s; accessKeyMaxTTLSeconds of Config mine ends it 90 s after its creation.' },
-    { name: 'expired, it still says why', given: { key: { ttl: 600 }, around: capped(90), now: 90 },
+    { name: 'expired', given: { key: { ttl: 600 }, around: capped(90), now: 90 },
       says: 'The key has a lifetime of 600 s; accessKeyMaxTTLSeconds of Config platform-manager-config ends it 90 s after its creation.' },
   ])('LifetimeCapped has both numbers: $name', ({ given, says }) => {
     expect(condition(given, 'LifetimeCapped')).toMatchObject({
@@ -144,7 +144,7 @@ describe('the fields of status (contract 1.5)', () => {
     })
   })
 
-  test('of an expired one', () => {
+  test('of an expired key', () => {
     expect(statusFor({ key: { ttl: 60 }, now: 60 })).toMatchObject({
       expirationTimestamp: textAfter(60),
       removalTimestamp: textAfter(86_460),
@@ -154,20 +154,20 @@ describe('the fields of status (contract 1.5)', () => {
 
   // biome-ignore format: a table
   test.each([
-    { name: 'a live key has no removal', given: { key: { ttl: 60 } }, absent: 'removalTimestamp' },
-    { name: 'a kept one neither', given: { key: { ttl: 60, isTracked: true }, now: 60 }, absent: 'removalTimestamp' },
-    { name: 'nobody has no identity', given: { key: { identity: null } }, absent: 'identity' },
-    { name: 'no key, no keyID', given: { key: { digest: null, isDeleting: true, finalizers: ['a/b'] } }, absent: 'keyID' },
-    { name: 'no end, no lifetime', given: {}, absent: 'effectiveTTLSeconds' },
+    { name: 'an active key has no removal', given: { key: { ttl: 60 } }, absent: 'removalTimestamp' },
+    { name: 'a kept key has no removal', given: { key: { ttl: 60, isTracked: true }, now: 60 }, absent: 'removalTimestamp' },
+    { name: 'a key without identity', given: { key: { identity: null } }, absent: 'identity' },
+    { name: 'a key without a secret has no keyID', given: { key: { digest: null, isDeleting: true, finalizers: ['a/b'] } }, absent: 'keyID' },
+    { name: 'a key without an end has no lifetime', given: {}, absent: 'effectiveTTLSeconds' },
   ])('$name', ({ given, absent }) => {
     expect(statusFor(given)).not.toHaveProperty(absent)
   })
 
-  test('nowhere lastActivity, which is the gateway’s (contract 3.4)', () => {
+  test('never include lastActivity, which gateways own (contract 3.4)', () => {
     expect(statusFor({ key: used(30), now: 30 })).not.toHaveProperty('lastActivity')
   })
 
-  test('the generation stands in status and in each condition (contract 4.4)', () => {
+  test('the generation is in status and in each condition (contract 4.4)', () => {
     const given = { key: { generation: 5, identity: null, ttl: 600 }, around: capped(9) }
     const { observedGeneration, conditions } = statusFor(given)
     expect([observedGeneration, ...conditions.map((one) => one.observedGeneration)]).toEqual([
@@ -176,7 +176,7 @@ describe('the fields of status (contract 1.5)', () => {
   })
 })
 
-describe('whether it is published already', () => {
+describe('isPublished compares the desired and the published status', () => {
   const wanted = statusFor({ key: { ttl: 600 }, around: capped(90) })
   const published = { ...accessKey().published, ...wanted }
   const foreign: Condition = {
@@ -197,7 +197,7 @@ describe('whether it is published already', () => {
     { name: 'another identity', differing: { identity: 'user:bob' }, same: false },
     { name: 'another generation', differing: { observedGeneration: 2 }, same: false },
     { name: 'a condition missing', differing: { conditions: published.conditions.slice(1) }, same: false },
-    { name: 'one of ours too many', differing: { conditions: [...published.conditions, { ...foreign, type: 'Stalled' }] }, same: false },
+    { name: 'a condition too many', differing: { conditions: [...published.conditions, { ...foreign, type: 'Stalled' }] }, same: false },
   ])('$name: $same', ({ differing, same }) => {
     expect(isPublished(wanted, { ...published, ...differing })).toBe(same)
   })

@@ -1,83 +1,85 @@
-// Signing keys in a world of its own: an API server in memory, a clock that a test moves, and managers,
-// each with its own view of it, which is as old as its last sync.
+// Signing keys of managers on an API server in memory, with a manual clock. Each manager has its own caches,
+// as old as its last sync.
 import {
   CONFIG_MAPS,
   JWKS_CONFIG_MAP,
+  type Resource,
   SECRETS,
   SIGNING_KEY_PREFIX,
   SIGNING_KEY_TYPE,
 } from '../../../../src/api/names.ts'
-import type { ConfigMap, KubeObject, Secret } from '../../../../src/api/objects.ts'
+import type { ConfigMap, KubeObject, ObjectMeta, Secret } from '../../../../src/api/objects.ts'
 import { createReconcile } from '../../../../src/controllers/signingkey/reconcile.ts'
 import type { SigningAlgorithm } from '../../../../src/domain/token/token-claims.ts'
-import { isConflict } from '../../../../src/kube/client/api-error.ts'
+import { StatusError, isConflict } from '../../../../src/kube/client/api-error.ts'
+import type { KubeClient, NewObject } from '../../../../src/kube/client/client.ts'
 import type { Outcome } from '../../../../src/kube/controller/controller.ts'
 import type { ObjectEvent } from '../../../../src/kube/event-recorder.ts'
 import { Store, type StoreSink, fullObject } from '../../../../src/kube/informer/store.ts'
+import type { Clock } from '../../../../src/runtime/clock.ts'
 import { type Keyring, createKeyring } from '../../../../src/signing/keyring.ts'
 import { type ManualClock, manualClock } from '../../../support/clock.ts'
 import { type LoggedLine, memoryLog } from '../../../support/memory-log.ts'
-import { type Api, type Given, type Line, apiWith } from './api.ts'
 
 export const T0 = Date.parse('2026-11-21T10:00:00Z')
 export const MINUTE_MS = 60_000
 export const HOUR_MS = 60 * MINUTE_MS
 export const DAY_MS = 24 * HOUR_MS
 
-/** What a manager runs with; a test may change it as it goes, which saves a restart. */
-export interface Circumstances {
+/** Flags and observed tokens of a manager. A test may change them in place of a restart. */
+export interface ManagerSettings {
   algorithm: SigningAlgorithm
   tokenMaxTtlMs: number
   lastExpMs: (kid: string) => number | null
 }
 
-/** One process: what it knows is what it knew at its last sync, and its own writes. */
+/** One manager process. Its caches hold the state of its last sync, and its own writes. */
 export interface Manager {
   readonly keyring: Keyring
-  readonly circumstances: Circumstances
+  readonly settings: ManagerSettings
   /** `create Secret platform-signing-key-1`, and so on. */
   readonly writes: string[]
-  readonly told: ObjectEvent[]
+  readonly events: ObjectEvent[]
   readonly lines: readonly LoggedLine[]
-  readonly line: Line
-  /** Takes in what the API server has now. */
+  readonly writeHooks: WriteHooks
+  /** Refills the caches from the API server. */
   readonly sync: () => void
-  /** One reconcile on the view as it is. */
-  readonly step: () => Promise<Outcome>
-  /** Syncs and steps until there is nothing to do; the moment to which it waits. */
+  /** One reconcile on the caches as they are. */
+  readonly reconcile: () => Promise<Outcome>
+  /** Syncs and reconciles until nothing is left to do; gives the time of the next wake-up in epoch milliseconds. */
   readonly settle: () => Promise<number>
-  /** Generation of the key that would sign now; null = none would. */
-  readonly signs: () => number | null
+  /** Generation of the signing key in use; null = none. */
+  readonly signingGeneration: () => number | null
 }
 
-/** An API server with its clock, and shorter words for what stands in it. */
-export interface World extends Api {
+/** An API server with its clock, and short accessors of signing keys by generation. */
+export interface Cluster extends MemoryApi {
   readonly clock: ManualClock
-  readonly manager: (circumstances?: Partial<Circumstances>) => Manager
-  readonly record: () => ConfigMap | undefined
-  /** kid of a generation that is noted. */
-  readonly kid: (generation: number) => string
+  readonly startManager: (settings?: Partial<ManagerSettings>) => Manager
+  readonly configMap: () => ConfigMap | undefined
+  /** kid of a generation in the notes of the ConfigMap; `none` without a note. */
+  readonly kidOf: (generation: number) => string
   /** Generations whose public keys are published. */
-  readonly published: () => readonly number[]
+  readonly publishedGenerations: () => readonly number[]
   /** Generations that are marked as withdrawn. */
-  readonly withdrawn: () => readonly number[]
+  readonly withdrawnGenerations: () => readonly number[]
   /** Generations that have a Secret. */
-  readonly held: () => readonly number[]
-  readonly annotate: (annotations: Readonly<Record<string, string>>) => void
-  /** Changes data of the ConfigMap as somebody else. */
-  readonly edit: (data: Readonly<Record<string, string>>) => void
-  /** Changes a Secret as somebody else; null takes it away. */
-  readonly putKey: (generation: number, secret: Given | null) => void
+  readonly secretGenerations: () => readonly number[]
+  readonly annotateConfigMap: (annotations: Readonly<Record<string, string>>) => void
+  /** Changes data of the ConfigMap as another client. */
+  readonly editConfigMap: (data: Readonly<Record<string, string>>) => void
+  /** Changes a Secret as another client; null deletes it. */
+  readonly putSecret: (generation: number, secret: ObjectPatch | null) => void
 }
 
 type Notes = Readonly<Record<string, Readonly<Record<string, unknown>>>>
 
-/** An empty one. */
-export function world(): World {
+/** A cluster without signing keys, at T0. */
+export function newCluster(): Cluster {
   const clock = manualClock(T0)
-  const api = apiWith(clock)
-  const record = () => api.maps.get(JWKS_CONFIG_MAP)
-  const parsed = (key: string): unknown => JSON.parse(record()?.data?.[key] ?? 'null')
+  const api = memoryApi(clock)
+  const configMap = () => api.configMaps.get(JWKS_CONFIG_MAP)
+  const parsed = (key: string): unknown => JSON.parse(configMap()?.data?.[key] ?? 'null')
   const notes = () => Object.entries((parsed('keys.json') ?? {}) as Notes)
   const generationOf = (kid: string) => {
     const noted = notes().find(([other]) => other === kid)?.[1]['generation']
@@ -87,49 +89,55 @@ export function world(): World {
   return {
     ...api,
     clock,
-    manager: (circumstances = {}) => managerOf(clock, api, generationOf, circumstances),
-    record,
-    kid: (generation) =>
+    startManager: (settings = {}) => startManager(clock, api, generationOf, settings),
+    configMap,
+    kidOf: (generation) =>
       notes().find(([, note]) => note['generation'] === generation)?.[0] ?? 'none',
-    published: () => jwks().map(({ kid }) => generationOf(kid)),
-    withdrawn: () =>
+    publishedGenerations: () => jwks().map(({ kid }) => generationOf(kid)),
+    withdrawnGenerations: () =>
       notes()
         .filter(([, note]) => note['withdrawn'] !== undefined)
         .map(([kid]) => generationOf(kid)),
-    held: () =>
+    secretGenerations: () =>
       [...api.secrets.keys()]
         .map((name) => Number(name.slice(SIGNING_KEY_PREFIX.length)))
         .toSorted((a, b) => a - b),
-    annotate: (annotations) => api.put(CONFIG_MAPS, JWKS_CONFIG_MAP, { metadata: { annotations } }),
-    edit: (data) => api.put(CONFIG_MAPS, JWKS_CONFIG_MAP, { data: { ...record()?.data, ...data } }),
-    putKey: (generation, secret) => api.put(SECRETS, `${SIGNING_KEY_PREFIX}${generation}`, secret),
+    annotateConfigMap: (annotations) =>
+      api.put(CONFIG_MAPS, JWKS_CONFIG_MAP, { metadata: { annotations } }),
+    editConfigMap: (data) =>
+      api.put(CONFIG_MAPS, JWKS_CONFIG_MAP, { data: { ...configMap()?.data, ...data } }),
+    putSecret: (generation, secret) =>
+      api.put(SECRETS, `${SIGNING_KEY_PREFIX}${generation}`, secret),
   }
 }
 
-/** Key 1 signs, key 2 waits; a manager that has come to rest, at the age of 16 days. */
-export async function twoKeys(): Promise<{ readonly w: World; readonly m: Manager }> {
-  const w = world()
-  await w.manager().settle()
-  w.clock.setNow(T0 + 16 * DAY_MS)
-  const m = w.manager()
-  await m.settle()
-  w.clock.setNow(T0 + 16 * DAY_MS + HOUR_MS)
-  await m.settle()
-  m.writes.length = 0
-  return { w, m }
+/** Key 1 signs, key 2 is published; the manager has settled, 16 days after T0. */
+export async function clusterWithTwoKeys(): Promise<{
+  readonly cluster: Cluster
+  readonly manager: Manager
+}> {
+  const cluster = newCluster()
+  await cluster.startManager().settle()
+  cluster.clock.setNow(T0 + 16 * DAY_MS)
+  const manager = cluster.startManager()
+  await manager.settle()
+  cluster.clock.setNow(T0 + 16 * DAY_MS + HOUR_MS)
+  await manager.settle()
+  manager.writes.length = 0
+  return { cluster, manager }
 }
 
-function managerOf(
+function startManager(
   clock: ManualClock,
-  api: Api,
+  api: MemoryApi,
   generationOf: (kid: string) => number,
-  given: Partial<Circumstances>,
+  overrides: Partial<ManagerSettings>,
 ): Manager {
-  const circumstances: Circumstances = {
+  const settings: ManagerSettings = {
     algorithm: 'ES256',
     tokenMaxTtlMs: DAY_MS,
     lastExpMs: () => null,
-    ...given,
+    ...overrides,
   }
   const stores = {
     secrets: new Store(fullObject<Secret>),
@@ -137,23 +145,23 @@ function managerOf(
   }
   const { log, lines } = memoryLog()
   const writes: string[] = []
-  const told: ObjectEvent[] = []
-  const line: Line = {}
+  const events: ObjectEvent[] = []
+  const writeHooks: WriteHooks = {}
   const keyring = createKeyring({ ...stores, namespace: 'platform-system', clock, log })
-  const step = createReconcile({
-    client: api.client(line, writes),
+  const reconcile = createReconcile({
+    client: api.client(writeHooks, writes),
     keyring,
     records: stores.records,
     namespace: 'platform-system',
     get algorithm() {
-      return circumstances.algorithm
+      return settings.algorithm
     },
     get tokenMaxTtlMs() {
-      return circumstances.tokenMaxTtlMs
+      return settings.tokenMaxTtlMs
     },
-    lastExpMs: (kid) => circumstances.lastExpMs(kid),
+    lastExpMs: (kid) => settings.lastExpMs(kid),
     events: {
-      record: (event) => void told.push(event),
+      record: (event) => void events.push(event),
       flush: () => Promise.resolve(),
       stop: () => undefined,
     },
@@ -165,21 +173,32 @@ function managerOf(
       stores.secrets,
       [...api.secrets.values()].filter(({ type }) => type === SIGNING_KEY_TYPE),
     )
-    refill(stores.records, [...api.maps.values()])
+    refill(stores.records, [...api.configMaps.values()])
   }
   const settle = async (): Promise<number> => {
     for (let round = 0; round < 50; round += 1) {
       sync()
-      const outcome = await unlessConflict(step())
+      const outcome = await unlessConflict(reconcile())
       if (outcome.result === 'later' && outcome.atMs > clock.nowMs()) return outcome.atMs
     }
-    throw new Error(`no rest: ${writes.slice(-6).join(', ')}`)
+    throw new Error(`not settled: ${writes.slice(-6).join(', ')}`)
   }
-  const signs = (): number | null => {
+  const signingGeneration = (): number | null => {
     const kid = keyring.current()?.kid
     return kid === undefined ? null : generationOf(kid)
   }
-  return { keyring, circumstances, writes, told, lines, line, sync, step, settle, signs }
+  return {
+    keyring,
+    settings,
+    writes,
+    events,
+    lines,
+    writeHooks,
+    sync,
+    reconcile,
+    settle,
+    signingGeneration,
+  }
 }
 
 function refill(store: StoreSink, objects: readonly KubeObject[]): void {
@@ -188,7 +207,7 @@ function refill(store: StoreSink, objects: readonly KubeObject[]): void {
   store.end()
 }
 
-/** As the controller does: an old view is no failure. */
+/** Like the controller: a conflict of a stale cache is no failure. */
 async function unlessConflict(reconciled: Promise<Outcome>): Promise<Outcome> {
   try {
     return await reconciled
@@ -197,3 +216,122 @@ async function unlessConflict(reconciled: Promise<Outcome>): Promise<Outcome> {
     throw error
   }
 }
+
+/** Run before and after each write; a hook that throws simulates a crash at that point. */
+export interface WriteHooks {
+  before?: (write: string) => void
+  after?: (write: string) => void
+}
+
+/** Fields of an object to change; other fields stay. */
+export type ObjectPatch = Partial<Omit<Secret & ConfigMap, 'metadata'>> & {
+  readonly metadata?: Partial<ObjectMeta>
+}
+
+/** Secrets and ConfigMaps in memory, with the uids, creation times, resourceVersions and conflicts of an API server. */
+export interface MemoryApi {
+  readonly secrets: ReadonlyMap<string, Secret>
+  readonly configMaps: ReadonlyMap<string, ConfigMap>
+  /** Changes an object as another client; null deletes it. */
+  readonly put: (resource: Resource, name: string, object: ObjectPatch | null) => void
+  /** @param writes receives each completed write, such as `create Secret platform-signing-key-1` */
+  readonly client: (writeHooks: WriteHooks, writes: string[]) => KubeClient
+}
+
+/** An API server without objects. */
+function memoryApi(clock: Clock): MemoryApi {
+  const secrets = new Map<string, Secret>()
+  const configMaps = new Map<string, ConfigMap>()
+  let revision = 0
+  const objectsOf = ({ kind }: Resource): Map<string, KubeObject> =>
+    kind === SECRETS.kind ? secrets : configMaps
+  const store = (resource: Resource, object: NewObject | KubeObject): KubeObject => {
+    revision += 1
+    const { name = '' } = object.metadata
+    const creationTimestamp = new Date(clock.nowMs()).toISOString().replace(/\.\d+Z/, 'Z')
+    const namespace = 'platform-system'
+    const defaults = {
+      namespace,
+      uid: `uid-${revision}`,
+      creationTimestamp,
+      ...object.metadata,
+      name,
+    }
+    const envelope = { apiVersion: 'v1', kind: resource.kind }
+    const metadata = { ...defaults, resourceVersion: String(revision) }
+    const stored = structuredClone({ ...envelope, ...object, metadata })
+    objectsOf(resource).set(name, stored)
+    return stored
+  }
+  const checkPreconditions = (
+    resource: Resource,
+    name: string,
+    metadata: Partial<ObjectMeta>,
+  ): void => {
+    const before = objectsOf(resource).get(name)?.metadata
+    if (!before) throw failure(404, 'NotFound')
+    const isSame =
+      before.uid === metadata.uid && before.resourceVersion === metadata.resourceVersion
+    if (!isSame) throw failure(409, 'Conflict')
+  }
+  const client = (writeHooks: WriteHooks, writes: string[]): KubeClient => {
+    const write = async (
+      verb: string,
+      { kind }: Resource,
+      name: string,
+      action: () => KubeObject | null,
+    ) => {
+      const description = `${verb} ${kind} ${name}`
+      writeHooks.before?.(description)
+      const answer = action()
+      writes.push(description)
+      writeHooks.after?.(description)
+      // The type depends on the resource, as with the API server.
+      return structuredClone(answer) as never
+    }
+    return {
+      get: (resource, { name }) =>
+        Promise.resolve(structuredClone(objectsOf(resource).get(name) ?? null) as never),
+      create: (resource, object) =>
+        write('create', resource, object.metadata.name ?? '', () => {
+          if (objectsOf(resource).has(object.metadata.name ?? ''))
+            throw failure(409, 'AlreadyExists')
+          return store(resource, object)
+        }),
+      replace: (resource, object) =>
+        write('replace', resource, object.metadata.name, () => {
+          checkPreconditions(resource, object.metadata.name, object.metadata)
+          return store(resource, object)
+        }),
+      delete: (resource, { name }, preconditions) =>
+        write('delete', resource, name, () => {
+          if (!objectsOf(resource).has(name)) return null
+          checkPreconditions(resource, name, preconditions)
+          objectsOf(resource).delete(name)
+          return null
+        }),
+      list: unsupported,
+      watch: unsupported,
+      apply: unsupported,
+      patch: unsupported,
+    }
+  }
+  return {
+    secrets,
+    configMaps,
+    put: (resource, name, object) => {
+      const before = objectsOf(resource).get(name)
+      objectsOf(resource).delete(name)
+      if (object === null) return
+      const metadata = { ...before?.metadata, ...object.metadata, name }
+      store(resource, { ...before, ...object, metadata } as KubeObject)
+    },
+    client,
+  }
+}
+
+const unsupported = (): Promise<never> =>
+  Promise.reject(new Error('not implemented by the in-memory API'))
+
+const failure = (code: number, reason: string): StatusError =>
+  new StatusError({ code, reason, message: reason, retryAfterMs: null, causes: 0 })

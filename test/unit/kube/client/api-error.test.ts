@@ -37,28 +37,28 @@ describe('the message of a StatusError', () => {
       message: `${CALL}: 422 Invalid: spec.ttl FieldValueInvalid, spec.key FieldValueForbidden`,
     },
     {
-      name: 'a policy names no field',
+      name: 'a refusal by a policy without fields',
       code: 422,
       body: { reason: 'Invalid', details: { causes: [{ message: 'secret' }, { field: 'spec' }] } },
       message: `${CALL}: 422 Invalid: spec`,
     },
     {
-      name: 'causes may be null',
+      name: 'null causes',
       code: 500,
       body: { reason: 'InternalError', details: { causes: null } },
       message: `${CALL}: 500 InternalError`,
     },
-    { name: 'details may be missing', code: 400, body: {}, message: `${CALL}: 400` },
+    { name: 'missing details', code: 400, body: {}, message: `${CALL}: 400` },
     {
-      name: 'the answer was no Status',
+      name: 'an answer that is not a Status',
       code: 404,
       body: 'page not found',
       message: `${CALL}: 404`,
     },
-    { name: 'the answer was no JSON', code: 502, body: undefined, message: `${CALL}: 502` },
-    { name: 'the answer was null', code: 503, body: null, message: `${CALL}: 503` },
+    { name: 'an answer that is not JSON', code: 502, body: undefined, message: `${CALL}: 502` },
+    { name: 'an answer of null', code: 503, body: null, message: `${CALL}: 503` },
     {
-      name: 'the Status is of odd types',
+      name: 'a Status with fields of wrong types',
       code: 409,
       body: { reason: 7, message: { a: 1 }, details: [] },
       message: `${CALL}: 409`,
@@ -67,7 +67,7 @@ describe('the message of a StatusError', () => {
     expect(fails(code, body)).toMatchObject({ name: 'StatusError', code, message })
   })
 
-  test.each([400, 413, 422, 500, 502])('a %i repeats no value', (code) => {
+  test.each([400, 413, 422, 500, 502])('a %i quotes no value of the object', (code) => {
     const planted = plantCanary('answer')
     const failure = fails(code, {
       reason: 'Invalid',
@@ -92,7 +92,7 @@ describe('the Retry-After of a StatusError', () => {
       ms: 3000,
     },
     {
-      name: 'the header first',
+      name: 'the header before the Status',
       body: { details: { retryAfterSeconds: 3 } },
       header: '1',
       ms: 1000,

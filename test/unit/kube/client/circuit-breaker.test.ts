@@ -14,8 +14,8 @@ const ignore = (): void => undefined
 const broken = Object.assign(new Error('refused'), { code: 'ECONNREFUSED' })
 const late = Object.assign(new Error('late'), { code: 'UND_ERR_HEADERS_TIMEOUT' })
 
-/** A circuit breaker, an API server that a test switches off, and a controller that sends a request per key. */
-function stage(keys: number, workers = 32) {
+/** A circuit breaker, an API server that a test switches off, and a controller with one request per key. */
+function controllerWithOutages(keys: number, workers = 32) {
   const clock = manualClock(T0)
   const { log, lines } = memoryLog()
   const outage = new CircuitBreaker(clock)
@@ -27,9 +27,9 @@ function stage(keys: number, workers = 32) {
     observer: { added: ignore, retried: ignore, waited: ignore, worked: ignore },
     gate: outage,
   })
-  /** What a request finds: null = an answer. */
+  /** The fault of each request; null = an answer. */
   const server = { fault: null as ((key: string) => unknown) | null }
-  /** When each key was worked on, in milliseconds since the start. */
+  /** Times of the reconciles of each key, in milliseconds since the start. */
   const asked: [string, number][] = []
   const reconciled = new Set<string>()
   const reconcile = async (key: string) => {
@@ -69,7 +69,7 @@ function stage(keys: number, workers = 32) {
 
 describe('one circuit breaker stops all work while the API server is down (8.5)', () => {
   test('440 keys and 15 s give one log line at the start, one at the end, and a request per back-off', async () => {
-    const it = stage(440)
+    const it = controllerWithOutages(440)
     it.server.fault = () => broken
     it.add()
     await it.clock.advance(15_000)
@@ -89,15 +89,15 @@ describe('one circuit breaker stops all work while the API server is down (8.5)'
   })
 
   test('an outage gives one log line a minute', async () => {
-    const it = stage(3)
+    const it = controllerWithOutages(3)
     it.server.fault = () => broken
     it.add()
     await it.clock.advance(190_000)
     expect(it.logged()).toEqual([DOES_NOT, DOES_NOT, DOES_NOT, DOES_NOT])
   })
 
-  test('a key without an answer is tried at once when the API server is back: it has no failure to its count', async () => {
-    const it = stage(1)
+  test('a key without an answer is retried at once when the API server is back, without a failure in its back-off', async () => {
+    const it = controllerWithOutages(1)
     it.server.fault = () => broken
     it.add()
     await it.clock.advance(60_000)
@@ -109,7 +109,7 @@ describe('one circuit breaker stops all work while the API server is down (8.5)'
   })
 
   test('one broken connection gives no log line', async () => {
-    const it = stage(1)
+    const it = controllerWithOutages(1)
     let times = 0
     it.server.fault = () => ((times += 1) === 1 ? broken : null)
     it.add()
@@ -119,7 +119,7 @@ describe('one circuit breaker stops all work while the API server is down (8.5)'
   })
 
   test('a key that always breaks its connection, while others get answers, waits as a failing key', async () => {
-    const it = stage(1)
+    const it = controllerWithOutages(1)
     it.server.fault = (key) => {
       if (key !== 'key-0') return null
       return broken
@@ -148,7 +148,7 @@ describe('one circuit breaker stops all work while the API server is down (8.5)'
   })
 })
 
-describe('an outage begins or not', () => {
+describe('the start of an outage', () => {
   const answeredSince = (outage: CircuitBreaker, fault: unknown): CircuitBreaker => {
     const sent = outage.sent()
     outage.answered()
@@ -156,9 +156,14 @@ describe('an outage begins or not', () => {
     return outage
   }
   test.each([
-    { name: 'a timeout without another answer', fault: late, answered: false, admits: null },
     {
-      name: 'no outage by a timeout while others get answers',
+      name: 'a timeout, without answers of other requests',
+      fault: late,
+      answered: false,
+      admits: null,
+    },
+    {
+      name: 'no outage after a timeout while other requests get answers',
       fault: late,
       answered: true,
       admits: 'freely',

@@ -8,14 +8,14 @@ import {
   type Answer,
   json,
   refuse,
-  startScripted,
+  startScriptedServer,
   writeKubeconfig,
 } from '../informer/scripted-server.ts'
 
 const secret = { apiVersion: 'v1', kind: 'Secret', metadata: { name: 'a', namespace: 'n' } }
 
 async function claimed(answer: Answer) {
-  const server = await startScripted(answer)
+  const server = await startScriptedServer(answer)
   const clock = manualClock(0)
   const connection = await connect(
     { kind: 'files', paths: [await writeKubeconfig({ server: server.url })] },

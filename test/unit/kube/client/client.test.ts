@@ -4,20 +4,20 @@ import { StatusError } from '../../../../src/kube/client/api-error.ts'
 import { type KubeClient, pathOf } from '../../../../src/kube/client/client.ts'
 import {
   type Answer,
-  type Received,
+  type ReceivedRequest,
   THINGS,
   connectTo,
   json,
   refuse,
-  startScripted,
+  startScriptedServer,
   thing,
   writeKubeconfig,
 } from '../informer/scripted-server.ts'
 
-/** Makes one call against one answer. */
+/** The outcome of one call with one answer. */
 async function call(answer: Answer, act: (client: KubeClient) => Promise<unknown>) {
-  const server = await startScripted(answer)
-  const { client, told: observed } = await connectTo(await writeKubeconfig({ server: server.url }))
+  const server = await startScriptedServer(answer)
+  const { client, observed } = await connectTo(await writeKubeconfig({ server: server.url }))
   const outcome = await act(client).then(
     (result) => ({ result }),
     (error: unknown) => ({ error }),
@@ -36,7 +36,7 @@ interface Verb {
   readonly name: string
   readonly act: (client: KubeClient) => Promise<unknown>
   readonly asks: string
-  readonly query?: Received['query']
+  readonly query?: ReceivedRequest['query']
   readonly type?: string
   readonly body?: unknown
   readonly answer?: unknown

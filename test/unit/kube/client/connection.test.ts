@@ -7,11 +7,11 @@ import {
   type Connected,
   THINGS,
   connectTo,
-  inTurn,
+  answersInTurn,
   json,
   refuse,
-  stall,
-  startScripted,
+  neverAnswer,
+  startScriptedServer,
   thing,
   writeKubeconfig,
 } from '../informer/scripted-server.ts'
@@ -23,12 +23,12 @@ const read = ({ client }: Connected): Promise<unknown> => client.get(THINGS, { n
 
 describe('connection pools', () => {
   const open = async (answer: Answer) => {
-    const server = await startScripted(answer)
+    const server = await startScriptedServer(answer)
     const it = await connectTo(await writeKubeconfig({ server: server.url }))
     return { it, server }
   }
 
-  /** A connection counts as busy a moment longer than its answer takes: two are used in turn. */
+  /** A connection counts as busy slightly longer than its answer takes, so two alternate. */
   const USED_IN_TURN = 2
 
   test('50 calls in a row share a connection', async () => {
@@ -40,7 +40,7 @@ describe('connection pools', () => {
 
   test('calls share a connection also after the same credential was read again', async () => {
     const { it, server } = await open(
-      inTurn(good, refuse(401), ...Array.from({ length: 8 }, () => good)),
+      answersInTurn(good, refuse(401), ...Array.from({ length: 8 }, () => good)),
     )
     for (let n = 0; n < 9; n += 1) {
       await read(it)
@@ -61,7 +61,7 @@ describe('connection pools', () => {
     const { it, server } = await open((response, request) => {
       const isWatch = request.query['watch'] !== undefined
       if (isWatch) response.writeHead(200).write('{}\n')
-      else (request.path.endsWith('/stalled') ? stall : good)(response, request)
+      else (request.path.endsWith('/stalled') ? neverAnswer : good)(response, request)
     })
     const { signal } = new AbortController()
     const watch = () => it.client.watch(THINGS, { watch: 'true' }, undefined, signal)
@@ -82,7 +82,7 @@ describe('connection pools', () => {
   })
 
   test('calls and watches in flight end when the connection is closed', async () => {
-    const server = await startScripted((response, request) => {
+    const server = await startScriptedServer((response, request) => {
       if (request.query['watch'] !== undefined) response.writeHead(200).write('{}\n')
     })
     const path = await writeKubeconfig({ server: server.url })

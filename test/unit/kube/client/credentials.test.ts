@@ -8,11 +8,11 @@ import {
   type ScriptedServer,
   THINGS,
   connectTo,
-  inTurn,
+  answersInTurn,
   json,
   refuse,
   scratchFolder,
-  startScripted,
+  startScriptedServer,
   thing,
   writeKubeconfig,
 } from '../informer/scripted-server.ts'
@@ -34,13 +34,13 @@ describe('a credential', () => {
     },
     { name: 'none', user: {}, header: undefined },
   ])('is sent with each request: $name', async ({ user, header }) => {
-    const server = await startScripted(good)
+    const server = await startScriptedServer(good)
     await read(await connectTo(await writeKubeconfig({ server: server.url, user })))
     expect(presented(server)).toEqual([header])
   })
 
   test('is sent with the impersonated user of the kubeconfig', async () => {
-    const server = await startScripted(good)
+    const server = await startScriptedServer(good)
     const user = { token: 'abc', as: 'bob' }
     await read(await connectTo(await writeKubeconfig({ server: server.url, user })))
     expect(server.received[0]?.headers).toMatchObject({ 'impersonate-user': 'bob' })
@@ -48,9 +48,9 @@ describe('a credential', () => {
 
   describe('in a token file', () => {
     /** The file is beside the kubeconfig, which names it by a relative path. */
-    async function stage(answer: Answer) {
+    async function clientWithTokenFile(answer: Answer) {
       const folder = await scratchFolder()
-      const server = await startScripted(answer)
+      const server = await startScriptedServer(answer)
       const user = { tokenFile: 'secrets/token', token: 'of-the-kubeconfig' }
       const rotate = (token: string) => writeFile(join(folder, 'secrets/token'), `${token}\n`)
       await mkdir(join(folder, 'secrets'))
@@ -60,7 +60,7 @@ describe('a credential', () => {
     }
 
     test('is read again after a minute', async () => {
-      const { it, server, rotate } = await stage(good)
+      const { it, server, rotate } = await clientWithTokenFile(good)
       await read(it)
       await rotate('second')
       await it.clock.advance(MINUTE_MS - 1)
@@ -73,7 +73,7 @@ describe('a credential', () => {
     test('is read again at once when the server refuses it', async () => {
       const refuseFirst: Answer = (response, request) =>
         (request.headers.authorization === 'Bearer first' ? refuse(401) : good)(response, request)
-      const { it, server, rotate } = await stage(refuseFirst)
+      const { it, server, rotate } = await clientWithTokenFile(refuseFirst)
       await rotate('first')
       await expect(read(it)).rejects.toMatchObject({ code: 401 })
       await rotate('second')
@@ -85,7 +85,7 @@ describe('a credential', () => {
     })
 
     test('may be missing for a while', async () => {
-      const { it, server, rotate, folder } = await stage(good)
+      const { it, server, rotate, folder } = await clientWithTokenFile(good)
       await rm(join(folder, 'secrets/token'))
       await expect(read(it)).rejects.toMatchObject({
         message: 'the credentials for the API server are unreadable',
@@ -98,7 +98,7 @@ describe('a credential', () => {
   })
 
   test('is not sent a third time after two refusals', async () => {
-    const server = await startScripted(refuse(401, { reason: 'Unauthorized' }))
+    const server = await startScriptedServer(refuse(401, { reason: 'Unauthorized' }))
     const user = { token: 'abc' }
     const it = await connectTo(await writeKubeconfig({ server: server.url, user }))
     await expect(read(it)).rejects.toMatchObject({ code: 401, reason: 'Unauthorized' })
@@ -106,7 +106,9 @@ describe('a credential', () => {
   })
 
   test('is read again also when the server refuses a watch', async () => {
-    const server = await startScripted(inTurn(refuse(401), (response) => response.end('{}\n')))
+    const server = await startScriptedServer(
+      answersInTurn(refuse(401), (response) => response.end('{}\n')),
+    )
     const { client } = await connectTo(await writeKubeconfig({ server: server.url }))
     const { signal } = new AbortController()
     const stream = await client.watch(THINGS, {}, undefined, signal)
@@ -131,7 +133,7 @@ describe('a credential plugin', () => {
         }),
       )
     const exec = { apiVersion: 'client.authentication.k8s.io/v1', command, args: [] }
-    const server = await startScripted(answer)
+    const server = await startScriptedServer(answer)
     const it = await connectTo(await writeKubeconfig({ server: server.url, user: { exec } }))
     const runs = async () =>
       (await readFile(join(folder, 'runs'), 'utf8')).trim().split('\n').length
@@ -160,7 +162,7 @@ describe('a credential plugin', () => {
   })
 
   test('runs again at once when the server refuses its credential', async () => {
-    const { it, server, print, runs } = await plugin(inTurn(good, refuse(401), good))
+    const { it, server, print, runs } = await plugin(answersInTurn(good, refuse(401), good))
     await print({ token: 'abc', expirationTimestamp: '2999-01-01T00:00:00Z' })
     await read(it)
     await print({ token: 'def', expirationTimestamp: '2999-01-01T00:00:00Z' })

@@ -6,7 +6,7 @@ import {
   connectTo,
   json,
   refuse,
-  startScripted,
+  startScriptedServer,
   thing,
   writeKubeconfig,
 } from '../informer/scripted-server.ts'
@@ -48,7 +48,7 @@ describe('the removal of a finalizer, after the answer', () => {
     { name: '403: not allowed', answer: refuse(403), outcome: { error: { code: 403 } } },
     { name: '500', answer: refuse(500), outcome: { error: { code: 500 } } },
   ])('$name', async ({ answer, outcome }) => {
-    const server = await startScripted(answer)
+    const server = await startScriptedServer(answer)
     const { client } = await connectTo(await writeKubeconfig({ server: server.url }))
     const made = await removeFinalizer(client, THINGS, seen('x', OURS), OURS).then(
       (result) => ({ result }),

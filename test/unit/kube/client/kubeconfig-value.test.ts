@@ -10,7 +10,7 @@ import {
 } from '../../../../tools/control-plane/certificates.ts'
 import type { CertificatePair } from '../../../../src/serving/tls/key-pair.ts'
 import { plantCanary, findCanaries } from '../../../support/canary.ts'
-import { json, scratchFolder, startScripted, thing } from '../informer/scripted-server.ts'
+import { json, scratchFolder, startScriptedServer, thing } from '../informer/scripted-server.ts'
 
 const base64 = (text: string): string => Buffer.from(text).toString('base64')
 const PEM = base64('-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----\n')
@@ -20,11 +20,11 @@ interface Parts {
   readonly cluster?: object
   readonly user?: object
   readonly context?: object
-  /** Beside the three lists, or in place of one. */
+  /** Further fields at the root, which may replace one of the three lists. */
   readonly root?: object
 }
 
-/** A kubeconfig that is accepted, but for these parts. */
+/** A valid kubeconfig, with changed parts. */
 const kubeconfig = ({ cluster, user, context, root }: Parts = {}): string =>
   JSON.stringify({
     apiVersion: 'v1',
@@ -66,7 +66,7 @@ describe('a kubeconfig from a value', () => {
       as: 'ann',
     },
   ])('opens a connection with its credential: $name', async ({ user, header, as }) => {
-    const server = await startScripted(json(200, thing('a', 5)), {
+    const server = await startScriptedServer(json(200, thing('a', 5)), {
       cert: serving.certificatePem,
       key: serving.keyPem,
       ca: authority.certificatePem,
@@ -110,27 +110,27 @@ describe('a kubeconfig from a value', () => {
   const PROGRAM = 'names a program to run: a kubeconfig from a value holds its credential inline'
   test.each<{ name: string; parts: Parts; fault: string }>([
     {
-      name: 'the file of an authority',
+      name: 'a certificate authority in a file',
       parts: { cluster: { 'certificate-authority': '/etc/passwd' } },
       fault: `clusters[0].cluster.certificate-authority ${FILE}`,
     },
     {
-      name: 'the file of a certificate',
+      name: 'a client certificate in a file',
       parts: { user: { 'client-certificate': 'a' } },
       fault: `users[0].user.client-certificate ${FILE}`,
     },
     {
-      name: 'the file of a private key',
+      name: 'a private key in a file',
       parts: { user: { 'client-key': 'a' } },
       fault: `users[0].user.client-key ${FILE}`,
     },
     {
-      name: 'the file of a token',
+      name: 'a token in a file',
       parts: { user: { tokenFile: '/var/run/secrets/kubernetes.io/serviceaccount/token' } },
       fault: `users[0].user.tokenFile ${FILE}`,
     },
     {
-      name: "the file of a token by client-node's name",
+      name: "a token in a file, under client-node's name",
       parts: { user: { 'token-file': 'a' } },
       fault: `users[0].user.token-file ${FILE}`,
     },
@@ -187,17 +187,17 @@ describe('a kubeconfig from a value', () => {
       fault: 'clusters[0].cluster.server is missing',
     },
     {
-      name: 'an authority that is no PEM',
+      name: 'a certificate authority that is not PEM',
       parts: { cluster: { 'certificate-authority-data': base64('DER') } },
       fault: 'clusters[0].cluster.certificate-authority-data must be PEM in base64',
     },
     {
-      name: 'an authority that is no base64',
+      name: 'a certificate authority that is not base64',
       parts: { cluster: { 'certificate-authority-data': '-----BEGIN CERTIFICATE-----' } },
       fault: 'clusters[0].cluster.certificate-authority-data must be PEM in base64',
     },
     {
-      name: 'a text for a switch',
+      name: 'text for a boolean',
       parts: { cluster: { 'insecure-skip-tls-verify': 'false' } },
       fault: 'clusters[0].cluster.insecure-skip-tls-verify must be true or false',
     },
@@ -222,7 +222,7 @@ describe('a kubeconfig from a value', () => {
       fault: 'current-context names no context',
     },
     {
-      name: 'a context of no cluster and no user',
+      name: 'a context of an unknown cluster and user',
       parts: { context: { cluster: 'x', user: 'y' } },
       fault: 'the current context names no cluster; the current context names no user',
     },
@@ -239,7 +239,7 @@ describe('a kubeconfig from a value', () => {
       fault: 'clusters has two entries of one name',
     },
     {
-      name: 'lists of another form',
+      name: 'lists of wrong types',
       parts: { root: { clusters: {}, contexts: ['x'], users: [{ name: 'it', user: 'x' }] } },
       fault:
         'clusters must be a list; contexts[0].name is missing; contexts[0].context must be a map; users[0].user must be a map',
@@ -256,9 +256,9 @@ describe('a kubeconfig from a value', () => {
   })
 
   test.each([
-    { name: 'no map', text: '[]', error: 'the kubeconfig is refused: it is no map' },
-    { name: 'no text', text: '', error: 'the kubeconfig is refused: it is no map' },
-    { name: 'no YAML', text: 'a: [', error: 'the kubeconfig is unreadable' },
+    { name: 'not a map', text: '[]', error: 'the kubeconfig is refused: it is no map' },
+    { name: 'empty text', text: '', error: 'the kubeconfig is refused: it is no map' },
+    { name: 'invalid YAML', text: 'a: [', error: 'the kubeconfig is unreadable' },
     { name: 'an alias', text: 'a: &b [1]\nc: *b', error: 'the kubeconfig is unreadable' },
     {
       name: 'a long text',

@@ -11,7 +11,7 @@ import {
   connectTo,
   json,
   scratchFolder,
-  startScripted,
+  startScriptedServer,
   thing,
   writeKubeconfig,
 } from '../informer/scripted-server.ts'
@@ -19,7 +19,7 @@ import {
 const good = json(200, thing('a', 5))
 const read = ({ client }: Connected): Promise<unknown> => client.get(THINGS, { name: 'a' })
 
-/** Connects as a command does, with these variables in its environment. */
+/** Connects like a command with these environment variables. */
 const find = async (
   path: string | null,
   env: Readonly<Record<string, string>> = {},
@@ -31,7 +31,7 @@ const find = async (
 
 describe('the address of the API server', () => {
   test('may have a path', async () => {
-    const server = await startScripted(good)
+    const server = await startScriptedServer(good)
     const it = await connectTo(await writeKubeconfig({ server: `${server.url}/k8s/clusters/c/` }))
     await read(it)
     expect(server.received[0]?.path).toBe('/k8s/clusters/c/apis/g.io/v1/things/a')
@@ -79,7 +79,7 @@ describe('a faulty kubeconfig', () => {
       error: /no current context with a cluster/,
     },
     {
-      name: 'a context of no cluster',
+      name: 'a context without a cluster',
       text: 'current-context: a\ncontexts: [{name: a, context: {cluster: b, user: c}}]',
       error: /no current context with a cluster/,
     },
@@ -89,7 +89,7 @@ describe('a faulty kubeconfig', () => {
       error: /proxy-url .* not supported/,
     },
     {
-      name: 'no YAML',
+      name: 'invalid YAML',
       text: 'users:\n- name: a\n bad',
       error: /kubeconfig .* is unreadable/,
       cause: /not valid YAML at line \d+/,
@@ -116,7 +116,7 @@ describe('a faulty kubeconfig', () => {
   })
 
   test('gives an error for plain HTTP, unless insecure-skip-tls-verify allows it', async () => {
-    const server = await startScripted(good)
+    const server = await startScriptedServer(good)
     const it = await connectTo(await writeKubeconfig({ server: server.url, cluster: {} }))
     await expect(read(it)).rejects.toMatchObject({
       cause: { message: expect.stringMatching(/HTTP protocol is not allowed/) as unknown },

@@ -15,7 +15,7 @@ import {
   connectTo,
   json,
   scratchFolder,
-  startScripted,
+  startScriptedServer,
   thing,
   writeKubeconfig,
 } from '../informer/scripted-server.ts'
@@ -39,12 +39,12 @@ beforeAll(() => {
 
 /** A server that authenticates clients by their certificates. */
 const startCertified = (answer: Answer, certificate = serving) =>
-  startScripted(answer, {
+  startScriptedServer(answer, {
     cert: certificate.certificatePem,
     key: certificate.keyPem,
     ca: authority.certificatePem,
     requestCert: true,
-    // As an API server: a client without a certificate may send a token.
+    // Like the API server: a client without a certificate may send a token.
     rejectUnauthorized: false,
   })
 const trusting = () => ({ 'certificate-authority-data': base64(authority.certificatePem) })

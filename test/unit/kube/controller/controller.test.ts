@@ -6,13 +6,10 @@ import {
   done,
   startController,
 } from '../../../../src/kube/controller/controller.ts'
-import { WorkQueue } from '../../../../src/kube/controller/work-queue.ts'
 import { EventLoopShare } from '../../../../src/runtime/concurrency/event-loop.ts'
-import { manualClock } from '../../../support/clock.ts'
-import { OPEN_GATE } from '../../../support/event-loop-turns.ts'
 import { memoryLog } from '../../../support/memory-log.ts'
+import { T0, workQueueOnClock } from './work-queue-builder.ts'
 
-const T0 = Date.parse('2026-11-21T10:00:00Z')
 const failure = (code: number, retryAfterMs: number | null = null): StatusError =>
   new StatusError({ code, reason: '', message: `it said ${code}`, retryAfterMs, causes: 0 })
 
@@ -20,27 +17,19 @@ interface Logged extends Pick<ControllerOptions, 'objectOf'> {
   readonly level: 'debug' | 'info'
 }
 
-/** One controller over a queue; `reconcile` is told how often it was called before. */
-function stage(
-  reconcile: (key: string, turn: number) => Promise<Outcome>,
+/** One controller over a work queue; `call` counts the calls of `reconcile` from 0. */
+function controllerOnClock(
+  reconcile: (key: string, call: number) => Promise<Outcome>,
   workers = 1,
   { level, objectOf }: Logged = { level: 'info', objectOf: () => undefined },
 ) {
-  const clock = manualClock(T0)
+  const { clock, queue } = workQueueOnClock()
   const { log, lines } = memoryLog(level)
   const finished: { result: string; seconds: number }[] = []
-  /** What was reconciled, each with the milliseconds since the start. */
-  const turns: string[] = []
-  let active = 0
-  let busiest = 0
-  const ignore = (): void => undefined
-  const queue = new WorkQueue({
-    clock,
-    baseDelayMs: 200,
-    maxDelayMs: 1000,
-    observer: { added: ignore, retried: ignore, waited: ignore, worked: ignore },
-    gate: OPEN_GATE,
-  })
+  /** Reconciled keys, each with the milliseconds since the start. */
+  const calls: string[] = []
+  let activeCount = 0
+  let mostActive = 0
   const stop = startController({
     name: 'things',
     objectOf,
@@ -51,13 +40,13 @@ function stage(
     outage: { isCertain: false },
     log,
     reconcile: (key) => {
-      turns.push(`${key} ${clock.nowMs() - T0}`)
-      return reconcile(key, turns.length - 1)
+      calls.push(`${key} ${clock.nowMs() - T0}`)
+      return reconcile(key, calls.length - 1)
     },
     observer: {
-      started: () => (busiest = Math.max(busiest, (active += 1))),
+      started: () => (mostActive = Math.max(mostActive, (activeCount += 1))),
       finished: (result, seconds) => {
-        active -= 1
+        activeCount -= 1
         finished.push({ result, seconds })
       },
     },
@@ -70,109 +59,111 @@ function stage(
     lines,
     finished,
     results,
-    turns,
-    active: () => active,
-    busiest: () => busiest,
+    calls,
+    activeCount: () => activeCount,
+    mostActive: () => mostActive,
   }
 }
 
-describe('what a reconcile leaves to do', () => {
+describe('requeues after a reconcile', () => {
   test.each<{
     name: string
-    reconcile: (turn: number) => Promise<Outcome>
-    turns: readonly string[]
+    reconcile: (call: number) => Promise<Outcome>
+    calls: readonly string[]
     results: readonly string[]
     levels: readonly string[]
   }>([
     {
-      name: 'nothing',
+      name: 'does not requeue a key that is done',
       reconcile: () => Promise.resolve(done),
-      turns: ['a 0'],
+      calls: ['a 0'],
       results: ['success'],
       levels: [],
     },
     {
-      name: 'another look at a moment',
-      reconcile: (turn) => Promise.resolve(turn === 0 ? { result: 'later', atMs: T0 + 700 } : done),
-      turns: ['a 0', 'a 700'],
+      name: 'requeues a key at the time that the reconcile asks for',
+      reconcile: (call) => Promise.resolve(call === 0 ? { result: 'later', atMs: T0 + 700 } : done),
+      calls: ['a 0', 'a 700'],
       results: ['requeue_after', 'success'],
       levels: [],
     },
     {
-      name: 'another look at a moment that has passed',
-      reconcile: (turn) => Promise.resolve(turn === 0 ? { result: 'later', atMs: T0 - 1 } : done),
-      turns: ['a 0', 'a 0'],
+      name: 'requeues a key at once when that time has passed',
+      reconcile: (call) => Promise.resolve(call === 0 ? { result: 'later', atMs: T0 - 1 } : done),
+      calls: ['a 0', 'a 0'],
       results: ['requeue_after', 'success'],
       levels: [],
     },
     {
-      name: 'a conflict: tried again, quietly',
-      reconcile: (turn) => (turn === 0 ? Promise.reject(failure(409)) : Promise.resolve(done)),
-      turns: ['a 0', 'a 200'],
+      name: 'retries after a conflict, logged at debug',
+      reconcile: (call) => (call === 0 ? Promise.reject(failure(409)) : Promise.resolve(done)),
+      calls: ['a 0', 'a 200'],
       results: ['requeue', 'success'],
       levels: ['debug'],
     },
     {
-      name: 'a lease lost: tried again, quietly',
-      reconcile: (turn) =>
-        turn === 0 ? Promise.reject(new NotLeaderError()) : Promise.resolve(done),
-      turns: ['a 0', 'a 200'],
+      name: 'retries after losing the lease, logged at debug',
+      reconcile: (call) =>
+        call === 0 ? Promise.reject(new NotLeaderError()) : Promise.resolve(done),
+      calls: ['a 0', 'a 200'],
       results: ['requeue', 'success'],
       levels: ['debug'],
     },
     {
-      name: 'failures: tried again, later each time',
-      reconcile: (turn) => (turn < 3 ? Promise.reject(new Error('no')) : Promise.resolve(done)),
-      turns: ['a 0', 'a 200', 'a 600', 'a 1400'],
+      name: 'retries failures with growing back-off',
+      reconcile: (call) => (call < 3 ? Promise.reject(new Error('no')) : Promise.resolve(done)),
+      calls: ['a 0', 'a 200', 'a 600', 'a 1400'],
       results: ['error', 'error', 'error', 'success'],
       levels: ['error', 'error', 'error'],
     },
     {
-      name: 'what is thrown at once is a failure like others',
-      reconcile: (turn) => {
-        if (turn === 0) throw new Error('no')
+      name: 'treats a synchronous throw as a failure',
+      reconcile: (call) => {
+        if (call === 0) throw new Error('no')
         return Promise.resolve(done)
       },
-      turns: ['a 0', 'a 200'],
+      calls: ['a 0', 'a 200'],
       results: ['error', 'success'],
       levels: ['error'],
     },
     {
-      name: 'a server that names a time is obeyed',
-      reconcile: (turn) =>
-        turn === 0 ? Promise.reject(failure(429, 4000)) : Promise.resolve(done),
-      turns: ['a 0', 'a 4000'],
+      name: 'respects Retry-After of the API server',
+      reconcile: (call) =>
+        call === 0 ? Promise.reject(failure(429, 4000)) : Promise.resolve(done),
+      calls: ['a 0', 'a 4000'],
       results: ['error', 'success'],
       levels: ['error'],
     },
     {
-      name: 'after a success the next failure waits as the first did',
-      reconcile: (turn) => {
-        if (turn === 2) return Promise.resolve({ result: 'later', atMs: T0 + 3000 })
-        return turn < 4 ? Promise.reject(new Error('no')) : Promise.resolve(done)
+      name: 'resets the back-off after a success',
+      reconcile: (call) => {
+        if (call === 2) return Promise.resolve({ result: 'later', atMs: T0 + 3000 })
+        return call < 4 ? Promise.reject(new Error('no')) : Promise.resolve(done)
       },
-      turns: ['a 0', 'a 200', 'a 600', 'a 3000', 'a 3200'],
+      calls: ['a 0', 'a 200', 'a 600', 'a 3000', 'a 3200'],
       results: ['error', 'error', 'requeue_after', 'error', 'success'],
       levels: ['error', 'error', 'error'],
     },
-  ])('$name', async ({ reconcile, turns, results, levels }) => {
-    const it = stage((_, turn) => reconcile(turn))
-    it.queue.add('a', 'fresh')
-    await it.clock.advance(30_000)
-    expect(it.turns).toEqual(turns)
-    expect(it.results()).toEqual(results)
-    expect(it.lines.map(({ level }) => level)).toEqual(levels)
-    expect(it.active()).toBe(0)
-    expect(it.clock.pending()).toBe(0)
-    await it.stop()
+  ])('$name', async ({ reconcile, calls, results, levels }) => {
+    const controller = controllerOnClock((_, call) => reconcile(call))
+    controller.queue.add('a', 'fresh')
+    await controller.clock.advance(30_000)
+    expect(controller.calls).toEqual(calls)
+    expect(controller.results()).toEqual(results)
+    expect(controller.lines.map(({ level }) => level)).toEqual(levels)
+    expect(controller.activeCount()).toBe(0)
+    expect(controller.clock.pending()).toBe(0)
+    await controller.stop()
   })
 
-  test('a failure is logged with its key, its error and the delay', async () => {
+  test('logs a failure with its key, error and delay', async () => {
     const err = failure(500)
-    const it = stage((_, turn) => (turn === 0 ? Promise.reject(err) : Promise.resolve(done)))
-    it.queue.add('a', 'fresh')
-    await it.clock.advance(1000)
-    expect(it.lines).toEqual([
+    const controller = controllerOnClock((_, call) =>
+      call === 0 ? Promise.reject(err) : Promise.resolve(done),
+    )
+    controller.queue.add('a', 'fresh')
+    await controller.clock.advance(1000)
+    expect(controller.lines).toEqual([
       {
         level: 'error',
         sentence: 'reconcile failed, trying again',
@@ -181,62 +172,77 @@ describe('what a reconcile leaves to do', () => {
     ])
   })
 
-  test('an event brings a key back before its moment, which then counts no more', async () => {
-    const it = stage((_, turn) =>
-      Promise.resolve(turn === 0 ? { result: 'later', atMs: T0 + 5000 } : done),
+  test('an event requeues a key before its time, and cancels that time', async () => {
+    const controller = controllerOnClock((_, call) =>
+      Promise.resolve(call === 0 ? { result: 'later', atMs: T0 + 5000 } : done),
     )
-    it.queue.add('a', 'fresh')
-    await it.clock.advance(1000)
-    it.queue.add('a', 'fresh')
-    await it.clock.advance(30_000)
-    expect(it.turns).toEqual(['a 0', 'a 1000'])
+    controller.queue.add('a', 'fresh')
+    await controller.clock.advance(1000)
+    controller.queue.add('a', 'fresh')
+    await controller.clock.advance(30_000)
+    expect(controller.calls).toEqual(['a 0', 'a 1000'])
   })
 
-  test('an event during a reconcile leads to another, behind it', async () => {
-    const it = stage(async (_, turn) => {
-      if (turn === 0) it.queue.add('a', 'fresh')
-      await new Promise<void>((resolve) => void it.clock.schedule(100, resolve))
+  test('an event during a reconcile leads to a second one after it', async () => {
+    const controller = controllerOnClock(async (_, call) => {
+      if (call === 0) controller.queue.add('a', 'fresh')
+      await new Promise<void>((resolve) => void controller.clock.schedule(100, resolve))
       return done
     })
-    it.queue.add('a', 'fresh')
-    await it.clock.advance(1000)
-    expect(it.turns).toEqual(['a 0', 'a 100'])
-    expect(it.finished).toEqual([
+    controller.queue.add('a', 'fresh')
+    await controller.clock.advance(1000)
+    expect(controller.calls).toEqual(['a 0', 'a 100'])
+    expect(controller.finished).toEqual([
       { result: 'success', seconds: 0.1 },
       { result: 'success', seconds: 0.1 },
     ])
   })
 })
 
-describe('the line that ends a reconcile, at debug (8.5)', () => {
+describe('the log line of a finished reconcile, at debug (8.5)', () => {
   const reference = { name: 'a', uid: 'uid-a', resourceVersion: '5' }
-  test.each<{ name: string; known: boolean; ends: () => Promise<Outcome>; result: string }>([
-    { name: 'nothing to do', known: true, ends: () => Promise.resolve(done), result: 'success' },
+  test.each<{
+    name: string
+    known: boolean
+    reconcileResult: () => Promise<Outcome>
+    result: string
+  }>([
     {
-      name: 'another look',
+      name: 'nothing to do',
       known: true,
-      ends: () => Promise.resolve({ result: 'later', atMs: T0 + 86_400_000 }),
-      result: 'requeue_after',
-    },
-    { name: 'a failure', known: true, ends: () => Promise.reject(failure(500)), result: 'error' },
-    {
-      name: 'an object that is gone',
-      known: false,
-      ends: () => Promise.resolve(done),
+      reconcileResult: () => Promise.resolve(done),
       result: 'success',
     },
-  ])('$name', async ({ known, ends, result }) => {
-    const it = stage(
+    {
+      name: 'requeue at a time',
+      known: true,
+      reconcileResult: () => Promise.resolve({ result: 'later', atMs: T0 + 86_400_000 }),
+      result: 'requeue_after',
+    },
+    {
+      name: 'a failure',
+      known: true,
+      reconcileResult: () => Promise.reject(failure(500)),
+      result: 'error',
+    },
+    {
+      name: 'a deleted object',
+      known: false,
+      reconcileResult: () => Promise.resolve(done),
+      result: 'success',
+    },
+  ])('$name', async ({ known, reconcileResult, result }) => {
+    const controller = controllerOnClock(
       async () => {
-        await new Promise<void>((resolve) => void it.clock.schedule(100, resolve))
-        return ends()
+        await new Promise<void>((resolve) => void controller.clock.schedule(100, resolve))
+        return reconcileResult()
       },
       1,
       { level: 'debug', objectOf: () => (known ? { ...reference, secret: 'x' } : undefined) },
     )
-    it.queue.add('a', 'fresh')
-    await it.clock.advance(100)
-    expect(it.lines.filter(({ sentence }) => sentence === 'reconciled')).toEqual([
+    controller.queue.add('a', 'fresh')
+    await controller.clock.advance(100)
+    expect(controller.lines.filter(({ sentence }) => sentence === 'reconciled')).toEqual([
       {
         level: 'debug',
         sentence: 'reconciled',
@@ -251,72 +257,75 @@ describe('the line that ends a reconcile, at debug (8.5)', () => {
     ])
   })
 
-  test('at level info nothing of it is computed', async () => {
-    let looks = 0
-    const objectOf = () => ((looks += 1), undefined)
-    const it = stage(() => Promise.resolve(done), 1, { level: 'info', objectOf })
-    it.queue.add('a', 'fresh')
-    await it.clock.advance(0)
-    expect([it.results(), looks, it.lines]).toEqual([['success'], 0, []])
+  test('computes none of its fields at level info', async () => {
+    let lookups = 0
+    const objectOf = () => ((lookups += 1), undefined)
+    const controller = controllerOnClock(() => Promise.resolve(done), 1, {
+      level: 'info',
+      objectOf,
+    })
+    controller.queue.add('a', 'fresh')
+    await controller.clock.advance(0)
+    expect([controller.results(), lookups, controller.lines]).toEqual([['success'], 0, []])
   })
 })
 
 describe('workers', () => {
-  test('are as many as asked for, and none takes a key that another has', async () => {
-    const inHand = new Set<string>()
-    const it = stage(async (key) => {
-      if (inHand.has(key)) throw new Error('in two hands')
-      inHand.add(key)
-      await new Promise<void>((resolve) => void it.clock.schedule(100, resolve))
-      inHand.delete(key)
+  test('run in the given number, and never two on one key', async () => {
+    const running = new Set<string>()
+    const controller = controllerOnClock(async (key) => {
+      if (running.has(key)) throw new Error('two workers on one key')
+      running.add(key)
+      await new Promise<void>((resolve) => void controller.clock.schedule(100, resolve))
+      running.delete(key)
       return done
     }, 4)
     for (let round = 0; round < 3; round += 1) {
-      for (let n = 0; n < 10; n += 1) it.queue.add(`key-${n}`, 'fresh')
-      await it.clock.advance(50)
+      for (let n = 0; n < 10; n += 1) controller.queue.add(`key-${n}`, 'fresh')
+      await controller.clock.advance(50)
     }
-    await it.clock.advance(10_000)
-    expect(it.busiest()).toBe(4)
-    expect(new Set(it.results())).toEqual(new Set(['success']))
-    expect(new Set(it.turns.map((turn) => turn.split(' ')[0])).size).toBe(10)
+    await controller.clock.advance(10_000)
+    expect(controller.mostActive()).toBe(4)
+    expect(new Set(controller.results())).toEqual(new Set(['success']))
+    expect(new Set(controller.calls.map((call) => call.split(' ')[0])).size).toBe(10)
   })
 
-  test('one that fails goes on with the next key', async () => {
-    const it = stage((key) =>
+  test('go on with the next key after a failure', async () => {
+    const controller = controllerOnClock((key) =>
       key === 'bad' ? Promise.reject(new Error('no')) : Promise.resolve(done),
     )
-    for (const key of ['bad', 'a', 'b']) it.queue.add(key, 'fresh')
-    await it.clock.advance(0)
-    expect(it.turns).toEqual(['bad 0', 'a 0', 'b 0'])
-    await it.stop()
+    for (const key of ['bad', 'a', 'b']) controller.queue.add(key, 'fresh')
+    await controller.clock.advance(0)
+    expect(controller.calls).toEqual(['bad 0', 'a 0', 'b 0'])
+    await controller.stop()
   })
 })
 
-describe('a stop', () => {
-  test('waits for what is in hand, and takes nothing more', async () => {
+describe('stop', () => {
+  test('waits for running reconciles, and starts no new one', async () => {
     let finish = (): void => undefined
-    const it = stage(async () => {
+    const controller = controllerOnClock(async () => {
       await new Promise<void>((resolve) => (finish = resolve))
       throw new Error('no')
     })
-    for (const key of ['a', 'b']) it.queue.add(key, 'fresh')
-    await it.clock.advance(0)
+    for (const key of ['a', 'b']) controller.queue.add(key, 'fresh')
+    await controller.clock.advance(0)
     let isStopped = false
-    const stopped = it.stop().then(() => (isStopped = true))
-    it.queue.add('a', 'fresh')
-    await it.clock.advance(10_000)
+    const stopped = controller.stop().then(() => (isStopped = true))
+    controller.queue.add('a', 'fresh')
+    await controller.clock.advance(10_000)
     expect(isStopped).toBe(false)
     finish()
     await stopped
-    await it.clock.advance(10_000)
-    expect(it.turns).toEqual(['a 0'])
-    expect(it.results()).toEqual(['error'])
-    expect(it.clock.pending()).toBe(0)
+    await controller.clock.advance(10_000)
+    expect(controller.calls).toEqual(['a 0'])
+    expect(controller.results()).toEqual(['error'])
+    expect(controller.clock.pending()).toBe(0)
   })
 
-  test('ends workers that wait', async () => {
-    const it = stage(() => Promise.resolve(done), 16)
-    await it.stop()
-    expect(it.turns).toEqual([])
+  test('ends idle workers', async () => {
+    const controller = controllerOnClock(() => Promise.resolve(done), 16)
+    await controller.stop()
+    expect(controller.calls).toEqual([])
   })
 })

@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'vitest'
 import type { Priority, WorkQueue } from '../../../../src/kube/controller/work-queue.ts'
 import { randomFrom } from '../../../support/random.ts'
-import { T0, stage } from './queued.ts'
+import { T0, workQueueOnClock } from './work-queue-builder.ts'
 
-describe('a key is there once', () => {
+describe('order of keys, each queued once', () => {
   test.each<{ name: string; adds: readonly [string, Priority][]; order: readonly string[] }>([
     {
-      name: 'in the order of arrival',
+      name: 'keys of one priority come in the order of arrival',
       adds: [
         ['b', 'fresh'],
         ['a', 'fresh'],
@@ -15,7 +15,7 @@ describe('a key is there once', () => {
       order: ['b', 'a', 'c'],
     },
     {
-      name: 'however often it is added',
+      name: 'a key added repeatedly is queued once',
       adds: [
         ['a', 'fresh'],
         ['b', 'fresh'],
@@ -25,7 +25,7 @@ describe('a key is there once', () => {
       order: ['a', 'b'],
     },
     {
-      name: 'fresh ones pass those to refresh',
+      name: 'fresh comes before refresh',
       adds: [
         ['a', 'refresh'],
         ['b', 'refresh'],
@@ -34,7 +34,7 @@ describe('a key is there once', () => {
       order: ['c', 'a', 'b'],
     },
     {
-      name: 'one to refresh that becomes fresh changes its lane',
+      name: 'a refresh key added as fresh moves to fresh',
       adds: [
         ['a', 'refresh'],
         ['b', 'refresh'],
@@ -44,7 +44,7 @@ describe('a key is there once', () => {
       order: ['b', 'a'],
     },
     {
-      name: 'what is new passes what is due, and that passes those to refresh',
+      name: 'fresh comes before due, due before refresh',
       adds: [
         ['a', 'refresh'],
         ['b', 'due'],
@@ -53,7 +53,7 @@ describe('a key is there once', () => {
       order: ['c', 'b', 'a'],
     },
     {
-      name: 'one to refresh that falls due changes its lane, one that is new does not',
+      name: 'a refresh key added as due moves to due, a fresh one stays fresh',
       adds: [
         ['a', 'refresh'],
         ['b', 'refresh'],
@@ -64,15 +64,15 @@ describe('a key is there once', () => {
       order: ['c', 'b', 'a'],
     },
   ])('$name', async ({ adds, order }) => {
-    const { queue, told, drain } = stage()
-    for (const [key, lane] of adds) queue.add(key, lane)
+    const { queue, observed, drain } = workQueueOnClock()
+    for (const [key, priority] of adds) queue.add(key, priority)
     expect(queue.depth).toBe(order.length)
     expect(await drain()).toEqual(order)
-    expect(told.added).toBe(order.length)
+    expect(observed.added).toBe(order.length)
   })
 
-  test('a busy day starves none to refresh: one in ten is theirs', async () => {
-    const { queue } = stage()
+  test('every tenth key is a refresh key, so that fresh keys do not starve them', async () => {
+    const { queue } = workQueueOnClock()
     queue.add('old', 'refresh')
     queue.add('older', 'refresh')
     const taken: (string | null)[] = []
@@ -84,28 +84,28 @@ describe('a key is there once', () => {
   })
 })
 
-describe('how long the key that waits longest has waited (8.4)', () => {
-  test('from its arrival until it is taken, whatever lane it is in', async () => {
-    const { clock, queue } = stage()
+describe('the longest wait of a key (8.4)', () => {
+  test('counts from its arrival until it is taken, across priorities', async () => {
+    const { clock, queue } = workQueueOnClock()
     const waited: number[] = []
-    const look = (): void => void waited.push(queue.longestWaitSeconds)
-    look()
+    const recordWait = (): void => void waited.push(queue.longestWaitSeconds)
+    recordWait()
     queue.add('old', 'refresh')
     await clock.advance(2000)
     queue.add('new', 'fresh')
-    look()
+    recordWait()
     queue.add('old', 'fresh')
     await clock.advance(1000)
-    look()
+    recordWait()
     await queue.take()
-    look()
+    recordWait()
     await queue.take()
-    look()
+    recordWait()
     expect(waited).toEqual([0, 2, 3, 3, 0])
   })
 
-  test('a moment to come is no wait, nor is a back-off', async () => {
-    const { clock, queue } = stage()
+  test('excludes keys whose time has not come and keys in back-off', async () => {
+    const { clock, queue } = workQueueOnClock()
     queue.addAt('a', T0 + 60_000)
     queue.retry('b', 30_000)
     await clock.advance(20_000)
@@ -113,9 +113,9 @@ describe('how long the key that waits longest has waited (8.4)', () => {
   })
 })
 
-describe('a key is in one hand', () => {
-  test('added while in hand it comes again when it is put down, once', async () => {
-    const { queue } = stage()
+describe('a key runs on one worker at a time', () => {
+  test('a running key that is added is queued again once after done', async () => {
+    const { queue } = workQueueOnClock()
     queue.add('a', 'fresh')
     expect(await queue.take()).toBe('a')
     queue.add('a', 'refresh')
@@ -128,25 +128,25 @@ describe('a key is in one hand', () => {
     expect(queue.depth).toBe(0)
   })
 
-  test.each<{ name: string; lanes: readonly Priority[]; first: string }>([
+  test.each<{ name: string; priorities: readonly Priority[]; first: string }>([
     {
-      name: 'in the fresh lane, when anybody asked for that',
-      lanes: ['fresh', 'refresh'],
+      name: 'as fresh, if one add was fresh',
+      priorities: ['fresh', 'refresh'],
       first: 'a',
     },
-    { name: 'in the refresh lane, when nobody did', lanes: ['refresh'], first: 'b' },
-  ])('it comes again $name', async ({ lanes, first }) => {
-    const { queue } = stage()
+    { name: 'as refresh, if none was', priorities: ['refresh'], first: 'b' },
+  ])('it is queued again $name', async ({ priorities, first }) => {
+    const { queue } = workQueueOnClock()
     queue.add('a', 'fresh')
     await queue.take()
-    for (const lane of lanes) queue.add('a', lane)
+    for (const priority of priorities) queue.add('a', priority)
     queue.done('a')
     queue.add('b', 'fresh')
     expect(await queue.take()).toBe(first)
   })
 
-  test('a moment that comes while it is in hand brings it back', async () => {
-    const { clock, queue } = stage()
+  test('a time that comes while the key runs queues it again', async () => {
+    const { clock, queue } = workQueueOnClock()
     queue.add('a', 'fresh')
     await queue.take()
     queue.addAt('a', T0 + 10)
@@ -156,8 +156,8 @@ describe('a key is in one hand', () => {
     expect(queue.depth).toBe(1)
   })
 
-  test('a moment wished for before it was taken counts no more', async () => {
-    const { clock, queue } = stage()
+  test('taking a key cancels its earlier time', async () => {
+    const { clock, queue } = workQueueOnClock()
     queue.addAt('a', T0 + 10)
     queue.add('a', 'fresh')
     await queue.take()
@@ -167,64 +167,64 @@ describe('a key is in one hand', () => {
     expect(clock.pending()).toBe(0)
   })
 
-  test('10,000 random steps of 8 hands never hold one twice, and lose none', async () => {
-    const { clock, queue } = stage()
+  test('10,000 random steps of 8 workers never run a key twice at once, and lose none', async () => {
+    const { clock, queue } = workQueueOnClock()
     const random = randomFrom(7)
-    const inHand = new Set<string>()
-    const owed = new Set<string>()
+    const running = new Set<string>()
+    const expectedKeys = new Set<string>()
     const take = async (): Promise<void> => {
       const key = await queue.take()
       if (key === null) return
-      if (inHand.has(key)) throw new Error(`${key} is in two hands`)
-      inHand.add(key)
-      owed.delete(key)
+      if (running.has(key)) throw new Error(`${key} runs on two workers`)
+      running.add(key)
+      expectedKeys.delete(key)
     }
     for (let step = 0; step < 10_000; step += 1) {
       const key = `key-${Math.floor(random.between(0, 30))}`
-      const act = random.pick(['add', 'add', 'later', 'take', 'take', 'done', 'done', 'pass'])
-      if (act === 'add') queue.add(key, random.pick<Priority>(['fresh', 'refresh']))
-      if (act === 'later') queue.addAt(key, clock.nowMs() + random.between(0, 50))
-      if (act === 'add' || act === 'later') owed.add(key)
-      if (act === 'take' && inHand.size < 8 && queue.depth > 0) await take()
-      if (act === 'pass') await clock.advance(5)
-      const held = [...inHand][0]
-      if (act === 'done' && held !== undefined) {
-        inHand.delete(held)
-        queue.done(held)
+      const action = random.pick(['add', 'add', 'later', 'take', 'take', 'done', 'done', 'pass'])
+      if (action === 'add') queue.add(key, random.pick<Priority>(['fresh', 'refresh']))
+      if (action === 'later') queue.addAt(key, clock.nowMs() + random.between(0, 50))
+      if (action === 'add' || action === 'later') expectedKeys.add(key)
+      if (action === 'take' && running.size < 8 && queue.depth > 0) await take()
+      if (action === 'pass') await clock.advance(5)
+      const runningKey = [...running][0]
+      if (action === 'done' && runningKey !== undefined) {
+        running.delete(runningKey)
+        queue.done(runningKey)
       }
     }
     await clock.advance(60_000)
-    while (queue.depth > 0 || inHand.size > 0) {
-      for (const key of inHand) {
-        inHand.delete(key)
+    while (queue.depth > 0 || running.size > 0) {
+      for (const key of running) {
+        running.delete(key)
         queue.done(key)
       }
       if (queue.depth > 0) await take()
     }
-    expect([...owed]).toEqual([])
+    expect([...expectedKeys]).toEqual([])
   })
 })
 
-describe('a key that failed waits longer each time', () => {
-  test('doubled up to the cap, each key for itself, from the start once it is forgotten', () => {
-    const { queue, told } = stage()
+describe('back-off of failed keys', () => {
+  test('doubles up to the maximum for each key, and starts again after forget', () => {
+    const { queue, observed } = workQueueOnClock()
     const delays = Array.from({ length: 5 }, () => queue.retry('a', 0))
     expect(delays).toEqual([200, 400, 800, 1000, 1000])
     expect(queue.retry('b', 0)).toBe(200)
     queue.forget('a')
     expect(queue.retry('a', 0)).toBe(200)
-    expect(told.retried).toBe(7)
+    expect(observed.retried).toBe(7)
   })
 
   test.each([
-    { name: 'at once without a wait that the server asks for', atLeastMs: 0, waits: ['a'] },
+    { name: 'at once without Retry-After', atLeastMs: 0, waits: ['a'] },
     {
-      name: 'not before the wait that the server asks for is over (8.1)',
+      name: 'not before Retry-After is over (8.1)',
       atLeastMs: 3000,
       waits: [],
     },
-  ])('what changed while it was in hand is looked at $name', async ({ atLeastMs, waits }) => {
-    const { clock, queue, drain } = stage()
+  ])('a key that changed while it ran is queued $name', async ({ atLeastMs, waits }) => {
+    const { clock, queue, drain } = workQueueOnClock()
     queue.add('a', 'fresh')
     await queue.take()
     queue.add('a', 'fresh')
@@ -237,17 +237,17 @@ describe('a key that failed waits longer each time', () => {
     expect(await drain()).toEqual(atLeastMs > 0 ? ['a'] : [])
   })
 
-  test('a thousand failures later the cap still holds', () => {
-    const { queue } = stage()
+  test('the maximum holds after 2000 failures', () => {
+    const { queue } = workQueueOnClock()
     const delays = Array.from({ length: 2000 }, () => queue.retry('a', 0))
     expect(new Set(delays.slice(3))).toEqual(new Set([1000]))
   })
 
   test.each([
-    { name: 'what the server asked for, where that is more', atLeastMs: 5000, delayMs: 5000 },
-    { name: 'its back-off, where that is more', atLeastMs: 50, delayMs: 200 },
-  ])('it waits $name', async ({ atLeastMs, delayMs }) => {
-    const { clock, queue } = stage()
+    { name: 'Retry-After where that is longer', atLeastMs: 5000, delayMs: 5000 },
+    { name: 'its back-off where that is longer', atLeastMs: 50, delayMs: 200 },
+  ])('the key waits $name', async ({ atLeastMs, delayMs }) => {
+    const { clock, queue } = workQueueOnClock()
     expect(queue.retry('a', atLeastMs)).toBe(delayMs)
     await clock.advance(delayMs - 1)
     expect(queue.depth).toBe(0)
@@ -256,16 +256,20 @@ describe('a key that failed waits longer each time', () => {
   })
 })
 
-describe('a key with a moment', () => {
-  test.each<{ name: string; act: (queue: WorkQueue) => void; atMs: number | null }>([
-    { name: 'comes then', act: () => undefined, atMs: 1000 },
-    { name: 'comes at the last one wished for', act: (q) => q.addAt('a', T0 + 300), atMs: 300 },
-    { name: 'stays away when it is forgotten', act: (q) => q.forget('a'), atMs: null },
-    { name: 'stays away when the queue is closed', act: (q) => q.close(), atMs: null },
-  ])('$name', async ({ act, atMs }) => {
-    const { clock, queue } = stage()
+describe('a key with a time (addAt)', () => {
+  test.each<{ name: string; action: (queue: WorkQueue) => void; atMs: number | null }>([
+    { name: 'is queued at that time', action: () => undefined, atMs: 1000 },
+    {
+      name: 'is queued at the time of the last addAt',
+      action: (q) => q.addAt('a', T0 + 300),
+      atMs: 300,
+    },
+    { name: 'is not queued after forget', action: (q) => q.forget('a'), atMs: null },
+    { name: 'is not queued after close', action: (q) => q.close(), atMs: null },
+  ])('$name', async ({ action, atMs }) => {
+    const { clock, queue } = workQueueOnClock()
     queue.addAt('a', T0 + 1000)
-    act(queue)
+    action(queue)
     await clock.advance((atMs ?? 10_000) - 1)
     expect(queue.depth).toBe(0)
     await clock.advance(1)
@@ -273,9 +277,9 @@ describe('a key with a moment', () => {
   })
 })
 
-describe('takers', () => {
-  test('are served in turn, at once, and get null when the queue closes', async () => {
-    const { queue } = stage()
+describe('take', () => {
+  test('serves waiting callers in their order, and gives null when the queue closes', async () => {
+    const { queue } = workQueueOnClock()
     const taken: Record<string, string | null> = {}
     const takers = ['first', 'second', 'third'].map(async (who) => {
       taken[who] = await queue.take()
@@ -287,8 +291,8 @@ describe('takers', () => {
     expect(taken).toEqual({ first: 'a', second: 'b', third: null })
   })
 
-  test('a closed queue takes nothing in and hands nothing out', async () => {
-    const { clock, queue } = stage()
+  test('gives null on a closed queue, which accepts no key', async () => {
+    const { clock, queue } = workQueueOnClock()
     queue.add('a', 'fresh')
     queue.add('b', 'fresh')
     await queue.take()
@@ -307,9 +311,9 @@ describe('takers', () => {
   })
 })
 
-describe('what it tells', () => {
-  test('depth, time waited, time worked, and the time in hand, of one and of all', async () => {
-    const { clock, queue, told } = stage()
+describe('observer and metrics', () => {
+  test('report waiting time, work time, and the running time of the longest and of all', async () => {
+    const { clock, queue, observed } = workQueueOnClock()
     expect(queue.longestWorkSeconds).toBe(0)
     queue.add('a', 'refresh')
     queue.add('b', 'fresh')
@@ -324,12 +328,12 @@ describe('what it tells', () => {
     expect([queue.longestWorkSeconds, queue.unfinishedWorkSeconds]).toEqual([4, 4])
     queue.done('a')
     expect([queue.longestWorkSeconds, queue.unfinishedWorkSeconds]).toEqual([0, 0])
-    expect(told).toEqual({ added: 2, retried: 0, waited: [1, 3], worked: [6, 4] })
+    expect(observed).toEqual({ added: 2, retried: 0, waited: [1, 3], worked: [6, 4] })
   })
 
-  test('putting down what nobody holds means nothing', () => {
-    const { queue, told } = stage()
+  test('ignore done for a key that does not run', () => {
+    const { queue, observed } = workQueueOnClock()
     queue.done('a')
-    expect(told.worked).toEqual([])
+    expect(observed.worked).toEqual([])
   })
 })

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { jsonLines } from '../../../../src/kube/client/request.ts'
 import { findCanaries, plantCanary } from '../../../support/canary.ts'
 
-/** What was read before the stream ended or failed, and how often it was alive. */
+/** The lines read before the stream ended or failed, and how often it reported bytes. */
 async function read(chunks: Iterable<Uint8Array>) {
   const seen: unknown[] = []
   let alive = 0
@@ -21,38 +21,42 @@ async function read(chunks: Iterable<Uint8Array>) {
 const objects = [{ n: 1 }, { text: 'ü→𝄞 \n "x"' }, [], { emoji: '👩‍👩‍👧' }]
 const bytes = Buffer.from(objects.map((object) => `${JSON.stringify(object)}\n`).join(''))
 
-describe('lines are the same however the bytes are cut', () => {
-  test('into two at every offset, also within a character', async () => {
+describe('chunk borders do not change the lines', () => {
+  test('two chunks, split at every offset, also within a character', async () => {
     for (let at = 0; at <= bytes.length; at += 1) {
       const { seen } = await read([bytes.subarray(0, at), bytes.subarray(at)])
       expect(seen, `cut at ${at}`).toEqual(objects)
     }
   })
 
-  test('into single bytes, of which each says that the stream is alive', async () => {
+  test('chunks of a single byte, each reported as a sign of life', async () => {
     const { seen, alive } = await read([...bytes].map((byte) => Uint8Array.of(byte)))
     expect(seen).toEqual(objects)
     expect(alive).toBe(bytes.length)
   })
 })
 
-describe('what is odd', () => {
+describe('unusual input', () => {
   test.each([
-    { name: 'nothing at all', text: '', seen: [] },
+    { name: 'an empty stream', text: '', seen: [] },
     { name: 'empty lines', text: '\n\n{"a":1}\n\n', seen: [{ a: 1 }] },
     { name: 'a carriage return before the end', text: '{"a":1}\r\n', seen: [{ a: 1 }] },
-    { name: 'a last line without an end', text: '{"a":1}\n{"b":2}', seen: [{ a: 1 }] },
+    {
+      name: 'a last line without a newline is dropped',
+      text: '{"a":1}\n{"b":2}',
+      seen: [{ a: 1 }],
+    },
   ])('$name', async ({ text, seen }) => {
     expect(await read([Buffer.from(text)])).toMatchObject({ seen, error: undefined })
   })
 
   test.each([
-    { name: 'no JSON at all', line: (secret: string) => secret },
+    { name: 'text that is not JSON', line: (secret: string) => secret },
     { name: 'garbage behind a value', line: (secret: string) => `{"key":"${secret}"x}` },
     { name: 'garbage before a value', line: (secret: string) => `{"key":x"${secret}"}` },
     { name: 'a line cut short', line: (secret: string) => `{"key":"${secret}` },
     { name: 'a raw control character', line: (secret: string) => `{"key":"${secret}\u0001"}` },
-  ])('$name ends the reading, and its error quotes none of it', async ({ line }) => {
+  ])('$name ends the reading, and the error quotes none of the line', async ({ line }) => {
     const planted = plantCanary('line')
     const { seen, error } = await read([Buffer.from(`{"a":1}\n${line(planted.secret)}\n{"b":2}\n`)])
     expect(seen).toEqual([{ a: 1 }])
@@ -84,7 +88,7 @@ test('100,000 objects in one chunk let timers run in between', async () => {
   expect(ticks).toBeGreaterThan(0)
 })
 
-test('a reader that stops early stops the stream', async () => {
+test('stopping early closes the stream', async () => {
   let isStopped = false
   async function* stream(): AsyncGenerator<Uint8Array, void> {
     try {

@@ -39,7 +39,7 @@ const endings = {
 
 type Cell = readonly [ReflectorState, 'at once' | 'wait']
 
-/** Every state (columns) with every ending (rows). */
+/** The next state for every state (columns) and every ending (rows). */
 const table: Readonly<Record<keyof typeof endings, Readonly<Record<keyof typeof states, Cell>>>> = {
   listed: {
     stream: [streamed('9'), 'at once'],
@@ -113,13 +113,13 @@ describe.each(Object.entries(table))('%s', (ending, row) => {
   })
 })
 
-test('each ending but a listing is a reason to open a watch anew', () => {
+test('every ending but a finished list is a restart reason', () => {
   const hows = new Set<string>(Object.values(endings).map(({ how }) => how))
   hows.delete('listed')
   expect(new Set(RESTART_REASONS)).toEqual(hows)
 })
 
-describe('the same fault in what was read, three times from one place, is stuck (8.2)', () => {
+describe('the same fault three times at one resourceVersion is stuck (8.2)', () => {
   const odd: Ending = { how: 'failed', served: true, fault: 'TypeError: odd' }
   const other: Ending = { how: 'failed', served: true, fault: 'TypeError: other' }
   const at5 = streamed('5')
@@ -146,7 +146,7 @@ describe('the same fault in what was read, three times from one place, is stuck 
       stuck: false,
     },
     {
-      name: 'as many listings',
+      name: 'three relists',
       endings: [
         [stream, odd],
         [stream, odd],
@@ -155,7 +155,7 @@ describe('the same fault in what was read, three times from one place, is stuck 
       stuck: true,
     },
     {
-      name: 'another fault between',
+      name: 'another fault in between',
       endings: [
         [at5, odd],
         [at5, other],
@@ -164,7 +164,7 @@ describe('the same fault in what was read, three times from one place, is stuck 
       stuck: false,
     },
     {
-      name: 'from another place',
+      name: 'at another resourceVersion',
       endings: [
         [at5, odd],
         [at5, odd],
@@ -173,7 +173,7 @@ describe('the same fault in what was read, three times from one place, is stuck 
       stuck: false,
     },
     {
-      name: 'broken connections between',
+      name: 'broken connections in between',
       endings: [
         [at5, odd],
         [at5, endings.failed],
@@ -184,7 +184,7 @@ describe('the same fault in what was read, three times from one place, is stuck 
       stuck: true,
     },
     {
-      name: 'broken connections alone',
+      name: 'only broken connections',
       endings: [
         [at5, endings.failed],
         [at5, endings.failed],

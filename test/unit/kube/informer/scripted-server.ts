@@ -1,6 +1,6 @@
-// An HTTP(S) server whose answers a test writes, in the words of a real API server where it matters,
-// and a client to it. What an API server decides is tested on a real one; this one breaks off,
-// stalls and refuses at will.
+// An HTTP(S) server whose answers a test writes, worded like a real API server's where it matters,
+// and a client to it. Behaviour of the API server is tested on a real one; this one drops connections,
+// stalls and refuses as the test says.
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { type IncomingHttpHeaders, type ServerResponse, createServer } from 'node:http'
 import { type ServerOptions, createServer as createTlsServer } from 'node:https'
@@ -10,13 +10,14 @@ import { join } from 'node:path'
 import { TLSSocket } from 'node:tls'
 import { onTestFinished } from 'vitest'
 import type { Resource } from '../../../../src/api/names.ts'
+import type { KubeObject } from '../../../../src/api/objects.ts'
 import type { CircuitBreaker } from '../../../../src/kube/client/circuit-breaker.ts'
 import { type KubeClient, createClient } from '../../../../src/kube/client/client.ts'
 import { connect } from '../../../../src/kube/client/connection.ts'
 import { type ManualClock, manualClock } from '../../../support/clock.ts'
 
 /** A request as it arrived. */
-export interface Received {
+export interface ReceivedRequest {
   readonly method: string
   /** As it was sent, without the query. */
   readonly path: string
@@ -27,23 +28,26 @@ export interface Received {
   readonly certifiedUser: string | null
 }
 
-/** How to answer one request. One that writes nothing leaves it open. */
-export type Answer = (response: ServerResponse, request: Received) => void
+/** Answers one request. An answer that writes nothing leaves the request open. */
+export type Answer = (response: ServerResponse, request: ReceivedRequest) => void
 
 /** A server that listens until the test is finished. */
 export interface ScriptedServer {
   readonly url: string
-  readonly received: readonly Received[]
-  /** How many connections were ever opened. */
+  readonly received: readonly ReceivedRequest[]
+  /** Number of connections opened so far. */
   readonly connections: () => number
 }
 
 /** Starts a server; with TLS where its options are given. */
-export async function startScripted(answer: Answer, tls?: ServerOptions): Promise<ScriptedServer> {
-  const received: Received[] = []
+export async function startScriptedServer(
+  answer: Answer,
+  tls?: ServerOptions,
+): Promise<ScriptedServer> {
+  const received: ReceivedRequest[] = []
   let connections = 0
   const server = tls ? createTlsServer(tls) : createServer()
-  // As long as an API server: Node's five seconds would end connections of a test that is slow.
+  // As long as the API server's: Node's default of 5 s would close connections of a slow test.
   server.keepAliveTimeout = 90_000
   server.on(tls ? 'secureConnection' : 'connection', () => (connections += 1))
   server.on('request', (incoming, outgoing) => {
@@ -78,7 +82,7 @@ function certifiedUserOf(socket: Socket): string | null {
   return subject?.CN?.toString() ?? null
 }
 
-/** Answers with JSON. */
+/** Answers with this code and JSON body. */
 export const json =
   (code: number, body: unknown, headers: Readonly<Record<string, string>> = {}): Answer =>
   (response) => {
@@ -86,7 +90,7 @@ export const json =
     response.end(JSON.stringify(body))
   }
 
-/** Answers as an API server does that refuses. */
+/** Answers with a Status of reason Failure, as the API server does. */
 export const refuse = (
   code: number,
   status: Readonly<Record<string, unknown>> = {},
@@ -94,17 +98,17 @@ export const refuse = (
 ): Answer =>
   json(code, { apiVersion: 'v1', kind: 'Status', status: 'Failure', code, ...status }, headers)
 
-/** Breaks the connection without a word. */
-export const breakOff: Answer = (response) => void response.destroy()
+/** Closes the connection without an answer. */
+export const dropConnection: Answer = (response) => void response.destroy()
 
-/** Says nothing. */
-export const stall: Answer = () => undefined
+/** Leaves the request open. */
+export const neverAnswer: Answer = () => undefined
 
-/** The first request gets the first answer, and so on; those beyond the last are left open. */
-export function inTurn(...answers: readonly Answer[]): Answer {
+/** The first request gets the first answer, and so on; requests beyond the last are left open. */
+export function answersInTurn(...answers: readonly Answer[]): Answer {
   let turn = 0
   return (response, request) => {
-    const answer = answers[turn] ?? stall
+    const answer = answers[turn] ?? neverAnswer
     turn += 1
     answer(response, request)
   }
@@ -117,16 +121,16 @@ export async function scratchFolder(): Promise<string> {
   return folder
 }
 
-/** What a kubeconfig says of one cluster and one user. */
+/** The cluster and the user of a kubeconfig. */
 export interface KubeconfigParts {
   readonly server: string
   readonly cluster?: Readonly<Record<string, unknown>>
   readonly user?: Readonly<Record<string, unknown>>
-  /** Where the file goes; absent: a scratch folder of its own. */
+  /** Folder of the file; absent: a new scratch folder. */
   readonly folder?: string
 }
 
-/** Writes a kubeconfig; JSON is YAML. client-node wants to be told that plain HTTP is meant. */
+/** Writes a kubeconfig (JSON is YAML). client-node accepts plain HTTP only with insecure-skip-tls-verify. */
 export async function writeKubeconfig(parts: KubeconfigParts): Promise<string> {
   const { server, cluster = { 'insecure-skip-tls-verify': true }, user = {} } = parts
   const path = join(parts.folder ?? (await scratchFolder()), 'kubeconfig')
@@ -142,18 +146,18 @@ export async function writeKubeconfig(parts: KubeconfigParts): Promise<string> {
   return path
 }
 
-/** A client with all that a test looks at. */
+/** A client, and what its observer recorded. */
 export interface Connected {
   readonly client: KubeClient
   readonly clock: ManualClock
   readonly outage: CircuitBreaker
   /** Each answer, such as `GET 200`, and each write, such as `Thing because`. */
-  readonly told: string[]
+  readonly observed: string[]
   /** Date headers of the answers. */
   readonly dates: (number | null)[]
 }
 
-/** Connects with a kubeconfig; closed when the test is finished. */
+/** Connects with a kubeconfig; the connection is closed when the test is finished. */
 export async function connectTo(
   kubeconfig: string,
   mayWrite: () => void = () => undefined,
@@ -161,14 +165,14 @@ export async function connectTo(
   const clock = manualClock(Date.parse('2026-11-21T10:00:00Z'))
   const connection = await connect({ kind: 'files', paths: [kubeconfig] }, clock)
   onTestFinished(() => connection.close())
-  const told: string[] = []
+  const observed: string[] = []
   const dates: (number | null)[] = []
   const observer = {
     responded: (method: string, code: string, date: number | null): void => {
-      told.push(`${method} ${code}`)
+      observed.push(`${method} ${code}`)
       dates.push(date)
     },
-    wrote: (kind: string, reason: string): void => void told.push(`${kind} ${reason}`),
+    wrote: (kind: string, reason: string): void => void observed.push(`${kind} ${reason}`),
   }
   const client = createClient({
     connection,
@@ -178,20 +182,26 @@ export async function connectTo(
     fieldManager: 'tester',
     mayWrite,
   })
-  return { client, clock, outage: connection.breaker, told, dates }
+  return { client, clock, outage: connection.breaker, observed, dates }
 }
 
-/** Kinds that no program knows. */
+/** A resource that the product doesn't know. */
 export const THINGS: Resource = { group: 'g.io', version: 'v1', plural: 'things', kind: 'Thing' }
 
-/** One of them as an API server sends it. */
-export const thing = (name: string, version: number) => ({
+/** A Thing as the API server sends it: `thing('a', 5)` is a@5, cluster-scoped, with uid `a-uid`. */
+export const thing = (
+  name: string,
+  version: number,
+  { uid = `${name}-uid`, owner = '', namespace = '' } = {},
+): KubeObject => ({
   apiVersion: 'g.io/v1',
   kind: 'Thing',
   metadata: {
     name,
-    uid: `${name}-uid`,
+    ...(namespace === '' ? {} : { namespace }),
+    uid,
     resourceVersion: String(version),
     creationTimestamp: '2026-11-21T10:00:00Z',
   },
+  ...(owner === '' ? {} : { spec: { owner } }),
 })

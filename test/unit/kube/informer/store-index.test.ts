@@ -1,14 +1,15 @@
 import { expect, test } from 'vitest'
-import { type Stage, stage, thing } from './stored.ts'
+import { thing } from './scripted-server.ts'
+import { type ObservedStore, storeWith } from './store-builder.ts'
 
 const [x, y] = [{ owner: 'x' }, { owner: 'y' }]
 test.each<{
   name: string
-  act: (stage: Stage) => void
+  act: (storeWith: ObservedStore) => void
   x: readonly string[]
   y: readonly string[]
 }>([
-  { name: 'hold what is there', act: () => undefined, x: ['a', 'b'], y: [] },
+  { name: 'list the objects of each value', act: () => undefined, x: ['a', 'b'], y: [] },
   {
     name: 'follow an event',
     act: ({ store }) => store.put(thing('a', 9, y)),
@@ -16,13 +17,13 @@ test.each<{
     y: ['a'],
   },
   {
-    name: 'follow a write of ours',
+    name: 'follow our own write',
     act: ({ store }) => store.observe(thing('a', 9, y)),
     x: ['b'],
     y: ['a'],
   },
   {
-    name: 'forget a value that nobody has, and know it again',
+    name: 'take a value in again after its last object was removed',
     act: ({ store }) => {
       store.remove(thing('a', 9))
       store.remove(thing('b', 9))
@@ -34,41 +35,41 @@ test.each<{
   },
   { name: 'follow a deletion', act: ({ store }) => store.remove(thing('a', 9)), x: ['b'], y: [] },
   {
-    name: 'follow a listing',
+    name: 'follow a relist',
     act: ({ list }) => list(thing('b', 9, y), thing('d', 9, x)),
     x: ['d'],
     y: ['b'],
   },
   {
-    name: 'forget what has no value',
+    name: 'drop an object that loses its value',
     act: ({ store }) => store.put(thing('a', 9)),
     x: ['b'],
     y: [],
   },
   {
-    name: 'take in what gets one',
+    name: 'add an object that gets a value',
     act: ({ store }) => store.put(thing('c', 9, y)),
     x: ['a', 'b'],
     y: ['c'],
   },
   {
-    name: 'follow another of the same name',
+    name: 'follow a new object of the same name',
     act: ({ store }) => store.put(thing('a', 4, { uid: 'new', ...y })),
     x: ['b'],
     y: ['a'],
   },
 ])('indexes $name', ({ act, x: ofX, y: ofY }) => {
-  const staged = stage([thing('a', 1, x), thing('b', 2, x), thing('c', 3)])
-  act(staged)
-  expect(staged.owned('x')).toEqual(ofX)
-  expect(staged.owned('y')).toEqual(ofY)
-  expect(staged.owned('')).toEqual([])
+  const observed = storeWith([thing('a', 1, x), thing('b', 2, x), thing('c', 3)])
+  act(observed)
+  expect(observed.namesOwnedBy('x')).toEqual(ofX)
+  expect(observed.namesOwnedBy('y')).toEqual(ofY)
+  expect(observed.namesOwnedBy('')).toEqual([])
 })
 
-test('indexes are up to date when a change is told', () => {
-  const { store, owned } = stage([thing('a', 1, x)])
+test('indexes are up to date when subscribers hear of a change', () => {
+  const { store, namesOwnedBy } = storeWith([thing('a', 1, x)])
   const seen: unknown[] = []
-  store.subscribe(() => seen.push([owned('x'), owned('y'), store.get('a')?.owner]))
+  store.subscribe(() => seen.push([namesOwnedBy('x'), namesOwnedBy('y'), store.get('a')?.owner]))
   store.put(thing('a', 2, y))
   store.remove(thing('a', 3, y))
   expect(seen).toEqual([

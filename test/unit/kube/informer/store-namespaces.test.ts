@@ -1,13 +1,14 @@
 import { describe, expect, test } from 'vitest'
 import { Store, fullObject, objectKey } from '../../../../src/kube/informer/store.ts'
-import { stage, thing } from './stored.ts'
+import { thing } from './scripted-server.ts'
+import { storeWith } from './store-builder.ts'
 
 const inEast = { namespace: 'east', uid: 'east-a', owner: 'x' }
 const inWest = { namespace: 'west', uid: 'west-a', owner: 'x' }
 
-/** Two objects of one name in two namespaces, and a cluster-scoped one of that name. */
+/** Objects of one name in two namespaces, and a cluster-scoped object of that name. */
 const threeOfOneName = () =>
-  stage([thing('a', 1, inEast), thing('a', 2, inWest), thing('a', 3, { uid: 'cluster-a' })])
+  storeWith([thing('a', 1, inEast), thing('a', 2, inWest), thing('a', 3, { uid: 'cluster-a' })])
 
 describe('a store of several namespaces', () => {
   test('finds each of three objects of one name by its namespace, or without one', () => {
@@ -20,16 +21,16 @@ describe('a store of several namespaces', () => {
     expect(store.getByKey('west/a')).toBe(store.get('a', 'west'))
   })
 
-  test('names the key of each change, and changes one of them only', () => {
-    const { store, told, world } = threeOfOneName()
+  test('reports the key of each change, and changes only that object', () => {
+    const { store, changes, objects } = threeOfOneName()
     store.put(thing('a', 5, inWest))
     store.observe(thing('a', 6, inEast))
     store.remove(thing('a', 7, inWest))
-    expect(told).toEqual(['west/a 2>5', 'east/a 1>6', 'west/a 5>'])
-    expect(world()).toEqual(['a@6', 'a@3'])
+    expect(changes).toEqual(['west/a 2>5', 'east/a 1>6', 'west/a 5>'])
+    expect(objects()).toEqual(['a@6', 'a@3'])
   })
 
-  test('holds both in one index, and drops from it only the one that is deleted', () => {
+  test('indexes both, and drops only the deleted one from the index', () => {
     const { store } = threeOfOneName()
     const uids = () => store.by('owner', 'x').map(({ uid }) => uid)
     expect([uids(), store.countBy('owner', 'x')]).toEqual([['east-a', 'west-a'], 2])
@@ -37,14 +38,14 @@ describe('a store of several namespaces', () => {
     expect([uids(), store.firstBy('owner', 'x')?.uid]).toEqual([['west-a'], 'west-a'])
   })
 
-  test('loses to a list only those that the list lacks', () => {
-    const { list, told, world } = threeOfOneName()
+  test('removes only the objects that a relist lacks', () => {
+    const { list, changes, objects } = threeOfOneName()
     list(thing('a', 2, inWest))
-    expect(world()).toEqual(['a@2'])
-    expect(told).toEqual(['east/a 1> listed', 'a 3> listed'])
+    expect(objects()).toEqual(['a@2'])
+    expect(changes).toEqual(['east/a 1> listed', 'a 3> listed'])
   })
 
-  test('keeps the namespace of a whole object, which gives the key again', () => {
+  test('keeps the namespace of a full object, so that objectKey gives its key', () => {
     const store = new Store(fullObject)
     store.put(thing('a', 1, inEast))
     const [item] = [...store.values()]

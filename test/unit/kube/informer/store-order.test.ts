@@ -1,4 +1,4 @@
-// The first of the objects with one value, kept by the index: it is always that of all of them.
+// An ordered index keeps the first object of each value; the test compares it with a full sort.
 import { expect, test } from 'vitest'
 import type { KubeObject } from '../../../../src/api/objects.ts'
 import { Store } from '../../../../src/kube/informer/store.ts'
@@ -12,7 +12,7 @@ interface Item {
   readonly group: string | null
 }
 
-/** Its order is that of uids, which are random. */
+/** A view of an object, ordered by uid, which is random. */
 const itemOf = ({ metadata, spec }: KubeObject<{ readonly group?: string }>): Item => ({
   name: metadata.name,
   uid: metadata.uid,
@@ -21,7 +21,7 @@ const itemOf = ({ metadata, spec }: KubeObject<{ readonly group?: string }>): It
 })
 
 test.each(Array.from({ length: repeated(30, 1000) }, (_, seed) => seed + 1))(
-  'whatever comes, changes, moves and goes: story %i',
+  'the ordered index matches a full sort after random changes: seed %i',
   (seed) => {
     const random = randomFrom(seed)
     const store = new Store<Item>(

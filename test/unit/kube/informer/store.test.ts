@@ -1,25 +1,26 @@
 import { describe, expect, test } from 'vitest'
 import type { KubeObject } from '../../../../src/api/objects.ts'
 import { fullObject } from '../../../../src/kube/informer/store.ts'
-import { type Stage, stage, thing } from './stored.ts'
+import { thing } from './scripted-server.ts'
+import { type ObservedStore, storeWith } from './store-builder.ts'
 
 interface Row {
   readonly name: string
   readonly present?: readonly KubeObject[]
-  readonly act: (stage: Stage) => void
-  readonly world: readonly string[]
-  readonly told: readonly string[]
+  readonly act: (storeWith: ObservedStore) => void
+  readonly objects: readonly string[]
+  readonly changes: readonly string[]
 }
 
-/** What a row leads to. */
+/** The objects and changes that a row leads to. */
 const outcomeOf = ({ present, act }: Row) => {
-  const staged = stage(present)
-  act(staged)
-  return { world: staged.world(), told: staged.told }
+  const observed = storeWith(present)
+  act(observed)
+  return { objects: observed.objects(), changes: observed.changes }
 }
 
-/** A thing that is being deleted, and what still holds it. */
-function leaving(name: string, version: number, ...finalizers: readonly string[]): KubeObject {
+/** A Thing with a deletionTimestamp and these finalizers. */
+function deletedThing(name: string, version: number, ...finalizers: readonly string[]): KubeObject {
   const { metadata, ...rest } = thing(name, version)
   return {
     ...rest,
@@ -27,37 +28,37 @@ function leaving(name: string, version: number, ...finalizers: readonly string[]
   }
 }
 
-describe('a listing', () => {
+describe('a list', () => {
   test.each<Row>([
     {
-      name: 'brings what it holds',
+      name: 'adds its objects',
       act: ({ list }) => list(thing('a', 1), thing('b', 2)),
-      world: ['a@1', 'b@2'],
-      told: ['a >1 listed', 'b >2 listed'],
+      objects: ['a@1', 'b@2'],
+      changes: ['a >1 listed', 'b >2 listed'],
     },
     {
-      name: 'changes what changed, says nothing of what did not, removes what is gone',
+      name: 'updates changed objects, is silent about unchanged ones, and removes missing ones',
       present: [thing('a', 1), thing('b', 2), thing('c', 3)],
       act: ({ list }) => list(thing('a', 1), thing('c', 5), thing('d', 4)),
-      world: ['a@1', 'c@5', 'd@4'],
-      told: ['c 3>5 listed', 'd >4 listed', 'b 2> listed'],
+      objects: ['a@1', 'c@5', 'd@4'],
+      changes: ['c 3>5 listed', 'd >4 listed', 'b 2> listed'],
     },
     {
-      name: 'of nothing removes everything',
+      name: 'without objects removes everything',
       present: [thing('a', 1)],
       act: ({ list }) => list(),
-      world: [],
-      told: ['a 1> listed'],
+      objects: [],
+      changes: ['a 1> listed'],
     },
     {
-      name: 'wins with lower versions: a restore from backup',
+      name: 'wins with lower resourceVersions, as after a restore from backup',
       present: [thing('a', 9)],
       act: ({ list }) => list(thing('a', 4)),
-      world: ['a@4'],
-      told: ['a 9>4 listed'],
+      objects: ['a@4'],
+      changes: ['a 9>4 listed'],
     },
     {
-      name: 'that broke counts for nothing but what the next confirms',
+      name: 'that broke leaves only the objects that the next list confirms',
       present: [thing('old', 1)],
       act: ({ store, list }) => {
         store.begin()
@@ -65,11 +66,11 @@ describe('a listing', () => {
         store.put(thing('b', 3))
         list(thing('b', 3))
       },
-      world: ['b@3'],
-      told: ['a >2 listed', 'b >3 listed', 'old 1> listed', 'a 2> listed'],
+      objects: ['b@3'],
+      changes: ['a >2 listed', 'b >3 listed', 'old 1> listed', 'a 2> listed'],
     },
     {
-      name: 'may hold a deletion while it lasts',
+      name: 'may contain a deletion',
       present: [thing('a', 1), thing('b', 2)],
       act: ({ store }) => {
         store.begin()
@@ -78,11 +79,11 @@ describe('a listing', () => {
         store.remove(thing('a', 3))
         store.end()
       },
-      world: ['b@2'],
-      told: ['a 1>'],
+      objects: ['b@2'],
+      changes: ['a 1>'],
     },
     {
-      name: 'that began before a write of ours was answered does not undo it',
+      name: 'that began before our write was answered does not undo the write',
       present: [thing('a', 1)],
       act: ({ store }) => {
         store.begin()
@@ -90,11 +91,11 @@ describe('a listing', () => {
         store.put(thing('a', 1))
         store.end()
       },
-      world: ['a@8'],
-      told: ['a 1>8'],
+      objects: ['a@8'],
+      changes: ['a 1>8'],
     },
     {
-      name: 'that held the object before our write was answered keeps the write too',
+      name: 'that had the object before our write was answered keeps the write',
       present: [thing('a', 1)],
       act: ({ store }) => {
         store.begin()
@@ -102,47 +103,47 @@ describe('a listing', () => {
         store.observe(thing('a', 8))
         store.end()
       },
-      world: ['a@8'],
-      told: ['a 1>8'],
+      objects: ['a@8'],
+      changes: ['a 1>8'],
     },
     {
-      name: 'that began after a write of ours wins over it',
+      name: 'that began after our write was answered wins over the write',
       present: [thing('a', 1)],
       act: ({ store, list }) => {
         store.observe(thing('a', 8))
         list(thing('a', 4))
       },
-      world: ['a@4'],
-      told: ['a 1>8', 'a 8>4 listed'],
+      objects: ['a@4'],
+      changes: ['a 1>8', 'a 8>4 listed'],
     },
   ])('$name', (row) => {
-    expect(outcomeOf(row)).toEqual({ world: row.world, told: row.told })
+    expect(outcomeOf(row)).toEqual({ objects: row.objects, changes: row.changes })
   })
 })
 
-describe('while live', () => {
+describe('events and writes after the first list', () => {
   const present = [thing('a', 5)]
   test.each<Row>([
     {
-      name: 'a newer version replaces',
+      name: 'a newer resourceVersion replaces the object',
       present,
       act: ({ store }) => store.put(thing('a', 6)),
-      world: ['a@6'],
-      told: ['a 5>6'],
+      objects: ['a@6'],
+      changes: ['a 5>6'],
     },
     {
-      name: 'the echo of our own write changes nothing',
+      name: 'the event of our own write changes nothing',
       present,
       act: ({ store }) => {
         store.observe(thing('a', 7))
         store.put(thing('a', 6))
         store.put(thing('a', 7))
       },
-      world: ['a@7'],
-      told: ['a 5>7'],
+      objects: ['a@7'],
+      changes: ['a 5>7'],
     },
     {
-      name: 'versions are compared as numbers of any length',
+      name: 'resourceVersions are compared as numbers of any length',
       present: [thing('a', 9)],
       act: ({ store }) => {
         store.put(thing('a', 10))
@@ -152,28 +153,28 @@ describe('while live', () => {
         })
         store.put(thing('a', 9_007_199_254_740_992))
       },
-      world: ['a@9007199254740993'],
-      told: ['a 9>10', 'a 10>9007199254740993'],
+      objects: ['a@9007199254740993'],
+      changes: ['a 9>10', 'a 10>9007199254740993'],
     },
     {
       name: 'the same name with a new uid is another object',
       present,
       act: ({ store }) => store.put(thing('a', 6, { uid: 'new' })),
-      world: ['a@6'],
-      told: ['a 5>6'],
+      objects: ['a@6'],
+      changes: ['a 5>6'],
     },
     {
-      name: 'an old tale of its predecessor changes nothing (C4)',
+      name: 'a late event of the previous object of that name changes nothing (C4)',
       present,
       act: ({ store }) => {
         store.put(thing('a', 2, { uid: 'old' }))
         store.remove(thing('a', 3, { uid: 'old' }))
       },
-      world: ['a@5'],
-      told: [],
+      objects: ['a@5'],
+      changes: [],
     },
     {
-      name: 'an old tale raises nobody from the dead (C4)',
+      name: 'a late event does not bring back a deleted object (C4)',
       present,
       act: ({ store }) => {
         store.remove(thing('a', 7))
@@ -181,106 +182,106 @@ describe('while live', () => {
         store.put(thing('a', 4))
         store.put(thing('a', 8, { uid: 'new' }))
       },
-      world: ['a@8'],
-      told: ['a 5>', 'a >8'],
+      objects: ['a@8'],
+      changes: ['a 5>', 'a >8'],
     },
     {
-      name: 'after a listing versions may be lower than before: the server was restored',
+      name: 'a relist may lower resourceVersions: the server was restored',
       present: [thing('a', 50), thing('b', 51)],
       act: ({ store, list }) => {
         store.remove(thing('a', 52))
         list(thing('b', 20))
         store.put(thing('a', 21))
       },
-      world: ['b@20', 'a@21'],
-      told: ['a 50>', 'b 51>20 listed', 'a >21'],
+      objects: ['b@20', 'a@21'],
+      changes: ['a 50>', 'b 51>20 listed', 'a >21'],
     },
     {
-      name: 'the end of the elder does not remove the younger',
+      name: 'the deletion of the previous object does not remove the new one of that name',
       present,
       act: ({ store }) => {
         store.put(thing('a', 6, { uid: 'new' }))
         store.remove(thing('a', 7))
       },
-      world: ['a@6'],
-      told: ['a 5>6'],
+      objects: ['a@6'],
+      changes: ['a 5>6'],
     },
     {
-      name: 'a deletion removes',
+      name: 'a deletion removes the object',
       present,
       act: ({ store }) => store.remove(thing('a', 6)),
-      world: [],
-      told: ['a 5>'],
+      objects: [],
+      changes: ['a 5>'],
     },
     {
-      name: 'the deletion of what is not there means nothing',
+      name: 'a deletion of an unknown object changes nothing',
       present,
       act: ({ store }) => store.remove(thing('b', 6)),
-      world: ['a@5'],
-      told: [],
+      objects: ['a@5'],
+      changes: [],
     },
     {
-      name: 'a write answered late never brings back what is gone',
+      name: 'a late answer to our write does not bring back a deleted object',
       present,
       act: ({ store }) => {
         store.remove(thing('a', 6))
         store.observe(thing('a', 7))
       },
-      world: [],
-      told: ['a 5>'],
+      objects: [],
+      changes: ['a 5>'],
     },
     {
-      name: 'a write to the elder never replaces the younger',
+      name: 'an answer to a write of the previous object does not replace the new one',
       present,
       act: ({ store }) => {
         store.put(thing('a', 6, { uid: 'new' }))
         store.observe(thing('a', 7))
       },
-      world: ['a@6'],
-      told: ['a 5>6'],
+      objects: ['a@6'],
+      changes: ['a 5>6'],
     },
     {
-      name: 'the answer to the patch that freed a deleted object shows it as it was last, in the version before (4.4)',
-      present: [leaving('a', 5, 'x')],
+      name: 'the answer to the patch of the last finalizer has the resourceVersion of the object before it (4.4)',
+      present: [deletedThing('a', 5, 'x')],
       act: ({ store }) => {
-        store.observe(leaving('a', 5))
-        store.put(leaving('a', 5, 'x'))
+        store.observe(deletedThing('a', 5))
+        store.put(deletedThing('a', 5, 'x'))
         store.remove(thing('a', 6))
       },
-      world: [],
-      told: ['a 5>5', 'a 5>'],
+      objects: [],
+      changes: ['a 5>5', 'a 5>'],
     },
     {
-      name: 'an earlier answer of that kind changes nothing',
-      present: [leaving('a', 5, 'x')],
-      act: ({ store }) => store.observe(leaving('a', 4)),
-      world: ['a@5'],
-      told: [],
+      name: 'such an answer of an older resourceVersion changes nothing',
+      present: [deletedThing('a', 5, 'x')],
+      act: ({ store }) => store.observe(deletedThing('a', 4)),
+      objects: ['a@5'],
+      changes: [],
     },
     {
-      name: 'an answer older than the view changes nothing',
+      name: 'an answer older than the stored object changes nothing',
       present,
       act: ({ store }) => store.observe(thing('a', 4)),
-      world: ['a@5'],
-      told: [],
+      objects: ['a@5'],
+      changes: [],
     },
     {
-      name: 'an event behind a listing is told as an event',
+      name: 'an event after a list is not marked as listed',
       act: ({ store, list }) => {
         list()
         store.put(thing('a', 1))
       },
-      world: ['a@1'],
-      told: ['a >1'],
+      objects: ['a@1'],
+      changes: ['a >1'],
     },
   ])('$name', (row) => {
-    expect(outcomeOf(row)).toEqual({ world: row.world, told: row.told })
+    expect(outcomeOf(row)).toEqual({ objects: row.objects, changes: row.changes })
   })
 })
 
-test('it is synced from the end of its first listing on', () => {
-  const { store, told } = stage()
-  store.whenSynced(() => told.push('synced'))
+test('the store is synced from the end of its first list on', () => {
+  const { store, changes } = storeWith()
+  store.whenSynced(() => changes.push('synced'))
   store.begin()
   store.put(thing('a', 1))
   store.begin()
@@ -291,24 +292,24 @@ test('it is synced from the end of its first listing on', () => {
   store.begin()
   expect(store.synced).toBe(true)
   store.end()
-  store.whenSynced(() => told.push('at once'))
-  expect(told).toEqual(['a >1 listed', 'synced', 'a 1> listed', 'at once'])
+  store.whenSynced(() => changes.push('at once'))
+  expect(changes).toEqual(['a >1 listed', 'synced', 'a 1> listed', 'at once'])
 })
 
-test('every listener hears of a change, also where one of them throws (8.1)', () => {
-  const { store } = stage()
-  const heard: string[] = []
+test('every subscriber receives a change, even if one of them throws (8.1)', () => {
+  const { store } = storeWith()
+  const received: string[] = []
   store.subscribe(({ name }) => {
     throw new Error(`not ${name}`)
   })
-  store.subscribe(({ name }) => void heard.push(name))
+  store.subscribe(({ name }) => void received.push(name))
   store.begin()
   expect(() => store.put(thing('a', 1))).toThrow('not a')
-  expect(heard).toEqual(['a'])
+  expect(received).toEqual(['a'])
 })
 
-test('it keeps the projection only, or the object whole', () => {
-  const { store } = stage([thing('a', 1, { owner: 'x' })])
+test('the store keeps only the projection, or the full object with fullObject', () => {
+  const { store } = storeWith([thing('a', 1, { owner: 'x' })])
   expect(store.size).toBe(1)
   expect(store.get('a')).toEqual({ name: 'a', uid: 'a-uid', resourceVersion: '1', owner: 'x' })
   expect(store.get('b')).toBeUndefined()

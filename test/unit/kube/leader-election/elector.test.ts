@@ -15,7 +15,7 @@ const timing = { leaseDurationMs: 15_000, renewDeadlineMs: 10_000, retryPeriodMs
 const SLOWEST_LOOK_MS = 2.2 * timing.retryPeriodMs
 const T0 = Date.parse('2026-11-21T10:00:00Z')
 
-function stage() {
+function leaseWithCandidates() {
   const clock = manualClock(T0)
   const api = memoryApi()
   const { log, lines } = memoryLog()
@@ -56,7 +56,7 @@ const mayWrite = (election: LeaderElection): boolean => {
 
 describe('acquisition of the Lease', () => {
   test('a candidate creates a missing Lease, and may write', async () => {
-    const { clock, join, lease } = stage()
+    const { clock, join, lease } = leaseWithCandidates()
     const a = join('a')
     expect(a.mayWrite()).toBe(false)
     await clock.advance(0)
@@ -72,14 +72,14 @@ describe('acquisition of the Lease', () => {
   })
 
   test('one of two candidates leads', async () => {
-    const { clock, join } = stage()
+    const { clock, join } = leaseWithCandidates()
     const both = [join('a'), join('b')]
     await clock.advance(60_000)
     expect(both.filter(({ ends }) => ends.acquired)).toHaveLength(1)
   })
 
   test('a leader keeps the Lease while it renews, whatever the wall clock does', async () => {
-    const { clock, join, lease } = stage()
+    const { clock, join, lease } = leaseWithCandidates()
     const a = join('a')
     await clock.advance(0)
     const b = join('b')
@@ -95,7 +95,7 @@ describe('acquisition of the Lease', () => {
   })
 
   test('a candidate finds its own write, whose answer was lost, at the next read', async () => {
-    const { clock, join, lease } = stage()
+    const { clock, join, lease } = leaseWithCandidates()
     const a = join('a', { back: () => Promise.reject(new Error('connection reset')) })
     await clock.advance(0)
     expect(a.ends.acquired).toBe(false)
@@ -106,7 +106,7 @@ describe('acquisition of the Lease', () => {
   })
 
   test('a candidate tries again when the API server is silent', async () => {
-    const { clock, join } = stage()
+    const { clock, join } = leaseWithCandidates()
     const a = join('a', { there: silence })
     await clock.advance(1000)
     delete a.line.there
@@ -115,7 +115,7 @@ describe('acquisition of the Lease', () => {
   })
 
   test('an answer that a suspended process reads late makes no leader', async () => {
-    const { clock, join } = stage()
+    const { clock, join } = leaseWithCandidates()
     const a = join('a', {
       back: () => {
         clock.setMonotonic(clock.monotonicMs() + timing.renewDeadlineMs)
@@ -133,7 +133,7 @@ describe('failover', () => {
     { name: 'nothing comes back', line: { back: silence } },
     { name: 'every request fails', line: { there: () => Promise.reject(new Error('refused')) } },
   ])('$name: the old leader stops before the next one starts', async ({ line }) => {
-    const { clock, join, lease } = stage()
+    const { clock, join, lease } = leaseWithCandidates()
     const a = join('a')
     await clock.advance(0)
     const b = join('b')
@@ -154,7 +154,7 @@ describe('failover', () => {
   })
 
   test('during 200 s of broken connections never two candidates may write', async () => {
-    const { clock, join } = stage()
+    const { clock, join } = leaseWithCandidates()
     const everybody = ['a', 'b', 'c'].map((identity) => join(identity))
     for (let tick = 0; tick < 2000; tick += 1) {
       const cut = everybody[Math.floor(tick / 250) % 3]
@@ -167,7 +167,7 @@ describe('failover', () => {
   })
 
   test('a process that was suspended may not write, even before its timers run', async () => {
-    const { clock, join, api } = stage()
+    const { clock, join, api } = leaseWithCandidates()
     const a = join('a')
     await clock.advance(1000)
     const before = api.objects.get('lease')
@@ -180,7 +180,7 @@ describe('failover', () => {
   })
 
   test('a renewal counts from the time when it was sent', async () => {
-    const { clock, join } = stage()
+    const { clock, join } = leaseWithCandidates()
     const a = join('a')
     await clock.advance(0)
     const answer = Promise.withResolvers<void>()
@@ -199,7 +199,7 @@ describe('failover', () => {
   })
 
   test('one request that hangs does not end the leadership', async () => {
-    const { clock, join } = stage()
+    const { clock, join } = leaseWithCandidates()
     const a = join('a')
     await clock.advance(0)
     a.line.there = silence
@@ -210,7 +210,7 @@ describe('failover', () => {
   })
 
   test('an edit of the Lease without a new holder does not end the leadership', async () => {
-    const { clock, join, touch, lease } = stage()
+    const { clock, join, touch, lease } = leaseWithCandidates()
     const a = join('a')
     await clock.advance(1000)
     await touch()
@@ -223,7 +223,7 @@ describe('failover', () => {
     { name: 'taken by another', spec: { holderIdentity: 'them' } },
     { name: 'freed by hand', spec: { holderIdentity: '' } },
   ])('$name: the leader stops at its next renewal, and leads no more', async ({ spec }) => {
-    const { clock, join, touch, lease, lines } = stage()
+    const { clock, join, touch, lease, lines } = leaseWithCandidates()
     const a = join('a')
     await clock.advance(1000)
     await touch(spec)
@@ -238,7 +238,7 @@ describe('failover', () => {
 
 describe('release', () => {
   test('lets the next candidate lead at its next read', async () => {
-    const { clock, join, lease } = stage()
+    const { clock, join, lease } = leaseWithCandidates()
     const a = join('a')
     await clock.advance(0)
     const b = join('b')
@@ -253,7 +253,7 @@ describe('release', () => {
   })
 
   test('by a standby candidate ends its candidacy without a write', async () => {
-    const { clock, join, api } = stage()
+    const { clock, join, api } = leaseWithCandidates()
     const a = join('a')
     await clock.advance(0)
     const b = join('b')
@@ -267,7 +267,7 @@ describe('release', () => {
   })
 
   test('frees a Lease that was edited meanwhile', async () => {
-    const { clock, join, touch, lease } = stage()
+    const { clock, join, touch, lease } = leaseWithCandidates()
     const a = join('a')
     await clock.advance(0)
     await touch()
@@ -276,7 +276,7 @@ describe('release', () => {
   })
 
   test('leaves a Lease alone that another candidate holds meanwhile', async () => {
-    const { clock, join, touch, lease } = stage()
+    const { clock, join, touch, lease } = leaseWithCandidates()
     const a = join('a')
     await clock.advance(0)
     await touch({ holderIdentity: 'them' })
@@ -285,7 +285,7 @@ describe('release', () => {
   })
 
   test('frees a Lease that an acquisition in flight has won', async () => {
-    const { clock, join, lease } = stage()
+    const { clock, join, lease } = leaseWithCandidates()
     const answer = Promise.withResolvers<void>()
     const a = join('a', { back: () => answer.promise })
     await clock.advance(0)
@@ -297,7 +297,7 @@ describe('release', () => {
   })
 
   test('ends in bounded time when nothing answers, and logs it', async () => {
-    const { clock, join, lease, lines } = stage()
+    const { clock, join, lease, lines } = leaseWithCandidates()
     const a = join('a')
     await clock.advance(0)
     a.line.there = silence
@@ -311,7 +311,7 @@ describe('release', () => {
 })
 
 test('failures in a row give one warning, and another one after a success (8.5)', async () => {
-  const { clock, join, lines } = stage()
+  const { clock, join, lines } = leaseWithCandidates()
   const warned = () => lines.filter(({ level }) => level === 'warn').length
   const a = join('a', { there: () => Promise.reject(new Error('refused')) })
   await clock.advance(60_000)
@@ -325,7 +325,7 @@ test('failures in a row give one warning, and another one after a success (8.5)'
 })
 
 test('the log names the Lease and the leader', async () => {
-  const { clock, join, lines } = stage()
+  const { clock, join, lines } = leaseWithCandidates()
   join('a')
   await clock.advance(0)
   join('b')

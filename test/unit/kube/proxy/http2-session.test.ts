@@ -2,14 +2,14 @@ import { expect, test } from 'vitest'
 import { openSession } from '../../../../src/kube/proxy/http2-pool.ts'
 import { TLS, echo, startUpstreamServer } from './upstream-server.ts'
 
-test('a session that has just ended gets no ping: its method would throw and end the process', async () => {
+test('a closed session gets no ping, whose method would throw and end the process', async () => {
   const { url } = await startUpstreamServer('h2', echo)
   const due: (() => void)[] = []
   const clock = {
     nowMs: () => 0,
     monotonicMs: () => 0,
-    schedule: (_: number, act: () => void) => {
-      due.push(act)
+    schedule: (_: number, respond: () => void) => {
+      due.push(respond)
       return () => undefined
     },
   }

@@ -5,22 +5,22 @@ import { buffer } from 'node:stream/consumers'
 import { describe, expect, test } from 'vitest'
 import type { UpstreamHeaders } from '../../../../src/kube/proxy/types.ts'
 import { headersToSend } from '../../../../src/kube/proxy/upstream.ts'
-import { ANN, WIRES, call, echo, stage, textOf } from './upstream-server.ts'
+import { ANN, WIRES, call, echo, startServerAndUpstream, textOf } from './upstream-server.ts'
 
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']
 const streamed = (text: string): Readable => Readable.from([Buffer.from(text)])
 
 describe.each(WIRES)('over %s', (wire) => {
   test('method, path and query arrive unchanged, behind the prefix of the server', async () => {
-    const { upstream } = await stage(wire, echo, { prefix: '/k8s/clusters/c/' })
+    const { upstream } = await startServerAndUpstream(wire, echo, { prefix: '/k8s/clusters/c/' })
     const path = '/api/v1/a%2Fb/%C3%A9?x=%20&x=1'
     const answer = await upstream.send(call({ path }))
     expect(await textOf(answer)).toBe(`GET /k8s/clusters/c${path} `)
   })
 
-  test('headers arrive, each value of a repeated one by itself; the credential is ours (A6)', async () => {
+  test('headers arrive, repeated ones as separate values, with our credential (A6)', async () => {
     let raw: readonly string[] = []
-    const { upstream } = await stage(wire, (incoming, outgoing) => {
+    const { upstream } = await startServerAndUpstream(wire, (incoming, outgoing) => {
       raw = incoming.rawHeaders
       outgoing.end()
     })
@@ -45,7 +45,7 @@ describe.each(WIRES)('over %s', (wire) => {
     ]),
   )('a body is framed on $method, given as $as (A11)', async ({ method, as }) => {
     const bodies: string[] = []
-    const { upstream, server } = await stage(wire, (incoming, outgoing) => {
+    const { upstream, server } = await startServerAndUpstream(wire, (incoming, outgoing) => {
       void buffer(incoming).then((body) => {
         bodies.push(body.toString())
         outgoing.end()
@@ -63,7 +63,7 @@ describe.each(WIRES)('over %s', (wire) => {
   test.each([301, 302, 307, 308])(
     'a redirect %i is an answer, and is not followed (A9)',
     async (code) => {
-      const { upstream, server } = await stage(wire, (_, outgoing) => {
+      const { upstream, server } = await startServerAndUpstream(wire, (_, outgoing) => {
         outgoing.writeHead(code, { location: '/elsewhere' })
         outgoing.end('moved')
       })
@@ -74,7 +74,7 @@ describe.each(WIRES)('over %s', (wire) => {
     },
   )
 
-  test('an answer arrives without a body, with long headers, with trailers, after an informational one', async () => {
+  test('answers arrive without a body, with long headers, with trailers, and after an informational response', async () => {
     const acts: Readonly<Record<string, (outgoing: ServerResponse) => void>> = {
       '/204': (outgoing) => void outgoing.writeHead(204).end(),
       '/304': (outgoing) => void outgoing.writeHead(304, { etag: '"x"' }).end(),
@@ -90,7 +90,9 @@ describe.each(WIRES)('over %s', (wire) => {
         outgoing.end()
       },
     }
-    const { upstream } = await stage(wire, ({ url = '' }, outgoing) => acts[url]?.(outgoing))
+    const { upstream } = await startServerAndUpstream(wire, ({ url = '' }, outgoing) =>
+      acts[url]?.(outgoing),
+    )
     const seen: unknown[] = []
     for (const path of Object.keys(acts)) {
       const answer = await upstream.send(call({ path }))
@@ -106,9 +108,9 @@ describe.each(WIRES)('over %s', (wire) => {
     ])
   })
 
-  test('the most groups of a key arrive, with the longest names', async () => {
+  test('the maximum of groups arrives, with the longest names', async () => {
     let groups = 0
-    const { upstream } = await stage(wire, ({ rawHeaders }, outgoing) => {
+    const { upstream } = await startServerAndUpstream(wire, ({ rawHeaders }, outgoing) => {
       groups = rawHeaders.filter((name) => name.toLowerCase() === 'impersonate-group').length
       outgoing.end()
     })
@@ -165,7 +167,7 @@ describe('an upstream refuses headers that its callers must not pass on (A1, A2,
     )
   })
 
-  test('our headers come last, whatever their case', () => {
+  test('our own headers are added, with lower-case names', () => {
     const headers = { accept: 'a' }
     expect(headersToSend({ headers, impersonation: null }, { Authorization: 'Bearer x' })).toEqual({
       accept: 'a',

@@ -14,17 +14,17 @@ const T0 = Date.parse('2026-11-21T10:00:00Z')
 const SOON = { withinMs: 30_000 }
 
 describe('work yields after its share of a turn', () => {
-  test('it goes on in the next turn when the time is over', async () => {
+  test('continues in the next turn when its time is over', async () => {
     const turns = new EventLoopShare(tickingClock(T0, 1))
     const seen = countPerTurn()
     await forEachYielding(turns, Array.from({ length: 5000 }), seen.count)
-    // One read of the clock for each 50 items, 10 ms in each turn.
+    // The clock is read once for 50 items; a turn has 10 ms.
     expect(seen.all()).toBe(5000)
     expect(seen.most()).toBeLessThanOrEqual(1000)
     expect(seen.most()).toBeGreaterThanOrEqual(250)
   })
 
-  test('two kinds of work have one share', async () => {
+  test('two workloads share one budget', async () => {
     const turns = new EventLoopShare(tickingClock(T0, 1))
     const seen = countPerTurn()
     const items = Array.from({ length: 5000 })
@@ -35,14 +35,14 @@ describe('work yields after its share of a turn', () => {
     expect(seen.most()).toBeLessThanOrEqual(1100)
   })
 
-  test('work without duration takes one turn', async () => {
+  test('work that takes no time finishes in one turn', async () => {
     const turns = new EventLoopShare(manualClock(T0))
     const seen = countPerTurn()
     await forEachYielding(turns, Array.from({ length: 5000 }), seen.count)
     expect(seen.most()).toBe(5000)
   })
 
-  test('items run by time, earliest first, those without one last', async () => {
+  test('items run by time, earliest first, those without a time last', async () => {
     const turns = new EventLoopShare(tickingClock(T0, 1))
     const never = Number.POSITIVE_INFINITY
     const items = Array.from({ length: 3000 }, (_, n) => ({
@@ -66,8 +66,8 @@ describe('20,000 keys block no turn for seconds', () => {
   const COUNT = 20_000
   const MOST = 2000
 
-  /** All keys, and how many were reconciled and put into the queue in one turn. */
-  function stage(ttlOf: (n: number) => number) {
+  /** All keys, with the numbers of reconciles and of additions to the queue in each turn. */
+  function keyController(ttlOf: (n: number) => number) {
     const clock = tickingClock(T0, 0.01)
     const reconciled = countPerTurn()
     const added = countPerTurn()
@@ -80,46 +80,46 @@ describe('20,000 keys block no turn for seconds', () => {
         follow: ignore,
       }),
     }
-    const it = manyKeys(settledKeys(COUNT, T0, ttlOf), clock, metrics)
+    const keys = manyKeys(settledKeys(COUNT, T0, ttlOf), clock, metrics)
     onTestFinished(async () => {
-      await it.stop()
+      await keys.stop()
     })
     const until = (what: string, seen: typeof added, count: number): Promise<true> =>
       eventually(`${what} ${count}`, () => seen.all() >= count || undefined, SOON)
-    return { ...it, clock, reconciled, added, until }
+    return { ...keys, clock, reconciled, added, until }
   }
 
   test('when a process starts, and when the cap changes (2.5)', async () => {
-    const it = stage(() => 0)
-    it.list()
-    await it.until('reconciled', it.reconciled, COUNT)
-    expect(it.reconciled.most()).toBeLessThanOrEqual(MOST)
-    expect(it.added.most()).toBeLessThanOrEqual(MOST)
-    // No key ends within a century: each is reconciled once more, and its status is published.
-    it.cap(3_000_000_000)
-    await it.until('reconciled', it.reconciled, COUNT + 5000)
-    expect(it.reconciled.most()).toBeLessThanOrEqual(MOST)
-    expect(it.added.most()).toBeLessThanOrEqual(MOST)
+    const keys = keyController(() => 0)
+    keys.list()
+    await keys.until('reconciled', keys.reconciled, COUNT)
+    expect(keys.reconciled.most()).toBeLessThanOrEqual(MOST)
+    expect(keys.added.most()).toBeLessThanOrEqual(MOST)
+    // With a cap of a century, each key is reconciled once more to publish its status.
+    keys.cap(3_000_000_000)
+    await keys.until('reconciled', keys.reconciled, COUNT + 5000)
+    expect(keys.reconciled.most()).toBeLessThanOrEqual(MOST)
+    expect(keys.added.most()).toBeLessThanOrEqual(MOST)
   })
 
   test('when all end in one second (2.7)', async () => {
-    const it = stage(() => 3600)
-    it.list()
-    await it.until('reconciled', it.reconciled, COUNT)
-    await it.clock.advance(3_600_000)
-    await it.until('reconciled', it.reconciled, COUNT + 5000)
-    expect(it.reconciled.most()).toBeLessThanOrEqual(MOST)
-    expect(it.added.most()).toBeLessThanOrEqual(MOST)
+    const keys = keyController(() => 3600)
+    keys.list()
+    await keys.until('reconciled', keys.reconciled, COUNT)
+    await keys.clock.advance(3_600_000)
+    await keys.until('reconciled', keys.reconciled, COUNT + 5000)
+    expect(keys.reconciled.most()).toBeLessThanOrEqual(MOST)
+    expect(keys.added.most()).toBeLessThanOrEqual(MOST)
   })
 
-  test('when the metrics are read meanwhile, which wait for no worker (8.4)', async () => {
-    const it = stage(() => 0)
-    const counts = countObjects(it.options)
-    it.list()
+  test('when the metrics are read meanwhile, without waiting for workers (8.4)', async () => {
+    const keys = keyController(() => 0)
+    const counts = countObjects(keys.options)
+    keys.list()
     await counts.refresh()
     expect(counts.keysByState()).toEqual({ active: COUNT })
-    expect(it.reconciled.all()).toBeLessThan(COUNT)
-    await it.until('reconciled', it.reconciled, COUNT)
-    expect(it.reconciled.most()).toBeLessThanOrEqual(MOST)
+    expect(keys.reconciled.all()).toBeLessThan(COUNT)
+    await keys.until('reconciled', keys.reconciled, COUNT)
+    expect(keys.reconciled.most()).toBeLessThanOrEqual(MOST)
   })
 })

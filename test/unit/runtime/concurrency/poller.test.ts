@@ -6,7 +6,7 @@ import { manualClock } from '../../../support/clock.ts'
 import { t0 } from '../../../support/key-builder.ts'
 import { memoryLog } from '../../../support/memory-log.ts'
 
-/** A poller of a server that a test stops. */
+/** A poller of a server that a test can stop. */
 function polling() {
   const clock = manualClock(t0)
   const { log, lines } = memoryLog()
@@ -50,7 +50,7 @@ test('a poller reads at once, and every 5 seconds (10.4)', async () => {
   expect([server.reads, age()]).toEqual([4, 0])
 })
 
-test('a read proves the moment of its start, not that of its answer', async () => {
+test('the time of a result is the start of its read, not its answer', async () => {
   const { clock, server, age } = polling()
   server.takesMs = 1500
   await clock.advance(6400)

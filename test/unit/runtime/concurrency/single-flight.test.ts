@@ -5,7 +5,7 @@ import { t0 } from '../../../support/key-builder.ts'
 
 const LIMITS = { reuseForMs: 1000, timeoutMs: 2000 }
 
-/** Reads that a test answers. */
+/** Reads whose answers a test gives. */
 function reads() {
   const clock = manualClock(t0)
   const asked: { name: string; signal: AbortSignal; answer: (text: string) => void }[] = []

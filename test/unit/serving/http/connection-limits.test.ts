@@ -1,4 +1,4 @@
-// Which connections stay open: those with a stream, however silent, and not idle ones (contract 13.3,
+// Limits of connections: the idle timeout, and room for new ones; open streams stay, however silent (contract 13.3,
 // threats A11).
 import { once } from 'node:events'
 import { Readable } from 'node:stream'
@@ -9,7 +9,7 @@ import { eventually } from '../../../support/eventually.ts'
 import { DROPPED, type Served, answersIn, served } from '../../gateway/listening-server.ts'
 
 const SOON = { withinMs: 20_000 }
-/** Node waits for a second more than it is set to. */
+/** Short timeouts; Node waits a second longer than configured. */
 const SHORT = { idleMs: 1, stalledMs: 20 }
 
 const PIECE = Buffer.alloc(65_536)
@@ -23,8 +23,11 @@ const BODIES: Readonly<Record<string, () => Readable>> = {
     }),
 }
 
-/** Streams, of which the test says what comes, a request without an answer, and a refusal for the rest. */
-function answering(): { readonly respond: RequestHandler; readonly streams: readonly Readable[] } {
+/** Streams that a test writes to (/stream) or that never end (/endless), no answer to /never, and 401 otherwise. */
+function streamingHandler(): {
+  readonly respond: RequestHandler
+  readonly streams: readonly Readable[]
+} {
   const streams: Readable[] = []
   const respond: RequestHandler = async ({ target }) => {
     if (target === '/never') return new Promise(() => undefined)
@@ -36,10 +39,10 @@ function answering(): { readonly respond: RequestHandler; readonly streams: read
   return { respond, streams }
 }
 
-/** A connection, with what came of it until now. */
+/** A client connection, with the text received so far. */
 interface Client {
   readonly socket: TLSSocket
-  readonly said: () => string
+  readonly received: () => string
   readonly ask: (target: string) => Promise<void>
   readonly isClosed: () => boolean
 }
@@ -54,7 +57,7 @@ async function client({ connect }: Served): Promise<Client> {
     socket.write(`GET ${target} HTTP/1.1\r\nHost: h\r\n\r\n`)
     if (target !== '/never') await once(socket, 'data')
   }
-  return { socket, said: () => text, ask, isClosed: () => isClosed }
+  return { socket, received: () => text, ask, isClosed: () => isClosed }
 }
 
 const closed = (what: string, { isClosed }: Client): Promise<boolean> =>
@@ -62,27 +65,27 @@ const closed = (what: string, { isClosed }: Client): Promise<boolean> =>
 
 describe('the idle timeout closes', () => {
   test.each([
-    { name: 'that had its answer', asks: ['/'] },
-    { name: 'that had several', asks: ['/', '/', '/'] },
-    { name: 'that asked for nothing yet', asks: [] },
+    { name: 'after one response', asks: ['/'] },
+    { name: 'after several responses', asks: ['/', '/', '/'] },
+    { name: 'without a request', asks: [] },
   ])('a connection $name', async ({ asks }) => {
-    const idle = await client(await served(answering().respond, SHORT))
+    const idle = await client(await served(streamingHandler().respond, SHORT))
     for (const target of asks) await idle.ask(target)
     await closed('the idle connection', idle)
-    expect(answersIn(idle.said()).map(({ code }) => code)).toEqual(asks.map(() => 401))
+    expect(answersIn(idle.received()).map(({ code }) => code)).toEqual(asks.map(() => 401))
   })
 
-  test('a connection whose client does not take its answer', async () => {
-    const { respond, streams } = answering()
+  test('a connection whose client does not read the response', async () => {
+    const { respond, streams } = streamingHandler()
     const server = await served(respond, SHORT)
     const slow = await client(server)
     await slow.ask('/endless')
     slow.socket.pause()
-    await eventually('it is given up', () => streams[0]?.destroyed || undefined, SOON)
+    await eventually('the body is destroyed', () => streams[0]?.destroyed || undefined, SOON)
   })
 
-  test('no connection that waits for the gateway, however silent it is', async () => {
-    const { respond, streams } = answering()
+  test('no connection that waits for the server, however silent it is', async () => {
+    const { respond, streams } = streamingHandler()
     const server = await served(respond, SHORT)
     const watching = await client(server)
     await watching.ask('/stream')
@@ -90,22 +93,22 @@ describe('the idle timeout closes', () => {
     await waiting.ask('/never')
     const idle = await client(server)
     await idle.ask('/')
-    // It takes its time: for the others, the limit has come many times meanwhile.
+    // By then the others were silent for much longer than the limit.
     await closed('the idle connection', idle)
     streams[0]?.push('late news')
-    await eventually('the news', () => watching.said().includes('late news') || undefined, SOON)
+    await eventually('the news', () => watching.received().includes('late news') || undefined, SOON)
     expect([watching, waiting].map(({ isClosed }) => isClosed())).toEqual([false, false])
   })
 })
 
-describe('a server with six of eight connections taken', () => {
+describe('a server near its limit of eight connections', () => {
   const FEW = { most: 8 }
 
-  /** Five connections: a stream, one that asked for nothing yet, and those that had their answers. */
-  async function nearlyCrowded() {
-    const { respond, streams } = answering()
+  /** Five connections: one with a stream, one without a request yet, and three idle ones after a response. */
+  async function sixConnectionsTaken() {
+    const { respond, streams } = streamingHandler()
     const server = await served(respond, FEW)
-    const [stream, fresh, ...idle] = [
+    const [stream, unused, ...idle] = [
       await client(server),
       await client(server),
       await client(server),
@@ -114,67 +117,69 @@ describe('a server with six of eight connections taken', () => {
     ]
     await stream?.ask('/stream')
     for (const { ask } of idle) await ask('/')
-    if (!stream || !fresh) throw new Error('there are five')
-    return { server, streams, stream, fresh, idle }
+    if (!stream || !unused) throw new Error('there are five')
+    return { server, streams, stream, unused, idle }
   }
 
-  test('keeps connections open for further requests below that number', async () => {
-    const { idle } = await nearlyCrowded()
+  test('keeps connections open below six', async () => {
+    const { idle } = await sixConnectionsTaken()
     for (const { ask } of idle) await ask('/')
-    for (const { said } of idle)
-      expect(answersIn(said())).toMatchObject([
+    for (const { received } of idle)
+      expect(answersIn(received())).toMatchObject([
         { headers: { connection: 'keep-alive' } },
         { headers: { connection: 'keep-alive' } },
       ])
   })
 
-  test('closes idle connections to make room, and keeps the others', async () => {
-    const { server, streams, stream, fresh, idle } = await nearlyCrowded()
+  test('closes idle connections at six, and keeps the others', async () => {
+    const { server, streams, stream, unused, idle } = await sixConnectionsTaken()
     const next = await client(server)
     for (const each of idle) await closed('an idle connection', each)
     streams[0]?.push('news')
-    await eventually('the news', () => stream.said().includes('news') || undefined, SOON)
-    for (const each of [fresh, next]) {
+    await eventually('the news', () => stream.received().includes('news') || undefined, SOON)
+    for (const each of [unused, next]) {
       await each.ask('/')
-      expect(answersIn(each.said())).toMatchObject([{ code: 401 }])
+      expect(answersIn(each.received())).toMatchObject([{ code: 401 }])
     }
   })
 
-  test('closes each connection behind its answer, until there is room again', async () => {
-    const { server, idle } = await nearlyCrowded()
+  test('closes each connection after its response, until there is room again', async () => {
+    const { server, idle } = await sixConnectionsTaken()
     for (const each of idle) each.socket.write('GET /never HTTP/1.1\r\nHost: h\r\n\r\n')
     const next = await client(server)
     const body = 'x'.repeat(100_000)
     next.socket.write(`POST / HTTP/1.1\r\nHost: h\r\nContent-Length: ${body.length}\r\n\r\n${body}`)
-    await closed('the connection that had its answer', next)
-    expect(answersIn(next.said())).toMatchObject([{ code: 401, headers: { connection: 'close' } }])
+    await closed('the connection after its response', next)
+    expect(answersIn(next.received())).toMatchObject([
+      { code: 401, headers: { connection: 'close' } },
+    ])
 
     for (const { socket } of idle.slice(0, 2)) socket.destroy()
     await eventually(
-      'an answer that is not the last',
+      'a response with keep-alive',
       async () => {
-        // Another each time: the server may not know yet that the two are gone.
+        // A new connection each time, since the server may not have seen the two leave yet.
         const later = await client(server)
         await later.ask('/')
-        return answersIn(later.said())[0]?.headers['connection'] === 'keep-alive' || undefined
+        return answersIn(later.received())[0]?.headers['connection'] === 'keep-alive' || undefined
       },
       SOON,
     )
   })
 
   test('refuses a connection beyond eight, and reports it', async () => {
-    const { server } = await nearlyCrowded()
-    const held: Client[] = []
-    // Idle ones have gone: the places are filled by those that wait.
+    const { server } = await sixConnectionsTaken()
+    const connected: Client[] = []
+    // Idle connections are closed first, so only waiting ones fill the limit.
     while (server.observed.length === 0) {
       const next = await client(server).catch(() => null)
       if (next === null) continue
-      held.push(next)
+      connected.push(next)
       await next.ask('/never')
     }
     expect(server.observed).toEqual([DROPPED])
-    expect(held.map(({ isClosed }) => isClosed())).toEqual(held.map(() => false))
-    held.pop()?.socket.destroy()
+    expect(connected.map(({ isClosed }) => isClosed())).toEqual(connected.map(() => false))
+    connected.pop()?.socket.destroy()
     await eventually('there is room', () => client(server), SOON)
   })
 })

@@ -1,5 +1,5 @@
-// How answers leave (contract 13.3): in few writes, with back-pressure, and never with an end that looks complete
-// where the body broke off.
+// Sending responses (contract 13.3): in few writes, with back-pressure, and never with an end that looks complete
+// after the body broke off.
 import { once } from 'node:events'
 import { type AddressInfo, connect, createServer } from 'node:net'
 import { Readable } from 'node:stream'
@@ -13,7 +13,7 @@ const LENGTH = { 'content-length': TEXT.length }
 
 const APPLICATION_DATA = 23
 
-/** How many TLS records of data are in these bytes: each write of the server is one. */
+/** The number of TLS data records in these bytes; each write of the server is one. */
 function recordsIn(bytes: Buffer): number {
   let records = 0
   for (let at = 0; at < bytes.length; at += 5 + bytes.readUInt16BE(at + 3))
@@ -21,7 +21,7 @@ function recordsIn(bytes: Buffer): number {
   return records
 }
 
-/** A relay to a port, and the bytes that came back through it. */
+/** A TCP relay to a port, with the bytes that it received from there. */
 async function relayTo(port: number) {
   const pieces: Buffer[] = []
   const relay = createServer((client) => {
@@ -37,7 +37,7 @@ async function relayTo(port: number) {
   return { port: (relay.address() as AddressInfo).port, pieces }
 }
 
-/** The writes of the second answer on a connection: behind the first come the tickets of TLS. */
+/** The number of writes of the second response on a connection; TLS tickets follow the first. */
 async function writesOf(answer: () => Answer): Promise<number> {
   const { port } = await served(async () => answer())
   const relay = await relayTo(port)
@@ -58,14 +58,14 @@ async function writesOf(answer: () => Answer): Promise<number> {
 test.each<{ name: string; answer: () => Answer }>([
   { name: 'a whole body', answer: () => ({ status: 200, headers: {}, body: TEXT }) },
   {
-    name: 'a body that streams and is there already',
+    name: 'a streamed body that is already complete',
     answer: () => ({ status: 200, headers: LENGTH, body: Readable.from([TEXT]) }),
   },
-])('$name leaves in one write with its head (13.3)', async ({ answer }) => {
+])('$name is sent in one write with its headers (13.3)', async ({ answer }) => {
   expect(await writesOf(answer)).toBe(1)
 })
 
-test('the head of an answer leaves before a body that is silent', async () => {
+test('headers are sent before a body without data', async () => {
   const body = new Readable({ read: () => undefined })
   const { connect: open } = await served(async () => ({ status: 200, headers: {}, body }))
   const socket = await open()
@@ -74,27 +74,30 @@ test('the head of an answer leaves before a body that is silent', async () => {
   expect(head.toString()).toMatch(/^HTTP\/1\.1 200 OK\r\n[^]*\r\n\r\n$/)
 })
 
-test.each<{ name: string; breakOff: (body: Readable) => void }>([
-  { name: 'fails', breakOff: (body) => body.destroy(new Error('broken')) },
-  { name: 'is closed before its end', breakOff: (body) => body.destroy() },
-])('a body that $name ends the connection, and not the answer', async ({ breakOff }) => {
-  const body = new Readable({ read: () => undefined })
-  const { connect: open } = await served(async () => ({ status: 200, headers: {}, body }))
-  const socket = await open()
-  let text = ''
-  socket.on('error', () => undefined).on('data', (piece: Buffer) => (text += piece.toString()))
-  socket.write('GET / HTTP/1.1\r\nHost: h\r\n\r\n')
-  body.push('half')
-  await once(socket, 'data')
-  const closed = once(socket, 'close')
-  breakOff(body)
-  await closed
-  expect(text).not.toContain('\r\n0\r\n')
-})
+test.each<{ name: string; breakBody: (body: Readable) => void }>([
+  { name: 'fails', breakBody: (body) => body.destroy(new Error('broken')) },
+  { name: 'is closed before its end', breakBody: (body) => body.destroy() },
+])(
+  'a body that $name breaks the connection instead of ending the response',
+  async ({ breakBody }) => {
+    const body = new Readable({ read: () => undefined })
+    const { connect: open } = await served(async () => ({ status: 200, headers: {}, body }))
+    const socket = await open()
+    let text = ''
+    socket.on('error', () => undefined).on('data', (piece: Buffer) => (text += piece.toString()))
+    socket.write('GET / HTTP/1.1\r\nHost: h\r\n\r\n')
+    body.push('half')
+    await once(socket, 'data')
+    const closed = once(socket, 'close')
+    breakBody(body)
+    await closed
+    expect(text).not.toContain('\r\n0\r\n')
+  },
+)
 
 test.each([
   { name: 'has broken off already', isGone: false },
-  { name: 'is for a client that is gone', isGone: true },
+  { name: 'is for a client that has left', isGone: true },
 ])('a body that $name is destroyed, and the connection ends', async ({ isGone }) => {
   const body = new Readable({ read: () => undefined })
   const asked = Promise.withResolvers<AbortSignal>()
@@ -119,7 +122,7 @@ test.each([
   expect(body.destroyed).toBe(true)
 })
 
-test('a body waits for a client that does not read', async () => {
+test('a body is paused while the client does not read', async () => {
   let given = 0
   const body = new Readable({
     read() {

@@ -1,5 +1,5 @@
-// What a client gets whose request can't be read: a Status like any other failure, once, and never in the
-// place of another answer (contract 10.2, 13.3; threats A8, A10, A11).
+// A request that can't be parsed gets one Status like any other failure, and never in the
+// place of another response (contract 10.2, 13.3; threats A8, A10, A11).
 import { once } from 'node:events'
 import { connect as connectPlain } from 'node:net'
 import { Readable } from 'node:stream'
@@ -22,7 +22,7 @@ import {
 
 const SOON = { withinMs: 20_000 }
 const hello: Answer = { status: 200, headers: {}, body: Buffer.from('hello') }
-const greet: RequestHandler = async () => hello
+const answerHello: RequestHandler = async () => hello
 const chunked = (body: string): string => head(['Transfer-Encoding: chunked'], 'POST /') + body
 const malformed = (reason: string) => `the request is malformed: ${reason}`
 const TOO_LONG = `the path and the headers must have at most ${LONGEST_HEAD} bytes`
@@ -30,22 +30,22 @@ const TOO_LONG = `the path and the headers must have at most ${LONGEST_HEAD} byt
 describe('a malformed request at the start of a connection', () => {
   test.each([
     {
-      name: 'two framings',
+      name: 'two kinds of framing',
       text: head(['Content-Length: 5', 'Transfer-Encoding: chunked']),
       message: malformed("Transfer-Encoding can't be present with Content-Length"),
     },
     {
-      name: 'a header that is none',
+      name: 'an invalid header',
       text: head([CANARY]),
       message: malformed('Invalid header token'),
     },
     {
-      name: 'a method that is none',
+      name: 'an invalid method',
       text: head().replace('GET', CANARY),
       message: malformed('Invalid method encountered'),
     },
     {
-      name: 'a path that is none',
+      name: 'an invalid path',
       text: head([], 'GET /\x01'),
       message: malformed('Invalid char in url path'),
     },
@@ -86,13 +86,13 @@ describe('a malformed request at the start of a connection', () => {
     },
   )
 
-  test('is not one of HTTP/1.0 without a Host', async () => {
-    const { say } = await served(greet)
+  test('does not include HTTP/1.0 without a Host', async () => {
+    const { say } = await served(answerHello)
     expect(answersIn(await say('GET / HTTP/1.0\r\n\r\n'))).toMatchObject([{ code: 200 }])
   })
 
-  test('is answered even where its client sends on without reading', async () => {
-    const { connect } = await served(greet)
+  test('is answered even if its client goes on sending without reading', async () => {
+    const { connect } = await served(answerHello)
     const socket = await connect()
     const { received, closed } = receivedOn(socket)
     socket.pause()
@@ -108,8 +108,8 @@ describe('a malformed request at the start of a connection', () => {
     )
   })
 
-  test('is cut off where its client never stops sending', async () => {
-    const { connect } = await served(greet)
+  test('is cut off if its client never stops sending', async () => {
+    const { connect } = await served(answerHello)
     const socket = await connect({ allowHalfOpen: true } as ConnectionOptions)
     const { received } = receivedOn(socket)
     socket.write(head([CANARY]))
@@ -126,9 +126,9 @@ describe('a malformed request at the start of a connection', () => {
   })
 })
 
-describe('a malformed request behind another one', () => {
-  test('that has its answer gets a second answer', async () => {
-    const { connect } = await served(greet)
+describe('a malformed request after another one', () => {
+  test('gets a response of its own if the first one was answered', async () => {
+    const { connect } = await served(answerHello)
     const socket = await connect()
     const { received, closed } = receivedOn(socket)
     socket.write(head())
@@ -144,9 +144,9 @@ describe('a malformed request behind another one', () => {
   })
 
   test.each([
-    { name: 'a head', rest: head([CANARY]) },
+    { name: 'headers', rest: head([CANARY]) },
     { name: 'the body of a request', rest: chunked('zz\r\n') },
-  ])('that waits for its answer gets none in its place: $name', async ({ rest }) => {
+  ])('gets no response in the place of a first one that is still open: $name', async ({ rest }) => {
     const held = Promise.withResolvers<Answer>()
     const gone: AbortSignal[] = []
     const { say } = await served((call) => {
@@ -159,7 +159,7 @@ describe('a malformed request behind another one', () => {
     held.resolve(hello)
   })
 
-  test('whose answer is under way breaks that answer off, and adds nothing to it', async () => {
+  test('breaks off the response in progress to the first one, without adding to it', async () => {
     const { connect } = await served(async () => ({
       ...hello,
       body: Readable.from(forever(), { objectMode: false }),
@@ -176,7 +176,7 @@ describe('a malformed request behind another one', () => {
   })
 })
 
-/** A body that goes on until it is destroyed. */
+/** An endless body. */
 async function* forever(): AsyncGenerator<string> {
   for (;;) {
     yield 'tick'
@@ -190,12 +190,12 @@ const BODIES: readonly {
   readonly failure: readonly [number, string, string]
 }[] = [
   {
-    name: 'a size that is none',
+    name: 'an invalid chunk size',
     body: 'zz\r\n',
     failure: [400, 'BadRequest', malformed('Invalid character in chunk size')],
   },
   {
-    name: 'extensions',
+    name: 'chunk extensions',
     body: `2;${'a'.repeat(LONGEST_HEAD + 1)}\r\nab\r\n`,
     failure: [413, 'RequestEntityTooLarge', 'the body must have no chunk extensions'],
   },
@@ -207,28 +207,25 @@ const BODIES: readonly {
 ]
 
 describe('a malformed body', () => {
-  test.each(BODIES)(
-    'gets one Status where the handler reads it: $name',
-    async ({ body, failure }) => {
-      const ended: string[] = []
-      const { say } = await served(async (call) => {
-        const read = await buffer(call.body).then(
-          () => 'whole',
-          () => 'broken',
-        )
-        ended.push(read, call.gone.aborted ? 'gone' : 'there')
-        return hello
-      })
-      expect(statusResponseIn(await say(chunked(`2\r\nab\r\n${body}`)))).toEqual(
-        statusResponse(...failure),
+  test.each(BODIES)('gets one Status if the handler reads it: $name', async ({ body, failure }) => {
+    const ended: string[] = []
+    const { say } = await served(async (call) => {
+      const read = await buffer(call.body).then(
+        () => 'whole',
+        () => 'broken',
       )
-      await eventually('the body has ended', () => ended.length > 0 || undefined, SOON)
-      expect(ended).toEqual(['broken', 'gone'])
-    },
-  )
+      ended.push(read, call.gone.aborted ? 'gone' : 'there')
+      return hello
+    })
+    expect(statusResponseIn(await say(chunked(`2\r\nab\r\n${body}`)))).toEqual(
+      statusResponse(...failure),
+    )
+    await eventually('the body has ended', () => ended.length > 0 || undefined, SOON)
+    expect(ended).toEqual(['broken', 'gone'])
+  })
 
   test.each(BODIES)(
-    'gets one Status where the handler does not read it and answers late: $name',
+    'gets one Status if the handler does not read it and answers later: $name',
     async (row) => {
       const held = Promise.withResolvers<Answer>()
       const { connect } = await served(() => held.promise)
@@ -242,24 +239,21 @@ describe('a malformed body', () => {
     },
   )
 
-  test.each(BODIES)(
-    'gets no second answer where the handler answered early: $name',
-    async (row) => {
-      const { connect } = await served(greet)
-      const socket = await connect()
-      const { received, closed } = receivedOn(socket)
-      socket.write(chunked('2\r\nab\r\n'))
-      await eventually('it is answered', () => received().endsWith('hello') || undefined, SOON)
-      socket.write(row.body)
-      await closed
-      expect(answersIn(received())).toMatchObject([{ code: 200, body: 'hello' }])
-      expect(received().endsWith('hello')).toBe(true)
-    },
-  )
+  test.each(BODIES)('gets no second response if the handler has answered: $name', async (row) => {
+    const { connect } = await served(answerHello)
+    const socket = await connect()
+    const { received, closed } = receivedOn(socket)
+    socket.write(chunked('2\r\nab\r\n'))
+    await eventually('it is answered', () => received().endsWith('hello') || undefined, SOON)
+    socket.write(row.body)
+    await closed
+    expect(answersIn(received())).toMatchObject([{ code: 200, body: 'hello' }])
+    expect(received().endsWith('hello')).toBe(true)
+  })
 })
 
-test('the server cuts off a client without TLS and one that leaves, and serves others on', async () => {
-  const { port, connect, say } = await served(greet)
+test('the server cuts off clients without TLS, and goes on serving after clients that leave', async () => {
+  const { port, connect, say } = await served(answerHello)
   const plain = connectPlain(port, '127.0.0.1')
   let received = ''
   plain.setEncoding('latin1').on('data', (part: string) => (received += part))

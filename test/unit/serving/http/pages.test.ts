@@ -112,14 +112,14 @@ describe('the server of pages', () => {
 })
 
 describe('the server of pages, listening and closing,', () => {
-  test('names the port that is taken', async () => {
+  test('names a port that is in use', async () => {
     const taken = { host: '127.0.0.1', port: server.port }
     await expect(servePages(taken, {}, log)).rejects.toThrow(
       `cannot listen on 127.0.0.1:${server.port}: EADDRINUSE`,
     )
   })
 
-  test('ends idle connections and those without a request', async () => {
+  test('ends connections that are idle or without a request', async () => {
     const silent = await connected()
     await get('/readyz')
     const ended = new Promise((resolve) => silent.once('close', resolve))
@@ -128,7 +128,7 @@ describe('the server of pages, listening and closing,', () => {
     await expect(get('/readyz')).rejects.toThrow('fetch failed')
   })
 
-  test('lets an answer under way finish', async () => {
+  test('lets a response in progress finish', async () => {
     const answer = get('/held')
     await answered('/readyz')
     const closing = server.close()
@@ -144,7 +144,7 @@ async function connected(): Promise<Socket> {
   return socket
 }
 
-/** Once a later request is answered, an earlier one has arrived. */
+/** Waits until an earlier request has arrived, by sending a later one and reading its response. */
 const answered = async (path: string): Promise<void> => {
   await (await get(path)).text()
 }

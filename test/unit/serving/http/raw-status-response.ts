@@ -1,22 +1,22 @@
-// The Status that a client gets for a request that the server can't read, and such requests.
+// Builds raw requests, and the Status responses to requests that the server can't read.
 import type { TLSSocket } from 'node:tls'
 import { expect } from 'vitest'
 import { answersIn } from '../../gateway/listening-server.ts'
 
-/** Stands in every request: no part of it comes back in a response. */
+/** Part of every request, which no response may contain. */
 export const CANARY = 'canary-7f3a'
 
-/** A head with these lines, and a canary in its path and in a header. */
+/** A request line and headers with these lines, and the canary in its path and in a header. */
 export const head = (lines: readonly string[] = [], start = 'GET /'): string =>
   [`${start}?${CANARY} HTTP/1.1`, 'Host: h', `A: ${CANARY}`, ...lines, '', ''].join('\r\n')
 
-/** The text that has come on a connection so far; `closed` resolves at its end. */
+/** The text received on a connection so far; `closed` resolves at its end. */
 export interface Received {
   readonly received: () => string
   readonly closed: Promise<unknown>
 }
 
-/** Collects what comes on a connection until it closes. */
+/** Collects the bytes of a connection until it closes. */
 export function receivedOn(socket: TLSSocket): Received {
   let text = ''
   socket.setEncoding('latin1').on('data', (part: string) => (text += part))
@@ -26,7 +26,7 @@ export function receivedOn(socket: TLSSocket): Received {
   return { received: () => text, closed }
 }
 
-/** The first response in a text, as far as tests compare it, and the text behind it. */
+/** The first response in a text, with the members that tests compare, and the text after it. */
 export function statusResponseIn(text: string): object {
   const [{ code, headers, body } = { code: 0, headers: {}, body: 'null' }] = answersIn(text)
   const { date, 'audit-id': _audit, 'x-request-id': _request, ...others } = headers
@@ -40,7 +40,7 @@ export function statusResponseIn(text: string): object {
   }
 }
 
-/** The Status of a failure as the only and whole response of its connection. */
+/** The expected Status of a failure, as the only response of its connection. */
 export const statusResponse = (code: number, reason: string, message: string) => ({
   code,
   isDated: true,

@@ -1,4 +1,4 @@
-// Bodies that come in while an answer goes out (contract 13.3; threats A8, A11).
+// Request bodies that arrive during the response (contract 13.3; threats A8, A11).
 import { once } from 'node:events'
 import { buffer } from 'node:stream/consumers'
 import { setImmediate } from 'node:timers/promises'
@@ -18,11 +18,11 @@ const refuse: RequestHandler = async () => ({
   body: Buffer.from('too long'),
 })
 
-/** A request whose body is still to come. */
+/** The headers of a request with a body. */
 const post = (lines: readonly string[]): string =>
   ['POST / HTTP/1.1', 'Host: h', 'Content-Length: 5', ...lines, '', ''].join('\r\n')
 
-test('a client that sends Expect: 100-continue gets 100 once the handler reads its body', async () => {
+test('a request with Expect: 100-continue gets 100 once the handler reads its body', async () => {
   const { connect } = await served(echo)
   const socket = await connect()
   let said = ''
@@ -35,7 +35,7 @@ test('a client that sends Expect: 100-continue gets 100 once the handler reads i
   expect(answersIn(said.slice(said.indexOf('HTTP/1.1 200')))).toMatchObject([{ body: 'hello' }])
 })
 
-test('a client that sends Expect: 100-continue gets only the refusal where the handler does not read its body', async () => {
+test('a request with Expect: 100-continue gets only the refusal if the handler does not read its body', async () => {
   const { say } = await served(refuse)
   const text = await say(post(['Expect: 100-continue']))
   expect(answersIn(text)).toMatchObject([
@@ -44,10 +44,10 @@ test('a client that sends Expect: 100-continue gets only the refusal where the h
 })
 
 test.each([
-  { name: 'that does not come', length: 5, sent: 'hel' },
+  { name: 'that never comes', length: 5, sent: 'hel' },
   { name: 'that is too long to wait for', length: 50_000_000, sent: 'x'.repeat(2_000_000) },
 ])(
-  'the connection ends behind an answer that comes before the end of a body $name',
+  'the connection ends after a response that comes before the end of a body $name',
   async (row) => {
     const { say } = await served(refuse)
     const head = post([]).replace('Content-Length: 5', `Content-Length: ${row.length}`)
@@ -56,7 +56,7 @@ test.each([
   },
 )
 
-test('a body that the handler stopped reading ends the connection behind the answer', async () => {
+test('the connection ends after the response if the handler stopped reading the body', async () => {
   const { say } = await served(async ({ body }) => {
     expect(await readBody(body)).toBeNull()
     return { status: 413, headers: {}, body: Buffer.from('too long') }
@@ -66,7 +66,7 @@ test('a body that the handler stopped reading ends the connection behind the ans
   expect(answersIn(text)).toMatchObject([{ code: 413 }])
 })
 
-test('a client that sends on receives the answer to a body that was read in part', async () => {
+test('a client that goes on sending receives the response, if the body was read in part', async () => {
   const { connect } = await served(async ({ body }) => {
     await once(body, 'data')
     body.pause()
@@ -84,7 +84,7 @@ test('a client that sends on receives the answer to a body that was read in part
   expect(answersIn(said.join(''))).toMatchObject([{ code: 413 }])
 })
 
-test('a client that sends a body that the handler does not read receives the answer', async () => {
+test('a client that goes on sending receives the response, if the body was not read', async () => {
   const { connect } = await served(refuse)
   const socket = await connect()
   let said = ''
@@ -98,7 +98,7 @@ test('a client that sends a body that the handler does not read receives the ans
   expect(answersIn(said)).toMatchObject([{ code: 413 }])
 })
 
-test('an answer to a request that is complete leaves the connection open', async () => {
+test('the connection stays open after the response to a complete request', async () => {
   const { connect } = await served(refuse)
   const socket = await connect()
   let said = ''

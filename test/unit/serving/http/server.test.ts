@@ -9,9 +9,9 @@ import { eventually } from '../../../support/eventually.ts'
 import { answersIn, served } from '../../gateway/listening-server.ts'
 
 const hello: Answer = { status: 200, headers: {}, body: Buffer.from('hello') }
-const greet: RequestHandler = async () => hello
+const answerHello: RequestHandler = async () => hello
 
-/** A request in the form that every row differs from. */
+/** A valid GET, which each row changes. */
 const get = (lines: readonly string[] = []): string =>
   ['GET / HTTP/1.1', 'Host: h', 'Connection: close', ...lines, '', ''].join('\r\n')
 
@@ -22,7 +22,7 @@ describe('a request that is not valid HTTP never reaches the pipeline (threats A
       text: get(['Content-Length: 5', 'Transfer-Encoding: chunked']),
     },
     { name: 'two lengths', text: get(['Content-Length: 5', 'Content-Length: 6']) },
-    { name: 'an encoding behind chunked', text: get(['Transfer-Encoding: chunked, identity']) },
+    { name: 'an encoding after chunked', text: get(['Transfer-Encoding: chunked, identity']) },
     { name: 'a length with a sign', text: get(['Content-Length: +5']) },
     { name: 'a space before the length', text: get([' Content-Length: 5']) },
     {
@@ -30,14 +30,14 @@ describe('a request that is not valid HTTP never reaches the pipeline (threats A
       text: get().replace('Host', ' Content-Length: 5\r\nHost'),
     },
     { name: 'lines that end with LF only', text: get().replaceAll('\r\n', '\n') },
-    { name: 'an end of the headers with LF only', text: `${get().slice(0, -2)}\n` },
+    { name: 'headers that end with LF only', text: `${get().slice(0, -2)}\n` },
     { name: 'a space before the colon', text: get(['Content-Length : 5']) },
     { name: 'a folded header', text: get(['A: b', ' c']) },
     { name: 'NUL in a header', text: get(['A: b\0c']) },
     { name: 'a control character in the target', text: get().replace('/ ', '/\x01 ') },
     { name: 'an unknown method', text: get().replace('GET', 'BREW') },
     { name: 'no Host', text: get().replace('Host: h\r\n', '') },
-    { name: 'HTTP/2 without being asked', text: 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n' },
+    { name: 'HTTP/2 without negotiation', text: 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n' },
     { name: 'garbage', text: '\x16\x03\x01\r\n\r\n' },
   ])('$name: 400, and the connection ends', async ({ text }) => {
     let calls = 0
@@ -50,24 +50,24 @@ describe('a request that is not valid HTTP never reaches the pipeline (threats A
   })
 
   test('headers of more than 16 KiB: 431', async () => {
-    const { say } = await served(greet)
+    const { say } = await served(answerHello)
     const text = await say(get([`A: ${'x'.repeat(17_000)}`]))
     expect(answersIn(text).map(({ code }) => code)).toEqual([431])
   })
 })
 
 describe('no part of a body becomes a request (threats A8, A11)', () => {
-  /** Takes the body of each request, and remembers what there was of it. */
+  /** Reads and records the body of each request. */
   async function taking() {
     const taken: Promise<object>[] = []
-    const stage = await served(async ({ target, headers, rawHeaders, body }) => {
+    const server = await served(async ({ target, headers, rawHeaders, body }) => {
       const sent = buffer(body).then(String, () => 'broken off')
       const isSmuggled = 'a' in headers || rawHeaders.includes('A')
       taken.push(sent.then((all) => ({ target, sent: all, isSmuggled })))
       await sent
       return hello
     })
-    return { ...stage, taken: () => Promise.all(taken) }
+    return { ...server, taken: () => Promise.all(taken) }
   }
   const post = (lines: readonly string[], body: string): string =>
     `${['POST / HTTP/1.1', 'Host: h', ...lines, '', ''].join('\r\n')}${body}`
@@ -79,19 +79,19 @@ describe('no part of a body becomes a request (threats A8, A11)', () => {
 
   test.each([
     {
-      name: 'a body in an encoding that is not known',
+      name: 'a body in an unknown encoding',
       text: post(['Transfer-Encoding: xchunked'], `0\r\n\r\n${NEXT}`),
       codes: [400],
       is: [broken],
     },
     {
-      name: 'headers behind the body are none',
+      name: 'trailers are not headers',
       text: chunked(`5\r\nhello\r\n0\r\nA: b\r\n\r\n${NEXT}`),
       codes: [200, 200],
       is: [whole, next],
     },
     {
-      name: 'a flood of headers behind the body',
+      name: 'a flood of trailers',
       text: chunked(`5\r\nhello\r\n0\r\n${'A: b\r\n'.repeat(5000)}\r\n${NEXT}`),
       codes: [431],
       is: [broken],
@@ -109,7 +109,7 @@ describe('no part of a body becomes a request (threats A8, A11)', () => {
       is: [broken],
     },
     {
-      name: 'the length of a chunk is more than there is',
+      name: 'a chunk shorter than its size',
       text: chunked(`fffffffffffffffff\r\nhello\r\n${NEXT}`),
       codes: [400],
       is: [broken],
@@ -121,13 +121,13 @@ describe('no part of a body becomes a request (threats A8, A11)', () => {
       is: [whole, next],
     },
     {
-      name: 'a request behind an upgrade',
+      name: 'a request after an upgrade',
       text: post(['Connection: upgrade', 'Upgrade: x', 'Content-Length: 5'], `hello${NEXT}`),
       codes: [200],
       is: [{ ...whole, sent: '' }],
     },
     {
-      name: 'a request behind a CONNECT',
+      name: 'a request after a CONNECT',
       text: `CONNECT h:1 HTTP/1.1\r\nHost: h\r\nContent-Length: 5\r\n\r\nhello${NEXT}`,
       codes: [200],
       is: [{ ...whole, target: 'h:1', sent: '' }],
@@ -139,9 +139,9 @@ describe('no part of a body becomes a request (threats A8, A11)', () => {
   })
 })
 
-describe('an answer', () => {
+describe('a response', () => {
   test('has its length, and forbids a browser to guess its type', async () => {
-    const { say } = await served(greet)
+    const { say } = await served(answerHello)
     expect(answersIn(await say(get()))).toMatchObject([
       {
         code: 200,
@@ -151,7 +151,7 @@ describe('an answer', () => {
     ])
   })
 
-  test('that is not modified has no length', async () => {
+  test('of 304 has no length', async () => {
     const { say } = await served(async () => ({ ...hello, status: 304, body: Buffer.alloc(0) }))
     const [answer] = answersIn(await say(get()))
     expect(answer?.code).toBe(304)
@@ -181,19 +181,19 @@ describe('an answer', () => {
 
   test.each([
     { name: 'whole', body: () => Buffer.from('hello') },
-    { name: 'in parts', body: () => Readable.from([Buffer.from('hello')]) },
+    { name: 'streamed', body: () => Readable.from([Buffer.from('hello')]) },
   ])(
     'that comes $name has the headers that the API server sent, byte by byte',
     async ({ body }) => {
       const warning = '299 - "имя: ça ne va pas"'
-      // As Node and undici give the bytes of a header: each as one character.
+      // Node and undici give each byte of a header as one character.
       const headers = { warning: Buffer.from(warning).toString('latin1') }
       const { say } = await served(async () => ({ status: 200, headers, body: body() }))
       expect(answersIn(await say(get()))[0]).toMatchObject({ code: 200, headers: { warning } })
     },
   )
 
-  test('that streams has its head sent before there is anything of its body', async () => {
+  test('that streams has its headers sent before the first byte of its body', async () => {
     const { connect } = await served(async () => ({
       status: 200,
       headers: {},
@@ -206,9 +206,9 @@ describe('an answer', () => {
   })
 
   test.each([
-    { name: 'has a header that is none', broken: { headers: { a: 'b\nc' } } },
-    { name: 'has a status that is none', broken: { status: 7 } },
-  ])('that can not be sent, as it $name, ends its connection and nothing else', async (row) => {
+    { name: 'has an invalid header', broken: { headers: { a: 'b\nc' } } },
+    { name: 'has an invalid status', broken: { status: 7 } },
+  ])('that $name ends only its connection', async (row) => {
     const body = new Readable({ read: () => undefined })
     const { connect, say, observed } = await served(async ({ target }) =>
       target === '/' ? hello : { status: 200, headers: {}, body, ...row.broken },
@@ -224,7 +224,7 @@ describe('an answer', () => {
     expect(answersIn(await say(get()))).toMatchObject([{ code: 200 }])
   })
 
-  test('may come after its client has gone', async () => {
+  test('may come after its client has left', async () => {
     const late = Promise.withResolvers<Answer>()
     const { connect, say } = await served(({ target }) =>
       target === '/' ? Promise.resolve(hello) : late.promise,
@@ -244,7 +244,7 @@ describe('an answer', () => {
 
 describe('TLS (contract 9.7)', () => {
   test('has no version below 1.2', async () => {
-    const { connect } = await served(greet)
+    const { connect } = await served(answerHello)
     await expect(connect({ minVersion: 'TLSv1', maxVersion: 'TLSv1.1' })).rejects.toThrow(
       /protocol/,
     )
@@ -253,14 +253,14 @@ describe('TLS (contract 9.7)', () => {
   })
 
   test('negotiates HTTP/1.1', async () => {
-    const { connect } = await served(greet)
+    const { connect } = await served(answerHello)
     const socket = await connect({ ALPNProtocols: ['h2', 'http/1.1'] })
     expect(socket.alpnProtocol).toBe('http/1.1')
     await expect(connect({ ALPNProtocols: ['h2'] })).rejects.toThrow(/no application protocol/)
   })
 
   test('shows a new certificate to new connections, and keeps open ones', async () => {
-    const { server, connect } = await served(greet)
+    const { server, connect } = await served(answerHello)
     const open = await connect()
     const next = serverPair('next')
     server.show(next)
@@ -274,7 +274,7 @@ describe('TLS (contract 9.7)', () => {
 })
 
 describe('the shutdown of the server (contract 8.3)', () => {
-  test('ends idle connections at once, and others behind the answer to their request', async () => {
+  test('ends idle connections at once, and others after the response to their request', async () => {
     const held = Promise.withResolvers<Answer>()
     const calls: string[] = []
     const { server, connect } = await served(({ target }) => {
@@ -299,10 +299,10 @@ describe('the shutdown of the server (contract 8.3)', () => {
     await closed
   })
 
-  test('an address that is taken is named', async () => {
-    const { port } = await served(greet)
+  test('the error names an address that is in use', async () => {
+    const { port } = await served(answerHello)
     const second = createHttpServer({ dropped: () => undefined, unsent: () => undefined })
-    await expect(second.listen({ host: '127.0.0.1', port }, greet)).rejects.toThrow(
+    await expect(second.listen({ host: '127.0.0.1', port }, answerHello)).rejects.toThrow(
       `cannot listen on 127.0.0.1:${port}: EADDRINUSE`,
     )
   })

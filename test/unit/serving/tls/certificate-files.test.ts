@@ -17,11 +17,11 @@ const LOOK_EVERY_MS = 2000
 
 const [one, two] = [serverPair('one'), serverPair('two')]
 
-/** Follows files in a folder; `names` are those taken so far. */
+/** Follows files in a folder; `names` are the common names of the certificates taken so far. */
 async function followed(first: CertificatePair) {
   const folder = await scratchFolder()
   const files = { certificateFile: join(folder, 'tls.crt'), keyFile: join(folder, 'tls.key') }
-  /** As programs that renew files do: each is there whole, but not both at once. */
+  /** Replaces each file atomically, one after the other, like programs that renew certificates. */
   const put = ({ certificatePem, keyPem }: Partial<CertificatePair>): void => {
     for (const [file, text] of [
       [files.certificateFile, certificatePem],
@@ -63,7 +63,7 @@ describe('certificate files (contract 9.7)', () => {
     expect(it.faults()).toEqual([])
   })
 
-  test('keep the pair before while only one of them is new', async () => {
+  test('keep the former pair while only one of them is new', async () => {
     const it = await followed(one)
     it.put({ certificatePem: two.certificatePem })
     await it.looked()
@@ -77,24 +77,24 @@ describe('certificate files (contract 9.7)', () => {
 
   test.each<{ name: string; bad: Partial<CertificatePair>; because: RegExp }>([
     {
-      name: 'half a certificate',
+      name: 'a truncated certificate',
       bad: { certificatePem: two.certificatePem.slice(0, 300) },
       because: /no PEM certificate/,
     },
     { name: 'an empty certificate', bad: { certificatePem: '' }, because: /no PEM certificate/ },
     {
-      name: 'half a key',
+      name: 'a truncated key',
       bad: { keyPem: one.keyPem.slice(0, 100) },
       because: /no PEM private key/,
     },
     { name: 'an empty key', bad: { keyPem: '' }, because: /no PEM private key/ },
     {
-      name: 'a certificate for a key',
+      name: 'a certificate in place of the key',
       bad: { keyPem: one.certificatePem },
       because: /no PEM private key/,
     },
     {
-      name: 'a chain whose rest is garbled',
+      name: 'a chain with a damaged rest',
       bad: {
         certificatePem: `${one.certificatePem}-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n`,
       },
@@ -116,7 +116,7 @@ describe('certificate files (contract 9.7)', () => {
     },
   )
 
-  test('keep the pair before while a file is gone', async () => {
+  test('keep the former pair while a file is missing', async () => {
     const it = await followed(one)
     rmSync(it.files.keyFile)
     await it.looked()
@@ -149,7 +149,7 @@ describe('certificate files (contract 9.7)', () => {
     expect(it.faults()).toEqual([expect.stringContaining('tls.crt can not be read (ENOENT)')])
   })
 
-  test('are looked at no more once the process stops', async () => {
+  test('are no longer read after the process stops', async () => {
     const it = await followed(one)
     it.abort.abort()
     it.put(two)
@@ -158,7 +158,7 @@ describe('certificate files (contract 9.7)', () => {
     expect(it.clock.pending()).toBe(0)
   })
 
-  test('are needed at the start, whole', async () => {
+  test('must be valid at the start', async () => {
     await expect(followed({ ...one, keyPem: two.keyPem })).rejects.toThrow(
       '--tls-cert-file and --tls-private-key-file: the key is not the one of the certificate',
     )

@@ -18,7 +18,7 @@ const hasOpenssl = (process.env['PATH'] ?? '')
   .some((folder) => existsSync(join(folder, 'openssl')))
 
 describe('issued certificates (contract 9.7)', () => {
-  test('are one of an authority and one of a server that it signed, each with its own key', () => {
+  test('are those of an authority and of a server that it signed, each with its own key', () => {
     const { certificatePem, keyPem, caPem } = serverPair('a gateway')
     const [authority, server] = [new X509Certificate(caPem), new X509Certificate(certificatePem)]
     expect(authority.verify(authority.publicKey)).toBe(true)
@@ -37,7 +37,7 @@ describe('issued certificates (contract 9.7)', () => {
     expect(isSignedBy(certificatePem, 'garbage')).toBe(false)
   })
 
-  test('are good for their names and addresses, and no others', () => {
+  test('are valid for their names and addresses, and no others', () => {
     const server = new X509Certificate(serverPair('a gateway', { hosts: HOSTS }).certificatePem)
     expect(server.checkHost('localhost')).toBe('localhost')
     expect(server.checkHost('gateway.n.svc')).toBe('gateway.n.svc')
@@ -56,13 +56,13 @@ describe('issued certificates (contract 9.7)', () => {
       to: '2027-11-21T10:00:00Z',
     },
     {
-      name: 'over the change of format',
+      name: 'across the change of the time format in 2050',
       at: '2049-06-01T00:00:00Z',
       from: '2049-05-31T23:00:00Z',
       to: '2050-06-01T00:00:00Z',
     },
     {
-      name: 'after it',
+      name: 'after that change',
       at: '2050-01-01T01:00:00Z',
       from: '2050-01-01T00:00:00Z',
       to: '2051-01-01T01:00:00Z',
@@ -76,7 +76,7 @@ describe('issued certificates (contract 9.7)', () => {
     }
   })
 
-  test('have positive serial numbers of 16 bytes, and a new one and a new key each time', () => {
+  test('have positive serial numbers of 16 bytes, and new keys, each time', () => {
     const pairs = Array.from({ length: 50 }, () => serverPair('a gateway'))
     const serials = pairs.flatMap(({ certificatePem, caPem }) =>
       [certificatePem, caPem].map((pem) => new X509Certificate(pem).serialNumber),
@@ -86,14 +86,14 @@ describe('issued certificates (contract 9.7)', () => {
     expect(new Set(pairs.map(({ keyPem }) => keyPem)).size).toBe(50)
   })
 
-  test('take many hosts: lengths of more than one byte', () => {
+  test('take many hosts, with DER lengths of more than one byte', () => {
     const hosts = Array.from({ length: 100 }, (_, index) => `host-${index}.example.com`)
     const server = new X509Certificate(serverPair('a gateway', { hosts }).certificatePem)
     expect(server.checkHost('host-99.example.com')).toBe('host-99.example.com')
   })
 })
 
-test('the certificate of a client names its user and its groups, and is good for no server', () => {
+test('a client certificate names its user and groups, and is not valid for a server', () => {
   const times = { nowMs: Date.now(), untilMs: Date.now() + 60_000 }
   const authority = createAuthority({ ...times, commonName: 'us' })
   const subject = { ...times, commonName: 'jörg', organizations: ['a, b', 'c'] }
@@ -105,10 +105,10 @@ test('the certificate of a client names its user and its groups, and is good for
   expect(client.checkIssued(new X509Certificate(authority.certificatePem))).toBe(true)
 })
 
-describe('a client that knows the authority and nothing else', () => {
+describe('a client that trusts only the authority', () => {
   const times = { nowMs: Date.now(), untilMs: Date.now() + 60_000 }
 
-  /** Whether a client with this authority takes a server with this pair. */
+  /** Whether a client that trusts this authority accepts a server with this pair. */
   async function isTaken(ca: string, pair: { certificatePem: string; keyPem: string }) {
     const server = createServer({ cert: pair.certificatePem, key: pair.keyPem }, (_, response) =>
       response.end('hello'),
@@ -138,7 +138,7 @@ describe('a client that knows the authority and nothing else', () => {
     await expect(isTaken(one.caPem, other)).rejects.toThrow(/certificate/)
   })
 
-  test('may be openssl at its strictest', async ({ skip }) => {
+  test('accepts the server with the strictest checks of openssl', async ({ skip }) => {
     skip(!hasOpenssl, 'openssl is not on PATH')
     const folder = await scratchFolder()
     const { certificatePem, caPem } = serverPair('a gateway')

@@ -25,32 +25,34 @@ const stored = (secret: Omit<Secret, 'metadata'> & { metadata: { name: string } 
   metadata: { ...metadata, ...secret.metadata },
 })
 
-function sound<Found extends object>(found: Found | string): Found {
+function unlessFault<Found extends object>(found: Found | string): Found {
   if (typeof found === 'string') throw new Error(found)
   return found
 }
 
 const authorityOf = async (nowMs = NOW_MS): Promise<CheckedPair> =>
-  sound(authorityIn(stored(await authoritySecret('n', null, nowMs))))
+  unlessFault(authorityIn(stored(await authoritySecret('n', null, nowMs))))
 const authority = await authorityOf()
 const serverOf = async (
   hosts: readonly string[],
   under = authority,
   nowMs = NOW_MS,
 ): Promise<ServerData> =>
-  sound(serverIn(stored(await serverSecret('n', { hosts, authority: under }, nowMs))))
+  unlessFault(serverIn(stored(await serverSecret('n', { hosts, authority: under }, nowMs))))
 
 const server = await serverOf(['localhost', '::1'])
 const { pair } = server
-const ours = { authority, server }
-const theirs = { pair: checkPair(serverPair('www')) as CheckedPair, authorityPem: '' }
+const generated = { authority, server }
+const administratorPair = { pair: checkPair(serverPair('www')) as CheckedPair, authorityPem: '' }
 const otherAuthority = await authorityOf()
 const oneKey = oneKeySecret(['localhost'], NOW_MS)
-const old: ServerData = {
-  pair: sound(checkPair({ certificatePem: oneKey['tls.crt'], keyPem: oneKey['tls.key'] })),
+const oneKeyServer: ServerData = {
+  pair: unlessFault(checkPair({ certificatePem: oneKey['tls.crt'], keyPem: oneKey['tls.key'] })),
   authorityPem: oneKey['ca.crt'],
 }
-const oldAuthority = sound(checkPair({ certificatePem: old.authorityPem, keyPem: old.pair.keyPem }))
+const oldAuthority = unlessFault(
+  checkPair({ certificatePem: oneKeyServer.authorityPem, keyPem: oneKeyServer.pair.keyPem }),
+)
 const THIRD = (365 * 2) / 3
 
 interface Row {
@@ -63,26 +65,26 @@ interface Row {
 
 // biome-ignore format: a table
 test.each<Row>([
-  { name: 'no Secret: an authority first', found: { authority: null, server: null }, wanted: ['a'], afterDays: 0, step: { kind: 'establish', authority: null } },
-  { name: 'an authority alone: it stays, and signs', found: { authority, server: null }, wanted: ['a'], afterDays: 0, step: { kind: 'issue', hosts: ['a'], authority } },
-  { name: 'ours: served', found: ours, wanted: ['::1', 'localhost'], afterDays: 0, step: { kind: 'serve', pair } },
-  { name: 'ours with more hosts: served', found: ours, wanted: ['::1'], afterDays: 0, step: { kind: 'serve', pair } },
-  { name: 'ours that lacks a host: issued for both', found: ours, wanted: ['::1', 'a'], afterDays: 0, step: { kind: 'issue', hosts: ['localhost', '::1', 'a'], authority } },
-  { name: 'ours with more than a third of its life left: served', found: ours, wanted: ['::1'], afterDays: THIRD - 0.1, step: { kind: 'serve', pair } },
-  { name: 'ours with a third of its life left: replaced, for the hosts of today', found: ours, wanted: ['::1'], afterDays: THIRD + 0.1, step: { kind: 'issue', hosts: ['::1'], authority } },
-  { name: 'ours after its end: replaced', found: ours, wanted: ['::1'], afterDays: 400, step: { kind: 'issue', hosts: ['::1'], authority } },
-  { name: 'an authority with more than a third of its life left: it stays', found: ours, wanted: ['::1'], afterDays: THIRD * 10 - 1, step: { kind: 'issue', hosts: ['::1'], authority } },
-  { name: 'an authority with a third of its life left: a new one', found: ours, wanted: ['::1'], afterDays: THIRD * 10 + 1, step: { kind: 'establish', authority: null } },
-  { name: 'an authority that has been replaced: it signs a new certificate', found: { authority: otherAuthority, server }, wanted: ['::1'], afterDays: 0, step: { kind: 'issue', hosts: ['::1'], authority: otherAuthority } },
-  { name: 'a certificate that says so, but is of another authority: it signs a new certificate', found: { authority: otherAuthority, server: { pair, authorityPem: otherAuthority.certificatePem } }, wanted: ['::1'], afterDays: 0, step: { kind: 'issue', hosts: ['::1'], authority: otherAuthority } },
-  { name: 'a certificate without its authority: replaced, for clients need that', found: { authority, server: { pair, authorityPem: '' } }, wanted: ['::1'], afterDays: 0, step: { kind: 'issue', hosts: ['::1'], authority } },
-  { name: 'an authority that is gone: a new one', found: { authority: null, server }, wanted: ['::1'], afterDays: 0, step: { kind: 'establish', authority: null } },
-  { name: 'one key for both: its authority moves', found: { authority: null, server: old }, wanted: ['localhost'], afterDays: 0, step: { kind: 'establish', authority: oldAuthority } },
-  { name: 'one key for both, the authority moved: a certificate with a key of its own', found: { authority: oldAuthority, server: old }, wanted: ['localhost'], afterDays: 0, step: { kind: 'issue', hosts: ['localhost'], authority: oldAuthority } },
-  { name: 'one key for both, with another authority: a new one', found: { authority: null, server: { ...old, authorityPem: authority.certificatePem } }, wanted: ['localhost'], afterDays: 0, step: { kind: 'establish', authority: null } },
-  { name: 'one of an administrator: served, whatever its hosts, its end and the authority', found: { authority: 'is garbled', server: theirs }, wanted: ['a'], afterDays: 400, step: { kind: 'serve', pair: theirs.pair } },
-  { name: 'a certificate that can not be served: left alone', found: { authority, server: 'is garbled' }, wanted: ['a'], afterDays: 0, step: { kind: 'unusable', secret: 'platform-gateway-tls', because: 'is garbled' } },
-  { name: 'an authority that can not sign: left alone', found: { authority: 'is garbled', server }, wanted: ['a'], afterDays: 0, step: { kind: 'unusable', secret: 'platform-gateway-ca', because: 'is garbled' } },
+  { name: 'no Secret: an authority is created first', found: { authority: null, server: null }, wanted: ['a'], afterDays: 0, step: { kind: 'establish', authority: null } },
+  { name: 'only an authority: it signs a certificate', found: { authority, server: null }, wanted: ['a'], afterDays: 0, step: { kind: 'issue', hosts: ['a'], authority } },
+  { name: 'a generated certificate: served', found: generated, wanted: ['::1', 'localhost'], afterDays: 0, step: { kind: 'serve', pair } },
+  { name: 'a generated certificate with more hosts: served', found: generated, wanted: ['::1'], afterDays: 0, step: { kind: 'serve', pair } },
+  { name: 'a generated certificate without a wanted host: issued for the old and the new hosts', found: generated, wanted: ['::1', 'a'], afterDays: 0, step: { kind: 'issue', hosts: ['localhost', '::1', 'a'], authority } },
+  { name: 'a generated certificate with more than a third of its life left: served', found: generated, wanted: ['::1'], afterDays: THIRD - 0.1, step: { kind: 'serve', pair } },
+  { name: 'a generated certificate with less than a third of its life left: replaced, for the wanted hosts only', found: generated, wanted: ['::1'], afterDays: THIRD + 0.1, step: { kind: 'issue', hosts: ['::1'], authority } },
+  { name: 'an expired generated certificate: replaced', found: generated, wanted: ['::1'], afterDays: 400, step: { kind: 'issue', hosts: ['::1'], authority } },
+  { name: 'an authority with more than a third of its life left: kept', found: generated, wanted: ['::1'], afterDays: THIRD * 10 - 1, step: { kind: 'issue', hosts: ['::1'], authority } },
+  { name: 'an authority with less than a third of its life left: replaced', found: generated, wanted: ['::1'], afterDays: THIRD * 10 + 1, step: { kind: 'establish', authority: null } },
+  { name: 'a certificate of another authority: replaced', found: { authority: otherAuthority, server }, wanted: ['::1'], afterDays: 0, step: { kind: 'issue', hosts: ['::1'], authority: otherAuthority } },
+  { name: 'a certificate of another authority, stored with the right ca.crt: replaced', found: { authority: otherAuthority, server: { pair, authorityPem: otherAuthority.certificatePem } }, wanted: ['::1'], afterDays: 0, step: { kind: 'issue', hosts: ['::1'], authority: otherAuthority } },
+  { name: 'a certificate without ca.crt, which clients need: replaced', found: { authority, server: { pair, authorityPem: '' } }, wanted: ['::1'], afterDays: 0, step: { kind: 'issue', hosts: ['::1'], authority } },
+  { name: 'a missing authority: a new one', found: { authority: null, server }, wanted: ['::1'], afterDays: 0, step: { kind: 'establish', authority: null } },
+  { name: 'one key for authority and certificate: the authority moves to its own Secret', found: { authority: null, server: oneKeyServer }, wanted: ['localhost'], afterDays: 0, step: { kind: 'establish', authority: oldAuthority } },
+  { name: 'one key for both, after the authority moved: a certificate with its own key is issued', found: { authority: oldAuthority, server: oneKeyServer }, wanted: ['localhost'], afterDays: 0, step: { kind: 'issue', hosts: ['localhost'], authority: oldAuthority } },
+  { name: 'one key for both, with another authority: a new authority', found: { authority: null, server: { ...oneKeyServer, authorityPem: authority.certificatePem } }, wanted: ['localhost'], afterDays: 0, step: { kind: 'establish', authority: null } },
+  { name: 'a certificate of an administrator: served, whatever its hosts, end and authority', found: { authority: 'is garbled', server: administratorPair }, wanted: ['a'], afterDays: 400, step: { kind: 'serve', pair: administratorPair.pair } },
+  { name: 'a certificate that can’t be served: left alone', found: { authority, server: 'is garbled' }, wanted: ['a'], afterDays: 0, step: { kind: 'unusable', secret: 'platform-gateway-tls', because: 'is garbled' } },
+  { name: 'an authority that can’t sign: left alone', found: { authority: 'is garbled', server }, wanted: ['a'], afterDays: 0, step: { kind: 'unusable', secret: 'platform-gateway-ca', because: 'is garbled' } },
 ])('$name (9.7)', ({ found, wanted, afterDays, step }) => {
   expect(certificateStep(found, wanted, NOW_MS + afterDays * DAY_MS)).toEqual(step)
 })
@@ -127,7 +129,7 @@ describe('the Secrets (9.7)', () => {
     expect((await serverOf(['localhost'])).pair.keyPem).not.toBe(pair.keyPem)
   })
 
-  test('an authority that moves is stored as it is', async () => {
+  test('an authority that moves is stored unchanged', async () => {
     expect(authorityIn(stored(await authoritySecret('n', oldAuthority, NOW_MS)))).toEqual(
       oldAuthority,
     )
@@ -137,7 +139,7 @@ describe('the Secrets (9.7)', () => {
     { data: {}, because: 'the certificate is no PEM certificate' },
     { data: { 'tls.crt': '', 'tls.key': '' }, because: 'the certificate is no PEM certificate' },
     { data: { 'tls.crt': 'AAAA' }, because: 'the certificate is no PEM certificate' },
-  ])('with $data hold nothing to use', async ({ data, because }) => {
+  ])('with $data are unusable', async ({ data, because }) => {
     expect(
       serverIn(stored({ ...(await serverSecret('n', { hosts: ['a'], authority }, NOW_MS)), data })),
     ).toBe(because)
@@ -146,7 +148,7 @@ describe('the Secrets (9.7)', () => {
     )
   })
 
-  test('a certificate of another program is no authority of ours', async () => {
+  test('a certificate of another program is not an authority', async () => {
     const { certificatePem, keyPem } = serverPair('www')
     const data = { 'tls.crt': btoa(certificatePem), 'tls.key': btoa(keyPem) }
     expect(authorityIn(stored({ ...(await authoritySecret('n', null, NOW_MS)), data }))).toBe(
@@ -155,24 +157,24 @@ describe('the Secrets (9.7)', () => {
   })
 })
 
-describe('the hosts of a certificate of our own (contract 9.7)', () => {
+describe('the hosts of a generated certificate (contract 9.7)', () => {
   const always = ['localhost', '127.0.0.1', '::1', 'gateway', 'gateway.n.svc']
 
   // biome-ignore format: a table
   test.each([
-    { name: 'nothing is known', urls: [null, null], hosts: always },
+    { name: 'no URLs', urls: [null, null], hosts: always },
     { name: 'issuer and platform', urls: ['https://i.example.com/oidc', 'https://p.example.com:8443'], hosts: ['i.example.com', 'p.example.com', ...always] },
-    { name: 'both the same', urls: ['https://p.example.com/oidc', 'https://p.example.com'], hosts: ['p.example.com', ...always] },
+    { name: 'issuer and platform with the same host', urls: ['https://p.example.com/oidc', 'https://p.example.com'], hosts: ['p.example.com', ...always] },
     { name: 'an address', urls: ['https://10.0.0.1/oidc'], hosts: ['10.0.0.1', ...always] },
     { name: 'an IPv6 address', urls: ['https://[2001:db8::1]/oidc'], hosts: ['2001:db8::1', ...always] },
     { name: 'this machine', urls: ['https://127.0.0.1:8443/oidc'], hosts: ['127.0.0.1', 'localhost', '::1', 'gateway', 'gateway.n.svc'] },
-    { name: 'no wildcard', urls: ['https://*.example.com/oidc'], hosts: always },
-    { name: 'nothing with a comma', urls: ['https://a,b/oidc'], hosts: always },
+    { name: 'a wildcard is ignored', urls: ['https://*.example.com/oidc'], hosts: always },
+    { name: 'a host with a comma is ignored', urls: ['https://a,b/oidc'], hosts: always },
   ])('$name', ({ urls, hosts }) => {
     expect(hostsOf(urls, 'n')).toEqual(hosts)
   })
 
-  test('are read back as they were written, so that nothing is issued twice', async () => {
+  test('are read back unchanged, so that no certificate is issued again', async () => {
     const hosts = hostsOf(['https://[2001:db8::1]/oidc', 'https://xn--mnchen-3ya.example'], 'n')
     expect((await serverOf(hosts)).pair.hosts).toEqual(hosts)
   })

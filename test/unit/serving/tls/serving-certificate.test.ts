@@ -19,7 +19,7 @@ import { memoryLog } from '../../../support/memory-log.ts'
 const DAY_MS = 86_400_000
 const NOW_MS = Date.parse('2026-11-21T10:00:00Z')
 
-/** A cluster with its clock, and replicas that keep the certificate there. */
+/** An API server in memory with a clock, and replicas that maintain the certificate there. */
 function cluster() {
   const api = memoryApi()
   const clock = manualClock(NOW_MS)
@@ -30,10 +30,10 @@ function cluster() {
     const { log, lines } = memoryLog()
     const taken: CheckedPair[] = []
     const writes: string[] = []
-    const keeper = maintainCertificate({
+    const maintainer = maintainCertificate({
       client: {
         get: (resource, ref) => client.get(resource, ref),
-        // As a server-side apply with a resourceVersion: it overwrites nothing that it has not seen.
+        // Like a server-side apply with a resourceVersion, which conflicts after other writes.
         apply: async (resource, object, reason) => {
           writes.push(reason)
           const { creationTimestamp = '', resourceVersion = '', ...metadata } = object.metadata
@@ -52,7 +52,7 @@ function cluster() {
       signal: abort.signal,
       take: (pair) => taken.push(pair),
     })
-    return { keeper, taken, writes, lines, hosts }
+    return { maintainer, taken, writes, lines, hosts }
   }
   const read = <Found>(name: string, found: (secret: Secret) => Found | string): Found => {
     const secret: Secret | undefined = api.objects.get(name)
@@ -64,7 +64,7 @@ function cluster() {
     ...read(GATEWAY_TLS_SECRET, serverIn),
     authority: read(GATEWAY_CA_SECRET, authorityIn),
   })
-  /** Puts both Secrets there, of ours as they were issued then; that of the certificate with other texts. */
+  /** Stores both generated Secrets as issued at a time; the data of the certificate may differ. */
   const put = async (issuedMs: number, texts: Readonly<Record<string, string>> = {}) => {
     const { objects } = api
     const create = (secret: NewObject) => api.client().create<Secret>(SECRETS, secret, 'test')
@@ -79,22 +79,22 @@ function cluster() {
   return { api, clock, abort, replica, held, put }
 }
 
-describe('the certificate of our own (contract 9.7)', () => {
-  test('is created where there is none, and then only read', async () => {
+describe('the generated certificate (contract 9.7)', () => {
+  test('is created once, and then only read', async () => {
     const { clock, replica, held } = cluster()
-    const { keeper, taken, writes, lines } = replica()
-    expect(keeper.fault()).toBe('Secret platform-gateway-tls has not been read or written yet')
+    const { maintainer, taken, writes, lines } = replica()
+    expect(maintainer.fault()).toBe('Secret platform-gateway-tls has not been read or written yet')
     await clock.advance(10 * 60_000)
     expect(writes).toEqual(['create', 'create'])
     expect(taken).toEqual([held().pair])
-    expect(keeper.fault()).toBeNull()
+    expect(maintainer.fault()).toBeNull()
     expect(lines.map(({ sentence, fields }) => [sentence, fields['object']])).toEqual([
       ['certificate stored', { name: 'platform-gateway-ca', namespace: 'n' }],
       ['certificate stored', { name: 'platform-gateway-tls', namespace: 'n' }],
     ])
   })
 
-  test('is one for two replicas that start on an empty cluster at the same time', async () => {
+  test('is the same for two replicas that start on an empty cluster at the same time', async () => {
     const { clock, replica, held } = cluster()
     const [a, b] = [replica(), replica()]
     await clock.advance(60_000)
@@ -105,9 +105,9 @@ describe('the certificate of our own (contract 9.7)', () => {
     expect(stored).toEqual(['certificate stored', 'certificate stored'])
   })
 
-  test('is replaced with a third of its life left, by one, and every replica takes it', async () => {
+  test('is replaced by one replica with a third of its life left, and every replica takes it', async () => {
     const { clock, replica, put, held } = cluster()
-    // From an hour before it was issued on it is valid, for a year.
+    // It is valid for a year, from an hour before its issue.
     const thirdMs = (365 * DAY_MS + 3_600_000) / 3
     await put(NOW_MS - 365 * DAY_MS + thirdMs + 90_000)
     const { authority } = held()
@@ -127,7 +127,7 @@ describe('the certificate of our own (contract 9.7)', () => {
     expect([...a.lines, ...b.lines].map(({ sentence }) => sentence)).toEqual(['certificate stored'])
   })
 
-  test('gets a host at once on refresh, and keeps those of other replicas', async () => {
+  test('gets a new host at once on refresh, and keeps those of other replicas', async () => {
     const { clock, replica, held } = cluster()
     const [a, b] = [
       replica(['localhost', 'a.example.com']),
@@ -136,10 +136,10 @@ describe('the certificate of our own (contract 9.7)', () => {
     await clock.advance(120_000)
     expect(held().pair.hosts.toSorted()).toEqual(['a.example.com', 'b.example.com', 'localhost'])
     a.hosts.push('c.example.com')
-    expect(a.keeper.fault()).toBe('the certificate lacks c.example.com')
-    a.keeper.refresh()
+    expect(a.maintainer.fault()).toBe('the certificate lacks c.example.com')
+    a.maintainer.refresh()
     await clock.advance(0)
-    expect(a.keeper.fault()).toBeNull()
+    expect(a.maintainer.fault()).toBeNull()
     await clock.advance(60_000)
     expect(b.taken.at(-1)).toEqual(a.taken.at(-1))
     const writes = a.writes.length + b.writes.length
@@ -147,18 +147,18 @@ describe('the certificate of our own (contract 9.7)', () => {
     expect(a.writes.length + b.writes.length).toBe(writes)
   })
 
-  test('does not replace one of an administrator', async () => {
+  test('does not replace a certificate of an administrator', async () => {
     const { clock, replica, put } = cluster()
     const { certificatePem, keyPem } = serverPair('www', { nowMs: NOW_MS, validMs: 600_000 })
     await put(NOW_MS, { 'tls.crt': certificatePem, 'tls.key': keyPem })
-    const { taken, writes, keeper } = replica()
+    const { taken, writes, maintainer } = replica()
     await clock.advance(1_200_000)
     expect(writes).toEqual([])
     expect(taken.map(({ commonName }) => commonName)).toEqual(['www'])
-    expect(keeper.fault()).toBeNull()
+    expect(maintainer.fault()).toBeNull()
   })
 
-  test('does not replace content that can not be served: the log says what to do', async () => {
+  test('does not replace a Secret that can’t be served; the log says what to do', async () => {
     const { api, clock, replica, put } = cluster()
     await put(NOW_MS, { 'tls.crt': 'HUNTER2' })
     const { taken, writes, lines } = replica()
@@ -173,21 +173,21 @@ describe('the certificate of our own (contract 9.7)', () => {
     expect(taken).toHaveLength(1)
   })
 
-  test('stays as it is while the Secret is gone or garbled later, and is then new', async () => {
+  test('stays in use while the Secret is missing or damaged, until a new one is stored', async () => {
     const { api, clock, replica, put } = cluster()
-    const { taken, keeper } = replica()
+    const { taken, maintainer } = replica()
     await clock.advance(1000)
     api.objects.delete(GATEWAY_TLS_SECRET)
     await put(NOW_MS, { 'tls.crt': '' })
     await clock.advance(60_000)
     expect(taken).toHaveLength(1)
-    expect(keeper.fault()).toBeNull()
+    expect(maintainer.fault()).toBeNull()
     api.objects.delete(GATEWAY_TLS_SECRET)
     await clock.advance(60_000)
     expect(taken).toHaveLength(2)
   })
 
-  test('is issued again by its authority when its Secret is deleted, and by a new one when that Secret is (9.7)', async () => {
+  test('is issued again by its authority when its Secret is deleted, and by a new authority when that Secret is deleted (9.7)', async () => {
     const { api, clock, replica, held } = cluster()
     const { taken } = replica()
     await clock.advance(1000)
@@ -203,7 +203,7 @@ describe('the certificate of our own (contract 9.7)', () => {
     expect(held().authorityPem).toBe(held().authority.certificatePem)
   })
 
-  test('of one Secret and one key is replaced by one of the same authority with a key of its own', async () => {
+  test('with one key for authority and certificate is replaced by one with its own key, of the same authority', async () => {
     const { api, clock, replica, put, held } = cluster()
     const texts = oneKeySecret(['localhost', 'a.example.com'], NOW_MS)
     await put(NOW_MS, texts)
@@ -217,7 +217,7 @@ describe('the certificate of our own (contract 9.7)', () => {
     expect([a.taken, b.taken]).toEqual([[pair], [pair]])
   })
 
-  test('comes when the API server does, with growing pauses', async () => {
+  test('is retried with growing back-off until the API server answers', async () => {
     const { clock, replica } = cluster()
     let tries = 0
     const there = async (): Promise<void> => {
@@ -231,7 +231,7 @@ describe('the certificate of our own (contract 9.7)', () => {
     expect(taken).toHaveLength(1)
   })
 
-  test('is read no more once the process stops', async () => {
+  test('is no longer read after the process stops', async () => {
     const { clock, abort, replica } = cluster()
     replica()
     await clock.advance(1000)

@@ -1,0 +1,273 @@
+// Concurrent requests: connections, back-pressure, and no mix-up of answers (A12).
+import { writeFile } from 'node:fs/promises'
+import type { ServerResponse } from 'node:http'
+import { join } from 'node:path'
+import { Readable } from 'node:stream'
+import type { TLSSocket } from 'node:tls'
+import { describe, expect, test } from 'vitest'
+import { connect } from '../../../../src/kube/client/connection.ts'
+import type { Impersonation, Upstream } from '../../../../src/kube/proxy/types.ts'
+import { createUpstream } from '../../../../src/kube/proxy/upstream.ts'
+import { type ManualClock, manualClock } from '../../../support/clock.ts'
+import { eventually, staysTrue } from '../../../support/eventually.ts'
+import { randomFrom } from '../../../support/random.ts'
+import { repeated } from '../../../support/tier.ts'
+import { scratchFolder, writeKubeconfig } from '../informer/scripted-server.ts'
+import {
+  ANN,
+  type Act,
+  WIRES,
+  call,
+  echo,
+  issue,
+  advanceWithRequests,
+  startServerAndUpstream,
+  startUpstreamServer,
+  textOf,
+} from './upstream-server.ts'
+
+const SOON = { withinMs: 20_000 }
+const MB = 1024 * 1024
+const never: Act = (_, outgoing) => void outgoing.write('{}\n')
+
+describe('requests by HTTP/2', () => {
+  test('a thousand watches share ten connections, which close after them', async () => {
+    const clock = manualClock(0)
+    const { upstream, server } = await startServerAndUpstream('h2', never, { clock })
+    const watch = () => upstream.send(call({ isLongRunning: true }))
+    const watches = await Promise.all(Array.from({ length: 1000 }, watch))
+    expect(server.opened()).toBe(10)
+    for (const { body } of watches) body.destroy()
+    await eventually('they are closed', () => idle(server.sockets.size, clock), SOON)
+    expect(server.opened()).toBe(10)
+  })
+
+  test('a connection carries as many streams as the server allows', async () => {
+    const { upstream, server } = await startServerAndUpstream('h2', never)
+    server.server.on('session', (session: { settings(settings: object): void }) =>
+      session.settings({ maxConcurrentStreams: 20 }),
+    )
+    const watch = () => upstream.send(call({ isLongRunning: true }))
+    await watch()
+    await watch()
+    await Promise.all(Array.from({ length: 38 }, watch))
+    expect(server.opened()).toBe(2)
+  })
+
+  test('requests in flight go on after a GOAWAY; later ones use another connection', async () => {
+    const held: ServerResponse[] = []
+    const { upstream, server } = await startServerAndUpstream('h2', (_, outgoing) => {
+      outgoing.write('begun ')
+      held.push(outgoing)
+    })
+    const first = await upstream.send(call({ isLongRunning: true }))
+    for (const session of server.sessions) session.close()
+    await eventually(
+      'the GOAWAY arrives',
+      async () => {
+        await upstream.send(call({ isLongRunning: true }))
+        return server.opened() === 2 || undefined
+      },
+      SOON,
+    )
+    held[0]?.end('and ended')
+    expect(await textOf(first)).toBe('begun and ended')
+  })
+
+  test('a cancelled stream counts for a second, as the server may still work on it', async () => {
+    const clock = manualClock(0)
+    const { upstream, server } = await startServerAndUpstream('h2', never, { clock })
+    const stays = await upstream.send(call({ isLongRunning: true }))
+    let isCut = false
+    stays.body.once('close', () => (isCut = true))
+    const comeAndGo = async (): Promise<void> => {
+      const { body } = await upstream.send(call({ isLongRunning: true }))
+      body.destroy()
+    }
+    for (let n = 0; n < 500; n += 1) await comeAndGo()
+    // The server may still work on each of them: at most a hundred at a time on one connection.
+    expect(server.opened()).toBe(6)
+    await clock.advance(1000)
+    for (let n = 0; n < 500; n += 1) await comeAndGo()
+    expect(server.opened()).toBe(6)
+    expect(isCut).toBe(false)
+  })
+})
+
+/** Waits a moment; true without open connections. */
+async function idle(open: number, clock: ManualClock): Promise<true | undefined> {
+  await clock.advance(5000)
+  return open === 0 || undefined
+}
+
+describe('back-pressure', () => {
+  /** Bytes that fit into flow-control windows and socket buffers of both sides. */
+  const BOUND = { h2: 2 * MB, https: 16 * MB, http: 16 * MB }
+  const PIECE = Buffer.alloc(64 * 1024)
+
+  test.each(WIRES)(
+    'over %s: a client that does not read slows down only its own answer',
+    async (wire) => {
+      let written = 0
+      let isHeld = false
+      const { upstream, server } = await startServerAndUpstream(wire, (incoming, outgoing) => {
+        if (incoming.url === '/other') return echo(incoming, outgoing)
+        const write = (): void => {
+          isHeld = false
+          while (!isHeld && written < 64 * MB) {
+            written += PIECE.length
+            isHeld = !outgoing.write(PIECE)
+          }
+          if (written >= 64 * MB) outgoing.end()
+        }
+        outgoing.on('drain', write)
+        write()
+      })
+      const slow = await upstream.send(call())
+      await staysTrue('it is held', () => expect(written).toBeLessThanOrEqual(BOUND[wire]), {
+        forMs: 500,
+      })
+      for (let n = 0; n < 50; n += 1)
+        expect(await textOf(await upstream.send(call({ path: '/other' })))).toBe('GET /other ')
+      expect(isHeld).toBe(true)
+      expect(written).toBeLessThanOrEqual(BOUND[wire])
+      let read = 0
+      for await (const piece of slow.body as AsyncIterable<Buffer>) read += piece.length
+      expect(read).toBe(64 * MB)
+      expect(server.opened()).toBe(wire === 'h2' ? 1 : server.opened())
+    },
+  )
+
+  test.each(WIRES)('over %s: a server that does not read slows down the client', async (wire) => {
+    let pulled = 0
+    let taking: (() => void) | undefined
+    const { upstream } = await startServerAndUpstream(wire, (incoming, outgoing) => {
+      taking = () => void incoming.resume().once('end', () => outgoing.end())
+    })
+    const body = new Readable({
+      highWaterMark: 64 * 1024,
+      read(): void {
+        pulled += PIECE.length
+        this.push(pulled < 64 * MB ? PIECE : null)
+      },
+    })
+    const sent = upstream.send(call({ method: 'PUT', body }))
+    const takeAll = await eventually('it arrives', () => taking, SOON)
+    await staysTrue('it is held', () => expect(pulled).toBeLessThanOrEqual(BOUND[wire]), {
+      forMs: 500,
+    })
+    takeAll()
+    expect((await sent).status).toBe(200)
+    expect(pulled).toBe(64 * MB)
+  })
+})
+
+describe('each caller gets its own answers only (A12)', () => {
+  const KEYS = 500
+  const AT_ONCE = 200
+
+  // Each client that leaves costs HTTP/1.1 a handshake, hence fewer rounds.
+  test.each([
+    { wire: 'h2', rounds: repeated(3, 20) },
+    { wire: 'https', rounds: repeated(2, 4) },
+  ] as const)(
+    'over $wire: 500 keys, 200 requests at a time, clients that disconnect at any moment',
+    async ({ wire, rounds }) => {
+      const dice = randomFrom(4)
+      const { upstream } = await startServerAndUpstream(wire, (incoming, outgoing) => {
+        const word = `${String(incoming.headers['impersonate-user'])} ${incoming.url};`
+        incoming.resume()
+        incoming.once('end', () => {
+          outgoing.write(word.repeat(20))
+          setImmediate(() => outgoing.end(word.repeat(200)))
+        })
+      })
+      const tally = { whole: 0, ended: 0, foreign: [] as string[] }
+      const ask = async (n: number): Promise<void> => {
+        const user = `user-${n % KEYS}`
+        const abort = new AbortController()
+        const goesAway = dice.between(0, 1) < 0.4
+        if (goesAway) setTimeout(() => abort.abort(), dice.between(0, 20))
+        const got = await textAs(upstream, user, n, abort.signal)
+        if (got === null) tally.ended += 1
+        else if (got === `${user} /${n};`.repeat(220)) tally.whole += 1
+        else tally.foreign.push(got.slice(0, 80))
+      }
+      let next = 0
+      const worker = async (): Promise<void> => {
+        while (next < KEYS * rounds) {
+          next += 1
+          await ask(next)
+        }
+      }
+      await Promise.all(Array.from({ length: AT_ONCE }, worker))
+      expect(tally.foreign).toEqual([])
+      expect(tally.whole + tally.ended).toBe(KEYS * rounds)
+      expect(tally.whole).toBeGreaterThan(KEYS)
+      expect(tally.ended).toBeGreaterThan(KEYS / 5)
+    },
+  )
+
+  /** null = the client ended it before it was complete. */
+  async function textAs(
+    upstream: Upstream,
+    user: string,
+    n: number,
+    signal: AbortSignal,
+  ): Promise<string | null> {
+    const impersonation: Impersonation = { ...ANN, 'impersonate-user': user }
+    const isPost = n % 3 === 0
+    const body = isPost ? Readable.from([Buffer.from('x'.repeat(n % 5000))]) : null
+    const sent = call({
+      method: isPost ? 'POST' : 'GET',
+      path: `/${n}`,
+      impersonation,
+      body,
+      signal,
+    })
+    try {
+      return await textOf(await upstream.send(sent))
+    } catch (error) {
+      if (!signal.aborted) throw error
+      return null
+    }
+  }
+})
+
+test('with a rotated client certificate, requests in flight go on and new ones use the new certificate', async () => {
+  const held: ServerResponse[] = []
+  const users: string[] = []
+  const server = await startUpstreamServer('h2', ({ socket, url }, outgoing) => {
+    const { subject } = (socket as TLSSocket).getPeerCertificate()
+    if (url !== '/behind') users.push(String(subject.CN))
+    if (url === '/held') held.push(outgoing)
+    if (url === '/held') outgoing.write('begun ')
+    else outgoing.end()
+  })
+  const folder = await scratchFolder()
+  const rotate = async (user: string): Promise<void> => {
+    const { certificatePem, keyPem } = issue(user)
+    await writeFile(join(folder, 'tls.crt'), certificatePem)
+    await writeFile(join(folder, 'tls.key'), keyPem)
+  }
+  await rotate('first')
+  const certificate = { 'client-certificate': 'tls.crt', 'client-key': 'tls.key' }
+  const kubeconfig = await writeKubeconfig({ server: server.url, user: certificate, folder })
+  const clock = manualClock(0)
+  const connection = await connect({ kind: 'files', paths: [kubeconfig] }, clock)
+  const upstream = createUpstream({ connection, clock, observer: { responded: () => undefined } })
+  const underWay = await upstream.send(call({ path: '/held', isLongRunning: true }))
+  await rotate('second')
+  await advanceWithRequests(clock, upstream, 60_000)
+  await textOf(await upstream.send(call()))
+  held[0]?.end('and ended')
+  expect(await textOf(underWay)).toBe('begun and ended')
+  expect(users).toEqual(['first', 'second'])
+  await eventually(
+    'the former connection is gone',
+    () => server.sockets.size === 1 || undefined,
+    SOON,
+  )
+  await upstream.close()
+  await connection.close()
+})
