@@ -9,7 +9,7 @@ import {
   SECRETS,
 } from '../../src/api/names.ts'
 import { pathOf } from '../../src/kube/client/client.ts'
-import type { OidcSources } from '../cluster/gateway/oidc-sources.ts'
+import type { OidcSources } from '../cluster/gateway/oidc-config-maps.ts'
 import type { PlatformState } from '../cluster/tokens/platform-state.ts'
 import { type SigningKeyClient, kidsIn } from '../cluster/tokens/signing-key-client.ts'
 import type { ProcessOptions } from '../support/command-process.ts'

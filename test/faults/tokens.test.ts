@@ -1,7 +1,7 @@
 // Faults while tokens are issued and revoked and keys rotate: the operator is killed at each write.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { CONFIG_MAPS } from '../../src/api/names.ts'
-import { writeOidcSources } from '../cluster/gateway/oidc-sources.ts'
+import { writeOidcSources } from '../cluster/gateway/oidc-config-maps.ts'
 import { keyClientOf } from '../cluster/keys/key-client.ts'
 import { platformStateOf } from '../cluster/tokens/platform-state.ts'
 import { signingKeyClientOf } from '../cluster/tokens/signing-key-client.ts'

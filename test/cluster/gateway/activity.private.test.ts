@@ -1,5 +1,5 @@
-// How the last use of a key is written, as the API server takes it, and what two gateways and others who
-// write at the same time make of it. There is no operator here: every write of status is one of ours.
+// Records of a key's last use on a real API server: one write, and two replicas that write while others change the
+// key. No operator runs here, so every write of a status is one of the recorders.
 import { randomUUID } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -15,7 +15,7 @@ import { GATEWAY_ACCOUNT, GATEWAY_USER } from '../../support/installed-control-p
 import { newKey } from '../../support/object-builder.ts'
 import { type StoredObject, objectClientOf } from '../../support/object-client.ts'
 import { inWhole } from '../../support/tier.ts'
-import { type ActivityReplica, startActivityReplica } from './activity-replica.ts'
+import { type ActivityReplica, startActivityReplica } from './in-process-gateway.ts'
 
 type StoredKey = OwnedAccessKey & StoredObject
 
@@ -24,69 +24,72 @@ const keys = objectClientOf<StoredKey>(plane, ACCESS_KEYS)
 const SOON = { withinMs: 10_000 }
 const never = new AbortController().signal
 
-let recorders: readonly ActivityReplica[] = []
-const one = (): ActivityReplica => {
-  const [first] = recorders
-  if (!first) throw new Error('no recorder was started')
+let replicas: readonly ActivityReplica[] = []
+const firstReplica = (): ActivityReplica => {
+  const [first] = replicas
+  if (!first) throw new Error('no replica was started')
   return first
 }
 
 beforeAll(async () => {
   const { namespace, name } = GATEWAY_ACCOUNT
   const kubeconfig = await plane.serviceAccountKubeconfig(namespace, name)
-  recorders = [await startActivityReplica(kubeconfig), await startActivityReplica(kubeconfig)]
+  replicas = [await startActivityReplica(kubeconfig), await startActivityReplica(kubeconfig)]
 })
 afterAll(async () => {
-  for (const recorder of recorders) await recorder.close()
+  for (const replica of replicas) await replica.close()
 })
 
-/** A new key that every recorder knows. */
-async function known(spec: OwnedAccessKey['spec'] = {}, metadata = {}): Promise<StoredKey> {
+/** A new key that is in the store of every replica. */
+async function createKnownKey(
+  spec: OwnedAccessKey['spec'] = {},
+  metadata = {},
+): Promise<StoredKey> {
   const key = await keys.create(newKey(spec, metadata))
   const { name, uid } = key.metadata
   await eventually(
-    `${name} is known`,
-    () => recorders.every((recorder) => recorder.keys.get(name)?.uid === uid) || undefined,
+    `${name} is in every store`,
+    () => replicas.every((replica) => replica.keys.get(name)?.uid === uid) || undefined,
     SOON,
   )
   return key
 }
 
-const viewOf = ({ metadata: { name } }: StoredKey): AccessKey => one().caller(name).key
+const viewOf = ({ metadata: { name } }: StoredKey): AccessKey => firstReplica().caller(name).key
 
 const always = (): boolean => true
 
 const recording = (key: AccessKey, atMs: number, isWanted: (now: AccessKey) => boolean = always) =>
-  record(one(), { key, atMs, isWanted, signal: never })
+  record(firstReplica(), { key, atMs, isWanted, signal: never })
 
 const lastActivity = async (key: StoredKey): Promise<string | undefined> =>
   (await keys.read(key))?.status.lastActivity
 
-describe('a use is written (3.4, 14.1)', () => {
+describe('a record of a use (3.4, 14.1)', () => {
   const atMs = Date.UTC(2026, 10, 21, 10, 0, 0, 120)
   const earlier = '2026-11-21T09:00:00.123456+00:00'
 
   test.each<{ name: string; status: object | null }>([
-    { name: 'nothing', status: null },
-    { name: 'another part of the status', status: { keyID: 'x' } },
+    { name: 'no status', status: null },
+    { name: 'a status with other fields', status: { keyID: 'x' } },
     { name: 'an earlier use', status: { lastActivity: '2026-11-21T09:00:00.5Z' } },
-    { name: 'an earlier use in other digits', status: { lastActivity: earlier } },
-  ])('over $name, and nothing else is', async ({ status }) => {
-    const key = await known()
+    { name: 'an earlier use in microseconds', status: { lastActivity: earlier } },
+  ])('sets lastActivity over $name and changes nothing else', async ({ status }) => {
+    const key = await createKnownKey()
     if (status) await keys.patch(key, { status }, 'status')
     const written = await recording(viewOf(key), atMs)
     expect(written?.written).toBe(true)
     expect(written?.key.lastActivityMs).toBe(atMs)
-    expect(one().keys.get(key.metadata.name)?.lastActivityMs).toBe(atMs)
+    expect(firstReplica().keys.get(key.metadata.name)?.lastActivityMs).toBe(atMs)
     const now = await keys.read(key)
-    // What the API server gives a new object (4.3) stays until the operator has looked at it.
+    // The API server's default for a new object (4.3) stays until the operator's first status.
     const first = { observedGeneration: -1 }
     expect(now?.status).toEqual({ ...first, ...status, lastActivity: '2026-11-21T10:00:00.120Z' })
     expect(now?.spec).toEqual(key.spec)
   })
 
-  test('not over a later one that our view did not have', async () => {
-    const key = await known()
+  test('keeps a later use that the replica has not seen yet', async () => {
+    const key = await createKnownKey()
     const view = viewOf(key)
     const later = formatTimestamp(atMs + 5)
     await keys.patch(key, { status: { lastActivity: later } }, 'status')
@@ -96,25 +99,25 @@ describe('a use is written (3.4, 14.1)', () => {
     expect(await lastActivity(key)).toBe(later)
   })
 
-  test.each<{ name: string; becomes: (key: StoredKey) => Promise<unknown> }>([
-    { name: 'gone', becomes: (key) => keys.remove(key) },
+  test.each<{ name: string; change: (key: StoredKey) => Promise<unknown> }>([
+    { name: 'deleted', change: (key) => keys.remove(key) },
     {
-      name: 'made anew under its name',
-      becomes: async (key) => {
+      name: 'replaced by another of its name',
+      change: async (key) => {
         await keys.remove(key)
         await keys.create(newKey({}, { name: key.metadata.name }))
       },
     },
-  ])('not when the key is $name', async ({ becomes }) => {
-    const key = await known()
+  ])('is not written when the key was $name', async ({ change }) => {
+    const key = await createKnownKey()
     const view = viewOf(key)
-    await becomes(key)
+    await change(key)
     expect(await recording(view, atMs)).toBeNull()
     expect((await keys.read(key))?.status.lastActivity).toBeUndefined()
   })
 
-  test('not when the key is being deleted', async () => {
-    const key = await known({}, { finalizers: ['example.com/hold'] })
+  test('is not written when the key is being deleted', async () => {
+    const key = await createKnownKey({}, { finalizers: ['example.com/hold'] })
     const view = viewOf(key)
     await keys.remove(key)
     const left = await recording(view, atMs, ({ isDeleting }) => !isDeleting)
@@ -124,7 +127,7 @@ describe('a use is written (3.4, 14.1)', () => {
   })
 })
 
-/** Every state of the key's last use from now on, in the order of etcd, as they are told; until told to stop. */
+/** Every later lastActivity of the key in the order of etcd, by a watch that ends with the signal. */
 async function history(key: StoredKey, signal: AbortSignal): Promise<() => readonly number[]> {
   const { name, resourceVersion } = key.metadata
   const query = { watch: 'true', resourceVersion, fieldSelector: `metadata.name=${name}` }
@@ -142,28 +145,28 @@ async function history(key: StoredKey, signal: AbortSignal): Promise<() => reado
       .map(({ object }) => parseTimestamp(object.status?.lastActivity) ?? 0)
 }
 
-const AT_ONCE = 'two gateways write at once, while others change the keys (F8, I7)'
-describe.each(inWhole(AT_ONCE))('%s', () => {
-  /** Half of a lifetime is more than a busy machine stands still, and all of it less than they write. */
+const CONCURRENT = 'two replicas record uses while others change the key (F8, I7)'
+describe.each(inWhole(CONCURRENT))('%s', () => {
+  /** Half of the ttl is longer than a busy machine stands still; the whole of it is shorter than the test. */
   const FOR_MS = 15_000
   const TTL_SECONDS = 12
 
-  test('the last use never moves back, and the key lives as long as it is used', async () => {
-    const key = await known({ ttl: TTL_SECONDS, ttlAfterLastActivity: true })
+  test('lastActivity never moves back, and the key lives as long as it is used', async () => {
+    const key = await createKnownKey({ ttl: TTL_SECONDS, ttlAfterLastActivity: true })
     const { name } = key.metadata
     const over = new AbortController()
     const past = await history(key, over.signal)
     const audit = auditOf(plane)
     const mark = await audit.mark()
     const untilMs = Date.now() + FOR_MS
-    const noted = new Map<string, number>()
+    const outcomes = new Map<string, number>()
     let latestMs = 0
     const use = async ({ activity, caller }: ActivityReplica): Promise<void> => {
       while (Date.now() < untilMs) {
         const atMs = Date.now()
-        const how = await activity.started(caller(name))
-        noted.set(how, (noted.get(how) ?? 0) + 1)
-        if (how !== 'unavailable') latestMs = Math.max(latestMs, atMs)
+        const outcome = await activity.started(caller(name))
+        outcomes.set(outcome, (outcomes.get(outcome) ?? 0) + 1)
+        if (outcome !== 'unavailable') latestMs = Math.max(latestMs, atMs)
         await delay(3)
       }
     }
@@ -173,14 +176,14 @@ describe.each(inWhole(AT_ONCE))('%s', () => {
         await delay(10)
       }
     }
-    await Promise.all([...recorders.map(use), disturb()])
-    for (const { activity } of recorders) await activity.flush()
+    await Promise.all([...replicas.map(use), disturb()])
+    for (const { activity } of replicas) await activity.flush()
 
-    expect(noted.get('unavailable')).toBeUndefined()
+    expect(outcomes.get('unavailable')).toBeUndefined()
     const lastMs = parseTimestamp(await lastActivity(key)) ?? 0
     expect(lastMs).toBeGreaterThanOrEqual(latestMs)
     await eventually(
-      'the watch has told the last use',
+      'the watch delivers the last use',
       () => past().at(-1) === lastMs || undefined,
       SOON,
     )
@@ -194,6 +197,6 @@ describe.each(inWhole(AT_ONCE))('%s', () => {
     ).toBe(true)
     const successes = writes.filter(({ code }) => code === 200)
     expect(successes.length).toBe(new Set(seen.filter((usedMs) => usedMs > 0)).size)
-    expect(writes.length).toBeLessThan((noted.get('later') ?? 0) / 10)
+    expect(writes.length).toBeLessThan((outcomes.get('later') ?? 0) / 10)
   })
 })

@@ -1,5 +1,5 @@
-// A gateway and an operator at their highest log level, on an API server whose audit log holds everything, and
-// keys with a secret wherever there is place for one (contract 3.5).
+// A gateway and an operator at their highest log level on an API server that audits request and response bodies, keys
+// with a secret in every field that can hold one, and the output to search for them (contract 3.5).
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -23,42 +23,42 @@ import { bindRole } from '../policies/rbac-users.ts'
 import { tokenClientOf } from '../tokens/token-client.ts'
 import { MANAGEMENT, SOON } from './test-gateway.ts'
 
-/** What the API server logs: all of it. */
-const EVERYTHING = {
+/** The audit policy. */
+const LOG_EVERYTHING = {
   apiVersion: 'audit.k8s.io/v1',
   kind: 'Policy',
   omitStages: ['RequestReceived'],
   rules: [{ level: 'RequestResponse' }],
 }
 
-/** The operator's environment has a secret for settings under this name. */
-export const VARIABLE = 'PLATFORM_CONFIG_IDP'
+/** The operator's environment variable with a secret that a Config refers to. */
+export const SECRET_VARIABLE = 'PLATFORM_CONFIG_IDP'
 
-/** Who may do everything by RBAC. */
-export const ROOT = 'root-user'
+/** A user with the role cluster-admin. */
+export const CLUSTER_ADMIN = 'root-user'
 
-/** A key in somebody's hand. */
-export interface SecretPlace {
+/** A stored key with planted secrets, and its bearer token. */
+export interface KeyWithSecrets {
   readonly object: StoredKey
   readonly token: string
 }
 
-/** What a request may hold; the body is JSON unless it is text. */
+/** The optional parts of a request; an object as body is sent as JSON. */
 export interface Sent {
   readonly body?: unknown
-  /** Absent: merge patch for PATCH, JSON otherwise. */
+  /** The content type. Absent: merge patch for PATCH, JSON otherwise. */
   readonly type?: string
   readonly accept?: string
 }
 
-/** The stand of one test file. */
+/** The programs of one test file, and the secrets planted in them. */
 export type CanaryCluster = Awaited<ReturnType<typeof startCanaryCluster>>
 
-/** Starts it; everything is stopped after the file's last test. */
+/** Starts the programs; they are stopped after the file's last test. */
 export async function startCanaryCluster() {
   const programs = await startPrograms()
   const { plane } = programs
-  await bindRole(plane, ROOT, 'cluster-admin')
+  await bindRole(plane, CLUSTER_ADMIN, 'cluster-admin')
   const keys = keyClientOf(plane)
   return {
     ...programs,
@@ -70,13 +70,13 @@ export async function startCanaryCluster() {
   }
 }
 
-/** The gateway's way to the API server is `line`. */
+/** `proxy` is between the gateway and the API server. */
 async function startPrograms() {
   const folder = mkdtempSync(join(tmpdir(), 'canaries-'))
   const policy = join(folder, 'audit-policy.json')
-  writeFileSync(policy, JSON.stringify(EVERYTHING))
+  writeFileSync(policy, JSON.stringify(LOG_EVERYTHING))
   const plane = await ownControlPlane({ apiServerFlags: [`--audit-policy-file=${policy}`] })
-  const line = await startProxy(plane)
+  const proxy = await startProxy(plane)
   const flags = [`--log-level=${LOG_LEVELS[0]}`, `--issuer-url=${ISSUER}`]
   const inEnvironment = {
     operator: plantCanary('environment'),
@@ -85,38 +85,38 @@ async function startPrograms() {
   const operator = await startOperator({
     kubeconfig: await plane.operatorKubeconfig(),
     flags: [...flags, '--leader-elect'],
-    env: { [VARIABLE]: inEnvironment.operator.secret },
+    env: { [SECRET_VARIABLE]: inEnvironment.operator.secret },
   })
   const { namespace, name } = GATEWAY_ACCOUNT
   const own = await plane.serviceAccountKubeconfig(namespace, name)
   const gateway = await startGateway({
-    kubeconfig: await line.kubeconfig(own),
+    kubeconfig: await proxy.kubeconfig(own),
     flags,
-    // It looks at no such thing.
+    // The gateway reads no such variable.
     env: { UNUSED: inEnvironment.gateway.secret },
   })
   afterAll(async () => {
     await Promise.all([gateway.stop(), operator.stop()])
-    await line[Symbol.asyncDispose]()
+    await proxy[Symbol.asyncDispose]()
     rmSync(folder, { recursive: true })
   })
   const ca = await gatewayCa(plane.admin)
-  return { plane, line, operator, gateway, inEnvironment, ca }
+  return { plane, proxy, operator, gateway, inEnvironment, ca }
 }
 
-/** What is planted and by whom it is used. */
+/** Plants secrets in keys, and sends requests with these keys. */
 function callersOf({ gateway, ca }: Awaited<ReturnType<typeof startPrograms>>, keys: KeyClient) {
   const planted: Canary[] = []
-  const told: string[] = []
-  const shown: string[] = []
-  /** A new secret that is to be found nowhere. */
+  const received: string[] = []
+  const shownOnCreate: string[] = []
+  /** A new secret that no output may contain. */
   const plant = (label: string): string => {
     const made = plantCanary(label)
     planted.push(made)
     return made.secret
   }
-  /** One request by a key. */
-  const by = async (
+  /** One request with a key. */
+  const send = async (
     token: string,
     method: string,
     path: string,
@@ -127,27 +127,30 @@ function callersOf({ gateway, ca }: Awaited<ReturnType<typeof startPrograms>>, k
       method,
       ...framed(token, method, sent),
     })
-    const isToShow = answer.code === 201 && /(keys|tokens)$/.test(path)
-    ;(isToShow ? shown : told).push(JSON.stringify(answer.headers), answer.body)
+    const showsCredential = answer.code === 201 && /(keys|tokens)$/.test(path)
+    ;(showsCredential ? shownOnCreate : received).push(JSON.stringify(answer.headers), answer.body)
     return answer
   }
-  /** A key with a secret in each of its fields, once the gateway takes it. */
-  const holding = async (label: string, given: StoredKey['spec'] = {}): Promise<SecretPlace> => {
+  /** A key with a secret in each field, once the gateway accepts it. */
+  const createKey = async (
+    label: string,
+    given: StoredKey['spec'] = {},
+  ): Promise<KeyWithSecrets> => {
     const spec = withPlantedSecrets(plant, label, { user: 'ada', ...given })
     const { key: token = '' } = spec
     const object = await keys.create(spec)
-    const isTaken = async () => (await by(token, 'GET', '/version')).code !== 401 || undefined
-    await eventually('the gateway takes the key', isTaken, SOON)
+    const isAccepted = async () => (await send(token, 'GET', '/version')).code !== 401 || undefined
+    await eventually('the gateway accepts the key', isAccepted, SOON)
     return { object, token }
   }
   return {
     planted,
-    /** Everything that callers were told, but the answers that are to show a credential: those are `shown`. */
-    told,
-    shown,
+    /** Every answer, except those that show a new credential by design: these are in `shownOnCreate`. */
+    received,
+    shownOnCreate,
     plant,
-    by,
-    holding,
+    send,
+    createKey,
   }
 }
 
@@ -159,12 +162,10 @@ function framed(token: string, method: string, { body, type, accept }: Sent) {
   return { headers: { ...headers, 'content-type': type ?? usual }, body: text }
 }
 
-// Everything that the gateway and the operator write, to whomever (contract 3.5; threats 2.6).
-
-/** Texts by what they are. */
+/** Everything that gateway and operator write (contract 3.5; threats 2.6): texts by the name of the output. */
 export type OutputSinks = Readonly<Record<string, string>>
 
-/** What a program says, and how the machine shows it to others. */
+/** A program's log, metrics, health, command line and environment. */
 export async function sinksOf(name: string, program: Operator): Promise<OutputSinks> {
   const { stdout, stderr } = program.output()
   const proc = (file: string): Promise<string> => readFile(`/proc/${program.pid}/${file}`, 'utf8')
@@ -193,7 +194,7 @@ interface Discovery {
 const DISCOVERY = 'application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList'
 const METADATA = 'application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1'
 
-/** What anybody may see who is let see objects at all. */
+/** Everything that a reader of objects without access to credentials sees. */
 export async function storedSinks({ raw }: Pick<TestControlPlane, 'raw'>): Promise<OutputSinks> {
   const read = async (path: string, accept = 'application/json'): Promise<string> => {
     const { code, body } = await raw('GET', path, undefined, { headers: { accept } })
@@ -226,24 +227,24 @@ function listsOf(root: string, { metadata, versions }: Discovery['items'][number
     .map(({ resource }) => `${root}${group}/${version}/${resource}`)
 }
 
-/** Without what people wrote there themselves, and without tokens, which are for whoever may read them. */
+/** Without spec, which users write themselves, and without tokens, which their readers are meant to see. */
 const withoutHidden = (list: string): string =>
   JSON.stringify(JSON.parse(list), (name, value: unknown) =>
     name === 'spec' || name === 'token' ? undefined : value,
   )
 
-/** Resources that the API server logs whole at the highest level, secrets and all, whoever asks. */
+/** Resources whose bodies the audit log has in full, with their secrets. */
 const CREDENTIALS: ReadonlySet<unknown> = new Set([
   'ownedaccesskeys',
   'directclusterendpointtokens',
   'secrets',
-  // By mistake, of which condition Invalid tells.
+  // A literal secret in a Config is a mistake, which its condition Invalid reports.
   'configs',
 ])
 
 /**
- * The API server's audit log of all that the gateway asks, for others and for itself: bodies of credentials
- * apart, and why a patch of them was refused, which docs/security.md warns of.
+ * The audit log of the gateway's requests, its own and its callers'. Bodies of credentials are separate, with the
+ * reasons of refused patches, which docs/security.md warns of.
  */
 export async function auditSinks(audit: Audit, mark: Mark): Promise<OutputSinks> {
   const lines = await audit.linesSince(mark, GATEWAY_USER)

@@ -1,4 +1,4 @@
-// What can happen to secrets at a gateway: where people put them, what refuses them, what ends them.
+// Everything that can happen to a secret at a gateway: misplaced keys, refusals, self-service, faults and outages.
 import { createPrivateKey } from 'node:crypto'
 import { once } from 'node:events'
 import { get } from 'node:https'
@@ -18,58 +18,81 @@ import { GATEWAY_ACCOUNT, LAST_APPLIED } from '../../support/installed-control-p
 import type { StoredKey } from '../keys/key-client.ts'
 import { bearerOf } from '../tokens/platform-state.ts'
 import type { StoredToken } from '../tokens/token-client.ts'
-import { type CanaryCluster, type SecretPlace, ROOT, VARIABLE } from './canary-cluster.ts'
-import { APPLY_PATCH, JSON_PATCH, METADATA_LIST, OURS, TABLE } from './keys/self-service-clients.ts'
+import {
+  type CanaryCluster,
+  type KeyWithSecrets,
+  CLUSTER_ADMIN,
+  SECRET_VARIABLE,
+} from './canary-cluster.ts'
+import {
+  APPLY_PATCH,
+  JSON_PATCH,
+  METADATA_LIST,
+  GROUP_PATH,
+  TABLE,
+} from './keys/self-service-gateway.ts'
 import { MISPLACED_CREDENTIALS, sendMisplaced } from './misplaced-credentials.ts'
 import { MANAGEMENT, SOON } from './test-gateway.ts'
 
-const KEYS = `${OURS}/ownedaccesskeys`
+const KEYS = `${GROUP_PATH}/ownedaccesskeys`
 const NAMESPACES = '/api/v1/namespaces'
 
-/** The codes of answers, in order, so that what was to happen did. */
+/** The codes of the answers, in order. */
 const codesOf = async (answers: readonly Promise<GatewayAnswer>[]): Promise<readonly number[]> =>
   (await Promise.all(answers)).map(({ code }) => code)
 
-/** Keys where they should not be. */
-async function badPlaces({ gateway, ca, plant, holding, told }: CanaryCluster): Promise<void> {
-  const { token: good } = await holding('good one beside a bad place')
+/** Keys in the wrong part of a request. */
+async function misplacedKeys({
+  gateway,
+  ca,
+  plant,
+  createKey,
+  received,
+}: CanaryCluster): Promise<void> {
+  const { token: good } = await createKey('valid key beside a misplaced one')
   const to = { url: gateway.url(), ca }
   for (const place of MISPLACED_CREDENTIALS) {
-    // One that nobody has, and one that would open.
-    const { token } = await holding(place.name)
+    // An unknown key, and a valid one.
+    const { token } = await createKey(place.name)
     for (const secret of [plant(`unknown: ${place.name}`), token]) {
       const answer = await sendMisplaced(to, place, secret, good)
       const isUnknown = secret !== token && place.code === 501
       expect(`${place.name}: ${answer.split(' ')[1]}`).toBe(
         `${place.name}: ${isUnknown ? 401 : place.code}`,
       )
-      told.push(answer)
+      received.push(answer)
     }
   }
 }
 
-/** What a gateway refuses, or the API server behind it. */
-async function refusals({ by, holding, plant }: CanaryCluster): Promise<void> {
-  const { token } = await holding('refused')
+/** Requests that the gateway or the API server refuses. */
+async function refusedRequests({ send, createKey, plant }: CanaryCluster): Promise<void> {
+  const { token } = await createKey('refused')
   const scope = { rules: [{ verbs: ['get'], resources: [{ resources: ['pods'] }] }] }
-  const scoped = await holding('refused by its scope', { scope })
+  const scoped = await createKey('refused by its scope', { scope })
   expect(
     await codesOf([
-      by(token, 'GET', '/version'),
-      by(token, 'GET', NAMESPACES),
-      by(token, 'GET', '/apis/nothing.example.com/v1/things'),
-      by(token, 'GET', '/api/v1/%00'),
-      by(token, 'TRACE', '/version'),
-      by(scoped.token, 'GET', NAMESPACES),
-      by(plant('unknown: nobody has it'), 'GET', NAMESPACES),
-      by('', 'GET', NAMESPACES),
+      send(token, 'GET', '/version'),
+      send(token, 'GET', NAMESPACES),
+      send(token, 'GET', '/apis/nothing.example.com/v1/things'),
+      send(token, 'GET', '/api/v1/%00'),
+      send(token, 'TRACE', '/version'),
+      send(scoped.token, 'GET', NAMESPACES),
+      send(plant('unknown: of no key'), 'GET', NAMESPACES),
+      send('', 'GET', NAMESPACES),
     ]),
   ).toEqual([200, 403, 403, 400, 405, 403, 401, 401])
 }
 
-/** What people do to keys of their own, right and wrong. */
-async function selfService({ by, holding, keys, plant, planted }: CanaryCluster): Promise<void> {
-  const { object, token } = await holding('caller', { type: 'Login' })
+/** Valid and invalid writes of a user's own keys. */
+async function selfServiceWrites({
+  send,
+  createKey,
+  keys,
+  plant,
+  planted,
+}: CanaryCluster): Promise<void> {
+  const { object, token } = await createKey('caller', { type: 'Login' })
   const one = `${KEYS}/${object.metadata.name}`
   await keys.until(
     object,
@@ -77,36 +100,36 @@ async function selfService({ by, holding, keys, plant, planted }: CanaryCluster)
     ({ metadata }) => metadata.resourceVersion !== object.metadata.resourceVersion,
   )
   const given = plant('given')
-  const madeIn = async (body: object): Promise<StoredKey> => {
-    const answer = await by(token, 'POST', KEYS, { body })
+  const created = async (body: object): Promise<StoredKey> => {
+    const answer = await send(token, 'POST', KEYS, { body })
     expect(answer.code).toBe(201)
     return JSON.parse(answer.body) as StoredKey
   }
-  const made = await madeIn({})
+  const made = await created({})
   planted.push({ label: 'made', secret: made.spec.key ?? '' })
-  await madeIn({ spec: { key: given } })
+  await created({ spec: { key: given } })
   const envelope = { apiVersion: API_VERSION, kind: 'OwnedAccessKey' }
   const annotated = { annotations: { [LAST_APPLIED]: JSON.stringify({ spec: { key: given } }) } }
-  const post = (body: unknown) => by(token, 'POST', KEYS, { body })
+  const post = (body: unknown) => send(token, 'POST', KEYS, { body })
   const patch = (body: unknown, type?: string) =>
-    by(token, 'PATCH', `${one}?fieldManager=x`, { body, ...(type ? { type } : {}) })
+    send(token, 'PATCH', `${one}?fieldManager=x`, { body, ...(type ? { type } : {}) })
   const copy = { op: 'copy', from: '/spec/key', path: '/metadata/annotations/a' }
   const answers = [
     post({ spec: { key: `${plant('with a space')} !` } }),
     post({ spec: { kee: plant('mistyped') } }),
-    post({ spec: { user: 'bob', key: plant("somebody else's") } }),
+    post({ spec: { user: 'bob', key: plant('of another user') } }),
     post({ metadata: annotated, spec: { key: given } }),
-    post(`{"spec":{"key":"${plant('no JSON')}`),
+    post(`{"spec":{"key":"${plant('broken JSON')}`),
     patch({ spec: { kee: 'x' } }),
     patch({ spec: { key: plant('another') } }),
     patch([copy], JSON_PATCH),
     patch([{ op: 'test', path: '/spec/key', value: 'x' }], JSON_PATCH),
     patch({ ...envelope, spec: { kee: plant('applied') } }, APPLY_PATCH),
-    by(token, 'PUT', one, {
+    send(token, 'PUT', one, {
       body: { ...envelope, metadata: { name: object.metadata.name }, spec: { kee: 'x' } },
     }),
-    // Not the object's any more: the operator has written to it.
-    by(token, 'PUT', one, {
+    // Conflicts: the operator has written to the key since.
+    send(token, 'PUT', one, {
       body: { ...envelope, metadata: object.metadata, spec: { user: 'ada', kee: 'x' } },
     }),
   ]
@@ -114,62 +137,62 @@ async function selfService({ by, holding, keys, plant, planted }: CanaryCluster)
   expect(await codesOf(answers)).toEqual(codes)
 }
 
-/** What those get who may read everything but what is hidden. */
-async function readers({ by, holding }: CanaryCluster): Promise<void> {
-  const { token } = await holding('reader', { user: ROOT })
+/** Reads by a cluster admin, who sees everything except hidden fields. */
+async function adminReads({ send, createKey }: CanaryCluster): Promise<void> {
+  const { token } = await createKey('reader', { user: CLUSTER_ADMIN })
   const accepts = ['application/json', 'application/yaml', TABLE, METADATA_LIST]
-  const paths = [KEYS, `${OURS}/directclusterendpointtokens`, `${OURS}/configs`]
+  const paths = [KEYS, `${GROUP_PATH}/directclusterendpointtokens`, `${GROUP_PATH}/configs`]
   for (const path of paths) {
     for (const accept of accepts) {
-      const { code } = await by(token, 'GET', path, { accept })
+      const { code } = await send(token, 'GET', path, { accept })
       expect(code).toBe(200)
     }
   }
 }
 
-/** Watches that end with their key, by whatever ends it. */
-async function endings(stand: CanaryCluster): Promise<void> {
-  const { by, holding, keys, told } = stand
-  const ways: readonly ((held: SecretPlace) => Promise<unknown>)[] = [
+/** Watches that the end of their key terminates, for each way that a key ends. */
+async function terminatedWatches(cluster: CanaryCluster): Promise<void> {
+  const { send, createKey, keys, received } = cluster
+  const ways: readonly ((key: KeyWithSecrets) => Promise<unknown>)[] = [
     ({ object }) => keys.patch(object, { spec: { disabled: true } }),
     ({ object }) => keys.remove(object),
     ({ object }) => keys.patch(object, { spec: { scope: { projects: [{ project: 'x' }] } } }),
-    // Has an end of its own.
+    // Expires by its ttl.
     async () => undefined,
   ]
   await Promise.all(
     ways.map(async (way, at) => {
       const ttl = at === ways.length - 1 ? { ttl: 15 } : {}
-      const held = await holding(`ends ${at}`, { user: ROOT, ...ttl })
-      const { ended } = await watching(stand, held)
-      await way(held)
-      const said = await ended
-      told.push(said)
-      expect(said).toContain('"ERROR"')
-      await by(held.token, 'GET', '/version')
+      const key = await createKey(`ends ${at}`, { user: CLUSTER_ADMIN, ...ttl })
+      const { ended } = await openWatch(cluster, key)
+      await way(key)
+      const text = await ended
+      received.push(text)
+      expect(text).toContain('"ERROR"')
+      await send(key.token, 'GET', '/version')
     }),
   )
 }
 
-/** A watch of everybody's keys that is open: all that it says until it ends. */
-function watching(
+/** Opens a watch of all keys; `ended` resolves with its text. */
+function openWatch(
   { gateway, ca }: CanaryCluster,
-  { token }: SecretPlace,
+  { token }: KeyWithSecrets,
 ): Promise<{ readonly ended: Promise<string> }> {
   const url = `${gateway.url()}${MANAGEMENT}${KEYS}?watch=true`
-  return new Promise((opened, failed) => {
+  return new Promise((resolve, reject) => {
     const headers = { authorization: `Bearer ${token}` }
     const request = get(url, { ca, agent: false, headers }, (answer) => {
       let text = ''
       answer.setEncoding('utf8').on('data', (part: string) => (text += part))
       const ended = once(answer, 'close').then(() => text)
-      opened({ ended })
+      resolve({ ended })
     })
-    request.once('error', failed)
+    request.once('error', reject)
   })
 }
 
-/** An answer that quotes what it should not, as the API server does for a value it refuses. */
+/** An error that quotes a secret, as the API server does for an invalid value. */
 const quoting = (status: number, text: string): Act => {
   const message = `OwnedAccessKey "x" is invalid: spec: Invalid value: {"key":"${text}"}`
   const causes = [{ reason: 'FieldValueInvalid', field: 'spec', message }]
@@ -177,49 +200,55 @@ const quoting = (status: number, text: string): Act => {
   return { kind: 'answer', status, body: { ...body, details: { causes } } }
 }
 
-/** The gateway's own requests are answered with what quotes a secret. */
-async function misfortune({ line, by, holding, plant }: CanaryCluster): Promise<void> {
-  const isBeat: Match = ({ method, path }) =>
+/** The gateway's own requests get errors that quote a secret. */
+async function quotingErrors({ proxy, send, createKey, plant }: CanaryCluster): Promise<void> {
+  const isHeartbeat: Match = ({ method, path }) =>
     method === 'PATCH' && path.endsWith('/platform-heartbeat')
   const isActivity: Match = ({ method, path }) => method === 'PATCH' && path.endsWith('/status')
   const sliding = { ttl: 15, ttlAfterLastActivity: true }
   for (const status of [400, 422, 500]) {
-    const { token } = await holding(`its use is answered ${status}`, sliding)
+    const { token } = await createKey(`its activity write is answered ${status}`, sliding)
     const rules = [
-      line.on(first(1, isActivity), quoting(status, token)),
-      line.on(first(1, isBeat), quoting(status, plant(`heartbeat answered ${status}`))),
+      proxy.on(first(1, isActivity), quoting(status, token)),
+      proxy.on(first(1, isHeartbeat), quoting(status, plant(`heartbeat answered ${status}`))),
     ]
-    const use = async () => (await by(token, 'GET', '/version'), rules[0]?.hits[0])
-    await eventually('its use is to be recorded', use, SOON)
+    const use = async () => (await send(token, 'GET', '/version'), rules[0]?.hits[0])
+    await eventually('the gateway records the use', use, SOON)
     await rules[1]?.reached(SOON)
   }
-  const watch = line.on(first(1, isWatchOf('ownedaccesskeys')), quoting(400, plant('a watch')))
-  line.cut(isWatchOf('ownedaccesskeys'))
+  const watch = proxy.on(first(1, isWatchOf('ownedaccesskeys')), quoting(400, plant('a watch')))
+  proxy.cut(isWatchOf('ownedaccesskeys'))
   await watch.reached(SOON)
 }
 
-/** No API server for a moment. */
-async function outage({ plane, by, holding, plant }: CanaryCluster): Promise<void> {
-  const { token } = await holding('outage')
+/** The API server is down for a moment. */
+async function outage({ plane, send, createKey, plant }: CanaryCluster): Promise<void> {
+  const { token } = await createKey('outage')
   await plane.apiServer.stop()
   const codes = await codesOf([
-    by(token, 'GET', NAMESPACES),
-    by(token, 'POST', KEYS, { body: { spec: { key: plant('made in an outage') } } }),
-    by(plant('unknown: in an outage'), 'GET', NAMESPACES),
+    send(token, 'GET', NAMESPACES),
+    send(token, 'POST', KEYS, { body: { spec: { key: plant('created in an outage') } } }),
+    send(plant('unknown: in an outage'), 'GET', NAMESPACES),
   ])
   expect(codes.slice(0, 2)).toEqual([503, 503])
   await plane.apiServer.start()
-  const isBack = async () => (await by(token, 'GET', '/version')).code === 200 || undefined
-  await eventually('all is well again', isBack, { withinMs: 60_000 })
+  const isBack = async () => (await send(token, 'GET', '/version')).code === 200 || undefined
+  await eventually('the gateway serves again', isBack, { withinMs: 60_000 })
 }
 
-/** A token that is issued, shown as a key, and revoked. */
-async function issued({ by, holding, keys, tokens, planted }: CanaryCluster): Promise<void> {
-  const { object, token } = await holding('owner of a token', { type: 'Login' })
-  const path = `${OURS}/directclusterendpointtokens`
-  const create = () => by(token, 'POST', path, { body: {} })
+/** A token that is issued, misused as a key, and revoked. */
+async function issuedToken({
+  send,
+  createKey,
+  keys,
+  tokens,
+  planted,
+}: CanaryCluster): Promise<void> {
+  const { object, token } = await createKey('owner of a token', { type: 'Login' })
+  const path = `${GROUP_PATH}/directclusterendpointtokens`
+  const create = () => send(token, 'POST', path, { body: {} })
   const answer = await create()
-  // An operator that has no time for five seconds issues none (12.2).
+  // An operator that is busy for five seconds issues no token (12.2).
   const { code, body } = answer.code === 504 ? await create() : answer
   expect(code).toBe(201)
   const made = JSON.parse(body) as StoredToken
@@ -228,14 +257,18 @@ async function issued({ by, holding, keys, tokens, planted }: CanaryCluster): Pr
     { label: 'token: claims', secret: claims },
     { label: 'token: signature', secret: signature },
   )
-  expect((await by(bearerOf(made), 'GET', '/version')).code).toBe(401)
+  expect((await send(bearerOf(made), 'GET', '/version')).code).toBe(401)
   await keys.patch(object, { spec: { disabled: true } })
   await tokens.shown(made, 'Revoked')
 }
 
-/** Settings with secrets where they belong, and one where it does not. */
-async function configured({ settings, plant }: CanaryCluster): Promise<void> {
-  const oidc = { issuerUrl: 'https://idp.example.com', clientId: 'a', clientSecret: `$${VARIABLE}` }
+/** A Config with secrets by reference, then with a literal one. */
+async function configWithSecrets({ settings, plant }: CanaryCluster): Promise<void> {
+  const oidc = {
+    issuerUrl: 'https://idp.example.com',
+    clientId: 'a',
+    clientSecret: `$${SECRET_VARIABLE}`,
+  }
   const url = `mysql://user:${plant('DSN')}@db.example.com:3306/x`
   await settings.secret(
     `{auth: {oidc: {clientSecret: ${plant('clientSecret')}}}, database: {dataSource: "${url}"}}`,
@@ -244,13 +277,13 @@ async function configured({ settings, plant }: CanaryCluster): Promise<void> {
   await settings.settled('settings are in force', ({ database }) => database !== undefined)
   const literal = { ...oidc, clientSecret: plant('a literal') }
   await settings.declare({ auth: { oidc: literal } })
-  await settings.settled('a literal is told of', (status) =>
+  await settings.settled('the literal is reported', (status) =>
     JSON.stringify(status.conditions).includes('"Invalid"'),
   )
 }
 
-/** The gateway's own keys: what is private of them, as PEM writes it. */
-async function noteCertificate({ plane, planted }: CanaryCluster): Promise<void> {
+/** Looks for the private keys of the gateway's certificates, as base64 of PEM. */
+async function plantCertificateKeys({ plane, planted }: CanaryCluster): Promise<void> {
   const { namespace } = GATEWAY_ACCOUNT
   const names = [GATEWAY_CA_SECRET, GATEWAY_TLS_SECRET]
   const secrets = await Promise.all(
@@ -262,18 +295,20 @@ async function noteCertificate({ plane, planted }: CanaryCluster): Promise<void>
     const der = key.export({ type: 'pkcs8', format: 'der' })
     const part = Buffer.from(key.export({ format: 'jwk' }).d ?? '', 'base64url')
     const at = der.indexOf(part)
-    // Three bytes are four characters: those that hold nothing else.
+    // Base64 writes three bytes as four characters: take those that hold nothing but the key.
     const [from, to] = [Math.ceil(at / 3), Math.floor((at + part.length) / 3)]
     planted.push({ label, secret: der.toString('base64').slice(4 * from, 4 * to) })
   }
 }
 
-/** All of it, one thing after the other where one would disturb the other. */
-export async function runCanaryLifecycles(stand: CanaryCluster): Promise<void> {
-  await noteCertificate(stand)
-  await configured(stand)
-  await Promise.all([badPlaces, refusals, selfService, issued].map((part) => part(stand)))
-  await Promise.all([readers, endings].map((part) => part(stand)))
-  await misfortune(stand)
-  await outage(stand)
+/** Runs all of them; those that would disturb others run by themselves. */
+export async function runCanaryLifecycles(cluster: CanaryCluster): Promise<void> {
+  await plantCertificateKeys(cluster)
+  await configWithSecrets(cluster)
+  await Promise.all(
+    [misplacedKeys, refusedRequests, selfServiceWrites, issuedToken].map((part) => part(cluster)),
+  )
+  await Promise.all([adminReads, terminatedWatches].map((part) => part(cluster)))
+  await quotingErrors(cluster)
+  await outage(cluster)
 }

@@ -1,55 +1,61 @@
-// Many keys at once over few connections, each with a number that is in all that it may see and in nothing that
-// another may (threats A12): whatever is told to a wrong one shows it.
+// Many callers that share few connections to a gateway. Each has a numbered name that is in all that it may read and in
+// nothing that others may, so that an answer to the wrong caller is recognized (threats A12).
 import type { IncomingHttpHeaders } from 'node:http'
-import { Agent, request } from 'node:https'
+import { Agent, request as httpsRequest } from 'node:https'
 import { setTimeout as wait } from 'node:timers/promises'
 import { Client } from 'undici'
 import { formatTimestamp } from '../../../src/domain/time.ts'
 import type { Random } from '../../support/random.ts'
 import { type KeyClient, createdMs } from '../keys/key-client.ts'
 
-/** Where each member has one object of its name. */
-export const CROWD_NAMESPACE = 'crowd'
-const OBJECTS = `/api/v1/namespaces/${CROWD_NAMESPACE}/configmaps`
+/** Each caller has one ConfigMap of its name here. */
+export const CALLERS_NAMESPACE = 'callers'
+const OBJECTS = `/api/v1/namespaces/${CALLERS_NAMESPACE}/configmaps`
 const NAMED = /of-\d{4}/g
 
-/** One of many, whose user, key and object have its name. */
-export interface CrowdMember {
+/** A caller; its user, key and object have its name. */
+export interface ConcurrentCaller {
   readonly name: string
   readonly token: string
-  /** When its key ends, as the gateway says: at another time for each. */
+  /** The expiry header of its key, different for each caller. */
   readonly expires: string
 }
 
-/** Something that members ask for. */
-export interface CrowdRequest {
+/** A kind of request, with what its answer must have. */
+export interface RequestKind {
   readonly name: string
   readonly method: 'GET' | 'POST' | 'PATCH'
   readonly path: (own: string, other: string) => string
   readonly body?: (own: string) => string
-  /** The code of its answer. */
+  /** The code of the answer. */
   readonly code: number
-  /** Names are to be found in a whole answer. */
+  /** Whose name a complete answer contains. */
   readonly of: 'own' | 'other'
-  /** An answer that has no end. */
+  /** The answer is endless. */
   readonly isWatch?: true
 }
 
 const selected = (own: string): string => `${OBJECTS}?fieldSelector=metadata.name%3D${own}`
 
-/** What is asked. */
-export const CROWD_REQUESTS: readonly CrowdRequest[] = [
-  { name: 'its object', method: 'GET', path: (own) => `${OBJECTS}/${own}`, code: 200, of: 'own' },
-  { name: 'its objects', method: 'GET', path: selected, code: 200, of: 'own' },
+/** All kinds of requests. */
+export const REQUEST_KINDS: readonly RequestKind[] = [
   {
-    name: "another's object",
+    name: 'get its object',
+    method: 'GET',
+    path: (own) => `${OBJECTS}/${own}`,
+    code: 200,
+    of: 'own',
+  },
+  { name: 'list its object', method: 'GET', path: selected, code: 200, of: 'own' },
+  {
+    name: "get another caller's object",
     method: 'GET',
     path: (_, other) => `${OBJECTS}/${other}`,
     code: 403,
     of: 'other',
   },
   {
-    name: 'its object, in a request with a body that is one',
+    name: 'get its object with a body that is a request',
     method: 'GET',
     path: (own) => `${OBJECTS}/${own}`,
     body: () => `GET ${OBJECTS} HTTP/1.1\r\nHost: api\r\n\r\n`,
@@ -57,7 +63,7 @@ export const CROWD_REQUESTS: readonly CrowdRequest[] = [
     of: 'own',
   },
   {
-    name: 'who it is',
+    name: 'create a SelfSubjectReview',
     method: 'POST',
     path: () => '/apis/authentication.k8s.io/v1/selfsubjectreviews',
     body: (own) =>
@@ -70,7 +76,7 @@ export const CROWD_REQUESTS: readonly CrowdRequest[] = [
     of: 'own',
   },
   {
-    name: 'to change its object',
+    name: 'patch its object',
     method: 'PATCH',
     path: (own) => `${OBJECTS}/${own}`,
     body: (own) => JSON.stringify({ data: { touched: `${own} ${Math.random()}` } }),
@@ -78,7 +84,7 @@ export const CROWD_REQUESTS: readonly CrowdRequest[] = [
     of: 'own',
   },
   {
-    name: 'to watch its object',
+    name: 'watch its object',
     method: 'GET',
     path: (own) => `${selected(own)}&watch=true`,
     code: 200,
@@ -87,11 +93,11 @@ export const CROWD_REQUESTS: readonly CrowdRequest[] = [
   },
 ]
 
-const READS = CROWD_REQUESTS.filter(
+const READS = REQUEST_KINDS.filter(
   ({ method, body, isWatch }) => method === 'GET' && !body && !isWatch,
 )
 
-/** Where a client goes away: `null` = it waits for the end. */
+/** When a client disconnects: `null` = after the end of the answer. */
 const ABORTS = [
   'sending',
   'waiting',
@@ -99,96 +105,96 @@ const ABORTS = [
   'part',
   ...Array.from({ length: 12 }, () => null),
 ] as const
-/** `pipe`: whoever goes away takes those along who asked on the same connection behind it. */
+/** `pipe`: pipelined, where one disconnect ends the requests behind it as well. */
 type AbortsAt = (typeof ABORTS)[number] | 'pipe'
 
-/** What a member asked, and what it was told before it went away, if it did. */
-export interface CrowdExchange {
-  readonly member: CrowdMember
-  readonly other: CrowdMember
-  readonly question: CrowdRequest
+/** A request, and what its caller received before it disconnected, if it did. */
+export interface Exchange {
+  readonly caller: ConcurrentCaller
+  readonly other: ConcurrentCaller
+  readonly request: RequestKind
   readonly abortsAt: AbortsAt
-  /** 0 = there was no answer. */
+  /** 0 = no answer. */
   readonly code: number
   readonly body: string
-  /** When the key of who is meant ends; empty in an answer that does not say. */
+  /** The expiry header; empty in an answer without one. */
   readonly expires: string
   readonly isWhole: boolean
 }
 
-/** Makes the members: keys by an administrator, each narrowed to the object of its name. */
-export async function crowdMembersOf(
+/** Creates the callers' keys, each with a scope of the object of its name. */
+export async function createCallers(
   keys: KeyClient,
   count: number,
-): Promise<readonly CrowdMember[]> {
+): Promise<readonly ConcurrentCaller[]> {
   const numbers = Array.from({ length: count }, (_, at) => at).values()
-  const members: CrowdMember[] = []
-  const make = async (): Promise<void> => {
+  const callers: ConcurrentCaller[] = []
+  const create = async (): Promise<void> => {
     for (const at of numbers) {
       const name = `of-${String(at).padStart(4, '0')}`
       const resources = [{ resources: ['configmaps'], resourceNames: [name] }]
       const verbs = ['get', 'list', 'watch', 'patch']
-      const scope = { rules: [{ verbs, resources, namespaces: [CROWD_NAMESPACE] }] }
+      const scope = { rules: [{ verbs, resources, namespaces: [CALLERS_NAMESPACE] }] }
       const token = `${name}-${crypto.randomUUID()}`
       const ttl = 86_400 + 60 * at
       const key = await keys.create({ user: name, key: token, ttl, scope }, { name })
-      members.push({ name, token, expires: formatTimestamp(createdMs(key) + ttl * 1000) })
+      callers.push({ name, token, expires: formatTimestamp(createdMs(key) + ttl * 1000) })
     }
   }
-  await Promise.all(Array.from({ length: 20 }, make))
-  return members
+  await Promise.all(Array.from({ length: 20 }, create))
+  return callers
 }
 
-/** A gateway for the crowd. */
-export interface Gate {
-  /** With the path below which the API is. */
+/** Where a gateway serves, and its CA. */
+export interface GatewayAddress {
+  /** With the path of the API as prefix. */
   readonly url: string
   readonly ca: string
 }
 
 const AT_A_TIME = { each: 160, pipes: 8, inPipe: 5 }
 
-/** So many questions, 200 at a time, over connections that members share; some in pipelines. */
+/** Sends `count` requests, 200 at a time, over connections that callers share; some pipelined. */
 export async function callConcurrently(
-  gate: Gate,
-  members: readonly CrowdMember[],
+  gateway: GatewayAddress,
+  callers: readonly ConcurrentCaller[],
   count: number,
   { pick, between }: Random,
-): Promise<readonly CrowdExchange[]> {
-  const exchanges: CrowdExchange[] = []
+): Promise<readonly Exchange[]> {
+  const exchanges: Exchange[] = []
   const turns = Array.from({ length: count }).values()
-  const drawn = (questions: readonly CrowdRequest[]): Drawn => {
-    const member = pick(members)
+  const chosen = (kinds: readonly RequestKind[]): ChosenRequest => {
+    const caller = pick(callers)
     return {
-      member,
-      other: pick(members.filter((one) => one !== member)),
-      question: pick(questions),
+      caller,
+      other: pick(callers.filter((one) => one !== caller)),
+      request: pick(kinds),
       abortsAt: pick(ABORTS),
       waitMs: between(0, 30),
     }
   }
-  const agent = new Agent({ keepAlive: true, maxSockets: AT_A_TIME.each, ca: gate.ca })
-  const alone = async (): Promise<void> => {
-    for (const _ of turns) exchanges.push(await asked(gate, agent, drawn(CROWD_REQUESTS)))
+  const agent = new Agent({ keepAlive: true, maxSockets: AT_A_TIME.each, ca: gateway.ca })
+  const callOneByOne = async (): Promise<void> => {
+    for (const _ of turns) exchanges.push(await send(gateway, agent, chosen(REQUEST_KINDS)))
   }
-  const { origin, pathname } = new URL(gate.url)
+  const { origin, pathname } = new URL(gateway.url)
   const pipes = Array.from(
     { length: AT_A_TIME.pipes },
-    () => new Client(origin, { pipelining: AT_A_TIME.inPipe, connect: { ca: gate.ca } }),
+    () => new Client(origin, { pipelining: AT_A_TIME.inPipe, connect: { ca: gateway.ca } }),
   )
-  const inLine = async (pipe: Client): Promise<void> => {
-    for (const _ of turns) exchanges.push(await askedInLine(pipe, pathname, drawn(READS)))
+  const callPipelined = async (pipe: Client): Promise<void> => {
+    for (const _ of turns) exchanges.push(await sendPipelined(pipe, pathname, chosen(READS)))
   }
   await Promise.all([
-    ...Array.from({ length: AT_A_TIME.each }, alone),
-    ...pipes.flatMap((pipe) => Array.from({ length: AT_A_TIME.inPipe }, () => inLine(pipe))),
+    ...Array.from({ length: AT_A_TIME.each }, callOneByOne),
+    ...pipes.flatMap((pipe) => Array.from({ length: AT_A_TIME.inPipe }, () => callPipelined(pipe))),
   ])
   agent.destroy()
   await Promise.all(pipes.map((pipe) => pipe.destroy()))
   return exchanges
 }
 
-type Drawn = Pick<CrowdExchange, 'member' | 'other' | 'question' | 'abortsAt'> & {
+type ChosenRequest = Pick<Exchange, 'caller' | 'other' | 'request' | 'abortsAt'> & {
   readonly waitMs: number
 }
 
@@ -196,20 +202,20 @@ const NO_ANSWER = { code: 0, body: '', expires: '', isWhole: false }
 const expiresIn = (headers: IncomingHttpHeaders): string =>
   [headers['x-platform-key-expires'] ?? ''].flat().join()
 
-function asked(gate: Gate, agent: Agent, drawn: Drawn): Promise<CrowdExchange> {
-  const { member, other, question, waitMs } = drawn
-  const { method, path } = question
-  const abortsAt = question.isWatch ? 'part' : drawn.abortsAt
-  const sent = question.body?.(member.name) ?? ''
+function send(gateway: GatewayAddress, agent: Agent, chosen: ChosenRequest): Promise<Exchange> {
+  const { caller, other, request, waitMs } = chosen
+  const { method, path } = request
+  const abortsAt = request.isWatch ? 'part' : chosen.abortsAt
+  const sent = request.body?.(caller.name) ?? ''
   return new Promise((resolve) => {
     let answer = NO_ANSWER
     const headers = {
-      authorization: `Bearer ${member.token}`,
+      authorization: `Bearer ${caller.token}`,
       'content-length': Buffer.byteLength(sent),
       'content-type': method === 'PATCH' ? 'application/merge-patch+json' : 'application/json',
     }
-    const url = `${gate.url}${path(member.name, other.name)}`
-    const outgoing = request(url, { method, agent, headers }, (incoming) => {
+    const url = `${gateway.url}${path(caller.name, other.name)}`
+    const outgoing = httpsRequest(url, { method, agent, headers }, (incoming) => {
       answer = { ...answer, code: incoming.statusCode ?? 0, expires: expiresIn(incoming.headers) }
       incoming.setEncoding('utf8').on('data', (part: string) => {
         answer = { ...answer, body: answer.body + part }
@@ -220,7 +226,7 @@ function asked(gate: Gate, agent: Agent, drawn: Drawn): Promise<CrowdExchange> {
       if (abortsAt === 'head') outgoing.destroy()
     })
     outgoing.once('error', () => undefined)
-    outgoing.once('close', () => resolve({ member, other, question, abortsAt, ...answer }))
+    outgoing.once('close', () => resolve({ caller, other, request, abortsAt, ...answer }))
     if (abortsAt === 'sending' && sent !== '')
       outgoing.write(sent.slice(0, sent.length / 2), () => outgoing.destroy())
     else outgoing.end(sent)
@@ -228,17 +234,21 @@ function asked(gate: Gate, agent: Agent, drawn: Drawn): Promise<CrowdExchange> {
   })
 }
 
-/** Behind questions of others that are not answered yet, on one connection. */
-async function askedInLine(pipe: Client, prefix: string, drawn: Drawn): Promise<CrowdExchange> {
-  const { member, other, question, waitMs } = drawn
+/** A pipelined request: behind others on one connection that are not answered yet. */
+async function sendPipelined(
+  pipe: Client,
+  prefix: string,
+  chosen: ChosenRequest,
+): Promise<Exchange> {
+  const { caller, other, request, waitMs } = chosen
   const abort = new AbortController()
-  if (drawn.abortsAt === 'waiting') void wait(waitMs).then(() => abort.abort())
-  const exchange = { member, other, question, abortsAt: 'pipe' } as const
+  if (chosen.abortsAt === 'waiting') void wait(waitMs).then(() => abort.abort())
+  const exchange = { caller, other, request, abortsAt: 'pipe' } as const
   try {
     const { statusCode, headers, body } = await pipe.request({
       method: 'GET',
-      path: `${prefix}${question.path(member.name, other.name)}`,
-      headers: { authorization: `Bearer ${member.token}` },
+      path: `${prefix}${request.path(caller.name, other.name)}`,
+      headers: { authorization: `Bearer ${caller.token}` },
       signal: abort.signal,
     })
     const answer = { code: statusCode, expires: expiresIn(headers) }
@@ -248,19 +258,21 @@ async function askedInLine(pipe: Client, prefix: string, drawn: Drawn): Promise<
   }
 }
 
-/** What is wrong with an exchange: nothing of anybody else may be in it, and nothing may be missing. */
-export function leaksIn(exchange: CrowdExchange): readonly string[] {
-  const { member, other, question, code, body, expires, isWhole, abortsAt } = exchange
+/** What is wrong with an exchange: data of another caller in it, or its own missing. */
+export function leaksIn(exchange: Exchange): readonly string[] {
+  const { caller, other, request, code, body, expires, isWhole, abortsAt } = exchange
   if (code === 0) return abortsAt === null ? ['no answer'] : []
-  // Who goes away at the head may see the end of what it did not read.
+  // A client that disconnects at the head may still see the end of the answer.
   const isAwaited = abortsAt === null || abortsAt === 'pipe'
-  const known = question.of === 'own' ? member.name : other.name
+  const known = request.of === 'own' ? caller.name : other.name
   const foreign = (body.match(NAMED) ?? []).filter((name) => name !== known)
   return [
-    ...(foreign.length > 0 ? [`it has ${foreign[0]} of somebody else`] : []),
-    ...(code === question.code ? [] : [`it is a ${code}`]),
-    ...(['', member.expires].includes(expires) ? [] : ["it has the end of somebody else's key"]),
-    ...(isWhole && isAwaited && !body.includes(known) ? ['nothing of its own is in it'] : []),
-    ...(isWhole || abortsAt !== null ? [] : ['it breaks off']),
+    ...(foreign.length > 0 ? [`it has ${foreign[0]} of another caller`] : []),
+    ...(code === request.code ? [] : [`it is a ${code}`]),
+    ...(['', caller.expires].includes(expires)
+      ? []
+      : ["it has the expiry of another caller's key"]),
+    ...(isWhole && isAwaited && !body.includes(known) ? ['it lacks the own name'] : []),
+    ...(isWhole || abortsAt !== null ? [] : ['it is incomplete']),
   ]
 }

@@ -1,4 +1,4 @@
-// Requests through forward() to a real API server, by the gateway's ServiceAccount (contract 10.5, 13.1).
+// Requests through forward() to a real API server with the gateway's ServiceAccount (contract 10.5, 13.1).
 import { Readable } from 'node:stream'
 import { afterAll, describe, expect, test } from 'vitest'
 import { type Caller, userInfoOf } from '../../../src/authn/caller.ts'
@@ -41,11 +41,11 @@ function callerOf(spec: Spec, key = 'ci'): Caller {
   const { user = '' } = spec
   const view = viewOf({ metadata: { name: key }, spec: { ...spec, user } })
   const identity = userInfoOf(view)
-  if (!identity) throw new Error('the key names nobody')
+  if (!identity) throw new Error('the key has no identity')
   return { key: view, identity, scope: null, expiresMs: null }
 }
 
-/** Sends what a client would have sent. */
+/** Forwards a client's request. */
 function send(caller: Caller, method: string, target: string, given: Partial<HttpRequest> = {}) {
   const reading = parseRequest(method, { kind: 'Management' }, target)
   if (!reading.ok) throw new Error(reading.answer.body.toString())
@@ -65,31 +65,34 @@ const REVIEW = JSON.stringify({
 })
 const JSON_BODY = { 'content-type': 'application/json', 'transfer-encoding': 'chunked' }
 
-/** Whom the API server takes the caller for. */
-async function whoIs(caller: Caller, given: Partial<HttpRequest> = {}): Promise<unknown> {
+/** The user that the API server sees: userInfo of a SelfSubjectReview. */
+async function seenUser(caller: Caller, given: Partial<HttpRequest> = {}): Promise<unknown> {
   const body = Readable.from([Buffer.from(REVIEW)])
   const answer = await send(caller, 'POST', REVIEWS, { headers: JSON_BODY, body, ...given })
   const { status } = JSON.parse(await textOf(answer)) as { status?: { userInfo: unknown } }
   return status?.userInfo
 }
 
-describe('the API server sees the identity of the key, byte for byte (10.5)', () => {
+describe('the API server sees exactly the identity of the key (10.5)', () => {
   const MANY = Array.from({ length: 128 }, (_, n) => `g-${n}-`.padEnd(253, 'x'))
   test.each<{ name: string; spec: Spec; key?: string }>([
     { name: 'a user', spec: { user: 'ada' } },
-    { name: 'an address', spec: { user: 'Ada.Lovelace+x@example.com' } },
-    { name: 'all that can be seen', spec: { user: visible() } },
-    { name: 'what looks like an escape', spec: { user: '%61da%20', groups: ['%2f', '\\u0061'] } },
-    { name: 'what looks like a list', spec: { user: 'a,b;c', groups: ['a,b', 'c;d', '"e"'] } },
+    { name: 'an e-mail address', spec: { user: 'Ada.Lovelace+x@example.com' } },
+    { name: 'all printable ASCII characters', spec: { user: printableAscii() } },
+    {
+      name: 'names that look like escapes',
+      spec: { user: '%61da%20', groups: ['%2f', '\\u0061'] },
+    },
+    { name: 'names that look like lists', spec: { user: 'a,b;c', groups: ['a,b', 'c;d', '"e"'] } },
     { name: 'a team', spec: { team: 'shop' } },
     { name: 'a subject', spec: { subject: 'https://idp.example/#1' } },
     { name: 'groups', spec: { user: 'ada', groups: ['dev', 'ops', 'a:b'] } },
-    { name: 'as many and as long groups as a key may have', spec: { user: 'a', groups: MANY } },
-    { name: 'a long name of a key', spec: { user: 'ada' }, key: 'k'.repeat(253) },
+    { name: 'the most and longest groups that a key may have', spec: { user: 'a', groups: MANY } },
+    { name: 'a key with the longest name', spec: { user: 'ada' }, key: 'k'.repeat(253) },
   ])('$name', async ({ spec, key = 'ci' }) => {
     const caller = callerOf(spec, key)
     const { user, groups } = caller.identity
-    expect(await whoIs(caller)).toEqual({
+    expect(await seenUser(caller)).toEqual({
       username: user,
       groups,
       extra: { 'platform.sh/access-key': [key] },
@@ -103,16 +106,16 @@ describe('the API server sees the identity of the key, byte for byte (10.5)', ()
       connection: 'impersonate-user, impersonate-group, impersonate-extra-platform.sh%2faccess-key',
     },
     { authorization: 'Bearer x', cookie: 'a=b', 'x-forwarded-user': 'root' },
-  ])('whatever else comes with it: %o (A2, A6)', async (headers) => {
+  ])('with these headers of the client: %o (A2, A6)', async (headers) => {
     const caller = callerOf({ user: 'ada' })
-    expect(await whoIs(caller, { headers: { ...JSON_BODY, ...headers } })).toMatchObject({
+    expect(await seenUser(caller, { headers: { ...JSON_BODY, ...headers } })).toMatchObject({
       username: 'ada',
       groups: caller.identity.groups,
     })
   })
 
   test.each([' ', '\u00a0', '\u200b', 'system:masters', 'é', 'a b'])(
-    'an identity that no key may have never leaves: %j (A3, A4, A5)',
+    'an identity that is invalid for a key is not forwarded: %j (A3, A4, A5)',
     async (user) => {
       const caller = callerOf({ user: 'ada' })
       for (const identity of [
@@ -127,25 +130,25 @@ describe('the API server sees the identity of the key, byte for byte (10.5)', ()
   )
 })
 
-describe('what passes to and from an API server', () => {
+describe('forwarded requests and answers', () => {
   const ada = callerOf({ user: 'ada' })
 
-  test('a refusal of the API server is told as it is', async () => {
+  test('a refusal by the API server reaches the client unchanged', async () => {
     const answer = await send(ada, 'GET', '/api/v1/secrets')
     expect(answer.status).toBe(403)
     expect(JSON.parse(await textOf(answer))).toMatchObject({
       kind: 'Status',
       message: expect.stringContaining('User "ada" cannot list resource "secrets"') as unknown,
     })
-    // The server adds the ID of the request to every answer, so that the API server's copy does not pass.
+    // The gateway's server adds the request ID to every answer, so forward() drops the API server's.
     expect(answer.headers).not.toHaveProperty('audit-id')
   })
 
-  test('a DELETE with options is one request (13.1)', async () => {
-    const own = uniqueName('forward')
-    const may = await grant(own)
-    const path = `/api/v1/namespaces/default/configmaps/${own}`
-    const object = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: own } }
+  test('a DELETE is forwarded with its options (13.1)', async () => {
+    const user = uniqueName('forward')
+    const caller = await grant(user)
+    const path = `/api/v1/namespaces/default/configmaps/${user}`
+    const object = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: user } }
     await plane.raw('POST', '/api/v1/namespaces/default/configmaps', object)
     const options = {
       apiVersion: 'v1',
@@ -153,14 +156,17 @@ describe('what passes to and from an API server', () => {
       preconditions: { uid: '00000000-0000-0000-0000-000000000000' },
     }
     const remove = (body: object) =>
-      send(may, 'DELETE', path, { headers: JSON_BODY, body: Readable.from([JSON.stringify(body)]) })
-    // It was read: without it the object would be gone.
+      send(caller, 'DELETE', path, {
+        headers: JSON_BODY,
+        body: Readable.from([JSON.stringify(body)]),
+      })
+    // A 409 shows that the options were read: without them the object would be deleted.
     expect((await remove(options)).status).toBe(409)
     expect((await remove({ ...options, preconditions: undefined })).status).toBe(200)
   })
 
-  test('a body too large is refused while it still comes', async () => {
-    const may = await grant(uniqueName('forward'))
+  test('a body above the limit is refused before its end', async () => {
+    const caller = await grant(uniqueName('forward'))
     let pulled = 0
     const endless = new Readable({
       read() {
@@ -169,7 +175,7 @@ describe('what passes to and from an API server', () => {
       },
     })
     const path = '/api/v1/namespaces/default/configmaps'
-    const answer = await send(may, 'POST', path, { headers: JSON_BODY, body: endless })
+    const answer = await send(caller, 'POST', path, { headers: JSON_BODY, body: endless })
     expect(answer.status).toBe(413)
     await textOf(answer)
     expect(pulled).toBeLessThan(16 * 1024 * 1024)
@@ -177,7 +183,7 @@ describe('what passes to and from an API server', () => {
   })
 })
 
-/** The right to all ConfigMaps of `default` for somebody of that name. */
+/** Grants a user of that name all ConfigMaps of `default`, by RBAC. */
 async function grant(user: string): Promise<Caller> {
   const rbac = '/apis/rbac.authorization.k8s.io/v1/namespaces/default'
   const metadata = { name: user }
@@ -199,35 +205,35 @@ async function grant(user: string): Promise<Caller> {
   return callerOf({ user })
 }
 
-describe('many at a time', () => {
+describe('concurrent requests', () => {
   const WATCH = '/api/v1/namespaces/default/configmaps?watch=1&fieldSelector=metadata.name%3D'
 
-  test('callers that come and go do not end the watch of another', async () => {
-    const own = uniqueName('forward')
-    const may = await grant(own)
-    const { body } = await send(may, 'GET', `${WATCH}${own}`)
+  test('2,000 watches that clients abort do not end another watch', async () => {
+    const user = uniqueName('forward')
+    const caller = await grant(user)
+    const { body } = await send(caller, 'GET', `${WATCH}${user}`)
     const watch = body as Readable
     let isCut = false
     watch.once('close', () => (isCut = true))
-    const comeAndGo = async (): Promise<void> => {
+    const openAndAbort = async (): Promise<void> => {
       const abort = new AbortController()
-      const sent = send(may, 'GET', `${WATCH}none`, { gone: abort.signal })
+      const sent = send(caller, 'GET', `${WATCH}none`, { gone: abort.signal })
       setImmediate(() => abort.abort())
       const answer = await sent
       if (!Buffer.isBuffer(answer.body)) answer.body.destroy()
     }
-    for (let n = 0; n < 2000; n += 100) await Promise.all(Array.from({ length: 100 }, comeAndGo))
+    for (let n = 0; n < 2000; n += 100) await Promise.all(Array.from({ length: 100 }, openAndAbort))
     expect(isCut).toBe(false)
-    const metadata = { name: own }
+    const metadata = { name: user }
     const object = { apiVersion: 'v1', kind: 'ConfigMap', metadata }
     await plane.raw('POST', '/api/v1/namespaces/default/configmaps', object)
     for await (const piece of watch as AsyncIterable<Buffer>) {
-      expect(piece.toString()).toContain(`"name":"${own}"`)
+      expect(piece.toString()).toContain(`"name":"${user}"`)
       break
     }
   })
 
-  test('500 keys, 200 requests at a time, clients that go away: nobody is taken for another (A12)', async () => {
+  test('500 keys send 200 requests at a time and abort some: none runs as another user (A12)', async () => {
     const KEYS = 500
     const REQUESTS = 4000
     const dice = randomFrom(12)
@@ -238,7 +244,7 @@ describe('many at a time', () => {
     const ask = async (caller: Caller): Promise<void> => {
       const abort = new AbortController()
       if (dice.between(0, 1) < 0.4) setTimeout(() => abort.abort(), dice.between(0, 40))
-      const who = await whoIs(caller, { gone: abort.signal }).catch(() => null)
+      const who = await seenUser(caller, { gone: abort.signal }).catch(() => null)
       if (who === null || who === undefined) return
       whole += 1
       const { username, extra } = who as { username: string; extra: Record<string, string[]> }
@@ -258,7 +264,7 @@ describe('many at a time', () => {
   })
 })
 
-/** Every character that a name may have. */
-function visible(): string {
+/** Every character that a user name may have. */
+function printableAscii(): string {
   return Array.from({ length: 94 }, (_, at) => String.fromCharCode(33 + at)).join('')
 }

@@ -1,29 +1,30 @@
-// Requests that no client would send, on their way to the API server, and what its audit log has of them.
+// Random requests on their way to the API server, and how its audit log has them.
 import { isDeepStrictEqual } from 'node:util'
 import type { RequestTarget } from '../../../src/domain/scope/request-info.ts'
 import { type ParsedRequest, parseRequest } from '../../../src/gateway/request/parse.ts'
+import { parseYaml } from '../../../src/runtime/yaml.ts'
 import type { Audit } from '../../support/audit-log.ts'
 import { type Taken, byUserAgent, takenOf } from '../../support/fuzz/audited.ts'
 import { type SentRequest, requestSent } from '../../support/fuzz/requests.ts'
 import type { Sender } from '../../support/fuzz/sender.ts'
 import type { Random } from '../../support/random.ts'
 
-/** A request, and what the gateway reads of it; null where it refuses. */
+/** A random request, and how the gateway parses it; null where it refuses. */
 export interface FuzzedRequest {
   readonly sent: SentRequest
-  readonly read: ParsedRequest | null
+  readonly parsed: ParsedRequest | null
 }
 
-/** A request as it leaves, and what must come of it. */
-export interface Row {
+/** A request to send, and the check of its audit events. */
+export interface FuzzCase {
   readonly sent: SentRequest
   readonly target: string
   readonly headers?: readonly string[]
-  /** Whether what the API server took it for is right; nothing where it never got there. */
-  readonly isRight: (taken: readonly Taken[]) => boolean
+  /** Whether the audited requests are the expected ones; empty where none reached the API server. */
+  readonly isExpected: (taken: readonly Taken[]) => boolean
 }
 
-/** It must have been taken for this and nothing else, exactly once; never where there is nothing. */
+/** The audit log has exactly these requests. */
 export const exactly =
   (...wanted: readonly Taken[]) =>
   (taken: readonly Taken[]): boolean =>
@@ -31,46 +32,59 @@ export const exactly =
 
 const MANAGEMENT: RequestTarget = { kind: 'Management' }
 
-/** One request of any kind. */
-export function drawRequests(random: Random): FuzzedRequest {
+/** One random request. */
+export function randomRequest(random: Random): FuzzedRequest {
   const sent = requestSent(random)
   const result = parseRequest(sent.method, MANAGEMENT, sent.rest)
-  return { sent, read: result.ok ? result.request : null }
+  return { sent, parsed: result.ok ? result.request : null }
 }
 
-/** Where requests go, and whose they are in the audit log. */
-export interface Way {
+/** Where requests are sent, and the user that the audit log names for them. */
+export interface AuditedChannel {
   readonly sender: Sender
   readonly audit: Audit
   readonly account: string
 }
 
-/** A request that was taken for something else than it should have been. */
+/** A request that the API server audited otherwise than expected. */
 export interface Mismatch {
   readonly sent: SentRequest
   readonly target: string
-  /** The code of the answer; 0 = there was none. */
+  /** The code of the answer; 0 = no answer. */
   readonly code: number | undefined
   readonly taken: readonly Taken[]
 }
 
-/** Sends the rows, looks all of them up, and tells those that went wrong. */
+/** Sends the cases, finds their audit events, and returns the mismatches. */
 export async function mismatchesIn(
-  { sender, audit, account }: Way,
-  rows: readonly Row[],
+  { sender, audit, account }: AuditedChannel,
+  cases: readonly FuzzCase[],
 ): Promise<Mismatch[]> {
   const mark = await audit.mark()
   const userAgent = (at: number): string => `fuzz/${mark.offset}/${at}`
   const codes = await sender.send(
-    rows.map(({ sent: { method }, target, headers = [] }, at) => ({
+    cases.map(({ sent: { method }, target, headers = [] }, at) => ({
       method,
       target,
       headers: [...headers, `User-Agent: ${userAgent(at)}`],
     })),
   )
   const audited = byUserAgent(await audit.linesSince(mark, account))
-  return rows.flatMap(({ sent, target, isRight }, at) => {
+  return cases.flatMap(({ sent, target, isExpected }, at) => {
     const taken = (audited.get(userAgent(at)) ?? []).map(takenOf)
-    return isRight(taken) ? [] : [{ sent, target, code: codes[at], taken }]
+    return isExpected(taken) ? [] : [{ sent, target, code: codes[at], taken }]
   })
+}
+
+/** The client certificate and key of a kubeconfig of tools/control-plane, as options of node:tls. */
+export function clientCertificateOf(kubeconfig: string): {
+  readonly cert: string
+  readonly key: string
+} {
+  const { users } = parseYaml(kubeconfig) as {
+    readonly users: readonly { readonly user: Readonly<Record<string, string>> }[]
+  }
+  const [user] = users.map((one) => one.user)
+  const part = (name: string): string => Buffer.from(user?.[name] ?? '', 'base64').toString('utf8')
+  return { cert: part('client-certificate-data'), key: part('client-key-data') }
 }

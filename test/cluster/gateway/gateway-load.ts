@@ -1,5 +1,5 @@
-// What a gateway goes through while somebody bears down on it: its memory and its event loop, as it tells
-// them itself. And clients that misbehave, byte by byte.
+// Load on a gateway: its memory and event loop lag meanwhile, by its own metrics and /proc, while other clients must be
+// served; and raw connections for clients that misbehave.
 import { once } from 'node:events'
 import { readFile, writeFile } from 'node:fs/promises'
 import { Agent } from 'node:https'
@@ -13,55 +13,54 @@ import type { Operator } from '../../support/process-output.ts'
 import { isWhole, repeated } from '../../support/tier.ts'
 import type { TestGateway } from './test-gateway.ts'
 
-/** What acts did to a process. */
+/** The effect of a load on a gateway process. */
 export interface LoadResult<Result> {
-  /** One for each time that it was done. */
+  /** One per run of the load. */
   readonly results: readonly Result[]
-  /** The most memory it had meanwhile, beyond what it had before, in MiB. */
+  /** The growth of its memory from before the load to the peak, in MiB. */
   readonly grownMiB: number
   /**
-   * The longest delay of its event loop in the median second, in milliseconds, as it would be on a machine
-   * of its own. The median, since what comes from what it has to do is in most seconds, and what comes from
-   * a machine that is busy for a moment is in few. The longest, since of a hundred delays in a second the
-   * quantile of 99 in 100 leaves out one, and one that takes a tenth of a second is a tenth of all requests.
+   * The median over all seconds of the longest event loop delay in a second, in milliseconds, corrected for the time
+   * that the process waited for a CPU. The median leaves out a machine that is busy for a moment; the longest delay,
+   * not the p99, because one delay of 100 ms affects a tenth of all requests.
    */
   readonly lagMs: number
 }
 
-/** The parts in which the event loop is looked at. */
-const PART_MS = 1000
+/** The interval of the samples of event loop lag. */
+const SAMPLE_MS = 1000
 
-/** So many parts at least: of fewer, the median may be what happened once. */
-const FEWEST_PARTS = repeated(1, 7)
+/** With fewer samples a single event could be the median. */
+const MIN_SAMPLES = repeated(1, 7)
 
 /**
- * Acts, again and again until there is enough to look at, and looks at the process meanwhile, which goes
- * first where the machine has too much to do: what others on it have to do is not what is measured.
+ * Repeats the load until there are enough samples, and samples the process meanwhile. The process gets the highest
+ * priority, so that other processes of the machine are not what is measured.
  */
 export async function measureUnderLoad<Result>(
   gateway: Operator,
   act: () => Promise<Result>,
 ): Promise<LoadResult<Result>> {
-  goFirst(gateway)
+  raisePriority(gateway)
   const results: Result[] = []
   const over = new AbortController()
   const lags: number[] = []
   const grownMiB = await memoryGrowth(gateway, async () => {
-    const looking = look(gateway, lags, over.signal)
-    // What it fails with is told at the end.
-    looking.catch(() => undefined)
+    const sampling = sampleLag(gateway, lags, over.signal)
+    // A failure is reported when it is awaited.
+    sampling.catch(() => undefined)
     try {
       do results.push(await act())
-      while (lags.length < FEWEST_PARTS)
+      while (lags.length < MIN_SAMPLES)
     } finally {
       over.abort()
-      await looking
+      await sampling
     }
   })
   return { results, grownMiB, lagMs: median(lags) }
 }
 
-/** The most memory that a process had during an act, beyond what it had before, in MiB. */
+/** The growth of a process's memory from before the load to the peak, in MiB. */
 export async function memoryGrowth(
   gateway: Operator,
   act: () => Promise<unknown>,
@@ -75,54 +74,54 @@ export async function memoryGrowth(
 const median = (values: readonly number[]): number =>
   values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN
 
-function goFirst({ pid }: Operator): void {
+function raisePriority({ pid }: Operator): void {
   try {
     setPriority(pid, constants.priority.PRIORITY_HIGHEST)
   } catch {
-    // Only root may do that; then the machine must be a quiet one.
+    // Only root may raise a priority; other users need a quiet machine.
   }
 }
 
-/** One value for each part of the time until told to stop: each look begins a new one. */
-async function look(gateway: Operator, lags: number[], signal: AbortSignal): Promise<void> {
-  let before = await seenNow(gateway)
+/** Appends a lag for each interval until the signal. */
+async function sampleLag(gateway: Operator, lags: number[], signal: AbortSignal): Promise<void> {
+  let before = await sampleNow(gateway)
   while (!signal.aborted) {
-    await delay(PART_MS)
-    const now = await seenNow(gateway)
-    // An event loop that did not turn has nothing to tell.
+    await delay(SAMPLE_MS)
+    const now = await sampleNow(gateway)
+    // A blocked event loop has recorded no delay: it lasts since the last sample.
     const lagMs = now.lagMs === 0 ? now.atMs - before.atMs : now.lagMs
-    lags.push(lagMs * shareOf(before.turns, now.turns))
+    lags.push(lagMs * runningShareOf(before.cpuTimes, now.cpuTimes))
     before = now
   }
 }
 
-/** What a look sees. */
-interface Seen {
+/** One sample. */
+interface Sample {
   readonly atMs: number
-  /** The longest delay of the event loop since the last look, by the clock on the wall. */
+  /** The longest event loop delay since the last sample, in wall-clock time. */
   readonly lagMs: number
-  readonly turns: Turns
+  readonly cpuTimes: CpuTimes
 }
 
-async function seenNow(gateway: Operator): Promise<Seen> {
+async function sampleNow(gateway: Operator): Promise<Sample> {
   const lagSeconds = valueOf(await gateway.metrics(), 'nodejs_eventloop_lag_max_seconds')
-  return { atMs: performance.now(), lagMs: lagSeconds * 1000, turns: await turnsOf(gateway) }
+  return { atMs: performance.now(), lagMs: lagSeconds * 1000, cpuTimes: await cpuTimesOf(gateway) }
 }
 
-/** What part of the time that it had something to do it was let do it. */
-function shareOf(before: Turns, now: Turns): number {
+/** The share of its runnable time in which the process had a CPU. */
+function runningShareOf(before: CpuTimes, now: CpuTimes): number {
   const ranNs = now.ranNs - before.ranNs
   return ranNs / (ranNs + now.waitedNs - before.waitedNs)
 }
 
-/** For how long a process had a processor, and for how long it waited for one. */
-interface Turns {
+/** How long a process has run on a CPU, and waited for one. */
+interface CpuTimes {
   readonly ranNs: number
   readonly waitedNs: number
 }
 
-/** Of its first thread, which has the event loop. */
-async function turnsOf({ pid }: Operator): Promise<Turns> {
+/** The times of the first thread, which runs the event loop. */
+async function cpuTimesOf({ pid }: Operator): Promise<CpuTimes> {
   const [ranNs = Number.NaN, waitedNs = Number.NaN] = (
     await readFile(`/proc/${pid}/schedstat`, 'utf8')
   )
@@ -134,21 +133,21 @@ async function turnsOf({ pid }: Operator): Promise<Turns> {
 async function memoryOf({ pid }: Operator, field: 'VmRSS' | 'VmHWM'): Promise<number> {
   const status = await readFile(`/proc/${pid}/status`, 'utf8')
   const found = new RegExp(`^${field}:\\s+(\\d+) kB$`, 'm').exec(status)?.[1]
-  if (found === undefined) throw new Error(`process ${pid} tells no ${field}`)
+  if (found === undefined) throw new Error(`process ${pid} has no ${field}`)
   return Number(found) / 1024
 }
 
-/** A connection on which anything can be written. */
+/** A connection that sends any bytes. */
 export interface RawConnection {
   readonly write: (bytes: string | Buffer) => void
-  /** Resolves with all that was received once the other end, or `end`, has closed it. */
+  /** Resolves with everything received when the gateway or `end` has closed it. */
   readonly closed: Promise<string>
-  /** What was received by now. */
+  /** Everything received so far. */
   readonly received: () => string
   readonly end: () => void
 }
 
-/** Opens a connection to a gateway. @param secure whether with TLS, or bare, so that none can begin */
+/** Opens a connection to a gateway. @param secure false = TCP without a TLS handshake */
 export async function openRawConnection(
   url: string,
   ca: string,
@@ -160,7 +159,7 @@ export async function openRawConnection(
     : connectPlain({ host, port: Number(port) })
   let received = ''
   socket.setEncoding('latin1').on('data', (part: string) => (received += part))
-  // Its other end may reset it at any time, which ends it as well.
+  // The gateway may reset it at any time: 'close' follows.
   socket.on('error', () => undefined)
   const closed = new Promise<string>((resolve) => socket.once('close', () => resolve(received)))
   await Promise.race([once(socket, secure ? 'secureConnect' : 'connect'), closed])
@@ -172,83 +171,81 @@ export async function openRawConnection(
   }
 }
 
-/** So many at once, of all that are to be made. */
-const AT_A_TIME = 50
+/** How many runs of `runMany` are in progress at a time. */
+const CONCURRENCY = 50
 
-/** Makes many, not all at once. */
-export async function openMany<Made>(
+/** Runs a task `count` times with bounded concurrency; the results in order. */
+export async function runMany<Result>(
   count: number,
-  make: (at: number) => Promise<Made>,
-): Promise<readonly Made[]> {
-  const made: Made[] = []
+  run: (at: number) => Promise<Result>,
+): Promise<readonly Result[]> {
+  const results: Result[] = []
   let next = 0
-  const makers = Array.from({ length: Math.min(AT_A_TIME, count) }, async () => {
-    for (let at = next++; at < count; at = next++) made[at] = await make(at)
+  const workers = Array.from({ length: Math.min(CONCURRENCY, count) }, async () => {
+    for (let at = next++; at < count; at = next++) results[at] = await run(at)
   })
-  await Promise.all(makers)
-  return made
+  await Promise.all(workers)
+  return results
 }
 
-// Somebody bears down on a gateway while everybody else goes on being served, and it stays quick.
+/** How much a load may add to the idle event loop lag of a gateway, in milliseconds. */
+export const MAX_LAG_MS = 50
 
-/** By how much an act may make the event loop of a gateway later than it is anyway, in milliseconds. */
-export const MOST_LAG_MS = 50
+/** The same for bodies of the greatest size, which are parsed in one go. */
+export const MAX_BODY_LAG_MS = 2 * MAX_LAG_MS
 
-/** The same for bodies that are read in one go, each as much as may be in one. */
-export const MOST_BODY_LAG_MS = 2 * MOST_LAG_MS
+/** How long the idle gateway is measured. */
+const IDLE_FOR_MS = repeated(500, 5000)
 
-/** How long the gateway is looked at while nobody bears down on it. */
-const QUIET_FOR_MS = repeated(500, 5000)
-
-/** Bears down on the gateway of a front. */
+/** Puts load on the first gateway of a setup. */
 export interface LoadScenario {
-  /** How late its event loop is while nobody does, on this machine and now; milliseconds. */
-  readonly quietMs: number
-  /** Acts while others go on being served: each of their answers is a 200. */
-  readonly borneDown: <Result>(act: () => Promise<Result>) => Promise<LoadResult<Result>>
+  /** The lag of its event loop without load on this machine, in milliseconds. */
+  readonly idleLagMs: number
+  /** Runs a load while another client polls and gets only 200s. */
+  readonly underLoad: <Result>(act: () => Promise<Result>) => Promise<LoadResult<Result>>
   /**
-   * Small by so many MiB, and in `make test-all` quick: by MOST_LAG_MS unless told otherwise. A median of the few
-   * seconds of `make test` would measure the machine.
+   * Asserts that memory grew by less than `maxMiB` and, in `make test-all`, that lag grew by less than `maxLagMs`
+   * (MAX_LAG_MS when absent). The few seconds of `make test` would measure the machine.
    */
-  readonly expectWell: (pressure: LoadResult<unknown>, mostMiB: number, mostLagMs?: number) => void
+  readonly expectHealthy: (result: LoadResult<unknown>, maxMiB: number, maxLagMs?: number) => void
 }
 
-/** The others ask for `path` with this key. */
+/** Measures the idle gateway. The other client polls `path` with this key. */
 export async function serveUnderLoad(
-  front: TestGateway,
+  setup: TestGateway,
   token: string,
   path: string,
 ): Promise<LoadScenario> {
-  const [gateway] = front.gateways
+  const [gateway] = setup.gateways
   if (!gateway) throw new Error('there is no gateway')
-  const { lagMs: quietMs } = await measureUnderLoad(gateway, () => delay(QUIET_FOR_MS))
+  const { lagMs: idleLagMs } = await measureUnderLoad(gateway, () => delay(IDLE_FOR_MS))
   return {
-    quietMs,
-    borneDown: async (act) => {
+    idleLagMs,
+    underLoad: async (act) => {
       const over = new AbortController()
-      const others = everybodyElse(front, token, path, over.signal)
-      // What it fails with is told at the end.
+      const others = pollAsOther(setup, token, path, over.signal)
+      // A failure is reported when it is awaited.
       others.catch(() => undefined)
-      const pressure = await measureUnderLoad(gateway, act).finally(() => over.abort())
+      const result = await measureUnderLoad(gateway, act).finally(() => over.abort())
       const codes = await others
       expect(codes.length).toBeGreaterThan(0)
       expect(new Set(codes)).toEqual(new Set([200]))
-      const { grownMiB, lagMs } = pressure
+      const { grownMiB, lagMs } = result
       console.log(
-        `${expect.getState().currentTestName}: ${codes.length} others served, ${grownMiB.toFixed(0)} MiB more, event loop late by ${lagMs.toFixed(0)} ms, ${quietMs.toFixed(0)} anyway`,
+        `${expect.getState().currentTestName}: ${codes.length} other requests served, memory +${grownMiB.toFixed(0)} MiB, event loop lag ${lagMs.toFixed(0)} ms, idle ${idleLagMs.toFixed(0)} ms`,
       )
-      return pressure
+      return result
     },
-    expectWell: ({ grownMiB, lagMs }, mostMiB, mostLagMs = MOST_LAG_MS) => {
-      expect(grownMiB).toBeLessThan(mostMiB)
-      if (isWhole) expect(lagMs - quietMs).toBeLessThan(mostLagMs)
+    expectHealthy: ({ grownMiB, lagMs }, maxMiB, maxLagMs = MAX_LAG_MS) => {
+      expect(grownMiB).toBeLessThan(maxMiB)
+      if (isWhole) expect(lagMs - idleLagMs).toBeLessThan(maxLagMs)
     },
   }
 }
 
-/** Asks with a good key, one after the other, until told to stop; the codes. */
-async function everybodyElse(
-  front: TestGateway,
+/** Sends one request after the other until the signal; the codes of the answers. */
+async function pollAsOther(
+  setup: TestGateway,
   token: string,
   path: string,
   signal: AbortSignal,
@@ -256,7 +253,7 @@ async function everybodyElse(
   const agent = new Agent({ keepAlive: true, maxSockets: 1 })
   const codes: number[] = []
   while (!signal.aborted) {
-    codes.push((await front.ask(token, path, { agent })).code)
+    codes.push((await setup.ask(token, path, { agent })).code)
     await delay(20)
   }
   agent.destroy()

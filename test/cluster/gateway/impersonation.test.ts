@@ -1,41 +1,41 @@
-// What RBAC alone lets the gateway's ServiceAccount do, as others and as itself: the last line behind the
-// schema of keys and the gateway's own checks (contract 10.5, 12.1).
+// What RBAC alone lets the gateway's ServiceAccount do, by impersonation and as itself: the last line of defence behind
+// the schema of keys and the gateway's own checks (contract 10.5, 12.1).
 import { describe, expect, test } from 'vitest'
 import { sharedControlPlane } from '../../support/control-plane.ts'
 import { GATEWAY_USER } from '../../support/installed-control-plane.ts'
 import { uniqueName } from '../../support/object-builder.ts'
-import { type As, OUR_EXTRA, asGateway } from './account-client.ts'
+import { type Impersonation, KEY_EXTRA, gatewayAccountClient } from './in-process-gateway.ts'
 
-interface Said {
+interface ReviewAnswer {
   readonly message?: string
   readonly status?: { readonly userInfo: object; readonly allowed?: boolean }
 }
 
 const plane = await sharedControlPlane()
-const gateway = await asGateway(plane)
+const gateway = await gatewayAccountClient(plane)
 
 const REVIEWS = '/apis/authentication.k8s.io/v1/selfsubjectreviews'
 const REVIEW = { apiVersion: 'authentication.k8s.io/v1', kind: 'SelfSubjectReview' }
-const whoAmI = (as: As) => gateway<Said>('POST', REVIEWS, as, REVIEW)
+const reviewAs = (as: Impersonation) => gateway<ReviewAnswer>('POST', REVIEWS, as, REVIEW)
 
-const ADA = { user: 'ada', ...OUR_EXTRA }
+const ADA = { user: 'ada', ...KEY_EXTRA }
 const MASTERS = 'system:masters'
 const MANY = ['one', 'two', 'three', 'four', 'five']
 
-describe('as whom a key may act (10.5)', () => {
+describe('RBAC lets the gateway impersonate the identities of keys (10.5)', () => {
   test.each([
     { name: 'a user', as: { user: 'ada' }, user: 'ada' },
     { name: 'a team', as: { user: 'platform:team:shop' }, user: 'platform:team:shop' },
     { name: 'a subject', as: { user: 'https://idp.example/#1' }, user: 'https://idp.example/#1' },
-    { name: 'with a group', as: { user: 'ada', group: ['dev'] }, groups: ['dev'] },
-    { name: 'with many groups', as: { user: 'ada', group: MANY }, groups: MANY },
+    { name: 'a user with a group', as: { user: 'ada', group: ['dev'] }, groups: ['dev'] },
+    { name: 'a user with many groups', as: { user: 'ada', group: MANY }, groups: MANY },
     {
-      name: 'with the groups of the gateway',
+      name: 'a user with the groups that the gateway adds',
       as: { user: 'ada', group: ['platform:authenticated', 'system:authenticated'] },
       groups: ['platform:authenticated'],
     },
   ])('$name', async ({ as, user = 'ada', groups = [] }) => {
-    const { code, body } = await whoAmI({ ...OUR_EXTRA, ...as })
+    const { code, body } = await reviewAs({ ...KEY_EXTRA, ...as })
     expect({ code, who: body.status?.userInfo }).toEqual({
       code: 201,
       who: {
@@ -47,31 +47,31 @@ describe('as whom a key may act (10.5)', () => {
   })
 })
 
-describe('as whom the gateway can act under no circumstances', () => {
+describe('the limits that RBAC sets to impersonation', () => {
   // biome-ignore format: a table
-  const refused: readonly { readonly name: string; readonly as: As }[] = [
+  const refused: readonly { readonly name: string; readonly as: Impersonation }[] = [
     ...[MASTERS, ` ${MASTERS}`, `${MASTERS} `, `\t${MASTERS}`].map((group) => ({ name: `group ${JSON.stringify(group)}`, as: { ...ADA, group } })),
     ...[[MASTERS, MASTERS], ['dev', MASTERS], [MASTERS, 'dev'], [...MANY, MASTERS], [MASTERS, ...MANY], ['system:authenticated', MASTERS]].map((group) => ({ name: `groups ${group.join()}`, as: { ...ADA, group } })),
     { name: 'group system:masters without an extra', as: { user: 'ada', group: MASTERS } },
     { name: 'group system:masters of a team', as: { ...ADA, user: 'platform:team:shop', group: MASTERS } },
-    { name: 'a group that is blank', as: { ...ADA, group: '' } },
-    { name: 'a group that is blank, among others', as: { ...ADA, group: [...MANY, ' '] } },
-    ...['platform-system:manager', 'platform-system:gateway', 'kube-system:default', 'default:default', 'kube-system:namespace-controller'].map((name) => ({ name: `service account ${name}`, as: { user: `system:serviceaccount:${name}`, ...OUR_EXTRA } })),
-    { name: 'a service account, bare', as: { user: 'system:serviceaccount:platform-system:manager' } },
+    { name: 'a blank group', as: { ...ADA, group: '' } },
+    { name: 'a blank group among others', as: { ...ADA, group: [...MANY, ' '] } },
+    ...['platform-system:manager', 'platform-system:gateway', 'kube-system:default', 'default:default', 'kube-system:namespace-controller'].map((name) => ({ name: `service account ${name}`, as: { user: `system:serviceaccount:${name}`, ...KEY_EXTRA } })),
+    { name: 'a service account without an extra', as: { user: 'system:serviceaccount:platform-system:manager' } },
     { name: 'a service account with its groups', as: { user: 'system:serviceaccount:platform-system:manager', group: ['system:serviceaccounts', 'system:authenticated'] } },
-    { name: 'a service account in spaces', as: { user: ' system:serviceaccount:default:default ', ...OUR_EXTRA } },
-    ...['n1', 'node-1.example.com'].map((name) => ({ name: `node ${name}`, as: { user: `system:node:${name}`, ...OUR_EXTRA } })),
-    { name: 'a node, bare', as: { user: 'system:node:n1' } },
+    { name: 'a service account in spaces', as: { user: ' system:serviceaccount:default:default ', ...KEY_EXTRA } },
+    ...['n1', 'node-1.example.com'].map((name) => ({ name: `node ${name}`, as: { user: `system:node:${name}`, ...KEY_EXTRA } })),
+    { name: 'a node without an extra', as: { user: 'system:node:n1' } },
     { name: 'a node with its group', as: { user: 'system:node:n1', group: ['system:nodes'] } },
     ...['1', '0', 'ada'].map((uid) => ({ name: `uid ${uid}`, as: { ...ADA, uid } })),
     { name: 'a uid without an extra', as: { user: 'ada', uid: '1' } },
     ...['platform.sh%2fscope', 'platform.sh%2faccess-keys', 'platform.sh%2faccess-key%2fx', 'platform.sh', 'access-key', 'scopes', '%46oo', 'example.com%2faccess-key',
       'authentication.kubernetes.io%2fcredential-id', 'authentication.kubernetes.io%2fnode-name'].map((extra) => ({ name: `extra ${extra}`, as: { ...ADA, [`extra-${extra}`]: 'x' } })),
-    { name: 'an extra that is blank', as: { user: 'ada', 'extra-platform.sh%2faccess-key': '' } },
+    { name: 'a blank extra', as: { user: 'ada', 'extra-platform.sh%2faccess-key': '' } },
   ]
 
-  test.each(refused)('$name (A4)', async ({ as }) => {
-    const { code, body } = await whoAmI(as)
+  test.each(refused)('RBAC refuses $name (A4)', async ({ as }) => {
+    const { code, body } = await reviewAs(as)
     expect({ code, message: body.message }).toEqual({
       code: 403,
       message: expect.stringMatching(
@@ -81,9 +81,9 @@ describe('as whom the gateway can act under no circumstances', () => {
   })
 
   test.each(['', ' ', '\t', '  \t ', [' ', 'ada']])(
-    'nobody: user %j with the extra that is always sent is no request (A3)',
+    'a blank user: %j with the extra that is always sent is a 400 (A3)',
     async (user) => {
-      const { code, body } = await whoAmI({ ...OUR_EXTRA, user })
+      const { code, body } = await reviewAs({ ...KEY_EXTRA, user })
       expect({ code, message: body.message }).toEqual({
         code: 400,
         message: expect.stringContaining('without impersonating a user name'),
@@ -91,20 +91,20 @@ describe('as whom the gateway can act under no circumstances', () => {
     },
   )
 
-  test('a spelling that is not the name of the group is another group, with no rights (A4)', async () => {
+  test('a group spelled differently from system:masters has no rights (A4)', async () => {
     for (const group of ['System:Masters', 'SYSTEM:MASTERS', 'system:master', 'system: masters']) {
       const as = { ...ADA, group }
-      expect((await whoAmI(as)).code).toBe(201)
+      expect((await reviewAs(as)).code).toBe(201)
       expect((await gateway('GET', '/api/v1/secrets', as)).code).toBe(403)
     }
   })
 
-  test('names of components are not kept from it by RBAC: the schema and the gateway do that (A4)', async () => {
-    expect((await whoAmI({ ...OUR_EXTRA, user: 'system:kube-scheduler' })).code).toBe(201)
+  test('RBAC does not refuse users of control plane components: the schema and the gateway do (A4)', async () => {
+    expect((await reviewAs({ ...KEY_EXTRA, user: 'system:kube-scheduler' })).code).toBe(201)
   })
 })
 
-describe('what is asked as somebody is decided by his rights, whatever it is (10.5)', () => {
+describe('an impersonated request is authorized by the rights of its user (10.5)', () => {
   const KEYS = '/apis/management.platform.sh/v1/ownedaccesskeys'
   test.each([
     ['GET', '/api/v1/namespaces/default/configmaps/x', 'get resource "configmaps"'],
@@ -124,19 +124,19 @@ describe('what is asked as somebody is decided by his rights, whatever it is (10
     ['PUT', '/x', 'put path "/x"'],
     ['PATCH', '/x', 'patch path "/x"'],
     ['DELETE', '/x', 'delete path "/x"'],
-  ] as const)('%s %s', async (method, path, what) => {
-    const { code, body } = await gateway<Said>(method, path, ADA)
+  ] as const)('%s %s is refused', async (method, path, what) => {
+    const { code, body } = await gateway<ReviewAnswer>(method, path, ADA)
     expect({ code, message: body.message }).toEqual({
       code: 403,
       message: expect.stringContaining(`User "ada" cannot ${what}`),
     })
   })
 
-  test('HEAD of a path', async () => {
+  test('HEAD of a non-resource path is refused', async () => {
     expect((await gateway('HEAD', '/x', ADA)).code).toBe(403)
   })
 
-  test('what everybody may', async () => {
+  test('discovery and version are granted to every user', async () => {
     for (const path of ['/api', '/apis', '/apis/apps/v1', '/openapi/v2', '/openapi/v3', '/version'])
       expect((await gateway('GET', path, ADA)).code).toBe(200)
   })
@@ -150,15 +150,15 @@ interface Rule {
   readonly nonResourceURLs?: readonly string[]
 }
 
-describe('what the gateway may do as itself (12.1)', () => {
-  test('is this, and what everybody may', async () => {
-    const [own, everybody] = await Promise.all([
+describe('the own rights of the gateway (12.1)', () => {
+  test('are exactly these, beside those of every account', async () => {
+    const [own, unprivileged] = await Promise.all([
       rulesOf(gateway, 'platform-system'),
-      rulesOf(await asNobody(), 'platform-system'),
+      rulesOf(await unprivilegedClient(), 'platform-system'),
     ])
-    const ours = own.filter((rule) => !everybody.includes(rule))
+    const granted = own.filter((rule) => !unprivileged.includes(rule))
     const KINDS = 'directclusterendpointtokens, ownedaccesskeys of management.platform.sh'
-    expect(ours.filter((rule) => !rule.startsWith('impersonate')).toSorted()).toEqual([
+    expect(granted.filter((rule) => !rule.startsWith('impersonate')).toSorted()).toEqual([
       `create, delete, get, list, patch, update, watch: ${KINDS}`,
       'create, get, patch: secrets platform-gateway-ca, platform-gateway-tls',
       'delegate, use: ownedaccesskeys of management.platform.sh',
@@ -167,14 +167,14 @@ describe('what the gateway may do as itself (12.1)', () => {
       `get: clusterroles ${ROLES.map((role) => `platform:scope:${role}`).join(', ')} of rbac.authorization.k8s.io`,
       'patch: ownedaccesskeys/status of management.platform.sh',
     ])
-    expect(ours.filter((rule) => rule.startsWith('impersonate')).toSorted()).toEqual([
+    expect(granted.filter((rule) => rule.startsWith('impersonate')).toSorted()).toEqual([
       `${on('create', 'delete', 'deletecollection', 'get', 'list', 'patch', 'update', 'watch')}: * of *`,
       `${on('delete', 'get', 'head', 'patch', 'post', 'put')}: path *`,
       'impersonate:user-info: groups, userextras/platform.sh/access-key, users of authentication.k8s.io',
     ])
   })
 
-  test('of which the policies ask for two: to name anybody in a key, and a key as an owner (5.5)', async () => {
+  test('satisfy the two policies that ask for a right: any user in a key, and a key as owner (5.5)', async () => {
     const apiVersion = 'management.platform.sh/v1'
     const metadata = { name: uniqueName('account') }
     const key = { apiVersion, kind: 'OwnedAccessKey', metadata }
@@ -191,7 +191,7 @@ describe('what the gateway may do as itself (12.1)', () => {
     expect(made).toEqual([{ code: 201 }, { code: 201 }])
   })
 
-  test('elsewhere it is less', async () => {
+  test('include no Secrets and ConfigMaps of other namespaces', async () => {
     const inDefault = await rulesOf(gateway, 'default')
     expect(inDefault.filter((rule) => / (?:secrets|configmaps)/.test(rule))).toEqual([])
   })
@@ -210,8 +210,8 @@ describe('what the gateway may do as itself (12.1)', () => {
     ['POST', '/apis/authentication.k8s.io/v1/tokenreviews'], ['POST', '/apis/authorization.k8s.io/v1/subjectaccessreviews'],
     ['PATCH', '/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies/identity.management.platform.sh'],
     ['GET', '/metrics'], ['GET', '/debug/pprof/'], ['GET', '/logs/'],
-  ] as const)('and not %s %s', async (method, path) => {
-    const { code, body } = await gateway<Said>(method, path)
+  ] as const)('do not include %s %s', async (method, path) => {
+    const { code, body } = await gateway<ReviewAnswer>(method, path)
     expect({ code, message: body.message }).toEqual({
       code: 403,
       message: expect.stringContaining(`User "${GATEWAY_USER}" cannot`),
@@ -221,7 +221,7 @@ describe('what the gateway may do as itself (12.1)', () => {
 
 async function dryRun(plural: string, object: object) {
   const path = `/apis/management.platform.sh/v1/${plural}?dryRun=All`
-  const { code, body } = await gateway<Said>('POST', path, {}, object)
+  const { code, body } = await gateway<ReviewAnswer>('POST', path, {}, object)
   return { code, message: body.message }
 }
 
@@ -238,15 +238,15 @@ const ROLES = [
 const on = (...verbs: readonly string[]): string =>
   verbs.map((verb) => `impersonate-on:user-info:${verb}`).join(', ')
 
-/** An account that nobody gave a right to. */
-async function asNobody() {
+/** A client of a ServiceAccount without rights of its own. */
+async function unprivilegedClient() {
   const kubeconfig = await plane.serviceAccountKubeconfig('default', 'default')
   const call: typeof gateway = (method, path, _as, body) =>
     plane.raw(method, path, body, { kubeconfig })
   return call
 }
 
-/** All that the caller may do in a namespace, as `verbs: resources names of groups`. */
+/** The rights of the client in a namespace, as `verbs: resources names of groups`. */
 async function rulesOf(call: typeof gateway, namespace: string): Promise<readonly string[]> {
   const { body } = await call<{
     readonly status: {

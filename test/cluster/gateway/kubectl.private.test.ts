@@ -1,4 +1,4 @@
-// kubectl, client-node and the API through the gateway, as against the API server itself (contract 9.4).
+// kubectl, client-node and plain requests work through the gateway as against the API server (contract 9.4).
 import { CoreV1Api, KubeConfig, makeInformer } from '@kubernetes/client-node'
 import { describe, expect, test } from 'vitest'
 import { HEARTBEAT_KEY } from '../../../src/api/names.ts'
@@ -7,15 +7,15 @@ import { settingsOf } from '../../support/config-client.ts'
 import { privateControlPlane } from '../../support/control-plane.ts'
 import { eventually } from '../../support/eventually.ts'
 import { uniqueName } from '../../support/object-builder.ts'
-import { loadClientOf } from './load-clients.ts'
+import { gatewayClientOf } from './timed-requests.ts'
 import { SOON, type UsableKey, startTestGateway } from './test-gateway.ts'
-import { heartbeatOf } from './two-gateways.ts'
+import { heartbeatOf } from './in-process-gateway.ts'
 
-const front = await startTestGateway(await privateControlPlane())
+const setup = await startTestGateway(await privateControlPlane())
 const NAMESPACE = 'shop'
 
-await front.plane.raw('POST', '/api/v1/namespaces', { metadata: { name: NAMESPACE } })
-await front.plane.raw(
+await setup.plane.raw('POST', '/api/v1/namespaces', { metadata: { name: NAMESPACE } })
+await setup.plane.raw(
   'POST',
   `/apis/rbac.authorization.k8s.io/v1/namespaces/${NAMESPACE}/rolebindings`,
   {
@@ -24,8 +24,8 @@ await front.plane.raw(
     subjects: [{ apiGroup: 'rbac.authorization.k8s.io', kind: 'Group', name: 'platform:user:ada' }],
   },
 )
-const ada = await front.key()
-const reader = await front.key({
+const ada = await setup.key()
+const reader = await setup.key({
   scope: {
     rules: [
       {
@@ -37,10 +37,10 @@ const reader = await front.key({
   },
 })
 
-/** What kubectl says to somebody with that key. */
+/** The standard output of kubectl with this key. @throws Error when it fails */
 async function kubectl(key: UsableKey, line: string, input?: string): Promise<string> {
   const args = [...line.split(' '), '--namespace', NAMESPACE]
-  const { code, stdout, stderr } = await front.kubectl(
+  const { code, stdout, stderr } = await setup.kubectl(
     key,
     args,
     input === undefined ? {} : { input },
@@ -49,9 +49,10 @@ async function kubectl(key: UsableKey, line: string, input?: string): Promise<st
   return stdout
 }
 
+/** The standard error of kubectl, which must fail. */
 async function refusalOf(key: UsableKey, line: string, input?: string): Promise<string> {
   const args = [...line.split(' '), '--namespace', NAMESPACE]
-  const { code, stderr } = await front.kubectl(key, args, input === undefined ? {} : { input })
+  const { code, stderr } = await setup.kubectl(key, args, input === undefined ? {} : { input })
   expect(code).not.toBe(0)
   return stderr
 }
@@ -60,7 +61,7 @@ const configMap = (name: string, data: Readonly<Record<string, string>>): string
   JSON.stringify({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name }, data })
 
 describe('kubectl works through the gateway (9.4)', () => {
-  test('auth whoami tells the identity of the key (10.5)', async () => {
+  test('auth whoami shows the identity of the key (10.5)', async () => {
     const review = JSON.parse(await kubectl(ada, 'auth whoami -o json')) as {
       readonly status: { readonly userInfo: Readonly<Record<string, unknown>> }
     }
@@ -72,20 +73,20 @@ describe('kubectl works through the gateway (9.4)', () => {
   })
 
   test.each([
-    { line: 'version', says: 'Server Version: v1.' },
-    { line: 'api-resources', says: 'ownedaccesskeys' },
-    { line: 'api-versions', says: 'management.platform.sh/v1' },
-    { line: 'explain configmap', says: 'ConfigMap holds configuration data' },
-    { line: 'explain oak.spec.ttl', says: 'seconds' },
-    { line: 'cluster-info', says: 'Kubernetes control plane' },
-    { line: 'auth can-i create configmaps', says: 'yes' },
-    { line: 'get --raw /healthz', says: 'ok' },
-    { line: 'get --raw /openapi/v2', says: 'swagger' },
-  ])('$line', async ({ line, says }) => {
-    expect(await kubectl(ada, line)).toContain(says)
+    { line: 'version', output: 'Server Version: v1.' },
+    { line: 'api-resources', output: 'ownedaccesskeys' },
+    { line: 'api-versions', output: 'management.platform.sh/v1' },
+    { line: 'explain configmap', output: 'ConfigMap holds configuration data' },
+    { line: 'explain oak.spec.ttl', output: 'seconds' },
+    { line: 'cluster-info', output: 'Kubernetes control plane' },
+    { line: 'auth can-i create configmaps', output: 'yes' },
+    { line: 'get --raw /healthz', output: 'ok' },
+    { line: 'get --raw /openapi/v2', output: 'swagger' },
+  ])('kubectl $line', async ({ line, output }) => {
+    expect(await kubectl(ada, line)).toContain(output)
   })
 
-  test('create, get, describe, label, annotate, scale of objects, patches and delete', async () => {
+  test('create, get, describe, label, annotate, patch and delete', async () => {
     await kubectl(ada, 'create configmap life --from-literal=a=1')
     expect(await kubectl(ada, 'get configmap life')).toMatch(/^NAME +DATA +AGE\nlife +1 /)
     await kubectl(ada, 'patch configmap life --type=merge -p {"data":{"b":"2"}}')
@@ -93,9 +94,9 @@ describe('kubectl works through the gateway (9.4)', () => {
     await kubectl(ada, 'patch configmap life -p {"data":{"c":"3"}}')
     await kubectl(ada, 'label configmap life team=a')
     await kubectl(ada, 'annotate configmap life note=x')
-    const said = await kubectl(ada, 'describe configmap life')
-    for (const part of ['team=a', 'note: x', 'b:', 'c:']) expect(said).toContain(part)
-    expect(said).not.toContain('a:\n')
+    const description = await kubectl(ada, 'describe configmap life')
+    for (const part of ['team=a', 'note: x', 'b:', 'c:']) expect(description).toContain(part)
+    expect(description).not.toContain('a:\n')
     const data = await kubectl(ada, 'get configmap life -o jsonpath={.data}')
     expect(JSON.parse(data)).toEqual({ b: '2', c: '3' })
     expect(await kubectl(ada, 'get configmap -l team=a -o name')).toBe('configmap/life\n')
@@ -106,7 +107,7 @@ describe('kubectl works through the gateway (9.4)', () => {
   test('apply, client side and server side, diff, and replace', async () => {
     expect(await kubectl(ada, 'apply -f -', configMap('applied', { a: '1' }))).toContain('created')
     const changed = configMap('applied', { a: '2' })
-    const { code, stdout } = await front.kubectl(ada, ['diff', '-n', NAMESPACE, '-f', '-'], {
+    const { code, stdout } = await setup.kubectl(ada, ['diff', '-n', NAMESPACE, '-f', '-'], {
       input: changed,
     })
     expect(code).toBe(1)
@@ -125,7 +126,7 @@ describe('kubectl works through the gateway (9.4)', () => {
     expect(await kubectl(ada, 'get configmap ssa -o jsonpath={.data}')).toBe('{"z":"1"}')
   })
 
-  test('wait, and a watch that tells what happens', async () => {
+  test('wait, which watches', async () => {
     await kubectl(ada, 'create configmap awaited')
     const waiting = kubectl(
       ada,
@@ -138,7 +139,7 @@ describe('kubectl works through the gateway (9.4)', () => {
     await deleted
   })
 
-  test('a list of more than a page, and one that is compressed', async () => {
+  test('get in pages, and a compressed list', async () => {
     const many = Array.from(
       { length: 60 },
       (_, at) => JSON.parse(configMap(`page-${at}`, { x: 'y'.repeat(2000) })) as object,
@@ -151,40 +152,43 @@ describe('kubectl works through the gateway (9.4)', () => {
     const names = await kubectl(ada, 'get configmaps -o name --chunk-size=7')
     expect(names.split('\n').filter((name) => name.startsWith('configmap/page-'))).toHaveLength(60)
     const path = `/api/v1/namespaces/${NAMESPACE}/configmaps`
-    const { headers } = await front.ask(ada.token, path, { headers: { 'accept-encoding': 'gzip' } })
+    const { headers } = await setup.ask(ada.token, path, { headers: { 'accept-encoding': 'gzip' } })
     expect(headers['content-encoding']).toBe('gzip')
   })
 
-  test('RBAC decides for who the key is', async () => {
+  test('RBAC refuses what the user of the key may not', async () => {
     expect(await refusalOf(ada, 'get nodes')).toContain('User "ada" cannot list resource "nodes"')
   })
 })
 
-describe('a scope narrows (11.1)', () => {
+describe('kubectl with a scoped key (11.1)', () => {
   test.each([
-    { line: 'get configmaps', says: 'NAME' },
-    { line: 'auth whoami', says: 'ada' },
-    { line: 'api-resources', says: 'configmaps' },
-    { line: 'explain pods', says: 'Pod' },
-    { line: 'auth can-i list configmaps', says: 'yes' },
-  ])('$line passes', async ({ line, says }) => {
-    expect(await kubectl(reader, line)).toContain(says)
+    { line: 'get configmaps', output: 'NAME' },
+    { line: 'auth whoami', output: 'ada' },
+    { line: 'api-resources', output: 'configmaps' },
+    { line: 'explain pods', output: 'Pod' },
+    { line: 'auth can-i list configmaps', output: 'yes' },
+  ])('kubectl $line is granted', async ({ line, output }) => {
+    expect(await kubectl(reader, line)).toContain(output)
   })
 
   test.each([
-    { line: 'get secrets', asks: '"list" on "secrets" in namespace "shop"' },
-    { line: 'get configmaps --all-namespaces', asks: '"list" on "configmaps"' },
-    { line: 'create configmap x', asks: '"create" on "configmaps"' },
-    { line: 'delete configmap x', asks: '"delete" on "configmaps" "x"' },
-    { line: 'get oak', asks: '"list" on "ownedaccesskeys.management.platform.sh"' },
-  ])('$line does not, and the message says what it lacks', async ({ line, asks }) => {
-    expect(await refusalOf(reader, line)).toContain(
-      `the scope of the access key does not grant ${asks}`,
-    )
-  })
+    { line: 'get secrets', denied: '"list" on "secrets" in namespace "shop"' },
+    { line: 'get configmaps --all-namespaces', denied: '"list" on "configmaps"' },
+    { line: 'create configmap x', denied: '"create" on "configmaps"' },
+    { line: 'delete configmap x', denied: '"delete" on "configmaps" "x"' },
+    { line: 'get oak', denied: '"list" on "ownedaccesskeys.management.platform.sh"' },
+  ])(
+    'kubectl $line is refused, and the message names the missing grant',
+    async ({ line, denied }) => {
+      expect(await refusalOf(reader, line)).toContain(
+        `the scope of the access key does not grant ${denied}`,
+      )
+    },
+  )
 
-  test('auth can-i says no for what the scope denies, and why (11.3)', async () => {
-    const { code, stdout } = await front.kubectl(reader, [
+  test('auth can-i answers no with the reason for a request outside the scope (11.3)', async () => {
+    const { code, stdout } = await setup.kubectl(reader, [
       'auth',
       'can-i',
       'get',
@@ -212,36 +216,40 @@ test("client-node's informer works through the gateway (9.4)", async () => {
   const informer = makeInformer(config, path, () =>
     api.listNamespacedConfigMap({ namespace: NAMESPACE }),
   )
-  const told: string[] = []
+  const events: string[] = []
   for (const what of ['add', 'update', 'delete'] as const) {
-    informer.on(what, ({ metadata }) => void (metadata?.name === 'informed' && told.push(what)))
+    informer.on(what, ({ metadata }) => void (metadata?.name === 'informed' && events.push(what)))
   }
   await informer.start()
   try {
-    const hear = (count: number) =>
-      eventually('the informer tells', () => told.length >= count || undefined, SOON)
+    const untilEvents = (count: number) =>
+      eventually(
+        `the informer has ${count} events`,
+        () => events.length >= count || undefined,
+        SOON,
+      )
     await kubectl(ada, 'create configmap informed')
-    await hear(1)
+    await untilEvents(1)
     await kubectl(ada, 'label configmap informed a=b')
-    await hear(2)
+    await untilEvents(2)
     await kubectl(ada, 'delete configmap informed')
-    await hear(3)
-    expect(told).toEqual(['add', 'update', 'delete'])
+    await untilEvents(3)
+    expect(events).toEqual(['add', 'update', 'delete'])
   } finally {
     await informer.stop()
   }
 })
 
-describe('every answer says when the key ends (13.5)', () => {
+describe('every answer has a header with the end of the key (13.5)', () => {
   const OURS = '/apis/management.platform.sh/v1/ownedaccesskeys'
   const json = { 'content-type': 'application/json' }
   const upgrade = { connection: 'upgrade', upgrade: 'websocket' }
   const large = JSON.stringify({ metadata: { annotations: { a: 'a'.repeat(65_536) } } })
   const move = JSON.stringify([{ op: 'move', from: '/spec/key', path: '/metadata/labels/a' }])
   const jsonPatch = { 'content-type': 'application/json-patch+json' }
-  const ending = front.key({ ttl: 600 })
+  const ending = setup.key({ ttl: 600 })
 
-  test.each<{ path: string; code: number } & Partial<Parameters<typeof front.ask>[2]>>([
+  test.each<{ path: string; code: number } & Partial<Parameters<typeof setup.ask>[2]>>([
     { code: 200, path: '/version' },
     { code: 400, path: '/api/v1/%00' },
     { code: 400, path: '/version', headers: { 'impersonate-user': 'root' } },
@@ -257,36 +265,36 @@ describe('every answer says when the key ends (13.5)', () => {
   ])('$code to $path', async ({ code, path, ...options }) => {
     const { token, object } = await ending
     const asked = path.replace('NAME', object.metadata.name)
-    const { headers, ...answer } = await front.ask(token, asked, options)
+    const { headers, ...answer } = await setup.ask(token, asked, options)
     expect(answer.code).toBe(code)
     expect(headers['x-platform-key-expires']).toBe(object.status.expirationTimestamp)
     expect(headers['warning']).toBeUndefined()
-    const { headers: anonymous, code: refused } = await front.ask(null, asked, options)
+    const { headers: anonymous, code: refused } = await setup.ask(null, asked, options)
     expect({ refused, end: anonymous['x-platform-key-expires'] }).toEqual({ refused: 401 })
   })
 })
 
-test('a gateway that is told to end records at once what was used (14.1, 8.3)', async () => {
+test('a gateway that stops first records pending uses (14.1, 8.3)', async () => {
   const token = uniqueName('k'.repeat(32))
   const slides = { key: token, ttl: 3600, ttlAfterLastActivity: true }
-  const key = await front.keys.shown(await front.keys.create(slides), 'Active')
-  const gateway = await front.another()
-  const client = loadClientOf(front, gateway)
+  const key = await setup.keys.shown(await setup.keys.create(slides), 'Active')
+  const gateway = await setup.anotherGateway()
+  const client = gatewayClientOf(setup, gateway)
   await eventually(
-    'it takes the key',
+    'the gateway accepts the key',
     async () => (await client.ask(token, '/version')).code === 200 || undefined,
     SOON,
   )
   client.close()
-  // Else within half a minute.
-  expect((await front.keys.read(key))?.status.lastActivity).toBeUndefined()
+  // A running gateway records a use within half a minute.
+  expect((await setup.keys.read(key))?.status.lastActivity).toBeUndefined()
   expect(await gateway.stop()).toEqual({ code: 0, signal: null })
-  expect((await front.keys.read(key))?.status.lastActivity).toEqual(expect.any(String))
+  expect((await setup.keys.read(key))?.status.lastActivity).toEqual(expect.any(String))
 })
 
-test('the specified path of the settings answers (9.3)', async () => {
+test('the path /config lists the Configs (9.3)', async () => {
   const path = '/apis/management.platform.sh/v1/config'
-  const { code, body } = await front.ask(ada.token, path)
+  const { code, body } = await setup.ask(ada.token, path)
   expect(code).toBe(200)
   expect(JSON.parse(body)).toMatchObject({
     kind: 'ConfigList',
@@ -294,28 +302,29 @@ test('the specified path of the settings answers (9.3)', async () => {
   })
 })
 
-// The last: it ends the keys and processes of the tests before.
-test('kubectl wait oak --all is no trap, under any cap and after a restart (10.4)', async () => {
-  const { plane, keys, operator, gateways } = front
-  const waited = async (): Promise<string> => {
+// The last test: it ends the keys and processes of the others.
+test('kubectl wait oak --all succeeds for the heartbeat key, under any cap and after a restart (10.4)', async () => {
+  const { plane, keys, operator, gateways } = setup
+  const waitForAll = async (): Promise<string> => {
     const ready = ['--for=condition=Ready', '--timeout=20s']
     const { stdout, stderr } = await plane.kubectl(['wait', 'oak', '--all', ...ready])
     return `${stdout}${stderr}`
   }
   const isMet = `ownedaccesskey.management.platform.sh/${HEARTBEAT_KEY} condition met\n`
-  const witness = await keys.shown(await keys.create({ user: 'ada' }), 'Active')
+  const capped = await keys.shown(await keys.create({ user: 'ada' }), 'Active')
   await settingsOf(plane).declare({ auth: { accessKeyMaxTTLSeconds: 1 } })
-  await keys.shown(witness, 'Expired')
+  await keys.shown(capped, 'Expired')
   await plane.kubectl(['delete', 'oak', `--field-selector=metadata.name!=${HEARTBEAT_KEY}`])
   const before = await keys.read(HEARTBEAT_KEY)
-  expect(await waited()).toBe(isMet)
+  expect(await waitForAll()).toBe(isMet)
 
   await Promise.all([operator, ...gateways].map((one) => one.stop()))
   await using restarted = new AsyncDisposableStack()
   restarted.use(await startOperator({ kubeconfig: await plane.operatorKubeconfig() }))
-  restarted.use(await front.another())
-  const beats = (now: typeof witness) => before !== null && heartbeatOf(now) !== heartbeatOf(before)
-  const after = await keys.until(HEARTBEAT_KEY, 'beats', beats)
+  restarted.use(await setup.anotherGateway())
+  const hasNewHeartbeat = (now: typeof capped) =>
+    before !== null && heartbeatOf(now) !== heartbeatOf(before)
+  const after = await keys.until(HEARTBEAT_KEY, 'gets a heartbeat', hasNewHeartbeat)
   expect(after.metadata.uid).toBe(before?.metadata.uid)
-  expect(await waited()).toBe(isMet)
+  expect(await waitForAll()).toBe(isMet)
 })

@@ -1,5 +1,5 @@
-// The gateway's own metrics after what they count has happened at a real one (contract 15): whatever is not
-// wired stays at zero here.
+// The gateway's own metrics, each after the event that it counts (contract 15): a metric that is not wired up stays at
+// zero and fails here.
 import { get } from 'node:https'
 import { afterAll, expect, test } from 'vitest'
 import { TOKENS } from '../../../src/api/names.ts'
@@ -15,25 +15,25 @@ import { seriesOf } from '../../support/metrics-text.ts'
 import { uniqueName } from '../../support/object-builder.ts'
 import type { StoredKey } from '../keys/key-client.ts'
 import {
-  NOWHERE,
-  UPSTREAM,
-  WATCHED,
+  UNROUTED_PATH,
+  UPSTREAM_PATH,
+  WATCHED_PATH,
   isAccepted,
   allowWatch,
-  polledAnswerOf,
+  askTimed,
   startAnotherGateway,
-} from './gateway-poller.ts'
+} from './timed-requests.ts'
 import { MANAGEMENT, SOON, startTestGateway } from './test-gateway.ts'
 
-const front = await startTestGateway(await privateControlPlane())
-const { keys, plane, ca } = front
-await allowWatch(front)
-const line = await startProxy(plane)
-afterAll(() => line[Symbol.asyncDispose]())
-const gateway = await startAnotherGateway(front, { line })
+const setup = await startTestGateway(await privateControlPlane())
+const { keys, plane, ca } = setup
+await allowWatch(setup)
+const proxy = await startProxy(plane)
+afterAll(() => proxy[Symbol.asyncDispose]())
+const gateway = await startAnotherGateway(setup, { proxy })
 afterAll(() => gateway.stop())
-// Of several replicas one makes the heartbeat, and counts it.
-for (const other of front.gateways) await other.stop()
+// Only one of several replicas writes heartbeats and counts them.
+for (const other of setup.gateways) await other.stop()
 
 const SECRETS = `${MANAGEMENT}/api/v1/namespaces/default/secrets`
 const OWN_TOKENS = `${MANAGEMENT}${pathOf(TOKENS, {})}`
@@ -42,20 +42,20 @@ const isStatusOf =
   ({ method, path }) =>
     method === 'PATCH' && path.endsWith(`/${name}/status`)
 
-type Page = ReadonlyMap<string, number>
+type Series = ReadonlyMap<string, number>
 const PREFIX = 'platform_gateway_'
 
-/** What it says now: its own series without buckets, such as `requests_total{…}`. */
-async function page(): Promise<Page> {
+/** The series of the gateway without their prefix and without buckets, such as `requests_total{…}`. */
+async function ownSeries(): Promise<Series> {
   const own = [...seriesOf(await gateway.metrics())].filter(
     ([series]) => series.startsWith(PREFIX) && !series.includes('le="'),
   )
   return new Map(own.map(([series, value]) => [series.slice(PREFIX.length), value]))
 }
 
-/** What has changed by now, of the series that begin so. */
-async function changes(before: Page, ...prefixes: string[]): Promise<Record<string, number>> {
-  const after = await page()
+/** The increases since `before` of the series with these prefixes. */
+async function changes(before: Series, ...prefixes: string[]): Promise<Record<string, number>> {
+  const after = await ownSeries()
   const changed = [...after].flatMap(([series, value]) => {
     const by = value - (before.get(series) ?? 0)
     const isMeant = prefixes.some((prefix) => series.startsWith(prefix))
@@ -64,24 +64,22 @@ async function changes(before: Page, ...prefixes: string[]): Promise<Record<stri
   return Object.fromEntries(changed)
 }
 
-/** A key that the gateway takes, and that has not been used. */
-async function given(spec: OwnedAccessKeySpec = {}) {
+/** A key that the gateway accepts, without a forwarded request yet. */
+async function newKey(spec: OwnedAccessKeySpec = {}) {
   const token = uniqueName('k'.repeat(32))
   const object = await keys.create({ user: 'ada', key: token, ...spec })
-  const isTaken = async () =>
-    expect((await polledAnswerOf(front, gateway, token)).code).toSatisfy((code) =>
-      isAccepted({ code }),
-    )
-  await eventuallyPasses('the gateway takes the key', isTaken, SOON)
+  const isKnown = async () =>
+    expect((await askTimed(setup, gateway, token)).code).toSatisfy((code) => isAccepted({ code }))
+  await eventuallyPasses('the gateway accepts the key', isKnown, SOON)
   return { token, object }
 }
 
-async function disabled({ object }: { readonly object: StoredKey }): Promise<void> {
+async function disable({ object }: { readonly object: StoredKey }): Promise<void> {
   await keys.patch(object, { spec: { disabled: true } })
 }
 
-/** A watch that the client ends by `end`, and the code of its answer. */
-function watching(
+/** Opens a watch that `end` closes; with the code of its answer. */
+function openWatch(
   token: string,
   path: string,
 ): Promise<{ readonly code: number; readonly end: () => void }> {
@@ -96,45 +94,45 @@ function watching(
   })
 }
 
-// First: a minute after a use the next one of that key is recorded.
-test('uses that are recorded, and that can not be (15, 14.1)', async () => {
-  const before = await page()
-  const used = await given()
-  await polledAnswerOf(front, gateway, used.token, UPSTREAM)
-  const shows = (expected: Record<string, number>) => async () =>
+// The first test: a key's next use would be recorded only a minute after the last.
+test('counts recorded uses of keys, and failures to record them (15, 14.1)', async () => {
+  const before = await ownSeries()
+  const used = await newKey()
+  await askTimed(setup, gateway, used.token, UPSTREAM_PATH)
+  const hasChanges = (expected: Record<string, number>) => async () =>
     expect(await changes(before, 'activity_')).toEqual(expected)
   const WRITTEN = { activity_writes_total: 1 }
-  await eventuallyPasses('its use is counted', shows(WRITTEN), SOON)
+  await eventuallyPasses('the recorded use is counted', hasChanges(WRITTEN), SOON)
   expect((await keys.read(used.object))?.status.lastActivity).toBeDefined()
 
-  const unrecorded = await given()
-  const fails = line.on(isStatusOf(unrecorded.object), { kind: 'answer', status: 500 })
-  await polledAnswerOf(front, gateway, unrecorded.token, UPSTREAM)
+  const unrecorded = await newKey()
+  const fails = proxy.on(isStatusOf(unrecorded.object), { kind: 'answer', status: 500 })
+  await askTimed(setup, gateway, unrecorded.token, UPSTREAM_PATH)
   const failed = async () => {
     const { activity_failures_total: failures, ...others } = await changes(before, 'activity_')
     expect(failures).toBe(fails.hits.length)
     expect(others).toEqual(WRITTEN)
   }
   await fails.reached(SOON)
-  await eventuallyPasses('each try that failed is counted', failed, SOON)
+  await eventuallyPasses('each failed attempt is counted', failed, SOON)
   fails.remove()
 })
 
-test('requests with their time, and credentials with why they were refused (15, 10.3)', async () => {
-  const good = await given()
-  const over = await given()
-  await disabled(over)
-  const isOver = async () =>
-    expect((await polledAnswerOf(front, gateway, over.token)).code).toBe(401)
-  await eventuallyPasses('the disabled key is refused', isOver, SOON)
-  const before = await page()
+test('counts requests with their duration, and refused credentials by reason (15, 10.3)', async () => {
+  const good = await newKey()
+  const disabled = await newKey()
+  await disable(disabled)
+  const isRefused = async () =>
+    expect((await askTimed(setup, gateway, disabled.token)).code).toBe(401)
+  await eventuallyPasses('the disabled key is refused', isRefused, SOON)
+  const before = await ownSeries()
 
   const codes: number[] = []
-  for (const path of [UPSTREAM, UPSTREAM, SECRETS, NOWHERE])
-    codes.push((await polledAnswerOf(front, gateway, good.token, path)).code)
-  codes.push((await polledAnswerOf(front, gateway, over.token, UPSTREAM)).code)
-  codes.push((await polledAnswerOf(front, gateway, uniqueName('k'.repeat(32)), UPSTREAM)).code)
-  for (const path of [UPSTREAM, '/oidc/keys'])
+  for (const path of [UPSTREAM_PATH, UPSTREAM_PATH, SECRETS, UNROUTED_PATH])
+    codes.push((await askTimed(setup, gateway, good.token, path)).code)
+  codes.push((await askTimed(setup, gateway, disabled.token, UPSTREAM_PATH)).code)
+  codes.push((await askTimed(setup, gateway, uniqueName('k'.repeat(32)), UPSTREAM_PATH)).code)
+  for (const path of [UPSTREAM_PATH, '/oidc/keys'])
     codes.push((await ask(`${gateway.url()}${path}`, { ca })).code)
   expect(codes).toEqual([200, 200, 403, 404, 401, 401, 401, 200])
 
@@ -158,66 +156,66 @@ test('requests with their time, and credentials with why they were refused (15, 
   })
 })
 
-test('what the scope of a key does not grant (15, 11.1)', async () => {
+test('counts requests that a scope does not grant (15, 11.1)', async () => {
   const rules = [{ verbs: ['get'], resources: [{ resources: ['configmaps'] }] }]
-  const { token } = await given({ scope: { rules } })
-  const before = await page()
-  expect((await polledAnswerOf(front, gateway, token, SECRETS)).code).toBe(403)
-  expect((await polledAnswerOf(front, gateway, token, UPSTREAM)).code).toBe(200)
+  const { token } = await newKey({ scope: { rules } })
+  const before = await ownSeries()
+  expect((await askTimed(setup, gateway, token, SECRETS)).code).toBe(403)
+  expect((await askTimed(setup, gateway, token, UPSTREAM_PATH)).code).toBe(200)
   expect(await changes(before, 'scope_')).toEqual({
     'scope_denials_total{target="Management"}': 1,
   })
 })
 
-test('watches while they are open and after, and those that are cut (15, 13.4)', async () => {
-  const [leaving, ended] = [await given(), await given()]
-  const before = await page()
-  const watch = await watching(leaving.token, WATCHED)
-  const other = await watching(ended.token, WATCHED)
+test('counts open watches, and watches that were cut (15, 13.4)', async () => {
+  const [leaving, ended] = [await newKey(), await newKey()]
+  const before = await ownSeries()
+  const watch = await openWatch(leaving.token, WATCHED_PATH)
+  const other = await openWatch(ended.token, WATCHED_PATH)
   expect([watch.code, other.code]).toEqual([200, 200])
-  const shows = (expected: Record<string, number>) => async () =>
+  const hasChanges = (expected: Record<string, number>) => async () =>
     expect(await changes(before, 'streams')).toEqual(expected)
-  await shows({ 'streams{kind="watch"}': 2 })()
+  await hasChanges({ 'streams{kind="watch"}': 2 })()
   watch.end()
-  await eventuallyPasses('one is open', shows({ 'streams{kind="watch"}': 1 }), SOON)
-  await disabled(ended)
+  await eventuallyPasses('one is open', hasChanges({ 'streams{kind="watch"}': 1 }), SOON)
+  await disable(ended)
   const cut = { 'streams_cut_total{reason="revoked"}': 1 }
-  await eventuallyPasses('the other is cut', shows(cut), SOON)
+  await eventuallyPasses('the other is cut', hasChanges(cut), SOON)
 })
 
-test('what the gateway limits itself, apart from what the API server does (15, 13.3)', async () => {
-  const { token } = await given()
-  const before = await page()
+test('counts a 429 of its own limits, but not one of the API server (15, 13.3)', async () => {
+  const { token } = await newKey()
+  const before = await ownSeries()
   const most = MAX_PER_KEY.filteredWatch
   const watches = []
-  while (watches.length <= most) watches.push(await watching(token, OWN_TOKENS))
+  while (watches.length <= most) watches.push(await openWatch(token, OWN_TOKENS))
   expect(watches.map(({ code }) => code)).toEqual([...Array(most).fill(200), 429])
   for (const { end } of watches) end()
-  const OWN = { 'limited_total{kind="filteredWatch"}': 1 }
-  expect(await changes(before, 'limited_')).toEqual(OWN)
+  const LIMITED = { 'limited_total{kind="filteredWatch"}': 1 }
+  expect(await changes(before, 'limited_')).toEqual(LIMITED)
 
-  const busy = line.on(({ path }) => path === '/version', { kind: 'answer', status: 429 })
-  expect((await polledAnswerOf(front, gateway, token, UPSTREAM)).code).toBe(429)
+  const busy = proxy.on(({ path }) => path === '/version', { kind: 'answer', status: 429 })
+  expect((await askTimed(setup, gateway, token, UPSTREAM_PATH)).code).toBe(429)
   busy.remove()
   expect(await changes(before, 'limited_', 'requests_')).toEqual({
-    ...OWN,
+    ...LIMITED,
     'requests_total{target="Management",verb="watch",code="200"}': most,
     'requests_total{target="Management",verb="watch",code="429"}': 1,
     'requests_total{target="Management",verb="get",code="429"}': 1,
   })
 })
 
-test('how old its knowledge is, and how long a change takes (15, 10.4)', async () => {
-  const before = await page()
+test('reports the age of its watches, and the delay of changes (15, 10.4)', async () => {
+  const before = await ownSeries()
   const ages = async () => {
-    const now = await page()
+    const now = await ownSeries()
     for (const of of ['keys', 'published']) {
       const seconds = now.get(`watch_age_seconds{of="${of}"}`)
       expect(seconds).toBeGreaterThan(0)
       expect(seconds).toBeLessThan(60)
     }
   }
-  await eventuallyPasses('both have an age', ages, SOON)
+  await eventuallyPasses('both watches have an age', ages, SOON)
   const arrived = async () => {
     const by = await changes(before, 'revocation_seconds')
     expect(by['revocation_seconds_count']).toBeGreaterThan(0)

@@ -1,4 +1,4 @@
-// One ID leads from a refusal to its reason: in the gateway's log, or in the API server's audit log (13.1, 8.5).
+// The request ID of an answer is also in the gateway's log or the API server's audit log, with the reason (13.1, 8.5).
 import { expect, test } from 'vitest'
 import { auditOf } from '../../support/audit-log.ts'
 import { privateControlPlane } from '../../support/control-plane.ts'
@@ -7,11 +7,11 @@ import { startTestGateway } from './test-gateway.ts'
 const KEYS = '/apis/management.platform.sh/v1/ownedaccesskeys'
 const FOREIGN = { 'audit-id': 'foreign', 'x-request-id': 'foreign' }
 
-const front = await startTestGateway(await privateControlPlane())
-const audit = auditOf(front.plane)
-const [gateway] = front.gateways
+const setup = await startTestGateway(await privateControlPlane())
+const audit = auditOf(setup.plane)
+const [gateway] = setup.gateways
 
-/** The audit events with this ID since a mark. */
+/** The audit events with this ID since the mark. */
 const eventsWith = async (id: unknown, mark: Awaited<ReturnType<typeof audit.mark>>) =>
   (await audit.linesSince(mark))
     .map((line) => JSON.parse(line) as Readonly<Record<string, unknown>>)
@@ -20,10 +20,10 @@ const eventsWith = async (id: unknown, mark: Awaited<ReturnType<typeof audit.mar
 const logLinesWith = (id: unknown) =>
   gateway?.logs().filter(({ requestId }) => requestId === id) ?? []
 
-test('a 403 by RBAC is the audit event with the ID of the answer, and no line of the gateway', async () => {
-  const { token } = await front.key()
+test('a 403 by RBAC has its ID in the audit log, and not in the log of the gateway', async () => {
+  const { token } = await setup.key()
   const mark = await audit.mark()
-  const { code, headers } = await front.ask(token, '/api/v1/secrets', { headers: FOREIGN })
+  const { code, headers } = await setup.ask(token, '/api/v1/secrets', { headers: FOREIGN })
   expect(code).toBe(403)
   const id = headers['x-request-id']
   expect(headers['audit-id']).toBe(id)
@@ -38,11 +38,11 @@ test('a 403 by RBAC is the audit event with the ID of the answer, and no line of
   expect(logLinesWith(id)).toEqual([])
 })
 
-test('a 403 by the scope is a line of the gateway with the ID of the answer, and no audit event', async () => {
+test('a 403 by the scope has its ID in the log of the gateway, and not in the audit log', async () => {
   const rules = [{ verbs: ['get'], resources: [{ resources: ['pods'] }] }]
-  const { token, object } = await front.key({ user: 'ada', type: 'User', scope: { rules } })
+  const { token, object } = await setup.key({ user: 'ada', type: 'User', scope: { rules } })
   const mark = await audit.mark()
-  const { code, headers } = await front.ask(token, '/api/v1/secrets', { headers: FOREIGN })
+  const { code, headers } = await setup.ask(token, '/api/v1/secrets', { headers: FOREIGN })
   expect(code).toBe(403)
   const id = headers['x-request-id']
   expect(logLinesWith(id)).toMatchObject([
@@ -59,8 +59,8 @@ test('a 403 by the scope is a line of the gateway with the ID of the answer, and
   expect(await eventsWith(id, mark)).toEqual([])
 })
 
-test('a write by self-service is a line of the gateway and an audit event with one ID', async () => {
-  const { token } = await front.key({ user: 'ada', type: 'Login' })
+test('a write by self-service has the same ID in both logs', async () => {
+  const { token } = await setup.key({ user: 'ada', type: 'Login' })
   const mark = await audit.mark()
   const body = JSON.stringify({
     apiVersion: 'management.platform.sh/v1',
@@ -69,7 +69,7 @@ test('a write by self-service is a line of the gateway and an audit event with o
     spec: { type: 'User' },
   })
   const headers = { 'content-type': 'application/json' }
-  const answer = await front.ask(token, KEYS, { method: 'POST', headers, body })
+  const answer = await setup.ask(token, KEYS, { method: 'POST', headers, body })
   expect(answer.code).toBe(201)
   const id = answer.headers['audit-id']
   expect(logLinesWith(id)).toMatchObject([{ msg: 'asked to write an own kind', status: 201 }])

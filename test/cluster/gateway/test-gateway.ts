@@ -1,4 +1,4 @@
-// The whole of it: a control plane with the product's manifests, an operator, gateways, and keys to call with.
+// The whole product for one test file: an installed control plane, an operator, gateways, and keys to call them with.
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -21,31 +21,31 @@ import {
 import { GATEWAY_ACCOUNT } from '../../support/installed-control-plane.ts'
 import { type KeyClient, type StoredKey, keyClientOf } from '../keys/key-client.ts'
 
-/** Where the API of the management cluster is behind a gateway. */
+/** The path prefix of the management cluster's API on a gateway. */
 export const MANAGEMENT = '/kubernetes/management'
 
-/** How long anything may take on a busy machine, unless its time is what a test is about. */
+/** A bound for steps without a promised time, on a busy machine. */
 export const SOON = { withinMs: 20_000 }
 
-/** A key that opens the gateway. */
+/** A key that every gateway of the setup accepts. */
 export interface UsableKey {
   readonly object: StoredKey
   readonly token: string
-  /** Names a file that kubectl and clients read. */
+  /** The path of a kubeconfig with this key, for kubectl and other clients. */
   readonly kubeconfig: string
 }
 
-/** A front of the test file's own. */
+/** The product's processes for one test file. */
 export interface TestGateway<Plane = TestControlPlane> {
   readonly plane: Plane
   readonly operator: OwnOperator
   readonly gateways: readonly OwnGateway[]
-  /** One more of them, to be stopped by who asked for it; with these flags in place of bounds that nobody meets. */
-  readonly another: (bounds?: readonly string[]) => Promise<OwnGateway>
-  /** The keys as an administrator makes and changes them, past the gateway. */
+  /** Starts one more gateway, which the caller stops; `quotaFlags` replace quotas that no test reaches. */
+  readonly anotherGateway: (quotaFlags?: readonly string[]) => Promise<OwnGateway>
+  /** Reads and writes keys as an administrator, past the gateway. */
   readonly keys: KeyClient
   readonly ca: string
-  /** Made by an administrator, of user ada unless the spec says otherwise; every gateway takes it. */
+  /** Creates a key as an administrator, of user ada unless the spec says otherwise. */
   readonly key: (spec?: OwnedAccessKeySpec, metadata?: Partial<ObjectMeta>) => Promise<UsableKey>
   /** One request to the first gateway; `token` null = without a credential. */
   readonly ask: (
@@ -65,20 +65,20 @@ export async function startTestGateway<Plane extends TestControlPlane>(
   plane: Plane,
   gatewayCount = 1,
 ): Promise<TestGateway<Plane>> {
-  const folder = mkdtempSync(join(tmpdir(), 'front-'))
+  const folder = mkdtempSync(join(tmpdir(), 'setup-'))
   const { namespace, name } = GATEWAY_ACCOUNT
   const flags = [`--issuer-url=${ISSUER}`]
   const [ofOperator, kubeconfig] = await Promise.all([
     plane.operatorKubeconfig(),
     plane.serviceAccountKubeconfig(namespace, name),
   ])
-  // The tests of a file share a few users, who have more keys than people do.
+  // The tests of a file share a few users, each with more keys than the default quota.
   const unbounded = ['--max-keys-per-user=10000', '--max-tokens-per-user=10000']
-  const another: TestGateway['another'] = (bounds = unbounded) =>
-    startGateway({ kubeconfig, flags: [...flags, ...bounds] })
+  const anotherGateway: TestGateway['anotherGateway'] = (quotaFlags = unbounded) =>
+    startGateway({ kubeconfig, flags: [...flags, ...quotaFlags] })
   const [operator, ...gateways] = await Promise.all([
     startOperator({ kubeconfig: ofOperator, flags }),
-    ...Array.from({ length: gatewayCount }, () => another()),
+    ...Array.from({ length: gatewayCount }, () => anotherGateway()),
   ])
   afterAll(async () => {
     await Promise.all([...gateways, operator].map((one) => one.stop()))
@@ -94,8 +94,8 @@ export async function startTestGateway<Plane extends TestControlPlane>(
     const object = await keys.shown(await keys.create(spec, metadata), 'Active')
     const token = spec?.key ?? object.spec.key ?? ''
     for (const at of gateways.keys()) {
-      const isTaken = async () => (await askAt(at, token, '/version')).code !== 401 || undefined
-      await eventually(`gateway ${at} takes the key`, isTaken, SOON)
+      const isAccepted = async () => (await askAt(at, token, '/version')).code !== 401 || undefined
+      await eventually(`gateway ${at} accepts the key`, isAccepted, SOON)
     }
     const file = join(folder, `${object.metadata.name}.kubeconfig`)
     const tokenFile = join(folder, `${object.metadata.name}.token`)
@@ -107,7 +107,7 @@ export async function startTestGateway<Plane extends TestControlPlane>(
     plane,
     operator,
     gateways,
-    another,
+    anotherGateway,
     keys,
     ca,
     key,

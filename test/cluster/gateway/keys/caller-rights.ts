@@ -1,206 +1,271 @@
-// Who may do what with which keys (contract 12.1, 12.3).
+// Which caller may do what with which keys (contract 12.1, 12.3).
 import { expect, test } from 'vitest'
 import { API_VERSION, HEARTBEAT_KEY } from '../../../../src/api/names.ts'
 import type { OwnedAccessKeySpec } from '../../../../src/api/ownedaccesskey.gen.ts'
 import { uniqueName } from '../../../support/object-builder.ts'
 import { sampled } from '../../../support/tier.ts'
 import type { StoredKey } from '../../keys/key-client.ts'
-import { APPLY_PATCH, type Answered, JSON_PATCH, tellsAll } from './self-service-clients.ts'
-import { type By, CORNER, type World } from './self-service-gateway.ts'
+import {
+  APPLY_PATCH,
+  type ParsedAnswer,
+  JSON_PATCH,
+  watchUntil,
+  type CallerName,
+  CORNER,
+  type SelfServiceSetup,
+} from './self-service-gateway.ts'
 
-/** The keys that a call may be about. */
-export const ABOUT = {
-  'her own': { user: 'ada' },
-  'her own within': { user: 'ada', scope: CORNER },
-  'a stranger’s': { user: 'bob' },
-  'a team’s': { user: '', team: 'ops' },
+/** The keys that an operation may target. */
+export const TARGETS = {
+  'an own key': { user: 'ada' },
+  'an own key with a narrower scope': { user: 'ada', scope: CORNER },
+  'another user’s key': { user: 'bob' },
+  'a team’s key': { user: '', team: 'ops' },
 } satisfies Readonly<Record<string, OwnedAccessKeySpec>>
-/** Besides, one that was made with a key of hers, and is owned by that. */
-type About = keyof typeof ABOUT | 'her key’s'
+/** These, and a key that was created with a key of the user and is owned by it. */
+type Target = keyof typeof TARGETS | 'a key owned by an own key'
 
-const madeAbout = (
-  { keys, hands }: World,
-  about: About,
+const createTarget = (
+  { keys, callers }: SelfServiceSetup,
+  target: Target,
   labels: Record<string, string> = {},
 ): Promise<StoredKey> => {
-  if (about !== 'her key’s') return keys.create(ABOUT[about], { labels })
-  const { name, uid } = hands.plain.object.metadata
+  if (target !== 'a key owned by an own key') return keys.create(TARGETS[target], { labels })
+  const { name, uid } = callers.userKey.object.metadata
   const owner = { apiVersion: API_VERSION, kind: 'OwnedAccessKey', name, uid, controller: true }
   return keys.create({ user: 'ada', type: 'User' }, { labels, ownerReferences: [owner] })
 }
 
-/** One verb or way of writing, that changes little. */
-export type Act = (world: World, by: By, name: string) => Promise<Answered>
+/** One request for the key of this name, with a small change if it writes. */
+export type Operation = (
+  setup: SelfServiceSetup,
+  by: CallerName,
+  name: string,
+) => Promise<ParsedAnswer>
 
-/** Every verb and every type of patch. */
-export const ACTS: Readonly<Record<string, Act>> = {
-  get: ({ hands }, by, name) => hands[by].ask('GET', `ownedaccesskeys/${name}`),
-  'merge patch': ({ hands }, by, name) =>
-    hands[by].ask('PATCH', `ownedaccesskeys/${name}`, { body: { spec: { disabled: true } } }),
-  'JSON patch': ({ hands }, by, name) =>
-    hands[by].ask('PATCH', `ownedaccesskeys/${name}`, {
+/** Every verb for one key, and every type of patch. */
+export const OPERATIONS: Readonly<Record<string, Operation>> = {
+  get: ({ callers }, by, name) => callers[by].ask('GET', `ownedaccesskeys/${name}`),
+  'merge patch': ({ callers }, by, name) =>
+    callers[by].ask('PATCH', `ownedaccesskeys/${name}`, { body: { spec: { disabled: true } } }),
+  'JSON patch': ({ callers }, by, name) =>
+    callers[by].ask('PATCH', `ownedaccesskeys/${name}`, {
       type: JSON_PATCH,
       body: [{ op: 'add', path: '/spec/description', value: 'x' }],
     }),
-  apply: ({ hands }, by, name) =>
-    hands[by].ask('PATCH', `ownedaccesskeys/${name}?fieldManager=hand`, {
+  apply: ({ callers }, by, name) =>
+    callers[by].ask('PATCH', `ownedaccesskeys/${name}?fieldManager=caller`, {
       type: APPLY_PATCH,
       body: `apiVersion: ${API_VERSION}\nkind: OwnedAccessKey\nspec:\n  ttl: 3600\n`,
     }),
-  update: async ({ hands, keys }, by, name) => {
-    // A PUT is of a version, and the operator writes to new keys as well.
+  update: async ({ callers, keys }, by, name) => {
+    // A PUT needs the current resourceVersion, and the operator writes to new keys as well.
     const object = name === HEARTBEAT_KEY ? { spec: {} } : await keys.shown(name, 'Active')
     const body = { ...object, spec: { ...object.spec, displayName: 'x' } }
-    return hands[by].ask('PUT', `ownedaccesskeys/${name}`, { body })
+    return callers[by].ask('PUT', `ownedaccesskeys/${name}`, { body })
   },
-  delete: ({ hands }, by, name) => hands[by].ask('DELETE', `ownedaccesskeys/${name}`),
+  delete: ({ callers }, by, name) => callers[by].ask('DELETE', `ownedaccesskeys/${name}`),
 }
 
-const HERS = { 'her own': 200, 'her own within': 200, 'her key’s': 200 } as const
+const OWN_KEYS = {
+  'an own key': 200,
+  'an own key with a narrower scope': 200,
+  'a key owned by an own key': 200,
+} as const
 
-/** What each answers: 200, 403 where RBAC opens something of it, or 404. */
+/** The code of each answer: 200, 403 where the caller may see the key by RBAC, else 404. */
 const CODES = {
-  person: { ...HERS, 'a stranger’s': 404, 'a team’s': 404 },
-  plain: { ...HERS, 'a stranger’s': 404, 'a team’s': 404 },
-  child: { ...HERS, 'a stranger’s': 404, 'a team’s': 404 },
+  login: { ...OWN_KEYS, 'another user’s key': 404, 'a team’s key': 404 },
+  userKey: { ...OWN_KEYS, 'another user’s key': 404, 'a team’s key': 404 },
+  child: { ...OWN_KEYS, 'another user’s key': 404, 'a team’s key': 404 },
   scoped: {
-    'her own': 404,
-    'her own within': 200,
-    'her key’s': 404,
-    'a stranger’s': 404,
-    'a team’s': 404,
+    'an own key': 404,
+    'an own key with a narrower scope': 200,
+    'a key owned by an own key': 404,
+    'another user’s key': 404,
+    'a team’s key': 404,
   },
-  root: { ...HERS, 'a stranger’s': 200, 'a team’s': 200 },
-  rootScoped: {
-    'her own': 404,
-    'her own within': 403,
-    'her key’s': 404,
-    'a stranger’s': 404,
-    'a team’s': 404,
+  admin: { ...OWN_KEYS, 'another user’s key': 200, 'a team’s key': 200 },
+  adminScopedKey: {
+    'an own key': 404,
+    'an own key with a narrower scope': 403,
+    'a key owned by an own key': 404,
+    'another user’s key': 404,
+    'a team’s key': 404,
   },
   team: {
-    'her own': 404,
-    'her own within': 404,
-    'her key’s': 404,
-    'a stranger’s': 404,
-    'a team’s': 404,
+    'an own key': 404,
+    'an own key with a narrower scope': 404,
+    'a key owned by an own key': 404,
+    'another user’s key': 404,
+    'a team’s key': 404,
   },
-} as const satisfies Readonly<Partial<Record<By, Readonly<Record<About, number>>>>>
+} as const satisfies Readonly<Partial<Record<CallerName, Readonly<Record<Target, number>>>>>
 
 type Caller = keyof typeof CODES
 const CALLERS = Object.keys(CODES) as readonly Caller[]
-const ALL_ABOUT = Object.keys(CODES.person) as readonly About[]
+const ALL_TARGETS = Object.keys(CODES.login) as readonly Target[]
 
 /**
- * RBAC lets a scoped key of an administrator read what is within its scope; it changes its own only. An apply
- * would make what is not there, and so tells what is.
+ * RBAC lets a scoped key of an administrator read keys within its scope, but not change them. An apply of a hidden key
+ * is a 409: it would create the key if there were none.
  */
-function codeOf(by: Caller, act: string, about: About): number {
-  const code = CODES[by][about]
-  if (code === 404 && act === 'apply') return 409
-  return by === 'rootScoped' && act === 'get' && about === 'her own within' ? 200 : code
+function codeOf(by: Caller, operation: string, target: Target): number {
+  const code = CODES[by][target]
+  if (code === 404 && operation === 'apply') return 409
+  return by === 'adminScopedKey' &&
+    operation === 'get' &&
+    target === 'an own key with a narrower scope'
+    ? 200
+    : code
 }
 
 const rows = CALLERS.flatMap((by) =>
-  Object.keys(ACTS).flatMap((act) =>
-    ALL_ABOUT.map((about) => ({ by, act, about, code: codeOf(by, act, about) })),
+  Object.keys(OPERATIONS).flatMap((operation) =>
+    ALL_TARGETS.map((target) => ({ by, operation, target, code: codeOf(by, operation, target) })),
   ),
 )
 
-/** What making one answers: with a scope, of one's own user only. */
-const MADE = {
-  person: { 'her own': 201, 'her own within': 201, 'a stranger’s': 403, 'a team’s': 403 },
-  plain: { 'her own': 201, 'her own within': 201, 'a stranger’s': 403, 'a team’s': 403 },
-  child: { 'her own': 201, 'her own within': 201, 'a stranger’s': 403, 'a team’s': 403 },
-  scoped: { 'her own': 201, 'her own within': 201, 'a stranger’s': 403, 'a team’s': 403 },
-  root: { 'her own': 201, 'her own within': 201, 'a stranger’s': 201, 'a team’s': 201 },
-  rootScoped: { 'her own': 403, 'her own within': 403, 'a stranger’s': 403, 'a team’s': 403 },
-  team: { 'her own': 403, 'her own within': 403, 'a stranger’s': 403, 'a team’s': 403 },
-} as const satisfies Readonly<Record<Caller, Readonly<Record<keyof typeof ABOUT, number>>>>
+/** The code of a creation: a scoped key only creates keys of its own user. */
+const CREATION_CODES = {
+  login: {
+    'an own key': 201,
+    'an own key with a narrower scope': 201,
+    'another user’s key': 403,
+    'a team’s key': 403,
+  },
+  userKey: {
+    'an own key': 201,
+    'an own key with a narrower scope': 201,
+    'another user’s key': 403,
+    'a team’s key': 403,
+  },
+  child: {
+    'an own key': 201,
+    'an own key with a narrower scope': 201,
+    'another user’s key': 403,
+    'a team’s key': 403,
+  },
+  scoped: {
+    'an own key': 201,
+    'an own key with a narrower scope': 201,
+    'another user’s key': 403,
+    'a team’s key': 403,
+  },
+  admin: {
+    'an own key': 201,
+    'an own key with a narrower scope': 201,
+    'another user’s key': 201,
+    'a team’s key': 201,
+  },
+  adminScopedKey: {
+    'an own key': 403,
+    'an own key with a narrower scope': 403,
+    'another user’s key': 403,
+    'a team’s key': 403,
+  },
+  team: {
+    'an own key': 403,
+    'an own key with a narrower scope': 403,
+    'another user’s key': 403,
+    'a team’s key': 403,
+  },
+} as const satisfies Readonly<Record<Caller, Readonly<Record<keyof typeof TARGETS, number>>>>
 
 const creations = CALLERS.flatMap((by) =>
-  (Object.keys(ABOUT) as (keyof typeof ABOUT)[]).map((about) => ({
+  (Object.keys(TARGETS) as (keyof typeof TARGETS)[]).map((target) => ({
     by,
-    about,
-    code: MADE[by][about],
+    target,
+    code: CREATION_CODES[by][target],
   })),
 )
 
-/** The table of who may what. */
-export function testWho(world: World): void {
-  const { hands, keys } = world
-  // Seven callers, and each seventh row: every act on every key, by one of them, and each caller on most.
-  test.each(sampled(rows, 7))('$act of $about key by $by: $code (12.1, 12.3)', async (row) => {
-    const { by, act, about, code } = row
-    const { name } = (await madeAbout(world, about)).metadata
-    const answer = await ACTS[act]?.(world, by, name)
-    const reason = code === 409 ? { reason: 'AlreadyExists' } : {}
-    expect({ code: answer?.code, ...answer?.json }).toMatchObject({ code, ...reason })
-    if (code !== 404) return
-    // It is told of in the words for what is not there.
-    const missing = await ACTS['get']?.(world, by, 'no-such-key')
-    expect(answer?.json.message).toBe(missing?.json.message?.replace('no-such-key', name))
-  })
+/** Declares the tests of callers' rights. */
+export function testCallerRights(setup: SelfServiceSetup): void {
+  const { callers, keys } = setup
+  // Every seventh row, of seven callers: each operation on each target by one caller.
+  test.each(sampled(rows, 7))(
+    '$operation of $target by $by answers $code (12.1, 12.3)',
+    async (row) => {
+      const { by, operation, target, code } = row
+      const { name } = (await createTarget(setup, target)).metadata
+      const answer = await OPERATIONS[operation]?.(setup, by, name)
+      const reason = code === 409 ? { reason: 'AlreadyExists' } : {}
+      expect({ code: answer?.code, ...answer?.json }).toMatchObject({ code, ...reason })
+      if (code !== 404) return
+      // The message is the same as for a key that does not exist.
+      const missing = await OPERATIONS['get']?.(setup, by, 'no-such-key')
+      expect(answer?.json.message).toBe(missing?.json.message?.replace('no-such-key', name))
+    },
+  )
 
-  test.each(creations)('creation of $about key by $by: $code (12.1, 12.3)', async (row) => {
-    const { by, about, code } = row
-    const answer = await hands[by].ask('POST', 'ownedaccesskeys', { body: { spec: ABOUT[about] } })
+  test.each(creations)('creation of $target by $by answers $code (12.1, 12.3)', async (row) => {
+    const { by, target, code } = row
+    const answer = await callers[by].ask('POST', 'ownedaccesskeys', {
+      body: { spec: TARGETS[target] },
+    })
     expect({ code: answer.code, text: answer.text }).toMatchObject({ code })
   })
 
-  /** One of each, by its name; the query selects them. */
-  async function oneOfEach() {
+  /** Creates one key per target, and returns them by name with a query that selects them. */
+  async function createAllTargets() {
     const label = uniqueName('each')
-    const about = new Map<string, About>()
-    for (const one of ALL_ABOUT)
-      about.set((await madeAbout(world, one, { each: label })).metadata.name, one)
-    return { about, query: `labelSelector=each%3D${label}` }
+    const target = new Map<string, Target>()
+    for (const one of ALL_TARGETS)
+      target.set((await createTarget(setup, one, { each: label })).metadata.name, one)
+    return { target, query: `labelSelector=each%3D${label}` }
   }
 
   const isOfTeam = (by: Caller): boolean => by === 'team'
   const codes = CALLERS.map((by) => ({ by, code: isOfTeam(by) ? 403 : 200 }))
 
-  test.each(codes)('a list and a watch by $by: what it may get (12.1, 12.3)', async (row) => {
-    const { by, code } = row
-    const { about, query } = await oneOfEach()
-    const toBeSeen = ALL_ABOUT.filter((one) => codeOf(by, 'get', one) === 200)
-    const seenIn = (text: string): readonly About[] =>
-      [...about].filter(([name]) => text.includes(`"${name}"`)).map(([, one]) => one)
-    const ask = (all: string) => hands[by].ask('GET', `ownedaccesskeys?${all}`)
-    const watch = (): Promise<Answered> => ask(`${query}&watch=true&timeoutSeconds=1`)
-    const isAll = (text: string): boolean => seenIn(text).length >= toBeSeen.length
-    for (const answer of [await ask(query), await tellsAll(watch, isAll)]) {
+  test.each(codes)(
+    'a list and a watch by $by have exactly the keys that it may get (12.1, 12.3)',
+    async (row) => {
+      const { by, code } = row
+      const { target, query } = await createAllTargets()
+      const visible = ALL_TARGETS.filter((one) => codeOf(by, 'get', one) === 200)
+      const targetsIn = (text: string): readonly Target[] =>
+        [...target].filter(([name]) => text.includes(`"${name}"`)).map(([, one]) => one)
+      const ask = (all: string) => callers[by].ask('GET', `ownedaccesskeys?${all}`)
+      const watch = (): Promise<ParsedAnswer> => ask(`${query}&watch=true&timeoutSeconds=1`)
+      const isComplete = (text: string): boolean => targetsIn(text).length >= visible.length
+      for (const answer of [await ask(query), await watchUntil(watch, isComplete)]) {
+        expect({ code: answer.code, text: answer.text }).toMatchObject({ code })
+        expect(targetsIn(answer.text)).toEqual(visible)
+      }
+    },
+  )
+
+  test.each(codes)(
+    'a deletecollection by $by deletes exactly the keys that it may delete (12.1, 12.3)',
+    async (row) => {
+      const { by, code } = row
+      const { target, query } = await createAllTargets()
+      const answer = await callers[by].ask('DELETE', `ownedaccesskeys?${query}`)
       expect({ code: answer.code, text: answer.text }).toMatchObject({ code })
-      expect(seenIn(answer.text)).toEqual(toBeSeen)
-    }
-  })
+      const remaining: Target[] = []
+      for (const [name, one] of target) {
+        const object = await keys.read(name)
+        if (object && object.metadata.deletionTimestamp === undefined) remaining.push(one)
+      }
+      expect(remaining).toEqual(ALL_TARGETS.filter((one) => codeOf(by, 'delete', one) !== 200))
+    },
+  )
 
-  test.each(codes)('a deletion of all by $by: what it may delete (12.1, 12.3)', async (row) => {
-    const { by, code } = row
-    const { about, query } = await oneOfEach()
-    const answer = await hands[by].ask('DELETE', `ownedaccesskeys?${query}`)
-    expect({ code: answer.code, text: answer.text }).toMatchObject({ code })
-    const kept: About[] = []
-    for (const [name, one] of about) {
-      const object = await keys.read(name)
-      if (object && object.metadata.deletionTimestamp === undefined) kept.push(one)
-    }
-    expect(kept).toEqual(ALL_ABOUT.filter((one) => codeOf(by, 'delete', one) !== 200))
-  })
-
-  test.each(['person', 'plain', 'child', 'scoped', 'team'] as const)(
-    'nobody writes the status of keys without a right to it: %s (12.1, C9)',
+  test.each(['login', 'userKey', 'child', 'scoped', 'team'] as const)(
+    '%s can not write the status of own keys (12.1, C9)',
     async (by) => {
       const used = { status: { lastActivity: '2030-01-01T00:00:00Z' } }
-      for (const about of ['her own', 'her own within'] as const) {
-        const object = await keys.shown(await madeAbout(world, about), 'Active')
+      for (const target of ['an own key', 'an own key with a narrower scope'] as const) {
+        const object = await keys.shown(await createTarget(setup, target), 'Active')
         const path = `ownedaccesskeys/${object.metadata.name}/status`
         const body = { ...object, status: { ...object.status, ...used.status } }
-        const code = codeOf(by, 'get', about) === 404 ? 404 : 403
-        expect((await hands[by].ask('PUT', path, { body })).code).toBe(code)
-        expect((await hands[by].ask('PATCH', path, { body: used })).code).toBe(code)
+        const code = codeOf(by, 'get', target) === 404 ? 404 : 403
+        expect((await callers[by].ask('PUT', path, { body })).code).toBe(code)
+        expect((await callers[by].ask('PATCH', path, { body: used })).code).toBe(code)
         const json = [{ op: 'add', path: '/status/lastActivity', value: used.status.lastActivity }]
-        const patched = await hands[by].ask('PATCH', path, { type: JSON_PATCH, body: json })
+        const patched = await callers[by].ask('PATCH', path, { type: JSON_PATCH, body: json })
         expect(patched.code).toBe(code)
         expect((await keys.read(object))?.status.lastActivity).toBeUndefined()
       }

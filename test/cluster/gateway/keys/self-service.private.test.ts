@@ -1,18 +1,17 @@
-// Self-service of keys through a gateway that runs (contract 12.1 to 12.3, 12.5): one for all, since each
-// takes a while to start.
-import { testWho } from './caller-rights.ts'
-import { testMaking } from './create-keys.ts'
-import { testTokens } from './create-tokens.ts'
-import { testLists } from './list-keys.ts'
-import { testRevoking } from './revoke-keys.ts'
-import { startWorld } from './self-service-gateway.ts'
-import { testChanging } from './update-keys.ts'
+// Self-service of keys and tokens through a running gateway (contract 12.1 to 12.3, 12.5): one gateway for all tests, as
+// it takes a while to start.
+import { testCallerRights } from './caller-rights.ts'
+import { testKeyCreation } from './create-keys.ts'
+import { testTokenCreation } from './create-tokens.ts'
+import { testListsAndWatches } from './list-keys.ts'
+import { testKeyRevocation, testKeyUpdates } from './update-and-revoke-keys.ts'
+import { startSelfService } from './self-service-gateway.ts'
 
-const world = await startWorld()
+const setup = await startSelfService()
 
-testWho(world)
-testLists(world)
-testMaking(world)
-testChanging(world)
-testTokens(world)
-testRevoking(world)
+testCallerRights(setup)
+testListsAndWatches(setup)
+testKeyCreation(setup)
+testKeyUpdates(setup)
+testTokenCreation(setup)
+testKeyRevocation(setup)

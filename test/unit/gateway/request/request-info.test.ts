@@ -1,5 +1,5 @@
 // What requests are about, as the API server has it (contract 11.6). That the API server does have it so
-// is shown by test/cluster/gateway/attribution.private.test.ts.
+// is shown by test/cluster/gateway/audit-log-attribution.private.test.ts.
 import { describe, expect, test } from 'vitest'
 import { taken } from './request-reader.ts'
 

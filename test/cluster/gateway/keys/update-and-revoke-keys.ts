@@ -1,0 +1,322 @@
+// Keys that are changed through a gateway, by each kind of patch and concurrently, and keys that are revoked with the
+// command line tool (contract 12.1, 12.2, 12.5, threats X9).
+import { beforeAll, describe, expect, test } from 'vitest'
+import { ACCESS_KEYS, API_VERSION, REVOKE_FINALIZER } from '../../../../src/api/names.ts'
+import { auditOf } from '../../../support/audit-log.ts'
+import { type RunResult, runProgram } from '../../../support/command-process.ts'
+import { eventually } from '../../../support/eventually.ts'
+import { GATEWAY_USER } from '../../../support/installed-control-plane.ts'
+import { uniqueName } from '../../../support/object-builder.ts'
+import { bindRole } from '../../policies/rbac-users.ts'
+import { SOON } from '../test-gateway.ts'
+import {
+  APPLY_PATCH,
+  type ParsedAnswer,
+  type KeyCaller,
+  JSON_PATCH,
+  SHOP,
+  type SelfServiceSetup,
+  createCaller,
+} from './self-service-gateway.ts'
+
+interface AuditedRequest {
+  readonly stage: string
+  readonly verb: string
+  readonly impersonatedUser?: object
+  readonly objectRef?: { readonly resource?: string }
+}
+
+/** Declares the tests of changed keys. */
+export function testKeyUpdates(setup: SelfServiceSetup): void {
+  const { callers, keys, createKey, plane } = setup
+  describe('server-side apply (12.2, 12.5)', () => {
+    const manifest = (name: string, spec: object): object => ({
+      apiVersion: API_VERSION,
+      kind: 'OwnedAccessKey',
+      metadata: { name },
+      spec,
+    })
+    const apply = (by: KeyCaller, name: string, spec: object, query = ''): Promise<ParsedAnswer> =>
+      by.ask('PATCH', `ownedaccesskeys/${name}?fieldManager=git${query}`, {
+        type: APPLY_PATCH,
+        body: manifest(name, spec),
+      })
+
+    test.each(['login', 'scoped', 'expiring'] as const)(
+      'by %s creates a key, then changes it, and keeps the fields that the gateway added',
+      async (by) => {
+        const name = uniqueName('applied')
+        const made = await apply(callers[by], name, { displayName: 'one' })
+        expect(made.code).toBe(201)
+        expect(made.json.spec.key).toMatch(/^pak_/)
+        const { key, ...rest } = made.json.spec
+        for (const displayName of ['one', 'two', 'three']) {
+          const again = await apply(callers[by], name, { displayName })
+          expect({ code: again.code, message: again.json.message }).toMatchObject({ code: 200 })
+          expect(again.json.spec).toEqual({ ...rest, displayName })
+        }
+        const stored = await keys.read(name)
+        expect(stored?.spec.key).toBe(key)
+        expect(stored?.metadata.finalizers).toEqual([REVOKE_FINALIZER])
+        expect(stored?.metadata.ownerReferences).toEqual(made.json.metadata.ownerReferences)
+      },
+    )
+
+    test.each(['management-operator', 'management-operator-gateway'])(
+      'with the field manager %s is refused (C9)',
+      async (manager) => {
+        const { name } = (await createKey('login', { ttl: 60 })).json.metadata
+        const path = `ownedaccesskeys/${name}?fieldManager=${manager}&force=true`
+        const body = manifest(name, { ttl: 60 })
+        const refused = await callers.login.ask('PATCH', path, { type: APPLY_PATCH, body })
+        expect({ code: refused.code, message: refused.json.message }).toEqual({
+          code: 403,
+          message: expect.stringMatching(/^fieldManager: /) as string,
+        })
+      },
+    )
+
+    test('by six requests at once creates one key', async () => {
+      const name = uniqueName('raced')
+      const all = await Promise.all(
+        Array.from({ length: 6 }, (_, at) =>
+          apply(callers.login, name, { description: `${at}` }, '&force=true'),
+        ),
+      )
+      expect(all.map(({ code }) => code).toSorted((a, b) => a - b)).toEqual([
+        ...Array.from({ length: 5 }, () => 200),
+        201,
+      ])
+      const [winner] = all.filter(({ code }) => code === 201)
+      expect((await keys.read(name))?.spec.key).toBe(winner?.json.spec.key)
+    })
+  })
+
+  describe('a changed key (12.1, 12.5)', () => {
+    test('has the changes of all concurrent patches without a resourceVersion', async () => {
+      const { name } = (await createKey('login')).json.metadata
+      const all = await Promise.all(
+        Array.from({ length: 5 }, (_, at) =>
+          callers.login.ask('PATCH', `ownedaccesskeys/${name}`, {
+            type: at % 2 === 0 ? JSON_PATCH : 'application/merge-patch+json',
+            body:
+              at % 2 === 0
+                ? [{ op: 'add', path: `/metadata/annotations/at-${at}`, value: 'x' }]
+                : { metadata: { annotations: { [`at-${at}`]: 'x' } } },
+          }),
+        ),
+      )
+      expect(all.map(({ code }) => code)).toEqual([200, 200, 200, 200, 200])
+      expect(Object.keys((await keys.read(name))?.metadata.annotations ?? {})).toEqual(
+        expect.arrayContaining([0, 1, 2, 3, 4].map((at) => `at-${at}`)),
+      )
+    })
+
+    test.each(['PUT', 'PATCH'])(
+      'is unchanged after a %s with an old resourceVersion',
+      async (method) => {
+        const { metadata } = await keys.shown((await createKey('login')).json, 'Active')
+        const { name } = metadata
+        const read = await callers.login.ask('GET', `ownedaccesskeys/${name}`)
+        await keys.patch(name, { metadata: { labels: { a: 'b' } } })
+        const body = { ...read.json, spec: { ...read.json.spec, displayName: 'late' } }
+        const { code, json } = await callers.login.ask(method, `ownedaccesskeys/${name}`, { body })
+        expect({ code, reason: json.reason }).toEqual({ code: 409, reason: 'Conflict' })
+        expect((await keys.read(name))?.spec.displayName).toBeUndefined()
+      },
+    )
+
+    test('gets its first annotation by a JSON patch', async () => {
+      const name = uniqueName('bare')
+      await plane.raw('POST', `/apis/${API_VERSION}/ownedaccesskeys`, {
+        apiVersion: API_VERSION,
+        kind: 'OwnedAccessKey',
+        metadata: { name, finalizers: ['test/held'] },
+        spec: { user: 'ada' },
+      })
+      await keys.remove(name)
+      const bare = await keys.patch(name, { metadata: { annotations: null } })
+      expect(bare.metadata.annotations).toBeUndefined()
+      const body = [{ op: 'add', path: '/metadata/annotations/example.com~1note', value: 'first' }]
+      const patched = await callers.admin.ask('PATCH', `ownedaccesskeys/${name}`, {
+        type: JSON_PATCH,
+        body,
+      })
+      expect({ code: patched.code, message: patched.json.message }).toMatchObject({ code: 200 })
+      expect(patched.json.metadata.annotations).toEqual({ 'example.com/note': 'first' })
+      await keys.patch(name, { metadata: { finalizers: [] } }).catch(() => undefined)
+    })
+
+    test('keeps the fields that a PUT omits', async () => {
+      const made = await createKey('userKey')
+      const { name, resourceVersion } = (await keys.shown(made.json, 'Active')).metadata
+      const { ownerReferences } = made.json.metadata
+      const body = {
+        metadata: { name, resourceVersion, ownerReferences },
+        spec: { user: 'ada', type: 'User', displayName: 'new' },
+      }
+      const put = await callers.userKey.ask('PUT', `ownedaccesskeys/${name}`, { body })
+      expect({ code: put.code, message: put.json.message }).toMatchObject({ code: 200 })
+      const stored = await keys.read(name)
+      expect(stored?.spec).toEqual({ ...made.json.spec, displayName: 'new' })
+      expect(stored?.metadata.finalizers).toEqual([REVOKE_FINALIZER])
+      expect(stored?.metadata.labels).toEqual(made.json.metadata.labels)
+    })
+
+    test('is validated strictly with fieldValidation=Ignore', async () => {
+      const { name } = (await createKey('login')).json.metadata
+      const path = `ownedaccesskeys/${name}?fieldValidation=Ignore`
+      const { code } = await callers.login.ask('PATCH', path, { body: { spec: { scpoe: SHOP } } })
+      expect(code).toBe(422)
+    })
+
+    test.each([
+      { name: 'long paths', count: 5, operation: { op: 'add', path: '/a'.repeat(3000), value: 1 } },
+      {
+        name: 'tests of a large value',
+        count: 200,
+        operation: { op: 'test', path: '/metadata', value: 1 },
+      },
+    ])('is unchanged after a JSON patch of many $name (E8)', async ({ count, operation }) => {
+      const { name } = (await createKey('login')).json.metadata
+      const body = Array.from({ length: count }, () => operation)
+      const codes = [name, 'no-such-key'].map(async (one) => {
+        const path = `ownedaccesskeys/${one}`
+        return (await callers.login.ask('PATCH', path, { type: JSON_PATCH, body })).code
+      })
+      expect(await Promise.all(codes)).toEqual([422, 404])
+    })
+
+    test('is unchanged after a patch of an unsupported type', async () => {
+      const { name } = (await createKey('login')).json.metadata
+      for (const type of [
+        'application/strategic-merge-patch+json',
+        'application/json',
+        'text/plain',
+      ])
+        expect(
+          (await callers.login.ask('PATCH', `ownedaccesskeys/${name}`, { type, body: {} })).code,
+        ).toBe(415)
+    })
+  })
+
+  test('kubectl apply, client-side and then server-side, keeps the fields that the manifest omits (12.5)', async () => {
+    const name = uniqueName('kubectl')
+    const manifest = (spec: string): string =>
+      `apiVersion: ${API_VERSION}\nkind: OwnedAccessKey\nmetadata:\n  name: ${name}\nspec:\n${spec}`
+    const runs = async (args: readonly string[], input = ''): Promise<string> => {
+      const { code, stdout, stderr } = await setup.kubectl(callers.scoped, args, { input })
+      expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+      return stdout
+    }
+    const apply = ['apply', '-f', '-']
+    expect(await runs(apply, manifest('  ttl: 600\n'))).toMatch(/created/)
+    const made = await keys.read(name)
+    expect(await runs(apply, manifest('  ttl: 600\n'))).toMatch(/unchanged/)
+    expect(await runs(apply, manifest('  ttl: 500\n  displayName: x\n'))).toMatch(/configured/)
+    const onServer = [...apply, '--server-side']
+    for (const spec of ['  ttl: 400\n', '  ttl: 300\n', '  ttl: 300\n'])
+      expect(await runs(onServer, manifest(spec))).toMatch(/serverside-applied/)
+    expect(await runs(['get', 'oak', name, '-o', 'yaml'])).not.toContain(made?.spec.key ?? '')
+    expect(
+      await runs(
+        ['replace', '-f', '-'],
+        manifest('  user: ada\n  type: User\n  ttl: 200\n  scope: {projects: [{project: shop}]}\n'),
+      ),
+    ).toMatch(/replaced/)
+    const { spec } = (await keys.read(name)) ?? {}
+    expect(spec).toEqual({ user: 'ada', type: 'User', key: made?.spec.key, ttl: 200, scope: SHOP })
+    expect(await runs(['delete', 'oak', name])).toMatch(/deleted/)
+  })
+
+  test('the gateway writes nothing as itself but keys, tokens and Configs (12.1, I14)', async () => {
+    const audit = auditOf(plane)
+    const mark = await audit.mark()
+    const made = await createKey('login')
+    await callers.login.ask('DELETE', `ownedaccesskeys/${made.json.metadata.name}`)
+    await setup.ask(callers.login.token, '/api/v1/namespaces/default/configmaps', {
+      method: 'POST',
+    })
+    const lines = await audit.linesSince(mark, GATEWAY_USER)
+    const events = lines.map((line) => JSON.parse(line) as AuditedRequest)
+    // The audit log has the impersonated user of a request once it is answered.
+    const own = events.filter(
+      ({ impersonatedUser, stage }) =>
+        stage === 'ResponseComplete' && impersonatedUser === undefined,
+    )
+    const writes = own.filter(({ verb }) => !['get', 'list', 'watch'].includes(verb))
+    expect(writes.map(({ verb }) => verb)).toEqual(
+      expect.arrayContaining(['create', 'patch', 'delete']),
+    )
+    const others = writes.filter(({ objectRef }) => objectRef?.resource !== ACCESS_KEYS.plural)
+    expect(others).toEqual([])
+  })
+}
+
+/** Declares the tests of `management-operator revoke`, by a user with the shipped role of a key administrator. */
+export function testKeyRevocation(setup: SelfServiceSetup): void {
+  const { keys, createKey, codeFor, callerFrom, plane } = setup
+  let kubeconfig: string
+  beforeAll(async () => {
+    kubeconfig = await bindRole(plane, 'key-keeper', 'platform-key-admin')
+  })
+  const revoke = (...args: readonly string[]): Promise<RunResult> =>
+    runProgram(['revoke', ...args, `--kubeconfig=${kubeconfig}`])
+  const untilRefused = (key: string | undefined): Promise<boolean> =>
+    eventually('the key is refused', async () => (await codeFor(key)) === 401 || undefined, SOON)
+
+  describe('management-operator revoke (12.2, X9)', () => {
+    test('disables a leaked key and all keys that self-service created with it', async () => {
+      const leaked = await createCaller(setup, { user: 'eve', type: 'Login' })
+      const [own, deleted] = [
+        await createCaller(setup, { user: 'eve', type: 'Login' }),
+        await createCaller(setup, { user: 'eve', type: 'Login' }),
+      ]
+      const child = await callerFrom(await createKey(leaked, { type: 'User' }))
+      const grandchild = await callerFrom(await createKey(child))
+      const other = await createKey(leaked, { type: 'Other' })
+      const left = await createKey(deleted, { type: 'User' })
+      const kept = await createKey(own, { type: 'User' })
+      await keys.remove(deleted.name)
+      await keys.gone(deleted.name)
+
+      const dryRun = await revoke(leaked.name, '--dry-run')
+      expect(dryRun).toMatchObject({ code: 0, stderr: '' })
+      expect(dryRun.stdout).toContain(`${leaked.name} (user:eve): would be disabled\n`)
+      expect(dryRun.stdout).toContain('4 of 4 would be disabled.')
+      expect(await codeFor(leaked.token)).toBe(200)
+
+      const { uid } = deleted.object.metadata
+      const [run, byUid] = await Promise.all([revoke(leaked.name), revoke(uid)])
+      expect(run).toMatchObject({ code: 0, stderr: '' })
+      const made = `(user:eve, made with ${leaked.name}): disabled\n`
+      expect(run.stdout).toContain(`${leaked.name} (user:eve): disabled\n`)
+      for (const one of [child.name, other.json.metadata.name])
+        expect(run.stdout).toContain(`${one} ${made}`)
+      expect(run.stdout).toContain(
+        `${grandchild.name} (user:eve, made with ${child.name}): disabled\n`,
+      )
+      expect(run.stdout).toMatch(/\n4 of 4 disabled\. [^]*carries no label[^]*audit log/)
+      expect(byUid.stdout).toContain(`(user:eve, made with ${uid}): disabled\n`)
+      for (const one of [leaked.token, child.token, grandchild.token, other.json.spec.key])
+        await untilRefused(one)
+      await untilRefused(left.json.spec.key)
+      for (const one of [own.token, kept.json.spec.key]) expect(await codeFor(one)).toBe(200)
+      expect((await revoke(leaked.name)).stdout).toContain('0 of 4 disabled.')
+    })
+
+    test('reports an unknown name, and missing rights', async () => {
+      const { code, stdout, stderr } = await revoke('no-such-key')
+      expect({ code, stdout }).toEqual({ code: 1, stdout: '' })
+      expect(stderr).toMatch(
+        /^management-operator revoke: no access key has the name or uid "no-such-key"/,
+      )
+      const unprivileged = await plane.clientKubeconfig({ name: 'idle', user: 'idle', groups: [] })
+      const refused = await runProgram(['revoke', 'x', `--kubeconfig=${unprivileged}`])
+      expect(refused).toMatchObject({ code: 1, stdout: '' })
+      expect(refused.stderr).toMatch(
+        /^management-operator revoke: .*User "idle" cannot list[^\n]*\n$/,
+      )
+    })
+  })
+}
