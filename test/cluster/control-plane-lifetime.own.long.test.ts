@@ -1,5 +1,5 @@
-// How a control plane begins and ends: one at a time on a folder, and nothing left behind, whoever is
-// killed. Starters run in processes of their own where they are to die.
+// Start and stop of a control plane: one per folder, and no processes are left when the starter or its guard is killed.
+// Starters that are killed run in child processes.
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync } from 'node:fs'
@@ -13,14 +13,14 @@ import { eventuallyPasses } from '../support/eventually.ts'
 
 const WITHIN_A_MINUTE = { withinMs: 60_000 }
 
-describe('a folder that survives', () => {
+describe('a kept data folder', () => {
   let folder: string
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), 'control-plane-test-'))
   })
   afterAll(() => rm(folder, { recursive: true, force: true }))
 
-  test('is used by one control plane at a time, and by the next as it was left', async () => {
+  test('is used by one control plane at a time, and keeps its data for the next', async () => {
     const first = await startControlPlane({ dataDir: folder, log: () => undefined })
     onTestFinished(() => first.stop())
     await first.kubectl(['create', 'configmap', 'kept'])
@@ -40,14 +40,14 @@ describe('a folder that survives', () => {
     expect(existsSync(folder)).toBe(true)
   })
 
-  test('goes to one of two who start at once', async () => {
+  test('is used by one of two that start together', async () => {
     const options = { dataDir: folder, log: () => undefined }
     const both = await Promise.allSettled([startControlPlane(options), startControlPlane(options)])
     for (const outcome of both) if (outcome.status === 'fulfilled') await outcome.value.stop()
     expect(both.map(({ status }) => status).toSorted()).toEqual(['fulfilled', 'rejected'])
   })
 
-  test('is waited for while the guard of a killed starter stops', async () => {
+  test('can be used once the guard of a killed starter has stopped its processes', async () => {
     const starter = await startInChild(folder)
     await killed(starter)
     const next = await startControlPlane({ dataDir: folder, log: () => undefined })
@@ -57,7 +57,7 @@ describe('a folder that survives', () => {
     await next.stop()
   })
 
-  test('is free again when starter and guard were killed', async () => {
+  test('can be used again when starter and guard are killed', async () => {
     const starter = await startInChild(folder)
     const orphans = starter.pids
     process.kill(starter.guard, 'SIGKILL')
@@ -72,7 +72,7 @@ describe('a folder that survives', () => {
 
 test.each([
   { name: 'is killed', signal: 'SIGKILL' },
-  { name: 'ends on Ctrl-C without stopping it', signal: 'SIGINT' },
+  { name: 'exits on Ctrl-C without stopping it', signal: 'SIGINT' },
 ] as const)('nothing is left when the starter $name', async ({ signal }) => {
   const starter = await startInChild(null)
   expect(starter.pids.every(pidExists)).toBe(true)
@@ -87,7 +87,7 @@ test.each([
   expect(existsSync(starter.dataDir)).toBe(false)
 })
 
-test('nothing is left when the guard is killed', async () => {
+test('no process is left when the guard is killed', async () => {
   const lines: string[] = []
   const plane = await startControlPlane({ log: (line) => lines.push(line) })
   onTestFinished(() => rm(plane.dataDir, { recursive: true, force: true }))
@@ -112,7 +112,7 @@ interface Starter {
   readonly pids: readonly number[]
 }
 
-/** A process that starts a control plane, on a temporary folder without one, and then does nothing. */
+/** A child process that starts a control plane and then idles; null = in a temporary folder. */
 async function startInChild(folder: string | null): Promise<Starter> {
   const module = join(import.meta.dirname, '../../tools/control-plane/control-plane.ts')
   const script = `
@@ -129,7 +129,7 @@ async function startInChild(folder: string | null): Promise<Starter> {
   return { process: child, dataDir, pids, guard: await guardOf(dataDir) }
 }
 
-/** Also while its parent has not taken note of its end. */
+/** True for zombies too. */
 function pidExists(pid: number): boolean {
   try {
     return process.kill(pid, 0)
@@ -138,14 +138,14 @@ function pidExists(pid: number): boolean {
   }
 }
 
-/** A process lives for a moment after SIGKILL, and whoever comes then is refused with right. */
+/** Kills a starter and waits until it has exited: before that its folder is still in use. */
 async function killed({ process: child }: Starter): Promise<void> {
   const exited = once(child, 'exit')
   child.kill('SIGKILL')
   await exited
 }
 
-/** Those whose parent is dead have a process id until init has taken note of their end. */
+/** Waits until the processes have exited; orphans have a pid until init reaps them. */
 const ended = (pids: readonly number[]): Promise<void> =>
   eventuallyPasses(
     'every process has ended',

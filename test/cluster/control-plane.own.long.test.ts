@@ -1,4 +1,4 @@
-// The control plane that everything else is tested on, without the product's manifests.
+// The control plane of all tests on a cluster, without the product's manifests.
 import { execFile } from 'node:child_process'
 import { readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -9,10 +9,10 @@ import { type ControlPlane, startControlPlane } from '../../tools/control-plane/
 import { eventually, eventuallyPasses } from '../support/eventually.ts'
 
 const WITHIN_A_MINUTE = { withinMs: 60_000 }
-/** How a refusal reads: what the server says of it may be lost with the connection that it closes. */
-const BROKEN_OFF = /alert|certificate|socket|ECONNRESET|EPIPE|other side closed/i
+/** A refused TLS client gets an alert or only a closed connection. */
+const TLS_REFUSAL = /alert|certificate|socket|ECONNRESET|EPIPE|other side closed/i
 
-describe('one control plane', () => {
+describe('a control plane', () => {
   const lines: string[] = []
   let plane: ControlPlane
   beforeAll(async () => {
@@ -24,25 +24,25 @@ describe('one control plane', () => {
   })
   afterAll(() => plane.stop())
 
-  test('kubectl writes and reads', async () => {
+  test('serves kubectl', async () => {
     await applied(configMap('written', {}))
     const { code, stdout } = await plane.kubectl(['get', 'cm', 'written', '-o', 'name'])
     expect({ code, stdout }).toEqual({ code: 0, stdout: 'configmap/written\n' })
   })
 
-  test('a kubectl command that fails is a result', async () => {
+  test('returns the result of a kubectl command that fails', async () => {
     const { code, stderr } = await plane.kubectl(['get', 'cm', 'absent'])
     expect(code).toBe(1)
     expect(stderr).toContain('configmaps "absent" not found')
   })
 
-  test('flags of the caller reach the API server', async () => {
+  test('passes flags to the API server', async () => {
     const ps = ['-ww', '-o', 'command=', '-p', String(plane.apiServer.pid)]
     const { stdout: command } = await promisify(execFile)('ps', ps)
     expect(command).toContain('--event-ttl=10m')
   })
 
-  test('the audit log has a write when it comes in, and both its bodies when it is answered', async () => {
+  test('logs a write in the audit log when it is received, and with both bodies when it is answered', async () => {
     await applied(configMap('audited', {}))
     const events = await auditOf('audited', 'create')
     expect(events).toHaveLength(0)
@@ -54,29 +54,37 @@ describe('one control plane', () => {
     expect(writes[1]).toMatchObject({ responseObject: { metadata: { name: 'audited' } } })
   })
 
-  test('an object goes when its owner has gone', async () => {
+  test('garbage collects an object whose owner is deleted', async () => {
     await applied(configMap('owner', {}))
     const uid = await jsonPath('cm/owner', '{.metadata.uid}')
     const owner = { apiVersion: 'v1', kind: 'ConfigMap', name: 'owner', uid }
     await applied(configMap('owned', { ownerReferences: [owner] }))
     await plane.kubectl(['delete', 'cm', 'owner'])
-    await eventuallyPasses('it goes', () => expectGone('cm/owned'), WITHIN_A_MINUTE)
+    await eventuallyPasses(
+      'the owned object is deleted',
+      () => expectGone('cm/owned'),
+      WITHIN_A_MINUTE,
+    )
   })
 
-  test('a namespace gets its ServiceAccount and goes with what is in it', async () => {
+  test('creates the ServiceAccount of a namespace, and deletes a namespace with its objects', async () => {
     await plane.kubectl(['create', 'namespace', 'short'])
     await eventuallyPasses(
-      'there is a default ServiceAccount',
+      'the default ServiceAccount exists',
       async () => {
         expect(await jsonPath('sa/default --namespace=short', '{.metadata.name}')).toBe('default')
       },
       WITHIN_A_MINUTE,
     )
     await plane.kubectl(['delete', 'namespace', 'short', '--wait=false'])
-    await eventuallyPasses('it goes', () => expectGone('ns/short'), WITHIN_A_MINUTE)
+    await eventuallyPasses(
+      'the namespace is deleted',
+      () => expectGone('ns/short'),
+      WITHIN_A_MINUTE,
+    )
   })
 
-  test('a client certificate names any user and groups, and RBAC binds them', async () => {
+  test('authenticates client certificates of any user and groups, with their RBAC rights', async () => {
     const groups = ['team:a', 'team, "b"']
     const kubeconfig = await plane.clientKubeconfig({ name: 'ada', user: 'ada=é,O=x', groups })
     const who = await plane.kubectl(['auth', 'whoami', '-o', 'json'], { kubeconfig })
@@ -90,7 +98,7 @@ describe('one control plane', () => {
     expect(stderr).toContain('forbidden')
   })
 
-  test('a token names its ServiceAccount, and is asked for in vain without one', async () => {
+  test('issues tokens of existing ServiceAccounts only', async () => {
     await plane.kubectl(['create', 'serviceaccount', 'robot'])
     const kubeconfig = await plane.serviceAccountKubeconfig('default', 'robot')
     const who = await plane.kubectl(['auth', 'whoami', '-o', 'json'], { kubeconfig })
@@ -98,7 +106,7 @@ describe('one control plane', () => {
     await expect(plane.serviceAccountKubeconfig('default', 'nobody')).rejects.toThrow('not found')
   })
 
-  test('keys and kubeconfigs are for the owner of the folder only', async () => {
+  test('makes keys and kubeconfigs readable for the owner only', async () => {
     for (const path of [
       plane.dataDir,
       plane.adminKubeconfig,
@@ -111,18 +119,18 @@ describe('one control plane', () => {
   test.each([
     { name: 'no certificate', client: null },
     { name: 'the certificate of a Kubernetes admin', client: 'admin' },
-  ])('etcd refuses $name', async ({ client }) => {
+  ])('runs an etcd that refuses $name', async ({ client }) => {
     const ports = JSON.parse(await readFile(join(plane.dataDir, 'ports.json'), 'utf8')) as {
       readonly etcdClient: number
       readonly etcdPeer: number
     }
     for (const port of [ports.etcdClient, ports.etcdPeer]) {
-      await expect(askEtcd(port, client)).rejects.toThrow(BROKEN_OFF)
+      await expect(askEtcd(port, client)).rejects.toThrow(TLS_REFUSAL)
     }
     expect(await askEtcd(ports.etcdClient, 'etcd-client')).toBe(200)
   })
 
-  test('a restarted API server has the same address and the same data', async () => {
+  test('keeps address and data over a restart of the API server', async () => {
     await applied(configMap('kept', {}))
     const before = plane.apiServer.pid
     await plane.apiServer.stop()
@@ -134,16 +142,16 @@ describe('one control plane', () => {
     expect(lines.filter((line) => line.includes('by itself'))).toEqual([])
   })
 
-  test('watches do not hold up the end of the API server', async () => {
+  test('stops the API server despite open watches', async () => {
     const watch = plane.kubectl(['get', 'cm', '--watch'])
-    await eventuallyPasses('it is open', expectKubectlWatches, WITHIN_A_MINUTE)
+    await eventuallyPasses('the watch is open', expectKubectlWatches, WITHIN_A_MINUTE)
     await plane.apiServer.stop()
     expect((await watch).stdout).toContain('kube-root-ca.crt')
     expect(lines.filter((line) => line.includes('kube-apiserver did not end'))).toEqual([])
     await plane.apiServer.start()
   })
 
-  test('a suspended daemon is stopped all the same', async () => {
+  test('stops a suspended daemon', async () => {
     process.kill(plane.controllerManager.pid ?? 0, 'SIGSTOP')
     await plane.controllerManager.stop()
     expect(lines.at(-1)).toContain('kube-controller-manager did not end in time: killed')
@@ -151,10 +159,10 @@ describe('one control plane', () => {
     await plane.controllerManager.start()
   })
 
-  test('a daemon that is killed by somebody else is reported', async () => {
+  test('reports a daemon that is killed from outside', async () => {
     process.kill(plane.controllerManager.pid ?? 0, 'SIGKILL')
     await eventually(
-      'a line about it',
+      'a log line about it',
       () => lines.find((line) => line.includes('by itself')),
       WITHIN_A_MINUTE,
     )
@@ -162,7 +170,7 @@ describe('one control plane', () => {
     await plane.controllerManager.start()
   })
 
-  test('etcd comes back, and the API server with it', async () => {
+  test('serves again after a restart of etcd', async () => {
     const before = plane.apiServer.pid
     await plane.etcd.stop()
     await plane.etcd.start()
@@ -171,7 +179,7 @@ describe('one control plane', () => {
     expect(plane.apiServer.pid).toBe(before)
   })
 
-  test('after a compaction a watch from an old revision is told 410', async () => {
+  test('answers 410 to a watch from a compacted revision', async () => {
     await applied(configMap('old', {}))
     const revision = await jsonPath('cm/old', '{.metadata.resourceVersion}')
     await applied(configMap('new', {}))

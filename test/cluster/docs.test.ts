@@ -1,5 +1,5 @@
-// `make run` as a person starts it, and every `$` block of README.md and docs/tour.md on it; in `make test-all` those
-// of all other pages, too, in the order in which README lists them.
+// `make run` as a user starts it, and every `$` block of README.md and docs/tour.md on it; in `make test-all` the
+// blocks of all other pages too, in the order of README.
 import { execFile } from 'node:child_process'
 import { mkdtempSync, readFileSync, readdirSync, rmSync, symlinkSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -12,7 +12,7 @@ import { isWhole } from '../support/tier.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
 const START_WITHIN_MS = 150_000
-/** Some steps wait for the end of a key. */
+/** Some steps wait for the expiry of a key. */
 const WITHIN = { timeout: 300_000 }
 const home = mkdtempSync(join(tmpdir(), 'docs-'))
 for (const name of ['config', 'docs']) symlinkSync(join(ROOT, name), join(home, name))
@@ -20,7 +20,7 @@ for (const name of ['config', 'docs']) symlinkSync(join(ROOT, name), join(home, 
 const textOf = (page: string): string => readFileSync(join(ROOT, page), 'utf8')
 const README = textOf('README.md')
 const TOUR = 'docs/tour.md'
-/** Where the list of pages has it; the text may name it sooner. */
+/** The place of a page in the list, which is after any mention in the text. */
 const place = (page: string): number => README.lastIndexOf(`](${page})`)
 const pages = readdirSync(join(ROOT, 'docs'))
   .filter((name) => name.endsWith('.md'))
@@ -38,18 +38,18 @@ afterAll(async () => {
   rmSync(home, { recursive: true, force: true })
 })
 
-/** What waits for the end of the first minute comes last: other things are shown meanwhile. */
+/** The steps that wait for the end of the first minute are run last. */
 const [FIRST_MINUTE = '', EXPIRY = ''] = textOf(TOUR).split(/^(?=## Expiry$)/m)
 
 describe('README.md', () => {
-  showsWhatHappens(README)
+  testSteps(README)
 })
 
-describe(`${TOUR}, its first minute`, () => {
-  showsWhatHappens(FIRST_MINUTE)
+describe(`${TOUR}, the first minute`, () => {
+  testSteps(FIRST_MINUTE)
 })
 
-test('make run goes on where the last run ended', WITHIN, async () => {
+test('a second make run continues with the data of the first', WITHIN, async () => {
   run.kill('SIGINT')
   expect(await run.exited).toBe(0)
   run = startMakeRun(join(home, '.run'))
@@ -63,16 +63,16 @@ test('make run goes on where the last run ended', WITHIN, async () => {
   expect(names).toContain('laptop-cli')
 })
 
-describe(`${TOUR}, a minute later`, () => {
-  showsWhatHappens(EXPIRY)
+describe(`${TOUR}, after the first minute`, () => {
+  testSteps(EXPIRY)
 })
 
 describe.each(isWhole ? pages : [])('%s', (page) => {
-  showsWhatHappens(textOf(page))
+  testSteps(textOf(page))
 })
 
-function showsWhatHappens(markdown: string): void {
-  test('holds no text that looks like a key', () =>
+function testSteps(markdown: string): void {
+  test('contains no text that looks like a key', () =>
     expect(markdown).not.toMatch(/pak_\w{43}_\w{6}|sha256:[0-9a-f]{64}/))
 
   test('has steps', () => expect(stepsOf(markdown)).not.toEqual([]))
@@ -80,16 +80,16 @@ function showsWhatHappens(markdown: string): void {
   test.each(stepsOf(markdown))('$command', WITHIN, async ({ command, output }) => {
     const shows = async (): Promise<void> =>
       expect(masked(await typed(command))).toBe(masked(output))
-    if (LOOKS.test(command)) await eventuallyPasses(command, shows, { withinMs: 60_000 })
+    if (READS.test(command)) await eventuallyPasses(command, shows, { withinMs: 60_000 })
     else await shows()
   })
 }
 
 /**
- * Commands that only look. A person who types comes later than this test: events are written after what they
- * tell of, rights count and warnings come once the API server knows of them, a key ends once the gateway does.
+ * Commands that only read: they are retried, as this test is faster than a person. Events, RBAC, warnings and the
+ * gateway follow a change with a delay.
  */
-const LOOKS =
+const READS =
   /^(sleep 1; )?kubectl( (-n|--kubeconfig) \S+)* (get|describe|wait|auth) [^|]*$|--dry-run=server/
 
 function typed(command: string): Promise<string> {

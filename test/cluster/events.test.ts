@@ -14,16 +14,16 @@ const plane = await sharedControlPlane()
 const { admin, adminKubeconfig } = plane
 const clock = systemClock()
 
-/** A recorder of a process that just started. */
+/** A recorder as in a new process. */
 function start(client: KubeClient = admin) {
   const { log, lines } = memoryLog()
   const recorder = createEventRecorder({ client, clock, log, instance: `host_${randomUUID()}` })
-  const tell = async (...events: readonly ObjectEvent[]): Promise<void> => {
+  const record = async (...events: readonly ObjectEvent[]): Promise<void> => {
     for (const event of events) recorder.record(event)
     await recorder.flush(AbortSignal.timeout(30_000))
     recorder.stop()
   }
-  return { tell, lines }
+  return { record, lines }
 }
 
 const eventOf = (regarding: ObjectEvent['regarding'], note: string): ObjectEvent => ({
@@ -35,7 +35,7 @@ const eventOf = (regarding: ObjectEvent['regarding'], note: string): ObjectEvent
   discriminator: '2026-11-21T10:00:00Z',
 })
 
-/** A reference to an object that need not exist. */
+/** A reference to an object, which may not exist. */
 const reference = (name = `events-${randomUUID()}`): ObjectEvent['regarding'] => ({
   apiVersion: API_VERSION,
   kind: ACCESS_KEYS.kind,
@@ -58,8 +58,10 @@ test('kubectl describe shows the event of a cluster-scoped object', async () => 
   const name = `events-${randomUUID()}`
   const key = { apiVersion: API_VERSION, kind: ACCESS_KEYS.kind, metadata: { name } }
   const { metadata } = await admin.create(ACCESS_KEYS, { ...key, spec: { user: 'ana' } }, 'test')
-  const { tell, lines } = start()
-  await tell(eventOf({ ...reference(name), uid: metadata.uid }, 'expired 60 s after its last use'))
+  const { record, lines } = start()
+  await record(
+    eventOf({ ...reference(name), uid: metadata.uid }, 'expired 60 s after its last use'),
+  )
   expect(lines).toEqual([])
   const { stdout } = await plane.kubectl(['describe', 'oak', name])
   const events = stdout.slice(stdout.indexOf('\nEvents:'))
@@ -69,11 +71,11 @@ test('kubectl describe shows the event of a cluster-scoped object', async () => 
   await plane.kubectl(['delete', 'oak', name, '--wait=false'])
 })
 
-test('a restart repeats nothing', async () => {
+test('a restarted recorder does not repeat an event', async () => {
   const event = eventOf(reference(), 'recorded once')
   for (let run = 0; run < 2; run += 1) {
-    const { tell, lines } = start()
-    await tell(event)
+    const { record, lines } = start()
+    await record(event)
     expect(lines).toEqual([])
   }
   const events = await stored(event.regarding.uid)
@@ -82,13 +84,13 @@ test('a restart repeats nothing', async () => {
   expect(events[0]?.regarding.namespace).toBeUndefined()
 })
 
-test('the API server takes the longest names and notes', async () => {
+test('the API server accepts events with the longest names and notes', async () => {
   const note = '🔑'.repeat(1000)
   const longest = [`${'a'.repeat(234)}.-b`, 'a'.repeat(253), 'a.'.repeat(126) + 'a'].map((name) =>
     eventOf(reference(name), note),
   )
-  const { tell, lines } = start()
-  await tell(...longest)
+  const { record, lines } = start()
+  await record(...longest)
   expect(lines).toEqual([])
   for (const { regarding } of longest) {
     const [event] = await stored(regarding.uid)
@@ -96,7 +98,7 @@ test('the API server takes the longest names and notes', async () => {
   }
 })
 
-test('a process that does not lead records nothing', async () => {
+test('a recorder that does not lead writes no event', async () => {
   const connection = await connect({ kind: 'files', paths: [adminKubeconfig] }, clock)
   const follower = createClient({
     connection,
@@ -109,8 +111,8 @@ test('a process that does not lead records nothing', async () => {
     },
   })
   const event = eventOf(reference(), 'not to be recorded')
-  const { tell, lines } = start(follower)
-  await tell(event)
+  const { record, lines } = start(follower)
+  await record(event)
   await connection.close()
   expect(await stored(event.regarding.uid)).toEqual([])
   expect(lines).toMatchObject([{ level: 'warn', fields: { dropped: 1 } }])

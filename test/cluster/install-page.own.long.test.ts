@@ -1,6 +1,6 @@
-// The blocks of docs/install.md, run as they stand there, from an empty cluster on: install, use, upgrade,
-// roll back. No kubelet runs pods here: the test says for them that they run, and starts the programs as
-// processes, with the accounts and flags of the Deployments. make targets: lifecycle.own.test.ts.
+// The blocks of docs/install.md on an empty cluster: install, use, upgrade, roll back. There is no kubelet: the test
+// writes the status of Deployments, and starts the programs with their accounts and flags. make targets:
+// lifecycle.own.test.ts.
 import { execFile } from 'node:child_process'
 import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -23,7 +23,7 @@ const blockWith = (words: string): string =>
 const plane = await startControlPlane({ log: console.log })
 const { kubectl: kubectlPath } = await ensureBinaries(console.log)
 const { namespace, name: account } = OPERATOR_ACCOUNT
-/** A copy of what the page works on, to be changed as a user would. */
+/** A copy of the files of the page, which the test changes as a user would. */
 const folder = mkdtempSync(join(tmpdir(), 'install-'))
 for (const part of ['config', 'crds'])
   cpSync(join(ROOT, part), join(folder, part), { recursive: true })
@@ -36,8 +36,8 @@ afterAll(async () => {
   rmSync(folder, { recursive: true })
 })
 
-/** Runs a block as a person does who has kubectl. */
-const typed = (block: string): Promise<{ readonly stdout: string; readonly stderr: string }> =>
+/** Runs a block in a shell with kubectl. */
+const runShell = (block: string): Promise<{ readonly stdout: string; readonly stderr: string }> =>
   promisify(execFile)('bash', ['-euc', block], {
     cwd: folder,
     env: {
@@ -49,8 +49,8 @@ const typed = (block: string): Promise<{ readonly stdout: string; readonly stder
 
 const kubectl = (...args: readonly string[]): Promise<string> => mustKubectl(plane, args)
 
-/** What a kubelet and the controller of Deployments would make true. */
-async function sayTheyRun(image: string): Promise<void> {
+/** Writes the status of available Deployments, as kubelet and controllers would. */
+async function reportRunning(image: string): Promise<void> {
   for (const name of ['manager', 'gateway']) {
     const seen = await eventually(
       `Deployment ${name} wants ${image}`,
@@ -75,7 +75,7 @@ async function sayTheyRun(image: string): Promise<void> {
 
 const imageOf = (tag: string): string => `registry.example.com/platform/management-operator:${tag}`
 
-/** A pod of the manager, with the arguments that its Deployment gives it. */
+/** Starts the manager with the arguments of its Deployment. */
 async function startManager(): Promise<OwnOperator> {
   const path = 'jsonpath={.spec.template.spec.containers[0].args}'
   const [, ...flags] = JSON.parse(
@@ -85,16 +85,16 @@ async function startManager(): Promise<OwnOperator> {
   return startOperator({ kubeconfig, flags })
 }
 
-/** Keys and tokens with all that is in them. */
+/** Keys and tokens with all fields. */
 const objects = (): Promise<string> => kubectl('get', 'oak,dcet', '-o', 'yaml')
 
 describe('docs/install.md', () => {
   test('install', async () => {
-    const { stdout } = await typed(blockWith('kubectl kustomize'))
+    const { stdout } = await runShell(blockWith('kubectl kustomize'))
     expect(stdout).toContain('deployment.apps/manager serverside-applied')
-    await sayTheyRun(imageOf('0.1.0'))
+    await reportRunning(imageOf('0.1.0'))
     old = await startManager()
-    const works = await typed(blockWith('kubectl wait crd'))
+    const works = await runShell(blockWith('kubectl wait crd'))
     expect(works.stdout).toContain('deployment "gateway" successfully rolled out')
     expect(works.stdout).toContain(
       'config.management.platform.sh/platform-manager-config condition met',
@@ -102,16 +102,16 @@ describe('docs/install.md', () => {
   })
 
   test('use', async () => {
-    await typed('kubectl apply --server-side -k config/samples')
+    await runShell('kubectl apply --server-side -k config/samples')
     const wait = 'kubectl wait oak,dcet --all --for=condition=Ready --timeout=30s'
-    expect((await typed(wait)).stdout).toContain('ci-deploy condition met')
+    expect((await runShell(wait)).stdout).toContain('ci-deploy condition met')
   })
 
-  describe('upgrade, with the old program and the new one side by side', () => {
+  describe('upgrade, with the old and the new manager side by side', () => {
     let before: string
     beforeAll(async () => {
-      // What ends within a minute would change by itself.
-      await typed('kubectl delete oak one-minute from-git')
+      // Objects that expire within a minute would change during the comparison.
+      await runShell('kubectl delete oak one-minute from-git')
       before = await objects()
       writeFileSync(
         OVERLAY,
@@ -119,39 +119,41 @@ describe('docs/install.md', () => {
       )
     })
 
-    test('a look first', async () => {
-      // Exit code 1 says that there is a difference.
-      const { stdout } = await typed(`${blockWith('kubectl diff').trim()} || [ $? = 1 ]`)
+    test('shows a difference before the rollout', async () => {
+      // Exit code 1 of kubectl diff = there is a difference.
+      const { stdout } = await runShell(`${blockWith('kubectl diff').trim()} || [ $? = 1 ]`)
       expect(stdout).toContain(`+        image: ${imageOf('0.2.0')}`)
     })
 
-    test('the block rolls it out', async () => {
-      const done = typed(blockWith('config/base\nkubectl apply --server-side -k config/overlays'))
-      await sayTheyRun(imageOf('0.2.0'))
+    test('rolls out the new version', async () => {
+      const done = runShell(
+        blockWith('config/base\nkubectl apply --server-side -k config/overlays'),
+      )
+      await reportRunning(imageOf('0.2.0'))
       const { stdout } = await done
       expect(stdout).toContain('deployment "manager" successfully rolled out')
     })
 
-    test('one command removes what earlier versions had in namespace default', async () => {
+    test('removes objects of earlier versions in namespace default by one command', async () => {
       const name = 'management-operator-manager'
       const scope = ['-n', 'default']
       await kubectl('create', 'role', name, ...scope, '--verb=create', '--resource=events')
       await kubectl('create', 'rolebinding', name, ...scope, `--role=${name}`, '--user=ada')
-      await typed(blockWith('delete role,rolebinding'))
+      await runShell(blockWith('delete role,rolebinding'))
       expect(await kubectl('get', 'role,rolebinding', ...scope, '-o', 'name')).toBe('')
     })
 
-    test('the new one leads when the old one ends, and changes no key and no token', async () => {
+    test('lets the new manager lead when the old one exits, without a change of keys and tokens', async () => {
       await using next = await startManager()
       expect(await old.stop()).toEqual({ code: 0, signal: null })
       await eventually(
-        'the new one leads',
+        'the new manager leads',
         () =>
           next.logs().some(({ msg }) => msg === 'acquired the lease, this process leads') ||
           undefined,
         { withinMs: 30_000 },
       )
-      await typed(`kubectl apply --server-side -f - <<'END'
+      await runShell(`kubectl apply --server-side -f - <<'END'
 apiVersion: management.platform.sh/v1
 kind: OwnedAccessKey
 metadata: {name: after-the-upgrade}
@@ -164,7 +166,7 @@ kubectl delete oak after-the-upgrade`)
   })
 
   test('roll back', async () => {
-    await typed(blockWith('set image'))
+    await runShell(blockWith('set image'))
     const images = 'jsonpath={.items[*].spec.template.spec.containers[*].image}'
     expect(await kubectl('get', 'deployments', '-n', namespace, '-o', images)).toBe(
       [imageOf('0.1.0'), imageOf('0.1.0')].join(' '),
@@ -172,5 +174,5 @@ kubectl delete oak after-the-upgrade`)
   })
 })
 
-/** Without the resourceVersion of the list itself, which everything moves. */
+/** Without the resourceVersion of the list itself, which changes with any write. */
 const withoutList = (yaml: string): string => yaml.replace(/^ {2}resourceVersion: .*$/m, '')

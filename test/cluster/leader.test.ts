@@ -1,4 +1,4 @@
-// Electors that meet on a real Lease. Nothing is timed: bounds only say when to give up waiting.
+// Electors that compete for a real Lease. No test measures time: bounds only limit waits.
 import { randomUUID } from 'node:crypto'
 import { afterEach, describe, expect, test } from 'vitest'
 import { CONFIG_MAPS, FIELD_MANAGER, LEASES } from '../../src/api/names.ts'
@@ -15,10 +15,10 @@ import { memoryLog } from '../support/memory-log.ts'
 const plane = await sharedControlPlane()
 const { admin, adminKubeconfig } = plane
 
-/** So long that a machine that stops for seconds costs no one the Lease. */
-const brief = { leaseDurationMs: 10_000, renewDeadlineMs: 8000, retryPeriodMs: 500 }
-/** So long that within a test only a release can hand the Lease over. */
-const patient = { leaseDurationMs: 600_000, renewDeadlineMs: 400_000, retryPeriodMs: 500 }
+/** Long enough that a busy machine that stops for seconds does not lose the Lease. */
+const shortLease = { leaseDurationMs: 10_000, renewDeadlineMs: 8000, retryPeriodMs: 500 }
+/** Does not expire within a test: only a release hands the Lease over. */
+const longLease = { leaseDurationMs: 600_000, renewDeadlineMs: 400_000, retryPeriodMs: 500 }
 const soon = { withinMs: 30_000 }
 
 const running: LeaderElection[] = []
@@ -28,7 +28,7 @@ afterEach(async () => {
 
 /** A candidate for a Lease, and whether it leads. */
 function join(ref: Ref, identity: string, differs: Differences = {}) {
-  const { timing = brief, client = admin, clock = systemClock() } = differs
+  const { timing = shortLease, client = admin, clock = systemClock() } = differs
   const { log } = memoryLog()
   const election = runLeaderElection({ ...timing, client, clock, log, ref, identity })
   running.push(election)
@@ -42,7 +42,7 @@ function join(ref: Ref, identity: string, differs: Differences = {}) {
 
 type Ref = { readonly namespace: string; readonly name: string }
 type Differences = {
-  readonly timing?: typeof brief
+  readonly timing?: typeof shortLease
   readonly client?: KubeClient
   readonly clock?: Clock
 }
@@ -55,21 +55,21 @@ async function read(ref: Ref): Promise<Lease & { readonly spec: Required<LeaseSp
   return lease
 }
 
-/** A client whose line can be cut: nothing comes back then, as from a dead network. */
+/** A client that gets no responses after `cut`, as from a dead network. */
 function cuttable(): { readonly client: KubeClient; cut(): void } {
-  let silent = false
-  const orSilence = async <T>(answer: () => Promise<T>): Promise<T> =>
-    silent ? new Promise<never>(() => undefined) : answer()
+  let isCut = false
+  const unlessCut = async <T>(answer: () => Promise<T>): Promise<T> =>
+    isCut ? new Promise<never>(() => undefined) : answer()
   const client: KubeClient = {
     ...admin,
-    get: (...args) => orSilence(() => admin.get(...args)),
-    create: (...args) => orSilence(() => admin.create(...args)),
-    replace: (...args) => orSilence(() => admin.replace(...args)),
+    get: (...args) => unlessCut(() => admin.get(...args)),
+    create: (...args) => unlessCut(() => admin.create(...args)),
+    replace: (...args) => unlessCut(() => admin.replace(...args)),
   }
-  return { client, cut: () => void (silent = true) }
+  return { client, cut: () => void (isCut = true) }
 }
 
-test('a leader that is cut off stops before the next one starts', async () => {
+test('a leader without responses stops before the next one leads', async () => {
   const ref = newRef()
   const line = cuttable()
   const a = join(ref, 'a', { client: line.client })
@@ -96,14 +96,14 @@ test('a leader that is cut off stops before the next one starts', async () => {
   const { spec } = await read(ref)
   expect(spec).toMatchObject({ holderIdentity: 'b', leaseDurationSeconds: 10, leaseTransitions: 1 })
   const betweenMs = Date.parse(spec.acquireTime) - Date.parse(last.spec.renewTime)
-  expect(betweenMs).toBeGreaterThanOrEqual(brief.leaseDurationMs)
+  expect(betweenMs).toBeGreaterThanOrEqual(shortLease.leaseDurationMs)
 
   const stale = admin.replace(LEASES, last, 'test')
   await expect(stale).rejects.toMatchObject({ name: 'StatusError', code: 409 })
   expect((await read(ref)).spec.holderIdentity).toBe('b')
 })
 
-test('of five that start at once, one leads', async () => {
+test('one of five electors that start together leads', async () => {
   const ref = newRef()
   const all = ['a', 'b', 'c', 'd', 'e'].map((identity) => join(ref, identity))
   const { spec } = await eventually('a holder', () => read(ref), soon)
@@ -120,11 +120,11 @@ test('of five that start at once, one leads', async () => {
 })
 
 describe('release', () => {
-  test('hands over long before the lease would run out', async () => {
+  test('hands over the Lease before it expires', async () => {
     const ref = newRef()
-    const a = join(ref, 'a', { timing: patient })
+    const a = join(ref, 'a', { timing: longLease })
     await a.until('acquired')
-    const b = join(ref, 'b', { timing: patient })
+    const b = join(ref, 'b', { timing: longLease })
     await a.election.release()
     expect(() => a.election.mayWrite()).toThrow(NotLeaderError)
     await b.until('acquired')
@@ -141,7 +141,7 @@ describe('release', () => {
   })
 })
 
-test('who annotates the Lease costs no leadership, and the annotation stays', async () => {
+test('an annotation of the Lease by another client is kept and costs no leadership', async () => {
   const ref = newRef()
   const a = join(ref, 'a')
   await a.until('acquired')
@@ -168,10 +168,10 @@ test('who annotates the Lease costs no leadership, and the annotation stays', as
   expect(() => a.election.mayWrite()).not.toThrow()
 })
 
-test('a process that stood still sends no write and does not renew', async () => {
+test('a process that was suspended beyond its lease neither writes nor renews', async () => {
   const ref = newRef()
   const clock = skippingClock()
-  const a = join(ref, 'a', { timing: patient, clock })
+  const a = join(ref, 'a', { timing: longLease, clock })
   await a.until('acquired')
   const connection = await connect({ kind: 'files', paths: [adminKubeconfig] }, clock)
   const guarded = createClient({
@@ -187,12 +187,12 @@ test('a process that stood still sends no write and does not renew', async () =>
   try {
     expect(await create(`${ref.name}-before`)).toBe(`${ref.name}-before`)
     const skippedMs = clock.nowMs()
-    clock.skip(patient.renewDeadlineMs)
+    clock.skip(longLease.renewDeadlineMs)
     await expect(create(`${ref.name}-after`)).rejects.toBeInstanceOf(NotLeaderError)
     const missing = { namespace: 'default', name: `${ref.name}-after` }
     expect(await admin.get(CONFIG_MAPS, missing)).toBeNull()
     await a.until('lost')
-    // One that was sent before may still have arrived.
+    // A write that was sent before may still have arrived.
     expect(Date.parse((await read(ref)).spec.renewTime)).toBeLessThanOrEqual(skippedMs)
   } finally {
     await connection.close()
@@ -205,7 +205,7 @@ const configMap = (name: string) => ({
   metadata: { name, namespace: 'default' },
 })
 
-/** A clock that can be ahead at once, as it is for a process that was stopped. */
+/** A clock that can jump ahead, as after a suspension of the process. */
 function skippingClock(): Clock & { skip(ms: number): void } {
   const clock = systemClock()
   let aheadMs = 0

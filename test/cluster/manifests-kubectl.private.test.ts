@@ -1,5 +1,5 @@
-// The kinds as kubectl shows them: columns, selectors, explanations, complaints (contract 1.1, 1.2,
-// 1.4, 1.6). No operator runs, so each test writes the status that it looks at.
+// The kinds in kubectl: printer columns, field selectors, explain, errors (contract 1.1, 1.2, 1.4, 1.6). No operator
+// runs; each test writes the status that it needs.
 
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
@@ -9,10 +9,16 @@ import { privateControlPlane } from '../support/control-plane.ts'
 import { eventually } from '../support/eventually.ts'
 import { mustKubectl } from '../support/must-kubectl.ts'
 import type { StoredObject } from '../support/object-client.ts'
-import { type Fields, collectionOf, create, newName } from './manifests/case-runner.ts'
-import { KEY, SECRETS, secretsIn } from './manifests/planted-secrets.ts'
-import { type PublishedKinds, fieldsOf } from './manifests/published-schema.ts'
-import { exampleOf } from './manifests/schema-example.ts'
+import {
+  type Fields,
+  KEY,
+  SECRETS,
+  collectionOf,
+  create,
+  newName,
+  secretsIn,
+} from './manifests/case-runner.ts'
+import { type PublishedKinds, exampleOf, fieldsOf } from './manifests/kind-schemas.ts'
 
 const KINDS = ['OwnedAccessKey', 'DirectClusterEndpointToken', 'Config'] as const
 const CRDS = join(import.meta.dirname, '../../crds')
@@ -21,17 +27,17 @@ const AGE = expect.stringMatching(/^\d+[smhdy]/)
 
 const { raw, ...plane } = await privateControlPlane()
 
-/** Runs kubectl and returns what it printed. @throws Error when it fails */
+/** Runs kubectl; returns its standard output. @throws Error when it fails */
 const kubectl = async (...args: readonly string[]): Promise<string> =>
   (await mustKubectl(plane, args)).trimEnd()
 
-/** The cells of what `kubectl get` prints: columns stand three blanks apart. */
+/** The cells of a table of `kubectl get`, whose columns are three spaces apart. */
 function cells(table: string): readonly (readonly string[])[] {
   return table.split('\n').map((line) => line.trimEnd().split(/ {2,}/))
 }
 
-/** Creates an object with a status, Ready for the reason given; returns its name. */
-async function observed(kind: string, spec: Fields, reason: string, fields: Fields) {
+/** Creates an object with a status and condition Ready with this reason; returns its name. */
+async function createWithStatus(kind: string, spec: Fields, reason: string, fields: Fields) {
   const name = newName()
   await create(raw, kind, spec, name)
   const ready = { type: 'Ready', status: 'True', reason, message: 'all is well' }
@@ -43,9 +49,9 @@ async function observed(kind: string, spec: Fields, reason: string, fields: Fiel
 }
 
 describe('kubectl get', () => {
-  test('shows the state of a key and never the key', async () => {
+  test('shows the state of an access key and not spec.key', async () => {
     const spec = { ...SECRETS, type: 'User', user: 'jane' }
-    const name = await observed('OwnedAccessKey', spec, 'Active', {
+    const name = await createWithStatus('OwnedAccessKey', spec, 'Active', {
       expirationTimestamp: FUTURE,
       lastActivity: '2026-01-01T00:00:00Z',
       effectiveTTLSeconds: 60,
@@ -64,8 +70,8 @@ describe('kubectl get', () => {
     expect(secretsIn(shown + wide)).toEqual([])
   })
 
-  test('shows the state of a token and never the token', async () => {
-    const name = await observed('DirectClusterEndpointToken', {}, 'Issued', {
+  test('shows the state of a token and not status.token', async () => {
+    const name = await createWithStatus('DirectClusterEndpointToken', {}, 'Issued', {
       token: KEY.secret,
       expirationTimestamp: FUTURE,
       issuedTimestamp: '2026-01-01T00:00:00Z',
@@ -101,14 +107,14 @@ describe('kubectl get', () => {
       columns: ['NAME', 'READY', 'MAX TTL', 'AGE'],
     },
   ])(
-    'of a $kind that no controller has observed yet: it is in progress (4.3)',
+    'shows a new $kind that no controller has observed as in progress (4.3)',
     async ({ kind, short, columns }) => {
       const name = newName()
       await create(raw, kind, {}, name)
       const path = `${collectionOf(kind)}/${name}`
       const { body } = await raw<StoredObject>('GET', path)
       expect(body.status).toEqual({ observedGeneration: -1 })
-      // It has no field manager yet, so the first write of status meets no conflict.
+      // The default status has no field manager, so the first apply of status has no conflict.
       expect(JSON.stringify(body.metadata.managedFields)).not.toContain('status')
       expect(cells(await kubectl('get', short, name))).toEqual([columns, [name, AGE]])
       const wait = await plane.kubectl([
@@ -132,9 +138,9 @@ describe('kubectl get', () => {
     },
   )
 
-  test('shows the cap in force', async () => {
+  test('shows the cap of a Config', async () => {
     const auth = { accessKeyMaxTTLSeconds: 2_592_000 }
-    const name = await observed('Config', {}, 'Applied', { auth })
+    const name = await createWithStatus('Config', {}, 'Applied', { auth })
     expect(cells(await kubectl('get', 'configs.management.platform.sh', name))).toEqual([
       ['NAME', 'READY', 'MAX TTL', 'AGE'],
       [name, 'True', '2592000', AGE],
@@ -144,13 +150,13 @@ describe('kubectl get', () => {
   test.each([
     { category: 'platform', holds: KINDS.length },
     { category: 'all', holds: 0 },
-  ])('$category holds $holds of our kinds', async ({ category, holds }) => {
+  ])('category $category contains $holds of our kinds', async ({ category, holds }) => {
     const names = await kubectl('api-resources', `--categories=${category}`, '-o', 'name')
     expect(names.match(/management\.platform\.sh$/gm) ?? []).toHaveLength(holds)
   })
 })
 
-describe('a field selector', () => {
+describe('field selector', () => {
   const user = newName()
   const byUser = newName()
   const byTeam = newName()
@@ -168,7 +174,7 @@ describe('a field selector', () => {
     expect(found).toBe(finds.map((name) => `ownedaccesskey.management.platform.sh/${name}`).join())
   })
 
-  test('does not look into the key', async () => {
+  test('on spec.key is refused', async () => {
     const selector = encodeURIComponent(`spec.key=${KEY.secret}`)
     const { code } = await raw('GET', `${collectionOf('OwnedAccessKey')}?fieldSelector=${selector}`)
     expect(code).toBe(400)
@@ -180,7 +186,7 @@ describe('kubectl explain', () => {
     { kind: 'OwnedAccessKey', atLeast: 80 },
     { kind: 'DirectClusterEndpointToken', atLeast: 50 },
     { kind: 'Config', atLeast: 500 },
-  ])('has a text for every field of $kind', async ({ kind, atLeast }) => {
+  ])('has a description of every field of $kind', async ({ kind, atLeast }) => {
     const fields = await eventually(
       `${kind} in the OpenAPI document`,
       async () => {
@@ -199,7 +205,7 @@ describe('kubectl explain', () => {
     { of: 'dcet.status', field: 'token', says: /The signed bearer token/ },
     { of: 'configs.spec.auth', field: 'accessKeyMaxTTLSeconds', says: /in seconds \(2592000 is/ },
     { of: 'configs.status.auth.connectors.saml', field: 'ca', says: /Exactly one of caData, ca/ },
-  ])('of $of tells about $field', async ({ of, field, says }) => {
+  ])('$of describes $field', async ({ of, field, says }) => {
     const printed = await kubectl('explain', of, `--api-version=${API_VERSION}`)
     const words = printed.replaceAll(/\s+/g, ' ')
     expect(words).toContain(` ${field} <`)
@@ -208,7 +214,7 @@ describe('kubectl explain', () => {
   })
 })
 
-/** Sends a key with all its secrets and one mistake. */
+/** Sends an access key by kubectl. */
 function send(command: readonly string[], name: string, spec: Fields) {
   const input = { apiVersion: API_VERSION, kind: 'OwnedAccessKey', metadata: { name }, spec }
   return plane.kubectl([...command, '-f', '-'], { input: JSON.stringify(input) })
@@ -222,12 +228,12 @@ describe.each([
     unknown: '.spec.tll: field not declared in schema',
     type: '.spec.ttl: expected numeric',
   },
-])('kubectl $command complains about', ({ command, unknown, type }) => {
+])('kubectl $command rejects', ({ command, unknown, type }) => {
   test.each([
     { name: 'a mistyped field', spec: { tll: 60 }, says: unknown },
     { name: 'a number in quotes', spec: { ttl: '60' }, says: type },
     { name: 'an empty scope', spec: { scope: {} }, says: "leave scope out for the owner's full" },
-  ])('$name and shows no secret', async ({ spec, says }) => {
+  ])('$name, without a secret in its output', async ({ spec, says }) => {
     const { code, stdout, stderr } = await send(command, newName(), { ...SECRETS, ...spec })
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' })
     expect(stderr).toContain(says)
@@ -235,7 +241,7 @@ describe.each([
   })
 })
 
-/** A manifest with a mistyped field for an object that holds all secrets, which it leaves out. */
+/** Sends a manifest without secrets and with a mistyped field, for an object that has all secrets. */
 async function sendMistyped(...command: readonly string[]) {
   const name = newName()
   await send(['apply', '--server-side'], name, { user: 'jane' })
@@ -244,14 +250,14 @@ async function sendMistyped(...command: readonly string[]) {
   return { code, shows: secretsIn(stderr) }
 }
 
-describe('a mistyped field in a later manifest, of an object whose key is stored', () => {
-  test('is refused by server-side apply without the key', async () => {
+describe('the rejection of a mistyped field, for an object with a stored key', () => {
+  test('does not show the key after server-side apply', async () => {
     expect(await sendMistyped('apply', '--server-side')).toEqual({ code: 1, shows: [] })
   })
 
-  // The API server quotes the whole object that it was to store, and no schema prevents that. When
-  // this fails, the advice to apply server-side or to declare a digest has lost this reason.
-  test('is refused by client-side apply with the key', async () => {
+  // The API server quotes the whole object, which no schema prevents. When this test fails, the docs may drop their
+  // advice to apply server-side or to declare a digest.
+  test('shows the key after client-side apply', async () => {
     const { code, shows } = await sendMistyped('apply')
     expect(code).toBe(1)
     expect(shows).toContain('key')
@@ -259,7 +265,7 @@ describe('a mistyped field in a later manifest, of an object whose key is stored
 })
 
 test.each([['apply'], ['apply --server-side --force-conflicts'], ['replace']])(
-  'the kinds load with kubectl %s',
+  'kubectl %s accepts the CRDs',
   async (command) => {
     const files = ['ownedaccesskeys', 'directclusterendpointtokens', 'configs']
     const flags = files.flatMap((file) => ['-f', join(CRDS, `${file}.yaml`)])
@@ -268,7 +274,7 @@ test.each([['apply'], ['apply --server-side --force-conflicts'], ['replace']])(
   },
 )
 
-test('a Config may set every field, and all are stored', async () => {
+test('a Config with every field is stored unchanged', async () => {
   const spec = exampleOf(readKind(join(CRDS, 'configs.yaml')).spec) as Fields
   const { code, stored } = await create(raw, 'Config', spec)
   expect({ code, stored }).toEqual({ code: 201, stored: spec })

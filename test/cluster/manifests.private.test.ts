@@ -1,5 +1,5 @@
-// Good and bad manifests against a real API server on which no operator runs: the rules of the
-// schemas hold without it (contract 1.2, 1.3, 1.4).
+// Valid and invalid manifests on an API server without an operator: the CRD schemas alone validate them (contract 1.2,
+// 1.3, 1.4).
 
 import { describe, expect, test } from 'vitest'
 import { API_VERSION } from '../../src/api/names.ts'
@@ -7,13 +7,17 @@ import type { KubeObject } from '../../src/api/objects.ts'
 import { privateControlPlane } from '../support/control-plane.ts'
 import { acceptedKeys, refusedKeys } from './manifests/access-key-cases.ts'
 import {
+  KEY,
+  SECRETS,
+  besideSecrets,
   change,
   changed,
   collectionOf,
   create,
   newName,
-  refused,
-  taken,
+  rejected,
+  secretsIn,
+  accepted,
   unchanged,
 } from './manifests/case-runner.ts'
 import {
@@ -26,7 +30,6 @@ import {
   refusedTokens,
   tokenChanges,
 } from './manifests/object-cases.ts'
-import { KEY, SECRETS, besideSecrets, secretsIn } from './manifests/planted-secrets.ts'
 import { acceptedScopes, refusedScopes } from './manifests/scope-cases.ts'
 
 const KEYS = 'OwnedAccessKey'
@@ -36,37 +39,37 @@ const CONFIGS = 'Config'
 const { raw } = await privateControlPlane()
 
 describe('an access key', () => {
-  test.each(acceptedKeys)('is taken with $name', async (row) => {
-    expect(await create(raw, KEYS, row.spec)).toEqual(taken(row))
+  test.each(acceptedKeys)('is accepted: $name', async (row) => {
+    expect(await create(raw, KEYS, row.spec)).toEqual(accepted(row))
   })
 
-  test.each(refusedKeys)('is refused for $name', async (row) => {
-    expect(await create(raw, KEYS, besideSecrets(row.spec))).toEqual(refused(row))
+  test.each(refusedKeys)('is rejected: $name', async (row) => {
+    expect(await create(raw, KEYS, besideSecrets(row.spec))).toEqual(rejected(row))
   })
 
-  test.each(keyChanges)('may change to $name', async (row) => {
+  test.each(keyChanges)('accepts the change: $name', async (row) => {
     expect(await change(raw, KEYS, row)).toEqual(changed(row.to))
   })
 
-  test.each(refusedKeyChanges)('must not change to $name', async (row) => {
+  test.each(refusedKeyChanges)('rejects the change: $name', async (row) => {
     expect(await change(raw, KEYS, row)).toEqual(unchanged(row))
   })
 })
 
 describe('a token', () => {
-  test.each(acceptedTokens)('is taken with $name', async (row) => {
-    expect(await create(raw, TOKENS, row.spec)).toEqual(taken(row))
+  test.each(acceptedTokens)('is accepted: $name', async (row) => {
+    expect(await create(raw, TOKENS, row.spec)).toEqual(accepted(row))
   })
 
-  test.each(refusedTokens)('is refused for $name', async (row) => {
-    expect(await create(raw, TOKENS, row.spec)).toEqual(refused(row))
+  test.each(refusedTokens)('is rejected: $name', async (row) => {
+    expect(await create(raw, TOKENS, row.spec)).toEqual(rejected(row))
   })
 
-  test.each(tokenChanges)('may change to $name', async (row) => {
+  test.each(tokenChanges)('accepts the change: $name', async (row) => {
     expect(await change(raw, TOKENS, row)).toEqual(changed(row.to))
   })
 
-  test.each(refusedTokenChanges)('must not change to $name', async (row) => {
+  test.each(refusedTokenChanges)('rejects the change: $name', async (row) => {
     expect(await change(raw, TOKENS, row)).toEqual(unchanged(row))
   })
 })
@@ -75,28 +78,28 @@ describe.each([
   { kind: KEYS, beside: SECRETS },
   { kind: TOKENS, beside: {} },
 ])('the scope of a $kind', ({ kind, beside }) => {
-  test.each(acceptedScopes)('may hold $name', async ({ scope }) => {
+  test.each(acceptedScopes)('is accepted: $name', async ({ scope }) => {
     const spec = { ...beside, scope }
-    expect(await create(raw, kind, spec)).toEqual(taken({ spec }))
+    expect(await create(raw, kind, spec)).toEqual(accepted({ spec }))
   })
 
-  test.each(refusedScopes)('must not hold $name', async ({ scope, field, says }) => {
+  test.each(refusedScopes)('is rejected: $name', async ({ scope, field, says }) => {
     const path = field === '' ? 'spec.scope' : `spec.scope.${field}`
-    expect(await create(raw, kind, { ...beside, scope })).toEqual(refused({ field: path, says }))
+    expect(await create(raw, kind, { ...beside, scope })).toEqual(rejected({ field: path, says }))
   })
 })
 
 describe('a Config', () => {
-  test.each(acceptedConfigs)('is taken with $name', async (row) => {
-    expect(await create(raw, CONFIGS, row.spec)).toEqual(taken(row))
+  test.each(acceptedConfigs)('is accepted: $name', async (row) => {
+    expect(await create(raw, CONFIGS, row.spec)).toEqual(accepted(row))
   })
 
-  test.each(refusedConfigs)('is refused for $name', async (row) => {
-    expect(await create(raw, CONFIGS, row.spec)).toEqual(refused(row))
+  test.each(refusedConfigs)('is rejected: $name', async (row) => {
+    expect(await create(raw, CONFIGS, row.spec)).toEqual(rejected(row))
   })
 })
 
-/** Applies an access key as a tool does, forced. */
+/** A forced server-side apply of an access key. */
 function apply(name: string, spec: object, manager: string) {
   const path = `${collectionOf(KEYS)}/${name}?fieldManager=${manager}&force=true`
   const body = { apiVersion: API_VERSION, kind: KEYS, metadata: { name }, spec }
@@ -104,8 +107,8 @@ function apply(name: string, spec: object, manager: string) {
   return raw<KubeObject & { readonly message?: string }>('PATCH', path, body, { contentType })
 }
 
-describe('an access key with a key', () => {
-  test('keeps it under server-side apply of a tool that does not mention it', async () => {
+describe('spec.key of an access key', () => {
+  test('survives a server-side apply of another manager that omits it', async () => {
     const name = newName()
     await apply(name, { user: 'jane' }, 'tool')
     await apply(name, { key: KEY.secret }, 'generator')
@@ -113,7 +116,7 @@ describe('an access key with a key', () => {
     expect({ code, spec: body.spec }).toEqual({ code: 200, spec: { user: 'joe', key: KEY.secret } })
   })
 
-  test('keeps it against a forced apply of another', async () => {
+  test('rejects another value by a forced server-side apply', async () => {
     const name = newName()
     await apply(name, { key: KEY.secret }, 'generator')
     const { code, body } = await apply(name, { key: `${KEY.secret}x` }, 'tool')
@@ -121,7 +124,7 @@ describe('an access key with a key', () => {
     expect(body.message).toMatch(/key is immutable once it is set/)
   })
 
-  test('keeps it against a full update without it', async () => {
+  test('rejects its removal by an update', async () => {
     const name = newName()
     const { body: stored } = await apply(name, { user: 'jane', key: KEY.secret }, 'tool')
     const path = `${collectionOf(KEYS)}/${name}`
@@ -132,7 +135,7 @@ describe('an access key with a key', () => {
   })
 })
 
-test('an object without a name is refused, and its secrets are not shown', async () => {
+test('the rejection of an object without a name shows no secret', async () => {
   const body = { apiVersion: API_VERSION, kind: KEYS, metadata: {}, spec: SECRETS }
   const answer = await raw<{ readonly message: string }>('POST', collectionOf(KEYS), body)
   expect(answer.code).toBe(422)
@@ -140,7 +143,7 @@ test('an object without a name is refused, and its secrets are not shown', async
   expect(secretsIn(JSON.stringify(answer.body))).toEqual([])
 })
 
-test('what is looked for in refusals is found where it stands', async () => {
+test('the search for secrets finds them in a stored object', async () => {
   const name = newName()
   await create(raw, KEYS, SECRETS, name)
   const { body } = await raw('GET', `${collectionOf(KEYS)}/${name}`)

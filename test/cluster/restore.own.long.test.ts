@@ -1,6 +1,5 @@
-// A restore, from a snapshot of etcd and from manifests: what comes back, what no one can know, and that
-// the procedure of docs/backup.md ends what was ended (contract 2.8). The blocks of that page are run as
-// they stand there.
+// Restores from a snapshot of etcd and from manifests: what comes back, what is lost, and that the procedure of
+// docs/backup.md, whose blocks are run, ends again what had ended (contract 2.8).
 import { mkdtempSync, readFileSync, renameSync, rmSync, symlinkSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
@@ -17,7 +16,7 @@ import { runBlock, shellBlocksOf } from '../support/documentation-blocks.ts'
 import { eventually } from '../support/eventually.ts'
 import { LAST_APPLIED } from '../support/installed-control-plane.ts'
 import { uniqueName } from '../support/object-builder.ts'
-import { CONFIG } from './install/kustomize-output.ts'
+import { CONFIG } from './install/installer.ts'
 import { type StoredKey, createdMs, keyClientOf, outlived, createdAgo } from './keys/key-client.ts'
 import { bearerOf, jwksIn, platformStateOf, verified } from './tokens/platform-state.ts'
 import { type StoredToken, tokenClientOf, under } from './tokens/token-client.ts'
@@ -71,7 +70,7 @@ afterAll(async () => {
   rmSync(folder, { recursive: true })
 })
 
-/** What the page asks to be set, and where the programs are that it names. */
+/** The variables that the page needs, and PATH with its programs. */
 async function environment(): Promise<Readonly<Record<string, string>>> {
   const { etcdctl } = await ensureEtcdTools(console.log)
   const { etcdClient, etcdPeer } = urls(
@@ -88,16 +87,16 @@ async function environment(): Promise<Readonly<Record<string, string>>> {
   }
 }
 
-/** Runs a block of the page in a folder of its own. */
+/** Runs a block of the page in a temporary folder. */
 const run = (block: string): Promise<string> => runBlock(plane, block, { cwd: folder, env })
 
-/** How many pods each Deployment wants. Nothing makes or runs them here. */
+/** `replicas` of each Deployment; no controller acts on it here. */
 async function replicas(): Promise<Readonly<Record<string, number>>> {
   const { body } = await plane.raw<DeploymentList>('GET', DEPLOYMENTS)
   return Object.fromEntries(body.items.map(({ metadata, spec }) => [metadata.name, spec.replicas]))
 }
 
-/** As an administrator does: all stop, in order, the folder is replaced, all start. */
+/** Stops the control plane, replaces the data of etcd and starts it again, as an admin does. */
 async function restoreEtcd(): Promise<void> {
   await run(STOP)
   await operator.stop()
@@ -114,7 +113,7 @@ async function restoreEtcd(): Promise<void> {
   await plane.controllerManager.start()
 }
 
-/** The time beside a snapshot has whole seconds: what was done before it is then not counted as since. */
+/** The time of a snapshot has whole seconds: earlier writes must not be in the same second. */
 async function nextSecond(): Promise<void> {
   const startMs = Date.now()
   const hasCome = () => Math.floor(Date.now() / 1000) > Math.floor(startMs / 1000) || undefined
@@ -135,7 +134,7 @@ describe('a snapshot of etcd', () => {
   let signedBefore: readonly JWK[]
   let settingsBefore: unknown
 
-  test('is taken, and then things happen', async () => {
+  test('is taken, before keys and tokens are created, disabled and deleted', async () => {
     lived = await keys.shown(await keys.create({ ttl: HOUR }), 'Active')
     disabled = await keys.shown(await keys.create({ ttl: HOUR }), 'Active')
     deleted = await keys.shown(await keys.create({ ttl: HOUR }), 'Active')
@@ -160,14 +159,14 @@ describe('a snapshot of etcd', () => {
     await tokens.shown(issuedSince, 'Revoked')
   })
 
-  test('brings the gateways back too, whatever was stopped before: they are stopped again', async () => {
+  test('restores the replicas of gateways, which are scaled down again', async () => {
     await restoreEtcd()
     expect(await replicas()).toEqual({ manager: 2, gateway: 2 })
     await run(STOP_GATEWAYS)
     expect(await replicas()).toEqual({ manager: 2, gateway: 0 })
   })
 
-  test('brings all back as it was, what was revoked too', async () => {
+  test('restores all objects, revoked ones too', async () => {
     await start()
     for (const token of [itsToken, alone])
       expect(bearerOf(await tokens.shown(token, 'Issued'))).toBe(bearerOf(token))
@@ -176,13 +175,13 @@ describe('a snapshot of etcd', () => {
     expect((await settings.read()).spec).toEqual(settingsBefore)
   })
 
-  test('knows nothing of what was created since, and a token of then still verifies', async () => {
+  test('does not have later objects, whose tokens still verify', async () => {
     expect(await keys.read(createdSince)).toBeNull()
     expect(await tokens.read(issuedSince)).toBeNull()
     await verified(issuedSince, await platform.jwks())
   })
 
-  test('renews nothing (2.8)', async () => {
+  test('renews no lifetime (2.8)', async () => {
     for (const before of [lived, disabled, deleted]) {
       const now = await keys.shown(before, 'Active')
       expect(now.metadata.uid).toBe(before.metadata.uid)
@@ -192,10 +191,10 @@ describe('a snapshot of etcd', () => {
     expect(ended.status.expirationTimestamp).toBe(short.status.expirationTimestamp)
   })
 
-  test('leaves the audit log, which says what was done since', async () => {
+  test('does not affect the audit log, which shows the later writes', async () => {
     const lines = (await run(LOOK)).trimEnd().split('\n')
-    const deeds = lines.map((line) => line.replace(/^\S+Z /, '').replace(/ by .*$/, ''))
-    expect(deeds).toEqual([
+    const actions = lines.map((line) => line.replace(/^\S+Z /, '').replace(/ by .*$/, ''))
+    expect(actions).toEqual([
       'patch configs platform-manager-config',
       `create directclusterendpointtokens ${issuedSince.metadata.name}`,
       `patch ownedaccesskeys ${disabled.metadata.name}`,
@@ -205,7 +204,7 @@ describe('a snapshot of etcd', () => {
     ])
   })
 
-  test('and the signing keys that came back are withdrawn: every token is revoked, another key signs (7.3)', async () => {
+  test('needs the withdrawal of its signing keys: all tokens are revoked and another key signs (7.3)', async () => {
     expect((await tokens.issue()).status.keyID).toBe(alone.status.keyID)
     await run(WITHDRAW)
     for (const token of [itsToken, alone]) await tokens.shown(token, 'Revoked')
@@ -217,7 +216,7 @@ describe('a snapshot of etcd', () => {
     expect((await tokens.issue()).status.keyID).toBe(kids[0])
   })
 
-  test('and then gateways start', async () => {
+  test('is followed by the start of gateways', async () => {
     expect(await replicas()).toEqual({ manager: 2, gateway: 0 })
     await run(START_GATEWAYS)
     expect(await replicas()).toEqual({ manager: 2, gateway: 2 })
@@ -225,7 +224,7 @@ describe('a snapshot of etcd', () => {
 })
 
 describe('a backup of manifests', () => {
-  test('brings keys back under other uids with the end that they had (2.8)', async () => {
+  test('restores keys with other uids and the same expiry (2.8)', async () => {
     const spec = { ttl: HOUR, type: 'User' } as const
     const before = await keys.shown(await keys.create(spec), 'Active')
     const digest = await keys.shown(
@@ -246,7 +245,7 @@ describe('a backup of manifests', () => {
     await keys.shown(digest.metadata.name, 'Active')
   })
 
-  test('brings back a key and settings that were applied client-side: their annotation stays behind (5.5)', async () => {
+  test('restores a key and settings of client-side applies without their annotation (5.5)', async () => {
     const name = uniqueName('applied')
     const key = { apiVersion: API_VERSION, kind: ACCESS_KEYS.kind, metadata: { name } }
     const config = { ...key, kind: CONFIGS.kind, metadata: { name: 'platform-manager-config' } }
@@ -267,7 +266,7 @@ describe('a backup of manifests', () => {
     expect(after.spec).toEqual(before.spec)
   })
 
-  test('does not bring back a key that another one owns: its owner is another object now (5.4)', async () => {
+  test('does not restore a key that another one owns, whose uid has changed (5.4)', async () => {
     const owner = await keys.shown(await keys.create({ ttl: HOUR }), 'Active')
     const owned = await keys.shown(await keys.create({ ttl: HOUR }, under(owner)), 'Active')
     await run(SAVE_YAML)
@@ -282,7 +281,7 @@ describe('a backup of manifests', () => {
     )
   })
 
-  test('loses the last use: a key that slid ends as if it had never been used (2.3)', async () => {
+  test('loses the last use: a sliding key expires as if it had never been used (2.3)', async () => {
     const slides = { ttl: 60, ttlAfterLastActivity: true }
     const created = await keys.shown(await keys.create(slides, createdAgo(HOUR)), 'Expired')
     const before = await keys.shown(await keys.use(created, Date.now()), 'Active')

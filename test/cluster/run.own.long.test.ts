@@ -1,5 +1,5 @@
-// How `make run` ends when it does not get as far as ready: at once, with one clear message, and
-// nothing is left behind. docs.test.ts shows it at work.
+// `make run` that ends before it is ready: it exits at once with one clear message and leaves no processes.
+// docs.test.ts covers a successful run.
 import { execFile } from 'node:child_process'
 import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -21,7 +21,7 @@ function newFolder(): string {
   return folder
 }
 
-/** The command lines of every process that names the folder. */
+/** The command lines of all processes that contain the folder. */
 async function processesOn(folder: string): Promise<readonly string[]> {
   const { stdout } = await promisify(execFile)('ps', ['-ww', '-A', '-o', 'args='])
   return stdout.split('\n').filter((command) => command.includes(folder))
@@ -32,22 +32,25 @@ test.each([
   { name: 'the CRDs are installed', signal: 'SIGINT', code: 130, after: /installing CRDs/ },
   { name: 'the operator starts', signal: 'SIGTERM', code: 143, after: /the operator runs as/ },
   { name: 'the samples are applied', signal: 'SIGINT', code: 130, after: /applying the samples/ },
-] as const)('$signal while $name ends it and leaves nothing', async ({ signal, code, after }) => {
-  const folder = newFolder()
-  const run = startMakeRun(folder)
-  if (after === null) {
-    const etcdRuns = async () =>
-      (await processesOn(folder)).some((command) => command.includes('/etcd ')) || undefined
-    await eventually('etcd runs', etcdRuns, WITHIN_A_MINUTE)
-  } else await run.says(after)
-  run.kill(signal)
-  expect(await run.exited).toBe(code)
-  expect(run.printed.err).toBe(`${signal} before it was ready: ending\n`)
-  const nothingRuns = async () => expect(await processesOn(folder)).toEqual([])
-  await eventuallyPasses('every process has ended', nothingRuns, WITHIN_A_MINUTE)
-})
+] as const)(
+  'exits on $signal while $name, and leaves no process',
+  async ({ signal, code, after }) => {
+    const folder = newFolder()
+    const run = startMakeRun(folder)
+    if (after === null) {
+      const etcdRuns = async () =>
+        (await processesOn(folder)).some((command) => command.includes('/etcd ')) || undefined
+      await eventually('etcd runs', etcdRuns, WITHIN_A_MINUTE)
+    } else await run.says(after)
+    run.kill(signal)
+    expect(await run.exited).toBe(code)
+    expect(run.printed.err).toBe(`${signal} before it was ready: ending\n`)
+    const nothingRuns = async () => expect(await processesOn(folder)).toEqual([])
+    await eventuallyPasses('every process has ended', nothingRuns, WITHIN_A_MINUTE)
+  },
+)
 
-/** A user's cache without programs. */
+/** An empty cache of programs. */
 function emptyCache(folder: string): {
   readonly env: Readonly<Record<string, string>>
   readonly into: string
@@ -75,14 +78,14 @@ test.each([
     err: /^The control plane has to be built once, and Go is not on PATH\./,
   },
   {
-    name: 'on a folder that can not be made',
+    name: "on a folder that can't be created",
     env: (folder: string) => {
       writeFileSync(join(folder, 'file'), '')
       return { RUN_DIR: join(folder, 'file/run') }
     },
     err: /^ENOTDIR: not a directory, mkdir /,
   },
-])('$name it says why, and nothing else', async ({ env, err }) => {
+])('$name it prints only the reason', async ({ env, err }) => {
   const folder = newFolder()
   const run = startMakeRun(folder, env(folder))
   expect(await run.exited).toBe(1)

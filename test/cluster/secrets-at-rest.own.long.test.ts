@@ -1,5 +1,5 @@
-// docs/security.md, shown: with the encryption of docs/examples etcd holds no credential in clear, and
-// with the audit policy of docs/examples the audit log has none. Before, both do: the test can fail.
+// docs/security.md: with the encryption of docs/examples etcd has no credential in clear, and with the audit policy of
+// docs/examples the audit log has none. Without them both do, so the tests can fail.
 import { execFile } from 'node:child_process'
 import { createPrivateKey, randomBytes } from 'node:crypto'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -25,11 +25,11 @@ import { tokenClientOf, under } from './tokens/token-client.ts'
 const DOCS = join(import.meta.dirname, '../../docs')
 const example = (name: string): string => readFileSync(join(DOCS, 'examples', name), 'utf8')
 
-/** The files that the API server is started with; their content changes. */
+/** The files of the API server, whose content the test changes. */
 const folder = mkdtempSync(join(tmpdir(), 'at-rest-'))
 const ENCRYPTION = join(folder, 'encryption.yaml')
 const POLICY = join(folder, 'audit-policy.yaml')
-/** Where etcd holds what is to be encrypted. */
+/** The prefixes in etcd of what must be encrypted. */
 const PREFIXES = [
   '/registry/management.platform.sh/ownedaccesskeys/',
   '/registry/management.platform.sh/directclusterendpointtokens/',
@@ -37,7 +37,7 @@ const PREFIXES = [
 ]
 
 writeFileSync(ENCRYPTION, inClear(example('encryption.yaml')))
-// Bodies too, and all of a patch.
+// With request and response bodies.
 writeFileSync(
   POLICY,
   example('audit-policy.yaml')
@@ -54,7 +54,7 @@ const platform = platformStateOf(plane)
 const settings = settingsOf(plane)
 const audit = auditOf(plane)
 let operator: OwnOperator
-/** What was stored before there was encryption. */
+/** Credentials stored before the encryption. */
 const before: Canary[] = []
 
 beforeAll(async () => {
@@ -66,13 +66,13 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true })
 })
 
-/** The same configuration without its first provider: everything is stored as it is. */
+/** The configuration without its first provider: nothing is encrypted. */
 function inClear(configuration: string): string {
   return configuration.replace(/ {2}- secretbox:[^]*?(?= {2}# Reads)/, '')
 }
 
-/** A key, a token under it and settings with a secret, all new; and the signing key. */
-async function liveALittle(): Promise<readonly Canary[]> {
+/** Creates a key, its token and settings with a secret; returns these secrets and the signing key. */
+async function createCredentials(): Promise<readonly Canary[]> {
   const key = await keys.shown(await keys.create({ user: 'ada' }), 'Active')
   const token = await tokens.issue({}, under(key))
   const setting = randomBytes(24).toString('hex')
@@ -86,7 +86,7 @@ async function liveALittle(): Promise<readonly Canary[]> {
     { label: 'access key', secret: key.spec.key ?? '' },
     { label: 'token', secret: bearerOf(token).split('.')[2] ?? '' },
     { label: 'setting', secret: setting },
-    // As PEM has it, in the midst of its lines.
+    // A part of one line of the PEM.
     { label: 'signing key', secret: Buffer.from(d, 'base64url').toString('base64') },
   ]
 }
@@ -95,20 +95,20 @@ const LABELS = ['access key', 'setting', 'signing key', 'token']
 const labelsIn = (text: string, canaries: readonly Canary[]): readonly string[] =>
   [...new Set(findCanaries({ text }, canaries).map(({ label }) => label))].toSorted()
 
-/** What etcd holds now, whatever it is of. */
+/** All values in etcd. */
 const inEtcd = async (): Promise<string> =>
   [...(await etcdValues(plane, '/registry/')).values()]
     .map((value) => value.toString('latin1'))
     .join('\n')
 
-/** The audit log from a mark on. */
+/** The audit log since a mark. */
 async function logged({ offset }: Mark): Promise<string> {
   const end = await audit.mark()
   return readFileSync(plane.auditLog).subarray(offset, end.offset).toString()
 }
 
-/** The command of docs/security.md that writes everything again. */
-async function writeAnew(): Promise<void> {
+/** Runs the command of docs/security.md that rewrites all objects. */
+async function rewriteAll(): Promise<void> {
   const page = readFileSync(join(DOCS, 'security.md'), 'utf8')
   const [command = 'false'] = shellBlocksOf(page)
   const { kubectl } = await ensureBinaries(console.log)
@@ -123,11 +123,11 @@ async function writeAnew(): Promise<void> {
 interface RefusedPatch {
   readonly path: string
   readonly quoted: readonly Canary[]
-  /** What the audit log says meanwhile. */
+  /** The audit log of the request. */
   readonly text: string
 }
 
-/** A patch that names a field that is none; the answer quotes what is stored. */
+/** Sends a patch with an unknown field; the refusal quotes the stored object. */
 async function refusedPatch(object: string, secret: string, patch: object): Promise<RefusedPatch> {
   const quoted = [{ label: 'secret', secret }]
   const path = `${object}?fieldValidation=Strict`
@@ -162,25 +162,25 @@ describe('without encryption, and with bodies in the audit log', () => {
   let mark: Mark
   beforeAll(async () => {
     mark = await audit.mark()
-    canaries = await liveALittle()
+    canaries = await createCredentials()
     before.push(...canaries)
   })
 
-  test('etcd holds every credential in clear', async () => {
+  test('etcd has every credential in clear', async () => {
     expect(labelsIn(await inEtcd(), canaries)).toEqual(LABELS)
   })
 
-  test('so does the audit log', async () => {
-    // What a write did is seen before its answer is logged.
+  test('the audit log has every credential in clear', async () => {
+    // The effect of a write is visible before its response is logged.
     await eventuallyPasses(
-      'every credential is there',
+      'the audit log has every credential',
       async () => expect(labelsIn(await logged(mark), canaries)).toEqual(LABELS),
       { withinMs: 20_000 },
     )
   })
 
   test.each(REFUSED)(
-    'and the refusal of a patch of %s, as every level logs it',
+    'the audit log of a refused patch of %s quotes the secret',
     async (_, patch) => {
       const { quoted, text } = await patch()
       const events = text
@@ -203,16 +203,16 @@ describe('with docs/examples/encryption.yaml and docs/examples/audit-policy.yaml
     await plane.apiServer.stop()
     await plane.apiServer.start()
     mark = await audit.mark()
-    canaries = await liveALittle()
+    canaries = await createCredentials()
   })
 
-  test('what was stored before stays in clear until it is written again', async () => {
+  test('objects stored before stay in clear until they are rewritten', async () => {
     expect(labelsIn(await inEtcd(), before)).toContain('access key')
-    await writeAnew()
+    await rewriteAll()
     expect(labelsIn(await inEtcd(), before)).toEqual([])
   })
 
-  test('etcd holds no credential in clear (3.5)', async () => {
+  test('etcd has no credential in clear (3.5)', async () => {
     const each = await Promise.all(PREFIXES.map((prefix) => etcdValues(plane, prefix)))
     expect(each.map(({ size }) => size > 0)).toEqual(PREFIXES.map(() => true))
     const values = each.flatMap((stored) => [...stored.values()])
@@ -222,7 +222,7 @@ describe('with docs/examples/encryption.yaml and docs/examples/audit-policy.yaml
     expect(labelsIn(await inEtcd(), canaries)).toEqual([])
   })
 
-  test('the audit log names who did what, and holds no credential (3.5)', async () => {
+  test('the audit log has users and resources, and no credential (3.5)', async () => {
     const text = await logged(mark)
     expect(text).toContain('"resource":"ownedaccesskeys"')
     expect(text).toContain('"resource":"directclusterendpointtokens"')
@@ -230,7 +230,7 @@ describe('with docs/examples/encryption.yaml and docs/examples/audit-policy.yaml
   })
 
   test.each(REFUSED)(
-    'nor where a patch of %s is refused: it says that it came (3.5)',
+    'the audit log of a refused patch of %s has its receipt and no credential (3.5)',
     async (_, patch) => {
       const { path, quoted, text } = await patch()
       const patches = text.split('\n').filter((line) => line.includes(`"requestURI":"${path}"`))

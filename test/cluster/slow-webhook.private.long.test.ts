@@ -1,5 +1,5 @@
-// A foreign webhook that never answers holds every write of the manager for ten seconds. Its Lease is renewed
-// all the same (contract 8.1): the calls of the election have a connection of their own.
+// A foreign webhook without an answer delays every write of the manager by ten seconds. The Lease is renewed in time
+// (contract 8.1), as leader election has its own connection.
 import { type AddressInfo, type Socket, createServer } from 'node:net'
 import { expect, onTestFinished, test } from 'vitest'
 import {
@@ -25,7 +25,7 @@ const LEASE = { namespace: OPERATOR_ACCOUNT.namespace, name: CONTROLLER_NAME }
 const WEBHOOKS = '/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations'
 const IN_TIME = { withinMs: 120_000 }
 
-/** Takes connections, and never says a word. */
+/** A server that accepts connections and never responds. */
 async function silentServer(): Promise<string> {
   const sockets: Socket[] = []
   const server = createServer((socket) => void sockets.push(socket.on('error', () => undefined)))
@@ -44,7 +44,7 @@ const newToken = () => ({
   spec: { ttl: 3600 },
 })
 
-/** Every write of the operator to keys and tokens waits for it. */
+/** A webhook for all writes of the operator to keys and tokens. */
 const webhookAt = (url: string) => ({
   apiVersion: 'admissionregistration.k8s.io/v1',
   kind: 'ValidatingWebhookConfiguration',
@@ -72,13 +72,13 @@ const webhookAt = (url: string) => ({
   ],
 })
 
-test('40 keys and 40 tokens behind an unanswered webhook cost the leader nothing but time (8.1)', async () => {
+test('the leader keeps its Lease while 40 keys and 40 tokens wait for a webhook (8.1)', async () => {
   await using operator = await startOperator({
     kubeconfig: await plane.operatorKubeconfig(),
     flags: ['--leader-elect'],
   })
   const leads = async () => (await metric(operator, 'leader_election_master_status')) === 1
-  await eventually('it leads', async () => (await leads()) || undefined, IN_TIME)
+  await eventually('the manager leads', async () => (await leads()) || undefined, IN_TIME)
   const before = await plane.admin.get<Lease>(LEASES, LEASE)
   expect((await plane.raw('POST', WEBHOOKS, webhookAt(await silentServer()))).code).toBe(201)
   onTestFinished(async () => void (await plane.raw('DELETE', `${WEBHOOKS}/never-answers`)))
@@ -96,11 +96,11 @@ test('40 keys and 40 tokens behind an unanswered webhook cost the leader nothing
   expect(after?.spec).toMatchObject({ holderIdentity, leaseTransitions })
 
   await plane.raw('DELETE', `${WEBHOOKS}/never-answers`)
-  const worksOn = async () =>
+  const areReconciled = async () =>
     ((await metric(operator, 'workqueue_depth')) === 0 &&
       (await metric(operator, 'controller_runtime_active_workers')) === 0) ||
     undefined
-  await eventually('all are looked at', worksOn, IN_TIME)
+  await eventually('all objects are reconciled', areReconciled, IN_TIME)
   const writes = await metric(operator, 'platform_api_writes_total', 'reason="status"')
   expect(writes).toBeGreaterThanOrEqual(2 * MANY)
 })

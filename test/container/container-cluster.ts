@@ -1,7 +1,6 @@
-// A control plane that runs in a container: k3s where K3S_IMAGE names its image, else one of our own, made of
-// the programs in tools/control-plane, for machines that can't pull it. What a test sees is the same.
-//
-// Neither runs pods for us: node.ts does. k3s has a node of its own, which is cordoned.
+// A control plane in a container: k3s if K3S_IMAGE names its image, else an image of the programs in
+// tools/control-plane, for machines that can't pull k3s. Pods run on the test node (test-node.ts) only: the node of
+// k3s is cordoned.
 import { copyFile, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
@@ -12,17 +11,17 @@ import { CONTROLLER_MANAGER, paths } from '../../tools/control-plane/commands.ts
 import { kubeconfig } from '../../tools/control-plane/kubeconfig.ts'
 import { type KubectlResult, runKubectl } from '../../tools/control-plane/kubectl.ts'
 import { ensurePki, readKeyPair } from '../../tools/control-plane/pki.ts'
-import { BASE_IMAGE, type ContainersReady, imageExists } from './docker-image.ts'
+import { BASE_IMAGE, type ContainersReady, imageExists } from './docker-containers.ts'
 
 /** A control plane in a container. */
 export interface Cluster {
-  /** The admin's, for this process. */
+  /** The path of the admin's kubeconfig, for this process. */
   readonly kubeconfig: string
-  /** Where pods in containers reach the API server. */
+  /** The address of the API server for pods in containers. */
   readonly address: { readonly host: string; readonly ip: string; readonly port: number }
   /** Runs kubectl as admin; a failed command is a result like any other. */
   kubectl(args: readonly string[], input?: string): Promise<KubectlResult>
-  /** Runs kubectl and answers what it printed. @throws Error with what it complained about */
+  /** Runs kubectl; returns its standard output. @throws Error with its standard error */
   must(args: readonly string[], input?: string): Promise<string>
   stop(): Promise<void>
 }
@@ -32,10 +31,10 @@ const IMAGE_DIR = join(import.meta.dirname, 'kube-image')
 const KUBECONFIG_IN_K3S = '/etc/rancher/k3s/k3s.yaml'
 const DATA_IN_IMAGE = '/control-plane'
 const API_PORT = 6443
-/** A name that the API server's certificate holds, of ours and of k3s'. */
+/** A name in the API server's certificate, of both kinds of control plane. */
 const API_HOST = 'kubernetes.default.svc'
 
-/** What k3s needs for its kubelet, taken back. */
+/** Without the privileges that k3s needs for its kubelet. */
 class OurControlPlane extends K3sContainer {
   constructor(image: string) {
     super(image)
@@ -44,7 +43,7 @@ class OurControlPlane extends K3sContainer {
   }
 }
 
-/** Starts it and waits until it is ready. */
+/** Starts a control plane and waits until it is ready. */
 export async function startCluster(containers: ContainersReady): Promise<Cluster> {
   const binaries = await ensureBinaries(console.log)
   const folder = await mkdtemp(join(tmpdir(), 'management-operator-cluster-'))
@@ -83,7 +82,7 @@ function clusterOf(
   }
 }
 
-/** Keys and kubeconfigs are made here and copied in. */
+/** Certificates and kubeconfigs are created here and copied into the container. */
 async function startOurs(
   containers: ContainersReady,
   binaries: Binaries,
@@ -110,11 +109,11 @@ async function startOurs(
 const FROM_REPOSITORY = [
   'tools/control-plane/commands.ts',
   'test/container/kube-image/entrypoint.ts',
-  // Without it Node guesses the kind of module, and says so.
+  // Without it Node.js has to detect the module type and prints a warning.
   'package.json',
 ]
 
-/** Built once for all test files of a run. */
+/** Builds the image once for all test files of a run. */
 async function ensureKubeImage(containers: ContainersReady, binaries: Binaries): Promise<string> {
   const tag = `${containers.image}-control-plane`
   if (await imageExists(tag)) return tag

@@ -1,4 +1,4 @@
-// The daemon that the tests start for themselves: whatever ends those who started it, nothing of it stays.
+// The Docker daemon that the tests start: it leaves nothing behind, however its starter ends.
 import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, readFileSync, readdirSync } from 'node:fs'
@@ -7,10 +7,10 @@ import { createInterface } from 'node:readline'
 import { beforeEach, expect, test } from 'vitest'
 import { ended } from '../../tools/docker/engine.ts'
 import { eventuallyPasses } from '../support/eventually.ts'
-import { BASE_IMAGE, containersOrSkip } from './docker-image.ts'
+import { BASE_IMAGE, containersOrSkip } from './docker-containers.ts'
 
 const DAEMON = join(import.meta.dirname, '../../tools/docker/daemon.sh')
-/** Our own temporary files lie in the folder of the daemon that all tests share. */
+/** TMPDIR of the tests is in the folder of their shared daemon. */
 const OUTSIDE = { ...process.env, TMPDIR: '/tmp' }
 const GONE = { withinMs: 60_000 }
 
@@ -19,8 +19,8 @@ beforeEach(({ skip }) => {
   if (containers?.isOurs === false) skip('these tests use a Docker daemon that was there before')
 })
 
-/** A daemon with a container on it, and the process that started it. */
-async function startBusy() {
+/** Starts a daemon with a container; returns the process that started it too. */
+async function startDaemonWithContainer() {
   const script = `require('node:child_process').spawn(process.argv[1], {
     detached: true, stdio: ['pipe', 'inherit', 'inherit'] })`
   const starter = spawn(process.execPath, ['-e', script, DAEMON], {
@@ -32,7 +32,7 @@ async function startBusy() {
   const folder = dirname(host.replace('unix://', ''))
   const env = { ...process.env, DOCKER_HOST: host }
   const docker = containers?.docker ?? ''
-  // From the shared daemon, as nothing can be pulled.
+  // Copied from the shared daemon, as no image can be pulled.
   const copy = `"$0" -H "$1" save "$2" | "$0" load && "$0" run --detach --publish 8080 "$2" sleep 600`
   execFileSync('sh', ['-c', copy, docker, containers?.host ?? '', BASE_IMAGE], {
     env,
@@ -42,9 +42,9 @@ async function startBusy() {
   return { starter, folder, owner }
 }
 
-async function everythingIsGone(folder: string, owner: number): Promise<void> {
+async function expectNothingLeft(folder: string, owner: number): Promise<void> {
   await eventuallyPasses(
-    'the daemon is gone',
+    'the daemon and its files are removed',
     async () => {
       expect(existsSync(folder)).toBe(false)
       expect(readdirSync('/sys/class/net')).not.toContain(`mo-${owner}`)
@@ -55,21 +55,21 @@ async function everythingIsGone(folder: string, owner: number): Promise<void> {
   )
 }
 
-test('the daemon ends when its starter is killed', async () => {
-  const { starter, folder, owner } = await startBusy()
+test('the daemon stops when its starter is killed', async () => {
+  const { starter, folder, owner } = await startDaemonWithContainer()
   expect(readdirSync('/sys/class/net')).toContain(`mo-${owner}`)
   starter.kill('SIGKILL')
-  await everythingIsGone(folder, owner)
+  await expectNothingLeft(folder, owner)
 })
 
-test('what a killed daemon leaves, the next one removes', async () => {
-  const { starter, folder, owner } = await startBusy()
+test('the next daemon removes what a killed one has left', async () => {
+  const { starter, folder, owner } = await startDaemonWithContainer()
   process.kill(owner, 'SIGKILL')
   await once(starter, 'exit')
   expect(existsSync(folder)).toBe(true)
   const next = spawn(DAEMON, { stdio: ['pipe', 'pipe', 'inherit'], env: OUTSIDE })
   await once(createInterface(next.stdout), 'line')
-  await everythingIsGone(folder, owner)
+  await expectNothingLeft(folder, owner)
   next.stdin.end()
   await once(next, 'exit')
 })

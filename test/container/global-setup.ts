@@ -1,13 +1,13 @@
-// What the files of project `container` share: a Docker daemon with the base image and the product's image.
-// Where that can't be, the tests are skipped with the reason, or fail under CONTAINER_TESTS=required.
+// A Docker daemon with the base image and the product's image, for all files of project `container`. Without one the
+// tests are skipped with the reason, or fail under CONTAINER_TESTS=required.
 import { randomUUID } from 'node:crypto'
 import { mkdtemp } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import type { TestProject } from 'vitest/node'
 import { type Engine, ended, ensureBaseImage, findEngine } from '../../tools/docker/engine.ts'
-import { BASE_IMAGE, buildImage } from './docker-image.ts'
+import { BASE_IMAGE, buildImage } from './docker-containers.ts'
 
-/** What the files of the project are told. */
+/** The daemon and image that test files get by `inject('containers')`. */
 export type Containers =
   | { readonly kind: 'none'; readonly because: string }
   | ({
@@ -49,10 +49,10 @@ async function withImage(project: TestProject, engine: Engine): Promise<() => Pr
   // For testcontainers, here and in the processes of the tests.
   process.env['DOCKER_HOST'] = host
   if (isOurs) {
-    // What would remove leftovers is an image to pull; they go with the daemon.
+    // Ryuk would be an image to pull; leftovers are removed with the daemon.
     process.env['TESTCONTAINERS_RYUK_DISABLED'] = 'true'
     process.env['TESTCONTAINERS_HOST_OVERRIDE'] = 'localhost'
-    // Temporary files too, whatever ends the tests.
+    // Temporary files are removed with the daemon too, however the tests end.
     process.env['TMPDIR'] = await mkdtemp(join(dirname(new URL(host).pathname), 'tests-'))
   }
   const image = `management-operator:test-${randomUUID().slice(0, 8)}`
@@ -65,7 +65,7 @@ async function withImage(project: TestProject, engine: Engine): Promise<() => Pr
   }
 }
 
-/** The image, and those that tests have named after it. */
+/** Removes the image and those that tests have named after it. */
 async function removeImages({ docker, host }: Engine, image: string): Promise<void> {
   const options = { env: { DOCKER_HOST: host }, withinMs: 30_000 }
   const format = ['--format', '{{.Repository}}:{{.Tag}}', '--filter', `reference=${image}*`]

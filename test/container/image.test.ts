@@ -1,12 +1,20 @@
-// The image by itself: what is in it, what it says it is, and what its commands answer when held back.
+// The image: its files, its metadata, and its commands in a restricted container.
 import { readFileSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { getContainerRuntimeClient } from 'testcontainers'
 import { beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { eventually } from '../support/eventually.ts'
-import { BASE_IMAGE, NODE, containersOrSkip, runToEnd, withScript } from './docker-image.ts'
+import {
+  BASE_IMAGE,
+  MOST_RESTRICTED,
+  NODE,
+  restrictedContainer,
+  containersOrSkip,
+  launch,
+  runToEnd,
+  withScript,
+} from './docker-containers.ts'
 import type { FoundFile } from './inside/list-files.ts'
-import { HELD_BACK, confined, launch } from './pod-container.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
 const containers = containersOrSkip()
@@ -20,9 +28,9 @@ interface Manifest {
 }
 const read = (file: string): Manifest => JSON.parse(readFileSync(join(ROOT, file), 'utf8'))
 
-/** Runs it to its end, held back and without a network. */
+/** Runs a container until it exits, with most restrictions and without a network. */
 const run = (of: string, args: readonly string[], entrypoint?: readonly string[]) => {
-  const container = confined(of, HELD_BACK)
+  const container = restrictedContainer(of, MOST_RESTRICTED)
     .withNetworkMode('none')
     .withCommand([...args])
   if (entrypoint) container.withEntrypoint([...entrypoint])
@@ -46,14 +54,14 @@ describe('commands in a read-only container without capabilities (8.1)', () => {
     { args: ['manager', '--bogus'], code: 2, says: 'is no flag, accepted are --kubeconfig' },
     { args: ['gateway', '--bind-address=x'], code: 2, says: 'an address such as :8443' },
     { args: ['manager'], code: 1, says: 'no cluster: give --kubeconfig' },
-  ])('$args ends with $code', async ({ args, code, says }) => {
+  ])('$args exits with $code', async ({ args, code, says }) => {
     const ended = await run(image, args)
     expect(ended.log).toContain(says)
     expect(ended.code).toBe(code)
   })
 })
 
-test('the image names its user, its program and its version', async () => {
+test('the image has user, entrypoint, version and labels', async () => {
   const { Config } = await inspect(image)
   expect(Config.User).toBe('65532:65532')
   expect(Config.Entrypoint?.[0]).toBe(NODE)
@@ -65,16 +73,16 @@ test('the image names its user, its program and its version', async () => {
   expect(labels['org.opencontainers.image.revision']).toMatch(/^[0-9a-f]{40}$|^unknown$/)
 })
 
-test('the heap of the image fits into the memory that the container may take', async () => {
+test('the heap limit fits into the memory limit of the container', async () => {
   const { Config } = await inspect(image)
   const node = [Config.Entrypoint ?? []].flat().slice(0, -1)
   const { log } = await run(image, ['-p', 'v8.getHeapStatistics().heap_size_limit'], node)
-  const share = Number(log) / (HELD_BACK.memoryBytes ?? 0)
+  const share = Number(log) / (MOST_RESTRICTED.memoryBytes ?? 0)
   expect(share).toBeGreaterThan(0.6)
   expect(share).toBeLessThan(0.9)
 })
 
-test('the image shares no layer with its base, and is little more than Node', async () => {
+test('the image shares no layer with its base and is smaller than 200 MB', async () => {
   const [ours, base] = [await inspect(image), await inspect(BASE_IMAGE)]
   const [size, baseSize] = [ours.Size, base.Size].map((bytes) => Math.round(bytes / 1e6))
   console.log(`image ${size} MB, of a base of ${baseSize} MB`)
@@ -83,8 +91,8 @@ test('the image shares no layer with its base, and is little more than Node', as
   expect(size).toBeLessThan(200)
 })
 
-describe('what is in it', () => {
-  const PUT_THERE_BY_DOCKER = new Set([
+describe('the files of the image', () => {
+  const FILES_OF_DOCKER = new Set([
     '/.dockerenv',
     '/etc/hostname',
     '/etc/hosts',
@@ -97,8 +105,8 @@ describe('what is in it', () => {
 
   beforeAll(async () => {
     if (containers === null) return
-    // All of it, whoever may read it.
-    const asRoot = { ...HELD_BACK, user: '0:0', droppedCapabilities: [] }
+    // As root, to read all files.
+    const asRoot = { ...MOST_RESTRICTED, user: '0:0', droppedCapabilities: [] }
     const listing = withScript(image, asRoot, { file: 'list-files.ts' }, [`${ROOT}/`])
     const { code, log } = await runToEnd(listing.withNetworkMode('none'))
     if (code !== 0) throw new Error(log.slice(-4000))
@@ -106,13 +114,13 @@ describe('what is in it', () => {
       .trimEnd()
       .split('\n')
       .map((line) => JSON.parse(line) as FoundFile)
-      .filter(({ path }) => !PUT_THERE_BY_DOCKER.has(path))
+      .filter(({ path }) => !FILES_OF_DOCKER.has(path))
   }, 60_000)
 
   const paths = (which: (file: FoundFile) => boolean): readonly string[] =>
     found.filter(which).map(({ path }) => path)
 
-  test('Node, the libraries that it loads, the packages that it runs on, the sources: nothing else', () => {
+  test('are only Node, its libraries, production packages and the sources', () => {
     const ours = new Set([NODE, '/etc/nsswitch.conf', '/app/LICENSE', '/app/package.json'])
     const isOurs = ({ path }: FoundFile): boolean =>
       ours.has(path) ||
@@ -124,7 +132,7 @@ describe('what is in it', () => {
     expect(paths(({ kind }) => kind === 'other')).toEqual([])
   })
 
-  test('one program: nothing else can be executed, and every library is one that it loads', () => {
+  test('include no executable but Node and the libraries that it loads', () => {
     const libraries = paths(({ isLoaded }) => isLoaded)
     expect(libraries.length).toBeGreaterThan(2)
     const needed = [...libraries, NODE]
@@ -133,7 +141,7 @@ describe('what is in it', () => {
     expect(may.filter((path) => !needed.includes(path))).toEqual([])
   })
 
-  test('no development dependency, and every other', () => {
+  test('include all production packages with their licenses, and no development package', () => {
     const locked = Object.entries(read('package-lock.json').packages).filter(
       ([path]) => path !== '',
     )
@@ -155,7 +163,7 @@ describe('what is in it', () => {
     expect(licenses.filter((path) => !files.has(path))).toEqual([])
   })
 
-  test('nothing that its user may write, no secret of the build, no path of the machine', async () => {
+  test('include none that its user may write, no secret of the build and no path of the build machine', async () => {
     const isForeign = ({ uid, gid }: FoundFile): boolean => uid !== 0 || gid !== 0
     const isWritable = ({ kind, mode }: FoundFile): boolean =>
       kind !== 'other' && (mode & 0o022) !== 0
@@ -169,27 +177,31 @@ describe('what is in it', () => {
   })
 })
 
-describe('what programs expect of a system is there', () => {
-  test('names are looked up by DNS, and in /etc/hosts first', async () => {
-    const server = await launch(withScript(image, HELD_BACK, { file: 'name-server.ts' }))
+describe('the system in the image', () => {
+  test('resolves names by /etc/hosts first, then by DNS', async () => {
+    const server = await launch(withScript(image, MOST_RESTRICTED, { file: 'name-server.ts' }))
     onTestFinished(async () => void (await server.end(0)))
-    await eventually('it listens', () => server.log().includes('listening') || undefined, {
-      withinMs: 20_000,
-    })
+    await eventually(
+      'the DNS server listens',
+      () => server.log().includes('listening') || undefined,
+      {
+        withinMs: 20_000,
+      },
+    )
     const line = `const { lookup } = require('node:dns/promises')
       const find = async (name) => (await lookup(name, 4)).address
       Promise.all([find('issuer.example.com'), find('known.example.com')]).then(console.log)`
-    const asking = withScript(image, HELD_BACK, { line })
-      .asking(server.container.getIpAddress('bridge'))
+    const asking = withScript(image, MOST_RESTRICTED, { line })
+      .withNameServer(server.container.getIpAddress('bridge'))
       .withExtraHosts([{ host: 'known.example.com', ipAddress: '192.0.2.1' }])
     expect(await runToEnd(asking)).toEqual({ code: 0, log: "[ '192.0.2.53', '192.0.2.1' ]\n" })
   })
 
-  test('time zones and authorities are Node’s own', async () => {
+  test('has time zones and root certificates within Node', async () => {
     const line = `const at = new Date('2026-07-01T12:00:00Z')
       console.log(at.toLocaleTimeString('de', { timeZone: 'Europe/Berlin' }), at.getHours())
       console.log(require('node:tls').rootCertificates.length > 100)`
-    const { code, log } = await runToEnd(withScript(image, HELD_BACK, { line }))
+    const { code, log } = await runToEnd(withScript(image, MOST_RESTRICTED, { line }))
     expect({ code, log }).toEqual({ code: 0, log: '14:00:00 12\ntrue\n' })
   })
 })

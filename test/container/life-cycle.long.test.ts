@@ -1,6 +1,5 @@
-// The whole life of an installation, by kubectl and the shipped manifests: an empty cluster, install, use,
-// upgrade by one version of the image, uninstall, and a cluster as empty as before. The controllers that run
-// Deployments are Kubernetes' own; the containers run as the manifests say (node.ts).
+// The life cycle of an installation by kubectl and the shipped manifests: install, use, upgrade and uninstall, after
+// which the cluster is as empty as before. Controllers of Kubernetes run the Deployments, test-node.ts the pods.
 import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join, relative } from 'node:path'
@@ -8,19 +7,19 @@ import { expect, onTestFinished, test } from 'vitest'
 import { eventually, eventuallyPasses } from '../support/eventually.ts'
 import { wholeCluster } from '../support/whole-cluster.ts'
 import { type Cluster, startCluster } from './container-cluster.ts'
-import { BASE_IMAGE, buildImage, containersOrSkip } from './docker-image.ts'
-import { askTheGateway } from './gateway-client.ts'
+import { BASE_IMAGE, buildImage, containersOrSkip } from './docker-containers.ts'
+import { pollGateway } from './gateway-poller.ts'
 import { type TestNode, startNode } from './test-node.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
 const NAMESPACE = 'platform-system'
-const IN_IT = ['-n', NAMESPACE]
+const IN_NAMESPACE = ['-n', NAMESPACE]
 const ISSUER = 'https://platform.example.com/oidc'
 const REPLICAS = 2
 
 const containers = containersOrSkip()
 
-test('install, use, upgrade, uninstall: nothing is left, and nothing is lost in between (8.3)', async () => {
+test('install, use, upgrade and uninstall lose no object and no request, and leave no object (8.3)', async () => {
   if (containers === null) throw new Error('skipped before')
   const cluster = await startCluster(containers)
   onTestFinished(() => cluster.stop())
@@ -28,38 +27,38 @@ test('install, use, upgrade, uninstall: nothing is left, and nothing is lost in 
   const node = await startNode(cluster)
   onTestFinished(() => node.stop())
   const [first, second] = [await currentVersion(), '99.0.0']
-  const before = await everythingIn(cluster)
+  const before = await allObjectsIn(cluster)
   expect(before.length).toBeGreaterThan(50)
 
   await install(cluster, containers.image)
   expect(versionsOf(node)).toEqual(Array(2 * REPLICAS).fill(first))
-  await lookInto(cluster, 'gateway')
+  await debugPod(cluster, 'gateway')
   await use(cluster)
   const used = await credentials(cluster)
   // kubectl prints nothing for a field that is not there.
   expect(used.join(' ').split(' ')).not.toContain('')
 
   const next = await nextImage(second)
-  const asking = askTheGateway(cluster, node)
+  const poller = pollGateway(cluster, node)
   await cluster.must(['apply', '--server-side', '-k', join(ROOT, 'config/base')])
   await install(cluster, next)
-  await oldPodsAreGone(node, second)
-  const { answers, faults } = await asking.stop()
+  await untilOldPodsAreGone(node, second)
+  const { answers, faults } = await poller.stop()
   expect(faults).toEqual([])
   expect(answers).toBeGreaterThan(10)
   expect(await credentials(cluster)).toEqual(used)
-  await staysInCharge(cluster)
+  await expectLeaderWorks(cluster)
 
   await uninstall(cluster)
-  // A kind that has just gone is listed among the kinds for a moment, and can't be listed itself.
+  // A deleted kind is in discovery for a moment longer, and can't be listed then.
   const listed = { withinMs: 60_000 }
-  const after = await eventually('every kind can be listed', () => everythingIn(cluster), listed)
+  const after = await eventually('every kind can be listed', () => allObjectsIn(cluster), listed)
   expect(after).toEqual(before)
   expect([...node.pods().keys()]).toEqual([])
   expect(node.problems).toEqual([])
-  expect(node.ended.map(({ pod, exitCode, wasTold }) => ({ pod, exitCode, wasTold }))).toEqual(
-    node.ended.map(({ pod }) => ({ pod, exitCode: 0, wasTold: true })),
-  )
+  expect(
+    node.ended.map(({ pod, exitCode, wasDeleted }) => ({ pod, exitCode, wasDeleted })),
+  ).toEqual(node.ended.map(({ pod }) => ({ pod, exitCode: 0, wasDeleted: true })))
   expect(node.ended).toHaveLength(2 * 2 * REPLICAS)
 })
 
@@ -68,7 +67,7 @@ async function currentVersion(): Promise<string> {
   return (manifest as { readonly version: string }).version
 }
 
-/** The same sources under another version, built as an image. */
+/** Builds an image of the same sources with another version. */
 async function nextImage(version: string): Promise<string> {
   if (containers === null) throw new Error('there is nothing to build on')
   const folder = await mkdtemp(join(tmpdir(), 'management-operator-next-'))
@@ -83,12 +82,18 @@ async function nextImage(version: string): Promise<string> {
   return tag
 }
 
-/** An overlay on config/default with this image, as config/overlays/example is one; then the rollout. */
+/** Applies an overlay of config/default with an image, like config/overlays/example, and waits for the rollout. */
 async function install(cluster: Cluster, image: string): Promise<void> {
   const folder = await overlay(image)
   await cluster.must(['apply', '--server-side', '-k', folder])
   for (const name of ['manager', 'gateway'])
-    await cluster.must(['rollout', 'status', `deployment/${name}`, ...IN_IT, '--timeout=120s'])
+    await cluster.must([
+      'rollout',
+      'status',
+      `deployment/${name}`,
+      ...IN_NAMESPACE,
+      '--timeout=120s',
+    ])
 }
 
 async function overlay(image: string): Promise<string> {
@@ -106,17 +111,17 @@ async function overlay(image: string): Promise<string> {
   return folder
 }
 
-/** As docs/install.md tells to: the namespace lets a container with a shell into a pod. */
-async function lookInto(cluster: Cluster, component: string): Promise<void> {
+/** Adds a debug container with a shell to a pod, as in docs/install.md, which the namespace admits. */
+async function debugPod(cluster: Cluster, component: string): Promise<void> {
   const selector = ['-l', `app.kubernetes.io/component=${component}`]
-  const pods = await cluster.must(['get', 'pods', ...IN_IT, ...selector, '-o=name'])
+  const pods = await cluster.must(['get', 'pods', ...IN_NAMESPACE, ...selector, '-o=name'])
   const [pod = ''] = pods.split('\n')
   const flags = [`--image=${BASE_IMAGE}`, `--target=${component}`]
-  const refused = await cluster.kubectl(['debug', pod, ...IN_IT, ...flags, '--', 'sh'])
+  const refused = await cluster.kubectl(['debug', pod, ...IN_NAMESPACE, ...flags, '--', 'sh'])
   expect(refused.stderr).toContain('violates PodSecurity "restricted:')
-  await cluster.must(['debug', pod, ...IN_IT, ...flags, '--profile=restricted', '--', 'sh'])
+  await cluster.must(['debug', pod, ...IN_NAMESPACE, ...flags, '--profile=restricted', '--', 'sh'])
   const target = '-o=jsonpath={.spec.ephemeralContainers[*].targetContainerName}'
-  expect(await cluster.must(['get', pod, ...IN_IT, target])).toBe(component)
+  expect(await cluster.must(['get', pod, ...IN_NAMESPACE, target])).toBe(component)
 }
 
 async function use(cluster: Cluster): Promise<void> {
@@ -129,11 +134,11 @@ async function use(cluster: Cluster): Promise<void> {
 async function credentials(cluster: Cluster): Promise<readonly string[]> {
   const key = ['get', 'oak/ci-deploy', '-o=jsonpath={.spec.key} {.status.expirationTimestamp}']
   const token = ['get', 'dcet/edge-reader', '-o=jsonpath={.status.token}']
-  const keys = ['get', 'secret', ...IN_IT, '-o=jsonpath={.items[*].metadata.uid}']
+  const keys = ['get', 'secret', ...IN_NAMESPACE, '-o=jsonpath={.items[*].metadata.uid}']
   return [await cluster.must(key), await cluster.must(token), await cluster.must(keys)]
 }
 
-/** Each process says its version when it starts. */
+/** The version in the first log line of each pod. */
 function versionsOf(node: TestNode): readonly string[] {
   return [...node.pods().values()].map((pod) => {
     const [first = ''] = pod.log().split('\n')
@@ -141,21 +146,21 @@ function versionsOf(node: TestNode): readonly string[] {
   })
 }
 
-/** A rollout is over when the new pods are ready; the old ones may take their grace to end. */
-async function oldPodsAreGone(node: TestNode, version: string): Promise<void> {
+/** Waits until no old pod is left: a rollout is complete before the grace period of old pods is over. */
+async function untilOldPodsAreGone(node: TestNode, version: string): Promise<void> {
   await eventuallyPasses(
-    'only pods of the new version are there',
+    'only pods of the new version exist',
     () => expect(versionsOf(node)).toEqual(Array(2 * REPLICAS).fill(version)),
     { withinMs: 120_000 },
   )
 }
 
-/** One of the managers that are there now leads, and works. */
-async function staysInCharge(cluster: Cluster): Promise<void> {
+/** Expects that a present manager leads and adopts a new key. */
+async function expectLeaderWorks(cluster: Cluster): Promise<void> {
   const holder = '-o=jsonpath={.spec.holderIdentity}'
-  const leader = await cluster.must(['get', 'lease/management-operator', ...IN_IT, holder])
+  const leader = await cluster.must(['get', 'lease/management-operator', ...IN_NAMESPACE, holder])
   const selector = ['-l', 'app.kubernetes.io/component=manager']
-  const managers = await cluster.must(['get', 'pods', ...IN_IT, ...selector, '-o=name'])
+  const managers = await cluster.must(['get', 'pods', ...IN_NAMESPACE, ...selector, '-o=name'])
   expect(managers).toContain(`pod/${leader.split('_')[0]}\n`)
   const oak = { apiVersion: 'management.platform.sh/v1', kind: 'OwnedAccessKey' }
   const manifest = { ...oak, metadata: { name: 'after-upgrade' }, spec: { user: 'ada' } }
@@ -164,14 +169,14 @@ async function staysInCharge(cluster: Cluster): Promise<void> {
   expect(await cluster.must(wait)).toContain('condition met')
 }
 
-/** Credentials first: the operator takes its finalizers off, and what it revoked is published. */
+/** Deletes credentials first, so that the operator revokes them and removes its finalizers. */
 async function uninstall(cluster: Cluster): Promise<void> {
   await cluster.must(['delete', 'oak,dcet', '--all', '--timeout=60s'])
   await cluster.must(['delete', '-k', join(ROOT, 'config/default'), '--timeout=120s'])
 }
 
-/** Every object of every kind that can be listed, but for events, which the API server forgets by itself. */
-async function everythingIn(cluster: Cluster): Promise<readonly string[]> {
+/** All objects of all kinds but Events, which expire by themselves. */
+async function allObjectsIn(cluster: Cluster): Promise<readonly string[]> {
   const kinds = await cluster.must(['api-resources', '--verbs=list', '-o', 'name'])
   const resources = kinds
     .split('\n')

@@ -1,5 +1,5 @@
-// The program in containers that are held back further than any manifest of ours does, with the rights of its
-// ServiceAccounts, against a control plane in a container.
+// Manager and gateway in containers with more restrictions than our manifests, with their ServiceAccounts, against a
+// control plane in a container.
 import { readFileSync } from 'node:fs'
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { request } from 'node:https'
@@ -9,13 +9,21 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { GATEWAY_TLS_SECRET } from '../../src/api/names.ts'
 import { eventually } from '../support/eventually.ts'
 import { type Cluster, startCluster } from './container-cluster.ts'
-import { BASE_IMAGE, NODE, containersOrSkip, runToEnd } from './docker-image.ts'
-import { HELD_BACK, type RunningContainer, confined, launch } from './pod-container.ts'
+import {
+  BASE_IMAGE,
+  MOST_RESTRICTED,
+  NODE,
+  type RunningContainer,
+  restrictedContainer,
+  containersOrSkip,
+  launch,
+  runToEnd,
+} from './docker-containers.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
 const NAMESPACE = 'platform-system'
 const ACCOUNT_FOLDER = '/var/run/secrets/kubernetes.io/serviceaccount'
-/** The program's own limit for a shutdown, and something for a busy machine. */
+/** The program's limit for a shutdown, plus some time for a busy machine. */
 const STOPS_WITHIN_MS = 40_000
 const PORTS = { manager: [8080, 8081], gateway: [8080, 8081, 8443] } as const
 type Command = keyof typeof PORTS
@@ -42,13 +50,13 @@ afterAll(async () => {
   if (folder) await rm(folder, { recursive: true })
 })
 
-/** As kubelet would mount them: token, CA and namespace of the ServiceAccount of that name. */
+/** Writes token, CA and namespace of a ServiceAccount as kubelet would mount them; returns the folder. */
 async function accountOf(name: Command): Promise<string> {
   const mount = join(folder, name)
   await mkdir(mount, { mode: 0o755 })
   const ca = ['get', 'configmap', 'kube-root-ca.crt', '-n', NAMESPACE, '-o', 'json']
-  // A controller puts it into each new namespace.
-  const text = await eventually('the CA is there', () => cluster.must(ca), { withinMs: 30_000 })
+  // A controller creates it in each new namespace.
+  const text = await eventually('the CA exists', () => cluster.must(ca), { withinMs: 30_000 })
   const { data } = JSON.parse(text) as { data: { 'ca.crt': string } }
   const token = await cluster.must(['create', 'token', name, '-n', NAMESPACE])
   const files = { token: token.trim(), namespace: NAMESPACE, 'ca.crt': data['ca.crt'] }
@@ -58,7 +66,7 @@ async function accountOf(name: Command): Promise<string> {
 
 async function start(command: Command, flags: readonly string[]): Promise<RunningContainer> {
   const { host, ip, port } = cluster.address
-  const container = confined(containers?.image ?? '', HELD_BACK)
+  const container = restrictedContainer(containers?.image ?? '', MOST_RESTRICTED)
     .withCommand([command, ...flags])
     .withEnvironment({ KUBERNETES_SERVICE_HOST: host, KUBERNETES_SERVICE_PORT: String(port) })
     .withExtraHosts([{ host, ipAddress: ip }])
@@ -69,7 +77,7 @@ async function start(command: Command, flags: readonly string[]): Promise<Runnin
 
 function of(command: Command): RunningContainer {
   const found = running.get(command)
-  if (!found) throw new Error(`there is no ${command}`)
+  if (!found) throw new Error(`${command} is not running`)
   return found
 }
 
@@ -92,7 +100,7 @@ test.each<{ command: Command }>([{ command: 'manager' }, { command: 'gateway' }]
   },
 )
 
-test('the samples settle, and kubectl can wait until they do (4.4)', async () => {
+test('the samples become Ready, and kubectl wait supports it (4.4)', async () => {
   const samples = ['-k', join(ROOT, 'config/samples')]
   await cluster.must(['apply', '--server-side', ...samples])
   const seen = '--for=jsonpath={.status.conditions[?(@.type=="Ready")].reason}'
@@ -100,7 +108,7 @@ test('the samples settle, and kubectl can wait until they do (4.4)', async () =>
   const named = ['oak/ci-deploy', 'oak/laptop-cli', 'oak/year-long']
   const waited = await cluster.must(['wait', '--for=condition=Ready', '--timeout=30s', ...named])
   expect(waited.match(/condition met/g)).toHaveLength(named.length)
-  // The Config was applied at the same moment: a key may be Ready before the cap is in force.
+  // The Config was applied at the same time: a key may be Ready before the cap is in force.
   const capped = '--for=jsonpath={.status.effectiveTTLSeconds}=7776000'
   expect(await cluster.must(['wait', capped, '--timeout=30s', 'oak/year-long'])).toContain('met')
 })
@@ -114,7 +122,7 @@ test('the manager and the gateway serve metrics (8.4)', async () => {
   )
 })
 
-test('the gateway serves the public keys over TLS that its CA vouches for (7.3, 9.7)', async () => {
+test('the gateway serves the public keys with a certificate of its CA (7.3, 9.7)', async () => {
   const jsonpath = '-o=jsonpath={.data.ca\\.crt}'
   const secret = await cluster.must([
     'get',
@@ -142,12 +150,12 @@ test('the gateway serves the public keys over TLS that its CA vouches for (7.3, 
 })
 
 describe.each<{ command: Command }>([{ command: 'manager' }, { command: 'gateway' }])(
-  'what the process of $command is and may',
+  'the process of $command',
   ({ command }) => {
     const inside = (line: string) =>
       of(command).container.exec([NODE, '-e', `const fs = require('node:fs'); ${line}`])
 
-    test('it is process 1, without root, capabilities or a way to get them, and listens to signals', async () => {
+    test('is process 1, without root, capabilities and privilege escalation, and handles signals', async () => {
       const { output } = await inside(
         `for (const name of ['status', 'cmdline']) console.log(fs.readFileSync('/proc/1/' + name, 'utf8'))`,
       )
@@ -168,7 +176,7 @@ describe.each<{ command: Command }>([{ command: 'manager' }, { command: 'gateway
     })
 
     test.each(['/app/x', '/tmp/x', '/x', '/var/tmp/x', `${ACCOUNT_FOLDER}/token`])(
-      'it can write nothing to %s',
+      "can't write to %s",
       async (path) => {
         const { exitCode, output } = await inside(`fs.appendFileSync('${path}', 'x')`)
         expect(exitCode).not.toBe(0)
@@ -187,21 +195,24 @@ describe.each<{ command: Command }>([{ command: 'manager' }, { command: 'gateway
       'corepack',
       'yarn',
       'apt-get',
-    ])('there is no %s in it', async (program) => {
+    ])('has no %s in its container', async (program) => {
       const { exitCode, output } = await of(command).container.exec([program, '--version'])
       expect(output).toMatch(/executable file not found|no such file or directory/)
       expect(exitCode).not.toBe(0)
     })
 
-    test('a container beside it that has a shell sees its files and its health, as by kubectl debug', async () => {
+    test('can be inspected from a container with a shell, as by kubectl debug', async () => {
       const target = of(command).container.getId()
       const health = `fetch('http://127.0.0.1:8081/healthz').then((answer) => console.log(answer.status))`
-      const beside = confined(BASE_IMAGE, { ...HELD_BACK, user: '65532:65532' })
-        .beside(target)
+      const debugContainer = restrictedContainer(BASE_IMAGE, {
+        ...MOST_RESTRICTED,
+        user: '65532:65532',
+      })
+        .withProcessesOf(target)
         .withNetworkMode(`container:${target}`)
         .withEntrypoint(['sh', '-c'])
         .withCommand([`cat /proc/1/root/app/src/main.ts && exec node -e "${health}"`])
-      const { code, log } = await runToEnd(beside)
+      const { code, log } = await runToEnd(debugContainer)
       expect(log).toContain(readFileSync(join(ROOT, 'src/main.ts'), 'utf8'))
       expect(log).toMatch(/^200$/m)
       expect(code).toBe(0)
@@ -209,7 +220,7 @@ describe.each<{ command: Command }>([{ command: 'manager' }, { command: 'gateway
   },
 )
 
-describe('SIGTERM ends the process in order (8.3)', () => {
+describe('SIGTERM shuts down in order (8.3)', () => {
   test.each<{ command: Command }>([{ command: 'gateway' }, { command: 'manager' }])(
     '$command',
     async ({ command }) => {
@@ -228,7 +239,7 @@ describe('SIGTERM ends the process in order (8.3)', () => {
     },
   )
 
-  test('the manager gives its Lease back', async () => {
+  test('the manager releases its Lease', async () => {
     const holder = '-o=jsonpath={.spec.holderIdentity}'
     const lease = ['get', 'lease', 'management-operator', '-n', NAMESPACE, holder]
     expect(await cluster.must(lease)).toBe('')

@@ -1,113 +1,10 @@
-import {
-  GenericContainer,
-  getContainerRuntimeClient,
-  StartupCheckStrategy,
-  type StartedTestContainer,
-} from 'testcontainers'
-import { type Container, fieldOf, type Pod, type SecurityContext } from './pod.ts'
-
-/** How a container is held back, in the words of Docker; null where nothing is said. */
-export interface Confinement {
-  readonly user: string | null
-  readonly isReadOnly: boolean
-  readonly droppedCapabilities: readonly string[]
-  readonly noNewPrivileges: boolean
-  readonly memoryBytes: number | null
-  readonly cpus: number | null
-}
-
-/** Everything that the program does without: no manifest of ours allows less. */
-export const HELD_BACK: Confinement = {
-  user: null,
-  isReadOnly: true,
-  droppedCapabilities: ['ALL'],
-  noNewPrivileges: true,
-  memoryBytes: 256 * 2 ** 20,
-  cpus: 1,
-}
-
-/** testcontainers has no word for some of it. */
-class ConfinedContainer extends GenericContainer {
-  confine(how: Confinement): this {
-    this.createOpts = { ...this.createOpts, ...(how.user === null ? {} : { User: how.user }) }
-    this.hostConfig = {
-      ...this.hostConfig,
-      ReadonlyRootfs: how.isReadOnly,
-      CapDrop: [...how.droppedCapabilities],
-      SecurityOpt: how.noNewPrivileges ? ['no-new-privileges'] : [],
-      ...(how.memoryBytes === null ? {} : { Memory: how.memoryBytes, MemorySwap: how.memoryBytes }),
-      ...(how.cpus === null ? {} : { NanoCpus: how.cpus * 1e9 }),
-    }
-    return this
-  }
-
-  called(hostname: string): this {
-    this.createOpts = { ...this.createOpts, Hostname: hostname }
-    return this
-  }
-
-  asking(nameServer: string): this {
-    this.hostConfig = { ...this.hostConfig, Dns: [nameServer] }
-    return this
-  }
-
-  /** Sees the processes of another container, as one that `kubectl debug --target` adds to a pod. */
-  beside(containerId: string): this {
-    this.hostConfig = { ...this.hostConfig, PidMode: `container:${containerId}` }
-    return this
-  }
-}
-
-/** Waits for nothing: whether it is ready is for probes to tell. */
-class AtOnce extends StartupCheckStrategy {
-  override async checkStartupState(): Promise<'SUCCESS'> {
-    return 'SUCCESS'
-  }
-}
-
-/** A container that is held back; what else it needs is added before its start. */
-export const confined = (image: string, how: Confinement): ConfinedContainer =>
-  new ConfinedContainer(image).confine(how).withWaitStrategy(new AtOnce())
-
-/** A container that runs, or has run. */
-export interface RunningContainer {
-  readonly container: StartedTestContainer
-  /** Everything that it has written so far. */
-  readonly log: () => string
-  /** Its exit code, when it ends and all that it wrote is in `log`. */
-  readonly exited: Promise<number>
-  signal(name: 'SIGTERM' | 'SIGINT' | 'SIGKILL'): Promise<void>
-  /** SIGTERM, and SIGKILL when it takes longer; removes it. */
-  end(withinMs: number): Promise<number>
-}
-
-/** Starts it and follows its output. */
-export async function launch(container: GenericContainer): Promise<RunningContainer> {
-  let log = ''
-  const { promise: logEnded, resolve: endLog } = Promise.withResolvers<void>()
-  const started = await container
-    .withLogConsumer((stream) => {
-      stream.on('data', (text: Buffer | string) => (log += String(text))).once('close', endLog)
-    })
-    .start()
-  const client = await getContainerRuntimeClient()
-  const handle = client.container.getById(started.getId())
-  const exited = Promise.all([handle.wait(), logEnded]).then(
-    ([{ StatusCode }]: [{ StatusCode: number }, void]) => StatusCode,
-  )
-  return {
-    container: started,
-    log: () => log,
-    exited,
-    signal: async (name) => void (await handle.kill({ signal: name })),
-    end: async (withinMs) => {
-      await started.stop({ remove: false, timeout: withinMs })
-      const code = await exited
-      await handle.remove({ v: true, force: true })
-      return code
-    },
-  }
-}
+// The container of a pod as kubelet runs it: restrictions, environment, mounts, and the files of projected volumes.
+import { chmod, mkdir, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { GenericContainer } from 'testcontainers'
+import type { Raw } from '../support/raw-client.ts'
+import { type Restrictions, restrictedContainer } from './docker-containers.ts'
+import { type Container, type Pod, type Projection, type SecurityContext, fieldOf } from './pod.ts'
 
 /** Where pods reach the API server. */
 export interface ApiServerAddress {
@@ -116,15 +13,15 @@ export interface ApiServerAddress {
   readonly port: number
 }
 
-/** The container of a pod as kubelet would have it run. `folders` are those of its volumes. */
+/** The container of a pod as kubelet would run it; `folders` are those of its projected volumes, by name. */
 export function containerOf(
   pod: Pod,
   folders: ReadonlyMap<string, string>,
   api: ApiServerAddress,
 ): GenericContainer {
   const [spec] = pod.spec.containers
-  const container = confined(spec.image, confinementOf(pod, spec))
-    .called(pod.metadata.name)
+  const container = restrictedContainer(spec.image, restrictionsOf(pod, spec))
+    .withHostname(pod.metadata.name)
     .withEnvironment({
       KUBERNETES_SERVICE_HOST: api.host,
       KUBERNETES_SERVICE_PORT: String(api.port),
@@ -149,14 +46,14 @@ function mountsOf({ volumeMounts = [] }: Container, folders: ReadonlyMap<string,
   })
 }
 
-/** The others are folders of the pod's own, which begin empty. */
+/** The other volumes are emptyDirs. */
 const tmpFsOf = ({ volumeMounts = [] }: Container, folders: ReadonlyMap<string, string>) =>
   Object.fromEntries(
     volumeMounts.flatMap(({ name, mountPath }) => (folders.has(name) ? [] : [[mountPath, 'rw']])),
   )
 
-/** The container's own word counts before the pod's. @throws Error where kubelet would not start it */
-function confinementOf({ spec }: Pod, { securityContext, resources }: Container): Confinement {
+/** The container's security context overrides the pod's. @throws Error where kubelet would not start it */
+function restrictionsOf({ spec }: Pod, { securityContext, resources }: Container): Restrictions {
   const how: SecurityContext = { ...spec.securityContext, ...securityContext }
   if (how.runAsNonRoot && how.runAsUser === 0) throw new Error('root, and runAsNonRoot')
   if (how.seccompProfile && how.seccompProfile.type !== 'RuntimeDefault')
@@ -177,6 +74,83 @@ const UNITS: Readonly<Record<string, number>> = { '': 1, m: 1e-3, Mi: 2 ** 20, G
 function quantity(text: string): number {
   const [, number, unit = ''] = /^(\d+)([A-Za-z]*)$/.exec(text) ?? []
   const factor = UNITS[unit]
-  if (factor === undefined) throw new Error(`this node does not know the quantity ${text}`)
+  if (factor === undefined) throw new Error(`this node does not support the quantity ${text}`)
   return Number(number) * factor
+}
+
+/**
+ * Writes the files of a pod's projected volumes below a folder, as kubelet does: a token of its
+ * ServiceAccount that is bound to the pod, keys of ConfigMaps, fields of the pod.
+ *
+ * @returns the folder of each volume, by name
+ */
+export async function writeVolumes(
+  call: Raw,
+  pod: Pod,
+  folder: string,
+): Promise<ReadonlyMap<string, string>> {
+  const folders = new Map<string, string>()
+  for (const { name, projected } of pod.spec.volumes ?? []) {
+    if (projected === undefined) continue
+    const target = join(folder, name)
+    await mkdir(target)
+    for (const source of projected.sources) {
+      for (const [path, content] of Object.entries(await filesOf(call, pod, source)))
+        await writeFile(join(target, path), content)
+    }
+    // Readable to the container's user, whatever the umask.
+    await chmod(target, 0o755)
+    folders.set(name, target)
+  }
+  return folders
+}
+
+type Files = Readonly<Record<string, string>>
+
+async function filesOf(call: Raw, pod: Pod, source: Projection): Promise<Files> {
+  const { serviceAccountToken, configMap, downwardAPI } = source
+  const items = downwardAPI?.items ?? []
+  return {
+    ...(serviceAccountToken
+      ? { [serviceAccountToken.path]: await tokenOf(call, pod, serviceAccountToken) }
+      : {}),
+    ...(configMap ? await keysOf(call, pod, configMap) : {}),
+    ...Object.fromEntries(items.map((item) => [item.path, fieldOf(pod, item)])),
+  }
+}
+
+async function tokenOf(
+  call: Raw,
+  { metadata, spec }: Pod,
+  { audience, expirationSeconds }: NonNullable<Projection['serviceAccountToken']>,
+): Promise<string> {
+  const { name, namespace, uid } = metadata
+  const path = `/api/v1/namespaces/${namespace}/serviceaccounts/${spec.serviceAccountName}/token`
+  const { code, body } = await call<{ readonly status: { readonly token: string } }>('POST', path, {
+    apiVersion: 'authentication.k8s.io/v1',
+    kind: 'TokenRequest',
+    spec: {
+      audiences: audience === undefined ? [] : [audience],
+      expirationSeconds,
+      boundObjectRef: { apiVersion: 'v1', kind: 'Pod', name, uid },
+    },
+  })
+  if (code !== 201) throw new Error(`no token for ${namespace}/${spec.serviceAccountName}: ${code}`)
+  return body.status.token
+}
+
+async function keysOf(
+  call: Raw,
+  { metadata }: Pod,
+  { name, items }: NonNullable<Projection['configMap']>,
+): Promise<Files> {
+  const path = `/api/v1/namespaces/${metadata.namespace}/configmaps/${name}`
+  const { body } = await call<{ readonly data?: Files }>('GET', path)
+  return Object.fromEntries(
+    items.map(({ key, path: file }) => {
+      const value = body.data?.[key]
+      if (value === undefined) throw new Error(`ConfigMap ${name} has no ${key} (yet)`)
+      return [file, value]
+    }),
+  )
 }

@@ -3,49 +3,44 @@ import { request } from 'node:http'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Raw } from '../support/raw-client.ts'
-import {
-  type ApiServerAddress,
-  type RunningContainer,
-  containerOf,
-  launch,
-} from './pod-container.ts'
-import { writeVolumes } from './pod-files.ts'
+import { type RunningContainer, launch } from './docker-containers.ts'
+import { type ApiServerAddress, containerOf, writeVolumes } from './pod-container.ts'
 import { type Container, type Pod, type Probe, portOf } from './pod.ts'
 
-/** How the container of a pod ended. */
+/** The exit of a pod's container. */
 export interface EndedPod {
   readonly pod: string
   readonly image: string
   readonly exitCode: number
-  /** Whether the pod was deleted; false when the container ended by itself or failed its probe. */
-  readonly wasTold: boolean
+  /** false = the container exited by itself or failed its probe. */
+  readonly wasDeleted: boolean
   readonly log: string
 }
 
-/** A pod while its containers run. */
+/** A pod that runs on the node. */
 export interface RunningPod {
   readonly name: string
   readonly isEnding: boolean
-  /** Where this process reaches a port of it; null while there is no container. */
+  /** `host:port` by which this process reaches a port of the pod; null = no container runs. */
   url(port: number): string | null
-  /** What its present container has written. */
+  /** The output of its current container. */
   log(): string
-  /** Ends it for good, as the deletion of its object does. */
+  /** Terminates the pod like the deletion of its object. */
   end(graceSeconds: number): Promise<void>
 }
 
-/** What a pod needs of its node. */
+/** What the node provides to a pod. */
 export interface PodDeps {
   readonly call: Raw
   readonly folder: string
   readonly address: ApiServerAddress
-  readonly complain: (about: string, error: unknown) => void
+  readonly reportProblem: (about: string, error: unknown) => void
   readonly ended: (one: EndedPod) => void
 }
 
 const RESTART_AFTER_MS = 1000
 
-/** Runs the pod's container, again whenever it ends, until `end`. */
+/** Runs the pod's container and restarts it whenever it exits, until `end`. */
 export function runPod(pod: Pod, deps: PodDeps): RunningPod {
   const { name } = pod.metadata
   const [spec] = pod.spec.containers
@@ -58,26 +53,28 @@ export function runPod(pod: Pod, deps: PodDeps): RunningPod {
     const running = await launch(containerOf(pod, folders, deps.address))
     current = running
     const life = new AbortController()
-    const tell = (isReady: boolean): Promise<void> =>
+    const reportReady = (isReady: boolean): Promise<void> =>
       report(deps, pod, { running, restartCount, isReady }).catch((error: unknown) =>
-        deps.complain(name, error),
+        deps.reportProblem(name, error),
       )
-    const died = running.exited.then(() => 'exited' as const)
-    const told = aborted(ending.signal).then(() => 'told' as const)
-    const unhealthy = watchProbes(spec, running, tell, life.signal).then(() => 'unhealthy' as const)
-    const why = await Promise.race([died, told, unhealthy])
+    const exited = running.exited.then(() => 'exited' as const)
+    const deleted = aborted(ending.signal).then(() => 'deleted' as const)
+    const unhealthy = watchProbes(spec, running, reportReady, life.signal).then(
+      () => 'unhealthy' as const,
+    )
+    const why = await Promise.race([exited, deleted, unhealthy])
     const startMs = performance.now()
-    if (why === 'told') await preStop(spec, graceSeconds, running)
+    if (why === 'deleted') await preStop(spec, graceSeconds, running)
     const leftMs = Math.max(graceSeconds * 1000 - (performance.now() - startMs), 0)
-    const exitCode = await running.end(why === 'told' ? leftMs : 0)
+    const exitCode = await running.end(why === 'deleted' ? leftMs : 0)
     life.abort()
     current = null
-    const wasTold = why === 'told'
-    deps.ended({ pod: name, image: spec.image, exitCode, wasTold, log: running.log() })
+    const wasDeleted = why === 'deleted'
+    deps.ended({ pod: name, image: spec.image, exitCode, wasDeleted, log: running.log() })
   }
   const living = (async () => {
     for (let restarts = 0; !ending.signal.aborted; restarts += 1) {
-      await once(restarts).catch((error: unknown) => deps.complain(name, error))
+      await once(restarts).catch((error: unknown) => deps.reportProblem(name, error))
       await delay(RESTART_AFTER_MS, undefined, { signal: ending.signal }).catch(() => undefined)
     }
   })()
@@ -105,7 +102,7 @@ const aborted = (signal: AbortSignal): Promise<void> =>
     signal.addEventListener('abort', () => resolve(), { once: true })
   })
 
-/** No longer than the grace, and no longer than the container is there. */
+/** Sleeps at most for the grace period, and until the container exits. */
 async function preStop(
   { lifecycle }: Container,
   graceSeconds: number,
@@ -115,23 +112,23 @@ async function preStop(
   await Promise.race([delay(seconds * 1000), exited])
 }
 
-/** Asks the startup probe until it passes, then the others; ends when the container has to be replaced. */
+/** Runs the startup probe until it passes, then the others; resolves when the container must be restarted. */
 async function watchProbes(
   spec: Container,
   running: RunningContainer,
-  tell: (isReady: boolean) => Promise<void>,
+  reportReady: (isReady: boolean) => Promise<void>,
   signal: AbortSignal,
 ): Promise<void> {
-  await tell(false)
+  await reportReady(false)
   const { startupProbe, livenessProbe, readinessProbe } = spec
-  const ask = (probe: Probe): Promise<boolean> => passes(spec, running, probe)
-  if (startupProbe && !(await passesInTime(startupProbe, ask, signal))) return
+  const run = (probe: Probe): Promise<boolean> => passes(spec, running, probe)
+  if (startupProbe && !(await passesInTime(startupProbe, run, signal))) return
   const ready = (async () => {
-    if (!readinessProbe) return tell(true)
-    for await (const isReady of verdicts(readinessProbe, ask, signal)) await tell(isReady)
+    if (!readinessProbe) return reportReady(true)
+    for await (const isReady of verdicts(readinessProbe, run, signal)) await reportReady(isReady)
   })()
   if (livenessProbe) {
-    for await (const isHealthy of verdicts(livenessProbe, ask, signal)) if (!isHealthy) return
+    for await (const isHealthy of verdicts(livenessProbe, run, signal)) if (!isHealthy) return
   }
   await ready
   await aborted(signal)
@@ -139,24 +136,24 @@ async function watchProbes(
 
 async function passesInTime(
   probe: Probe,
-  ask: (probe: Probe) => Promise<boolean>,
+  run: (probe: Probe) => Promise<boolean>,
   signal: AbortSignal,
 ): Promise<boolean> {
-  for await (const isThere of verdicts(probe, ask, signal)) return isThere
+  for await (const isThere of verdicts(probe, run, signal)) return isThere
   return false
 }
 
-/** What a probe finds, whenever it changes: good at once, bad after as many failures as it says. */
+/** The result of a probe at each change: success at once, failure after its failureThreshold. */
 async function* verdicts(
   probe: Probe,
-  ask: (probe: Probe) => Promise<boolean>,
+  run: (probe: Probe) => Promise<boolean>,
   signal: AbortSignal,
 ): AsyncGenerator<boolean> {
   let failures = 0
   let last: boolean | null = null
   await delay((probe.initialDelaySeconds ?? 0) * 1000)
   while (!signal.aborted) {
-    failures = (await ask(probe)) ? 0 : failures + 1
+    failures = (await run(probe)) ? 0 : failures + 1
     const verdict: boolean | null =
       failures === 0 ? true : failures >= probe.failureThreshold ? false : last
     if (verdict !== last && verdict !== null) yield verdict
@@ -191,7 +188,7 @@ interface State {
 }
 
 async function report(
-  { call, complain }: PodDeps,
+  { call, reportProblem }: PodDeps,
   { metadata, spec }: Pod,
   { running, restartCount, isReady }: State,
 ): Promise<void> {
@@ -226,5 +223,6 @@ async function report(
   }
   const path = `/api/v1/namespaces/${metadata.namespace}/pods/${metadata.name}/status`
   const { code } = await call('PATCH', path, { metadata: { uid: metadata.uid }, status })
-  if (code !== 200 && code !== 404) complain(metadata.name, `status was refused: ${code}`)
+  if (code !== 200 && code !== 404)
+    reportProblem(metadata.name, `the status update failed: ${code}`)
 }

@@ -1,5 +1,5 @@
-// Pods as node.ts reads them from the API server. A field that it does not act on is refused, so that no
-// manifest passes with a setting that nothing tried.
+// Pods as test-node.ts reads them from the API server. It rejects fields that it does not implement, so that no
+// manifest passes with an untested setting.
 
 /** An HTTP probe with its defaults left out, as the API server fills them in. */
 export interface Probe {
@@ -29,7 +29,7 @@ export interface FieldRef {
   readonly fieldRef: { readonly fieldPath: string }
 }
 
-/** A volume: a folder of its own, or files that are made from other objects. */
+/** A volume: an emptyDir, or files projected from other objects. */
 export interface Volume {
   readonly name: string
   readonly emptyDir?: object
@@ -93,7 +93,7 @@ export interface Pod {
   }
 }
 
-/** What node.ts, pod-files.ts or pod-container.ts acts on, and what means nothing to one node without DNS. */
+/** Fields that the test node implements, and fields without effect on a single node without DNS. */
 const KNOWN = {
   spec: `containers volumes serviceAccountName serviceAccount nodeName securityContext restartPolicy
     terminationGracePeriodSeconds enableServiceLinks dnsPolicy schedulerName tolerations priority
@@ -113,7 +113,7 @@ const KNOWN = {
   limits: 'memory cpu',
 } as const
 
-/** What of a pod this node would leave out. */
+/** Fields of a pod that the test node does not implement. */
 export function unknownFields({ spec }: Pod): readonly string[] {
   const [container] = spec.containers
   const probes = [container.startupProbe, container.livenessProbe, container.readinessProbe]
@@ -143,7 +143,7 @@ function besides(what: keyof typeof KNOWN, value: object | undefined): readonly 
     .map((name) => `${what}.${name}`)
 }
 
-/** What a field path of the downward API stands for. @throws Error for one that is not known */
+/** The value of a field path of the downward API. @throws Error when it is not supported */
 export function fieldOf({ metadata, spec }: Pod, { fieldRef }: FieldRef): string {
   const values: Readonly<Record<string, string | undefined>> = {
     'metadata.name': metadata.name,
@@ -157,7 +157,7 @@ export function fieldOf({ metadata, spec }: Pod, { fieldRef }: FieldRef): string
   return value
 }
 
-/** The number of a container's port that is given by name or number. */
+/** The number of a container's port by name or number. */
 export function portOf({ name, ports = [] }: Container, port: number | string): number {
   const found = ports.find((one) => one.name === port || one.containerPort === port)
   if (found === undefined) throw new Error(`container ${name} has no port ${port}`)

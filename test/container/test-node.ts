@@ -1,6 +1,6 @@
-// A node for tests: it binds pods to itself, runs them in Docker as their specs say, and tells the API server
-// how they are. The controllers that make and replace pods are Kubernetes' own. What it can't do, it refuses:
-// see pod.ts.
+// A node for tests: it binds pods to itself, runs them in Docker by their specs, and writes their status. The
+// controllers that create and replace pods are those of Kubernetes. It rejects fields that it does not implement: see
+// pod.ts.
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -13,21 +13,21 @@ import { type Pod, unknownFields } from './pod.ts'
 
 /** A node that runs pods. */
 export interface TestNode {
-  /** Containers that have ended, in that order. */
+  /** Containers that have exited, in this order. */
   readonly ended: readonly EndedPod[]
-  /** What kept it from running a pod, or from telling about one. */
+  /** Errors in running pods or in writing their status. */
   readonly problems: readonly string[]
-  /** The pods that run, by name. */
+  /** The running pods by name. */
   readonly pods: () => ReadonlyMap<string, RunningPod>
-  /** Ends every container, without a word to the API server. */
+  /** Ends all containers without a status update. */
   stop(): Promise<void>
 }
 
 const NODE = 'test-node'
-const LOOK_MS = 250
-const BEAT_EVERY_MS = 10_000
+const SYNC_EVERY_MS = 250
+const RENEW_EVERY_MS = 10_000
 
-/** Registers the node and keeps it going until `stop`. */
+/** Registers the node and syncs its pods until `stop`. */
 export async function startNode({ kubeconfig, address }: Cluster): Promise<TestNode> {
   const raw = createRaw(kubeconfig, systemClock())
   const { call } = raw
@@ -35,42 +35,54 @@ export async function startNode({ kubeconfig, address }: Cluster): Promise<TestN
   const ended: EndedPod[] = []
   const problems: string[] = []
   const running = new Map<string, RunningPod>()
-  const burials = new Set<Promise<void>>()
+  const terminations = new Set<Promise<void>>()
   const stopping = new AbortController()
-  const complain = (about: string, error: unknown): void => {
+  const reportProblem = (about: string, error: unknown): void => {
     problems.push(`${about}: ${error instanceof Error ? error.message : String(error)}`)
   }
 
-  const take = (pod: Pod): void => {
+  const startPod = (pod: Pod): void => {
     const unknown = unknownFields(pod)
-    if (unknown.length > 0) complain(pod.metadata.name, `not acted on: ${unknown.join(', ')}`)
+    if (unknown.length > 0)
+      reportProblem(pod.metadata.name, `not supported:  ${unknown.join(', ')}`)
     else {
-      const deps = { call, folder, address, complain, ended: (one: EndedPod) => ended.push(one) }
+      const deps = {
+        call,
+        folder,
+        address,
+        reportProblem,
+        ended: (one: EndedPod) => ended.push(one),
+      }
       running.set(pod.metadata.uid, runPod(pod, deps))
     }
   }
-  const buried = (pod: Pod, known: RunningPod | undefined): Promise<void> =>
-    bury(call, pod, known, running).catch((error: unknown) => complain(pod.metadata.name, error))
-  const look = async (): Promise<void> => {
+  const terminateAndReport = (pod: Pod, known: RunningPod | undefined): Promise<void> =>
+    terminate(call, pod, known, running).catch((error: unknown) =>
+      reportProblem(pod.metadata.name, error),
+    )
+  const syncPods = async (): Promise<void> => {
     const { items } = (await call<{ readonly items: readonly Pod[] }>('GET', '/api/v1/pods')).body
     for (const pod of items) {
       const known = running.get(pod.metadata.uid)
       if (pod.spec.nodeName === undefined) await bind(call, pod)
       else if (pod.spec.nodeName !== NODE) continue
-      else if (pod.metadata.deletionTimestamp !== undefined) burials.add(buried(pod, known))
-      else if (!known) take(pod)
+      else if (pod.metadata.deletionTimestamp !== undefined)
+        terminations.add(terminateAndReport(pod, known))
+      else if (!known) startPod(pod)
     }
     const there = new Set(items.map(({ metadata }) => metadata.uid))
     for (const [uid, pod] of running) if (!there.has(uid)) await pod.end(0)
   }
   await register(call)
-  await beat(call)
-  const looking = repeat(LOOK_MS, stopping.signal, look, (error) => complain('pods', error))
-  const beating = repeat(
-    BEAT_EVERY_MS,
+  await renewLease(call)
+  const syncing = repeat(SYNC_EVERY_MS, stopping.signal, syncPods, (error) =>
+    reportProblem('pods', error),
+  )
+  const renewing = repeat(
+    RENEW_EVERY_MS,
     stopping.signal,
-    () => beat(call),
-    (error) => complain('lease', error),
+    () => renewLease(call),
+    (error) => reportProblem('lease', error),
   )
   return {
     ended,
@@ -78,17 +90,17 @@ export async function startNode({ kubeconfig, address }: Cluster): Promise<TestN
     pods: () => new Map([...running.values()].map((pod) => [pod.name, pod])),
     stop: async () => {
       stopping.abort()
-      await Promise.all([looking, beating])
+      await Promise.all([syncing, renewing])
       await Promise.all([...running.values()].map((pod) => pod.end(0)))
-      await Promise.all(burials)
+      await Promise.all(terminations)
       await raw.close()
       await rm(folder, { recursive: true, force: true })
     },
   }
 }
 
-/** Ends the pod's container within its grace, and then the object. */
-async function bury(
+/** Ends the pod's container within its grace period, then deletes the object. */
+async function terminate(
   call: Raw,
   { metadata }: Pod,
   known: RunningPod | undefined,
@@ -106,7 +118,7 @@ async function bury(
 
 async function bind(call: Raw, { metadata }: Pod): Promise<void> {
   const { name, namespace } = metadata
-  // A scheduler may be faster: then this is a conflict, and the next look shows where the pod went.
+  // A scheduler may be faster: then this conflicts, and the next sync has the node of the pod.
   await call('POST', `/api/v1/namespaces/${namespace}/pods/${name}/binding`, {
     apiVersion: 'v1',
     kind: 'Binding',
@@ -126,8 +138,8 @@ async function register(call: Raw): Promise<void> {
   if (code !== 200) throw new Error(`the node was not registered: ${code}`)
 }
 
-/** Without it a node lifecycle controller, where there is one, takes the node for dead. */
-async function beat(call: Raw): Promise<void> {
+/** Renews the Lease of the node, without which a node lifecycle controller would mark it as unreachable. */
+async function renewLease(call: Raw): Promise<void> {
   const path = `/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases/${NODE}`
   const renewTime = `${new Date().toISOString().slice(0, -1)}000Z`
   const lease = {

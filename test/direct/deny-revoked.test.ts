@@ -1,6 +1,6 @@
 /** @module-tag no-retry */
-// The script by itself: what it makes of lists and files, good and bad. What a server makes of the file
-// that it writes is shown in revocation.test.ts.
+// deny-revoked.sh alone: which lists and files it accepts and what it writes. revocation.long.test.ts shows that an
+// API server refuses the tokens.
 import { randomUUID } from 'node:crypto'
 import {
   chmodSync,
@@ -19,25 +19,25 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { parse } from 'yaml'
 import {
   type Authentication,
-  type Ran,
+  type ScriptResult,
   deniedIn,
   denyRules,
-  runScript,
-  shipped,
-} from './deny-revoked-script.ts'
-import { AS_OF, type ListAnswer, listServer, revokedTokens } from './list-server.ts'
+  runDenyRevoked,
+  shippedFile,
+} from './authentication-file.ts'
+import { AS_OF, type ListAnswer, startListServer, revocationList } from './issuer-servers.ts'
 
-const FILE = shipped('authentication')
+const FILE = shippedFile('authentication')
 
 const LATER = '2099-11-21T11:00:00Z'
 const A = '0f6c4f2e-5d0b-4d8e-9a51-3c6f1f0e7b2a'
 const B = '1a6c4f2e-5d0b-4d8e-9a51-3c6f1f0e7b2a'
 
-/** What the issuer of these tests answers, and how often it was asked. */
+/** The answer of the issuer, and how many requests it got. */
 let answer: ListAnswer
-let asked = 0
-const { issuer, caPem } = await listServer(() => {
-  asked += 1
+let requestCount = 0
+const { issuer, caPem } = await startListServer(() => {
+  requestCount += 1
   return answer
 })
 
@@ -45,7 +45,7 @@ let folder: string
 let file: string
 let caFile: string
 beforeEach(() => {
-  asked = 0
+  requestCount = 0
   folder = mkdtempSync(join(tmpdir(), 'deny-revoked-'))
   file = join(folder, 'authentication.yaml')
   writeFileSync(file, FILE)
@@ -54,9 +54,9 @@ beforeEach(() => {
 })
 afterEach(() => rmSync(folder, { recursive: true }))
 
-describe('a list', () => {
-  test('with new tokens is written, once (7.4)', async () => {
-    answer = revokedTokens({ [B]: LATER, [A]: LATER })
+describe('the revocation list', () => {
+  test('is written as deny rules, and not again without new tokens (7.4)', async () => {
+    answer = revocationList({ [B]: LATER, [A]: LATER })
     expect(await run()).toEqual({
       code: 0,
       stdout: `deny-revoked: 2 tokens denied, 2 of them new on the list of ${AS_OF}\n`,
@@ -72,29 +72,29 @@ describe('a list', () => {
     expect(statSync(file).ino).toBe(ino)
   })
 
-  test('that is empty changes nothing', async () => {
-    answer = revokedTokens({})
+  test('changes nothing when it is empty', async () => {
+    answer = revocationList({})
     expect(await run()).toMatchObject({ code: 0, stdout: expect.stringContaining('nothing new') })
     expect(readFileSync(file, 'utf8')).toBe(FILE)
   })
 
-  test('that has lost tokens gives none back before its end', async () => {
+  test('keeps denying tokens that are no longer listed until they expire', async () => {
     const ended = '2026-11-20T10:00:00Z'
-    answer = revokedTokens({ [A]: LATER, [B]: ended })
+    answer = revocationList({ [A]: LATER, [B]: ended })
     await run()
     expect(deniedIn(file)).toEqual([A, B])
-    answer = revokedTokens({})
+    answer = revocationList({})
     await run()
     expect(deniedIn(file)).toEqual([A, B])
     const other = randomUUID()
-    answer = revokedTokens({ [other]: LATER })
+    answer = revocationList({ [other]: LATER })
     await run()
     expect(deniedIn(file)).toEqual([A, other].toSorted())
   })
 
-  test('of 2,000 tokens is written, 50 a rule', async () => {
+  test('of 2,000 tokens is written as rules of 50 tokens each', async () => {
     const uids = Array.from({ length: 2000 }, () => randomUUID())
-    answer = revokedTokens(Object.fromEntries(uids.map((uid) => [uid, LATER])))
+    answer = revocationList(Object.fromEntries(uids.map((uid) => [uid, LATER])))
     expect(await run()).toMatchObject({ code: 0 })
     expect(deniedIn(file)).toEqual(uids.toSorted())
     const lengths = denyRules(file).map(({ expression }) => expression.length)
@@ -102,17 +102,17 @@ describe('a list', () => {
     expect(Math.max(...lengths)).toBeLessThan(5000)
   })
 
-  test('may be written with spaces and lines', async () => {
-    const { body } = revokedTokens({ [A]: '2099-11-21T11:00:00.123Z' })
+  test('is accepted with whitespace, line breaks and fractions of seconds', async () => {
+    const { body } = revocationList({ [A]: '2099-11-21T11:00:00.123Z' })
     answer = { code: 200, body: `${JSON.stringify(JSON.parse(body), null, 2)}\r\n` }
     await run()
     expect(deniedIn(file)).toEqual([A])
   })
 
-  test('may name what can be no token: that is left out', async () => {
+  test('is accepted with ids that no token can have, which are left out', async () => {
     const others = ['uid-1', A.toUpperCase(), `${A}0`, 'x'.repeat(253)]
     const entries = [...others, A].map((name) => [name, LATER] as const)
-    answer = revokedTokens(Object.fromEntries(entries))
+    answer = revocationList(Object.fromEntries(entries))
     expect(await run()).toMatchObject({ code: 0 })
     expect(deniedIn(file)).toEqual([A])
   })
@@ -120,25 +120,37 @@ describe('a list', () => {
   const tokens = { [A]: LATER }
   const injected = `']) || true || id in ['`
   test.each([
-    { name: 'nothing', body: '' },
-    { name: 'another document', body: '{}' },
-    { name: 'HTML', body: '<html><body>Sign in</body></html>' },
-    { name: 'half a list', body: revokedTokens(tokens).body.slice(0, -8) },
-    { name: 'a list with something behind it', body: `${revokedTokens(tokens).body}x` },
-    { name: 'two lists', body: revokedTokens(tokens).body.repeat(2) },
-    { name: 'no asOf', body: JSON.stringify({ tokens }) },
-    { name: 'an odd asOf', body: JSON.stringify({ asOf: 'now', tokens }) },
-    { name: 'null for tokens', body: JSON.stringify({ asOf: AS_OF, tokens: null }) },
-    { name: 'an array of tokens', body: JSON.stringify({ asOf: AS_OF, tokens: [A] }) },
-    { name: 'a member more', body: JSON.stringify({ asOf: AS_OF, tokens, more: {} }) },
-    { name: 'a jti that is a rule', body: revokedTokens({ ...tokens, [injected]: LATER }).body },
-    { name: 'a jti with a line', body: revokedTokens({ ...tokens, [`${A}\n  - x`]: LATER }).body },
+    { name: 'an empty body', body: '' },
+    { name: 'a JSON object without members', body: '{}' },
+    { name: 'an HTML page', body: '<html><body>Sign in</body></html>' },
+    { name: 'a truncated list', body: revocationList(tokens).body.slice(0, -8) },
+    { name: 'a list with trailing text', body: `${revocationList(tokens).body}x` },
+    { name: 'two lists in one body', body: revocationList(tokens).body.repeat(2) },
+    { name: 'a list without asOf', body: JSON.stringify({ tokens }) },
+    { name: 'a list with an asOf that is no time', body: JSON.stringify({ asOf: 'now', tokens }) },
+    { name: 'a list with tokens: null', body: JSON.stringify({ asOf: AS_OF, tokens: null }) },
+    { name: 'a list with an array of tokens', body: JSON.stringify({ asOf: AS_OF, tokens: [A] }) },
+    {
+      name: 'a list with an unknown member',
+      body: JSON.stringify({ asOf: AS_OF, tokens, more: {} }),
+    },
+    {
+      name: 'a jti that injects a CEL expression',
+      body: revocationList({ ...tokens, [injected]: LATER }).body,
+    },
+    {
+      name: 'a jti that injects a YAML line',
+      body: revocationList({ ...tokens, [`${A}\n  - x`]: LATER }).body,
+    },
     { name: 'a jti with a NUL', body: `{"asOf":"${AS_OF}","tokens":{"${A}\0":"${LATER}"}}` },
-    { name: 'an end that is a line', body: revokedTokens({ [A]: `${LATER}\n  - x` }).body },
-    { name: 'an end that is a number', body: `{"asOf":"${AS_OF}","tokens":{"${A}":5}}` },
-    { name: 'an empty entry', body: `{"asOf":"${AS_OF}","tokens":{"${A}":"${LATER}",}}` },
-    { name: 'tokens within tokens', body: JSON.stringify({ asOf: AS_OF, tokens: { x: tokens } }) },
-  ])('that is $name changes nothing: exit 1', async ({ body }) => {
+    {
+      name: 'an expiry that injects a YAML line',
+      body: revocationList({ [A]: `${LATER}\n  - x` }).body,
+    },
+    { name: 'an expiry that is a number', body: `{"asOf":"${AS_OF}","tokens":{"${A}":5}}` },
+    { name: 'a trailing comma', body: `{"asOf":"${AS_OF}","tokens":{"${A}":"${LATER}",}}` },
+    { name: 'nested tokens', body: JSON.stringify({ asOf: AS_OF, tokens: { x: tokens } }) },
+  ])('is rejected as $name: exit code 1, and the file is unchanged', async ({ body }) => {
     answer = { code: 200, body }
     expect(await run()).toEqual({
       code: 1,
@@ -149,13 +161,13 @@ describe('a list', () => {
   })
 })
 
-describe('no list', () => {
-  const good = revokedTokens({ [A]: LATER })
+describe('an unavailable list leaves the file unchanged and exits with 1', () => {
+  const good = revocationList({ [A]: LATER })
   test.each([
-    { name: '404', code: 404, says: '404' },
-    { name: '503 with a list', code: 503, says: '503' },
-    { name: 'a redirect to one', code: 302, says: 'something else' },
-  ])('because of $name: exit 1', async ({ code, says }) => {
+    { name: 'HTTP 404', code: 404, says: '404' },
+    { name: 'HTTP 503 with a valid list as its body', code: 503, says: '503' },
+    { name: 'a redirect', code: 302, says: 'something else' },
+  ])('$name', async ({ code, says }) => {
     answer = code === 302 ? { code, body: '', headers: { location: '/' } } : { ...good, code }
     expect(await outcome(['--issuer', issuer, '--file', file, '--ca-file', caFile])).toEqual(
       refusal(1, says),
@@ -163,38 +175,38 @@ describe('no list', () => {
   })
 
   test.each([
-    { name: 'nobody is there', from: () => 'https://127.0.0.1:1/oidc', says: 'connect' },
+    { name: 'connection refused', from: () => 'https://127.0.0.1:1/oidc', says: 'connect' },
     {
-      name: 'the certificate is for another host',
+      name: 'a certificate for another host',
       from: () => issuer.replace('127.0.0.1', 'localhost'),
       says: 'certificate',
     },
-  ])('because $name: exit 1', async ({ from, says }) => {
+  ])('$name', async ({ from, says }) => {
     answer = good
     expect(await outcome(['--issuer', from(), '--file', file, '--ca-file', caFile])).toEqual(
       refusal(1, says),
     )
   })
 
-  test('because the machine does not trust the issuer: exit 1', async () => {
+  test('a certificate of an unknown CA', async () => {
     answer = good
     expect(await outcome(['--issuer', issuer, '--file', file])).toEqual(refusal(1, 'certificate'))
   })
 
-  test('when a curlrc switches the check of certificates off: exit 1', async () => {
+  test('a certificate of an unknown CA, although .curlrc says insecure', async () => {
     writeFileSync(join(folder, '.curlrc'), 'insecure\n')
     answer = good
     expect(await outcome(['--issuer', issuer, '--file', file])).toEqual(refusal(1, 'certificate'))
   })
 })
 
-describe('the file', () => {
-  test('keeps owner, mode and every other line', async () => {
+describe('the authentication file', () => {
+  test('keeps its owner, its mode and all other lines', async () => {
     const { uid, gid } = statSync(folder)
     const owner = process.getuid?.() === 0 ? { uid: 1234, gid: 4321 } : { uid, gid }
     chmodSync(file, 0o640)
     chownSync(file, owner.uid, owner.gid)
-    answer = revokedTokens({ [A]: LATER })
+    answer = revocationList({ [A]: LATER })
     await run()
     const { mode, ...now } = statSync(file)
     expect({ mode: mode & 0o777, uid: now.uid, gid: now.gid }).toEqual({ mode: 0o640, ...owner })
@@ -203,39 +215,39 @@ describe('the file', () => {
     expect(readdirSync(folder).toSorted()).toEqual(['authentication.yaml', 'ca.crt'])
   })
 
-  test('may have another indentation, and rules of others around the lines', async () => {
+  test('is updated with another indentation too', async () => {
     const indented = FILE.replaceAll(/^(?=[ -])/gm, '    ')
     writeFileSync(file, indented)
-    answer = revokedTokens({ [A]: LATER })
+    answer = revocationList({ [A]: LATER })
     await run()
     expect(deniedIn(file)).toEqual([A])
     expect(readFileSync(file, 'utf8')).toContain('\n      # END revoked tokens')
   })
 
-  const marker = /^ *# (BEGIN|END) revoked tokens.*\n/gm
+  const markers = /^ *# (BEGIN|END) revoked tokens.*\n/gm
   test.each([
-    { name: 'without the lines', text: FILE.replaceAll(marker, '') },
-    { name: 'without the first', text: FILE.replace(/^ *# BEGIN.*\n/m, '') },
-    { name: 'without the second', text: FILE.replace(/^ *# END.*\n/m, '') },
-    { name: 'with both twice', text: FILE + FILE },
+    { name: 'without markers', text: FILE.replaceAll(markers, '') },
+    { name: 'without the BEGIN marker', text: FILE.replace(/^ *# BEGIN.*\n/m, '') },
+    { name: 'without the END marker', text: FILE.replace(/^ *# END.*\n/m, '') },
+    { name: 'with two pairs of markers', text: FILE + FILE },
     {
-      name: 'with the lines in the wrong order',
+      name: 'with END before BEGIN',
       text: FILE.replaceAll(/BEGIN|END/g, (word) => (word === 'END' ? 'BEGIN' : 'END')),
     },
-    { name: 'that is empty', text: '' },
-  ])('$name: exit 2, and nothing is asked', async ({ text }) => {
+    { name: 'without content', text: '' },
+  ])('$name is rejected with exit code 2, before any request', async ({ text }) => {
     writeFileSync(file, text)
-    answer = revokedTokens({ [A]: LATER })
+    answer = revocationList({ [A]: LATER })
     const { code, stderr } = await run()
     expect({ code, stderr }).toEqual({
       code: 2,
       stderr: `deny-revoked: ${file} needs one line '# BEGIN revoked tokens' and after it one '# END revoked tokens'\n`,
     })
     expect(readFileSync(file, 'utf8')).toBe(text)
-    expect(asked).toBe(0)
+    expect(requestCount).toBe(0)
   })
 
-  test('that is a symbolic link: exit 2', async () => {
+  test('is rejected with exit code 2 when it is a symbolic link', async () => {
     const link = join(folder, 'link.yaml')
     symlinkSync(file, link)
     expect(await outcome(['--issuer', issuer, '--file', link])).toEqual(
@@ -243,10 +255,10 @@ describe('the file', () => {
     )
   })
 
-  test.each(['cp', 'mv'])('is as it was when %s fails: exit 1', async (tool) => {
+  test.each(['cp', 'mv'])('is unchanged when %s fails: exit code 1', async (tool) => {
     writeFileSync(join(folder, tool), '#!/bin/sh\necho no room >&2\nexit 1\n', { mode: 0o755 })
     const before = readdirSync(folder)
-    answer = revokedTokens({ [A]: LATER })
+    answer = revocationList({ [A]: LATER })
     const { code, stderr } = await run({ PATH: `${folder}:${process.env['PATH']}` })
     expect({ code, stderr }).toEqual({
       code: 1,
@@ -258,43 +270,51 @@ describe('the file', () => {
 })
 
 test.each([
-  { name: 'no arguments', args: [], says: '--issuer must be an https URL' },
-  { name: 'http', args: ['--issuer', 'http://x/oidc'], says: '--issuer must be an https URL' },
-  { name: 'a slash at the end', args: ['--issuer', 'https://x/oidc/'], says: 'without a slash' },
-  { name: 'no file', args: ['--issuer', 'https://x/oidc'], says: '--file must be' },
+  { name: 'a missing --issuer', args: [], says: '--issuer must be an https URL' },
+  {
+    name: 'an issuer with http',
+    args: ['--issuer', 'http://x/oidc'],
+    says: '--issuer must be an https URL',
+  },
+  {
+    name: 'an issuer with a trailing slash',
+    args: ['--issuer', 'https://x/oidc/'],
+    says: 'without a slash',
+  },
+  { name: 'a missing --file', args: ['--issuer', 'https://x/oidc'], says: '--file must be' },
   { name: 'an unknown argument', args: ['--insecure'], says: 'unknown argument --insecure' },
   { name: 'an argument without a value', args: ['--issuer'], says: '--issuer needs a value' },
-])('$name: exit 2', async ({ args, says }) => {
+])('exits with 2 for $name', async ({ args, says }) => {
   expect(await outcome(args)).toEqual(refusal(2, says))
 })
 
-test('--help names the arguments', async () => {
+test('--help prints the usage', async () => {
   const { code, stdout } = await exec(['--help'])
   expect(code).toBe(0)
   expect(stdout).toMatch(/^usage: deny-revoked.sh --issuer <url> --file <file>/)
 })
 
-test('the two files differ in their audiences only (7.1)', () => {
+test('the two shipped files differ in their audiences only (7.1)', () => {
   const config = parse(FILE) as Authentication
   const issuerUrl = config.jwt[0].issuer.url
   const scoped = ['scoped', 'scoped/clusters/my-cluster'].map((path) => `${issuerUrl}/${path}`)
   config.jwt[0].issuer.audiences.push(...scoped)
-  expect(parse(shipped('authentication-with-webhook'))).toEqual(config)
+  expect(parse(shippedFile('authentication-with-webhook'))).toEqual(config)
 })
 
-function run(env: NodeJS.ProcessEnv = {}): Promise<Ran> {
+function run(env: NodeJS.ProcessEnv = {}): Promise<ScriptResult> {
   return exec(['--issuer', issuer, '--file', file, '--ca-file', caFile], env)
 }
 
-function exec(args: readonly string[], added: NodeJS.ProcessEnv = {}): Promise<Ran> {
-  return runScript(args, { HOME: folder, ...added })
+function exec(args: readonly string[], added: NodeJS.ProcessEnv = {}): Promise<ScriptResult> {
+  return runDenyRevoked(args, { HOME: folder, ...added })
 }
 
 async function outcome(args: readonly string[]): Promise<object> {
   return { ...(await exec(args)), isUntouched: readFileSync(file, 'utf8') === FILE }
 }
 
-/** One line that says it, and the file as it was. */
+/** One line on standard error that contains `says`, and the file unchanged. */
 function refusal(code: number, says: string): object {
   const stderr = expect.stringMatching(new RegExp(`^deny-revoked: .*${says}.*\n$`))
   return { code, stdout: '', stderr, isUntouched: true }

@@ -1,4 +1,4 @@
-// Tokens as an attacker, or a careless issuer, would make them: any header, any claims, any signature.
+// Forged tokens, with any header, claims and signature, and tables of those that a server must refuse.
 import {
   type KeyObject,
   createHmac,
@@ -8,16 +8,16 @@ import {
   sign,
 } from 'node:crypto'
 
-/** A private key under the name that its tokens carry. */
+/** A private key and the kid of its tokens. */
 export interface SigningKey {
   readonly kid: string
   readonly privateKey: KeyObject
 }
 
-/** Members by name; `undefined` takes one away. */
+/** Members of a header or of claims by name; `undefined` removes one. */
 export type Members = Readonly<Record<string, unknown>>
 
-/** Signs what stands before the second dot; the result is base64url. */
+/** Signs the text before the second dot; returns base64url. */
 export type Signer = (text: string) => string
 
 /** Signs with ES256. */
@@ -40,7 +40,7 @@ export const hs256 =
   (text) =>
     createHmac('sha256', secret).update(text).digest('base64url')
 
-/** A token by that key, as it should be but for what is given. */
+/** A token signed with a key; `header` and `signer` replace the correct ones. */
 export function forge(
   key: SigningKey,
   claims: Members,
@@ -64,15 +64,13 @@ function base64url(members: Members): string {
   return Buffer.from(JSON.stringify(members)).toString('base64url')
 }
 
-// What nobody may get in with: tables of claims, of signatures and of names.
-
-/** A token that a server refuses, by what it differs in from a good one. */
+/** Claims that make a server refuse a token: those that differ from good ones. */
 export interface BadClaims {
   readonly name: string
   readonly claims: Members
 }
 
-/** A token that a server refuses for how it is signed. */
+/** A token with good claims that a server refuses for its header or signature. */
 export interface BadSignature {
   readonly name: string
   readonly token: string
@@ -80,7 +78,7 @@ export interface BadSignature {
 
 const DAY = 86_400
 
-/** Claims that are wrong at a server of that cluster; `now` in seconds, `own` the platform claim. */
+/** Claims that a server of `cluster` refuses; `now` in seconds, `own` is the claim `platform.sh` of an issued token. */
 export function badClaims(issuer: string, cluster: string, now: number, own: Members): BadClaims[] {
   const { uid, name, scope } = own
   const from = (seconds: number, life = 60): Members => {
@@ -90,61 +88,67 @@ export function badClaims(issuer: string, cluster: string, now: number, own: Mem
   return [
     { name: 'expired', claims: { exp: now - 1 } },
     { name: 'without exp', claims: { exp: undefined } },
-    { name: 'exp as text', claims: { exp: String(now + 60) } },
-    { name: 'exp beyond all times', claims: { exp: 1e308 } },
+    { name: 'exp a string', claims: { exp: String(now + 60) } },
+    { name: 'exp out of range', claims: { exp: 1e308 } },
     { name: 'exp null', claims: { exp: null } },
-    { name: 'a second too long', claims: from(-60, DAY + 1) },
-    { name: 'too long, iat in the future', claims: { iat: now + 9 * DAY, exp: now + 9 * DAY } },
-    { name: 'too long, iat and nbf in the future', claims: from(9 * DAY) },
+    { name: 'a lifetime a second too long', claims: from(-60, DAY + 1) },
+    {
+      name: 'a lifetime too long, iat in the future',
+      claims: { iat: now + 9 * DAY, exp: now + 9 * DAY },
+    },
+    { name: 'iat and nbf in the future', claims: from(9 * DAY) },
     { name: 'without iat', claims: { iat: undefined } },
-    { name: 'iat as text', claims: { iat: String(now) } },
+    { name: 'iat a string', claims: { iat: String(now) } },
     { name: 'without nbf', claims: { nbf: undefined } },
     { name: 'nbf before iat', claims: { nbf: 0 } },
     { name: 'without jti', claims: { jti: undefined } },
     { name: 'an empty jti', claims: { jti: '' } },
-    { name: 'a jti that no deny list can hold', claims: { jti: 'uid-1' } },
-    { name: 'a list of jti', claims: { jti: [randomUUID()] } },
+    { name: 'a jti that is no uuid', claims: { jti: 'uid-1' } },
+    { name: 'jti an array', claims: { jti: [randomUUID()] } },
     { name: 'without sub', claims: { sub: undefined } },
     { name: 'an empty sub', claims: { sub: '' } },
-    { name: 'sub as a number', claims: { sub: 5 } },
-    { name: 'groups as text', claims: { groups: 'group:dev' } },
+    { name: 'sub a number', claims: { sub: 5 } },
+    { name: 'groups a string', claims: { groups: 'group:dev' } },
     { name: 'a group that is a number', claims: { groups: [5] } },
-    { name: 'groups within groups', claims: { groups: [['group:dev']] } },
+    { name: 'nested groups', claims: { groups: [['group:dev']] } },
     { name: 'without token_use', claims: { token_use: undefined } },
     { name: 'another token_use', claims: { token_use: 'access' } },
     { name: 'without the platform claim', claims: { 'platform.sh': undefined } },
-    { name: 'a platform claim that is text', claims: { 'platform.sh': 'x' } },
+    { name: 'the platform claim a string', claims: { 'platform.sh': 'x' } },
     { name: 'without a scope', claims: { 'platform.sh': { uid, name } } },
     { name: 'an empty scope', claims: { 'platform.sh': { uid, name, scope: '' } } },
-    { name: 'a scope that is no text', claims: { 'platform.sh': { uid, name, scope: {} } } },
+    { name: 'a scope that is no string', claims: { 'platform.sh': { uid, name, scope: {} } } },
     { name: 'without a uid', claims: { 'platform.sh': { name, scope } } },
     { name: 'an empty uid', claims: { 'platform.sh': { uid: '', name, scope } } },
     { name: 'an empty name', claims: { 'platform.sh': { uid, name: '', scope } } },
     { name: 'for another cluster', claims: { aud: [`${issuer}/clusters/paris`] } },
-    { name: 'for part of the name', claims: { aud: [`${issuer}/clusters/${cluster.slice(1)}`] } },
+    {
+      name: 'for a suffix of the cluster name',
+      claims: { aud: [`${issuer}/clusters/${cluster.slice(1)}`] },
+    },
     { name: 'scoped', claims: { aud: [`${issuer}/scoped`] } },
     { name: 'scoped to this cluster', claims: { aud: [`${issuer}/scoped/clusters/${cluster}`] } },
     { name: 'for another audience', claims: { aud: ['https://kubernetes.default.svc'] } },
     { name: 'without audience', claims: { aud: undefined } },
-    { name: 'for nobody', claims: { aud: [] } },
-    { name: 'by an issuer with a slash more', claims: { iss: `${issuer}/` } },
+    { name: 'with an empty audience', claims: { aud: [] } },
+    { name: 'by an issuer with a trailing slash', claims: { iss: `${issuer}/` } },
     { name: 'by another issuer', claims: { iss: 'https://kubernetes.default.svc.cluster.local' } },
     { name: 'without issuer', claims: { iss: undefined } },
   ]
 }
 
-/** Tokens with good claims, of which only the key's own holder could make one. */
+/** Tokens with good claims and a bad header or signature. */
 export function badSignatures(key: SigningKey, claims: Members): readonly BadSignature[] {
-  const { privateKey: strange } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
-  const stranger = { kid: key.kid, privateKey: strange }
-  const jwk = createPublicKey(strange).export({ format: 'jwk' })
+  const { privateKey: otherKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
+  const otherSigner = { kid: key.kid, privateKey: otherKey }
+  const jwk = createPublicKey(otherKey).export({ format: 'jwk' })
   const ed25519 = generateKeyPairSync('ed25519').privateKey
   const publicKey = createPublicKey(key.privateKey)
   const publicPem = publicKey.export({ type: 'spki', format: 'pem' }).toString()
   const publicJwk = JSON.stringify(publicKey.export({ format: 'jwk' }))
 
   const own = (header: Members = {}): string => forge(key, claims, { header })
-  const foreign = (header: Members = {}): string => forge(stranger, claims, { header })
+  const foreign = (header: Members = {}): string => forge(otherSigner, claims, { header })
   const hmac = (secret: string): string =>
     forge(key, claims, { header: { alg: 'HS256' }, signer: hs256(secret) })
   const [header = '', payload = '', signature = ''] = own().split('.')
@@ -158,12 +162,15 @@ export function badSignatures(key: SigningKey, claims: Members): readonly BadSig
     { name: 'a changed signature', token: [header, payload, encodedBytes(flipped)].join('.') },
     { name: 'no signature', token: `${header}.${payload}.` },
     { name: 'two signatures', token: `${header}.${payload}.${signature}.${signature}` },
-    { name: 'a stranger’s key under the same kid', token: foreign() },
-    { name: 'a stranger’s key without kid', token: foreign({ kid: undefined }) },
-    { name: 'a stranger’s key in the header', token: foreign({ jwk }) },
-    { name: 'a key set in the header', token: foreign({ jku: 'https://127.0.0.1:1/keys' }) },
-    { name: 'kid as a path', token: foreign({ kid: '../../dev/null' }) },
-    { name: 'kid as a number', token: own({ kid: 5 }) },
+    { name: 'another key under the same kid', token: foreign() },
+    { name: 'another key without kid', token: foreign({ kid: undefined }) },
+    { name: 'another key in the header (jwk)', token: foreign({ jwk }) },
+    {
+      name: 'a key set URL in the header (jku)',
+      token: foreign({ jku: 'https://127.0.0.1:1/keys' }),
+    },
+    { name: 'kid a path', token: foreign({ kid: '../../dev/null' }) },
+    { name: 'kid a number', token: own({ kid: 5 }) },
     {
       name: 'alg none',
       token: forge(key, claims, { header: { alg: 'none' }, signer: () => '' }),
@@ -179,7 +186,7 @@ export function badSignatures(key: SigningKey, claims: Members): readonly BadSig
     { name: 'RS256 over an ES256 signature', token: own({ alg: 'RS256' }) },
     { name: 'ES384 over an ES256 signature', token: own({ alg: 'ES384' }) },
     { name: 'an unknown crit', token: own({ crit: ['x'], x: 1 }) },
-    { name: 'an unencoded payload', token: own({ b64: false, crit: ['b64'] }) },
+    { name: 'an unencoded payload (b64)', token: own({ b64: false, crit: ['b64'] }) },
     {
       name: 'JSON serialisation',
       token: JSON.stringify({ protected: header, payload, signature }),
@@ -187,7 +194,7 @@ export function badSignatures(key: SigningKey, claims: Members): readonly BadSig
   ]
 }
 
-/** Users and groups that somebody might take for somebody else. */
+/** User and group names that imitate another identity or break a parser. */
 export const HOSTILE_NAMES: readonly string[] = [
   'system:masters',
   'system:admin',

@@ -1,6 +1,9 @@
-// The product as an issuer of tokens: a control plane, the operator and the gateway, all of the file's
-// own. Its admin can read the private signing keys, which nobody else can, and so forge anything.
-import { createPrivateKey } from 'node:crypto'
+// The product as an issuer of tokens: a control plane, the manager and the gateway, for one test file. Its admin
+// reads the private signing keys, so that a test can forge any token.
+import { createPrivateKey, randomInt } from 'node:crypto'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { Agent, request } from 'undici'
 import { afterAll } from 'vitest'
 import type { DirectClusterEndpointToken } from '../../src/api/directclusterendpointtoken.gen.ts'
@@ -19,35 +22,36 @@ import type { ConfigMap, Secret } from '../../src/api/objects.ts'
 import type { OwnedAccessKey } from '../../src/api/ownedaccesskey.gen.ts'
 import { JWKS_DATA_KEY } from '../../src/domain/signingkey/published-keys.ts'
 import { KID_DATA_KEY, PRIVATE_KEY_DATA_KEY } from '../../src/signing/signing-key-secret.ts'
-import { startOperator } from '../support/command-process.ts'
+import { choosePort } from '../../tools/control-plane/ports.ts'
+import { type OwnProcess, startOperator } from '../support/command-process.ts'
 import { type TestControlPlane, ownControlPlane } from '../support/control-plane.ts'
 import { eventually } from '../support/eventually.ts'
-import { gatewayCa } from '../support/gateway-process.ts'
+import { gatewayCa, startGateway } from '../support/gateway-process.ts'
 import { GATEWAY_ACCOUNT } from '../support/installed-control-plane.ts'
+import { sumOf } from '../support/metrics-text.ts'
 import { newKey, uniqueName } from '../support/object-builder.ts'
 import { type SigningKey, claimsIn } from './forged-tokens.ts'
-import { createIssuerGateway, freeAddress } from './issuer-gateway.ts'
-import type { PassThroughServer, Served } from './pass-through-server.ts'
+import type { CachingProxy, IssuerEndpoint } from './issuer-servers.ts'
 
-/** The product, seen from who trusts it. */
+/** The issuer as verifiers see it, and what its admin can do. */
 export interface TokenPlatform {
   readonly issuer: string
-  /** Who signed the issuer's certificate; PEM. */
+  /** The CA of the issuer's certificate; PEM. */
   readonly caPem: string
-  /** A new unrestricted token, from `status.token`, under the key `ci` of user ada in group dev. */
-  token(): Promise<string>
-  /** A token of a ServiceAccount of the product's own cluster. */
+  /** A new token without a scope, owned by key `ci` of user ada in group dev. */
+  issueToken(): Promise<string>
+  /** A ServiceAccount token of the management cluster. */
   serviceAccountToken(): Promise<string>
   /** The private signing key of a generation, from its Secret. */
   signingKey(generation: number): Promise<SigningKey>
-  /** Asks for a new signing key by annotation; resolves when it is published. */
+  /** Rotates by annotation; resolves when the new signing key is published. */
   rotate(): Promise<void>
-  /** Takes a signing key out by annotation; resolves when it is published no more. */
+  /** Withdraws a signing key by annotation; resolves when it is no longer published. */
   withdraw(kid: string): Promise<void>
-  /** Deletes a token's object; resolves when the list of revoked tokens has it. */
+  /** Deletes the object of a token; resolves when the revocation list contains the token. */
   revoke(token: string): Promise<void>
-  /** How often verifiers have fetched anything since the issuer was started. */
-  fetches(): Promise<number>
+  /** How many requests verifiers have sent since the last start of the issuer. */
+  fetchCount(): Promise<number>
   stopIssuer(): Promise<void>
   startIssuer(): Promise<void>
 }
@@ -56,14 +60,14 @@ const { namespace } = GATEWAY_ACCOUNT
 const WITHIN_HALF_A_MINUTE = { withinMs: 30_000 }
 
 /**
- * Starts it all; stopped after the last test of the file. To be called while the test file loads.
+ * Starts control plane, manager and gateway; call it at the top level of a test file, which stops them at its end.
  *
- * @param front what verifiers see instead of the gateway; absent = the gateway
+ * @param proxy stands between verifiers and the gateway; absent = verifiers reach the gateway itself
  */
-export async function startTokenPlatform(front?: PassThroughServer): Promise<TokenPlatform> {
+export async function startTokenPlatform(proxy?: CachingProxy): Promise<TokenPlatform> {
   const plane = await ownControlPlane()
   const address = await freeAddress()
-  const issuer = front?.issuer ?? `https://${address}/oidc`
+  const issuer = proxy?.issuer ?? `https://${address}/oidc`
   const own = await plane.operatorKubeconfig()
   const kubeconfig = await plane.serviceAccountKubeconfig(namespace, GATEWAY_ACCOUNT.name)
   const gateway = createIssuerGateway(address)
@@ -74,13 +78,13 @@ export async function startTokenPlatform(front?: PassThroughServer): Promise<Tok
   ])
   afterAll(async () => void (await operator.stop()))
   const served = { issuer: `https://${address}/oidc`, caPem: await gatewayCa(plane.admin) }
-  front?.passTo(served)
+  proxy?.setUpstream(served)
   return {
     issuer,
-    caPem: front?.caPem ?? served.caPem,
+    caPem: proxy?.caPem ?? served.caPem,
     ...tokensOf(plane, await owner(plane), served),
     ...signingKeysOf(plane, served),
-    fetches: () => gateway.publicGets(),
+    fetchCount: () => gateway.publicGets(),
     stopIssuer: () => gateway.stop(),
     startIssuer: () => gateway.start(kubeconfig, issuer),
   }
@@ -94,8 +98,8 @@ function owner({ admin }: TestControlPlane): Promise<OwnedAccessKey> {
 function tokensOf(
   plane: TestControlPlane,
   { metadata: { name: ownerName, uid } }: OwnedAccessKey,
-  served: Served,
-): Pick<TokenPlatform, 'token' | 'serviceAccountToken' | 'revoke'> {
+  served: IssuerEndpoint,
+): Pick<TokenPlatform, 'issueToken' | 'serviceAccountToken' | 'revoke'> {
   const { admin, raw } = plane
   const ownerReference = { apiVersion: API_VERSION, kind: ACCESS_KEYS.kind, name: ownerName, uid }
   const object = {
@@ -106,7 +110,7 @@ function tokensOf(
   }
   const names = new Map<unknown, string>()
   return {
-    token: async () => {
+    issueToken: async () => {
       const name = uniqueName('token')
       const metadata = { ...object.metadata, name }
       const created = await admin.create(TOKENS, { ...object, metadata }, 'test')
@@ -138,7 +142,7 @@ function tokensOf(
 
 function signingKeysOf(
   { admin, raw }: TestControlPlane,
-  served: Served,
+  served: IssuerEndpoint,
 ): Pick<TokenPlatform, 'signingKey' | 'rotate' | 'withdraw'> {
   const annotate = async (annotation: string, value: string): Promise<void> => {
     const path = `/api/v1/namespaces/${namespace}/configmaps/${JWKS_CONFIG_MAP}`
@@ -175,20 +179,64 @@ function kidsIn(jwks: string): readonly string[] {
   return keys.map(({ kid }) => kid)
 }
 
-/** Waits until the issuer publishes what is so. */
+/** Waits until the answer of the issuer at a path meets a condition. */
 async function published(
-  { issuer, caPem }: Served,
+  { issuer, caPem }: IssuerEndpoint,
   path: string,
-  isSo: (text: string) => boolean,
+  isExpected: (text: string) => boolean,
 ): Promise<void> {
   const dispatcher = new Agent({ connect: { ca: caPem } })
   const probe = async () => {
     const { body } = await request(`${issuer}${path}`, { dispatcher })
-    return isSo(await body.text()) || undefined
+    return isExpected(await body.text()) || undefined
   }
   try {
     await eventually(`${path} has changed`, probe, WITHIN_HALF_A_MINUTE)
   } finally {
     await dispatcher.close()
+  }
+}
+
+/** The gateway as issuer; a test stops it and starts it again under the same address. */
+interface IssuerGateway {
+  /** Resolves when the gateway is ready. */
+  start(kubeconfig: string, issuer: string): Promise<void>
+  /** No effect while it is stopped. */
+  stop(): Promise<void>
+  /** GETs of public routes that it has answered since its start. */
+  publicGets(): Promise<number>
+}
+
+const PUBLIC_GETS = ['platform_gateway_requests_total', 'target="Public"', 'verb="get"'] as const
+
+/** A gateway that is not started yet; `address` such as `127.0.0.1:20123`. */
+function createIssuerGateway(address: string): IssuerGateway {
+  let running: OwnProcess | null = null
+  return {
+    start: async (kubeconfig, issuer) => {
+      const flags = [`--bind-address=${address}`, `--issuer-url=${issuer}`]
+      running = await startGateway({ kubeconfig, flags })
+    },
+    stop: async () => {
+      await running?.stop()
+      running = null
+    },
+    publicGets: async () => {
+      const page = await running?.metrics()
+      return page === undefined ? 0 : sumOf(page, ...PUBLIC_GETS)
+    },
+  }
+}
+
+/** A free address that no other process of the tests chooses while the gateway is stopped. */
+async function freeAddress(): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), 'port-'))
+  try {
+    const file = join(folder, 'port')
+    // Above the range of control planes: one may start while the gateway is stopped.
+    await writeFile(file, String(randomInt(30_000, 32_768)))
+    return `127.0.0.1:${await choosePort(file)}`
+  } finally {
+    await rm(folder, { recursive: true })
   }
 }

@@ -1,6 +1,5 @@
-// Faults of what the operator stands on: the API server, its watches and its history, the CRDs, the
-// operator's own credentials. One operator lives through them. A second one stands by, its watches cut
-// without a word: to notice that takes longer than everything else, which goes on meanwhile.
+// Faults around the operator: of the API server, watches, etcd history, CRDs and the operator's token. One operator
+// runs through all of them, while a standby with frozen watches takes a minute and a half to detect its silence.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { ACCESS_KEYS, CONFIGS } from '../../src/api/names.ts'
 import type { OwnedAccessKeySpec } from '../../src/api/ownedaccesskey.gen.ts'
@@ -18,28 +17,27 @@ import type { LogLine, Operator } from '../support/process-output.ts'
 import { inWhole, rounds, sampled } from '../support/tier.ts'
 import {
   type Manager,
-  PATIENTLY,
+  LONG_LEASE,
   freeLease,
   holdLease,
   startManager,
   untilItLeads,
 } from './competing-managers.ts'
-import { crdToggleOf } from './crd-toggle.ts'
+import { crdFaultsOf, tokenFaultsOf } from './cluster-faults.ts'
 import {
   allRestarts,
-  countedKeys,
+  storedKeyCount,
   isWatch,
   restartsFor,
-  writesInAMinute,
-} from './observed-writes.ts'
+  writesAtRest,
+} from './operator-observations.ts'
 import {
-  expectGoodEnd,
-  expectSound,
+  expectCleanExit,
+  expectNoUncaughtErrors,
   keysStuckInDeletion,
-  expectAlive,
-  expectAliveDuring,
+  expectHealthy,
+  expectHealthyDuring,
 } from './operator-crash.ts'
-import { tokenFixtureOf } from './token-fixture.ts'
 import { configPoints } from './write-points.ts'
 
 const plane = await ownControlPlane()
@@ -49,18 +47,15 @@ const proxy = await startProxy(plane)
 afterAll(() => proxy[Symbol.asyncDispose]())
 const kubeconfig = await proxy.kubeconfig(own)
 const keys = keyClientOf(plane)
-const [{ lead: declareCap, ends: capHolds }] = configPoints(plane).declared
-const crds = crdToggleOf(plane)
-const tokens = tokenFixtureOf(plane)
+const [{ trigger: declareCap, completed: capHolds }] = configPoints(plane).declared
+const crds = crdFaultsOf(plane)
+const tokens = tokenFaultsOf(plane)
 
 const SOON = { withinMs: 20_000 }
-/**
- * Once the API server is ready, everything is as it should be within this time: what has failed often
- * waits for 15 s before the next try.
- */
+/** From the readiness of the API server to the correct state: the longest back-off is 15 s. */
 const RECOVERED = { withinMs: 30_000 }
-/** Bookmarks come once a minute; the operator waits for half a minute more. */
-const NOTICED = { withinMs: 150_000 }
+/** Bookmarks arrive once a minute; the reflector waits for half a minute more. */
+const SILENCE_DETECTED = { withinMs: 150_000 }
 
 let operator: OwnOperator
 beforeAll(async () => {
@@ -68,117 +63,135 @@ beforeAll(async () => {
 })
 afterAll(() => operator.stop())
 
-describe.each(rounds)('round %i: a standby receives no more watch events, and meanwhile', () => {
+describe.each(rounds)('round %i: with a standby whose watches are frozen', () => {
   let standby: Manager
   beforeAll(async () => {
     await holdLease(plane)
-    standby = await startManager(plane, own, PATIENTLY, 'standby')
-    await eventuallyPasses('the standby is ready', () => isReady(standby.operator), SOON)
-    standby.line.freeze(isWatch)
+    standby = await startManager(plane, own, LONG_LEASE, 'standby')
+    await eventuallyPasses('the standby is ready', () => expectReady(standby.operator), SOON)
+    standby.proxy.freeze(isWatch)
   })
   afterAll(() => standby[Symbol.asyncDispose]())
 
-  test('the CRDs are deleted and come back (6.5, 8.2)', async () => {
+  test('the operator recovers when the CRDs are deleted and installed again (6.5, 8.2)', async () => {
     await declareCap()
     await capHolds()
-    await serves()
+    await adoptsNewKey()
     await crds.remove()
-    await eventuallyPasses('it says so', () => saysWhatToInstall(operator), SOON)
-    await expectAlive(operator)
-    await using late = await startManager(plane, own, PATIENTLY, 'standby')
-    await eventuallyPasses('a late one says so', () => saysWhatToInstall(late.operator), SOON)
+    await eventuallyPasses(
+      'readiness names the missing CRDs',
+      () => expectMissingCrds(operator),
+      SOON,
+    )
+    await expectHealthy(operator)
+    await using late = await startManager(plane, own, LONG_LEASE, 'standby')
+    await eventuallyPasses(
+      'readiness of a new standby names the missing CRDs',
+      () => expectMissingCrds(late.operator),
+      SOON,
+    )
     await crds.install()
-    await eventuallyPasses('it is ready again', () => isReady(operator), SOON)
-    await eventuallyPasses('the late one is ready', () => isReady(late.operator), SOON)
+    await eventuallyPasses('the operator is ready again', () => expectReady(operator), SOON)
+    await eventuallyPasses('the new standby is ready', () => expectReady(late.operator), SOON)
     await capHolds()
-    await serves()
-    expectSound(operator)
-    await expectGoodEnd(late.operator)
+    await adoptsNewKey()
+    expectNoUncaughtErrors(operator)
+    await expectCleanExit(late.operator)
   })
 
-  describe('no other gateway serves one key', () => {
-    const unserved = uniqueName('unserved')
-    let shunning: Rule
+  describe('with one key whose adoption always fails', () => {
+    const unadopted = uniqueName('unadopted')
+    let adoptionFault: Rule
     beforeAll(async () => {
-      const path = pathOf(ACCESS_KEYS, { name: unserved })
-      const isItsWrite: Match = (request) => isWrite(request) && request.path.startsWith(path)
-      shunning = proxy.on(isItsWrite, refusal(503))
-      await keys.create({}, { name: unserved })
+      const path = pathOf(ACCESS_KEYS, { name: unadopted })
+      const isItsAdoption: Match = (request) => isWrite(request) && request.path.startsWith(path)
+      adoptionFault = proxy.on(isItsAdoption, refusal(503))
+      await keys.create({}, { name: unadopted })
     })
 
     // biome-ignore format: a table
-    const ways = [
+    const outages = [
       { name: 'is restarted', down: () => apiServer.stop(), up: () => apiServer.start(), lastsMs: 3000 },
       { name: 'is killed', down: () => apiServer.stop('SIGKILL'), up: () => apiServer.start(), lastsMs: 3000 },
-      { name: 'is stopped for 20 s', down: () => signalled('SIGSTOP'), up: () => signalled('SIGCONT'), lastsMs: 20_000 },
+      { name: 'is suspended for 20 s', down: () => signalApiServer('SIGSTOP'), up: () => signalApiServer('SIGCONT'), lastsMs: 20_000 },
     ]
-    test.each(sampled(ways, 3, 1))(
-      'the API server $name, and keys end (2.7, 8.2)',
+    test.each(sampled(outages, 3, 1))(
+      'expires keys on time while the API server $name (2.7, 8.2)',
       async ({ down, up, lastsMs }) => {
-        await serves()
-        const [ended, login] = [await ending(), await ending({ type: 'Login' })]
-        await expectAliveDuring(operator, async () => {
+        await adoptsNewKey()
+        const [expiring, login] = [await expiringSoon(), await expiringSoon({ type: 'Login' })]
+        await expectHealthyDuring(operator, async () => {
           const interrupted = await keys.create()
           await down()
-          await staysTrue('the operator lives', () => expectAlive(operator), { forMs: lastsMs })
+          await staysTrue('the operator is healthy', () => expectHealthy(operator), {
+            forMs: lastsMs,
+          })
           await up()
           await Promise.all([
-            becomes(ended, 'Expired'),
+            becomes(expiring, 'Expired'),
             becomes(login, null),
             becomes(interrupted, 'Active'),
-            serves(),
+            adoptsNewKey(),
           ])
         })
-        expectSound(operator)
+        expectNoUncaughtErrors(operator)
       },
     )
 
-    test.each(inWhole('watches break in the middle'))('%s', async () => {
+    test.each(inWhole('reopens watches whose connections break'))('%s', async () => {
       const busy = [ACCESS_KEYS, CONFIGS]
-      await serves()
+      await adoptsNewKey()
       await declareCap()
       await capHolds()
       const before = await restartsFor('failed', operator, busy)
       proxy.cut(isWatch)
       await eventuallyPasses(
-        'they are opened anew',
+        'the watches are restarted',
         async () => {
           for (const [index, count] of (await restartsFor('failed', operator, busy)).entries())
             expect(count).toBeGreaterThan(before[index] ?? 0)
         },
         SOON,
       )
-      await serves()
+      await adoptsNewKey()
       await declareCap()
       await capHolds()
-      expectSound(operator)
+      expectNoUncaughtErrors(operator)
     })
 
-    test('the schema of keys changes, which closes their watch', async () => {
-      await serves()
+    test('reopens the watch of keys that a change of their schema closes', async () => {
+      await adoptsNewKey()
       const [before = 0] = await restartsFor('closed', operator, [ACCESS_KEYS])
       await crds.changeSchema()
       await eventuallyPasses(
-        'it is opened anew',
+        'the watch is restarted',
         async () => {
           const [now] = await restartsFor('closed', operator, [ACCESS_KEYS])
           expect(now).toBeGreaterThan(before)
         },
         SOON,
       )
-      await serves()
-      expectSound(operator)
+      await adoptsNewKey()
+      expectNoUncaughtErrors(operator)
     })
 
-    test('history is compacted while the operator receives no watch events (2.5, 3.3)', async () => {
+    test('relists after a 410 when etcd is compacted while its watches are held (2.5, 3.3)', async () => {
       const given = { key: uniqueName('k'.repeat(32)) }
       const pair = await Promise.all([keys.create(given), keys.create(given)])
-      const [elder, younger] = await eventually('one of two wins', () => inOrder(pair), SOON)
-      const holding = await eventually('each watch is held where it was', heldInPlace, RECOVERED)
+      const [older, younger] = await eventually(
+        'one of the two keys is Active, the other in conflict',
+        () => winnerFirst(pair),
+        SOON,
+      )
+      const holding = await eventually(
+        'each watch is held at its revision',
+        heldAtRevision,
+        RECOVERED,
+      )
       const before = await restartsFor('expired', operator)
 
-      await keys.remove(elder)
-      await keys.patch(elder, [{ op: 'remove', path: '/metadata/finalizers' }])
+      await keys.remove(older)
+      await keys.patch(older, [{ op: 'remove', path: '/metadata/finalizers' }])
       const created = await Promise.all(Array.from({ length: 20 }, () => keys.create()))
       await declareCap()
       await plane.compactEtcd()
@@ -187,12 +200,12 @@ describe.each(rounds)('round %i: a standby receives no more watch events, and me
       holding.release()
 
       await eventuallyPasses(
-        'each is told that its place is gone',
+        'each watch is restarted after a 410',
         async () => {
-          // A cache that the server builds again meanwhile may tell one of them twice.
-          const told = await allRestarts(operator)
+          // The watch cache may be rebuilt meanwhile and send a second 410.
+          const restarts = await allRestarts(operator)
           for (const [index, count] of (await restartsFor('expired', operator)).entries())
-            expect(count, `${before.join()} before, now:\n${told}`).toBeGreaterThan(
+            expect(count, `${before.join()} before, now:\n${restarts}`).toBeGreaterThan(
               before[index] ?? 0,
             )
         },
@@ -200,88 +213,90 @@ describe.each(rounds)('round %i: a standby receives no more watch events, and me
       )
       await capHolds()
       await Promise.all([younger, ...created].map((key) => keys.shown(key, 'Active')))
-      expectSound(operator)
+      expectNoUncaughtErrors(operator)
     })
 
-    test.each(inWhole('the ServiceAccount is made again, the token replaced late, then in time'))(
-      '%s',
-      async () => {
-        await tokens.replaceAccount()
-        const late = await keys.create()
-        const refusedSince = refusals()
-        const isRefused = () => refusedSince() >= 5 || undefined
-        await eventually('it is refused again and again', isRefused, SOON)
-        const revoke = await tokens.renewRevocable()
-        await keys.shown(late, 'Active')
+    test.each(
+      inWhole(
+        'recovers when its ServiceAccount is recreated and its token expires before or after its renewal',
+      ),
+    )('%s', async () => {
+      await tokens.replaceAccount()
+      const late = await keys.create()
+      const refusedSince = refusals()
+      const isRefused = () => refusedSince() >= 5 || undefined
+      await eventually('the operator gets several 401', isRefused, SOON)
+      const revoke = await tokens.renewRevocable()
+      await keys.shown(late, 'Active')
 
-        await tokens.renew()
-        await revoke()
-        const [told, refused] = [toldRefusals(operator), refusals()]
-        await serves()
-        expect(refused()).toBeGreaterThan(0)
-        expect(toldRefusals(operator)).toEqual(told)
-        expectSound(operator)
-      },
-    )
+      await tokens.renew()
+      await revoke()
+      const [logged, refused] = [loggedRefusals(operator), refusals()]
+      await adoptsNewKey()
+      expect(refused()).toBeGreaterThan(0)
+      expect(loggedRefusals(operator)).toEqual(logged)
+      expectNoUncaughtErrors(operator)
+    })
 
-    test.each(inWhole('the standby notices the silence, and knows everything when it leads (8.1)'))(
-      '%s',
-      async () => {
-        const isNoticed = async (): Promise<void> => {
-          expect(await restartsFor('silent', standby.operator)).not.toContain(0)
-        }
-        await eventuallyPasses('each of its watches is opened anew', isNoticed, NOTICED)
-        expect((await keys.read(unserved))?.spec).not.toHaveProperty('key')
-        await freeLease(plane)
-        await untilItLeads(standby.operator)
-        await keys.shown(unserved, 'Active')
-        const knowsAll = async (): Promise<void> => {
-          const { items } = await plane.admin.list(ACCESS_KEYS, {}, 10_000)
-          expect(await countedKeys(standby.operator)).toBe(items.length)
-        }
-        // It may lead, and have served that key, while the last of what it missed still comes in.
-        await eventuallyPasses('it knows every key', knowsAll, SOON)
-        await expectGoodEnd(standby.operator)
-        shunning.release()
-      },
-    )
+    test.each(
+      inWhole(
+        'the standby detects the silence of its watches, and has every key when it leads (8.1)',
+      ),
+    )('%s', async () => {
+      const isDetected = async (): Promise<void> => {
+        expect(await restartsFor('silent', standby.operator)).not.toContain(0)
+      }
+      await eventuallyPasses('each of its watches is restarted', isDetected, SILENCE_DETECTED)
+      expect((await keys.read(unadopted))?.spec).not.toHaveProperty('key')
+      await freeLease(plane)
+      await untilItLeads(standby.operator)
+      await keys.shown(unadopted, 'Active')
+      const hasEveryKey = async (): Promise<void> => {
+        const { items } = await plane.admin.list(ACCESS_KEYS, {}, 10_000)
+        expect(await storedKeyCount(standby.operator)).toBe(items.length)
+      }
+      // It may lead and adopt that key before the last of its watches has caught up.
+      await eventuallyPasses('the standby has every key', hasEveryKey, SOON)
+      await expectCleanExit(standby.operator)
+      adoptionFault.release()
+    })
   })
 })
 
-test('in the end nothing hangs, and nobody writes but to Leases', async () => {
-  expect(await writesInAMinute(plane, () => expectAlive(operator))).toEqual([])
+test('after all faults only Leases are written, and no key is stuck in deletion', async () => {
+  expect(await writesAtRest(plane, () => expectHealthy(operator))).toEqual([])
   expect(await keysStuckInDeletion(plane.admin)).toEqual([])
-  await expectGoodEnd(operator)
+  await expectCleanExit(operator)
 })
 
-/** Cuts every watch and holds what follows; undefined where one was to list again, which forgets its place. */
-async function heldInPlace(): Promise<Rule | undefined> {
+/** Cuts every watch and holds its reopening; undefined where one is to relist, which drops its revision. */
+async function heldAtRevision(): Promise<Rule | undefined> {
   const holding = proxy.on(isWatch, { kind: 'hold' })
   proxy.cut(isWatch)
-  const held = () =>
+  const areHeld = () =>
     new Set(holding.hits.map(({ path }) => path)).size === WATCHED.length || undefined
-  await eventually('each watch is held', held, SOON)
+  await eventually('each watch is held', areHeld, SOON)
   if (!holding.hits.some(({ query }) => query.has('sendInitialEvents'))) return holding
   holding.release()
   return undefined
 }
 
-/** The operator hears of a new key and brings it into force. */
-async function serves(): Promise<void> {
+/** The operator adopts a new key. */
+async function adoptsNewKey(): Promise<void> {
   await keys.shown(await eventually('a key is created', () => keys.create(), SOON), 'Active')
 }
 
-/** A key in force that ends in three seconds at most. */
-async function ending(spec: OwnedAccessKeySpec = {}): Promise<StoredKey> {
+/** An Active key that expires in three seconds at most. */
+async function expiringSoon(spec: OwnedAccessKeySpec = {}): Promise<StoredKey> {
   const key = await keys.shown(await keys.create(spec), 'Active')
   return keys.patch(key, { spec: endingSoon(key) })
 }
 
-async function isReady(one: Operator): Promise<void> {
+async function expectReady(one: Operator): Promise<void> {
   expect((await one.health('/readyz')).code).toBe(200)
 }
 
-async function saysWhatToInstall(one: Operator): Promise<void> {
+async function expectMissingCrds(one: Operator): Promise<void> {
   const { code, body } = await one.health('/readyz')
   expect(code).toBe(500)
   const [line] = body.split('\n').filter((each) => each.startsWith('[-]crds-served failed: '))
@@ -289,18 +304,18 @@ async function saysWhatToInstall(one: Operator): Promise<void> {
   for (const { plural } of [ACCESS_KEYS, CONFIGS]) expect(line).toContain(plural)
 }
 
-/** Counts from now on how often the API server answers the operator that it does not know it. */
+/** The returned function gives the number of 401 responses to the operator since this call. */
 function refusals(): () => number {
   const before = proxy.requests.length
   return () => proxy.requests.slice(before).filter(({ status }) => status === 401).length
 }
 
-/** What the operator wrote about such answers: only what it could not mend by itself at once. */
-const toldRefusals = (one: Operator): readonly LogLine[] =>
+/** The log lines about 401 responses: the operator logs those that a reload of its token does not solve. */
+const loggedRefusals = (one: Operator): readonly LogLine[] =>
   one.logs().filter((line) => JSON.stringify(line).includes(': 401 '))
 
-/** Of two objects with the same key the one that works, and the other; undefined before that. */
-async function inOrder(
+/** Of two objects with the same key the Active one first; undefined while neither is in conflict. */
+async function winnerFirst(
   pair: readonly [StoredKey, StoredKey],
 ): Promise<readonly [StoredKey, StoredKey] | undefined> {
   const [a, b] = await Promise.all(pair.map(reasonOf))
@@ -308,21 +323,21 @@ async function inOrder(
   return a === 'KeyConflict' && b === 'Active' ? [pair[1], pair[0]] : undefined
 }
 
-/** The reason of Ready; null where there is no such key, or nothing is said of it yet. */
+/** The reason of Ready; null when the key or the condition is absent. */
 async function reasonOf(key: StoredKey): Promise<string | null> {
   const conditions = (await keys.read(key))?.status.conditions ?? []
   return findCondition(conditions, 'Ready')?.reason ?? null
 }
 
-/** Waits until Ready shows this reason, or, for null, until the key is gone. */
+/** Waits until Ready has this reason; null = until the key is gone. */
 async function becomes(key: StoredKey, reason: string | null): Promise<void> {
-  const isSo = async (): Promise<void> => {
+  const hasReason = async (): Promise<void> => {
     expect(await reasonOf(key)).toBe(reason)
   }
-  await eventuallyPasses(`${key.metadata.name} becomes ${reason}`, isSo, RECOVERED)
+  await eventuallyPasses(`${key.metadata.name} becomes ${reason}`, hasReason, RECOVERED)
 }
 
-async function signalled(signal: NodeJS.Signals): Promise<void> {
-  if (apiServer.pid === null) throw new Error('the API server does not run')
+async function signalApiServer(signal: NodeJS.Signals): Promise<void> {
+  if (apiServer.pid === null) throw new Error('the API server is not running')
   process.kill(apiServer.pid, signal)
 }

@@ -1,4 +1,4 @@
-// Managers that compete for the Lease, each behind a proxy of its own that tells their requests apart.
+// Managers that compete for the Lease, each behind its own proxy.
 import { CONTROLLER_NAME, LEASES } from '../../src/api/names.ts'
 import { pathOf } from '../../src/kube/client/client.ts'
 import type { Lease, LeaseSpec } from '../../src/kube/leader-election/rules.ts'
@@ -20,53 +20,53 @@ const electing = (leaseSeconds: number, renewSeconds: number): readonly string[]
   '--leader-elect-retry-period=500ms',
 ]
 
-/** Flags for a lease that runs out within a test, but not where a busy machine stops a process for seconds. */
-export const BRIEFLY = electing(9, 7)
+/** Flags for a lease that expires within a test, but survives a process that a busy machine stops for seconds. */
+export const SHORT_LEASE = electing(9, 7)
 
-/** Flags for a lease so long that within a test only who frees it hands it over. */
-export const PATIENTLY = electing(60, 40)
+/** Flags for a lease that does not expire within a test: only a release hands it over. */
+export const LONG_LEASE = electing(60, 40)
 
-/** A lease of BRIEFLY, which the next one waits for, and something for a busy machine. */
+/** The expiry of SHORT_LEASE, plus some time for a busy machine. */
 const SOON = { withinMs: 30_000 }
 
-/** A manager and the proxy that all its requests go through. */
+/** A manager and the proxy of all its requests. */
 export interface Manager extends AsyncDisposable {
   readonly operator: OwnOperator
-  readonly line: FaultProxy
+  readonly proxy: FaultProxy
 }
 
-/** Starts a manager; waits until it leads, or where it is to stand by only until it answers. */
+/** Starts a manager; resolves when a leader leads, or when a standby serves its probes. */
 export async function startManager(
   plane: TestControlPlane,
   kubeconfig: string,
   flags: readonly string[],
   role: 'leader' | 'standby',
 ): Promise<Manager> {
-  const line = await startProxy(plane)
+  const proxy = await startProxy(plane)
   const operator = await startOperator({
-    kubeconfig: await line.kubeconfig(kubeconfig),
+    kubeconfig: await proxy.kubeconfig(kubeconfig),
     flags,
     until: role === 'leader' ? 'ready' : 'serving',
   })
   if (role === 'leader') await untilItLeads(operator)
   return {
     operator,
-    line,
+    proxy,
     [Symbol.asyncDispose]: async () => {
       await operator.stop()
-      await line[Symbol.asyncDispose]()
+      await proxy[Symbol.asyncDispose]()
     },
   }
 }
 
-/** Waits until the manager says that it leads. */
+/** Waits until the manager logs that it leads. */
 export async function untilItLeads(manager: Operator): Promise<void> {
-  const hasSaidSo = (): true | undefined =>
+  const hasAcquired = (): true | undefined =>
     manager.logs().some(({ msg }) => msg.startsWith('acquired the lease')) || undefined
-  await eventually('the manager leads', hasSaidSo, SOON)
+  await eventually('the manager leads', hasAcquired, SOON)
 }
 
-/** What the Lease says now. @throws Error when there is none */
+/** The spec of the Lease. @throws Error when there is none */
 export async function readLease({
   admin,
 }: Pick<TestControlPlane, 'admin'>): Promise<Required<LeaseSpec>> {
@@ -79,7 +79,7 @@ export async function readLease({
 export const isLeaseWrite: Match = (request) =>
   isWrite(request) && request.path.startsWith(pathOf(LEASES, { namespace: LEASE.namespace }))
 
-/** Takes the Lease, so that managers stand by. */
+/** Takes the Lease, so that all managers stand by. */
 export async function holdLease(plane: TestControlPlane): Promise<void> {
   await freeLease(plane)
   const holder = { holderIdentity: 'a-test', leaseDurationSeconds: 3600 }

@@ -1,3 +1,4 @@
+// Records of all versions of objects, by watches, and checks over them: what is written once stays the same.
 import { afterAll } from 'vitest'
 import {
   ACCESS_KEYS,
@@ -16,69 +17,37 @@ import type { StoredToken } from '../cluster/tokens/token-client.ts'
 import type { TestControlPlane } from '../support/control-plane.ts'
 import { eventually } from '../support/eventually.ts'
 import { OPERATOR_ACCOUNT } from '../support/installed-control-plane.ts'
-import { issuesOf } from './observed-writes.ts'
+import { issueCounts } from './operator-observations.ts'
 
-/** Every version of every key that was ever stored, not only the last one. */
+/** A record of all versions of all keys, not only the last ones. */
 export interface KeyHistory {
-  /** Names of the objects in which a field that is written once had two values by now. */
+  /** Names of the keys in which a write-once field has changed. */
   rewritten(): Promise<readonly string[]>
 }
 
-/** What the operator writes into an object once, for as long as that lives (contract 2.8, 3.1). */
+/** Fields that the operator writes once into each object (contract 2.8, 3.1). */
 const WRITTEN_ONCE: readonly ((key: StoredKey) => string | undefined)[] = [
   ({ spec }) => spec.key,
   ({ metadata }) => metadata.annotations?.[CREATED_ANNOTATION],
 ]
 
-/**
- * Records by a watch of the admin's, which gets each revision that etcd has, until the last test of
- * the file. The API server must not be stopped meanwhile.
- */
+/** Watches keys as admin until the last test of the file; the API server must not stop meanwhile. */
 export async function recordKeys(admin: KubeClient): Promise<KeyHistory> {
-  const ending = new AbortController()
-  afterAll(() => ending.abort())
-  const allDay = { watch: 'true', timeoutSeconds: '86400' }
-  // The storage of a kind that is new is not there at once.
-  const stream = await eventually(
-    'the watch of the keys is open',
-    () => admin.watch(ACCESS_KEYS, allDay, undefined, ending.signal),
-    SOON,
-  )
-  const versions: StoredKey[] = []
-  const reading = { hasEnded: false }
-  const read = async (): Promise<void> => {
-    for await (const event of jsonLines(stream, () => undefined)) {
-      versions.push((event as { readonly object: StoredKey }).object)
-    }
-  }
-  void read()
-    .catch(() => undefined)
-    .then(() => (reading.hasEnded = true))
+  const recorded = await record<StoredKey>(admin, ACCESS_KEYS)
   return {
     rewritten: async () => {
-      await eventually('the record is complete', () => hasAllOf(admin, versions), SOON)
-      if (reading.hasEnded) throw new Error('the watch that records the keys has ended')
-      const objects = Map.groupBy(versions, ({ metadata }) => metadata.uid).values()
+      const objects = Map.groupBy(await recorded(), ({ metadata }) => metadata.uid).values()
       return [...objects].flatMap((object) => (isRewritten(object) ? nameOf(object) : []))
     },
   }
 }
 
 const SOON = { withinMs: 10_000 }
-const MORE_THAN_THERE_ARE = 10_000
-
-async function hasAllOf(
-  admin: KubeClient,
-  versions: readonly StoredKey[],
-): Promise<true | undefined> {
-  const { items } = await admin.list(ACCESS_KEYS, {}, MORE_THAN_THERE_ARE)
-  const recorded = new Set(versions.map(({ metadata }) => metadata.resourceVersion))
-  return items.every(({ metadata }) => recorded.has(metadata.resourceVersion)) || undefined
-}
+const LIST_LIMIT = 10_000
 
 function isRewritten(object: readonly StoredKey[]): boolean {
   return WRITTEN_ONCE.some((fieldOf) => {
-    // Not there yet is no value; gone again would be another one.
+    // Versions before the first value don't count; a removed value is a change.
     const values = object.map(fieldOf)
     return new Set(values.slice(values.findIndex((value) => value !== undefined))).size > 1
   })
@@ -87,18 +56,15 @@ function isRewritten(object: readonly StoredKey[]): boolean {
 const nameOf = ([version]: readonly StoredKey[]): readonly string[] =>
   version ? [version.metadata.name] : []
 
-/** Every version of every token and of the published keys that was ever stored, and who wrote them how often. */
+/** A record of all versions of tokens and of the JWKS, with the number of writes of each token. */
 export interface TokenHistory {
-  /** What should never have been, in a sentence each; none when all was well. */
+  /** One sentence for each violation; empty when there is none. */
   faults(): Promise<readonly string[]>
 }
 
 type Plane = Pick<TestControlPlane, 'admin' | 'auditLog' | 'raw'>
 
-/**
- * Records by watches of the admin's, which get each revision that etcd has, until the last test of the
- * file. The API server must not be stopped meanwhile.
- */
+/** Watches tokens and ConfigMaps as admin until the last test of the file; the API server must not stop meanwhile. */
 export async function recordTokens(plane: Plane): Promise<TokenHistory> {
   const { admin } = plane
   const tokens = await record<StoredToken>(admin, TOKENS)
@@ -108,9 +74,9 @@ export async function recordTokens(plane: Plane): Promise<TokenHistory> {
       const [versions, others] = [await tokens(), await configMaps()]
       const records = others.filter(({ metadata }) => metadata.name === JWKS_CONFIG_MAP)
       const objects = Map.groupBy(versions, ({ metadata }) => metadata.uid).values()
-      const issues = await loggedIssues(plane, versions)
+      const issues = await auditedIssueCounts(plane, versions)
       return [...objects].flatMap((object) => [
-        ...twice(object),
+        ...issuedTwice(object),
         ...rewritten(object, issues),
         ...unpublished(object, records),
       ])
@@ -118,29 +84,29 @@ export async function recordTokens(plane: Plane): Promise<TokenHistory> {
   }
 }
 
-/** The issues in the log, once that knows of each token that was out: a watch may tell of a write before. */
-function loggedIssues(
+/** Writes of each token by the audit log, once it has all issued tokens: a watch may be earlier than the log. */
+function auditedIssueCounts(
   plane: Plane,
   versions: readonly StoredToken[],
 ): Promise<ReadonlyMap<string, number>> {
-  const out = versions.filter(({ status }) => status?.token)
+  const issued = versions.filter(({ status }) => status?.token)
   return eventually(
-    'each token that was out is in the log',
+    'the audit log has each issued token',
     async () => {
-      const issues = await issuesOf(plane)
-      return out.every(({ metadata }) => issues.has(metadata.uid)) ? issues : undefined
+      const issues = await issueCounts(plane)
+      return issued.every(({ metadata }) => issues.has(metadata.uid)) ? issues : undefined
     },
     SOON,
   )
 }
 
-/** Two tokens were out for one object. */
-function twice(object: readonly StoredToken[]): readonly string[] {
+/** Violation: one object was issued two tokens. */
+function issuedTwice(object: readonly StoredToken[]): readonly string[] {
   const tokens = new Set(object.map(({ status }) => status?.token).filter(Boolean))
   return tokens.size > 1 ? [`${tokenNameOf(object)} had ${tokens.size} tokens`] : []
 }
 
-/** The token was written once more when it was out, or without a status that ever showed it. */
+/** Violation: the token was written again after its issue, or written and never stored. */
 function rewritten(
   object: readonly StoredToken[],
   issues: ReadonlyMap<string, number>,
@@ -152,7 +118,7 @@ function rewritten(
     : [`the token of ${tokenNameOf(object)} was written ${writes} times`]
 }
 
-/** A token was out before the key that signed it was published. */
+/** Violation: a token was issued before its signing key was published. */
 function unpublished(
   object: readonly StoredToken[],
   records: readonly ConfigMap[],
@@ -172,6 +138,7 @@ function unpublished(
 const tokenNameOf = ([version]: readonly KubeObject[]): string => version?.metadata.name ?? ''
 const revisionOf = ({ metadata }: KubeObject): number => Number(metadata.resourceVersion)
 
+/** Records the versions of a collection; the returned function waits until the record has its present objects. */
 async function record<T extends KubeObject>(
   admin: KubeClient,
   resource: Resource,
@@ -179,11 +146,11 @@ async function record<T extends KubeObject>(
 ): Promise<() => Promise<readonly T[]>> {
   const ending = new AbortController()
   afterAll(() => ending.abort())
-  const allDay = { watch: 'true', timeoutSeconds: '86400' }
-  // The storage of a kind that is new is not there at once.
+  const query = { watch: 'true', timeoutSeconds: '86400' }
+  // A new CRD is not served at once.
   const stream = await eventually(
     `the watch of ${resource.plural} is open`,
-    () => admin.watch(resource, allDay, namespace, ending.signal),
+    () => admin.watch(resource, query, namespace, ending.signal),
     SOON,
   )
   const versions: T[] = []
@@ -197,8 +164,8 @@ async function record<T extends KubeObject>(
     .catch(() => undefined)
     .then(() => (reading.hasEnded = true))
   const isComplete = async (): Promise<true | undefined> => {
-    const query = namespace === undefined ? {} : { namespace }
-    const { items } = await admin.list(resource, query, MORE_THAN_THERE_ARE)
+    const scope = namespace === undefined ? {} : { namespace }
+    const { items } = await admin.list(resource, scope, LIST_LIMIT)
     const recorded = new Set(versions.map(({ metadata }) => metadata.resourceVersion))
     return items.every(({ metadata }) => recorded.has(metadata.resourceVersion)) || undefined
   }

@@ -1,4 +1,4 @@
-// An operator that is killed in the middle of a write, and the next one, which must bring it to its end.
+// Kills the operator during a write and checks that the next one completes it; checks of a running operator.
 import { expect, onTestFinished } from 'vitest'
 import { ACCESS_KEYS } from '../../src/api/names.ts'
 import type { KubeClient } from '../../src/kube/client/client.ts'
@@ -11,98 +11,98 @@ import type { WritePoint } from './write-points.ts'
 
 const SOON = { withinMs: 20_000 }
 
-/** Where a write is when the operator is killed, and when the API server gets it. */
+/** How far a write is when the operator is killed, and when the API server receives it. */
 export interface Position {
   readonly name: string
   readonly act: Act
-  /** `late`: after the next operator has done the work. */
+  /** `late`: after the next operator has completed the change. */
   readonly arrives: 'never' | 'late' | 'before'
 }
 
-/** Before it is forwarded, and after the commit but before the answer. */
+/** Before the request is forwarded, and after the commit but before the response. */
 export const POSITIONS: readonly Position[] = [
-  { name: 'on its way, and lost', act: { kind: 'hold' }, arrives: 'never' },
-  { name: 'on its way, and comes late', act: { kind: 'hold' }, arrives: 'late' },
-  { name: 'done, and not answered', act: { kind: 'swallow' }, arrives: 'before' },
+  { name: 'sent but never received', act: { kind: 'hold' }, arrives: 'never' },
+  { name: 'sent and received late', act: { kind: 'hold' }, arrives: 'late' },
+  { name: 'committed but not answered', act: { kind: 'swallow' }, arrives: 'before' },
 ]
 
-/** Whom to kill, and how to start the next. */
+/** The operator to kill, and how to start the next one. */
 export interface Crashes {
   readonly proxy: FaultProxy
   readonly operator: () => OwnOperator
   readonly start: (flags?: readonly string[]) => Promise<void>
 }
 
-/** Kills the operator at a write and waits until the next one has brought it to its end. */
+/** Kills the operator at a write and waits until the next one has completed the change. */
 export function crashOf({ proxy, operator, start }: Crashes) {
   return async (
     point: WritePoint & { readonly flags?: readonly string[] },
     { act, arrives }: Position,
   ): Promise<void> => {
-    const { heir = point } = point
-    const rule = proxy.on(first(1, point.isIt), act)
+    const { successor = point } = point
+    const rule = proxy.on(first(1, point.matches), act)
     onTestFinished(() => rule.remove())
-    await point.lead()
+    await point.trigger()
     await rule.reached(SOON)
     operator().kill('SIGKILL')
     await operator().exited
     if (arrives === 'never') rule.remove()
     if (arrives === 'before') rule.release()
     await start(point.flags)
-    await point.ends()
+    await point.completed()
     if (arrives !== 'late') return
-    if (point.heir) await point.heir.lead()
-    await heir.ends()
+    if (point.successor) await point.successor.trigger()
+    await successor.completed()
     expect(await lateAnswer(rule)).toBeGreaterThanOrEqual(400)
-    await heir.ends()
+    await successor.completed()
   }
 }
 
-/** Lets a write go that was held, and says how it was answered. */
+/** Forwards a held write; returns the status code of its response. */
 export function lateAnswer(rule: Rule): Promise<number> {
   rule.release()
-  return eventually('the late write is answered', () => rule.hits[0]?.status ?? undefined, SOON)
+  return eventually('the late write gets a response', () => rule.hits[0]?.status ?? undefined, SOON)
 }
 
-/** The process lives, whatever the API server does (contract 8.2). */
-export async function expectAlive(operator: Operator): Promise<void> {
+/** The operator is healthy, whatever the API server does (contract 8.2). */
+export async function expectHealthy(operator: Operator): Promise<void> {
   expect((await operator.health('/healthz')).code).toBe(200)
 }
 
-/** Does something, and asks again and again until it is done whether the operator lives. */
-export async function expectAliveDuring(
+/** Runs `work`, and checks until it is done that the operator stays healthy. */
+export async function expectHealthyDuring(
   operator: Operator,
-  deed: () => Promise<void>,
+  work: () => Promise<void>,
 ): Promise<void> {
   const during = { isOver: false }
   const alive = async (): Promise<void> => {
     while (!during.isOver) {
-      await staysTrue('the operator lives', () => expectAlive(operator), { forMs: 0 })
+      await staysTrue('the operator is healthy', () => expectHealthy(operator), { forMs: 0 })
     }
   }
-  const done = deed().finally(() => {
+  const done = work().finally(() => {
     during.isOver = true
   })
   await Promise.all([done, alive()])
 }
 
-/** Nothing was thrown that no one caught, and nothing came from Node itself (contract 8.3). */
-export function expectSound(operator: Operator): void {
+/** No uncaught error is logged, and nothing is on standard error (contract 8.3). */
+export function expectNoUncaughtErrors(operator: Operator): void {
   expect(operator.output().stderr).toBe('')
   const unexpected = operator.logs().filter(({ msg }) => msg.startsWith('unexpected error'))
   expect(unexpected).toEqual([])
 }
 
-/** Ends an operator as a kubelet does, after which nothing may be said against its whole life. */
-export async function expectGoodEnd(operator: OwnOperator): Promise<void> {
+/** Stops the operator by SIGTERM: it exits with 0 and has logged no uncaught error. */
+export async function expectCleanExit(operator: OwnOperator): Promise<void> {
   expect(await operator.stop()).toEqual({ code: 0, signal: null })
-  expectSound(operator)
+  expectNoUncaughtErrors(operator)
 }
 
-const MORE_THAN_THERE_ARE = 10_000
+const LIST_LIMIT = 10_000
 
-/** Names of the keys that are being deleted and still there. */
+/** Names of keys with a deletionTimestamp. */
 export async function keysStuckInDeletion(admin: KubeClient): Promise<readonly string[]> {
-  const { items } = await admin.list(ACCESS_KEYS, {}, MORE_THAN_THERE_ARE)
+  const { items } = await admin.list(ACCESS_KEYS, {}, LIST_LIMIT)
   return items.flatMap(({ metadata }) => (metadata.deletionTimestamp ? [metadata.name] : []))
 }

@@ -1,5 +1,5 @@
-// The places where the operator writes: what brings it there, how the request is known among all that
-// pass the proxy, and what must come of it, whatever happened to the write.
+// The writes of the operator for keys and settings: what triggers each, how to match its request in the proxy, and the
+// state that must follow, whatever happens to the request.
 import { expect } from 'vitest'
 import { ACCESS_KEYS, EXPIRED_ANNOTATION } from '../../src/api/names.ts'
 import type { ConfigMap } from '../../src/api/objects.ts'
@@ -17,36 +17,36 @@ import { eventuallyPasses } from '../support/eventually.ts'
 import type { Match } from '../support/fault-proxy-rules.ts'
 import { uniqueName } from '../support/object-builder.ts'
 
-/** Something that the operator is to bring to its end. */
+/** A change that the operator has to complete. */
 export interface Work {
-  /** Brings the operator to it, and waits for what must be done before. */
-  readonly lead: () => Promise<unknown>
-  /** Waits for the end that is right. It stays so: it may be asked for again. */
-  readonly ends: () => Promise<unknown>
+  /** Makes the operator start it. */
+  readonly trigger: () => Promise<unknown>
+  /** Waits for the correct final state; may be called again. */
+  readonly completed: () => Promise<unknown>
 }
 
 /** One write of the operator. */
 export interface WritePoint extends Work {
   readonly name: string
-  readonly isIt: Match
-  /** For a write that makes an object go: another one under its name. */
-  readonly heir?: Work
+  readonly matches: Match
+  /** For a write that removes an object: a new object under the same name. */
+  readonly successor?: Work
 }
 
 const SOON = { withinMs: 20_000 }
 
-/** Requests with this method to this very path, and with this text in their body. */
-const to =
-  (method: string, path: string, says = ''): Match =>
+/** Matches requests by method, exact path and a part of the body. */
+export const requestTo =
+  (method: string, path: string, bodyPart = ''): Match =>
   (request) =>
-    request.method === method && request.path === path && request.body.includes(says)
+    request.method === method && request.path === path && request.body.includes(bodyPart)
 
-/** The writes to keys, each to an object of its own. */
+/** The writes to keys, each to its own object. */
 export function keyPoints(keys: KeyClient): readonly WritePoint[] {
   const deletedOnExpiry = { annotations: { [EXPIRED_ANNOTATION]: 'Delete' } }
   const active = (name: string): Work => ({
-    lead: () => keys.create({}, { name }),
-    ends: () => isShown(keys, name, 'Active'),
+    trigger: () => keys.create({}, { name }),
+    completed: () => isShown(keys, name, 'Active'),
   })
   const point = (
     title: string,
@@ -56,35 +56,38 @@ export function keyPoints(keys: KeyClient): readonly WritePoint[] {
     return { name: title, ...make(name, pathOf(ACCESS_KEYS, { name })) }
   }
   return [
-    point('adoption of a key', (name, path) => ({ ...active(name), isIt: to('PATCH', path) })),
+    point('adoption of a key', (name, path) => ({
+      ...active(name),
+      matches: requestTo('PATCH', path),
+    })),
     point('first status of a key', (name, path) => ({
       ...active(name),
-      isIt: to('PATCH', `${path}/status`),
+      matches: requestTo('PATCH', `${path}/status`),
     })),
-    point('status of an expiry', (name, path) => ({
-      isIt: to('PATCH', `${path}/status`, 'Expired'),
-      lead: () => keys.create({ ttl: 1 }, { name }),
-      ends: () => isShown(keys, name, 'Expired'),
+    point('status of an expired key', (name, path) => ({
+      matches: requestTo('PATCH', `${path}/status`, 'Expired'),
+      trigger: () => keys.create({ ttl: 1 }, { name }),
+      completed: () => isShown(keys, name, 'Expired'),
     })),
     point('deletion of an expired key', (name, path) => ({
-      isIt: to('DELETE', path),
-      lead: () => keys.create({ ttl: 1 }, { name, ...deletedOnExpiry }),
-      ends: () => keys.gone(name),
-      heir: active(name),
+      matches: requestTo('DELETE', path),
+      trigger: () => keys.create({ ttl: 1 }, { name, ...deletedOnExpiry }),
+      completed: () => keys.gone(name),
+      successor: active(name),
     })),
     point('removal of the finalizer', (name, path) => ({
-      isIt: to('PATCH', path, '"remove"'),
-      lead: async () => {
+      matches: requestTo('PATCH', path, '"remove"'),
+      trigger: async () => {
         await keys.shown(await keys.create({}, { name }), 'Active')
         await keys.remove(name)
       },
-      ends: () => keys.gone(name),
-      heir: active(name),
+      completed: () => keys.gone(name),
+      successor: active(name),
     })),
   ]
 }
 
-/** In force with everything that belongs to it, and nothing reported twice. */
+/** Waits for the reason of Ready; the key is adopted, not being deleted, and has no duplicate events. */
 async function isShown(keys: KeyClient, name: string, reason: string): Promise<void> {
   const key = await keys.shown(name, reason)
   expect(isAdopted(key)).toBe(true)
@@ -93,7 +96,7 @@ async function isShown(keys: KeyClient, name: string, reason: string): Promise<v
   expect(reported).toEqual([...new Set(reported)])
 }
 
-/** The writes that settings cost. A cap is declared, or what holds it is deleted: it stays in force. */
+/** The writes for settings: after a cap is declared, and after the Config or its record is deleted. */
 export function configPoints(
   plane: TestControlPlane,
 ): Readonly<Record<'declared' | 'remade', readonly [WritePoint, WritePoint]>> {
@@ -102,7 +105,7 @@ export function configPoints(
     expect(await plane.raw('DELETE', path)).toMatchObject({ code: 200 })
   }
   let cap = 1_000_000
-  const lead = (): Promise<void> => {
+  const trigger = (): Promise<void> => {
     cap += 1
     return settings.declare({ auth: { accessKeyMaxTTLSeconds: cap } })
   }
@@ -111,7 +114,7 @@ export function configPoints(
     const recorded: unknown = JSON.parse(body.data?.['config'] ?? 'null')
     expect(recorded).toMatchObject({ auth: { accessKeyMaxTTLSeconds: cap } })
   }
-  const ends = async (): Promise<void> => {
+  const completed = async (): Promise<void> => {
     await settings.settled(
       'the cap is in force',
       (status) => readyOf(status).status === 'True' && status.auth?.accessKeyMaxTTLSeconds === cap,
@@ -122,21 +125,31 @@ export function configPoints(
   const records = RECORD_PATH.slice(0, RECORD_PATH.lastIndexOf('/'))
   return {
     declared: [
-      { name: 'update of the record', isIt: to('PATCH', RECORD_PATH), lead, ends },
-      { name: 'status of Config', isIt: to('PATCH', `${IN_FORCE_PATH}/status`), lead, ends },
+      {
+        name: 'update of the record',
+        matches: requestTo('PATCH', RECORD_PATH),
+        trigger,
+        completed,
+      },
+      {
+        name: 'status of Config',
+        matches: requestTo('PATCH', `${IN_FORCE_PATH}/status`),
+        trigger,
+        completed,
+      },
     ],
     remade: [
       {
         name: 'creation of the record',
-        isIt: to('POST', records),
-        lead: () => remove(RECORD_PATH),
-        ends,
+        matches: requestTo('POST', records),
+        trigger: () => remove(RECORD_PATH),
+        completed,
       },
       {
         name: 'creation of Config',
-        isIt: to('POST', CONFIGS_PATH),
-        lead: () => remove(IN_FORCE_PATH),
-        ends,
+        matches: requestTo('POST', CONFIGS_PATH),
+        trigger: () => remove(IN_FORCE_PATH),
+        completed,
       },
     ],
   }

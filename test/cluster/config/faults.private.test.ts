@@ -1,4 +1,4 @@
-// Faulty settings on a real control plane: what is reported, and that no mishap lifts a cap.
+// Invalid settings: all faults are reported, and the cap stays in force whatever is deleted or damaged.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type OwnOperator, startOperator } from '../../support/command-process.ts'
 import {
@@ -36,7 +36,7 @@ async function capHolds(): Promise<void> {
   expect(status.auth?.accessKeyMaxTTLSeconds).toBe(CAP)
 }
 
-/** One fault of every sort of contract 6.5, and what the message says of each. */
+/** Settings with one fault of each kind of contract 6.5. */
 const FAULTY = {
   auth: {
     accessKeyMaxTTLSeconds: -1,
@@ -91,10 +91,10 @@ const REPORTED = [
   'uiSettings.navBarButtons[0].position',
 ]
 
-describe('faults', () => {
-  test('all are reported at once with path and source, the last good settings stay (6.5, 4.3)', async () => {
+describe('invalid settings', () => {
+  test('are all reported with path and source, and the last good settings stay in force (6.5, 4.3)', async () => {
     await settings.declare(FAULTY)
-    const status = await settings.settled('it is invalid', isReadyBy('Invalid'))
+    const status = await settings.settled('the Config is invalid', isReadyBy('Invalid'))
     const { message } = readyOf(status)
     expect(REPORTED.filter((path) => !message.includes(path))).toEqual([])
     expect(message).not.toContain('auth.groupsFilters[0]')
@@ -103,7 +103,7 @@ describe('faults', () => {
     expect(status.auth?.accessKeyMaxTTLSeconds).toBe(CAP)
     expect(await operator.metrics()).toMatch(/^platform_config_valid 0$/m)
     await eventually(
-      'the event is there',
+      'the event exists',
       async () => {
         const { stdout } = await plane.kubectl([
           'events',
@@ -116,7 +116,7 @@ describe('faults', () => {
     )
   })
 
-  test('a restart meanwhile lifts nothing, and writes nothing (6.5)', async () => {
+  test('keep the last good settings in force over a restart, without a write (6.5)', async () => {
     const before = await settings.read()
     await operator.stop()
     operator = await start()
@@ -124,11 +124,11 @@ describe('faults', () => {
     expect((await settings.read()).metadata.resourceVersion).toBe(before.metadata.resourceVersion)
   })
 
-  test('deleting the invalid Config lifts nothing: the manager creates it again with the last good settings (6.1, 6.5)', async () => {
+  test('keep the last good settings in force when the Config is deleted, which the manager creates again (6.1, 6.5)', async () => {
     const { metadata } = await settings.read()
     expect((await raw('DELETE', IN_FORCE_PATH)).code).toBe(200)
     await eventually(
-      'it is created anew',
+      'it is created again',
       async () => ((await settings.read()).metadata.uid === metadata.uid ? undefined : true),
       { withinMs: 20_000 },
     )
@@ -136,7 +136,7 @@ describe('faults', () => {
     await capHolds()
   })
 
-  test('deleting it while the operator is down lifts nothing (6.5)', async () => {
+  test('keep the last good settings in force when the Config is deleted without a running operator (6.5)', async () => {
     await operator.stop()
     expect((await raw('DELETE', IN_FORCE_PATH)).code).toBe(200)
     operator = await start()
@@ -144,13 +144,13 @@ describe('faults', () => {
   })
 
   test.each([
-    { name: 'no YAML', text: 'auth: [' },
-    { name: 'a shape that settings do not have', text: 'auth: {accessKeyMaxTTLSeconds: "many"}' },
-    { name: 'no object', text: 'just a text' },
-  ])('a Secret with $name is a fault that quotes none of it (6.5, 3.5)', async ({ text }) => {
+    { name: 'invalid YAML', text: 'auth: [' },
+    { name: 'a value of the wrong type', text: 'auth: {accessKeyMaxTTLSeconds: "many"}' },
+    { name: 'a string instead of an object', text: 'just a text' },
+  ])('in a Secret with $name are reported without quoting it (6.5, 3.5)', async ({ text }) => {
     await settings.secret(text)
     const status = await eventually(
-      'it is invalid',
+      'the Config is invalid',
       async () => {
         const { status: seen } = await settings.read()
         return seen && readyOf(seen).reason === 'Invalid' ? seen : undefined
@@ -165,12 +165,12 @@ describe('faults', () => {
     await capHolds()
   })
 
-  test('a Secret that held the cap and is deleted is a fault, emptied first it may go (6.5)', async () => {
+  test('include a deleted Secret that has the cap, but not a Secret that was emptied first (6.5)', async () => {
     await settings.secret(`auth: {accessKeyMaxTTLSeconds: ${CAP}}`)
     await settings.declare({ platformHost: 'platform.example' })
     await settings.settled(
       'the Secret holds the cap',
-      // Two watches bring the two sources: before the Secret comes there is no cap.
+      // The two sources arrive by two watches: there is no cap before the Secret arrives.
       (status) =>
         isReadyBy('Applied')(status) &&
         status['platformHost'] !== undefined &&
@@ -185,7 +185,7 @@ describe('faults', () => {
     await capHolds()
     await settings.secret('{}')
     await settings.settled(
-      'emptied, the cap has left',
+      'the cap of the emptied Secret is no longer in force',
       ({ auth }) => auth?.accessKeyMaxTTLSeconds === undefined,
     )
     await settings.secret(null)
@@ -193,7 +193,7 @@ describe('faults', () => {
     await capHolds()
   })
 
-  test('the record is whole without its Config, and holds no secret (6.5)', async () => {
+  test('do not change the record of the last good settings, which holds no secret (6.5)', async () => {
     const { body } = await raw<{ readonly data: { readonly config: string } }>('GET', RECORD_PATH)
     expect(JSON.parse(body.data.config)).toMatchObject({ auth: { accessKeyMaxTTLSeconds: CAP } })
   })

@@ -1,4 +1,4 @@
-// Where settings come from, on a real control plane with an operator of its own environment.
+// The sources of settings: spec of Config, the Secret, fields of other managers, and environment variables.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Condition } from '../../../src/api/objects.ts'
 import { type OwnOperator, startOperator } from '../../support/command-process.ts'
@@ -30,10 +30,10 @@ beforeAll(async () => {
 afterAll(() => operator?.stop())
 
 const statusApply = { contentType: 'application/apply-patch+yaml' }
-const asSomebody = (status: unknown): Promise<{ readonly code: number }> =>
+const applyStatusAsOther = (status: unknown): Promise<{ readonly code: number }> =>
   raw(
     'PATCH',
-    `${IN_FORCE_PATH}/status?fieldManager=somebody&force=true`,
+    `${IN_FORCE_PATH}/status?fieldManager=other&force=true`,
     {
       apiVersion: 'management.platform.sh/v1',
       kind: 'Config',
@@ -43,8 +43,8 @@ const asSomebody = (status: unknown): Promise<{ readonly code: number }> =>
     statusApply,
   )
 
-describe('sources', () => {
-  test('an empty Config is created, with the defaults in its status (6.1, 6.4)', async () => {
+describe('settings', () => {
+  test('come from defaults in a Config that the manager creates (6.1, 6.4)', async () => {
     const { spec, status } = await settings.read()
     expect(spec).toEqual({})
     expect(status).toMatchObject({
@@ -59,7 +59,7 @@ describe('sources', () => {
     })
   })
 
-  /** A cap comes into force and leaves, each within two seconds; what was declared beside it stays. */
+  /** Sets and removes a cap; both take effect within two seconds. */
   async function capComesAndGoes(): Promise<void> {
     const isNone = ({ auth }: SeenStatus) => auth?.accessKeyMaxTTLSeconds === undefined
     await settings.declare({})
@@ -77,11 +77,11 @@ describe('sources', () => {
     expect(status.auth?.['password']).toEqual({ disabled: true })
   }
 
-  // A machine that stops for two seconds has nothing in force within them: then it may be tried again.
-  test('a change of spec is in force within two seconds, and leaves with it (6.2, 6.6)', () =>
+  // Retried, as a busy machine may stop for two seconds.
+  test('in spec take effect within two seconds, and so does their removal (6.2, 6.6)', () =>
     capComesAndGoes().catch(capComesAndGoes).catch(capComesAndGoes))
 
-  test('spec wins over the Secret, maps merge, lists replace (6.2)', async () => {
+  test('in spec override those in the Secret: maps are merged, lists replaced (6.2)', async () => {
     await settings.secret(
       'auth: {accessKeyMaxTTLSeconds: 600, groupsFilters: [secret], oidc: {issuerUrl: "https://idp.example", clientId: from-secret, clientSecret: s3cret}}',
     )
@@ -94,7 +94,7 @@ describe('sources', () => {
     })
     const status = await settings.settled(
       'both are merged',
-      // Two watches bring the two sources, in any order.
+      // The two sources arrive by two watches, in any order.
       ({ auth }) =>
         auth?.accessKeyMaxTTLSeconds === 900 && JSON.stringify(auth).includes('idp.example'),
     )
@@ -104,14 +104,14 @@ describe('sources', () => {
     })
   })
 
-  test('a change of the Secret alone is in force, and its secret is nowhere (6.2, 6.3)', async () => {
+  test('in the Secret alone take effect, and their secrets are shown nowhere (6.2, 6.3)', async () => {
     await settings.secret(
       'auth: {accessKeyMaxTTLSeconds: 600, oidc: {issuerUrl: "https://idp.example", clientId: a, clientSecret: s3cret}}\ndatabase: {dataSource: "mysql://user:s3cret@db:3306/x"}',
     )
     await settings.declare({})
     const status = await settings.settled(
       'the Secret is in force',
-      // The one before it had the same cap.
+      // The previous Secret had the same cap.
       ({ auth, database }) => auth?.accessKeyMaxTTLSeconds === 600 && database !== undefined,
     )
     expect(status['database']).toEqual({ dataSource: expect.stringContaining('REDACTED') })
@@ -125,41 +125,45 @@ describe('sources', () => {
     expect(reported.filter((text) => text.includes('s3cret'))).toEqual([])
   })
 
-  test("another manager's field stays in force until a source takes it over, then it is gone for good (6.2)", async () => {
+  test('that another manager writes into status stay in force until a source sets them, then they are removed for good (6.2)', async () => {
     await settings.secret('{}')
     await settings.declare({})
     await settings.settled(
       'nothing is declared',
       ({ auth }) => auth?.accessKeyMaxTTLSeconds === undefined,
     )
-    expect((await asSomebody({ auth: { accessKeyMaxTTLSeconds: 1234 } })).code).toBe(200)
+    expect((await applyStatusAsOther({ auth: { accessKeyMaxTTLSeconds: 1234 } })).code).toBe(200)
     await settings.settled(
-      'their field is in force',
+      'the foreign field is in force',
       (status) => status.auth?.accessKeyMaxTTLSeconds === 1234 && readyOf(status).status === 'True',
     )
     await settings.declare({ auth: { accessKeyMaxTTLSeconds: 500 } })
     await settings.settled('spec took it over', ({ auth }) => auth?.accessKeyMaxTTLSeconds === 500)
     await settings.declare({})
     await settings.settled(
-      'their value is gone',
+      'the foreign value is removed',
       ({ auth }) => auth?.accessKeyMaxTTLSeconds === undefined,
     )
   })
 
   test.each([
-    { name: 'a variable of the platform is taken', value: '$PLATFORM_CONFIG_SECRET', fault: null },
     {
-      name: 'a missing variable is a fault',
+      name: 'from a variable with the prefix of the platform are accepted',
+      value: '$PLATFORM_CONFIG_SECRET',
+      fault: null,
+    },
+    {
+      name: 'from a missing variable are a fault',
       value: '$PLATFORM_CONFIG_MISSING',
       fault: /clientSecret \(spec\).*PLATFORM_CONFIG_MISSING/,
     },
     {
-      name: 'a variable of another name is a fault',
+      name: 'from a variable without the prefix are a fault',
       value: '$OTHER_SECRET',
       fault: /clientSecret \(spec\)/,
     },
     {
-      name: 'a literal is a fault',
+      name: 'with a literal secret are a fault',
       value: 'a-literal-canary',
       fault: /clientSecret \(spec\).*Secret/,
     },
@@ -168,7 +172,7 @@ describe('sources', () => {
       auth: { oidc: { issuerUrl: 'https://idp.example', clientId: 'a', clientSecret: value } },
     })
     const status = await settings.settled(
-      'it is judged',
+      'the settings are validated',
       (seen) => readyOf(seen).status === (fault === null ? 'True' : 'False'),
     )
     const text = JSON.stringify(status)
@@ -178,18 +182,18 @@ describe('sources', () => {
     expect(shown).toMatch(fault ?? /"clientSecret":"REDACTED"/)
   })
 
-  test('REDACTED is no value: it counts as absent (6.3)', async () => {
+  test('with the value REDACTED count as absent (6.3)', async () => {
     await settings.declare({
       auth: { oidc: { issuerUrl: 'https://idp.example', clientId: 'b', clientSecret: 'REDACTED' } },
     })
-    const status = await settings.settled('it is judged', ({ auth }) =>
+    const status = await settings.settled('the settings are validated', ({ auth }) =>
       JSON.stringify(auth).includes('"clientId":"b"'),
     )
     expect(readyOf(status).status).toBe('True')
     expect(JSON.stringify(status)).not.toContain('REDACTED')
   })
 
-  test('a status copied into spec takes no secret of a list from the Secret, or is a fault (6.3)', async () => {
+  test('copied from status into spec get no secret of a list from the Secret (6.3)', async () => {
     const secretOf = (id: string, secret: string) =>
       `{id: ${id}, idpB: {clientId: ${id}, clientSecret: ${secret}}}`
     await settings.declare({})
@@ -217,7 +221,7 @@ describe('sources', () => {
     await settings.secret(null)
   })
 
-  test('the status of a second Config says that it is not in force (6.1, 4.3)', async () => {
+  test('of a second Config are not in force, which its status reports (6.1, 4.3)', async () => {
     await settings.declare({})
     const created = await raw('POST', CONFIGS_PATH, {
       apiVersion: 'management.platform.sh/v1',
@@ -227,7 +231,7 @@ describe('sources', () => {
     })
     expect(created.code).toBe(201)
     const other = await eventually(
-      'it is reported',
+      'the second Config has a status',
       async () => {
         const { body } = await raw<SeenConfig>('GET', `${CONFIGS_PATH}/another`)
         return body.status?.conditions && body.status
@@ -242,17 +246,18 @@ describe('sources', () => {
     expect((await settings.read()).status?.auth?.accessKeyMaxTTLSeconds).toBeUndefined()
   })
 
-  test('what is switched on and not built is named in one condition, which goes with it (6.7)', async () => {
+  test('without effect in this product are listed in one condition while they are set (6.7)', async () => {
     await settings.declare({
       audit: { enabled: true, path: '/var/log/platform' },
       auth: { oidc: { issuerUrl: 'https://idp.example', clientId: 'a' } },
       secretStore: { enabled: true },
     })
-    const isTold = ({ type, status }: Condition) => type === 'PartsNotServed' && status === 'True'
+    const isReported = ({ type, status }: Condition) =>
+      type === 'PartsNotServed' && status === 'True'
     const { conditions } = await settings.settled('the condition is there', (status) =>
-      (status.conditions ?? []).some(isTold),
+      (status.conditions ?? []).some(isReported),
     )
-    expect(conditions?.find(isTold)?.message).toBe(
+    expect(conditions?.find(isReported)?.message).toBe(
       'Nothing in this product acts on these settings: auth.oidc, audit.enabled, secretStore.enabled.',
     )
     await settings.declare({})
@@ -261,10 +266,10 @@ describe('sources', () => {
     )
   })
 
-  test('an unknown field is an event, no fault (6.5, 4.5)', async () => {
+  test('with an unknown field cause an event, not a fault (6.5, 4.5)', async () => {
     await settings.secret('auth: {acessKeyMaxTTLSeconds: 60}\nnonsense: 1')
     await eventually(
-      'the events are there',
+      'the events exist',
       async () => {
         const { stdout } = await plane.kubectl([
           'events',

@@ -10,7 +10,7 @@ import {
   SECRETS,
 } from '../../../src/api/names.ts'
 import type { Secret } from '../../../src/api/objects.ts'
-import { isWatchOf } from '../../faults/observed-writes.ts'
+import { isWatchOf } from '../../faults/operator-observations.ts'
 import { eventually } from '../../support/eventually.ts'
 import { type Act, type Match, first } from '../../support/fault-proxy-rules.ts'
 import type { GatewayAnswer } from '../../support/gateway-process.ts'

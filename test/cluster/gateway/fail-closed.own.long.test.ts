@@ -2,7 +2,7 @@
 // A gateway accepts no key on stale data: while its watch of the keys is silent, and while the API server is stopped or
 // frozen (contract 10.4, 13.4; threats F3, F5; invariants I2, I13).
 import { afterAll, expect, test } from 'vitest'
-import { isWatchOf } from '../../faults/observed-writes.ts'
+import { isWatchOf } from '../../faults/operator-observations.ts'
 import { ownControlPlane } from '../../support/control-plane.ts'
 import { eventually, eventuallyPasses, staysTrue } from '../../support/eventually.ts'
 import { startProxy } from '../../support/fault-proxy.ts'

@@ -7,7 +7,7 @@ import { afterAll, expect, test } from 'vitest'
 import { ownControlPlane } from '../../support/control-plane.ts'
 import { eventuallyPasses } from '../../support/eventually.ts'
 import { GATEWAY_USER } from '../../support/installed-control-plane.ts'
-import { CONFIG } from '../install/kustomize-output.ts'
+import { CONFIG } from '../install/installer.ts'
 import { type Impersonation, KEY_EXTRA, gatewayAccountClient } from './in-process-gateway.ts'
 
 interface ReviewAnswer {

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { GROUP, TOKENS } from '../../../src/api/names.ts'
-import { deniedIn, runScript, shipped } from '../../direct/deny-revoked-script.ts'
+import { deniedIn, runDenyRevoked, shippedFile } from '../../direct/authentication-file.ts'
 import { privateControlPlane } from '../../support/control-plane.ts'
 import { eventually } from '../../support/eventually.ts'
 import { type GatewayAnswer, ask } from '../../support/gateway-process.ts'
@@ -87,10 +87,10 @@ test('the quota bounds the revoked tokens of ten users, and a stock API server d
   const folder = mkdtempSync(join(tmpdir(), 'revocations-'))
   onTestFinished(() => rmSync(folder, { recursive: true }))
   const [file, ca] = [join(folder, 'authentication.yaml'), join(folder, 'ca.crt')]
-  writeFileSync(file, shipped('authentication'))
+  writeFileSync(file, shippedFile('authentication'))
   writeFileSync(ca, setup.ca)
   const issuer = `${gateway.url()}/oidc`
-  const run = await runScript(['--issuer', issuer, '--file', file, '--ca-file', ca])
+  const run = await runDenyRevoked(['--issuer', issuer, '--file', file, '--ca-file', ca])
   expect(run).toMatchObject({ code: 0, stderr: '' })
   expect(deniedIn(file).toSorted()).toEqual(revoked)
 })

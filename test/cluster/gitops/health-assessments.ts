@@ -1,4 +1,4 @@
-// What Argo CD and Flux show of objects, by the files that are shipped for them.
+// How Argo CD and Flux assess the health of objects with the shipped files.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
@@ -12,27 +12,27 @@ import type { TestControlPlane } from '../../support/control-plane.ts'
 
 const SHIPPED = join(import.meta.dirname, '../../../config/gitops')
 
-/** What Argo CD shows of an object. */
+/** The health of an object in Argo CD. */
 export interface ArgoHealth {
   readonly status: string
   readonly message: string
 }
 
-/** What Flux makes of an object; `error` where an expression could not be evaluated. */
+/** The status of an object in Flux; `error` when an expression can't be evaluated. */
 export interface FluxHealth {
   readonly status: string
   readonly error?: string
 }
 
-/** Both tools with the shipped files. */
+/** The assessments of both tools with the shipped files. */
 export interface Health {
   argocd(object: KubeObject): Promise<ArgoHealth>
   flux(object: KubeObject): Promise<FluxHealth>
-  /** By no file at all: what kstatus reads out of status. */
+  /** kstatus without a shipped file. */
   plain(object: KubeObject): Promise<FluxHealth>
 }
 
-/** The tools; their interpreters are built when they are not there yet. */
+/** Builds the interpreters of the tools if they are missing. */
 export async function healthTools({ kubectl }: Pick<TestControlPlane, 'kubectl'>): Promise<Health> {
   const programs = await ensureHealthPrograms(console.log)
   const { stdout } = await kubectl(['kustomize', join(SHIPPED, 'argocd')])
@@ -47,14 +47,14 @@ export async function healthTools({ kubectl }: Pick<TestControlPlane, 'kubectl'>
   }
 }
 
-/** Where Argo CD looks for the health script of one of our kinds, in its ConfigMap argocd-cm. */
+/** The key of the health script of a kind in ConfigMap argocd-cm. */
 export const argoKey = (kind: string): string => `resource.customizations.health.${GROUP}_${kind}`
 
 function argocd(programs: HealthPrograms, script: string, object: KubeObject): Promise<ArgoHealth> {
   return ask<ArgoHealth>(programs.argocd, { script, objects: [object] })
 }
 
-/** The program's answer for the one object. @throws Error with what it printed when it fails */
+/** The output of a program for an object. @throws Error with its standard error when it fails */
 async function ask<Answer>(program: string, input: object): Promise<Answer> {
   const child = spawn(program, { stdio: 'pipe' })
   const exited = once(child, 'close')

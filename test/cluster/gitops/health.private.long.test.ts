@@ -1,5 +1,5 @@
-// What Argo CD and Flux show of objects in every state that the operator gives them, by the shipped files
-// and the interpreters that the two tools have (contract 4.1, 4.2, 4.3).
+// How Argo CD and Flux show objects in every state, with the shipped files and the interpreters of both tools (contract
+// 4.1, 4.2, 4.3).
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -18,10 +18,13 @@ import {
   configStates,
   keyStates,
   tokenStates,
-} from './every-status.ts'
+} from './object-states.ts'
 import { type Health, argoKey, healthTools } from './health-assessments.ts'
 
-/** `plain` is what a tool without our files says: nothing that does not change by itself is waited for. */
+/**
+ * `plain` is the result of kstatus without our files: a tool must not wait for a state that does not change by
+ * itself.
+ */
 type Shown = readonly [argocd: string, flux: string, plain: string]
 
 // biome-ignore format: a table
@@ -70,7 +73,7 @@ interface Role {
   }[]
 }
 
-/** Takes from the operator what it makes signing keys with; the result gives it back. */
+/** Removes the operator's right to create signing keys; the returned function restores it. */
 async function forbidSigningKeys(): Promise<() => Promise<void>> {
   const { rules } = (await plane.raw<Role>('GET', ROLE)).body
   const write = async (now: Role['rules']): Promise<void> =>
@@ -95,7 +98,7 @@ beforeAll(async () => {
 }, 300_000)
 afterAll(() => operator?.stop())
 
-/** The tools' answers for an object; a message must be that of its conditions. */
+/** The assessments of an object, whose messages must be those of its conditions. */
 async function shown(object: KubeObject): Promise<Shown> {
   const [argocd, flux, plain] = await Promise.all([
     tools.argocd(object),
@@ -125,7 +128,7 @@ describe.each(KINDS)('$kind', ({ kind, rows, of, rule }) => {
   const stateOf = (reason: string): KubeObject =>
     (of() as Readonly<Record<string, KubeObject>>)[reason] as KubeObject
 
-  /** The object that is well, of the first row, with another status or other metadata. */
+  /** The healthy object of the first row with another status or other metadata. */
   const altered = (differing: { readonly metadata?: object; readonly status?: object | null }) => {
     const { status: before, ...object } = stateOf(Object.keys(rows)[0] ?? '')
     const metadata = { ...object.metadata, ...differing.metadata }
@@ -143,12 +146,12 @@ describe.each(KINDS)('$kind', ({ kind, rows, of, rule }) => {
     { name: 'no status', changed: () => ({ status: null }), flux: 'Unknown' },
     { name: 'an empty status', changed: () => ({ status: {} }), flux: 'Unknown' },
     {
-      name: 'the status that the API server gives a new object (4.3)',
+      name: 'the default status of a new object (4.3)',
       changed: () => ({ status: { observedGeneration: -1 } }),
       flux: 'InProgress',
     },
     {
-      name: 'the status that the API server gives a new object (4.3)',
+      name: 'the default status of a new object (4.3)',
       changed: () => ({ status: { observedGeneration: -1 } }),
       flux: 'InProgress',
     },
@@ -163,7 +166,7 @@ describe.each(KINDS)('$kind', ({ kind, rows, of, rule }) => {
       flux: 'InProgress',
     },
     {
-      name: 'a reason that is not known',
+      name: 'an unknown reason',
       changed: () => ({ status: wellWith({}) }),
       flux: 'InProgress',
     },
@@ -173,50 +176,50 @@ describe.each(KINDS)('$kind', ({ kind, rows, of, rule }) => {
       flux: 'InProgress',
     },
     {
-      name: 'a deletionTimestamp that the operator has not seen',
+      name: 'a deletionTimestamp that the operator has not observed',
       changed: () => ({ metadata: { deletionTimestamp: '2026-11-21T10:00:00Z' } }),
       flux: 'InProgress',
     },
-  ])('with $name it is still to come', async ({ changed, flux: expected }) => {
+  ])('is in progress with $name', async ({ changed, flux: expected }) => {
     const object = altered(changed())
     expect((await tools.argocd(object)).status).toBe('Progressing')
     const { status, error } = await tools.flux(object)
     expect(status).toBe(expected)
-    // Flux waits for Unknown as it does for InProgress.
+    // Flux waits for Unknown like for InProgress.
     expect(error !== undefined).toBe(expected === 'Unknown')
   })
 })
 
-test('a tool without our files waits for an object that no controller has observed (4.3)', async () => {
+test('kstatus without our files waits for an object that no controller has observed (4.3)', async () => {
   const { status: _, ...object } = states.keys.Active as StoredObject
   const fresh = { ...object, status: { observedGeneration: -1 } } as KubeObject
   expect((await tools.plain(fresh)).status).toBe('InProgress')
-  // Without the default it is taken for one that is well.
+  // Without the default status it would count as healthy.
   expect((await tools.plain(object)).status).toBe('Current')
 })
 
-test('the table has every state of a key (4.1)', () =>
+test('the table has all states of a key (4.1)', () =>
   expect(Object.keys(KEYS).toSorted()).toEqual(REASONS.accessKeyReady.toSorted()))
 
-test('the health scripts are added to the ConfigMap of Argo CD, and its other settings stay', async () => {
+test('the patch adds the health scripts to the ConfigMap of Argo CD and keeps its other settings', async () => {
   const metadata = { name: 'argocd-cm', namespace: 'argocd' }
-  const theirs = {
+  const foreign = {
     apiVersion: 'v1',
     kind: 'ConfigMap',
     metadata,
     data: { url: 'https://cd.example.com' },
   }
   await plane.kubectl(['create', 'namespace', 'argocd'])
-  await plane.kubectl(['apply', '-f', '-'], { input: JSON.stringify(theirs) })
+  await plane.kubectl(['apply', '-f', '-'], { input: JSON.stringify(foreign) })
   const [patch = ''] = shellBlocksOf(PAGE)
   await runBlock(plane, patch, { cwd: ROOT })
   const path = '/api/v1/namespaces/argocd/configmaps/argocd-cm'
-  const { data } = (await plane.raw<typeof theirs>('GET', path)).body
+  const { data } = (await plane.raw<typeof foreign>('GET', path)).body
   const keys = [ACCESS_KEYS, TOKENS, CONFIGS].map(({ kind }) => argoKey(kind))
   expect(Object.keys(data).toSorted()).toEqual(['url', ...keys].toSorted())
 })
 
-test('the page shows the same', () => {
+test('docs/gitops.md has the same tables', () => {
   const rows = [...PAGE.matchAll(/^\| (\w+) \| `(\w+)` \| (\w+) \| (\w+) \| (\w+) \|$/gm)]
   const written = rows.map(([, ...row]) => row)
   const seen = KINDS.flatMap(({ kind, rows: table }) =>

@@ -1,5 +1,5 @@
-// Argo CD and Flux need no ignoreDifferences: the samples, applied again and again as each tool applies,
-// change nothing, conflict with nothing and show no difference, while the operator works (contract 3.1, 5.2).
+// Argo CD and Flux need no ignoreDifferences: repeated applies of the samples, as by each tool, change nothing and
+// have no conflict and no difference while the operator runs (contract 3.1, 5.2).
 import { createHash } from 'node:crypto'
 import { readFileSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
@@ -41,7 +41,7 @@ let operator: OwnOperator
 beforeAll(async () => {
   const flags = [`--issuer-url=${ISSUER}`]
   operator = await startOperator({ kubeconfig: await plane.operatorKubeconfig(), flags })
-  // First what binds the others, as a sync wave does: later it would change what they say.
+  // Config first, as in a sync wave: its cap changes the status of the others.
   await plane.kubectl(['apply', '--server-side', '-f', join(SAMPLES, 'config.yaml')])
   await settingsOf(plane).settled(
     'the cap is in force',
@@ -50,7 +50,7 @@ beforeAll(async () => {
 })
 afterAll(() => operator?.stop())
 
-/** The marks that a tool puts on what it applies. */
+/** Labels and annotations that a tool adds. */
 const MARKS = {
   kubectl: {},
   argocd: { annotations: { 'argocd.argoproj.io/tracking-id': 'platform:keys' } },
@@ -78,7 +78,7 @@ const TOOLS = [
   },
 ]
 
-// In `make test` one way on the client and one on the server.
+// In `make test` one client-side and one server-side apply.
 describe.each(sampled(TOOLS, 4, 1))('$tool', ({ tool, flags, marks }) => {
   const manifests = samples.map((sample) => ofTool(sample, tool, marks))
   const input = manifests.map((manifest) => JSON.stringify(manifest)).join('\n---\n')
@@ -86,13 +86,15 @@ describe.each(sampled(TOOLS, 4, 1))('$tool', ({ tool, flags, marks }) => {
   let settled: Readonly<Record<string, string>>
 
   beforeAll(async () => {
-    // It warns: the cap is below a ttl, and the operator has created Config before.
+    // It prints warnings: a ttl above the cap, and a Config that the operator has created.
     const { code, stderr } = await kubectl('apply')
     if (code !== 0) throw new Error(stderr)
-    settled = await eventually('the operator has seen them', versionsOnceSeen, { withinMs: 30_000 })
+    settled = await eventually('the operator has reconciled them', versionsOnceSeen, {
+      withinMs: 30_000,
+    })
   })
 
-  /** The resourceVersion of each; throws while the operator has still something to say. */
+  /** The resourceVersion of each; throws while the operator still has to write a status. */
   async function versionsOnceSeen(): Promise<Readonly<Record<string, string>>> {
     const { stdout } = await plane.kubectl(['get', '-o', 'json', '-f', '-'], { input })
     const { items } = JSON.parse(stdout) as {
@@ -111,7 +113,7 @@ describe.each(sampled(TOOLS, 4, 1))('$tool', ({ tool, flags, marks }) => {
     expect(await versionsOnceSeen()).toEqual(settled)
   })
 
-  test('sees no difference (3.1)', async () => {
+  test('shows no difference (3.1)', async () => {
     expect(await kubectl('diff')).toEqual({ code: 0, stdout: '', stderr: '' })
   })
 
@@ -129,7 +131,7 @@ describe.each(sampled(TOOLS, 4, 1))('$tool', ({ tool, flags, marks }) => {
     }
   })
 
-  test('a change in Git arrives, and then nothing changes any more (3.1)', async () => {
+  test('applies a change in Git once, without changes afterwards (3.1)', async () => {
     const renamed = manifests.map((manifest) =>
       manifest.kind === ACCESS_KEYS.kind
         ? { ...manifest, spec: { ...manifest.spec, displayName: 'Renamed' } }
@@ -138,7 +140,7 @@ describe.each(sampled(TOOLS, 4, 1))('$tool', ({ tool, flags, marks }) => {
     const text = renamed.map((manifest) => JSON.stringify(manifest)).join('\n---\n')
     const again = () => plane.kubectl(['apply', ...flags, '-f', '-'], { input: text })
     expect((await again()).code).toBe(0)
-    const seen = await eventually('the operator has seen it', versionsOnceSeen, {
+    const seen = await eventually('the operator has reconciled it', versionsOnceSeen, {
       withinMs: 30_000,
     })
     expect(seen).not.toEqual(settled)
@@ -146,7 +148,7 @@ describe.each(sampled(TOOLS, 4, 1))('$tool', ({ tool, flags, marks }) => {
     expect(await versionsOnceSeen()).toEqual(seen)
   })
 
-  test('what a user disables by hand stays disabled', async () => {
+  test('does not enable a key that a user has disabled by hand', async () => {
     const { metadata } = manifests.find(isKeyWithout) as Manifest
     await keys.patch(metadata.name, { spec: { disabled: true } })
     applied(await kubectl('apply'), manifests.length)
@@ -154,7 +156,7 @@ describe.each(sampled(TOOLS, 4, 1))('$tool', ({ tool, flags, marks }) => {
   })
 })
 
-/** Everything was applied, without a warning and without a conflict. */
+/** Expects an apply of all objects without warnings and conflicts. */
 function applied(
   {
     code,
@@ -171,8 +173,8 @@ const isKeyWithout = ({ kind, spec }: Manifest): boolean =>
   kind === ACCESS_KEYS.kind && spec.key === undefined
 
 /**
- * A sample as that tool applies it, under a name and with a digest of its own. What lives for a minute has
- * an hour, as its expiry would change it meanwhile.
+ * A sample as a tool applies it, under a unique name and with a unique digest. A ttl of a minute becomes an hour, as an
+ * expiry would change the object.
  */
 function ofTool(sample: Manifest, tool: string, marks: Partial<Manifest['metadata']>): Manifest {
   const { metadata, spec } = sample

@@ -1,5 +1,5 @@
-// config/ in another namespace, by the overlay of docs/install.md: what kustomize makes of it, and the programs with
-// the accounts of that namespace and no other right.
+// config/ in another namespace, by the overlay of docs/install.md: the output of kustomize, and manager and gateway
+// with only the accounts of that namespace.
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -14,8 +14,7 @@ import { startGateway } from '../../support/gateway-process.ts'
 import { mustKubectl } from '../../support/must-kubectl.ts'
 import { newKey } from '../../support/object-builder.ts'
 import { inWhole } from '../../support/tier.ts'
-import { toolFor } from './install-tool.ts'
-import { CONFIG, type Manifest, objectsIn, titleOf } from './kustomize-output.ts'
+import { CONFIG, type Manifest, objectsIn, titleOf, toolFor } from './installer.ts'
 
 interface Subject {
   readonly kind: string
@@ -35,7 +34,7 @@ afterAll(() => rmSync(root, { recursive: true }))
 for (const part of ['config', 'crds'])
   cpSync(join(CONFIG, '..', part), join(root, part), { recursive: true })
 
-/** The folder of an overlay, beside the shipped ones. */
+/** Writes an overlay beside the shipped ones; returns its folder. */
 function overlay(name: string, change: object = {}): string {
   const folder = join(root, 'config/overlays', name)
   mkdirSync(folder)
@@ -60,7 +59,7 @@ describe.each([
   })
   const of = (kind: string): readonly Manifest[] => objects.filter((one) => one.kind === kind)
 
-  test('is all in that namespace, which has the shipped labels', () => {
+  test('has all objects in that namespace, which has the shipped labels', () => {
     expect(text).not.toContain(SHIPPED)
     const [namespace] = of('Namespace')
     expect(namespace?.metadata).toMatchObject({
@@ -73,7 +72,7 @@ describe.each([
     expect(elsewhere.map(titleOf)).toEqual([])
   })
 
-  test('grants to accounts of that namespace', () => {
+  test('grants rights only to accounts of that namespace', () => {
     const bindings = [...of('ClusterRoleBinding'), ...of('RoleBinding')]
     const subjects = bindings.flatMap((one) => one['subjects'] as readonly Subject[])
     expect(subjects.length).toBeGreaterThan(3)
@@ -91,11 +90,11 @@ describe('applied to a cluster', () => {
 
   beforeAll(async () => {
     await kubectl('apply', '--server-side', '-k', overlay('applied'))
-    // So that nothing works by a right of an account there.
+    // So that no account of the shipped namespace has rights.
     await kubectl('delete', 'serviceaccounts', '-n', SHIPPED, '--all')
   })
 
-  test('its manager works with its own account, and events are where kubectl describe finds them (4.5, 8.1)', async () => {
+  test('the manager runs with its own account, and kubectl describe finds its events (4.5, 8.1)', async () => {
     const kubeconfig = await kubeconfigOf('manager')
     await using operator = await startOperator({
       kubeconfig,
@@ -107,7 +106,7 @@ describe('applied to a cluster', () => {
     await kubectl('wait', `oak/${name}`, '--for=condition=Ready', '--timeout=30s')
     expect(await kubectl('get', 'oak', name, '-o', 'jsonpath={.spec.key}')).toMatch(/^pak_/)
     await eventuallyPasses(
-      'the event is there',
+      'the event exists',
       async () => expect(await kubectl('describe', 'oak', name)).toContain('KeyGenerated'),
       { withinMs: 20_000 },
     )
@@ -119,7 +118,7 @@ describe('applied to a cluster', () => {
     expect(operator.logs().filter(({ level }) => level !== 'info')).toEqual([])
   })
 
-  test('the API server knows the gateway of that namespace', async () => {
+  test('the FlowSchema names the gateway of that namespace', async () => {
     const schema = ['flowschema', 'management-operator-gateway', '-o']
     const subject = '{.spec.rules[*].subjects[*].serviceAccount}'
     expect(JSON.parse(await kubectl('get', ...schema, `jsonpath=${subject}`))).toEqual({
@@ -128,7 +127,7 @@ describe('applied to a cluster', () => {
     })
   })
 
-  test.each(inWhole('its gateway works with its own account (10.5)'))('%s', async () => {
+  test.each(inWhole('the gateway runs with its own account (10.5)'))('%s', async () => {
     const manager = await kubeconfigOf('manager')
     await using operator = await startOperator({ kubeconfig: manager, env, flags })
     await using gateway = await startGateway({
@@ -143,7 +142,7 @@ describe('applied to a cluster', () => {
   })
 
   test.each([['install'], ['deploy', '--image', 'operator:1'], ['undeploy']])(
-    'make %s leaves it alone, and says where it is',
+    'make %s refuses to touch it and names its namespace',
     async (...args) => {
       const tool = await toolFor(plane)
       const { code, err } = await tool(args)

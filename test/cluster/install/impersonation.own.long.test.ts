@@ -1,5 +1,5 @@
-// `make install` and `make deploy` on a cluster without constrained impersonation, and on the same cluster after its
-// upgrade: the gateway gets the right that the API server asks for, and no weaker one.
+// `make install` and `make deploy` on a cluster without constrained impersonation, and after its upgrade: the gateway
+// gets the right that the API server requires, and no broader one.
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -13,13 +13,13 @@ import { GATEWAY_ACCOUNT, OPERATOR_ACCOUNT } from '../../support/installed-contr
 import { mustKubectl } from '../../support/must-kubectl.ts'
 import {
   COMPONENT,
+  CONFIG,
   LEGACY,
   PROBE_OBJECTS,
   type Tool,
   reportAvailable,
   toolFor,
-} from './install-tool.ts'
-import { CONFIG } from './kustomize-output.ts'
+} from './installer.ts'
 
 const IMAGE = 'registry.example.com/management-operator:1.2.3'
 const ADDED =
@@ -30,7 +30,7 @@ const IN_NAMESPACE = ['-n', GATEWAY_ACCOUNT.namespace]
 const flags = [`--issuer-url=${ISSUER}`]
 const SOON = { withinMs: 20_000 }
 
-/** It survives the upgrade: etcd, certificates, the keys of tokens. */
+/** The data that survives the upgrade: etcd, certificates, ServiceAccount keys. */
 const dataDir = mkdtempSync(join(tmpdir(), 'upgraded-'))
 let plane: ControlPlane
 let tool: Tool
@@ -57,8 +57,8 @@ async function deploy(): Promise<string> {
   return out
 }
 
-/** A gateway is ready once the API server lets it act for its callers; then a key opens it. */
-async function gatewayWorks(): Promise<void> {
+/** Starts a gateway, which is ready once it may impersonate, and sends a request with a key. */
+async function expectGatewayWorks(): Promise<void> {
   const kubeconfigOf = ({ namespace, name }: { namespace: string; name: string }) =>
     plane.serviceAccountKubeconfig(namespace, name)
   await using operator = await startOperator({
@@ -81,11 +81,11 @@ async function gatewayWorks(): Promise<void> {
     const { code } = await ask(`${gateway.url()}/kubernetes/management/version`, { ca, headers })
     return code === 200 || undefined
   }
-  await eventually('the key opens the gateway', asked, SOON)
+  await eventually('the gateway accepts the key', asked, SOON)
 }
 
-/** What the token of the gateway's account can do with the older right. */
-async function actsAsMasters(): Promise<KubectlResult> {
+/** Tries to impersonate system:masters with the token of the gateway's account. */
+async function impersonateMasters(): Promise<KubectlResult> {
   const { namespace, name } = GATEWAY_ACCOUNT
   const kubeconfig = await plane.serviceAccountKubeconfig(namespace, name)
   const as = ['--as=ada', '--as-group=system:masters']
@@ -95,19 +95,21 @@ async function actsAsMasters(): Promise<KubectlResult> {
 describe('without constrained impersonation', () => {
   beforeAll(() => start('--feature-gates=ConstrainedImpersonation=false'))
 
-  test('ended while it tries, the tool removes its probe and adds nothing (10.5)', async () => {
+  test('the tool, stopped during its probe, removes the probe and adds nothing (10.5)', async () => {
     const ending = new AbortController()
     const installing = tool(['install'], { signal: ending.signal })
-    await eventually('it tries', async () => (await probe()) || undefined, { withinMs: 60_000 })
+    await eventually('the probe exists', async () => (await probe()) || undefined, {
+      withinMs: 60_000,
+    })
     ending.abort()
     expect(await installing).toMatchObject({ code: 1, err: 'interrupted\n' })
     expect({ probe: await probe(), legacy: await legacy() }).toEqual({ probe: '', legacy: false })
   })
 
-  test('make deploy adds the older right and says so; a gateway works (10.5)', async () => {
+  test('make deploy adds the older right and reports it; a gateway works (10.5)', async () => {
     expect(await deploy()).toContain(ADDED)
     expect(await legacy()).toBe(true)
-    await gatewayWorks()
+    await expectGatewayWorks()
   })
 })
 
@@ -117,24 +119,24 @@ describe('after the upgrade of that cluster', () => {
     await start()
   })
 
-  test('make deploy takes the older right out, which counted beside the other, and says so; a gateway works (10.5)', async () => {
-    expect(await actsAsMasters()).toMatchObject({ code: 0 })
+  test('make deploy removes the older right, which was still in effect, and reports it; a gateway works (10.5)', async () => {
+    expect(await impersonateMasters()).toMatchObject({ code: 0 })
     expect(await deploy()).toContain(REMOVED)
     expect(await legacy()).toBe(false)
     await eventuallyPasses(
-      'the right is gone',
+      'the right is removed',
       async () => {
-        const { code, stderr } = await actsAsMasters()
+        const { code, stderr } = await impersonateMasters()
         expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringContaining('cannot imp') })
       },
       SOON,
     )
-    await gatewayWorks()
+    await expectGatewayWorks()
   })
 
-  test('where it finds out neither, the tool says what to do and changes nothing (10.5)', async () => {
+  test('when its probe is inconclusive, the tool prints advice and changes nothing (10.5)', async () => {
     await kubectl('apply', '--server-side', '-f', COMPONENT)
-    // Without it no account may ask what it may do.
+    // Without this binding no account may create self reviews.
     await kubectl('delete', 'clusterrolebinding', 'system:basic-user')
     const { code, out, err } = await tool(['install'])
     expect({ code, probe: await probe(), legacy: await legacy() }).toEqual({

@@ -1,5 +1,5 @@
-// `make install`, `make deploy` and `make undeploy` on an empty cluster, with kubectl from PATH. No kubelet
-// runs pods here: the test says for them that they run, and starts the operator as a process.
+// `make install`, `make deploy` and `make undeploy` on an empty cluster, with kubectl from PATH. There is no kubelet:
+// the test writes the status of Deployments and starts the operator as a process.
 import { readFileSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, describe, expect, test } from 'vitest'
@@ -10,8 +10,7 @@ import { OPERATOR_ACCOUNT } from '../../support/installed-control-plane.ts'
 import { mustKubectl } from '../../support/must-kubectl.ts'
 import { inWhole } from '../../support/tier.ts'
 import { wholeCluster } from '../../support/whole-cluster.ts'
-import { COMPONENT, LEGACY, PROBE_OBJECTS, reportAvailable, toolFor } from './install-tool.ts'
-import { CONFIG } from './kustomize-output.ts'
+import { COMPONENT, CONFIG, LEGACY, PROBE_OBJECTS, reportAvailable, toolFor } from './installer.ts'
 
 const IMAGE = 'registry.example.com:5000/platform/management-operator:1.2.3'
 const DEPLOYMENTS = ['manager', 'gateway']
@@ -20,27 +19,27 @@ const { namespace, name: account } = OPERATOR_ACCOUNT
 const FORMER = 'management-operator-manager'
 const REMOVED =
   'this cluster has constrained impersonation: removed config/components/legacy-impersonation'
-/** Events stay for an hour, whatever becomes of what they tell of. */
-const FLEETING = / Event /
+/** Events outlive their objects by an hour. */
+const EVENTS = / Event /
 
 const plane = await startControlPlane({ log: console.log })
 const kubectl = (...args: readonly string[]): Promise<string> => mustKubectl(plane, args)
 afterAll(() => plane.stop())
 const tool = await toolFor(plane)
 await wholeCluster(kubectl)
-const empty = await everything()
+const empty = await allObjects()
 
 describe('make install', () => {
-  test('puts the kinds, roles and policies there, and no pods', async () => {
+  test('creates the CRDs, roles and policies, and no pods', async () => {
     expect(await tool(['install'])).toMatchObject({ code: 0, err: '' })
-    const made = (await everything()).filter((name) => !empty.includes(name))
+    const made = (await allObjects()).filter((name) => !empty.includes(name))
     const kinds = new Set(made.map((name) => name.split(' ')[1]))
     const wanted = ['CustomResourceDefinition', 'ClusterRole', 'ValidatingAdmissionPolicy']
     expect([...kinds]).toEqual(expect.arrayContaining(wanted))
     expect([...kinds]).not.toContain('Deployment')
   })
 
-  test('may be repeated; takes out the older right to impersonate, and what earlier versions had (10.5)', async () => {
+  test('can be repeated, and removes the older right to impersonate and objects of earlier versions (10.5)', async () => {
     await kubectl('apply', '--server-side', '-f', COMPONENT)
     await kubectl('create', 'role', FORMER, '-n=default', '--verb=create', '--resource=events')
     const { code, out, err } = await tool(['install'])
@@ -55,7 +54,7 @@ describe('make install', () => {
 describe('make deploy', () => {
   const shipped = filesOf(CONFIG)
 
-  test('puts the image into both Deployments and waits until they run', async () => {
+  test('sets the image of both Deployments and waits until they are available', async () => {
     const deploying = tool(['deploy', '--image', IMAGE])
     for (const name of DEPLOYMENTS) await reportAvailable(plane, name)
     const { code, out, err } = await deploying
@@ -68,13 +67,13 @@ describe('make deploy', () => {
     )
   })
 
-  test('fails when a Deployment does not get there, and says which', async () => {
+  test('fails with the name of a Deployment that does not become available', async () => {
     const { code, err } = await tool(['deploy', '--image', `${IMAGE}-broken`, '--timeout', '2s'])
     expect(code).toBe(1)
     expect(err).toContain('Deployment manager does not run: ')
   })
 
-  test('refuses what is no image, and changes nothing then', async () => {
+  test('rejects an invalid image and changes nothing', async () => {
     const { code, err } = await tool(['deploy', '--image', 'no image'])
     expect({ code, err }).toEqual({
       code: 1,
@@ -82,13 +81,13 @@ describe('make deploy', () => {
     })
   })
 
-  test('leaves the manifests as they are', () => {
+  test('does not change the manifests in config/', () => {
     expect(filesOf(CONFIG)).toEqual(shipped)
   })
 })
 
 describe('make undeploy (5.1)', () => {
-  test('with the operator at work ends every key and token by it, and leaves nothing', async () => {
+  test('lets a running operator end all keys and tokens, and leaves no object', async () => {
     await using operator = await startManager()
     await settledSamples()
     const { code, out, err } = await tool(['undeploy'])
@@ -100,82 +99,83 @@ describe('make undeploy (5.1)', () => {
     expect(await leftOvers()).toEqual([])
   })
 
-  test('may be repeated', async () => {
+  test('can be repeated', async () => {
     const { code, out, err } = await tool(['undeploy'])
     expect({ code, err }).toEqual({ code: 0, err: '' })
     expect(out).toMatch(/^taking the operator out of .*\ndone: nothing of the operator is left\n$/)
   })
 
-  // It waits a minute for the operator to answer.
-  test.each(inWhole('without an operator says what that means, and stops at what others hold'))(
+  // The tool waits a minute for the operator.
+  test.each(
+    inWhole('warns without a running operator, and stops at objects with foreign finalizers'),
+  )('%s', async () => {
+    await tool(['install'])
+    const operator = await startManager()
+    await settledSamples()
+    operator.kill('SIGKILL')
+    await operator.exited
+    const held = '{"metadata":{"finalizers":["management.platform.sh/revoke","example.com/hold"]}}'
+    await kubectl('patch', 'oak', 'laptop-cli', '--type=merge', '-p', held)
+    const end = await kubectl(
+      'get',
+      'dcet',
+      '-o',
+      'jsonpath={.items[0].status.expirationTimestamp}',
+    )
+    const { code, out, err } = await tool(['undeploy'])
+    expect(code).toBe(1)
+    expect(out).toContain('THE OPERATOR DOES NOT ANSWER')
+    expect(out).toContain('there is no Deployment manager')
+    expect(out).toContain('Taking its finalizer off access keys: 6, tokens: 1 without it')
+    expect(out).toContain(`here ${end} at the latest`)
+    expect(err).toBe(
+      'others hold these; run it again when their finalizers are gone:\n' +
+        '  ownedaccesskeys.management.platform.sh/laptop-cli: example.com/hold\n',
+    )
+    expect(await kubectl('get', 'oak,dcet', '-o', 'name')).toBe(
+      'ownedaccesskey.management.platform.sh/laptop-cli\n',
+    )
+  })
+
+  test.each(inWhole('continues when the finalizer is removed, and leaves no object'))(
     '%s',
     async () => {
-      await tool(['install'])
-      const operator = await startManager()
-      await settledSamples()
-      operator.kill('SIGKILL')
-      await operator.exited
-      const held =
-        '{"metadata":{"finalizers":["management.platform.sh/revoke","example.com/hold"]}}'
-      await kubectl('patch', 'oak', 'laptop-cli', '--type=merge', '-p', held)
-      const end = await kubectl(
-        'get',
-        'dcet',
-        '-o',
-        'jsonpath={.items[0].status.expirationTimestamp}',
+      await kubectl(
+        'patch',
+        'oak',
+        'laptop-cli',
+        '--type=json',
+        '-p',
+        '[{"op":"remove","path":"/metadata/finalizers"}]',
       )
-      const { code, out, err } = await tool(['undeploy'])
-      expect(code).toBe(1)
-      expect(out).toContain('THE OPERATOR DOES NOT ANSWER')
-      expect(out).toContain('there is no Deployment manager')
-      expect(out).toContain('Taking its finalizer off access keys: 6, tokens: 1 without it')
-      expect(out).toContain(`here ${end} at the latest`)
-      expect(err).toBe(
-        'others hold these; run it again when their finalizers are gone:\n' +
-          '  ownedaccesskeys.management.platform.sh/laptop-cli: example.com/hold\n',
-      )
-      expect(await kubectl('get', 'oak,dcet', '-o', 'name')).toBe(
-        'ownedaccesskey.management.platform.sh/laptop-cli\n',
-      )
+      expect(await tool(['undeploy'])).toMatchObject({ code: 0, err: '' })
+      expect(await leftOvers()).toEqual([])
     },
   )
-
-  test.each(inWhole('goes on from there, and leaves nothing'))('%s', async () => {
-    await kubectl(
-      'patch',
-      'oak',
-      'laptop-cli',
-      '--type=json',
-      '-p',
-      '[{"op":"remove","path":"/metadata/finalizers"}]',
-    )
-    expect(await tool(['undeploy'])).toMatchObject({ code: 0, err: '' })
-    expect(await leftOvers()).toEqual([])
-  })
 })
 
-const OVERLAY = 'make undeploy, of an overlay with the component for older API servers (5.1, A4)'
+const OVERLAY = 'make undeploy of an overlay with the component for older API servers (5.1, A4)'
 describe.each(inWhole(OVERLAY))('%s', () => {
-  /** Roles and bindings of an administrator, beside ours and to ours. */
-  const theirs = [
-    ['clusterrole', 'platform:scope:theirs', '--verb=get', '--resource=pods'],
+  /** Roles and bindings of an admin, some of them to our roles. */
+  const foreign = [
+    ['clusterrole', 'platform:scope:foreign', '--verb=get', '--resource=pods'],
     ['clusterrolebinding', 'their-key-admin', '--clusterrole=platform-key-admin', '--user=ada'],
   ]
 
-  test('takes the right to impersonate away, and leaves what is not ours', async () => {
+  test('removes the right to impersonate, and keeps foreign objects', async () => {
     await tool(['install'])
     await kubectl('apply', '--server-side', '-f', COMPONENT)
-    for (const args of theirs) await kubectl('create', ...args)
+    for (const args of foreign) await kubectl('create', ...args)
     const { code, out, err } = await tool(['undeploy'])
     expect({ code, err }).toEqual({ code: 0, err: '' })
     expect(out).toContain('"management-operator-gateway-legacy-impersonation" deleted')
     expect((await leftOvers()).toSorted()).toEqual([
-      'rbac.authorization.k8s.io/v1 ClusterRole /platform:scope:theirs',
+      'rbac.authorization.k8s.io/v1 ClusterRole /platform:scope:foreign',
       'rbac.authorization.k8s.io/v1 ClusterRoleBinding /their-key-admin',
     ])
   })
 
-  test('stops at a binding that a finalizer holds, and names it', async () => {
+  test('stops at a binding with a finalizer, and names it', async () => {
     const binding = 'management-operator-gateway-legacy-impersonation'
     const hold = (finalizers: readonly string[]): Promise<string> => {
       const patch = JSON.stringify({ metadata: { finalizers } })
@@ -189,12 +189,12 @@ describe.each(inWhole(OVERLAY))('%s', () => {
     expect(err).toBe(`these do not go:\nclusterrolebinding.rbac.authorization.k8s.io/${binding}\n`)
     await hold([])
     expect(await tool(['undeploy'])).toMatchObject({ code: 0, err: '' })
-    for (const [kind = '', name = ''] of theirs) await kubectl('delete', kind, name)
+    for (const [kind = '', name = ''] of foreign) await kubectl('delete', kind, name)
     expect(await leftOvers()).toEqual([])
   })
 })
 
-test('without kubectl it says where to get it', async () => {
+test('without kubectl the tool prints where to get it', async () => {
   const { code, err } = await tool(['install'], { path: '' })
   expect({ code, err }).toEqual({
     code: 1,
@@ -202,8 +202,8 @@ test('without kubectl it says where to get it', async () => {
   })
 })
 
-/** The name of every object that can be listed, with its namespace. */
-async function everything(): Promise<readonly string[]> {
+/** All objects of all kinds but Events, with their namespaces. */
+async function allObjects(): Promise<readonly string[]> {
   const kinds = await kubectl('api-resources', '--verbs=list', '-o', 'name')
   const path =
     '{range .items[*]}{.apiVersion} {.kind} {.metadata.namespace}/{.metadata.name}{"\\n"}{end}'
@@ -214,14 +214,14 @@ async function everything(): Promise<readonly string[]> {
     '-o',
     `jsonpath=${path}`,
   )
-  return names.split('\n').filter((name) => name !== '' && !FLEETING.test(name))
+  return names.split('\n').filter((name) => name !== '' && !EVENTS.test(name))
 }
 
-/** A kind that has just gone is listed among the kinds for a moment, and can't be listed itself. */
+/** A deleted kind is in discovery for a moment longer, and can't be listed then. */
 const leftOvers = (): Promise<readonly string[]> =>
   eventually(
     'every kind can be listed',
-    async () => (await everything()).filter((name) => !empty.includes(name)),
+    async () => (await allObjects()).filter((name) => !empty.includes(name)),
     { withinMs: 60_000 },
   )
 
@@ -230,7 +230,7 @@ async function startManager() {
   return startOperator({ kubeconfig, flags: [`--issuer-url=${ISSUER}`] })
 }
 
-/** The samples, once the operator has done its part on each. */
+/** Applies the samples and waits until the operator has reconciled each. */
 async function settledSamples(): Promise<void> {
   await kubectl('apply', '--server-side', '-k', join(CONFIG, 'samples'))
   await kubectl('wait', 'oak,dcet', '--all', '--for=condition=Ready', '--timeout=30s')

@@ -1,5 +1,5 @@
-// What config/ holds, against a real API server: each kustomization builds, is known to the server to the
-// last field, and is applied; samples settle with an operator.
+// config/ against a real API server: each kustomization builds, passes strict validation and can be applied; samples
+// become Ready with an operator.
 import { execFile } from 'node:child_process'
 import { mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -10,7 +10,7 @@ import { ensureKubeconform } from '../../../tools/kubeconform/kubeconform.ts'
 import { type OpenApi, schemaLocation, writeSchemas } from '../../../tools/kubeconform/schemas.ts'
 import { ISSUER, startOperator } from '../../support/command-process.ts'
 import { privateControlPlane } from '../../support/control-plane.ts'
-import { CONFIG, buildKustomization, objectsIn, titleOf } from './kustomize-output.ts'
+import { CONFIG, buildKustomization, objectsIn, titleOf } from './installer.ts'
 
 const RELEASE_LABELS = ['name', 'part-of', 'version'].map((label) => `app.kubernetes.io/${label}`)
 const DRY_RUN = ['apply', '--server-side', '--dry-run=server', '--validate=strict', '-f', '-']
@@ -21,7 +21,7 @@ const folder = mkdtempSync(join(tmpdir(), 'manifests-'))
 afterAll(() => rmSync(folder, { recursive: true }))
 writeSchemas(folder, (await plane.raw<OpenApi>('GET', '/openapi/v2')).body)
 
-/** Everything that one can apply on its own; whoever adds an overlay has it checked. */
+/** All kustomizations that can be applied on their own, with all overlays. */
 const kustomizations = [
   'base',
   'default',
@@ -34,7 +34,7 @@ const manifests = await Promise.all(
 const [base] = manifests
 
 describe.each(manifests)('config/$name', ({ yaml }) => {
-  test('passes a dry run on the server under strict validation', async () => {
+  test('passes a server-side dry run with strict validation', async () => {
     expect(await dryRun(yaml)).toMatchObject({ code: 0, stderr: '' })
   })
 
@@ -45,20 +45,23 @@ describe.each(manifests)('config/$name', ({ yaml }) => {
 
 test.each([
   {
-    name: 'a field that there is not',
+    name: 'an unknown field',
     change: ['replicas: 2', 'replicaz: 2'],
     says: /replicaz/,
   },
   { name: 'a value of another type', change: ['replicas: 2', 'replicas: two'], says: /replicas/ },
-  { name: 'a field of ours that there is not', change: ['ttl: 28800', 'tll: 28800'], says: /tll/ },
-])('$name is found both ways', async ({ change: [from = '', to = ''], says }) => {
-  const yaml = manifests.find((one) => one.yaml.includes(from))?.yaml.replace(from, to) ?? ''
-  const { code, stderr } = await dryRun(yaml)
-  expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringMatching(says) })
-  expect((await conforms(yaml)).faults).toEqual([expect.stringMatching(says)])
-})
+  { name: 'an unknown field of our kinds', change: ['ttl: 28800', 'tll: 28800'], says: /tll/ },
+])(
+  'the dry run and kubeconform both detect $name',
+  async ({ change: [from = '', to = ''], says }) => {
+    const yaml = manifests.find((one) => one.yaml.includes(from))?.yaml.replace(from, to) ?? ''
+    const { code, stderr } = await dryRun(yaml)
+    expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringMatching(says) })
+    expect((await conforms(yaml)).faults).toEqual([expect.stringMatching(says)])
+  },
+)
 
-test('every object carries the recommended labels, and the version is that of the package', () => {
+test('all objects have the recommended labels, with the version of the package', () => {
   const { version } = JSON.parse(readFileSync(join(CONFIG, '../package.json'), 'utf8')) as {
     readonly version: string
   }
@@ -72,7 +75,7 @@ test('every object carries the recommended labels, and the version is that of th
   expect(yaml.match(/image: .*/g)).toEqual(Array(2).fill(`image: management-operator:${version}`))
 })
 
-test('config/default adds workloads to config/base, and no more than those', () => {
+test('config/default adds only workloads to config/base', () => {
   const inBase = objectsIn(base?.yaml ?? '').map(titleOf)
   const inDefault = objectsIn(manifests[1]?.yaml ?? '')
   expect(inDefault.map(titleOf)).toEqual(expect.arrayContaining(inBase))
@@ -86,7 +89,7 @@ test('config/default adds workloads to config/base, and no more than those', () 
   expect(added.every(({ metadata }) => metadata.namespace === 'platform-system')).toBe(true)
 })
 
-test('every file of a kustomization says what it is for', () => {
+test('all files of kustomizations begin with a comment', () => {
   const files = readdirSync(CONFIG, { recursive: true, encoding: 'utf8' })
   const silent = files
     .filter((file) => file.endsWith('.yaml'))
@@ -94,7 +97,7 @@ test('every file of a kustomization says what it is for', () => {
   expect(silent).toEqual([])
 })
 
-test('the samples apply as one, and each is taken up', async () => {
+test('the samples can be applied together, and the operator reconciles each', async () => {
   const kubeconfig = await plane.operatorKubeconfig()
   await using operator = await startOperator({ kubeconfig, flags: [`--issuer-url=${ISSUER}`] })
   expect(operator.pid).toBeGreaterThan(0)
@@ -117,7 +120,7 @@ test('the samples apply as one, and each is taken up', async () => {
 
 const dryRun = (input: string) => plane.kubectl(DRY_RUN, { input })
 
-/** How many objects pass, and what the others are refused for. */
+/** The number of valid objects, and the errors of the others. */
 async function conforms(yaml: string): Promise<{
   readonly valid: number
   readonly faults: readonly string[]

@@ -1,10 +1,10 @@
-// The pods of both Deployments, made for real where the restricted Pod Security Standard is enforced. No
-// kubelet runs them: what is shown is that the API server takes them, and what they ask for.
+// The pods of both Deployments in a namespace that enforces the restricted Pod Security Standard. There is no kubelet:
+// the tests check admission and specs.
 import { describe, expect, test } from 'vitest'
 import { privateControlPlane } from '../../support/control-plane.ts'
 import { OPERATOR_ACCOUNT } from '../../support/installed-control-plane.ts'
 import { uniqueName } from '../../support/object-builder.ts'
-import { buildKustomization, objectsIn } from './kustomize-output.ts'
+import { buildKustomization, objectsIn } from './installer.ts'
 
 interface Container {
   readonly name: string
@@ -52,19 +52,19 @@ test('the namespace enforces the restricted standard', async () => {
 describe.each(['manager', 'gateway'])('a pod of the %s', (name) => {
   const template = of(standard, name)
 
-  test('is admitted, with the token of its account and nothing else mounted', async () => {
+  test('is admitted, with only the token of its ServiceAccount mounted', async () => {
     const { code, body } = await make(template)
     expect({ code, message: body.message }).toEqual({ code: 201, message: undefined })
     const mounts = body.spec?.containers[0].volumeMounts?.map(({ mountPath }) => mountPath)
     expect(mounts).toEqual([TOKEN_MOUNT])
   })
 
-  test('is admitted as the example overlay has it, in a class of its own', async () => {
+  test('is admitted as in the example overlay, with its own priority class', async () => {
     const { code, body } = await make(of(example, name))
     expect({ code, priority: body.spec?.['priority'] }).toEqual({ code: 201, priority: 2e9 })
   })
 
-  test('can write nothing, is no user that a node knows, and is given time to end', () => {
+  test('has a read-only file system, an unprivileged uid and a grace period', () => {
     const [container] = template.spec.containers
     expect(container.securityContext).toEqual({
       allowPrivilegeEscalation: false,
@@ -85,12 +85,12 @@ describe.each(['manager', 'gateway'])('a pod of the %s', (name) => {
     { name: 'may run as root', spec: { securityContext: { seccompProfile: seccomp() } } },
     { name: 'is root', spec: { securityContext: { ...nonRoot(), runAsUser: 0 } } },
     { name: 'has no seccomp profile', spec: { securityContext: { runAsNonRoot: true } } },
-    { name: 'is in the network of the node', spec: { hostNetwork: true } },
+    { name: 'uses the host network', spec: { hostNetwork: true } },
     {
-      name: 'sees files of the node',
+      name: 'mounts a host path',
       spec: { volumes: [{ name: 'host', hostPath: { path: '/' } }] },
     },
-    { name: 'may gain privileges', container: { allowPrivilegeEscalation: true } },
+    { name: 'may escalate privileges', container: { allowPrivilegeEscalation: true } },
     { name: 'keeps capabilities', container: { capabilities: {} } },
   ])('that $name is refused', async ({ spec, container }) => {
     const { code, body } = await make(changed(template, spec, container))

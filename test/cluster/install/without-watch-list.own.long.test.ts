@@ -1,5 +1,5 @@
-// An API server that streams no lists, as older ones and some managed ones: the program falls back to
-// lists in pages, for which it holds the verb list.
+// An API server without streaming lists (WatchList), as older and some managed ones: the informers fall back to
+// paginated lists.
 import { expect, test } from 'vitest'
 import { ACCESS_KEYS } from '../../../src/api/names.ts'
 import type { OwnedAccessKey } from '../../../src/api/ownedaccesskey.gen.ts'
@@ -19,7 +19,7 @@ const plane = await ownControlPlane({ apiServerFlags: ['--feature-gates=WatchLis
 const audit = auditOf(plane)
 const flags = [`--issuer-url=${ISSUER}`]
 
-test('manager and gateway work where lists are not streamed (8.1, 8.2)', async () => {
+test('manager and gateway work without streaming lists (8.1, 8.2)', async () => {
   const beginning = await audit.mark()
   await using operator = await startOperator({
     kubeconfig: await plane.operatorKubeconfig(),
@@ -30,7 +30,7 @@ test('manager and gateway work where lists are not streamed (8.1, 8.2)', async (
   await using gateway = await startGateway({ kubeconfig, flags })
   const { metadata } = await plane.admin.create<OwnedAccessKey>(ACCESS_KEYS, newKey(), 'test')
   await eventuallyPasses(
-    'a key is taken up',
+    'a key is adopted',
     async () => {
       const key = await plane.admin.get<OwnedAccessKey>(ACCESS_KEYS, metadata)
       expect(key?.status?.conditions).toEqual([

@@ -1,6 +1,6 @@
 /** @module-tag no-retry */
-// Secrets are planted in every secret field of keys that go through all that can happen to a key;
-// then everything that the operator wrote, to whomever, is searched for parts of them (contract 3.5).
+// Canary secrets in every secret field of keys in every state: no output of the operator (requests, logs, metrics,
+// events) contains a part of them (contract 3.5).
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { ACCESS_KEYS } from '../../../src/api/names.ts'
 import { pathOf } from '../../../src/kube/client/client.ts'
@@ -41,14 +41,14 @@ afterAll(async () => {
   await proxy?.[Symbol.asyncDispose]()
 })
 
-/** A new secret that must not be found anywhere. */
+/** A new canary secret. */
 function plant(label: string): string {
   const made = plantCanary(label)
   planted.push(made)
   return made.secret
 }
 
-/** An answer that quotes what it should not, as the API server does for a value it refuses. */
+/** A response that quotes a secret, as the API server does with a value that it rejects. */
 const quoting = (status: number, secret: string): Act => ({
   kind: 'answer',
   status,
@@ -64,14 +64,14 @@ const quoting = (status: number, secret: string): Act => ({
   },
 })
 
-/** The operator's first request of a method to one object, or its status. */
+/** Matches the operator's first request with a method to an object, or to its status. */
 function firstTo(name: string, method: string, subresource?: 'status') {
   const path = pathOf(ACCESS_KEYS, { name }, subresource)
   return first(1, (request) => request.method === method && request.path === path)
 }
 
 /** Answers that quote, to each request of a key's life from creation to deletion. */
-async function misfortune(status: number): Promise<void> {
+async function provokeFailedWrites(status: number): Promise<void> {
   const label = `answered ${status}`
   const name = uniqueName('quoted')
   const spec = withPlantedSecrets(plant, label, { ttl: 2, type: 'Login' })
@@ -85,8 +85,8 @@ async function misfortune(status: number): Promise<void> {
   for (const rule of rules) expect(rule.hits).toHaveLength(1)
 }
 
-/** A manifest that is refused, and a watch that ends with an answer that quotes. */
-async function mistakes(): Promise<void> {
+/** Triggers a rejected write and a failed watch whose responses quote a secret. */
+async function provokeRejections(): Promise<void> {
   const bad = withPlantedSecrets(plant, 'invalid', { key: `${plant('invalid: key')} !` })
   expect((await plane.raw('POST', COLLECTION, newKey(bad))).code).toBe(422)
   const isWatch = ({ path, query }: SeenRequest) => path === COLLECTION && query.has('watch')
@@ -101,7 +101,7 @@ const isApply = ({ method, path, query }: SeenRequest): boolean =>
 const textOf = (requests: readonly SeenRequest[]): string =>
   requests.map(({ method, path, query, body }) => [method, path, query, body].join(' ')).join('\n')
 
-/** Everything that the operator writes. */
+/** All outputs of the operator. */
 async function sinks(mark: Awaited<ReturnType<typeof audit.mark>>) {
   const read = async (path: string) => (await plane.raw<object>('GET', path)).body
   const { items } = (await read(COLLECTION)) as { readonly items: readonly StoredKey[] }
@@ -119,25 +119,25 @@ async function sinks(mark: Awaited<ReturnType<typeof audit.mark>>) {
   }
 }
 
-async function toldOfLives(): Promise<void> {
+async function expectAllEvents(): Promise<void> {
   const events = JSON.stringify((await plane.raw('GET', EVENTS_PATH)).body)
   for (const reason of ['Expired', 'KeyConflict', 'KeyGenerated', 'ActivityIgnored'])
     expect(events).toContain(`"reason":"${reason}"`)
 }
 
-describe('a secret', () => {
-  test('is found nowhere, a generated key in the apply that sets it (3.5, 4.5)', async () => {
+describe('a canary secret', () => {
+  test('is in no output of the operator, and a generated key only in the apply that sets it (3.5, 4.5)', async () => {
     const mark = await audit.mark()
     await settings.declare({ auth: { accessKeyMaxTTLSeconds: 365 * 86_400 } })
     const reported = (label: string, secret: string) => void generated.push({ label, secret })
     await Promise.all(keyLifecyclesOf(keys, plant, reported).map((live) => live()))
-    await Promise.all([400, 409, 422, 500].map(misfortune))
-    await mistakes()
+    await Promise.all([400, 409, 422, 500].map(provokeFailedWrites))
+    await provokeRejections()
     const last = await keys.create(withPlantedSecrets(plant, 'after the watch broke'))
     await keys.shown(last, 'Active')
 
-    // Events go out ten a second: those of the last lives may still wait.
-    await eventuallyPasses('all is reported', toldOfLives, EVENT_WITHIN)
+    // Events are sent ten a second: the last ones may still be queued.
+    await eventuallyPasses('all events are sent', expectAllEvents, EVENT_WITHIN)
     const written = await sinks(mark)
     for (const sentence of [
       'reconcile failed',

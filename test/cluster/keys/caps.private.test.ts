@@ -1,5 +1,5 @@
-// The cap of Config binds every key, whenever it changes (contract 2.1, 2.2, 2.5). Each test sets the
-// settings that it needs; keys count from an hour before they were made, so none has to grow old.
+// The cap of Config limits all keys, at any time (contract 2.1, 2.2, 2.5). Each test sets its own settings; the
+// annotation makes keys an hour old.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { EXPIRED_ANNOTATION } from '../../../src/api/names.ts'
 import type { OwnedAccessKeySpec } from '../../../src/api/ownedaccesskey.gen.ts'
@@ -37,11 +37,11 @@ const CAP = 1800
 interface Row {
   readonly name: string
   readonly spec: OwnedAccessKeySpec
-  /** A use, in seconds after the start. */
+  /** The last use, in seconds after the start. */
   readonly used?: number
-  /** Seconds after the start, without a cap, with one of half an hour and with one of two; null = never. */
+  /** Seconds after the start without a cap, with a cap of half an hour, and of two hours; null = never. */
   readonly ends: readonly [free: number | null, low: number, high: number]
-  /** Whether a cap of half an hour and one of two hours shorten it. */
+  /** Whether a cap of half an hour, and one of two hours, shorten the lifetime. */
   readonly capped: readonly [low: boolean, high: boolean]
 }
 
@@ -51,14 +51,14 @@ const slidingFor = (ttl: number): OwnedAccessKeySpec => ({ ttl, ttlAfterLastActi
 const ROWS: readonly Row[] = [
   { name: 'without a ttl', spec: {}, ends: [null, CAP, 2 * HOUR], capped: [true, true] },
   { name: 'of a day', spec: { ttl: DAY }, ends: [DAY, CAP, 2 * HOUR], capped: [true, true] },
-  { name: 'of a login', spec: { type: 'Login' }, ends: [20 * DAY, CAP, 2 * HOUR], capped: [true, true] },
+  { name: 'of type Login', spec: { type: 'Login' }, ends: [20 * DAY, CAP, 2 * HOUR], capped: [true, true] },
   { name: 'of two hours', spec: { ttl: 2 * HOUR }, ends: [2 * HOUR, CAP, 2 * HOUR], capped: [true, false] },
   { name: 'of half an hour', spec: { ttl: CAP, type: 'User' }, ends: [CAP, CAP, CAP], capped: [false, false] },
   { name: 'that slides, used late', spec: slidingFor(DAY), used: HOUR, ends: [HOUR + DAY, CAP, 2 * HOUR], capped: [true, true] },
   { name: 'that slides by an hour, used late', spec: slidingFor(HOUR), used: HOUR, ends: [2 * HOUR, CAP, 2 * HOUR], capped: [true, false] },
 ]
 
-/** An hour old by its annotation. */
+/** A key that is an hour old by its annotation. */
 async function aged({ spec, used }: Pick<Row, 'spec' | 'used'>, annotations = {}) {
   const seen = createdAgo(HOUR).annotations
   const key = await keys.create(spec, { annotations: { ...seen, ...annotations } })
@@ -76,7 +76,7 @@ const livesFor =
     status.effectiveTTLSeconds === seconds
 
 describe('the cap', () => {
-  test('ends keys when it is lowered and revives them when it is raised (2.2, 2.5)', async () => {
+  test('expires keys when it is lowered and reactivates them when it is raised (2.2, 2.5)', async () => {
     await cap(0)
     const all = await Promise.all(ROWS.map(async (row) => ({ row, ...(await aged(row)) })))
     const follow = async (phase: 0 | 1 | 2): Promise<void> => {
@@ -107,7 +107,7 @@ describe('the cap', () => {
   test.each([
     { spec: { ttl: DAY }, own: `a lifetime of ${DAY} s` },
     { spec: {}, own: 'no lifetime of its own' },
-  ])('says both numbers: $own (2.2, 4.1)', async ({ spec, own }) => {
+  ])('is in the message beside the own lifetime of the key: $own (2.2, 4.1)', async ({ spec, own }) => {
     await cap(2 * HOUR)
     const { key, startMs } = await aged({ spec })
     const capped = await keys.until(key, 'is capped', livesFor(2 * HOUR))
@@ -124,18 +124,18 @@ describe('the cap', () => {
 
   // biome-ignore format: a table
   test.each([
-    { name: 'a login', spec: { type: 'Login' } as const, annotations: {} },
-    { name: 'a login with a ttl', spec: { type: 'Login', ttl: DAY } as const, annotations: {} },
-    { name: 'one that is to be deleted', spec: {}, annotations: { [EXPIRED_ANNOTATION]: 'Delete' } },
-    { name: 'any other', spec: { ttl: DAY }, annotations: {} },
-  ])('lowered by mistake destroys nothing: $name (2.5, 5.2)', async ({ spec, annotations }) => {
+    { name: 'a Login key', spec: { type: 'Login' } as const, annotations: {} },
+    { name: 'a Login key with a ttl', spec: { type: 'Login', ttl: DAY } as const, annotations: {} },
+    { name: 'a key annotated for deletion', spec: {}, annotations: { [EXPIRED_ANNOTATION]: 'Delete' } },
+    { name: 'a key of no type', spec: { ttl: DAY }, annotations: {} },
+  ])('deletes nothing at once when it is lowered by mistake: $name (2.5, 5.2)', async ({ spec, annotations }) => {
     await cap(0)
     const { key } = await aged({ spec }, annotations)
     await keys.shown(key, 'Active')
     const beforeMs = Date.now()
     await cap(CAP)
     const ended = await keys.shown(key, 'Expired')
-    // Kept for the retention from when that was seen, not from its end half an hour ago.
+    // The retention counts from the change of the cap, not from the expiry half an hour ago.
     const removalMs = Date.parse(ended.status.removalTimestamp ?? '')
     expect(removalMs).toBeGreaterThanOrEqual(beforeMs + DAY * 1000)
     const isThere = async () => expect(await keys.read(key)).toEqual(ended)
@@ -145,7 +145,7 @@ describe('the cap', () => {
     expect(revived.status).not.toHaveProperty('removalTimestamp')
   })
 
-  test('writes only the keys that it changes (2.5)', async () => {
+  test('causes writes only to keys that it changes (2.5)', async () => {
     await cap(2 * HOUR)
     const [shorter, longer] = await Promise.all([
       aged({ spec: { ttl: HOUR + 600 } }),
@@ -163,18 +163,18 @@ describe('the cap', () => {
   })
 })
 
-describe('the lifetime of logins', () => {
-  test('is that of Config, unless they have their own; 0 is none (2.1)', async () => {
+describe('the lifetime of Login keys', () => {
+  test('is that of Config unless they have a ttl; 0 = unlimited (2.1)', async () => {
     await cap(0)
     const { key: login, startMs } = await aged({ spec: { type: 'Login' } })
     const { key: own } = await aged({ spec: { type: 'Login', ttl: DAY } })
     for (const seconds of [2 * HOUR, undefined, 20 * DAY]) {
-      // 0 is none; absent is 20 days.
+      // 0 = unlimited; absent = 20 days.
       const setting = seconds === 20 * DAY ? {} : { loginAccessKeyTTLSeconds: seconds ?? 0 }
       await settings.declare({ auth: setting })
-      const isSo = ({ status }: StoredKey) =>
+      const hasEnd = ({ status }: StoredKey) =>
         status.conditions !== undefined && status.effectiveTTLSeconds === seconds
-      const { status } = await keys.until(login, `lives ${seconds} s`, isSo)
+      const { status } = await keys.until(login, `lives ${seconds} s`, hasEnd)
       expect(status.expirationTimestamp).toBe(seconds && textAfter(startMs, seconds))
     }
     const kept = await keys.until(own, 'lives a day', livesFor(DAY))

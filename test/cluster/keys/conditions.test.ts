@@ -1,4 +1,4 @@
-// The conditions of a key as it changes (contract 4.1, 4.4), and what others keep in its status.
+// The conditions of a key (contract 4.1, 4.4), and fields of its status that other clients own.
 import { describe, expect, test } from 'vitest'
 import { sharedControlPlane } from '../../support/control-plane.ts'
 import { eventually } from '../../support/eventually.ts'
@@ -17,27 +17,27 @@ const plane = await sharedControlPlane()
 const keys = keyClientOf(plane)
 
 /** Every condition as `type=status reason`. */
-const saidOf = ({ status }: StoredKey): readonly string[] =>
+const conditionsOf = ({ status }: StoredKey): readonly string[] =>
   (status.conditions ?? []).map(({ type, status: is, reason }) => `${type}=${is} ${reason}`)
 
 describe.concurrent('conditions', () => {
   // biome-ignore format: a table
   test.each([
-    { name: 'nobody’s', spec: { user: '' }, reason: 'NoIdentity', said: ['Ready=False NoIdentity', 'Stalled=True NoIdentity'],
+    { name: 'without an identity', spec: { user: '' }, reason: 'NoIdentity', said: ['Ready=False NoIdentity', 'Stalled=True NoIdentity'],
       message: 'The key names no user, team or subject and does not work: set one of spec.user, spec.team and spec.subject.' },
     { name: 'disabled', spec: { disabled: true }, reason: 'Disabled', said: ['Ready=False Disabled', 'Stalled=True Disabled'],
       message: 'The key is disabled and does not work: remove spec.disabled to enable it.' },
     { name: 'not disabled', spec: { disabled: false }, reason: 'Active', said: ['Ready=True Active'], message: 'The key works and never expires.' },
-    { name: 'nobody’s and disabled', spec: { user: '', disabled: true }, reason: 'NoIdentity', said: ['Ready=False NoIdentity', 'Stalled=True NoIdentity'],
+    { name: 'without an identity and disabled', spec: { user: '', disabled: true }, reason: 'NoIdentity', said: ['Ready=False NoIdentity', 'Stalled=True NoIdentity'],
       message: expect.any(String) },
-    { name: 'expired and nobody’s', spec: { user: '', ttl: 60 }, ago: 60, reason: 'NoIdentity', said: ['Ready=False NoIdentity', 'Stalled=True NoIdentity'],
+    { name: 'expired and without an identity', spec: { user: '', ttl: 60 }, ago: 60, reason: 'NoIdentity', said: ['Ready=False NoIdentity', 'Stalled=True NoIdentity'],
       message: expect.any(String) },
     { name: 'expired and disabled', spec: { disabled: true, ttl: 60 }, ago: 60, reason: 'Expired', said: ['Ready=False Expired', 'Stalled=True Expired'],
       message: expect.stringMatching(/^The key expired/) },
   ])('of a key that is $name (4.1)', async ({ spec, ago, reason, said, message }) => {
     const metadata = ago === undefined ? {} : createdAgo(ago)
     const key = await keys.shown(await keys.create(spec, metadata), reason)
-    expect(saidOf(key)).toEqual(said)
+    expect(conditionsOf(key)).toEqual(said)
     for (const { type } of key.status.conditions ?? [])
       expect(condition(key, type)).toMatchObject({
         message,
@@ -45,7 +45,7 @@ describe.concurrent('conditions', () => {
       })
   })
 
-  test('of a key say what becomes of the one that owns it (4.1, 10.3, 12.3)', async () => {
+  test('of a key report the state of the key that owns it (4.1, 10.3, 12.3)', async () => {
     const login = await keys.shown(await keys.create({ type: 'Login' }), 'Active')
     const { name } = login.metadata
     const made = await keys.create({}, { ownerReferences: [controllerOf(login)] })
@@ -66,14 +66,14 @@ describe.concurrent('conditions', () => {
     await says(made, 'has a narrower scope or fewer groups than a key that it owns')
   })
 
-  test('follow a key through its life, each with the time of its last change (4.1, 4.4)', async () => {
+  test('follow the state of a key, each with the time of its last transition (4.1, 4.4)', async () => {
     const created = await keys.shown(await keys.create({ user: '' }), 'NoIdentity')
     const firstMs = Date.parse(condition(created, 'Ready').lastTransitionTime)
     const nextSecond = () => Date.now() >= firstMs + 1000 || undefined
     await eventually('the next second begins', nextSecond, SOON)
     await keys.patch(created, { spec: { user: 'ada', disabled: true } })
     const disabled = await keys.shown(created, 'Disabled')
-    expect(saidOf(disabled)).toEqual(['Ready=False Disabled', 'Stalled=True Disabled'])
+    expect(conditionsOf(disabled)).toEqual(['Ready=False Disabled', 'Stalled=True Disabled'])
     expect(condition(disabled, 'Ready').lastTransitionTime).toBe(textAfter(firstMs, 0))
     await keys.patch(created, { spec: { disabled: null } })
     const active = await keys.shown(created, 'Active')
@@ -85,8 +85,8 @@ describe.concurrent('conditions', () => {
   })
 })
 
-describe.concurrent('the operator leaves alone', () => {
-  test('the last use, which others record (3.4)', async () => {
+describe.concurrent('the operator', () => {
+  test('keeps lastActivity, which gateways write (3.4)', async () => {
     const created = await keys.shown(await keys.create({ ttl: 3600 }), 'Active')
     const used = await keys.use(created, Date.now())
     await keys.patch(created, { spec: { disabled: true } })
@@ -98,28 +98,28 @@ describe.concurrent('the operator leaves alone', () => {
     expect(owners?.map(({ manager }) => manager)).not.toContain('management-operator')
   })
 
-  test('a condition of somebody else (4.4)', async () => {
+  test('keeps conditions of other types (4.4)', async () => {
     const created = await keys.shown(await keys.create(), 'Active')
-    const theirs = {
+    const foreign = {
       type: 'Rotated',
       status: 'True',
       reason: 'ByRobot',
       message: 'a robot was here',
       lastTransitionTime: '2026-01-01T00:00:00Z',
     }
-    await keys.apply(created, 'robot', { status: { conditions: [theirs] } }, 'status')
+    await keys.apply(created, 'robot', { status: { conditions: [foreign] } }, 'status')
     await keys.patch(created, { spec: { disabled: true } })
     const key = await keys.shown(created, 'Disabled')
-    expect(condition(key, 'Rotated')).toEqual(theirs)
+    expect(condition(key, 'Rotated')).toEqual(foreign)
   })
 
-  test('nothing of its own status that others write over (1.5)', async () => {
+  test('reverts changes of its own status fields (1.5)', async () => {
     const created = await keys.shown(await keys.create({ ttl: 3600 }), 'Active')
     const expirationTimestamp = textAfter(createdMs(created), 7200)
     const status = { keyID: 'f'.repeat(16), identity: 'user:eve', expirationTimestamp }
     await keys.apply(created, 'eve', { status }, 'status')
-    const isMended = (key: StoredKey) => key.status.identity === 'user:ada'
-    const key = await keys.until(created, 'is mended', isMended)
+    const isReverted = (key: StoredKey) => key.status.identity === 'user:ada'
+    const key = await keys.until(created, 'is reverted', isReverted)
     expect(key.status).toEqual(created.status)
   })
 })

@@ -1,4 +1,4 @@
-// The operator's finalizer and those of others (contract 5.1).
+// Deletion of keys with the operator's finalizer and foreign ones (contract 5.1).
 import { describe, expect, test } from 'vitest'
 import { CREATED_ANNOTATION, REVOKE_FINALIZER } from '../../../src/api/names.ts'
 import { sharedControlPlane } from '../../support/control-plane.ts'
@@ -17,14 +17,14 @@ const keys = keyClientOf(plane)
 const FOREIGN = 'example.com/backup'
 const OTHER = 'example.com/inventory'
 
-/** An adopted key whose finalizers stand in this order. */
+/** An adopted key with its finalizers in this order. */
 async function keyWith(finalizers: readonly string[]): Promise<StoredKey> {
   const key = await keys.shown(await keys.create(), 'Active')
   return keys.patch(key, [{ op: 'replace', path: '/metadata/finalizers', value: finalizers }])
 }
 
-describe.concurrent('a key that is deleted', () => {
-  test('is gone when kubectl returns (5.1)', async () => {
+describe.concurrent('a deleted key', () => {
+  test('is removed when kubectl delete returns (5.1)', async () => {
     const key = await keys.shown(await keys.create(), 'Active')
     const { code, stderr } = await plane.kubectl(['delete', 'oak', key.metadata.name])
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
@@ -33,10 +33,10 @@ describe.concurrent('a key that is deleted', () => {
 
   // biome-ignore format: a table
   test.each([
-    { name: 'behind ours', finalizers: [REVOKE_FINALIZER, FOREIGN], left: [FOREIGN] },
+    { name: 'after ours', finalizers: [REVOKE_FINALIZER, FOREIGN], left: [FOREIGN] },
     { name: 'before ours', finalizers: [FOREIGN, REVOKE_FINALIZER], left: [FOREIGN] },
     { name: 'on both sides', finalizers: [FOREIGN, REVOKE_FINALIZER, OTHER], left: [FOREIGN, OTHER] },
-  ])('stays for a foreign finalizer $name, and does not work (4.1, 5.1)', async ({ finalizers, left }) => {
+  ])('stays while it has a foreign finalizer $name, and does not work (4.1, 5.1)', async ({ finalizers, left }) => {
     const key = await keyWith(finalizers)
     await keys.remove(key)
     const terminating = await keys.shown(key, 'Terminating')
@@ -50,7 +50,7 @@ describe.concurrent('a key that is deleted', () => {
     await keys.gone(key)
   })
 
-  test('and is held by others is not adopted again (5.1)', async () => {
+  test('with a foreign finalizer is not adopted again (5.1)', async () => {
     const key = await keyWith([REVOKE_FINALIZER, FOREIGN])
     await keys.remove(key)
     await keys.shown(key, 'Terminating')
@@ -61,7 +61,7 @@ describe.concurrent('a key that is deleted', () => {
     await keys.gone(key)
   })
 
-  test('can be let go by hand, as the documentation says (5.1)', async () => {
+  test('is removed by hand with the command of the docs (5.1)', async () => {
     const key = await keyWith([FOREIGN])
     await keys.remove(key)
     const { code } = await plane.kubectl([
@@ -77,15 +77,15 @@ describe.concurrent('a key that is deleted', () => {
   })
 })
 
-describe.concurrent('what a user takes off an adopted key comes back', () => {
+describe.concurrent('the operator restores on an adopted key', () => {
   // biome-ignore format: a table
-  const taken = [
+  const removed = [
     { what: 'the finalizer', patch: { metadata: { finalizers: null } } },
     { what: 'the annotation', patch: { metadata: { annotations: { [CREATED_ANNOTATION]: null } } } },
     { what: 'both', patch: { metadata: { finalizers: null, annotations: null } } },
   ]
 
-  test.each(taken)('$what, and the key that was generated stays (3.1)', async ({ patch }) => {
+  test.each(removed)('$what, and keeps the generated key (3.1)', async ({ patch }) => {
     const key = await keys.shown(await keys.create(), 'Active')
     expect(isAdopted(await keys.patch(key, patch))).toBe(false)
     const adopted = await keys.until(key, 'is adopted again', isAdopted)
@@ -94,8 +94,8 @@ describe.concurrent('what a user takes off an adopted key comes back', () => {
     expect(fieldsOfOperator(adopted)).toEqual(fieldsOfOperator(key))
   })
 
-  test.each(taken)(
-    '$what, and the key that was given stays its giver’s (3.1)',
+  test.each(removed)(
+    '$what, and leaves a given key to its field manager (3.1)',
     async ({ patch }) => {
       const given = { key: uniqueName('k'.repeat(32)) }
       const key = await keys.shown(await keys.create(given), 'Active')
@@ -106,7 +106,7 @@ describe.concurrent('what a user takes off an adopted key comes back', () => {
     },
   )
 
-  test('the finalizer, beside a foreign one (3.1, 5.1)', async () => {
+  test('its finalizer beside a foreign one (3.1, 5.1)', async () => {
     const key = await keyWith([FOREIGN])
     const adopted = await keys.until(key, 'is adopted again', isAdopted)
     expect(adopted.metadata.finalizers).toEqual([FOREIGN, REVOKE_FINALIZER])

@@ -1,6 +1,6 @@
 /** @module-tag no-retry */
-// What happens to an expired key while the retention is a day (contract 5.2). Its lifetime was over
-// when it was restored, so nothing has to be waited for; with seconds: retention.private.test.ts.
+// Expired keys with a retention of a day (contract 5.2): they are created with an annotation that makes them expired at
+// once. For retentions of seconds see retention.private.long.test.ts.
 import { describe, expect, test } from 'vitest'
 import { CREATED_ANNOTATION, EXPIRED_ANNOTATION } from '../../../src/api/names.ts'
 import type { OwnedAccessKeySpec } from '../../../src/api/ownedaccesskey.gen.ts'
@@ -30,7 +30,7 @@ interface Row {
   readonly type?: OwnedAccessKeySpec['type']
   readonly labels?: Readonly<Record<string, string>>
   readonly annotations?: Readonly<Record<string, string>>
-  /** Who applies it; absent, it is created. */
+  /** The field manager that applies the key; absent = it is created by POST. */
   readonly manager?: string
 }
 
@@ -40,31 +40,31 @@ const HELM = { 'app.kubernetes.io/managed-by': 'Helm' }
 const INSTANCE = { 'app.kubernetes.io/instance': 'shop' }
 
 const TOOL = 'because a GitOps tool applies it'
-const WISH = 'as its annotation asks'
+const ANNOTATED = 'as its annotation asks'
 
 // biome-ignore format: a table
 const KEPT: readonly (Row & { readonly because: string })[] = [
   { name: 'Argo CD by its annotation', type: 'Login', annotations: { 'argocd.argoproj.io/tracking-id': 'shop:x/y:z' }, because: TOOL },
   { name: 'Argo CD by its field manager', type: 'Login', labels: INSTANCE, manager: 'argocd-controller', because: TOOL },
-  { name: 'Helm', type: 'Login', labels: HELM, because: TOOL },
+  { name: 'Helm, a Login key', type: 'Login', labels: HELM, because: TOOL },
   { name: 'Flux, a Kustomization', type: 'Login', labels: { 'kustomize.toolkit.fluxcd.io/name': 'shop' }, because: TOOL },
   { name: 'Flux, a HelmRelease', type: 'Login', labels: { 'helm.toolkit.fluxcd.io/name': 'shop' }, because: TOOL },
-  { name: 'not only logins', labels: HELM, because: TOOL },
-  { name: 'a login whose annotation asks for it', type: 'Login', annotations: keep, because: WISH },
-  { name: 'any other whose annotation does', annotations: keep, because: WISH },
-  { name: 'one of Helm whose annotation does', labels: HELM, annotations: keep, because: WISH },
+  { name: 'Helm, a key of no type', labels: HELM, because: TOOL },
+  { name: 'a Login key annotated with Keep', type: 'Login', annotations: keep, because: ANNOTATED },
+  { name: 'a key of no type annotated with Keep', annotations: keep, because: ANNOTATED },
+  { name: 'a key of Helm annotated with Keep', labels: HELM, annotations: keep, because: ANNOTATED },
 ]
 
 // biome-ignore format: a table
 const DELETED: readonly Row[] = [
-  { name: 'a login', type: 'Login' },
-  { name: 'a login of another tool', type: 'Login', labels: { ...INSTANCE, 'app.kubernetes.io/managed-by': 'kubectl' } },
-  { name: 'a login whose annotation is none', type: 'Login', annotations: { [EXPIRED_ANNOTATION]: 'keep' } },
-  { name: 'one whose annotation asks for it', annotations: remove },
-  { name: 'one of Helm too, if asked for', labels: HELM, annotations: remove },
+  { name: 'a Login key', type: 'Login' },
+  { name: 'a Login key of kubectl', type: 'Login', labels: { ...INSTANCE, 'app.kubernetes.io/managed-by': 'kubectl' } },
+  { name: 'a Login key with an invalid annotation', type: 'Login', annotations: { [EXPIRED_ANNOTATION]: 'keep' } },
+  { name: 'a key annotated with Delete', annotations: remove },
+  { name: 'a key of Helm annotated with Delete', labels: HELM, annotations: remove },
 ]
 
-/** A key that ended before it was seen. */
+/** Creates a key that is expired at once. */
 async function overdue({ type, labels = {}, annotations, manager }: Row): Promise<StoredKey> {
   const metadata = { labels, annotations: { ...createdAgo(AGE).annotations, ...annotations } }
   const spec = { ttl: TTL, ...(type ? { type } : {}) }
@@ -94,22 +94,22 @@ describe.concurrent('an expired key', () => {
     expect(await writesTo(key, audit, mark)).toEqual(['patch', 'patch status', 'delete', 'patch'])
   })
 
-  test('of any other kind stays for a day, and says so (5.2, 4.4)', async () => {
+  test('of another type stays for a day, with the time of its removal in status (5.2, 4.4)', async () => {
     const key = await keys.shown(await overdue({ name: 'plain', type: 'User' }), 'Expired')
     const endMs = Date.parse(key.status.expirationTimestamp ?? '')
-    // 24 h after an end of an hour ago.
+    // 24 h after its expiry, which is almost an hour ago.
     const removal = textAfter(endMs, DAY)
     expect(key.status.removalTimestamp).toBe(removal)
     expect(condition(key, 'Ready').message).toContain(`it is deleted ${removal}`)
   })
 
-  test('that overstayed its retention is deleted at once (5.2)', async () => {
+  test('is deleted at once when its retention is over (5.2)', async () => {
     const key = await keys.create({ ttl: TTL }, createdAgo(DAY + TTL))
     await keys.gone(key)
     expect(await keys.read(key)).toBeNull()
   })
 
-  test('that is to be kept from now on is not deleted any more (5.2)', async () => {
+  test('is kept after it is annotated with Keep (5.2)', async () => {
     const key = await keys.shown(await overdue({ name: 'plain' }), 'Expired')
     expect(key.status).toHaveProperty('removalTimestamp')
     await keys.patch(key, { metadata: { annotations: keep } })
@@ -119,7 +119,7 @@ describe.concurrent('an expired key', () => {
     await keys.gone(key)
   })
 
-  test('given a longer ttl works again (2.6)', async () => {
+  test('is Active again with a longer ttl (2.6)', async () => {
     const key = await keys.shown(await overdue({ name: 'plain' }), 'Expired')
     await keys.patch(key, { spec: { ttl: 2 * AGE } })
     const { status } = await keys.shown(key, 'Active')

@@ -1,4 +1,4 @@
-// What another client writes into status: it neither stops nor multiplies the operator's work.
+// Status written by other clients: it neither blocks the operator nor makes it write without end.
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { ACCESS_KEYS } from '../../../src/api/names.ts'
 import type { OwnedAccessKey } from '../../../src/api/ownedaccesskey.gen.ts'
@@ -50,7 +50,7 @@ test.each([
           type: 'Stalled',
           status: 'True',
           reason: 'Theirs',
-          message: 'theirs',
+          message: 'foreign',
           lastTransitionTime: '2026-11-21T10:00:00Z',
         },
       ],
@@ -65,35 +65,35 @@ test.each([
           type: 'Theirs',
           status: 'True',
           reason: 'Theirs',
-          message: 'theirs',
+          message: 'foreign',
           lastTransitionTime: '2026-11-21T10:00:00Z',
         },
       ],
     }),
   },
   {
-    name: 'a Ready that is not so',
+    name: 'a wrong Ready condition',
     status: () => ({
       conditions: [
         {
           type: 'Ready',
           status: 'False',
           reason: 'Theirs',
-          message: 'theirs',
+          message: 'foreign',
           lastTransitionTime: '2026-11-21T10:00:00Z',
         },
       ],
     }),
   },
   {
-    name: 'an end that is not so',
+    name: 'a wrong expirationTimestamp',
     status: () => ({
       expirationTimestamp: '2099-01-01T00:00:00Z',
       removalTimestamp: '2099-01-01T00:00:00Z',
     }),
   },
 ])(
-  '$name: few writes, and the key expires and goes all the same (4.1, 5.2)',
+  '$name by another client costs few writes, and the key still expires and is deleted (4.1, 5.2)',
   async ({ status }) => {
     const made = newKey({ ttl: 3600 })
     const key = await published(await admin.create<OwnedAccessKey>(ACCESS_KEYS, made, 'test'))
@@ -106,16 +106,16 @@ test.each([
       SOON,
     )
     const writes = await audit.writesSince(mark, { user: OPERATOR_USER })
-    // A conflict with what the test has just written is none: it changes nothing.
+    // Conflicts with the writes of this test change nothing and are not counted.
     const ofKey = writes.filter(
       ({ resource, code }) => resource === 'ownedaccesskeys' && code !== 409,
     )
-    // What was written over, the end to come, the end, the delete, the finalizer.
+    // Its status, the later expiry, the expiry, the deletion, the finalizer.
     expect(ofKey.length).toBeLessThanOrEqual(5)
   },
 )
 
-test('a value of a cap in status that spec sets binds no key before it is taken back (6.2, 2.2)', async () => {
+test('a cap that another client writes into the status of Config shortens no key before it is reverted (6.2, 2.2)', async () => {
   await settings.declare({ auth: { accessKeyMaxTTLSeconds: 86_400 } })
   await settings.settled(
     'the cap is in force',
@@ -140,17 +140,17 @@ test('a value of a cap in status that spec sets binds no key before it is taken 
   expect((await published(key)).status?.effectiveTTLSeconds).toBe(86_400)
 })
 
-test('a foreign condition on Config costs nothing (4.3)', async () => {
+test('a condition of another type on Config causes no write (4.3)', async () => {
   const { status } = await settings.read()
-  const theirs = {
+  const foreign = {
     type: 'Theirs',
     status: 'True',
     reason: 'Theirs',
-    message: 'theirs',
+    message: 'foreign',
     lastTransitionTime: '2026-11-21T10:00:00Z',
   }
   await raw('PATCH', `${IN_FORCE_PATH}/status`, {
-    status: { conditions: [...(status?.conditions ?? []), theirs] },
+    status: { conditions: [...(status?.conditions ?? []), foreign] },
   })
   const mark = await audit.mark()
   await raw('PATCH', IN_FORCE_PATH, { metadata: { labels: { touched: 'yes' } } })

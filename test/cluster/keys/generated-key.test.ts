@@ -1,4 +1,4 @@
-// The key itself: generated, given, in the hands of tools that never mention it, and shown by nothing.
+// spec.key: generated or given, kept when tools apply manifests without it, and shown nowhere else.
 import { describe, expect, test } from 'vitest'
 import { CREATED_ANNOTATION, REVOKE_FINALIZER } from '../../../src/api/names.ts'
 import type { OwnedAccessKeySpec } from '../../../src/api/ownedaccesskey.gen.ts'
@@ -13,8 +13,8 @@ const keys = keyClientOf(plane)
 
 const SECRET = 'k'.repeat(32)
 
-describe.concurrent('a key', () => {
-  test('that is left out is generated, each another (3.1, 3.2)', async () => {
+describe.concurrent('spec.key', () => {
+  test('is generated when absent, different for each object (3.1, 3.2)', async () => {
     const created = await Promise.all(['', '', undefined].map((key) => keys.create(specWith(key))))
     const all = await Promise.all(created.map((key) => keys.shown(key, 'Active')))
     const secrets = all.map(({ spec }) => spec.key ?? '')
@@ -28,7 +28,7 @@ describe.concurrent('a key', () => {
     )
   })
 
-  test('that is generated is ours, with finalizer and annotation (2.8, 3.1)', async () => {
+  test('is owned by our field manager when generated, with finalizer and annotation (2.8, 3.1)', async () => {
     const key = await keys.shown(await keys.create(), 'Active')
     expect(fieldsOfOperator(key)).toEqual({
       'f:metadata': {
@@ -45,16 +45,16 @@ describe.concurrent('a key', () => {
   // biome-ignore format: a table
   test.each([
     { name: 'in clear', key: uniqueName(SECRET) },
-    { name: 'of the shortest kind', key: uniqueName('k').padEnd(32, '_').slice(0, 32) },
+    { name: 'of the shortest length', key: uniqueName('k').padEnd(32, '_').slice(0, 32) },
     { name: 'as a digest', key: `sha256:${secretDigest(uniqueName(SECRET))}` },
-  ])('that is given $name is used as it is and stays its owner’s (3.1, 3.6)', async ({ key: given }) => {
+  ])('is kept when given $name, owned by the field manager of the user (3.1, 3.6)', async ({ key: given }) => {
     const key = await keys.shown(await keys.create({ key: given }), 'Active')
     expect(key.spec.key).toBe(given)
     expect(key.status.keyID).toBe(secretDigest(given).slice(0, 16))
     expect(fieldsOfOperator(key)).not.toHaveProperty('f:spec')
   })
 
-  test('is shown by nothing but itself (1.6, 3.5)', async () => {
+  test('is in no other field, table or event (1.6, 3.5)', async () => {
     const key = await keys.shown(await keys.create({ type: 'User', ttl: 3600 }), 'Active')
     const secret = key.spec.key ?? ''
     const { spec: _, ...beside } = key
@@ -64,7 +64,7 @@ describe.concurrent('a key', () => {
     for (const text of sinks) expect(text).not.toContain(secret.slice(4, 16))
   })
 
-  test('made anew under the same name is another (3.1)', async () => {
+  test('is another one when the object is created again under its name (3.1)', async () => {
     const first = await keys.shown(await keys.create(), 'Active')
     await keys.remove(first)
     await keys.gone(first)
@@ -81,8 +81,8 @@ describe.concurrent.each([
     tool: 'kubectl apply --server-side',
     args: ['apply', '--server-side', '--field-manager=gitops'],
   },
-])('$tool of a manifest that never mentions the key', ({ args }) => {
-  test('changes nothing, however often (3.1)', async () => {
+])('$tool of a manifest without spec.key', ({ args }) => {
+  test('changes nothing when repeated (3.1)', async () => {
     const name = uniqueName('gitops')
     await apply(name, { ttl: 3600 })
     const first = await keys.shown(name, 'Active')
@@ -90,7 +90,7 @@ describe.concurrent.each([
     expect(await keys.read(name)).toEqual(first)
   })
 
-  test('changes what it mentions and nothing else (3.1)', async () => {
+  test('changes only the fields of the manifest (3.1)', async () => {
     const name = uniqueName('gitops')
     const labels = { team: 'a' }
     await apply(name, { ttl: 3600, displayName: 'first' }, { labels, finalizers: [HELD, HELD_TOO] })

@@ -1,4 +1,4 @@
-// Access keys on a control plane, as a test makes, uses and watches them.
+// A client for access keys on a control plane, and checks of them.
 import { expect } from 'vitest'
 import {
   ACCESS_KEYS,
@@ -24,27 +24,27 @@ import {
   objectClientOf,
 } from '../../support/object-client.ts'
 
-/** A key as the API server has it; status is empty before the operator has seen it. */
+/** A stored key; status is empty until the operator writes it. */
 export interface StoredKey extends KubeObject {
   readonly spec: OwnedAccessKeySpec
   readonly status: OwnedAccessKeyStatus
 }
 
-/** The keys of a control plane. All but `read` throw when the API server refuses. */
+/** All methods but `read` throw when the API server refuses. */
 export interface KeyClient extends Omit<ObjectClient<StoredKey>, 'create'> {
-  /** Of user ada unless the spec says otherwise, under a name of its own. */
+  /** Creates a key under a unique name, of user ada unless `spec` has an identity. */
   create(spec?: OwnedAccessKeySpec, metadata?: Partial<ObjectMeta>): Promise<StoredKey>
-  /** Records a use as the gateway does. */
+  /** Writes lastActivity as the gateway does. */
   use(key: Named, atMs: number): Promise<StoredKey>
 }
 
-/** How long the operator may take for anything, on a busy machine. */
+/** The longest time for a reaction of the operator on a busy machine. */
 export const SOON = { withinMs: 20_000 }
 
-/** How long an event may take: they go out ten a second, and many tests share the operator. */
+/** The longest time for an event: ten a second are sent, and many tests share the operator. */
 export const EVENT_WITHIN = { withinMs: 40_000 }
 
-/** The keys of a control plane. */
+/** The client for the keys of a control plane. */
 export function keyClientOf(plane: Pick<TestControlPlane, 'raw'>): KeyClient {
   const stored = objectClientOf<StoredKey>(plane, ACCESS_KEYS)
   return {
@@ -59,18 +59,19 @@ export function keyClientOf(plane: Pick<TestControlPlane, 'raw'>): KeyClient {
 export const createdMs = ({ metadata }: Pick<StoredKey, 'metadata'>): number =>
   Date.parse(metadata.creationTimestamp)
 
-/** Waits until whatever is made now is younger than that key: creation has whole seconds. */
+/** Waits until a new object gets a later creationTimestamp, which has whole seconds. */
 export async function outlived(key: StoredKey): Promise<void> {
   const isLater = () => Date.now() >= createdMs(key) + 1000 || undefined
   await eventually('the next second begins', isLater, SOON)
 }
 
-/** How often ends are made and timed at most: a machine that stops for a second tells none within one. */
+/** The most attempts: a busy machine may stop for a second. */
 const ROUNDS = 3
 
 /**
- * Every end of a round is reported within a second, and none too early in any (contract 2.7). A round gives
- * how many milliseconds after its end each was reported.
+ * Expects that each expiry is reported within a second, and never too early (contract 2.7).
+ *
+ * @param round lets keys expire; returns the milliseconds from each expiry to its report
  */
 export async function expectEventInTime(round: () => Promise<readonly number[]>): Promise<void> {
   for (let rounds = 1; ; rounds += 1) {
@@ -82,37 +83,34 @@ export async function expectEventInTime(round: () => Promise<readonly number[]>)
   }
 }
 
-/** The operator has said of the object what it is. */
+/** The operator has written the conditions. */
 export const hasConditions = ({ status }: { status: { conditions?: unknown } }): boolean =>
   status.conditions !== undefined
 
-/**
- * The `ttl` with which a key ends two to three seconds from now. For one that has to be seen before: one that
- * is made for seconds may have ended before a busy machine gets to it.
- */
+/** The `ttl` with which an existing key expires in two to three seconds: a new one might expire before its adoption. */
 export const endingSoon = (key: Parameters<typeof createdMs>[0]): { readonly ttl: number } => ({
   ttl: Math.ceil((Date.now() - createdMs(key)) / 1000) + 2,
 })
 
-/** The time that many seconds after another, as status writes it. */
+/** A time `seconds` after another, in the format of status. */
 export const textAfter = (fromMs: number, seconds: number): string =>
   formatTimestamp(fromMs + seconds * 1000)
 
-/** Metadata of a key that was first seen that many seconds ago, as a restore brings it (2.8). */
+/** Metadata of a restored key that was created that many seconds ago (contract 2.8). */
 export const createdAgo = (seconds: number): { readonly annotations: Record<string, string> } => ({
   annotations: { [CREATED_ANNOTATION]: textAfter(Math.floor(Date.now() / 1000) * 1000, -seconds) },
 })
 
-/** A condition of a key; fails where there is none. */
+/** A condition of a key. @throws Error when it is absent */
 export const condition: (key: StoredKey, type: string) => Condition = conditionIn
 
-/** The operator has adopted the key: finalizer, annotation and key are there. */
+/** The operator has adopted the key: it has finalizer, annotation and spec.key. */
 export const isAdopted = ({ metadata, spec }: StoredKey): boolean =>
   (metadata.finalizers ?? []).includes(REVOKE_FINALIZER) &&
   CREATED_ANNOTATION in (metadata.annotations ?? {}) &&
   Boolean(spec.key)
 
-/** What the operator wrote to an object since a mark: verb and subresource, code unless it was 200. */
+/** The operator's writes to an object since a mark: verb, subresource, and the code if it is not 200. */
 export async function writesTo(
   { metadata: { name } }: StoredKey,
   audit: Audit,
@@ -126,7 +124,7 @@ export async function writesTo(
     )
 }
 
-/** The field set of the operator's applies; undefined where it has none. */
+/** The field set of the operator's applies; undefined = none. */
 export const fieldsOfOperator = ({ metadata }: StoredKey) =>
   metadata.managedFields?.find(
     ({ manager, subresource }) => manager === FIELD_MANAGER && !subresource,

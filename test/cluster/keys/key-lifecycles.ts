@@ -1,4 +1,4 @@
-// Whatever a key can go through, with something of the test's in each of its secret fields.
+// Access keys in all their states, with a canary secret in each secret field.
 import { REVOKE_FINALIZER } from '../../../src/api/names.ts'
 import type { OwnedAccessKeySpec } from '../../../src/api/ownedaccesskey.gen.ts'
 import { secretDigest } from '../../../src/authn/credential-index.ts'
@@ -14,10 +14,10 @@ import {
 const HOUR = 3600
 const DAY = 24 * HOUR
 
-/** Makes the secret of one field; `label` names it. */
+/** Creates the canary secret of a field; `label` names it in failures. */
 export type Plant = (label: string) => string
 
-/** A spec with a secret in each secret field; a `key` that is given stays, an empty one is left out. */
+/** A spec with a secret in each secret field; a given `key` is kept, an empty one omitted. */
 export function withPlantedSecrets(plant: Plant, label: string, given: OwnedAccessKeySpec = {}) {
   const { key = plant(`${label}: key`), ...spec } = given
   return {
@@ -32,14 +32,13 @@ export function withPlantedSecrets(plant: Plant, label: string, given: OwnedAcce
   } satisfies OwnedAccessKeySpec
 }
 
-/** How many secrets such a spec has. */
+/** The number of secrets in such a spec. */
 export const SECRET_FIELDS = 5
 
 /**
- * Lives of keys; each is over when its promise is. They need a retention of seconds and a cap below
- * 400 days.
+ * Functions that each take a key through one lifecycle. They need a retention of seconds and a cap below 400 days.
  *
- * @param generated called for each key that the operator generated
+ * @param generated called with each key that the operator generated
  */
 export function keyLifecyclesOf(
   keys: KeyClient,
@@ -51,9 +50,9 @@ export function keyLifecyclesOf(
   const isHeld = ({ metadata: { finalizers = [] } }: StoredKey) =>
     finalizers.includes(REVOKE_FINALIZER)
   return [
-    async () => keys.shown(await create('works'), 'Active'),
+    async () => keys.shown(await create('active'), 'Active'),
     async () => keys.shown(await create('disabled', { disabled: true }), 'Disabled'),
-    async () => keys.shown(await create('of nobody', { user: '' }), 'NoIdentity'),
+    async () => keys.shown(await create('without identity', { user: '' }), 'NoIdentity'),
     async () => keys.gone(await create('expires', { ttl: 2 })),
     async () => keys.gone(await create('login expires', { ttl: 1, type: 'Login' })),
     async () => keys.gone(await create('ended by the cap', {}, createdAgo(400 * DAY))),
@@ -66,7 +65,7 @@ export function keyLifecyclesOf(
       await eventually('the ignored use is reported', isIgnored, EVENT_WITHIN)
     },
     async () => {
-      const { spec } = await create('twice')
+      const { spec } = await create('conflict')
       const inClear = { key: spec.key ?? '' }
       const asDigest = { key: `sha256:${secretDigest(inClear.key)}` }
       const others = [await create('in clear', inClear), await create('as digest', asDigest)]
@@ -84,7 +83,7 @@ export function keyLifecyclesOf(
       await keys.until(key, 'is adopted again', isHeld)
     },
     async () => {
-      const key = await create('held by others', {}, { finalizers: ['example.com/backup'] })
+      const key = await create('foreign finalizer', {}, { finalizers: ['example.com/backup'] })
       await keys.shown(key, 'Active')
       await keys.remove(key)
       await keys.shown(key, 'Terminating')

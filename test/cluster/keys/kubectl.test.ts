@@ -1,4 +1,4 @@
-// A key as kubectl shows it: get, wait, describe, and what lists it (contract 1.1, 1.6, 4.4, 4.5).
+// Keys in kubectl: get, wait, describe, categories (contract 1.1, 1.6, 4.4, 4.5).
 import { describe, expect, test } from 'vitest'
 import { sharedControlPlane } from '../../support/control-plane.ts'
 import { eventually } from '../../support/eventually.ts'
@@ -11,7 +11,7 @@ const keys = keyClientOf(plane)
 const HEAD = ['NAME', 'READY', 'REASON', 'IDENTITY', 'TYPE', 'EXPIRES', 'LAST ACTIVITY', 'AGE']
 const WIDE = [...HEAD, 'TTL', 'KEY ID', 'MESSAGE']
 
-/** What kubectl printed. */
+/** The standard output of kubectl. */
 const printed = (...args: readonly string[]): Promise<string> => mustKubectl(plane, args)
 
 describe.concurrent('kubectl', () => {
@@ -47,7 +47,7 @@ describe.concurrent('kubectl', () => {
     })
   })
 
-  test('wait waits for a key to work, and to end (4.4)', async () => {
+  test('wait returns when a key is Ready, and when it expires (4.4)', async () => {
     const created = await keys.create()
     const { metadata } = created
     const key = `oak/${metadata.name}`
@@ -61,7 +61,7 @@ describe.concurrent('kubectl', () => {
     expect(await printed('wait', byPath, key, '--timeout=20s')).toBe(met)
   })
 
-  test('describe tells what happened (4.5)', async () => {
+  test('describe shows the events (4.5)', async () => {
     const key = await keys.shown(await keys.create({ ttl: 2 }), 'Expired')
     const describeKey = async () => {
       const text = await printed('describe', 'oak', key.metadata.name)
@@ -76,7 +76,7 @@ describe.concurrent('kubectl', () => {
     )
   })
 
-  test('get platform lists keys, get all never does (1.1)', async () => {
+  test('get platform lists keys, get all does not (1.1)', async () => {
     const { metadata } = await keys.create()
     const named = `ownedaccesskey.management.platform.sh/${metadata.name}`
     expect((await printed('get', 'platform', '-o', 'name')).split('\n')).toContain(named)
@@ -86,7 +86,7 @@ describe.concurrent('kubectl', () => {
   })
 })
 
-/** The one row of a table, by column: an empty cell is as wide as its head says. */
+/** The only row of a table, by column; the header gives the width of empty cells. */
 function cells(table: string, heads: readonly string[]): Readonly<Record<string, string>> {
   const [head = '', row = ''] = table.split('\n')
   expect(head.trim().split(/ {2,}/)).toEqual(heads)

@@ -1,6 +1,6 @@
 /** @module-tag no-retry */
-// When keys end, with real seconds on a real API server; the table of all cases with an injected
-// clock is test/unit/domain/accesskey/lifetime.test.ts.
+// When keys expire, in real time on a real API server; test/unit/domain/accesskey/lifetime.test.ts has the table of all
+// cases with an injected clock.
 import { describe, expect, test } from 'vitest'
 import { CREATED_ANNOTATION } from '../../../src/api/names.ts'
 import type { OwnedAccessKeySpec } from '../../../src/api/ownedaccesskey.gen.ts'
@@ -34,46 +34,46 @@ const slidingFor = (ttl: number): OwnedAccessKeySpec => ({ ttl, ttlAfterLastActi
 interface Row {
   readonly name: string
   readonly spec: OwnedAccessKeySpec
-  /** The annotation, in seconds before now; absent, there is none. */
-  readonly seenAgo?: number
+  /** The annotation with the time of creation, in seconds before now; absent = no annotation. */
+  readonly createdAgoSeconds?: number
   readonly reason: 'Active' | 'Expired'
   /** Seconds from the start; null = never. */
-  readonly ends: number | null
+  readonly expires: number | null
 }
 
 // biome-ignore format: a table
 const ROWS: readonly Row[] = [
-  { name: 'never without ttl (2.1)', spec: {}, reason: 'Active', ends: null },
-  { name: 'never with ttl 0 (2.1)', spec: { ttl: 0 }, reason: 'Active', ends: null },
-  { name: 'never without ttl, sliding (2.3)', spec: { ttlAfterLastActivity: true }, reason: 'Active', ends: null },
-  { name: 'after 30 days, more than a timer (2.3)', spec: { ttl: 30 * DAY }, reason: 'Active', ends: 30 * DAY },
-  { name: 'after 2^31-1 s (2.3)', spec: { ttl: 2_147_483_647 }, reason: 'Active', ends: 2_147_483_647 },
-  { name: 'after 20 days if of a login (2.1)', spec: { type: 'Login' }, reason: 'Active', ends: 20 * DAY },
-  { name: 'after its ttl, of a login too (2.1)', spec: { type: 'Login', ttl: 40 * DAY }, reason: 'Active', ends: 40 * DAY },
-  { name: 'after its creation if never used (2.3)', spec: slidingFor(HOUR), reason: 'Active', ends: HOUR },
-  { name: 'counted from when first seen (2.8)', spec: { ttl: HOUR }, seenAgo: HOUR / 2, reason: 'Active', ends: HOUR },
-  { name: 'at once when restored too late (2.8)', spec: { ttl: HOUR }, seenAgo: HOUR, reason: 'Expired', ends: HOUR },
-  { name: 'at once too when it slides (2.8)', spec: slidingFor(HOUR), seenAgo: HOUR, reason: 'Expired', ends: HOUR },
-  { name: 'no later, first seen tomorrow (2.8)', spec: { ttl: HOUR }, seenAgo: -DAY, reason: 'Active', ends: HOUR },
+  { name: 'never without ttl (2.1)', spec: {}, reason: 'Active', expires: null },
+  { name: 'never with ttl 0 (2.1)', spec: { ttl: 0 }, reason: 'Active', expires: null },
+  { name: 'never without ttl and with ttlAfterLastActivity (2.3)', spec: { ttlAfterLastActivity: true }, reason: 'Active', expires: null },
+  { name: 'after 30 days, longer than a Node.js timer (2.3)', spec: { ttl: 30 * DAY }, reason: 'Active', expires: 30 * DAY },
+  { name: 'after 2^31-1 s (2.3)', spec: { ttl: 2_147_483_647 }, reason: 'Active', expires: 2_147_483_647 },
+  { name: 'after 20 days without ttl if its type is Login (2.1)', spec: { type: 'Login' }, reason: 'Active', expires: 20 * DAY },
+  { name: 'after its ttl if its type is Login (2.1)', spec: { type: 'Login', ttl: 40 * DAY }, reason: 'Active', expires: 40 * DAY },
+  { name: 'ttl after its creation if it slides and was never used (2.3)', spec: slidingFor(HOUR), reason: 'Active', expires: HOUR },
+  { name: 'ttl after the creation in its annotation (2.8)', spec: { ttl: HOUR }, createdAgoSeconds: HOUR / 2, reason: 'Active', expires: HOUR },
+  { name: 'at once when restored after its end (2.8)', spec: { ttl: HOUR }, createdAgoSeconds: HOUR, reason: 'Expired', expires: HOUR },
+  { name: 'at once when it slides and is restored after its end (2.8)', spec: slidingFor(HOUR), createdAgoSeconds: HOUR, reason: 'Expired', expires: HOUR },
+  { name: 'ttl after its creation when its annotation is in the future (2.8)', spec: { ttl: HOUR }, createdAgoSeconds: -DAY, reason: 'Active', expires: HOUR },
 ]
 
-describe.concurrent('a key ends', () => {
-  test.each(ROWS)('$name', async ({ spec, seenAgo: ago, reason, ends }) => {
+describe.concurrent('a key expires', () => {
+  test.each(ROWS)('$name', async ({ spec, createdAgoSeconds: ago, reason, expires }) => {
     const created = await keys.create(spec, ago === undefined ? {} : createdAgo(ago))
     const key = await keys.shown(created, reason)
     expect(startMs(key)).toBe(ago !== undefined && ago > 0 ? startMs(created) : createdMs(created))
     const { expirationTimestamp, effectiveTTLSeconds } = key.status
     expect({ expirationTimestamp, effectiveTTLSeconds, ttl: key.spec.ttl }).toEqual({
-      expirationTimestamp: ends === null ? undefined : textAfter(startMs(key), ends),
-      effectiveTTLSeconds: ends ?? undefined,
+      expirationTimestamp: expires === null ? undefined : textAfter(startMs(key), expires),
+      effectiveTTLSeconds: expires ?? undefined,
       ttl: spec.ttl,
     })
   })
 })
 
-describe.concurrent('a key of seconds', () => {
-  /** Keys that have ended as their status says, and how late that was said of each. */
-  async function lagsOfEnds(): Promise<readonly number[]> {
+describe.concurrent('a key with a ttl of seconds', () => {
+  /** Creates keys and waits for their expiry; returns how late each expiry was logged, in milliseconds. */
+  async function expiryLags(): Promise<readonly number[]> {
     const created = await Promise.all([2, 2, 3, 3, 4, 4].map((ttl) => keys.create({ ttl })))
     const expired = await Promise.all(created.map((key) => keys.shown(key, 'Expired')))
     for (const key of expired) {
@@ -89,13 +89,10 @@ describe.concurrent('a key of seconds', () => {
     return eventually('every expiry is logged', () => lagsOf(expired), SOON)
   }
 
-  /**
-   * One that slides, and a use that was recorded before its end: none that the operator tells stands on
-   * the view before that. A busy machine may need a few.
-   */
+  /** A sliding key with a use recorded before its expiry; retried, as a busy machine may be too late. */
   const usedInTime = (usedMsOf: (key: StoredKey) => number) =>
     eventually(
-      'a key is used before it ends',
+      'a key is used before it expires',
       async () => {
         const key = await keys.until(await keys.create(slidingFor(3)), 'is reported', hasConditions)
         const usedMs = usedMsOf(key)
@@ -106,12 +103,12 @@ describe.concurrent('a key of seconds', () => {
     )
 
   test(
-    'ends after its ttl, and status says so within a second (2.3, 2.7)',
+    'expires after its ttl, with a status within a second (2.3, 2.7)',
     { timeout: 120_000 },
-    () => expectEventInTime(lagsOfEnds),
+    () => expectEventInTime(expiryLags),
   )
 
-  test('that slides ends after its last use (2.3, 2.6)', async () => {
+  test('expires ttl after its last use if it slides (2.3, 2.6)', async () => {
     const { key, usedMs } = await usedInTime(() => Date.now())
     const expired = await keys.shown(key, 'Expired')
     const end = textAfter(usedMs, 3)
@@ -119,7 +116,7 @@ describe.concurrent('a key of seconds', () => {
     expect(condition(expired, 'Ready').message).toContain(`expired ${end}, 3 s after its last use`)
   })
 
-  test('that slides and is used at its very end does not end there (2.3, 2.6)', async () => {
+  test('does not expire at its end if it slides and is used in that second (2.3, 2.6)', async () => {
     const { key, usedMs } = await usedInTime((created) => createdMs(created) + 3000)
     const expired = await keys.shown(key, 'Expired')
     expect(expired.status.expirationTimestamp).toBe(textAfter(usedMs, 3))
@@ -127,13 +124,13 @@ describe.concurrent('a key of seconds', () => {
   })
 })
 
-describe.concurrent('a use that is recorded', () => {
+describe.concurrent('a recorded use', () => {
   // biome-ignore format: a table
   test.each([
-    { name: 'a second before the end', secondsFromEnd: -1 },
-    { name: 'at the end', secondsFromEnd: 0 },
-    { name: 'a second after the end', secondsFromEnd: 1 },
-  ])('late, $name, lets a sliding key live on (2.3, 2.6)', async ({ secondsFromEnd }) => {
+    { name: 'a second before the expiry', secondsFromEnd: -1 },
+    { name: 'at the expiry', secondsFromEnd: 0 },
+    { name: 'a second after the expiry', secondsFromEnd: 1 },
+  ])('$name reactivates an expired sliding key when it arrives late (2.3, 2.6)', async ({ secondsFromEnd }) => {
     const expired = await keys.shown(await keys.create(slidingFor(HOUR), createdAgo(HOUR + 5)), 'Expired')
     const usedMs = startMs(expired) + (HOUR + secondsFromEnd) * 1000
     await keys.use(expired, usedMs)
@@ -145,7 +142,7 @@ describe.concurrent('a use that is recorded', () => {
     expect(key.status).not.toHaveProperty('removalTimestamp')
   })
 
-  test('leaves a fixed key as it is (2.3)', async () => {
+  test('does not change the end of a key that does not slide (2.3)', async () => {
     const created = await keys.shown(await keys.create({ ttl: HOUR }, createdAgo(HOUR)), 'Expired')
     await keys.use(created, Date.now())
     const { metadata } = await keys.patch(created, { spec: { displayName: 'seen after the use' } })
@@ -154,7 +151,7 @@ describe.concurrent('a use that is recorded', () => {
     expect(key.status.expirationTimestamp).toBe(created.status.expirationTimestamp)
   })
 
-  test('30 s ahead counts (2.9)', async () => {
+  test('30 s in the future counts (2.9)', async () => {
     const created = await keys.shown(await keys.create(slidingFor(HOUR)), 'Active')
     const usedMs = Date.now() + 30_000
     await keys.use(created, usedMs)
@@ -166,12 +163,12 @@ describe.concurrent('a use that is recorded', () => {
     )
   })
 
-  test('10 minutes ahead is ignored, and said to be (2.9, 4.5)', async () => {
+  test('10 minutes in the future is ignored and reported (2.9, 4.5)', async () => {
     const created = await keys.shown(await keys.create(slidingFor(HOUR)), 'Active')
     const usedMs = Date.now() + 600_000
     await keys.use(created, usedMs)
     const says = 'Its recorded last use lies more than 60 s in the future and is ignored.'
-    const key = await keys.until(created, 'says so', (now) =>
+    const key = await keys.until(created, 'reports the ignored use', (now) =>
       condition(now, 'Ready').message.endsWith(says),
     )
     expect(key.status).toMatchObject({
@@ -187,7 +184,7 @@ async function ignoredOf(key: StoredKey) {
   return (await keys.events(key)).find(({ reason }) => reason === 'ActivityIgnored')
 }
 
-/** How late each expiry was published, as the operator saw it; undefined while one is missing. */
+/** How late each expiry was published, in milliseconds by the operator's log; undefined while a line is missing. */
 function lagsOf(expired: readonly StoredKey[]): readonly number[] | undefined {
   const names = new Set(expired.map(({ metadata }) => metadata.name))
   const lines = sharedOperator()

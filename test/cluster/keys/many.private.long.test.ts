@@ -1,4 +1,4 @@
-// Five thousand settled keys cost nothing at a restart, and a cap writes only those that it changes.
+// With five thousand keys a restart writes nothing, and a changed cap writes only the keys that it shortens.
 import { describe, expect, test } from 'vitest'
 import { ACCESS_KEYS } from '../../../src/api/names.ts'
 import type { OwnedAccessKeySpec } from '../../../src/api/ownedaccesskey.gen.ts'
@@ -22,7 +22,7 @@ const MANY = repeated(500, 5000)
 const DAY = 86_400
 const IN_TIME = { withinMs: 180_000 }
 
-/** Every hundredth lives longer than the cap to come; every other longer than any timer. */
+/** Every hundredth lives longer than the later cap; every second one longer than a Node.js timer. */
 const specOf = (index: number): OwnedAccessKeySpec => {
   if (index % 100 === 0) return index % 200 === 0 ? {} : { ttl: 90 * DAY }
   return index % 2 === 0 ? { ttl: 30 * DAY } : { ttl: DAY, ttlAfterLastActivity: true }
@@ -34,10 +34,10 @@ const wanted = () => Array.from({ length: MANY }, (_, index) => newKey(specOf(in
 
 const CONTROLLER = 'ownedaccesskey'
 
-/** Waits until the operator has looked at every key once more and has come to rest. */
-async function looksAtAll(operator: Operator, before = 0): Promise<number> {
+/** Waits until the operator has reconciled every key again and is idle. */
+async function untilAllReconciled(operator: Operator, before = 0): Promise<number> {
   return eventually(
-    'every key is looked at',
+    'every key is reconciled',
     async () => {
       const count = await reconciled(operator, CONTROLLER)
       return count - before >= MANY && (await isIdle(operator, CONTROLLER)) ? count : undefined
@@ -49,14 +49,14 @@ async function looksAtAll(operator: Operator, before = 0): Promise<number> {
 const writesSince = async (mark: Mark) =>
   audit.writesSince(mark, { user: OPERATOR_USER, notLeases: true })
 
-describe('thousands of keys', () => {
-  test('cost an apply and a status each (3.1, 8.6)', async () => {
+describe('five thousand keys', () => {
+  test('get one apply and one status write each (3.1, 8.6)', async () => {
     const mark = await audit.mark()
     await using operator = await startOperator({ kubeconfig })
     await createMany(plane, ACCESS_KEYS, wanted())
     const states = 'platform_access_keys'
     await eventually(
-      'every key works',
+      'every key is Active',
       async () => (await isSettled(operator, states)) || undefined,
       IN_TIME,
     )
@@ -65,23 +65,23 @@ describe('thousands of keys', () => {
     expect(countWrites(toKeys)).toEqual({ 'patch  200': MANY, 'patch status 200': MANY })
   })
 
-  test('cost no write at a restart, and no look without a cause (2.3)', async () => {
+  test('get no write at a restart, and no reconcile afterwards (2.3)', async () => {
     const mark = await audit.mark()
     await using operator = await startOperator({ kubeconfig })
-    const count = await looksAtAll(operator)
+    const count = await untilAllReconciled(operator)
     expect(await writesSince(mark)).toEqual([])
-    // Thirty days are more than a timer holds: it would fire at once.
+    // Thirty days exceed the longest timer, which would fire at once.
     const isQuiet = async () => expect(await reconciled(operator, CONTROLLER)).toBe(count)
-    await staysTrue('no key is looked at again', isQuiet, { forMs: 1500 })
+    await staysTrue('no key is reconciled again', isQuiet, { forMs: 1500 })
   })
 
-  test('of which a cap shortens one in a hundred cost a write each (2.2, 2.5)', async () => {
+  test('get one write each if the cap shortens them, and none else (2.2, 2.5)', async () => {
     await using operator = await startOperator({ kubeconfig })
-    const before = await looksAtAll(operator)
+    const before = await untilAllReconciled(operator)
     const mark = await audit.mark()
     await settings.declare({ auth: { accessKeyMaxTTLSeconds: CAP } })
     await settings.settled('the cap is in force', isReadyBy('Applied'))
-    await looksAtAll(operator, before)
+    await untilAllReconciled(operator, before)
     const writes = await writesSince(mark)
     const toKeys = writes.filter(({ resource }) => resource === ACCESS_KEYS.plural)
     expect(countWrites(toKeys)).toEqual({ 'patch status 200': AFFECTED })

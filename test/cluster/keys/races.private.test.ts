@@ -1,4 +1,4 @@
-// Another client is faster: a proxy keeps one write of the operator back while the key changes.
+// Races with other clients: a proxy holds one write of the operator while the key changes.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { ACCESS_KEYS, REVOKE_FINALIZER } from '../../../src/api/names.ts'
 import { pathOf } from '../../../src/kube/client/client.ts'
@@ -36,7 +36,7 @@ afterAll(async () => {
   await proxy?.[Symbol.asyncDispose]()
 })
 
-/** Keeps back the operator's first request of this method to the object of that name. */
+/** Holds the operator's first request with a method to an object. */
 function holdFirst(method: 'PATCH' | 'DELETE', name: string, subresource?: 'status'): Rule {
   const path = pathOf(ACCESS_KEYS, { name }, subresource)
   const isIt = (request: SeenRequest) => request.method === method && request.path === path
@@ -45,26 +45,26 @@ function holdFirst(method: 'PATCH' | 'DELETE', name: string, subresource?: 'stat
 
 const isWatch = ({ query }: SeenRequest): boolean => query.has('watch')
 
-/** Lets the request through; the code that the API server answered with. */
-async function letGo(rule: Rule): Promise<number> {
+/** Forwards the held request; returns the status code of its response. */
+async function forward(rule: Rule): Promise<number> {
   rule.release()
   const answered = () => rule.hits[0]?.status ?? undefined
-  return eventually('an answer', answered, SOON)
+  return eventually('a response', answered, SOON)
 }
 
-describe.concurrent('an expired key that changes while its delete is under way', () => {
+describe.concurrent('an expired key that changes while its delete is held', () => {
   // biome-ignore format: a table
   test.each([
-    { name: 'a login', spec: { type: 'Login' } as const, age: HOUR },
-    { name: 'any other, its retention over', spec: { type: 'User' } as const, age: 25 * HOUR },
-  ])('lives on when it was used: $name (5.3)', async ({ spec, age }) => {
+    { name: 'a Login key', spec: { type: 'Login' } as const, age: HOUR },
+    { name: 'a User key after its retention', spec: { type: 'User' } as const, age: 25 * HOUR },
+  ])('is Active again after a use: $name (5.3)', async ({ spec, age }) => {
     const name = uniqueName('used')
     const held = holdFirst('DELETE', name)
     await keys.create({ ...spec, ttl: HOUR, ttlAfterLastActivity: true }, { name, ...createdAgo(age) })
     await held.reached(SOON)
     const usedMs = Date.now()
     const used = await keys.use(name, usedMs)
-    expect(await letGo(held)).toBe(409)
+    expect(await forward(held)).toBe(409)
     const key = await keys.shown(name, 'Active')
     expect(key.metadata).toMatchObject({ uid: used.metadata.uid })
     expect(key.metadata).not.toHaveProperty('deletionTimestamp')
@@ -72,33 +72,33 @@ describe.concurrent('an expired key that changes while its delete is under way',
     expect(key.status.expirationTimestamp).toBe(textAfter(usedMs, HOUR))
   })
 
-  test('lives on when its ttl has become longer (5.3)', async () => {
+  test('is Active again with a longer ttl (5.3)', async () => {
     const name = uniqueName('kept')
     const held = holdFirst('DELETE', name)
     await keys.create({ type: 'Login', ttl: HOUR }, { name, ...createdAgo(HOUR) })
     await held.reached(SOON)
     await keys.patch(name, { spec: { ttl: 2 * HOUR } })
-    expect(await letGo(held)).toBe(409)
+    expect(await forward(held)).toBe(409)
     await keys.shown(name, 'Active')
   })
 })
 
-// Not beside others: their watch is silent too.
-test('an expired key is deleted once, also before the watch shows that it is (5.2, 5.3)', async () => {
+// Not concurrent: it freezes the watch for all.
+test('an expired key is deleted once, even while the watch does not deliver the deletion (5.2, 5.3)', async () => {
   const name = uniqueName('silent')
   const held = holdFirst('DELETE', name)
   await keys.create({ type: 'Login', ttl: HOUR }, { name, ...createdAgo(HOUR) })
   await held.reached(SOON)
   proxy.freeze(isWatch)
-  expect(await letGo(held)).toBe(200)
+  expect(await forward(held)).toBe(200)
   await keys.gone(name)
   const isDelete = ({ method, path }: SeenRequest) => method === 'DELETE' && path.endsWith(name)
   expect(proxy.requests.filter(isDelete)).toHaveLength(1)
   proxy.cut(isWatch)
 })
 
-describe.concurrent('a key that changes while the operator adopts it', () => {
-  test('keeps what its owner set (3.1)', async () => {
+describe.concurrent('a key that changes while its adoption is held', () => {
+  test('keeps the spec.key that a user has set (3.1)', async () => {
     const name = uniqueName('set')
     const held = holdFirst('PATCH', name)
     await keys.create({}, { name })
@@ -107,24 +107,24 @@ describe.concurrent('a key that changes while the operator adopts it', () => {
     expect(generated).toMatch(KEY_PATTERN)
     const secret = uniqueName('k'.repeat(32))
     await keys.patch(name, { spec: { key: secret } })
-    expect(await letGo(held)).toBe(409)
+    expect(await forward(held)).toBe(409)
     const key = await keys.shown(name, 'Active')
     expect(key.spec.key).toBe(secret)
     expect(fieldsOfOperator(key)).not.toHaveProperty('f:spec')
   })
 
-  test('and is deleted is not made anew by the late request (3.1, 8.6)', async () => {
+  test('is not created again by the late request after its deletion (3.1, 8.6)', async () => {
     const name = uniqueName('deleted')
     const held = holdFirst('PATCH', name)
     await keys.create({}, { name })
     await held.reached(SOON)
     await keys.remove(name)
-    expect(await letGo(held)).toBe(409)
+    expect(await forward(held)).toBe(409)
     const isGone = async () => expect(await keys.read(name)).toBeNull()
     await staysTrue('there is no such key', isGone, { forMs: 500 })
   })
 
-  test('and is deleted and made anew gets a key of its own (3.1, 8.6)', async () => {
+  test('gets another spec.key when it was deleted and created again (3.1, 8.6)', async () => {
     const name = uniqueName('again')
     const held = holdFirst('PATCH', name)
     const before = await keys.create({}, { name })
@@ -132,38 +132,38 @@ describe.concurrent('a key that changes while the operator adopts it', () => {
     await keys.remove(name)
     const after = await keys.create({}, { name })
     expect(after.metadata.uid).not.toBe(before.metadata.uid)
-    expect(await letGo(held)).toBe(409)
+    expect(await forward(held)).toBe(409)
     const key = await keys.shown(name, 'Active')
     expect(key.metadata.uid).toBe(after.metadata.uid)
     expect(key.spec.key).toMatch(KEY_PATTERN)
     expect(key.spec.key).not.toBe(keyIn(body))
   })
 
-  test('to belong to another user is reported as that (4.4, 8.6)', async () => {
+  test('is reported with its new user (4.4, 8.6)', async () => {
     const name = uniqueName('changed')
     const held = holdFirst('PATCH', name, 'status')
     await keys.create({}, { name })
     await held.reached(SOON)
     await keys.patch(name, { spec: { user: '', team: 'ops' } })
-    expect(await letGo(held)).toBe(409)
+    expect(await forward(held)).toBe(409)
     expect((await keys.shown(name, 'Active')).status.identity).toBe('team:ops')
   })
 })
 
-describe.concurrent('a finalizer that moves while ours is taken off', () => {
+describe.concurrent('our finalizer, moved while its removal is held', () => {
   // biome-ignore format: a table
   test.each([
-    { name: 'behind another', before: [REVOKE_FINALIZER, FOREIGN], after: [FOREIGN, REVOKE_FINALIZER], code: 422 },
-    { name: 'before another', before: [FOREIGN, REVOKE_FINALIZER], after: [REVOKE_FINALIZER, FOREIGN], code: 422 },
-    { name: 'nowhere', before: [REVOKE_FINALIZER, FOREIGN], after: [REVOKE_FINALIZER, FOREIGN], code: 200 },
-  ])('$name is the one that goes (5.1)', async ({ before, after, code }) => {
+    { name: 'after a foreign one', before: [REVOKE_FINALIZER, FOREIGN], after: [FOREIGN, REVOKE_FINALIZER], code: 422 },
+    { name: 'before a foreign one', before: [FOREIGN, REVOKE_FINALIZER], after: [REVOKE_FINALIZER, FOREIGN], code: 422 },
+    { name: 'not at all', before: [REVOKE_FINALIZER, FOREIGN], after: [REVOKE_FINALIZER, FOREIGN], code: 200 },
+  ])('$name, is the one that is removed (5.1)', async ({ before, after, code }) => {
     const key = await keys.shown(await keys.create(), 'Active')
     await setFinalizers(key, before)
     const held = holdFirst('PATCH', key.metadata.name)
     await keys.remove(key)
     await held.reached(SOON)
     await setFinalizers(key, after)
-    expect(await letGo(held)).toBe(code)
+    expect(await forward(held)).toBe(code)
     const left = await keys.shown(key, 'Terminating')
     expect(left.metadata.finalizers).toEqual([FOREIGN])
     await setFinalizers(key, [])
@@ -174,6 +174,6 @@ describe.concurrent('a finalizer that moves while ours is taken off', () => {
 const setFinalizers = (key: StoredKey, value: readonly string[]) =>
   keys.patch(key, [{ op: 'replace', path: '/metadata/finalizers', value }])
 
-/** The key that an apply carries; undefined where it has none. */
+/** spec.key in the body of an apply; undefined = absent. */
 const keyIn = (body: string): string | undefined =>
   (JSON.parse(body) as Partial<StoredKey>).spec?.key

@@ -1,4 +1,4 @@
-// What happened while no operator ran is caught up when one starts (contract 2.6, 2.7).
+// A started operator catches up on what happened without one (contract 2.6, 2.7).
 import { describe, expect, test } from 'vitest'
 import type { OwnedAccessKeySpec } from '../../../src/api/ownedaccesskey.gen.ts'
 import { auditOf } from '../../support/audit-log.ts'
@@ -23,22 +23,22 @@ const kubeconfig = await plane.operatorKubeconfig()
 const HOUR = 3600
 const start = (...flags: readonly string[]) => startOperator({ kubeconfig, flags })
 
-/** Keys of an operator that was stopped after it had seen to them. */
-async function left(
+/** Keys that an operator has adopted; it is stopped since. */
+async function keysOfStoppedOperator(
   specs: readonly OwnedAccessKeySpec[],
   metadata: Parameters<typeof keys.create>[1] = {},
 ) {
   await using _ = await start()
   const created = await Promise.all(specs.map((spec) => keys.create(spec, metadata)))
-  // Awaited here, while the operator still runs.
+  // Awaited here, before the operator stops.
   return await Promise.all(created.map((key) => keys.shown(key, 'Active')))
 }
 
-describe('after a time without an operator', () => {
-  test('what is overdue is caught up, earliest end first (2.7)', async () => {
-    // Their ends are neither in the order of their names nor in that of their creation.
+describe('a started operator', () => {
+  test('expires overdue keys in the order of their ends (2.7)', async () => {
+    // An order that is neither that of names nor that of creation.
     const minutes = [7, 3, 9, 1, 5, 8, 2, 10, 4, 6]
-    const all = await left(
+    const all = await keysOfStoppedOperator(
       minutes.map(() => ({})),
       createdAgo(HOUR),
     )
@@ -46,7 +46,7 @@ describe('after a time without an operator', () => {
       all.map((key, index) => keys.patch(key, { spec: { ttl: 60 * (minutes[index] ?? 0) } })),
     )
     const mark = await audit.mark()
-    // One at a time: many at once start in this order, and may end in another.
+    // One worker: several start in this order, but may finish in another.
     await using _ = await start('--workers=1')
     const expired = await Promise.all(all.map((key) => keys.shown(key, 'Expired')))
     const ends = new Map(
@@ -60,10 +60,13 @@ describe('after a time without an operator', () => {
     expect(new Set(reported).size).toBe(minutes.length)
   })
 
-  test('a use that was recorded meanwhile counts: the key never ended (2.6)', async () => {
-    const [key] = await left([{ ttl: 2 * HOUR, ttlAfterLastActivity: true }], createdAgo(HOUR))
+  test('keeps a key Active whose use was recorded meanwhile (2.6)', async () => {
+    const [key] = await keysOfStoppedOperator(
+      [{ ttl: 2 * HOUR, ttlAfterLastActivity: true }],
+      createdAgo(HOUR),
+    )
     if (!key) throw new Error('there is no key')
-    // Over by the clock, had it not been used.
+    // Expired without that use.
     await keys.patch(key, { spec: { ttl: HOUR / 2 } })
     const usedMs = Date.now()
     await keys.use(key, usedMs)
@@ -77,8 +80,8 @@ describe('after a time without an operator', () => {
     expect(await writesTo(key, audit, mark)).toEqual(['patch status'])
   })
 
-  test('a deletion is completed (5.1)', async () => {
-    const [key] = await left([{}])
+  test('completes a deletion (5.1)', async () => {
+    const [key] = await keysOfStoppedOperator([{}])
     if (!key) throw new Error('there is no key')
     await keys.remove(key)
     const deleting = await keys.read(key)
@@ -89,13 +92,13 @@ describe('after a time without an operator', () => {
     expect(await writesTo(key, audit, mark)).toEqual(['patch'])
   })
 
-  test('a key that is deleted before anybody saw it is gone (5.1)', async () => {
+  test('does not block the deletion of a key created meanwhile (5.1)', async () => {
     const key = await keys.create()
     await keys.remove(key)
     expect(await keys.read(key)).toBeNull()
   })
 
-  test('a key that its owner set meanwhile is used as it is (3.1)', async () => {
+  test('keeps a spec.key that a user set meanwhile (3.1)', async () => {
     const created = await keys.create()
     const secret = uniqueName('k'.repeat(32))
     await keys.patch(created, { spec: { key: secret } })
@@ -107,8 +110,8 @@ describe('after a time without an operator', () => {
     expect(reported.map(({ reason }) => reason)).not.toContain('KeyGenerated')
   })
 
-  test('a login that ended meanwhile is marked, then deleted (5.2, 5.3)', async () => {
-    const [key] = await left([{ type: 'Login', ttl: 2 * HOUR }], createdAgo(HOUR))
+  test('marks a Login key that expired meanwhile, then deletes it (5.2, 5.3)', async () => {
+    const [key] = await keysOfStoppedOperator([{ type: 'Login', ttl: 2 * HOUR }], createdAgo(HOUR))
     if (!key) throw new Error('there is no key')
     await keys.patch(key, { spec: { ttl: HOUR / 2 } })
     const mark = await audit.mark()

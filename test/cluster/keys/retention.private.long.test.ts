@@ -1,5 +1,5 @@
 /** @module-tag no-retry */
-// What happens after expiry with a retention of two seconds, seen in the audit log (contract 5.2).
+// The deletion of expired keys with a retention of two seconds, by the audit log (contract 5.2).
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { EXPIRED_ANNOTATION } from '../../../src/api/names.ts'
 import { findCondition } from '../../../src/domain/conditions.ts'
@@ -26,7 +26,7 @@ beforeAll(async () => {
 })
 afterAll(() => operator?.stop())
 
-/** The one delete of a key: when the API server received it. */
+/** When the API server received the one delete of a key. */
 async function deletionOf({ metadata: { name } }: StoredKey, of: { readonly offset: number }) {
   const writes = await audit.writesSince(of, { user: OPERATOR_USER })
   const deletes = writes.filter((write) => write.verb === 'delete' && write.name === name)
@@ -37,11 +37,11 @@ async function deletionOf({ metadata: { name } }: StoredKey, of: { readonly offs
 describe('an expired key', () => {
   // biome-ignore format: a table
   test.concurrent.each([
-    { name: 'of a user', spec: { type: 'User', ttl: 2 } as const },
+    { name: 'of type User', spec: { type: 'User', ttl: 2 } as const },
     { name: 'that slides', spec: { ttl: 2, ttlAfterLastActivity: true } },
     { name: 'that is disabled', spec: { ttl: 2, disabled: true } },
-    { name: 'of nobody', spec: { ttl: 2, user: '' } },
-  ])('$name goes when its retention is over, not before (5.2)', async ({ spec }) => {
+    { name: 'without an identity', spec: { ttl: 2, user: '' } },
+  ])('$name is deleted after its retention, not before (5.2)', async ({ spec }) => {
     const mark = await audit.mark()
     const created = await keys.create(spec)
     await keys.gone(created)
@@ -49,16 +49,16 @@ describe('an expired key', () => {
     expect(await deletionOf(created, mark)).toBeGreaterThanOrEqual(removalMs)
   })
 
-  // The cap binds all keys: nothing else may run beside these.
+  // Not concurrent: the cap applies to all keys.
   // biome-ignore format: a table
   test.each([
-    { name: 'a login', spec: { type: 'Login' } as const, metadata: createdAgo(HOUR) },
-    { name: 'one that is to be deleted', spec: { ttl: 2 * HOUR },
+    { name: 'of type Login', spec: { type: 'Login' } as const, metadata: createdAgo(HOUR) },
+    { name: 'annotated for deletion', spec: { ttl: 2 * HOUR },
       metadata: { annotations: { ...createdAgo(HOUR).annotations, [EXPIRED_ANNOTATION]: 'Delete' } } },
-    { name: 'any other', spec: {}, metadata: createdAgo(HOUR) },
-  ])('that the cap ended stays for the retention from then: $name (5.2)', async ({ spec, metadata }) => {
+    { name: 'of no type', spec: {}, metadata: createdAgo(HOUR) },
+  ])('expired by the cap is kept for the retention since then: $name (5.2)', async ({ spec, metadata }) => {
     await settings.declare({})
-    // A key that is seen before that would end by the cap of the test before, and go.
+    // Before that, the cap of the previous test would expire the new key.
     await settings.settled('there is no cap', ({ auth }) => !auth?.accessKeyMaxTTLSeconds)
     const created = await keys.until(await keys.create(spec, metadata), 'is not capped', isFree)
     const mark = await audit.mark()
@@ -68,7 +68,7 @@ describe('an expired key', () => {
     expect(await deletionOf(created, mark)).toBeGreaterThanOrEqual(loweredMs + RETENTION * 1000)
   })
 
-  test('that the cap ended and Keep keeps stays for good (5.2)', async () => {
+  test('stays for good when the cap expired it and its annotation says Keep (5.2)', async () => {
     await settings.declare({ auth: { accessKeyMaxTTLSeconds: 60 } })
     const annotations = { ...createdAgo(HOUR).annotations, [EXPIRED_ANNOTATION]: 'Keep' }
     const kept = await keys.shown(await keys.create({}, { annotations }), 'Expired')

@@ -1,4 +1,4 @@
-// What a key costs the API server, from its audit log: what cannot be left out, and nothing else.
+// The writes of the operator for a key, by the audit log: the necessary ones and no others.
 import { describe, expect, test } from 'vitest'
 import { EVENTS } from '../../../src/api/names.ts'
 import type { OwnedAccessKeySpec } from '../../../src/api/ownedaccesskey.gen.ts'
@@ -22,21 +22,21 @@ const plane = await sharedControlPlane()
 const keys = keyClientOf(plane)
 const audit = auditOf(plane)
 
-const ADOPTED = 'patch'
-const TOLD = 'patch status'
-const DELETED = 'delete'
-const RELEASED = 'patch'
+const ADOPTION = 'patch'
+const STATUS = 'patch status'
+const DELETION = 'delete'
+const FINALIZER_REMOVAL = 'patch'
 
-/** A key that has been adopted and reported, and the moment when it was. */
+/** An Active key, and the mark in the audit log after its status write. */
 async function settled(...created: Parameters<typeof keys.create>) {
   const key = await keys.shown(await keys.create(...created), 'Active')
   return { key, mark: await audit.mark() }
 }
 
-/** The same of a key of seconds, before its end: where the machine is too busy for that, of another one. */
+/** The same for a key with a ttl of seconds, before its expiry; retried, as a busy machine may be too late. */
 const settledFor = (ttl: number, spec: OwnedAccessKeySpec = {}) =>
   eventually(
-    'a key is reported before it ends',
+    'a key has a status before it expires',
     async () => {
       const key = await keys.until(
         await keys.create({ ...spec, ttl }),
@@ -54,27 +54,27 @@ describe.concurrent('the operator writes', () => {
   test.each([
     { name: 'without a key', spec: {} },
     { name: 'with a key', spec: { key: uniqueName('k'.repeat(32)) } },
-  ])('a new key $name twice (3.1)', async ({ spec }) => {
+  ])('twice for a new key $name (3.1)', async ({ spec }) => {
     const mark = await audit.mark()
     const key = await keys.shown(await keys.create(spec), 'Active')
     await touch(key)
-    expect(await writesTo(key, audit, mark)).toEqual([ADOPTED, TOLD, TOLD])
+    expect(await writesTo(key, audit, mark)).toEqual([ADOPTION, STATUS, STATUS])
   })
 
-  test('once when a key ends (2.7)', async () => {
+  test('once when a key expires (2.7)', async () => {
     const { key, mark } = await settledFor(3)
     await keys.shown(key, 'Expired')
     await touch(key)
-    expect(await writesTo(key, audit, mark)).toEqual([TOLD, TOLD])
+    expect(await writesTo(key, audit, mark)).toEqual([STATUS, STATUS])
   })
 
-  test('no end of a key before it has come, however often it looks (2.6)', async () => {
+  test('no expiry before its time, however often it reconciles (2.6)', async () => {
     const { key, mark } = await settledFor(3)
     const look = async () => {
       const { status } = await keys.patch(key, { metadata: { labels: { look: uniqueName('at') } } })
       return findCondition(status.conditions ?? [], 'Ready')?.reason === 'Expired' || undefined
     }
-    await eventually('the key ends', look, SOON)
+    await eventually('the key expires', look, SOON)
     const writes = await audit.writesSince(mark, { user: OPERATOR_USER })
     const reported = writes.filter(({ name, code }) => name === key.metadata.name && code === 200)
     expect(reported).toHaveLength(1)
@@ -83,36 +83,36 @@ describe.concurrent('the operator writes', () => {
     )
   })
 
-  test('three times when a login ends and goes (5.2)', async () => {
+  test('three times when a Login key expires and is deleted (5.2)', async () => {
     const { key, mark } = await settledFor(3, { type: 'Login' })
     await keys.gone(key)
-    expect(await writesTo(key, audit, mark)).toEqual([TOLD, DELETED, RELEASED])
+    expect(await writesTo(key, audit, mark)).toEqual([STATUS, DELETION, FINALIZER_REMOVAL])
   })
 
-  test('once when somebody deletes a key (5.1)', async () => {
+  test('once when a user deletes a key (5.1)', async () => {
     const { key, mark } = await settled()
     await keys.remove(key)
     await keys.gone(key)
-    expect(await writesTo(key, audit, mark)).toEqual([RELEASED])
+    expect(await writesTo(key, audit, mark)).toEqual([FINALIZER_REMOVAL])
   })
 
   // biome-ignore format: a table
   test.each([
     { name: 'a label', spec: {}, change: { metadata: { labels: { team: 'a' } } } },
     { name: 'a foreign finalizer', spec: {}, change: { metadata: { finalizers: ['management.platform.sh/revoke', 'example.com/x'] } } },
-    { name: 'an annotation of others', spec: { ttl: 3600 }, change: { metadata: { annotations: { note: 'x' } } } },
+    { name: 'a foreign annotation', spec: { ttl: 3600 }, change: { metadata: { annotations: { note: 'x' } } } },
   ])('nothing for $name (4.4)', async ({ spec, change }) => {
     const { key, mark } = await settled(spec)
     await keys.patch(key, change)
     await touch(key)
-    expect(await writesTo(key, audit, mark)).toEqual([TOLD])
+    expect(await writesTo(key, audit, mark)).toEqual([STATUS])
   })
 
   test('nothing for a use of a key that does not slide (2.3, 3.4)', async () => {
     const { key, mark } = await settled({ ttl: 3600 })
     await keys.use(key, Date.now())
     await touch(key)
-    expect(await writesTo(key, audit, mark)).toEqual([TOLD])
+    expect(await writesTo(key, audit, mark)).toEqual([STATUS])
   })
 
   test('once for a use of a key that slides (2.3)', async () => {
@@ -121,7 +121,7 @@ describe.concurrent('the operator writes', () => {
     const end = key.status.expirationTimestamp
     await keys.until(key, 'follows', ({ status }) => status.expirationTimestamp !== end)
     await touch(key)
-    expect(await writesTo(key, audit, mark)).toEqual([TOLD, TOLD])
+    expect(await writesTo(key, audit, mark)).toEqual([STATUS, STATUS])
   })
 
   test('each event once (4.5)', async () => {
@@ -144,7 +144,7 @@ describe.concurrent('the operator writes', () => {
   })
 })
 
-/** Changes spec and waits until status says so: whatever else was to be written is written by then. */
+/** Changes spec and waits for the status: all earlier writes are done by then. */
 async function touch(key: StoredKey): Promise<void> {
   const { metadata } = await keys.patch(key, { spec: { displayName: uniqueName('looked') } })
   await keys.until(

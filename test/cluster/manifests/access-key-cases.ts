@@ -1,7 +1,14 @@
-// OwnedAccessKey: what is taken and what is refused (contract 1.2 to 1.4).
+// OwnedAccessKey: accepted and rejected manifests (contract 1.2 to 1.4).
 
-import { type Accepted, type Refused, times } from './case-runner.ts'
-import { KEY, LOGIN, NUMBER_KEY, SECRETS } from './planted-secrets.ts'
+import {
+  type Accepted,
+  KEY,
+  LOGIN,
+  NUMBER_KEY,
+  type Refused,
+  SECRETS,
+  times,
+} from './case-runner.ts'
 
 const HEX = '0123456789abcdef'.repeat(4)
 
@@ -12,7 +19,7 @@ const format =
 
 // biome-ignore format: a table
 export const acceptedKeys: readonly Accepted[] = [
-  { name: 'nothing at all', spec: {} },
+  { name: 'an empty spec', spec: {} },
   { name: 'a user', spec: { user: 'jane.doe@example.com', ttl: 3600, type: 'User' } },
   { name: 'a team', spec: { team: 'web' } },
   { name: 'a subject with groups', spec: { subject: 'ci', groups: ['deployers', 'oidc:auditors'] } },
@@ -26,9 +33,9 @@ export const acceptedKeys: readonly Accepted[] = [
   { name: 'the longest ttl', spec: { ttl: 2_147_483_647, ttlAfterLastActivity: true } },
   { name: 'ttl 1e3', spec: '{"ttl":1e3}', stored: { ttl: 1000 } },
   { name: 'ttl 60.0', spec: '{"ttl":60.0}', stored: { ttl: 60 } },
-  { name: 'nulls, which are dropped', spec: { ttl: null, scope: null, user: 'jane' }, stored: { user: 'jane' } },
+  { name: 'null values, which are dropped', spec: { ttl: null, scope: null, user: 'jane' }, stored: { user: 'jane' } },
   {
-    name: 'empty strings and false, which equal absent',
+    name: 'empty strings and false, which mean absent',
     spec: {
       displayName: '', description: '', user: '', team: '', subject: '', key: '', type: '', parent: '',
       disabled: false, ttlAfterLastActivity: false, groups: [], identityRefresh: '',
@@ -73,19 +80,19 @@ export const refusedKeys: readonly Refused[] = [
     field: 'spec', says: /at most one of user, team and subject.*leave the others out/,
   },
   { name: 'a user and a subject', spec: { user: 'a', subject: 'c' }, field: 'spec', says: /keep one/ },
-  { name: 'all three', spec: { user: 'a', team: 'b', subject: 'c' }, field: 'spec', says: /keep one/ },
+  { name: 'a user, a team and a subject', spec: { user: 'a', team: 'b', subject: 'c' }, field: 'spec', says: /keep one/ },
   { name: 'a space in a user', spec: { user: 'jane doe' }, field: 'spec.user', says: ascii },
   { name: 'a tab in a team', spec: { team: 'we\tb' }, field: 'spec.team', says: ascii },
   { name: 'a line break after a subject', spec: { subject: 'ci\n' }, field: 'spec.subject', says: ascii },
   { name: 'a letter beyond ASCII', spec: { user: 'jané' }, field: 'spec.user', says: ascii },
   { name: 'an invisible character', spec: { user: 'jane\u200b' }, field: 'spec.user', says: ascii },
   { name: 'a user too long', spec: { user: 'u'.repeat(254) }, field: 'spec.user', says: /may not be more than 253/ },
-  { name: 'a user of the system', spec: { user: 'system:admin' }, field: 'spec.user', says: reserved },
-  { name: 'the same in capitals', spec: { user: 'SyStEm:admin' }, field: 'spec.user', says: reserved },
-  { name: 'a team of the platform', spec: { team: 'platform:web' }, field: 'spec.team', says: reserved },
-  { name: 'a subject of the platform', spec: { subject: 'PLATFORM:x' }, field: 'spec.subject', says: reserved },
+  { name: 'a user with the prefix system:', spec: { user: 'system:admin' }, field: 'spec.user', says: reserved },
+  { name: 'a user with the prefix SyStEm:', spec: { user: 'SyStEm:admin' }, field: 'spec.user', says: reserved },
+  { name: 'a team with the prefix platform:', spec: { team: 'platform:web' }, field: 'spec.team', says: reserved },
+  { name: 'a subject with the prefix PLATFORM:', spec: { subject: 'PLATFORM:x' }, field: 'spec.subject', says: reserved },
   {
-    name: 'a group of the system', spec: { groups: ['dev', 'system:masters'] },
+    name: 'a group with the prefix system:', spec: { groups: ['dev', 'system:masters'] },
     field: 'spec.groups[1]', says: reserved,
   },
   {
@@ -99,7 +106,7 @@ export const refusedKeys: readonly Refused[] = [
     field: 'spec.groups', says: /at most 128/,
   },
   {
-    name: 'an empty group of the provider', spec: { identity: { groups: [''] } },
+    name: 'an empty group in identity', spec: { identity: { groups: [''] } },
     field: 'spec.identity.groups[0]', says: /leave the entry out/,
   },
   {
@@ -107,7 +114,7 @@ export const refusedKeys: readonly Refused[] = [
     field: 'spec.type', says: /supported values: "", "Login", "User"/,
   },
   {
-    name: 'a type in small letters', spec: { type: 'user' },
+    name: 'a type in lower case', spec: { type: 'user' },
     field: 'spec.type', says: /supported values: "", "Login", "User"/,
   },
   { name: 'a key too short', spec: { key: KEY.secret.slice(0, 31) }, field: 'spec.key', says: format },
@@ -127,15 +134,15 @@ export const refusedKeys: readonly Refused[] = [
     name: 'an object for a key',
     spec: { key: { value: KEY.secret } }, code: 400, says: /unknown field "spec.key.value"/,
   },
-  { name: 'a digest in capitals', spec: { key: `sha256:${HEX.toUpperCase()}` }, field: 'spec.key', says: format },
+  { name: 'a digest in upper case', spec: { key: `sha256:${HEX.toUpperCase()}` }, field: 'spec.key', says: format },
   { name: 'a digest too short', spec: { key: `sha256:${HEX.slice(1)}` }, field: 'spec.key', says: format },
-  { name: 'a digest of another kind', spec: { key: `sha512:${HEX}${HEX}` }, field: 'spec.key', says: format },
+  { name: 'a digest of another algorithm', spec: { key: `sha512:${HEX}${HEX}` }, field: 'spec.key', says: format },
   {
     name: 'connector data too long', spec: { identity: { connectorData: LOGIN.secret.repeat(1600) } },
     field: 'spec.identity.connectorData', says: /may not be more than 65536/,
   },
   {
-    name: 'a list for a token', spec: { oidcLogin: { refreshToken: [LOGIN.secret] } },
+    name: 'a list for a refresh token', spec: { oidcLogin: { refreshToken: [LOGIN.secret] } },
     field: 'spec.oidcLogin.refreshToken', says: /must be of type string/,
   },
   { name: 'ttl -1', spec: { ttl: -1 }, field: 'spec.ttl', says: /greater than or equal to 0/ },
@@ -149,7 +156,7 @@ export const refusedKeys: readonly Refused[] = [
   { name: 'ttl true', spec: { ttl: true }, field: 'spec.ttl', says: /must be of type int64/ },
   { name: 'disabled "false"', spec: { disabled: 'false' }, field: 'spec.disabled', says: /must be of type boolean/ },
   {
-    name: 'a time in words', spec: { identityRefresh: 'yesterday' },
+    name: 'a timestamp in words', spec: { identityRefresh: 'yesterday' },
     field: 'spec.identityRefresh', says: /must be of type date-time/,
   },
   { name: 'an unknown field', spec: { ttll: 60 }, code: 400, says: /unknown field "spec.ttll"/ },
@@ -158,7 +165,7 @@ export const refusedKeys: readonly Refused[] = [
     spec: { scope: { project: ['a'] } }, code: 400, says: /unknown field "spec.scope.project"/,
   },
   {
-    name: 'a field twice',
+    name: 'a duplicate field',
     spec: `{"key":"${KEY.secret}","key":"${KEY.secret}"}`, code: 400, says: /duplicate field "spec.key"/,
   },
 ]

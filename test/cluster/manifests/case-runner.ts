@@ -1,71 +1,95 @@
+// How the tables of manifests are tested: types of their rows, requests, and the expected outcomes. Each refusal is
+// searched for planted secrets.
 import { expect } from 'vitest'
 import { API_VERSION } from '../../../src/api/names.ts'
 import type { KubeObject } from '../../../src/api/objects.ts'
+import { type Canary, findCanaries, plantCanary } from '../../support/canary.ts'
 import type { Raw } from '../../support/raw-client.ts'
-import { secretsIn } from './planted-secrets.ts'
 
-// How the tables of manifests are read.
-
-/** A manifest's spec: an object, or JSON text for what JavaScript would not write; absent, none. */
+/** The spec of a manifest: an object, or JSON text that JSON.stringify would not produce; absent = no spec. */
 export type SpecOf = Fields | string
 
 /** An object of any shape. */
 export type Fields = Readonly<Record<string, unknown>>
 
-/** A manifest that the API server takes. */
+/** A manifest that the API server accepts. */
 export interface Accepted {
   readonly name: string
   readonly spec: SpecOf
-  /** What is stored where that is not what was sent. */
+  /** The stored spec; absent = the spec as sent. */
   readonly stored?: Fields
 }
 
-/** A manifest that it refuses. */
+/** A manifest that the API server rejects. */
 export interface Refused {
   readonly name: string
   readonly spec?: SpecOf
-  /** The field that the answer blames; absent where it names it in the message only. */
+  /** The field in the causes of the Status; absent = the field is in the message only. */
   readonly field?: string
-  /** What the answer says to write instead. */
+  /** The message, with what to write instead. */
   readonly says: RegExp
-  /** 422 when absent. */
+  /** Absent = 422. */
   readonly code?: 400
 }
 
-/** A change of a stored object that is taken. */
+/** A change of a stored object that the API server accepts. */
 export interface Change {
   readonly name: string
   readonly from: Fields
-  /** A merge patch; a list is a JSON patch. */
+  /** A merge patch; an array is a JSON patch. */
   readonly patch: object
   readonly to: Fields
 }
 
-/** A change that is refused. */
+/** A change that the API server rejects. */
 export interface RefusedChange extends Omit<Change, 'to'> {
   readonly says: RegExp
 }
 
-/** `count` times what `make` makes of 0, 1, 2... */
+/** `make(0)` to `make(count - 1)`. */
 export function times<T>(count: number, make: (index: number) => T): readonly T[] {
   return Array.from({ length: count }, (_, index) => make(index))
 }
 
-// Sends manifests and changes, and says what came of them.
+/** The value of `spec.key`, of which no refusal may show a part. */
+export const KEY: Canary = plantCanary('key')
 
-/** What came of a request, and what is stored after it. */
+/** A value of `spec.key` written as a number. */
+export const NUMBER_KEY: Canary = { label: 'number', secret: '98765432109876543210' }
+
+/** The value of the other secret fields. */
+export const LOGIN: Canary = plantCanary('login')
+
+/** A spec with every secret field. */
+export const SECRETS = {
+  key: KEY.secret,
+  identity: { connectorData: LOGIN.secret },
+  oidcLogin: { idToken: LOGIN.secret, accessToken: LOGIN.secret, refreshToken: LOGIN.secret },
+} as const
+
+/** A spec object with all secrets that it does not set itself; text and undefined are returned unchanged. */
+export function besideSecrets(spec: SpecOf | undefined): SpecOf | undefined {
+  return typeof spec === 'object' ? { ...SECRETS, ...spec } : spec
+}
+
+/** Labels of the secrets that `text` contains, whole or in part. */
+export function secretsIn(text: string): readonly string[] {
+  return findCanaries({ text }, [KEY, LOGIN, NUMBER_KEY]).map(({ label }) => label)
+}
+
+/** The response to a request and the stored spec after it. */
 export interface Outcome {
   readonly code: number
-  /** What the API server blamed, and for what; empty when it took the request. */
-  readonly said: readonly Cause[]
-  /** The secrets that a refusal showed. */
+  /** The causes of the Status; empty when the request was accepted. */
+  readonly causes: readonly Cause[]
+  /** Labels of the secrets in a rejection. */
   readonly leaked: readonly string[]
-  /** The spec that is stored now, null when there is no object. */
+  /** The stored spec; null = no object. */
   readonly stored: unknown
 }
 
 interface Cause {
-  /** Empty when it stands in the message only. */
+  /** Empty = the field is in the message only. */
   readonly field: string
   readonly message: string
 }
@@ -77,13 +101,13 @@ interface Answer extends KubeObject {
 
 let count = 0
 
-/** A name that nothing else in this file of tests has. */
+/** A name that is unique in the test file. */
 export function newName(): string {
   count += 1
   return `manifest-${count}`
 }
 
-/** Where the objects of a kind of ours are. */
+/** The path of the collection of a kind. */
 export function collectionOf(kind: string): string {
   return `/apis/${API_VERSION}/${kind.toLowerCase()}s`
 }
@@ -125,36 +149,36 @@ async function outcomeOf(
 ): Promise<Outcome> {
   const read = await raw<KubeObject>('GET', `${collectionOf(kind)}/${name}`)
   const stored = read.code === 404 ? null : read.body.spec
-  if (code < 400) return { code, said: [], leaked: [], stored }
+  if (code < 400) return { code, causes: [], leaked: [], stored }
   const { message = '', details } = body
-  const said = details?.causes ?? [{ field: '', message }]
+  const causes = details?.causes ?? [{ field: '', message }]
   return {
     code,
-    said: said.map((cause) => ({ field: cause.field, message: cause.message })),
+    causes: causes.map((cause) => ({ field: cause.field, message: cause.message })),
     leaked: secretsIn(JSON.stringify(body)),
     stored,
   }
 }
 
-/** What should come of a manifest that is taken. */
-export function taken({ spec, stored }: Omit<Accepted, 'name'>): Outcome {
-  return { code: 201, said: [], leaked: [], stored: stored ?? spec }
+/** The expected outcome of an accepted manifest. */
+export function accepted({ spec, stored }: Omit<Accepted, 'name'>): Outcome {
+  return { code: 201, causes: [], leaked: [], stored: stored ?? spec }
 }
 
-/** What should come of one that is refused: it says what to write, shows no secret, stores nothing. */
-export function refused({ code, field = '', says }: Omit<Refused, 'name'>): unknown {
-  return { code: code ?? 422, said: saying(field, says), leaked: [], stored: null }
+/** The expected outcome of a rejected manifest: its causes, no secret in the response, nothing stored. */
+export function rejected({ code, field = '', says }: Omit<Refused, 'name'>): unknown {
+  return { code: code ?? 422, causes: causesOf(field, says), leaked: [], stored: null }
 }
 
-/** What should come of a change that is taken. */
+/** The expected outcome of an accepted change. */
 export function changed(to: Fields): Outcome {
-  return { code: 200, said: [], leaked: [], stored: to }
+  return { code: 200, causes: [], leaked: [], stored: to }
 }
 
-/** What should come of a change that is refused: everything stays as it was. */
+/** The expected outcome of a rejected change: the stored spec is unchanged. */
 export function unchanged({ from, says }: RefusedChange): unknown {
-  return { code: 422, said: saying(expect.any(String), says), leaked: [], stored: from }
+  return { code: 422, causes: causesOf(expect.any(String), says), leaked: [], stored: from }
 }
 
-const saying = (field: unknown, says: RegExp): unknown =>
+const causesOf = (field: unknown, says: RegExp): unknown =>
   expect.arrayContaining([{ field, message: expect.stringMatching(says) }])

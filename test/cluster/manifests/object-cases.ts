@@ -1,13 +1,12 @@
-// Config: the schema lets faults in, for the operator reports them all at once (contract 6.5). It
-// refuses what is of another type, and unknown fields under strict validation.
+// Manifests of Config and DirectClusterEndpointToken, and changes of stored objects (contract 1.4). The schema of
+// Config checks types only: the operator reports all other faults at once (contract 6.5).
 
-import type { Accepted, Change, Refused, RefusedChange } from './case-runner.ts'
-import { KEY } from './planted-secrets.ts'
+import { type Accepted, type Change, KEY, type Refused, type RefusedChange } from './case-runner.ts'
 import { largestScope } from './scope-cases.ts'
 
 // biome-ignore format: a table
 export const acceptedConfigs: readonly Accepted[] = [
-  { name: 'nothing at all', spec: {} },
+  { name: 'an empty spec', spec: {} },
   { name: 'a cap of 30 days', spec: { auth: { accessKeyMaxTTLSeconds: 2_592_000, loginAccessKeyTTLSeconds: 0 } } },
   {
     name: 'negative numbers',
@@ -18,17 +17,17 @@ export const acceptedConfigs: readonly Accepted[] = [
     name: 'an unknown position',
     spec: { uiSettings: { primaryColor: 'red', navBarButtons: [{ position: 'Left' }] } },
   },
-  { name: 'a prefix without its end', spec: { projectNamespacePrefix: 'p' } },
+  { name: 'a namespace prefix without its dash', spec: { projectNamespacePrefix: 'p' } },
   {
-    name: 'a duration and a regular expression that are none',
+    name: 'an invalid duration and regular expression',
     spec: { secretStore: { syncInterval: 'soon' }, auth: { groupsFilters: ['('] } },
   },
   {
-    name: 'connectors with one id',
+    name: 'two connectors with the same id',
     spec: { auth: { connectors: [{ id: 'a', saml: {} }, { id: 'a', oidc: { clientSecret: '$PLATFORM_CONFIG_A' } }] } },
   },
   {
-    name: 'headers, prices and quantities of any name',
+    name: 'maps with any names: headers, prices and quantities',
     spec: {
       auth: { customHttpHeaders: { 'X-Frame-Options': '$PLATFORM_CONFIG_FRAME' } },
       imageBuilder: { resources: { limits: { cpu: 2, memory: '1Gi' }, requests: { cpu: '500m' } } },
@@ -53,7 +52,7 @@ export const refusedConfigs: readonly Refused[] = [
     field: 'spec.auth.groupsFilters', says: /must be of type array/,
   },
   {
-    name: 'a quantity that is neither', spec: { imageBuilder: { resources: { limits: { cpu: true } } } },
+    name: 'a quantity that is neither a number nor a string', spec: { imageBuilder: { resources: { limits: { cpu: true } } } },
     field: 'spec.imageBuilder.resources.limits.cpu', says: /must be of type integer,string|int-or-string|type/,
   },
   {
@@ -63,11 +62,9 @@ export const refusedConfigs: readonly Refused[] = [
   },
 ]
 
-// DirectClusterEndpointToken beside its scope: what is taken and what is refused (contract 1.4).
-
 // biome-ignore format: a table
 export const acceptedTokens: readonly Accepted[] = [
-  { name: 'nothing at all', spec: {} },
+  { name: 'an empty spec', spec: {} },
   { name: 'ttl 0', spec: { ttl: 0 } },
   { name: 'the longest ttl', spec: { ttl: 2_147_483_647 } },
   { name: 'ttl 1e3', spec: '{"ttl":1e3}', stored: { ttl: 1000 } },
@@ -86,8 +83,6 @@ export const refusedTokens: readonly Refused[] = [
   { name: 'a field of access keys', spec: { user: 'jane' }, code: 400, says: /unknown field "spec.user"/ },
 ]
 
-// Changes of stored objects (contract 1.4).
-
 const OTHER_KEY = 'another-key-of-32-characters-or-more'
 const keyFixed = /key is immutable once it is set; keep it, or create another object/
 const typeFixed = /type is immutable; keep it, or create another key/
@@ -100,14 +95,14 @@ const scope = { projects: [{ project: 'web' }] }
 
 // biome-ignore format: a table
 export const keyChanges: readonly Change[] = [
-  { name: 'a key where none was', from: { user: 'jane' }, patch: { spec: { key: KEY.secret } }, to: key },
+  { name: 'a first key', from: { user: 'jane' }, patch: { spec: { key: KEY.secret } }, to: key },
   {
-    name: 'a key where it was empty', from: { user: 'jane', key: '' },
+    name: 'a key in place of an empty one', from: { user: 'jane', key: '' },
     patch: { spec: { key: KEY.secret } }, to: key,
   },
   { name: 'the same key', from: key, patch: { spec: { key: KEY.secret, ttl: 5 } }, to: { ...key, ttl: 5 } },
   {
-    name: 'an empty type where none was', from: { user: 'jane' },
+    name: 'an empty type in place of none', from: { user: 'jane' },
     patch: { spec: { type: '' } }, to: { user: 'jane', type: '' },
   },
   { name: 'another user', from: key, patch: { spec: { user: 'joe' } }, to: { ...key, user: 'joe' } },
@@ -122,27 +117,27 @@ export const keyChanges: readonly Change[] = [
 // biome-ignore format: a table
 export const refusedKeyChanges: readonly RefusedChange[] = [
   { name: 'another key', from: key, patch: { spec: { key: OTHER_KEY } }, says: keyFixed },
-  { name: 'no key any more', from: key, patch: { spec: { key: null } }, says: keyFixed },
+  { name: 'removal of the key', from: key, patch: { spec: { key: null } }, says: keyFixed },
   { name: 'an empty key', from: key, patch: { spec: { key: '' } }, says: keyFixed },
   {
-    name: 'a digest instead', from: key,
+    name: 'a digest in place of the key', from: key,
     patch: { spec: { key: `sha256:${'0'.repeat(64)}` } }, says: keyFixed,
   },
   {
     name: 'another key by JSON patch', from: key,
     patch: [{ op: 'replace', path: '/spec/key', value: OTHER_KEY }], says: keyFixed,
   },
-  { name: 'no key by JSON patch', from: key, patch: [{ op: 'remove', path: '/spec/key' }], says: keyFixed },
+  { name: 'removal of the key by JSON patch', from: key, patch: [{ op: 'remove', path: '/spec/key' }], says: keyFixed },
   {
-    name: 'a type where none was', from: { user: 'jane' },
+    name: 'a first type', from: { user: 'jane' },
     patch: { spec: { type: 'User' } }, says: typeFixed,
   },
   { name: 'another type', from: { type: 'User' }, patch: { spec: { type: 'Login' } }, says: typeFixed },
-  { name: 'no type any more', from: { type: 'User' }, patch: { spec: { type: null } }, says: typeFixed },
-  { name: 'an empty type instead', from: { type: 'User' }, patch: { spec: { type: '' } }, says: typeFixed },
+  { name: 'removal of the type', from: { type: 'User' }, patch: { spec: { type: null } }, says: typeFixed },
+  { name: 'an empty type in place of another', from: { type: 'User' }, patch: { spec: { type: '' } }, says: typeFixed },
   { name: 'spec null', from: key, patch: { spec: null }, says: /Required value/ },
   {
-    name: 'spec removed by JSON patch', from: key,
+    name: 'removal of spec by JSON patch', from: key,
     patch: [{ op: 'remove', path: '/spec' }], says: /Required value/,
   },
   {
@@ -151,7 +146,7 @@ export const refusedKeyChanges: readonly RefusedChange[] = [
   },
   { name: 'a team beside the user', from: key, patch: { spec: { team: 'web' } }, says: /keep one/ },
   {
-    name: 'a scope that is emptied', from: { ...key, scope },
+    name: 'an empty scope in place of another', from: { ...key, scope },
     patch: { spec: { scope: { projects: null } } }, says: /leave scope out for the owner's full rights/,
   },
 ]
@@ -165,12 +160,12 @@ export const tokenChanges: readonly Change[] = [
 // biome-ignore format: a table
 export const refusedTokenChanges: readonly RefusedChange[] = [
   { name: 'another ttl', from: { ttl: 60 }, patch: { spec: { ttl: 61 } }, says: specFixed },
-  { name: 'a ttl where none was', from: {}, patch: { spec: { ttl: 60 } }, says: specFixed },
-  { name: 'no ttl any more', from: { ttl: 60 }, patch: { spec: { ttl: null } }, says: specFixed },
+  { name: 'a first ttl', from: {}, patch: { spec: { ttl: 60 } }, says: specFixed },
+  { name: 'removal of the ttl', from: { ttl: 60 }, patch: { spec: { ttl: null } }, says: specFixed },
   {
     name: 'another scope', from: { scope },
     patch: { spec: { scope: { clusters: [{ cluster: '*' }] } } }, says: specFixed,
   },
-  { name: 'no scope any more', from: { scope }, patch: { spec: { scope: null } }, says: specFixed },
+  { name: 'removal of the scope', from: { scope }, patch: { spec: { scope: null } }, says: specFixed },
   { name: 'spec null', from: { scope }, patch: { spec: null }, says: /Required value/ },
 ]

@@ -1,16 +1,16 @@
-// Scopes, which access keys and tokens share: what is taken and what is refused (contract 1.4).
+// Scopes of access keys and tokens: accepted and rejected ones (contract 1.4).
 
 import { times } from './case-runner.ts'
 
 type Scope = Readonly<Record<string, unknown>>
 
-/** A scope that is stored as it was sent. */
+/** A scope that is stored as sent. */
 export interface AcceptedScope {
   readonly name: string
   readonly scope: Scope
 }
 
-/** A scope that is refused; `field` is counted from the scope, empty for itself. */
+/** A scope that is rejected; `field` is relative to the scope, empty = the scope itself. */
 export interface RefusedScope extends AcceptedScope {
   readonly field: string
   readonly says: RegExp
@@ -35,7 +35,7 @@ const ownersRights = /leave scope out for the owner's full rights/
 const nothing =
   /sets nothing; set at least one of .* or leave scope out for the owner's full rights/
 
-/** As many rules as may be, with the names that cost the checks on overlaps most. */
+/** The most rules, with the names that are most expensive for the overlap checks of the schema. */
 export const largestScope: Scope = {
   rules: times(32, () => ({
     resources: times(8, () => ({
@@ -48,7 +48,7 @@ export const largestScope: Scope = {
 export const acceptedScopes: readonly AcceptedScope[] = [
   { name: 'the command-line client', scope: { allowPlatformCli: true } },
   { name: 'a project', scope: { projects: [{ project: 'web' }] } },
-  { name: 'everything by name', scope: { projects: [{ project: '*' }], clusters: [{ cluster: '*' }] } },
+  { name: 'all projects and all clusters by *', scope: { projects: [{ project: '*' }], clusters: [{ cluster: '*' }] } },
   {
     name: 'spaces and virtual clusters',
     scope: {
@@ -63,20 +63,20 @@ export const acceptedScopes: readonly AcceptedScope[] = [
     },
   },
   { name: 'every role (1.3)', scope: { roles: ROLES.map((role) => ({ role })) } },
-  { name: 'a list beside one that sets nothing', scope: { clusters: [{ cluster: 'a' }], allowPlatformCli: false } },
+  { name: 'a list beside allowPlatformCli: false', scope: { clusters: [{ cluster: 'a' }], allowPlatformCli: false } },
   {
     name: 'a rule for every verb',
     scope: rule({ verbs: [], resources: [{ group: 'apps', resources: ['deployments'] }] }),
   },
-  { name: 'all of the core group', scope: rule({ verbs: ['get'], resources: [{ group: '' }] }) },
+  { name: 'all resources of the core group', scope: rule({ verbs: ['get'], resources: [{ group: '' }] }) },
   { name: 'every group', scope: rule({ resources: [{ group: '*' }] }) },
   { name: 'a resource of every group', scope: rule({ resources: [{ group: '*', resources: ['pods'] }] }) },
-  { name: 'what is not namespaced', scope: rule({ verbs: ['get'], namespaces: ['', 'web'] }) },
+  { name: 'cluster-scoped resources (namespace "")', scope: rule({ verbs: ['get'], namespaces: ['', 'web'] }) },
   {
-    name: 'names of instances in both places',
+    name: 'resourceNames of a resource and of the rule',
     scope: rule({ resources: [{ resources: ['pods'], resourceNames: ['a'] }], resourceNames: ['a'] }),
   },
-  { name: '*', scope: resources('*') },
+  { name: 'resource *', scope: resources('*') },
   { name: 'pods and pods/*', scope: resources('pods', 'pods/*', 'deployments/scale') },
   { name: '*/scale and others', scope: resources('*/scale', '*/status', 'deployments', 'pods/log') },
   { name: 'URL paths', scope: rule({ nonResourceURLs: ['*', '/', '/*', '/healthz', '/healthz/*', '/apis/a/b/*'] }) },
@@ -89,17 +89,17 @@ export const acceptedScopes: readonly AcceptedScope[] = [
     name: 'virtual clusters of a namespace',
     scope: rule({ virtualClusters: [{ namespace: 'p-web' }, { name: 'test', namespace: '' }] }),
   },
-  { name: 'the largest, worst for the checks on overlaps', scope: largestScope },
+  { name: 'the largest scope, most expensive for the overlap checks', scope: largestScope },
 ]
 
 // biome-ignore format: a table
 export const refusedScopes: readonly RefusedScope[] = [
-  { name: 'nothing', scope: {}, field: '', says: nothing },
-  { name: 'false alone', scope: { allowPlatformCli: false }, field: '', says: nothing },
-  { name: 'a null, as of an empty template value', scope: { projects: null }, field: '', says: nothing },
-  { name: 'nulls and false', scope: { roles: null, rules: null, allowPlatformCli: false }, field: '', says: nothing },
+  { name: 'an empty scope', scope: {}, field: '', says: nothing },
+  { name: 'allowPlatformCli: false alone', scope: { allowPlatformCli: false }, field: '', says: nothing },
+  { name: 'null for a list, as from an empty template value', scope: { projects: null }, field: '', says: nothing },
+  { name: 'null for lists, and allowPlatformCli: false', scope: { roles: null, rules: null, allowPlatformCli: false }, field: '', says: nothing },
   ...['roles', 'projects', 'spaces', 'virtualClusters', 'clusters', 'rules'].map((field) => ({
-    name: `no ${field}`, scope: { [field]: [], allowPlatformCli: true }, field, says: ownersRights,
+    name: `an empty list of ${field}`, scope: { [field]: [], allowPlatformCli: true }, field, says: ownersRights,
   })),
   { name: 'a null for a project', scope: { projects: [null] }, field: 'projects[0]', says: /must be of type object/ },
   {
@@ -111,7 +111,7 @@ export const refusedScopes: readonly RefusedScope[] = [
     field: 'projects[0]', says: /name the project, or write \*/,
   },
   {
-    name: 'part of a name', scope: { projects: [{ project: 'web-*' }] },
+    name: 'a name with a trailing *', scope: { projects: [{ project: 'web-*' }] },
     field: 'projects[0].project', says: /write \* alone, or the full name/,
   },
   {
@@ -139,19 +139,19 @@ export const refusedScopes: readonly RefusedScope[] = [
     field: 'roles[0]', says: /name the role, for example platformCLI/,
   },
   {
-    name: 'a role in no project', scope: { roles: [{ role: 'agent', projects: [] }] },
+    name: 'a role with an empty list of projects', scope: { roles: [{ role: 'agent', projects: [] }] },
     field: 'roles[0].projects', says: /or leave projects out/,
   },
   {
-    name: 'a role in no virtual cluster', scope: { roles: [{ role: 'agent', virtualClusters: [] }] },
+    name: 'a role with an empty list of virtual clusters', scope: { roles: [{ role: 'agent', virtualClusters: [] }] },
     field: 'roles[0].virtualClusters', says: /or leave virtualClusters out/,
   },
   {
-    name: 'a role in an empty project', scope: { roles: [{ role: 'agent', projects: [''] }] },
+    name: 'a role with an empty project name', scope: { roles: [{ role: 'agent', projects: [''] }] },
     field: 'roles[0].projects[0]', says: /write the name, or leave the entry out/,
   },
-  { name: 'a rule with nothing', scope: rule({}), field: 'rules[0]', says: nothing },
-  { name: 'a rule with nulls', scope: rule({ verbs: null, cluster: null }), field: 'rules[0]', says: nothing },
+  { name: 'an empty rule', scope: rule({}), field: 'rules[0]', says: nothing },
+  { name: 'a rule with null values', scope: rule({ verbs: null, cluster: null }), field: 'rules[0]', says: nothing },
   {
     name: 'a rule with empty lists',
     scope: rule({
@@ -166,7 +166,7 @@ export const refusedScopes: readonly RefusedScope[] = [
     field: 'rules[0].resourceNames', says: /needs resources; name the resources/,
   },
   {
-    name: 'resourceNames of no resource', scope: rule({ resources: [{ group: 'apps', resourceNames: ['a'] }] }),
+    name: 'resourceNames of a group without resources', scope: rule({ resources: [{ group: 'apps', resourceNames: ['a'] }] }),
     field: 'rules[0].resources[0].resourceNames', says: /needs resources; name the resources/,
   },
   {
@@ -188,7 +188,7 @@ export const refusedScopes: readonly RefusedScope[] = [
     field: 'rules[0].resources[0].resourceNames[0]', says: /leave resourceNames out for all/,
   },
   {
-    name: 'an empty name of an instance',
+    name: 'an empty resourceName',
     scope: rule({ resources: [{ resources: ['pods'] }], resourceNames: [''] }),
     field: 'rules[0].resourceNames[0]', says: /write the name of an instance/,
   },
@@ -231,11 +231,11 @@ export const refusedScopes: readonly RefusedScope[] = [
     field: RESOURCES, says: /overlap with a wildcard such as pods\/\*/,
   },
   {
-    name: 'resources with nothing', scope: rule({ verbs: ['get'], resources: [{}] }),
+    name: 'an empty entry in resources', scope: rule({ verbs: ['get'], resources: [{}] }),
     field: 'rules[0].resources[0]', says: /write resources: \["\*"\] for all of the core group/,
   },
   {
-    name: 'a virtual cluster with nothing', scope: rule({ virtualClusters: [{}] }),
+    name: 'an empty entry in virtualClusters', scope: rule({ virtualClusters: [{}] }),
     field: 'rules[0].virtualClusters[0]', says: /requestTargets: \[ProjectVirtualCluster\] for all/,
   },
   { name: '33 rules', scope: { rules: times(33, () => ({ verbs: ['get'] })) }, field: 'rules', says: /at most 32/ },

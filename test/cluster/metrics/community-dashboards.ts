@@ -1,16 +1,16 @@
-// What the dashboards ask that users of controller-runtime have already: the queries of kubebuilder's grafana plugin
-// (controller-runtime-metrics.json, controller-resources-metrics.json) and of Cluster API's dashboard Controller
-// Runtime without its rows for webhooks and Go, and those by `controller`, which queues have since 0.19.
+// Queries of dashboards that users of controller-runtime have: kubebuilder's Grafana plugin
+// (controller-runtime-metrics.json, controller-resources-metrics.json), and Cluster API's Controller Runtime without
+// webhooks and Go, some by `controller`.
 
 /** A query of a dashboard, for a process with these labels. */
 export interface Query {
   readonly of: 'kubebuilder' | 'Cluster API' | 'by controller'
   readonly expr: string
-  /** What each of its series needs, for the legend. */
+  /** The labels of each series that the legend uses. */
   readonly labels: readonly string[]
 }
 
-/** The queries, with the variables of the dashboards filled in. */
+/** The queries with the variables of the dashboards replaced. */
 export function usualQueries(job: string, namespace: string, pod: string): readonly Query[] {
   const at = `job="${job}", namespace="${namespace}"`
   const on = `pod=~"${pod}"`

@@ -1,4 +1,4 @@
-// config/components/prometheus on a control plane that serves the kinds of the Prometheus Operator.
+// config/components/prometheus on a control plane with the CRDs of the Prometheus Operator.
 import { mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, relative } from 'node:path'
@@ -27,11 +27,11 @@ beforeAll(async () => {
   for (const file of await prometheusOperatorCrds())
     await kubectl('apply', '--server-side', '-f', file)
   await kubectl('wait', 'crd', '--all', '--for=condition=Established', '--timeout=30s')
-  overlaid({})
+  writeOverlay({})
 })
 
-/** Writes the overlay, with more of a user's own. */
-function overlaid(more: object): void {
+/** Writes the overlay with further fields of a user. */
+function writeOverlay(more: object): void {
   const toConfig = relative(overlay, CONFIG)
   const kustomization = {
     apiVersion: 'kustomize.config.k8s.io/v1beta1',
@@ -45,7 +45,7 @@ function overlaid(more: object): void {
 
 const APPLY = ['apply', '--server-side', '--validate=strict', '-k', overlay] as const
 
-test('it is applied with the product, under strict validation, and again without a change (8.4)', async () => {
+test('the component passes strict validation, and a second apply changes nothing (8.4)', async () => {
   await kubectl(...APPLY)
   const objects = [
     'servicemonitor/management-operator',
@@ -74,7 +74,7 @@ interface Monitor {
   }
 }
 
-test('the ServiceMonitor finds the port of the metrics of manager and gateway, and no other', async () => {
+test('the ServiceMonitor selects only the metrics ports of manager and gateway', async () => {
   const { spec } = await read<Monitor>('servicemonitor', 'management-operator')
   const { matchLabels, matchExpressions } = spec.selector
   const selector = [
@@ -94,12 +94,12 @@ test('the ServiceMonitor finds the port of the metrics of manager and gateway, a
   expect(scraped.toSorted()).toEqual(['gateway-metrics', 'manager-metrics'])
 })
 
-test('the PrometheusRule is stored as the rules stand in their file', async () => {
+test('the stored PrometheusRule equals the rules in their file', async () => {
   const { spec } = await read<{ spec: unknown }>('prometheusrule', 'management-operator')
   expect(spec).toEqual(parse(monitoringFile('rules.yml')))
 })
 
-test('the dashboard is where the sidecar of Grafana looks for it', async () => {
+test('the dashboard has the label that the sidecar of Grafana selects', async () => {
   const { items } = await read<{ items: readonly { data: Readonly<Record<string, string>> }[] }>(
     'configmaps',
     '-l',
@@ -110,11 +110,11 @@ test('the dashboard is where the sidecar of Grafana looks for it', async () => {
   expect(JSON.parse(data?.['management-operator.json'] ?? '')).toEqual(dashboard())
 })
 
-test('what docs/operating.md adds to an overlay makes a link of each runbook_url', async () => {
+test('the patch of docs/operating.md makes each runbook_url a link', async () => {
   const page = readFileSync(join(ROOT, 'docs/operating.md'), 'utf8')
   const [, block = ''] = /^```yaml\n(replacements:\n[^]*?)^```$/m.exec(page) ?? []
   const { replacements } = parse(block) as { replacements: readonly { sourceValue: string }[] }
-  overlaid({ replacements })
+  writeOverlay({ replacements })
   const built = await kubectl('kustomize', overlay)
   const links = [...built.matchAll(/^ +runbook_url: (.*)$/gm)].map(([, link]) => link)
   const url = replacements[0]?.sourceValue

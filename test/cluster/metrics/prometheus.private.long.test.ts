@@ -1,5 +1,5 @@
-// A real Prometheus scrapes a manager and a gateway that have something to do, as if there were two clusters of them;
-// it evaluates the rules, our dashboard and the usual ones.
+// A real Prometheus scrapes a busy manager and gateway as two clusters, and evaluates our rules, our dashboard and
+// community dashboards.
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
@@ -24,7 +24,7 @@ import { tokenClientOf, under } from '../tokens/token-client.ts'
 import { usualQueries } from './community-dashboards.ts'
 
 const NAMESPACE = 'platform-system'
-// Both have the same processes: the same jobs, the same instances.
+// Both clusters have the same jobs and instances.
 const CLUSTERS = ['a', 'b']
 const BOUND = { withinMs: 30_000 }
 const pageOf = (name: string): string =>
@@ -53,7 +53,7 @@ beforeAll(async () => {
   ])
   prometheus = await startPrometheus(found.programs, targets, RULES_FILE)
   await eventually('both are scraped', async () => (await areUp()) || undefined, BOUND)
-  await liveALittle()
+  await createActivity()
 })
 afterAll(async () => {
   await prometheus?.[Symbol.asyncDispose]()
@@ -64,7 +64,7 @@ beforeEach(({ skip }) => {
   programsOrSkip(found, skip)
 })
 
-/** Where Prometheus finds a process, with the labels that it would have by the shipped ServiceMonitor. */
+/** The scrape target of a process, with the labels of the shipped ServiceMonitor. */
 function target(cluster: string, component: string, process: Operator) {
   const port = process.logs().find(({ msg }) => msg === 'serving metrics')?.['port']
   return {
@@ -76,8 +76,8 @@ function target(cluster: string, component: string, process: Operator) {
 const areUp = async (): Promise<boolean> =>
   (await prometheus.query('up == 1')).length === 2 * CLUSTERS.length
 
-/** Keys that are used up, a token that is issued and revoked with its key, requests to the gateway. */
-async function liveALittle(): Promise<void> {
+/** Creates activity: expiring keys, a token revoked with its key, requests to the gateway. */
+async function createActivity(): Promise<void> {
   const keys = keyClientOf(plane)
   const tokens = tokenClientOf(plane)
   const short = await keys.create({ ttl: 2 })
@@ -86,7 +86,7 @@ async function liveALittle(): Promise<void> {
   await tokens.issue()
   const ca = await gatewayCa(plane.admin)
   await eventuallyPasses(
-    'the key opens the gateway',
+    'the gateway accepts the key',
     async () => {
       const headers = { authorization: `Bearer ${owner.spec.key}` }
       const { code } = await ask(`${gateway.url()}/kubernetes/management/api`, { ca, headers })
@@ -99,7 +99,7 @@ async function liveALittle(): Promise<void> {
   for (const path of ['/oidc/keys', '/oidc/revoked', '/kubernetes/management/api'])
     await ask(`${gateway.url()}${path}`, { ca })
   await eventuallyPasses(
-    'all of it is scraped',
+    'all activity is scraped',
     async () => {
       expect(await values('platform_access_key_expirations_total')).toEqual([1])
       expect(await values('platform_revocations_total')).toEqual([1])
@@ -110,10 +110,7 @@ async function liveALittle(): Promise<void> {
   )
 }
 
-/**
- * What Prometheus makes of an expression while it has both processes. One that is too busy to answer a scrape
- * within its second has no series until the next.
- */
+/** Evaluates an expression while both processes have series: a process that is too slow for a scrape has none. */
 const query = (expression: string): Promise<readonly Sample[]> =>
   eventually(
     'both are scraped',
@@ -125,14 +122,14 @@ const query = (expression: string): Promise<readonly Sample[]> =>
     BOUND,
   )
 
-/** Values of the first cluster, and of what is of none. */
+/** Values of the first cluster, and of series without a cluster. */
 const values = async (expression: string): Promise<readonly number[]> =>
   (await query(expression))
     .filter(({ metric: { cluster = CLUSTERS[0] } }) => cluster === CLUSTERS[0])
     .map(({ value }) => value)
 
-describe('what is scraped (8.4)', () => {
-  test('promtool check metrics has no complaint about manager and gateway', async ({ skip }) => {
+describe('the scraped metrics (8.4)', () => {
+  test('of manager and gateway pass promtool check metrics', async ({ skip }) => {
     const programs = programsOrSkip(found, skip)
     for (const process of [manager, gateway]) {
       const verdict = await promtool(programs, ['check', 'metrics'], await process.metrics())
@@ -140,11 +137,11 @@ describe('what is scraped (8.4)', () => {
     }
   })
 
-  test('docs/operating.md lists them all, with their labels, and no others', async () => {
+  test('are exactly those in docs/operating.md, with their labels', async () => {
     const pages = [await manager.metrics(), await gateway.metrics()]
     const titles = pages
       .flatMap(familiesOf)
-      .filter(({ name }) => !isNodes(name))
+      .filter(({ name }) => !isOfProcess(name))
       .map(titleOf)
     const listed = [...OPERATING.matchAll(/^\| `([a-z_]+(?:\{[a-z,]+\})?)` \|/gm)].map(
       ([, title = '']) => sorted(title),
@@ -153,7 +150,7 @@ describe('what is scraped (8.4)', () => {
   })
 
   test.each(['manager', 'gateway'])(
-    'docs/troubleshooting.md says what to do about each check of a %s, and of no other (8.2)',
+    'have exactly the readiness checks of a %s in docs/troubleshooting.md (8.2)',
     async (program) => {
       const [, section = ''] = pageOf('troubleshooting.md').split('\n## A pod that is not ready\n')
       const [table = ''] = section.split('\n## ')
@@ -166,20 +163,20 @@ describe('what is scraped (8.4)', () => {
     },
   )
 
-  test('buckets have a bound where the contract sets one: a second for an expiry (2.7)', async () => {
+  test('have a bucket bound of a second for the lag of expiries (2.7)', async () => {
     expect(await values('platform_expiration_lag_seconds_bucket{le="1"}')).toHaveLength(1)
     expect(await values('platform_expiration_lag_seconds_count')).toEqual([1])
   })
 
-  test('the life of a signing key is there as a whole: 30 days (7.3)', async () => {
+  test('have the full lifetime of a signing key: 30 days (7.3)', async () => {
     const ends = 'platform_signing_key_not_after_timestamp_seconds'
     const begins = 'platform_signing_key_not_before_timestamp_seconds'
     expect(await values(`${ends} - ${begins}`)).toEqual([30 * 86_400])
   })
 
-  test('a running system has nothing overdue and passes every check', async () => {
+  test('of a running system have nothing overdue and no failing check', async () => {
     expect(new Set(await values('platform_ready'))).toEqual(new Set([1]))
-    // A scrape may fall between an end and the status that tells it.
+    // A scrape may fall between an expiry and its status write.
     const overdue = async () =>
       expect(await values('max(platform_expirations_overdue)')).toEqual([0])
     await eventuallyPasses('nothing is overdue', overdue, { withinMs: 20_000 })
@@ -192,10 +189,10 @@ describe('what is scraped (8.4)', () => {
 const sorted = (title: string): string =>
   title.replace(/\{(.*)\}/, (_, labels: string) => `{${labels.split(',').toSorted().join(',')}}`)
 
-/** Metrics of the process and of Node, which the page names as a whole. */
-const isNodes = (name: string): boolean => /^(process|nodejs)_/.test(name)
+/** Metrics of the process and of Node.js, which the page does not list one by one. */
+const isOfProcess = (name: string): boolean => /^(process|nodejs)_/.test(name)
 
-/** Expressions of rules and dashboard, as Prometheus is asked them. */
+/** The expressions of our rules and dashboard. */
 const expressions = [
   ...alerts().map(({ alert, expr }) => ({ of: alert, expr })),
   ...dashboard().panels.flatMap(({ title, targets = [] }) =>
@@ -204,7 +201,7 @@ const expressions = [
   ...dashboard().annotations.list.map(({ expr }) => ({ of: 'annotation', expr: filledIn(expr) })),
 ]
 
-/** What Grafana puts in place of its variables. */
+/** Replaces the variables of Grafana. */
 function filledIn(expr: string): string {
   return expr
     .replaceAll('$cluster', CLUSTERS[0] ?? '')
@@ -212,19 +209,19 @@ function filledIn(expr: string): string {
     .replaceAll('$__rate_interval', '5m')
 }
 
-/** Prometheus makes it up itself, and only while an alert waits or fires. */
-const MADE_UP = 'ALERTS'
+/** A series of Prometheus itself, which exists only while an alert is pending or firing. */
+const ALERTS = 'ALERTS'
 
-describe('what rules and dashboard name exists (8.4)', () => {
+describe('metrics and labels of rules and dashboard exist (8.4)', () => {
   test.each(expressions)('$of: $expr', async ({ expr }) => {
     const { selectors, metrics, by, on } = namedIn(expr)
-    const named = selectors.filter((selector) => !selector.startsWith(MADE_UP))
+    const named = selectors.filter((selector) => !selector.startsWith(ALERTS))
     for (const selector of named) {
       const [count = 0] = await values(`count(${selector})`)
       expect({ selector, isThere: count > 0 }).toEqual({ selector, isThere: true })
     }
     const labels = await Promise.all(
-      metrics.filter((metric) => metric !== MADE_UP).map((metric) => labelsOf(metric)),
+      metrics.filter((metric) => metric !== ALERTS).map((metric) => labelsOf(metric)),
     )
     expect(by.filter((label) => !labels.some((its) => its.has(label)))).toEqual([])
     expect(on.filter((label) => !labels.every((its) => its.has(label)))).toEqual([])
@@ -237,7 +234,7 @@ async function labelsOf(metric: string): Promise<ReadonlySet<string>> {
 }
 
 describe('the rules on a running system (8.4)', () => {
-  test('each is evaluated without an error, and none has anything to say', async () => {
+  test('are evaluated without an error and are all inactive', async () => {
     await eventuallyPasses(
       'every rule is evaluated and inactive',
       async () => {
@@ -255,35 +252,41 @@ describe('the rules on a running system (8.4)', () => {
   })
 })
 
-/** Panels that show nothing while nothing is wrong. */
-const SILENT: Readonly<Record<string, string>> = {
-  'Failing checks': 'it lists the checks that fail, and none does',
-  'Watches reopened': 'it lists the watches that broke, and none did',
+/** Panels without data on a healthy system, and why. */
+const WITHOUT_DATA: Readonly<Record<string, string>> = {
+  'Failing checks': 'it lists failing checks',
+  'Watches reopened': 'it lists broken watches',
   annotation: 'it marks alerts that fire, and none does',
 }
 
 describe('the dashboard on a running system (8.4)', () => {
   const shown = expressions.filter(({ of }) => !alerts().some(({ alert }) => alert === of))
 
-  test.each(shown.filter(({ of }) => !(of in SILENT)))('$of has data: $expr', async ({ expr }) => {
-    await eventually(
-      'there is a value',
-      async () => (await values(expr)).some((value) => !Number.isNaN(value)) || undefined,
-      BOUND,
-    )
-  })
+  test.each(shown.filter(({ of }) => !(of in WITHOUT_DATA)))(
+    '$of has data: $expr',
+    async ({ expr }) => {
+      await eventually(
+        'the panel has a value',
+        async () => (await values(expr)).some((value) => !Number.isNaN(value)) || undefined,
+        BOUND,
+      )
+    },
+  )
 
-  test.each(shown.filter(({ of }) => of in SILENT))('$of: $expr runs', async ({ expr }) => {
-    await expect(prometheus.query(expr)).resolves.toBeInstanceOf(Array)
-  })
+  test.each(shown.filter(({ of }) => of in WITHOUT_DATA))(
+    '$of evaluates: $expr',
+    async ({ expr }) => {
+      await expect(prometheus.query(expr)).resolves.toBeInstanceOf(Array)
+    },
+  )
 
-  test('of two clusters it shows the one that was chosen', async () => {
+  test('shows the selected one of two clusters', async () => {
     const leaders = shown.find(({ of }) => of === 'Leaders')?.expr ?? ''
     expect(await values(leaders)).toEqual([1])
     expect(await values(leaders.replace('cluster="a"', 'cluster="none"'))).toEqual([])
   })
 
-  test('every series has what its legend names', async () => {
+  test('has series with all labels of their legends', async () => {
     for (const { title, targets = [] } of dashboard().panels) {
       for (const { expr, legendFormat } of targets) {
         const labels = Array.from(
@@ -297,7 +300,7 @@ describe('the dashboard on a running system (8.4)', () => {
   })
 })
 
-describe('the usual dashboards for controller-runtime have data (8.4)', () => {
+describe('community dashboards for controller-runtime have data (8.4)', () => {
   test.each(usualQueries('manager-metrics', NAMESPACE, 'manager-0'))(
     '$of: $expr',
     async ({ expr, labels }) => {
@@ -307,12 +310,12 @@ describe('the usual dashboards for controller-runtime have data (8.4)', () => {
         for (const { metric } of samples)
           expect(Object.keys(metric)).toEqual(expect.arrayContaining([...labels]))
       }
-      await eventuallyPasses('each series has its labels, one a value', hasData, BOUND)
+      await eventuallyPasses('each series has its labels, and one has a value', hasData, BOUND)
     },
   )
 })
 
-test('when the processes are gone, the alerts of each cluster that say so begin to wait (8.4)', async () => {
+test('the Down alerts of each cluster are pending when its processes have stopped (8.4)', async () => {
   await gateway.stop()
   await manager.stop()
   await eventuallyPasses(

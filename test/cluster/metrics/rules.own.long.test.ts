@@ -1,4 +1,4 @@
-// The alerts, by promtool. They need no control plane.
+// The alerting rules in promtool, without a control plane.
 import { basename } from 'node:path'
 import { expect, test } from 'vitest'
 import { findPrometheus } from '../../../tools/prometheus/programs.ts'
@@ -7,7 +7,7 @@ import { programsOrSkip, promtool } from '../../support/prometheus-server.ts'
 
 const found = await findPrometheus(console.log)
 
-test('promtool check rules finds nothing to say (8.4)', async ({ skip }) => {
+test('the rules pass promtool check rules (8.4)', async ({ skip }) => {
   const programs = programsOrSkip(found, skip)
   const { code, printed } = await promtool(programs, ['check', 'rules', RULES_FILE])
   expect(printed).toContain(`SUCCESS: ${alerts().length} rules found`)

@@ -1,5 +1,4 @@
-// What the policies refuse and to whom, on every way to write (contract 5.5). No operator runs: what is
-// stored is what was sent.
+// Which writes the policies refuse for which callers, in every way of writing (contract 5.5). No operator runs.
 import { describe, expect, test } from 'vitest'
 import {
   ACCESS_KEYS,
@@ -13,7 +12,7 @@ import type { KubeObject } from '../../../src/api/objects.ts'
 import { privateControlPlane } from '../../support/control-plane.ts'
 import { LAST_APPLIED } from '../../support/installed-control-plane.ts'
 import { uniqueName } from '../../support/object-builder.ts'
-import { IDENTITY_CALLERS, MOST, identityRows, placeRows } from './identity-cases.ts'
+import { IDENTITY_CALLERS, MAX_GROUPS, identityRows, placeRows } from './identity-cases.ts'
 import { OWNER_CALLERS, blockRows, ownedBy, ownerRows } from './owner-cases.ts'
 import { WRITES, rbacUsers, onPlatformKinds } from './rbac-users.ts'
 import {
@@ -37,7 +36,7 @@ import {
 const plane = await privateControlPlane()
 const send = sender(plane)
 
-/** Their user names are the names of the rows. */
+/** By user name: `by` in the rows. */
 const grants = {
   ...IDENTITY_CALLERS,
   ...OWNER_CALLERS,
@@ -61,17 +60,20 @@ const owners = {
 describe('the identity of a key (5.5)', () => {
   eachWay(ACCESS_KEYS, identityRows)
 
-  test.each(placeRows)('is asked for in place $place of the groups', async ({ groups }) => {
-    expect(await makes('impersonator', groups)).toEqual({
-      code: 403,
-      message: expect.stringContaining('spec.groups: naming group root needs'),
-      stored: null,
-    })
-  })
+  test.each(placeRows)(
+    'needs the right to impersonate the group at index $place',
+    async ({ groups }) => {
+      expect(await makes('impersonator', groups)).toEqual({
+        code: 403,
+        message: expect.stringContaining('spec.groups: naming group root needs'),
+        stored: null,
+      })
+    },
+  )
 
-  test('may gain as many groups in one request as a policy can ask for', async () => {
-    expect((await makes('impersonator', MOST)).code).toBe(201)
-    expect(await makes('impersonator', [...MOST, 'dev'])).toEqual({
+  test('accepts 16 new groups in one request and rejects 17', async () => {
+    expect((await makes('impersonator', MAX_GROUPS)).code).toBe(201)
+    expect(await makes('impersonator', [...MAX_GROUPS, 'dev'])).toEqual({
       code: 422,
       message: expect.stringContaining('17 groups are new; add at most 16 in one request'),
       stored: null,
@@ -93,10 +95,10 @@ describe('the finalizer of a token (5.1, 5.5)', () => {
 })
 
 describe('the annotation of kubectl apply on a key (3.5, 5.5)', () => {
-  const byHand = (way: Way) => way !== 'kubectl apply'
-  eachWay(ACCESS_KEYS, lastAppliedRows, { isMeant: byHand })
+  const notKubectlApply = (way: Way) => way !== 'kubectl apply'
+  eachWay(ACCESS_KEYS, lastAppliedRows, { isTested: notKubectlApply })
 
-  test('may be as large as annotations can be', async () => {
+  test('is checked up to the largest size of annotations', async () => {
     const long = 'k'.repeat(256)
     const filled = (end: string) => ({
       metadata: { annotations: { [LAST_APPLIED]: `${long.slice(1)}.`.repeat(1022) + end } },
@@ -112,24 +114,21 @@ describe('the annotation of kubectl apply on a key (3.5, 5.5)', () => {
   })
 })
 
-describe('kubectl, given a key in clear (3.5, 5.5)', () => {
-  test.each(['apply', 'create --save-config'])(
-    '%s stores nothing, and says what to do',
-    async (command) => {
-      const name = uniqueName('clear')
-      const { code, stderr } = await kubectl(command, name, { key: KEY })
-      expect(code).toBe(1)
-      expect(stderr).toContain(ADVICE)
-      expect(stderr).not.toContain(KEY)
-      expect(await plane.admin.get(ACCESS_KEYS, { name })).toBeNull()
-    },
-  )
+describe('kubectl with a manifest that has spec.key in clear (3.5, 5.5)', () => {
+  test.each(['apply', 'create --save-config'])('%s is rejected with advice', async (command) => {
+    const name = uniqueName('clear')
+    const { code, stderr } = await kubectl(command, name, { key: KEY })
+    expect(code).toBe(1)
+    expect(stderr).toContain(ADVICE)
+    expect(stderr).not.toContain(KEY)
+    expect(await plane.admin.get(ACCESS_KEYS, { name })).toBeNull()
+  })
 
-  test('applies it without the key, as the message says', async () => {
+  test('apply without the key succeeds, as the advice says', async () => {
     expect(await kubectl('apply', uniqueName('clear'), {})).toMatchObject({ code: 0 })
   })
 
-  test('applies its digest, as the message says, where no user is named or may be impersonated', async () => {
+  test('apply with its digest succeeds without a user, or with the right to impersonate the user, as the advice says', async () => {
     const digest = { key: DIGEST }
     expect(await kubectl('apply', uniqueName('clear'), digest)).toMatchObject({ code: 0 })
     const ofBob = { ...digest, user: 'bob' }
@@ -138,7 +137,7 @@ describe('kubectl, given a key in clear (3.5, 5.5)', () => {
     expect(await kubectl('apply', uniqueName('clear'), ofBob, by)).toMatchObject({ code: 0 })
   })
 
-  test('applies it on the server where the annotation was removed, as the message says', async () => {
+  test('server-side apply succeeds once the annotation is removed, as the advice says', async () => {
     const name = uniqueName('clear')
     const onServer = 'apply --server-side'
     expect(await kubectl('create', name, { key: KEY })).toMatchObject({ code: 0 })
@@ -152,7 +151,7 @@ describe('kubectl, given a key in clear (3.5, 5.5)', () => {
     expect(stored?.metadata.annotations).toBeUndefined()
   })
 
-  test('applies no object as it was read, but without the key (3.1)', async () => {
+  test('apply rejects an object as read by get, and accepts it without the key (3.1)', async () => {
     const name = uniqueName('clear')
     await kubectl('apply --server-side', name, { key: KEY, ttl: 60 })
     const { stdout } = await plane.kubectl(['get', 'oak', name, '-o', 'yaml'])
@@ -175,7 +174,7 @@ describe('kubectl, given a key in clear (3.5, 5.5)', () => {
 describe('a write to status (5.5)', () => {
   const onStatus = CHANGES.filter((way) => way !== 'kubectl apply')
 
-  test.each(onStatus)('changes nothing that a policy protects by %s', async (way) => {
+  test.each(onStatus)('changes none of the protected fields by %s', async (way) => {
     const from = { metadata: { finalizers: [REVOKE_FINALIZER] }, spec: { user: 'bob' } }
     const to = {
       metadata: {
@@ -190,7 +189,7 @@ describe('a write to status (5.5)', () => {
   })
 })
 
-/** Makes a key in these groups. */
+/** Creates a key in these groups. */
 function makes(by: Caller, groups: readonly string[]): Promise<Written> {
   const write = { resource: ACCESS_KEYS, kubeconfig: kubeconfigOf(by), to: { spec: { groups } } }
   return send('create', write)

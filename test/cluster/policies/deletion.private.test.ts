@@ -1,5 +1,5 @@
-// With the policies on, objects go as they did: by hand when the operator is gone, and by the garbage
-// collector (contract 5.1, 5.5). No operator runs.
+// The policies don't block deletion: by hand without an operator, and by the garbage collector (contract 5.1, 5.5). No
+// operator runs.
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import {
@@ -20,16 +20,16 @@ import { collectorReady, tokenClientOf } from '../tokens/token-client.ts'
 import { ownedBy } from './owner-cases.ts'
 import { WRITES, bindRole, rbacUser, onPlatformKinds } from './rbac-users.ts'
 
-/** The garbage collector looks for new kinds every half a minute. */
+/** The garbage collector discovers new kinds every half a minute. */
 const SOON = { withinMs: 60_000 }
-const LET_GO = '[{"op":"remove","path":"/metadata/finalizers"}]'
+const REMOVE_FINALIZERS = '[{"op":"remove","path":"/metadata/finalizers"}]'
 const POLICIES = join(import.meta.dirname, '../../../config/policies')
 
 const plane = await privateControlPlane()
 const { admin, raw } = plane
 
 const callers = {
-  boss: await bindRole(plane, 'boss', 'cluster-admin'),
+  clusterAdmin: await bindRole(plane, 'clusterAdmin', 'cluster-admin'),
   keyAdmin: await bindRole(plane, 'keyAdmin', 'platform-key-admin'),
   remover: await rbacUser(plane, 'remover', [
     WRITES,
@@ -38,18 +38,21 @@ const callers = {
 }
 
 describe.each([ACCESS_KEYS, TOKENS])(
-  'a $kind that is deleted while there is no operator (5.1)',
+  'a $kind deleted without a running operator (5.1)',
   (resource) => {
-    test.each(['boss', 'keyAdmin'] as const)('is let go by hand by %s', async (by) => {
-      const { name, deleted } = await deletedBy(by)
-      expect(deleted).toMatchObject({ code: 1, stderr: expect.stringContaining('timed out') })
-      expect(await letGo(name, by)).toMatchObject({ code: 0, stderr: '' })
-      expect(await admin.get(resource, { name })).toBeNull()
-    })
+    test.each(['clusterAdmin', 'keyAdmin'] as const)(
+      'is removed once %s removes its finalizer',
+      async (by) => {
+        const { name, deleted } = await deletedBy(by)
+        expect(deleted).toMatchObject({ code: 1, stderr: expect.stringContaining('timed out') })
+        expect(await removeFinalizer(name, by)).toMatchObject({ code: 0, stderr: '' })
+        expect(await admin.get(resource, { name })).toBeNull()
+      },
+    )
 
-    test('is not let go by who may delete it only (5.5)', async () => {
+    test('stays when the caller may delete it but not update its finalizers (5.5)', async () => {
       const { name } = await deletedBy('remover')
-      const { code, stderr } = await letGo(name, 'remover')
+      const { code, stderr } = await removeFinalizer(name, 'remover')
       expect(code).toBe(1)
       expect(stderr).toContain(`needs the verb update on ${resource.plural}/finalizers`)
       const stays = await admin.get(resource, { name })
@@ -63,15 +66,15 @@ describe.each([ACCESS_KEYS, TOKENS])(
       return { name, deleted: await plane.kubectl(args, { kubeconfig: callers[by] }) }
     }
 
-    /** As the documentation says. */
-    const letGo = (name: string, by: keyof typeof callers) =>
-      plane.kubectl(['patch', resource.plural, name, '--type=json', '-p', LET_GO], {
+    /** The command of the docs. */
+    const removeFinalizer = (name: string, by: keyof typeof callers) =>
+      plane.kubectl(['patch', resource.plural, name, '--type=json', '-p', REMOVE_FINALIZERS], {
         kubeconfig: callers[by],
       })
   },
 )
 
-test('what was stored before the policies came can be changed and deleted (5.5)', async () => {
+test('a key stored before the policies can be changed and deleted (5.5)', async () => {
   const must = async (...args: readonly string[]) =>
     expect(await plane.kubectl(args)).toMatchObject({ code: 0 })
   await must('delete', '-k', POLICIES)
@@ -104,20 +107,20 @@ test('what was stored before the policies came can be changed and deleted (5.5)'
   expect((await raw('GET', path)).code).toBe(404)
 })
 
-// It learns of keys and of tokens by a watch each: a key that goes before it knows of the token goes alone.
+// It watches keys and tokens separately: a key that is deleted before it knows the token is deleted alone.
 describe('the garbage collector (5.4, 5.5)', () => {
-  test('deletes the tokens and keys of a key that is gone', async () => {
+  test('deletes the tokens and keys of a deleted key', async () => {
     const owner = await make(ACCESS_KEYS)
-    const token = await madeUnder(TOKENS, owner)
-    const key = await madeUnder(ACCESS_KEYS, owner)
+    const token = await makeOwned(TOKENS, owner)
+    const key = await makeOwned(ACCESS_KEYS, owner)
     await remove(owner, 'Background')
     expect(await isGone(TOKENS, token)).toBe(true)
     expect(await isGone(ACCESS_KEYS, key)).toBe(true)
   })
 
-  test('deletes the tokens first, and lets the key wait for them, in the foreground', async () => {
+  test('deletes the tokens before the key in foreground deletion', async () => {
     const owner = await make(ACCESS_KEYS)
-    const token = await madeUnder(TOKENS, owner, { blockOwnerDeletion: true }, [REVOKE_FINALIZER])
+    const token = await makeOwned(TOKENS, owner, { blockOwnerDeletion: true }, [REVOKE_FINALIZER])
     await collectorReady(tokenClientOf(plane))
     await remove(owner, 'Foreground')
     const terminating = await eventually(
@@ -136,9 +139,9 @@ describe('the garbage collector (5.4, 5.5)', () => {
     expect(await isGone(ACCESS_KEYS, owner)).toBe(true)
   })
 
-  test('leaves the tokens when the caller orphans them, and takes the reference off', async () => {
+  test('keeps orphaned tokens and removes their ownerReference', async () => {
     const owner = await make(ACCESS_KEYS)
-    const token = await madeUnder(TOKENS, owner, { blockOwnerDeletion: true })
+    const token = await makeOwned(TOKENS, owner, { blockOwnerDeletion: true })
     await collectorReady(tokenClientOf(plane))
     await remove(owner, 'Orphan')
     expect(await isGone(ACCESS_KEYS, owner)).toBe(true)
@@ -147,7 +150,7 @@ describe('the garbage collector (5.4, 5.5)', () => {
     expect(orphan?.metadata.ownerReferences).toBeUndefined()
   })
 
-  test('takes one of two references off, and leaves the other', async () => {
+  test('removes the ownerReference to a deleted key and keeps the other one', async () => {
     const [owner, other] = [await make(ACCESS_KEYS), await make(ACCESS_KEYS)]
     const kept = ownedBy(other, { controller: true, blockOwnerDeletion: true })
     const token = await make(TOKENS, { ownerReferences: [ownedBy(owner), kept] })
@@ -169,7 +172,7 @@ describe('the garbage collector (5.4, 5.5)', () => {
     expect(code).toBe(200)
   }
 
-  function madeUnder(
+  function makeOwned(
     resource: Resource,
     owner: KubeObject,
     more: Partial<OwnerReference> = {},
@@ -179,7 +182,7 @@ describe('the garbage collector (5.4, 5.5)', () => {
     return make(resource, { ownerReferences: [reference], finalizers })
   }
 
-  /** Waits for it. */
+  /** Resolves when the object is gone. */
   function isGone(resource: Resource, { metadata }: KubeObject): Promise<true> {
     return eventually(
       `${resource.kind} ${metadata.name} is gone`,

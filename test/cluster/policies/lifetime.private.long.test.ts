@@ -1,6 +1,6 @@
 /** @module-tag no-retry */
-// The warning about a ttl above the cap in force, and what a cap must never block (contract 2.2, 5.5). No
-// operator runs: what is in force is what the test writes into the status of Config.
+// The admission warning about a ttl above the cap, and requests that a cap must not block (contract 2.2, 5.5). No
+// operator runs: the test writes the cap into the status of Config.
 import { beforeEach, describe, expect, test } from 'vitest'
 import {
   ACCESS_KEYS,
@@ -16,8 +16,8 @@ import { eventually } from '../../support/eventually.ts'
 import { uniqueName } from '../../support/object-builder.ts'
 
 const CONFIG = { name: 'platform-manager-config' }
-/** The API server looks for the kind of a policy's settings every now and then only. */
-const ONCE_KNOWN = { withinMs: 60_000 }
+/** The API server reloads the parameters of policies only now and then. */
+const WITHIN_A_MINUTE = { withinMs: 60_000 }
 
 const { admin, raw } = await privateControlPlane()
 
@@ -28,39 +28,39 @@ await admin.create(
 )
 
 describe('a ttl above the cap in force (2.2, 5.5)', () => {
-  beforeEach(() => capIs(60))
+  beforeEach(() => setCap(60))
 
   // biome-ignore format: a table
   test.each([
-    { name: 'a key above it', resource: ACCESS_KEYS, spec: { ttl: 61 }, warns: warningOf(61) },
-    { name: 'a token above it', resource: TOKENS, spec: { ttl: 2_147_483_647 }, warns: warningOf(2_147_483_647) },
-    { name: 'a key at it', resource: ACCESS_KEYS, spec: { ttl: 60 }, warns: '' },
+    { name: 'a key above the cap', resource: ACCESS_KEYS, spec: { ttl: 61 }, warns: warningOf(61) },
+    { name: 'a token above the cap', resource: TOKENS, spec: { ttl: 2_147_483_647 }, warns: warningOf(2_147_483_647) },
+    { name: 'a key with exactly the cap', resource: ACCESS_KEYS, spec: { ttl: 60 }, warns: '' },
     { name: 'a key without a ttl', resource: ACCESS_KEYS, spec: {}, warns: '' },
     { name: 'a key with a ttl of 0', resource: ACCESS_KEYS, spec: { ttl: 0 }, warns: '' },
-  ])('warns of $name only if it is above the cap, and stores it', async ({ resource, spec, warns }) => {
+  ])('warns only above the cap, and stores the object: $name', async ({ resource, spec, warns }) => {
     expect(await make(resource, spec)).toMatchObject({ code: 201, warning: warns })
   })
 
   // biome-ignore format: a table
   test.each([
     { name: 'raised', patch: { spec: { ttl: 7200 } }, warns: warningOf(7200) },
-    { name: 'lowered and still above it', patch: { spec: { ttl: 120 } }, warns: warningOf(120) },
-    { name: 'lowered below it', patch: { spec: { ttl: 30 } }, warns: '' },
-    { name: 'taken away', patch: { spec: { ttl: null } }, warns: '' },
-    { name: 'left alone', patch: { spec: { disabled: true } }, warns: '' },
-  ])('warns when it is $name only if it stays above the cap and changes', async ({ patch, warns }) => {
+    { name: 'lowered and still above the cap', patch: { spec: { ttl: 120 } }, warns: warningOf(120) },
+    { name: 'lowered below the cap', patch: { spec: { ttl: 30 } }, warns: '' },
+    { name: 'removed', patch: { spec: { ttl: null } }, warns: '' },
+    { name: 'unchanged', patch: { spec: { disabled: true } }, warns: '' },
+  ])('warns only of a changed ttl above the cap: $name', async ({ patch, warns }) => {
     const { path } = await make(ACCESS_KEYS, { ttl: 3600 })
     expect(await send('PATCH', path, patch)).toEqual({ code: 200, warning: warns })
   })
 })
 
 test.each([ACCESS_KEYS, TOKENS])(
-  'a cap that is lowered later blocks no change of a $kind, no finalizer and no deletion (2.2, 5.5)',
+  'a lowered cap blocks neither changes nor the deletion of a $kind with a longer ttl (2.2, 5.5)',
   async (resource) => {
-    await capIs(0)
+    await setCap(0)
     const { path, warning } = await make(resource, { ttl: 3600 }, [REVOKE_FINALIZER])
     expect(warning).toBe('')
-    await capIs(60)
+    await setCap(60)
     const done = { code: 200, warning: '' }
     const labelled = { metadata: { labels: { seen: 'yes' } } }
     expect(await send('PATCH', path, labelled)).toEqual(done)
@@ -70,8 +70,8 @@ test.each([ACCESS_KEYS, TOKENS])(
   },
 )
 
-test('without a Config there is no cap, and no warning (5.5)', async () => {
-  await capIs(60)
+test('gives no warning without a Config (5.5)', async () => {
+  await setCap(60)
   expect((await raw('DELETE', pathOf(CONFIGS, CONFIG))).code).toBe(200)
   await eventuallyWarns('')
 })
@@ -81,8 +81,8 @@ function warningOf(ttl: number): string {
   return expect.stringMatching(new RegExp(`^299 - "Validation failed for .*: ${reported}"$`))
 }
 
-/** Puts a cap in force, 0 for none, and waits until the policy knows it. */
-async function capIs(seconds: number): Promise<void> {
+/** Sets the cap, 0 = none, and waits until the policy uses it. */
+async function setCap(seconds: number): Promise<void> {
   const status = { auth: { accessKeyMaxTTLSeconds: seconds } }
   const { code } = await raw('PATCH', pathOf(CONFIGS, CONFIG, 'status'), { status })
   if (code !== 200) throw new Error(`status of Config: ${code}`)
@@ -91,13 +91,13 @@ async function capIs(seconds: number): Promise<void> {
 
 async function eventuallyWarns(warning: string): Promise<void> {
   await eventually(
-    'the policy knows the cap',
+    'the policy uses the cap',
     async () => {
       const seen = await make(ACCESS_KEYS, { ttl: 61 })
       expect(seen.warning).toEqual(warning)
       return seen
     },
-    ONCE_KNOWN,
+    WITHIN_A_MINUTE,
   )
 }
 

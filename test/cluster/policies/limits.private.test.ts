@@ -1,14 +1,12 @@
-// What a right to write keys does not give (contract 5.5): the limits of others, a key for an object that waits
-// for one, a digest that another user holds, and the label of what was made with a key. No operator runs: what
-// is stored is what was sent.
+// What RBAC writes on keys alone do not allow (contract 5.5): to lift limits of other users' keys, to set spec.key of
+// an object without one, to use the digest of another user, to set the label made-with. No operator runs.
 import { describe, expect, test } from 'vitest'
 import { ACCESS_KEYS, API_VERSION } from '../../../src/api/names.ts'
 import { pathOf } from '../../../src/kube/client/client.ts'
 import { privateControlPlane } from '../../support/control-plane.ts'
 import { uniqueName } from '../../support/object-builder.ts'
 import { sampled } from '../../support/tier.ts'
-import { digestPlaceRows, digestRows } from './digest-cases.ts'
-import { IDENTITY_CALLERS } from './identity-cases.ts'
+import { IDENTITY_CALLERS, digestPlaceRows, digestRows } from './identity-cases.ts'
 import { limitPlaceRows, limitRows } from './limit-cases.ts'
 import { rbacUsers, onPlatformKinds } from './rbac-users.ts'
 import { DIGEST, KEY, RESERVED_CALLERS, reservedRows } from './reserved-cases.ts'
@@ -21,28 +19,28 @@ const kubeconfigOf = await rbacUsers(plane, {
   ...IDENTITY_CALLERS,
   ...RESERVED_CALLERS,
   patcher: [LIST, onPlatformKinds(['patch'], ['ownedaccesskeys'])],
-  thief: [LIST, onPlatformKinds(['create', 'patch'], ['ownedaccesskeys'])],
+  otherUser: [LIST, onPlatformKinds(['create', 'patch'], ['ownedaccesskeys'])],
 })
 const eachWay = tableTester(plane, kubeconfigOf)
-const QUICKLY = { oneInQuick: true } as const
+const ONE_WAY_EACH = { oneInQuick: true } as const
 
 describe('the limits of a key (5.5)', () => {
-  eachWay(ACCESS_KEYS, limitRows, QUICKLY)
-  eachWay(ACCESS_KEYS, sampled(limitPlaceRows, 5), QUICKLY)
+  eachWay(ACCESS_KEYS, limitRows, ONE_WAY_EACH)
+  eachWay(ACCESS_KEYS, sampled(limitPlaceRows, 5), ONE_WAY_EACH)
 })
 
 describe('a key that holds a digest (3.3, 3.6, 5.5)', () => {
-  eachWay(ACCESS_KEYS, digestRows, QUICKLY)
-  eachWay(ACCESS_KEYS, sampled(digestPlaceRows, 5), QUICKLY)
+  eachWay(ACCESS_KEYS, digestRows, ONE_WAY_EACH)
+  eachWay(ACCESS_KEYS, sampled(digestPlaceRows, 5), ONE_WAY_EACH)
 })
 
-describe('the key and the label of an object that is there (5.5, 12.2)', () => {
-  // It would keep the key in its annotation, which is refused whatever it changes.
-  const byHand = (way: Way) => way !== 'kubectl apply'
-  eachWay(ACCESS_KEYS, reservedRows, { ...QUICKLY, isMeant: byHand })
+describe('spec.key and the label of a stored object (5.5, 12.2)', () => {
+  // kubectl apply would write the key into its annotation, which another policy refuses.
+  const notKubectlApply = (way: Way) => way !== 'kubectl apply'
+  eachWay(ACCESS_KEYS, reservedRows, { ...ONE_WAY_EACH, isTested: notKubectlApply })
 })
 
-describe('a user who may patch keys and nothing else (5.5)', () => {
+describe('a user with only the verb patch on keys (5.5)', () => {
   const stored = {
     user: 'bob',
     groups: ['dev'],
@@ -70,7 +68,7 @@ describe('a user who may patch keys and nothing else (5.5)', () => {
     { field: 'disabled', to: null, code: 403 },
     { field: 'disabled', to: false, code: 403 },
     { field: 'type', to: 'Login', code: 422 },
-    // These grant nothing.
+    // These lift no limit.
     { field: 'user', to: null, code: 200 },
     { field: 'groups', to: null, code: 200 },
     { field: 'displayName', to: 'x', code: 200 },
@@ -82,16 +80,19 @@ describe('a user who may patch keys and nothing else (5.5)', () => {
     { field: 'parent', to: 'x', code: 200 },
   ]
 
-  test.concurrent.each(FIELDS)('sets $field to $to: $code', async ({ field, to, code }) => {
-    const path = pathOf(ACCESS_KEYS, await made(stored))
-    const by = { kubeconfig: kubeconfigOf('patcher') }
-    expect((await plane.raw('PATCH', path, { spec: { [field]: to } }, by)).code).toBe(code)
-    expect((await plane.raw('GET', path)).body).toMatchObject({
-      spec: code === 200 ? omitted(field) : stored,
-    })
-  })
+  test.concurrent.each(FIELDS)(
+    'gets $code when it sets $field to $to',
+    async ({ field, to, code }) => {
+      const path = pathOf(ACCESS_KEYS, await made(stored))
+      const by = { kubeconfig: kubeconfigOf('patcher') }
+      expect((await plane.raw('PATCH', path, { spec: { [field]: to } }, by)).code).toBe(code)
+      expect((await plane.raw('GET', path)).body).toMatchObject({
+        spec: code === 200 ? omitted(field) : stored,
+      })
+    },
+  )
 
-  test('finds every field of a key in this table', async () => {
+  test('is tested with every field of spec', async () => {
     const path =
       '/apis/apiextensions.k8s.io/v1/customresourcedefinitions/ownedaccesskeys.management.platform.sh'
     const { body } = await plane.raw<Definition>('GET', path)
@@ -117,24 +118,24 @@ interface Definition {
   }
 }
 
-describe('a user who read a digest of another user in Git (3.3, 5.5)', () => {
-  test('does not store it in a key of their own, before or after its holder', async () => {
-    expect(await makes({ user: 'thief', key: DIGEST })).toBe(403)
+describe('a user who knows the digest of another user (3.3, 5.5)', () => {
+  test("can't create a key with it, before or after the other user's key", async () => {
+    expect(await makes({ user: 'otherUser', key: DIGEST })).toBe(403)
     await made({ user: 'bob', key: DIGEST })
-    expect(await makes({ user: 'thief', key: DIGEST })).toBe(403)
+    expect(await makes({ user: 'otherUser', key: DIGEST })).toBe(403)
   })
 
-  test('does not get there in two steps', async () => {
-    const [digest, user] = [{ key: DIGEST }, { user: 'thief' }]
+  test("can't set user and digest in two requests", async () => {
+    const [digest, user] = [{ key: DIGEST }, { user: 'otherUser' }]
     expect(await patches(await made(digest), user)).toBe(403)
     expect(await patches(await made(user), digest)).toBe(403)
     expect(await patches(await made({ user: 'bob', ...digest }), user)).toBe(403)
-    const freed = await made({ user: 'bob', ...digest })
-    expect(await patches(freed, { user: null })).toBe(200)
-    expect(await patches(freed, user)).toBe(403)
+    const withoutUser = await made({ user: 'bob', ...digest })
+    expect(await patches(withoutUser, { user: null })).toBe(200)
+    expect(await patches(withoutUser, user)).toBe(403)
   })
 
-  const by = { kubeconfig: kubeconfigOf('thief') }
+  const by = { kubeconfig: kubeconfigOf('otherUser') }
 
   async function makes(spec: object): Promise<number> {
     return (await plane.raw('POST', pathOf(ACCESS_KEYS, {}), objectOf(spec), by)).code

@@ -1,12 +1,12 @@
-// Who may name which owner, and let it wait for what it owns.
+// Which callers may name which owner in an ownerReference, and set blockOwnerDeletion on it.
 import type { KubeObject, OwnerReference } from '../../../src/api/objects.ts'
 import { WRITES, onPlatformKinds } from './rbac-users.ts'
 import type { Manifest, Row } from './write-methods.ts'
 
-/** What each caller may beside reading and writing our kinds. */
+/** The grants of each caller. */
 export const OWNER_CALLERS = {
   writer: [WRITES],
-  lessee: [WRITES, onPlatformKinds(['use'], ['ownedaccesskeys'], ['one', 'two'])],
+  limitedUser: [WRITES, onPlatformKinds(['use'], ['ownedaccesskeys'], ['one', 'two'])],
   user: [WRITES, onPlatformKinds(['use'], ['ownedaccesskeys'])],
   deleter: [
     WRITES,
@@ -18,18 +18,18 @@ export const OWNER_CALLERS = {
 
 type Caller = keyof typeof OWNER_CALLERS
 
-/** Objects to be named as owners. */
+/** Objects that the rows name as owners. */
 export interface Owners {
   readonly one: KubeObject
   readonly two: KubeObject
   readonly three: KubeObject
   readonly token: KubeObject
   readonly config: KubeObject
-  /** No kind of ours. */
+  /** An object of a foreign kind. */
   readonly role: KubeObject
 }
 
-/** A reference to that object. */
+/** An ownerReference to an object. */
 export const ownedBy = (
   { apiVersion, kind, metadata: { name, uid } }: KubeObject,
   more: Partial<OwnerReference> = {},
@@ -38,14 +38,14 @@ export const ownedBy = (
 interface Case {
   readonly name: string
   readonly by: Caller
-  /** The owners before; absent, the object is made. */
+  /** The stored owners; absent = the object is created. */
   readonly from?: readonly OwnerReference[]
   readonly to: readonly OwnerReference[]
-  /** Whether something else of the object changes, too. */
+  /** An annotation changes too. */
   readonly noted?: true
-  /** Keys on which the verb use is missing. */
+  /** Keys on which the caller lacks the verb use. */
   readonly lacksUse?: readonly string[]
-  /** Objects on which the verb delete is missing. */
+  /** Objects on which the caller lacks the verb delete. */
   readonly lacksDelete?: readonly string[]
   readonly tooMany?: string
 }
@@ -88,7 +88,7 @@ function refusalOf(
   return { code: 403, says: says(`naming an access key as owner ${what}`) }
 }
 
-/** Each way of naming an owner, by who may and who may not. */
+/** Each change of owners, by callers with and without the right. */
 export function ownerRows({
   one,
   two,
@@ -103,29 +103,29 @@ export function ownerRows({
   const renamed = { ...ownedByOne, name: 'two' }
   // biome-ignore format: a table
   const cases: readonly Case[] = [
-    { name: 'an object under a key', by: 'writer', to: [controlled], lacksUse: ['one'] },
-    { name: 'an object under a key that does not control it', by: 'writer', to: [ownedByOne], lacksUse: ['one'] },
-    { name: 'an object under a key in an unserved version', by: 'writer', to: [unserved], lacksUse: ['one'] },
-    { name: 'an object under other kinds', by: 'writer', to: [ownedBy(token), ownedBy(config), ownedBy(role)] },
-    { name: 'an object under a key', by: 'lessee', to: [controlled] },
-    { name: 'an object under two keys', by: 'lessee', to: [controlled, ownedByTwo] },
-    { name: 'an object under a key that the caller may not use', by: 'lessee', to: [ownedByThree], lacksUse: ['three'] },
-    { name: 'an object under that and one that the caller may use', by: 'lessee', to: [ownedByOne, ownedByThree], lacksUse: ['one', 'three'] },
-    { name: 'an object under three keys', by: 'user', to: [ownedByOne, ownedByTwo, ownedByThree], tooMany: THREE_OWNERS },
-    { name: 'no owner to a key', by: 'writer', from: [], to: [ownedByOne], lacksUse: ['one'] },
-    { name: 'one key to another', by: 'writer', from: [controlled], to: [ownedBy(two, CONTROLLER)], lacksUse: ['two'] },
-    { name: 'a key to another name of its uid', by: 'writer', from: [ownedByOne], to: [renamed], lacksUse: ['two'] },
-    { name: 'an owner to the controller', by: 'writer', from: [ownedByOne], to: [controlled], lacksUse: ['one'] },
+    { name: 'an object with a key as controller', by: 'writer', to: [controlled], lacksUse: ['one'] },
+    { name: 'an object with a key as owner, not as controller', by: 'writer', to: [ownedByOne], lacksUse: ['one'] },
+    { name: 'an object with a key in an unserved version as owner', by: 'writer', to: [unserved], lacksUse: ['one'] },
+    { name: 'an object with owners of other kinds', by: 'writer', to: [ownedBy(token), ownedBy(config), ownedBy(role)] },
+    { name: 'an object with a key as controller', by: 'limitedUser', to: [controlled] },
+    { name: 'an object with two keys as owners', by: 'limitedUser', to: [controlled, ownedByTwo] },
+    { name: 'an object with a key as owner that the caller may not use', by: 'limitedUser', to: [ownedByThree], lacksUse: ['three'] },
+    { name: 'an object with two keys as owners, one of which the caller may not use', by: 'limitedUser', to: [ownedByOne, ownedByThree], lacksUse: ['one', 'three'] },
+    { name: 'an object with three keys as owners', by: 'user', to: [ownedByOne, ownedByTwo, ownedByThree], tooMany: THREE_OWNERS },
+    { name: 'the owner from none to a key', by: 'writer', from: [], to: [ownedByOne], lacksUse: ['one'] },
+    { name: 'the owner to another key', by: 'writer', from: [controlled], to: [ownedBy(two, CONTROLLER)], lacksUse: ['two'] },
+    { name: 'the name of the owner, with its uid', by: 'writer', from: [ownedByOne], to: [renamed], lacksUse: ['two'] },
+    { name: 'the owner to the controller', by: 'writer', from: [ownedByOne], to: [controlled], lacksUse: ['one'] },
     { name: 'the controller to an owner', by: 'writer', from: [controlled], to: [ownedByOne] },
-    { name: 'two keys to one', by: 'writer', from: [controlled, ownedByTwo], to: [ownedByTwo] },
-    { name: 'a key to no owner', by: 'writer', from: [controlled], to: [] },
-    { name: 'not the owner', by: 'writer', from: [controlled], to: [controlled], noted: true },
-    { name: 'no owner to a key', by: 'lessee', from: [], to: [controlled] },
+    { name: 'the owners from two keys to one', by: 'writer', from: [controlled, ownedByTwo], to: [ownedByTwo] },
+    { name: 'the owner to none', by: 'writer', from: [controlled], to: [] },
+    { name: 'an annotation beside the owner', by: 'writer', from: [controlled], to: [controlled], noted: true },
+    { name: 'the owner from none to a key', by: 'limitedUser', from: [], to: [controlled] },
   ]
   return cases.map(rowOf)
 }
 
-/** Each way of letting an owner wait, by who may and who may not. */
+/** Each change of blockOwnerDeletion, by callers with and without the right. */
 export function blockRows({
   one,
   two,
@@ -134,29 +134,30 @@ export function blockRows({
   config,
   role,
 }: Owners): readonly Row<Caller>[] {
-  const [key, waits, lets] = [ownedBy(one), ownedBy(one, BLOCK), { blockOwnerDeletion: false }]
-  const [otherWaits, thirdWaits] = [ownedBy(two, BLOCK), ownedBy(three, BLOCK)]
-  const [tokenWaits, configWaits] = [ownedBy(token, BLOCK), ownedBy(config, BLOCK)]
-  const renamed = { ...waits, name: 'two' }
+  const [plain, blocked] = [ownedBy(one), ownedBy(one, BLOCK)]
+  const notBlocked = ownedBy(one, { blockOwnerDeletion: false })
+  const [otherBlocked, thirdBlocked] = [ownedBy(two, BLOCK), ownedBy(three, BLOCK)]
+  const [tokenBlocked, configBlocked] = [ownedBy(token, BLOCK), ownedBy(config, BLOCK)]
+  const renamed = { ...blocked, name: 'two' }
   // biome-ignore format: a table
   const cases: readonly Case[] = [
-    { name: 'an object for which a key waits', by: 'writer', to: [waits], lacksDelete: ['ownedaccesskeys/one'] },
-    { name: 'an object for which a key waits', by: 'user', to: [waits], lacksDelete: ['ownedaccesskeys/one'] },
-    { name: 'an object for which a token waits', by: 'user', to: [tokenWaits], lacksDelete: ['directclusterendpointtokens/one'] },
-    { name: 'an object for which a Config waits', by: 'user', to: [configWaits], lacksDelete: ['configs/one'] },
-    { name: 'an object for which no key waits', by: 'user', to: [ownedBy(one, lets)] },
-    { name: 'an object for which a foreign kind waits', by: 'writer', to: [ownedBy(role, BLOCK)] },
-    { name: 'an object for which a key waits', by: 'deleter', to: [waits] },
-    { name: 'an object for which a token and a Config wait', by: 'deleter', to: [tokenWaits, configWaits] },
-    { name: 'an object for which another key waits', by: 'deleter', to: [otherWaits], lacksDelete: ['ownedaccesskeys/two'] },
-    { name: 'an object for which three wait', by: 'deleter', to: [thirdWaits, tokenWaits, configWaits], tooMany: THREE_WAIT },
-    { name: 'the owner to one that waits', by: 'user', from: [key], to: [waits], lacksDelete: ['ownedaccesskeys/one'] },
-    { name: 'the owner to one that waits', by: 'deleter', from: [key], to: [waits] },
-    { name: 'the owner that waits to another', by: 'user', from: [waits], to: [otherWaits], lacksDelete: ['ownedaccesskeys/two'] },
-    { name: 'the name of the owner that waits', by: 'user', from: [waits], to: [renamed], lacksDelete: ['ownedaccesskeys/two'] },
-    { name: 'the owner to one that does not wait', by: 'writer', from: [waits], to: [key] },
-    { name: 'not the owner that waits', by: 'writer', from: [waits], to: [waits], noted: true },
-    { name: 'the owner that waits to none', by: 'writer', from: [waits], to: [] },
+    { name: 'an object that blocks the deletion of a key', by: 'writer', to: [blocked], lacksDelete: ['ownedaccesskeys/one'] },
+    { name: 'an object that blocks the deletion of a key', by: 'user', to: [blocked], lacksDelete: ['ownedaccesskeys/one'] },
+    { name: 'an object that blocks the deletion of a token', by: 'user', to: [tokenBlocked], lacksDelete: ['directclusterendpointtokens/one'] },
+    { name: 'an object that blocks the deletion of a Config', by: 'user', to: [configBlocked], lacksDelete: ['configs/one'] },
+    { name: 'an object with blockOwnerDeletion: false', by: 'user', to: [notBlocked] },
+    { name: 'an object that blocks the deletion of a foreign kind', by: 'writer', to: [ownedBy(role, BLOCK)] },
+    { name: 'an object that blocks the deletion of a key', by: 'deleter', to: [blocked] },
+    { name: 'an object that blocks the deletion of a token and a Config', by: 'deleter', to: [tokenBlocked, configBlocked] },
+    { name: 'an object that blocks the deletion of another key', by: 'deleter', to: [otherBlocked], lacksDelete: ['ownedaccesskeys/two'] },
+    { name: 'an object that blocks the deletion of three owners', by: 'deleter', to: [thirdBlocked, tokenBlocked, configBlocked], tooMany: THREE_WAIT },
+    { name: 'blockOwnerDeletion of the owner to true', by: 'user', from: [plain], to: [blocked], lacksDelete: ['ownedaccesskeys/one'] },
+    { name: 'blockOwnerDeletion of the owner to true', by: 'deleter', from: [plain], to: [blocked] },
+    { name: 'the blocked owner to another', by: 'user', from: [blocked], to: [otherBlocked], lacksDelete: ['ownedaccesskeys/two'] },
+    { name: 'the name of the blocked owner', by: 'user', from: [blocked], to: [renamed], lacksDelete: ['ownedaccesskeys/two'] },
+    { name: 'blockOwnerDeletion of the owner to absent', by: 'writer', from: [blocked], to: [plain] },
+    { name: 'an annotation beside the blocked owner', by: 'writer', from: [blocked], to: [blocked], noted: true },
+    { name: 'the blocked owner to none', by: 'writer', from: [blocked], to: [] },
   ]
   return cases.map(rowOf)
 }

@@ -1,9 +1,9 @@
-// People with rights of their own on a control plane, so that a policy has a user to ask about.
+// Users with RBAC grants, as the callers of requests that admission policies check.
 import { GROUP } from '../../../src/api/names.ts'
 import type { TestControlPlane } from '../../support/control-plane.ts'
 import { eventually } from '../../support/eventually.ts'
 
-/** What a role grants, as RBAC has it. */
+/** A rule of a ClusterRole. */
 export interface Grant {
   readonly apiGroups: readonly string[]
   readonly resources: readonly string[]
@@ -13,14 +13,14 @@ export interface Grant {
 
 const RBAC = 'rbac.authorization.k8s.io'
 
-/** Verbs on resources of our group, on those objects only when some are named. */
+/** Verbs on resources of our group; `resourceNames` absent = on all objects. */
 export const onPlatformKinds = (
   verbs: readonly string[],
   resources: readonly string[],
   resourceNames?: readonly string[],
 ): Grant => ({ apiGroups: [GROUP], resources, verbs, ...(resourceNames && { resourceNames }) })
 
-/** The right to act as users or groups, as those only when some are named. */
+/** The verb impersonate on users or groups; `resourceNames` absent = on all. */
 export const mayImpersonate = (
   resource: 'users' | 'groups',
   resourceNames?: readonly string[],
@@ -31,13 +31,13 @@ export const mayImpersonate = (
   ...(resourceNames && { resourceNames }),
 })
 
-/** Everything on our kinds that is no matter of a policy: no delete, and no subresource. */
+/** Reads and writes of our kinds, without delete and without subresources. */
 export const WRITES = onPlatformKinds(
   ['get', 'list', 'create', 'update', 'patch'],
   ['ownedaccesskeys', 'directclusterendpointtokens', 'configs'],
 )
 
-/** Makes a user with one role of these grants; returns the kubeconfig of that user once they count. */
+/** Creates a user with these grants; returns its kubeconfig once they are in effect. */
 export async function rbacUser(
   plane: TestControlPlane,
   user: string,
@@ -48,7 +48,7 @@ export async function rbacUser(
   return bindRole(plane, user, user)
 }
 
-/** Makes a user for each of these grants, under its name; returns who has which kubeconfig. */
+/** Creates a user per name; the returned function gives the kubeconfig of one. */
 export async function rbacUsers<Name extends string>(
   plane: TestControlPlane,
   grants: Readonly<Record<Name, readonly Grant[]>>,
@@ -60,12 +60,12 @@ export async function rbacUsers<Name extends string>(
   const kubeconfigs: ReadonlyMap<string, string> = new Map(await Promise.all(made))
   return (user) => {
     const kubeconfig = kubeconfigs.get(user)
-    if (kubeconfig === undefined) throw new Error(`${user} is no caller`)
+    if (kubeconfig === undefined) throw new Error(`no user ${user} was created`)
     return kubeconfig
   }
 }
 
-/** Makes a user with a ClusterRole that is there; returns the kubeconfig of that user once the binding counts. */
+/** Binds a new user to an existing ClusterRole; returns its kubeconfig once the binding is in effect. */
 export async function bindRole(
   plane: TestControlPlane,
   user: string,
@@ -78,7 +78,7 @@ export async function bindRole(
     subjects: [{ apiGroup: RBAC, kind: 'User', name: user }],
   })
   const kubeconfig = await plane.clientKubeconfig({ name: user, user, groups: [] })
-  // All rules of a role count from the same moment.
+  // All rules of a role take effect together.
   await eventually(
     `${user} may list configs or keys`,
     async () => {
@@ -92,7 +92,7 @@ export async function bindRole(
   return kubeconfig
 }
 
-/** Whether the API server lets a caller do that with every object of a resource of ours. */
+/** Whether RBAC allows a verb on all objects of a resource of our group, such as `configs/status`. */
 export async function may(
   { raw }: TestControlPlane,
   kubeconfig: string,

@@ -1,23 +1,24 @@
-// A key in clear in the annotation that client-side kubectl apply writes.
+// Writes that admission policies reserve: spec.key in clear in the annotation of kubectl apply, spec.key and the
+// label of stored objects, and the removal of the operator's finalizer.
 import { REVOKE_FINALIZER } from '../../../src/api/names.ts'
 import { plantCanary } from '../../support/canary.ts'
 import { LAST_APPLIED } from '../../support/installed-control-plane.ts'
 import { WRITES, onPlatformKinds } from './rbac-users.ts'
 import type { Manifest, Row } from './write-methods.ts'
 
-/** A key that no annotation may show. */
+/** A key in clear, which no annotation may contain. */
 export const KEY = plantCanary('annotated').secret
 
-/** A digest, which any annotation may show. */
+/** A digest, which an annotation may contain. */
 export const DIGEST = `sha256:${'0123456789abcdef'.repeat(4)}`
 
-/** What each caller may beside reading and writing our kinds. */
+/** The grants of each caller. */
 export const LAST_APPLIED_CALLERS = {
   writer: [WRITES],
   generator: [WRITES, onPlatformKinds(['generate'], ['ownedaccesskeys'])],
 } as const
 
-/** What the server says instead. */
+/** The message of the refusal. */
 export const ADVICE =
   'metadata.annotations: kubectl.kubernetes.io/last-applied-configuration would hold spec.key in clear; leave spec.key out, or remove the annotation and use kubectl apply --server-side; or write its digest, sha256:<hex>, which management-operator keygen prints, if you may impersonate those whom the key names'
 
@@ -31,23 +32,21 @@ const applied = (spec: object, key?: string) => ({
 const HOLDS_KEY = { key: KEY }
 const LONGER = `${KEY}-other`
 
-/** Each way in which the annotation and the key may come together. */
+/** Each combination of the annotation and the key. */
 // biome-ignore format: a table
 export const lastAppliedRows: readonly Row<keyof typeof LAST_APPLIED_CALLERS>[] = [
-  { name: 'a key that the annotation holds', by: 'writer', to: applied(HOLDS_KEY, KEY), refused: REFUSED_BY_ADVICE },
-  { name: 'a key that the annotation does not hold', by: 'writer', to: applied({ ttl: 60 }, KEY) },
-  { name: 'a digest that the annotation holds', by: 'writer', to: applied({ key: DIGEST }, DIGEST) },
-  { name: 'no key, which the annotation holds', by: 'writer', to: applied(HOLDS_KEY) },
-  { name: 'the annotation to one that holds the key', by: 'writer', from: applied({}, KEY), to: applied(HOLDS_KEY, KEY), refused: REFUSED_BY_ADVICE },
-  { name: 'the key to what the annotation holds', by: 'generator', from: applied(HOLDS_KEY), to: applied(HOLDS_KEY, KEY), refused: REFUSED_BY_ADVICE },
-  { name: 'the key to a part of what it holds', by: 'generator', from: applied({ key: LONGER }), to: applied({ key: LONGER }, KEY), refused: REFUSED_BY_ADVICE },
-  { name: 'the key to what it holds a part of', by: 'generator', from: applied(HOLDS_KEY), to: applied(HOLDS_KEY, LONGER) },
-  { name: 'the annotation, without the key', by: 'writer', from: applied({ ttl: 60 }, KEY), to: applied({ ttl: 90 }, KEY) },
+  { name: 'a key that its annotation contains', by: 'writer', to: applied(HOLDS_KEY, KEY), refused: REFUSED_BY_ADVICE },
+  { name: 'a key that its annotation does not contain', by: 'writer', to: applied({ ttl: 60 }, KEY) },
+  { name: 'a digest that its annotation contains', by: 'writer', to: applied({ key: DIGEST }, DIGEST) },
+  { name: 'an object without a key whose annotation contains one', by: 'writer', to: applied(HOLDS_KEY) },
+  { name: 'the annotation to one that contains the key', by: 'writer', from: applied({}, KEY), to: applied(HOLDS_KEY, KEY), refused: REFUSED_BY_ADVICE },
+  { name: 'the key to the one in the annotation', by: 'generator', from: applied(HOLDS_KEY), to: applied(HOLDS_KEY, KEY), refused: REFUSED_BY_ADVICE },
+  { name: 'the key to a part of the one in the annotation', by: 'generator', from: applied({ key: LONGER }), to: applied({ key: LONGER }, KEY), refused: REFUSED_BY_ADVICE },
+  { name: 'the key to one that the annotation contains in part', by: 'generator', from: applied(HOLDS_KEY), to: applied(HOLDS_KEY, LONGER) },
+  { name: 'the annotation to another without the key', by: 'writer', from: applied({ ttl: 60 }, KEY), to: applied({ ttl: 90 }, KEY) },
 ]
 
-// Who may write what is reserved for the operator and the gateway.
-
-/** What each caller may beside reading and writing our kinds. */
+/** The grants of each caller. */
 export const RESERVED_CALLERS = {
   writer: [WRITES],
   generator: [WRITES, onPlatformKinds(['generate'], ['ownedaccesskeys'])],
@@ -66,7 +65,7 @@ const UNLABELLED: Manifest = { spec: {} }
 const keyOf = (spec: Manifest['spec']): Manifest => ({ spec })
 const OF_BOB = { user: 'bob', groups: ['dev'] }
 
-/** The name is that of the object, which the row does not know. */
+/** The beginning of the message: the name of the object follows. */
 const keyRefused = {
   code: 403,
   says: 'spec.key: setting the key of an existing object needs the verb generate on ownedaccesskeys/',
@@ -86,7 +85,7 @@ const labelRefused = (by: Caller, instead: string) =>
 const KEEP = 'keep it as it is'
 const OMIT = 'leave it out'
 
-/** Each way of setting a key and the label, by a user who may and by one who may not. */
+/** Each way to set spec.key and the label, by callers with and without the right. */
 // biome-ignore format: a table
 export const reservedRows: readonly Row<Caller>[] = [
   { name: 'an object with a key', by: 'writer', to: keyOf({ key: KEY }) },
@@ -95,7 +94,7 @@ export const reservedRows: readonly Row<Caller>[] = [
   { name: 'an object without an identity to one with a key', by: 'writer', from: keyOf({}), to: keyOf({ key: KEY }), refused: keyRefused },
   { name: 'an object with an empty key to one with a digest', by: 'writer', from: keyOf({ key: '' }), to: keyOf({ key: DIGEST }), refused: keyRefused },
   { name: 'an object without a key to one with an empty key', by: 'writer', from: keyOf({}), to: keyOf({ key: '' }) },
-  { name: 'not the key', by: 'writer', from: keyOf({ key: KEY }), to: keyOf({ key: KEY, ttl: 60 }) },
+  { name: 'a field other than the key', by: 'writer', from: keyOf({ key: KEY }), to: keyOf({ key: KEY, ttl: 60 }) },
   { name: 'an object without a key to one with it', by: 'generator', from: keyOf(OF_BOB), to: keyOf({ ...OF_BOB, key: KEY }) },
   { name: 'an object without an identity to one with a digest', by: 'generator', from: keyOf({}), to: keyOf({ key: DIGEST }) },
   { name: 'an object of a user to one with a digest', by: 'generator', from: keyOf({ user: 'bob' }), to: keyOf({ user: 'bob', key: DIGEST }), refused: digestRefused },
@@ -103,21 +102,19 @@ export const reservedRows: readonly Row<Caller>[] = [
   { name: 'an object of a user to one with a digest', by: 'delegate', from: keyOf({ user: 'bob' }), to: keyOf({ user: 'bob', key: DIGEST }) },
   { name: 'an object with the label', by: 'writer', to: labelled('a'), refused: labelRefused('writer', OMIT) },
   { name: 'an object with an empty label', by: 'writer', to: labelled(''), refused: labelRefused('writer', OMIT) },
-  { name: 'no label to one', by: 'writer', from: UNLABELLED, to: labelled('a'), refused: labelRefused('writer', OMIT) },
+  { name: 'the label from none to a first one', by: 'writer', from: UNLABELLED, to: labelled('a'), refused: labelRefused('writer', OMIT) },
   { name: 'the label to another', by: 'writer', from: labelled('a'), to: labelled('b'), refused: labelRefused('writer', KEEP) },
   { name: 'the label to none', by: 'writer', from: labelled('a'), to: UNLABELLED, refused: labelRefused('writer', KEEP) },
   { name: 'an empty label to none', by: 'writer', from: labelled(''), to: UNLABELLED, refused: labelRefused('writer', KEEP) },
   { name: 'the label to none', by: 'generator', from: labelled('a'), to: UNLABELLED, refused: labelRefused('generator', KEEP) },
   { name: 'another label', by: 'writer', from: labelled('a'), to: labelled('a', { note: 'changed' }) },
-  { name: 'not the label', by: 'writer', from: labelled('a'), to: { ...labelled('a'), spec: { disabled: true } } },
+  { name: 'a field beside the label', by: 'writer', from: labelled('a'), to: { ...labelled('a'), spec: { disabled: true } } },
   { name: 'an object with the label', by: 'delegate', to: labelled('a') },
   { name: 'the label to another', by: 'delegate', from: labelled('a'), to: labelled('b') },
   { name: 'the label to none', by: 'delegate', from: labelled('a'), to: UNLABELLED },
 ]
 
-// Who may take the operator's finalizer off.
-
-/** What each caller may beside reading and writing our kinds. */
+/** The grants of each caller. */
 export const FINALIZER_CALLERS = {
   writer: [WRITES],
   keyFinisher: [WRITES, onPlatformKinds(['update'], ['ownedaccesskeys/finalizers'])],
@@ -133,12 +130,15 @@ interface Case {
   readonly by: FinalizerCaller
   readonly from: readonly string[]
   readonly to: readonly string[]
-  /** Whether something else of the object changes, too. */
+  /** An annotation changes too. */
   readonly noted?: true
   readonly refused?: true
 }
 
-/** Each way of touching finalizers of a kind, by who may for that kind and who may for the other. */
+/**
+ * Each change of finalizers, by callers with the right for this kind (`may`), for another kind (`mayNot`), and
+ * without.
+ */
 export function finalizerRows(
   plural: string,
   may: FinalizerCaller,
@@ -146,15 +146,15 @@ export function finalizerRows(
 ): readonly Row<FinalizerCaller>[] {
   // biome-ignore format: a table
   const cases: readonly Case[] = [
-    { name: 'ours away', by: 'writer', from: [REVOKE_FINALIZER], to: [], refused: true },
-    { name: 'ours away beside another', by: 'writer', from: [REVOKE_FINALIZER, FOREIGN], to: [FOREIGN], refused: true },
-    { name: 'ours to another', by: 'writer', from: [REVOKE_FINALIZER], to: [FOREIGN], refused: true },
-    { name: 'ours away, with the right for the other kind', by: mayNot, from: [REVOKE_FINALIZER], to: [], refused: true },
-    { name: 'ours away', by: may, from: [REVOKE_FINALIZER], to: [] },
-    { name: 'ours away beside another', by: may, from: [REVOKE_FINALIZER, FOREIGN], to: [FOREIGN] },
-    { name: 'another away beside ours', by: 'writer', from: [REVOKE_FINALIZER, FOREIGN], to: [REVOKE_FINALIZER] },
-    { name: 'none to ours', by: 'writer', from: [], to: [REVOKE_FINALIZER] },
-    { name: 'not the finalizer', by: 'writer', from: [REVOKE_FINALIZER], to: [REVOKE_FINALIZER], noted: true },
+    { name: 'our finalizer to none', by: 'writer', from: [REVOKE_FINALIZER], to: [], refused: true },
+    { name: 'two finalizers to the foreign one', by: 'writer', from: [REVOKE_FINALIZER, FOREIGN], to: [FOREIGN], refused: true },
+    { name: 'our finalizer to a foreign one', by: 'writer', from: [REVOKE_FINALIZER], to: [FOREIGN], refused: true },
+    { name: 'our finalizer to none, with the right for another kind', by: mayNot, from: [REVOKE_FINALIZER], to: [], refused: true },
+    { name: 'our finalizer to none', by: may, from: [REVOKE_FINALIZER], to: [] },
+    { name: 'two finalizers to the foreign one', by: may, from: [REVOKE_FINALIZER, FOREIGN], to: [FOREIGN] },
+    { name: 'two finalizers to ours', by: 'writer', from: [REVOKE_FINALIZER, FOREIGN], to: [REVOKE_FINALIZER] },
+    { name: 'the finalizers from none to ours', by: 'writer', from: [], to: [REVOKE_FINALIZER] },
+    { name: 'an annotation beside our finalizer', by: 'writer', from: [REVOKE_FINALIZER], to: [REVOKE_FINALIZER], noted: true },
   ]
   return cases.map(({ name, by, from, to, noted, refused }) => ({
     name,

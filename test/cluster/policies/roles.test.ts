@@ -1,4 +1,4 @@
-// The roles for people (contract 5.5): what each may, and that no role of Kubernetes grants more of ours.
+// The ClusterRoles for users (contract 5.5): the rights of each, and those of the aggregated Kubernetes roles.
 import { describe, expect, test } from 'vitest'
 import { ACCESS_KEYS, API_VERSION, CONFIGS, type Resource, TOKENS } from '../../../src/api/names.ts'
 import type { KubeObject } from '../../../src/api/objects.ts'
@@ -17,9 +17,9 @@ const CREDENTIALS = ['ownedaccesskeys', 'directclusterendpointtokens'] as const
 const EVERY_VERB = [...READS, 'create', 'update', 'patch', 'delete', 'deletecollection'] as const
 
 describe.each(['platform-config-viewer', 'view', 'edit', 'admin'])(
-  'who has the role %s',
+  'a user with the role %s',
   (role) => {
-    test('sees the settings, and no key or token (5.5)', async () => {
+    test('can read Config, but no key or token (5.5)', async () => {
       const kubeconfig = await userWith(role)
       const rights = await rightsOf(kubeconfig)
       expect(rights.sort()).toEqual(READS.map((verb) => `${verb} configs`).sort())
@@ -35,7 +35,7 @@ describe.each(['platform-config-viewer', 'view', 'edit', 'admin'])(
 
 describe('Config is cluster-scoped', () => {
   test.each(['view', 'platform-config-viewer'])(
-    'a RoleBinding of %s grants nothing on it, a ClusterRoleBinding to a group does (5.5, 6.2)',
+    '%s grants it by a ClusterRoleBinding to a group, not by a RoleBinding (5.5, 6.2)',
     async (role) => {
       const group = uniqueName('settings-readers')
       const kubeconfig = await plane.clientKubeconfig({ name: group, user: group, groups: [group] })
@@ -57,14 +57,14 @@ describe('Config is cluster-scoped', () => {
 
       await bind('RoleBinding', 'namespaces/default/rolebindings', role)
       await bind('RoleBinding', 'namespaces/default/rolebindings', 'view')
-      const counts = async () => (await reads(IN_NAMESPACE)) === 200 || undefined
-      await eventually('the RoleBinding of view counts', counts, { withinMs: 20_000 })
+      const isInEffect = async () => (await reads(IN_NAMESPACE)) === 200 || undefined
+      await eventually('the RoleBinding of view is in effect', isInEffect, { withinMs: 20_000 })
       expect(await reads(pathOf(CONFIGS, {}))).toBe(403)
       expect(await rightsOf(kubeconfig)).toEqual([])
 
       await bind('ClusterRoleBinding', 'clusterrolebindings', role)
-      const opens = async () => (await reads(pathOf(CONFIGS, {}))) === 200 || undefined
-      await eventually('the ClusterRoleBinding counts', opens, { withinMs: 20_000 })
+      const isReadable = async () => (await reads(pathOf(CONFIGS, {}))) === 200 || undefined
+      await eventually('the ClusterRoleBinding is in effect', isReadable, { withinMs: 20_000 })
       expect((await rightsOf(kubeconfig)).sort()).toEqual(
         READS.map((verb) => `${verb} configs`).sort(),
       )
@@ -72,12 +72,12 @@ describe('Config is cluster-scoped', () => {
   )
 })
 
-describe('who has the role platform-key-admin', async () => {
+describe('a user with the role platform-key-admin', async () => {
   const user = uniqueName('key-admin')
   const kubeconfig = await bindRole(plane, user, 'platform-key-admin')
   const by = { kubeconfig }
 
-  test('may do everything with keys and tokens, and nothing beside (5.5)', async () => {
+  test('has all verbs on keys, tokens and their finalizers, and no others (5.5)', async () => {
     const granted = CREDENTIALS.flatMap((plural) => [
       ...EVERY_VERB.map((verb) => `${verb} ${plural}`),
       `update ${plural}/finalizers`,
@@ -85,7 +85,7 @@ describe('who has the role platform-key-admin', async () => {
     expect((await rightsOf(kubeconfig)).sort()).toEqual(granted.sort())
   })
 
-  test('makes, reads, changes, lets go and deletes a key (5.1, 5.5)', async () => {
+  test('can create, read, change and delete a key and remove its finalizer (5.1, 5.5)', async () => {
     const { code, path } = await make(ACCESS_KEYS, { user })
     expect(code).toBe(201)
     const adopted = await eventually(
@@ -107,19 +107,19 @@ describe('who has the role platform-key-admin', async () => {
     expect((await plane.raw('DELETE', path, undefined, by)).code).toBe(200)
   })
 
-  test('makes no key for another user (5.5)', async () => {
+  test("can't create a key of another user (5.5)", async () => {
     const { code, message } = await make(ACCESS_KEYS, { user: 'ada' })
     expect(code).toBe(403)
     expect(message).toContain('needs the verb impersonate on users/ada')
   })
 
-  test('makes no key with a digest, not even one for its own user (5.5)', async () => {
+  test("can't create a key with a digest, not even of its own user (5.5)", async () => {
     const { code, message } = await make(ACCESS_KEYS, { user, key: `sha256:${'0a'.repeat(32)}` })
     expect(code).toBe(403)
     expect(message).toContain(`needs the verb impersonate on users/${user}`)
   })
 
-  test('shortens, limits, disables and deletes the key of another, and lifts no limit of it (5.5)', async () => {
+  test("can limit, disable and delete a key of another user, but can't lift its limits (5.5)", async () => {
     const key = await plane.admin.create(
       ACCESS_KEYS,
       objectOf(ACCESS_KEYS, { user: 'ada' }),
@@ -140,7 +140,7 @@ describe('who has the role platform-key-admin', async () => {
     expect((await plane.raw('DELETE', path, undefined, by)).code).toBe(200)
   })
 
-  test('makes a token without an identity, but none under a key (5.5)', async () => {
+  test("can create a token without an owner, but can't create one owned by a key (5.5)", async () => {
     const key = await plane.admin.create(ACCESS_KEYS, objectOf(ACCESS_KEYS), 'test')
     expect((await make(TOKENS, {}, {})).code).toBe(201)
     const ownerReferences = [ownedBy(key, { controller: true })]
@@ -163,10 +163,10 @@ function objectOf({ kind }: Resource, spec: object = {}, metadata: object = {}) 
   return { apiVersion: API_VERSION, kind, metadata: named, spec }
 }
 
-/** A new user with a role that is there, once its rights on our kinds count. */
+/** The kubeconfig of a new user with an existing ClusterRole. */
 const userWith = (role: string): Promise<string> => bindRole(plane, uniqueName(role), role)
 
-/** Everything that a caller may do with our kinds, as `verb resource`. */
+/** The rights of a caller on our kinds, as `verb resource`. */
 async function rightsOf(kubeconfig: string): Promise<string[]> {
   const resources = [...CREDENTIALS, 'configs'].flatMap((plural) => [
     plural,

@@ -1,4 +1,4 @@
-// The ways to write an object, and what comes of each: a rule must hold on all of them.
+// The ways to write an object, and tests of tables of writes on each: a policy must hold on all of them.
 import { isDeepStrictEqual } from 'node:util'
 import { expect, test } from 'vitest'
 import { API_VERSION, FIELD_MANAGER, type Resource } from '../../../src/api/names.ts'
@@ -10,7 +10,7 @@ import { uniqueName } from '../../support/object-builder.ts'
 import type { RawAnswer, RawOptions } from '../../support/raw-client.ts'
 import { isWhole, sampled } from '../../support/tier.ts'
 
-/** What a row says about an object. */
+/** The parts of an object that rows set. */
 export interface Manifest {
   readonly metadata?: {
     readonly finalizers?: readonly string[]
@@ -21,38 +21,38 @@ export interface Manifest {
   readonly spec: Readonly<Record<string, unknown>>
 }
 
-/** One write: of an object that is not there yet when `from` is absent. */
+/** One write; `from` absent = a creation. */
 export interface Write {
   readonly resource: Resource
-  /** Whose credentials. */
+  /** The credentials of the caller. */
   readonly kubeconfig: string
   readonly from?: Manifest
   readonly to: Manifest
-  /** Where the change is sent; absent, to the object itself. */
+  /** Absent = the object itself. */
   readonly subresource?: 'status'
 }
 
-/** A write of a certain caller, and what is to come of it. */
+/** A write of a caller and its expected outcome. */
 export interface Row<Caller extends string> extends Pick<Write, 'from' | 'to'> {
   readonly name: string
   readonly by: Caller
-  /** Absent: it is taken. */
+  /** Absent = the write is allowed. */
   readonly refused?: { readonly code: 403 | 422; readonly says: string }
 }
 
-/** What came of it. */
+/** The outcome of a write. */
 export interface Written {
   readonly code: number
-  /** What the server said when it refused; empty otherwise. */
+  /** The message of the refusal; empty when the write was allowed. */
   readonly message: string
-  /** The object after it, as far as manifests go; null when there is none. */
+  /** The stored object; null = none. */
   readonly stored: Manifest | null
 }
 
-/** The ways to make an object. */
+/** The ways to create an object. */
 export const CREATIONS = ['create', 'kubectl apply', 'server-side apply'] as const
 
-/** The ways to change one. */
+/** The ways to change an object. */
 export const CHANGES = [
   'update',
   'merge patch',
@@ -61,7 +61,7 @@ export const CHANGES = [
   'server-side apply',
 ] as const
 
-/** A way to write. */
+/** A way to create or change an object. */
 export type Way = (typeof CREATIONS)[number] | (typeof CHANGES)[number]
 
 type Sender = (write: Named) => Promise<Pick<Written, 'code' | 'message'>>
@@ -70,17 +70,17 @@ interface Named extends Write {
   readonly name: string
 }
 
-/** Puts the object as it is before, as admin, and writes it in that way, as the caller. */
+/** Creates `from` as admin, then writes `to` as the caller in the given way. */
 export type Send = (way: Way, write: Write) => Promise<Written>
 
-/** Writes to a control plane on which no other client touches these objects. */
+/** For a control plane without other writers of these objects. */
 export function sender(plane: TestControlPlane): Send {
   const waysOf = waysTo(plane)
   return async (way, write) => {
     const named = { ...write, name: uniqueName('policy') }
     const { from } = write
     if (from) {
-      // What an apply is to take away must have come by an apply of the same manager.
+      // An apply removes only fields that an apply of the same manager has set.
       const setUp = way === 'kubectl apply' ? way : 'server-side apply'
       const { resource, name } = named
       const before = { resource, name, to: from, kubeconfig: plane.adminKubeconfig }
@@ -88,8 +88,8 @@ export function sender(plane: TestControlPlane): Send {
       if (code >= 300) throw new Error(`set-up: ${message}`)
     }
     const { code, message } = await waysOf[way](named)
-    const unsaid = way === 'kubectl apply' ? [LAST_APPLIED] : []
-    return { code, message, stored: await storedOf(plane, named, unsaid) }
+    const ignored = way === 'kubectl apply' ? [LAST_APPLIED] : []
+    return { code, message, stored: await storedOf(plane, named, ignored) }
   }
 }
 
@@ -114,7 +114,7 @@ function waysTo({ raw, ...plane }: TestControlPlane): Readonly<Record<Way, Sende
     },
     'merge patch': (write) => patch(write, mergePatch(write), 'merge-patch+json'),
     'JSON patch': (write) => patch(write, jsonPatch(write), 'json-patch+json'),
-    // Under the name of the operator's own field manager: that must protect nothing.
+    // As the operator's field manager, whose name must grant nothing.
     'server-side apply': (write) =>
       patch(write, manifestOf(write), 'apply-patch+yaml', `?fieldManager=${FIELD_MANAGER}`),
     'kubectl apply': async (write) => {
@@ -127,7 +127,7 @@ function waysTo({ raw, ...plane }: TestControlPlane): Readonly<Record<Way, Sende
   }
 }
 
-/** The code behind what kubectl prints; 0 when it is none of those that a policy answers. */
+/** The status code of an error that kubectl prints; 0 = not one of a policy. */
 function codeIn(stderr: string): number {
   if (stderr.includes('Error from server (Forbidden)')) return 403
   return /^The \S+ "\S+" is invalid:/m.test(stderr) ? 422 : 0
@@ -144,7 +144,7 @@ function manifestOf({ resource, name, to }: Named, metadata: object = {}): objec
 interface Difference {
   readonly section: 'metadata' | 'spec'
   readonly field: string
-  /** undefined: it goes. */
+  /** undefined = the field is removed. */
   readonly value: unknown
 }
 
@@ -174,16 +174,16 @@ const jsonPatch = (write: Write): readonly object[] =>
     return value === undefined ? { op: 'remove', path } : { op: 'add', path, value }
   })
 
-/** Without what the server adds, and without these annotations. */
+/** The stored object without server-set fields and `ignored` annotations. */
 async function storedOf(
   { raw }: TestControlPlane,
   named: Named,
-  unsaid: readonly string[],
+  ignored: readonly string[],
 ): Promise<Manifest | null> {
   const { code, body } = await raw<KubeObject<Manifest['spec']>>('GET', pathTo(named))
   if (code === 404) return null
   const { finalizers, ownerReferences, annotations, labels } = body.metadata
-  const others = Object.entries(annotations ?? {}).filter(([name]) => !unsaid.includes(name))
+  const others = Object.entries(annotations ?? {}).filter(([name]) => !ignored.includes(name))
   return {
     metadata: {
       ...(finalizers && { finalizers }),
@@ -195,33 +195,31 @@ async function storedOf(
   }
 }
 
-// Tables of writes as tests: each row on each way to write.
-
-/** On which ways a table is tested. */
+/** The ways in which a table is tested. */
 export interface Ways {
-  /** Absent: on all. */
-  readonly isMeant?: (way: Way) => boolean
-  /** In `make test` each row takes one way of sending, the next row the next. */
+  /** Absent = all ways. */
+  readonly isTested?: (way: Way) => boolean
+  /** In `make test` each row is tested in one way, in turn. */
   readonly oneInQuick?: true
 }
 
-/** Makes tests of a table; its callers must be known. */
+/** Defines the tests of a table. */
 export type TestTable<Caller extends string> = (
   resource: Resource,
   rows: readonly Row<Caller>[],
   ways?: Ways,
 ) => void
 
-/** Tests tables on a control plane. kubectl is slow: in `make test` it takes a few rows of each. */
+/** `kubeconfigOf` must know the callers of the rows. kubectl is slow: in `make test` it gets a few rows per table. */
 export function tableTester<Caller extends string>(
   plane: TestControlPlane,
   kubeconfigOf: (by: Caller) => string,
 ): TestTable<Caller> {
   const send = sender(plane)
-  return (resource, rows, { isMeant = () => true, oneInQuick } = {}) => {
+  return (resource, rows, { isTested = () => true, oneInQuick } = {}) => {
     const byKubectl = new Set(sampled(rows, oneInQuick ? rows.length : 6, 1))
     const cases = rows.flatMap((row, at) => {
-      const ways = (row.from ? CHANGES : CREATIONS).filter(isMeant)
+      const ways = (row.from ? CHANGES : CREATIONS).filter(isTested)
       const sent = ways.filter((way) => way !== 'kubectl apply')
       const fast = isWhole || !oneInQuick ? sent : [sent[at % sent.length]]
       return ways
@@ -229,7 +227,7 @@ export function tableTester<Caller extends string>(
         .map((way) => ({
           ...row,
           way,
-          does: `${row.by} ${row.refused ? 'may not' : 'may'} ${row.from ? 'change' : 'make'}`,
+          does: `${row.by} ${row.refused ? 'may not' : 'may'} ${row.from ? 'change' : 'create'}`,
         }))
     })
     test.concurrent.each(cases)('$does $name by $way', async ({ way, by, refused, ...write }) => {

@@ -1,6 +1,6 @@
 /** @module-tag no-retry */
-// Private keys, tokens and scopes go through all that can happen to them; then everything that the
-// operator wrote, to whomever, is searched for parts of them (contract 3.5, 7.3).
+// Canaries in private keys, tokens and scopes in every state: no output of the operator (requests, logs, metrics,
+// events) contains a part of them but where it belongs (contract 3.5, 7.3).
 import { createPrivateKey } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import {
@@ -43,9 +43,9 @@ const audit = auditOf(plane)
 const settings = settingsOf(plane)
 const CONFIG_MAPS_PATH = pathOf(CONFIG_MAPS, { namespace: OPERATOR_ACCOUNT.namespace })
 
-/** In no answer, field or sink at all. */
+/** Secrets that no output may contain. */
 const planted: Canary[] = []
-/** In claims of tokens, which are in status. */
+/** Names in scopes, which only claims of tokens may contain. */
 const scopes: Canary[] = []
 const bearers: Canary[] = []
 const privateKeys: Canary[] = []
@@ -64,14 +64,14 @@ afterAll(async () => {
   await proxy?.[Symbol.asyncDispose]()
 })
 
-/** A new text that is looked for later. */
+/** A new canary. */
 function plant(among: Canary[], label: string): string {
   const made = plantCanary(label)
   among.push(made)
   return made.secret
 }
 
-/** A scope with something of the test's in each kind of field. */
+/** A scope with a canary in each kind of field. */
 const scopeOf = (label: string): Scope => ({
   projects: [{ project: plant(scopes, `${label}: project`) }],
   clusters: [{ cluster: plant(scopes, `${label}: cluster`) }],
@@ -86,7 +86,7 @@ const scopeOf = (label: string): Scope => ({
   ],
 })
 
-/** Notes the token in status; its header is no secret. */
+/** Records the token in status, without its header, which is no secret. */
 function noted(token: StoredToken): StoredToken {
   const [, claims = '', signature = ''] = bearerOf(token).split('.')
   const label = token.metadata.name
@@ -95,7 +95,7 @@ function noted(token: StoredToken): StoredToken {
   return token
 }
 
-/** Notes the private keys that are there now, as JWK and PEM write them. */
+/** Records the present private keys as JWK and PEM. */
 async function noteKeys(): Promise<void> {
   for (const secret of await platform.secrets()) {
     const pem = Buffer.from(secret.data?.['private-key.pem'] ?? '', 'base64')
@@ -106,7 +106,7 @@ async function noteKeys(): Promise<void> {
   }
 }
 
-/** An answer that quotes what it should not, as the API server does for a value it refuses. */
+/** A response that quotes a secret, as the API server does with a value that it rejects. */
 const quoting = (status: number, label: string): Act => {
   const text = plant(planted, label)
   const message = `Invalid value: "${text}"`
@@ -115,15 +115,15 @@ const quoting = (status: number, label: string): Act => {
   return { kind: 'answer', status, body: { ...body, details: { causes } } }
 }
 
-/** The operator's first write of a method to a path. */
+/** Matches the operator's first write with a method to a path. */
 const firstTo = (method: string, path: string) =>
   first(1, (request) => request.method === method && request.path.startsWith(path))
 
 const owner = async (label: string) =>
   keys.shown(await keys.create({ user: 'ada', scope: scopeOf(label) }), 'Active')
 
-/** Whatever a token can go through. Each life is over when its promise is. */
-const LIVES: readonly (() => Promise<unknown>)[] = [
+/** Functions that each take a token through one lifecycle. */
+const LIFECYCLES: readonly (() => Promise<unknown>)[] = [
   async () => noted(await tokens.issue({ scope: scopeOf('alone') })),
   async () => {
     const key = await owner('inherited, then narrowed')
@@ -132,7 +132,7 @@ const LIVES: readonly (() => Promise<unknown>)[] = [
     await tokens.shown(token, 'Revoked')
   },
   async () => {
-    const key = await owner('goes beyond')
+    const key = await owner('exceeds its owner')
     const scope = { clusters: [{ cluster: 'other' }] }
     await tokens.shown(await tokens.create({ scope }, under(key)), 'ScopeExceedsOwner')
   },
@@ -161,7 +161,7 @@ const LIVES: readonly (() => Promise<unknown>)[] = [
       'PATCH',
       pathOf(TOKENS, { name: token.metadata.name }, 'status'),
       {
-        status: { token: plant(planted, 'written by somebody') },
+        status: { token: plant(planted, 'written by another client') },
       },
     )
     expect(code).toBe(200)
@@ -169,8 +169,8 @@ const LIVES: readonly (() => Promise<unknown>)[] = [
   },
 ]
 
-/** Answers that quote, to a token's writes and to that of its record. */
-async function misfortune(status: number): Promise<void> {
+/** Fails the writes of a token and of its revocation record, with responses that quote a secret. */
+async function provokeFailedWrites(status: number): Promise<void> {
   const label = `answered ${status}`
   const name = uniqueName('quoted')
   const path = pathOf(TOKENS, { name })
@@ -192,8 +192,8 @@ const isRecord = () =>
       method !== 'GET' && path.startsWith(CONFIG_MAPS_PATH) && path !== JWKS_PATH,
   )
 
-/** A signing key that is replaced, withdrawn and damaged, with answers that quote. */
-async function mishaps(): Promise<void> {
+/** Rotates, withdraws and damages signing keys, with responses that quote a secret. */
+async function provokeSigningKeyFaults(): Promise<void> {
   const refusal = proxy.on(firstTo('POST', SECRETS_PATH), quoting(422, 'Secret refused'))
   const conflict = proxy.on(firstTo('PUT', JWKS_PATH), quoting(422, 'published keys refused'))
   await platform.annotate(ROTATE_ANNOTATION, '')
@@ -202,7 +202,7 @@ async function mishaps(): Promise<void> {
   await noteKeys()
   await platform.annotate(WITHDRAW_ANNOTATION, String(kidInUse(operator)))
   await signingKeys.published(1)
-  // The withdrawn one has left the set, and its Secret goes after that.
+  // The Secret is deleted after the withdrawn key has left the JWKS.
   const [secret] = await platform.secretsUntil([2])
   const { metadata, type, data } = secret as Secret
   const generation = generationOf({ metadata } as Secret)
@@ -211,7 +211,7 @@ async function mishaps(): Promise<void> {
   await signingKeys.restoreSecret(generation, { metadata, type, data } as Secret, {
     'private-key.pem': Buffer.from(pem).toString('base64'),
   })
-  await signingKeys.told('SigningKeyCorrupt', 'Secret ')
+  await signingKeys.event('SigningKeyCorrupt', 'Secret ')
   const kids = kidsIn(await platform.record())
   const mistaken = {
     kty: 'EC',
@@ -234,7 +234,7 @@ const isSecret = ({ method, path }: SeenRequest): boolean =>
 const textOf = (requests: readonly SeenRequest[]): string =>
   requests.map(({ method, path, query, body }) => [method, path, query, body].join(' ')).join('\n')
 
-/** Everything that the operator writes. */
+/** All outputs of the operator. */
 async function sinks(mark: Awaited<ReturnType<typeof audit.mark>>) {
   const read = async (path: string) => (await plane.raw<object>('GET', path)).body
   const items = async (path: string) =>
@@ -265,13 +265,13 @@ const foundIn = (
   canaries: readonly Canary[],
 ): readonly string[] => [...new Set(findCanaries(written, canaries).map(({ sink }) => sink))]
 
-describe('a private key, a token and the scope in it', () => {
-  test('are found nowhere but where they belong (3.5, 4.5, 7.3)', async () => {
+describe('private keys, tokens and their scopes', () => {
+  test('are in no output of the operator but their Secret and status (3.5, 4.5, 7.3)', async () => {
     const mark = await audit.mark()
     await noteKeys()
-    await Promise.all(LIVES.map((live) => live()))
-    for (const status of [400, 409, 422, 500]) await misfortune(status)
-    await mishaps()
+    await Promise.all(LIFECYCLES.map((live) => live()))
+    for (const status of [400, 409, 422, 500]) await provokeFailedWrites(status)
+    await provokeSigningKeyFaults()
     await noteKeys()
     const last = noted(await tokens.issue({ scope: scopeOf('after all that') }))
     await tokens.shown(last, 'Issued')

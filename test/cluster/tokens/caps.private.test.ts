@@ -1,5 +1,5 @@
-// The caps that bind a token when it is issued and afterwards (contract 2.4, 2.5), and what happens to
-// tokens while they wait, or while no operator runs. Each test sets the settings that it needs.
+// The caps on a token at its issue and afterwards (contract 2.4, 2.5), for waiting tokens and after a time without an
+// operator too. Each test sets its own settings.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type OwnOperator, startOperator } from '../../support/command-process.ts'
 import { type SeenStatus, isReadyBy, readyOf, settingsOf } from '../../support/config-client.ts'
@@ -34,8 +34,8 @@ const platform = platformStateOf(plane)
 const settings = settingsOf(plane)
 const kubeconfig = await plane.operatorKubeconfig()
 let operator: OwnOperator
-/** Older than any other key, without one of its own: it is being deleted, so it is given none. */
-let elder: StoredKey
+/** The oldest key object, without spec.key: the operator generates none for an object that is being deleted. */
+let older: StoredKey
 
 const HOUR = 3600
 const HOST = 'platform.example.com'
@@ -44,14 +44,14 @@ const start = (...flags: readonly string[]) =>
   startOperator({ kubeconfig, flags: ['--token-max-ttl=1h', ...flags] })
 
 beforeAll(async () => {
-  elder = await keys.create({}, { finalizers: [FOREIGN] })
-  await keys.remove(elder)
+  older = await keys.create({}, { finalizers: [FOREIGN] })
+  await keys.remove(older)
   operator = await start()
   await settings.settled('defaults are in force', isReadyBy('Applied'))
 })
 afterAll(() => operator?.stop())
 
-/** Puts a cap in force, 0 for none, and the host that gives the issuer. */
+/** Sets the cap, 0 = none, and the host of the issuer. */
 async function cap(accessKeyMaxTTLSeconds: number, platformHost: string | null = HOST) {
   const auth = accessKeyMaxTTLSeconds === 0 ? {} : { auth: { accessKeyMaxTTLSeconds } }
   await settings.declare({ ...auth, ...(platformHost === null ? {} : { platformHost }) })
@@ -61,7 +61,7 @@ async function cap(accessKeyMaxTTLSeconds: number, platformHost: string | null =
   })
 }
 
-/** Until the object is that many seconds old. */
+/** Waits until the object is that many seconds old. */
 const aged = (object: StoredToken, seconds: number) =>
   eventually(
     `it is ${seconds} s old`,
@@ -76,8 +76,8 @@ const cappedBy = (token: StoredToken): readonly [string, string] => {
 
 const BY_CONFIG = 'accessKeyMaxTTLSeconds of Config platform-manager-config'
 
-describe('a token that waits', () => {
-  test('for an issuer says what to set, and counts from its creation under the cap of then (2.4, 7.2)', async () => {
+describe('a waiting token', () => {
+  test('without an issuer names the setting, and its lifetime counts from its creation under the cap at its issue (2.4, 7.2)', async () => {
     const created = await tokens.create({ ttl: HOUR })
     const waiting = await tokens.shown(created, 'IssuerUnknown')
     expect(waiting.status.conditions).toHaveLength(1)
@@ -102,7 +102,7 @@ describe('a token that waits', () => {
     ])
   })
 
-  test('for its owner is bound by what binds when it is issued (2.4)', async () => {
+  test('without its owner gets the limits at the time of its issue (2.4)', async () => {
     await cap(0)
     const owner = await keys.shown(await keys.create({ disabled: true, ttl: 2 * HOUR }), 'Disabled')
     const [first, second] = [
@@ -120,7 +120,7 @@ describe('a token that waits', () => {
     }
   })
 
-  test('longer than it would have lived is never issued (2.4, 4.2)', async () => {
+  test('is never issued after its lifetime (2.4, 4.2)', async () => {
     await cap(0)
     const owner = await keys.shown(await keys.create({ disabled: true }), 'Disabled')
     const token = await tokens.shown(await tokens.create({ ttl: 1 }, under(owner)), 'OwnerNotReady')
@@ -136,14 +136,14 @@ describe('a token that waits', () => {
   })
 })
 
-describe('of several limits', () => {
+describe('the shortest of several limits', () => {
   // biome-ignore format: a table
   test.each([
     { name: 'the cap', cap: 600, ttl: 2 * HOUR, ends: 600, by: 'CappedByConfig', says: `${BY_CONFIG} ends it 600 s after its creation` },
-    { name: 'the limit of the operator', cap: 2 * HOUR, ttl: 2 * HOUR, ends: HOUR, by: 'CappedByLimit', says: "the operator's --token-max-ttl ends it 3600 s after its creation" },
-    { name: 'the limit of the operator, without a cap', cap: 0, ttl: 0, ends: HOUR, by: 'CappedByLimit', says: "the operator's --token-max-ttl ends it 3600 s after its creation" },
-    { name: 'the cap before the limit, if they are the same', cap: HOUR, ttl: 2 * HOUR, ends: HOUR, by: 'CappedByConfig', says: `${BY_CONFIG} ends it 3600 s after its creation` },
-  ])('$name ends a token first, and says so (2.4, 4.2)', async (row) => {
+    { name: '--token-max-ttl', cap: 2 * HOUR, ttl: 2 * HOUR, ends: HOUR, by: 'CappedByLimit', says: "the operator's --token-max-ttl ends it 3600 s after its creation" },
+    { name: '--token-max-ttl, without a cap', cap: 0, ttl: 0, ends: HOUR, by: 'CappedByLimit', says: "the operator's --token-max-ttl ends it 3600 s after its creation" },
+    { name: 'the cap, if it equals --token-max-ttl', cap: HOUR, ttl: 2 * HOUR, ends: HOUR, by: 'CappedByConfig', says: `${BY_CONFIG} ends it 3600 s after its creation` },
+  ])('is $name, which LifetimeCapped reports (2.4, 4.2)', async (row) => {
     await cap(row.cap)
     const token = await tokens.issue({ ttl: row.ttl })
     expect(token.status.expirationTimestamp).toBe(bornPlus(token, row.ends))
@@ -151,7 +151,7 @@ describe('of several limits', () => {
     expect(cappedBy(token)).toEqual([row.by, says])
   })
 
-  test('that of an owner that the cap ends is the nearest (2.2, 2.4)', async () => {
+  test('is the end of its owner, when the cap shortens that (2.2, 2.4)', async () => {
     await cap(600)
     const owner = await keys.shown(await keys.create(), 'Active')
     const end = textAfter(createdMs(owner), 600)
@@ -166,7 +166,7 @@ describe('of several limits', () => {
 })
 
 describe('the cap', () => {
-  test('lowered below the age of a token revokes it, and raised revives none (2.5, 5.4, 7.4)', async () => {
+  test('revokes a token for good when it is lowered below the age of the token (2.5, 5.4, 7.4)', async () => {
     await cap(0)
     const issued = await tokens.issue({ ttl: 600 })
     await aged(issued, 2)
@@ -187,7 +187,7 @@ describe('the cap', () => {
     expect(await tokens.read(token)).toEqual(token)
   })
 
-  test('lowered to an end to come says so, and ends the token then (2.5, 4.2)', async () => {
+  test('is reported when it is lowered to a future end, which ends the token then (2.5, 4.2)', async () => {
     await cap(0)
     const issued = await tokens.issue({ ttl: 600 })
     await cap(300)
@@ -200,8 +200,8 @@ describe('the cap', () => {
     expect(capped.status.token).toBe(issued.status.token)
     expect(capped.status.expirationTimestamp).toBe(bornPlus(issued, 600))
     await cap(0)
-    const freed = await tokens.until(issued, 'is not capped', (one) => !isCapped(one))
-    expect(freed.status.token).toBe(issued.status.token)
+    const uncapped = await tokens.until(issued, 'is not capped', (one) => !isCapped(one))
+    expect(uncapped.status.token).toBe(issued.status.token)
     const seconds = Math.ceil((Date.now() - bornMs(issued)) / 1000) + 3
     await cap(seconds)
     const revoked = await tokens.shown(issued, 'Revoked')
@@ -210,7 +210,7 @@ describe('the cap', () => {
     expect(records[issued.metadata.uid]).toBe(bornPlus(issued, 600))
   })
 
-  test('that ends an owner revokes its tokens (2.5, 5.4)', async () => {
+  test('revokes the tokens of an owner that it expires (2.5, 5.4)', async () => {
     await cap(0)
     const owner = await keys.shown(await keys.create(), 'Active')
     await eventually(
@@ -232,13 +232,13 @@ describe('the cap', () => {
 })
 
 describe('an owner', () => {
-  test('whose key an older one has revokes its tokens, also when that goes (3.3, 5.4)', async () => {
+  test('in conflict with an older key revokes its tokens, even if the conflict ends (3.3, 5.4)', async () => {
     await cap(0)
     const key = uniqueName('k'.repeat(32))
     const owner = await keys.shown(await keys.create({ key }), 'Active')
-    expect(createdMs(owner)).toBeGreaterThan(createdMs(elder))
+    expect(createdMs(owner)).toBeGreaterThan(createdMs(older))
     const token = await tokens.issue({}, under(owner))
-    await keys.patch(elder, { spec: { key } })
+    await keys.patch(older, { spec: { key } })
     await keys.shown(owner, 'KeyConflict')
     const revoked = await tokens.shown(token, 'Revoked')
     expect(conditionIn(revoked, 'Ready').message).toContain(
@@ -247,15 +247,15 @@ describe('an owner', () => {
     const records = await platform.revokedAt(revoked.metadata.resourceVersion)
     expect(records).toHaveProperty(token.metadata.uid)
     const later = await tokens.shown(await tokens.create({}, under(owner)), 'OwnerNotReady')
-    await keys.patch(elder, { metadata: { finalizers: null } })
-    await keys.gone(elder)
+    await keys.patch(older, { metadata: { finalizers: null } })
+    await keys.gone(older)
     await tokens.shown(later, 'Issued')
     expect(await tokens.read(token)).toEqual(revoked)
   })
 })
 
-describe('after a time without an operator', () => {
-  test('whatever ended a token meanwhile has ended it (2.7, 5.1, 5.4, 7.4)', async () => {
+describe('a started operator', () => {
+  test('expires, revokes and records the tokens that ended meanwhile (2.7, 5.1, 5.4, 7.4)', async () => {
     await cap(0)
     const [owner, other] = [await keys.create(), await keys.create()]
     await Promise.all([owner, other].map((key) => keys.shown(key, 'Active')))
@@ -282,7 +282,7 @@ describe('after a time without an operator', () => {
     expect(await tokens.read(left)).toEqual(left)
   })
 
-  test('tokens whose owner was let go by hand are recorded and gone (5.1, 7.4)', async () => {
+  test('records and deletes tokens whose owner was removed by hand (5.1, 7.4)', async () => {
     await cap(0)
     await collectorReady(tokens)
     const owner = await keys.shown(await keys.create(), 'Active')
@@ -297,15 +297,15 @@ describe('after a time without an operator', () => {
     expect(await platform.revoked()).toHaveProperty(token.metadata.uid)
   })
 
-  test('other limits and another issuer bind new tokens only (2.4, 7.2)', async () => {
+  test('applies another --token-max-ttl and another issuer to new tokens only (2.4, 7.2)', async () => {
     await cap(0)
     const before = await tokens.issue()
     const next = `next.${HOST}`
     await cap(0, next)
-    // Known once the settings are in force, and reported by a write of its own.
-    const isTold = (status: SeenStatus) =>
+    // The new host is in force with the settings and reported by a separate write.
+    const isReported = (status: SeenStatus) =>
       readyOf(status).message.includes('platformHost has changed')
-    const { conditions = [] } = await settings.settled('the change is reported', isTold)
+    const { conditions = [] } = await settings.settled('the change is reported', isReported)
     expect(readyOf({ conditions }).message).toContain(
       `platformHost has changed, but tokens are issued by https://${HOST}/oidc until operator and gateways are restarted, then by https://${next}/oidc`,
     )

@@ -1,4 +1,4 @@
-// What a token says, and that the published keys verify it (contract 7.1).
+// The claims of tokens, which the published keys verify (contract 7.1).
 import { describe, expect, test } from 'vitest'
 import type { OwnedAccessKeySpec } from '../../../src/api/ownedaccesskey.gen.ts'
 import type { Scope } from '../../../src/api/scope.gen.ts'
@@ -16,7 +16,7 @@ const platform = platformStateOf(plane)
 
 const HOUR = 3600
 
-interface Bearer {
+interface Owner {
   readonly name: string
   readonly key: OwnedAccessKeySpec
   readonly sub: string
@@ -25,15 +25,15 @@ interface Bearer {
 }
 
 // biome-ignore format: a table
-const BEARERS: readonly Bearer[] = [
+const OWNERS: readonly Owner[] = [
   { name: 'a user with groups', key: { user: 'ada', groups: ['dev', 'on:call'] }, sub: 'user:ada', groups: ['authenticated', 'user:ada', 'group:dev', 'group:on:call'], kind: 'User' },
   { name: 'a team', key: { user: '', team: 'ops' }, sub: 'team:ops', groups: ['authenticated', 'team:ops'], kind: 'Team' },
   { name: 'a subject', key: { user: '', subject: 'robot:1', groups: ['ci'] }, sub: 'subject:robot:1', groups: ['authenticated', 'group:ci'], kind: 'Subject' },
 ]
 
 describe.concurrent('a token', () => {
-  test.each(BEARERS)(
-    'of $name says whom it speaks for, and nothing else (1.5, 7.1)',
+  test.each(OWNERS)(
+    'owned by a key of $name has the identity of the key and no other claims (1.5, 7.1)',
     async (row) => {
       const owner = await keys.shown(await keys.create(row.key), 'Active')
       const token = await tokens.issue({ ttl: HOUR }, under(owner))
@@ -67,7 +67,7 @@ describe.concurrent('a token', () => {
     },
   )
 
-  test('without an owner speaks for itself (5.4, 7.1)', async () => {
+  test('without an owner has its own identity (5.4, 7.1)', async () => {
     const token = await tokens.issue()
     const { claims } = await verified(token, await platform.jwks())
     const { name, uid } = token.metadata
@@ -80,12 +80,12 @@ describe.concurrent('a token', () => {
   // biome-ignore format: a table
   test.each<{ readonly name: string; readonly scope: Scope; readonly aud: readonly string[] }>([
     { name: 'clusters', scope: { clusters: [{ cluster: 'a' }, { cluster: 'b' }] }, aud: [`${ISSUER}/clusters/a`, `${ISSUER}/clusters/b`] },
-    { name: 'a cluster that is there twice', scope: { clusters: [{ cluster: 'a' }, { cluster: 'a' }] }, aud: [`${ISSUER}/clusters/a`] },
+    { name: 'a duplicate cluster', scope: { clusters: [{ cluster: 'a' }, { cluster: 'a' }] }, aud: [`${ISSUER}/clusters/a`] },
     { name: 'all clusters', scope: { clusters: [{ cluster: 'a' }, { cluster: '*' }] }, aud: [ISSUER] },
     { name: 'a role', scope: { roles: [{ role: 'agent' }] }, aud: [`${ISSUER}/scoped`] },
     { name: 'a project of a cluster', scope: { projects: [{ project: 'p' }], clusters: [{ cluster: 'a' }] }, aud: [`${ISSUER}/scoped/clusters/a`] },
     { name: 'rules', scope: { rules: [{ verbs: ['get'] }] }, aud: [`${ISSUER}/scoped`] },
-  ])('limited to $name is for those who enforce that (7.1)', async ({ scope, aud }) => {
+  ])('with the scope $name has the audiences that enforce it (7.1)', async ({ scope, aud }) => {
     const claims = claimsIn(await tokens.issue({ scope }))
     expect(claims.aud).toEqual(aud)
     const text = claims['platform.sh'].scope
@@ -93,7 +93,7 @@ describe.concurrent('a token', () => {
     expect(text).toBe(JSON.stringify(JSON.parse(text)))
   })
 
-  test('under a key with a scope is for those who enforce it, and inherits it (5.4, 7.1)', async () => {
+  test('inherits the scope of its owner, with the audiences that enforce it (5.4, 7.1)', async () => {
     const scope = { clusters: [{ cluster: 'a' }], roles: [{ role: 'agent' }] }
     const owner = await keys.shown(await keys.create({ scope }), 'Active')
     const inherits = claimsIn(await tokens.issue({}, under(owner)))
@@ -104,7 +104,7 @@ describe.concurrent('a token', () => {
     expect(narrowed.aud).toEqual([`${ISSUER}/scoped/clusters/a`])
   })
 
-  test('that would be longer than 8 KiB is not signed (4.2, 7.1)', async () => {
+  test('is not signed when it would exceed 8 KiB (4.2, 7.1)', async () => {
     const clusters = Array.from({ length: 60 }, (_, at) => ({
       cluster: `${at}-${'c'.repeat(100)}`,
     }))

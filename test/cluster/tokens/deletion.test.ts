@@ -1,5 +1,5 @@
-// Tokens that are deleted, and tokens whose owner is: recorded first, then gone (contract 5.1, 7.4).
-// A foreign finalizer keeps an object where it matters what was so at the moment when ours went.
+// Deleted tokens, and tokens of deleted keys: the revocation record is stored before the finalizer is removed (contract
+// 5.1, 7.4). A foreign finalizer keeps an object so that tests see its state at that moment.
 import { beforeAll, describe, expect, test } from 'vitest'
 import { REVOKE_FINALIZER } from '../../../src/api/names.ts'
 import type { ObjectMeta } from '../../../src/api/objects.ts'
@@ -22,13 +22,13 @@ const keys = keyClientOf(plane)
 const tokens = tokenClientOf(plane)
 const platform = platformStateOf(plane)
 
-/** For whatever the garbage collector has a part in. */
+/** Awaited by tests that need the garbage collector. */
 const collector = collectorReady(tokens)
 
 const HELD = { finalizers: [FOREIGN] }
 const OTHER = 'example.com/inventory'
 
-/** An owner that works, and a token under it. */
+/** An Active key and an issued token that it owns. */
 async function pair(ofOwner: Partial<ObjectMeta> = {}, ofToken: Partial<ObjectMeta> = {}) {
   const owner = await keys.shown(await keys.create({}, ofOwner), 'Active')
   const token = await tokens.issue(
@@ -38,7 +38,7 @@ async function pair(ofOwner: Partial<ObjectMeta> = {}, ofToken: Partial<ObjectMe
   return { owner, token }
 }
 
-/** The object at the moment when the operator's finalizer has gone from it. */
+/** Waits until the operator has removed its finalizer. */
 const released = (token: StoredToken): Promise<StoredToken> =>
   tokens.until(token, 'is released', ({ metadata }) => !isOurs(metadata))
 
@@ -47,15 +47,15 @@ const isOurs = ({ finalizers = [] }: ObjectMeta): boolean => finalizers.includes
 const free = (token: StoredToken): Promise<StoredToken> =>
   tokens.patch(token, { metadata: { finalizers: [] } })
 
-/** Deletes a key as kubectl --cascade does. */
+/** Deletes a key like kubectl --cascade. */
 async function removeKey(key: StoredKey, propagationPolicy: Propagation): Promise<void> {
   const path = `/apis/management.platform.sh/v1/ownedaccesskeys/${key.metadata.name}`
   const { code } = await plane.raw('DELETE', path, { propagationPolicy })
   expect(code).toBe(200)
 }
 
-describe.concurrent('a token that is deleted', () => {
-  test('is recorded and gone when kubectl returns (5.1, 7.4)', async () => {
+describe.concurrent('a deleted token', () => {
+  test('is recorded and removed when kubectl delete returns (5.1, 7.4)', async () => {
     const token = await tokens.issue()
     const { code, stderr } = await plane.kubectl(['delete', 'dcet', token.metadata.name])
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
@@ -63,7 +63,7 @@ describe.concurrent('a token that is deleted', () => {
     expect((await platform.revoked())[token.metadata.uid]).toBe(token.status.expirationTimestamp)
   })
 
-  test('with all of a selection is recorded and gone (5.1, 7.4)', async () => {
+  test('is recorded and removed by deletecollection too (5.1, 7.4)', async () => {
     const labels = { batch: uniqueName('batch') }
     const issued = await Promise.all([1, 2, 3].map(() => tokens.issue({}, { labels })))
     await plane.kubectl(['delete', 'dcet', '-l', `batch=${labels.batch}`])
@@ -76,10 +76,10 @@ describe.concurrent('a token that is deleted', () => {
 
   // biome-ignore format: a table
   test.each([
-    { name: 'behind ours', finalizers: [REVOKE_FINALIZER, FOREIGN], left: [FOREIGN] },
+    { name: 'after ours', finalizers: [REVOKE_FINALIZER, FOREIGN], left: [FOREIGN] },
     { name: 'before ours', finalizers: [FOREIGN, REVOKE_FINALIZER], left: [FOREIGN] },
     { name: 'on both sides', finalizers: [FOREIGN, REVOKE_FINALIZER, OTHER], left: [FOREIGN, OTHER] },
-  ])('stays for a foreign finalizer $name, without its token (4.2, 5.1, 7.4)', async ({ finalizers, left }) => {
+  ])('stays while it has a foreign finalizer $name, without status.token (4.2, 5.1, 7.4)', async ({ finalizers, left }) => {
     const issued = await tokens.issue()
     const token = await tokens.patch(issued, [{ op: 'replace', path: '/metadata/finalizers', value: finalizers }])
     await tokens.remove(token)
@@ -97,7 +97,7 @@ describe.concurrent('a token that is deleted', () => {
     await tokens.gone(token)
   })
 
-  test('before anybody saw it, or before it was issued, leaves no record (5.1, 7.4)', async () => {
+  test('leaves no record when it was not adopted or not issued (5.1, 7.4)', async () => {
     const owner = await keys.shown(await keys.create({ disabled: true }), 'Disabled')
     const waiting = await tokens.shown(await tokens.create({}, under(owner)), 'OwnerNotReady')
     await tokens.remove(waiting)
@@ -105,7 +105,7 @@ describe.concurrent('a token that is deleted', () => {
     expect(await platform.revoked()).not.toHaveProperty(waiting.metadata.uid)
   })
 
-  test('and is held by others is not issued, and not adopted again (5.1)', async () => {
+  test('with a foreign finalizer is neither issued nor adopted again (5.1)', async () => {
     const owner = await keys.shown(await keys.create({ disabled: true }), 'Disabled')
     const created = await tokens.create({}, { ...under(owner), ...HELD })
     await tokens.shown(created, 'OwnerNotReady')
@@ -121,7 +121,7 @@ describe.concurrent('a token that is deleted', () => {
     await tokens.gone(created)
   })
 
-  test('under a name that is used again is another one (7.1)', async () => {
+  test('stays revoked when another token is created under its name (7.1)', async () => {
     const first = await tokens.issue()
     const { name } = first.metadata
     await tokens.remove(first)
@@ -135,28 +135,32 @@ describe.concurrent('a token that is deleted', () => {
 })
 
 describe.concurrent('the finalizer', () => {
-  test('comes back when somebody takes it off a token that lives (5.1)', async () => {
+  test('is restored when a user removes it from a live token (5.1)', async () => {
     const token = await tokens.issue()
     await tokens.patch(token, { metadata: { finalizers: null } })
-    const held = await tokens.until(token, 'is held again', ({ metadata }) => isOurs(metadata))
+    const held = await tokens.until(token, 'has its finalizer again', ({ metadata }) =>
+      isOurs(metadata),
+    )
     expect(held.status).toEqual(token.status)
   })
 
-  test('comes back beside that of somebody else (5.1)', async () => {
+  test('is restored beside a foreign one (5.1)', async () => {
     const token = await tokens.issue()
     await tokens.patch(token, [{ op: 'replace', path: '/metadata/finalizers', value: [FOREIGN] }])
-    const held = await tokens.until(token, 'is held again', ({ metadata }) => isOurs(metadata))
+    const held = await tokens.until(token, 'has its finalizer again', ({ metadata }) =>
+      isOurs(metadata),
+    )
     expect(held.metadata.finalizers).toEqual([FOREIGN, REVOKE_FINALIZER])
     await free(token)
   })
 })
 
-describe.concurrent('the tokens of an access key that is deleted', () => {
-  // In the time of a hook: what is left of a test's would be little.
+describe.concurrent('the tokens of a deleted access key', () => {
+  // In a hook, so that the wait does not count as time of a test.
   beforeAll(() => collector)
 
   test.each<Propagation>(['Background', 'Foreground', 'Orphan'])(
-    'are recorded and gone, and then it is: %s (5.1, 5.4, 7.4)',
+    'are recorded and removed before it is: %s (5.1, 5.4, 7.4)',
     async (propagation) => {
       const { owner, token } = await pair()
       await removeKey(owner, propagation)
@@ -167,7 +171,7 @@ describe.concurrent('the tokens of an access key that is deleted', () => {
   )
 
   test.each<Propagation>(['Background', 'Foreground', 'Orphan'])(
-    'are recorded before its finalizer goes, and before theirs do: %s (5.1, 7.4)',
+    'are recorded before its finalizer and theirs are removed: %s (5.1, 7.4)',
     async (propagation) => {
       const { owner, token } = await pair(HELD, HELD)
       await removeKey(owner, propagation)
@@ -188,7 +192,7 @@ describe.concurrent('the tokens of an access key that is deleted', () => {
     },
   )
 
-  test('that no longer name it are so too (5.1, 5.4)', async () => {
+  test('that no longer name it as owner are recorded too (5.1, 5.4)', async () => {
     const { owner, token } = await pair()
     await tokens.patch(token, { metadata: { ownerReferences: null } })
     const elsewhere = await tokens.issue({}, under(owner))
@@ -203,7 +207,7 @@ describe.concurrent('the tokens of an access key that is deleted', () => {
     await keys.shown(other, 'Active')
   })
 
-  test('that were never issued are collected, and leave no record (5.4, 7.4)', async () => {
+  test('that were never issued are garbage collected without a record (5.4, 7.4)', async () => {
     const owner = await keys.shown(await keys.create({ disabled: true }), 'Disabled')
     const waiting = await tokens.shown(await tokens.create({}, under(owner)), 'OwnerNotReady')
     await removeKey(owner, 'Background')
@@ -211,7 +215,7 @@ describe.concurrent('the tokens of an access key that is deleted', () => {
     expect(await platform.revoked()).not.toHaveProperty(waiting.metadata.uid)
   })
 
-  test('are not those of one that is made under the same name (5.4)', async () => {
+  test('do not belong to another key created under its name (5.4)', async () => {
     const { owner, token } = await pair({}, HELD)
     const { name } = owner.metadata
     await removeKey(owner, 'Background')
@@ -225,7 +229,7 @@ describe.concurrent('the tokens of an access key that is deleted', () => {
     expect(await platform.revoked()).toHaveProperty(token.metadata.uid)
     await free(token)
     await tokens.gone(token)
-    // A reference to the one that is gone, made now, points to no object.
+    // A new reference to the deleted key points to no object.
     const stale = await tokens.create({}, under(owner))
     await tokens.gone(stale)
     expect(await platform.revoked()).not.toHaveProperty(stale.metadata.uid)

@@ -1,4 +1,4 @@
-// A token as kubectl shows it: apply, wait, get, explain (contract 1.1, 1.2, 1.6, 4.4).
+// Tokens in kubectl: apply, wait, get, explain (contract 1.1, 1.2, 1.6, 4.4).
 import { describe, expect, test } from 'vitest'
 import { sharedControlPlane } from '../../support/control-plane.ts'
 import { mustKubectl } from '../../support/must-kubectl.ts'
@@ -21,11 +21,11 @@ const tokens = tokenClientOf(plane)
 const HEAD = ['NAME', 'READY', 'REASON', 'EXPIRES', 'AGE']
 const WIDE = [...HEAD, 'KEY ID', 'OWNER']
 
-/** What kubectl printed. @throws Error when it fails */
+/** The standard output of kubectl. @throws Error when it fails */
 const printed = (args: readonly string[], input = ''): Promise<string> =>
   mustKubectl(plane, args, { input })
 
-/** What kubectl waits for, and that it came. */
+/** Expects that kubectl wait succeeds. */
 async function waited(name: string, condition: string): Promise<void> {
   const met = `directclusterendpointtoken.management.platform.sh/${name} condition met\n`
   const args = ['wait', `--for=${condition}`, `dcet/${name}`, '--timeout=20s']
@@ -43,7 +43,7 @@ describe.concurrent('kubectl', () => {
     ['apply', '-f', '-'],
     ['apply', '--server-side', '-f', '-'],
     ['create', '-f', '-'],
-  ])('%s %s makes a token, and wait waits for it (4.4)', async (...args) => {
+  ])('%s %s creates a token, and wait returns when it is Ready (4.4)', async (...args) => {
     const manifest = newToken()
     const name = manifest.metadata.name ?? ''
     await printed(args, JSON.stringify(manifest))
@@ -53,7 +53,7 @@ describe.concurrent('kubectl', () => {
     expect(token).toMatch(/^eyJ[\w-]+\.eyJ[\w-]+\.[\w-]+$/)
   })
 
-  test('wait waits for the end of a token (4.4)', async () => {
+  test('wait returns when a token ends (4.4)', async () => {
     const { name } = (await issuedInTime(tokens, () => tokens.create({ ttl: 3 }))).metadata
     await waited(name, 'condition=Ready=false')
     await waited(name, "jsonpath={.status.conditions[?(@.type=='Ready')].reason}=Expired")
@@ -67,7 +67,7 @@ describe.concurrent('kubectl', () => {
     expect(last).toMatch(/^\|\S+$/)
   })
 
-  test('apply of the same manifest changes nothing, with another spec it is refused (1.4)', async () => {
+  test('apply of the same manifest changes nothing, of another spec is rejected (1.4)', async () => {
     const manifest = newToken({ ttl: 600 })
     const apply = ['apply', '-f', '-']
     await printed(apply, JSON.stringify(manifest))
@@ -84,7 +84,7 @@ describe.concurrent('kubectl', () => {
     expect(await tokens.read(token)).toEqual(token)
   })
 
-  test('get shows a token in its columns, and never the token (1.6)', async () => {
+  test('get shows the state of a token and not status.token (1.6)', async () => {
     const owner = await keys.shown(await keys.create(), 'Active')
     const owned = await tokens.issue({ ttl: 3600 }, under(owner))
     const alone = await tokens.issue({ ttl: 3600 })
@@ -114,7 +114,7 @@ describe.concurrent('kubectl', () => {
     expect(narrow + wide).not.toContain(bearerOf(owned).slice(-20))
   })
 
-  test('get platform lists tokens, get all never does (1.1)', async () => {
+  test('get platform lists tokens, get all does not (1.1)', async () => {
     const { metadata } = await tokens.create()
     const named = `directclusterendpointtoken.management.platform.sh/${metadata.name}`
     expect((await printed(['get', 'platform', '-o', 'name'])).split('\n')).toContain(named)
@@ -136,7 +136,7 @@ describe.concurrent('kubectl', () => {
     expect(text.replaceAll(/\s+/g, ' ')).toContain(says)
   })
 
-  test('refuses a field that it does not know (1.2)', async () => {
+  test('rejects an unknown field (1.2)', async () => {
     const input = JSON.stringify(newToken({ owner: uniqueName('ci') } as object))
     const { code, stderr } = await plane.kubectl(['create', '-f', '-'], { input })
     expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringContaining('unknown field') })

@@ -1,7 +1,6 @@
 /** @module-tag no-retry */
-// When tokens end: by their ttl, by the key that owns them, by the operator's limit of a day (contract
-// 2.4). With a cap and other limits: caps.private.test.ts; all cases with an injected clock:
-// test/unit/controllers/directclusterendpointtoken.
+// When tokens expire: by their ttl, by their owner, by --token-max-ttl of a day (contract 2.4). caps.private.test.ts
+// has caps and other limits, test/unit/controllers/directclusterendpointtoken all cases with an injected clock.
 import { describe, expect, test } from 'vitest'
 import type { DirectClusterEndpointTokenSpec } from '../../../src/api/directclusterendpointtoken.gen.ts'
 import type { OwnedAccessKeySpec } from '../../../src/api/ownedaccesskey.gen.ts'
@@ -35,7 +34,7 @@ interface Row {
   readonly spec: DirectClusterEndpointTokenSpec
   /** Seconds from the creation of the token. */
   readonly ends: number
-  /** Reason and message of LifetimeCapped; absent, there is none. */
+  /** Reason and message of LifetimeCapped; absent = no such condition. */
   readonly capped?: readonly [reason: string, message: string]
 }
 
@@ -46,17 +45,17 @@ const BY_LIMIT = (ttl: number) =>
   ] as const
 
 // biome-ignore format: a table
-const ALONE: readonly Row[] = [
+const WITHOUT_OWNER: readonly Row[] = [
   { name: 'a day without ttl', spec: {}, ends: DAY },
   { name: 'a day with ttl 0', spec: { ttl: 0 }, ends: DAY },
   { name: 'its ttl', spec: { ttl: HOUR }, ends: HOUR },
-  { name: 'the limit of a day, if it is the same', spec: { ttl: DAY }, ends: DAY },
-  { name: 'the limit of a day, of a second more', spec: { ttl: DAY + 1 }, ends: DAY, capped: BY_LIMIT(DAY + 1) },
-  { name: 'the limit of a day, of 30 days', spec: { ttl: 30 * DAY }, ends: DAY, capped: BY_LIMIT(30 * DAY) },
-  { name: 'the limit of a day, of 2^31-1 s', spec: { ttl: 2_147_483_647 }, ends: DAY, capped: BY_LIMIT(2_147_483_647) },
+  { name: 'a day with a ttl of a day', spec: { ttl: DAY }, ends: DAY },
+  { name: 'a day with a ttl of a day and a second', spec: { ttl: DAY + 1 }, ends: DAY, capped: BY_LIMIT(DAY + 1) },
+  { name: 'a day with a ttl of 30 days', spec: { ttl: 30 * DAY }, ends: DAY, capped: BY_LIMIT(30 * DAY) },
+  { name: 'a day with a ttl of 2^31-1 s', spec: { ttl: 2_147_483_647 }, ends: DAY, capped: BY_LIMIT(2_147_483_647) },
 ]
 
-/** When the token ends, by its claims and by its status, and why no later. */
+/** The end of a token by claims and status, and its LifetimeCapped condition. */
 function lifeOf(token: StoredToken) {
   const { iat, nbf, exp } = claimsIn(token)
   const capped = findCondition(token.status.conditions ?? [], 'LifetimeCapped')
@@ -76,7 +75,7 @@ const life = (token: StoredToken, until: string, capped?: Row['capped']) => ({
 const SLIDING = { ttl: HOUR, ttlAfterLastActivity: true }
 
 describe.concurrent('a token lives', () => {
-  test.each(ALONE)('$name (2.4, 4.2)', async ({ spec, ends, capped }) => {
+  test.each(WITHOUT_OWNER)('$name (2.4, 4.2)', async ({ spec, ends, capped }) => {
     const token = await tokens.issue(spec)
     expect(lifeOf(token)).toEqual(life(token, bornPlus(token, ends), capped))
   })
@@ -86,7 +85,7 @@ describe.concurrent('a token lives', () => {
     { name: 'under a key without an end', key: {}, ttl: 60 },
     { name: 'under a key that lives longer', key: { ttl: 2 * HOUR }, ttl: HOUR },
     { name: 'under a key without an end, without ttl', key: {}, ttl: 0 },
-  ])('its own time $name (2.4)', async ({ key, ttl }) => {
+  ])('its own ttl $name (2.4)', async ({ key, ttl }) => {
     const owner = await keys.shown(await keys.create(key), 'Active')
     const token = await tokens.issue({ ttl }, under(owner))
     expect(lifeOf(token)).toEqual(life(token, bornPlus(token, ttl || DAY)))
@@ -96,7 +95,7 @@ describe.concurrent('a token lives', () => {
   test.each<{ readonly name: string; readonly key: OwnedAccessKeySpec; readonly ttl: number }>([
     { name: 'of an hour', key: { ttl: HOUR }, ttl: 2 * HOUR },
     { name: 'of an hour, without ttl', key: { ttl: HOUR }, ttl: 0 },
-    { name: 'of an hour since its last use, of which there is none', key: SLIDING, ttl: 0 },
+    { name: 'of an hour after its last use, and never used', key: SLIDING, ttl: 0 },
   ])('no longer than its key $name (2.4, 4.2)', async ({ key, ttl }) => {
     const owner = await keys.shown(await keys.create(key), 'Active')
     const token = await tokens.issue({ ttl }, under(owner))
@@ -105,7 +104,7 @@ describe.concurrent('a token lives', () => {
     expect(lifeOf(token)).toEqual(life(token, end, ['CappedByOwner', message]))
   })
 
-  test('on to its own end when the key that slides is used (2.3, 2.4)', async () => {
+  test('until its own end when its sliding owner is used (2.3, 2.4)', async () => {
     const owner = await keys.shown(await keys.create(SLIDING), 'Active')
     const token = await tokens.issue({}, under(owner))
     await keys.use(owner, Date.now() + 5000)
@@ -116,8 +115,8 @@ describe.concurrent('a token lives', () => {
   })
 })
 
-describe.concurrent('a token of seconds', () => {
-  /** Tokens that have ended as their status says, and how late that was said of each. */
+describe.concurrent('a token with a ttl of seconds', () => {
+  /** Creates tokens and waits for their expiry; returns how late each was logged, in milliseconds. */
   async function lagsOfEnds(): Promise<readonly number[]> {
     const issued = await Promise.all(
       [3, 3, 4, 4].map((ttl) => issuedInTime(tokens, () => tokens.create({ ttl }))),
@@ -129,7 +128,7 @@ describe.concurrent('a token of seconds', () => {
       expect(token.status).toEqual({
         issuedTimestamp: bornPlus(token, 0),
         expirationTimestamp: end,
-        // It was out: without a signature there is none.
+        // keyID shows that it was issued.
         keyID: expect.any(String),
         observedGeneration: 1,
         conditions: [
@@ -138,16 +137,14 @@ describe.concurrent('a token of seconds', () => {
         ],
       })
     }
-    return eventually('every end is logged', () => lagsOf(expired), SOON)
+    return eventually('every expiry is logged', () => lagsOf(expired), SOON)
   }
 
-  test(
-    'expires, and status says so within a second (2.4, 2.7, 4.2, 5.2)',
-    { timeout: 120_000 },
-    () => expectEventInTime(lagsOfEnds),
+  test('expires, with a status within a second (2.4, 2.7, 4.2, 5.2)', { timeout: 120_000 }, () =>
+    expectEventInTime(lagsOfEnds),
   )
 
-  test('that ended by itself is not recorded as revoked (5.4, 7.4)', async () => {
+  test('is not recorded as revoked when it expires (5.4, 7.4)', async () => {
     const issued = await issuedInTime(tokens, () => tokens.create({ ttl: 3 }))
     const token = await tokens.shown(issued, 'Expired')
     expect(token.status).toHaveProperty('keyID')
@@ -156,7 +153,7 @@ describe.concurrent('a token of seconds', () => {
     expect(await platform.revoked()).not.toHaveProperty(token.metadata.uid)
   })
 
-  test('under a key of seconds expires with it (2.4, 4.2)', async () => {
+  test('expires with its owner (2.4, 4.2)', async () => {
     const owners: StoredKey[] = []
     const token = await issuedInTime(tokens, async () => {
       const owner = await keys.create({ ttl: 3 })
@@ -170,7 +167,7 @@ describe.concurrent('a token of seconds', () => {
     await keys.shown(owner, 'Expired')
   })
 
-  test('under a key that has ended is not issued (5.4)', async () => {
+  test('is not issued when its owner has expired (5.4)', async () => {
     const owner = await keys.shown(await keys.create({ ttl: HOUR }, createdAgo(HOUR)), 'Expired')
     const token = await tokens.shown(await tokens.create({}, under(owner)), 'OwnerNotReady')
     expect(conditionIn(token, 'Ready').message).toBe(
@@ -180,7 +177,7 @@ describe.concurrent('a token of seconds', () => {
   })
 })
 
-/** Milliseconds from each token's end to the moment at which the operator told it; none until all are. */
+/** Milliseconds from each expiry to its log line; undefined while a line is missing. */
 function lagsOf(ended: readonly StoredToken[]): readonly number[] | undefined {
   const lines = sharedOperator()
     .logs()

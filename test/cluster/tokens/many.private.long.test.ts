@@ -1,5 +1,5 @@
-// Two thousand tokens of one access key: what they cost, that a restart costs nothing, and how all of
-// them end at once (contract 5.1, 5.4, 7.4, 8.6).
+// Two thousand tokens of one access key: their writes, a restart without writes, their common revocation (contract 5.1,
+// 5.4, 7.4, 8.6).
 import { describe, expect, test } from 'vitest'
 import { CONFIG_MAPS, REVOKED_TOKENS_PREFIX, TOKENS } from '../../../src/api/names.ts'
 import type { ConfigMap } from '../../../src/api/objects.ts'
@@ -19,7 +19,7 @@ const audit = auditOf(plane)
 const keys = keyClientOf(plane)
 const kubeconfig = await plane.operatorKubeconfig()
 
-/** More than one ConfigMap holds, with the same hour of exp and with another (contract 7.4). */
+/** More than one ConfigMap holds with the same hour of `exp`, and some with another hour (contract 7.4). */
 const MANY = repeated(220, 2200)
 const OTHERS = repeated(10, 100)
 const MOST_ENTRIES = 2000
@@ -31,8 +31,8 @@ const A_MINUTE = { withinMs: 60_000 }
 const start = (): Promise<OwnOperator> =>
   startOperator({ kubeconfig, flags: [`--issuer-url=${ISSUER}`] })
 
-const until = (what: string, isSo: () => Promise<boolean>, bound = IN_TIME) =>
-  eventually(what, async () => (await isSo()) || undefined, bound)
+const until = (what: string, isReached: () => Promise<boolean>, bound = IN_TIME) =>
+  eventually(what, async () => (await isReached()) || undefined, bound)
 
 async function list<Item>(path: string): Promise<readonly Item[]> {
   const { code, body } = await plane.raw<{ readonly items: readonly Item[] }>('GET', path)
@@ -52,7 +52,7 @@ const inState = async (operator: OwnOperator, state: string): Promise<boolean> =
   (await metric(operator, 'platform_tokens', `state="${state}"`)) === MANY &&
   (await isIdle(operator, CONTROLLER))
 
-/** The most of these writes that came in within one second. */
+/** The most writes received within one second. */
 function mostInASecond(writes: readonly AuditedWrite[]): number {
   const times = writes.map(({ at }) => Date.parse(at)).toSorted((a, b) => a - b)
   return Math.max(
@@ -60,11 +60,11 @@ function mostInASecond(writes: readonly AuditedWrite[]): number {
   )
 }
 
-describe('thousands of tokens of one key', () => {
+describe('two thousand tokens of one key', () => {
   let tokens: readonly StoredToken[]
   let ends: Readonly<Record<string, string>>
 
-  test('cost an apply and a status each (5.1, 8.6)', async () => {
+  test('get one apply and one status write each (5.1, 8.6)', async () => {
     const key = await keys.create({ user: 'ada' }, { name: 'fleet' })
     const mark = await audit.mark()
     await using operator = await start()
@@ -82,19 +82,19 @@ describe('thousands of tokens of one key', () => {
     expect(new Set(tokens.map(({ status }) => status.token)).size).toBe(MANY)
   })
 
-  test('cost no write at a restart (8.6)', async () => {
+  test('get no write at a restart (8.6)', async () => {
     const mark = await audit.mark()
     await using operator = await start()
-    const isLookedAt = async () =>
+    const isReconciled = async () =>
       (await reconciled(operator, CONTROLLER)) >= MANY && inState(operator, 'issued')
-    await until('every token is looked at', isLookedAt)
+    await until('every token is reconciled', isReconciled)
     const writes = await audit.writesSince(mark, { user: OPERATOR_USER, notLeases: true })
     expect(writes).toEqual([])
   })
 
-  test('are recorded in batches, and revoked, within a minute of one patch (5.4, 7.4)', async () => {
+  test('are recorded in batches and revoked within a minute after one patch of the key (5.4, 7.4)', async () => {
     await using operator = await start()
-    await until('every token is seen', () => inState(operator, 'issued'))
+    await until('every token is in the store', () => inState(operator, 'issued'))
     const mark = await audit.mark()
     await keys.patch('fleet', { spec: { disabled: true } })
     await until('every token is revoked', () => inState(operator, 'revoked'), A_MINUTE)
@@ -108,21 +108,21 @@ describe('thousands of tokens of one key', () => {
     const toTokens = writes.filter(({ resource }) => resource === TOKENS.plural)
     expect(countWrites(toTokens)).toEqual({ 'patch status 200': MANY })
     const toRecords = writes.filter(({ resource }) => resource === CONFIG_MAPS.plural)
-    // One by one they would be as many as tokens.
+    // Without batches there would be one write per token.
     expect(toRecords.length).toBeLessThan(MANY / 10)
     expect(mostInASecond(toRecords)).toBeLessThanOrEqual(4)
   })
 
-  test('are gone with their key, and nothing more is recorded (5.1)', async () => {
+  test('are deleted with their key without further records (5.1)', async () => {
     await using operator = await start()
-    await until('every token is seen', () => inState(operator, 'revoked'))
+    await until('every token is in the store', () => inState(operator, 'revoked'))
     const mark = await audit.mark()
     await keys.remove('fleet')
     const isEmpty = async () => (await list(pathOf(TOKENS, {}))).length === 0
-    await until('every token is gone', isEmpty)
+    await until('every token is deleted', isEmpty)
     await keys.gone('fleet')
     expect(await recorded()).toEqual(ends)
-    // Freed, an object is patched no second time: there is nothing left to patch (404).
+    // No object is patched after the removal of its finalizer, which would give a 404.
     const writes = await audit.writesSince(mark, { user: OPERATOR_USER, notLeases: true })
     const patches = writes.filter(({ verb }) => verb === 'patch')
     expect(new Set(patches.map(({ code }) => code))).toEqual(new Set([200]))

@@ -1,6 +1,6 @@
-// An API server with the admission plugin OwnerReferencesPermissionEnforcement, which is off by default: what
-// operator and gateway write under keys is as good there, and who may hold up an owner is asked twice, by the
-// plugin first (contract 4.2, 12.3; threats E3).
+// With the admission plugin OwnerReferencesPermissionEnforcement, off by default, writes of operator and gateway
+// succeed too, and blockOwnerDeletion needs the rights of both the plugin and our policy (contract 4.2, 12.3; threat
+// E3).
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { ACCESS_KEYS, TOKENS } from '../../../src/api/names.ts'
 import type { KubeObject, OwnerReference } from '../../../src/api/objects.ts'
@@ -40,13 +40,13 @@ const ca = await gatewayCa(plane.admin)
 
 const SOON = { withinMs: 20_000 }
 
-/** An object of ours as the gateway answers it. */
+/** An object of our kinds in a response of the gateway. */
 interface Made extends KubeObject {
   readonly spec: { readonly key?: string }
   readonly status?: { readonly token?: string }
 }
 
-/** A call of one of our kinds through the gateway. */
+/** A request for our kinds through the gateway. */
 async function through(key: string, method: string, path: string, body?: object) {
   const answer = await ask(`${gateway.url()}/kubernetes/management${path}`, {
     ca,
@@ -62,22 +62,22 @@ async function through(key: string, method: string, path: string, body?: object)
 
 const parsed = (text: string): Made => JSON.parse(text.startsWith('{') ? text : '{}')
 
-const isTaken = (key: string): Promise<void> =>
+const isAccepted = (key: string): Promise<void> =>
   eventuallyPasses(
-    'the gateway takes the key',
+    'the gateway accepts the key',
     async () => expect((await through(key, 'GET', '/version')).code).toBe(200),
     SOON,
   )
 
 describe('through the gateway (12.3)', () => {
-  test('keys and tokens are made under a key, changed, and go with it', async () => {
+  test('keys and tokens of a key can be created and changed, and are deleted with it', async () => {
     const parent = await keys.shown(await keys.create({ user: 'ada', type: 'User' }), 'Active')
     const secret = parent.spec.key ?? ''
-    await isTaken(secret)
+    await isAccepted(secret)
     const child = await through(secret, 'POST', pathOf(ACCESS_KEYS, {}), { spec: {} })
     expect(child.code).toBe(201)
     expect(child.made.metadata.ownerReferences).toEqual([controllerOf(parent)])
-    await isTaken(child.made.spec.key ?? '')
+    await isAccepted(child.made.spec.key ?? '')
     const token = await through(secret, 'POST', pathOf(TOKENS, {}), { spec: {} })
     expect(token.code).toBe(201)
     expect(token.made.status?.token).toMatch(/^ey/)
@@ -99,8 +99,8 @@ describe('through the gateway (12.3)', () => {
   })
 })
 
-describe('past the gateway (4.2, E3)', () => {
-  // The plugin looks at the kinds that are served when it starts, and again every 30 s.
+describe('directly on the API server (4.2, E3)', () => {
+  // The plugin discovers kinds at its start and every 30 s.
   beforeAll(async () => {
     const owner = await keys.shown(await keys.create(), 'Active')
     const by = await rbacUser(plane, uniqueName('first'), [WRITES])
@@ -128,16 +128,19 @@ describe('past the gateway (4.2, E3)', () => {
     { name: 'neither right', grants: [], code: 403, says: PLUGIN },
     { name: 'delete on the owner', grants: [MAY_DELETE], code: 403, says: PLUGIN },
     { name: 'update on its finalizers', grants: [MAY_FINALIZE], code: 422, says: POLICY },
-    { name: 'both', grants: [MAY_DELETE, MAY_FINALIZE], code: 201 },
-  ])('who holds up an owner with $name: $code', async ({ grants, code, says = /^$/ }) => {
-    const by = await rbacUser(plane, uniqueName('holder'), [WRITES, MAY_USE, ...grants])
-    const owner = await keys.shown(await keys.create(), 'Active')
-    const held = newToken({}, under(owner, { blockOwnerDeletion: true }))
-    const answer = await create(held, by)
-    expect(answer).toEqual({ code, message: expect.stringMatching(says) })
-  })
+    { name: 'both rights', grants: [MAY_DELETE, MAY_FINALIZE], code: 201 },
+  ])(
+    'blockOwnerDeletion by a caller with $name gets $code',
+    async ({ grants, code, says = /^$/ }) => {
+      const by = await rbacUser(plane, uniqueName('holder'), [WRITES, MAY_USE, ...grants])
+      const owner = await keys.shown(await keys.create(), 'Active')
+      const held = newToken({}, under(owner, { blockOwnerDeletion: true }))
+      const answer = await create(held, by)
+      expect(answer).toEqual({ code, message: expect.stringMatching(says) })
+    },
+  )
 
-  test('an owner that is not held up needs the right to use it, and no other', async () => {
+  test('an owner without blockOwnerDeletion needs only the verb use on it', async () => {
     const by = await rbacUser(plane, uniqueName('user'), [WRITES, MAY_USE])
     const owner = await keys.shown(await keys.create(), 'Active')
     const name = uniqueName('free')
@@ -146,7 +149,7 @@ describe('past the gateway (4.2, E3)', () => {
     await tokens.shown(name, 'Issued')
   })
 
-  test('who may not delete a token may not change its owners', async () => {
+  test('a caller without the right to delete a token may not change its owners', async () => {
     const by = await rbacUser(plane, uniqueName('changer'), [WRITES, MAY_USE])
     const [one, other] = [await keys.create(), await keys.create()]
     const token = await tokens.issue({}, under(one))

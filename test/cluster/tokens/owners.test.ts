@@ -1,4 +1,4 @@
-// A token lives only as long as the access key that it was issued under, as that was then (contract 5.4).
+// Tokens and their owning access keys: a token is revoked when its owner stops working or changes (contract 5.4).
 import { decodeJwt } from 'jose'
 import { beforeAll, describe, expect, test } from 'vitest'
 import type { DirectClusterEndpointTokenSpec } from '../../../src/api/directclusterendpointtoken.gen.ts'
@@ -29,7 +29,7 @@ const CLUSTERS: Scope = { clusters: [{ cluster: 'a' }, { cluster: 'b' }] }
 const ONE_CLUSTER: Scope = { clusters: [{ cluster: 'a' }] }
 const AGENT: Scope = { ...CLUSTERS, roles: [{ role: 'agent' }] }
 
-/** An owner that works, and a token that is issued under it. */
+/** An Active key and an issued token that it owns. */
 async function pair(key: OwnedAccessKeySpec = {}, spec: DirectClusterEndpointTokenSpec = {}) {
   const owner = await keys.shown(await keys.create(key), 'Active')
   return { owner, token: await tokens.issue(spec, under(owner)) }
@@ -45,30 +45,31 @@ interface Row {
   readonly key?: OwnedAccessKeySpec
   readonly token?: DirectClusterEndpointTokenSpec
   readonly change: (owner: StoredKey, token: StoredToken) => Promise<unknown>
-  /** Why, as the condition says it, of a key of that name. */
+  /** The reason in the message, for an owner of that name. */
   readonly because: (owner: string) => string
 }
 
-const OTHER = (owner: string) => `the identity or the groups of access key ${owner} changed`
+const OTHER_IDENTITY = (owner: string) =>
+  `the identity or the groups of access key ${owner} changed`
 const KEEP = { metadata: { annotations: { [EXPIRED_ANNOTATION]: 'Keep' } } }
 const NARROWER = (owner: string) => `its scope exceeds that of access key ${owner} now`
-const ELSEWHERE = (owner: string) => `its owner reference no longer names access key ${owner}`
+const OTHER_OWNER = (owner: string) => `its owner reference no longer names access key ${owner}`
 
 // biome-ignore format: a table
 const REVOKED: readonly Row[] = [
   { name: 'disabled', change: (owner) => patched(owner, { disabled: true }), because: (owner) => `access key ${owner} is disabled` },
-  { name: 'ended before the token', key: { ttl: 3600 }, change: (owner) => patched(owner, { ttl: 1 }), because: (owner) => `access key ${owner} has expired` },
-  { name: 'nobody’s', change: (owner) => patched(owner, { user: '' }), because: (owner) => `access key ${owner} names no user, team or subject` },
-  { name: 'of another user', change: (owner) => patched(owner, { user: 'bob' }), because: OTHER },
-  { name: 'of a team', change: (owner) => patched(owner, { user: '', team: 'ada' }), because: OTHER },
-  { name: 'in one group more', change: (owner) => patched(owner, { groups: ['dev'] }), because: OTHER },
-  { name: 'in one group less', key: { groups: ['dev', 'ops'] }, change: (owner) => patched(owner, { groups: ['dev'] }), because: OTHER },
+  { name: 'expired before the token', key: { ttl: 3600 }, change: (owner) => patched(owner, { ttl: 1 }), because: (owner) => `access key ${owner} has expired` },
+  { name: 'without an identity', change: (owner) => patched(owner, { user: '' }), because: (owner) => `access key ${owner} names no user, team or subject` },
+  { name: 'of another user', change: (owner) => patched(owner, { user: 'bob' }), because: OTHER_IDENTITY },
+  { name: 'of a team', change: (owner) => patched(owner, { user: '', team: 'ada' }), because: OTHER_IDENTITY },
+  { name: 'in another group', change: (owner) => patched(owner, { groups: ['dev'] }), because: OTHER_IDENTITY },
+  { name: 'in one group less', key: { groups: ['dev', 'ops'] }, change: (owner) => patched(owner, { groups: ['dev'] }), because: OTHER_IDENTITY },
   { name: 'narrower than the token', key: { scope: CLUSTERS }, token: { scope: CLUSTERS }, change: (owner) => patched(owner, { scope: ONE_CLUSTER }), because: NARROWER },
-  { name: 'narrower than when the token inherited its scope', key: { scope: AGENT }, change: (owner) => patched(owner, { scope: { roles: null } }), because: NARROWER },
-  { name: 'scoped, and was not', change: (owner) => patched(owner, { scope: AGENT }), because: NARROWER },
-  { name: 'no more named by the token', change: (_, token) => owned(token, null), because: ELSEWHERE },
-  { name: 'another one now', change: async (_, token) => owned(token, [controllerOf(await keys.create())]), because: ELSEWHERE },
-  { name: 'named, but not as the controller', change: (owner, token) => owned(token, [controllerOf(owner, { controller: false })]), because: ELSEWHERE },
+  { name: 'narrower than the scope that the token inherited', key: { scope: AGENT }, change: (owner) => patched(owner, { scope: { roles: null } }), because: NARROWER },
+  { name: 'scoped for the first time', change: (owner) => patched(owner, { scope: AGENT }), because: NARROWER },
+  { name: 'no longer in the ownerReferences of the token', change: (_, token) => owned(token, null), because: OTHER_OWNER },
+  { name: 'replaced by another one', change: async (_, token) => owned(token, [controllerOf(await keys.create())]), because: OTHER_OWNER },
+  { name: 'an owner, but no longer the controller', change: (owner, token) => owned(token, [controllerOf(owner, { controller: false })]), because: OTHER_OWNER },
 ]
 
 describe.concurrent('a token is revoked for good when its owner is', () => {
@@ -85,12 +86,12 @@ describe.concurrent('a token is revoked for good when its owner is', () => {
     expect(conditionIn(revoked, 'Stalled')).toMatchObject({ status: 'True', ...reported })
     const { token: _, conditions: __, ...kept } = token.status
     expect(revoked.status).toEqual({ ...kept, conditions: revoked.status.conditions })
-    // As of the very moment at which status came to say so.
+    // The records at the resourceVersion of that status.
     const records = await platform.revokedAt(revoked.metadata.resourceVersion)
     expect(records[token.metadata.uid]).toBe(token.status.expirationTimestamp)
   })
 
-  test('given an owner after it was issued without one (5.4)', async () => {
+  test('added after the token was issued without one (5.4)', async () => {
     const token = await tokens.issue()
     await owned(token, [controllerOf(await keys.shown(await keys.create(), 'Active'))])
     const revoked = await tokens.shown(token, 'Revoked')
@@ -103,7 +104,7 @@ describe.concurrent('a token is revoked for good when its owner is', () => {
 })
 
 describe.concurrent('a token is revoked for good when a key that owns its owner is', () => {
-  /** Ada's login key, a key that was made with it, and a token that was issued under that one. */
+  /** Ada's Login key, a key that it owns, and an issued token of that key. */
   async function family(spec: OwnedAccessKeySpec = {}) {
     const login = await keys.shown(await keys.create({ type: 'Login' }), 'Active')
     const owner = await keys.shown(
@@ -116,9 +117,9 @@ describe.concurrent('a token is revoked for good when a key that owns its owner 
   // biome-ignore format: a table
   test.each<{ name: string, spec?: OwnedAccessKeySpec, change: (login: StoredKey) => Promise<unknown>, because: (login: string, owner: string) => string }>([
     { name: 'disabled', change: (login) => patched(login, { disabled: true }), because: (login, owner) => `access key ${login}, which access key ${owner} depends on, is disabled` },
-    // Kept: one that is deleted takes its keys with it, and these their tokens, revoked or not.
-    { name: 'over', change: (login) => keys.patch(login, { ...KEEP, spec: { ttl: 1 } }), because: (login, owner) => `access key ${login}, which access key ${owner} depends on, has expired` },
-    { name: 'nobody’s', change: (login) => patched(login, { user: '' }), because: (login, owner) => `access key ${login}, which access key ${owner} depends on, names no user, team or subject` },
+    // Annotated with Keep: the deletion of an owner deletes its keys and their tokens.
+    { name: 'expired', change: (login) => keys.patch(login, { ...KEEP, spec: { ttl: 1 } }), because: (login, owner) => `access key ${login}, which access key ${owner} depends on, has expired` },
+    { name: 'without an identity', change: (login) => patched(login, { user: '' }), because: (login, owner) => `access key ${login}, which access key ${owner} depends on, names no user, team or subject` },
     { name: 'narrowed', change: (login) => patched(login, { scope: ONE_CLUSTER }), because: (_, owner) => NARROWER(owner) },
     { name: 'narrowed below its owner', spec: { scope: CLUSTERS }, change: (login) => patched(login, { scope: ONE_CLUSTER }), because: (login, owner) => `access key ${login}, which access key ${owner} depends on, has a narrower scope or fewer groups than a key that it owns` },
   ])('$name (5.4, 10.3, 12.3)', async ({ spec, change, because }) => {
@@ -132,7 +133,7 @@ describe.concurrent('a token is revoked for good when a key that owns its owner 
     expect(records[token.metadata.uid]).toBe(token.status.expirationTimestamp)
   })
 
-  test('and one that is made then is bound by what is left (5.4, 11.8)', async () => {
+  test('narrowed, and a new token gets the narrower scope (5.4, 11.8)', async () => {
     const { login, owner } = await family()
     await patched(login, { scope: ONE_CLUSTER })
     const wide = await tokens.create({ scope: CLUSTERS }, under(owner))
@@ -143,7 +144,7 @@ describe.concurrent('a token is revoked for good when a key that owns its owner 
     expect(claims['platform.sh']).toMatchObject({ scope: JSON.stringify(ONE_CLUSTER) })
   })
 
-  test('and where one is disabled none is issued (5.4, 12.3)', async () => {
+  test('disabled, and no new token is issued (5.4, 12.3)', async () => {
     const { login, owner } = await family()
     await patched(login, { disabled: true })
     const token = await tokens.shown(await tokens.create({}, under(owner)), 'OwnerNotReady')
@@ -153,19 +154,19 @@ describe.concurrent('a token is revoked for good when a key that owns its owner 
   })
 })
 
-describe.concurrent('what does not end a token', () => {
+describe.concurrent('a token is not revoked when', () => {
   // biome-ignore format: a table
   test.each<Omit<Row, 'because'>>([
     { name: 'is given a wider scope', key: { scope: ONE_CLUSTER }, change: (owner) => patched(owner, { scope: CLUSTERS }) },
     { name: 'is given no scope', key: { scope: ONE_CLUSTER }, change: (owner) => patched(owner, { scope: null }) },
     { name: 'is narrowed to what the token has', key: { scope: AGENT }, token: { scope: CLUSTERS }, change: (owner) => patched(owner, { scope: { roles: null } }) },
-    { name: 'is to live as long as before', key: { ttl: 3600 }, change: (owner) => patched(owner, { ttl: 7200 }) },
-    { name: 'is called by another name for people', change: (owner) => patched(owner, { displayName: 'other' }) },
-    { name: 'is named by a second reference as well', change: (owner, token) => owned(token, [controllerOf(owner), controllerOf(owner, { controller: false, apiVersion: 'management.platform.sh/v9' })]) },
+    { name: 'gets a longer ttl', key: { ttl: 3600 }, change: (owner) => patched(owner, { ttl: 7200 }) },
+    { name: 'gets another displayName', change: (owner) => patched(owner, { displayName: 'other' }) },
+    { name: 'is in a second ownerReference', change: (owner, token) => owned(token, [controllerOf(owner), controllerOf(owner, { controller: false, apiVersion: 'management.platform.sh/v9' })]) },
   ])('its owner $name (5.4)', async ({ key, token: spec, change }) => {
     const { owner, token } = await pair(key, spec)
     await change(owner, token)
-    // Whoever comes later is seen to later.
+    // A later object is reconciled later.
     await tokens.shown(await tokens.create({}, under(owner)), 'Issued')
     const now = await tokens.read(token)
     expect(now?.status).toEqual(token.status)
@@ -173,14 +174,14 @@ describe.concurrent('what does not end a token', () => {
   })
 })
 
-describe.concurrent('once its owner is good again', () => {
+describe.concurrent('when its owner is valid again', () => {
   // biome-ignore format: a table
   test.each([
     { name: 'enabled', worse: { disabled: true }, better: { disabled: false } },
-    { name: 'alive', worse: { ttl: 1 }, better: { ttl: 7200 } },
+    { name: 'not expired', worse: { ttl: 1 }, better: { ttl: 7200 } },
     { name: 'of the same user', worse: { user: 'bob' }, better: { user: 'ada' } },
     { name: 'as wide as before', worse: { scope: ONE_CLUSTER }, better: { scope: null } },
-  ])('$name, a revoked token stays so, and a new one is issued (5.4)', async ({ worse, better }) => {
+  ])('$name, a revoked token stays revoked, and a new one is issued (5.4)', async ({ worse, better }) => {
     const { owner, token } = await pair({ ttl: 3600 })
     await patched(owner, worse)
     const revoked = await tokens.shown(token, 'Revoked')
@@ -189,7 +190,7 @@ describe.concurrent('once its owner is good again', () => {
     expect(await tokens.read(token)).toEqual(revoked)
   })
 
-  test('named again, a revoked token stays so (5.4)', async () => {
+  test('named in its ownerReferences, a revoked token stays revoked (5.4)', async () => {
     const { owner, token } = await pair()
     await owned(token, null)
     const { status } = await tokens.shown(token, 'Revoked')
@@ -200,10 +201,10 @@ describe.concurrent('once its owner is good again', () => {
 })
 
 describe.concurrent('a token that was never issued', () => {
-  // In the time of a hook: what is left of a test's would be little.
+  // In a hook, so that the wait does not count as time of a test.
   beforeAll(() => collector)
 
-  test('waits for an owner that is disabled (4.2, 5.4)', async () => {
+  test('waits for a disabled owner (4.2, 5.4)', async () => {
     const owner = await keys.shown(await keys.create({ disabled: true }), 'Disabled')
     const token = await tokens.shown(await tokens.create({}, under(owner)), 'OwnerNotReady')
     expect(token.status).toEqual({
@@ -222,8 +223,8 @@ describe.concurrent('a token that was never issued', () => {
     expect(conditionIn(issued, 'Ready').status).toBe('True')
   })
 
-  test('waits for an owner that is not there (4.2, 5.4)', async () => {
-    // Of a version that the garbage collector does not know: it leaves such alone.
+  test('waits for a missing owner (4.2, 5.4)', async () => {
+    // In a version that the garbage collector does not know, so that it does not delete the token.
     const missing = { metadata: { ...(await keys.create()).metadata, uid: 'no-such-uid' } }
     const created = await tokens.create(
       {},
@@ -239,16 +240,16 @@ describe.concurrent('a token that was never issued', () => {
 
   // biome-ignore format: a table
   test.each([
-    { name: 'a uid that nobody has', differing: { uid: 'no-such-uid' } },
-    { name: 'another name than its uid has', differing: { name: 'no-such-key' } },
-  ])('is collected if its owner has $name (5.4)', async ({ differing }) => {
+    { name: 'a uid of no object', differing: { uid: 'no-such-uid' } },
+    { name: 'a name that does not match its uid', differing: { name: 'no-such-key' } },
+  ])('is garbage collected if its owner has $name (5.4)', async ({ differing }) => {
     const owner = await keys.shown(await keys.create(), 'Active')
     const token = await tokens.create({}, under(owner, differing))
     await tokens.gone(token)
     expect(await platform.revoked()).not.toHaveProperty(token.metadata.uid)
   })
 
-  test('and grants more than its owner says which entry does (4.2, 5.4, 11.8)', async () => {
+  test('reports the entry of its scope that exceeds its owner (4.2, 5.4, 11.8)', async () => {
     const owner = await keys.shown(await keys.create({ scope: ONE_CLUSTER }), 'Active')
     const token = await tokens.shown(
       await tokens.create({ scope: CLUSTERS }, under(owner)),

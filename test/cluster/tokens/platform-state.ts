@@ -18,29 +18,29 @@ import type { StoredToken } from './token-client.ts'
 const { namespace } = OPERATOR_ACCOUNT
 const SOON = { withinMs: 20_000 }
 
-/** Where ConfigMap `platform-jwks` is. */
+/** The path of ConfigMap `platform-jwks`. */
 export const JWKS_PATH = pathOf(CONFIG_MAPS, { namespace, name: JWKS_CONFIG_MAP })
-/** Where the Secrets of the platform are. */
+/** The path of the Secrets of the platform's namespace. */
 export const SECRETS_PATH = pathOf(SECRETS, { namespace })
 const CONFIG_MAPS_PATH = pathOf(CONFIG_MAPS, { namespace })
 
-/** What the platform's namespace holds, by admin. */
+/** The objects of the platform's namespace, read as admin. */
 export interface PlatformState {
-  /** ConfigMap `platform-jwks`; null = there is none. */
+  /** ConfigMap `platform-jwks`; null = absent. */
   record(): Promise<ConfigMap | null>
-  /** Waits until the record is as wanted. */
-  recordUntil(what: string, isSo: (record: ConfigMap) => boolean): Promise<ConfigMap>
+  /** Waits until the ConfigMap meets a condition. */
+  recordUntil(what: string, isExpected: (record: ConfigMap) => boolean): Promise<ConfigMap>
   /** The published keys. */
   jwks(): Promise<readonly JWK[]>
   /** The Secrets of signing keys, lowest generation first. */
   secrets(): Promise<readonly Secret[]>
-  /** Waits until these are there, and no others. */
+  /** Waits until exactly these generations exist. */
   secretsUntil(generations: readonly number[]): Promise<readonly Secret[]>
-  /** Annotates the record, as a person does who wants something of the operator. */
+  /** Annotates the ConfigMap, as an admin does. */
   annotate(annotation: string, value: string): Promise<void>
-  /** The revoked tokens, `jti` to `exp`. */
+  /** `exp` of the revoked tokens by `jti`. */
   revoked(): Promise<Readonly<Record<string, string>>>
-  /** The same as of a moment in the past: that of an object's resourceVersion. */
+  /** The same at an earlier resourceVersion. */
   revokedAt(resourceVersion: string): Promise<Readonly<Record<string, string>>>
 }
 
@@ -69,12 +69,12 @@ export function platformStateOf({ raw }: Pick<TestControlPlane, 'raw'>): Platfor
     )
   return {
     record,
-    recordUntil: (what, isSo) =>
+    recordUntil: (what, isExpected) =>
       eventually(
         what,
         async () => {
           const now = await record()
-          if (now && isSo(now)) return now
+          if (now && isExpected(now)) return now
           throw new Error(JSON.stringify(now?.data ?? now))
         },
         SOON,
@@ -83,7 +83,7 @@ export function platformStateOf({ raw }: Pick<TestControlPlane, 'raw'>): Platfor
     secrets,
     secretsUntil: (generations) =>
       eventually(
-        `there are signing keys ${generations.join(', ')}`,
+        `the signing keys are ${generations.join(', ')}`,
         async () => {
           const now = await secrets()
           if (now.map(generationOf).join() === generations.join()) return now
@@ -109,12 +109,12 @@ export function platformStateOf({ raw }: Pick<TestControlPlane, 'raw'>): Platfor
 export const generationOf = ({ metadata }: Secret): number =>
   Number(metadata.name.split('-').at(-1))
 
-/** The keys of the record; none where it can't be read. */
+/** The keys in the ConfigMap; empty when it is absent. */
 export function jwksIn(record: ConfigMap | null): readonly JWK[] {
   return JSON.parse(record?.data?.['jwks.json'] ?? '{"keys":[]}').keys
 }
 
-/** What the operator noted of each key, by kid. */
+/** The operator's notes on each key, by kid. */
 export function notesIn(record: ConfigMap | null): Readonly<Record<string, KeyNoteText>> {
   return JSON.parse(record?.data?.['keys.json'] ?? '{}')
 }
@@ -128,18 +128,18 @@ export interface KeyNoteText {
   readonly withdrawn?: string
 }
 
-/** The token in status; fails where there is none. */
+/** The token in status. @throws Error when it is absent */
 export function bearerOf({ status }: StoredToken): string {
   if (!status.token) throw new Error('status holds no token')
   return status.token
 }
 
-/** What the token in status says, unverified. */
+/** The claims of the token in status, unverified. */
 export const claimsIn = (token: StoredToken): TokenClaims =>
   decodeJwt(bearerOf(token)) as unknown as TokenClaims
 
 /**
- * Header and claims of the token in status, once its signature is verified by the published keys.
+ * Verifies the token in status with published keys; returns its header and claims.
  *
  * @throws JWSSignatureVerificationFailed, JWKSNoMatchingKey
  */

@@ -1,5 +1,5 @@
-// ConfigMaps of revoked tokens as they meet what happens to them (contract 7.4): their hour ends,
-// another client has written at the same moment, or a policy refuses them.
+// ConfigMaps with the records of revoked tokens (contract 7.4): their hour ends, another client writes first, or a
+// policy rejects them.
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { CONFIG_MAPS, REVOKED_TOKENS_PREFIX } from '../../../src/api/names.ts'
 import type { ConfigMap } from '../../../src/api/objects.ts'
@@ -17,7 +17,7 @@ import { type StoredToken, tokenClientOf, under } from './token-client.ts'
 const HOUR_S = 3600
 const SOON = { withinMs: 20_000 }
 const { namespace } = OPERATOR_ACCOUNT
-const OVER = { namespace, name: `${REVOKED_TOKENS_PREFIX}2026010100` }
+const PAST_RECORD = { namespace, name: `${REVOKED_TOKENS_PREFIX}2026010100` }
 
 const plane = await privateControlPlane()
 const tokens = tokenClientOf(plane)
@@ -30,7 +30,7 @@ beforeAll(async () => {
   const over = {
     apiVersion: 'v1',
     kind: CONFIG_MAPS.kind,
-    metadata: OVER,
+    metadata: PAST_RECORD,
     data: { 'some-token': '2026-01-01T00:30:00Z' },
   }
   await plane.admin.create<ConfigMap>(CONFIG_MAPS, over, 'test')
@@ -43,13 +43,13 @@ afterAll(async () => {
   await proxy?.[Symbol.asyncDispose]()
 })
 
-test('a record whose hour is over is dropped (7.4)', async () => {
+test('a record is deleted when its hour is over (7.4)', async () => {
   const isGone = async () =>
-    (await plane.admin.get<ConfigMap>(CONFIG_MAPS, OVER)) === null || undefined
+    (await plane.admin.get<ConfigMap>(CONFIG_MAPS, PAST_RECORD)) === null || undefined
   await eventually('the record is gone', isGone, SOON)
 })
 
-test('a record that changed meanwhile is read again, and loses nothing (7.4)', async () => {
+test('a record changed by another client is read again and keeps its entries (7.4)', async () => {
   const spec = { ttl: ttlIntoOneHour() }
   const [one, other] = [await tokens.issue(spec), await tokens.issue(spec)]
   await tokens.remove(one)
@@ -65,12 +65,12 @@ test('a record that changed meanwhile is read again, and loses nothing (7.4)', a
   expect(Object.keys(await platform.revoked()).toSorted()).toEqual(expected.toSorted())
 })
 
-describe('records that a policy refuses (4.2, 7.4)', () => {
+describe('with a policy that rejects records (4.2, 7.4)', () => {
   const REFUSING = '/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies'
   const messageOf = (token: StoredToken): string =>
     findCondition(token.status.conditions ?? [], 'Ready')?.message ?? ''
 
-  test('status says so, keys are not read again meanwhile, and one that is stored at last is revoked', async () => {
+  test('status has the reason, keys are not reconciled again, and the token is revoked once its record is stored', async () => {
     const owner = await keys.shown(await keys.create(), 'Active')
     const spec = { ttl: ttlIntoOneHour() }
     const issued = [await tokens.issue(spec, under(owner)), await tokens.issue(spec, under(owner))]
@@ -79,11 +79,11 @@ describe('records that a policy refuses (4.2, 7.4)', () => {
       const { code, body } = await plane.raw('POST', path, object)
       expect([code, body]).toEqual([201, expect.anything()])
     }
-    await eventually('the policy refuses records', isRefused, SOON)
+    await eventually('the policy rejects records', isRefused, SOON)
 
     await keys.patch(owner, { spec: { disabled: true } })
     for (const token of issued) {
-      const stuck = await tokens.until(token, 'it says why', (now) =>
+      const stuck = await tokens.until(token, 'has the reason', (now) =>
         messageOf(now).includes('Clusters take it until its revocation is recorded, which failed'),
       )
       expect(findCondition(stuck.status.conditions ?? [], 'Ready')).toMatchObject({
@@ -97,20 +97,24 @@ describe('records that a policy refuses (4.2, 7.4)', () => {
         ({ method, path }) => method === 'GET' && path.endsWith(`/${owner.metadata.name}`),
       ).length
     const before = reads()
-    await staysTrue('nobody reads the key', async () => expect(reads()).toBe(before), {
-      forMs: 2500,
-    })
+    await staysTrue(
+      'the operator does not read the key',
+      async () => expect(reads()).toBe(before),
+      {
+        forMs: 2500,
+      },
+    )
 
     expect((await plane.raw('DELETE', `${REFUSING}/no-records`)).code).toBe(200)
     for (const token of issued) {
-      const stored = await tokens.until(token, 'it is stored', (now) =>
+      const stored = await tokens.until(token, 'is recorded', (now) =>
         messageOf(now).endsWith('make a new object for another token.'),
       )
       expect(await platform.revoked()).toHaveProperty(stored.metadata.uid)
     }
   })
 
-  /** A policy, and what puts it into force. */
+  /** Creates a policy and its binding. */
   function refusal(): readonly (readonly [path: string, object: object])[] {
     const metadata = { name: 'no-records' }
     const resourceRules = [
@@ -134,7 +138,7 @@ describe('records that a policy refuses (4.2, 7.4)', () => {
     ]
   }
 
-  /** Asked as a dry run, until the API server has taken the policy up. */
+  /** Whether the policy is in effect, by a dry run. */
   async function isRefused(): Promise<true | undefined> {
     const metadata = { name: `${REVOKED_TOKENS_PREFIX}2026010101`, namespace }
     const path = `/api/v1/namespaces/${namespace}/configmaps?dryRun=All`
@@ -152,7 +156,7 @@ const CONFLICT = {
   message: 'the object has been modified',
 }
 
-/** A lifetime whose end is in the middle of an hour, so that two tokens share a record. */
+/** A ttl that ends in the middle of an hour, so that two tokens share a record. */
 function ttlIntoOneHour(): number {
   const intoHourS = Math.floor(Date.now() / 1000) % HOUR_S
   return 2 * HOUR_S + HOUR_S / 2 - intoHourS

@@ -1,5 +1,5 @@
-// Who may read the Secrets of the platform's namespace, where the private signing keys are: the
-// operator's ServiceAccount, and no other client to whom the product gives rights (contract 7.3).
+// The Secrets with the private signing keys: of all shipped accounts and roles only the operator's ServiceAccount may
+// read them (contract 7.3).
 import { describe, expect, test } from 'vitest'
 import { type Person, type Wish, may } from '../../support/access-review.ts'
 import { sharedControlPlane } from '../../support/control-plane.ts'
@@ -36,38 +36,40 @@ async function shipped(path: string): Promise<readonly Item[]> {
   return body.items
 }
 
-/** Of Secrets, those of the program's own namespace. */
-const mayThere = (who: Person, wish: Wish): Promise<boolean> =>
-  may(raw, who, wish.resource === 'secrets' ? { ...wish, namespace } : wish)
+/** Whether a user has a right; on Secrets, in the operator's namespace. */
+const isAllowed = (who: Person, request: Wish): Promise<boolean> =>
+  may(raw, who, request.resource === 'secrets' ? { ...request, namespace } : request)
 
 const account = (name: string) => ({
   user: `system:serviceaccount:${namespace}:${name}`,
   groups: ['system:serviceaccounts', `system:serviceaccounts:${namespace}`, 'system:authenticated'],
 })
 
-/** Every way to come by a private key. */
-async function waysOf(who: {
+/** The verbs by which a user may read a private key. */
+async function readVerbsOf(who: {
   user: string
   groups: readonly string[]
 }): Promise<readonly string[]> {
   const [secret] = await platform.secrets()
   const name = secret?.metadata.name ?? ''
   expect(name).toMatch(/^platform-signing-key-\d+$/)
-  const wishes: readonly Wish[] = [
+  const requests: readonly Wish[] = [
     { verb: 'get', resource: 'secrets', name },
     { verb: 'list', resource: 'secrets' },
     { verb: 'watch', resource: 'secrets' },
   ]
-  const answers = await Promise.all(wishes.map((wish) => mayThere(who, wish)))
-  return wishes.flatMap(({ verb }, at) => (answers[at] ? [verb] : []))
+  const answers = await Promise.all(requests.map((request) => isAllowed(who, request)))
+  return requests.flatMap(({ verb }, at) => (answers[at] ? [verb] : []))
 }
 
 describe('the private signing keys', () => {
-  test('are read by the ServiceAccount of the operator, and by no other that is shipped (7.3)', async () => {
+  test('are readable by the ServiceAccount of the operator and by no other shipped one (7.3)', async () => {
     const accounts = await shipped(`/api/v1/namespaces/${namespace}/serviceaccounts`)
     const names = accounts.map(({ metadata }) => metadata.name)
     expect(names).toEqual(expect.arrayContaining(['gateway', 'manager']))
-    const ways = await Promise.all(names.map(async (name) => [name, await waysOf(account(name))]))
+    const ways = await Promise.all(
+      names.map(async (name) => [name, await readVerbsOf(account(name))]),
+    )
     expect(Object.fromEntries(ways)).toEqual({
       ...Object.fromEntries(names.map((name) => [name, []])),
       manager: ['get', 'list', 'watch'],
@@ -75,41 +77,41 @@ describe('the private signing keys', () => {
     expect(account('manager').user).toBe(OPERATOR_USER)
   })
 
-  test('are read by nobody who is given a role that is shipped for people (7.3)', async () => {
+  test('are not readable with the shipped roles for users (7.3)', async () => {
     const roles = (await shipped(`${RBAC}/clusterroles`)).map(({ metadata }) => metadata.name)
     const bound = (await shipped(`${RBAC}/clusterrolebindings`)).map(({ roleRef }) => roleRef?.name)
-    const forPeople = roles.filter((name) => !bound.includes(name))
-    expect(forPeople).toEqual(
+    const forUsers = roles.filter((name) => !bound.includes(name))
+    expect(forUsers).toEqual(
       expect.arrayContaining(['platform-config-viewer', 'platform-key-admin']),
     )
     const name = uniqueName('person')
-    const person = { user: name, groups: ['system:authenticated'] }
+    const user = { user: name, groups: ['system:authenticated'] }
     const subjects = [{ apiGroup: 'rbac.authorization.k8s.io', kind: 'User', name }]
-    for (const role of [...forPeople, 'view']) {
+    for (const role of [...forUsers, 'view']) {
       const roleRef = { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: role }
       const binding = { metadata: { name: `${name}-${role}` }, roleRef, subjects }
       expect((await raw('POST', `${RBAC}/clusterrolebindings`, binding)).code).toBe(201)
     }
     const isBound = async () => {
       const ours = { group: 'management.platform.sh' }
-      const wishes = [
+      const requests = [
         { verb: 'list', resource: 'configs', ...ours },
         { verb: 'list', resource: 'ownedaccesskeys', ...ours },
         { verb: 'list', resource: 'configmaps' },
       ]
-      const answers = await Promise.all(wishes.map((wish) => mayThere(person, wish)))
+      const answers = await Promise.all(requests.map((request) => isAllowed(user, request)))
       return answers.every(Boolean) || undefined
     }
     await eventually('the roles are bound', isBound, SOON)
-    expect(await waysOf(person)).toEqual([])
+    expect(await readVerbsOf(user)).toEqual([])
   })
 
-  test('are in no role that is shipped but that of the operator (7.3)', async () => {
+  test('are in no shipped role but that of the operator (7.3)', async () => {
     const roles = [...(await shipped(`${RBAC}/roles`)), ...(await shipped(`${RBAC}/clusterroles`))]
     const readsSecrets = ({ rules = [] }: Item): boolean =>
       rules.some(
         ({ verbs, apiGroups = [], resources = [], resourceNames = [] }) =>
-          // To act for others on everything is no right on anything.
+          // impersonate-on:* verbs alone grant no access to resources.
           !verbs.every((verb) => verb.startsWith('impersonate-on:')) &&
           (apiGroups.includes('') || apiGroups.includes('*')) &&
           (resources.includes('secrets') || resources.includes('*')) &&

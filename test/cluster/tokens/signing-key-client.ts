@@ -18,24 +18,24 @@ import {
 } from './platform-state.ts'
 import { type StoredToken, tokenClientOf, under } from './token-client.ts'
 
-/** How a manager is started. */
+/** Options of a manager. */
 export interface Start {
-  /** How far its clock is ahead, in milliseconds; absent, not at all. */
+  /** How far its clock is ahead, in milliseconds; absent = 0. */
   readonly aheadMs?: number
   readonly flags?: readonly string[]
 }
 
-/** The managers of a test file; they end with it. */
+/** The managers of a test file, which are stopped at its end. */
 export interface Managers {
   start(how?: Start): Promise<OwnOperator>
-  /** Starts the next one when those before have ended. */
+  /** Stops all and starts another. */
   restart(how?: Start): Promise<OwnOperator>
   stopAll(): Promise<void>
-  /** Waits until the first of them signs with that key. */
-  uses(kid: string | undefined): Promise<void>
+  /** Waits until the first of them signs with a key. */
+  untilSigningWith(kid: string | undefined): Promise<void>
 }
 
-/** Managers by that kubeconfig, with an issuer. To be called while the test file loads. */
+/** Managers with a kubeconfig and an issuer; call it at the top level of a test file. */
 export function managersOf(kubeconfig: string): Managers {
   const running: OwnOperator[] = []
   const stopAll = async (): Promise<void> => {
@@ -56,51 +56,51 @@ export function managersOf(kubeconfig: string): Managers {
       return start(how)
     },
     stopAll,
-    uses: async (kid) => {
-      const isSo = () => (running[0] && kidInUse(running[0]) === kid) || undefined
-      await eventually(`${kid} is in use`, isSo, SOON)
+    untilSigningWith: async (kid) => {
+      const isInUse = () => (running[0] && kidInUse(running[0]) === kid) || undefined
+      await eventually(`${kid} is in use`, isInUse, SOON)
     },
   }
 }
 
-/** The kid by which a manager signs now, as it says in its log. */
+/** The kid with which a manager signs, by its log. */
 export const kidInUse = (operator: OwnOperator): unknown =>
   operator.logs().findLast(({ msg }) => msg === 'signing key in use')?.['kid']
 
-/** A token that was issued, and who signed it. */
-export interface Signed {
+/** An issued token and its signing key. */
+export interface SignedToken {
   readonly token: StoredToken
   readonly kid: string
   readonly alg: string | undefined
 }
 
-/** What a test does to signing keys. Every deed must succeed. */
+/** Reads and changes signing keys; all methods throw when the API server refuses. */
 export interface SigningKeyClient {
-  /** Waits until so many are published. */
+  /** Waits until `count` keys are published. */
   published(count: number): Promise<ConfigMap>
-  /** The record once the operator has done what the annotation asks for. */
-  met(annotation: string): Promise<ConfigMap>
-  /** A token that is issued now, under a key of its own; the published keys verify it. */
-  signed(): Promise<Signed>
-  /** By which kid the published keys verify a token. @throws Error when none does */
+  /** Waits until the operator has acted on an annotation and removed it; returns the ConfigMap. */
+  annotationHandled(annotation: string): Promise<ConfigMap>
+  /** Issues a token under a new access key; the published keys verify it. */
+  issueToken(): Promise<SignedToken>
+  /** The kid of the published key that verifies a token. @throws Error when none does */
   verifiedBy(token: StoredToken): Promise<string | undefined>
-  /** What is told about the record, once it begins so. */
-  told(reason: string, message: string): Promise<StoredEvent>
+  /** Waits for an event about the ConfigMap whose message begins with `message`. */
+  event(reason: string, message: string): Promise<StoredEvent>
   removeSecret(generation: number): Promise<void>
-  /** Makes the Secret of that generation as the given one was, but for some data. */
+  /** Creates the Secret of a generation from a backup, with some data replaced. */
   restoreSecret(
     generation: number,
     backup: Secret | undefined,
     differing?: Secret['data'],
   ): Promise<void>
-  /** Changes data of the record; null takes a key out. */
+  /** Changes data of the ConfigMap; null removes a key. */
   damage(data: Readonly<Record<string, string | null>>): Promise<void>
   removeRecord(): Promise<void>
-  /** As on the first day: no key, nothing published. No operator may run. */
+  /** Deletes all Secrets and the ConfigMap; no operator may run. */
   empty(): Promise<void>
 }
 
-/** The signing keys of a control plane. */
+/** The client for the signing keys of a control plane. */
 export function signingKeyClientOf(plane: TestControlPlane): SigningKeyClient {
   const keys = keyClientOf(plane)
   const tokens = tokenClientOf(plane)
@@ -119,27 +119,27 @@ export function signingKeyClientOf(plane: TestControlPlane): SigningKeyClient {
         `${count} keys are published`,
         (record) => kidsIn(record).length === count,
       ),
-    met: (annotation) =>
+    annotationHandled: (annotation) =>
       platform.recordUntil(
-        'the wish is met',
+        'the annotation is handled',
         ({ metadata: { annotations = {} } }) => !(annotation in annotations),
       ),
-    signed: async () => {
+    issueToken: async () => {
       const owner = await keys.shown(await keys.create(), 'Active')
       const token = await tokens.issue({}, under(owner))
       const { kid = '', alg } = await verifiedBy(token)
       return { token, kid, alg }
     },
     verifiedBy: async (token) => (await verifiedBy(token)).kid,
-    told: (reason, message) =>
+    event: (reason, message) =>
       eventually(
-        `${reason} is told`,
+        `event ${reason} is sent`,
         async () => {
           const record = await platform.record()
           const events = record ? await tokens.events(record) : []
-          const isIt = (event: StoredEvent) =>
+          const isExpected = (event: StoredEvent) =>
             event.reason === reason && event.message.startsWith(message)
-          return events.find(isIt)
+          return events.find(isExpected)
         },
         EVENT_WITHIN,
       ),
@@ -163,7 +163,7 @@ export function signingKeyClientOf(plane: TestControlPlane): SigningKeyClient {
   }
 }
 
-/** Name of a signing key's Secret. */
+/** The name of the Secret of a signing key. */
 export const secretName = (generation: number): string => `${SIGNING_KEY_PREFIX}${generation}`
 
 /** The kids of the published keys, oldest key first. */

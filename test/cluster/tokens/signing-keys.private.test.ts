@@ -1,6 +1,5 @@
-// Signing keys on a real control plane: made, rotated, withdrawn, lost and damaged (contract 7.3). What
-// takes minutes or weeks is shown by operators whose clock is ahead; every state of the keys in time is
-// in test/unit/controllers/signingkey. A test begins with the keys that the one before has left.
+// Signing keys: created, rotated, withdrawn, lost and damaged (contract 7.3). Operators with a clock ahead show what
+// takes weeks; test/unit/controllers/signingkey has all states. Each test continues with the keys of the one before.
 import { describe, expect, test } from 'vitest'
 import { ROTATE_ANNOTATION, WITHDRAW_ANNOTATION } from '../../../src/api/names.ts'
 import type { ConfigMap } from '../../../src/api/objects.ts'
@@ -30,22 +29,22 @@ const DAY_MS = 24 * 60 * MINUTE_MS
 const text = (base64 = ''): string => Buffer.from(base64, 'base64').toString('utf8')
 
 describe('on an empty cluster', () => {
-  test('two managers at once make one key (7.3)', async () => {
+  test('two managers that start together create one key (7.3)', async () => {
     const two = await Promise.all([managers.start(), managers.start()])
     const record = await signingKeys.published(1)
     const [secret] = await platform.secretsUntil([1])
     const [jwk] = jwksIn(record)
     expect(text(secret?.data?.['kid'])).toBe(jwk?.kid)
     expect(secret).toMatchObject({ type: 'management.platform.sh/signing-key', immutable: true })
-    // The public members of P-256 and no others.
+    // The public members of a P-256 JWK and no others.
     const members = ['alg', 'crv', 'kid', 'kty', 'use', 'x', 'y']
     expect(Object.keys(jwk ?? {}).toSorted()).toEqual(members)
-    expect(await signingKeys.signed()).toMatchObject({ kid: jwk?.kid, alg: 'ES256' })
+    expect(await signingKeys.issueToken()).toMatchObject({ kid: jwk?.kid, alg: 'ES256' })
     for (const operator of two) expect(kidInUse(operator)).toBe(jwk?.kid)
     expect((await platform.record())?.data).toEqual(record.data)
   })
 
-  test('two managers with leader election make one key, of the wanted algorithm (7.1, 7.3, 8.2)', async () => {
+  test('two managers with leader election create one key, of the configured algorithm (7.1, 7.3, 8.2)', async () => {
     await managers.stopAll()
     await signingKeys.empty()
     const flags = ['--leader-elect', '--token-signing-algorithm=RS256']
@@ -54,8 +53,8 @@ describe('on an empty cluster', () => {
     await platform.secretsUntil([1])
     expect(Object.keys(jwk ?? {}).toSorted()).toEqual(['alg', 'e', 'kid', 'kty', 'n', 'use'])
     expect(Buffer.from(jwk?.n ?? '', 'base64url')).toHaveLength(3072 / 8)
-    expect(await signingKeys.signed()).toMatchObject({ kid: jwk?.kid, alg: 'RS256' })
-    // The one that stands by is ready as well: it has seen the key.
+    expect(await signingKeys.issueToken()).toMatchObject({ kid: jwk?.kid, alg: 'RS256' })
+    // The standby has loaded the key and is ready too.
     for (const operator of two)
       expect((await operator.health('/readyz?verbose')).body).toContain('signing-key-loaded ok')
     const created = two.flatMap((operator) =>
@@ -66,8 +65,8 @@ describe('on an empty cluster', () => {
 })
 
 describe('the next key', () => {
-  /** Of the moment when it was published: ten minutes before it signs. */
-  function expectSettling(record: ConfigMap): string {
+  /** Expects that the newest key signs ten minutes after its publication; returns that time. */
+  function expectDelayedUse(record: ConfigMap): string {
     const kid = kidsIn(record).at(-1) ?? ''
     const { published: at = '', useFrom = '' } = notesIn(record)[kid] ?? {}
     expect(Date.parse(useFrom) - Date.parse(at)).toBe(10 * MINUTE_MS)
@@ -78,61 +77,61 @@ describe('the next key', () => {
     await managers.restart()
     const record = await signingKeys.published(2)
     expect(jwksIn(record).map(({ alg }) => alg)).toEqual(['RS256', 'ES256'])
-    expectSettling(record)
-    const old = await signingKeys.signed()
+    expectDelayedUse(record)
+    const old = await signingKeys.issueToken()
     expect(old.alg).toBe('RS256')
     await managers.restart({ aheadMs: 11 * MINUTE_MS })
-    expect((await signingKeys.signed()).alg).toBe('ES256')
+    expect((await signingKeys.issueToken()).alg).toBe('ES256')
     expect(await signingKeys.verifiedBy(old.token)).toBe(old.kid)
   })
 
-  test('is published when an annotation asks for it, and signs ten minutes later (7.3)', async () => {
-    const old = await signingKeys.signed()
+  test('is published after a rotation by annotation, and signs ten minutes later (7.3)', async () => {
+    const old = await signingKeys.issueToken()
     await platform.annotate(ROTATE_ANNOTATION, 'now')
-    const record = await signingKeys.met(ROTATE_ANNOTATION)
-    const useFrom = expectSettling(record)
+    const record = await signingKeys.annotationHandled(ROTATE_ANNOTATION)
+    const useFrom = expectDelayedUse(record)
     const [, , next] = kidsIn(record)
     const event = `Signing key ${next} (generation 3) is published and signs from ${useFrom}.`
-    expect(await signingKeys.told('SigningKeyRotated', event)).toMatchObject({
+    expect(await signingKeys.event('SigningKeyRotated', event)).toMatchObject({
       type: 'Normal',
       message: event,
     })
-    expect((await signingKeys.signed()).kid).toBe(old.kid)
+    expect((await signingKeys.issueToken()).kid).toBe(old.kid)
     await managers.restart({ aheadMs: 22 * MINUTE_MS })
-    expect((await signingKeys.signed()).kid).toBe(next)
-    // The old ones verify what they signed, and their tokens go on.
+    expect((await signingKeys.issueToken()).kid).toBe(next)
+    // The old keys still verify their tokens.
     expect(kidsIn(await platform.record())).toEqual(kidsIn(record))
     expect(await signingKeys.verifiedBy(old.token)).toBe(old.kid)
     expect(await tokens.read(old.token)).toEqual(old.token)
     await platform.secretsUntil([1, 2, 3])
   })
 
-  test('comes at half life, signs from five sixths, and outlives the one before (7.3)', async () => {
-    const first = (await signingKeys.signed()).kid
+  test('is published at half life, signs from five sixths of it, and replaces the old key (7.3)', async () => {
+    const first = (await signingKeys.issueToken()).kid
     const { created = '' } = notesIn(await platform.record())[first] ?? {}
     const handOver = new Date(Date.parse(created) + 25 * DAY_MS).toISOString().replace('.000Z', 'Z')
     await managers.restart({ aheadMs: 16 * DAY_MS })
     await platform.secretsUntil([3, 4])
     const [, second] = kidsIn(await signingKeys.published(2))
     expect(notesIn(await platform.record())[second ?? '']?.useFrom).toBe(handOver)
-    await managers.uses(first)
+    await managers.untilSigningWith(first)
     await managers.restart({ aheadMs: 25.5 * DAY_MS })
-    await managers.uses(second)
-    // A day for its last token, and one for whoever comes late.
+    await managers.untilSigningWith(second)
+    // The old key stays for a day for its last token, and another one for late verifiers.
     expect(kidsIn(await platform.record())).toEqual([first, second])
     await managers.restart({ aheadMs: 27.5 * DAY_MS })
     await platform.secretsUntil([4])
     expect(kidsIn(await platform.record())).toEqual([second])
-    await managers.uses(second)
+    await managers.untilSigningWith(second)
   })
 })
 
-describe('a key that leaked', () => {
-  test('is withdrawn by an annotation: its tokens are revoked, the next one signs (7.3, 7.4)', async () => {
+describe('a leaked key', () => {
+  test('is withdrawn by annotation: its tokens are revoked and the next key signs (7.3, 7.4)', async () => {
     await managers.stopAll()
     await signingKeys.empty()
     await managers.start()
-    const leaked = await signingKeys.signed()
+    const leaked = await signingKeys.issueToken()
     const ownerless = await tokens.issue()
     const [backup] = await platform.secrets()
     await platform.annotate(WITHDRAW_ANNOTATION, leaked.kid)
@@ -144,39 +143,39 @@ describe('a key that leaked', () => {
     const records = await platform.revokedAt(revoked.metadata.resourceVersion)
     expect(records[revoked.metadata.uid]).toBe(leaked.token.status.expirationTimestamp)
     await platform.secretsUntil([2])
-    const record = await signingKeys.met(WITHDRAW_ANNOTATION)
-    const next = await signingKeys.signed()
+    const record = await signingKeys.annotationHandled(WITHDRAW_ANNOTATION)
+    const next = await signingKeys.issueToken()
     expect(kidsIn(record)).toEqual([next.kid])
     expect(notesIn(record)[leaked.kid]).toHaveProperty('withdrawn')
     await expect(signingKeys.verifiedBy(leaked.token)).rejects.toThrow(/no applicable key/)
     const event = `Signing key ${leaked.kid} was withdrawn; `
-    expect(await signingKeys.told('SigningKeyRotated', event)).toMatchObject({
+    expect(await signingKeys.event('SigningKeyRotated', event)).toMatchObject({
       type: 'Normal',
       message: expect.stringMatching(/ Its tokens are revoked\.$/),
     })
 
-    // Nor does it come back with a restored backup.
+    // A restored backup does not bring it back.
     await signingKeys.restoreSecret(1, backup)
     await platform.secretsUntil([2])
     expect(kidsIn(await platform.record())).toEqual([next.kid])
   })
 
-  test('while the next one is published already is followed by that at once (7.3)', async () => {
-    const { kid } = await signingKeys.signed()
+  test('is replaced at once by a key that is already published (7.3)', async () => {
+    const { kid } = await signingKeys.issueToken()
     await platform.annotate(ROTATE_ANNOTATION, '')
     const [, next] = kidsIn(await signingKeys.published(2))
     await platform.annotate(WITHDRAW_ANNOTATION, kid)
     await signingKeys.published(1)
-    expect((await signingKeys.signed()).kid).toBe(next)
+    expect((await signingKeys.issueToken()).kid).toBe(next)
     await platform.secretsUntil([3])
   })
 
-  test('is none of those that an annotation names: nothing is withdrawn, and it says so (7.3)', async () => {
-    const { kid, token } = await signingKeys.signed()
+  test('with an unknown kid in the annotation is reported, and no key is withdrawn (7.3)', async () => {
+    const { kid, token } = await signingKeys.issueToken()
     await platform.annotate(WITHDRAW_ANNOTATION, 'no-such-kid')
-    await signingKeys.met(WITHDRAW_ANNOTATION)
+    await signingKeys.annotationHandled(WITHDRAW_ANNOTATION)
     const event = 'No signing key has the kid that the annotation names.'
-    expect(await signingKeys.told('UnknownSigningKey', event)).toMatchObject({
+    expect(await signingKeys.event('UnknownSigningKey', event)).toMatchObject({
       type: 'Warning',
       message: expect.stringContaining(`There are: ${kid}.`),
     })
@@ -185,19 +184,19 @@ describe('a key that leaked', () => {
   })
 })
 
-describe('when somebody', () => {
-  test('deletes or garbles the published keys, they come back as they were (7.3)', async () => {
+describe('when a user', () => {
+  test('deletes or damages the published keys, the operator restores them (7.3)', async () => {
     await platform.annotate(ROTATE_ANNOTATION, '')
     const { data = {} } = await signingKeys.published(2)
-    // By then the operator has seen what it published, and can put it back.
-    const old = await signingKeys.signed()
+    // By then the operator's store has the published keys, so that it can restore them.
+    const old = await signingKeys.issueToken()
     const restored = () =>
       platform.recordUntil('the keys are back', (record) =>
         ['jwks.json', 'keys.json'].every((key) => record.data?.[key] === data[key]),
       )
     await signingKeys.removeRecord()
     await restored()
-    const foreign = { kty: 'oct', k: 'c2VjcmV0', kid: 'theirs' }
+    const foreign = { kty: 'oct', k: 'c2VjcmV0', kid: 'foreign' }
     const set = JSON.parse(data['jwks.json'] ?? '')
     for (const damage of [
       { 'jwks.json': '{' },
@@ -211,36 +210,36 @@ describe('when somebody', () => {
       await signingKeys.damage(damage)
       await restored()
     }
-    expect((await signingKeys.signed()).kid).toBe(old.kid)
+    expect((await signingKeys.issueToken()).kid).toBe(old.kid)
     expect(await tokens.read(old.token)).toEqual(old.token)
     await platform.secretsUntil([3, 4])
   })
 
-  test('deletes the Secret of the key in use, the next one signs and the old one verifies (7.3)', async () => {
-    const old = await signingKeys.signed()
+  test('deletes the Secret of the current key, the next key signs and the old one still verifies (7.3)', async () => {
+    const old = await signingKeys.issueToken()
     await signingKeys.removeSecret(3)
     await platform.secretsUntil([4])
     const [, next] = kidsIn(await platform.record())
-    await managers.uses(next)
-    expect((await signingKeys.signed()).kid).toBe(next)
+    await managers.untilSigningWith(next)
+    expect((await signingKeys.issueToken()).kid).toBe(next)
     expect(await signingKeys.verifiedBy(old.token)).toBe(old.kid)
     expect(await tokens.read(old.token)).toEqual(old.token)
   })
 
-  test('deletes all Secrets while no operator runs, the next number is used (7.3)', async () => {
-    const old = await signingKeys.signed()
+  test('deletes all Secrets without a running operator, the next generation number is used (7.3)', async () => {
+    const old = await signingKeys.issueToken()
     await managers.stopAll()
     await signingKeys.removeSecret(4)
     await managers.start()
     await platform.secretsUntil([5])
     const record = await signingKeys.published(3)
-    expect((await signingKeys.signed()).kid).toBe(kidsIn(record).at(-1))
+    expect((await signingKeys.issueToken()).kid).toBe(kidsIn(record).at(-1))
     expect(await signingKeys.verifiedBy(old.token)).toBe(old.kid)
     expect(await tokens.read(old.token)).toEqual(old.token)
   })
 
-  test('damages a Secret, nothing is signed with it, and Config and an event say so (7.3)', async () => {
-    const old = await signingKeys.signed()
+  test('damages a Secret, its key signs nothing, and Config and an event report it (7.3)', async () => {
+    const old = await signingKeys.issueToken()
     const [secret] = await platform.secretsUntil([5])
     const pem = Buffer.from('-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----\n')
     await signingKeys.removeSecret(5)
@@ -253,21 +252,21 @@ describe('when somebody', () => {
       status: 'True',
       message: `${because}; nothing is signed with it.`,
     })
-    expect(await signingKeys.told('SigningKeyCorrupt', because)).toMatchObject({ type: 'Warning' })
+    expect(await signingKeys.event('SigningKeyCorrupt', because)).toMatchObject({ type: 'Warning' })
     await platform.secretsUntil([5, 6])
-    expect((await signingKeys.signed()).kid).toBe(kidsIn(await platform.record()).at(-1))
+    expect((await signingKeys.issueToken()).kid).toBe(kidsIn(await platform.record()).at(-1))
     expect(await signingKeys.verifiedBy(old.token)).toBe(old.kid)
     await signingKeys.removeSecret(5)
     await settings.settled('the condition is gone', (now) => !corrupt(now))
     await platform.secretsUntil([6])
   })
 
-  test('has the name of the next one for something else, the number after it is used (7.3)', async () => {
-    const old = await signingKeys.signed()
-    await signingKeys.restoreSecret(7, undefined, { theirs: 'b3du' })
+  test('has created another Secret under the next name, the generation after it is used (7.3)', async () => {
+    const old = await signingKeys.issueToken()
+    await signingKeys.restoreSecret(7, undefined, { foreign: 'b3du' })
     await platform.annotate(ROTATE_ANNOTATION, '')
     await platform.secretsUntil([6, 8])
-    const record = await signingKeys.met(ROTATE_ANNOTATION)
+    const record = await signingKeys.annotationHandled(ROTATE_ANNOTATION)
     const note = notesIn(record)[kidsIn(record).at(-1) ?? '']
     expect(note).toMatchObject({ generation: 8 })
     expect(kidsIn(record)).toContain(old.kid)

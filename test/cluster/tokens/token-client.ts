@@ -15,24 +15,24 @@ import { uniqueName } from '../../support/object-builder.ts'
 import { type ObjectClient, objectClientOf } from '../../support/object-client.ts'
 import { type StoredKey, hasConditions } from '../keys/key-client.ts'
 
-/** A token as the API server has it; status is empty before the operator has seen it. */
+/** A stored token; status is empty until the operator writes it. */
 export interface StoredToken extends KubeObject {
   readonly spec: DirectClusterEndpointTokenSpec
   readonly status: DirectClusterEndpointTokenStatus
 }
 
-/** The tokens of a control plane. */
+/** All methods but `read` throw when the API server refuses. */
 export interface TokenClient extends Omit<ObjectClient<StoredToken>, 'create'> {
-  /** Under a name of its own, without an owner unless metadata names one. */
+  /** Creates a token under a unique name, without an owner unless `metadata` has one. */
   create(
     spec?: DirectClusterEndpointTokenSpec,
     metadata?: Partial<ObjectMeta>,
   ): Promise<StoredToken>
-  /** The same, and waits until it is issued. */
+  /** Creates a token and waits until it is issued. */
   issue(spec?: DirectClusterEndpointTokenSpec, metadata?: Partial<ObjectMeta>): Promise<StoredToken>
 }
 
-/** The tokens of a control plane. */
+/** The client for the tokens of a control plane. */
 export function tokenClientOf(plane: Pick<TestControlPlane, 'raw'>): TokenClient {
   const stored = objectClientOf<StoredToken>(plane, TOKENS)
   const create: TokenClient['create'] = (spec, metadata) => stored.create(newToken(spec, metadata))
@@ -43,19 +43,16 @@ export function tokenClientOf(plane: Pick<TestControlPlane, 'raw'>): TokenClient
   }
 }
 
-/** How long it may take on a busy machine until one token of seconds is issued before it has ended. */
+/** Time for several attempts on a busy machine. */
 const IN_ITS_TIME = { withinMs: 40_000 }
 
-/**
- * A token of seconds as it is issued. What is made for seconds may have ended before a busy operator could
- * issue it: then another one is made.
- */
+/** An issued token with a ttl of seconds; retried, as it may expire before a busy operator issues it. */
 export const issuedInTime = (
   tokens: TokenClient,
   make: () => Promise<StoredToken>,
 ): Promise<StoredToken> =>
   eventually(
-    'a token is issued before it ends',
+    'a token is issued before it expires',
     async () => {
       const token = await tokens.until(await make(), 'is reported', hasConditions)
       return token.status.token === undefined ? undefined : token
@@ -63,7 +60,7 @@ export const issuedInTime = (
     IN_ITS_TIME,
   )
 
-/** A token to create, under a name of its own. */
+/** A token to create, under a unique name. */
 export const newToken = (
   spec: DirectClusterEndpointTokenSpec = {},
   metadata: Partial<ObjectMeta> = {},
@@ -74,7 +71,7 @@ export const newToken = (
   spec,
 })
 
-/** A reference to the access key that is to own a token. */
+/** A controller reference to an access key. */
 export const controllerOf = (
   { metadata: { name, uid } }: Pick<StoredKey, 'metadata'>,
   differing: Partial<OwnerReference> = {},
@@ -87,41 +84,41 @@ export const controllerOf = (
   ...differing,
 })
 
-/** Metadata of a token that this access key owns. */
+/** Metadata with a controller reference to an access key. */
 export const under = (
   key: Pick<StoredKey, 'metadata'>,
   differing: Partial<OwnerReference> = {},
 ): Pick<ObjectMeta, 'ownerReferences'> => ({ ownerReferences: [controllerOf(key, differing)] })
 
-/** When the object was created, in epoch milliseconds: in whole seconds, as iat has it. */
+/** When the object was created, in epoch milliseconds; whole seconds, like iat. */
 export const bornMs = ({ metadata }: Pick<KubeObject, 'metadata'>): number =>
   Date.parse(metadata.creationTimestamp)
 
-/** The time that many seconds after the creation, as status writes it. */
+/** The time `seconds` after the creation, in the format of status. */
 export const bornPlus = (object: Pick<KubeObject, 'metadata'>, seconds: number): string =>
   formatTimestamp(bornMs(object) + seconds * 1000)
 
-/** A foreign finalizer: with it an object is to be seen after the operator's has gone. */
+/** A foreign finalizer, which keeps an object after the removal of the operator's. */
 export const FOREIGN = 'example.com/backup'
 
-/** The garbage collector looks every 30 s for kinds that are new. */
-const LEARNED = { withinMs: 50_000 }
+/** The garbage collector discovers new kinds every 30 s. */
+const DISCOVERED = { withinMs: 50_000 }
 
 /** Waits until the garbage collector of a new control plane knows our kinds. */
 export async function collectorReady(tokens: TokenClient): Promise<void> {
-  const nobody = { metadata: { name: 'nobody', uid: 'nobody' } } as StoredKey
-  const orphan = await tokens.create({}, under(nobody))
+  const missing = { metadata: { name: 'missing', uid: 'missing' } } as StoredKey
+  const orphan = await tokens.create({}, under(missing))
   const isGone = async () => (await tokens.read(orphan)) === null || undefined
-  await eventually('the garbage collector knows tokens', isGone, LEARNED)
+  await eventually('the garbage collector knows tokens', isGone, DISCOVERED)
 }
 
-/** What the operator wrote since a mark, events aside: verb, resource and subresource. */
+/** The operator's writes since a mark, without events and Leases: verb, resource and subresource. */
 export async function writesSince(audit: Audit, mark: Mark): Promise<readonly string[]> {
   const writes = await audit.writesSince(mark, { user: OPERATOR_USER, notLeases: true })
   return writes.filter(({ resource }) => resource !== 'events').map(textOf)
 }
 
-/** What it wrote to one object alone. */
+/** The operator's writes to one token since a mark. */
 export async function writesTo(
   { metadata: { name } }: StoredToken,
   audit: Audit,

@@ -1,9 +1,9 @@
-// Runs in a container: prints what lies in its file system besides what the kernel shows there, each as JSON in
-// a line. Its arguments are texts to search the files for.
+// Runs in a container: prints its files as JSON lines, without the file systems of the kernel. Its arguments are
+// texts to search the files for.
 import { lstatSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 
-/** Something in the file system of a container. */
+/** A file or folder of a container. */
 export interface FoundFile {
   readonly path: string
   readonly kind: 'folder' | 'file' | 'other'
@@ -11,15 +11,15 @@ export interface FoundFile {
   readonly mode: number
   readonly uid: number
   readonly gid: number
-  /** Whether it is a program or a library of the machine's own kind. */
+  /** Whether it is an executable or a library. */
   readonly isElf: boolean
-  /** Whether the Node that looks has loaded it, as a library or as what loads them. */
+  /** Whether the running Node has loaded it as a library or as the dynamic loader. */
   readonly isLoaded: boolean
-  /** Which of the texts are in it. */
+  /** The searched texts that it contains. */
   readonly says: readonly string[]
 }
 
-const KERNELS = new Set(['/dev', '/proc', '/sys'])
+const KERNEL_FOLDERS = new Set(['/dev', '/proc', '/sys'])
 const ELF = Buffer.from('\x7fELF')
 const texts = process.argv.slice(1)
 const loaded = new Set<string>(readFileSync('/proc/self/maps', 'utf8').match(/\/\S+\.so\S*/g))
@@ -41,7 +41,7 @@ function look(path: string): FoundFile {
 }
 
 function* below(path: string): Generator<FoundFile> {
-  if (KERNELS.has(path)) return
+  if (KERNEL_FOLDERS.has(path)) return
   const found = look(path)
   yield found
   if (found.kind !== 'folder') return

@@ -1,7 +1,7 @@
 // etcd, kube-apiserver and kube-controller-manager in one container: no scheduler and no kubelet. It keeps the
 // contract of @testcontainers/k3s: the API on 6443, an admin's kubeconfig at /etc/rancher/k3s/k3s.yaml, and a
 // certain line in the log when it is ready. That file, the keys and the controller manager's kubeconfig
-// are copied in before the start: see ../cluster.ts.
+// are copied in before the start: see ../container-cluster.ts.
 import { spawn } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { get } from 'node:https'
@@ -33,7 +33,7 @@ const plan: Plan = {
   controllers: 'all',
 }
 
-/** What runs Deployments, beside the controllers that need no nodes. */
+/** The controllers of Deployments, beside those that need no nodes. */
 const WORKLOADS = '--controllers=deployment-controller,replicaset-controller,disruption-controller'
 
 function start(command: string, args: readonly string[]): void {
@@ -55,7 +55,7 @@ function isReady(): Promise<boolean> {
   })
 }
 
-// Throwaway data: no graceful end.
+// The data is temporary: no graceful shutdown.
 for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => process.exit(0))
 const etcd = etcdCommand(plan)
 start(etcd.command, etcd.args)

@@ -60,7 +60,7 @@ function controllerWithOutages(keys: number, workers = 32) {
     observer: { started: ignore, finished: ignore },
   })
   const add = (): void => {
-    for (let n = 0; n < keys; n += 1) queue.add(`key-${n}`, 'fresh')
+    for (let n = 0; n < keys; n += 1) queue.add(`key-${n}`, 'change')
   }
   const logged = () =>
     lines.filter(({ level }) => level !== 'debug').map(({ sentence }) => sentence)

@@ -146,7 +146,7 @@ describe('requeues after a reconcile', () => {
     },
   ])('$name', async ({ reconcile, calls, results, levels }) => {
     const controller = controllerOnClock((_, call) => reconcile(call))
-    controller.queue.add('a', 'fresh')
+    controller.queue.add('a', 'change')
     await controller.clock.advance(30_000)
     expect(controller.calls).toEqual(calls)
     expect(controller.results()).toEqual(results)
@@ -161,7 +161,7 @@ describe('requeues after a reconcile', () => {
     const controller = controllerOnClock((_, call) =>
       call === 0 ? Promise.reject(err) : Promise.resolve(done),
     )
-    controller.queue.add('a', 'fresh')
+    controller.queue.add('a', 'change')
     await controller.clock.advance(1000)
     expect(controller.lines).toEqual([
       {
@@ -176,20 +176,20 @@ describe('requeues after a reconcile', () => {
     const controller = controllerOnClock((_, call) =>
       Promise.resolve(call === 0 ? { result: 'later', atMs: T0 + 5000 } : done),
     )
-    controller.queue.add('a', 'fresh')
+    controller.queue.add('a', 'change')
     await controller.clock.advance(1000)
-    controller.queue.add('a', 'fresh')
+    controller.queue.add('a', 'change')
     await controller.clock.advance(30_000)
     expect(controller.calls).toEqual(['a 0', 'a 1000'])
   })
 
   test('an event during a reconcile leads to a second one after it', async () => {
     const controller = controllerOnClock(async (_, call) => {
-      if (call === 0) controller.queue.add('a', 'fresh')
+      if (call === 0) controller.queue.add('a', 'change')
       await new Promise<void>((resolve) => void controller.clock.schedule(100, resolve))
       return done
     })
-    controller.queue.add('a', 'fresh')
+    controller.queue.add('a', 'change')
     await controller.clock.advance(1000)
     expect(controller.calls).toEqual(['a 0', 'a 100'])
     expect(controller.finished).toEqual([
@@ -240,7 +240,7 @@ describe('the log line of a finished reconcile, at debug (8.5)', () => {
       1,
       { level: 'debug', objectOf: () => (known ? { ...reference, secret: 'x' } : undefined) },
     )
-    controller.queue.add('a', 'fresh')
+    controller.queue.add('a', 'change')
     await controller.clock.advance(100)
     expect(controller.lines.filter(({ sentence }) => sentence === 'reconciled')).toEqual([
       {
@@ -264,7 +264,7 @@ describe('the log line of a finished reconcile, at debug (8.5)', () => {
       level: 'info',
       objectOf,
     })
-    controller.queue.add('a', 'fresh')
+    controller.queue.add('a', 'change')
     await controller.clock.advance(0)
     expect([controller.results(), lookups, controller.lines]).toEqual([['success'], 0, []])
   })
@@ -281,7 +281,7 @@ describe('workers', () => {
       return done
     }, 4)
     for (let round = 0; round < 3; round += 1) {
-      for (let n = 0; n < 10; n += 1) controller.queue.add(`key-${n}`, 'fresh')
+      for (let n = 0; n < 10; n += 1) controller.queue.add(`key-${n}`, 'change')
       await controller.clock.advance(50)
     }
     await controller.clock.advance(10_000)
@@ -294,7 +294,7 @@ describe('workers', () => {
     const controller = controllerOnClock((key) =>
       key === 'bad' ? Promise.reject(new Error('no')) : Promise.resolve(done),
     )
-    for (const key of ['bad', 'a', 'b']) controller.queue.add(key, 'fresh')
+    for (const key of ['bad', 'a', 'b']) controller.queue.add(key, 'change')
     await controller.clock.advance(0)
     expect(controller.calls).toEqual(['bad 0', 'a 0', 'b 0'])
     await controller.stop()
@@ -308,11 +308,11 @@ describe('stop', () => {
       await new Promise<void>((resolve) => (finish = resolve))
       throw new Error('no')
     })
-    for (const key of ['a', 'b']) controller.queue.add(key, 'fresh')
+    for (const key of ['a', 'b']) controller.queue.add(key, 'change')
     await controller.clock.advance(0)
     let isStopped = false
     const stopped = controller.stop().then(() => (isStopped = true))
-    controller.queue.add('a', 'fresh')
+    controller.queue.add('a', 'change')
     await controller.clock.advance(10_000)
     expect(isStopped).toBe(false)
     finish()

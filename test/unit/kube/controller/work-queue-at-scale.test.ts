@@ -12,13 +12,13 @@ describe('600 keys that become due in one second', () => {
     for (const key of keys) enqueue(queue, key)
     await clock.advance(200)
     expect(queue.depth).toBe(keys.length)
-    queue.add('new', 'fresh')
+    queue.add('new', 'change')
     const first = [await queue.take(), await queue.take()]
     expect(first).toContain('new')
     // Under constant load of fresh keys, three of ten taken keys are still due ones.
     const taken: (string | null)[] = []
     for (let n = 0; n < 100; n += 1) {
-      queue.add(`new-${n}`, 'fresh')
+      queue.add(`new-${n}`, 'change')
       taken.push(await queue.take())
     }
     expect(taken.filter((key) => key?.startsWith('due-'))).toHaveLength(30)
@@ -30,19 +30,19 @@ describe('take never walks over taken keys', () => {
     const { queue, drain } = workQueueOnClock()
     const taken: (string | null)[] = []
     for (let n = 0; n < 3000; n += 1) {
-      queue.add(`key-${n}`, 'refresh')
+      queue.add(`key-${n}`, 'resync')
       if (n % 3 === 2) taken.push(await queue.take())
     }
     for (const key of taken) queue.done(key ?? '')
     taken.push(...(await drain()))
-    queue.add('last', 'refresh')
+    queue.add('last', 'resync')
     taken.push(...(await drain()))
     expect(taken).toEqual([...Array.from({ length: 3000 }, (_, n) => `key-${n}`), 'last'])
   })
 
   test('uses one iterator for each priority: a new one would walk over all taken keys', async () => {
     const { queue, drain } = workQueueOnClock()
-    for (let n = 0; n < 1000; n += 1) queue.add(`key-${n}`, 'refresh')
+    for (let n = 0; n < 1000; n += 1) queue.add(`key-${n}`, 'resync')
     const entriesCalls = vi.spyOn(Map.prototype, 'entries')
     try {
       await drain()

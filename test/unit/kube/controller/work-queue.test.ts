@@ -8,56 +8,56 @@ describe('order of keys, each queued once', () => {
     {
       name: 'keys of one priority come in the order of arrival',
       adds: [
-        ['b', 'fresh'],
-        ['a', 'fresh'],
-        ['c', 'fresh'],
+        ['b', 'change'],
+        ['a', 'change'],
+        ['c', 'change'],
       ],
       order: ['b', 'a', 'c'],
     },
     {
       name: 'a key added repeatedly is queued once',
       adds: [
-        ['a', 'fresh'],
-        ['b', 'fresh'],
-        ['a', 'fresh'],
-        ['a', 'refresh'],
+        ['a', 'change'],
+        ['b', 'change'],
+        ['a', 'change'],
+        ['a', 'resync'],
       ],
       order: ['a', 'b'],
     },
     {
       name: 'fresh comes before refresh',
       adds: [
-        ['a', 'refresh'],
-        ['b', 'refresh'],
-        ['c', 'fresh'],
+        ['a', 'resync'],
+        ['b', 'resync'],
+        ['c', 'change'],
       ],
       order: ['c', 'a', 'b'],
     },
     {
       name: 'a refresh key added as fresh moves to fresh',
       adds: [
-        ['a', 'refresh'],
-        ['b', 'refresh'],
-        ['b', 'fresh'],
-        ['b', 'refresh'],
+        ['a', 'resync'],
+        ['b', 'resync'],
+        ['b', 'change'],
+        ['b', 'resync'],
       ],
       order: ['b', 'a'],
     },
     {
       name: 'fresh comes before due, due before refresh',
       adds: [
-        ['a', 'refresh'],
+        ['a', 'resync'],
         ['b', 'due'],
-        ['c', 'fresh'],
+        ['c', 'change'],
       ],
       order: ['c', 'b', 'a'],
     },
     {
       name: 'a refresh key added as due moves to due, a fresh one stays fresh',
       adds: [
-        ['a', 'refresh'],
-        ['b', 'refresh'],
-        ['c', 'fresh'],
+        ['a', 'resync'],
+        ['b', 'resync'],
+        ['c', 'change'],
         ['b', 'due'],
         ['c', 'due'],
       ],
@@ -73,11 +73,11 @@ describe('order of keys, each queued once', () => {
 
   test('every tenth key is a refresh key, so that fresh keys do not starve them', async () => {
     const { queue } = workQueueOnClock()
-    queue.add('old', 'refresh')
-    queue.add('older', 'refresh')
+    queue.add('old', 'resync')
+    queue.add('older', 'resync')
     const taken: (string | null)[] = []
     for (let n = 0; n < 20; n += 1) {
-      for (let more = 0; more < 2; more += 1) queue.add(`new-${2 * n + more}`, 'fresh')
+      for (let more = 0; more < 2; more += 1) queue.add(`new-${2 * n + more}`, 'change')
       taken.push(await queue.take())
     }
     expect([taken.indexOf('old'), taken.indexOf('older')]).toEqual([9, 19])
@@ -90,11 +90,11 @@ describe('the longest wait of a key (8.4)', () => {
     const waited: number[] = []
     const recordWait = (): void => void waited.push(queue.longestWaitSeconds)
     recordWait()
-    queue.add('old', 'refresh')
+    queue.add('old', 'resync')
     await clock.advance(2000)
-    queue.add('new', 'fresh')
+    queue.add('new', 'change')
     recordWait()
-    queue.add('old', 'fresh')
+    queue.add('old', 'change')
     await clock.advance(1000)
     recordWait()
     await queue.take()
@@ -116,10 +116,10 @@ describe('the longest wait of a key (8.4)', () => {
 describe('a key runs on one worker at a time', () => {
   test('a running key that is added is queued again once after done', async () => {
     const { queue } = workQueueOnClock()
-    queue.add('a', 'fresh')
+    queue.add('a', 'change')
     expect(await queue.take()).toBe('a')
-    queue.add('a', 'refresh')
-    queue.add('a', 'fresh')
+    queue.add('a', 'resync')
+    queue.add('a', 'change')
     expect(queue.depth).toBe(0)
     queue.done('a')
     expect(queue.depth).toBe(1)
@@ -131,23 +131,23 @@ describe('a key runs on one worker at a time', () => {
   test.each<{ name: string; priorities: readonly Priority[]; first: string }>([
     {
       name: 'as fresh, if one add was fresh',
-      priorities: ['fresh', 'refresh'],
+      priorities: ['change', 'resync'],
       first: 'a',
     },
-    { name: 'as refresh, if none was', priorities: ['refresh'], first: 'b' },
+    { name: 'as refresh, if none was', priorities: ['resync'], first: 'b' },
   ])('it is queued again $name', async ({ priorities, first }) => {
     const { queue } = workQueueOnClock()
-    queue.add('a', 'fresh')
+    queue.add('a', 'change')
     await queue.take()
     for (const priority of priorities) queue.add('a', priority)
     queue.done('a')
-    queue.add('b', 'fresh')
+    queue.add('b', 'change')
     expect(await queue.take()).toBe(first)
   })
 
   test('a time that comes while the key runs queues it again', async () => {
     const { clock, queue } = workQueueOnClock()
-    queue.add('a', 'fresh')
+    queue.add('a', 'change')
     await queue.take()
     queue.addAt('a', T0 + 10)
     await clock.advance(10)
@@ -159,7 +159,7 @@ describe('a key runs on one worker at a time', () => {
   test('taking a key cancels its earlier time', async () => {
     const { clock, queue } = workQueueOnClock()
     queue.addAt('a', T0 + 10)
-    queue.add('a', 'fresh')
+    queue.add('a', 'change')
     await queue.take()
     await clock.advance(10)
     queue.done('a')
@@ -182,7 +182,7 @@ describe('a key runs on one worker at a time', () => {
     for (let step = 0; step < 10_000; step += 1) {
       const key = `key-${Math.floor(random.between(0, 30))}`
       const action = random.pick(['add', 'add', 'later', 'take', 'take', 'done', 'done', 'pass'])
-      if (action === 'add') queue.add(key, random.pick<Priority>(['fresh', 'refresh']))
+      if (action === 'add') queue.add(key, random.pick<Priority>(['change', 'resync']))
       if (action === 'later') queue.addAt(key, clock.nowMs() + random.between(0, 50))
       if (action === 'add' || action === 'later') expectedKeys.add(key)
       if (action === 'take' && running.size < 8 && queue.depth > 0) await take()
@@ -225,9 +225,9 @@ describe('back-off of failed keys', () => {
     },
   ])('a key that changed while it ran is queued $name', async ({ atLeastMs, waits }) => {
     const { clock, queue, drain } = workQueueOnClock()
-    queue.add('a', 'fresh')
+    queue.add('a', 'change')
     await queue.take()
-    queue.add('a', 'fresh')
+    queue.add('a', 'change')
     queue.retry('a', atLeastMs)
     queue.done('a')
     expect(await drain()).toEqual(waits)
@@ -284,8 +284,8 @@ describe('take', () => {
     const takers = ['first', 'second', 'third'].map(async (who) => {
       taken[who] = await queue.take()
     })
-    queue.add('a', 'refresh')
-    queue.add('b', 'fresh')
+    queue.add('a', 'resync')
+    queue.add('b', 'change')
     queue.close()
     await Promise.all(takers)
     expect(taken).toEqual({ first: 'a', second: 'b', third: null })
@@ -293,14 +293,14 @@ describe('take', () => {
 
   test('gives null on a closed queue, which accepts no key', async () => {
     const { clock, queue } = workQueueOnClock()
-    queue.add('a', 'fresh')
-    queue.add('b', 'fresh')
+    queue.add('a', 'change')
+    queue.add('b', 'change')
     await queue.take()
-    queue.add('a', 'fresh')
+    queue.add('a', 'change')
     queue.addAt('b', T0 + 1000)
     queue.close()
     expect(clock.pending()).toBe(0)
-    queue.add('c', 'fresh')
+    queue.add('c', 'change')
     queue.addAt('d', T0)
     queue.retry('e', 0)
     queue.done('a')
@@ -315,10 +315,10 @@ describe('observer and metrics', () => {
   test('report waiting time, work time, and the running time of the longest and of all', async () => {
     const { clock, queue, observed } = workQueueOnClock()
     expect(queue.longestWorkSeconds).toBe(0)
-    queue.add('a', 'refresh')
-    queue.add('b', 'fresh')
+    queue.add('a', 'resync')
+    queue.add('b', 'change')
     await clock.advance(1000)
-    queue.add('a', 'fresh')
+    queue.add('a', 'change')
     await queue.take()
     await clock.advance(2000)
     await queue.take()

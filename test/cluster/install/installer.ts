@@ -1,28 +1,60 @@
-// tools/install.ts, as the Makefile calls it.
+// The shipped manifests as kustomize builds them, and tools/install.ts, which the Makefile runs to install them.
 import { execFile } from 'node:child_process'
 import { dirname, join } from 'node:path'
+import { parseAllDocuments } from 'yaml'
 import type { Access } from '../../../tools/control-plane/access.ts'
 import { ensureBinaries } from '../../../tools/control-plane/binaries.ts'
 import { eventually } from '../../support/eventually.ts'
 import { type Coordinates, OPERATOR_ACCOUNT } from '../../support/installed-control-plane.ts'
-import { CONFIG } from './kustomize-output.ts'
 
-/** How a call ended, and what it printed. */
+/** An object of a manifest. */
+export interface Manifest {
+  readonly apiVersion: string
+  readonly kind: string
+  readonly metadata: {
+    readonly name: string
+    readonly namespace?: string
+    readonly labels?: Readonly<Record<string, string>>
+  }
+  readonly [field: string]: unknown
+}
+
+/** The folder of the kustomizations. */
+export const CONFIG = join(import.meta.dirname, '../../../config')
+
+/** Builds a kustomization of config/, such as `default`; returns YAML. @throws Error when kustomize fails */
+export async function buildKustomization(
+  { kubectl }: Pick<Access, 'kubectl'>,
+  name: string,
+): Promise<string> {
+  const { code, stdout, stderr } = await kubectl(['kustomize', join(CONFIG, name)])
+  if (code !== 0) throw new Error(`config/${name}: ${stderr.trim()}`)
+  return stdout
+}
+
+/** The objects of a YAML text. */
+export const objectsIn = (yaml: string): readonly Manifest[] =>
+  parseAllDocuments(yaml).map((document) => document.toJS() as Manifest)
+
+/** `Kind name`, which is unique in config/. */
+export const titleOf = ({ kind, metadata }: Manifest): string => `${kind} ${metadata.name}`
+
+/** Exit code and output of a run. */
 export interface Ended {
   readonly code: number
   readonly out: string
   readonly err: string
 }
 
-/** What a call may differ in. */
+/** Options of a run. */
 export interface Call {
-  /** Where it finds kubectl; as the test has it when absent. */
+  /** PATH; absent = that of the test, with kubectl. */
   readonly path?: string
-  /** Ends it by SIGTERM. */
+  /** Sends SIGTERM when it is aborted. */
   readonly signal?: AbortSignal
 }
 
-/** Calls the tool with these arguments; it never throws. */
+/** Runs the tool with these arguments; never throws. */
 export type Tool = (args: readonly string[], call?: Call) => Promise<Ended>
 
 const TOOL = join(import.meta.dirname, '../../../tools/install.ts')
@@ -31,14 +63,14 @@ const { namespace } = OPERATOR_ACCOUNT
 /** The manifest of the component for API servers without constrained impersonation. */
 export const COMPONENT = join(CONFIG, 'components/legacy-impersonation/impersonation.yaml')
 
-/** For `kubectl get`: what that component grants; nothing is printed where it is not there. */
+/** Arguments of `kubectl get` for the role and binding of that component. */
 export const LEGACY = [
   'clusterrole,clusterrolebinding',
   'management-operator-gateway-legacy-impersonation',
   '--ignore-not-found',
 ]
 
-/** For `kubectl get`: what the tool makes for its probe; nothing is printed where it is not there. */
+/** Arguments of `kubectl get` for the objects of the tool's probe. */
 export const PROBE_OBJECTS = [
   'clusterrolebinding,serviceaccount',
   'impersonation-probe',
@@ -46,7 +78,7 @@ export const PROBE_OBJECTS = [
   '--ignore-not-found',
 ]
 
-/** The tool on that cluster. */
+/** The tool for a cluster. */
 export async function toolFor({
   adminKubeconfig,
 }: Pick<Coordinates, 'adminKubeconfig'>): Promise<Tool> {
@@ -63,14 +95,14 @@ export async function toolFor({
   }
 }
 
-/** What the controller and a kubelet would say, once the Deployment is there as it is wanted. */
+/** Waits for the Deployment and writes the status of an available one, as its controller would. */
 export async function reportAvailable(
   { kubectl }: Pick<Access, 'kubectl'>,
   name: string,
 ): Promise<void> {
   const deployment = ['deployment', name, '-n', namespace]
   await eventually(
-    `Deployment ${name} is there`,
+    `Deployment ${name} exists`,
     async () => (await kubectl(['get', ...deployment])).code === 0 || undefined,
     { withinMs: 90_000 },
   )

@@ -1,6 +1,6 @@
 /** @module-tag no-retry */
-// What happens to the object of a token that has ended, while the retention is a day (contract 5.2).
-// What is kept although the retention is over: kept.private.test.ts.
+// The objects of expired and revoked tokens with a retention of a day (contract 5.2); retention.private.long.test.ts
+// has those that outlast a retention of seconds.
 import { describe, expect, test } from 'vitest'
 import { EXPIRED_ANNOTATION } from '../../../src/api/names.ts'
 import type { ObjectMeta } from '../../../src/api/objects.ts'
@@ -24,46 +24,46 @@ const platform = platformStateOf(plane)
 const audit = auditOf(plane)
 
 const KIND = 'directclusterendpointtokens'
-const ADOPTED = `patch ${KIND}`
-const TOLD = `patch ${KIND} status`
-const DELETED = `delete ${KIND}`
-const RELEASED = `patch ${KIND}`
+const ADOPTION = `patch ${KIND}`
+const STATUS = `patch ${KIND} status`
+const DELETION = `delete ${KIND}`
+const FINALIZER_REMOVAL = `patch ${KIND}`
 
 const remove = { [EXPIRED_ANNOTATION]: 'Delete' }
 
 // biome-ignore format: a table
-const GOES: readonly { readonly name: string; readonly metadata: Partial<ObjectMeta> }[] = [
-  { name: 'as its annotation asks', metadata: { annotations: remove } },
-  { name: 'as its annotation asks, although Helm applies it', metadata: { annotations: remove, labels: { 'app.kubernetes.io/managed-by': 'Helm' } } },
+const DELETED_AT_ONCE: readonly { readonly name: string; readonly metadata: Partial<ObjectMeta> }[] = [
+  { name: 'annotated with Delete', metadata: { annotations: remove } },
+  { name: 'annotated with Delete and applied by Helm', metadata: { annotations: remove, labels: { 'app.kubernetes.io/managed-by': 'Helm' } } },
 ]
 
 describe.concurrent('the object of a token', () => {
-  test.each(GOES)(
-    'that expired is marked, then deleted at once, $name (5.2)',
+  test.each(DELETED_AT_ONCE)(
+    '$name is marked and then deleted at its expiry (5.2)',
     async ({ metadata }) => {
       const mark = await audit.mark()
       const token = await issuedInTime(tokens, () => tokens.create({ ttl: 3 }, metadata))
       await tokens.gone(token)
-      const writes = [ADOPTED, TOLD, TOLD, DELETED, RELEASED]
+      const writes = [ADOPTION, STATUS, STATUS, DELETION, FINALIZER_REMOVAL]
       expect(await writesTo(token, audit, mark)).toEqual(writes)
       expect(await platform.revoked()).not.toHaveProperty(token.metadata.uid)
     },
   )
 
-  test.each(GOES)(
-    'that is revoked is marked, then deleted at once, $name (5.2)',
+  test.each(DELETED_AT_ONCE)(
+    '$name is marked and then deleted at its revocation (5.2)',
     async ({ metadata }) => {
       const owner = await keys.shown(await keys.create(), 'Active')
       const token = await tokens.issue({}, { ...metadata, ...under(owner) })
       const mark = await audit.mark()
       await keys.patch(owner, { spec: { disabled: true } })
       await tokens.gone(token)
-      expect(await writesTo(token, audit, mark)).toEqual([TOLD, DELETED, RELEASED])
+      expect(await writesTo(token, audit, mark)).toEqual([STATUS, DELETION, FINALIZER_REMOVAL])
       expect(await platform.revoked()).toHaveProperty(token.metadata.uid)
     },
   )
 
-  test('that is revoked and then deleted is let go without another record (5.1, 5.2)', async () => {
+  test('that is deleted after its revocation gets no second record (5.1, 5.2)', async () => {
     const owner = await keys.shown(await keys.create(), 'Active')
     const token = await tokens.issue({}, under(owner))
     await keys.patch(owner, { spec: { disabled: true } })
@@ -71,20 +71,20 @@ describe.concurrent('the object of a token', () => {
     const mark = await audit.mark()
     await tokens.remove(token)
     await tokens.gone(token)
-    expect(await writesTo(token, audit, mark)).toEqual([RELEASED])
+    expect(await writesTo(token, audit, mark)).toEqual([FINALIZER_REMOVAL])
   })
 
-  test('that is to go at its end stays for somebody else’s finalizer (5.1, 5.2)', async () => {
+  test('annotated with Delete stays while it has a foreign finalizer (5.1, 5.2)', async () => {
     const token = await tokens.create({ ttl: 3 }, { annotations: remove, finalizers: [FOREIGN] })
     await tokens.shown(token, 'Terminating')
     const isLeft = ({ metadata }: StoredToken) => metadata.finalizers?.join() === FOREIGN
-    const { status } = await tokens.until(token, 'is left to them', isLeft)
+    const { status } = await tokens.until(token, 'has only the foreign finalizer', isLeft)
     expect(status).not.toHaveProperty('token')
     await tokens.patch(token, { metadata: { finalizers: [] } })
     await tokens.gone(token)
   })
 
-  test('that ended goes when somebody asks for that later (5.2)', async () => {
+  test('is deleted when it is annotated with Delete after its expiry (5.2)', async () => {
     const token = await tokens.shown(await tokens.create({ ttl: 2 }), 'Expired')
     await tokens.patch(token, { metadata: { annotations: remove } })
     await tokens.gone(token)

@@ -1,4 +1,4 @@
-// The manager as a program: its probes, metrics, logs, writes and its end.
+// The manager as a process: probes, metrics, logs, writes and shutdown.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { ACCESS_KEYS } from '../../src/api/names.ts'
 import type { OwnedAccessKey } from '../../src/api/ownedaccesskey.gen.ts'
@@ -23,7 +23,7 @@ beforeAll(async () => {
     kubeconfig,
     flags: ['--expired-retention=1s', '--log-level=debug', '--per-object-metrics'],
   })
-  await liveALittle()
+  await createActivity()
 })
 afterAll(async () => {
   await operator?.stop()
@@ -32,20 +32,20 @@ afterAll(async () => {
 
 const BOUND = { withinMs: 20_000 }
 
-/** Keys that are generated, expire, go, are re-adopted and deleted; settings from both sources. */
-async function liveALittle(): Promise<void> {
+/** Creates activity: keys that expire, are adopted again and deleted; settings from both sources. */
+async function createActivity(): Promise<void> {
   const settings = settingsOf(plane)
   await settings.secret('auth: {accessKeyMaxTTLSeconds: 86400}')
   await settings.declare({ projectNamespacePrefix: 'q-' })
   const short = await admin.create<OwnedAccessKey>(ACCESS_KEYS, newKey({ ttl: 1 }), 'test')
   const long = await admin.create<OwnedAccessKey>(ACCESS_KEYS, newKey({ ttl: 600 }), 'test')
   await eventually(
-    'the short one has expired and is gone',
+    'the short-lived key has expired and is deleted',
     async () => ((await admin.get(ACCESS_KEYS, short.metadata)) ? undefined : true),
     BOUND,
   )
   const adopted = await eventually(
-    'the long one is adopted',
+    'the long-lived key is adopted',
     async () => {
       const key = await admin.get<OwnedAccessKey>(ACCESS_KEYS, long.metadata)
       return key?.metadata.finalizers ? key : undefined
@@ -55,7 +55,7 @@ async function liveALittle(): Promise<void> {
   const path = `/apis/management.platform.sh/v1/ownedaccesskeys/${adopted.metadata.name}`
   await plane.raw('PATCH', path, { metadata: { finalizers: null } })
   await eventually(
-    'it is adopted again, with its key',
+    'it is adopted again with the same spec.key',
     async () => {
       const key = await admin.get<OwnedAccessKey>(ACCESS_KEYS, long.metadata)
       return key?.metadata.finalizers && key.spec?.key === adopted.spec?.key ? true : undefined
@@ -64,13 +64,13 @@ async function liveALittle(): Promise<void> {
   )
   await plane.raw('DELETE', path)
   await eventually(
-    'it is gone',
+    'the long-lived key is deleted',
     async () => ((await admin.get(ACCESS_KEYS, long.metadata)) ? undefined : true),
     BOUND,
   )
 }
 
-/** Whether the write would fail on an object that has changed or is another one by now (8.6). */
+/** Whether the write has a precondition, so that it fails on a changed or recreated object (8.6). */
 function isConditional({ method, body, path }: SeenRequest): boolean {
   if (path.includes('/events')) return true
   const sent = JSON.parse(body)
@@ -82,7 +82,7 @@ function isConditional({ method, body, path }: SeenRequest): boolean {
 }
 
 describe('the manager', () => {
-  test('no write is unconditional (8.6)', () => {
+  test('sends every write with a precondition (8.6)', () => {
     const writes = proxy.requests.filter((request) => isWrite(request))
     expect(new Set(writes.map(({ method }) => method))).toEqual(
       new Set(['POST', 'PATCH', 'DELETE']),
@@ -90,7 +90,7 @@ describe('the manager', () => {
     expect(writes.filter((write) => !isConditional(write))).toEqual([])
   })
 
-  test('only the first apply of a key sends one, and no status write has lastActivity (3.1, 3.4)', () => {
+  test('sends spec.key only in the first apply of a key, and lastActivity in no status write (3.1, 3.4)', () => {
     const bodies = proxy.requests.filter(
       (request) => isWrite(request) && request.path.includes('/ownedaccesskeys/'),
     )
@@ -99,7 +99,7 @@ describe('the manager', () => {
     expect(bodies.filter(({ body }) => body.includes('lastActivity'))).toEqual([])
   })
 
-  test('it is healthy and ready, and says why (8.2)', async () => {
+  test('is healthy and ready, with all checks in the verbose output (8.2)', async () => {
     expect(await operator.health('/healthz')).toEqual({ code: 200, body: 'ok\n' })
     const { body } = await operator.health('/readyz?verbose')
     expect(body).toBe(
@@ -107,9 +107,9 @@ describe('the manager', () => {
     )
   })
 
-  test('the metrics tell what happened (8.4)', async () => {
+  test('counts its activity in metrics (8.4)', async () => {
     await eventuallyPasses(
-      'the operator has seen the last key go',
+      'the store of the operator has no key left',
       async () =>
         expect(await operator.metrics()).toMatch(/^platform_access_keys\{state="active"\} 0$/m),
       BOUND,
@@ -118,7 +118,7 @@ describe('the manager', () => {
     const is = (series: string): number => valueOf(metrics, series)
     expect(is('platform_access_key_expirations_total')).toBe(1)
     expect(is('platform_expiration_lag_seconds_count')).toBe(1)
-    // How late it may be is shown in keys/lifetimes.test.ts, which can try again on a machine that stops.
+    // keys/lifetimes.test.ts checks the lag, with retries for a busy machine.
     const isInTime = is('platform_expiration_lag_seconds_sum') <= 1
     expect(is('platform_expiration_lag_seconds_bucket{le="1"}')).toBe(isInTime ? 1 : 0)
     expect(is('platform_api_writes_total{kind="OwnedAccessKey",reason="expired"}')).toBe(1)
@@ -128,11 +128,11 @@ describe('the manager', () => {
     expect(
       is('controller_runtime_reconcile_total{controller="ownedaccesskey",result="error"}'),
     ).toBe(0)
-    // An answer that is read seconds late looks like so much skew.
+    // A response that is read late looks like clock skew.
     expect(Math.abs(is('platform_clock_skew_seconds'))).toBeLessThan(10)
   })
 
-  test('asked for, the end of each key is a metric (8.4)', async () => {
+  test('has a metric with the expiry of each key when the flag is set (8.4)', async () => {
     const { metadata } = await admin.create<OwnedAccessKey>(
       ACCESS_KEYS,
       newKey({ ttl: 600 }),
@@ -141,13 +141,13 @@ describe('the manager', () => {
     const endsAt = Date.parse(metadata.creationTimestamp) / 1000 + 600
     const series = `platform_access_key_expiration_timestamp_seconds{name="${metadata.name}"} ${endsAt}`
     await eventually(
-      'the series is there',
+      'the series exists',
       async () => (await operator.metrics()).includes(series) || undefined,
       BOUND,
     )
   })
 
-  test('each log line is a sentence with fields, and nothing is on standard error (8.5)', () => {
+  test('logs constant sentences with fields, and writes nothing to standard error (8.5)', () => {
     expect(operator.output().stderr).toBe('')
     const lines = operator.logs()
     expect(lines.length).toBeGreaterThan(10)
@@ -168,7 +168,7 @@ describe('the manager', () => {
     })
   })
 
-  test('it has no more rights than it used (8.1)', async () => {
+  test('has only the rights that it uses (8.1)', async () => {
     const kubeconfig = await plane.operatorKubeconfig()
     const may = async (...args: readonly string[]): Promise<string> =>
       (await plane.kubectl(['auth', 'can-i', ...args], { kubeconfig })).stdout.trim()
@@ -181,7 +181,7 @@ describe('the manager', () => {
     expect(await may('delete', 'configs')).toBe('no')
   })
 
-  test('SIGTERM ends it with exit code 0, in order (8.3)', async () => {
+  test('shuts down in order on SIGTERM, with exit code 0 (8.3)', async () => {
     const exit = await operator.stop()
     expect(exit).toEqual({ code: 0, signal: null })
     const last = operator
@@ -191,7 +191,7 @@ describe('the manager', () => {
     expect(last).toEqual(['stopping', 'stopped'])
   })
 
-  test('it starts and stops while there is no API server, healthy and not ready (8.2, 8.3)', async () => {
+  test('starts and stops without an API server, healthy but not ready (8.2, 8.3)', async () => {
     await using nowhere = await startProxy(plane)
     nowhere.on(() => true, { kind: 'destroy' })
     const kubeconfig = await nowhere.kubeconfig(await plane.operatorKubeconfig())
@@ -207,7 +207,7 @@ describe('the manager', () => {
     expect(await lonely.stop()).toEqual({ code: 0, signal: null })
   })
 
-  test('an address that is taken ends it with a reason (8.1)', async () => {
+  test('exits with a message when its address is in use (8.1)', async () => {
     await using first = await startOperator({ kubeconfig: await plane.operatorKubeconfig() })
     const port = first.logs().find(({ msg }) => msg === 'serving metrics')?.['port']
     const second = startOperator({

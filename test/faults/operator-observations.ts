@@ -1,5 +1,4 @@
-// How often each token was written into a status, as the API server logged it: a watch shows what was stored, and
-// nothing of a write that said the same once more.
+// What tests observe of an operator from outside: its writes in the audit log, and its watches in its metrics.
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -15,8 +14,8 @@ import { sumOf, valueOf } from '../support/metrics-text.ts'
 import type { Operator } from '../support/process-output.ts'
 import { repeated } from '../support/tier.ts'
 
-/** Flags of an API server whose audit log has the bodies of what is written to the status of tokens. */
-export function auditedIssues(): readonly string[] {
+/** API server flags for an audit log with the bodies of status writes of tokens. */
+export function tokenAuditFlags(): readonly string[] {
   const folder = mkdtempSync(join(tmpdir(), 'audit-'))
   afterAll(() => rmSync(folder, { recursive: true }))
   const file = join(folder, 'policy.json')
@@ -30,8 +29,11 @@ export function auditedIssues(): readonly string[] {
   return [`--audit-policy-file=${file}`]
 }
 
-/** Uids of tokens, and how many writes of the operator brought one of them into its status. */
-export async function issuesOf(
+/**
+ * How often the operator wrote a token into the status of each object, by uid. From the audit log: a watch does not
+ * show writes that change nothing.
+ */
+export async function issueCounts(
   plane: Pick<TestControlPlane, 'auditLog' | 'raw'>,
 ): Promise<ReadonlyMap<string, number>> {
   const lines = await auditOf(plane).linesSince({ offset: 0 }, OPERATOR_USER)
@@ -46,7 +48,7 @@ interface StatusWrite {
   readonly responseObject?: { readonly metadata?: { readonly uid?: string } }
 }
 
-/** null = it is no write that brought a token. */
+/** The uid; null = no successful write of a token. */
 function issuedIn({
   stage,
   responseStatus,
@@ -62,26 +64,26 @@ const A_MOMENT_MS = 1000
 const SOON = { withinMs: 20_000 }
 
 /**
- * What is written in a minute after the last fault (two seconds in `make test`), but to Leases. It begins when nobody writes any
- * more, and `meanwhile` must hold all the time.
+ * Waits until all writes but those to Leases have stopped; returns the writes of the next minute (two seconds in
+ * `make test`). `meanwhile` must pass all the time.
  */
-export async function writesInAMinute(
+export async function writesAtRest(
   plane: TestControlPlane,
   meanwhile: () => Promise<void>,
 ): Promise<readonly AuditedWrite[]> {
   const audit = auditOf(plane)
   const mark = await eventually(
-    'nobody writes any more',
+    'all writes have stopped',
     async () => {
       const now = await audit.mark()
-      await staysTrue('all is well', meanwhile, { forMs: A_MOMENT_MS })
+      await staysTrue('the operator is healthy', meanwhile, { forMs: A_MOMENT_MS })
       const writes = await audit.writesSince(now, { notLeases: true })
       if (writes.length > 0) throw new Error(JSON.stringify(writes))
       return now
     },
     SOON,
   )
-  await staysTrue('all is well', meanwhile, { forMs: QUIET_MS })
+  await staysTrue('the operator is healthy', meanwhile, { forMs: QUIET_MS })
   return audit.writesSince(mark, { notLeases: true })
 }
 
@@ -94,7 +96,7 @@ export const isWatchOf =
   (request) =>
     isWatch(request) && request.path.endsWith(`/${plural}`)
 
-/** How often the operator's watches of these resources were opened again for this reason. */
+/** How often the operator restarted its watch of each resource for a reason. */
 export async function restartsFor(
   reason: string,
   operator: Operator,
@@ -106,13 +108,13 @@ export async function restartsFor(
   )
 }
 
-/** Every count of watches that were opened again, for the text of an error. */
+/** All counts of restarted watches above 0, for error messages. */
 export async function allRestarts(operator: Operator): Promise<string> {
   const lines = (await operator.metrics()).split('\n')
   return lines.filter((line) => /^platform_watch_restarts_total.* [^0]/.test(line)).join('\n')
 }
 
-/** How many keys an operator that leads knows of. */
-export async function countedKeys(operator: Operator): Promise<number> {
+/** How many keys a leading operator has in its store. */
+export async function storedKeyCount(operator: Operator): Promise<number> {
   return sumOf(await operator.metrics(), 'platform_access_keys')
 }

@@ -12,7 +12,7 @@ import { newKey, uniqueName } from '../support/object-builder.ts'
 const plane = await privateControlPlane()
 const audit = auditOf(plane)
 
-test('a raw call shows code, body and headers', async () => {
+test('a raw request returns code, body and headers', async () => {
   const { code, body, headers } = await plane.raw('GET', '/version')
   expect(code).toBe(200)
   expect(body).toMatchObject({ major: '1' })
@@ -27,10 +27,10 @@ test('the operator has its own ServiceAccount', async () => {
   expect(body).toMatchObject({ status: { userInfo: { username: OPERATOR_USER } } })
 })
 
-test('the audit log shows the writes since a mark, and none from before it', async () => {
+test('the audit log returns the writes since a mark and no earlier ones', async () => {
   await plane.admin.create(ACCESS_KEYS, newKey(), 'test')
   const mark = await audit.mark()
-  // Kubernetes itself writes whenever it likes: Leases, and what belongs to a new namespace.
+  // Kubernetes writes at any time: Leases, and the objects of a new namespace.
   expect(await audit.writesSince(mark, { user: 'kubernetes-admin' })).toEqual([])
   const { metadata } = await plane.admin.create(ACCESS_KEYS, newKey(), 'test')
   expect(await audit.writesSince(mark, { user: 'kubernetes-admin' })).toEqual([
@@ -44,7 +44,7 @@ test('the audit log shows the writes since a mark, and none from before it', asy
   expect(await audit.writesSince(mark, { user: OPERATOR_USER })).toEqual([])
 })
 
-test('a proxy swallows the answer to a write that was done', async () => {
+test('a proxy drops the response to a completed write', async () => {
   await using proxy = await startProxy(plane)
   const kubeconfig = await proxy.kubeconfig(await plane.operatorKubeconfig())
   const rule = proxy.on(isWrite, { kind: 'swallow' })
@@ -57,7 +57,7 @@ test('a proxy swallows the answer to a write that was done', async () => {
   expect((await plane.raw('GET', `${path}/swallowed`)).code).toBe(200)
 })
 
-test('an operator is killed in the middle of a write, and the next one carries on', async () => {
+test('an operator killed during a write is followed by one that completes it', async () => {
   await using proxy = await startProxy(plane)
   const own = await plane.operatorKubeconfig()
   const key = newKey()
@@ -79,7 +79,7 @@ test('an operator is killed in the middle of a write, and the next one carries o
   expect(await operator.stop()).toEqual({ code: 0, signal: null })
 })
 
-test('a reset takes away what a file left, and puts back what it changed', async () => {
+test('a reset removes what a test file left and restores what it changed', async () => {
   const { raw } = plane
   const keys = `/apis/${API_VERSION}/ownedaccesskeys`
   const role = '/apis/rbac.authorization.k8s.io/v1/clusterroles/view'
@@ -93,14 +93,14 @@ test('a reset takes away what a file left, and puts back what it changed', async
       await raw<{ metadata: { managedFields: { manager: string }[] } }>('GET', path)
     ).body.metadata.managedFields.map(({ manager }) => manager)
   const managers = await managersOf(platform)
-  const held = { finalizers: ['example.com/for-ever'] }
+  const withFinalizer = { finalizers: ['example.com/for-ever'] }
   const name = uniqueName('left')
   const namespace = `/api/v1/namespaces/${name}`
 
   const answers = [
     await raw('POST', '/api/v1/namespaces', { metadata: { name } }),
-    await raw('POST', `${namespace}/configmaps`, { metadata: { name: 'held', ...held } }),
-    await raw('POST', keys, newKey({}, held)),
+    await raw('POST', `${namespace}/configmaps`, { metadata: { name: 'held', ...withFinalizer } }),
+    await raw('POST', keys, newKey({}, withFinalizer)),
     await raw('PATCH', role, { rules: [] }),
     await raw('PATCH', platform, { metadata: { labels: { left: 'yes' } } }),
     await raw('DELETE', policy),

@@ -1,5 +1,4 @@
-// What alerts stand on, while a real manager or gateway is kept from its work: it shows, and ends when the work is
-// done.
+// The metrics behind alerts: each rises while a manager or gateway can't do its work, and falls when the work is done.
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { SIGNING_KEY_TYPE } from '../../../src/api/names.ts'
 import { ISSUER, type OwnOperator, startOperator } from '../../support/command-process.ts'
@@ -37,14 +36,14 @@ afterAll(async () => {
 const valueNow = async (series: string, process: Operator = manager): Promise<number> =>
   valueOf(await process.metrics(), series)
 
-/** That a series has this value now. */
-const shows = (series: string, value: number) => async (): Promise<void> =>
+/** Expects the present value of a series. */
+const hasValue = (series: string, value: number) => async (): Promise<void> =>
   expect(await valueNow(series)).toBe(value)
 
-/** The age passes a second: it grows, and is no leftover. */
-const grows = (series: string): Promise<number> =>
+/** Waits until an age exceeds a second. */
+const untilAged = (series: string): Promise<number> =>
   eventually(
-    `${series} grows`,
+    `${series} exceeds a second`,
     async () => {
       const seconds = await valueNow(series)
       return seconds > 1 ? seconds : undefined
@@ -57,71 +56,79 @@ const writesTo =
   (request) =>
     isWrite(request) && request.path.includes(path)
 
-/** That the object has expired, in its status. */
-const tellsExpiry =
+/** Matches the status write of an expiry. */
+const isExpiryStatus =
   (path: string): Match =>
   (request) =>
     writesTo(path)(request) && request.body.includes('"Expired"')
 
-test('a record that can not be stored (8.4, 7.4)', async () => {
+test("a revocation record that can't be stored (8.4, 7.4)", async () => {
   const token = await tokens.issue()
   const rule = proxy.on(writesTo('/configmaps'), FAILS)
   await tokens.remove(token)
-  await eventuallyPasses('a record waits', shows('platform_revocation_backlog', 1), BOUND)
-  await grows('platform_revocation_backlog_seconds')
-  rule.remove()
-  await eventuallyPasses('none waits', shows('platform_revocation_backlog', 0), BOUND)
-  await eventuallyPasses('none is old', shows('platform_revocation_backlog_seconds', 0), BOUND)
-})
-
-test('a key whose status does not say that it expired (8.4, 2.7)', async () => {
-  const rule = proxy.on(tellsExpiry('/ownedaccesskeys/'), FAILS)
-  const key = await keys.create({ ttl: 3 })
   await eventuallyPasses(
-    'a key is late',
-    shows('platform_expirations_overdue{kind="OwnedAccessKey"}', 1),
+    'one record is in the backlog',
+    hasValue('platform_revocation_backlog', 1),
     BOUND,
   )
-  await grows('platform_expirations_overdue_seconds{kind="OwnedAccessKey"}')
+  await untilAged('platform_revocation_backlog_seconds')
+  rule.remove()
+  await eventuallyPasses('the backlog is empty', hasValue('platform_revocation_backlog', 0), BOUND)
   await eventuallyPasses(
-    'no token is late',
-    shows('platform_expirations_overdue{kind="DirectClusterEndpointToken"}', 0),
+    'the backlog has no age',
+    hasValue('platform_revocation_backlog_seconds', 0),
+    BOUND,
+  )
+})
+
+test('an expired key whose status write fails (8.4, 2.7)', async () => {
+  const rule = proxy.on(isExpiryStatus('/ownedaccesskeys/'), FAILS)
+  const key = await keys.create({ ttl: 3 })
+  await eventuallyPasses(
+    'one key is overdue',
+    hasValue('platform_expirations_overdue{kind="OwnedAccessKey"}', 1),
+    BOUND,
+  )
+  await untilAged('platform_expirations_overdue_seconds{kind="OwnedAccessKey"}')
+  await eventuallyPasses(
+    'no token is overdue',
+    hasValue('platform_expirations_overdue{kind="DirectClusterEndpointToken"}', 0),
     BOUND,
   )
   rule.remove()
   await keys.shown(key, 'Expired')
   await eventuallyPasses(
-    'no key is late',
-    shows('platform_expirations_overdue{kind="OwnedAccessKey"}', 0),
+    'no key is overdue',
+    hasValue('platform_expirations_overdue{kind="OwnedAccessKey"}', 0),
     BOUND,
   )
   await eventuallyPasses(
-    'none was',
-    shows('platform_expirations_overdue_seconds{kind="OwnedAccessKey"}', 0),
+    'no token was overdue',
+    hasValue('platform_expirations_overdue_seconds{kind="OwnedAccessKey"}', 0),
     BOUND,
   )
 })
 
-test('a token whose status does not say that it expired (8.4)', async () => {
-  const rule = proxy.on(tellsExpiry('/directclusterendpointtokens/'), FAILS)
-  // Time enough to be issued, however busy the machine is: else it never was out.
+test('an expired token whose status write fails (8.4)', async () => {
+  const rule = proxy.on(isExpiryStatus('/directclusterendpointtokens/'), FAILS)
+  // Long enough to be issued on a busy machine before it expires.
   const token = await tokens.issue({ ttl: 8 })
   await eventuallyPasses(
-    'a token is late',
-    shows('platform_expirations_overdue{kind="DirectClusterEndpointToken"}', 1),
+    'one token is overdue',
+    hasValue('platform_expirations_overdue{kind="DirectClusterEndpointToken"}', 1),
     BOUND,
   )
-  await grows('platform_expirations_overdue_seconds{kind="DirectClusterEndpointToken"}')
+  await untilAged('platform_expirations_overdue_seconds{kind="DirectClusterEndpointToken"}')
   rule.remove()
   await tokens.shown(token, 'Expired')
   await eventuallyPasses(
-    'no token is late',
-    shows('platform_expirations_overdue{kind="DirectClusterEndpointToken"}', 0),
+    'no token is overdue',
+    hasValue('platform_expirations_overdue{kind="DirectClusterEndpointToken"}', 0),
     BOUND,
   )
 })
 
-test('an object that waits while another is in hand (8.4)', async () => {
+test('an object that waits in the work queue (8.4)', async () => {
   const [held, waiting] = [await keys.create(), await keys.create()]
   await keys.shown(held, 'Active')
   await keys.shown(waiting, 'Active')
@@ -129,31 +136,37 @@ test('an object that waits while another is in hand (8.4)', async () => {
   await keys.patch(held, { spec: { disabled: true } })
   await rule.reached(BOUND)
   await keys.patch(waiting, { spec: { disabled: true } })
-  await grows(`platform_queue_age_seconds${QUEUE}`)
-  await grows(`workqueue_longest_running_processor_seconds${QUEUE}`)
-  await grows(`workqueue_unfinished_work_seconds${QUEUE}`)
+  await untilAged(`platform_queue_age_seconds${QUEUE}`)
+  await untilAged(`workqueue_longest_running_processor_seconds${QUEUE}`)
+  await untilAged(`workqueue_unfinished_work_seconds${QUEUE}`)
   rule.release()
   await keys.shown(waiting, 'Disabled')
-  await eventuallyPasses('nothing waits', shows(`platform_queue_age_seconds${QUEUE}`, 0), BOUND)
-  const atRest = shows(`workqueue_unfinished_work_seconds${QUEUE}`, 0)
-  await eventuallyPasses('nothing is in hand', atRest, BOUND)
+  await eventuallyPasses(
+    'the work queue has no age',
+    hasValue(`platform_queue_age_seconds${QUEUE}`, 0),
+    BOUND,
+  )
+  const atRest = hasValue(`workqueue_unfinished_work_seconds${QUEUE}`, 0)
+  await eventuallyPasses('no worker is active', atRest, BOUND)
 })
 
-test('a signing key that is corrupt (8.4, 7.3)', async () => {
+test('a corrupt signing key (8.4, 7.3)', async () => {
   const secrets = '/api/v1/namespaces/platform-system/secrets'
   const metadata = { name: 'platform-signing-key-99' }
   await plane.raw('POST', secrets, { metadata, type: SIGNING_KEY_TYPE, stringData: { kid: 'x' } })
-  await eventuallyPasses('a Secret is corrupt', shows('platform_signing_key_faults', 1), BOUND)
+  await eventuallyPasses('one Secret is corrupt', hasValue('platform_signing_key_faults', 1), BOUND)
   await plane.raw('DELETE', `${secrets}/${metadata.name}`)
-  await eventuallyPasses('none is', shows('platform_signing_key_faults', 0), BOUND)
+  await eventuallyPasses('no Secret is corrupt', hasValue('platform_signing_key_faults', 0), BOUND)
 })
 
-test('roles of scopes that a gateway can not read: what it publishes is known all the same (8.4, 10.4, 15)', async () => {
+test("roles of scopes that a gateway can't read, while it knows what it publishes (8.4, 10.4, 15)", async () => {
   const { namespace, name } = GATEWAY_ACCOUNT
-  await using line = await startProxy(plane)
-  const unreadable: Match = ({ path }) => path.includes('/clusterroles/')
-  const atFirst = line.on(unreadable, FAILS)
-  const kubeconfig = await line.kubeconfig(await plane.serviceAccountKubeconfig(namespace, name))
+  await using gatewayProxy = await startProxy(plane)
+  const isRoleRead: Match = ({ path }) => path.includes('/clusterroles/')
+  const rolesFault = gatewayProxy.on(isRoleRead, FAILS)
+  const kubeconfig = await gatewayProxy.kubeconfig(
+    await plane.serviceAccountKubeconfig(namespace, name),
+  )
   const flags = [`--issuer-url=${ISSUER}`]
   await using gateway = await startGateway({ kubeconfig, flags, until: 'serving' })
   const unready = async (): Promise<readonly string[]> =>
@@ -166,19 +179,19 @@ test('roles of scopes that a gateway can not read: what it publishes is known al
 
   const lacks = (checks: readonly string[]) => async (): Promise<void> =>
     expect(await unready()).toEqual(checks)
-  await eventuallyPasses('it lacks the roles alone', lacks(['roles-read']), BOUND)
+  await eventuallyPasses('only the check of roles fails', lacks(['roles-read']), BOUND)
   expect(await gateway.metrics()).toContain(`${age}{of="keys"} +Inf\n`)
   expect(await valueNow(`${age}{of="published"}`, gateway)).toBeLessThan(300)
 
-  atFirst.remove()
-  await eventuallyPasses('it is ready', lacks([]), BOUND)
+  rolesFault.remove()
+  await eventuallyPasses('the gateway is ready', lacks([]), BOUND)
   expect(await ageOfKeys()).toBeLessThan(15)
 
-  const later = line.on(unreadable, FAILS)
+  const later = gatewayProxy.on(isRoleRead, FAILS)
   const old = async () => (await ageOfKeys()) > 15 || undefined
-  await eventually('what it knows is too old', old, BOUND)
+  await eventually('its view of revoked tokens is too old', old, BOUND)
   expect(await unready()).toEqual([])
   later.remove()
   const fresh = async () => (await ageOfKeys()) < 15 || undefined
-  await eventually('it is known again', fresh, BOUND)
+  await eventually('its view is fresh again', fresh, BOUND)
 })

@@ -1,4 +1,4 @@
-// Every state that status can show, of objects on a control plane whose operator works.
+// Brings objects into every state that status can show, on a control plane with a running operator.
 import { CONFIGS } from '../../../src/api/names.ts'
 import type { KubeObject } from '../../../src/api/objects.ts'
 import type { TokenReadyState } from '../../../src/controllers/directclusterendpointtoken/ready-state.ts'
@@ -15,7 +15,7 @@ import {
   under,
 } from '../tokens/token-client.ts'
 
-/** Reasons of a Ready condition. `Pending` is not among them: it waits without saying so in status. */
+/** Reasons of the Ready condition of a token. `Pending` is never in status. */
 export type TokenReason = Exclude<TokenReadyState['reason'], 'Pending'> | 'Terminating'
 /** Reasons of a Config. */
 export type ConfigReason = 'Applied' | 'Invalid' | 'NotInForce'
@@ -33,12 +33,12 @@ const HOUR = 3600
 export async function keyStates(plane: TestControlPlane): Promise<States['keys']> {
   const keys = keyClientOf(plane)
   const key = `sha256:${'0'.repeat(64)}`
-  const elder = await keys.shown(await keys.create({ key }), 'Active')
-  // Of two of one second the uid decides.
-  await outlived(elder)
+  const older = await keys.shown(await keys.create({ key }), 'Active')
+  // Of two keys created in the same second the uid decides.
+  await outlived(older)
   const conflicting = await keys.create({ key })
   const login = await keys.create({ disabled: true })
-  const [active, nobody, conflict, expired, disabled, owned] = await Promise.all([
+  const [active, noIdentity, conflict, expired, disabled, owned] = await Promise.all([
     keys.shown(await keys.create(), 'Active'),
     keys.shown(await keys.create({ user: '' }), 'NoIdentity'),
     keys.shown(conflicting, 'KeyConflict'),
@@ -48,25 +48,25 @@ export async function keyStates(plane: TestControlPlane): Promise<States['keys']
   ])
   return {
     Active: active,
-    NoIdentity: nobody,
+    NoIdentity: noIdentity,
     KeyConflict: conflict,
     Expired: expired,
     Disabled: disabled,
     OwnerNotReady: owned,
-    Terminating: await held(keys),
+    Terminating: await terminating(keys),
   }
 }
 
-/** A key that is being deleted, and that another client’s finalizer holds. */
-async function held(keys: KeyClient): Promise<KubeObject> {
+/** A key in deletion with a foreign finalizer. */
+async function terminating(keys: KeyClient): Promise<KubeObject> {
   const created = await keys.shown(await keys.create({}, { finalizers: [FOREIGN] }), 'Active')
   await keys.remove(created)
   return keys.shown(created, 'Terminating')
 }
 
 /**
- * Brings an object into each state of a token. The operator must have no issuer yet and must not be able
- * to create signing keys until `allowSigning` is called.
+ * Brings an object into each state of a token. The operator must have no issuer yet, and must not be able to create
+ * signing keys before `allowSigning` is called.
  */
 export async function tokenStates(
   plane: TestControlPlane,
@@ -117,7 +117,7 @@ async function refusedTokens(plane: TestControlPlane, tokens: TokenClient) {
   }
 }
 
-/** Brings a Config into each state; the one in force ends without a fault. */
+/** Brings a Config into each state; the one in force is valid in the end. */
 export async function configStates(plane: TestControlPlane): Promise<States['configs']> {
   const settings = settingsOf(plane)
   const read = async (reason: string): Promise<KubeObject> => {

@@ -1,5 +1,5 @@
-// Which objects of ended tokens outlast a retention of two seconds (contract 5.2); and what each token
-// costs the API server, and what is reported of it, where no other client is at work.
+// Objects of ended tokens with a retention of two seconds (contract 5.2), and the writes and events for each token,
+// on a control plane without other clients.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { EXPIRED_ANNOTATION } from '../../../src/api/names.ts'
 import type { ObjectMeta } from '../../../src/api/objects.ts'
@@ -38,33 +38,33 @@ beforeAll(async () => {
 afterAll(() => operator?.stop())
 
 const KIND = 'directclusterendpointtokens'
-const ADOPTED = `patch ${KIND}`
-const TOLD = `patch ${KIND} status`
-const DELETED = `delete ${KIND}`
-const RELEASED = `patch ${KIND}`
-const RECORDED = expect.stringMatching(/^(create|update) configmaps$/)
+const ADOPTION = `patch ${KIND}`
+const STATUS = `patch ${KIND} status`
+const DELETION = `delete ${KIND}`
+const FINALIZER_REMOVAL = `patch ${KIND}`
+const RECORD = expect.stringMatching(/^(create|update) configmaps$/)
 
 const keep = { [EXPIRED_ANNOTATION]: 'Keep' }
 const remove = { [EXPIRED_ANNOTATION]: 'Delete' }
 const HELM = { 'app.kubernetes.io/managed-by': 'Helm' }
 
 describe('the operator writes', () => {
-  /** A token whose first writes are over, and the moment when they were. */
+  /** An issued token, and the mark in the audit log after its first writes. */
   async function settled(metadata: Partial<ObjectMeta> = {}) {
     const token = await tokens.issue({}, metadata)
     return { token, mark: await audit.mark() }
   }
 
-  /** One that ended before a busy operator could issue it costs a status less. */
+  /** A busy operator may see a token only after its end: then one status write is missing. */
   const wasIssued = ({ metadata: { uid } }: StoredToken): boolean =>
     operator
       .logs()
       .some(({ msg, object }) => msg === 'token issued' && (object as { uid?: string }).uid === uid)
 
-  test('a new token twice (5.1, 8.6)', async () => {
+  test('twice for a new token (5.1, 8.6)', async () => {
     const mark = await audit.mark()
     await tokens.issue()
-    expect(await writesSince(audit, mark)).toEqual([ADOPTED, TOLD])
+    expect(await writesSince(audit, mark)).toEqual([ADOPTION, STATUS])
   })
 
   test('once when a token expires, and twice when its retention is over (2.7, 5.2)', async () => {
@@ -75,7 +75,7 @@ describe('the operator writes', () => {
       const written = await writesSince(audit, mark)
       return wasIssued(token) ? written : undefined
     }
-    const writes = [ADOPTED, TOLD, TOLD, DELETED, RELEASED]
+    const writes = [ADOPTION, STATUS, STATUS, DELETION, FINALIZER_REMOVAL]
     expect(await eventually('one was issued', writtenOfIssued, EVENT_WITHIN)).toEqual(writes)
   })
 
@@ -86,46 +86,46 @@ describe('the operator writes', () => {
     await tokens.shown(token, 'Revoked')
     const toKey = 'patch ownedaccesskeys status'
     const writes = (await writesSince(audit, mark)).filter((write) => write !== toKey)
-    expect(writes).toEqual([RECORDED, TOLD])
+    expect(writes).toEqual([RECORD, STATUS])
   })
 
-  test('a record, then the finalizer, when somebody deletes a token (5.1, 7.4)', async () => {
+  test('a record, then the finalizer, when a user deletes a token (5.1, 7.4)', async () => {
     const { token, mark } = await settled()
     await tokens.remove(token)
     await tokens.gone(token)
-    expect(await writesSince(audit, mark)).toEqual([RECORDED, RELEASED])
+    expect(await writesSince(audit, mark)).toEqual([RECORD, FINALIZER_REMOVAL])
   })
 
-  test('once when somebody deletes a token that has ended (5.1)', async () => {
+  test('once when a user deletes an ended token (5.1)', async () => {
     const token = await tokens.create({ ttl: 2 }, { annotations: keep })
     await tokens.shown(token, 'Expired')
     const mark = await audit.mark()
     await tokens.remove(token)
     await tokens.gone(token)
-    expect(await writesSince(audit, mark)).toEqual([RELEASED])
+    expect(await writesSince(audit, mark)).toEqual([FINALIZER_REMOVAL])
   })
 
   // biome-ignore format: a table
   test.each([
     { name: 'a label', change: { metadata: { labels: { team: 'a' } } } },
-    { name: 'an annotation of others', change: { metadata: { annotations: { note: 'x' } } } },
+    { name: 'a foreign annotation', change: { metadata: { annotations: { note: 'x' } } } },
     { name: 'a foreign finalizer', change: { metadata: { finalizers: ['management.platform.sh/revoke', 'example.com/x'] } } },
   ])('nothing for $name (4.4)', async ({ change }) => {
     const { token, mark } = await settled()
     await tokens.patch(token, change)
-    // Whoever comes later is seen to later.
+    // A later object is reconciled later.
     await tokens.issue()
-    expect(await writesSince(audit, mark)).toEqual([ADOPTED, TOLD])
+    expect(await writesSince(audit, mark)).toEqual([ADOPTION, STATUS])
   })
 
-  test('nothing for an owner that changes in what no token says (5.4)', async () => {
+  test('nothing when a field of the owner changes that no claim has (5.4)', async () => {
     const owner = await keys.shown(await keys.create(), 'Active')
     const { token, mark } = await settled(under(owner))
     await keys.patch(owner, { spec: { displayName: 'other' } })
     await tokens.issue({}, under(owner))
     const toKey = 'patch ownedaccesskeys status'
     const writes = (await writesSince(audit, mark)).filter((write) => write !== toKey)
-    expect(writes).toEqual([ADOPTED, TOLD])
+    expect(writes).toEqual([ADOPTION, STATUS])
     expect(await tokens.read(token)).toEqual(token)
   })
 })
@@ -133,29 +133,29 @@ describe('the operator writes', () => {
 interface Row {
   readonly name: string
   readonly metadata?: Partial<ObjectMeta>
-  /** Who applies it; absent, it is created. */
+  /** The field manager that applies the token; absent = it is created by POST. */
   readonly manager?: string
 }
 
 // biome-ignore format: a table
 const KEPT: readonly Row[] = [
-  { name: 'as its annotation asks', metadata: { annotations: keep } },
-  { name: 'as its annotation asks, and Helm applies it', metadata: { annotations: keep, labels: HELM } },
-  { name: 'as Helm applies it', metadata: { labels: HELM } },
-  { name: 'as a Flux Kustomization applies it', metadata: { labels: { 'kustomize.toolkit.fluxcd.io/name': 'shop' } } },
-  { name: 'as a Flux HelmRelease applies it', metadata: { labels: { 'helm.toolkit.fluxcd.io/name': 'shop' } } },
-  { name: 'as Argo CD tracks it', metadata: { annotations: { 'argocd.argoproj.io/tracking-id': 'shop:x/y:z' } } },
-  { name: 'as Argo CD applies it', metadata: { labels: { 'app.kubernetes.io/instance': 'shop' } }, manager: 'argocd-controller' },
+  { name: 'annotated with Keep', metadata: { annotations: keep } },
+  { name: 'annotated with Keep and applied by Helm', metadata: { annotations: keep, labels: HELM } },
+  { name: 'applied by Helm', metadata: { labels: HELM } },
+  { name: 'applied by a Flux Kustomization', metadata: { labels: { 'kustomize.toolkit.fluxcd.io/name': 'shop' } } },
+  { name: 'applied by a Flux HelmRelease', metadata: { labels: { 'helm.toolkit.fluxcd.io/name': 'shop' } } },
+  { name: 'tracked by Argo CD', metadata: { annotations: { 'argocd.argoproj.io/tracking-id': 'shop:x/y:z' } } },
+  { name: 'applied by Argo CD', metadata: { labels: { 'app.kubernetes.io/instance': 'shop' } }, manager: 'argocd-controller' },
 ]
 
 // biome-ignore format: a table
-const GOES: readonly Row[] = [
-  { name: 'which nobody asked to keep' },
-  { name: 'of an instance that no Argo CD applies', metadata: { labels: { 'app.kubernetes.io/instance': 'shop', 'app.kubernetes.io/managed-by': 'kubectl' } } },
-  { name: 'whose annotation is none', metadata: { annotations: { [EXPIRED_ANNOTATION]: 'keep' } } },
+const DELETED: readonly Row[] = [
+  { name: 'without annotation and tool' },
+  { name: 'with the instance label of Argo CD, but applied by kubectl', metadata: { labels: { 'app.kubernetes.io/instance': 'shop', 'app.kubernetes.io/managed-by': 'kubectl' } } },
+  { name: 'with an invalid annotation', metadata: { annotations: { [EXPIRED_ANNOTATION]: 'keep' } } },
 ]
 
-/** A token as a row wants it, created or applied. */
+/** Creates or applies the token of a row. */
 async function madeAs(row: Row, ttl: number, owned: Partial<ObjectMeta> = {}) {
   const metadata = { ...row.metadata, ...owned }
   if (row.manager === undefined) return tokens.create({ ttl }, metadata)
@@ -177,12 +177,12 @@ async function deletedMs({ metadata: { name } }: StoredToken, mark: { readonly o
   return Date.parse(deletes[0]?.at ?? '')
 }
 
-describe('when the retention is over', () => {
-  test('an expired token is gone, no sooner, and one that is to be kept is there (5.2)', async () => {
+describe('after the retention', () => {
+  test('an expired token is deleted, not before, and one to keep stays (5.2)', async () => {
     const mark = await audit.mark()
     const kept = await Promise.all(KEPT.map((row) => madeAs(row, 3)))
-    const goes = await Promise.all(GOES.map((row) => madeAs(row, 3)))
-    for (const token of goes) {
+    const deleted = await Promise.all(DELETED.map((row) => madeAs(row, 3)))
+    for (const token of deleted) {
       await tokens.gone(token)
       const endMs = Date.parse(token.metadata.creationTimestamp) + 3000
       expect(await deletedMs(token, mark)).toBeGreaterThanOrEqual(endMs + RETENTION * 1000)
@@ -193,18 +193,18 @@ describe('when the retention is over', () => {
     }
   })
 
-  test('so is a revoked one, by the time of its revocation (5.2)', async () => {
+  test('a revoked token is deleted, counted from its revocation (5.2)', async () => {
     const owner = await keys.shown(await keys.create(), 'Active')
     const make = async (row: Row) => tokens.shown(await madeAs(row, 600, under(owner)), 'Issued')
     const kept = await Promise.all(KEPT.map(make))
-    const goes = await Promise.all(GOES.map(make))
+    const deleted = await Promise.all(DELETED.map(make))
     const mark = await audit.mark()
     const disabledMs = Date.now()
     await keys.patch(owner, { spec: { disabled: true } })
-    for (const token of goes) {
+    for (const token of deleted) {
       await tokens.gone(token)
-      const heldMs = (await deletedMs(token, mark)) - Math.floor(disabledMs / 1000) * 1000
-      expect(heldMs).toBeGreaterThanOrEqual(RETENTION * 1000)
+      const keptMs = (await deletedMs(token, mark)) - Math.floor(disabledMs / 1000) * 1000
+      expect(keptMs).toBeGreaterThanOrEqual(RETENTION * 1000)
     }
     for (const token of kept) {
       const { status } = await tokens.shown(token, 'Revoked')
@@ -212,7 +212,7 @@ describe('when the retention is over', () => {
     }
   })
 
-  test('so is one that the cap ended, whatever its annotation asks (5.2)', async () => {
+  test('a token that the cap ended is deleted, whatever its annotation (5.2)', async () => {
     const created = await tokens.issue({ ttl: 600 }, { annotations: remove })
     const isOld = () => Date.now() >= Date.parse(created.metadata.creationTimestamp) + 1000
     await eventually('the token is a second old', () => isOld() || undefined, EVENT_WITHIN)
@@ -220,10 +220,10 @@ describe('when the retention is over', () => {
     const loweredMs = Math.floor(Date.now() / 1000) * 1000
     await settings.declare({ auth: { accessKeyMaxTTLSeconds: 1 } })
     await tokens.gone(created)
-    // Its status may have been there for less than two seconds: the event stays.
-    const isTold = async () =>
+    // Its status may exist for less than two seconds; the event stays.
+    const isReported = async () =>
       (await tokens.events(created)).find(({ reason }) => reason === 'Revoked')
-    const { message } = await eventually('its revocation is reported', isTold, EVENT_WITHIN)
+    const { message } = await eventually('its revocation is reported', isReported, EVENT_WITHIN)
     expect(message).toContain(
       'accessKeyMaxTTLSeconds of Config platform-manager-config ended it 1 s',
     )
@@ -233,8 +233,8 @@ describe('when the retention is over', () => {
   })
 })
 
-describe('kubectl describe tells', () => {
-  /** What kubectl says below `Events:`, once it is as much as wanted. */
+describe('kubectl describe shows', () => {
+  /** The text below `Events:` once it has all reasons. */
   const reported = ({ metadata }: StoredToken, ...reasons: readonly string[]): Promise<string> =>
     eventually(
       `${reasons.join(' and ')} are reported`,
@@ -248,7 +248,7 @@ describe('kubectl describe tells', () => {
   const line = (type: string, reason: string, note: string): RegExp =>
     new RegExp(`${type} +${reason} +\\S+ +management-operator +${note}`)
 
-  test('when a token was issued, and that it expired (4.5)', async () => {
+  test('the issue and the expiry of a token (4.5)', async () => {
     const token = await issuedInTime(tokens, () => tokens.create({ ttl: 3 }, { annotations: keep }))
     const events = await reported(token, 'TokenIssued', 'Expired')
     const end = new Date(Date.parse(token.metadata.creationTimestamp) + 3000)
@@ -260,7 +260,7 @@ describe('kubectl describe tells', () => {
     expect(events).toMatch(line('Warning', 'Expired', `The token expired ${end}\\.`))
   })
 
-  test('why it was revoked (4.5)', async () => {
+  test('the reason of its revocation (4.5)', async () => {
     const owner = await keys.shown(await keys.create(), 'Active')
     const token = await tokens.issue({}, { ...under(owner), annotations: keep })
     await keys.patch(owner, { spec: { disabled: true } })
@@ -282,7 +282,7 @@ describe('kubectl describe tells', () => {
     )
   })
 
-  test('what its scope has and that of its owner has not (4.5)', async () => {
+  test('the part of its scope that its owner does not have (4.5)', async () => {
     const owner = await keys.create({ scope: { clusters: [{ cluster: 'a' }] } })
     const token = await tokens.create({ scope: { clusters: [{ cluster: 'b' }] } }, under(owner))
     const events = await reported(token, 'ScopeExceedsOwner')
@@ -290,7 +290,7 @@ describe('kubectl describe tells', () => {
     expect(events).toMatch(line('Warning', 'ScopeExceedsOwner', note))
   })
 
-  test('nothing twice after a restart (4.5)', async () => {
+  test('no duplicate events after a restart (4.5)', async () => {
     const owner = await keys.shown(await keys.create(), 'Active')
     const token = await tokens.issue({}, { ...under(owner), annotations: keep })
     await reported(token, 'TokenIssued')

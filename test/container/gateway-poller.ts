@@ -3,20 +3,20 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { Cluster } from './container-cluster.ts'
 import type { TestNode } from './test-node.ts'
 
-/** What came of asking the gateway again and again. */
-export interface Asked {
+/** The result of polling the gateway. */
+export interface PollResult {
   readonly answers: number
-  /** Why there was no answer, when there was none. */
+  /** The reason of each failed request. */
   readonly faults: readonly string[]
 }
 
 const EVERY_MS = 100
-/** How far what sends requests may be behind: kube-proxy and load balancers learn of endpoints late. */
-const BEHIND_MS = 3000
-/** Whether an answer comes is the question, not how soon. */
+/** How old the endpoints of kube-proxy and load balancers may be. */
+const ENDPOINT_DELAY_MS = 3000
+/** Long, as the test does not measure latency. */
 const TIMEOUT_MS = 20_000
 
-/** How a Service sees its pods. */
+/** The EndpointSlices of a Service. */
 interface EndpointSlices {
   readonly items: readonly {
     readonly endpoints: readonly {
@@ -27,21 +27,21 @@ interface EndpointSlices {
 }
 
 /**
- * Asks the gateway for its public keys ten times a second until `stop`, each time another of the pods that
- * its Service had as ready endpoints up to three seconds before.
+ * Requests the public keys from the gateway ten times a second until `stop`, from its pods in turn: those that were
+ * ready endpoints of the Service up to three seconds before.
  */
-export function askTheGateway(cluster: Cluster, node: TestNode): { stop(): Promise<Asked> } {
+export function pollGateway(cluster: Cluster, node: TestNode): { stop(): Promise<PollResult> } {
   const stopping = new AbortController()
   const faults: string[] = []
   let answers = 0
   let names: readonly string[] = []
-  let learnedMs = Number.NEGATIVE_INFINITY
+  let updatedMs = Number.NEGATIVE_INFINITY
   const ask = async (turn: number): Promise<void> => {
-    if (performance.now() - learnedMs > BEHIND_MS) {
-      // Before the question: what comes back may be as old as that.
+    if (performance.now() - updatedMs > ENDPOINT_DELAY_MS) {
+      // Before the request: the response may be as old as this.
       const askedMs = performance.now()
       names = await readyPods(cluster)
-      learnedMs = askedMs
+      updatedMs = askedMs
     }
     const name = names[turn % names.length]
     if (name === undefined) throw new Error('no endpoint is ready')
@@ -51,7 +51,7 @@ export function askTheGateway(cluster: Cluster, node: TestNode): { stop(): Promi
     if (status !== 200) throw new Error(`${name} answered ${status}`)
     answers += 1
   }
-  const asking = (async () => {
+  const polling = (async () => {
     for (let turn = 0; !stopping.signal.aborted; turn += 1) {
       await ask(turn).catch((error: unknown) => faults.push(String(error)))
       await delay(EVERY_MS)
@@ -60,7 +60,7 @@ export function askTheGateway(cluster: Cluster, node: TestNode): { stop(): Promi
   return {
     stop: async () => {
       stopping.abort()
-      await asking
+      await polling
       return { answers, faults }
     },
   }
@@ -74,7 +74,7 @@ async function readyPods(cluster: Cluster): Promise<readonly string[]> {
     .flatMap(({ conditions, targetRef }) => (conditions.ready ? [targetRef.name] : []))
 }
 
-/** A connection each time. Who signed the certificate is another test's question. */
+/** A new connection each time; another test checks the certificate. */
 function get(url: string): Promise<number> {
   const options = { rejectUnauthorized: false, agent: false, timeout: TIMEOUT_MS }
   return new Promise((resolve, reject) => {
