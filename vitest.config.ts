@@ -91,7 +91,7 @@ export default defineConfig({
           exclude: LONG_FILES,
           isolate: false,
           maxWorkers: 2,
-          setupFiles: ['test/support/gently.ts', ...COUNTING],
+          setupFiles: ['test/support/low-priority.ts', ...COUNTING],
           retry,
           // Some start processes, and the machine may be busy.
           testTimeout: MINUTE_MS,
@@ -119,7 +119,7 @@ export default defineConfig({
           name: 'private',
           include: ['test/cluster/**/*.private{,.long}.test.ts'],
           ...apart,
-          globalSetup: ['test/support/template.ts', 'test/support/planes.ts'],
+          globalSetup: ['test/support/template.ts', 'test/support/global-setup.ts'],
           sequence: { groupOrder: 1 },
         },
       },

@@ -103,9 +103,9 @@ test.each<{
   {
     name: 'a program that knows its tests',
     path: 'src/kube/client.ts',
-    text: `import { manualClock } from '../../test/support/clock.ts'`,
-    fault: 'imports test/support/clock.ts, no layer of src',
-    others: { 'test/support/clock.ts': '' },
+    text: `import { manualClock } from '../../test/support/manual-clock.ts'`,
+    fault: 'imports test/support/manual-clock.ts, no layer of src',
+    others: { 'test/support/manual-clock.ts': '' },
   },
   {
     name: 'a package beside its door',
@@ -174,7 +174,7 @@ test.each<{
   },
   {
     name: 'a default export',
-    path: 'test/support/clock.ts',
+    path: 'test/support/manual-clock.ts',
     text: `export default {}`,
     fault: 'has a default export',
   },

@@ -5,9 +5,9 @@ import { mkdtempSync, readFileSync, readdirSync, rmSync, symlinkSync } from 'nod
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { startMakeRun } from '../support/command-process.ts'
 import { masked, stepsOf } from '../support/documentation-blocks.ts'
 import { eventuallyPasses } from '../support/eventually.ts'
-import { startMakeRun } from '../support/make-run.ts'
 import { isWhole } from '../support/tier.ts'
 
 const ROOT = join(import.meta.dirname, '../..')

@@ -13,7 +13,7 @@ import { type OwnOperator, startOperator } from '../support/command-process.ts'
 import { shellBlocksOf } from '../support/documentation-blocks.ts'
 import { eventually } from '../support/eventually.ts'
 import { OPERATOR_ACCOUNT } from '../support/installed-control-plane.ts'
-import { mustKubectl } from '../support/must-kubectl.ts'
+import { mustKubectl } from '../support/kubectl.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
 const blocks = shellBlocksOf(readFileSync(join(ROOT, 'docs/install.md'), 'utf8'))

@@ -6,9 +6,8 @@ import { type OwnOperator, startOperator } from '../support/command-process.ts'
 import { settingsOf } from '../support/config-client.ts'
 import { privateControlPlane } from '../support/control-plane.ts'
 import { eventually, eventuallyPasses } from '../support/eventually.ts'
-import { type SeenRequest, isWrite } from '../support/fault-proxy-rules.ts'
-import { type FaultProxy, startProxy } from '../support/fault-proxy.ts'
-import { valueOf } from '../support/metrics-text.ts'
+import { type FaultProxy, type SeenRequest, isWrite, startProxy } from '../support/fault-proxy.ts'
+import { valueOf } from '../support/metrics-page.ts'
 import { newKey } from '../support/object-builder.ts'
 
 const plane = await privateControlPlane()

@@ -7,7 +7,7 @@ import { API_VERSION } from '../../src/api/names.ts'
 import { readKind } from '../../tools/generate/crd.ts'
 import { privateControlPlane } from '../support/control-plane.ts'
 import { eventually } from '../support/eventually.ts'
-import { mustKubectl } from '../support/must-kubectl.ts'
+import { mustKubectl } from '../support/kubectl.ts'
 import type { StoredObject } from '../support/object-client.ts'
 import {
   type Fields,

@@ -6,10 +6,10 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import { expect, onTestFinished, test } from 'vitest'
-import { lockContent } from '../../tools/control-plane/lock.ts'
 import { cacheDirectory } from '../../tools/control-plane/cache.ts'
+import { lockContent } from '../../tools/control-plane/lock.ts'
+import { startMakeRun } from '../support/command-process.ts'
 import { eventually, eventuallyPasses } from '../support/eventually.ts'
-import { startMakeRun } from '../support/make-run.ts'
 
 const CONTROL_PLANE = join(import.meta.dirname, '../../tools/control-plane')
 const WITHIN_A_MINUTE = { withinMs: 60_000 }

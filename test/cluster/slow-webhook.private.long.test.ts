@@ -11,12 +11,13 @@ import {
   TOKENS,
 } from '../../src/api/names.ts'
 import type { Lease } from '../../src/kube/leader-election/rules.ts'
-import { createMany, metric } from '../support/bulk-objects.ts'
 import { startOperator } from '../support/command-process.ts'
 import { privateControlPlane } from '../support/control-plane.ts'
 import { eventually, staysTrue } from '../support/eventually.ts'
 import { OPERATOR_ACCOUNT, OPERATOR_USER } from '../support/installed-control-plane.ts'
+import { metric } from '../support/metrics-page.ts'
 import { newKey, uniqueName } from '../support/object-builder.ts'
+import { createMany } from '../support/raw-client.ts'
 
 const plane = await privateControlPlane()
 

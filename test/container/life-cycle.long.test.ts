@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join, relative } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { eventually, eventuallyPasses } from '../support/eventually.ts'
-import { wholeCluster } from '../support/whole-cluster.ts'
+import { awaitNewCluster } from '../support/kubectl.ts'
 import { type Cluster, startCluster } from './container-cluster.ts'
 import { BASE_IMAGE, buildImage, containersOrSkip } from './docker-containers.ts'
 import { pollGateway } from './gateway-poller.ts'
@@ -23,7 +23,7 @@ test('install, use, upgrade and uninstall lose no object and no request, and lea
   if (containers === null) throw new Error('skipped before')
   const cluster = await startCluster(containers)
   onTestFinished(() => cluster.stop())
-  await wholeCluster((...args) => cluster.must(args))
+  await awaitNewCluster((...args) => cluster.must(args))
   const node = await startNode(cluster)
   onTestFinished(() => node.stop())
   const [first, second] = [await currentVersion(), '99.0.0']

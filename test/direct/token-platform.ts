@@ -28,7 +28,7 @@ import { type TestControlPlane, ownControlPlane } from '../support/control-plane
 import { eventually } from '../support/eventually.ts'
 import { gatewayCa, startGateway } from '../support/gateway-process.ts'
 import { GATEWAY_ACCOUNT } from '../support/installed-control-plane.ts'
-import { sumOf } from '../support/metrics-text.ts'
+import { sumOf } from '../support/metrics-page.ts'
 import { newKey, uniqueName } from '../support/object-builder.ts'
 import { type SigningKey, claimsIn } from './forged-tokens.ts'
 import type { CachingProxy, IssuerEndpoint } from './issuer-servers.ts'

@@ -7,13 +7,16 @@ import { WATCHED } from '../../src/commands/manager/informers.ts'
 import { findCondition } from '../../src/domain/conditions.ts'
 import { pathOf } from '../../src/kube/client/client.ts'
 import { type StoredKey, endingSoon, keyClientOf } from '../cluster/keys/key-client.ts'
-import { type OwnOperator, startOperator } from '../support/command-process.ts'
+import {
+  type LogLine,
+  type Operator,
+  type OwnOperator,
+  startOperator,
+} from '../support/command-process.ts'
 import { ownControlPlane } from '../support/control-plane.ts'
 import { eventually, eventuallyPasses, staysTrue } from '../support/eventually.ts'
-import { type Match, type Rule, isWrite, refusal } from '../support/fault-proxy-rules.ts'
-import { startProxy } from '../support/fault-proxy.ts'
+import { type Match, type Rule, isWrite, refusal, startProxy } from '../support/fault-proxy.ts'
 import { uniqueName } from '../support/object-builder.ts'
-import type { LogLine, Operator } from '../support/process-output.ts'
 import { inWhole, rounds, sampled } from '../support/tier.ts'
 import {
   type Manager,

@@ -7,7 +7,7 @@ import { replaceFile } from '../../tools/control-plane/exclusive-file.ts'
 import type { TestControlPlane } from '../support/control-plane.ts'
 import { eventually } from '../support/eventually.ts'
 import { OPERATOR_ACCOUNT } from '../support/installed-control-plane.ts'
-import { mustKubectl } from '../support/must-kubectl.ts'
+import { mustKubectl } from '../support/kubectl.ts'
 import { uniqueName } from '../support/object-builder.ts'
 
 const CRDS = join(import.meta.dirname, '../../crds')

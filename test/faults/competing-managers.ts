@@ -2,13 +2,11 @@
 import { CONTROLLER_NAME, LEASES } from '../../src/api/names.ts'
 import { pathOf } from '../../src/kube/client/client.ts'
 import type { Lease, LeaseSpec } from '../../src/kube/leader-election/rules.ts'
-import { type OwnOperator, startOperator } from '../support/command-process.ts'
+import { type Operator, type OwnOperator, startOperator } from '../support/command-process.ts'
 import type { TestControlPlane } from '../support/control-plane.ts'
 import { eventually } from '../support/eventually.ts'
-import { type Match, isWrite } from '../support/fault-proxy-rules.ts'
-import { type FaultProxy, startProxy } from '../support/fault-proxy.ts'
+import { type FaultProxy, type Match, isWrite, startProxy } from '../support/fault-proxy.ts'
 import { OPERATOR_ACCOUNT } from '../support/installed-control-plane.ts'
-import type { Operator } from '../support/process-output.ts'
 
 /** The one Lease of all managers. */
 export const LEASE = { namespace: OPERATOR_ACCOUNT.namespace, name: CONTROLLER_NAME }

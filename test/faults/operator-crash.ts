@@ -2,11 +2,9 @@
 import { expect, onTestFinished } from 'vitest'
 import { ACCESS_KEYS } from '../../src/api/names.ts'
 import type { KubeClient } from '../../src/kube/client/client.ts'
-import type { OwnOperator } from '../support/command-process.ts'
+import type { Operator, OwnOperator } from '../support/command-process.ts'
 import { eventually, staysTrue } from '../support/eventually.ts'
-import { type Act, type Rule, first } from '../support/fault-proxy-rules.ts'
-import type { FaultProxy } from '../support/fault-proxy.ts'
-import type { Operator } from '../support/process-output.ts'
+import { type Act, type FaultProxy, type Rule, first } from '../support/fault-proxy.ts'
 import type { WritePoint } from './write-points.ts'
 
 const SOON = { withinMs: 20_000 }

@@ -7,8 +7,14 @@ import { auditOf } from '../support/audit-log.ts'
 import { type OwnOperator, startOperator } from '../support/command-process.ts'
 import { ownControlPlane } from '../support/control-plane.ts'
 import { eventually, eventuallyPasses } from '../support/eventually.ts'
-import { type Act, type Match, first, isWrite, refusal } from '../support/fault-proxy-rules.ts'
-import { startProxy } from '../support/fault-proxy.ts'
+import {
+  type Act,
+  type Match,
+  first,
+  isWrite,
+  refusal,
+  startProxy,
+} from '../support/fault-proxy.ts'
 import { OPERATOR_USER } from '../support/installed-control-plane.ts'
 import { inWhole, rounds, sampled } from '../support/tier.ts'
 import {

@@ -18,7 +18,7 @@ import { type SigningKeyClient, kidsIn } from '../cluster/tokens/signing-key-cli
 import { type TokenClient, under } from '../cluster/tokens/token-client.ts'
 import type { ProcessOptions } from '../support/command-process.ts'
 import { eventuallyPasses } from '../support/eventually.ts'
-import type { Match } from '../support/fault-proxy-rules.ts'
+import type { Match } from '../support/fault-proxy.ts'
 import { OPERATOR_ACCOUNT } from '../support/installed-control-plane.ts'
 import { uniqueName } from '../support/object-builder.ts'
 import { clockAheadEnv } from '../support/stepped-clock.ts'

@@ -14,7 +14,7 @@ import {
 } from '../support/config-client.ts'
 import type { TestControlPlane } from '../support/control-plane.ts'
 import { eventuallyPasses } from '../support/eventually.ts'
-import type { Match } from '../support/fault-proxy-rules.ts'
+import type { Match } from '../support/fault-proxy.ts'
 import { uniqueName } from '../support/object-builder.ts'
 
 /** A change that the operator has to complete. */

@@ -1,3 +1,14 @@
+import { X509Certificate, sign } from 'node:crypto'
+import { AsnConvert, OctetString } from '@peculiar/asn1-schema'
+import {
+  Certificate,
+  Extension,
+  Extensions,
+  GeneralName,
+  SubjectAlternativeName,
+  Validity,
+  id_ce_subjectAltName,
+} from '@peculiar/asn1-x509'
 import { createAuthority, issueCertificate } from '../../src/serving/tls/issue.ts'
 import type { CertificatePair } from '../../src/serving/tls/key-pair.ts'
 
@@ -23,3 +34,43 @@ export function serverPair(commonName: string, parts: ServerPairParts = {}): Ser
   const pair = issueCertificate({ ...times, commonName }, use, authority)
   return { ...pair, caPem: authority.certificatePem }
 }
+
+// The gateway's Secret as it was while one key was the authority's and the certificate's.
+
+const YEAR_MS = 365 * 86_400_000
+
+/** The Secret's texts, PEM, with a certificate for these DNS names. */
+export function oneKeySecret(
+  hosts: readonly string[],
+  nowMs: number,
+): Record<'tls.crt' | 'tls.key' | 'ca.crt', string> {
+  const commonName = 'management-operator gateway authority'
+  const untilMs = nowMs + 10 * YEAR_MS
+  const { certificatePem, keyPem } = createAuthority({ commonName, nowMs, untilMs })
+  const named = createAuthority({ commonName: 'management-operator gateway', nowMs, untilMs })
+  const names = new SubjectAlternativeName(hosts.map((dNSName) => new GeneralName({ dNSName })))
+  const extnValue = new OctetString(AsnConvert.serialize(names))
+
+  const certificate = decoded(certificatePem)
+  const { tbsCertificate } = certificate
+  tbsCertificate.serialNumber = Uint8Array.of(0x41).buffer
+  tbsCertificate.subject = decoded(named.certificatePem).tbsCertificate.subject
+  tbsCertificate.validity = new Validity({
+    notBefore: new Date(nowMs),
+    notAfter: new Date(nowMs + YEAR_MS),
+  })
+  tbsCertificate.extensions = new Extensions([
+    new Extension({ extnID: id_ce_subjectAltName, extnValue }),
+  ])
+  const body = Buffer.from(AsnConvert.serialize(tbsCertificate))
+  certificate.signatureValue = new Uint8Array(sign('sha256', body, keyPem)).buffer
+  const der = Buffer.from(AsnConvert.serialize(certificate))
+  return {
+    'tls.crt': new X509Certificate(der).toString(),
+    'tls.key': keyPem,
+    'ca.crt': certificatePem,
+  }
+}
+
+const decoded = (certificatePem: string): Certificate =>
+  AsnConvert.parse(new X509Certificate(certificatePem).raw, Certificate)

@@ -6,7 +6,7 @@
 //                                                for all files, which run four at a time;
 //                                                docs.test.ts has a `make run` of its own
 //   private   test/cluster/**/*.private.test.ts  privateControlPlane(): one that no other file has
-//                                                meanwhile, as it was before any had it (reset.ts), and
+//                                                meanwhile, as it was before any had it (control-plane-reset.ts), and
 //                                                startOperator(); two files at a time
 //   own       test/cluster/**/*.own.test.ts      ownControlPlane(): started for the file, with flags of
 //   faults    test/faults/**/*.test.ts           its own, to be broken; two files at a time
@@ -28,6 +28,7 @@ import { systemClock } from '../../src/runtime/clock.ts'
 import { type Access, createAccess } from '../../tools/control-plane/access.ts'
 import { ensureBinaries } from '../../tools/control-plane/binaries.ts'
 import type { ControlPlane, ControlPlaneOptions } from '../../tools/control-plane/control-plane.ts'
+import { type Operator, type OperatorCoordinates, observeProcess } from './command-process.ts'
 import { reset } from './control-plane-reset.ts'
 import {
   type Coordinates,
@@ -35,7 +36,6 @@ import {
   coordinatesOf,
   startInstalled,
 } from './installed-control-plane.ts'
-import { type Operator, type OperatorCoordinates, observeProcess } from './process-output.ts'
 import { type Raw, createRaw } from './raw-client.ts'
 
 /** A control plane as a test file sees it. */

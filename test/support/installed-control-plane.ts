@@ -11,7 +11,7 @@ import {
 } from '../../tools/control-plane/control-plane.ts'
 import { noteRights } from '../../tools/test/rights.ts'
 import { eventually } from './eventually.ts'
-import { mustKubectl } from './must-kubectl.ts'
+import { mustKubectl } from './kubectl.ts'
 import { createRaw } from './raw-client.ts'
 
 /** Where a running control plane is: enough to reach it from another process. */

@@ -24,7 +24,7 @@ import { Store, type StoreSink, fullObject } from '../../src/kube/informer/store
 import type { Clock } from '../../src/runtime/clock.ts'
 import { EventLoopShare } from '../../src/runtime/concurrency/event-loop.ts'
 import type { Log } from '../../src/runtime/log.ts'
-import { memoryApi } from './in-memory-api.ts'
+import { memoryApi } from './fake-kube-client.ts'
 import { circumstances, statusEntry } from './key-builder.ts'
 import { memoryLog } from './memory-log.ts'
 import { keyObject } from './object-builder.ts'

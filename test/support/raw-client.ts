@@ -1,5 +1,8 @@
+import type { Resource } from '../../src/api/names.ts'
+import { type NewObject, pathOf } from '../../src/kube/client/client.ts'
 import { type Connection, connect } from '../../src/kube/client/connection.ts'
 import type { Clock } from '../../src/runtime/clock.ts'
+import { eventually } from './eventually.ts'
 
 /** An answer as it came. */
 export interface RawAnswer<Body> {
@@ -86,4 +89,67 @@ function joined(headers: Readonly<Record<string, string | string[] | undefined>>
   return Object.fromEntries(
     Object.entries(headers).map(([name, value]) => [name, [value ?? []].flat().join(', ')]),
   )
+}
+
+// Access reviews. The API server learns of rights that were just granted by a watch, a moment after they are stored.
+
+/** The user of an access review. */
+export interface Person {
+  readonly user: string
+  /** None when absent. */
+  readonly groups?: readonly string[]
+}
+
+/** The resource attributes of an access review. */
+export interface Wish {
+  readonly verb: string
+  readonly resource: string
+  readonly name?: string
+  readonly namespace?: string
+  readonly group?: string
+}
+
+const RIGHTS_WITHIN_MS = 20_000
+
+/** Whether RBAC lets the user make that request, by a SubjectAccessReview. */
+export async function may(raw: Raw, who: Person, wish: Wish): Promise<boolean> {
+  const path = '/apis/authorization.k8s.io/v1/subjectaccessreviews'
+  const review = { spec: { ...who, resourceAttributes: wish } }
+  const { code, body } = await raw<{ readonly status: { readonly allowed: boolean } }>(
+    'POST',
+    path,
+    review,
+  )
+  if (code !== 201) throw new Error(`the review was answered ${code}`)
+  return body.status.allowed
+}
+
+/** Waits until RBAC lets the user make that request. */
+export const untilMay = (raw: Raw, who: Person, wish: Wish): Promise<true> =>
+  eventually(
+    `${who.user} may ${wish.verb} ${wish.resource}`,
+    async () => (await may(raw, who, wish)) || undefined,
+    { withinMs: RIGHTS_WITHIN_MS },
+  )
+
+/** Creates under way at a time. */
+const CONCURRENT_CREATES = 32
+
+/** Creates thousands of objects, some at a time. @throws Error when one is refused */
+export async function createMany<Kept>(
+  { raw }: { readonly raw: Raw },
+  resource: Resource,
+  objects: readonly NewObject[],
+): Promise<readonly Kept[]> {
+  const left = [...objects]
+  const created: Kept[] = []
+  const creators = Array.from({ length: CONCURRENT_CREATES }, async () => {
+    for (let object = left.pop(); object; object = left.pop()) {
+      const { code, body } = await raw<Kept>('POST', pathOf(resource, {}), object)
+      if (code !== 201) throw new Error(`a create was answered ${code}: ${JSON.stringify(body)}`)
+      created.push(body)
+    }
+  })
+  await Promise.all(creators)
+  return created
 }

@@ -6,7 +6,7 @@ import { afterAll } from 'vitest'
 import type { OwnProcess } from './command-process.ts'
 import { eventually } from './eventually.ts'
 
-const PRELOAD = pathToFileURL(join(import.meta.dirname, 'shifted-clock.ts')).href
+const PRELOAD = pathToFileURL(join(import.meta.dirname, 'stepped-clock-preload.ts')).href
 
 /** Variables for a process whose wall clock is so many milliseconds ahead of everybody else's. */
 export const clockAheadEnv = (ms: number): Readonly<Record<string, string>> => ({

@@ -9,13 +9,12 @@ import { authorize, parseScope } from '../../../src/domain/scope/authorize.ts'
 import type { RequestInfo } from '../../../src/domain/scope/request-info.ts'
 import { type ParsedRequest, parseRequest } from '../../../src/gateway/request/parse.ts'
 import { mayCreate } from '../../../src/gateway/stages/authorization.ts'
-import { auditOf } from '../../support/audit-log.ts'
+import { type AuditedUser, type Taken, auditOf, wantedOf } from '../../support/audit-log.ts'
 import { privateControlPlane } from '../../support/control-plane.ts'
-import { type AuditedUser, type Taken, wantedOf } from '../../support/fuzz/audited.ts'
-import { FUZZ_REQUESTS, FUZZ_SEED, FUZZ_WITHIN_MS, ROUNDS } from '../../support/fuzz/rounds.ts'
-import { type Sender, createSender } from '../../support/fuzz/sender.ts'
 import { GATEWAY_USER } from '../../support/installed-control-plane.ts'
 import { type Random, randomFrom } from '../../support/random.ts'
+import { type Sender, createSender } from '../../support/raw-sender.ts'
+import { FUZZ_REQUESTS, FUZZ_SEED, FUZZ_WITHIN_MS, ROUNDS } from '../../support/request-fuzzer.ts'
 import {
   clientCertificateOf,
   type FuzzedRequest,

@@ -2,14 +2,13 @@
 // 500 keys send 200 requests at a time over shared connections and disconnect at random: no caller gets another's data,
 // and no request runs as another user (threats A12, 2.0; contract 10.5).
 import { describe, expect, test } from 'vitest'
-import { auditOf } from '../../support/audit-log.ts'
+import { type Audited, auditOf } from '../../support/audit-log.ts'
 import { privateControlPlane } from '../../support/control-plane.ts'
 import { eventually } from '../../support/eventually.ts'
-import type { Audited } from '../../support/fuzz/audited.ts'
 import { GATEWAY_USER } from '../../support/installed-control-plane.ts'
+import { startForgetfulGateway } from '../../support/naive-gateways.ts'
 import { randomFrom } from '../../support/random.ts'
 import { repeated } from '../../support/tier.ts'
-import { startForgetfulGateway } from '../../support/wrong-gateways.ts'
 import {
   CALLERS_NAMESPACE,
   type GatewayAddress,

@@ -12,7 +12,7 @@ import {
 import type { Secret } from '../../../src/api/objects.ts'
 import { isWatchOf } from '../../faults/operator-observations.ts'
 import { eventually } from '../../support/eventually.ts'
-import { type Act, type Match, first } from '../../support/fault-proxy-rules.ts'
+import { type Act, type Match, first } from '../../support/fault-proxy.ts'
 import type { GatewayAnswer } from '../../support/gateway-process.ts'
 import { GATEWAY_ACCOUNT, LAST_APPLIED } from '../../support/installed-control-plane.ts'
 import type { StoredKey } from '../keys/key-client.ts'

@@ -9,12 +9,12 @@ import { createUpstream } from '../../../src/kube/proxy/upstream.ts'
 import { systemClock } from '../../../src/runtime/clock.ts'
 import type { Answer } from '../../../src/serving/http/answer.ts'
 import type { HttpRequest } from '../../../src/serving/http/server.ts'
-import { untilMay } from '../../support/access-review.ts'
 import { sharedControlPlane } from '../../support/control-plane.ts'
 import { GATEWAY_ACCOUNT } from '../../support/installed-control-plane.ts'
 import { viewOf } from '../../support/key-builder.ts'
 import { uniqueName } from '../../support/object-builder.ts'
 import { randomFrom } from '../../support/random.ts'
+import { untilMay } from '../../support/raw-client.ts'
 import { callTo } from '../../unit/gateway/calls.ts'
 
 const plane = await sharedControlPlane()

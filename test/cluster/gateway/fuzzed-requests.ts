@@ -3,11 +3,10 @@ import { isDeepStrictEqual } from 'node:util'
 import type { RequestTarget } from '../../../src/domain/scope/request-info.ts'
 import { type ParsedRequest, parseRequest } from '../../../src/gateway/request/parse.ts'
 import { parseYaml } from '../../../src/runtime/yaml.ts'
-import type { Audit } from '../../support/audit-log.ts'
-import { type Taken, byUserAgent, takenOf } from '../../support/fuzz/audited.ts'
-import { type SentRequest, requestSent } from '../../support/fuzz/requests.ts'
-import type { Sender } from '../../support/fuzz/sender.ts'
+import { type Audit, type Taken, byUserAgent, takenOf } from '../../support/audit-log.ts'
 import type { Random } from '../../support/random.ts'
+import type { Sender } from '../../support/raw-sender.ts'
+import { type SentRequest, requestSent } from '../../support/request-fuzzer.ts'
 
 /** A random request, and how the gateway parses it; null where it refuses. */
 export interface FuzzedRequest {

@@ -9,27 +9,25 @@ import { afterAll, describe, expect, onTestFinished, test } from 'vitest'
 import { parseRequest } from '../../../src/gateway/request/parse.ts'
 import { routeOf } from '../../../src/gateway/targets/registry.ts'
 import { kubeconfig as kubeconfigOf } from '../../../tools/control-plane/kubeconfig.ts'
-import { untilMay } from '../../support/access-review.ts'
 import {
   ADA,
   ATTACKS,
   type Attack,
   type Caller,
   type Consequences,
+  SCOPES_UNDER_ATTACK,
   wrongs,
 } from '../../support/attacks.ts'
-import { auditOf } from '../../support/audit-log.ts'
+import { type Audited, type AuditedUser, answeredIn, auditOf } from '../../support/audit-log.ts'
 import { ISSUER } from '../../support/command-process.ts'
 import { privateControlPlane } from '../../support/control-plane.ts'
 import { eventually, eventuallyPasses, staysTrue } from '../../support/eventually.ts'
-import { type Audited, type AuditedUser, answeredIn } from '../../support/fuzz/audited.ts'
-import { createSender } from '../../support/fuzz/sender.ts'
 import { ask, startGateway } from '../../support/gateway-process.ts'
 import { GATEWAY_ACCOUNT } from '../../support/installed-control-plane.ts'
-import { SCOPES_UNDER_ATTACK } from '../../support/scope-attacks.ts'
-import { startStrictProxy } from '../../support/strict-proxy.ts'
+import { startNaiveGateway, startStrictProxy } from '../../support/naive-gateways.ts'
+import { untilMay } from '../../support/raw-client.ts'
+import { createSender } from '../../support/raw-sender.ts'
 import { sampled } from '../../support/tier.ts'
-import { startNaiveGateway } from '../../support/wrong-gateways.ts'
 import { MANAGEMENT, SOON, startTestGateway } from './test-gateway.ts'
 
 const setup = await startTestGateway(await privateControlPlane())

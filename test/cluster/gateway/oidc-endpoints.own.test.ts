@@ -6,7 +6,7 @@ import { ownControlPlane } from '../../support/control-plane.ts'
 import { eventually, eventuallyPasses, staysTrue } from '../../support/eventually.ts'
 import { type OwnGateway, ask, gatewayCa, startGateway } from '../../support/gateway-process.ts'
 import { GATEWAY_ACCOUNT } from '../../support/installed-control-plane.ts'
-import { valueOf } from '../../support/metrics-text.ts'
+import { valueOf } from '../../support/metrics-page.ts'
 import { writeOidcSources, newJwk } from './oidc-config-maps.ts'
 
 const plane = await ownControlPlane()

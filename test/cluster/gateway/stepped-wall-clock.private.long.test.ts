@@ -5,10 +5,11 @@ import { afterAll, describe, expect, test } from 'vitest'
 import type { OwnedAccessKeySpec } from '../../../src/api/ownedaccesskey.gen.ts'
 import { privateControlPlane } from '../../support/control-plane.ts'
 import { eventually, eventuallyPasses, staysTrue } from '../../support/eventually.ts'
-import { valueOf } from '../../support/metrics-text.ts'
+import { valueOf } from '../../support/metrics-page.ts'
 import { uniqueName } from '../../support/object-builder.ts'
 import { steppedClock } from '../../support/stepped-clock.ts'
 import { createdMs } from '../keys/key-client.ts'
+import { SOON, type UsableKey, startTestGateway } from './test-gateway.ts'
 import {
   UPSTREAM_PATH,
   codesOf,
@@ -19,7 +20,6 @@ import {
   askTimed,
   startAnotherGateway,
 } from './timed-requests.ts'
-import { SOON, type UsableKey, startTestGateway } from './test-gateway.ts'
 
 const setup = await startTestGateway(await privateControlPlane())
 const { keys } = setup

@@ -2,7 +2,6 @@
 // itself is meanwhile.
 import { Agent, get } from 'node:https'
 import { setTimeout as delay } from 'node:timers/promises'
-import { untilMay } from '../../support/access-review.ts'
 import { ISSUER, type ProcessOptions } from '../../support/command-process.ts'
 import type { FaultProxy } from '../../support/fault-proxy.ts'
 import {
@@ -12,6 +11,7 @@ import {
   startGateway,
 } from '../../support/gateway-process.ts'
 import { GATEWAY_ACCOUNT } from '../../support/installed-control-plane.ts'
+import { untilMay } from '../../support/raw-client.ts'
 import { type TestGateway, MANAGEMENT } from './test-gateway.ts'
 
 /** Leads to no API, so the API server gets no request: a valid key is answered 404 there. */

@@ -7,7 +7,7 @@ import { afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { API_VERSION } from '../../../src/api/names.ts'
 import { privateControlPlane } from '../../support/control-plane.ts'
 import { eventually } from '../../support/eventually.ts'
-import { valueOf } from '../../support/metrics-text.ts'
+import { valueOf } from '../../support/metrics-page.ts'
 import { MAX_BODY_LAG_MS, serveUnderLoad, runMany } from './gateway-load.ts'
 import { MANAGEMENT, startTestGateway } from './test-gateway.ts'
 

@@ -10,7 +10,7 @@ import { ISSUER, startOperator } from '../../support/command-process.ts'
 import { eventually, eventuallyPasses } from '../../support/eventually.ts'
 import { ask, startGateway } from '../../support/gateway-process.ts'
 import { GATEWAY_ACCOUNT, OPERATOR_ACCOUNT } from '../../support/installed-control-plane.ts'
-import { mustKubectl } from '../../support/must-kubectl.ts'
+import { mustKubectl } from '../../support/kubectl.ts'
 import {
   COMPONENT,
   CONFIG,

@@ -7,9 +7,8 @@ import { startControlPlane } from '../../../tools/control-plane/control-plane.ts
 import { ISSUER, startOperator } from '../../support/command-process.ts'
 import { eventually } from '../../support/eventually.ts'
 import { OPERATOR_ACCOUNT } from '../../support/installed-control-plane.ts'
-import { mustKubectl } from '../../support/must-kubectl.ts'
+import { mustKubectl, awaitNewCluster } from '../../support/kubectl.ts'
 import { inWhole } from '../../support/tier.ts'
-import { wholeCluster } from '../../support/whole-cluster.ts'
 import { COMPONENT, CONFIG, LEGACY, PROBE_OBJECTS, reportAvailable, toolFor } from './installer.ts'
 
 const IMAGE = 'registry.example.com:5000/platform/management-operator:1.2.3'
@@ -26,7 +25,7 @@ const plane = await startControlPlane({ log: console.log })
 const kubectl = (...args: readonly string[]): Promise<string> => mustKubectl(plane, args)
 afterAll(() => plane.stop())
 const tool = await toolFor(plane)
-await wholeCluster(kubectl)
+await awaitNewCluster(kubectl)
 const empty = await allObjects()
 
 describe('make install', () => {

@@ -10,8 +10,13 @@ import { type OwnOperator, startOperator } from '../../support/command-process.t
 import { IN_FORCE_PATH, RECORD_PATH, isReadyBy, settingsOf } from '../../support/config-client.ts'
 import { privateControlPlane } from '../../support/control-plane.ts'
 import { eventuallyPasses } from '../../support/eventually.ts'
-import { type Act, type SeenRequest, first } from '../../support/fault-proxy-rules.ts'
-import { type FaultProxy, startProxy } from '../../support/fault-proxy.ts'
+import {
+  type Act,
+  type FaultProxy,
+  type SeenRequest,
+  first,
+  startProxy,
+} from '../../support/fault-proxy.ts'
 import { OPERATOR_USER } from '../../support/installed-control-plane.ts'
 import { newKey, uniqueName } from '../../support/object-builder.ts'
 import { EVENT_WITHIN, SOON, type StoredKey, keyClientOf } from './key-client.ts'

@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest'
 import { sharedControlPlane } from '../../support/control-plane.ts'
 import { eventually } from '../../support/eventually.ts'
-import { mustKubectl } from '../../support/must-kubectl.ts'
+import { mustKubectl } from '../../support/kubectl.ts'
 import { EVENT_WITHIN, createdMs, endingSoon, keyClientOf, textAfter } from './key-client.ts'
 
 const plane = await sharedControlPlane()

@@ -6,8 +6,13 @@ import { KEY_PATTERN } from '../../support/canary.ts'
 import { type OwnOperator, startOperator } from '../../support/command-process.ts'
 import { privateControlPlane } from '../../support/control-plane.ts'
 import { eventually, staysTrue } from '../../support/eventually.ts'
-import { type Rule, type SeenRequest, first } from '../../support/fault-proxy-rules.ts'
-import { type FaultProxy, startProxy } from '../../support/fault-proxy.ts'
+import {
+  type FaultProxy,
+  type Rule,
+  type SeenRequest,
+  first,
+  startProxy,
+} from '../../support/fault-proxy.ts'
 import { uniqueName } from '../../support/object-builder.ts'
 import {
   SOON,

@@ -1,15 +1,18 @@
 // The metrics behind alerts: each rises while a manager or gateway can't do its work, and falls when the work is done.
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { SIGNING_KEY_TYPE } from '../../../src/api/names.ts'
-import { ISSUER, type OwnOperator, startOperator } from '../../support/command-process.ts'
+import {
+  ISSUER,
+  type Operator,
+  type OwnOperator,
+  startOperator,
+} from '../../support/command-process.ts'
 import { privateControlPlane } from '../../support/control-plane.ts'
 import { eventually, eventuallyPasses } from '../../support/eventually.ts'
-import { type Match, isWrite } from '../../support/fault-proxy-rules.ts'
-import { type FaultProxy, startProxy } from '../../support/fault-proxy.ts'
+import { type FaultProxy, type Match, isWrite, startProxy } from '../../support/fault-proxy.ts'
 import { startGateway } from '../../support/gateway-process.ts'
 import { GATEWAY_ACCOUNT } from '../../support/installed-control-plane.ts'
-import { valueOf } from '../../support/metrics-text.ts'
-import type { Operator } from '../../support/process-output.ts'
+import { valueOf } from '../../support/metrics-page.ts'
 import { keyClientOf } from '../keys/key-client.ts'
 import { tokenClientOf } from '../tokens/token-client.ts'
 

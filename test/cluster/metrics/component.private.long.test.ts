@@ -6,8 +6,8 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { parse } from 'yaml'
 import { prometheusOperatorCrds } from '../../../tools/prometheus/operator-crds.ts'
 import { privateControlPlane } from '../../support/control-plane.ts'
+import { mustKubectl } from '../../support/kubectl.ts'
 import { alerts, dashboard, monitoringFile } from '../../support/monitoring.ts'
-import { mustKubectl } from '../../support/must-kubectl.ts'
 
 const ROOT = join(import.meta.dirname, '../../..')
 const CONFIG = join(ROOT, 'config')

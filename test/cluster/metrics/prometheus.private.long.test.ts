@@ -4,14 +4,18 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { findPrometheus } from '../../../tools/prometheus/programs.ts'
-import { ISSUER, type OwnOperator, startOperator } from '../../support/command-process.ts'
+import {
+  ISSUER,
+  type Operator,
+  type OwnOperator,
+  startOperator,
+} from '../../support/command-process.ts'
 import { privateControlPlane } from '../../support/control-plane.ts'
 import { eventually, eventuallyPasses } from '../../support/eventually.ts'
 import { type OwnGateway, ask, gatewayCa, startGateway } from '../../support/gateway-process.ts'
 import { GATEWAY_ACCOUNT } from '../../support/installed-control-plane.ts'
-import { familiesOf, titleOf } from '../../support/metrics-text.ts'
+import { familiesOf, titleOf } from '../../support/metrics-page.ts'
 import { RULES_FILE, alerts, dashboard, namedIn } from '../../support/monitoring.ts'
-import type { Operator } from '../../support/process-output.ts'
 import {
   type Prometheus,
   type Sample,

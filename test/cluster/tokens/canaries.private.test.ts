@@ -19,8 +19,13 @@ import { type Canary, plantCanary, findCanaries } from '../../support/canary.ts'
 import { ISSUER, type OwnOperator, startOperator } from '../../support/command-process.ts'
 import { IN_FORCE_PATH, RECORD_PATH, isReadyBy, settingsOf } from '../../support/config-client.ts'
 import { privateControlPlane } from '../../support/control-plane.ts'
-import { type Act, type SeenRequest, first } from '../../support/fault-proxy-rules.ts'
-import { type FaultProxy, startProxy } from '../../support/fault-proxy.ts'
+import {
+  type Act,
+  type FaultProxy,
+  type SeenRequest,
+  first,
+  startProxy,
+} from '../../support/fault-proxy.ts'
 import { OPERATOR_ACCOUNT, OPERATOR_USER } from '../../support/installed-control-plane.ts'
 import { uniqueName } from '../../support/object-builder.ts'
 import { keyClientOf } from '../keys/key-client.ts'

@@ -1,7 +1,7 @@
 // Tokens in kubectl: apply, wait, get, explain (contract 1.1, 1.2, 1.6, 4.4).
 import { describe, expect, test } from 'vitest'
 import { sharedControlPlane } from '../../support/control-plane.ts'
-import { mustKubectl } from '../../support/must-kubectl.ts'
+import { mustKubectl } from '../../support/kubectl.ts'
 import { uniqueName } from '../../support/object-builder.ts'
 import { keyClientOf } from '../keys/key-client.ts'
 import { bearerOf } from './platform-state.ts'

@@ -1,11 +1,11 @@
 // The Secrets with the private signing keys: of all shipped accounts and roles only the operator's ServiceAccount may
 // read them (contract 7.3).
 import { describe, expect, test } from 'vitest'
-import { type Person, type Wish, may } from '../../support/access-review.ts'
 import { sharedControlPlane } from '../../support/control-plane.ts'
 import { eventually } from '../../support/eventually.ts'
 import { OPERATOR_ACCOUNT, OPERATOR_USER } from '../../support/installed-control-plane.ts'
 import { uniqueName } from '../../support/object-builder.ts'
+import { type Person, type Wish, may } from '../../support/raw-client.ts'
 import { SOON } from '../keys/key-client.ts'
 import { platformStateOf } from './platform-state.ts'
 

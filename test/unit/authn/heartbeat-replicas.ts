@@ -16,8 +16,8 @@ import type {
 } from '../../../src/kube/client/client.ts'
 import type { StoreSink } from '../../../src/kube/informer/store.ts'
 import { type Clock, currentMoment, msBetween } from '../../../src/runtime/clock.ts'
-import { type ManualClock, manualClock } from '../../support/clock.ts'
 import { t0, textAfter } from '../../support/key-builder.ts'
+import { type ManualClock, manualClock } from '../../support/manual-clock.ts'
 import { memoryLog } from '../../support/memory-log.ts'
 import { keyObject } from '../../support/object-builder.ts'
 

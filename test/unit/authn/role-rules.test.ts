@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 import type { KubeObject } from '../../../src/api/objects.ts'
 import { createRoleReader } from '../../../src/authn/role-rules.ts'
 import { SCOPE_ROLES } from '../../../src/domain/scope/roles.ts'
-import { type Line, memoryApi } from '../../support/in-memory-api.ts'
+import { type Line, memoryApi } from '../../support/fake-kube-client.ts'
 
 const RULES = [{ verbs: ['get'], apiGroups: [''], resources: ['pods'] }]
 const ROLES = { group: '', version: 'v1', plural: 'clusterroles', kind: 'ClusterRole' }

@@ -2,8 +2,8 @@
 import { describe, expect, test } from 'vitest'
 import { isFresh, momentProvenBy } from '../../../src/authn/staleness.ts'
 import { type Moment, currentMoment, laterMoment, msBetween } from '../../../src/runtime/clock.ts'
-import { manualClock } from '../../support/clock.ts'
 import { after, t0, textAfter } from '../../support/key-builder.ts'
+import { manualClock } from '../../support/manual-clock.ts'
 
 /** So many seconds after t0 on both clocks; the counter began a minute before. */
 const moment = (seconds: number, counter = seconds): Moment => ({

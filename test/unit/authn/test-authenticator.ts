@@ -7,8 +7,8 @@ import type { Caps } from '../../../src/domain/accesskey/lifetime.ts'
 import type { KubeClient } from '../../../src/kube/client/client.ts'
 import { type Moment, currentMoment } from '../../../src/runtime/clock.ts'
 import type { Poller } from '../../../src/runtime/concurrency/poller.ts'
-import { type ManualClock, manualClock } from '../../support/clock.ts'
 import { t0 } from '../../support/key-builder.ts'
+import { type ManualClock, manualClock } from '../../support/manual-clock.ts'
 import { indexOf } from './key-builder.ts'
 
 /** What the authenticator knows; a test changes it. */

@@ -6,8 +6,8 @@ import { readManagerSettings } from '../../../src/commands/manager/flags.ts'
 import { joinElection } from '../../../src/commands/manager/leadership.ts'
 import { createManagerMetrics } from '../../../src/commands/manager/metrics.ts'
 import { createClient } from '../../../src/kube/client/client.ts'
-import { manualClock } from '../../support/clock.ts'
 import { eventually } from '../../support/eventually.ts'
+import { manualClock } from '../../support/manual-clock.ts'
 import { memoryLog } from '../../support/memory-log.ts'
 import {
   type Answer,

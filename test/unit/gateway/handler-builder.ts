@@ -11,8 +11,8 @@ import { InFlightRequests } from '../../../src/gateway/streams/in-flight.ts'
 import { createTargetRegistry } from '../../../src/gateway/targets/registry.ts'
 import type { Upstream } from '../../../src/kube/proxy/types.ts'
 import type { RequestHandler } from '../../../src/serving/http/server.ts'
-import { manualClock } from '../../support/clock.ts'
 import { t0 } from '../../support/key-builder.ts'
+import { manualClock } from '../../support/manual-clock.ts'
 import { memoryLog } from '../../support/memory-log.ts'
 
 /** The header that says whose key an answer is for, and whether the request was a use of it. */

@@ -16,8 +16,8 @@ import {
   UpstreamUnavailable,
 } from '../../../src/kube/proxy/types.ts'
 import type { Answer } from '../../../src/serving/http/answer.ts'
-import { manualClock } from '../../support/clock.ts'
 import { t0, viewOf } from '../../support/key-builder.ts'
+import { manualClock } from '../../support/manual-clock.ts'
 import { memoryLog } from '../../support/memory-log.ts'
 import { callTo } from './calls.ts'
 import { EXPIRES, handlerFor } from './handler-builder.ts'

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import { NotLeaderError } from '../../../src/kube/client/api-error.ts'
 import { type ObjectEvent, createEventRecorder } from '../../../src/kube/event-recorder.ts'
-import { manualClock } from '../../support/clock.ts'
-import { type Line, memoryApi, silence } from '../../support/in-memory-api.ts'
+import { type Line, memoryApi, silence } from '../../support/fake-kube-client.ts'
+import { manualClock } from '../../support/manual-clock.ts'
 import { memoryLog } from '../../support/memory-log.ts'
 
 const T0 = Date.parse('2026-11-21T10:00:00.123Z')

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { sleep, systemClock } from '../../../src/runtime/clock.ts'
-import { manualClock } from '../../support/clock.ts'
+import { manualClock } from '../../support/manual-clock.ts'
 
 const never = new AbortController().signal
 

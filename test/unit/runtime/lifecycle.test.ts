@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process'
 import { EventEmitter, once } from 'node:events'
 import { describe, expect, test } from 'vitest'
 import { type Lifecycle, startLifecycle } from '../../../src/runtime/lifecycle.ts'
-import { type ManualClock, manualClock } from '../../support/clock.ts'
+import { type ManualClock, manualClock } from '../../support/manual-clock.ts'
 import { type LoggedLine, memoryLog } from '../../support/memory-log.ts'
 
 interface LifecycleRun {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import type { Clock } from '../../../src/runtime/clock.ts'
 import { TimerHeap } from '../../../src/runtime/timer-heap.ts'
-import { manualClock } from '../../support/clock.ts'
+import { manualClock } from '../../support/manual-clock.ts'
 import { randomFrom } from '../../support/random.ts'
 
 const T0 = Date.parse('2026-11-21T10:00:00Z')

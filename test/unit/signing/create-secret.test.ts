@@ -6,7 +6,7 @@ import {
   type SigningAlgorithm,
 } from '../../../src/domain/token/token-claims.ts'
 import { createSigningKey, examineSigningKey } from '../../../src/signing/signing-key-secret.ts'
-import { type Line, memoryApi } from '../../support/in-memory-api.ts'
+import { type Line, memoryApi } from '../../support/fake-kube-client.ts'
 import { newPem, signingKeySecret } from './signing-key-builder.ts'
 
 function creatorOnApi() {

@@ -5,7 +5,7 @@ import type { PublishedKeyRecord } from '../../../src/domain/signingkey/signing-
 import type { TokenClaims } from '../../../src/domain/token/token-claims.ts'
 import { Store, fullObject } from '../../../src/kube/informer/store.ts'
 import { createKeyring } from '../../../src/signing/keyring.ts'
-import { manualClock } from '../../support/clock.ts'
+import { manualClock } from '../../support/manual-clock.ts'
 import { memoryLog } from '../../support/memory-log.ts'
 import {
   CREATED_MS,

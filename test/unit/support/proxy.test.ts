@@ -8,8 +8,14 @@ import { text } from 'node:stream/consumers'
 import { afterAll, beforeEach, expect, test } from 'vitest'
 import { createAuthority, issueServing } from '../../../tools/control-plane/certificates.ts'
 import { eventually, staysTrue } from '../../support/eventually.ts'
-import { first, isWrite, nth, refusal } from '../../support/fault-proxy-rules.ts'
-import { type FaultProxy, startProxy } from '../../support/fault-proxy.ts'
+import {
+  type FaultProxy,
+  first,
+  isWrite,
+  nth,
+  refusal,
+  startProxy,
+} from '../../support/fault-proxy.ts'
 
 // A server that remembers what it was asked, and streams a line whenever the test says so.
 const directory = await mkdtemp(join(tmpdir(), 'proxy-'))

@@ -5,7 +5,7 @@ import { StatusError } from '../../../../src/kube/client/api-error.ts'
 import type { KubeClient } from '../../../../src/kube/client/client.ts'
 import { type FullObject, Store, fullObject } from '../../../../src/kube/informer/store.ts'
 import { type Clock, sleep } from '../../../../src/runtime/clock.ts'
-import { memoryApi, silence } from '../../../support/in-memory-api.ts'
+import { memoryApi, silence } from '../../../support/fake-kube-client.ts'
 
 type Data = Readonly<Record<string, string>>
 

@@ -1,6 +1,6 @@
 /** @module-tag no-retry */
 import { describe, expect, test } from 'vitest'
-import type { ManualClock } from '../../../support/clock.ts'
+import type { ManualClock } from '../../../support/manual-clock.ts'
 import { type FakeConfigMapServer, failure } from './fake-config-map-server.ts'
 import {
   EXP,

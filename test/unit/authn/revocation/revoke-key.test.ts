@@ -6,7 +6,7 @@ import { revokeKeyWithDescendants } from '../../../../src/authn/revocation/revok
 import type { OwnedAccessKeyObject } from '../../../../src/domain/accesskey/access-key.ts'
 import { statusErrorOf } from '../../../../src/kube/client/api-error.ts'
 import type { PatchOperation } from '../../../../src/kube/client/client.ts'
-import { manualClock } from '../../../support/clock.ts'
+import { manualClock } from '../../../support/manual-clock.ts'
 import { keyObject } from '../../../support/object-builder.ts'
 
 const of = (name: string, maker: string | null = null, spec = {}): OwnedAccessKeyObject =>

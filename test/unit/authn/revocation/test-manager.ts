@@ -3,7 +3,7 @@ import {
   type RevocationList,
   createRevocationList,
 } from '../../../../src/authn/revocation/revocation-list.ts'
-import { type ManualClock, manualClock } from '../../../support/clock.ts'
+import { type ManualClock, manualClock } from '../../../support/manual-clock.ts'
 import { type LoggedLine, memoryLog } from '../../../support/memory-log.ts'
 import {
   type Connection,

@@ -4,7 +4,7 @@ import {
   createGatewayMetrics,
 } from '../../../../src/commands/gateway/metrics.ts'
 import { PROGRAM_VERSION } from '../../../../src/runtime/flags.ts'
-import { seriesOf } from '../../../support/metrics-text.ts'
+import { seriesOf } from '../../../support/metrics-page.ts'
 
 const started = (): GatewayMetrics =>
   createGatewayMetrics({

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { createMetrics } from '../../../../src/commands/gateway/metrics.ts'
 import { connectionObserver, ofForwarded } from '../../../../src/commands/gateway/wiring.ts'
-import { manualClock } from '../../../support/clock.ts'
+import { manualClock } from '../../../support/manual-clock.ts'
 import { memoryLog } from '../../../support/memory-log.ts'
 import { ANN, call } from '../../kube/proxy/upstream-server.ts'
 

@@ -5,7 +5,7 @@ import {
   createMetrics,
 } from '../../../../src/commands/manager/metrics.ts'
 import { NOTHING_OVERDUE } from '../../../../src/domain/time.ts'
-import { seriesOf } from '../../../support/metrics-text.ts'
+import { seriesOf } from '../../../support/metrics-page.ts'
 
 /** A registry of a small manager. */
 export const started = (perObject = false): Metrics =>

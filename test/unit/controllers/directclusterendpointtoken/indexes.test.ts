@@ -9,7 +9,7 @@ import {
   EventLoopShare,
   forEachYieldingByTime,
 } from '../../../../src/runtime/concurrency/event-loop.ts'
-import { manualClock } from '../../../support/clock.ts'
+import { manualClock } from '../../../support/manual-clock.ts'
 import {
   issuedObject,
   owner,

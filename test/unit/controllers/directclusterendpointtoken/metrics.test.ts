@@ -11,8 +11,8 @@ import {
 } from '../../../../src/controllers/directclusterendpointtoken/plan.ts'
 import { tokenOf } from '../../../../src/domain/token/token.ts'
 import { EventLoopShare } from '../../../../src/runtime/concurrency/event-loop.ts'
-import { manualClock } from '../../../support/clock.ts'
 import { after, capped, textAfter } from '../../../support/key-builder.ts'
+import { manualClock } from '../../../support/manual-clock.ts'
 import {
   UNDER_CI,
   issuedObject,

@@ -10,8 +10,8 @@ import {
 import { plan } from '../../../../src/controllers/directclusterendpointtoken/plan.ts'
 import { findCondition } from '../../../../src/domain/conditions.ts'
 import { tokenOf } from '../../../../src/domain/token/token.ts'
+import { type RecordedRequest, refused } from '../../../support/fake-kube-client.ts'
 import { after, textAfter } from '../../../support/key-builder.ts'
-import { type RecordedRequest, refused } from '../../../support/recording-client.ts'
 import {
   KID,
   UNDER_CI,

@@ -8,8 +8,8 @@ import {
 } from '../../../../src/controllers/directclusterendpointtoken/plan.ts'
 import { findCondition } from '../../../../src/domain/conditions.ts'
 import { tokenOf } from '../../../../src/domain/token/token.ts'
+import { recordedRevocations } from '../../../support/fake-kube-client.ts'
 import { after, textAfter } from '../../../support/key-builder.ts'
-import { recordedRevocations } from '../../../support/recording-client.ts'
 import {
   UNDER_CI,
   issuedObject,

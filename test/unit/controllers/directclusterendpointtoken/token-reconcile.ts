@@ -9,15 +9,15 @@ import { keysIn } from '../../../../src/controllers/ownedaccesskey/indexes.ts'
 import type { OwnedAccessKeyObject } from '../../../../src/domain/accesskey/access-key.ts'
 import type { TokenClaims } from '../../../../src/domain/token/token-claims.ts'
 import type { ObjectEvent } from '../../../../src/kube/event-recorder.ts'
-import { manualClock } from '../../../support/clock.ts'
-import { DAY_MS, after } from '../../../support/key-builder.ts'
-import { memoryLog } from '../../../support/memory-log.ts'
-import { keyObject } from '../../../support/object-builder.ts'
 import {
   type Answers,
   recordedRevocations,
   recordingClient,
-} from '../../../support/recording-client.ts'
+} from '../../../support/fake-kube-client.ts'
+import { DAY_MS, after } from '../../../support/key-builder.ts'
+import { manualClock } from '../../../support/manual-clock.ts'
+import { memoryLog } from '../../../support/memory-log.ts'
+import { keyObject } from '../../../support/object-builder.ts'
 import { ISSUER, KID, keyStore, tokenStore, tokenText } from '../../../support/token-builder.ts'
 
 /** Inputs of a reconcile; the owner is key `ci` of user ada. */

@@ -6,8 +6,8 @@ import { plan } from '../../../../src/controllers/ownedaccesskey/plan.ts'
 import type { AccessKey } from '../../../../src/domain/accesskey/access-key.ts'
 import { Store } from '../../../../src/kube/informer/store.ts'
 import { EventLoopShare } from '../../../../src/runtime/concurrency/event-loop.ts'
-import { manualClock } from '../../../support/clock.ts'
 import { accessKey, after, circumstances, stepped } from '../../../support/key-builder.ts'
+import { manualClock } from '../../../support/manual-clock.ts'
 import { keyObject } from '../../../support/object-builder.ts'
 
 const turns = new EventLoopShare(manualClock(after(0)))

@@ -3,15 +3,15 @@ import { describe, expect, test } from 'vitest'
 import { IssuesInProgress } from '../../../../src/controllers/directclusterendpointtoken/indexes.ts'
 import { reconcile } from '../../../../src/controllers/ownedaccesskey/reconcile.ts'
 import type { OwnedAccessKeyObject } from '../../../../src/domain/accesskey/access-key.ts'
-import { manualClock } from '../../../support/clock.ts'
-import { after } from '../../../support/key-builder.ts'
-import { keyObject } from '../../../support/object-builder.ts'
 import {
   type Answers,
   recordedRevocations,
   recordingClient,
   refused,
-} from '../../../support/recording-client.ts'
+} from '../../../support/fake-kube-client.ts'
+import { after } from '../../../support/key-builder.ts'
+import { manualClock } from '../../../support/manual-clock.ts'
+import { keyObject } from '../../../support/object-builder.ts'
 import { keyStore, tokenStore } from '../../../support/token-builder.ts'
 import { fixedKeyDeps } from './key-reconcile.ts'
 

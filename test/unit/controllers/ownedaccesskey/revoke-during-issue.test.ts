@@ -6,14 +6,14 @@ import { IssuesInProgress } from '../../../../src/controllers/directclusterendpo
 import { reconcile as reconcileToken } from '../../../../src/controllers/directclusterendpointtoken/reconcile.ts'
 import { type KeyDeps, reconcile } from '../../../../src/controllers/ownedaccesskey/reconcile.ts'
 import { tokenOf } from '../../../../src/domain/token/token.ts'
-import { manualClock } from '../../../support/clock.ts'
-import { after } from '../../../support/key-builder.ts'
 import {
   type Answers,
   recordedRevocations,
   recordingClient,
   refused,
-} from '../../../support/recording-client.ts'
+} from '../../../support/fake-kube-client.ts'
+import { after } from '../../../support/key-builder.ts'
+import { manualClock } from '../../../support/manual-clock.ts'
 import {
   issuedObject,
   keyStore,

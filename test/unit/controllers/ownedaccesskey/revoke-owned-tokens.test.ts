@@ -14,7 +14,12 @@ import {
 } from '../../../../src/controllers/ownedaccesskey/revoke-owned-tokens.ts'
 import type { AccessKey } from '../../../../src/domain/accesskey/access-key.ts'
 import { tokenOf } from '../../../../src/domain/token/token.ts'
-import { manualClock } from '../../../support/clock.ts'
+import {
+  type Answers,
+  recordedRevocations,
+  recordingClient,
+  refused,
+} from '../../../support/fake-kube-client.ts'
 import {
   accessKey,
   after,
@@ -22,12 +27,7 @@ import {
   stepped,
   textAfter,
 } from '../../../support/key-builder.ts'
-import {
-  type Answers,
-  recordedRevocations,
-  recordingClient,
-  refused,
-} from '../../../support/recording-client.ts'
+import { manualClock } from '../../../support/manual-clock.ts'
 import {
   issuedObject,
   keyStore,

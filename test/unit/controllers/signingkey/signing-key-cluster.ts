@@ -18,7 +18,7 @@ import type { ObjectEvent } from '../../../../src/kube/event-recorder.ts'
 import { Store, type StoreSink, fullObject } from '../../../../src/kube/informer/store.ts'
 import type { Clock } from '../../../../src/runtime/clock.ts'
 import { type Keyring, createKeyring } from '../../../../src/signing/keyring.ts'
-import { type ManualClock, manualClock } from '../../../support/clock.ts'
+import { type ManualClock, manualClock } from '../../../support/manual-clock.ts'
 import { type LoggedLine, memoryLog } from '../../../support/memory-log.ts'
 
 export const T0 = Date.parse('2026-11-21T10:00:00Z')

@@ -1,17 +1,20 @@
 // docs/scopes.md, line by line, and the roles that are shipped with it.
-import { readFileSync } from 'node:fs'
+import { readFileSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { parseAllDocuments } from 'yaml'
+import { parse, parseAllDocuments } from 'yaml'
 import type { Caller } from '../../../../src/authn/caller.ts'
 import { parseScope } from '../../../../src/domain/scope/authorize.ts'
 import type { RequestTarget } from '../../../../src/domain/scope/request-info.ts'
-import { SCOPE_ROLES, clusterRoleNameOf } from '../../../../src/domain/scope/roles.ts'
+import {
+  type PolicyRule,
+  SCOPE_ROLES,
+  clusterRoleNameOf,
+} from '../../../../src/domain/scope/roles.ts'
 import { isEscalatingVerb, isSensitiveResource } from '../../../../src/domain/scope/sensitive.ts'
 import { parseRequest } from '../../../../src/gateway/request/parse.ts'
 import { authorizeRequest, mayCreate } from '../../../../src/gateway/stages/authorization.ts'
 import { cookbook, cookbookScopes } from '../../../support/documentation-blocks.ts'
-import { shippedRoles } from '../../../support/scope-roles.ts'
 
 const ROLES = shippedRoles()
 const SURROUNDINGS = {
@@ -121,4 +124,21 @@ function propertiesOf({ properties = {}, items }: Schema, under = ''): readonly 
     const field = under === '' ? name : `${under}.${name}`
     return [field, ...propertiesOf(inner, field)]
   })
+}
+
+/** The rules of the ClusterRoles in config/scope-roles, by the role of a scope. */
+function shippedRoles(): ReadonlyMap<string, readonly PolicyRule[]> {
+  const folder = join(import.meta.dirname, '../../../../config/scope-roles')
+  const prefix = 'platform:scope:'
+  const files = readdirSync(folder).filter((name) => name !== 'kustomization.yaml')
+  return new Map(
+    files.map((file) => {
+      const { metadata, rules } = parse(readFileSync(join(folder, file), 'utf8')) as {
+        readonly metadata: { readonly name: string }
+        readonly rules: readonly PolicyRule[]
+      }
+      if (!metadata.name.startsWith(prefix)) throw new Error(`${file} names ${metadata.name}`)
+      return [metadata.name.slice(prefix.length), rules]
+    }),
+  )
 }

@@ -1,8 +1,8 @@
 /** @module-tag no-retry */
 import { describe, expect, test } from 'vitest'
 import { clampedClock } from '../../../../src/runtime/clock.ts'
-import { manualClock } from '../../../support/clock.ts'
 import { t0 } from '../../../support/key-builder.ts'
+import { manualClock } from '../../../support/manual-clock.ts'
 
 const HOUR_MS = 3_600_000
 

@@ -7,8 +7,8 @@ import {
   createActivityRecorder,
 } from '../../../../src/gateway/activity/recorder.ts'
 import type { Store } from '../../../../src/kube/informer/store.ts'
-import { type ManualClock, manualClock } from '../../../support/clock.ts'
 import { t0 } from '../../../support/key-builder.ts'
+import { type ManualClock, manualClock } from '../../../support/manual-clock.ts'
 import { memoryLog } from '../../../support/memory-log.ts'
 import { type Parts, keyObject } from '../../../support/object-builder.ts'
 import {

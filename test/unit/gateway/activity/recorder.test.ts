@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'vitest'
 import type { OwnedAccessKey } from '../../../../src/api/ownedaccesskey.gen.ts'
 import { sleep } from '../../../../src/runtime/clock.ts'
-import type { ManualClock } from '../../../support/clock.ts'
+import { refused } from '../../../support/fake-kube-client.ts'
 import { textAfter } from '../../../support/key-builder.ts'
+import type { ManualClock } from '../../../support/manual-clock.ts'
 import type { Parts } from '../../../support/object-builder.ts'
-import { refused } from '../../../support/recording-client.ts'
-import type { Line } from './simulated-api.ts'
 import { HOUR, slides, stage } from './recorder-builder.ts'
+import type { Line } from './simulated-api.ts'
 
 describe('a sliding key (14.1)', () => {
   test('mostly makes no request wait, and makes no promise for it', async () => {

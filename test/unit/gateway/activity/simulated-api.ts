@@ -8,7 +8,7 @@ import { type AccessKey, accessKeyOf } from '../../../../src/domain/accesskey/ac
 import type { Caps } from '../../../../src/domain/accesskey/lifetime.ts'
 import type { KubeClient, PatchOperation } from '../../../../src/kube/client/client.ts'
 import { Store } from '../../../../src/kube/informer/store.ts'
-import { refused } from '../../../support/recording-client.ts'
+import { refused } from '../../../support/fake-kube-client.ts'
 
 /** No caps, but the default for logins. */
 export const UNCAPPED: Caps = { maxTtlSeconds: null, loginTtlSeconds: 1_728_000 }

@@ -2,8 +2,8 @@
 import { describe, expect, test } from 'vitest'
 import { TARGET_KINDS, type RequestTarget } from '../../../../src/domain/scope/request-info.ts'
 import { parseRequest } from '../../../../src/gateway/request/parse.ts'
-import { requestSent } from '../../../support/fuzz/requests.ts'
 import { randomFrom } from '../../../support/random.ts'
+import { requestSent } from '../../../support/request-fuzzer.ts'
 import { readOf, reading, taken } from './request-reader.ts'
 
 function rebuilt(sent: string): string {

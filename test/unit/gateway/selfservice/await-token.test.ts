@@ -5,7 +5,7 @@ import { nestedString } from '../../../../src/domain/json/field-path.ts'
 import { type JsonMap, parseJsonMap } from '../../../../src/domain/json/json.ts'
 import { awaitToken } from '../../../../src/gateway/selfservice/await-token.ts'
 import type { UpstreamCall } from '../../../../src/kube/proxy/types.ts'
-import { manualClock } from '../../../support/clock.ts'
+import { manualClock } from '../../../support/manual-clock.ts'
 import { t0, token } from './key-objects.ts'
 import { exchangeOf } from './self-service-request.ts'
 

@@ -19,8 +19,8 @@ import {
 } from '../../../../src/gateway/stages/max-in-flight.ts'
 import { type UpstreamAnswer, UpstreamUnavailable } from '../../../../src/kube/proxy/types.ts'
 import type { Answer } from '../../../../src/serving/http/answer.ts'
-import { manualClock } from '../../../support/clock.ts'
 import { t0, viewOf } from '../../../support/key-builder.ts'
+import { manualClock } from '../../../support/manual-clock.ts'
 import { uniqueName } from '../../../support/object-builder.ts'
 import { callTo } from '../calls.ts'
 

@@ -14,8 +14,8 @@ import {
 import { createResponseBuffer } from '../../../../src/gateway/selfservice/response-buffer.ts'
 import { createMaxInFlight } from '../../../../src/gateway/stages/max-in-flight.ts'
 import type { Upstream, UpstreamCall } from '../../../../src/kube/proxy/types.ts'
-import { manualClock } from '../../../support/clock.ts'
 import { t0, viewOf } from '../../../support/key-builder.ts'
+import { manualClock } from '../../../support/manual-clock.ts'
 import { callTo } from '../calls.ts'
 
 /** Counts nothing: there is a place for everything. */

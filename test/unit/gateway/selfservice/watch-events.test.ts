@@ -8,8 +8,8 @@ import {
   UNREAD_WITHIN_MS,
   eventsThrough,
 } from '../../../../src/gateway/selfservice/watch-events.ts'
-import { type ManualClock, manualClock } from '../../../support/clock.ts'
 import { t0, viewOf } from '../../../support/key-builder.ts'
+import { type ManualClock, manualClock } from '../../../support/manual-clock.ts'
 import { callTo } from '../calls.ts'
 
 const MEBIBYTE = 1024 ** 2

@@ -8,8 +8,8 @@ import {
   type Opened,
   type Pending,
 } from '../../../../src/gateway/streams/in-flight.ts'
-import { manualClock } from '../../../support/clock.ts'
 import { after, t0, viewOf } from '../../../support/key-builder.ts'
+import { manualClock } from '../../../support/manual-clock.ts'
 
 const callerOf = (
   uid: string,

@@ -10,8 +10,8 @@ import {
 } from '../../../../src/gateway/streams/in-flight.ts'
 import { terminable } from '../../../../src/gateway/streams/terminate.ts'
 import type { Answer } from '../../../../src/serving/http/answer.ts'
-import { manualClock } from '../../../support/clock.ts'
 import { t0, viewOf } from '../../../support/key-builder.ts'
+import { manualClock } from '../../../support/manual-clock.ts'
 
 const caller = {
   key: viewOf({}),

@@ -8,7 +8,7 @@ import {
   type UpstreamCall,
   UpstreamUnavailable,
 } from '../../../../src/kube/proxy/types.ts'
-import { manualClock } from '../../../support/clock.ts'
+import { manualClock } from '../../../support/manual-clock.ts'
 import { memoryLog } from '../../../support/memory-log.ts'
 
 /** Answers one attempt. */

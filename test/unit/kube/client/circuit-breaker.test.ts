@@ -4,7 +4,7 @@ import { CircuitBreaker } from '../../../../src/kube/client/circuit-breaker.ts'
 import { done, startController } from '../../../../src/kube/controller/controller.ts'
 import { WorkQueue } from '../../../../src/kube/controller/work-queue.ts'
 import { EventLoopShare } from '../../../../src/runtime/concurrency/event-loop.ts'
-import { manualClock } from '../../../support/clock.ts'
+import { manualClock } from '../../../support/manual-clock.ts'
 import { memoryLog } from '../../../support/memory-log.ts'
 
 const T0 = Date.parse('2026-11-21T10:00:00Z')

@@ -3,7 +3,7 @@ import { SECRETS } from '../../../../src/api/names.ts'
 import { isConflict } from '../../../../src/kube/client/api-error.ts'
 import { claim } from '../../../../src/kube/client/client.ts'
 import { connect } from '../../../../src/kube/client/connection.ts'
-import { manualClock } from '../../../support/clock.ts'
+import { manualClock } from '../../../support/manual-clock.ts'
 import {
   type Answer,
   json,

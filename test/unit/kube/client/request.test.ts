@@ -3,8 +3,8 @@ import { describe, expect, test } from 'vitest'
 import { NotLeaderError } from '../../../../src/kube/client/api-error.ts'
 import type { KubeClient } from '../../../../src/kube/client/client.ts'
 import { plantCanary, findCanaries } from '../../../support/canary.ts'
-import type { ManualClock } from '../../../support/clock.ts'
 import { eventually } from '../../../support/eventually.ts'
+import type { ManualClock } from '../../../support/manual-clock.ts'
 import {
   type Answer,
   type ReceivedRequest,

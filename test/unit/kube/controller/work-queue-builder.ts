@@ -1,7 +1,6 @@
 // A work queue on a manual clock.
 import { WorkQueue } from '../../../../src/kube/controller/work-queue.ts'
-import { manualClock } from '../../../support/clock.ts'
-import { OPEN_GATE } from '../../../support/event-loop-turns.ts'
+import { OPEN_GATE, manualClock } from '../../../support/manual-clock.ts'
 
 /** Start of the clock, in epoch milliseconds. */
 export const T0 = Date.parse('2026-11-21T10:00:00Z')

@@ -1,8 +1,7 @@
 // A relist that lacks thousands of objects: the store removes them over many turns of the event loop, and
 // the reflector reports progress only when all of them are removed.
 import { expect, test } from 'vitest'
-import { countPerTurn } from '../../../support/event-loop-turns.ts'
-import { type Answer, answersInTurn } from './scripted-server.ts'
+import { countPerTurn } from '../../../support/manual-clock.ts'
 import {
   EXPIRED_EVENT,
   added,
@@ -14,6 +13,7 @@ import {
   startReflector,
   withoutWatchList,
 } from './reflector-builder.ts'
+import { type Answer, answersInTurn } from './scripted-server.ts'
 
 const COUNT = 20_000
 const names = Array.from({ length: COUNT }, (_, n) => `a-${n}`)

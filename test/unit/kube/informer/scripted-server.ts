@@ -14,7 +14,7 @@ import type { KubeObject } from '../../../../src/api/objects.ts'
 import type { CircuitBreaker } from '../../../../src/kube/client/circuit-breaker.ts'
 import { type KubeClient, createClient } from '../../../../src/kube/client/client.ts'
 import { connect } from '../../../../src/kube/client/connection.ts'
-import { type ManualClock, manualClock } from '../../../support/clock.ts'
+import { type ManualClock, manualClock } from '../../../support/manual-clock.ts'
 
 /** A request as it arrived. */
 export interface ReceivedRequest {

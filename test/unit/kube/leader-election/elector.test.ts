@@ -6,8 +6,8 @@ import {
   runLeaderElection,
 } from '../../../../src/kube/leader-election/elector.ts'
 import type { LeaseSpec } from '../../../../src/kube/leader-election/rules.ts'
-import { manualClock } from '../../../support/clock.ts'
-import { type Line, memoryApi, silence } from '../../../support/in-memory-api.ts'
+import { type Line, memoryApi, silence } from '../../../support/fake-kube-client.ts'
+import { manualClock } from '../../../support/manual-clock.ts'
 import { memoryLog } from '../../../support/memory-log.ts'
 
 const timing = { leaseDurationMs: 15_000, renewDeadlineMs: 10_000, retryPeriodMs: 2000 }

@@ -3,8 +3,8 @@ import { once } from 'node:events'
 import type { ServerHttp2Session } from 'node:http2'
 import { PassThrough } from 'node:stream'
 import { describe, expect, test } from 'vitest'
-import { manualClock } from '../../../support/clock.ts'
 import { eventually } from '../../../support/eventually.ts'
+import { manualClock } from '../../../support/manual-clock.ts'
 import {
   type Act,
   WIRES,

@@ -23,7 +23,7 @@ import {
   issueClient,
   issueServing,
 } from '../../../../tools/control-plane/certificates.ts'
-import type { ManualClock } from '../../../support/clock.ts'
+import type { ManualClock } from '../../../support/manual-clock.ts'
 import { writeKubeconfig } from '../informer/scripted-server.ts'
 
 /** The protocols of an upstream. `https` speaks no HTTP/2; `http` is plain. */

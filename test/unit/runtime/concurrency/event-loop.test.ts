@@ -5,10 +5,9 @@ import {
   forEachYielding,
   forEachYieldingByTime,
 } from '../../../../src/runtime/concurrency/event-loop.ts'
-import { manualClock } from '../../../support/clock.ts'
-import { countPerTurn, tickingClock } from '../../../support/event-loop-turns.ts'
 import { eventually } from '../../../support/eventually.ts'
 import { manyKeys, settledKeys } from '../../../support/key-controller-at-scale.ts'
+import { countPerTurn, manualClock, tickingClock } from '../../../support/manual-clock.ts'
 
 const T0 = Date.parse('2026-11-21T10:00:00Z')
 const SOON = { withinMs: 30_000 }

@@ -2,8 +2,8 @@ import { expect, onTestFinished, test } from 'vitest'
 import { FRESH_FOR_MS, RENEW_AFTER_MS } from '../../../../src/authn/staleness.ts'
 import { currentMoment, msBetween } from '../../../../src/runtime/clock.ts'
 import { startPoller } from '../../../../src/runtime/concurrency/poller.ts'
-import { manualClock } from '../../../support/clock.ts'
 import { t0 } from '../../../support/key-builder.ts'
+import { manualClock } from '../../../support/manual-clock.ts'
 import { memoryLog } from '../../../support/memory-log.ts'
 
 /** A poller of a server that a test can stop. */

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { singleFlight } from '../../../../src/runtime/concurrency/single-flight.ts'
-import { manualClock } from '../../../support/clock.ts'
 import { t0 } from '../../../support/key-builder.ts'
+import { manualClock } from '../../../support/manual-clock.ts'
 
 const LIMITS = { reuseForMs: 1000, timeoutMs: 2000 }
 

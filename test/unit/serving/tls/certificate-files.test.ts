@@ -8,7 +8,7 @@ import {
   followCertificateFiles,
 } from '../../../../src/serving/tls/key-pair.ts'
 import { serverPair } from '../../../support/certificate-builder.ts'
-import { manualClock } from '../../../support/clock.ts'
+import { manualClock } from '../../../support/manual-clock.ts'
 import { memoryLog } from '../../../support/memory-log.ts'
 import { scratchFolder } from '../../kube/informer/scripted-server.ts'
 

@@ -13,8 +13,7 @@ import {
   serverIn,
   serverSecret,
 } from '../../../../src/serving/tls/secret.ts'
-import { serverPair } from '../../../support/certificate-builder.ts'
-import { oneKeySecret } from '../../../support/former-gateway-secret.ts'
+import { oneKeySecret, serverPair } from '../../../support/certificate-builder.ts'
 
 const DAY_MS = 86_400_000
 const NOW_MS = Date.parse('2026-11-21T10:00:00Z')

@@ -10,10 +10,9 @@ import {
   serverSecret,
 } from '../../../../src/serving/tls/secret.ts'
 import { maintainCertificate } from '../../../../src/serving/tls/serving-certificate.ts'
-import { serverPair } from '../../../support/certificate-builder.ts'
-import { manualClock } from '../../../support/clock.ts'
-import { oneKeySecret } from '../../../support/former-gateway-secret.ts'
-import { type Line, memoryApi } from '../../../support/in-memory-api.ts'
+import { oneKeySecret, serverPair } from '../../../support/certificate-builder.ts'
+import { type Line, memoryApi } from '../../../support/fake-kube-client.ts'
+import { manualClock } from '../../../support/manual-clock.ts'
 import { memoryLog } from '../../../support/memory-log.ts'
 
 const DAY_MS = 86_400_000

@@ -1,9 +1,11 @@
-// Who would write to an API server, and records of revoked tokens, remembered instead.
+// Clients of an API server that is not there: one records writes, one keeps objects in memory. And a list of revoked
+// tokens that records requests.
 import type { Resource } from '../../src/api/names.ts'
+import type { KubeObject } from '../../src/api/objects.ts'
 import type { RevocationList } from '../../src/authn/revocation/revocation-list.ts'
 import { NOTHING_OVERDUE } from '../../src/domain/time.ts'
 import { StatusError } from '../../src/kube/client/api-error.ts'
-import type { KubeClient } from '../../src/kube/client/client.ts'
+import type { KubeClient, NewObject } from '../../src/kube/client/client.ts'
 
 /** A write that was asked for. */
 export interface RecordedRequest {
@@ -53,15 +55,15 @@ export function recordingClient(answers: Answers = {}): {
       remember('delete', resource, name, body, reason)
       return remove(resource, { name }, body, reason)
     },
-    list: unexpected,
-    watch: unexpected,
-    create: unexpected,
-    replace: unexpected,
+    list: notOffered,
+    watch: notOffered,
+    create: notOffered,
+    replace: notOffered,
   }
   return { client, asked }
 }
 
-const unexpected = (): Promise<never> => Promise.reject(new Error('nobody should ask for this'))
+const notOffered = (): Promise<never> => Promise.reject(new Error('this client has no such verb'))
 
 /** The API server's refusal. */
 export const refused = (code: number, reason: string): StatusError =>
@@ -101,4 +103,71 @@ export function recordedRevocations(): RecordedRevocations {
     },
   }
   return records
+}
+
+// An API server in memory for what needs a clock that a test moves: objects by name with
+// resourceVersions and their conflicts, nothing else. Whatever the real one decides is tested there.
+
+/** The objects, and where a test may come between a request and its answer. */
+export interface MemoryApi {
+  readonly objects: Map<string, KubeObject>
+  /** A client of these objects. Each has its own line, which a test may cut. */
+  client(line?: Line): KubeClient
+}
+
+/** What a request waits for on its way there and back; absent = nothing. Throw for a failed one. */
+export interface Line {
+  there?: (method: 'get' | 'create' | 'replace') => Promise<void>
+  back?: () => Promise<void>
+}
+
+/** A line on which nothing arrives any more. */
+export const silence = (): Promise<void> => new Promise(() => undefined)
+
+/** An empty one. */
+export function memoryApi(): MemoryApi {
+  const objects = new Map<string, KubeObject>()
+  let revision = 0
+  const store = (object: NewObject | KubeObject, name: string): KubeObject => {
+    revision += 1
+    const given = { uid: name, creationTimestamp: '', ...object.metadata }
+    const stored = { ...object, metadata: { ...given, name, resourceVersion: String(revision) } }
+    objects.set(name, stored)
+    return stored
+  }
+  const verbs = {
+    get: (name: string) => objects.get(name) ?? null,
+    create: (object: NewObject, name: string) => {
+      if (objects.has(name)) throw refused(409, 'AlreadyExists')
+      return store(object, name)
+    },
+    replace: (object: KubeObject, name: string) => {
+      const { resourceVersion } = object.metadata
+      if (objects.get(name)?.metadata.resourceVersion !== resourceVersion)
+        throw refused(409, 'Conflict')
+      return store(object, name)
+    },
+  }
+  const client = (line: Line = {}): KubeClient => {
+    const call = async <T>(
+      method: 'get' | 'create' | 'replace',
+      act: () => unknown,
+    ): Promise<T> => {
+      await line.there?.(method)
+      const answer = act()
+      await line.back?.()
+      return answer as T
+    }
+    return {
+      get: (_, { name }) => call('get', () => verbs.get(name)),
+      create: (_, object) => call('create', () => verbs.create(object, object.metadata.name ?? '')),
+      replace: (_, object) => call('replace', () => verbs.replace(object, object.metadata.name)),
+      list: notOffered,
+      watch: notOffered,
+      apply: notOffered,
+      patch: notOffered,
+      delete: notOffered,
+    }
+  }
+  return { objects, client }
 }

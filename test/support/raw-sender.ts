@@ -1,6 +1,6 @@
 // Requests as bytes: no client writes, cleans or refuses anything of them on their way.
 import { once } from 'node:events'
-import { connect, type ConnectionOptions, type TLSSocket } from 'node:tls'
+import { type ConnectionOptions, type TLSSocket, connect } from 'node:tls'
 
 /** A request, its line first. */
 export interface RawRequest {

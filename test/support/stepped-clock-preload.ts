@@ -1,6 +1,5 @@
-// Loaded before the program by `node --import`: its wall clock is so many milliseconds ahead, and is stepped
-// by SIGUSR2 where a file is named. What takes minutes or weeks can be shown that way; the program knows
-// nothing of it. See ahead.ts.
+// Loaded into a program by `node --import`: its wall clock is CLOCK_AHEAD_MS ahead, and SIGUSR2 steps it to what
+// CLOCK_STEP_FILE holds. So a test shows what takes minutes or weeks, with the program as it is. See stepped-clock.ts.
 import { readFileSync, rmSync } from 'node:fs'
 
 function read(name: string, text: string | undefined): number {

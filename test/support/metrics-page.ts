@@ -1,4 +1,5 @@
 // A page of metrics in Prometheus' text format, as far as tests look into it.
+import type { Operator } from './command-process.ts'
 
 /** A metric of a page. */
 export interface Family {
@@ -29,8 +30,8 @@ export function valueOf(page: string, series: string): number {
 /** The sum of a metric's series whose labels hold all of these. @throws Error when there is none */
 export function sumOf(page: string, name: string, ...labels: readonly string[]): number {
   const values = [...seriesOf(page)].flatMap(([series, value]) => {
-    const [metric, its = ''] = series.split(/(?=\{)/, 2)
-    return metric === name && labels.every((label) => its.includes(label)) ? [value] : []
+    const [its, braces = ''] = series.split(/(?=\{)/, 2)
+    return its === name && labels.every((label) => braces.includes(label)) ? [value] : []
   })
   if (values.length === 0) throw new Error(`there is no series of ${name} with ${labels.join()}`)
   return values.reduce((sum, value) => sum + value, 0)
@@ -55,3 +56,23 @@ export function familiesOf(page: string): readonly Family[] {
 /** A family as docs/operating.md names it, such as `platform_tokens{state}`. */
 export const titleOf = ({ name, labels }: Family): string =>
   labels.length === 0 ? name : `${name}{${labels.toSorted().join(',')}}`
+
+/** `sumOf` the metrics page of a running process. */
+export async function metric(
+  operator: Operator,
+  name: string,
+  ...labels: readonly string[]
+): Promise<number> {
+  return sumOf(await operator.metrics(), name, ...labels)
+}
+
+/** How often a controller has looked at an object. */
+export const reconciled = (operator: Operator, controller: string): Promise<number> =>
+  metric(operator, 'controller_runtime_reconcile_total', `controller="${controller}"`)
+
+/** Whether nothing waits for a controller and nothing is in its hands. */
+export async function isIdle(operator: Operator, controller: string): Promise<boolean> {
+  const depth = await metric(operator, 'workqueue_depth', `name="${controller}"`)
+  const active = 'controller_runtime_active_workers'
+  return depth + (await metric(operator, active, `controller="${controller}"`)) === 0
+}
