@@ -1,4 +1,4 @@
-// docs/architecture.md names files and folders: all of them are there.
+// docs/architecture.md names files and folders: all of them exist.
 import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
@@ -6,7 +6,7 @@ import { expect, test } from 'vitest'
 const ROOT = join(import.meta.dirname, '..')
 const PAGE = readFileSync(join(ROOT, 'docs/architecture.md'), 'utf8')
 
-/** Named already, and not there yet. */
+/** Named as places of future code, so they need not exist. */
 const TO_COME = ['gateway/audit/', 'signin/']
 
 /** A file of TypeScript with its folder, or a folder. */
@@ -18,7 +18,7 @@ test('docs/architecture.md names many files and folders', () =>
   expect(named.length).toBeGreaterThan(80))
 
 test.each(named.filter((path) => !TO_COME.includes(path)))(
-  'docs/architecture.md names %s, which is there',
+  'docs/architecture.md names %s, which exists',
   (path) => {
     const pattern = path.replaceAll(/<[\w-]+>/g, '*')
     expect(globSync([pattern, `src/${pattern}`], { cwd: ROOT })).not.toEqual([])

@@ -1,5 +1,5 @@
-// What docs/gateway.md says of answers, reasons and limits is what the gateway has, and nothing else; so is what
-// docs/troubleshooting.md says of its answers and its log.
+// docs/gateway.md documents exactly the responses, reasons and limits of the gateway, and
+// docs/troubleshooting.md its responses and log lines.
 import { readFileSync, readdirSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { describe, expect, test } from 'vitest'
@@ -22,7 +22,7 @@ const textOf = (path: string): string => readFileSync(join(ROOT, path), 'utf8')
 const PAGE = textOf('docs/gateway.md')
 const SIZING = textOf('docs/sizing.md')
 
-/** Quoted text; the second group is what stands between the quotes. */
+/** Quoted text; the second group is the text between the quotes. */
 const LITERAL = /(['"`])((?:\\.|(?!\1).)*)\1/
 
 /** A source without comments, each place for values an ellipsis. */
@@ -38,7 +38,7 @@ const sourcesIn = (folder: string): readonly string[] =>
     .filter((name) => name.endsWith('.ts'))
     .map((name) => `${folder}/${name}`)
 
-/** What stands between the parentheses of each call of a function. */
+/** The arguments of each call of a function. */
 function callsOf(source: string, named: RegExp): readonly string[] {
   return [...source.matchAll(new RegExp(`${named.source}\\(`, 'g'))].map(({ 0: name, index }) => {
     const start = index + name.length
@@ -49,7 +49,7 @@ function callsOf(source: string, named: RegExp): readonly string[] {
   })
 }
 
-describe('docs: the answers of the gateway (10.2, 10.4, 11.1, 12.1, 12.2, 12.4, 13.1, 13.3)', () => {
+describe('docs: the responses of the gateway (10.2, 10.4, 11.1, 12.1, 12.2, 12.4, 13.1, 13.3)', () => {
   const TROUBLESHOOTING = textOf('docs/troubleshooting.md')
 
   test.each(REFUSALS)('docs/gateway.md has $code $message', (refusal) =>
@@ -78,16 +78,16 @@ describe('docs: the answers of the gateway (10.2, 10.4, 11.1, 12.1, 12.2, 12.4, 
     },
   )
 
-  // 501 is no failure: nobody can do anything about it.
+  // A 501 has no remedy.
   test.each(REFUSALS.filter(({ code }) => code >= 500 && code !== 501))(
-    'docs/troubleshooting.md has what to do about $code $message',
+    'docs/troubleshooting.md has a remedy for $code $message',
     (refusal) => {
       expect(refusal.remedy).toBeTruthy()
       expect(TROUBLESHOOTING).toContain(shownMessage(refusal))
     },
   )
 
-  test('a message with another text than the catalogue has it begins as it does in the docs', () => {
+  test('a message that extends its entry in the catalogue begins like the one in the docs', () => {
     const { shown } = ERRORS.scopeDenied
     const decision = authorize(parseScope({}), LIST_OF_PODS, {
       projectNamespacePrefix: '',
@@ -98,7 +98,7 @@ describe('docs: the answers of the gateway (10.2, 10.4, 11.1, 12.1, 12.2, 12.4, 
     })
   })
 
-  test('are made from entries of a catalogue alone', () => {
+  test('are only made from entries of a catalogue', () => {
     const users = sourcesIn('src').filter((path) =>
       /\b(?:failure|statusAnswer)\b[^']*'\S*answer\.ts'/.test(textOf(path)),
     )
@@ -132,11 +132,11 @@ describe('docs/troubleshooting.md: what the gateway logs (8.5)', () => {
     [...cell.matchAll(/`([^`]+)`/g)].map(([, sentence = '']) => sentence),
   )
 
-  test('each warning and each error has a row, and each row one of them', () =>
+  test('each warning and each error has a row, and each row has one of them', () =>
     expect(rows.toSorted()).toEqual([...new Set(sentences)].toSorted()))
 })
 
-/** A source file, and all that it takes more than types from. */
+/** A source file and all files that it imports more than types from. */
 function partsOf(path: string, found: Set<string> = new Set()): ReadonlySet<string> {
   if (found.has(path)) return found
   found.add(path)
@@ -178,7 +178,7 @@ test('docs/gateway.md, docs/sizing.md: limits are those of the program (13.3)', 
   expect(SIZING).toContain(`at one gateway | ${request} and ${stream},`)
 })
 
-test('docs/sizing.md: what a gateway reads without being asked (10.4)', () => {
+test('docs/sizing.md: the periodic reads of a gateway (10.4)', () => {
   const seconds = RENEW_AFTER_MS / 1000
   // The Config in force, and the record of what is in force.
   const reads = SCOPE_ROLES.length + 2

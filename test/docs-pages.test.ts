@@ -1,4 +1,4 @@
-// Pages that list what stands elsewhere in the repository: complete, and nothing else.
+// Pages that list things of the repository are complete, and list nothing else.
 import { readFileSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
@@ -37,7 +37,7 @@ describe('docs/config.md', () => {
     )
   })
 
-  test('lists the settings that something is done by (2.2, 7.2, 9.1)', () => {
+  test('lists the settings that have an effect (2.2, 7.2, 9.1)', () => {
     const [, rest = ''] = page.split('\n## What the operator acts on\n')
     const [section = ''] = rest.split('\n## ')
     const rows = [...section.matchAll(/^\| (`[^|]*`) \|/gm)]
@@ -51,6 +51,6 @@ describe('docs/config.md', () => {
 const COMMANDS = ['README.md', ...readdirSync(join(ROOT, 'docs')).map((name) => `docs/${name}`)]
 
 test.each(COMMANDS.filter((page) => page.endsWith('.md')))(
-  '%s starts no program past npm, which finds the pinned Node',
+  '%s starts programs only by npm, which finds the pinned Node',
   (page) => expect(textOf(page)).not.toContain('node_modules/.bin/'),
 )

@@ -1,4 +1,4 @@
-// Pages that list what the program has: complete, and nothing else.
+// Pages that list metrics, figures and log lines of the program are complete, and list nothing else.
 import { readFileSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
@@ -26,14 +26,14 @@ describe('docs/operating.md: metrics (8.4)', () => {
     ),
   )
 
-  test('each metric of the program is in the table with its labels, and no other', async () => {
+  test('lists each metric of the program with its labels, and no other', async () => {
     const bodies = await Promise.all(programs.map(async ({ scrape }) => (await scrape()).body))
     const metrics = bodies.flatMap((body) => metricsIn(body))
     expect(inTable).toEqual(new Set(metrics))
   })
 })
 
-/** Metrics of a scrape but those of the process and of Node, with their labels. */
+/** Metrics of a scrape with their labels, without those of the process and of Node. */
 function metricsIn(body: string): readonly string[] {
   const names = [...body.matchAll(/^# TYPE (\S+)/gm)].map(([, name = '']) => name)
   return names
@@ -46,7 +46,7 @@ function metricsIn(body: string): readonly string[] {
     })
 }
 
-/** Labels of metrics without a series as long as nothing is there. */
+/** Labels of metrics that have no series without objects. */
 const CHANGING: Readonly<Record<string, readonly string[]>> = {
   platform_access_key_expiration_timestamp_seconds: ['name'],
   platform_signing_key_not_before_timestamp_seconds: ['kid'],
@@ -54,7 +54,7 @@ const CHANGING: Readonly<Record<string, readonly string[]>> = {
   platform_ready: ['check'],
 }
 
-test('docs/high-availability.md: times until another one leads, as the flags give them (8.1)', () => {
+test('docs/high-availability.md: times of a fail-over, computed from the flags (8.1)', () => {
   const invocation = readManagerSettings(['--leader-elect'], AROUND)
   const { leaseDurationMs = 0, retryPeriodMs = 0 } =
     (invocation.kind === 'run' && invocation.settings.leaderElection) || {}
@@ -67,7 +67,7 @@ test('docs/high-availability.md: times until another one leads, as the flags giv
   ])
 })
 
-describe('figures are those of the program', () => {
+describe('figures in the docs are those of the program', () => {
   const invocation = readManagerSettings([], AROUND)
   if (invocation.kind !== 'run') throw new Error(invocation.text)
   const { expiredRetentionMs, tokenMaxTtlMs, workers } = invocation.settings
@@ -113,7 +113,7 @@ describe('docs/troubleshooting.md', () => {
     expect(reasons.filter((reason) => !isUsed(reason))).toEqual([])
   })
 
-  test('each log line that it quotes whole, with what the program does next, is in a source (8.5)', () => {
+  test('each log line that it quotes with the next step of the program is in a source (8.5)', () => {
     const quoted = `${conditions}${alerts}`.matchAll(/`([^`]+, (?:trying|listing|going) [^`]+)`/g)
     const lines = new Set(Array.from(quoted, ([, line = '']) => line.replaceAll('\n', ' ')))
     expect(lines.size).toBeGreaterThan(5)
@@ -124,7 +124,7 @@ describe('docs/troubleshooting.md', () => {
     expect([...lines].filter((line) => !program.includes(`'${line}'`))).toEqual([])
   })
 
-  test('entries are in the order of the alphabet', () => {
+  test('entries are in alphabetical order', () => {
     const entries = [...entriesOf(conditions)]
     expect(entries).toEqual(entries.toSorted())
   })

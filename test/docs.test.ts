@@ -14,7 +14,7 @@ const PAGES = [
     .map((name) => `docs/${name}`),
 ]
 
-/** Anchors of a page, its own and those that GitHub gives to headings; one that comes twice is there twice. */
+/** Anchors of a page, explicit ones and those of headings on GitHub, repeated ones included. */
 function anchorsOf(page: string): readonly string[] {
   const prose = readFileSync(page, 'utf8').replaceAll(/^```[^]*?^```$/gm, '')
   const own = Array.from(prose.matchAll(/<a id="([^"]+)">/g), ([, id = '']) => id)
@@ -36,11 +36,11 @@ describe('docs', () => {
   test('every rule that a comment in src cites is in guarantees.md', () =>
     expect(danglingCitations()).toEqual([]))
 
-  test.each([...testsByRule()])('rule %s is shown by a test that names it', (_rule, files) => {
+  test.each([...testsByRule()])('rule %s is in the title of a test', (_rule, files) => {
     expect(files).not.toEqual([])
   })
 
-  test.each(PAGES)('every relative link of %s leads somewhere', (page) => {
+  test.each(PAGES)('every relative link of %s has a target', (page) => {
     const text = readFileSync(join(ROOT, page), 'utf8')
     const links = [...text.matchAll(/\]\((?!https?:)([^)]+)/g)].map(([, link]) => link ?? '')
     const broken = links.filter((link) => {
@@ -51,7 +51,7 @@ describe('docs', () => {
     expect(broken).toEqual([])
   })
 
-  test('README is short: a newcomer reads all of it', () =>
+  test('README is short', () =>
     expect(Buffer.byteLength(readFileSync(join(ROOT, 'README.md')))).toBeLessThanOrEqual(6000))
 
   test('README lists every page', () => {
@@ -61,7 +61,7 @@ describe('docs', () => {
   })
 
   test.each(PAGES.filter((page) => page !== 'CHANGELOG.md'))(
-    'no two anchors of %s are the same',
+    'the anchors of %s are unique',
     (page) => {
       const anchors = anchorsOf(join(ROOT, page))
       expect(anchors).toEqual([...new Set(anchors)])

@@ -6,7 +6,7 @@ import { sourceFile } from '../tools/structure/imports.ts'
 
 const root = join(import.meta.dirname, '..')
 
-test('the tree keeps its promises', () => {
+test('the source tree keeps to its layers', () => {
   const paths = globSync('{src,test,tools,bench}/**/*.ts', { cwd: root })
   const files = paths.map((path) => sourceFile(path, readFileSync(join(root, path), 'utf8')))
   expect(files.length).toBeGreaterThan(50)
@@ -17,7 +17,7 @@ const lines = (count: number): string => 'x\n'.repeat(count)
 
 test.each<{ readonly name: string; readonly tree: Readonly<Record<string, string>> }>([
   {
-    name: 'arrows to the left, types, packages at their doors',
+    name: 'imports to the left, types, packages at their doors',
     tree: {
       'src/api/group.ts': `export const GROUP = 'g'`,
       'src/domain/lifetime.ts': `import { GROUP } from '../api/group.ts'`,
@@ -45,14 +45,14 @@ test.each<{
   readonly others?: Readonly<Record<string, string>>
 }>([
   {
-    name: 'an arrow to the right',
+    name: 'an import to the right',
     path: 'src/domain/lifetime.ts',
     text: `import type { Client } from '../kube/client.ts'`,
     fault: 'domain must not import kube (src/kube/client.ts)',
     others: { 'src/kube/client.ts': '' },
   },
   {
-    name: 'an arrow of several lines',
+    name: 'an import to the right on several lines',
     path: 'src/kube/client.ts',
     text: `import {\n  type A,\n  b,\n} from '../commands/manager.ts'`,
     fault: 'kube must not import commands (src/commands/manager.ts)',
@@ -73,7 +73,7 @@ test.each<{
     others: { 'src/commands/manager.ts': '' },
   },
   {
-    name: 'one of the three that imports another',
+    name: 'one of the unrelated layers importing another',
     path: 'src/controllers/key/reconcile.ts',
     text: `import { proxy } from '../../gateway/proxy.ts'`,
     fault: 'controllers must not import gateway (src/gateway/proxy.ts)',
@@ -87,28 +87,28 @@ test.each<{
     others: { 'src/signing/sign.ts': '' },
   },
   {
-    name: 'a runtime that knows Kubernetes',
+    name: 'a runtime that imports Kubernetes',
     path: 'src/runtime/log.ts',
     text: `import { GROUP } from '../api/group.ts'`,
     fault: 'runtime must not import api (src/api/group.ts)',
     others: { 'src/api/group.ts': '' },
   },
   {
-    name: 'a folder that is no layer',
+    name: 'a folder without a layer',
     path: 'src/lib/client.ts',
     text: `import { GROUP } from '../api/group.ts'`,
     fault: 'lib is no layer',
     others: { 'src/api/group.ts': '' },
   },
   {
-    name: 'a program that knows its tests',
+    name: 'a program that imports its tests',
     path: 'src/kube/client.ts',
     text: `import { manualClock } from '../../test/support/manual-clock.ts'`,
     fault: 'imports test/support/manual-clock.ts, no layer of src',
     others: { 'test/support/manual-clock.ts': '' },
   },
   {
-    name: 'a package beside its door',
+    name: 'a package imported outside its door',
     path: 'src/commands/manager.ts',
     text: `import { KubeConfig } from '@kubernetes/client-node/dist/config.js'`,
     fault: 'imports @kubernetes/client-node, which only src/kube/ may',
@@ -120,20 +120,20 @@ test.each<{
     fault: 'imports got, which has no door in DOORS',
   },
   {
-    name: 'node: in the domain',
+    name: 'a Node module in the domain',
     path: 'src/domain/key.ts',
     text: `import { createHash } from 'node:crypto'`,
     fault: 'is pure and must not import node:crypto',
   },
   {
-    name: 'a plan that acts',
+    name: 'a plan with side effects',
     path: 'src/controllers/key/plan.ts',
     text: `import { type A, isNotFound } from '../../kube/failure.ts'`,
     fault: 'is pure and must not import src/kube/failure.ts',
     others: { 'src/kube/failure.ts': '' },
   },
   {
-    name: 'a plan that acts through the file beside it',
+    name: 'a plan with side effects through the file beside it',
     path: 'src/controllers/key/removal.ts',
     text: `import { isNotFound } from '../../kube/failure.ts'`,
     fault: 'is pure and must not import src/kube/failure.ts',
@@ -167,7 +167,7 @@ test.each<{
     fault: 'uses getBuiltinModule',
   },
   {
-    name: 'an import of nothing',
+    name: 'an import without names',
     path: 'src/kube/client.ts',
     text: `import { a } from './gone.ts'`,
     fault: 'imports src/kube/gone.ts, which is not there',

@@ -1,5 +1,5 @@
-// What the tree promises: who may import whom, and a few rules of form. Each rule is a function from
-// the files to its faults; test/layers.test.ts runs them over the tree, and over trees that are bad.
+// The rules of the source tree: allowed imports and a few rules of form. Each rule is a function from
+// the files to its faults; test/layers.test.ts runs them over the tree, and over trees that break them.
 import { basename, dirname } from 'node:path'
 import { codeOf, type Import, type SourceFile } from '../../tools/structure/imports.ts'
 
@@ -9,7 +9,7 @@ export interface Fault {
   readonly fault: string
 }
 
-/** From left to right; imports point left only. Those in one place never import each other. */
+/** From left to right; imports point left only. Layers of one entry never import each other. */
 const LAYERS: readonly (readonly string[])[] = [
   ['api'],
   ['domain'],
@@ -24,7 +24,7 @@ const LAYERS: readonly (readonly string[])[] = [
   ['main'],
 ]
 
-/** To the left, and forbidden all the same: private keys, Kubernetes for the process's parts, keys for sockets. */
+/** Imports to the left that are forbidden nevertheless: private keys, Kubernetes in the runtime, keys in sockets. */
 const NEVER: readonly (readonly [from: string, to: string])[] = [
   ['gateway', 'signing'],
   ['sync', 'signing'],
@@ -34,7 +34,7 @@ const NEVER: readonly (readonly [from: string, to: string])[] = [
   ['runtime', 'api'],
 ]
 
-/** Who may import a package. One that is not here has no door yet. */
+/** The folders that may import a package; a package that is not listed may not be imported. */
 const DOORS: Readonly<Record<string, readonly string[]>> = {
   '@kubernetes/client-node': ['src/kube/'],
   undici: ['src/kube/'],
@@ -46,13 +46,13 @@ const DOORS: Readonly<Record<string, readonly string[]>> = {
   '@peculiar/asn1-schema': ['src/serving/tls/'],
   '@peculiar/asn1-x509': ['src/serving/tls/'],
   re2js: ['src/domain/settings/'],
-  // The version that the program calls itself.
+  // The version of the program.
   'package.json': ['src/runtime/'],
 }
 
 const LONGEST_FILE = 350
 const VAGUE = /(?:^|-)(?:helpers?|utils?|common|misc|managers?)(?:-|$)|^index$/
-/** The command is called manager; its parts lie in a folder of that name. */
+/** The parts of a command are in a folder of its name. */
 const MANAGER_COMMAND = 'src/commands/manager.ts'
 const IMPURE =
   /\b(?:Date\.now|new Date\(\)|Math\.random|performance\.|process\.|console\.|crypto\.|setTimeout|setInterval|setImmediate|queueMicrotask|fetch\()/
@@ -92,11 +92,11 @@ const doors = inSrc(({ path, imports }) =>
   }),
 )
 
-/** api, domain and every plan.ts, with the files beside it that it calls, are pure. */
+/** api, domain and every plan.ts are pure, with the files that a plan.ts imports from its folder. */
 const purity: Rule = (files) => {
   const pure = new Set(files.filter(({ path }) => PURE.test(path)))
   const byPath = new Map(files.map((file) => [file.path, file]))
-  // A set that grows while it is walked: what a pure file calls beside itself is walked as well.
+  // The set grows while it is iterated: files that a pure file imports from its folder are visited, too.
   for (const file of pure) {
     for (const { target, isType } of file.imports) {
       const beside = dirname(target) === dirname(file.path) ? byPath.get(target) : undefined
@@ -119,7 +119,7 @@ function isPureImport(file: SourceFile, { target, isRelative, isType }: Import):
   return /^src\/(?:api|domain)\//.test(target) || dirname(target) === dirname(file.path)
 }
 
-/** Otherwise the rules above would not see an import. */
+/** Imports of another form would escape the rules above. */
 const openImports: Rule = (files) => {
   const known = new Set([...files.map(({ path }) => path), 'package.json'])
   return inSrc(({ text, unread, imports }) => {
@@ -161,7 +161,7 @@ const RULES: readonly Rule[] = [
   noVagueNames,
 ]
 
-/** Everything that the files break. */
+/** All faults of the files. */
 export function faultsIn(files: readonly SourceFile[]): readonly Fault[] {
   return RULES.flatMap((rule) => rule(files))
 }

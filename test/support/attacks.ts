@@ -1,41 +1,41 @@
-// Requests that make a naive gateway act for another client, on something else or somewhere else, and what
-// tells that one did (threats A1 to A11, B1 to B4, B11). Those that get around a scope are below.
+// Requests that make a naive gateway act as another client, on another object or another server, and the
+// check for that (threats A1 to A11, B1 to B4, B11). Requests that evade a scope follow below.
 import type { Scope } from '../../src/api/scope.gen.ts'
 import type { Audited, AuditedUser } from './audit-log.ts'
 
-/** Whom a key stands for. */
+/** The owner of a key. */
 export interface Caller {
   readonly user: string
   readonly groups?: readonly string[]
   readonly scope?: Scope
-  /** There is no such key: the API server refuses it, where our policies are. */
+  /** The policies reject such a key, so it does not exist behind the real gateway. */
   readonly isRefused?: boolean
 }
 
-/** A request with a key, as it is sent to a gateway. What reads {mark} in it is its own. */
+/** A request with a key, as sent to a gateway; {mark} is replaced by its User-Agent. */
 export interface Attack {
-  /** Begins with the row of the threats. */
+  /** Begins with the number of the threat. */
   readonly name: string
   readonly method?: string
-  /** Given where an attacker's own server listens. */
+  /** Called with the address of the attacker's own server. */
   readonly target: (evil: string) => string
   readonly headers?: readonly string[]
   readonly body?: string
-  /** Whose key it is; ada's when absent, and no key at all where it is null. */
+  /** The owner of the key; ada when absent, null = no key. */
   readonly caller?: Caller | null
-  /** It is nothing that the caller may ask: it is not to be asked as anybody. */
+  /** The caller has no right to it, so no request may reach the API server. */
   readonly isForbidden?: true
 }
 
-/** Whose keys they are, unless an attack says otherwise. */
+/** The owner of the key unless an attack says otherwise. */
 export const ADA: Caller = { user: 'ada' }
 
-/** What came of a request, on every side of the gateway. */
+/** The effects of a request, on every side of the gateway. */
 export interface Consequences {
   readonly audited: readonly Audited[]
-  /** What the gateway decided on; null = it refused. Only what it tells is compared. */
+  /** The attributes that the gateway authorized; null = refused. Absent ones are not compared. */
   readonly decided: Readonly<Record<string, string>> | null
-  /** Names of the headers that came out of the gateway, in lower case. */
+  /** Names of the forwarded headers, in lower case. */
   readonly headers: readonly string[]
   /** Whether the attacker's server was called. */
   readonly wentElsewhere: boolean
@@ -64,8 +64,8 @@ const asUpgrade = (protocol: string): readonly string[] => [
   `Upgrade: ${protocol}`,
 ]
 const EXEC = below('/api/v1/namespaces/a/pods/x/exec?command=id&stdout=1')
-const ANOTHER_KEY = Buffer.from('the key of somebody else').toString('base64url')
-/** A second request, behind one that is answered with an error. */
+const ANOTHER_KEY = Buffer.from('the key of another user').toString('base64url')
+/** A second request, after one that fails. */
 const BEHIND = ['', 'GET /api/v1/secrets HTTP/1.1', 'Host: api', 'User-Agent: {mark}']
 const SMUGGLED = '0\r\n\r\nGET /api/v1/secrets HTTP/1.1\r\nHost: api\r\nUser-Agent: {mark}\r\n\r\n'
 const MALFORMED = [
@@ -75,7 +75,7 @@ const MALFORMED = [
   ['X-A: b\n X-B: c'],
 ]
 
-/** They all work on a naive gateway. */
+/** All of them work on a naive gateway. */
 // biome-ignore format: a table
 export const ATTACKS: readonly Attack[] = [
   ...withHeaders('A1',
@@ -123,7 +123,7 @@ export const ATTACKS: readonly Attack[] = [
   ...['/metrics', '/version', '/api', '/apis', '/openapi/v3', '/debug/pprof/profile?seconds=1', '/logs/', '/healthz/etcd'].map((path): Attack => ({ name: `B11: ${path} without a key`, target: below(path), caller: null, isForbidden: true })),
 ]
 
-/** What a gateway may pass of what a client sends about its request; all else is its own. */
+/** Headers that a gateway may forward. */
 const HARMLESS = [
   'user-agent',
   'accept',
@@ -142,7 +142,7 @@ const HARMLESS = [
   'impersonate-extra-platform.sh%2faccess-key',
 ]
 
-/** What went wrong, in words; nothing for a gateway that stands the attack. */
+/** The faults in words; none for a gateway that withstands the attack. */
 export function wrongs(
   attack: Attack,
   consequences: Consequences,
@@ -182,10 +182,10 @@ function wrongDecision(event: Audited, decided: Consequences['decided']): readon
     .map(([name, value]) => `decided on ${name} ${value}, which was ${ref[name] ?? ''}`)
 }
 
-// Requests with keys whose scopes do not grant them, and that a naive gateway takes for something that they
-// do grant (threats B3, B5 to B10). Beside each scope stands a request that it grants.
+// Requests that the scope of their key does not grant, but that a naive gateway takes for one that it does
+// grant (threats B3, B5 to B10). Each scope also has a request that it grants.
 
-/** A scope, a request that it grants, and those that it does not. */
+/** A scope, a request that it grants, and requests that it does not. */
 export interface ScopeUnderAttack {
   readonly caller: Caller
   /** Absent where it grants nothing in the management cluster. */
@@ -248,7 +248,7 @@ const SUBRESOURCES = [
 ]
 const WIDER: Scope = { rules: [{ resources: [{ group: 'apps', resources: ['*'] }] }] }
 
-/** They all work on a naive gateway. */
+/** All of them work on a naive gateway. */
 // biome-ignore format: a table
 export const SCOPES_UNDER_ATTACK: readonly ScopeUnderAttack[] = [
   under(pods('get', 'list'), ['GET', POD], [
@@ -276,7 +276,7 @@ export const SCOPES_UNDER_ATTACK: readonly ScopeUnderAttack[] = [
     ['B8: a token of a service account', 'POST', '/api/v1/namespaces/a/serviceaccounts/x/token', json({})],
     ['B8: an approval', 'PUT', '/apis/certificates.k8s.io/v1/certificatesigningrequests/x/approval', json({})],
     ['B8: a wider key', 'POST', `/apis/${GROUP}/v1/ownedaccesskeys`, ours('OwnedAccessKey', { scope: WIDER })],
-    ["B8: somebody else's key", 'POST', `/apis/${GROUP}/v1/ownedaccesskeys`, ours('OwnedAccessKey', { user: 'root' })],
+    ['B8: a key of another user', 'POST', `/apis/${GROUP}/v1/ownedaccesskeys`, ours('OwnedAccessKey', { user: 'root' })],
     ['B8: a wider token', 'POST', `/apis/${GROUP}/v1/directclusterendpointtokens`, ours('DirectClusterEndpointToken', { cluster: 'c', scope: WIDER })],
   ]),
   ...([{ roles: [{ role: 'no-such-role' }] }, { roles: [{ role: 'agent', projects: ['p'] }] }, { clusters: [{ cluster: 'x' }] }, { spaces: [{ project: 'p', space: 's' }] }, { virtualClusters: [{ project: 'p', virtualCluster: 'v' }] }] satisfies readonly Scope[]).map((scope) =>

@@ -1,4 +1,4 @@
-// What the API server saw, from its audit log: who wrote what, and how often.
+// Writes and requests from the audit log of an API server.
 import { randomUUID } from 'node:crypto'
 import { open, stat } from 'node:fs/promises'
 import type { RequestInfo } from '../../src/domain/scope/request-info.ts'
@@ -25,17 +25,17 @@ export interface AuditedWrite {
   readonly at: string
 }
 
-/** Which writes are asked for. */
+/** Which writes to return. */
 export interface WriteFilter {
-  /** Of this user only, such as OPERATOR_USER; of everybody when absent. */
+  /** Only of this user, such as OPERATOR_USER; of all users when absent. */
   readonly user?: string
-  /** Leave out the Leases, which leader election renews for ever. */
+  /** Leave out Leases, which leader election keeps renewing. */
   readonly notLeases?: true
 }
 
 /** The audit log of one control plane. */
 export interface Audit {
-  /** Now: requests that have been answered by now are before it. */
+  /** The current end of the log: requests answered by now are before it. */
   mark(): Promise<Mark>
   /**
    * The writes that came in between a mark and now, in the order of their answers. One that is under
@@ -43,7 +43,7 @@ export interface Audit {
    * was under way at the mark is none of them: its effect may be seen before its answer is logged.
    */
   writesSince(mark: Mark, filter?: WriteFilter): Promise<readonly AuditedWrite[]>
-  /** The lines between a mark and now, as they are; of everybody where no user is given. */
+  /** The raw lines between a mark and now; of all users when none is given. */
   linesSince(mark: Mark, user?: string): Promise<readonly string[]>
 }
 
@@ -156,7 +156,7 @@ async function read(path: string, start: number, end?: number): Promise<Buffer> 
   }
 }
 
-// What the API server took requests for, found in its audit log by a mark in their User-Agent.
+// The attributes of requests in the audit log, found by a mark in their User-Agent.
 
 /** A user as the audit log has it; what is empty is left out. */
 export interface AuditedUser {
@@ -177,14 +177,14 @@ export interface Audited {
   readonly objectRef?: Readonly<Record<string, string>>
 }
 
-/** What a request was taken for, and as whom it ran. */
+/** The attributes of a request, and the user it ran as. */
 export interface Taken {
   readonly verb: string
   /** Absent for a path. */
   readonly objectRef?: Readonly<Record<string, string>>
   /** Decoded; absent for an object. */
   readonly path?: string
-  /** As whom another client let it run; absent where no one did. */
+  /** The impersonated user; absent without impersonation. */
   readonly as?: AuditedUser
 }
 
@@ -194,11 +194,11 @@ export const answeredIn = (lines: readonly string[]): readonly Audited[] =>
     .map((line) => JSON.parse(line) as Audited)
     .filter(({ stage }) => stage === 'ResponseComplete' || stage === 'Panic')
 
-/** The same by their User-Agent; one that a gateway got may have become several. */
+/** The same by User-Agent; one request to a gateway may cause several. */
 export const byUserAgent = (lines: readonly string[]): ReadonlyMap<string, readonly Audited[]> =>
   Map.groupBy(answeredIn(lines), ({ userAgent = '' }) => userAgent)
 
-/** What a request with these attributes must have been taken for. */
+/** What the audit log must have for a request with these attributes. */
 export function wantedOf(attributes: RequestInfo, as?: AuditedUser): Taken {
   const by = as ? { as } : {}
   if ('path' in attributes) return { verb: attributes.verb, path: attributes.path, ...by }
@@ -208,7 +208,7 @@ export function wantedOf(attributes: RequestInfo, as?: AuditedUser): Taken {
   return { verb, objectRef, ...by }
 }
 
-/** What it was taken for. */
+/** What the audit log has for it. */
 export function takenOf({ verb, objectRef, requestURI, impersonatedUser: as }: Audited): Taken {
   const by = as ? { as } : {}
   if (objectRef) return { verb, objectRef: { ...objectRef }, ...by }

@@ -1,8 +1,8 @@
-// Secrets that are planted to be looked for later in everything the program writes (contract 3.5).
+// Canaries: secrets that must not appear in anything the program writes (contract 3.5).
 import { randomBytes } from 'node:crypto'
 import { crc32 } from 'node:zlib'
 
-/** A planted secret. It has the form of a given access key (contract 1.4). */
+/** A planted secret in the form of a given access key (contract 1.4). */
 export interface Canary {
   readonly label: string
   readonly secret: string

@@ -12,12 +12,12 @@ import {
 import { createAuthority, issueCertificate } from '../../src/serving/tls/issue.ts'
 import type { CertificatePair } from '../../src/serving/tls/key-pair.ts'
 
-/** A server's pair with the authority that a client of it is given. */
+/** A server's certificate and key, with the authority for its clients. */
 export interface ServerPair extends CertificatePair {
   readonly caPem: string
 }
 
-/** What a pair may differ in. */
+/** Options of a server's certificate. */
 export interface ServerPairParts {
   readonly hosts?: readonly string[]
   /** Epoch milliseconds. */
@@ -25,7 +25,7 @@ export interface ServerPairParts {
   readonly validMs?: number
 }
 
-/** A pair of this name under an authority of its own: for this machine, valid for an hour from now. */
+/** A certificate with this name under its own authority: for localhost, valid for an hour from now. */
 export function serverPair(commonName: string, parts: ServerPairParts = {}): ServerPair {
   const { hosts = ['localhost', '127.0.0.1'], nowMs = Date.now(), validMs = 3_600_000 } = parts
   const times = { nowMs, untilMs: nowMs + validMs }
@@ -35,7 +35,7 @@ export function serverPair(commonName: string, parts: ServerPairParts = {}): Ser
   return { ...pair, caPem: authority.certificatePem }
 }
 
-// The gateway's Secret as it was while one key was the authority's and the certificate's.
+// The gateway's Secret in its former format, in which authority and certificate share one key.
 
 const YEAR_MS = 365 * 86_400_000
 

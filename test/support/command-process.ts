@@ -1,4 +1,4 @@
-// A command of the program as a process of its own, such as `node src/main.ts manager`. Its output goes to
+// A command of the program as a child process, such as `node src/main.ts manager`. Its output goes to
 // files, so that nothing is lost when it is killed and any process can read it.
 import { type ChildProcess, execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -14,7 +14,7 @@ export interface Exit {
   readonly signal: NodeJS.Signals | null
 }
 
-/** A process of the test's own. `await using` stops it where the block ends. */
+/** A running process. `await using` stops it at the end of the block. */
 export interface OwnProcess extends Operator, AsyncDisposable {
   /** How it ended, once it has. */
   readonly exited: Promise<Exit>
@@ -26,7 +26,7 @@ export interface OwnProcess extends Operator, AsyncDisposable {
 /** How to start a command that serves health and metrics. */
 export interface ProcessOptions {
   readonly kubeconfig: string
-  /** More flags; they win over the ones that every test has. */
+  /** More flags; they override those that every test has. */
   readonly flags?: readonly string[]
   readonly env?: Readonly<Record<string, string>>
   /** What to wait for: `ready` (absent), or only that its health endpoints answer. */
@@ -34,7 +34,7 @@ export interface ProcessOptions {
 }
 
 const START_LIMIT_MS = 30_000
-/** The program's own limit for a shutdown (contract 8.3), and something for a busy machine. */
+/** The program's limit for a shutdown (contract 8.3), with a margin for a busy machine. */
 const STOP_LIMIT_MS = 40_000
 const ANY_PORT = '127.0.0.1:0'
 /** Where processes of a run leave their output; tools/test.ts names a folder for each run. */
@@ -105,7 +105,7 @@ async function stopped(child: ChildProcess, exited: Promise<Exit>): Promise<Exit
   }
 }
 
-/** Asked for its health, it answers; to be ready, with 200. */
+/** Waits until the health endpoint answers, or until it answers 200. */
 async function awaitHealth(
   child: ChildProcess,
   running: Operator,
@@ -119,7 +119,7 @@ async function awaitHealth(
   })
 }
 
-/** `eventually`, but it gives up as soon as the process ends, and it quotes what that wrote. */
+/** `eventually`, but fails as soon as the process ends, with the end of its output. */
 async function awaited<T extends {}>(
   child: ChildProcess,
   running: Operator,
@@ -140,12 +140,12 @@ async function awaited<T extends {}>(
   }
 }
 
-// The operator as a process of its own: `node src/main.ts manager`, with its own ServiceAccount.
+// The operator, `node src/main.ts manager`, with its own ServiceAccount.
 
-/** An operator of the test's own. `await using` stops it where the block ends. */
+/** A running operator. `await using` stops it at the end of the block. */
 export type OwnOperator = OwnProcess
 
-/** The issuer of tokens of operators that are told one (contract 7.2). Nothing is served there. */
+/** The issuer of tokens in tests (contract 7.2). Nothing is served there. */
 export const ISSUER = 'https://platform.example.com/oidc'
 
 /**
@@ -156,7 +156,7 @@ export const ISSUER = 'https://platform.example.com/oidc'
 export const startOperator = (options: ProcessOptions): Promise<OwnOperator> =>
   startCommand('manager', options)
 
-/** What Node is called with to run the program; its command and flags come behind. */
+/** The arguments of Node that run the program; its command and flags follow. */
 export const PROGRAM: readonly string[] = [
   ...NODE_FLAGS,
   join(import.meta.dirname, '../../src/main.ts'),
@@ -204,14 +204,14 @@ export interface LogLine {
   readonly [field: string]: unknown
 }
 
-/** Where a running operator is: enough to look at it from another process. */
+/** A running operator, as another process can observe it. */
 export interface OperatorCoordinates {
   readonly pid: number
   /** The folder of its output: `stdout.log` and `stderr.log`. */
   readonly directory: string
 }
 
-/** An operator to look at. */
+/** An observed operator. */
 export interface Operator extends OperatorCoordinates {
   /** Every log line so far. */
   logs(): readonly LogLine[]
@@ -219,11 +219,11 @@ export interface Operator extends OperatorCoordinates {
   output(): { readonly stdout: string; readonly stderr: string }
   /** The metrics page. */
   metrics(): Promise<string>
-  /** Asks a health endpoint, such as `/readyz?verbose`. */
+  /** The response of a health endpoint, such as `/readyz?verbose`. */
   health(path: string): Promise<{ readonly code: number; readonly body: string }>
 }
 
-/** Not for who is slow, but for who hangs: a busy machine stops a process for seconds. */
+/** Detects a hanging process, not a slow one: a busy machine stops a process for seconds. */
 const ANSWER_LIMIT_MS = 20_000
 
 /** An operator that runs, by its coordinates. */
@@ -238,7 +238,7 @@ export function observeProcess(coordinates: OperatorCoordinates): Operator {
   }
 }
 
-/** What the files of an operator's output hold by now. */
+/** The output of an operator so far. */
 export function outputIn(directory: string): { readonly stdout: string; readonly stderr: string } {
   const read = (name: string): string => readFileSync(join(directory, name), 'utf8')
   return { stdout: read('stdout.log'), stderr: read('stderr.log') }
@@ -254,7 +254,7 @@ export function linesIn(directory: string): readonly LogLine[] {
     .map((line) => JSON.parse(line) as LogLine)
 }
 
-/** Both servers take any free port, and say in the log which one. */
+/** Both servers use any free port, and log which one. */
 async function ask(
   directory: string,
   server: 'health' | 'metrics',
@@ -267,9 +267,9 @@ async function ask(
   return { code: answer.status, body: await answer.text() }
 }
 
-// `make run` as a process of the test's own.
+// `make run` as a child process.
 
-/** A run on a folder. */
+/** A running `make run`. */
 export interface MakeRun {
   /** What it has printed so far, on standard output and on standard error. */
   readonly printed: { out: string; err: string }

@@ -1,4 +1,4 @@
-// Config on a real control plane, as tests declare it and look at it.
+// Reads and writes Config and its Secret on a real control plane.
 import type { Condition } from '../../src/api/objects.ts'
 import type { TestControlPlane } from './control-plane.ts'
 import { eventually } from './eventually.ts'
@@ -31,7 +31,7 @@ export interface SeenConfig {
   readonly status?: SeenStatus
 }
 
-/** What tests do to the settings of one control plane. Every deed must succeed. */
+/** A client of the settings of one control plane. Every call throws when it is refused. */
 export interface Settings {
   /** Replaces spec of the Config in force, and creates it where it is missing. */
   declare(spec: unknown): Promise<void>
@@ -46,7 +46,7 @@ export interface Settings {
   ): Promise<SeenStatus>
 }
 
-/** On a busy machine; the two seconds of the contract (6.6) are asked for by whoever tests them. */
+/** For a busy machine; tests of the contract's two seconds (6.6) pass their own limit. */
 const EFFECT_WITHIN_MS = 20_000
 
 /** The settings of this control plane, by admin. */

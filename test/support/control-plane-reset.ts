@@ -1,5 +1,5 @@
-// A control plane as it was: what a test file left there is removed, what it changed or removed is put back. So
-// files can have a control plane one after the other, each for itself, without a start of a new one between them.
+// Resets a control plane: deletes what a test file created, and restores what it changed or deleted. So
+// test files can use one control plane in turn, without starting a new one for each.
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { eventually } from './eventually.ts'
@@ -43,14 +43,14 @@ interface Discovery {
 const AGGREGATED = 'application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList'
 const ADMISSION = '/apis/admissionregistration.k8s.io/'
 const NAMESPACE = /^\/api\/v1\/namespaces\/([^/]+)$/
-/** What the servers keep for themselves: what they hold of each other, and second views of the same objects. */
+/** Objects that the servers maintain themselves, and second views of the same objects. */
 const OF_SERVERS =
   /^\/apis\/(events\.k8s\.io|apiregistration\.k8s\.io|flowcontrol\.apiserver\.k8s\.io)\/|\/(componentstatuses|ipaddresses|servicecidrs)$/
 const LEASE_OF_SERVERS = /\/namespaces\/kube-[^/]+\/leases\//
 const AT_ONCE = 16
 const REMOVED = { withinMs: 30_000 }
 
-/** Notes in the data folder what `reset` goes back to: everything that is there now. */
+/** Records in the data folder the state that `reset` restores: all current objects. */
 export async function recordState(
   { dataDir }: Pick<Coordinates, 'dataDir'>,
   raw: Raw,
@@ -59,9 +59,9 @@ export async function recordState(
 }
 
 /**
- * Goes back to the noted state; what a policy said meanwhile binds no one any more. Nothing may write meanwhile.
+ * Restores the recorded state, policies included. Nothing else may write meanwhile.
  *
- * @throws Error that names what can't be put back, or is still there after 30 s
+ * @throws Error that names what can't be restored, or still exists after 30 s
  */
 export async function reset(
   { dataDir, adminKubeconfig }: Pick<Coordinates, 'dataDir' | 'adminKubeconfig'>,
@@ -71,7 +71,7 @@ export async function reset(
   const now = await stateOf(raw)
   const isAdmission = (path: string): boolean => path.startsWith(ADMISSION)
   const extra = Object.keys(now).filter((path) => !(path in noted))
-  // Policies and webhooks first: they may refuse the rest.
+  // Policies and webhooks first: they might reject the rest.
   await mapEach(extra.filter(isAdmission), (path) => remove(raw, path))
   const changed = Object.keys(noted).filter(
     (path) => contentOf(now[path]) !== contentOf(noted[path]),
@@ -101,7 +101,7 @@ async function stateOf(raw: Raw): Promise<State> {
       'GET',
       resource.path,
     )
-    // A kind that is going, or that was just there.
+    // A kind that is being deleted, or was deleted just now.
     if (code === 404) return []
     if (code !== 200) throw new Error(`list of ${resource.path}: ${code} ${JSON.stringify(body)}`)
     return body.items.map((object): [string, StoredObject] => [pathOf(resource, object), object])
@@ -134,7 +134,7 @@ function pathOf({ path, plural, namespaced }: Resource, { metadata }: StoredObje
   return namespaced ? `${at}namespaces/${metadata.namespace}/${plural}/${name}` : `${path}/${name}`
 }
 
-/** What a reset puts back: not what the server itself writes. */
+/** The fields that a reset restores: not those that the server itself writes. */
 function contentOf(object: StoredObject | undefined): string | undefined {
   if (object === undefined) return undefined
   const { metadata, ...rest } = object
@@ -159,7 +159,7 @@ async function putBack(raw: Raw, path: string, object: StoredObject | undefined)
     code === 404
       ? await raw<StoredObject>('POST', path.slice(0, path.lastIndexOf('/')), wanted)
       : await replaced(raw, path, wanted, body.metadata.resourceVersion)
-  // Only a change of nothing else leaves the owners of the fields as they are sent.
+  // The server keeps the managedFields of a request only when nothing else changes.
   const { metadata } = answer.body
   const { managedFields } = object?.metadata ?? {}
   const owned =
@@ -179,7 +179,7 @@ async function putBack(raw: Raw, path: string, object: StoredObject | undefined)
 const replaced = (raw: Raw, path: string, object: StoredObject, resourceVersion = '') =>
   raw<StoredObject>('PUT', path, { ...object, metadata: { ...object.metadata, resourceVersion } })
 
-/** Asks for it, and holds nothing up: finalizers come off, a namespace is finished. Whether it is gone. */
+/** Deletes an object with its finalizers, and finalizes a namespace. Returns whether it is gone. */
 async function remove(raw: Raw, path: string): Promise<boolean> {
   const { code, body } = await raw<Partial<StoredObject>>('DELETE', `${path}?gracePeriodSeconds=0`)
   if (code === 404) return true
@@ -189,15 +189,15 @@ async function remove(raw: Raw, path: string): Promise<boolean> {
     const namespace = { apiVersion: 'v1', kind: 'Namespace', metadata: { name } }
     await raw('PUT', `${path}/finalize`, { ...namespace, spec: { finalizers: [] } })
   }
-  // The answer to what is gone at once is a Status, or the object as it was.
+  // The response of an immediate deletion is a Status, or the former object.
   return (await raw('GET', path)).code === 404
 }
 
 const WITHOUT_FINALIZERS = { metadata: { finalizers: null } }
 
 /**
- * Waits until the server has read the policies as they are now: it reads all at once, so it has when it binds by
- * one that was made now.
+ * Waits until the server has read the current policies: it reads all at once, so it has when it enforces
+ * one created now.
  */
 async function policiesAreRead(raw: Raw): Promise<void> {
   const name = 'reset.test'

@@ -40,15 +40,15 @@ import { type Raw, createRaw } from './raw-client.ts'
 
 /** A control plane as a test file sees it. */
 export interface TestControlPlane extends Coordinates, Access {
-  /** Typed calls as a member of system:masters. */
+  /** A typed client as a member of system:masters. */
   readonly admin: KubeClient
-  /** Calls as they are, by admin unless told otherwise: whatever the typed client does not offer. */
+  /** Raw requests, as admin unless told otherwise, for what the typed client does not offer. */
   readonly raw: Raw
   /** A kubeconfig of the operator's own ServiceAccount, with the shipped RBAC. */
   operatorKubeconfig(): Promise<string>
 }
 
-/** A control plane that a test file may stop, starve and restart. */
+/** A control plane that a test file may stop and restart. */
 export type OwnControlPlane = TestControlPlane &
   Pick<ControlPlane, 'etcd' | 'apiServer' | 'controllerManager' | 'compactEtcd'>
 
@@ -59,19 +59,19 @@ declare module 'vitest' {
   }
 }
 
-/** The control plane of project `cluster`. To be called while the test file loads. */
+/** The control plane of project `cluster`. Call it while the test file loads. */
 export async function sharedControlPlane(): Promise<TestControlPlane> {
   return reached(inject('controlPlane'))
 }
 
-/** The operator of project `cluster`, with default flags and an issuer: to be looked at only. */
+/** The operator of project `cluster`, with default flags and an issuer; only for reading. */
 export function sharedOperator(): Operator {
   return observeProcess(inject('operator'))
 }
 
 /**
- * A control plane that no other file has meanwhile, with the product's manifests and nothing else. To be called
- * while the test file loads, once, in project `private`.
+ * A control plane that no other file uses meanwhile, with the product's manifests and nothing else. Call it
+ * once while the test file loads, in project `private`.
  */
 export async function privateControlPlane(): Promise<TestControlPlane> {
   const worker = process.env['VITEST_POOL_ID']
@@ -84,7 +84,7 @@ export async function privateControlPlane(): Promise<TestControlPlane> {
 
 /**
  * A control plane of the test file's own, with the product's manifests, stopped after its last test.
- * To be called while the test file loads, in a project whose files have their own.
+ * Call it while the test file loads, in a project whose files have their own.
  */
 export async function ownControlPlane(
   options: Pick<ControlPlaneOptions, 'apiServerFlags'> = {},

@@ -46,7 +46,7 @@ export async function runBlock(
   return stdout
 }
 
-// Blocks of documentation that begin with `$`: what a person types, and what it answers.
+// Blocks of documentation that begin with `$`: commands and their output.
 
 /** One command and the output that stands under it. */
 export interface Step {
@@ -72,7 +72,7 @@ function stepsIn(block: string): readonly Step[] {
 const MASKS: readonly (readonly [RegExp, string])[] = [
   [/\d{4}-\d{2}-\d{2}T[\d:.]+Z/g, '<time>'],
   [/[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/g, '<uid>'],
-  // As pages write them: nothing there may look like a key to a secret scanner.
+  // As pages write them, so that no secret scanner takes them for keys.
   [/pak_[0-9A-Za-z]{43}_[0-9A-Za-z]{6}/g, 'pak_<secret>'],
   [/sha256:[0-9a-f]{64}/g, 'sha256:<hex>'],
   // The id of a signing key.
@@ -101,7 +101,7 @@ const isFault = (line: string): boolean => line.startsWith('* ')
 
 // docs/scopes.md as a table: each scope of the page with the requests below it. The page is the data.
 
-/** A line of the page: what a key with that scope, and no other, is answered by the scope. */
+/** A line of the page: the decision of the scope on a request. */
 export interface Recipe {
   readonly scope: Scope
   readonly method: string
@@ -118,7 +118,7 @@ const ROW = /^\| `([A-Z]+) ([^`]+)` \| (\S+) \|$/gm
 /** The scopes of the page, those without requests included. */
 export const cookbookScopes = (): readonly Scope[] => examples().map(({ scope }) => scope)
 
-/** The lines of the page. @throws Error for an answer that is neither */
+/** The lines of the page. @throws Error for a decision that is neither */
 export function cookbook(): readonly Recipe[] {
   return examples().flatMap(({ scope, below }) =>
     [...below.matchAll(ROW)].map(([line, method = '', path = '', answer]) => {

@@ -1,4 +1,4 @@
-// What etcd really holds, past the API server: to see that it is encrypted.
+// Raw values from etcd, to check that they are encrypted.
 import { readFile } from 'node:fs/promises'
 import { paths, urls } from '../../tools/control-plane/commands.ts'
 import { ask } from '../../tools/control-plane/https.ts'

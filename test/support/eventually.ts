@@ -1,16 +1,16 @@
-// The only places where a test lets time pass: until something is so, or while it stays so.
+// Waits until a condition holds, or checks that it stays true: the only places where tests wait.
 import { setTimeout as delay } from 'node:timers/promises'
 import { inspect } from 'node:util'
 
 const LOOK_MS = 25
-/** Between two looks at what is to stay: rarer, as each may cost the control plane a request. */
+/** Interval of checks that something stays true: longer, as each may cost the control plane a request. */
 const WATCH_MS = 250
 
 /**
  * Waits until the probe returns a value, and returns it. A probe that throws or returns undefined
- * has nothing yet, and is asked again.
+ * is called again.
  *
- * @throws Error that names what was awaited and what the last look gave, after `withinMs`
+ * @throws Error with what it waited for and the last result, after `withinMs`
  */
 export async function eventually<T extends {} | null>(
   what: string,
@@ -28,7 +28,7 @@ export async function eventually<T extends {} | null>(
   }
 }
 
-/** Waits until the assertion passes, in the same way. */
+/** The same for an assertion: waits until it passes. */
 export async function eventuallyPasses(
   what: string,
   assertion: () => Promise<void> | void,
@@ -37,7 +37,7 @@ export async function eventuallyPasses(
   await eventually(what, async () => (await assertion(), true), bound)
 }
 
-/** Makes the assertion again and again for `forMs`, and fails with the first that does. */
+/** Repeats the assertion for `forMs`, and fails with its first failure. */
 export async function staysTrue(
   what: string,
   assertion: () => Promise<void> | void,

@@ -7,22 +7,22 @@ import { NOTHING_OVERDUE } from '../../src/domain/time.ts'
 import { StatusError } from '../../src/kube/client/api-error.ts'
 import type { KubeClient, NewObject } from '../../src/kube/client/client.ts'
 
-/** A write that was asked for. */
+/** A recorded write. */
 export interface RecordedRequest {
   readonly verb: 'apply' | 'patch' | 'delete'
   readonly kind: string
   /** The object, the operations or the preconditions. */
   readonly body: unknown
-  /** As metrics tell it. */
+  /** The reason label of metrics. */
   readonly reason: string
   readonly name: string
   readonly subresource?: 'status'
 }
 
-/** What the client answers; by default nothing is there, and an apply echoes. */
+/** The client's responses; by default no object exists, and an apply echoes. */
 export type Answers = Partial<Pick<KubeClient, 'get' | 'apply' | 'patch' | 'delete'>>
 
-/** A client that remembers each write, and then answers. */
+/** A client that records each write, and then answers. */
 export function recordingClient(answers: Answers = {}): {
   readonly client: KubeClient
   readonly asked: RecordedRequest[]
@@ -69,19 +69,19 @@ const notOffered = (): Promise<never> => Promise.reject(new Error('this client h
 export const refused = (code: number, reason: string): StatusError =>
   new StatusError({ code, reason, message: reason, retryAfterMs: null, causes: 0 })
 
-/** Records that are stored when a test says so. */
+/** A list of revoked tokens whose records a test stores. */
 export interface RecordedRevocations {
   readonly revocations: RevocationList
-  /** Asked for, with the end of each. */
+  /** Requested records, with the expiry of each. */
   readonly asked: Map<string, number>
   readonly stored: Set<string>
   /** Why the last write failed. */
   fault: string | null
-  /** How long those that are not stored have been asked for. */
+  /** How long the missing ones have been requested. */
   askedForMs: number
 }
 
-/** None are there, none fail. */
+/** An empty list without faults. */
 export function recordedRevocations(): RecordedRevocations {
   const asked = new Map<string, number>()
   const stored = new Set<string>()
@@ -105,26 +105,26 @@ export function recordedRevocations(): RecordedRevocations {
   return records
 }
 
-// An API server in memory for what needs a clock that a test moves: objects by name with
-// resourceVersions and their conflicts, nothing else. Whatever the real one decides is tested there.
+// An API server in memory for tests on a manual clock: objects by name with
+// resourceVersions and conflicts, nothing else. Its decisions are tested on a real one.
 
-/** The objects, and where a test may come between a request and its answer. */
+/** The objects, and clients whose requests a test can delay or fail. */
 export interface MemoryApi {
   readonly objects: Map<string, KubeObject>
-  /** A client of these objects. Each has its own line, which a test may cut. */
+  /** A client of these objects, with its own connection. */
   client(line?: Line): KubeClient
 }
 
-/** What a request waits for on its way there and back; absent = nothing. Throw for a failed one. */
+/** Delays of a request and of its response; absent = none; throw to fail it. */
 export interface Line {
   there?: (method: 'get' | 'create' | 'replace') => Promise<void>
   back?: () => Promise<void>
 }
 
-/** A line on which nothing arrives any more. */
+/** A delay that never ends. */
 export const silence = (): Promise<void> => new Promise(() => undefined)
 
-/** An empty one. */
+/** An API server without objects. */
 export function memoryApi(): MemoryApi {
   const objects = new Map<string, KubeObject>()
   let revision = 0

@@ -10,16 +10,16 @@ import { parseYaml } from '../../src/runtime/yaml.ts'
 import { createAuthority, issueServing } from '../../tools/control-plane/certificates.ts'
 import { eventually } from './eventually.ts'
 
-/** A proxy that listens. `await using` closes it where the block ends. */
+/** A listening proxy. `await using` closes it at the end of the block. */
 export interface FaultProxy extends AsyncDisposable {
   readonly url: string
-  /** Everything that was asked, in order. */
+  /** All requests, in order. */
   readonly requests: readonly SeenRequest[]
   /** Adds a rule for requests to come. Of several that match, the one added first acts. */
   on(match: Match, act: Act): Rule
-  /** Makes answers under way, watches above all, fall silent: open, but no byte passes any more. */
+  /** Stalls responses under way, such as watches: open, but no byte passes any more. */
   freeze(match: Match): void
-  /** Breaks the connections of answers under way. */
+  /** Breaks the connections of responses under way. */
   cut(match: Match): void
   /** Writes a kubeconfig beside the given one: the same credentials, by way of the proxy. */
   kubeconfig(of: string): Promise<string>
@@ -49,7 +49,7 @@ export async function startProxy(upstream: {
       const rule = [...rules].find(({ match }) => match(exchange.seen))
       await carryOut(exchange, { url: upstream.url, ca }, rule)
     }
-    // No server there, or one that breaks off: the client learns it in the same way.
+    // The client sees an unreachable server and an aborted response in the same way.
     serve().catch(() => outgoing.destroy())
   })
   const url = await listening(server)
@@ -109,7 +109,7 @@ export interface Exchange {
   readonly seen: SeenRequest & { status: number | null }
   readonly incoming: IncomingMessage
   readonly outgoing: ServerResponse
-  /** Once true, no byte of the answer passes any more, nor does its end. */
+  /** Once true, no byte of the response passes any more, nor does its end. */
   frozen: boolean
 }
 
@@ -131,7 +131,7 @@ export async function receive(
   return { seen, incoming, outgoing, frozen: false }
 }
 
-/** Does with a request what the rule says; passes it on where there is none. */
+/** Applies the rule to a request; without one passes it on. */
 export async function carryOut(
   exchange: Exchange,
   server: UpstreamServer,
@@ -169,7 +169,7 @@ export async function carryOut(
   }
 }
 
-/** Forwards the request as it is; a connection of its own keeps faults of others away from it. */
+/** Forwards the request unchanged; its own connection isolates it from faults of others. */
 function forward(
   { seen, incoming }: Exchange,
   { url, ca }: UpstreamServer,
@@ -200,13 +200,13 @@ async function passOn(exchange: Exchange, server: UpstreamServer): Promise<void>
   answer.once('error', () => unlessFrozen(() => outgoing.destroy()))
 }
 
-/** Headers without those that speak of one connection; Node writes its own. */
+/** Headers without hop-by-hop ones; Node writes its own. */
 function endToEnd<T extends object>(headers: T): Omit<T, 'host' | 'connection'> {
   const oneHop = new Set(['host', 'connection', 'keep-alive', 'transfer-encoding'])
   return Object.fromEntries(Object.entries(headers).filter(([name]) => !oneHop.has(name))) as T
 }
 
-/** A request that came to the proxy. */
+/** A request received by the proxy. */
 export interface SeenRequest {
   readonly method: string
   /** Without the query. */
@@ -214,16 +214,16 @@ export interface SeenRequest {
   readonly query: URLSearchParams
   /** As text; empty for a read. */
   readonly body: string
-  /** The code that the API server, or a rule in its place, answered with; null while there is none. */
+  /** The status code of the API server, or of a rule in its place; null before the response. */
   readonly status: number | null
 }
 
 /** Chooses requests. */
 export type Match = (request: SeenRequest) => boolean
 
-/** What happens to a request that a rule matches. */
+/** The fault of a request that a rule matches. */
 export type Act =
-  /** The proxy answers in the API server's place, which never hears of it. */
+  /** The proxy answers in the API server's place, which never gets the request. */
   | {
       readonly kind: 'answer'
       readonly status: number
@@ -231,24 +231,24 @@ export type Act =
       /** Sent as JSON. */
       readonly body?: unknown
     }
-  /** The connection breaks; the API server never hears of the request. */
+  /** The connection breaks; the API server never gets the request. */
   | { readonly kind: 'destroy' }
   /** Forwarded that much later. */
   | { readonly kind: 'delay'; readonly ms: number }
-  /** Kept from the API server until the rule is released. */
+  /** Held back until the rule is released. */
   | { readonly kind: 'hold' }
-  /** The API server does what was asked, and its answer is kept; released, the connection breaks. */
+  /** The API server handles the request, its response is held back; when released, the connection breaks. */
   | { readonly kind: 'swallow' }
 
 /** A rule that is in force until it is released or removed. */
 export interface Rule {
-  /** The requests that it matched so far. */
+  /** The matched requests so far. */
   readonly hits: readonly SeenRequest[]
-  /** The first of them, once it has come to where it is kept: for `swallow`, after the commit. */
+  /** The first matched request, once it is held or acted on: for `swallow`, after the commit. */
   reached(bound: { readonly withinMs: number }): Promise<SeenRequest>
-  /** Ends the rule and lets go what it keeps, also for a client that is gone: a late packet. */
+  /** Ends the rule and forwards held requests, also of a disconnected client, like a late packet. */
   release(): void
-  /** Ends the rule and drops what it keeps: the connections break, nothing is forwarded. */
+  /** Ends the rule and drops held requests: their connections break, nothing is forwarded. */
   remove(): void
 }
 
@@ -257,7 +257,7 @@ export interface ActiveRule extends Rule {
   readonly match: Match
   readonly act: Act
   readonly hits: SeenRequest[]
-  /** Called when a request has come to where the rule keeps it, or acts on it. */
+  /** Called when the rule holds a request or acts on it. */
   arrived(request: SeenRequest): void
   /** True once the rule is released, false once it is removed. */
   readonly released: Promise<boolean>
@@ -299,7 +299,7 @@ export function nth(n: number, match: Match): Match {
   return (request) => match(request) && ++count === n
 }
 
-/** A refusal as the API server words it, with the seconds it asks to wait for where given. */
+/** A refusal like that of the API server, with these seconds as Retry-After. */
 export function refusal(
   status: 409 | 429 | 500 | 503,
   retryAfterSeconds?: number,

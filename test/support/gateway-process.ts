@@ -1,4 +1,4 @@
-// The gateway as a process of its own: `node src/main.ts gateway`, with its own ServiceAccount.
+// The gateway as a child process: `node src/main.ts gateway`, with its own ServiceAccount.
 import type { IncomingHttpHeaders } from 'node:http'
 import { type Agent, request } from 'node:https'
 import { GATEWAY_TLS_SECRET, SECRETS } from '../../src/api/names.ts'
@@ -7,7 +7,7 @@ import type { KubeClient } from '../../src/kube/client/client.ts'
 import { type OwnProcess, type ProcessOptions, startCommand } from './command-process.ts'
 import { GATEWAY_ACCOUNT } from './installed-control-plane.ts'
 
-/** A gateway of the test's own. `await using` stops it where the block ends. */
+/** A running gateway. `await using` stops it at the end of the block. */
 export interface OwnGateway extends OwnProcess {
   /** Where it serves, such as `https://127.0.0.1:20123`. @throws Error before it does */
   url(): string
@@ -39,14 +39,14 @@ export async function gatewayCa(admin: KubeClient): Promise<string> {
   return Buffer.from(secret.data?.['ca.crt'] ?? '', 'base64').toString('utf8')
 }
 
-/** An answer, whole. */
+/** A complete response. */
 export interface GatewayAnswer {
   readonly code: number
   readonly headers: IncomingHttpHeaders
   readonly body: string
 }
 
-/** What a request may differ in. Without an agent each has a connection of its own. */
+/** Options of a request. Without an agent each has its own connection. */
 export interface AskOptions {
   readonly ca: string
   readonly method?: string
@@ -56,7 +56,7 @@ export interface AskOptions {
   readonly agent?: Agent
 }
 
-/** One request to a gateway. An answer of any code is a result. @throws Error when none comes */
+/** One request to a gateway. A response of any code is a result. @throws Error without one */
 export function ask(
   url: string,
   { ca, agent, body, ...options }: AskOptions,

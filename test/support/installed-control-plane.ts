@@ -14,7 +14,7 @@ import { eventually } from './eventually.ts'
 import { mustKubectl } from './kubectl.ts'
 import { createRaw } from './raw-client.ts'
 
-/** Where a running control plane is: enough to reach it from another process. */
+/** A running control plane, as another process can reach it. */
 export interface Coordinates {
   readonly url: string
   readonly caFile: string
@@ -46,7 +46,7 @@ const ANY_KEY = {
 export const LAST_APPLIED = 'kubectl.kubernetes.io/last-applied-configuration'
 const CLEAR = 'k'.repeat(32)
 
-/** What the last of the policies refuses, whoever sends it. */
+/** An object that the last policy rejects for every user. */
 const KEY_IN_ANNOTATION = {
   ...ANY_KEY,
   metadata: { name: 'any', annotations: { [LAST_APPLIED]: CLEAR } },
@@ -57,12 +57,12 @@ const DRY_RUN = ['create', '--dry-run=server', '-f', '-'] as const
 
 const MANIFESTS = join(import.meta.dirname, '../../config/base')
 
-/** Where a run of the tests keeps what it finds; none when a file is run by itself. */
+/** The output folder of a test run; absent when a file is run by itself. */
 const OUTPUT = process.env['TEST_OUTPUT']
 
 /**
  * Starts a control plane with an audit log from a copy that has the product's manifests (template.ts). When it
- * is stopped, the rights that the program used on it are noted for tools/test.ts.
+ * is stopped, the rights that the program used on it are recorded for tools/test.ts.
  */
 export async function startInstalled(
   options: Required<Pick<ControlPlaneOptions, 'copyOf'>> &
@@ -70,7 +70,7 @@ export async function startInstalled(
 ): Promise<ControlPlane> {
   const plane = await startControlPlane({ ...options, audit: true, log: console.log })
   try {
-    // A server that has just started refuses what a policy is about until it has read the policies.
+    // A server that has just started rejects what policies cover until it has read them.
     await policiesBind(plane)
     const { auditLog } = coordinatesOf(plane)
     const stop = async (): Promise<void> => {
@@ -108,13 +108,13 @@ export async function installProduct(
 }
 
 /**
- * Waits until the policies are in force. The server takes them up once a second. kubectl applies them by
- * name and the server learns of them in that order: when the last one refuses, all do.
+ * Waits until the policies are in force. The server reads them once a second. kubectl applies them by
+ * name and the server gets them in that order: when the last one rejects, all do.
  */
 export async function policiesBind({
   adminKubeconfig,
 }: Pick<Coordinates, 'adminKubeconfig'>): Promise<void> {
-  // Not kubectl: asked again and again it would take the processor that the server needs.
+  // Not kubectl: polling with it would take the CPU that the server needs.
   const raw = createRaw(adminKubeconfig, systemClock())
   const path = `/apis/${API_VERSION}/${ACCESS_KEYS.plural}?dryRun=All`
   try {

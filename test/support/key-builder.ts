@@ -22,7 +22,7 @@ export const after = (seconds: number): number => t0 + seconds * 1000
 /** The same as the API server writes it. */
 export const textAfter = (seconds: number): string => formatTimestamp(after(seconds))
 
-/** The slim view of an object as the API server would send it: of user ada, adopted at t0. */
+/** The slim view of a key of user ada, adopted at t0. */
 export function viewOf({ metadata, spec, status = {} }: Parts<OwnedAccessKeyObject>): AccessKey {
   const adoption = {
     annotations: { [CREATED_ANNOTATION]: textAfter(0) },
@@ -82,7 +82,7 @@ export const circumstances = (differing: Partial<KeyCircumstances> = {}): KeyCir
   ...differing,
 })
 
-/** The caps with this longest life in seconds; null = none. */
+/** Caps with this maximum lifetime in seconds; null = none. */
 export const capped = (maxTtlSeconds: number | null): Pick<KeyCircumstances, 'caps'> => ({
   caps: { maxTtlSeconds, loginTtlSeconds: 1_728_000 },
 })

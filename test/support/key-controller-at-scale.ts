@@ -1,5 +1,5 @@
-// The manager's controller of access keys over many of them, with an API server in memory: for what a cluster
-// of a hundred thousand keys would show.
+// The manager's controller of access keys with many keys, on an API server in memory: for effects at the scale
+// of a hundred thousand keys.
 import { CREATED_ANNOTATION, REVOKE_FINALIZER } from '../../src/api/names.ts'
 import type { ConfigMap } from '../../src/api/objects.ts'
 import { secretDigest } from '../../src/authn/credential-index.ts'
@@ -31,7 +31,7 @@ import { keyObject } from './object-builder.ts'
 
 const NO_CAPS: Caps = { maxTtlSeconds: null, loginTtlSeconds: null }
 
-/** Keys that need nothing done: adopted, and their status says all. They end at these moments, or never. */
+/** Keys without pending work: adopted, with a current status. They expire at these moments, or never. */
 export function settledKeys(
   count: number,
   creationMs: number,
@@ -69,7 +69,7 @@ export const withStatus = (
   status,
 })
 
-/** Applies of status, answered a turn later, and nothing else. */
+/** A client that only applies status, and answers a turn of the event loop later. */
 function statusOnly(objects: Map<string, OwnedAccessKeyObject>): KubeClient {
   let revision = objects.size
   const apply = async (_: unknown, { metadata, ...rest }: AppliedObject): Promise<never> => {
@@ -84,7 +84,7 @@ function statusOnly(objects: Map<string, OwnedAccessKeyObject>): KubeClient {
   return { ...memoryApi().client(), apply }
 }
 
-/** What the controller of access keys stands on. */
+/** What the controller of access keys needs. */
 export interface KeyControllerParts {
   readonly client: KubeClient
   readonly clock: Clock
@@ -93,7 +93,7 @@ export interface KeyControllerParts {
   readonly metrics: Pick<Metrics, 'controller' | 'keyExpired'>
 }
 
-/** The controller of access keys, at work once its stores are listed, and the caps in the hand of who asks. */
+/** The controller of access keys, active once its stores are listed, and a way to change the caps. */
 export function keyController(parts: KeyControllerParts) {
   const listeners: ((caps: Caps) => void)[] = []
   let current = NO_CAPS
@@ -133,7 +133,7 @@ const NO_REVOCATIONS = {
   backlog: () => NOTHING_OVERDUE,
 }
 
-/** The controller at work on these keys, once `list` is called. */
+/** The controller with these keys, active once `list` is called. */
 export function manyKeys(
   given: readonly OwnedAccessKeyObject[],
   clock: Clock,
@@ -157,7 +157,7 @@ export function manyKeys(
     ...keyController({ client: statusOnly(objects), clock, log, stores, metrics }),
     keys,
     objects,
-    /** Lists all keys in this moment, as a process does that starts. */
+    /** Lists all keys, as at the start of a process. */
     list: () => {
       empty(tokens)
       empty(configMaps)

@@ -1,4 +1,4 @@
-// Units work beside files that have a control plane, in the time that those leave: see tools/test.ts.
+// Unit tests run at low priority beside files with a control plane: see tools/test.ts.
 import { constants, setPriority } from 'node:os'
 import { isWhole } from './tier.ts'
 

@@ -2,7 +2,7 @@ import { onTestFinished } from 'vitest'
 import type { QueueGate } from '../../src/kube/controller/work-queue.ts'
 import { type Clock, LONGEST_TIMER_MS } from '../../src/runtime/clock.ts'
 
-/** A clock that moves only when a test says so. As in the real one, no wait exceeds a minute. */
+/** A clock that only a test moves. As in the real one, no timer exceeds a minute. */
 export interface ManualClock extends Clock {
   /**
    * Moves wall clock and monotonic counter on together and fires what falls due, earliest first,
@@ -14,7 +14,7 @@ export interface ManualClock extends Clock {
   setNow(nowMs: number): void
   /** Steps the monotonic counter alone (a wall clock that was set back meanwhile); nothing fires. */
   setMonotonic(monotonicMs: number): void
-  /** How many callbacks wait. */
+  /** The number of pending timers. */
   pending(): number
 }
 
@@ -75,9 +75,9 @@ export function manualClock(startMs: number): ManualClock {
 /** All promise callbacks run before an immediate does. */
 const settled = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
 
-// How much is done in one turn of the event loop, told without measuring time.
+// Counts work in each turn of the event loop, without measuring time.
 
-/** A clock on which each look at it takes so long: what runs in one turn is counted, whatever the machine. */
+/** A clock that advances by `tickMs` at each read, so that the work of one turn does not depend on the machine. */
 export function tickingClock(startMs: number, tickMs: number) {
   const clock = manualClock(startMs)
   let tickedMs = 0
@@ -88,7 +88,7 @@ export function tickingClock(startMs: number, tickMs: number) {
   return { ...clock, monotonicMs } satisfies Clock
 }
 
-/** Counts what happens in each turn of the event loop; the most in any so far. */
+/** Counts calls in each turn of the event loop; `most` is the highest count so far. */
 export function countPerTurn() {
   let now = 0
   let most = 0
@@ -109,7 +109,7 @@ export function countPerTurn() {
   }
 }
 
-/** Lets everything through, always. */
+/** A work queue gate that is always open. */
 export const OPEN_GATE: QueueGate = {
   admit: () => 'freely',
   probed: () => undefined,

@@ -1,13 +1,13 @@
 import type { Log, LogFields } from '../../src/runtime/log.ts'
 
-/** A line as it was logged, fields of parents included. */
+/** A logged line, with the fields of parent loggers. */
 export interface LoggedLine {
   readonly level: 'debug' | 'info' | 'warn' | 'error'
   readonly fields: LogFields
   readonly sentence: string
 }
 
-/** A log that only remembers, also what is below the level that it says it has. */
+/** A log that records every line, also below its level. */
 export function memoryLog(least: 'debug' | 'info' = 'info'): {
   readonly log: Log
   readonly lines: readonly LoggedLine[]

@@ -1,4 +1,4 @@
-// A page of metrics in Prometheus' text format, as far as tests look into it.
+// Parses metrics in Prometheus' text format, as far as tests need it.
 import type { Operator } from './command-process.ts'
 
 /** A metric of a page. */
@@ -66,11 +66,11 @@ export async function metric(
   return sumOf(await operator.metrics(), name, ...labels)
 }
 
-/** How often a controller has looked at an object. */
+/** The number of reconciles of a controller. */
 export const reconciled = (operator: Operator, controller: string): Promise<number> =>
   metric(operator, 'controller_runtime_reconcile_total', `controller="${controller}"`)
 
-/** Whether nothing waits for a controller and nothing is in its hands. */
+/** Whether a controller's queue is empty and no worker is active. */
 export async function isIdle(operator: Operator, controller: string): Promise<boolean> {
   const depth = await metric(operator, 'workqueue_depth', `name="${controller}"`)
   const active = 'controller_runtime_active_workers'

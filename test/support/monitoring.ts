@@ -1,4 +1,4 @@
-// What config/components/prometheus holds, read as tests look at it.
+// The alerts and the dashboard of config/components/prometheus.
 import { readFileSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { parse } from 'yaml'
@@ -61,7 +61,7 @@ export const dashboard = (): Dashboard => JSON.parse(monitoringFile('dashboard.j
 /** A file of the component. */
 export const monitoringFile = (name: string): string => readFileSync(join(FOLDER, name), 'utf8')
 
-// What an expression of PromQL names, without its meaning: enough to find what does not exist.
+// The metrics and labels in a PromQL expression, to find those that do not exist.
 
 /** Words and numbers of the language, and functions, that our expressions use; every other word names something. */
 const WORDS = new Set(
@@ -70,7 +70,7 @@ const WORDS = new Set(
   ),
 )
 
-/** What an expression names. */
+/** The names in an expression. */
 export interface Named {
   /** Each selector as it stands there, such as `up{job="x"}`, without its range. */
   readonly selectors: readonly string[]
@@ -81,7 +81,7 @@ export interface Named {
   readonly on: readonly string[]
 }
 
-/** What the expression names. */
+/** The names in the expression. */
 export function namedIn(expression: string): Named {
   const flat = expression.replaceAll(/\s+/g, ' ')
   const bare = flat.replaceAll(/\b(?:by|on) \([^)]*\)/g, ' ')

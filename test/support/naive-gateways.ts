@@ -9,7 +9,7 @@ import type { Scope } from '../../src/api/scope.gen.ts'
 import { createAuthority, issueServing } from '../../tools/control-plane/certificates.ts'
 import { serverPair } from './certificate-builder.ts'
 
-/** What it decided on, by the path and the method as they came. */
+/** The attributes it authorized, parsed from raw path and method. */
 export interface NaiveDecision {
   readonly verb: string
   readonly namespace: string
@@ -17,18 +17,18 @@ export interface NaiveDecision {
   readonly name: string
 }
 
-/** Whom a key stands for. */
+/** The owner of a key. */
 export interface NaiveCaller {
   readonly user: string
   readonly groups?: readonly string[]
   readonly scope?: Scope
 }
 
-/** A naive gateway that listens. `await using` closes it where the block ends. */
+/** A listening naive gateway. `await using` closes it at the end of the block. */
 export interface NaiveGateway extends AsyncDisposable {
   readonly port: number
   readonly caPem: string
-  /** What it decided on for the request with this User-Agent. */
+  /** The attributes it authorized for the request with this User-Agent. */
   decided(userAgent: string): NaiveDecision | undefined
 }
 
@@ -39,17 +39,17 @@ const VERBS: Readonly<Record<string, string>> = {
   DELETE: 'delete',
 }
 
-/** Starts one that holds a token of the API server at `upstream`, and knows whose key is whose. */
+/** Starts one with a token of the API server at `upstream` and the owners of keys. */
 export async function startNaiveGateway(options: {
   readonly upstream: { readonly url: string; readonly ca: string; readonly token: string }
-  /** By the key, for as long as it runs. */
+  /** By key. */
   readonly callers: ReadonlyMap<string, NaiveCaller>
 }): Promise<NaiveGateway> {
   const { upstream, callers } = options
   const { certificatePem: cert, keyPem: key, caPem } = serverPair('localhost')
   const decisions = new Map<string, NaiveDecision>()
 
-  /** Where a request goes, as whom and with what. */
+  /** The forwarded request: target, user and headers. */
   const onwardOf = ({ url = '', headers, rawHeaders }: IncomingMessage) => {
     const bearer = (headers.authorization ?? '').replace('Bearer ', '')
     const caller = callers.get(bearer) ?? { user: '' }
@@ -114,7 +114,7 @@ function read(method: string, target: string): NaiveDecision {
   return { verb: VERBS[method] ?? reading, namespace, resource, name: name ?? selected }
 }
 
-/** Whether there is no rule, or one that names the verb and the resource. */
+/** Whether there is no rule, or one with the verb and the resource. */
 function grants(scope: Scope | undefined, decision: NaiveDecision): boolean {
   const { verb, resource, name } = decision
   const rules = scope?.rules ?? []
@@ -134,7 +134,7 @@ function grants(scope: Scope | undefined, decision: NaiveDecision): boolean {
 
 // A gateway that keeps the credential of a request where the next one finds it, too (threats A12).
 
-/** Where it serves. `await using` closes it where the block ends. */
+/** A listening gateway. `await using` closes it at the end of the block. */
 export interface ForgetfulGateway extends AsyncDisposable {
   readonly url: string
   readonly ca: string
@@ -179,10 +179,10 @@ export async function startForgetfulGateway(upstream: {
   }
 }
 
-// A proxy between a gateway and the API server as the standards want it: what a header named Connection
-// names goes no further. It notes the headers of what it passes on, and takes requests that are spelt wrong.
+// A proxy between a gateway and the API server that follows the HTTP standards: headers named in Connection
+// are dropped. It records the headers that it forwards, and accepts malformed requests.
 
-/** A proxy that listens. `await using` closes it where the block ends. */
+/** A listening proxy. `await using` closes it at the end of the block. */
 export interface StrictProxy extends AsyncDisposable {
   readonly url: string
   readonly caPem: string
@@ -199,7 +199,7 @@ const OF_ONE_CONNECTION = [
   'upgrade',
 ]
 
-/** A path that ends so is answered with a redirect. */
+/** The end of a path that gets a redirect. */
 const ELSEWHERE = '/elsewhere'
 
 /** Starts a proxy to a server, on a free port of this machine; `elsewhere` is where its redirects lead. */
@@ -266,7 +266,7 @@ export async function startStrictProxy(upstream: {
 
 // An upgrade as a gateway that does not check it forwards it: bytes both ways, until either end closes.
 
-/** Sends the request on with these headers, names and values in turn, and then whatever comes from either end. */
+/** Forwards the request with these headers, names and values in turn, and then bytes both ways. */
 export function tunnel(
   incoming: IncomingMessage,
   { socket, head }: { readonly socket: Duplex; readonly head: Buffer },

@@ -1,4 +1,4 @@
-// Objects of one kind on a control plane, as a test makes, changes and watches them.
+// Creates, changes and awaits objects of one kind on a control plane.
 import { expect } from 'vitest'
 import { API_VERSION, type Resource } from '../../src/api/names.ts'
 import type { Condition, KubeObject } from '../../src/api/objects.ts'
@@ -16,17 +16,17 @@ export interface StoredObject extends KubeObject {
   }
 }
 
-/** What events say about an object. */
+/** An Event about an object. */
 export interface StoredEvent {
   readonly type: string
   readonly reason: string
   readonly message: string
 }
 
-/** Objects are named by what was read last, or by name. */
+/** An object, or its name. */
 export type Named = string | Pick<KubeObject, 'metadata'>
 
-/** How dependents of a deleted object fare. */
+/** The propagation policy of a delete. */
 export type Propagation = 'Background' | 'Foreground' | 'Orphan'
 
 /** The objects of a kind. All but `read` throw when the API server refuses. */
@@ -39,9 +39,9 @@ export interface ObjectClient<Kept extends StoredObject> {
   /** Server-side apply with force by a field manager; absent, the object is created. */
   apply(object: Named, manager: string, parts: object, subresource?: 'status'): Promise<Kept>
   remove(object: Named, propagationPolicy?: Propagation): Promise<void>
-  /** Waits until the object is as wanted. */
+  /** Waits until the condition holds for the object. */
   until(object: Named, what: string, isSo: (object: Kept) => boolean): Promise<Kept>
-  /** Waits until Ready shows this reason for what spec says now. */
+  /** Waits until Ready has this reason for the current generation. */
   shown(object: Named, reason: string): Promise<Kept>
   /** Waits until there is no such object. */
   gone(object: Named): Promise<void>
@@ -49,7 +49,7 @@ export interface ObjectClient<Kept extends StoredObject> {
   events(object: Pick<KubeObject, 'metadata'>): Promise<readonly StoredEvent[]>
 }
 
-/** How long the operator may take for anything, on a busy machine. */
+/** The time limit of every wait, on a busy machine. */
 const SOON = { withinMs: 20_000 }
 
 /** The objects of one of our kinds. */
@@ -134,7 +134,7 @@ export function conditionIn({ status }: Pick<StoredObject, 'status'>, type: stri
 const nameOf = (object: Named): string =>
   typeof object === 'string' ? object : object.metadata.name
 
-/** Before the operator has seen it an object has none. */
+/** An object has no status before its first reconcile. */
 const withStatus = <Kept extends StoredObject>(object: Kept): Kept => ({
   ...object,
   status: object.status ?? {},

@@ -1,4 +1,4 @@
-// A Prometheus of the test's own, and promtool: real ones, see tools/prometheus.
+// Runs a real Prometheus and promtool, see tools/prometheus.
 import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -31,7 +31,7 @@ export interface EvaluatedRule {
   readonly state: 'inactive' | 'pending' | 'firing'
 }
 
-/** A Prometheus that runs. `await using` ends it. */
+/** A running Prometheus. `await using` stops it. */
 export interface Prometheus extends AsyncDisposable {
   /** Evaluates an expression now; a scalar is one sample. @throws Error with what Prometheus says */
   query(expression: string): Promise<readonly Sample[]>
@@ -100,7 +100,7 @@ interface Group {
 const configOf = (targets: readonly Target[], rulesFile: string): object => ({
   global: { scrape_interval: '1s', scrape_timeout: '1s', evaluation_interval: '1s' },
   rule_files: [rulesFile],
-  // The label `job` of a target goes before this name: two clusters may have the same.
+  // The label `job` of a target overrides this name: two clusters may have the same.
   scrape_configs: [
     {
       job_name: 'targets',

@@ -1,4 +1,4 @@
-/** A source of choices that a seed repeats, so that a failing case can be looked at again. */
+/** Random choices from a seed, so that a failing case can be repeated. */
 export interface Random {
   /** One of the values, each as likely; there must be one. */
   readonly pick: <Value>(values: readonly Value[]) => Value

@@ -4,7 +4,7 @@ import { type Connection, connect } from '../../src/kube/client/connection.ts'
 import type { Clock } from '../../src/runtime/clock.ts'
 import { eventually } from './eventually.ts'
 
-/** An answer as it came. */
+/** A raw response. */
 export interface RawAnswer<Body> {
   readonly code: number
   /** The parsed JSON; the text where it is none. */
@@ -13,7 +13,7 @@ export interface RawAnswer<Body> {
   readonly headers: Readonly<Record<string, string>>
 }
 
-/** What a raw call may differ in. */
+/** Options of a raw request. */
 export interface RawOptions {
   /** Absent: merge patch for PATCH, JSON otherwise. */
   readonly contentType?: string
@@ -25,7 +25,7 @@ export interface RawOptions {
 
 /**
  * One request; the path may carry a query. A body that is a string is sent as it is, any other as
- * JSON. An answer of any code is a result. @throws Error when none comes
+ * JSON. A response of any code is a result. @throws Error without one
  */
 export type Raw = <Body = unknown>(
   method: 'GET' | 'HEAD' | 'POST' | 'PUT' | 'PATCH' | 'DELETE',
@@ -34,7 +34,7 @@ export type Raw = <Body = unknown>(
   options?: RawOptions,
 ) => Promise<RawAnswer<Body>>
 
-/** Raw calls to the server of each kubeconfig, over connections that are kept until `close`. */
+/** A raw client of the server of each kubeconfig, whose connections stay open until `close`. */
 export function createRaw(
   adminKubeconfig: string,
   clock: Clock,

@@ -1,19 +1,19 @@
-// Requests as bytes: no client writes, cleans or refuses anything of them on their way.
+// Sends requests byte by byte, without an HTTP client that would normalize or reject them.
 import { once } from 'node:events'
 import { type ConnectionOptions, type TLSSocket, connect } from 'node:tls'
 
-/** A request, its line first. */
+/** A raw request. */
 export interface RawRequest {
   readonly method: string
-  /** As it stands in the first line; one byte for each character. */
+  /** The request target; one byte per character. */
   readonly target: string
-  /** As they stand below, `name: value`. */
+  /** Header lines, `name: value`. */
   readonly headers: readonly string[]
   /** None when absent. */
   readonly body?: string
 }
 
-/** Sends requests over a few connections; the status code of each, 0 where none came. */
+/** Sends requests over a few connections; returns the status code of each, 0 without a response. */
 export interface Sender {
   send(requests: readonly RawRequest[]): Promise<readonly number[]>
   close(): void
@@ -42,7 +42,7 @@ export function createSender(server: ConnectionOptions): Sender {
   }
 }
 
-/** One request after the other, on a connection that is opened again when the other end closes it. */
+/** One request at a time on a connection, which is reopened when the server closes it. */
 function createLane(server: ConnectionOptions) {
   let socket: TLSSocket | null = null
   const opened = async (): Promise<TLSSocket> => {
@@ -55,7 +55,7 @@ function createLane(server: ConnectionOptions) {
   }
   return {
     exchange: async (request: RawRequest): Promise<number> => {
-      // What asks for a tunnel is the last thing said on a connection, and here the first.
+      // A CONNECT is the last request on its connection, so it gets a new one.
       if (request.method === 'CONNECT') {
         socket?.destroy()
         socket = null
@@ -74,7 +74,7 @@ function createLane(server: ConnectionOptions) {
 
 interface Answered {
   readonly code: number
-  /** Nothing more can be asked on this connection. */
+  /** The connection takes no more requests. */
   readonly isLast: boolean
 }
 

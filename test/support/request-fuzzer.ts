@@ -1,16 +1,16 @@
-// Requests to an API that no client would send: a grammar of what the API server reads, with mistakes.
+// Random requests with mistakes that no client makes, from a grammar of the API server's paths and queries.
 // The same seed makes the same requests.
 import { METHODS } from '../../src/gateway/request/request-info.ts'
 import type { Random } from './random.ts'
 import { repeated } from './tier.ts'
 
-/** A request as it is sent: what follows the route of its target, byte by byte. */
+/** A request: method, and path and query after the route of its target. */
 export interface SentRequest {
   readonly method: string
   readonly rest: string
 }
 
-/** One request: well-formed more often than not, as mistakes that come together hide one another. */
+/** A random request: mostly well-formed, as several mistakes would hide one another. */
 export function requestSent(random: Random): SentRequest {
   const { pick } = random
   const method = pick([...METHODS, ...METHODS, ...GETS, pick(ODD_METHODS)])
@@ -18,7 +18,7 @@ export function requestSent(random: Random): SentRequest {
   const path = segments.map((segment) => spelled(segment, random)).join('/')
   const slash = pick([...Array.from({ length: 20 }, () => ''), '/', '/', '/', '//'])
   const rest = `${pick(BEGINNINGS)}${path}${slash}${querySent(random)}`
-  // Spaces at its end are part of no target: a line has one or more of them before the version.
+  // Trailing spaces can't be part of a target: they precede the version in the request line.
   return { method, rest: rest.replace(/ +$/, '') }
 }
 
@@ -92,7 +92,7 @@ const NAMES = [
 // biome-ignore format: a table
 const SUBRESOURCES = ['status', 'scale', 'log', 'exec', 'attach', 'portforward', 'proxy', 'token', 'finalize', 'eviction', 'binding', 'ephemeralcontainers', 'approval', 'resize', 'x', 'watch', 'namespaces'] as const
 
-// Queries with what the API server looks for in them, and what it does not.
+// Queries with parameters that the API server reads, and others.
 
 /** A query with its question mark, or none. */
 function querySent(random: Random): string {
@@ -103,7 +103,7 @@ function querySent(random: Random): string {
   return count + junk.length === 0 ? pick(['', '', '', '?']) : `?${[...pairs, ...junk].join('&')}`
 }
 
-/** What is in no pair. */
+/** Parts of a query that are no pair. */
 const JUNK = [
   '',
   '&',
@@ -128,7 +128,7 @@ function pairSent(random: Random): string {
   const { pick } = random
   const name = pick(PARAMETERS)
   const value = pick(pick([VALUES.get(name) ?? ANY, VALUES.get(name) ?? ANY, ANY]))
-  // A value may stand without its sign, and spaces as they are in forms.
+  // The equals sign may be missing, and spaces may be encoded as in forms.
   const text = pick(['=', '=', '=', '=', '=', '=', '=', ''])
   const isForm = pick([true, false])
   const written = spelled(value, random)
@@ -206,9 +206,9 @@ const PARAMETERS = [
   'constructor', 'hasOwnProperty', 'path', 'method', 'as', 'impersonate',
 ]
 
-// How the parts of a request may be written, well and badly.
+// Encodings of the parts of a request, valid and invalid.
 
-/** Now and then a segment is lost, doubled, or makes way for one that paths should not have. */
+/** Rarely a segment is dropped, doubled, or replaced by one that paths should not have. */
 function misspelled(segments: readonly string[], { pick, between }: Random): readonly string[] {
   const at = Math.floor(between(0, segments.length + 1))
   const [before, after] = [segments.slice(0, at), segments.slice(at)]
@@ -226,7 +226,7 @@ function misspelled(segments: readonly string[], { pick, between }: Random): rea
   }
 }
 
-/** So many times as often as one of the mistakes. */
+/** That many times as likely as each mistake. */
 const SOUND = Array.from({ length: 30 }, () => 'sound')
 
 // biome-ignore format: a table
@@ -241,7 +241,7 @@ const bytesOf = (text: string): readonly number[] => [...Buffer.from(text)]
 const isPlain = (byte: number): boolean => /[\w.~-]/.test(String.fromCharCode(byte))
 
 const whole: Spelling = (text) => bytesOf(text).map(escaped).join('')
-/** Any character may be escaped, in letters of either case. */
+/** Any character may be escaped, with hex digits in either case. */
 const partly: Spelling = (text, { pick }) =>
   bytesOf(text)
     .map((byte) => {
@@ -249,7 +249,7 @@ const partly: Spelling = (text, { pick }) =>
       return pick([escaped(byte), escaped(byte).toUpperCase()])
     })
     .join('')
-/** As it is, but for what would end the line of the request. */
+/** Unescaped, without line breaks, which would end the request line. */
 const bare: Spelling = (text) => Buffer.from(text.replace(/[\r\n]/g, '')).toString('latin1')
 const broken: Spelling = (text, { pick }) => `${encodeURIComponent(text)}${pick(BROKEN)}`
 
@@ -291,17 +291,17 @@ if (!/^[1-9]\d{0,7}$/.test(given)) {
 const seed = process.env['FUZZ_SEED'] ?? String(Date.now() % 2 ** 31)
 if (!/^\d{1,10}$/.test(seed)) {
   throw new Error(
-    `FUZZ_SEED=${seed}: write the seed that a failure has told, or nothing for a new one`,
+    `FUZZ_SEED=${seed}: write the seed that a failure printed, or nothing for a new one`,
   )
 }
 
 /** How many requests are to be compared. */
 export const FUZZ_REQUESTS = Number(given)
 
-/** What they are drawn from; a new one for each run unless it is given. */
+/** The seed; a new one for each run unless it is given. */
 export const FUZZ_SEED = Number(seed)
 
-/** Requests that are sent, and then looked up together. */
+/** Requests that are sent before they are looked up in the audit log. */
 const EACH_ROUND = 5000
 
 /** How many are compared in each round. */
@@ -310,5 +310,5 @@ export const ROUNDS: readonly number[] = Array.from(
   (_, round) => Math.min(EACH_ROUND, FUZZ_REQUESTS - round * EACH_ROUND),
 )
 
-/** A test over them may take so long, on a machine that does something else as well. */
+/** The time limit of a test over them, on a busy machine. */
 export const FUZZ_WITHIN_MS = 120_000 + FUZZ_REQUESTS * 20

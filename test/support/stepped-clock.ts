@@ -8,21 +8,21 @@ import { eventually } from './eventually.ts'
 
 const PRELOAD = pathToFileURL(join(import.meta.dirname, 'stepped-clock-preload.ts')).href
 
-/** Variables for a process whose wall clock is so many milliseconds ahead of everybody else's. */
+/** Environment variables for a process whose wall clock is that many milliseconds ahead. */
 export const clockAheadEnv = (ms: number): Readonly<Record<string, string>> => ({
   NODE_OPTIONS: `--import ${PRELOAD}`,
   CLOCK_AHEAD_MS: String(ms),
 })
 
-/** A wall clock that is right until it is stepped. */
+/** The wall clock of a process, which is correct until a test steps it. */
 export interface SteppedClock {
-  /** Variables for the process that has it. */
+  /** Environment variables of that process. */
   readonly env: Readonly<Record<string, string>>
-  /** Steps it to so many milliseconds ahead of everybody else's, or behind; resolves once it is. */
+  /** Steps it to that many milliseconds ahead, or behind when negative; resolves once it is. */
   readonly step: (process: Pick<OwnProcess, 'kill'>, aheadMs: number) => Promise<void>
 }
 
-/** A clock for one process. To be called while the test file loads. */
+/** A clock for one process. Call it while the test file loads. */
 export function steppedClock(): SteppedClock {
   const folder = mkdtempSync(join(tmpdir(), 'clock-'))
   afterAll(() => rmSync(folder, { recursive: true }))
@@ -32,7 +32,7 @@ export function steppedClock(): SteppedClock {
     step: async (process, aheadMs) => {
       writeFileSync(file, String(aheadMs))
       process.kill('SIGUSR2')
-      // Read and removed at once.
+      // The process removes the file when it has read it.
       const isTaken = (): true | undefined => !existsSync(file) || undefined
       await eventually('the clock is stepped', isTaken, { withinMs: 10_000 })
     },

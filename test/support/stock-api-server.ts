@@ -1,5 +1,5 @@
-// A second cluster's API server, as upstream builds it, with nothing of the product but the file that it
-// is given by --authentication-config. It takes about three seconds to start.
+// The API server of a second cluster, a stock one, with nothing of the product but the file that it
+// gets by --authentication-config. It starts in about three seconds.
 import { mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -9,7 +9,7 @@ import type { Access } from '../../tools/control-plane/access.ts'
 import { startControlPlane } from '../../tools/control-plane/control-plane.ts'
 import { kubeconfig } from '../../tools/control-plane/kubeconfig.ts'
 
-/** Who a server takes a caller for: what `kubectl auth whoami` shows. */
+/** The user that a server sees, as `kubectl auth whoami` shows it. */
 export interface Identity {
   readonly username: string
   readonly uid: string
@@ -19,7 +19,7 @@ export interface Identity {
 
 /** A watch that is held open until the test file ends. */
 export interface OpenWatch {
-  /** Everything that has come, as text. */
+  /** All bytes so far, as text. */
   readonly received: string
   /** Whether the server has ended it. */
   readonly hasEnded: boolean
@@ -29,11 +29,11 @@ export interface OpenWatch {
 export interface StockServer extends Pick<Access, 'kubectl'> {
   /** What --authentication-config names. */
   readonly authenticationFile: string
-  /** Puts another authentication file in the place of the one there is, by renaming it. */
+  /** Replaces the authentication file, by a rename. */
   configure(authentication: string): Promise<void>
-  /** Who the bearer is; null for 401. @throws Error for any other refusal */
+  /** The user of a bearer token; null for 401. @throws Error for any other refusal */
   whoIs(token: string): Promise<Identity | null>
-  /** The code of the answer to a GET with a bearer token. */
+  /** The status code of a GET with a bearer token. */
   get(path: string, token: string): Promise<number>
   /** Opens a watch with a bearer token. @throws Error when it is refused */
   watch(path: string, token: string): Promise<OpenWatch>
@@ -45,7 +45,7 @@ const SELF_REVIEW = '/apis/authentication.k8s.io/v1/selfsubjectreviews'
 
 /**
  * Starts a server with that text as its authentication file; it is stopped after the last test of the
- * file. To be called while the test file loads.
+ * file. Call it while the test file loads.
  */
 export async function startStockServer(authentication: string): Promise<StockServer> {
   const folder = await mkdtemp(join(tmpdir(), 'authentication-'))
@@ -79,7 +79,7 @@ export async function startStockServer(authentication: string): Promise<StockSer
 }
 
 function callsOf(origin: string, caPem: string): Pick<StockServer, 'whoIs' | 'get' | 'watch'> {
-  // A request that the server leaves without an answer is asked again by whoever waits for one.
+  // Callers retry a request that the server does not answer.
   const dispatcher = new Agent({
     connect: { ca: caPem },
     allowH2: false,

@@ -1,4 +1,4 @@
-// How much memory the operator's view of many keys takes, beside whole objects: run with --expose-gc and a
+// Measures the memory of many keys in the operator's stores, compared with whole objects: run with --expose-gc and a
 // number of keys, it prints both as JSON, in bytes for each key. docs/sizing.md has the figures.
 import { CREATED_ANNOTATION, FIELD_MANAGER, REVOKE_FINALIZER } from '../../src/api/names.ts'
 import type { KubeObject } from '../../src/api/objects.ts'
@@ -80,7 +80,7 @@ function used(): number {
   return process.memoryUsage().heapUsed
 }
 
-/** How much the heap grows with what `keep` holds on to, for each of so many keys. */
+/** Heap growth per key of what `keep` retains, for that many keys. */
 function grown(count: number, keep: (object: KubeObject) => void): number {
   const before = used()
   for (let index = 0; index < count; index += 1) keep(JSON.parse(settled(index)) as KubeObject)

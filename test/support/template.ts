@@ -1,5 +1,5 @@
-// What every control plane of a run begins with: the state of one that had the product's manifests applied. A copy
-// of it is ready in half the time, and its kinds and policies are in force from the start.
+// The data that every control plane of a run starts with: a control plane with the product's manifests. A copy
+// starts in half the time, with its kinds and policies in force.
 import { existsSync } from 'node:fs'
 import { mkdtemp, rename, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -10,7 +10,7 @@ import { installProduct } from './installed-control-plane.ts'
 
 declare module 'vitest' {
   interface ProvidedContext {
-    /** The folder of the stopped control plane that others are copies of. */
+    /** The data folder of the stopped control plane that others copy. */
     readonly template: string
   }
 }

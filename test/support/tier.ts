@@ -1,16 +1,16 @@
-// `make test` takes minutes and is run all day; `make test-all` has everything that there is.
+// `make test` runs a part of the tests in minutes; `make test-all` runs all of them.
 
-/** Whether this run has everything: always, but for `make test`, which sets TEST_TIER=quick. */
+/** Whether all tests run: always, except in `make test`, which sets TEST_TIER=quick. */
 export const isWhole = process.env['TEST_TIER'] !== 'quick'
 
-/** How often something is done, or how many of something there are: `few` in `make test`, else `all`. */
+/** A number of repetitions or objects: `few` in `make test`, else `all`. */
 export const repeated = (few: number, all: number): number => (isWhole ? all : few)
 
-/** The rows of a table: every `step`th in `make test`, beginning with the one at `from`, else all. */
+/** Rows of a table: every `step`th from `from` on in `make test`, else all. */
 export const sampled = <Row>(rows: readonly Row[], step: number, from = 0): readonly Row[] =>
   isWhole ? rows : rows.filter((_, at) => at % step === from % step)
 
-/** For `describe.each` and `test.each`: one with that title in `make test-all`, none in `make test`. */
+/** For `describe.each` and `test.each`: the title in `make test-all`, nothing in `make test`. */
 export const inWhole = (title: string): readonly string[] => (isWhole ? [title] : [])
 
 const given = process.env['FAULT_ROUNDS'] ?? '1'

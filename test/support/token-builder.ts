@@ -64,16 +64,16 @@ export const referenceTo = ({ name, uid }: Pick<AccessKey, 'name' | 'uid'>): Own
   controller: true,
 })
 
-/** What makes key `ci` of accessKey() the owner. */
+/** Metadata with key `ci` of accessKey() as the owner. */
 export const UNDER_CI = { ownerReferences: [referenceTo({ name: 'ci', uid: 'uid-ci' })] } as const
 
-/** Key `ci` of user ada, which works and never ends; else as given. */
+/** Key `ci` of user ada, which is valid and never expires; else as given. */
 export const owner = (
   key: Partial<AccessKey> = {},
   rest: Partial<Omit<Owner, 'key'>> = {},
 ): Owner => ({ key: accessKey(key), state: 'Active', above: null, expiresMs: null, ...rest })
 
-/** No owner, no caps, a limit and a retention of 24 h, all that signing takes, the moment t0; else as given. */
+/** No owner, no caps, a limit and a retention of 24 h, a usable signing key, the moment t0; else as given. */
 export const tokenCircumstances = (
   differing: Partial<TokenPlanCircumstances> = {},
 ): TokenPlanCircumstances => ({
@@ -92,17 +92,17 @@ export const tokenCircumstances = (
   ...differing,
 })
 
-/** A compact JWS of these claims, of the length that ES256 gives it. Its signature says nothing. */
+/** A compact JWS of these claims, as long as with ES256. Its signature is invalid. */
 export const tokenText = (claims: object, kid = KID): string =>
   [JSON.stringify({ alg: 'ES256', kid, typ: 'JWT' }), JSON.stringify(claims), 's'.repeat(64)]
     .map((part) => Buffer.from(part).toString('base64url'))
     .join('.')
 
-/** The claims in a token; throws for what is none. */
+/** The claims in a token; throws for a malformed one. */
 export const claimsIn = (text: string): TokenClaims =>
   JSON.parse(Buffer.from(text.split('.')[1] ?? '', 'base64url').toString()) as TokenClaims
 
-/** The object after the API server has carried a step out; null when it is gone. */
+/** The object after a step of the reconciler; null when it is deleted. */
 export function tokenAfter(
   object: DirectClusterEndpointToken,
   step: TokenStep,
@@ -140,7 +140,7 @@ export const withMetadata = (
   metadata: Partial<DirectClusterEndpointToken['metadata']>,
 ): DirectClusterEndpointToken => ({ ...object, metadata: { ...object.metadata, ...metadata } })
 
-/** The object after another client has written these fields of status; undefined takes one away. */
+/** The object after another client has written these fields of status; undefined removes one. */
 export function tampered(
   object: DirectClusterEndpointToken,
   foreign: Readonly<Record<string, unknown>>,
@@ -153,7 +153,7 @@ export function tampered(
 
 type Fields = readonly (readonly [name: string, value: unknown])[]
 
-/** After our server-side apply: what another client wrote stays where we say nothing. */
+/** After our server-side apply: fields of other clients stay unless we set them. */
 function applied(object: DirectClusterEndpointToken, status: object): DirectClusterEndpointToken {
   const { theirs } = fieldsOf(object)
   return withFields(
@@ -189,7 +189,7 @@ function withFields(
   return { ...withMetadata(object, { managedFields }), status }
 }
 
-/** As the reconciler does it: kept, taken out, or taken over and emptied. */
+/** As the reconciler does: keeps, removes, or takes over and empties it. */
 function tokenToApply(
   object: DirectClusterEndpointToken,
   keepsToken: boolean,
@@ -198,7 +198,7 @@ function tokenToApply(
   return tokenOf(object).published.isTokenForeign ? { token: '' } : {}
 }
 
-/** The object once its token is out, issued in these circumstances; throws when it is not. */
+/** The object with a token issued in these circumstances; throws when none is issued. */
 export function issuedObject(
   parts: TokenParts = {},
   around: Partial<TokenPlanCircumstances> = {},

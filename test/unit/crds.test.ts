@@ -1,4 +1,4 @@
-// What can be said of the manifests of the kinds without an API server (contract 1.1, 1.2, 1.4, 1.6).
+// Properties of the CRDs that need no API server (contract 1.1, 1.2, 1.4, 1.6).
 
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -47,7 +47,7 @@ const crdOf = (plural: string): Crd => parse(textOf(plural))
 
 const schemaOf = (plural: string): Schema => crdOf(plural).spec.versions[0].schema.openAPIV3Schema
 
-/** Every node of a schema by its path; elements of lists and maps stand under `[]` and `{}`. */
+/** Every node of a schema by its path; elements of lists and maps are under `[]` and `{}`. */
 function* nodesOf(schema: Schema, path = ''): Generator<readonly [string, Schema]> {
   yield [path, schema]
   const { properties = {}, items, additionalProperties } = schema
@@ -73,14 +73,14 @@ describe.each(PLURALS)('%s', (plural) => {
   const { metadata, spec } = crdOf(plural)
   const [version] = spec.versions
 
-  test('is cluster-scoped, in category platform only, with a status of its own', () => {
+  test('is cluster-scoped, only in category platform, with a status subresource', () => {
     expect(metadata.name).toBe(`${plural}.management.platform.sh`)
     expect(spec.scope).toBe('Cluster')
     expect(spec.names.categories).toEqual(['platform'])
     expect(version.subresources).toEqual({ status: {} })
   })
 
-  test('reads as in progress until somebody has looked at it (4.3)', () => {
+  test('counts as in progress until the operator has reconciled it (4.3)', () => {
     const { status } = schemaOf(plural).properties ?? {}
     expect(status?.['default']).toEqual({ observedGeneration: -1 })
     expect(status?.properties?.['observedGeneration']).not.toHaveProperty('minimum')
@@ -90,7 +90,7 @@ describe.each(PLURALS)('%s', (plural) => {
     expect(others.map(([path]) => path)).toEqual(['status'])
   })
 
-  test('requires spec, and nothing in it', () => {
+  test('requires spec, and no field in it', () => {
     const required = [...nodesOf(schemaOf(plural))].filter(([, node]) => node.required)
     const outside = required.filter(([path]) => !path.startsWith('status.conditions'))
     expect(outside.map(([path, node]) => [path, node.required])).toEqual([['', ['spec']]])
@@ -101,12 +101,12 @@ describe.each(PLURALS)('%s', (plural) => {
     expect(names.toSorted()).toEqual(pathsIn(SPECIFIED[plural]).toSorted())
   })
 
-  test('describes every field and every element, as a sentence', () => {
+  test('describes every field and every element in sentences', () => {
     const nodes = [...nodesOf(schemaOf(plural))]
     expect(nodes.filter(([, node]) => !node.description?.endsWith('.'))).toEqual([])
   })
 
-  test('bounds every string and list that it has rules on, and says more than that one failed', () => {
+  test('bounds every string and list with rules, and every rule has a message', () => {
     const ruled = [...nodesOf(schemaOf(plural))].filter(([, node]) => node[RULES])
     const unbounded = ruled.filter(
       ([, { type, maxLength, maxItems }]) =>
@@ -116,12 +116,12 @@ describe.each(PLURALS)('%s', (plural) => {
     expect(rulesOf(plural).filter(({ message }) => !message)).toEqual([])
   })
 
-  test('has no column with a secret', () => {
+  test('prints no secret in its columns', () => {
     const paths = version.additionalPrinterColumns.map(({ jsonPath }) => jsonPath)
     expect(paths.filter((path) => /^\.spec\.(?!type$)|token|connectorData/.test(path))).toEqual([])
   })
 
-  // Client-side apply keeps a copy of the manifest in an annotation; all of them may take 256 KiB.
+  // Client-side apply keeps a copy of the manifest in an annotation, and annotations are limited to 256 KiB.
   test('can be applied client-side', () => {
     expect(JSON.stringify(crdOf(plural)).length).toBeLessThan(200_000)
   })
@@ -133,7 +133,7 @@ test.each([
   'spec.oidcLogin.idToken',
   'spec.oidcLogin.accessToken',
   'spec.oidcLogin.refreshToken',
-])('nothing on %s prints its value', (secret) => {
+])('no message of %s contains its value', (secret) => {
   const node = fieldsOf('ownedaccesskeys').find(([path]) => path === secret)?.[1]
   expect(Object.keys(node ?? {}).toSorted()).toEqual(['description', 'maxLength', 'type'])
 })
@@ -145,7 +145,7 @@ test.each([
   ],
   ['directclusterendpointtokens', ['spec.scope.allowPlatformCli', 'spec.scope.rules']],
   ['configs', ['spec.devPodSubDomain', 'spec.oidc', 'status.devPodSubDomain', 'status.oidc']],
-])('%s says what is deprecated', (plural, deprecated) => {
+])('%s describes its deprecated fields', (plural, deprecated) => {
   const fields = fieldsOf(plural).filter(([, { description }]) =>
     description?.startsWith('Deprecated: '),
   )
@@ -159,7 +159,7 @@ const NOT_ACTED_ON = [
   'costControl platformDB imageBuilder database',
 ].flatMap((line) => line.split(' '))
 
-test('a group of settings that nothing acts on says so (6.7)', () => {
+test('the description of an unimplemented group of settings says so (6.7)', () => {
   const saying = fieldsOf('configs').filter(([, { description }]) =>
     description?.includes('Nothing in this product acts on it.'),
   )
@@ -170,16 +170,16 @@ test('a group of settings that nothing acts on says so (6.7)', () => {
   expect(saying.map(([path]) => path).toSorted()).toEqual(paths.toSorted())
 })
 
-/** The text of the field scope: all lines that stand deeper. */
+/** The text of field scope: all lines with a deeper indentation. */
 const scopeIn = (plural: string): string | undefined =>
   /^ {16}scope:\n(?: {17,}.*\n)+/m.exec(textOf(plural))?.[0]
 
-test('the scope of keys and tokens is the same, byte for byte', () => {
+test('keys and tokens have the same scope schema, byte for byte', () => {
   expect(scopeIn('ownedaccesskeys')).toContain('allowPlatformCli:')
   expect(scopeIn('directclusterendpointtokens')).toBe(scopeIn('ownedaccesskeys'))
 })
 
-test('each rule has a manifest that it refuses', () => {
+test('each rule has a test manifest that it rejects', () => {
   const refusals = [refusedKeys, refusedKeyChanges, refusedTokenChanges, refusedScopes].flat()
   const messages = PLURALS.flatMap((plural) => rulesOf(plural).map(({ message }) => message))
   expect(messages.filter((message) => !refusals.some(({ says }) => says.test(message)))).toEqual([])
@@ -193,7 +193,7 @@ describe('Config', () => {
     expect(settings).toEqual(spec?.properties)
   })
 
-  test('has types only on settings: the operator reports what is wrong with them', () => {
+  test('has only types on settings, as the operator reports other faults', () => {
     const keywords = new Set([...nodesOf(spec ?? {})].flatMap(([, node]) => Object.keys(node)))
     expect([...keywords].toSorted()).toEqual([
       'additionalProperties',
@@ -208,7 +208,7 @@ describe('Config', () => {
     ])
   })
 
-  test('says of every group who acts on it', () => {
+  test('describes for every group which component acts on it', () => {
     const groups = Object.entries(spec?.properties ?? {})
     const silent = groups.filter(
       ([, { description = '' }]) =>
@@ -241,9 +241,9 @@ describe('the schema of settings outside the API server', () => {
       settings: { auth: { accessKeyMaxTTLSeconds: '60' } },
       valid: false,
     },
-    { name: 'a list where a group is', settings: { auth: [] }, valid: false },
+    { name: 'a list in place of a group', settings: { auth: [] }, valid: false },
     {
-      name: 'a header that is no text',
+      name: 'a header that is not a text',
       settings: { auth: { customHttpHeaders: { a: 1 } } },
       valid: false,
     },
@@ -253,7 +253,7 @@ describe('the schema of settings outside the API server', () => {
 })
 
 describe('the generated types', () => {
-  test('are those of the kinds now', () => {
+  test('are up to date', () => {
     expect([...staleFiles().keys()]).toEqual([])
     expect([...generate().keys()]).toHaveLength(7)
   })
@@ -261,24 +261,24 @@ describe('the generated types', () => {
   const text = { type: 'string', description: 'A text.' } as const
   const object = { title: 'A', description: 'An A.', type: 'object', properties: { text } } as const
 
-  test('need a title for each object with fields', () => {
+  test('require a title for each object with fields', () => {
     const { title: _, ...untitled } = object
     expect(() => collectInterfaces([untitled], [])).toThrow(/needs a title.*: An A\./)
   })
 
-  test('take one title for one schema only', () => {
+  test('reject a title that two schemas have', () => {
     const other = { ...object, properties: { text: { ...text, description: 'Another text.' } } }
     expect(() => collectInterfaces([object, other], [])).toThrow(
       /two different schemas have the title A/,
     )
   })
 
-  test('need a type for each field', () => {
+  test('require a type for each field', () => {
     const untyped = { ...object, properties: { text: { description: 'A text.' } } }
     expect(() => renderInterface(untyped)).toThrow(/a field needs a type: A text\./)
   })
 
-  test('document a field, also one whose text would end the comment', () => {
+  test('document each field, also when its text would end the comment', () => {
     const scale = { type: 'string', enum: ['*/scale', ''], description: 'As */scale.' } as const
     const schema = { ...object, required: ['scale'], properties: { scale } }
     expect(renderInterface(schema)).toBe(

@@ -1,4 +1,4 @@
-// People copy examples: none of ours sets a field that its description calls deprecated.
+// Users copy examples, so none of ours sets a deprecated field.
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
@@ -31,7 +31,7 @@ function* deprecatedIn(schema: Schema, path = ''): Generator<readonly [string, s
     yield* deprecatedIn(field, `${path}.${name}`)
 }
 
-/** The deprecated fields that a value sets. */
+/** The deprecated fields set in a value. */
 function* deprecatedSet(schema: Schema, value: unknown, path = ''): Generator<string> {
   if (isDeprecated(schema)) yield path
   if (Array.isArray(value))
@@ -41,7 +41,7 @@ function* deprecatedSet(schema: Schema, value: unknown, path = ''): Generator<st
       yield* deprecatedSet(schema.properties?.[name] ?? {}, inner, `${path}.${name}`)
 }
 
-/** The same of a manifest; a patch without a kind is read as one of every kind. */
+/** The deprecated fields set in a manifest; a patch without a kind counts as one of every kind. */
 function deprecatedOf(manifest: { readonly kind?: string }): readonly string[] {
   const { kind } = manifest
   const schemas = kind === undefined ? [...SCHEMAS.values()] : [SCHEMAS.get(kind) ?? {}]
@@ -60,7 +60,7 @@ describe('the examples (1.2)', () => {
     expect(manifestsIn(file).flatMap(deprecatedOf)).toEqual([])
   })
 
-  test('hold objects of every kind', () => {
+  test('contain objects of every kind', () => {
     const kinds = FILES.flatMap(manifestsIn).map(({ kind }) => kind)
     expect(kinds).toEqual(expect.arrayContaining([...SCHEMAS.keys()]))
   })
@@ -73,7 +73,7 @@ describe('the examples (1.2)', () => {
     },
     { kind: 'OwnedAccessKey', spec: { parent: 'other' }, sets: '.spec.parent' },
     { kind: 'Config', spec: { oidc: { enabled: true } }, sets: '.spec.oidc' },
-  ])('would not pass with $sets', ({ sets, ...manifest }) => {
+  ])('would fail with $sets', ({ sets, ...manifest }) => {
     expect(deprecatedOf(manifest)).toEqual([sets])
   })
 })
@@ -81,14 +81,14 @@ describe('the examples (1.2)', () => {
 describe.each([...SCHEMAS])('a deprecated field of %s', (_, schema) => {
   const deprecated = [...deprecatedIn(schema)]
 
-  test('says so first, and then what to write instead (1.2)', () => {
+  test('says so first, and then what to use instead (1.2)', () => {
     const other = deprecated.filter(
       ([, text]) => !/^Deprecated: (use|configure|leave it out; nothing replaces it)\b/.test(text),
     )
     expect(other).toEqual([])
   })
 
-  test('says that nothing acts on it, but for those of a scope (1.3, 6.7)', () => {
+  test('says that it has no effect, except those of a scope (1.3, 6.7)', () => {
     const silent = deprecated.filter(
       ([path, text]) =>
         !path.startsWith('.spec.scope.') && !text.includes('Nothing in this product acts on it.'),

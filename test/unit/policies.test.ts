@@ -1,4 +1,4 @@
-// What holds for every policy that is shipped, whatever it is about (contract 5.5).
+// Properties of every shipped policy (contract 5.5).
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
@@ -23,7 +23,7 @@ const FOLDER = join(import.meta.dirname, '../../config/policies')
 /** The API server's budget: a check costs 350,000 of 1,000,000 per expression and 10,000,000 per policy. */
 const PER_EXPRESSION = 2
 const PER_POLICY = 28
-/** An expression in a loop asks as often as its list is long: the lists are bounded beside it. */
+/** A call in a loop counts once per element; another rule bounds these lists. */
 const LOOP = /\.all\(/
 
 const texts = readdirSync(FOLDER).map((file) => readFileSync(join(FOLDER, file), 'utf8'))
@@ -39,13 +39,13 @@ describe.each(policies)('$metadata.name', ({ spec }) => {
   const { variables = [], validations, matchConstraints } = spec
   const expressions = [...variables, ...validations].map(({ expression }) => expression)
 
-  test('asks the authorizer within the budget of the API server (5.5)', () => {
+  test("calls the authorizer within the API server's cost budget (5.5)", () => {
     const checks = expressions.map(checksIn)
     expect(checks.filter((count) => count > PER_EXPRESSION)).toEqual([])
     expect(checks.reduce((sum, count) => sum + count, 0)).toBeLessThanOrEqual(PER_POLICY)
   })
 
-  test('compares with the stored object, and never meets a deletion or a write of status (5.5)', () => {
+  test('compares with the stored object, and applies to no deletion and no write of status (5.5)', () => {
     const { resourceRules } = matchConstraints
     const operations = resourceRules.flatMap((rule) => rule.operations)
     expect(['CREATE', 'UPDATE']).toEqual(expect.arrayContaining(operations))
@@ -54,6 +54,6 @@ describe.each(policies)('$metadata.name', ({ spec }) => {
   })
 })
 
-test('the policies name no account (5.5)', () => {
+test('no policy names an account (5.5)', () => {
   for (const text of texts) expect(text).not.toMatch(/serviceaccounts?[:/]|platform-system/i)
 })

@@ -1,4 +1,4 @@
-// The figures of docs/sizing.md, measured anew in a process of their own.
+// The figures of docs/sizing.md, measured in a separate process.
 import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -8,7 +8,7 @@ import type { KeyMemory } from '../support/store-memory.ts'
 const ROOT = join(import.meta.dirname, '../..')
 const PAGE = readFileSync(join(ROOT, 'docs/sizing.md'), 'utf8')
 
-/** The number that the page gives behind some words of a row. */
+/** The number after these words in a row of the page. */
 function figure(words: string): number {
   const row = PAGE.split('\n').find((line) => line.startsWith('|') && line.includes(words))
   return Number(row?.split('|').at(-2))
@@ -28,12 +28,12 @@ describe('docs/sizing.md: memory for each key', () => {
     { of: 'as JSON', words: 'as JSON', is: many.json },
     { of: 'in the operator', words: "in the operator's memory", is: many.view },
     { of: 'as whole objects', words: 'kept whole', is: many.whole },
-  ])('$of is as the page says, give or take a fifth', ({ words, is }) => {
+  ])("$of is within a fifth of the page's figure", ({ words, is }) => {
     expect(is / figure(words)).toBeGreaterThan(0.8)
     expect(is / figure(words)).toBeLessThan(1.2)
   })
 
-  test('it grows in proportion to their number', () => {
+  test('grows in proportion to the number of keys', () => {
     expect(many.view / few.view).toBeLessThan(1.2)
   })
 })

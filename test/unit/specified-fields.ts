@@ -1,5 +1,5 @@
-// Every field that the two specifications name, and those that contract 1.5 adds, as they are nested.
-// (And removalTimestamp, by which the operator keeps its word on when a key that the cap ended goes: 5.2.)
+// Every field of the two specifications, and those that contract 1.5 adds, nested.
+// (And removalTimestamp, which fixes when a key that a cap ended is deleted: 5.2.)
 // A name stands for a field; names in braces stand inside it, whether it is an object or a list.
 
 /** The scope of keys and tokens. */

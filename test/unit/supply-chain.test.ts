@@ -1,4 +1,4 @@
-// What docs/security.md says of packages and of what the program reaches for.
+// Statements of docs/security.md about packages and about processes and files.
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
@@ -20,22 +20,22 @@ describe('packages', () => {
     ([path, { dev, optional }]) => path !== '' && !dev && !optional,
   )
 
-  test('each is named with one version, and no range', () => {
+  test('each has an exact version, no range', () => {
     const versions: readonly string[] = Object.values({ ...dependencies, ...devDependencies })
     expect(versions.filter((version) => !/^\d+\.\d+\.\d+$/.test(version))).toEqual([])
   })
 
-  test('each that runs in production is known by its hash', () => {
+  test('each production package has its hash in the lock file', () => {
     expect(production.length).toBeGreaterThan(Object.keys(dependencies).length)
     expect(production.filter(([, { integrity }]) => !integrity?.startsWith('sha512-'))).toEqual([])
   })
 
-  test('none of these runs a script when it is installed', () => {
+  test('no production package runs an install script', () => {
     expect(production.filter(([, { hasInstallScript }]) => hasInstallScript)).toEqual([])
   })
 })
 
-test('the program starts no other and writes no file', () => {
+test('the program starts no process and writes no file', () => {
   const files = readdirSync(join(ROOT, 'src'), { recursive: true, encoding: 'utf8' })
   const sources = files.filter((name) => name.endsWith('.ts'))
   const reaching = sources.filter((name) =>

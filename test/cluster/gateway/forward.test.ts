@@ -15,7 +15,7 @@ import { viewOf } from '../../support/key-builder.ts'
 import { uniqueName } from '../../support/object-builder.ts'
 import { randomFrom } from '../../support/random.ts'
 import { untilMay } from '../../support/raw-client.ts'
-import { callTo } from '../../unit/gateway/calls.ts'
+import { callTo } from '../../unit/gateway/request-builder.ts'
 
 const plane = await sharedControlPlane()
 const clock = systemClock()

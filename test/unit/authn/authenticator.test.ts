@@ -3,16 +3,21 @@ import type { OwnedAccessKey } from '../../../src/api/ownedaccesskey.gen.ts'
 import { secretDigest } from '../../../src/authn/credential-index.ts'
 import { parseScope } from '../../../src/domain/scope/authorize.ts'
 import { t0, textAfter } from '../../support/key-builder.ts'
-import { key, ownedBy, secretOf } from './key-builder.ts'
-import { type Knowledge, createTestAuthenticator } from './test-authenticator.ts'
+import {
+  type Knowledge,
+  createTestAuthenticator,
+  key,
+  ownedBy,
+  secretOf,
+} from './test-authenticator.ts'
 
 const SCOPE = { projects: [{ project: 'blue' }] }
 const ROLES = { roles: [{ role: 'agent' }] }
 const at = (version: number) => ({ metadata: { resourceVersion: String(version) } })
 const STALE = { proven: null }
 
-describe('authentication by a fresh index (10.3)', () => {
-  test('the caller has the identity, the scope and the end of its key', async () => {
+describe('authentication with a current key index (10.3)', () => {
+  test('a caller has the identity, the scope and the expiry of its key', async () => {
     const { index, callers } = createTestAuthenticator(
       key('a', { ttl: 60, groups: ['dev'], scope: SCOPE }),
     )
@@ -27,7 +32,7 @@ describe('authentication by a fresh index (10.3)', () => {
     })
   })
 
-  test('the scope is parsed once for each state of the key', async () => {
+  test('a scope is parsed once per version of the key', async () => {
     const { index, callers } = createTestAuthenticator(key('a', { scope: SCOPE }))
     const scopeOf = async () => {
       const found = await callers.authenticate(secretOf('a'))
@@ -39,7 +44,7 @@ describe('authentication by a fresh index (10.3)', () => {
     expect(await scopeOf()).toEqual(parseScope({ projects: [{ project: 'red' }] }))
   })
 
-  test('no key is read from the API server', async () => {
+  test('reads no key from the API server', async () => {
     const stage = createTestAuthenticator(key('a'), key('b', {}, ownedBy('a')))
     stage.now.stored = null
     for (const token of [secretOf('a'), secretOf('b'), secretOf('x'), ''])
@@ -47,7 +52,7 @@ describe('authentication by a fresh index (10.3)', () => {
     expect(stage.reads).toEqual([])
   })
 
-  test('validity follows every input at the moment of the request (2.6, C5)', async () => {
+  test('evaluates clock, caps and key at every request (2.6, C5)', async () => {
     const { clock, index, now, outcome } = createTestAuthenticator(key('a', { ttl: 60 }))
     now.proven = { wallMs: t0 + 1e9, monotonicMs: 1e9 }
     expect(await outcome(secretOf('a'))).toBe('ada until 60')
@@ -60,13 +65,13 @@ describe('authentication by a fresh index (10.3)', () => {
     expect(await outcome(secretOf('a'))).toBe('disabled')
   })
 
-  test('no key is found by the digest of the unknown key', async () => {
+  test('finds no key by the digest that stands in for unknown secrets', async () => {
     const { outcome } = createTestAuthenticator(key('a', { key: `sha256:${'0'.repeat(64)}` }))
     for (const token of ['', 'nobody', 'x', `sha256:${'0'.repeat(64)}`])
       expect(await outcome(token)).toBe('unknown')
   })
 
-  test('of two keys with the same secret the elder is the caller, or none is (3.3)', async () => {
+  test('of two keys with the same secret the older authenticates, or none does (3.3)', async () => {
     const same = { key: secretOf('same') }
     const stage = createTestAuthenticator(key('b', { ...same, user: 'bob' }, {}, 1), key('a', same))
     expect(await stage.outcome(secretOf('same'))).toBe('ada')
@@ -76,7 +81,7 @@ describe('authentication by a fresh index (10.3)', () => {
     expect(await stage.outcome(secretOf('same'))).toBe('bob')
   })
 
-  test('where the elder key holds only the digest, none is the caller (3.3)', async () => {
+  test('no key authenticates where the older one holds only the digest (3.3)', async () => {
     const secret = secretOf('same')
     const thief = (version: number) =>
       key('thief', { key: `sha256:${secretDigest(secret)}`, user: 'eve' }, at(version))
@@ -96,7 +101,7 @@ describe('authentication by a fresh index (10.3)', () => {
   })
 })
 
-describe('authentication by stale knowledge reads the key or refuses (10.4)', () => {
+describe('authentication with a stale watch reads the key or refuses (10.4)', () => {
   interface Row {
     readonly name: string
     readonly now: Partial<Knowledge>
@@ -111,82 +116,23 @@ describe('authentication by stale knowledge reads the key or refuses (10.4)', ()
     key('d', { scope: SCOPE }),
   ]
   const without = (name: string) => keys().filter(({ metadata }) => metadata.name !== name)
+  // biome-ignore format: a table
   test.each<Row>([
-    { name: 'settings in force have never arrived', now: { caps: null }, is: 'unavailable' },
-    { name: 'settings are stale and can not be read', now: { settings: false }, is: 'unavailable' },
-    {
-      name: 'the same for an unknown key',
-      now: { settings: false },
-      token: 'x',
-      is: 'unavailable',
-    },
-    {
-      name: 'roles stale: for a key of roles',
-      now: { roles: false },
-      token: secretOf('c'),
-      is: 'unavailable',
-    },
-    {
-      name: 'roles stale: for another key',
-      now: { roles: false },
-      token: secretOf('d'),
-      is: 'ada',
-    },
-    { name: 'keys stale: it is read', now: STALE, is: 'ada', reads: ['a'] },
-    {
-      name: 'keys stale: with the key that owns it',
-      now: STALE,
-      token: secretOf('b'),
-      is: 'ada',
-      reads: ['b', 'a'],
-    },
-    {
-      name: 'keys stale: an unknown one may be new',
-      now: STALE,
-      token: secretOf('x'),
-      is: 'unavailable',
-    },
-    { name: 'keys stale: a malformed token', now: STALE, token: '', is: 'unavailable' },
-    {
-      name: 'keys stale, no answer',
-      now: { ...STALE, stored: null },
-      is: 'unavailable',
-      reads: ['a'],
-    },
-    {
-      name: 'keys stale: disabled by now',
-      now: { ...STALE, stored: [key('a', { disabled: true }, at(2))] },
-      is: 'disabled',
-      reads: ['a'],
-    },
-    {
-      name: 'keys stale: gone by now',
-      now: { ...STALE, stored: without('a') },
-      is: 'unknown',
-      reads: ['a'],
-    },
-    {
-      name: 'keys stale: another of that name by now, with another secret',
-      now: {
-        ...STALE,
-        stored: [key('a', { key: secretOf('other') }, { metadata: { uid: 'other' } })],
-      },
-      is: 'unknown',
-      reads: ['a'],
-    },
-    {
-      name: 'keys stale: its owner is gone',
-      now: { ...STALE, stored: without('a') },
-      token: secretOf('b'),
-      is: 'owner',
-      reads: ['b', 'a'],
-    },
-    {
-      name: 'keys stale: of another identity by now',
-      now: { ...STALE, stored: [key('a', { user: 'bob' }, at(2))] },
-      is: 'bob',
-      reads: ['a'],
-    },
+    { name: 'settings never loaded: refuses with 503', now: { caps: null }, is: 'unavailable' },
+    { name: 'settings stale and unreadable: refuses with 503', now: { settings: false }, is: 'unavailable' },
+    { name: 'settings stale and unreadable, unknown key: refuses with 503', now: { settings: false }, token: 'x', is: 'unavailable' },
+    { name: 'roles stale, key with a role in its scope: refuses with 503', now: { roles: false }, token: secretOf('c'), is: 'unavailable' },
+    { name: 'roles stale, key without a role: authenticates', now: { roles: false }, token: secretOf('d'), is: 'ada' },
+    { name: 'keys stale: reads the key', now: STALE, is: 'ada', reads: ['a'] },
+    { name: 'keys stale: reads the key and its owner', now: STALE, token: secretOf('b'), is: 'ada', reads: ['b', 'a'] },
+    { name: 'keys stale, unknown secret: refuses with 503, as the key may be new', now: STALE, token: secretOf('x'), is: 'unavailable' },
+    { name: 'keys stale, malformed token: refuses without a read', now: STALE, token: '', is: 'unavailable' },
+    { name: 'keys stale, API server does not answer', now: { ...STALE, stored: null }, is: 'unavailable', reads: ['a'] },
+    { name: 'keys stale: the read key is disabled', now: { ...STALE, stored: [key('a', { disabled: true }, at(2))] }, is: 'disabled', reads: ['a'] },
+    { name: 'keys stale: the key is deleted', now: { ...STALE, stored: without('a') }, is: 'unknown', reads: ['a'] },
+    { name: 'keys stale: the read key has another uid and another secret', now: { ...STALE, stored: [key('a', { key: secretOf('other') }, { metadata: { uid: 'other' } })] }, is: 'unknown', reads: ['a'] },
+    { name: 'keys stale: the owner is deleted', now: { ...STALE, stored: without('a') }, token: secretOf('b'), is: 'owner', reads: ['b', 'a'] },
+    { name: 'keys stale: the read key has another identity', now: { ...STALE, stored: [key('a', { user: 'bob' }, at(2))] }, is: 'bob', reads: ['a'] },
   ])('$name', async ({ now, token = secretOf('a'), is, reads = [] }) => {
     const stage = createTestAuthenticator(...keys())
     Object.assign(stage.now, now)
@@ -194,7 +140,7 @@ describe('authentication by stale knowledge reads the key or refuses (10.4)', ()
     expect(stage.reads).toEqual(reads)
   })
 
-  test('keys are stale 15 seconds after the last proof, and not before', async () => {
+  test('keys become stale 15 seconds after the last proof, and not before', async () => {
     const { clock, now, reads, outcome } = createTestAuthenticator(key('a'))
     now.stored = null
     await clock.advance(15_000)
@@ -214,7 +160,7 @@ describe('authentication by stale knowledge reads the key or refuses (10.4)', ()
     expect(await outcome(secretOf('a'))).toBe('disabled')
   })
 
-  test('an elder key is read as well: it may be gone by now', async () => {
+  test('reads the older key with the same secret as well, which may be deleted', async () => {
     const same = { key: secretOf('same') }
     const [elder, younger] = [key('a', { ...same, disabled: true }), key('b', same, {}, 1)]
     const { clock, now, outcome } = createTestAuthenticator(elder, younger)
@@ -225,7 +171,7 @@ describe('authentication by stale knowledge reads the key or refuses (10.4)', ()
     expect(await outcome(secretOf('same'))).toBe('ada')
   })
 
-  test('an endless chain of owners is not read for ever', async () => {
+  test('stops reading an endless chain of owners', async () => {
     const line = Array.from({ length: 200 }, (_, place) =>
       key(`k${place}`, {}, ownedBy(`k${place + 1}`)),
     )
@@ -236,72 +182,80 @@ describe('authentication by stale knowledge reads the key or refuses (10.4)', ()
   })
 })
 
-describe('an earlier caller is authenticated again by name and uid, without the secret (13.4)', () => {
+describe('a caller is reauthenticated by name and uid of its key, without the secret (13.4)', () => {
   const BEFORE = { ttl: 60, scope: SCOPE, groups: ['dev'] }
   interface Row {
     readonly name: string
-    /** What the key has become; null = it is gone. */
+    /** The key at the second check; null = deleted. */
     readonly now?: OwnedAccessKey | null
     readonly under?: Partial<Knowledge>
     readonly atS?: number
-    /** Its end in seconds after t0, or why it is cut. */
+    /** The expiry in seconds after t0, or why its requests are cut. */
     readonly is: number | string
   }
   const a = (spec: OwnedAccessKey['spec'] & object, parts: Parameters<typeof key>[2] = at(2)) =>
     key('a', { ...BEFORE, ...spec }, parts)
   test.each<Row>([
-    { name: 'nothing changed', is: 60 },
+    { name: 'an unchanged key stays valid', is: 60 },
     {
-      name: 'it was used',
+      name: 'a new lastActivity keeps it valid',
       now: a({ description: 'x' }, { ...at(2), status: { lastActivity: textAfter(9) } }),
       is: 60,
     },
-    { name: 'it lives longer', now: a({ ttl: 90 }), is: 90 },
-    { name: 'expired', atS: 60, is: 'expired' },
+    { name: 'a later expiry is taken over', now: a({ ttl: 90 }), is: 90 },
+    { name: 'an expired key is cut', atS: 60, is: 'expired' },
     {
-      name: 'capped',
+      name: 'a key that a cap ended is cut',
       under: { caps: { maxTtlSeconds: 5, loginTtlSeconds: null } },
       atS: 5,
       is: 'expired',
     },
-    { name: 'disabled', now: a({ disabled: true }), is: 'revoked' },
+    { name: 'a disabled key is cut', now: a({ disabled: true }), is: 'revoked' },
     {
-      name: 'being deleted',
+      name: 'a key being deleted is cut',
       now: a({}, { metadata: { resourceVersion: '2', deletionTimestamp: textAfter(0) } }),
       is: 'revoked',
     },
-    { name: 'gone', now: null, is: 'revoked' },
+    { name: 'a deleted key is cut', now: null, is: 'revoked' },
     {
-      name: 'another of that name',
+      name: 'another key of the same name is cut',
       now: a({}, { metadata: { uid: 'other', resourceVersion: '2' } }),
       is: 'revoked',
     },
-    { name: 'of another user', now: a({ user: 'bob' }), is: 'changed' },
-    { name: 'without an identity', now: a({ user: '' }), is: 'revoked' },
-    { name: 'with other groups', now: a({ groups: [] }), is: 'changed' },
+    { name: 'a key of another user is cut', now: a({ user: 'bob' }), is: 'changed' },
+    { name: 'a key without an identity is cut', now: a({ user: '' }), is: 'revoked' },
+    { name: 'a key with other groups is cut', now: a({ groups: [] }), is: 'changed' },
     {
-      name: 'with a narrower scope',
+      name: 'a key with a narrower scope is cut',
       now: a({ scope: { clusters: [{ cluster: 'x' }] } }),
       is: 'changed',
     },
-    { name: 'keys stale: it is read', under: STALE, is: 60 },
+    { name: 'keys stale: reads the key', under: STALE, is: 60 },
     {
-      name: 'keys stale, disabled by now',
+      name: 'keys stale: the read key is disabled',
       under: { ...STALE, stored: [a({ disabled: true })] },
       is: 'revoked',
     },
-    { name: 'keys stale, no answer', under: { ...STALE, stored: null }, is: 'stale' },
-    { name: 'settings stale', under: { settings: false }, is: 'stale' },
-    { name: 'the rules of its scope changed', under: { meaning: {} }, is: 'changed' },
     {
-      name: 'the rules of its scope changed, and keys are stale',
+      name: 'keys stale, API server does not answer',
+      under: { ...STALE, stored: null },
+      is: 'stale',
+    },
+    { name: 'settings stale: the caller is unknown', under: { settings: false }, is: 'stale' },
+    {
+      name: 'a caller is cut when the rules of its role change',
+      under: { meaning: {} },
+      is: 'changed',
+    },
+    {
+      name: 'a caller is cut when the rules of its role change, also with stale keys',
       under: { ...STALE, meaning: {} },
       is: 'changed',
     },
   ])('$name', async ({ now, under, atS = 0, is }) => {
     const stage = createTestAuthenticator(key('a', BEFORE))
     const before = await stage.callers.authenticate(secretOf('a'))
-    if (!before.ok) throw new Error('it is no caller to begin with')
+    if (!before.ok) throw new Error('the key does not authenticate')
     stage.now.proven = { wallMs: t0 + atS * 1000, monotonicMs: atS * 1000 }
     Object.assign(stage.now, under)
     if (now) stage.index.store.put(now)
@@ -312,24 +266,24 @@ describe('an earlier caller is authenticated again by name and uid, without the 
     expect(found.ok ? ((expiresMs ?? 0) - t0) / 1000 : found.because).toBe(is)
   })
 
-  test('a change of the rules of scopes does not concern a key without one', async () => {
+  test('a change of role rules leaves a key without a scope valid', async () => {
     const stage = createTestAuthenticator(key('a'))
     const before = await stage.callers.authenticate(secretOf('a'))
-    if (!before.ok) throw new Error('it is no caller to begin with')
+    if (!before.ok) throw new Error('the key does not authenticate')
     stage.now.meaning = {}
     expect(await stage.callers.reauthenticate(before.caller)).toMatchObject({ ok: true })
   })
 
-  test('a caller stays the same from check to check', async () => {
+  test('a caller stays valid from check to check', async () => {
     const stage = createTestAuthenticator(key('a', { scope: SCOPE }))
     const before = await stage.callers.authenticate(secretOf('a'))
-    if (!before.ok) throw new Error('it is no caller to begin with')
+    if (!before.ok) throw new Error('the key does not authenticate')
     const now = await stage.callers.reauthenticate(before.caller)
     if (!now.ok) throw new Error('it was cut')
     expect(await stage.callers.reauthenticate(now.caller)).toMatchObject({ ok: true })
   })
 
-  test('a caller ends with the owner of its key, and with an elder key that appears', async () => {
+  test('a caller is cut when its owner is disabled, or when an older key with its secret appears', async () => {
     const stage = createTestAuthenticator(
       key('owner'),
       key('a', {}, ownedBy('owner')),
@@ -338,7 +292,7 @@ describe('an earlier caller is authenticated again by name and uid, without the 
     const [a1, b1] = await Promise.all(
       ['a', 'b'].map((name) => stage.callers.authenticate(secretOf(name))),
     )
-    if (!a1?.ok || !b1?.ok) throw new Error('they are no callers to begin with')
+    if (!a1?.ok || !b1?.ok) throw new Error('the keys do not authenticate')
     stage.index.store.put(key('owner', { disabled: true }, at(2)))
     stage.index.store.put(key('elder', { key: secretOf('b') }, at(3)))
     expect(await stage.callers.reauthenticate(a1.caller)).toEqual({ ok: false, because: 'revoked' })

@@ -1,4 +1,4 @@
-// The heartbeat key on an API server in memory, and gateways whose connection to it a test controls.
+// The heartbeat key on an API server in memory, and gateways with connections that a test controls.
 import { onTestFinished } from 'vitest'
 import {
   HEARTBEAT_ANNOTATION,
@@ -79,7 +79,7 @@ class FakeHeartbeatServer {
     if (object && isWatched) for (const send of this.#watchers) send(object, false)
   }
 
-  /** Adds a gateway, with a wall clock that differs by so much. */
+  /** Adds a gateway; its wall clock is that many milliseconds ahead. */
   replica(name: string, { aheadMs = 0, random = 0 } = {}): Replica {
     const clock: Clock = { ...this.#clock, nowMs: () => this.#clock.nowMs() + aheadMs }
     const connection: Connection = {
@@ -268,13 +268,13 @@ export const previousVersionHeartbeat = (): KubeObject =>
 
 /** The highest age of each replica in that time, sampled ten times a second. */
 export async function highestAges(
-  world: ReturnType<typeof startReplicas>,
+  setup: ReturnType<typeof startReplicas>,
   forS: number,
 ): Promise<readonly number[]> {
-  const ages = world.replicas.map(() => 0)
+  const ages = setup.replicas.map(() => 0)
   for (let at = 0; at < forS * 10; at += 1) {
-    await world.clock.advance(100)
-    world.replicas.forEach(({ age }, one) => (ages[one] = Math.max(ages[one] ?? 0, age())))
+    await setup.clock.advance(100)
+    setup.replicas.forEach(({ age }, one) => (ages[one] = Math.max(ages[one] ?? 0, age())))
   }
   return ages
 }

@@ -29,7 +29,7 @@ function flipped(text: string | undefined, place: number): string {
 
 const bytes = (text: string | undefined) => Buffer.from(text ?? '', 'base64url')
 
-describe('a key that may be published (7.3, D6)', () => {
+describe('a key that is published (7.3, D6)', () => {
   test.each([
     {
       name: 'EC on P-256',
@@ -60,18 +60,18 @@ describe('a key that may be published (7.3, D6)', () => {
   test.each([
     { name: 'EC', key: ec.privateKey.export({ format: 'jwk' }) },
     { name: 'RSA', key: rsa.privateKey.export({ format: 'jwk' }) },
-  ])('$name: private members stay behind', ({ key }) => {
+  ])('$name: private members are left out', ({ key }) => {
     const jwk = jwkOf({ ...key, k: 'AAAA', oth: [] })
     expect(PRIVATE_MEMBERS.filter((member) => Object.hasOwn(jwk, member))).toEqual([])
   })
 
-  test('members that mean nothing here stay behind (D6)', () => {
+  test('unknown members are left out (D6)', () => {
     const odd = { x5c: ['nonsense'], x5u: 'http://127.0.0.1', key_ops: ['sign'], ext: true }
     expect(jwkOf({ ...EC, ...odd })).toEqual(jwkOf(EC))
   })
 })
 
-describe('a key that may not (7.3, D6)', () => {
+describe('a key that is not published (7.3, D6)', () => {
   const p384 = generateKeyPairSync('ec', { namedCurve: 'P-384' }).publicKey.export({
     format: 'jwk',
   })
@@ -95,7 +95,7 @@ describe('a key that may not (7.3, D6)', () => {
     { name: 'Ed25519', key: okp('ed25519') },
     { name: 'X25519', key: okp('x25519') },
     { name: 'P-384', key: p384 },
-    { name: 'P-384 that says P-256', key: { ...p384, crv: 'P-256' } },
+    { name: 'P-384 declared as P-256', key: { ...p384, crv: 'P-256' } },
     {
       name: 'secp256k1',
       key: generateKeyPairSync('ec', { namedCurve: 'secp256k1' }).publicKey.export({
@@ -109,7 +109,7 @@ describe('a key that may not (7.3, D6)', () => {
       name: 'a long y',
       key: { ...EC, y: Buffer.concat([Buffer.alloc(1), bytes(EC.y)]).toString('base64url') },
     },
-    { name: 'padded base64', key: { ...EC, x: `${EC.x}=` } },
+    { name: 'base64 with padding', key: { ...EC, x: `${EC.x}=` } },
     { name: 'x as a number', key: { ...EC, x: 5 } },
     { name: 'no y', key: { kty: 'EC', crv: 'P-256', x: EC.x } },
     { name: 'RSA of 1024 bits', key: rsaOf(1024) },
@@ -126,13 +126,13 @@ describe('a key that may not (7.3, D6)', () => {
       },
     },
     {
-      name: 'a modulus with a zero before it',
+      name: 'a modulus with a leading zero',
       key: { ...RSA, n: Buffer.concat([Buffer.alloc(1), bytes(RSA.n)]).toString('base64url') },
     },
     { name: 'exponent 3', key: rsaOf(2048, 3) },
     { name: 'no exponent', key: { kty: 'RSA', n: RSA.n } },
     {
-      name: 'an exponent that no int holds',
+      name: 'an exponent beyond an int',
       key: { ...RSA, e: Buffer.alloc(9, 0xff).toString('base64url') },
     },
     {
@@ -151,7 +151,7 @@ describe('a key that may not (7.3, D6)', () => {
       because: 'has the wrong alg',
     },
     {
-      name: 'the alg of another kind',
+      name: 'the alg of another key type',
       key: { ...RSA, alg: 'ES256' },
       because: 'has the wrong alg',
     },
@@ -165,21 +165,21 @@ describe('a key that may not (7.3, D6)', () => {
   })
 })
 
-describe('a set (7.3, D6)', () => {
+describe('a key set (7.3, D6)', () => {
   const sound = [jwkOf(EC), jwkOf(RSA)]
 
-  test('reads back as it was written', () => {
+  test('parses to what was written', () => {
     expect(parseJwks(jwksText(sound))).toEqual({ ok: true, jwks: sound, faults: [] })
   })
 
   test.each([undefined, '', '{', 'null', '[]', '{}', '{"keys":{}}', '{"keys":null}'])(
-    'that is none: %s',
+    'is rejected when malformed: %s',
     (text) => {
       expect(parseJwks(text)).toEqual({ ok: false, because: 'is no JWK Set: {"keys": [...]}' })
     },
   )
 
-  test('of which some can not be served: the others are', () => {
+  test('publishes the valid keys and leaves the others out', () => {
     const keys = [null, sound[0], EC, sound[0], { ...sound[1], d: 'AAAA' }]
     expect(parseJwks(JSON.stringify({ keys }))).toEqual({
       ok: true,
@@ -189,7 +189,7 @@ describe('a set (7.3, D6)', () => {
   })
 })
 
-describe('what is served (7.3)', () => {
+describe('the published key set (7.3)', () => {
   const recordOf = (text: string | null, revision: number): ConfigMap => ({
     apiVersion: 'v1',
     kind: 'ConfigMap',
@@ -203,7 +203,7 @@ describe('what is served (7.3)', () => {
     ...(text === null ? {} : { data: { 'jwks.json': text } }),
   })
 
-  test('follows the ConfigMap, and keeps the last set that could be read', () => {
+  test('follows the ConfigMap, and keeps the last valid set', () => {
     const records = new Store(fullObject<ConfigMap>)
     const { log, lines } = memoryLog()
     const jwks = followJwks(records, 'platform-system', log)
@@ -226,7 +226,7 @@ describe('what is served (7.3)', () => {
     expect(jwks.current()).toBe('{"keys":[]}')
   })
 
-  test('begins with what is there', () => {
+  test('is there from the first list', () => {
     const records = new Store(fullObject<ConfigMap>)
     records.put(recordOf(jwksText([jwkOf(EC)]), 1))
     expect(followJwks(records, 'platform-system', memoryLog().log).current()).toBe(
@@ -235,7 +235,7 @@ describe('what is served (7.3)', () => {
   })
 })
 
-test('canary: nothing of a private key is in what is served (3.5, D6)', () => {
+test('canary: contains nothing of a private key (3.5, D6)', () => {
   const { d = 'none' } = ec.privateKey.export({ format: 'jwk' })
   const text = JSON.stringify({ keys: [{ ...jwkOf(EC), d }] satisfies JsonWebKey[] })
   const parsed = parseJwks(text)

@@ -8,7 +8,7 @@ const EMPTY = 'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855'
 // biome-ignore format: a table
 test.each([
   { name: 'a key in clear', key: 'abc', digest: ABC },
-  { name: 'its digest form: both meet', key: `sha256:${ABC}`, digest: ABC },
+  { name: 'its digest form gives the same digest', key: `sha256:${ABC}`, digest: ABC },
   { name: 'the empty text', key: '', digest: EMPTY },
 ])('$name', ({ key, digest }) => {
   expect(secretDigest(key)).toBe(digest)
@@ -17,12 +17,12 @@ test.each([
 // biome-ignore format: a table
 test.each([
   { name: 'bare hex', key: ABC },
-  { name: 'one digit too few', key: `sha256:${ABC.slice(1)}` },
-  { name: 'one digit too many', key: `sha256:${ABC}0` },
+  { name: 'a digit missing', key: `sha256:${ABC.slice(1)}` },
+  { name: 'a digit too many', key: `sha256:${ABC}0` },
   { name: 'capital digits, which the schema refuses', key: `sha256:${ABC.toUpperCase()}` },
   { name: 'another algorithm', key: `sha512:${ABC}` },
-  { name: 'a line break behind', key: `sha256:${ABC}\n` },
-])('no digest form, so a key in clear: $name', ({ key }) => {
+  { name: 'a trailing line break', key: `sha256:${ABC}\n` },
+])('taken for a key in clear: $name', ({ key }) => {
   expect(secretDigest(key)).toMatch(/^[0-9a-f]{64}$/)
   expect(secretDigest(key)).not.toBe(ABC)
 })

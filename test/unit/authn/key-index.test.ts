@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import { secretDigest } from '../../../src/authn/credential-index.ts'
 import { UNKNOWN_KEY } from '../../../src/authn/key-validity.ts'
-import { indexOf, key, ownedBy, secretOf } from './key-builder.ts'
+import { indexOf, key, ownedBy, secretOf } from './test-authenticator.ts'
 
 const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex')
 const LONG = 'k'.repeat(256)
@@ -24,23 +24,39 @@ describe('the index finds the key of a presented secret by its digest (10.3)', (
   test.each([
     { name: 'a key in clear', token: secretOf('clear'), found: 'clear' },
     { name: 'a key stored as its digest (3.6)', token: secretOf('digest'), found: 'digest' },
-    { name: 'a key of several: the eldest (3.3)', token: secretOf('twin'), found: 'twin-b' },
-    { name: 'the longest', token: LONG, found: 'long' },
-    { name: 'an unknown one', token: secretOf('other'), found: '' },
-    { name: 'one letter off', token: secretOf('clear').slice(0, -1), found: '' },
-    { name: 'nothing', token: '', found: '' },
-    { name: 'the digest form of a key', token: `sha256:${sha256(secretOf('digest'))}`, found: '' },
     {
-      name: 'the digest form in capitals',
+      name: 'the oldest of several keys with one secret (3.3)',
+      token: secretOf('twin'),
+      found: 'twin-b',
+    },
+    { name: 'the longest secret', token: LONG, found: 'long' },
+    { name: 'no key for an unknown secret', token: secretOf('other'), found: '' },
+    {
+      name: 'no key for a secret without its last letter',
+      token: secretOf('clear').slice(0, -1),
+      found: '',
+    },
+    { name: 'no key for the empty text', token: '', found: '' },
+    {
+      name: 'no key for the digest form of a key',
+      token: `sha256:${sha256(secretOf('digest'))}`,
+      found: '',
+    },
+    {
+      name: 'no key for the digest form in capitals',
       token: `SHA256:${sha256(secretOf('digest'))}`,
       found: '',
     },
-    { name: 'a digest of the digest form', token: `sha256:${sha256('x')}`, found: '' },
-    { name: 'the digest alone', token: secretDigest(secretOf('clear')), found: '' },
-    { name: 'more than 256 bytes (C2)', token: `${LONG}k`, found: '' },
-    { name: 'words', token: 'two words', found: '' },
-    { name: 'other letters', token: 'café', found: '' },
-    { name: 'a property of every object', token: '__proto__', found: '' },
+    { name: 'no key for another digest', token: `sha256:${sha256('x')}`, found: '' },
+    {
+      name: 'no key for a digest without its prefix',
+      token: secretDigest(secretOf('clear')),
+      found: '',
+    },
+    { name: 'no key for more than 256 bytes (C2)', token: `${LONG}k`, found: '' },
+    { name: 'no key for two words', token: 'two words', found: '' },
+    { name: 'no key for non-ASCII letters', token: 'café', found: '' },
+    { name: 'no key for the name of an object property', token: '__proto__', found: '' },
   ])('$name', ({ token, found }) => {
     expect(index.findBySecret(token).name).toBe(found)
   })

@@ -3,8 +3,7 @@
 import { performance } from 'node:perf_hooks'
 import { expect, test } from 'vitest'
 import { textAfter } from '../../support/key-builder.ts'
-import { key, secretOf } from './key-builder.ts'
-import { createTestAuthenticator } from './test-authenticator.ts'
+import { createTestAuthenticator, key, secretOf } from './test-authenticator.ts'
 
 const CLASSES: Readonly<Record<string, (at: number) => string>> = {
   unknown: (at) => secretOf(`unknown-${at}`),

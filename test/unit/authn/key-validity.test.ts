@@ -5,19 +5,19 @@ import { UNKNOWN_KEY, checkKey } from '../../../src/authn/key-validity.ts'
 import type { Caps } from '../../../src/domain/accesskey/lifetime.ts'
 import { MAX_CHAIN_LENGTH } from '../../../src/domain/accesskey/owner-chain.ts'
 import { after, t0, textAfter } from '../../support/key-builder.ts'
-import { firstSeen, indexOf, key, ownedBy, secretOf } from './key-builder.ts'
+import { firstSeen, indexOf, key, ownedBy, secretOf } from './test-authenticator.ts'
 
 const NO_CAPS: Caps = { maxTtlSeconds: null, loginTtlSeconds: 1_728_000 }
 const DELETING = { metadata: { deletionTimestamp: textAfter(0), finalizers: ['example.com/hold'] } }
 
 interface Row {
   readonly name: string
-  /** The key that is judged comes first. */
+  /** The key under test comes first. */
   readonly keys: readonly OwnedAccessKey[]
   readonly caps?: Partial<Caps>
   /** Seconds after t0. */
   readonly at?: number
-  /** The end in seconds after t0, null = never; or why it does not work. */
+  /** The expiry in seconds after t0, null = never; or why the key is invalid. */
   readonly is: number | null | string
 }
 
@@ -30,10 +30,10 @@ function outcomeOf({ keys, caps, at = 0 }: Row): number | null | string {
   return verdict.expiresMs === null ? null : (verdict.expiresMs - t0) / 1000
 }
 
-describe('a key by itself (10.3)', () => {
+describe('a key without owners (10.3)', () => {
   test.each<Row>([
     { name: 'without a lifetime', keys: [key('a')], is: null },
-    { name: 'of a team', keys: [key('a', { user: '', team: 'red' })], is: null },
+    { name: 'of a team without a user', keys: [key('a', { user: '', team: 'red' })], is: null },
     { name: 'disabled', keys: [key('a', { disabled: true })], is: 'disabled' },
     { name: 'disabled: false', keys: [key('a', { disabled: false })], is: null },
     {
@@ -42,17 +42,21 @@ describe('a key by itself (10.3)', () => {
       is: 'deleted',
     },
     { name: 'without an identity', keys: [key('a', { user: '' })], is: 'noIdentity' },
-    { name: 'of two', keys: [key('a', { team: 'red' })], is: 'noIdentity' },
-    { name: 'of a reserved name', keys: [key('a', { user: 'System:admin' })], is: 'noIdentity' },
-    { name: 'for a refresh', keys: [key('a', { type: 'OIDCRefreshToken' })], is: 'purpose' },
-    { name: 'for a reset', keys: [key('a', { type: 'Reset' })], is: 'purpose' },
+    { name: 'of two identities', keys: [key('a', { team: 'red' })], is: 'noIdentity' },
+    {
+      name: 'of a reserved user name',
+      keys: [key('a', { user: 'System:admin' })],
+      is: 'noIdentity',
+    },
+    { name: 'of type Refresh', keys: [key('a', { type: 'OIDCRefreshToken' })], is: 'purpose' },
+    { name: 'of type Reset', keys: [key('a', { type: 'Reset' })], is: 'purpose' },
     ...(['Login', 'User', 'Other', 'NetworkPeer', 'Workspace'] as const).map((type) => ({
       name: `of type ${type}`,
       keys: [key('a', { type, ttl: 60 })],
       is: 60,
     })),
     {
-      name: 'what status says counts for nothing',
+      name: 'status is ignored',
       keys: [
         key(
           'a',
@@ -70,33 +74,47 @@ describe('a key by itself (10.3)', () => {
   })
 })
 
-describe('its lifetime, by our own comparison (2.6, C7)', () => {
+describe('expiry is computed from the spec, not read from status (2.6, C7)', () => {
   test.each<Row>([
-    { name: 'before its end', keys: [key('a', { ttl: 60 })], at: 59.999, is: 60 },
-    { name: 'at its end', keys: [key('a', { ttl: 60 })], at: 60, is: 'expired' },
-    { name: '0 is no ttl', keys: [key('a', { ttl: 0 })], at: 1e9, is: null },
+    {
+      name: 'a second before its expiry it is valid',
+      keys: [key('a', { ttl: 60 })],
+      at: 59.999,
+      is: 60,
+    },
+    { name: 'at its expiry it is invalid', keys: [key('a', { ttl: 60 })], at: 60, is: 'expired' },
+    { name: 'ttl 0 means no expiry', keys: [key('a', { ttl: 0 })], at: 1e9, is: null },
     ...[2_147_483, 2_147_484, 2_592_000, 2_147_483_647].map((ttl) => ({
       name: `ttl ${ttl}`,
       keys: [key('a', { ttl })],
       at: ttl - 1,
       is: ttl,
     })),
-    { name: 'the cap', keys: [key('a', { ttl: 60 })], caps: { maxTtlSeconds: 30 }, is: 30 },
     {
-      name: 'the cap without a ttl',
+      name: 'the cap shortens a ttl',
+      keys: [key('a', { ttl: 60 })],
+      caps: { maxTtlSeconds: 30 },
+      is: 30,
+    },
+    {
+      name: 'the cap applies without a ttl',
       keys: [key('a')],
       caps: { maxTtlSeconds: 30 },
       at: 30,
       is: 'expired',
     },
-    { name: 'Login without a ttl', keys: [key('a', { type: 'Login' })], is: 1_728_000 },
     {
-      name: 'counts from when it was first seen',
+      name: 'a Login key without a ttl has the default',
+      keys: [key('a', { type: 'Login' })],
+      is: 1_728_000,
+    },
+    {
+      name: 'the ttl counts from when the key was first seen',
       keys: [key('a', { ttl: 60 }, firstSeen(-50))],
       is: 10,
     },
     {
-      name: 'slides with its use',
+      name: 'the ttl of a Login key restarts with each use',
       keys: [
         key(
           'a',
@@ -108,7 +126,7 @@ describe('its lifetime, by our own comparison (2.6, C7)', () => {
       is: 100,
     },
     {
-      name: 'disabled and expired: the answer does not reveal that the secret was right (10.2)',
+      name: 'disabled and expired: refused as disabled (10.2)',
       keys: [key('a', { ttl: 60, disabled: true })],
       at: 60,
       is: 'disabled',
@@ -118,42 +136,50 @@ describe('its lifetime, by our own comparison (2.6, C7)', () => {
   })
 })
 
-describe('of two with the same secret the elder wins, whatever its state (3.3)', () => {
+describe('of two keys with the same secret the older wins, whatever its state (3.3)', () => {
   const same = { key: secretOf('same') }
   const digest = { key: `sha256:${secretDigest(same.key)}` }
   test.each<Row>([
-    { name: 'the elder', keys: [key('a', same), key('b', same, {}, 1)], is: null },
-    { name: 'the younger', keys: [key('b', same, {}, 1), key('a', same)], is: 'conflict' },
+    { name: 'the older is valid', keys: [key('a', same), key('b', same, {}, 1)], is: null },
     {
-      name: 'the younger of a disabled one',
+      name: 'the younger conflicts',
+      keys: [key('b', same, {}, 1), key('a', same)],
+      is: 'conflict',
+    },
+    {
+      name: 'the younger conflicts with a disabled one',
       keys: [key('b', same, {}, 1), key('a', { ...same, disabled: true })],
       is: 'conflict',
     },
     {
-      name: 'the younger of an expired one',
+      name: 'the younger conflicts with an expired one',
       keys: [key('b', same, {}, 1), key('a', { ...same, ttl: 1 })],
       at: 9,
       is: 'conflict',
     },
     {
-      name: 'the younger of one that is being deleted',
+      name: 'the younger conflicts with one being deleted',
       keys: [key('b', same, {}, 1), key('a', same, DELETING)],
       is: 'conflict',
     },
     {
-      name: 'of the same second, the lower uid',
+      name: 'created in the same second: the lower uid wins',
       keys: [key('b', same), key('a', same)],
       is: 'conflict',
     },
-    { name: 'a digest alone', keys: [key('a', digest)], is: null },
-    { name: 'an elder in clear', keys: [key('a', same), key('b', digest, {}, 1)], is: null },
+    { name: 'a key that holds only its digest', keys: [key('a', digest)], is: null },
     {
-      name: 'an elder that holds the digest only',
+      name: 'beside an older key in clear',
+      keys: [key('a', same), key('b', digest, {}, 1)],
+      is: null,
+    },
+    {
+      name: 'beside an older key that holds only the digest',
       keys: [key('a', digest), key('b', same, {}, 1)],
       is: 'conflict',
     },
     {
-      name: 'the younger of one that holds the digest only',
+      name: 'the younger conflicts with one that holds only the digest',
       keys: [key('b', same, {}, 1), key('a', digest)],
       is: 'conflict',
     },
@@ -162,7 +188,7 @@ describe('of two with the same secret the elder wins, whatever its state (3.3)',
   })
 })
 
-describe('a key that another owns works while that one does (10.3, 12.3)', () => {
+describe('an owned key is valid while its owner is (10.3, 12.3)', () => {
   const same = { key: secretOf('same') }
   const line = (length: number): readonly OwnedAccessKey[] =>
     Array.from({ length }, (_, at) =>
@@ -170,49 +196,49 @@ describe('a key that another owns works while that one does (10.3, 12.3)', () =>
     )
   const child = key('child', {}, ownedBy('owner'))
   test.each<Row>([
-    { name: 'and no longer than it', keys: [child, key('owner', { ttl: 60 })], is: 60 },
+    { name: 'expires with its owner', keys: [child, key('owner', { ttl: 60 })], is: 60 },
     {
-      name: 'or ends before it',
+      name: 'may expire before its owner',
       keys: [key('child', { ttl: 5 }, ownedBy('owner')), key('owner', { ttl: 60 })],
       is: 5,
     },
     {
-      name: 'its end counts as expiry',
+      name: 'an expired owner makes it expired',
       keys: [child, key('owner', { ttl: 60 })],
       at: 60,
       is: 'expired',
     },
-    { name: 'unknown', keys: [child], is: 'owner' },
+    { name: 'the owner is unknown', keys: [child], is: 'owner' },
     {
-      name: 'of another uid',
+      name: 'the owner has another uid',
       keys: [key('child', {}, ownedBy('owner', 'gone')), key('owner')],
       is: 'owner',
     },
     { name: 'disabled', keys: [child, key('owner', { disabled: true })], is: 'owner' },
     { name: 'being deleted', keys: [child, key('owner', {}, DELETING)], is: 'owner' },
-    { name: 'for a reset', keys: [child, key('owner', { type: 'Reset' })], is: 'owner' },
+    { name: 'of type Reset', keys: [child, key('owner', { type: 'Reset' })], is: 'owner' },
     { name: 'without an identity', keys: [child, key('owner', { user: '' })], is: 'owner' },
     {
-      name: 'in conflict',
+      name: 'the owner is in conflict with an older key',
       keys: [child, key('owner', same, {}, 1), key('elder', same)],
       is: 'owner',
     },
     {
-      name: 'under a cap',
+      name: 'a cap ends the owner',
       keys: [key('child', {}, ownedBy('owner')), key('owner', {}, firstSeen(-20))],
       caps: { maxTtlSeconds: 30 },
       is: 10,
     },
-    { name: 'the longest line', keys: line(MAX_CHAIN_LENGTH), is: null },
-    { name: 'a longer line', keys: line(MAX_CHAIN_LENGTH + 1), is: 'owner' },
-    { name: 'itself', keys: [key('a', {}, ownedBy('a'))], is: 'owner' },
+    { name: 'the longest chain of owners', keys: line(MAX_CHAIN_LENGTH), is: null },
+    { name: 'a chain of owners that is too long', keys: line(MAX_CHAIN_LENGTH + 1), is: 'owner' },
+    { name: 'owned by itself', keys: [key('a', {}, ownedBy('a'))], is: 'owner' },
     {
-      name: 'a circle',
+      name: 'a circle of owners',
       keys: [key('a', {}, ownedBy('b')), key('b', {}, ownedBy('a'))],
       is: 'owner',
     },
     {
-      name: 'an owner that does not control it is none',
+      name: 'an owner reference without controller is ignored',
       keys: [
         key(
           'a',
@@ -238,6 +264,6 @@ describe('a key that another owns works while that one does (10.3, 12.3)', () =>
   })
 })
 
-test('the unknown key is invalid as unknown', () => {
+test('the stand-in for unknown secrets is invalid as unknown', () => {
   expect(checkKey(UNKNOWN_KEY, indexOf(), NO_CAPS, t0)).toEqual({ ok: false, because: 'unknown' })
 })

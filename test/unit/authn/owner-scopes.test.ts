@@ -1,10 +1,10 @@
-// A key never grants more than the keys that own it, also where one of those was given less since
+// A key never grants more than the keys that own it, also when the scope of an owner was narrowed later
 // (contract 10.3, 11.8, 12.3; threats B8).
 import { describe, expect, test } from 'vitest'
 import type { Scope } from '../../../src/api/scope.gen.ts'
 import { checkKey } from '../../../src/authn/key-validity.ts'
 import { after } from '../../support/key-builder.ts'
-import { indexOf, key, ownedBy } from './key-builder.ts'
+import { indexOf, key, ownedBy } from './test-authenticator.ts'
 
 const NO_CAPS = { maxTtlSeconds: null, loginTtlSeconds: null }
 
@@ -15,7 +15,7 @@ const READS = may('get', 'list')
 const GETS = may('get')
 const WRITES = may('create')
 
-/** The first key has that scope, and each is owned by the next. */
+/** Keys with these scopes: each is owned by the next. */
 function verdictOf(scopes: readonly (Scope | null)[]) {
   const names = scopes.map((_, at) => `k${at}`)
   const keys = scopes.map((scope, at) => {
@@ -33,24 +33,36 @@ function verdictOf(scopes: readonly (Scope | null)[]) {
   return verdict.ok ? verdict.scope : verdict.because
 }
 
-describe('the scope that binds a key', () => {
+describe('the effective scope of a key', () => {
   test.each<{ name: string; scopes: readonly (Scope | null)[]; is: Scope | null | string }>([
-    { name: 'none, of a key without owners', scopes: [null], is: null },
+    { name: 'unlimited, without a scope and owners', scopes: [null], is: null },
     { name: 'its own', scopes: [READS], is: READS },
-    { name: 'its own, under a person', scopes: [READS, null], is: READS },
-    { name: 'none, under a person', scopes: [null, null], is: null },
-    { name: 'that of its owner, where it has none', scopes: [null, READS], is: READS },
-    { name: 'that of the nearest that has one', scopes: [null, null, GETS, READS], is: GETS },
-    { name: 'its own, within that of its owner', scopes: [GETS, READS], is: GETS },
-    { name: 'nothing, where its own is wider', scopes: [READS, GETS], is: 'owner' },
-    { name: 'nothing, where its own is another', scopes: [WRITES, READS], is: 'owner' },
+    { name: 'its own, under an owner without a scope', scopes: [READS, null], is: READS },
     {
-      name: 'nothing, where one further above has less',
+      name: 'unlimited, when neither it nor its owner has a scope',
+      scopes: [null, null],
+      is: null,
+    },
+    { name: 'that of its owner, when it has none', scopes: [null, READS], is: READS },
+    { name: 'that of the nearest owner with a scope', scopes: [null, null, GETS, READS], is: GETS },
+    { name: 'its own, when the scope of its owner covers it', scopes: [GETS, READS], is: GETS },
+    {
+      name: 'invalid, when its own is wider than that of its owner',
+      scopes: [READS, GETS],
+      is: 'owner',
+    },
+    {
+      name: "invalid, when its owner's scope does not cover it",
+      scopes: [WRITES, READS],
+      is: 'owner',
+    },
+    {
+      name: 'invalid, when an owner further up has a narrower scope',
       scopes: [READS, READS, GETS],
       is: 'owner',
     },
     {
-      name: 'nothing, where what it inherits is wider than further above',
+      name: 'invalid, when the inherited scope is wider than that of an owner further up',
       scopes: [null, READS, GETS],
       is: 'owner',
     },

@@ -36,7 +36,7 @@ test('a role grants the rules of the ClusterRole of its name, and nothing where 
     expect(roles.roleRules(role)).toEqual([])
 })
 
-test('the rules follow each read, and a change is reported', async () => {
+test('the rules follow each read, and a change reaches the listener', async () => {
   const { api, roles, put, changes } = stage()
   await put('platform:scope:agent', RULES)
   await roles.read(signal)
@@ -50,7 +50,7 @@ test('the rules follow each read, and a change is reported', async () => {
   expect([roles.roleRules('agent'), changes()]).toEqual([[], 3])
 })
 
-test('when one ClusterRole can not be read, all rules stay as they were', async () => {
+test("keeps all rules when one ClusterRole can't be read", async () => {
   const { line, roles, put, changes } = stage()
   await put('platform:scope:agent', RULES)
   await roles.read(signal)

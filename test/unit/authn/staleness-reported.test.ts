@@ -1,6 +1,6 @@
 /** @module-tag no-retry */
-// What is open is asked about within a second of what it stands on having become stale (contract 10.4, 13.4),
-// also where something else became stale a moment before.
+// Open requests are checked within a second after keys, roles or settings became stale (contract 10.4, 13.4),
+// also when another of them became stale a moment before.
 import { expect, onTestFinished, test } from 'vitest'
 import type { Config } from '../../../src/api/config.gen.ts'
 import {
@@ -22,7 +22,7 @@ import { keyObject } from '../../support/object-builder.ts'
 const KNOWN_FOR_MS = 15_000
 const LOOKED_AT_WITHIN_MS = 1000
 
-/** Callers that follow an API server of which a part fails when it is notifiedAtMs to. */
+/** An authenticator whose API server stops delivering some kinds at given moments. */
 function followed() {
   const clock = manualClock(t0)
   const stop = new AbortController()
@@ -87,7 +87,7 @@ function followed() {
 }
 
 test.each([{ earlierSeconds: 0 }, { earlierSeconds: 2 }, { earlierSeconds: 4 }])(
-  'the keys become stale $earlierSeconds s after the roles did (13.4)',
+  'keys that become stale $earlierSeconds s after the roles are reported, too (13.4)',
   async ({ earlierSeconds }) => {
     const { clock, failing, notifiedAtMs, pass } = followed()
     await pass(20)
@@ -101,7 +101,7 @@ test.each([{ earlierSeconds: 0 }, { earlierSeconds: 2 }, { earlierSeconds: 4 }])
   },
 )
 
-test('while everything is fresh no caller is checked again', async () => {
+test('checks no caller again while keys, roles and settings are current', async () => {
   const { notifiedAtMs, pass } = followed()
   await pass(20)
   const before = notifiedAtMs.length

@@ -1,22 +1,24 @@
-// An authenticator on a manual clock, with an index that is fresh or not, and an API server that answers or not.
+// An authenticator on a manual clock, with a current or stale key index and an API server that a test can stop;
+// and builders of the keys it knows.
+import { CREATED_ANNOTATION } from '../../../src/api/names.ts'
 import type { OwnedAccessKey } from '../../../src/api/ownedaccesskey.gen.ts'
 import { type Authenticator, createAuthenticator } from '../../../src/authn/authenticator.ts'
-import type { KeyIndex } from '../../../src/authn/credential-index.ts'
+import { type KeyIndex, createKeyIndex } from '../../../src/authn/credential-index.ts'
 import { createLiveKeyReader } from '../../../src/authn/live-reader.ts'
 import type { Caps } from '../../../src/domain/accesskey/lifetime.ts'
 import type { KubeClient } from '../../../src/kube/client/client.ts'
 import { type Moment, currentMoment } from '../../../src/runtime/clock.ts'
 import type { Poller } from '../../../src/runtime/concurrency/poller.ts'
-import { t0 } from '../../support/key-builder.ts'
+import { t0, textAfter } from '../../support/key-builder.ts'
 import { type ManualClock, manualClock } from '../../support/manual-clock.ts'
-import { indexOf } from './key-builder.ts'
+import { type Parts, keyObject } from '../../support/object-builder.ts'
 
-/** What the authenticator knows; a test changes it. */
+/** The inputs of the authenticator; a test changes them. */
 export interface Knowledge {
   caps: Caps | null
-  /** Up to when the watch is proven complete; null = unknown. */
+  /** Until when the watch is proven complete; null = unknown. */
   proven: Moment | null
-  /** Whether settings and roles are fresh, or could be read. */
+  /** Whether settings and roles are current. */
   settings: boolean
   roles: boolean
   /** The version of the rules of scopes. */
@@ -37,7 +39,7 @@ export interface TestAuthenticator {
   readonly outcome: (token: string) => Promise<string>
 }
 
-/** All is fresh, and the API server has the keys of the index. */
+/** An authenticator with everything current; the API server has the keys of the index. */
 export function createTestAuthenticator(...keys: readonly OwnedAccessKey[]): TestAuthenticator {
   const clock = manualClock(t0)
   const index = indexOf(...keys)
@@ -78,4 +80,50 @@ export function createTestAuthenticator(...keys: readonly OwnedAccessKey[]): Tes
     return expiresMs === null ? identity.user : `${identity.user} until ${(expiresMs - t0) / 1000}`
   }
   return { clock, index, callers, now, reads, outcome }
+}
+
+/** The secret of the key of that name. */
+export const secretOf = (name: string): string => `pak_${name}_`.padEnd(40, 'x')
+
+/** The key of that name, of user ada, with a secret of its own; created that many seconds after t0. */
+export function key(
+  name: string,
+  spec: OwnedAccessKey['spec'] & object = {},
+  { metadata, status }: Parts<OwnedAccessKey> = {},
+  createdAfter = 0,
+): OwnedAccessKey {
+  return keyObject({
+    metadata: { name, creationTimestamp: textAfter(createdAfter), ...metadata },
+    spec: { user: 'ada', key: secretOf(name), ...spec },
+    ...(status ? { status } : {}),
+  })
+}
+
+/** Metadata of an object that the key of that name owns. */
+export const ownedBy = (name: string, uid = `uid-${name}`): Parts<OwnedAccessKey> => ({
+  metadata: {
+    ownerReferences: [
+      {
+        apiVersion: 'management.platform.sh/v1',
+        kind: 'OwnedAccessKey',
+        name,
+        uid,
+        controller: true,
+      },
+    ],
+  },
+})
+
+/** Metadata of a key first seen that many seconds after t0 (contract 2.8). */
+export const firstSeen = (seconds: number): Parts<OwnedAccessKey> => ({
+  metadata: { annotations: { [CREATED_ANNOTATION]: textAfter(seconds) } },
+})
+
+/** An index that has listed these keys. */
+export function indexOf(...keys: readonly OwnedAccessKey[]): KeyIndex {
+  const index = createKeyIndex(new Uint8Array(32).fill(7))
+  index.store.begin()
+  for (const one of keys) index.store.put(one)
+  index.store.end()
+  return index
 }

@@ -1,10 +1,10 @@
-// Tokens are found by whom their key stands for, and remembered when they are deleted before their exp (12.2).
+// Tokens by the user of their key; a token deleted before its exp still counts (12.2).
 import { describe, expect, test } from 'vitest'
 import { TOKENS } from '../../../src/api/names.ts'
 import type { KubeObject } from '../../../src/api/objects.ts'
 import { createTokenIndex } from '../../../src/authn/credential-index.ts'
 import { t0, textAfter } from '../../support/key-builder.ts'
-import { indexOf, key, ownedBy } from './key-builder.ts'
+import { indexOf, key, ownedBy } from './test-authenticator.ts'
 
 const token = (name: string, owner: string, endsAfter: number | null, version = 1): KubeObject => ({
   apiVersion: 'management.platform.sh/v1',
@@ -38,14 +38,14 @@ function started() {
 }
 
 describe('tokens of a user (12.2)', () => {
-  test('are those of all keys of that user', () => {
+  test('include those of all keys of the user', () => {
     const { names } = started()
     expect(names('user:ada')).toEqual(['a', 'b'])
     expect(names('user:bob')).toEqual(['c'])
     expect(names('team:ada')).toEqual([])
   })
 
-  test('count after their delete until their exp, unless they were never issued', () => {
+  test('count until their exp also when deleted, unless they were never issued', () => {
     const { tokens, names, deleted, pass } = started()
     tokens.store.remove(token('a', 'ci', 60, 2))
     tokens.store.remove(token('b', 'cd', null, 3))
@@ -58,7 +58,7 @@ describe('tokens of a user (12.2)', () => {
     expect(deleted('user:ada')).toBe(0)
   })
 
-  test('count when their key is deleted before them', () => {
+  test('count when their key is deleted first', () => {
     const { keys, tokens, names, deleted } = started()
     const { metadata } = key('ci')
     keys.store.remove({ ...key('ci'), metadata: { ...metadata, resourceVersion: '9' } })
@@ -70,7 +70,7 @@ describe('tokens of a user (12.2)', () => {
     })
   })
 
-  test('are dropped from the index once they have ended', () => {
+  test('leave the index when they expire', () => {
     const { tokens, deleted, pass } = started()
     pass(61)
     tokens.store.remove(token('a', 'ci', 60, 2))

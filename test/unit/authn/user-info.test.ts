@@ -10,7 +10,7 @@ const keyOf = (identity: string | null, groups: readonly string[] = []): AccessK
   groups,
 })
 
-describe('who a key is (10.5)', () => {
+describe('the user info of a key (10.5)', () => {
   test.each([
     {
       name: 'a user',
@@ -25,7 +25,7 @@ describe('who a key is (10.5)', () => {
       groups: ['platform:authenticated', 'platform:team:shop', 'system:authenticated'],
     },
     {
-      name: 'a subject, as it is',
+      name: 'a subject, unchanged',
       key: keyOf('subject:https://idp.example/#1'),
       user: 'https://idp.example/#1',
       groups: [
@@ -35,7 +35,7 @@ describe('who a key is (10.5)', () => {
       ],
     },
     {
-      name: 'groups, as they are and as groups of the platform',
+      name: "groups, unchanged and with the platform's prefix",
       key: keyOf('user:ada', ['dev', 'a:b']),
       user: 'ada',
       groups: [
@@ -77,7 +77,7 @@ describe('who a key is (10.5)', () => {
     'platform:team:shop',
     'Platform:authenticated',
   ]
-  test.each(NOT_SENT)('there is no user info with %j in any place (A3, A4, A5)', (name) => {
+  test.each(NOT_SENT)('there is no user info with %j in any field (A3, A4, A5)', (name) => {
     for (const kind of ['user', 'team', 'subject'])
       expect(userInfoOf(keyOf(`${kind}:${name}`))).toBeNull()
     expect(userInfoOf(keyOf('user:ada', [name]))).toBeNull()

@@ -1,4 +1,4 @@
-// Up to when a gateway's watch is proven complete, whatever the watch and the clocks do.
+// Until when a gateway's watch is proven complete, whatever the watch and the clocks do.
 import { describe, expect, test } from 'vitest'
 import { HEARTBEAT_ANNOTATION } from '../../../src/api/names.ts'
 import type { KubeObject } from '../../../src/api/objects.ts'
@@ -6,19 +6,23 @@ import { textAfter } from '../../support/key-builder.ts'
 import { keyObject } from '../../support/object-builder.ts'
 import { heartbeatObject, highestAges, startReplicas } from './heartbeat-replicas.ts'
 
-describe('a heartbeat that proves no later moment (10.4, C4)', () => {
+describe('a late or replayed heartbeat proves no later moment (10.4, C4)', () => {
   const listed = async () => {
-    const world = startReplicas({})
-    const [replica] = world.replicas
+    const setup = startReplicas({})
+    const [replica] = setup.replicas
     replica.connection.isDown = true
     replica.list()
-    await world.clock.advance(100_000)
-    return { ...world, replica, put: (object: KubeObject) => replica.sink.put(object) }
+    await setup.clock.advance(100_000)
+    return { ...setup, replica, put: (object: KubeObject) => replica.sink.put(object) }
   }
 
   test.each([
-    { name: 'a current one proves now', at: 100, age: 0 },
-    { name: 'one that arrives a minute late proves a minute ago', at: 40, age: 60 },
+    { name: 'a heartbeat that arrives at once proves the current moment', at: 100, age: 0 },
+    {
+      name: 'a heartbeat that arrives a minute late proves a moment a minute ago',
+      at: 40,
+      age: 60,
+    },
   ])('$name', async ({ at, age }) => {
     const { replica, put } = await listed()
     put(heartbeatObject('7', textAfter(at)))
@@ -47,7 +51,7 @@ describe('a heartbeat that proves no later moment (10.4, C4)', () => {
     expect(replica.age()).toBe(1)
   })
 
-  test('the old time that a restored etcd brings back proves nothing later', async () => {
+  test('the old heartbeat of a restored etcd proves no later moment', async () => {
     const { replica, put } = await listed()
     put(heartbeatObject('70', textAfter(95)))
     replica.sink.begin()
@@ -57,24 +61,24 @@ describe('a heartbeat that proves no later moment (10.4, C4)', () => {
   })
 })
 
-describe('a watch with a gap is listed again, and proves nothing until then (C4)', () => {
+describe('a watch with a gap relists, and proves nothing until then (C4)', () => {
   const [FIRST, SECOND, THIRD] = [90, 95, 99].map(textAfter) as [string, string, string]
   const observed = async (...heartbeats: readonly KubeObject[]) => {
-    const world = startReplicas({})
-    const [replica] = world.replicas
-    await world.clock.advance(100_000)
-    world.api.put(heartbeatObject('2', FIRST), false)
+    const setup = startReplicas({})
+    const [replica] = setup.replicas
+    await setup.clock.advance(100_000)
+    setup.api.put(heartbeatObject('2', FIRST), false)
     replica.list()
     for (const one of heartbeats) replica.sink.put(one)
-    return { ...world, replica }
+    return { ...setup, replica }
   }
 
   test.each([
     {
-      name: 'of successive heartbeats',
+      name: 'with successive heartbeats',
       events: [heartbeatObject('3', SECOND, FIRST), heartbeatObject('4', THIRD, SECOND)],
     },
-    { name: 'of a change of status', events: [heartbeatObject('3', FIRST)] },
+    { name: 'with a change of status', events: [heartbeatObject('3', FIRST)] },
   ])('there is no gap in a watch $name', async ({ events }) => {
     const { replica } = await observed(...events)
     expect(replica.relists()).toBe(0)
@@ -92,10 +96,10 @@ describe('a watch with a gap is listed again, and proves nothing until then (C4)
       events: [heartbeatObject('3', SECOND, FIRST), heartbeatObject('4', THIRD, FIRST)],
     },
     {
-      name: 'another object of the same name',
+      name: 'another object has the same name',
       events: [heartbeatObject('3', SECOND, FIRST, 'other')],
     },
-  ])('a gap: $name', async ({ events }) => {
+  ])('there is a gap when $name', async ({ events }) => {
     const { clock, replica } = await observed(...events, heartbeatObject('9', textAfter(100), 'x'))
     expect(replica.age()).toBe(Number.POSITIVE_INFINITY)
     expect(replica.relists()).toBe(1)
@@ -106,28 +110,28 @@ describe('a watch with a gap is listed again, and proves nothing until then (C4)
     expect(replica.age()).toBeLessThan(11)
   })
 
-  test('a heartbeat key that is deleted and created again makes no gap', async () => {
+  test('a heartbeat key that is deleted and created again is no gap', async () => {
     const { replica } = await observed()
     replica.sink.remove(heartbeatObject('3', FIRST))
     replica.sink.put(heartbeatObject('4', THIRD, '', 'other'))
     expect([replica.relists(), replica.age()]).toEqual([0, 1])
   })
 
-  test('after a restore of etcd every replica lists again at the first write', async () => {
-    const world = startReplicas({ random: 0.3 }, { random: 0.6 })
-    world.run()
-    await world.clock.advance(12_000)
-    const snapshot = world.api.object
-    await world.clock.advance(12_000)
-    world.api.put(snapshot, false)
-    await world.clock.advance(8000)
-    expect(world.replicas.map(({ relists }) => relists())).toEqual([1, 1])
-    expect(world.replicas.map(({ age }) => age() < 7)).toEqual([true, true])
+  test('every replica relists at the first write after a restore of etcd', async () => {
+    const setup = startReplicas({ random: 0.3 }, { random: 0.6 })
+    setup.run()
+    await setup.clock.advance(12_000)
+    const snapshot = setup.api.object
+    await setup.clock.advance(12_000)
+    setup.api.put(snapshot, false)
+    await setup.clock.advance(8000)
+    expect(setup.replicas.map(({ relists }) => relists())).toEqual([1, 1])
+    expect(setup.replicas.map(({ age }) => age() < 7)).toEqual([true, true])
   })
 })
 
-describe('a watch that delivers nothing more (10.4)', () => {
-  test('its proof ages, however often the heartbeat is written', async () => {
+describe('a silent watch (10.4)', () => {
+  test('its proof ages although heartbeats are written', async () => {
     const { clock, api, replicas, run } = startReplicas({})
     run()
     await clock.advance(1000)
@@ -137,7 +141,7 @@ describe('a watch that delivers nothing more (10.4)', () => {
     expect(replicas[0].age()).toBe(31)
   })
 
-  test('is listed again 10 seconds after a stored write, and not before', async () => {
+  test('relists 10 seconds after a stored write, and not before', async () => {
     const { clock, replicas, run } = startReplicas({})
     run()
     await clock.advance(1000)
@@ -151,7 +155,7 @@ describe('a watch that delivers nothing more (10.4)', () => {
     ])
   })
 
-  test('is not listed again while no write can be stored', async () => {
+  test('does not relist while no write is stored', async () => {
     const { clock, replicas, run } = startReplicas({})
     run()
     await clock.advance(1000)
@@ -161,20 +165,20 @@ describe('a watch that delivers nothing more (10.4)', () => {
     expect(replicas[0].age()).toBe(61)
   })
 
-  test('that lags by 20 seconds is never fresh', async () => {
-    const world = startReplicas({})
-    Object.assign(world.replicas[0].connection, { eventsAfterMs: 20_000, listsAgain: false })
-    world.run()
-    await world.clock.advance(60_000)
+  test('is always stale when it lags by 20 seconds', async () => {
+    const setup = startReplicas({})
+    Object.assign(setup.replicas[0].connection, { eventsAfterMs: 20_000, listsAgain: false })
+    setup.run()
+    await setup.clock.advance(60_000)
     const ages: number[] = []
     for (let at = 0; at < 100; at += 1) {
-      await world.clock.advance(100)
-      ages.push(world.replicas[0].age())
+      await setup.clock.advance(100)
+      ages.push(setup.replicas[0].age())
     }
     expect(Math.min(...ages)).toBeGreaterThanOrEqual(20)
   })
 
-  test('of a server restored to an earlier state does not stop the writes', async () => {
+  test('heartbeats go on when the server is restored to an earlier state', async () => {
     const { clock, api, replicas, run } = startReplicas({})
     run()
     await clock.advance(11_000)
@@ -190,7 +194,7 @@ describe('a watch that delivers nothing more (10.4)', () => {
   })
 })
 
-describe('clocks that differ (10.4)', () => {
+describe('wall clocks of gateways that differ (10.4)', () => {
   test.each([
     { name: 'an hour ahead', aheadMs: 3_600_000 },
     { name: 'an hour behind', aheadMs: -3_600_000 },
@@ -200,24 +204,24 @@ describe('clocks that differ (10.4)', () => {
   ])(
     'another gateway’s clock $name: both stay fresh, and neither writes more than its share',
     async ({ aheadMs }) => {
-      const world = startReplicas({ random: 0.3 }, { aheadMs, random: 0.6 })
-      world.run()
-      await world.clock.advance(10_000)
-      const ages = await highestAges(world, 120)
+      const setup = startReplicas({ random: 0.3 }, { aheadMs, random: 0.6 })
+      setup.run()
+      await setup.clock.advance(10_000)
+      const ages = await highestAges(setup, 120)
       expect(Math.max(...ages)).toBeLessThan(15)
-      expect(world.api.writes.length).toBeLessThanOrEqual(52)
+      expect(setup.api.writes.length).toBeLessThanOrEqual(52)
     },
   )
 
-  test('a heartbeat from a clock ahead does not hide a watch that lags', async () => {
-    const world = startReplicas({ random: 0.3 }, { aheadMs: 3_600_000, random: 0.6 })
-    Object.assign(world.replicas[0].connection, { eventsAfterMs: 20_000, listsAgain: false })
-    world.run()
-    await world.clock.advance(60_000)
+  test('a heartbeat of a clock that is ahead does not hide a lagging watch', async () => {
+    const setup = startReplicas({ random: 0.3 }, { aheadMs: 3_600_000, random: 0.6 })
+    Object.assign(setup.replicas[0].connection, { eventsAfterMs: 20_000, listsAgain: false })
+    setup.run()
+    await setup.clock.advance(60_000)
     const ages: number[] = []
     for (let at = 0; at < 100; at += 1) {
-      await world.clock.advance(100)
-      ages.push(world.replicas[0].age())
+      await setup.clock.advance(100)
+      ages.push(setup.replicas[0].age())
     }
     expect(Math.min(...ages)).toBeGreaterThanOrEqual(20)
   })
@@ -228,17 +232,17 @@ describe('clocks that differ (10.4)', () => {
   ])(
     'our own clock is put $name by an hour: a silent watch is never fresh, and a sound one soon is again',
     async ({ stepMs }) => {
-      const world = startReplicas({})
-      world.run()
-      await world.clock.advance(12_000)
-      world.replicas[0].connection.eventsAfterMs = null
-      await world.clock.advance(14_000)
-      world.clock.setNow(world.clock.nowMs() + stepMs)
-      await world.clock.advance(4000)
-      expect(world.replicas[0].age()).toBeGreaterThan(15)
-      world.replicas[0].connection.eventsAfterMs = 5
-      await world.clock.advance(6000)
-      expect(world.replicas[0].age()).toBeLessThan(7)
+      const setup = startReplicas({})
+      setup.run()
+      await setup.clock.advance(12_000)
+      setup.replicas[0].connection.eventsAfterMs = null
+      await setup.clock.advance(14_000)
+      setup.clock.setNow(setup.clock.nowMs() + stepMs)
+      await setup.clock.advance(4000)
+      expect(setup.replicas[0].age()).toBeGreaterThan(15)
+      setup.replicas[0].connection.eventsAfterMs = 5
+      await setup.clock.advance(6000)
+      expect(setup.replicas[0].age()).toBeLessThan(7)
     },
   )
 })

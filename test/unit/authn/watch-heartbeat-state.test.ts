@@ -62,26 +62,26 @@ describe('the heartbeat state after events (10.4)', () => {
     readonly effects?: readonly object[]
   }>([
     { name: 'none', events: [], proven: null },
-    { name: 'a heartbeat of another gateway proves its time', events: [observed(3, null, 4)], proven: 3 },
-    { name: 'one from a clock ahead proves nothing', events: [observed(9, null, 4)], proven: null },
-    { name: 'one of our own proves its sending', events: [writing(3), observed(3, null, 4)], proven: 3, effects: [{ kind: 'delivered', tookMs: 1000 }] },
-    { name: 'our own a second time is not delivered again', events: [writing(3), observed(3, null, 4), observed(3, null, 5)], proven: 3, effects: [{ kind: 'delivered', tookMs: 1000 }] },
-    { name: 'an earlier time does not take the proof back', events: [observed(3, null, 4), observed(2, 3, 5)], proven: 3 },
-    { name: 'a list proves nothing while it is in progress', events: [{ kind: 'listStarted' }, observed(3, null, 4)], proven: null },
-    { name: 'a complete list proves what it had', events: [{ kind: 'listStarted' }, observed(3, null, 4), { kind: 'listComplete' }], proven: 3 },
-    { name: 'a list that starts again forgets what it had', events: [{ kind: 'listStarted' }, observed(3, null, 4), { kind: 'listStarted' }, { kind: 'listComplete' }], proven: null },
-    { name: 'a heartbeat that does not follow the last is a gap', events: [observed(1, null, 1), observed(3, 2, 4)], proven: null, effects: [gap] },
-    { name: 'a gap is reported once, and nothing is proven behind it', events: [observed(1, null, 1), observed(3, 2, 4), observed(5, 4, 6)], proven: null, effects: [gap] },
+    { name: 'a heartbeat of another gateway proves the moment of its time', events: [observed(3, null, 4)], proven: 3 },
+    { name: 'a heartbeat of a clock that is ahead proves nothing', events: [observed(9, null, 4)], proven: null },
+    { name: 'a heartbeat of this gateway proves the moment of its sending', events: [writing(3), observed(3, null, 4)], proven: 3, effects: [{ kind: 'delivered', tookMs: 1000 }] },
+    { name: 'the same heartbeat of this gateway again is not reported as delivered', events: [writing(3), observed(3, null, 4), observed(3, null, 5)], proven: 3, effects: [{ kind: 'delivered', tookMs: 1000 }] },
+    { name: 'a heartbeat with an earlier time takes no proof back', events: [observed(3, null, 4), observed(2, 3, 5)], proven: 3 },
+    { name: 'an incomplete list proves nothing', events: [{ kind: 'listStarted' }, observed(3, null, 4)], proven: null },
+    { name: 'a complete list proves the time of its heartbeat', events: [{ kind: 'listStarted' }, observed(3, null, 4), { kind: 'listComplete' }], proven: 3 },
+    { name: 'a list that starts again drops its heartbeat', events: [{ kind: 'listStarted' }, observed(3, null, 4), { kind: 'listStarted' }, { kind: 'listComplete' }], proven: null },
+    { name: 'a heartbeat that does not follow the previous one is a gap', events: [observed(1, null, 1), observed(3, 2, 4)], proven: null, effects: [gap] },
+    { name: 'a gap is reported once, and nothing is proven after it', events: [observed(1, null, 1), observed(3, 2, 4), observed(5, 4, 6)], proven: null, effects: [gap] },
     { name: 'a list closes a gap', events: [observed(1, null, 1), observed(3, 2, 4), { kind: 'listStarted' }, observed(3, 2, 5), { kind: 'listComplete' }], proven: 3, effects: [gap] },
     { name: 'a list may differ from the last heartbeat', events: [observed(1, null, 1), { kind: 'listStarted' }, observed(3, 2, 4), { kind: 'listComplete' }], proven: 3 },
-    { name: 'another object of the name is a gap', events: [observed(1, null, 1), observed(3, 1, 4, 'b')], proven: null, effects: [gap] },
-    { name: 'another object after a delete is none', events: [observed(1, null, 1), { kind: 'removed', uid: 'a' }, observed(3, null, 4, 'b')], proven: 3 },
+    { name: 'another object of the same name is a gap', events: [observed(1, null, 1), observed(3, 1, 4, 'b')], proven: null, effects: [gap] },
+    { name: 'another object after a delete is no gap', events: [observed(1, null, 1), { kind: 'removed', uid: 'a' }, observed(3, null, 4, 'b')], proven: 3 },
     { name: 'the delete of another key changes nothing', events: [observed(1, null, 1), { kind: 'removed', uid: 'x' }, observed(3, 2, 4)], proven: null, effects: [gap] },
     { name: 'a stored write may take 10 seconds to arrive', events: [writing(1), stored(1, 10)], proven: null },
-    { name: 'after that the watch has missed it', events: [writing(1), stored(1, 1), stored(6, 11)], proven: null, effects: [missed] },
-    { name: 'it is reported once', events: [stored(1, 1), stored(6, 11), stored(11, 12)], proven: null, effects: [missed] },
-    { name: 'a later heartbeat delivers it', events: [stored(1, 1), observed(2, null, 3), stored(8, 11)], proven: 2 },
-    { name: 'a list delivers it', events: [stored(1, 1), { kind: 'listStarted' }, { kind: 'listComplete' }, stored(8, 11)], proven: null },
+    { name: 'a stored write that has not arrived after 10 seconds is missed', events: [writing(1), stored(1, 1), stored(6, 11)], proven: null, effects: [missed] },
+    { name: 'a missed write is reported once', events: [stored(1, 1), stored(6, 11), stored(11, 12)], proven: null, effects: [missed] },
+    { name: 'a later heartbeat counts as its delivery', events: [stored(1, 1), observed(2, null, 3), stored(8, 11)], proven: 2 },
+    { name: 'a list counts as its delivery', events: [stored(1, 1), { kind: 'listStarted' }, { kind: 'listComplete' }, stored(8, 11)], proven: null },
   ])('$name', ({ events, proven, effects: expected = [] }) => {
     const { state, effects } = afterAll(events)
     expect(state.provenAt).toEqual(proven === null ? null : at(proven))
@@ -104,13 +104,13 @@ describe('the next write of the heartbeat (10.4)', () => {
     readonly nowS: number
     readonly dueInS: number
   }>([
-    { name: 'is not due before the keys are listed', events: [], from: initial, nowS: 0, dueInS: 0.25 },
+    { name: 'is not due before the first list', events: [], from: initial, nowS: 0, dueInS: 0.25 },
     { name: 'is due at once while nothing is proven', events: [], nowS: 0, dueInS: Number.NEGATIVE_INFINITY },
-    { name: 'is due 5 seconds after the last', events: [observed(2, null, 2)], nowS: 3, dueInS: 4 },
-    { name: 'is due a jitter later', events: [observed(2, null, 2)], from: { ...listed, jitterMs: 500 }, nowS: 3, dueInS: 4.5 },
-    { name: 'is tried again after a second', events: [writing(2)], nowS: 2, dueInS: 1 },
-    { name: 'is tried again after a second where another gateway wrote', events: [writing(2), stored(2, 2, false)], nowS: 2, dueInS: 1 },
-    { name: 'is due 5 seconds after one of our own', events: [writing(2), stored(2, 2)], nowS: 3, dueInS: 4 },
+    { name: 'is due 5 seconds after the previous one', events: [observed(2, null, 2)], nowS: 3, dueInS: 4 },
+    { name: 'is due 5 seconds and the jitter later', events: [observed(2, null, 2)], from: { ...listed, jitterMs: 500 }, nowS: 3, dueInS: 4.5 },
+    { name: 'is retried after a second', events: [writing(2)], nowS: 2, dueInS: 1 },
+    { name: 'is retried after a second when another gateway wrote', events: [writing(2), stored(2, 2, false)], nowS: 2, dueInS: 1 },
+    { name: 'is due 5 seconds after a write of this gateway', events: [writing(2), stored(2, 2)], nowS: 3, dueInS: 4 },
   ])('$name', ({ events, from = listed, nowS, dueInS }) => {
     const { state } = afterAll(events, from)
     const waitMs = dueInMs(state, at(nowS))
@@ -124,11 +124,11 @@ describe('the next write of the heartbeat (10.4)', () => {
     readonly annotation: string | undefined
     readonly unseen: boolean
   }>([
-    { name: 'a missing annotation is no write of another', events: [], annotation: undefined, unseen: false },
-    { name: 'an annotation that has not arrived is', events: [], annotation: textAfter(1), unseen: true },
-    { name: 'one that arrived is not', events: [observed(1, null, 1)], annotation: textAfter(1), unseen: false },
-    { name: 'one that was read before is not', events: [{ kind: 'read', annotation: textAfter(1), written: textAfter(2) }], annotation: textAfter(1), unseen: false },
-    { name: 'one that we wrote is not', events: [{ kind: 'read', annotation: undefined, written: textAfter(2) }], annotation: textAfter(2), unseen: false },
+    { name: 'a missing annotation is no write of another gateway', events: [], annotation: undefined, unseen: false },
+    { name: 'an annotation that the watch has not delivered is one', events: [], annotation: textAfter(1), unseen: true },
+    { name: 'an annotation that the watch has delivered is none', events: [observed(1, null, 1)], annotation: textAfter(1), unseen: false },
+    { name: 'an annotation that was read before is none', events: [{ kind: 'read', annotation: textAfter(1), written: textAfter(2) }], annotation: textAfter(1), unseen: false },
+    { name: 'an annotation of this gateway is none', events: [{ kind: 'read', annotation: undefined, written: textAfter(2) }], annotation: textAfter(2), unseen: false },
   ])('$name', ({ events, annotation, unseen }) => {
     expect(isUnseen(afterAll(events).state, annotation)).toBe(unseen)
   })

@@ -14,7 +14,7 @@ import {
 } from './heartbeat-replicas.ts'
 
 describe('the heartbeat key (10.4)', () => {
-  test('is created where it is missing: it authenticates no one, and no cap ends it', async () => {
+  test('is created where it is missing: it authenticates no client, and no cap ends it', async () => {
     const { clock, api, replicas, run } = startReplicas({})
     run()
     await clock.advance(1000)
@@ -49,7 +49,7 @@ describe('the heartbeat key (10.4)', () => {
     expect(api.writes.map(({ what }) => what)).toEqual(['create', 'create'])
   })
 
-  test('gets its annotations back', async () => {
+  test('gets deleted annotations back', async () => {
     const { clock, api, run } = startReplicas({})
     api.put(heartbeatObject('3', null))
     run()
@@ -62,38 +62,38 @@ describe('the heartbeat key (10.4)', () => {
     })
   })
 
-  test('one of several gateways writes to it, about every 5 seconds', async () => {
-    const world = startReplicas({ random: 0 }, { random: 0.9 })
-    world.run()
-    await world.clock.advance(1000)
-    expect(await highestAges(world, 60)).toEqual([expect.closeTo(5, 0), expect.closeTo(5, 0)])
-    expect(world.api.writes.length).toBeGreaterThanOrEqual(11)
-    expect(world.api.writes.length).toBeLessThanOrEqual(13)
-    expect(world.replicas.map(({ logged }) => logged())).toEqual([[], []])
+  test('is written by one of several gateways, about every 5 seconds', async () => {
+    const setup = startReplicas({ random: 0 }, { random: 0.9 })
+    setup.run()
+    await setup.clock.advance(1000)
+    expect(await highestAges(setup, 60)).toEqual([expect.closeTo(5, 0), expect.closeTo(5, 0)])
+    expect(setup.api.writes.length).toBeGreaterThanOrEqual(11)
+    expect(setup.api.writes.length).toBeLessThanOrEqual(13)
+    expect(setup.replicas.map(({ logged }) => logged())).toEqual([[], []])
   })
 
-  test('of gateways that write at the same moment one wins, and both observe its write', async () => {
-    const world = startReplicas({ random: 0.5 }, { random: 0.5 })
-    world.api.put(heartbeatObject('3', textAfter(-20)))
-    world.run()
-    await highestAges(world, 60)
-    expect(world.api.refused.length).toBeGreaterThan(0)
-    expect(world.api.writes.length).toBeLessThanOrEqual(13)
-    expect(world.replicas.map(({ age }) => age() < 7)).toEqual([true, true])
-    expect(world.replicas.map(({ logged }) => logged())).toEqual([[], []])
+  test('of two gateways that write at the same moment one wins, and both observe its write', async () => {
+    const setup = startReplicas({ random: 0.5 }, { random: 0.5 })
+    setup.api.put(heartbeatObject('3', textAfter(-20)))
+    setup.run()
+    await highestAges(setup, 60)
+    expect(setup.api.refused.length).toBeGreaterThan(0)
+    expect(setup.api.writes.length).toBeLessThanOrEqual(13)
+    expect(setup.replicas.map(({ age }) => age() < 7)).toEqual([true, true])
+    expect(setup.replicas.map(({ logged }) => logged())).toEqual([[], []])
   })
 
-  test('another gateway takes over from one that is gone', async () => {
-    const world = startReplicas({ random: 0 }, { random: 1 })
-    world.run()
-    await world.clock.advance(20_000)
-    world.replicas[0].connection.isDown = true
-    const [, age] = await highestAges(world, 60)
+  test('another gateway takes over when the writing one is gone', async () => {
+    const setup = startReplicas({ random: 0 }, { random: 1 })
+    setup.run()
+    await setup.clock.advance(20_000)
+    setup.replicas[0].connection.isDown = true
+    const [, age] = await highestAges(setup, 60)
     expect(age).toBeLessThan(7)
-    expect(world.api.writes.at(-1)?.by).toBe('r1')
+    expect(setup.api.writes.at(-1)?.by).toBe('r1')
   })
 
-  test('reports how long a write of its own took to arrive on the watch (commit to effect, 15)', async () => {
+  test('a gateway reports the time from its write to the watch event (commit to effect, 15)', async () => {
     const { clock, replicas, run } = startReplicas({})
     replicas[0].connection.eventsAfterMs = 40
     run()
@@ -102,7 +102,7 @@ describe('the heartbeat key (10.4)', () => {
   })
 })
 
-describe('a heartbeat key of another form (10.4)', () => {
+describe('a heartbeat key with another spec (10.4)', () => {
   const SPEC = { type: 'Reset', subject: 'heartbeat' }
 
   // biome-ignore format: a table
@@ -131,7 +131,7 @@ describe('a heartbeat key of another form (10.4)', () => {
   test.each([
     { name: 'as gateways create it', spec: SPEC },
     { name: 'with empty fields', spec: { ...SPEC, disabled: false, ttl: 0, user: '' } },
-    { name: 'described in other words', spec: { ...SPEC, description: 'x' } },
+    { name: 'with another description', spec: { ...SPEC, description: 'x' } },
     { name: 'with a secret, which may be in use', spec: { user: 'ada', key: `sha256:${'0'.repeat(64)}` } },
   ])('$name stays', async ({ spec }) => {
     const { clock, api, run } = startReplicas({})
@@ -141,19 +141,19 @@ describe('a heartbeat key of another form (10.4)', () => {
     expect(new Set(api.writes.map(({ what }) => what))).toEqual(new Set(['patch']))
   })
 
-  test('is replaced once by gateways that find it at the same moment', async () => {
-    const world = startReplicas({ random: 0.5 }, { random: 0.5 })
-    world.api.put(previousVersionHeartbeat())
-    world.run()
-    await highestAges(world, 60)
-    expect(world.api.writes.filter(({ what }) => what !== 'patch')).toHaveLength(2)
-    expect(world.replicas.map(({ age, logged }) => [age() < 7, logged()])).toEqual([
+  test('is replaced once by two gateways that find it at the same moment', async () => {
+    const setup = startReplicas({ random: 0.5 }, { random: 0.5 })
+    setup.api.put(previousVersionHeartbeat())
+    setup.run()
+    await highestAges(setup, 60)
+    expect(setup.api.writes.filter(({ what }) => what !== 'patch')).toHaveLength(2)
+    expect(setup.replicas.map(({ age, logged }) => [age() < 7, logged()])).toEqual([
       [true, []],
       [true, []],
     ])
   })
 
-  test('is replaced again where a gateway of the previous version creates its own in between', async () => {
+  test('is replaced again when a gateway of the previous version recreates it in between', async () => {
     const { clock, api, replicas, run } = startReplicas({})
     api.put(previousVersionHeartbeat())
     api.onDeleted = () => {
@@ -171,7 +171,7 @@ describe('a heartbeat key of another form (10.4)', () => {
     expect([replicas[0].age() < 7, replicas[0].logged()]).toEqual([true, []])
   })
 
-  test('that a finalizer holds is deleted once, and written to until it is gone', async () => {
+  test('with a finalizer is deleted once, and written to until it is gone', async () => {
     const { clock, api, replicas, run } = startReplicas({})
     api.put(heartbeatWithSpec({ subject: 'heartbeat', disabled: true }, ['example.com/backup']))
     run()
@@ -181,7 +181,7 @@ describe('a heartbeat key of another form (10.4)', () => {
     expect(replicas[0].age()).toBeLessThan(7)
   })
 
-  test('that may not be deleted is written to, and the log says so', async () => {
+  test('that must not be deleted is written to, and the log says so', async () => {
     const { clock, api, replicas, run } = startReplicas({})
     replicas[0].connection.refusesDeletes = true
     api.put(previousVersionHeartbeat())

@@ -1,11 +1,11 @@
-// --help names the commands, flags, defaults and exit codes that the program has.
+// --help lists the commands, flags, defaults and exit codes of the program.
 import { afterAll, describe, expect, test } from 'vitest'
 import { type RunResult, runProgram } from '../../support/command-process.ts'
-import { kubeconfigOfNone } from './no-cluster.ts'
+import { unreachableKubeconfig } from './unreachable-kubeconfig.ts'
 
 const run = (line: string): Promise<RunResult> => runProgram(line.split(' '))
 
-const kubeconfig = kubeconfigOfNone()
+const kubeconfig = unreachableKubeconfig()
 afterAll(kubeconfig.remove)
 
 const COMMANDS = ['manager', 'gateway', 'keygen', 'revoke']
@@ -27,12 +27,12 @@ function rowsOf(help: string, heading: string): readonly (readonly [string, stri
 const flagsIn = (text: string): readonly string[] =>
   [...text.matchAll(/--[a-z-]+/g)].map(([flag]) => flag)
 
-/** The accepted values in the line of a refusal. */
+/** The accepted values in an error message. */
 const acceptedBy = ({ stderr }: RunResult): string =>
   /accepted are ([^;\n]*)/.exec(stderr)?.[1] ?? ''
 
 describe('management-operator --help (8.1)', () => {
-  test('lists the commands and flags that there are, and no other', async () => {
+  test('lists all commands and flags, and no other', async () => {
     const { code, stdout, stderr } = await run('--help')
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
     const commands = rowsOf(stdout, 'Commands').map(([name]) => name)
@@ -54,7 +54,7 @@ describe('management-operator --help (8.1)', () => {
 })
 
 describe.each(COMMANDS)('management-operator %s --help (8.1)', (command) => {
-  test('begins with what the list of commands says of it', async () => {
+  test('begins with the text in the list of commands', async () => {
     const [list, own] = await Promise.all([run('--help'), run(`${command} --help`)])
     expect({ code: own.code, stderr: own.stderr }).toEqual({ code: 0, stderr: '' })
     const [first] = own.stdout.split('\n')
@@ -73,14 +73,14 @@ describe.each(COMMANDS)('management-operator %s --help (8.1)', (command) => {
     expect(help.stdout).toContain('\n  -h, --help ')
   })
 
-  test('names the default of each flag that has a value or switches something', async () => {
+  test('names the default of each flag', async () => {
     const rows = rowsOf((await run(`${command} --help`)).stdout, 'Flags')
     const without = rows.filter(([, text]) => !/\. \(default .+\)$/.test(text))
     const printing = ['--version', '-h, --help']
     expect(without.map(([names]) => names).filter((names) => !printing.includes(names))).toEqual([])
   })
 
-  test('names its exit codes: 2 is for a wrong command line', async () => {
+  test('names its exit codes; 2 means an invalid command line', async () => {
     const [help, refused] = await Promise.all([run(`${command} --help`), run(`${command} --bogus`)])
     const codes = rowsOf(help.stdout, 'Exit codes').map(([code]) => code)
     expect(codes).toEqual(command === 'keygen' ? ['0', '2'] : ['0', '1', '2'])
@@ -88,7 +88,7 @@ describe.each(COMMANDS)('management-operator %s --help (8.1)', (command) => {
   })
 })
 
-test('revoke exits with 1 where the API server does not answer, as its help says (12.2)', async () => {
+test('revoke exits with 1 when the API server does not answer, as its help says (12.2)', async () => {
   const { code, stderr } = await run(`revoke leaked --kubeconfig ${kubeconfig.path}`)
   expect(code).toBe(1)
   expect(stderr).toMatch(/^management-operator revoke: /)

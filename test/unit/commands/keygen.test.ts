@@ -26,7 +26,7 @@ describe('keygen (contract 3.6)', () => {
     expect({ status, stderr }).toEqual({ status: 0, stderr: '' })
   })
 
-  test('prints JSON for scripts, another key each time', () => {
+  test('prints JSON for scripts, with another key each time', () => {
     const [one, two] = [1, 2].map(
       () => JSON.parse(run('keygen', '--output=json').stdout) as { key: string; digest: string },
     )

@@ -1,4 +1,4 @@
-// The election of a manager whose calls all hang, on a server that a test writes.
+// Leader election of a manager whose other requests all hang, on a server of the test.
 import { expect, onTestFinished, test } from 'vitest'
 import { ACCESS_KEYS } from '../../../src/api/names.ts'
 import { clientDeps, connectCluster } from '../../../src/commands/cluster-command.ts'
@@ -20,7 +20,7 @@ import {
 
 const SOON = { withinMs: 20_000 }
 
-/** Keeps the Lease, and says nothing to anything else. */
+/** A server that stores the Lease and answers no other request. */
 function leasesOnly(): Answer {
   let version = 0
   let lease: object | null = null
@@ -43,7 +43,7 @@ function settingsOf(kubeconfig: string) {
   return invocation.settings
 }
 
-test('a leader keeps its Lease while all other calls wait for an answer (8.1)', async () => {
+test('a leader renews its Lease while all its other requests hang (8.1)', async () => {
   const server = await startScriptedServer(leasesOnly())
   const settings = settingsOf(await writeKubeconfig({ server: server.url }))
   const clock = manualClock(Date.parse('2026-11-21T10:00:00Z'))

@@ -1,15 +1,15 @@
-// How Node runs the program: with the flags that leave least to an intruder in its process.
+// The Node flags of the program, which restrict what injected code could do.
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, describe, expect, test } from 'vitest'
 import { NODE_FLAGS } from '../../../tools/node-flags.ts'
 import { startCommand } from '../../support/command-process.ts'
-import { kubeconfigOfNone } from './no-cluster.ts'
+import { unreachableKubeconfig } from './unreachable-kubeconfig.ts'
 
 const ROOT = join(import.meta.dirname, '../../..')
 const read = (file: string): string => readFileSync(join(ROOT, file), 'utf8')
 
-const kubeconfig = kubeconfigOfNone()
+const kubeconfig = unreachableKubeconfig()
 afterAll(kubeconfig.remove)
 
 describe('every way to start the program has the flags of Node (threats E15)', () => {
@@ -21,13 +21,13 @@ describe('every way to start the program has the flags of Node (threats E15)', (
     expect(args).toEqual([...NODE_FLAGS, '/app/src/main.ts'])
   })
 
-  test('the page on operating it', () => {
+  test('docs/operating.md', () => {
     expect(read('docs/operating.md')).toContain(
       `\nnode ${NODE_FLAGS.join(' ')} src/main.ts manager`,
     )
   })
 
-  test('the program by itself, and what npm links to it', () => {
+  test('the program itself, and its npm link', () => {
     const [first] = read('src/main.ts').split('\n')
     expect(first).toBe(`#!/usr/bin/env -S node ${NODE_FLAGS.join(' ')}`)
   })

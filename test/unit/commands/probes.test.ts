@@ -5,26 +5,26 @@ import { commonChecks } from '../../../src/commands/cluster-command.ts'
 const NONE = { unserved: [] as readonly string[], stuck: [] as readonly string[], synced: true }
 
 test.each([
-  { name: 'all is well', differs: {}, faults: {} },
+  { name: 'every store is current', differs: {}, faults: {} },
   {
     name: 'a kind is not served',
     differs: { unserved: ['configs'] },
     faults: { 'crds-served': 'configs not served, install the CRDs with kubectl apply -k crds' },
   },
   {
-    name: 'a store is not listed yet',
+    name: 'a store has no complete list yet',
     differs: { synced: false },
     faults: { 'stores-synced': 'keys not listed yet' },
   },
   {
-    name: 'a watch reads what it can not take in',
+    name: 'a watch gets malformed objects',
     differs: { stuck: ['ownedaccesskeys', 'secrets'] },
     faults: {
       'stores-synced':
         'ownedaccesskeys, secrets failed three times on the same events, being listed again: see the log',
     },
   },
-])('readiness, where $name (8.2)', ({ differs, faults }) => {
+])('readiness when $name (8.2)', ({ differs, faults }) => {
   const { unserved, stuck, synced } = { ...NONE, ...differs }
   const follower = { unserved: () => unserved, stuck: () => stuck }
   const checks = commonChecks(new AbortController().signal, follower, { keys: { synced } })
@@ -35,7 +35,7 @@ test.each([
   expect(Object.fromEntries(failing)).toEqual(faults)
 })
 
-test('a process that stops is not ready (8.2)', () => {
+test('a process that shuts down is not ready (8.2)', () => {
   const follower = { unserved: () => [], stuck: () => [] }
   const checks = commonChecks(AbortSignal.abort(), follower, {})
   expect(checks['not-stopping']?.()).toBe('the program is stopping')

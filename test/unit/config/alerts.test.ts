@@ -1,4 +1,4 @@
-// The alerts as texts: what each says, and that each is tested. Whether they fire is promtool's to say, in
+// The texts of the alerts, and that each alert has a test. Whether they fire is tested by promtool, in
 // test/cluster/metrics.
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -15,14 +15,14 @@ const ALL = alerts()
 const PREFIX = 'ManagementOperator'
 
 describe('the alerts (8.4)', () => {
-  test('no two have the same name, and all begin alike', () => {
+  test('have unique names with one prefix', () => {
     const names = ALL.map(({ alert }) => alert)
     expect(names.length).toBeGreaterThan(20)
     expect(new Set(names).size).toBe(names.length)
     expect(names.filter((name) => !name.startsWith(PREFIX))).toEqual([])
   })
 
-  test.each(ALL)('$alert says what is wrong, how bad it is and where to read on', (alert) => {
+  test.each(ALL)('$alert has a summary, a severity and a link to its runbook', (alert) => {
     const { summary, description, runbook_url: runbook } = alert.annotations
     expect(Object.keys(alert.annotations).toSorted()).toEqual([
       'description',
@@ -35,23 +35,18 @@ describe('the alerts (8.4)', () => {
     expect(TROUBLESHOOTING).toContain(`\n### ${alert.alert}\n`)
   })
 
-  test.each(ALL)(
-    '$alert names in its sentences only labels that it has',
-    ({ expr, annotations }) => {
-      const used = [
-        ...Object.values(annotations)
-          .join()
-          .matchAll(/\$labels\.(\w+)/g),
-      ]
-      const { by } = namedIn(expr)
-      const has = by.length > 0 ? by : ['namespace', 'job', 'instance', 'check']
-      expect(used.map(([, label = '']) => label).filter((label) => !has.includes(label))).toEqual(
-        [],
-      )
-    },
-  )
+  test.each(ALL)('$alert uses only labels of its result in its texts', ({ expr, annotations }) => {
+    const used = [
+      ...Object.values(annotations)
+        .join()
+        .matchAll(/\$labels\.(\w+)/g),
+    ]
+    const { by } = namedIn(expr)
+    const has = by.length > 0 ? by : ['namespace', 'job', 'instance', 'check']
+    expect(used.map(([, label = '']) => label).filter((label) => !has.includes(label))).toEqual([])
+  })
 
-  test.each(ALL)('$alert is of one namespace of one cluster', ({ expr }) => {
+  test.each(ALL)('$alert is about one namespace of one cluster', ({ expr }) => {
     const lists = Array.from(expr.matchAll(/\b(?:by|on) \(([^)]*)\)/g), ([, labels = '']) =>
       labels.split(', '),
     )
@@ -59,7 +54,7 @@ describe('the alerts (8.4)', () => {
       (labels) => !['cluster', 'namespace'].every((l) => labels.includes(l)),
     )
     expect(wide).toEqual([])
-    // What it makes up has no labels: it may stand in for all clusters, and for none of several.
+    // `vector` and `absent` give no labels: they may stand for all clusters, but not for one of several.
     expect(expr).not.toMatch(/\babsent\(/)
   })
 
@@ -67,13 +62,13 @@ describe('the alerts (8.4)', () => {
     expect(minutes(alert.for)).toBeGreaterThanOrEqual(2)
   })
 
-  test('docs/troubleshooting.md has a section for no other', () => {
+  test('docs/troubleshooting.md has sections for these alerts only', () => {
     const sections = [...TROUBLESHOOTING.matchAll(/^### (ManagementOperator\w+)$/gm)]
     const names = new Set(ALL.map(({ alert }) => alert))
     expect(sections.map(([, name = '']) => name).filter((name) => !names.has(name))).toEqual([])
   })
 
-  test('each is tested where it fires and where it does not', () => {
+  test('each has a test that fires it and one that does not', () => {
     const tested = RULE_TESTS.flatMap(expectations)
     const missing = ALL.filter(({ alert }) => {
       const its = tested.filter(({ alertname }) => alertname === alert)
@@ -82,8 +77,8 @@ describe('the alerts (8.4)', () => {
     expect(missing.map(({ alert }) => alert)).toEqual([])
   })
 
-  // Else it could not fire there, and its silence would show nothing.
-  test.each(ordinary())('while there is $name, each has what it looks at', ({ series }) => {
+  // Without its series an alert could not fire, and its silence would show nothing.
+  test.each(ordinary())('during $name, every alert has its series', ({ series }) => {
     const unseen = ALL.flatMap(({ alert, expr }) =>
       namedIn(expr)
         .selectors.filter((selector) => !series.some((one) => selects(selector, one)))
@@ -92,7 +87,7 @@ describe('the alerts (8.4)', () => {
     expect(unseen).toEqual([])
   })
 
-  test('what happens to every installation now and then is tested', () => {
+  test('ordinary events of an installation are tested to fire nothing', () => {
     expect(ordinary().length).toBeGreaterThan(4)
   })
 
@@ -103,7 +98,7 @@ describe('the alerts (8.4)', () => {
   })
 })
 
-test('rules without groups make no PrometheusRule', () => {
+test('rejects rules without groups', () => {
   expect(() => prometheusRule('rules: []\n')).toThrow('the rules have no line `groups:`')
 })
 
@@ -112,7 +107,7 @@ interface Expectation {
   readonly exp_alerts?: readonly unknown[]
 }
 
-/** A time of an installation in which nothing fires, with the series that there are. */
+/** A test of rules in which nothing fires, with its series. */
 interface Ordinary {
   readonly name: string
   readonly series: readonly string[]

@@ -1,4 +1,4 @@
-// The dashboard as a file. Its expressions run on a Prometheus in test/cluster/metrics.
+// The file of the dashboard. test/cluster/metrics evaluates its expressions on a Prometheus.
 import { expect, test } from 'vitest'
 import { type Panel, dashboard, namedIn } from '../../support/monitoring.ts'
 
@@ -8,7 +8,7 @@ const SOURCE = { type: 'prometheus', uid: '${datasource}' }
 const GRID_WIDTH = 24
 const CHOSEN = 'cluster="$cluster", namespace="$namespace"'
 
-test('it asks for the data source, the cluster and the namespace, in a schema that Grafana 12 has', () => {
+test('the dashboard has variables for data source, cluster and namespace, in a schema of Grafana 12', () => {
   expect(schemaVersion).toBe(41)
   expect(templating.list.map(({ name, type }) => [name, type])).toEqual([
     ['datasource', 'datasource'],
@@ -17,31 +17,28 @@ test('it asks for the data source, the cluster and the namespace, in a schema th
   ])
 })
 
-test('no two panels have the same id', () => {
+test('panel IDs are unique', () => {
   const ids = panels.map(({ id }) => id)
   expect(new Set(ids).size).toBe(ids.length)
 })
 
-test('no two panels lie on one another, and none beyond the edge', () => {
+test('panels do not overlap, and stay within the grid', () => {
   const cells = panels.flatMap(cellsOf)
   expect(new Set(cells).size).toBe(cells.length)
   expect(panels.filter(({ gridPos: { x, w } }) => x + w > GRID_WIDTH)).toEqual([])
 })
 
-test.each(shown)(
-  '$title takes its data from the source that was chosen',
-  ({ targets, ...panel }) => {
-    expect(panel.datasource).toEqual(SOURCE)
-    expect(targets?.length).toBeGreaterThan(0)
-    for (const { datasource, expr } of targets ?? []) {
-      expect(datasource).toEqual(SOURCE)
-      // Of one namespace of one cluster: other operators have metrics of the same names.
-      const { selectors } = namedIn(expr)
-      expect(selectors.filter((selector) => !selector.includes(CHOSEN))).toEqual([])
-      expect(selectors.length).toBeGreaterThan(0)
-    }
-  },
-)
+test.each(shown)('$title uses the selected data source', ({ targets, ...panel }) => {
+  expect(panel.datasource).toEqual(SOURCE)
+  expect(targets?.length).toBeGreaterThan(0)
+  for (const { datasource, expr } of targets ?? []) {
+    expect(datasource).toEqual(SOURCE)
+    // Of one namespace of one cluster, as other operators have metrics of the same names.
+    const { selectors } = namedIn(expr)
+    expect(selectors.filter((selector) => !selector.includes(CHOSEN))).toEqual([])
+    expect(selectors.length).toBeGreaterThan(0)
+  }
+})
 
 const cellsOf = ({ gridPos: { x, y, w, h } }: Panel): readonly string[] =>
   Array.from({ length: w * h }, (_, at) => `${x + (at % w)},${y + Math.floor(at / w)}`)

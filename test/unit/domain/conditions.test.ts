@@ -46,7 +46,7 @@ describe('withTransitionTimes changes lastTransitionTime only with the status (c
     expect(withTransitionTimes([active], [], 1, after(100.999))).toEqual([since(active, 100)])
   })
 
-  test('drops a condition that is not desired any more', () => {
+  test('drops a condition that is no longer desired', () => {
     expect(
       withTransitionTimes(
         [active],
@@ -66,8 +66,8 @@ describe('sameConditions', () => {
     { name: 'none and none', a: [], b: [], same: true },
     { name: 'the same', a: [ready], b: [{ ...ready }], same: true },
     { name: 'another order', a: [ready, stalled], b: [stalled, ready], same: true },
-    { name: 'one more', a: [ready], b: [ready, stalled], same: false },
-    { name: 'one less', a: [ready, stalled], b: [ready], same: false },
+    { name: 'an additional condition', a: [ready], b: [ready, stalled], same: false },
+    { name: 'a missing condition', a: [ready, stalled], b: [ready], same: false },
     { name: 'another type', a: [ready], b: [stalled], same: false },
     { name: 'another status', a: [ready], b: [{ ...ready, status: 'Unknown' as const }], same: false },
     { name: 'another reason', a: [ready], b: [{ ...ready, reason: 'Expired' }], same: false },

@@ -26,8 +26,8 @@ describe('the annotation for expired objects (5.2)', () => {
 
   test.each([
     { name: 'no annotations', metadata: {} },
-    { name: 'others only', metadata: { annotations: { expired: 'Keep' } } },
-    { name: 'a label of the name', metadata: { labels: { [EXPIRED_ANNOTATION]: 'Keep' } } },
+    { name: 'only other annotations', metadata: { annotations: { expired: 'Keep' } } },
+    { name: 'a label of that name', metadata: { labels: { [EXPIRED_ANNOTATION]: 'Keep' } } },
   ])('means nothing: $name', ({ metadata }) => {
     expect(onExpiryOf(meta(metadata))).toBeNull()
   })
@@ -41,18 +41,18 @@ describe('isAppliedByGitOps recognises objects of GitOps tools (5.2)', () => {
     { name: 'no mark', metadata: {}, tracked: false },
     { name: 'Argo CD by annotation', metadata: { annotations: { 'argocd.argoproj.io/tracking-id': 'web:x' } }, tracked: true },
     { name: 'Argo CD by an empty annotation', metadata: { annotations: { 'argocd.argoproj.io/tracking-id': '' } }, tracked: true },
-    { name: 'its annotation as a label', metadata: { labels: { 'argocd.argoproj.io/tracking-id': 'web:x' } }, tracked: false },
+    { name: 'the Argo CD annotation as a label', metadata: { labels: { 'argocd.argoproj.io/tracking-id': 'web:x' } }, tracked: false },
     { name: 'Helm', metadata: { labels: { 'app.kubernetes.io/managed-by': 'Helm' } }, tracked: true },
-    { name: 'managed by something else', metadata: { labels: { 'app.kubernetes.io/managed-by': 'helm' } }, tracked: false },
+    { name: 'managed by another tool', metadata: { labels: { 'app.kubernetes.io/managed-by': 'helm' } }, tracked: false },
     { name: 'Flux by Kustomize', metadata: { labels: { 'kustomize.toolkit.fluxcd.io/name': 'web' } }, tracked: true },
     { name: 'Flux by Helm', metadata: { labels: { 'helm.toolkit.fluxcd.io/name': '' } }, tracked: true },
-    { name: 'Flux, as an annotation', metadata: { annotations: { 'kustomize.toolkit.fluxcd.io/name': 'web' } }, tracked: false },
-    { name: 'an instance alone', metadata: { labels: instance }, tracked: false },
-    { name: 'an instance, applied by kubectl', metadata: { labels: instance, managedFields: managed('kubectl') }, tracked: false },
-    { name: 'an instance, applied by Argo CD', metadata: { labels: instance, managedFields: managed('argocd-controller') }, tracked: true },
-    { name: 'an instance, applied by one of another name', metadata: { labels: instance, managedFields: managed('my-argocd') }, tracked: false },
-    { name: 'an instance, a nameless manager', metadata: { labels: instance, managedFields: [{}] }, tracked: false },
-    { name: 'applied by Argo CD without an instance', metadata: { managedFields: managed('argocd-controller') }, tracked: false },
+    { name: 'a Flux label as an annotation', metadata: { annotations: { 'kustomize.toolkit.fluxcd.io/name': 'web' } }, tracked: false },
+    { name: 'only the instance label', metadata: { labels: instance }, tracked: false },
+    { name: 'the instance label, applied by kubectl', metadata: { labels: instance, managedFields: managed('kubectl') }, tracked: false },
+    { name: 'the instance label, applied by Argo CD', metadata: { labels: instance, managedFields: managed('argocd-controller') }, tracked: true },
+    { name: 'the instance label, applied by a manager of another name', metadata: { labels: instance, managedFields: managed('my-argocd') }, tracked: false },
+    { name: 'the instance label, a manager without a name', metadata: { labels: instance, managedFields: [{}] }, tracked: false },
+    { name: 'applied by Argo CD without the instance label', metadata: { managedFields: managed('argocd-controller') }, tracked: false },
   ]
   test.each(rows)('$name: $tracked', ({ metadata, tracked }) => {
     expect(isAppliedByGitOps(meta(metadata))).toBe(tracked)

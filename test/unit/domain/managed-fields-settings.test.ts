@@ -30,7 +30,7 @@ test.each<{
   foreign: JsonMap
 }>([
   {
-    name: 'one each',
+    name: 'a field of each manager',
     entries: [by('ours', login), by('kubectl', max)],
     ours: onlyLogin,
     foreign: onlyMax,
@@ -48,7 +48,7 @@ test.each<{
     foreign: { auth: { ...onlyMax.auth, ...onlyLogin.auth } },
   },
   {
-    name: 'both own the same value',
+    name: 'two managers own the same value',
     entries: [by('ours', max), by('kubectl', max)],
     ours: onlyMax,
     foreign: onlyMax,
@@ -69,7 +69,7 @@ test.each<{
     foreign: {},
   },
   {
-    name: 'what is no setting',
+    name: 'fields that are no settings',
     entries: [
       by('kubectl', {
         'f:observedGeneration': {},
@@ -92,19 +92,19 @@ test.each<{
     foreign: { auth: { groupsFilters: ['a', 'b'] } },
   },
   {
-    name: 'a map itself: none of its fields',
+    name: 'a map itself, without its fields',
     entries: [by('kubectl', { 'f:auth': {} })],
     ours: {},
     foreign: {},
   },
   {
-    name: 'a field that is gone',
+    name: 'a field that no longer exists',
     entries: [by('kubectl', { 'f:cloud': { 'f:releaseChannel': {} } })],
     ours: {},
     foreign: {},
   },
   {
-    name: 'names of prototypes',
+    name: 'names of object properties',
     entries: [by('kubectl', { 'f:constructor': {}, 'f:toString': {} })],
     ours: {},
     foreign: {},

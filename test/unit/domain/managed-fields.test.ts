@@ -17,8 +17,8 @@ const ours = statusEntry({ keyID: 'a', conditions: [ready] })
 // biome-ignore format: a table
 describe.each<{ name: string; entry: ManagedFieldsEntry; isOurs: boolean }>([
   { name: 'our apply of status', entry: ours, isOurs: true },
-  { name: "somebody else's apply", entry: { ...ours, manager: 'kubectl' }, isOurs: false },
-  { name: 'an update in our name', entry: { ...ours, operation: 'Update' }, isOurs: false },
+  { name: "another manager's apply", entry: { ...ours, manager: 'kubectl' }, isOurs: false },
+  { name: 'an update under our field manager', entry: { ...ours, operation: 'Update' }, isOurs: false },
   { name: 'our apply of the object', entry: { manager: 'management-operator', operation: 'Apply', fieldsV1: { 'f:status': {} } }, isOurs: false },
 ])('$name', ({ entry, isOurs }) => {
   const owned = ownedFieldsOf([entry], 'status')
@@ -32,13 +32,13 @@ describe.each<{ name: string; entry: ManagedFieldsEntry; isOurs: boolean }>([
   })
 })
 
-test('a condition is not ours when another manager owns one of its fields', () => {
+test('we do not own a condition when another manager owns one of its fields', () => {
   const { message: _, ...rest } = ready
   const entry = statusEntry({ conditions: [rest] })
   expect(ownedFieldsOf([entry], 'status').conditions([ready])).toEqual([])
 })
 
-test("what somebody else wrote into a key's status is not published by us (4.1, 5.2)", () => {
+test('a status that another manager wrote does not count as published by us (4.1, 5.2)', () => {
   const status = { identity: 'user:eve', keyID: 'a', conditions: [ready, stalled] }
   const view = viewOf({ metadata: { managedFields: [ours] }, status })
   expect(view.published).toMatchObject({ keyID: 'a', conditions: [ready] })

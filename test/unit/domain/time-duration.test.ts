@@ -21,7 +21,7 @@ describe('durations in Go syntax (contract 8.1)', () => {
     { text: '1µs', ms: 0.001 },
     { text: '1μs', ms: 0.001 },
     { text: '1ns', ms: 0.000_001 },
-    // As Go reads them: the fraction in floating point, and what is left of a nanosecond cut off.
+    // As Go parses them: the fraction in floating point, truncated to nanoseconds.
     { text: '0.3333333333333333333h', ms: 1_200_000 },
     { text: '0.333333333333333333h', ms: 1_199_999.999_999 },
     { text: '0.9223372036854775808999h', ms: 3_320_413.933_267 },
@@ -35,8 +35,8 @@ describe('durations in Go syntax (contract 8.1)', () => {
   })
 
   test.each([
-    { name: 'nothing', text: '' },
-    { name: 'a sign alone', text: '-' },
+    { name: 'the empty text', text: '' },
+    { name: 'only a sign', text: '-' },
     { name: 'two signs', text: '+-1s' },
     { name: 'a number without a unit', text: '60' },
     { name: 'a unit without a number', text: 's' },
@@ -45,14 +45,14 @@ describe('durations in Go syntax (contract 8.1)', () => {
     { name: 'days, which Go lacks', text: '1d' },
     { name: 'a unit in capitals', text: '1H' },
     { name: 'a space inside', text: '1h 30m' },
-    { name: 'a space in front', text: ' 1h' },
-    { name: 'a line break behind', text: '1h\n' },
+    { name: 'a leading space', text: ' 1h' },
+    { name: 'a trailing line break', text: '1h\n' },
     { name: 'an exponent', text: '1e3s' },
     { name: 'a number after the last unit', text: '1m30' },
-    { name: 'one nanosecond more than Go holds', text: '9223372036854775808ns' },
-    { name: 'one nanosecond less than Go holds', text: '-9223372036854775809ns' },
-    { name: 'a sum that Go does not hold', text: '2562047h2562047h' },
-    { name: 'other digits', text: '१s' },
+    { name: "one nanosecond above Go's range", text: '9223372036854775808ns' },
+    { name: "one nanosecond below Go's range", text: '-9223372036854775809ns' },
+    { name: "a sum beyond Go's range", text: '2562047h2562047h' },
+    { name: 'non-ASCII digits', text: '१s' },
   ])('$name is malformed', ({ text }) => {
     expect(parseDuration(text)).toBeNull()
   })

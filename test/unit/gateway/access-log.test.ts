@@ -1,4 +1,4 @@
-// What the log says of a request, and what of it never gets there (contract 8.5, 3.5).
+// What the log contains of a request, and what never (contract 8.5, 3.5).
 import { crc32 } from 'node:zlib'
 import { expect, test } from 'vitest'
 import { formatAccessKey } from '../../../src/domain/accesskey/access-key.ts'
@@ -21,9 +21,13 @@ function fieldsOfGet(rest: string) {
 }
 
 test.each([
-  { name: 'what is not read', rest: '/api//v1', fields: {} },
-  { name: 'a path that is no object’s', rest: `/openapi/${KEY}`, fields: { verb: 'get' } },
-  { name: 'a list of all', rest: '/api/v1/pods', fields: { verb: 'list', resource: 'pods' } },
+  { name: 'a request that is not parsed', rest: '/api//v1', fields: {} },
+  { name: 'a non-resource path', rest: `/openapi/${KEY}`, fields: { verb: 'get' } },
+  {
+    name: 'a list of all namespaces',
+    rest: '/api/v1/pods',
+    fields: { verb: 'list', resource: 'pods' },
+  },
   {
     name: 'a watch',
     rest: `${PLACE}?watch=1`,
@@ -49,7 +53,7 @@ test.each([
 })
 
 test.each([KEY, 'f'.repeat(32), 'correct-horse-battery-staple_too', `sha256:${'0a'.repeat(32)}`])(
-  'the log fields never hold what may be a key, wherever the path has it: %s (3.5)',
+  'the log fields never contain what may be a key, anywhere in the path: %s (3.5)',
   (secret) => {
     const places = [
       `/apis/${secret}/v1/things`,
@@ -116,11 +120,11 @@ interface Row {
 // biome-ignore format: a table
 const ROWS: readonly Row[] = [
   { name: 'a change', method: 'PATCH', path: `${KEYS}/a`, says: { verb: 'patch', name: 'a', status: 200 } },
-  { name: 'a key whose name was made up', method: 'POST', path: KEYS, status: 201, body: named('key-x7k2p')[0] ?? {}, says: { verb: 'create', names: ['key-x7k2p'], status: 201 } },
-  { name: 'many that are deleted', method: 'DELETE', path: KEYS, body: { items: named('a', 'b') }, says: { verb: 'deletecollection', names: ['a', 'b'], status: 200 } },
-  { name: 'what is only tried', method: 'DELETE', path: `${KEYS}/a?dryRun=All`, says: { verb: 'delete', name: 'a', dryRun: true, status: 200 } },
+  { name: 'a key with a generated name', method: 'POST', path: KEYS, status: 201, body: named('key-x7k2p')[0] ?? {}, says: { verb: 'create', names: ['key-x7k2p'], status: 201 } },
+  { name: 'a deletion of a collection', method: 'DELETE', path: KEYS, body: { items: named('a', 'b') }, says: { verb: 'deletecollection', names: ['a', 'b'], status: 200 } },
+  { name: 'a dry run', method: 'DELETE', path: `${KEYS}/a?dryRun=All`, says: { verb: 'delete', name: 'a', dryRun: true, status: 200 } },
   { name: 'a refusal', method: 'POST', path: KEYS, status: 403, body: { kind: 'Status', metadata: {} }, says: { verb: 'create', status: 403 } },
-  { name: 'a key in the place of a name', method: 'DELETE', path: `${KEYS}/${PASTED}`, status: 404, says: { verb: 'delete', name: '<hidden>', status: 404 } },
+  { name: 'a secret in place of a name', method: 'DELETE', path: `${KEYS}/${PASTED}`, status: 404, says: { verb: 'delete', name: '<hidden>', status: 404 } },
 ]
 
 test.each(ROWS)('$name', ({ method, path, status = 200, body = {}, says }) => {

@@ -1,6 +1,9 @@
-// The gateway's handler behind which all is well, for tests that differ in one part of it.
+// The gateway's handler with stages that succeed; a test replaces those it is about.
+import { Readable } from 'node:stream'
 import type { Caller } from '../../../src/authn/caller.ts'
+import { ERRORS } from '../../../src/gateway/errors.ts'
 import { type HandlerOptions, createHandler } from '../../../src/gateway/handler.ts'
+import { credentialOf } from '../../../src/gateway/stages/authentication.ts'
 import { createMaxInFlight } from '../../../src/gateway/stages/max-in-flight.ts'
 import {
   PUBLIC_ROUTES,
@@ -9,16 +12,19 @@ import {
 } from '../../../src/gateway/stages/public-routes.ts'
 import { InFlightRequests } from '../../../src/gateway/streams/in-flight.ts'
 import { createTargetRegistry } from '../../../src/gateway/targets/registry.ts'
-import type { Upstream } from '../../../src/kube/proxy/types.ts'
+import { type Upstream, UpstreamUnavailable } from '../../../src/kube/proxy/types.ts'
+import { systemClock } from '../../../src/runtime/clock.ts'
+import { refuse } from '../../../src/serving/http/answer.ts'
 import type { RequestHandler } from '../../../src/serving/http/server.ts'
-import { t0 } from '../../support/key-builder.ts'
+import { t0, viewOf } from '../../support/key-builder.ts'
 import { manualClock } from '../../support/manual-clock.ts'
 import { memoryLog } from '../../support/memory-log.ts'
+import { answersIn, served } from './listening-server.ts'
 
-/** The header that says whose key an answer is for, and whether the request was a use of it. */
+/** A response header with the name of the key, and whether the request counted as a use of it. */
 export const EXPIRES = 'x-platform-key-expires'
 
-/** A page that says its path and query. */
+/** A page with its path and query as text. */
 export const page =
   (route: string): PublicPage =>
   (_, query) => ({
@@ -32,7 +38,7 @@ export const PAGES = Object.fromEntries(
   PUBLIC_ROUTES.map((route) => [route, page(route)]),
 ) as Readonly<Record<PublicRoute, PublicPage>>
 
-/** A handler: every request is the caller's, and goes to the upstream. */
+/** A handler that authenticates every request as the caller and forwards it. */
 export function handlerFor(
   caller: Caller,
   send: Upstream['send'],
@@ -69,3 +75,78 @@ export function handlerFor(
     ...given,
   })
 }
+
+// The gateway's handler behind a listening server, and requests to it.
+
+/** The caller with the credential `good`. */
+export const CALLER: Caller = {
+  key: viewOf({ metadata: { name: 'ci' } }),
+  identity: { user: 'ada', groups: [] },
+  scope: null,
+  expiresMs: null,
+}
+
+/** The upstream fails for this path. */
+export const BROKEN = '/api/v1/namespaces/shop/pods?broken=HUNTER2'
+/** The key ends while the upstream answers a request to this path. */
+export const ENDING = '/ending'
+
+/** A listening server with the handler, and what it counted, forwarded and logged. */
+export async function gateway(
+  others: Partial<Readonly<Record<PublicRoute, PublicPage>>> = {},
+  isVersionGuarded = true,
+) {
+  const counted: string[] = []
+  const forwarded: string[] = []
+  const { log, lines } = memoryLog()
+  const clock = systemClock()
+  let hasEnded = false
+  const inFlight = new InFlightRequests({
+    clock,
+    reauthenticate: (caller) =>
+      hasEnded ? { ok: false, because: 'revoked' } : { ok: true, caller },
+    observer: { opened: () => undefined, closed: () => undefined, cut: () => undefined },
+  })
+  const send: Upstream['send'] = async ({ method, path, headers, impersonation, signal }) => {
+    forwarded.push(`${method} ${path} ${String(headers['audit-id'])}`)
+    if (path === BROKEN) throw new Error(`broken by ${path}`)
+    if (path === ENDING) {
+      hasEnded = true
+      inFlight.look(null)
+      signal.throwIfAborted()
+      throw new UpstreamUnavailable('ended')
+    }
+    const text = `${String(impersonation?.['impersonate-user'])} asks for ${path}`
+    const upstream = { 'content-type': 'text/plain', 'audit-id': 'of-the-api-server' }
+    return { status: 403, headers: upstream, body: Readable.from([Buffer.from(text)]) }
+  }
+  const respond = handlerFor(CALLER, send, {
+    pages: { ...PAGES, ...others },
+    isVersionGuarded: () => isVersionGuarded,
+    authenticate: async (http) => {
+      const credential = credentialOf(http.rawHeaders)
+      const isGood = credential.kind === 'bearer' && credential.token === 'good'
+      return isGood
+        ? { ok: true, caller: CALLER }
+        : { ok: false, answer: refuse(ERRORS.keyNotFound) }
+    },
+    inFlight,
+    answered: (target, verb, code) => void counted.push(`${target} ${verb} ${code}`),
+    clock,
+    log,
+  })
+  return { ...(await served(respond)), counted, lines, forwarded }
+}
+
+/** One request on a connection that closes after it. */
+export async function asked(start: string, headers = '', body = '') {
+  const { say, counted, forwarded, lines } = await gateway()
+  const text = await say(
+    `${start} HTTP/1.1\r\nHost: h\r\nConnection: close\r\n${headers}\r\n${body}`,
+  )
+  return { answers: answersIn(text), counted, forwarded, lines, text }
+}
+
+/** The text of responses without date and request ID. */
+export const withoutIds = (text: string): string =>
+  text.replaceAll(/(?:date|audit-id|x-request-id): [^\r]+\r\n/gi, '')

@@ -1,5 +1,5 @@
-// The stages of a request with a credential, in their order: the first refusal is the answer, and what is
-// refused costs nothing behind it (contract 11.1, 11.3, 13.3, 14.1).
+// The stages of an authenticated request in their order: the first refusal is the response, and a refused
+// request reaches no later stage (contract 11.1, 11.3, 13.3, 14.1).
 import { Readable } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import { describe, expect, test } from 'vitest'
@@ -13,14 +13,14 @@ import type { Answer } from '../../../src/serving/http/answer.ts'
 import type { HttpRequest } from '../../../src/serving/http/server.ts'
 import { viewOf } from '../../support/key-builder.ts'
 import { memoryLog } from '../../support/memory-log.ts'
-import { callTo } from './calls.ts'
 import { EXPIRES, handlerFor } from './handler-builder.ts'
+import { callTo } from './request-builder.ts'
 
 const CONFIG_MAPS: Scope = {
   rules: [{ verbs: ['get', 'list', 'watch', 'patch'], resources: [{ resources: ['configmaps'] }] }],
 }
 
-interface World {
+interface Inputs {
   readonly scope?: Scope
   readonly noted?: Noted
   readonly isKnown?: boolean
@@ -33,7 +33,7 @@ const OK: Answer = {
   body: Buffer.from('{}'),
 }
 
-function world({ scope, noted = 'later', isKnown = true, upstream = () => OK }: World = {}) {
+function handlerWith({ scope, noted = 'later', isKnown = true, upstream = () => OK }: Inputs = {}) {
   const trace: string[] = []
   const { log, lines } = memoryLog()
   const caller: Caller = {
@@ -87,52 +87,52 @@ function world({ scope, noted = 'later', isKnown = true, upstream = () => OK }: 
 
 describe('a request', () => {
   test('passes every stage once', async () => {
-    const { ask, trace } = world()
+    const { ask, trace } = handlerWith()
     const { answer, verbs } = await ask('/api/v1/configmaps')
     expect({ status: answer.status, verbs }).toEqual({ status: 200, verbs: ['list'] })
     expect(trace).toEqual(['admitted request', 'used', 'forwarded', 'released'])
   })
 
-  test('that can not be parsed is refused, and is no use of the key (11.6, 14.1)', async () => {
-    const { ask, trace } = world()
+  test("that can't be parsed is refused and does not count as a use of the key (11.6, 14.1)", async () => {
+    const { ask, trace } = handlerWith()
     const { answer, verbs } = await ask('/api//v1')
     expect({ status: answer.status, verbs }).toEqual({ status: 400, verbs: ['GET'] })
     expect(trace).toEqual([])
   })
 
   test('with an unknown method gets a 405', async () => {
-    const { answer } = await world().ask('/api', { method: 'QUERY' })
+    const { answer } = await handlerWith().ask('/api', { method: 'QUERY' })
     expect(answer.status).toBe(405)
   })
 
-  test('before the settings in force are known gets a 503 (10.4)', async () => {
-    const { ask, trace } = world({ isKnown: false })
+  test('gets a 503 before the settings in force are known (10.4)', async () => {
+    const { ask, trace } = handlerWith({ isKnown: false })
     expect((await ask('/api')).answer.status).toBe(503)
     expect(trace).toEqual([])
   })
 
-  test('that the scope does not grant gets a 403, is counted, and is no use (11.1, 14.1)', async () => {
-    const { ask, trace } = world({ scope: CONFIG_MAPS })
+  test('that the scope does not grant gets a 403, is counted, and does not count as a use (11.1, 14.1)', async () => {
+    const { ask, trace } = handlerWith({ scope: CONFIG_MAPS })
     const { answer, said } = await ask('/api/v1/secrets')
     expect(answer.status).toBe(403)
     expect(said).toContain('does not grant \\"list\\" on \\"secrets\\"')
     expect(trace).toEqual(['denied'])
   })
 
-  test('whose use can not be recorded does not go on (14.1)', async () => {
-    const { ask, trace } = world({ noted: 'unavailable' })
+  test("whose use can't be recorded is refused (14.1)", async () => {
+    const { ask, trace } = handlerWith({ noted: 'unavailable' })
     expect((await ask('/api')).answer.status).toBe(503)
     expect(trace).toEqual(['admitted request', 'used', 'released'])
   })
 
   test('for a kind of the platform is answered by self-service (12.1)', async () => {
-    const { ask, trace } = world()
+    const { ask, trace } = handlerWith()
     await ask('/apis/management.platform.sh/v1/ownedaccesskeys')
     expect(trace).toEqual(['admitted request', 'used', 'own kinds', 'released'])
   })
 
   test('that writes a kind of the platform is logged with the key of its caller', async () => {
-    const { ask, lines } = world()
+    const { ask, lines } = handlerWith()
     const path = '/apis/management.platform.sh/v1/ownedaccesskeys/a'
     await ask(path)
     await ask(path, { method: 'DELETE' })
@@ -144,8 +144,8 @@ describe('a request', () => {
     ])
   })
 
-  test('over the limit gets a 429, and is no use (13.3)', async () => {
-    const { ask, trace, limits } = world()
+  test('over the limit gets a 429 and does not count as a use (13.3)', async () => {
+    const { ask, trace, limits } = handlerWith()
     for (let at = 0; at < 400; at += 1) limits.admit('uid-ci', 'request')
     const { answer } = await ask('/api')
     expect(answer.status).toBe(429)
@@ -153,8 +153,8 @@ describe('a request', () => {
     expect(trace).toEqual([])
   })
 
-  test('that fails upstream gives back what it held (13.3)', async () => {
-    const { ask, trace, lines } = world({
+  test('that fails upstream frees its place (13.3)', async () => {
+    const { ask, trace, lines } = handlerWith({
       upstream: () => {
         throw new Error('broken')
       },
@@ -166,14 +166,14 @@ describe('a request', () => {
 
   test('that streams holds its place until it ends (13.3)', async () => {
     const body = Readable.from([Buffer.from('{"items":['), Buffer.from(']}')])
-    const { ask, trace } = world({ upstream: () => ({ ...OK, body }) })
+    const { ask, trace } = handlerWith({ upstream: () => ({ ...OK, body }) })
     expect((await ask('/api/v1/pods')).said).toBe('{"items":[]}')
     expect(trace).toEqual(['admitted request', 'used', 'forwarded', 'released'])
   })
 
-  test('for a watch is admitted as a watch, and is a use while it flows (13.3, 14.1)', async () => {
+  test('for a watch is admitted as a watch and counts as a use while events flow (13.3, 14.1)', async () => {
     const body = Readable.from([Buffer.from('{"type":"ADDED"}\n')])
-    const { ask, trace } = world({ upstream: () => ({ ...OK, body }) })
+    const { ask, trace } = handlerWith({ upstream: () => ({ ...OK, body }) })
     expect((await ask('/api/v1/pods?watch=1')).said).toBe('{"type":"ADDED"}\n')
     expect(trace).toEqual(['admitted stream', 'used', 'forwarded', 'flowed', 'released'])
   })
@@ -181,7 +181,7 @@ describe('a request', () => {
 
 const MAPS_PATH = '/api/v1/configmaps'
 
-test.each<World & { rest: string; method?: string; status: number; use: string }>([
+test.each<Inputs & { rest: string; method?: string; status: number; use: string }>([
   { rest: '/api//v1', status: 400, use: 'unused' },
   { rest: '/api', method: 'QUERY', status: 405, use: 'unused' },
   { rest: '/api/v1/secrets', status: 403, use: 'unused' },
@@ -189,8 +189,8 @@ test.each<World & { rest: string; method?: string; status: number; use: string }
   { rest: MAPS_PATH, noted: 'unavailable', status: 503, use: 'unused' },
   { rest: MAPS_PATH, noted: 'later', status: 200, use: 'used' },
   { rest: MAPS_PATH, upstream: () => ({ ...OK, status: 403 }), status: 403, use: 'used' },
-])('$status to $rest: its key is $use by it (13.5, 14.1)', async ({ rest, method, ...row }) => {
-  const { answer, use } = await world({ scope: CONFIG_MAPS, ...row }).ask(
+])('$status for $rest leaves its key $use (13.5, 14.1)', async ({ rest, method, ...row }) => {
+  const { answer, use } = await handlerWith({ scope: CONFIG_MAPS, ...row }).ask(
     rest,
     method === undefined ? {} : { method },
   )
@@ -211,13 +211,13 @@ describe('a request that may create needs the verb create as well (11.6; threats
     { name: 'a merge patch', method: 'PATCH', type: 'application/merge-patch+json', status: 200 },
     { name: 'a JSON patch', method: 'PATCH', type: 'application/json-patch+json', status: 200 },
   ])('$name with a scope that patches: $status', async ({ method, type, status }) => {
-    const { ask } = world({ scope: CONFIG_MAPS })
+    const { ask } = handlerWith({ scope: CONFIG_MAPS })
     const { answer } = await ask(PATH, { method, headers: { 'content-type': type } })
     expect(answer.status).toBe(status)
   })
 })
 
-describe('the review of what a caller may do (11.3)', () => {
+describe('a self review (11.3)', () => {
   const REVIEW = '/apis/authorization.k8s.io/v1/selfsubjectaccessreviews'
   const answered =
     (spec: object) =>
@@ -231,7 +231,7 @@ describe('the review of what a caller may do (11.3)', () => {
       return { ...OK, status: 201, body: Readable.from([Buffer.from(JSON.stringify(review))]) }
     }
   const asks = async (spec: object) => {
-    const { ask } = world({ scope: CONFIG_MAPS, upstream: answered(spec) })
+    const { ask } = handlerWith({ scope: CONFIG_MAPS, upstream: answered(spec) })
     const { said } = await ask(REVIEW, {
       method: 'POST',
       headers: { accept: 'application/vnd.kubernetes.protobuf' },
@@ -245,7 +245,7 @@ describe('the review of what a caller may do (11.3)', () => {
       spec: { resourceAttributes: { verb: 'list', resource: 'configmaps' } },
     },
     { name: 'discovery', spec: { nonResourceAttributes: { verb: 'get', path: '/api' } } },
-  ])('of $name is answered as the API server says', async ({ spec }) => {
+  ])("of $name gets the API server's response", async ({ spec }) => {
     expect(await asks(spec)).toEqual({ allowed: true, reason: 'RBAC' })
   })
 
@@ -264,8 +264,8 @@ describe('the review of what a caller may do (11.3)', () => {
     },
     { name: 'everything', spec: { resourceAttributes: { verb: '*', resource: '*', group: '*' } } },
     { name: 'a path', spec: { nonResourceAttributes: { verb: 'get', path: '/metrics' } } },
-    { name: 'nothing', spec: {} },
-    { name: 'what is malformed', spec: { resourceAttributes: [{ verb: 'list' }] } },
+    { name: 'no attributes', spec: {} },
+    { name: 'malformed attributes', spec: { resourceAttributes: [{ verb: 'list' }] } },
   ])('of $name is denied with a reason', async ({ spec }) => {
     expect(await asks(spec)).toEqual({
       allowed: false,
@@ -275,7 +275,7 @@ describe('the review of what a caller may do (11.3)', () => {
   })
 
   test.each([
-    { name: 'in words', body: 'no' },
+    { name: 'as a text', body: 'no' },
     { name: 'without a spec', body: '{}' },
     { name: 'as a list', body: '[]' },
   ])(
@@ -286,28 +286,30 @@ describe('the review of what a caller may do (11.3)', () => {
         status: 201,
         body: Readable.from([Buffer.from(body)]),
       })
-      const { answer } = await world({ scope: CONFIG_MAPS, upstream }).ask(REVIEW, {
+      const { answer } = await handlerWith({ scope: CONFIG_MAPS, upstream }).ask(REVIEW, {
         method: 'POST',
       })
       expect(answer.status).toBe(503)
     },
   )
 
-  test('passes a refusal of the API server as it is', async () => {
+  test('passes a refusal of the API server on', async () => {
     const upstream = (): Answer => ({
       ...OK,
       status: 403,
       body: Readable.from([Buffer.from('{"code":403}')]),
     })
-    const { said } = await world({ scope: CONFIG_MAPS, upstream }).ask(REVIEW, { method: 'POST' })
+    const { said } = await handlerWith({ scope: CONFIG_MAPS, upstream }).ask(REVIEW, {
+      method: 'POST',
+    })
     expect(said).toBe('{"code":403}')
   })
 
-  test('is left to the API server for a key without a scope', async () => {
+  test('is forwarded for a key without a scope', async () => {
     const upstream = (headers: UpstreamHeaders): Answer => {
       expect(headers).toMatchObject({ accept: 'a/b' })
       return OK
     }
-    await world({ upstream }).ask(REVIEW, { method: 'POST', headers: { accept: 'a/b' } })
+    await handlerWith({ upstream }).ask(REVIEW, { method: 'POST', headers: { accept: 'a/b' } })
   })
 })

@@ -1,8 +1,8 @@
-// Every way in, and what is behind it without a credential (contract 9.1; threats A8, B2, B11).
+// Every route without a credential (contract 9.1; threats A8, B2, B11).
 import { once } from 'node:events'
 import { describe, expect, test } from 'vitest'
 import { PUBLIC_ROUTES, type PublicPage } from '../../../src/gateway/stages/public-routes.ts'
-import { asked, gateway, withoutIds } from './listening-gateway.ts'
+import { asked, gateway, withoutIds } from './handler-builder.ts'
 import { type RawAnswer, answersIn } from './listening-server.ts'
 
 const UNAUTHORIZED = {
@@ -28,7 +28,7 @@ const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 const NOTHING: RawAnswer = { code: 0, headers: {}, body: 'null' }
 
 describe('the routes without a credential (contract 9.1)', () => {
-  test('are exactly these', () => {
+  test('are complete', () => {
     expect(PUBLIC_ROUTES).toEqual([
       '/healthz',
       '/readyz',
@@ -62,10 +62,10 @@ describe('the routes without a credential (contract 9.1)', () => {
     )
 
     test.each([
-      { name: 'a slash behind', target: `${route}/` },
-      { name: 'more behind', target: `${route}/x` },
-      { name: 'two slashes before', target: `/${route}` },
-      { name: 'a slash doubled', target: route.replace(/\/(?=[^/]*$)/, '//') },
+      { name: 'a trailing slash', target: `${route}/` },
+      { name: 'another segment', target: `${route}/x` },
+      { name: 'two leading slashes', target: `/${route}` },
+      { name: 'a doubled slash', target: route.replace(/\/(?=[^/]*$)/, '//') },
       { name: 'another case', target: route.toUpperCase() },
       {
         name: 'a letter encoded',
@@ -80,7 +80,7 @@ describe('the routes without a credential (contract 9.1)', () => {
       { name: 'an encoded question mark', target: `${route}%3fverbose` },
       { name: 'a whole URL', target: `https://127.0.0.1${route}` },
       { name: 'another server', target: `//127.0.0.1${route}` },
-      { name: 'the start of it', target: route.slice(0, -1) },
+      { name: 'its beginning only', target: route.slice(0, -1) },
     ])('with $name is not a public route', async ({ target }) => {
       const { answers, counted } = await asked(`GET ${target}`)
       expectUnauthorized(answers[0])
@@ -156,7 +156,7 @@ describe('every other path (contract 9.1, 10.2)', () => {
     },
   )
 
-  test('does not say why a credential is refused', async () => {
+  test('does not reveal why a credential is refused', async () => {
     const texts: string[] = []
     for (const credential of [
       '',
@@ -172,7 +172,7 @@ describe('every other path (contract 9.1, 10.2)', () => {
   })
 })
 
-describe('every event that Node has for a request leads to the same answer (threats A8)', () => {
+describe("every event of Node's HTTP server leads to the same response (threats A8)", () => {
   const websocket = 'Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n'
 
   test.each([
@@ -200,7 +200,7 @@ describe('every event that Node has for a request leads to the same answer (thre
       headers: 'Content-Length: 5\r\nExpect: 100-continue\r\n',
     },
     {
-      name: 'Expect of something else',
+      name: 'another Expect',
       start: 'POST /x',
       headers: 'Content-Length: 5\r\nExpect: 200-maybe\r\n',
     },
@@ -222,7 +222,7 @@ describe('every event that Node has for a request leads to the same answer (thre
     expect(answers).toMatchObject([{ code: 405 }])
   })
 
-  test('the server reads nothing behind an upgrade request on its connection', async () => {
+  test('the server reads nothing after an upgrade request on its connection', async () => {
     const { say, counted } = await gateway()
     const upgrade =
       'GET /exec HTTP/1.1\r\nHost: h\r\nConnection: upgrade\r\nUpgrade: websocket\r\n\r\n'
@@ -234,7 +234,7 @@ describe('every event that Node has for a request leads to the same answer (thre
   test.each([
     { name: 'an upgrade', headers: 'Connection: upgrade\r\nUpgrade: websocket\r\n' },
     { name: 'an expectation', headers: 'Connection: close\r\nExpect: 100-continue\r\n' },
-  ])('a public route with $name is answered as without', async ({ headers }) => {
+  ])('a public route answers $name like any request', async ({ headers }) => {
     const { say } = await gateway()
     const text = await say(`GET /healthz HTTP/1.1\r\nHost: h\r\n${headers}\r\n`)
     expect(answersIn(text)).toMatchObject([{ code: 200, body: '/healthz ' }])
@@ -255,7 +255,7 @@ describe('every event that Node has for a request leads to the same answer (thre
     expect(lines).toEqual([])
   })
 
-  test('an upgrade after an answer on the same connection is answered too', async () => {
+  test('answers an upgrade after another request on its connection', async () => {
     const { connect } = await gateway()
     const socket = await connect()
     let said = ''

@@ -21,13 +21,13 @@ export interface Served {
   readonly port: number
   /** The events of its observer, in their order. */
   readonly observed: readonly unknown[]
-  /** A connection that has shaken hands. Its errors are the test's if it looks at them. */
+  /** A connection after its TLS handshake. */
   readonly connect: (options?: ConnectionOptions) => Promise<TLSSocket>
-  /** Sends these bytes on a connection of their own; everything that comes until it ends. */
+  /** Sends these bytes on a new connection; resolves with all bytes until it closes. */
   readonly say: (text: string) => Promise<string>
 }
 
-/** The event of a connection that was turned away. */
+/** The event of a rejected connection. */
 export const DROPPED = 'dropped'
 
 /** Starts a server that answers by this function. */
@@ -57,7 +57,7 @@ export async function served(
     const socket = await connect()
     const parts: Buffer[] = []
     socket.on('data', (part: Buffer) => parts.push(part))
-    // A server that cuts the connection has said what it had to say.
+    // A server may reset the connection after its response.
     socket.on('error', () => undefined)
     socket.write(text)
     await once(socket, 'close')
@@ -66,14 +66,14 @@ export async function served(
   return { server, port, observed, connect, say }
 }
 
-/** What came back, as far as it is one answer. */
+/** One parsed response. */
 export interface RawAnswer {
   readonly code: number
   readonly headers: Readonly<Record<string, string>>
   readonly body: string
 }
 
-/** Reads answers that came one after the other on a connection. */
+/** Parses the responses of one connection. */
 export function answersIn(text: string): readonly RawAnswer[] {
   const end = text.indexOf('\r\n\r\n')
   if (end === -1) return []

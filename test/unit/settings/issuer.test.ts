@@ -10,7 +10,7 @@ import { configObject } from '../../support/object-builder.ts'
 const HOST = 'platform.example.com'
 const ISSUER = `https://${HOST}/oidc`
 
-/** Follows the issuer over stores of this world. */
+/** The issuer over these stores. */
 function followed(flag: string | null = null) {
   const configs = new Store(fullObject<Config>)
   const configMaps = new Store(fullObject<ConfigMap>)
@@ -53,7 +53,7 @@ const record = (config: string, version: number): KubeObject & { data: object } 
 const both = (issuer: FollowedIssuer) => [issuer.current(), issuer.next()]
 
 describe('the issuer of tokens (contract 7.2)', () => {
-  test('is the flag, whatever the settings say, and before they are seen', () => {
+  test('is the flag, with any settings and before they are known', () => {
     const { issuer, sync, put } = followed('https://tokens.example.com')
     expect(both(issuer)).toEqual(['https://tokens.example.com', null])
     sync()
@@ -73,7 +73,7 @@ describe('the issuer of tokens (contract 7.2)', () => {
     expect(both(issuer)).toEqual([ISSUER, null])
   })
 
-  test('comes from a settled status where there is no record', () => {
+  test('comes from a settled status without a record', () => {
     const { issuer, configs, sync } = followed()
     sync()
     const conditions = [{ type: 'Ready', status: 'True', reason: 'Applied' }]
@@ -82,7 +82,7 @@ describe('the issuer of tokens (contract 7.2)', () => {
     expect(both(issuer)).toEqual([ISSUER, null])
   })
 
-  test('stays for the life of the process; a changed host is what comes next', () => {
+  test('stays for the life of the process; a changed host is only reported as the next one', () => {
     const { issuer, sync, put, lines } = followed()
     sync()
     put({ platformHost: HOST })
@@ -97,9 +97,9 @@ describe('the issuer of tokens (contract 7.2)', () => {
   })
 
   test.each([
-    { name: 'a host that goes', settings: {} },
-    { name: 'a host that is malformed', settings: { platformHost: 'a b' } },
-    { name: 'a host that is no text', settings: { platformHost: 3 } },
+    { name: 'a removed host', settings: {} },
+    { name: 'a malformed host', settings: { platformHost: 'a b' } },
+    { name: 'a host that is not a text', settings: { platformHost: 3 } },
   ])('$name changes nothing', ({ settings }) => {
     const { issuer, sync, put } = followed()
     sync()
@@ -108,7 +108,7 @@ describe('the issuer of tokens (contract 7.2)', () => {
     expect(both(issuer)).toEqual([ISSUER, null])
   })
 
-  test('a record that can not be read changes nothing', () => {
+  test('a malformed record changes nothing', () => {
     const { issuer, sync, put, configMaps } = followed()
     sync()
     put({ platformHost: HOST })
@@ -116,7 +116,7 @@ describe('the issuer of tokens (contract 7.2)', () => {
     expect(both(issuer)).toEqual([ISSUER, null])
   })
 
-  test('a subscriber is called at each change, and at once where an issuer is known', () => {
+  test('a subscriber is called at each change, and at once when an issuer is known', () => {
     const { issuer, sync, put } = followed()
     const early: unknown[] = []
     const late: unknown[] = []

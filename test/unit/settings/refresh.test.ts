@@ -26,12 +26,12 @@ const record = (version: number): KubeObject => ({
   },
 })
 
-/** The objects that the watches delivered, and those that the API server has. */
+/** The objects in the stores, and those of the API server. */
 interface Row {
   readonly name: string
   readonly delivered: readonly [config: KubeObject | null, record: KubeObject | null]
   readonly stored: readonly [config: KubeObject | null, record: KubeObject | null]
-  /** What the watch of the Config tells while the answer is on its way. */
+  /** The Config that the watch delivers while the response is on its way. */
   readonly meanwhile?: KubeObject
   readonly known: readonly (string | undefined)[]
   readonly isDoubted?: boolean
@@ -60,47 +60,47 @@ async function outcomeOf({ delivered, stored, meanwhile }: Row) {
   return { known, isDoubted, hasFailed: failure !== undefined }
 }
 
-describe('settings are read beside their watches (10.4)', () => {
+describe('settings are read from the API server besides the watches (10.4)', () => {
   test.each<Row>([
     {
-      name: 'the watches have delivered the current state',
+      name: 'the stores are current',
       delivered: [config(5), record(6)],
       stored: [config(5), record(6)],
       known: ['5', '6'],
     },
     {
-      name: 'there is nothing',
+      name: 'there are no objects',
       delivered: [null, null],
       stored: [null, null],
       known: [undefined, undefined],
     },
     {
-      name: 'what the watches did not tell',
+      name: 'a change that the watches missed',
       delivered: [config(5), null],
       stored: [config(8), record(7)],
       known: ['8', '7'],
     },
     {
-      name: 'a deletion that they did not tell',
+      name: 'a deletion that the watches missed',
       delivered: [config(5), record(6)],
       stored: [null, record(6)],
       known: [undefined, '6'],
     },
     {
-      name: 'another of the same name',
+      name: 'another object of the same name',
       delivered: [config(5), null],
       stored: [config(8, 'd'), null],
       known: ['8', undefined],
     },
     {
-      name: 'what the watch tells meanwhile wins',
+      name: 'a newer watch event wins over the response',
       delivered: [config(5), null],
       stored: [config(5), null],
       meanwhile: config(9),
       known: ['9', undefined],
     },
     {
-      name: 'a server that was restored: the watch must list again',
+      name: 'a restored server: the watch relists',
       delivered: [config(5), record(6)],
       stored: [config(3), record(6)],
       known: ['5', '6'],

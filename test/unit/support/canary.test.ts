@@ -11,13 +11,13 @@ test.each([
   { name: 'the first 12 characters', text: `${secret.slice(0, 12)}...`, form: 'plain' },
   { name: 'the last 12 characters', text: `...${secret.slice(-12)}`, form: 'plain' },
   { name: '12 from its middle', text: secret.slice(17, 29), form: 'plain' },
-  { name: 'all of it in base64', text: base64(secret), form: 'base64' },
+  { name: 'the whole secret in base64', text: base64(secret), form: 'base64' },
   { name: 'a header in base64', text: `Basic ${base64(`a:${secret}`)}`, form: 'base64' },
   { name: 'a longer header in base64', text: `Basic ${base64(`ada:${secret}:x`)}`, form: 'base64' },
   { name: '12 characters in base64', text: base64(secret.slice(5, 17)), form: 'base64' },
-  { name: 'all of it in percents', text: percent(secret), form: 'percent' },
+  { name: 'the whole secret percent-encoded', text: percent(secret), form: 'percent' },
   {
-    name: '12 characters in percents',
+    name: '12 characters percent-encoded',
     text: percent(secret.slice(9, 21)).toUpperCase(),
     form: 'percent',
   },
@@ -33,13 +33,13 @@ test.each([
 test.each([
   { name: 'the first 11 characters', text: secret.slice(0, 11) },
   { name: '10 characters in base64', text: base64(secret.slice(0, 10)) },
-  { name: '11 characters in percents', text: percent(secret.slice(0, 11)) },
+  { name: '11 characters percent-encoded', text: percent(secret.slice(0, 11)) },
   { name: 'another canary', text: plantCanary('other').secret },
-])('passes over $name', ({ text }) => {
+])('ignores $name', ({ text }) => {
   expect(findCanaries({ log: text }, [{ label: 'key', secret }])).toEqual([])
 })
 
-test('a canary is taken as a given key and differs each time', () => {
+test('a canary is accepted as a given key and differs each time', () => {
   expect(secret).toMatch(/^[A-Za-z0-9_-]{43}$/)
   expect(plantCanary('key').secret).not.toBe(secret)
 })

@@ -4,7 +4,7 @@ import { eventually, eventuallyPasses, staysTrue } from '../../support/eventuall
 const soon = { withinMs: 5_000 }
 const never = { withinMs: 60 }
 
-test('returns the first value, after looks that gave nothing or failed', async () => {
+test('returns the first value, after probes that returned nothing or failed', async () => {
   let looks = 0
   const probe = () => {
     looks += 1
@@ -14,12 +14,12 @@ test('returns the first value, after looks that gave nothing or failed', async (
   expect(await eventually('the third look', probe, soon)).toBe(3)
 })
 
-test('null and false are values', async () => {
+test('accepts null and false as values', async () => {
   expect(await eventually('gone', () => null, never)).toBe(null)
   expect(await eventually('off', async () => false, never)).toBe(false)
 })
 
-test('says what was awaited and what was seen last', async () => {
+test('fails with what it waited for and the last value', async () => {
   const refused = new Error('ECONNREFUSED')
   await expect(eventually('a port', () => Promise.reject(refused), never)).rejects.toThrow(
     'a port: not within 60 ms; last seen: ECONNREFUSED',

@@ -12,7 +12,7 @@ test.each([
     on: [],
   },
   {
-    name: 'sides that are matched',
+    name: 'labels that sides are matched on',
     expression: 'sum by (a, b) (rate(x[1h]) and on (job, instance) y) / sum by (a, b) (z)',
     selectors: ['x', 'y', 'z'],
     metrics: ['x', 'y', 'z'],
@@ -20,7 +20,7 @@ test.each([
     on: ['job', 'instance'],
   },
   {
-    name: 'a number that is a word',
+    name: 'a number written as a word',
     expression: 'max by (a) (x{b="c"} < +Inf)',
     selectors: ['x{b="c"}'],
     metrics: ['x'],
@@ -28,14 +28,14 @@ test.each([
     on: [],
   },
   {
-    name: 'a function that is misspelt',
+    name: 'a misspelled function',
     expression: 'ratee(x[1h])',
     selectors: ['ratee', 'x'],
     metrics: ['ratee', 'x'],
     by: [],
     on: [],
   },
-])('what an expression names: $name', ({ expression, selectors, metrics, by, on }) => {
+])('an expression names: $name', ({ expression, selectors, metrics, by, on }) => {
   expect(namedIn(expression)).toEqual({ selectors, metrics, by, on })
 })
 

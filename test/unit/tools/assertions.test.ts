@@ -16,7 +16,7 @@ const lines = (...tests: readonly (readonly [test: string, expects: number, retr
     .map(([name, expects, retry = 0]) => `${JSON.stringify({ test: name, expects, retry })}\n`)
     .join('')
 
-test('of a test that was tried again only the last try counts, of two of one name both', () => {
+test('only the last try of a retried test counts, and both of two tests of one name', () => {
   const found = assertionsIn(
     lines(['a (2.3)', 1], ['a (2.3)', 4, 1], ['b (2.3, 2.6)', 1], ['b (2.3, 2.6)', 1], ['c', 5]),
   )
@@ -27,7 +27,7 @@ test('of a test that was tried again only the last try counts, of two of one nam
   ])
 })
 
-test('a rule whose tests assert less, or that none names any more, is listed in its order', () => {
+test('lists in order each rule with fewer assertions, or without any', () => {
   const before = assertionsIn(lines(['a (10.1)', 3], ['b (2.3)', 2], ['c (2.4)', 2]))
   const after = assertionsIn(lines(['other (2.3)', 1], ['c (2.4)', 9]))
   expect(fewer(before, after)).toEqual(['2.3: 2 before, 1 after', '10.1: 3 before, 0 after'])

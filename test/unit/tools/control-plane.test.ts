@@ -17,7 +17,7 @@ beforeEach(() => {
 })
 afterEach(() => rmSync(folder, { recursive: true }))
 
-describe('where built programs are kept', () => {
+describe('the cache folder of built programs', () => {
   test.each([
     { name: 'absent', env: {}, root: '/home/ada/.cache' },
     { name: 'empty', env: { XDG_CACHE_HOME: '' }, root: '/home/ada/.cache' },
@@ -29,7 +29,7 @@ describe('where built programs are kept', () => {
     )
   })
 
-  test('other pins, other folder', () => {
+  test('other pinned versions have another folder', () => {
     const folders = [['a', 'b'], ['ab'], ['a', 'b']].map((pins) =>
       cacheDirectory('control-plane', {}, '/home/ada', pins),
     )
@@ -51,18 +51,18 @@ test('a program is missing unless it is an executable file', () => {
   expect(missingIn(join(folder, 'absent'), PROGRAMS)).toHaveLength(4)
 })
 
-describe('what go.mod says', () => {
+describe('the versions in go.mod', () => {
   const goMod = readFileSync(
     join(import.meta.dirname, '../../../tools/control-plane/go.mod'),
     'utf8',
   )
 
-  test('the version of Kubernetes and of Go', () => {
+  test('are read for Kubernetes and for Go', () => {
     expect(kubernetesVersion(goMod)).toMatch(/^v1\.\d+\.\d+$/)
     expect(requiredGo(goMod)).toMatch(/^1\.\d+\.\d+$/)
   })
 
-  test('or it is refused', () => {
+  test('are rejected when absent', () => {
     expect(() => kubernetesVersion('module x')).toThrow('does not require k8s.io/kubernetes')
     expect(() => requiredGo('module x')).toThrow('no go directive')
   })
@@ -77,7 +77,7 @@ test.each([
   { found: 'go1.25.9', enough: false },
   { found: 'go1.9', enough: false },
   { found: '', enough: false },
-])('$found where 1.26.0 is asked for: $enough', ({ found, enough }) => {
+])('$found is enough for 1.26.0: $enough', ({ found, enough }) => {
   expect(isNewEnough(found, '1.26.0')).toBe(enough)
 })
 
@@ -97,13 +97,13 @@ async function killedSleeper() {
   return ref
 }
 
-describe('the lock', () => {
+describe('the lock on a folder', () => {
   let lock: string
   beforeEach(() => {
     lock = join(folder, 'lock')
   })
 
-  test('lets one work at a time, and names to the other the process that it waits for', async () => {
+  test('admits one process at a time, and tells the other which process it waits for', async () => {
     const order: string[] = []
     const begun = Promise.withResolvers<void>()
     const waitedFor = Promise.withResolvers<number>()
@@ -133,11 +133,11 @@ describe('the lock', () => {
   test.each([
     { name: 'a process that was killed', holder: killedSleeper },
     {
-      name: 'a process whose id another one has now',
+      name: 'a process whose id another process has now',
       holder: async () => ({ ...(await sleeper()).ref, began: 'before' }),
     },
     {
-      name: 'our own id before the machine was restarted',
+      name: 'our own process id from before a reboot',
       holder: async () => ({ pid: process.pid, began: 'another start' }),
     },
   ])('is taken over from $name', async ({ holder }) => {
@@ -155,7 +155,7 @@ describe('the lock', () => {
   })
 
   test.each([
-    { name: 'rubbish', content: 'rubbish' },
+    { name: 'garbage', content: 'rubbish' },
     { name: 'a number', content: '2147483646\n' },
   ])('is taken over from a file with $name', async ({ content }) => {
     writeFileSync(lock, content)
@@ -195,7 +195,7 @@ describe('a data folder', () => {
     return processes
   }
 
-  test('that is new is taken, and let go in the end', async () => {
+  test('that is new is locked, and released at the end', async () => {
     const processes = await begin()
     expect(existsSync(claim)).toBe(true)
     await processes.finish()
@@ -210,7 +210,7 @@ describe('a data folder', () => {
     )
   })
 
-  test('is taken once the daemons of a starter that was killed have ended', async () => {
+  test('is locked once the daemons of a killed starter have ended', async () => {
     const [etcd, other] = [await sleeper(), await sleeper()]
     const daemons = [etcd.ref, { ...other.ref, began: 'before' }]
     writeFileSync(claim, JSON.stringify({ holder: await killedSleeper(), daemons }))
@@ -219,13 +219,13 @@ describe('a data folder', () => {
     expect(await isRunning(other.ref)).toBe(true)
   })
 
-  test('with a claim of another form is left alone', async () => {
+  test('with a lock of another format is not touched', async () => {
     writeFileSync(claim, JSON.stringify({ guard: 1, starter: 2, daemons: { etcd: 3 } }))
     await expect(begin()).rejects.toThrow('is unreadable: remove it')
     expect(existsSync(claim)).toBe(true)
   })
 
-  test('names its daemons and the process that ends them, and reports how each ends', async () => {
+  test('lists its daemons and the process that ends them, and reports each end', async () => {
     const processes = await begin()
     const ended: object[] = []
     processes.onEnded((one) => ended.push(one))
@@ -247,7 +247,7 @@ describe('a data folder', () => {
     await expect(processes.start({ daemon: 'etcd', ...sleep })).rejects.toThrow('has been stopped')
   })
 
-  test('has no daemon whose program is missing', async () => {
+  test('starts no daemon whose program is missing', async () => {
     const processes = await begin()
     const missing = { command: join(folder, 'absent'), args: [], logFile: join(folder, 'log') }
     await expect(processes.start({ daemon: 'etcd', ...missing })).rejects.toThrow(

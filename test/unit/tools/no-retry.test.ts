@@ -2,14 +2,14 @@ import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 
-/** Subjects of files where one failure in a hundred is a defect; project `faults` tries nothing again either. */
+/** Subjects of files where one failure in a hundred is a defect; project `faults` does not retry either. */
 const SUBJECTS =
   /attack|attribution|aborted-bodies|broken-off|canar|caller-isolation|revo|expir|lifetime|retention|measured|held|clamped|closed|stale|stepped|restored|\/ends/
 const TAG = '/** @module-tag no-retry */\n'
-/** The life of the control plane of the tests, which is no credential. */
+/** The lifetime of the tests' control plane is no credential. */
 const OTHERS = 'cluster/control-plane-lifetime.own.long.test.ts'
 
-test('files about attacks, attribution, canaries, revocation and expiry are not tried again', () => {
+test('files about attacks, attribution, canaries, revocation and expiry are not retried', () => {
   const root = join(import.meta.dirname, '../..')
   const files = globSync('{unit,cluster,direct}/**/*.test.ts', { cwd: root })
   const wanted = files.filter((file) => SUBJECTS.test(file) && file !== OTHERS)

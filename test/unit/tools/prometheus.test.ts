@@ -21,8 +21,8 @@ function withPrograms(name: string, programs: readonly string[]): string {
   return one
 }
 
-describe('where Prometheus is', () => {
-  test('named by both variables', () => {
+describe('the programs of Prometheus', () => {
+  test('are named by two variables', () => {
     expect(named({ PROMETHEUS: '/opt/prometheus', PROMTOOL: '/opt/promtool' })).toEqual({
       prometheus: '/opt/prometheus',
       promtool: '/opt/promtool',
@@ -31,13 +31,13 @@ describe('where Prometheus is', () => {
   })
 
   test.each([{ PROMETHEUS: '/opt/prometheus' }, { PROMTOOL: '/opt/promtool' }])(
-    'named by one variable is a mistake: %o',
+    'are rejected when only one variable is set: %o',
     (env) => {
       expect(() => named(env)).toThrow('set both PROMETHEUS and PROMTOOL, or neither')
     },
   )
 
-  test('on PATH where both are in one folder', () => {
+  test('are found on PATH when both are in one folder', () => {
     const first = withPrograms('first', ['prometheus'])
     const second = withPrograms('second', ['promtool'])
     const both = withPrograms('both', ['prometheus', 'promtool'])

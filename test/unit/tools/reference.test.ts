@@ -8,10 +8,10 @@ import { referencePages } from '../../../tools/generate/reference.ts'
 const CRDS = join(import.meta.dirname, '../../../crds')
 const pages = referencePages()
 const all = [...pages.values()].join('\n')
-/** Without what keeps the text from being read as Markdown. */
+/** Without Markdown escapes. */
 const bare = all.replaceAll(/\\([*|[\]])/g, '$1')
 
-/** Names of all fields and all messages of a schema, wherever they stand. */
+/** Names of all fields and all messages of a schema, at any depth. */
 function textsIn(schema: Schema): readonly string[] {
   const { properties = {}, items, additionalProperties } = schema
   const inner = [...Object.values(properties), items, additionalProperties]
@@ -22,7 +22,7 @@ function textsIn(schema: Schema): readonly string[] {
   ]
 }
 
-describe('the reference', () => {
+describe('the generated reference', () => {
   test.each(['ownedaccesskeys', 'directclusterendpointtokens', 'configs'])(
     'has every field and every message of %s (1.2, 1.4)',
     (plural) => {
@@ -48,7 +48,7 @@ describe('the reference', () => {
     expect(pages.get(page)).toContain(has)
   })
 
-  test('describes what stands at two places once', () => {
+  test('describes a type that is used twice once', () => {
     const headings = [...all.matchAll(/^## (.*)$/gm)].map(([, heading]) => heading)
     expect(headings.filter((heading) => heading?.includes('status.auth'))).toEqual([])
   })

@@ -45,19 +45,19 @@ test.each([
     isUsed: false,
   },
   {
-    name: 'everywhere, where a namespace would do',
+    name: 'cluster-wide, when a namespace would do',
     right: right({ namespace: '' }),
     request: request(),
     isUsed: false,
   },
   {
-    name: 'everywhere, to create events',
+    name: 'cluster-wide, to create events',
     right: right({ ...EVENTS, namespace: '' }),
     request: request({ verb: 'create' }, { apiGroup: 'events.k8s.io', resource: 'events' }),
     isUsed: true,
   },
   {
-    name: 'everywhere, to delete events',
+    name: 'cluster-wide, to delete events',
     right: right({ ...EVENTS, namespace: '', verb: 'delete' }),
     request: request({ verb: 'delete' }, { apiGroup: 'events.k8s.io', resource: 'events' }),
     isUsed: false,
@@ -104,7 +104,7 @@ test.each([
     request: request(FORBIDDEN),
     isUsed: false,
   },
-])('$name: in use is $isUsed', async ({ right: granted, request: seen, isUsed }) => {
+])('a right $name is in use: $isUsed', async ({ right: granted, request: seen, isUsed }) => {
   const { used } = await usageOf([seen], [granted])
   expect(used).toEqual(isUsed ? [rightText(granted)] : [])
 })
@@ -138,7 +138,7 @@ describe('a request that the gateway sent as a user', () => {
   )
 
   test.each(impersonated)(
-    'shows that it may act as that user, whatever the answer: %j',
+    'shows the right to impersonate that user, with any response: %j',
     async (seen) => {
       const granted = [...IMPERSONATION, onAll('get'), onAll('list'), onPaths('get'), right({})]
       const { used, refused } = await usageOf([seen], granted)
@@ -149,17 +149,17 @@ describe('a request that the gateway sent as a user', () => {
     },
   )
 
-  test('shows nothing of an extra that it did not have', async () => {
+  test('does not show the right on an extra that it lacked', async () => {
     const other = toAct({ resource: 'userextras/platform.sh/scope' })
     expect((await usageOf([request(AS_ADA)], [other])).used).toEqual([])
   })
 
-  test('on a path shows the right on paths', async () => {
+  test('on a path shows the right on non-resource paths', async () => {
     const { used } = await usageOf([onPath], [onAll('get'), onPaths('get'), onPaths('head')])
     expect(used).toEqual([rightText(onPaths('get'))])
   })
 
-  test('by the older right shows nothing of the constrained one', async () => {
+  test('by the unconstrained verb does not show the constrained verb', async () => {
     const { authenticationMetadata: __, ...legacy } = request(AS_ADA)
     const older = anywhere({ verb: 'impersonate', resource: 'users' })
     const granted = [...IMPERSONATION, onAll('get'), older]
@@ -178,19 +178,19 @@ describe('a request that the gateway sent as a user', () => {
     { what: 'a right that no user has', message: `${CANNOT} impersonate:user-info resource "groups" in API group "authentication.k8s.io" at the cluster scope: impersonating the system:masters group is not allowed`,
       names: 'impersonating the system:masters group is not allowed groups.authentication.k8s.io' },
     { what: 'nothing by a message that it can not read', message: 'no', names: ' ' },
-  ])('that is not sent because it lacks $what is reported', async ({ message, names }) => {
+  ])('that is not sent for lack of $what is reported', async ({ message, names }) => {
     const granted = [...IMPERSONATION, onAll('get'), onPaths('get')]
     const { refused } = await usageOf([refusedBy(message)], granted)
     expect(refused).toEqual([`gateway: ${names} (/x)`])
   })
 
-  test('does not lack a granted right that a starting server refuses', async () => {
+  test('is not reported for a granted right that a starting server refuses', async () => {
     const message = `${CANNOT} impersonate-on:user-info:get resource "pods" in API group "" in the namespace "x"`
     expect((await usageOf([refusedBy(message)], [onAll('get')])).refused).toEqual([])
   })
 })
 
-test('a right that the authorizer missed is reported; a refusal by a policy is not', async () => {
+test('a right that RBAC lacks is reported; a refusal by a policy is not', async () => {
   const { refused } = await usageOf(
     [request(FORBIDDEN), request({ ...FORBIDDEN, annotations: ALLOWED }), request()],
     [],
@@ -218,7 +218,7 @@ test('a run fails for each right that no request used and each that was missing'
   expect(differences([{ ...seen, refused: [] }], [used])).toEqual([])
 })
 
-test('what only policies ask for counts as used by the account that they ask about, and by no other', () => {
+test('a right that only policies check counts as used by the account that they check, and by no other', () => {
   const onKeys = (account: string, verb: string): Right =>
     anywhere({ account, verb, group: 'management.platform.sh', resource: 'ownedaccesskeys' })
   const asked = [onKeys('manager', 'generate'), onKeys('gateway', 'delegate')]
@@ -229,7 +229,7 @@ test('what only policies ask for counts as used by the account that they ask abo
   ])
 })
 
-test('the rights of both accounts are read from config/rbac, and all but those to act for others are narrow', () => {
+test('the rights of both accounts are those of config/rbac, and all but the impersonation rights are narrow', () => {
   const granted = grantedRights()
   expect(granted.map(rightText)).toEqual(
     expect.arrayContaining([

@@ -23,13 +23,13 @@ describe('the structure of the source tree', () => {
 
   test.each<{ readonly name: string; readonly user: string }>([
     { name: 'a named import', user: `import { a } from './a.ts'` },
-    { name: 'one under another name', user: `import { a as other } from './a.ts'` },
-    { name: 'one of several lines', user: `import {\n  a,\n} from './a.ts'` },
+    { name: 'a renamed import', user: `import { a as other } from './a.ts'` },
+    { name: 'an import on several lines', user: `import {\n  a,\n} from './a.ts'` },
     { name: 'a type', user: `import { type a } from './a.ts'` },
     { name: 'a namespace', user: `import * as all from './a.ts'\nall.a()` },
     { name: 'a dynamic import', user: `const { a } = await import('./a.ts')` },
     { name: 'a re-export', user: `export { a } from './a.ts'` },
-  ])('takes an export as used by $name', ({ user }) => {
+  ])('counts an export as used by $name', ({ user }) => {
     const { unused } = measuresOf({ 'src/a.ts': 'export const a = 1', 'src/b.ts': user })
     expect(unused.filter((one) => one.startsWith('src/a.ts'))).toEqual([])
   })
@@ -42,14 +42,14 @@ describe('the structure of the source tree', () => {
     'export interface a {}',
     'export type a = 1',
     'const b = 1\nexport { b as a }',
-  ])('finds that no other file uses: %s', (text) => {
+  ])('reports an export without a user: %s', (text) => {
     const user = `import * as all from './one.ts'\nimport { other } from './other.ts'`
     const found = measuresOf({ 'src/one.ts': text, 'src/b.ts': user, 'src/one.gen.ts': text })
     expect(found.unused).toEqual(['src/one.ts: a'])
     expect(found.forTests).toEqual([])
   })
 
-  test('tells exports that only tests use from those that a tool uses', () => {
+  test('distinguishes exports that only tests use from those that a tool uses', () => {
     const { unused, forTests } = measuresOf({
       'src/a.ts': 'export const a = 1\nexport const b = 2',
       'test/a.test.ts': `import { a, b } from '../src/a.ts'`,
@@ -59,7 +59,7 @@ describe('the structure of the source tree', () => {
     expect(forTests).toEqual(['src/a.ts: a'])
   })
 
-  test('finds circles of imports, also of types alone, each once', () => {
+  test('reports circular imports once, also of types alone', () => {
     const { circles } = measuresOf({
       'src/a.ts': `import type { B } from './b.ts'`,
       'src/b.ts': `import type { C } from './c.ts'`,
@@ -74,7 +74,7 @@ describe('the structure of the source tree', () => {
     ])
   })
 
-  test('finds names of types that two files declare, exported or not', () => {
+  test('reports type names that two files declare, exported or not', () => {
     const { ambiguous } = measuresOf({
       'src/a.ts': 'export interface Step {}\nexport type Page = 1',
       'src/b.ts': 'type Step = 1\n// type Page = 2',

@@ -13,7 +13,7 @@ import {
   type Tally,
 } from '../../../tools/test/tally.ts'
 
-// Real runs of vitest over files like these; below the repository, so that they find vitest.
+// Real runs of vitest over such files, in a folder below the repository, where they find vitest.
 const repository = join(import.meta.dirname, '../../..')
 await mkdir(join(repository, '.test'), { recursive: true })
 const folder = await mkdtemp(join(repository, '.test', 'tally-'))
@@ -83,7 +83,7 @@ test.each<{
     tally: { passed: 1, failures: [], skips: [{ test: 'a.test.js > d > b', reason: null }] },
   },
   {
-    name: 'a test to be written',
+    name: 'a todo test',
     file: `test('a', () => {}); test.todo('b')`,
     tally: { passed: 1, failures: [], skips: [{ test: 'a.test.js > b', reason: null }] },
   },
@@ -112,7 +112,7 @@ test.each<{
     tally: { passed: 1, failures: [{ test: 'an uncaught error' }] },
   },
   {
-    name: 'only',
+    name: 'a test with `only`',
     file: `test('a', () => {}); test.only('b', () => {})`,
     tally: { failures: [{}] },
   },
@@ -128,7 +128,7 @@ test.each<{
   expect(isGood(counted)).toBe(good)
 })
 
-test('adds up, and ends with times, flaky tests, failures, skips and counts', () => {
+test('prints the sums, and times, flaky tests, failures, skips and counts', () => {
   const one: Tally = {
     ...nothing,
     passed: 2,
@@ -165,7 +165,7 @@ test('adds up, and ends with times, flaky tests, failures, skips and counts', ()
 })
 
 test.each([
-  { name: 'three flaky tests are borne', count: MOST_FLAKY, good: true },
+  { name: 'three flaky tests pass the run', count: MOST_FLAKY, good: true },
   { name: 'a fourth fails the run', count: MOST_FLAKY + 1, good: false },
 ])('$name', ({ count: flakyCount, good }) => {
   const flaky = Array.from({ length: flakyCount }, (_, at) => ({ test: `${at}`, error: 'late' }))
@@ -176,7 +176,7 @@ async function count(root: string): Promise<Tally> {
   const args = ['--input-type=module', '--eval', program, root]
   const { VITEST: _, ...env } = process.env
   const node = promisify(execFile)(process.execPath, args, { cwd: repository, env })
-  // A failed run exits with 1, as it should; what it counted is printed all the same.
+  // A failed run exits with 1 and prints its counts nevertheless.
   const { stdout } = await node.catch((error: { readonly stdout: string }) => error)
   return JSON.parse(stdout.trim().split('\n').at(-1) ?? '') as Tally
 }

@@ -5,7 +5,7 @@ import { eventually } from '../../support/eventually.ts'
 
 const module = new URL('../../../tools/tether.ts', import.meta.url).href
 
-/** Starts a bound child that would run for ten minutes, prints its id, and then does `last`. */
+/** Starts a tethered child that would run for ten minutes, prints its process id, and then does `last`. */
 const parentThat = (last: string): string => `
   import { spawn } from 'node:child_process'
   import { writeSync } from 'node:fs'

@@ -1,74 +1,76 @@
 /** @module-tag no-retry */
 import { describe, expect, test } from 'vitest'
-import { type RequestFailure, type Request, failure } from './fake-config-map-server.ts'
 import {
   EXP,
   EXPIRES_MS,
   HOUR,
   HOUR_MS,
   NEXT_HOUR,
+  type Request,
+  type RequestFailure,
   entriesByName,
-  jtis,
-  startManager,
-  requestMethods,
   failNextWrites,
+  failure,
+  jtis,
+  requestMethods,
   serverAndManager,
-} from './test-manager.ts'
+  startManager,
+} from './test-revocation-list.ts'
 
-describe('nothing is lost (7.4)', () => {
+describe('a failed write loses no record (7.4)', () => {
   test.each<{
     readonly name: string
-    readonly befalls: readonly RequestFailure[]
+    readonly failures: readonly RequestFailure[]
     readonly fault: string | null
     readonly sent: readonly Request['method'][]
     readonly withinMs: number
   }>([
     {
       name: 'a 500',
-      befalls: [{ refused: failure(500, 'InternalError') }],
+      failures: [{ refused: failure(500, 'InternalError') }],
       fault: 'the API server answered 500 InternalError',
       sent: ['create', 'create'],
       withinMs: 300,
     },
     {
       name: 'a 429 with Retry-After',
-      befalls: [{ refused: failure(429, 'TooManyRequests', 20_000) }],
+      failures: [{ refused: failure(429, 'TooManyRequests', 20_000) }],
       fault: 'the API server answered 429 TooManyRequests',
       sent: ['create', 'create'],
       withinMs: 20_050,
     },
     {
-      name: 'no answer to a write that happened',
-      befalls: ['lost'],
-      // The watch tells before anybody asks again.
+      name: 'a lost response to a write that was stored',
+      failures: ['lost'],
+      // The watch delivers it before the next attempt.
       fault: 'no answer from the API server',
       sent: ['create'],
       withinMs: 100,
     },
     {
-      name: 'no answer to a write that did not happen',
-      befalls: [{ refused: new Error('connect ECONNREFUSED 10.0.0.1:6443') }],
+      name: 'a lost response to a write that was not stored',
+      failures: [{ refused: new Error('connect ECONNREFUSED 10.0.0.1:6443') }],
       fault: 'no answer from the API server',
       sent: ['create', 'create'],
       withinMs: 300,
     },
     {
-      name: 'a 404: the namespace is not there',
-      befalls: [{ refused: failure(404, 'NotFound') }],
+      name: 'a 404 without the namespace',
+      failures: [{ refused: failure(404, 'NotFound') }],
       fault: 'the API server answered 404 NotFound',
       sent: ['create', 'create'],
       withinMs: 300,
     },
     {
-      name: 'a conflict, which is no fault',
-      befalls: [{ refused: failure(409, 'AlreadyExists') }],
+      name: 'a conflict, which is not reported as a fault',
+      failures: [{ refused: failure(409, 'AlreadyExists') }],
       fault: null,
       sent: ['create', 'get', 'create'],
       withinMs: 300,
     },
     {
-      name: 'one failure after the other',
-      befalls: [
+      name: 'several failures in a row',
+      failures: [
         { refused: failure(500, 'InternalError') },
         { refused: failure(503, 'ServiceUnavailable') },
         { refused: failure(403, 'Forbidden') },
@@ -77,9 +79,9 @@ describe('nothing is lost (7.4)', () => {
       sent: ['create', 'create', 'create', 'create'],
       withinMs: 250 + 500 + 1000 + 100,
     },
-  ])('by $name', async ({ befalls, fault, sent, withinMs }) => {
+  ])('after $name', async ({ failures, fault, sent, withinMs }) => {
     const { clock, server, one } = serverAndManager()
-    one.mishap = failNextWrites(...befalls)
+    one.failureOf = failNextWrites(...failures)
     one.records.record('a', EXPIRES_MS)
     await clock.advance(50)
     expect(one.records.fault()).toBe(fault)
@@ -93,9 +95,9 @@ describe('nothing is lost (7.4)', () => {
     expect(one.records.fault()).toBeNull()
   })
 
-  test('Retry-After is obeyed: nothing is sent before', async () => {
+  test('sends nothing before the time of Retry-After', async () => {
     const { clock, one } = serverAndManager()
-    one.mishap = failNextWrites({ refused: failure(429, 'TooManyRequests', 20_000) })
+    one.failureOf = failNextWrites({ refused: failure(429, 'TooManyRequests', 20_000) })
     one.records.record('a', EXPIRES_MS)
     await clock.advance(19_000)
     one.records.record('b', EXPIRES_MS + HOUR_MS)
@@ -105,9 +107,9 @@ describe('nothing is lost (7.4)', () => {
     expect([one.records.has('a'), one.records.has('b')]).toEqual([true, true])
   })
 
-  test('while the API server is down the write is tried every 5 s, and the fault keeps its words', async () => {
+  test('retries every 5 s while the API server is down, and keeps reporting the same fault', async () => {
     const { clock, one } = serverAndManager()
-    one.mishap = () => ({ refused: failure(500, 'InternalError') })
+    one.failureOf = () => ({ refused: failure(500, 'InternalError') })
     one.records.record('a', EXPIRES_MS)
     one.records.record('b', EXPIRES_MS + HOUR_MS)
     await clock.advance(10_000)
@@ -119,30 +121,30 @@ describe('nothing is lost (7.4)', () => {
     }
     expect(one.requests.length - sent).toBeLessThanOrEqual(10)
     expect([...faults]).toEqual(['the API server answered 500 InternalError'])
-    one.mishap = () => null
+    one.failureOf = () => null
     await clock.advance(6000)
     expect([one.records.has('a'), one.records.has('b')]).toEqual([true, true])
-    one.mishap = failNextWrites({ refused: failure(500, 'InternalError') })
+    one.failureOf = failNextWrites({ refused: failure(500, 'InternalError') })
     one.records.record('c', EXPIRES_MS)
     await clock.advance(300)
     expect(one.records.has('c')).toBe(true)
   })
 
-  test('an hour that can not be written keeps no other waiting', async () => {
+  test("a ConfigMap that can't be written does not delay that of another hour", async () => {
     const { clock, server, one } = serverAndManager()
     await server.edit(HOUR, {})
     await clock.advance(10)
-    one.mishap = (method) => (method === 'replace' ? { refused: failure(422, 'Invalid') } : null)
+    one.failureOf = (method) => (method === 'replace' ? { refused: failure(422, 'Invalid') } : null)
     one.records.record('a', EXPIRES_MS)
     one.records.record('b', EXPIRES_MS + HOUR_MS)
     await clock.advance(1000)
     expect([one.records.has('a'), one.records.has('b')]).toEqual([false, true])
-    one.mishap = () => null
+    one.failureOf = () => null
     await clock.advance(6000)
     expect(one.records.has('a')).toBe(true)
   })
 
-  test('after the write of another client that the watch has not delivered, the ConfigMap is read', async () => {
+  test('reads the ConfigMap after a conflict with a write that the watch has not delivered', async () => {
     const { clock, server, one } = serverAndManager()
     one.watchMs = 2000
     await server.edit(HOUR, { theirs: EXP })
@@ -154,7 +156,7 @@ describe('nothing is lost (7.4)', () => {
     expect([one.records.has('a'), requestMethods(one).length, one.revoked]).toEqual([true, 3, 1])
   })
 
-  test('a write after a create does not wait for the watch, nor stand on an old view', async () => {
+  test('a write after a create uses the response to the create, not the store', async () => {
     const { clock, server, one } = serverAndManager()
     one.watchMs = 900
     for (const jti of jtis(6)) {
@@ -168,7 +170,7 @@ describe('nothing is lost (7.4)', () => {
     expect(jtis(6).every((jti) => one.records.has(jti))).toBe(true)
   })
 
-  test('while the watch is broken, our last answer stands', async () => {
+  test('while the watch is broken, the latest response counts as the state', async () => {
     const { clock, server, one } = serverAndManager()
     one.watchMs = null
     one.records.record('a', EXPIRES_MS)
@@ -184,7 +186,7 @@ describe('nothing is lost (7.4)', () => {
     expect(server.data()).toEqual({ [HOUR]: { a: EXP, b: EXP, c: EXP, d: EXP } })
   })
 
-  test('a watch that is broken for minutes', async () => {
+  test('a watch that is broken for minutes loses no record', async () => {
     const { clock, server, one } = serverAndManager()
     one.watchMs = null
     for (const jti of jtis(4)) {
@@ -199,7 +201,7 @@ describe('nothing is lost (7.4)', () => {
     expect(one.revoked).toBe(4)
   })
 
-  test('a ConfigMap that was deleted before the watch had shown it', async () => {
+  test('creates again a ConfigMap that was deleted before the watch delivered it', async () => {
     const { clock, server, one } = serverAndManager()
     one.watchMs = null
     one.records.record('a', EXPIRES_MS)
@@ -211,7 +213,7 @@ describe('nothing is lost (7.4)', () => {
     expect([server.data(), one.records.has('a')]).toEqual([{ [HOUR]: { a: EXP } }, true])
   })
 
-  test('a ConfigMap that is gone while the watch is behind', async () => {
+  test('creates again a ConfigMap that was deleted while the watch lags', async () => {
     const { clock, server, one } = serverAndManager()
     await server.edit(HOUR, { old: EXP })
     await clock.advance(10)
@@ -227,7 +229,7 @@ describe('nothing is lost (7.4)', () => {
     expect(one.records.has('a')).toBe(true)
   })
 
-  test('a record that a user deletes while it is needed is stored again', async () => {
+  test('stores again a record that a user deleted before its token ended', async () => {
     const { clock, server, one } = serverAndManager()
     for (const jti of jtis(3)) one.records.record(jti, EXPIRES_MS)
     await clock.advance(1000)
@@ -242,7 +244,7 @@ describe('nothing is lost (7.4)', () => {
     expect(jtis(3).every((jti) => one.records.has(jti))).toBe(true)
   })
 
-  test('a copy by hand is not missed when it goes', async () => {
+  test('does not store again a manual copy that is deleted', async () => {
     const { clock, server, one } = serverAndManager()
     one.records.record('a', EXPIRES_MS)
     await clock.advance(1000)
@@ -254,7 +256,7 @@ describe('nothing is lost (7.4)', () => {
     expect(server.data()).toEqual({ [HOUR]: { a: EXP } })
   })
 
-  test('a crash between: the next manager stores what is asked for again', async () => {
+  test('after a crash the next manager stores the pending records', async () => {
     const { clock, server, one } = serverAndManager()
     for (const [index, jti] of jtis(5000).entries())
       one.records.record(jti, EXPIRES_MS + (index % 3) * HOUR_MS)
@@ -275,9 +277,9 @@ describe('nothing is lost (7.4)', () => {
 })
 
 describe('the backlog of records (8.4)', () => {
-  test('is what is asked for and not stored, and grows older while it fails', async () => {
+  test('counts requested records that are not stored, and ages while writes fail', async () => {
     const { clock, one } = serverAndManager()
-    one.mishap = () => ({ refused: failure(500, 'InternalError') })
+    one.failureOf = () => ({ refused: failure(500, 'InternalError') })
     expect(one.records.backlog()).toEqual({ count: 0, longestMs: 0 })
     one.records.record('jti-0', EXPIRES_MS)
     await clock.advance(20_000)
@@ -290,15 +292,15 @@ describe('the backlog of records (8.4)', () => {
       10_000,
       null,
     ])
-    one.mishap = () => null
+    one.failureOf = () => null
     await clock.advance(10_000)
     expect(one.records.backlog()).toEqual({ count: 0, longestMs: 0 })
     expect(one.records.requestedForMs('jti-0')).toBeNull()
   })
 
-  test('what no server takes any more is no part of it', async () => {
+  test('leaves out records that the API server rejects for good', async () => {
     const { clock, one } = serverAndManager()
-    one.mishap = () => ({ refused: failure(500, 'InternalError') })
+    one.failureOf = () => ({ refused: failure(500, 'InternalError') })
     one.records.record('jti-0', EXPIRES_MS)
     await clock.advance(2 * HOUR_MS)
     expect(one.records.backlog()).toEqual({ count: 0, longestMs: 0 })

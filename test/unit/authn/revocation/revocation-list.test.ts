@@ -1,7 +1,6 @@
 /** @module-tag no-retry */
 import { describe, expect, test } from 'vitest'
 import { NotLeaderError } from '../../../../src/kube/client/api-error.ts'
-import { failure } from './fake-config-map-server.ts'
 import {
   EXP,
   EXPIRES_MS,
@@ -9,19 +8,20 @@ import {
   HOUR_MS,
   T0,
   entriesByName,
+  failNextWrites,
+  failure,
   isWrite,
   jtis,
-  startManager,
-  requestMethods,
-  failNextWrites,
   mostWritesInASecond,
   never,
-  trackSettled,
+  requestMethods,
   serverAndManager,
-} from './test-manager.ts'
+  startManager,
+  trackSettled,
+} from './test-revocation-list.ts'
 
-describe('a record (7.4)', () => {
-  test('is stored at once, found, reported and counted', async () => {
+describe('a record of a revoked token (7.4)', () => {
+  test('is stored at once, found, passed to listeners and counted', async () => {
     const { clock, server, one } = serverAndManager()
     one.records.record('a', EXPIRES_MS)
     expect(one.records.has('a')).toBe(false)
@@ -32,7 +32,7 @@ describe('a record (7.4)', () => {
     expect([one.notified, one.revoked, one.records.fault()]).toEqual([['a'], 1, null])
   })
 
-  test('counts as stored when the store shows it, not before', async () => {
+  test('counts as stored once the store has it, not before', async () => {
     const { clock, server, one } = serverAndManager()
     one.watchMs = 1000
     one.records.record('a', EXPIRES_MS)
@@ -44,7 +44,7 @@ describe('a record (7.4)', () => {
     expect(requestMethods(one)).toEqual(['create'])
   })
 
-  test('that is asked for again, before or after, is stored once', async () => {
+  test('is stored once, however often it is requested', async () => {
     const { clock, server, one } = serverAndManager()
     one.records.record('a', EXPIRES_MS)
     one.records.record('a', EXPIRES_MS + HOUR_MS)
@@ -57,7 +57,7 @@ describe('a record (7.4)', () => {
     expect(server.data()).toEqual({ [HOUR]: { a: EXP } })
   })
 
-  test('that is stored takes no turn when it is asked for again', async () => {
+  test('a repeated request for a stored record causes no write', async () => {
     const { clock, one } = serverAndManager()
     one.records.record('a', EXPIRES_MS)
     await clock.advance(1000)
@@ -68,7 +68,7 @@ describe('a record (7.4)', () => {
     expect(one.records.has('b')).toBe(true)
   })
 
-  test('of an earlier manager is there from the start', async () => {
+  test('a record of an earlier manager is known from the first list', async () => {
     const { clock, server, one } = serverAndManager()
     one.records.record('a', EXPIRES_MS)
     await clock.advance(1000)
@@ -79,7 +79,7 @@ describe('a record (7.4)', () => {
     expect([two.requests, two.notified]).toEqual([[], []])
   })
 
-  test('beside what is there leaves that as it is', async () => {
+  test('leaves the other records of its ConfigMap unchanged', async () => {
     const { clock, server, one } = serverAndManager()
     await server.edit(HOUR, { kept: EXP, odd: 'damaged' })
     await clock.advance(10)
@@ -88,7 +88,7 @@ describe('a record (7.4)', () => {
     expect(server.data()).toEqual({ [HOUR]: { kept: EXP, odd: 'damaged', a: EXP } })
   })
 
-  test('for an hour that is over is not written', async () => {
+  test('is not written for an hour that is over', async () => {
     const { clock, server, one } = serverAndManager()
     one.records.record('a', T0 - HOUR_MS - 1)
     await clock.advance(5000)
@@ -98,13 +98,13 @@ describe('a record (7.4)', () => {
     expect(entriesByName(server)).toEqual({ [HOUR]: 1 })
   })
 
-  test('needs a uid', () => {
+  test('is rejected without a uid', () => {
     const { one } = serverAndManager()
     for (const jti of ['', 'a b', '..', 'x'.repeat(254)])
       expect(() => one.records.record(jti, EXPIRES_MS)).toThrow('has no uid')
   })
 
-  test('ConfigMaps of others are nothing to it', async () => {
+  test('ignores ConfigMaps of other owners', async () => {
     const { clock, server, one } = serverAndManager()
     await server.edit('kube-root-ca.crt', { 'ca.crt': 'x' })
     await clock.advance(1000)
@@ -112,7 +112,7 @@ describe('a record (7.4)', () => {
   })
 })
 
-describe('batches, four writes a second at most (7.4)', () => {
+describe('records are written in batches, at most four writes a second (7.4)', () => {
   const over = (count: number, hours: number): readonly (readonly [string, number])[] =>
     jtis(count).map((jti, index) => [jti, EXPIRES_MS + (index % hours) * HOUR_MS])
 
@@ -135,7 +135,7 @@ describe('batches, four writes a second at most (7.4)', () => {
     expect(Math.max(...Object.values(entriesByName(server)))).toBeLessThanOrEqual(2000)
   })
 
-  test('one after the other: each second four writes carry what came meanwhile', async () => {
+  test('records one by one: each write carries all that were requested since the last', async () => {
     const { clock, server, one } = serverAndManager()
     for (const jti of jtis(200)) {
       one.records.record(jti, EXPIRES_MS)
@@ -147,11 +147,11 @@ describe('batches, four writes a second at most (7.4)', () => {
     expect(mostWritesInASecond(one.requests)).toBe(4)
   })
 
-  test('sweeps and failures count as well', async () => {
+  test('sweeps and failed writes count as writes', async () => {
     const { clock, server, one } = serverAndManager()
     for (const hour of ['00', '01', '02', '03', '04', '05', '06'])
       await server.edit(`platform-revoked-tokens-20261121${hour}`, { old: EXP })
-    one.mishap = failNextWrites(null, { refused: failure(409, 'Conflict') }, null, 'lost')
+    one.failureOf = failNextWrites(null, { refused: failure(409, 'Conflict') }, null, 'lost')
     await clock.advance(10)
     void one.records.sweep()
     for (const [index, jti] of jtis(8).entries())
@@ -162,24 +162,24 @@ describe('batches, four writes a second at most (7.4)', () => {
   })
 })
 
-describe('who does not lead writes nothing (8.6)', () => {
-  test('quietly, and goes on when it leads after all', async () => {
+describe('a manager that does not lead writes nothing (8.6)', () => {
+  test('reports no fault, and writes once it leads', async () => {
     const { clock, server, one } = serverAndManager()
-    one.mishap = () => ({ refused: new NotLeaderError() })
+    one.failureOf = () => ({ refused: new NotLeaderError() })
     one.records.record('a', EXPIRES_MS)
     await clock.advance(60_000)
     expect([one.requests.length, one.records.fault(), one.lines]).toEqual([1, null, []])
-    one.mishap = () => null
+    one.failureOf = () => null
     one.records.record('a', EXPIRES_MS)
     await clock.advance(1000)
     expect(entriesByName(server)).toEqual({ [HOUR]: 1 })
   })
 
-  test('a sweep ends quietly too', async () => {
+  test('ends a sweep without a fault', async () => {
     const { clock, server, one } = serverAndManager()
     await server.edit('platform-revoked-tokens-2026112108', { old: EXP })
     await clock.advance(10)
-    one.mishap = () => ({ refused: new NotLeaderError() })
+    one.failureOf = () => ({ refused: new NotLeaderError() })
     void one.records.sweep()
     await clock.advance(1000)
     expect([entriesByName(server), one.lines]).toEqual([
@@ -188,9 +188,9 @@ describe('who does not lead writes nothing (8.6)', () => {
     ])
   })
 
-  test('and its stop takes no time', async () => {
+  test('stops at once', async () => {
     const { one, clock } = serverAndManager()
-    one.mishap = () => ({ refused: new NotLeaderError() })
+    one.failureOf = () => ({ refused: new NotLeaderError() })
     one.records.record('a', EXPIRES_MS)
     const stopped = trackSettled(one.records.stop(never))
     await clock.advance(500)

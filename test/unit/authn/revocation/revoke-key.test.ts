@@ -1,5 +1,5 @@
 /** @module-tag no-retry */
-// A key that leaked is ended, with all that was made with it, while its bearer goes on (contract 12.2, 8.6).
+// Revokes a leaked key and all keys created with it, while its bearer creates more (contract 12.2, 8.6).
 import { describe, expect, test } from 'vitest'
 import { MADE_WITH_LABEL } from '../../../../src/api/names.ts'
 import { revokeKeyWithDescendants } from '../../../../src/authn/revocation/revoke-key.ts'
@@ -19,7 +19,7 @@ const of = (name: string, maker: string | null = null, spec = {}): OwnedAccessKe
     spec: { user: 'ada', ...spec },
   })
 
-/** An API server with these keys, two to a page; `onPatch` is what happens when one is written to. */
+/** An API server with these keys, two to a page; `onPatch` runs at each write. */
 function serving(
   keys: OwnedAccessKeyObject[],
   onPatch: (name: string, tries: number) => void = () => undefined,
@@ -54,7 +54,7 @@ function serving(
   }
 }
 
-/** What is reported, in its order, once all is done; the clock runs. */
+/** The reported lines in order, at the end; the clock runs meanwhile. */
 async function revoked({ client }: ReturnType<typeof serving>, named: string, isDryRun = false) {
   const clock = manualClock(0)
   const reported: string[] = []
@@ -75,8 +75,8 @@ async function revoked({ client }: ReturnType<typeof serving>, named: string, is
   return { reported, uid: (await end)?.uid ?? null }
 }
 
-describe('revoking (12.2, X9)', () => {
-  test('disables the key first, then all that was made with it', async () => {
+describe('revoking a key (12.2, X9)', () => {
+  test('disables the key first, then all keys created with it', async () => {
     const server = serving([of('b', 'a'), of('other'), of('a', 'leaked'), of('leaked')])
     expect(await revoked(server, 'leaked')).toEqual({
       uid: 'uid-leaked',
@@ -85,20 +85,20 @@ describe('revoking (12.2, X9)', () => {
     expect(server.writes).toEqual(['leaked', 'a', 'b'])
   })
 
-  test('finds what is made meanwhile', async () => {
+  test('finds keys that are created meanwhile', async () => {
     const keys = [of('leaked')]
     const server = serving(keys, (name) => void (name === 'leaked' && keys.push(of('late', name))))
     const { reported } = await revoked(server, 'leaked')
     expect(reported).toEqual(['leaked by null: disabled', 'late by leaked: disabled'])
   })
 
-  test('of a key that is gone ends what is left, by its uid', async () => {
+  test('disables by its uid what a deleted key has created', async () => {
     const server = serving([of('left', 'gone'), of('other')])
     expect((await revoked(server, 'uid-gone')).reported).toEqual(['left by uid-gone: disabled'])
     expect(await revoked(server, 'gone')).toEqual({ reported: [], uid: null })
   })
 
-  test('only looks, where nothing is to be changed', async () => {
+  test('only reports in a dry run', async () => {
     const server = serving([of('leaked'), of('a', 'leaked'), of('b', 'leaked', { disabled: true })])
     expect((await revoked(server, 'leaked', true)).reported).toEqual([
       'leaked by null: wouldBeDisabled',
@@ -108,7 +108,7 @@ describe('revoking (12.2, X9)', () => {
     expect(server.writes).toEqual([])
   })
 
-  test('again changes nothing', async () => {
+  test('changes nothing the second time', async () => {
     const server = serving([of('leaked'), of('a', 'leaked')])
     await revoked(server, 'leaked')
     expect((await revoked(server, 'leaked')).reported).toEqual([
@@ -119,23 +119,26 @@ describe('revoking (12.2, X9)', () => {
   })
 
   test.each([
-    { name: 'one that is another by now', code: 422, outcome: 'gone', writes: 1 },
-    { name: 'one that is gone', code: 404, outcome: 'gone', writes: 1 },
-    { name: 'one that may not be changed', code: 403, outcome: 'failed', writes: 1 },
-    { name: 'one that others write to all the time', code: 409, outcome: 'failed', writes: 5 },
-  ])('$name keeps none of the others: $outcome (8.6)', async ({ code, outcome, writes }) => {
-    const server = serving([of('leaked'), of('a', 'leaked'), of('b', 'leaked')], (name) => {
-      if (name === 'a') throw statusErrorOf('PATCH', code, {}, undefined)
-    })
-    expect((await revoked(server, 'leaked')).reported).toEqual([
-      'leaked by null: disabled',
-      `a by leaked: ${outcome}`,
-      'b by leaked: disabled',
-    ])
-    expect(server.writes.filter((name) => name === 'a')).toHaveLength(writes)
-  })
+    { name: 'a key with another uid by now', code: 422, outcome: 'gone', writes: 1 },
+    { name: 'a deleted key', code: 404, outcome: 'gone', writes: 1 },
+    { name: 'a key that may not be changed', code: 403, outcome: 'failed', writes: 1 },
+    { name: 'a key with endless conflicts', code: 409, outcome: 'failed', writes: 5 },
+  ])(
+    '$name does not stop the revocation of the others: $outcome (8.6)',
+    async ({ code, outcome, writes }) => {
+      const server = serving([of('leaked'), of('a', 'leaked'), of('b', 'leaked')], (name) => {
+        if (name === 'a') throw statusErrorOf('PATCH', code, {}, undefined)
+      })
+      expect((await revoked(server, 'leaked')).reported).toEqual([
+        'leaked by null: disabled',
+        `a by leaked: ${outcome}`,
+        'b by leaked: disabled',
+      ])
+      expect(server.writes.filter((name) => name === 'a')).toHaveLength(writes)
+    },
+  )
 
-  test('writes again after a concurrent write of another client (8.6)', async () => {
+  test('retries after a conflict with another client (8.6)', async () => {
     const server = serving([of('leaked')], (_, tries) => {
       if (tries === 1) throw statusErrorOf('PATCH', 409, {}, undefined)
     })

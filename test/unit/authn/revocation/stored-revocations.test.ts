@@ -1,5 +1,5 @@
 /** @module-tag no-retry */
-// What the ConfigMaps of revoked tokens hold together, change by change (contract 7.4).
+// The union of the ConfigMaps of revoked tokens, change by change (contract 7.4).
 import { expect, test } from 'vitest'
 import type { ConfigMap } from '../../../../src/api/objects.ts'
 import {
@@ -19,27 +19,27 @@ type Data = Readonly<Record<string, string>>
 // biome-ignore format: a table
 const rows: readonly {
   readonly name: string
-  /** What the other ConfigMap of the hour holds. */
+  /** The other ConfigMap of the hour. */
   readonly beside?: Data
   readonly before?: Data
   readonly after?: Data
   readonly change?: Partial<StoredChange>
-  /** Who is stored then, to what end. */
+  /** The stored tokens with their expiry. */
   readonly holds: Readonly<Record<string, number>>
 }[] = [
-  { name: 'one that comes', after: { a: EARLY }, change: { gained: ['a'] }, holds: { a: at(EARLY) } },
-  { name: 'one that stays', before: { a: EARLY }, after: { a: EARLY }, holds: { a: at(EARLY) } },
-  { name: 'one beside one that stays', before: { a: EARLY }, after: { a: EARLY, b: LATE }, change: { gained: ['b'] }, holds: { a: at(EARLY), b: at(LATE) } },
-  { name: 'one that goes', before: { a: EARLY, b: EARLY }, after: { b: EARLY }, change: { lost: [['a', at(EARLY)]] }, holds: { b: at(EARLY) } },
-  { name: 'all go with the ConfigMap', before: { a: EARLY }, change: { lost: [['a', at(EARLY)]] }, holds: {} },
-  { name: 'another end', before: { a: LATE }, after: { a: EARLY }, holds: { a: at(EARLY) } },
-  { name: 'a damaged end', before: { a: EARLY }, after: { a: 'soon' }, holds: { a: LAST } },
-  { name: 'a copy', beside: { a: EARLY }, after: { a: EARLY }, change: { shared: ['a'] }, holds: { a: at(EARLY) } },
-  { name: 'a copy with a later end', beside: { a: EARLY }, after: { a: LATE }, change: { shared: ['a'] }, holds: { a: at(LATE) } },
-  { name: 'a copy with an earlier end', beside: { a: LATE }, after: { a: EARLY }, change: { shared: ['a'] }, holds: { a: at(LATE) } },
-  { name: 'a copy gets a later end', beside: { a: EARLY }, before: { a: EARLY }, after: { a: LATE }, change: { shared: ['a'] }, holds: { a: at(LATE) } },
-  { name: 'a copy that goes', beside: { a: EARLY }, before: { a: EARLY }, change: { shared: ['a'] }, holds: { a: at(EARLY) } },
-  { name: 'a name that means something to JavaScript', after: { constructor: EARLY }, change: { gained: ['constructor'] }, holds: { constructor: at(EARLY) } },
+  { name: 'a new record', after: { a: EARLY }, change: { gained: ['a'] }, holds: { a: at(EARLY) } },
+  { name: 'an unchanged record', before: { a: EARLY }, after: { a: EARLY }, holds: { a: at(EARLY) } },
+  { name: 'a new record beside an unchanged one', before: { a: EARLY }, after: { a: EARLY, b: LATE }, change: { gained: ['b'] }, holds: { a: at(EARLY), b: at(LATE) } },
+  { name: 'a deleted record', before: { a: EARLY, b: EARLY }, after: { b: EARLY }, change: { lost: [['a', at(EARLY)]] }, holds: { b: at(EARLY) } },
+  { name: 'a deleted ConfigMap', before: { a: EARLY }, change: { lost: [['a', at(EARLY)]] }, holds: {} },
+  { name: 'another expiry', before: { a: LATE }, after: { a: EARLY }, holds: { a: at(EARLY) } },
+  { name: 'a malformed expiry', before: { a: EARLY }, after: { a: 'soon' }, holds: { a: LAST } },
+  { name: 'a copy in another ConfigMap', beside: { a: EARLY }, after: { a: EARLY }, change: { shared: ['a'] }, holds: { a: at(EARLY) } },
+  { name: 'a copy with a later expiry', beside: { a: EARLY }, after: { a: LATE }, change: { shared: ['a'] }, holds: { a: at(LATE) } },
+  { name: 'a copy with an earlier expiry', beside: { a: LATE }, after: { a: EARLY }, change: { shared: ['a'] }, holds: { a: at(LATE) } },
+  { name: 'a copy whose expiry becomes later', beside: { a: EARLY }, before: { a: EARLY }, after: { a: LATE }, change: { shared: ['a'] }, holds: { a: at(LATE) } },
+  { name: 'a deleted copy', beside: { a: EARLY }, before: { a: EARLY }, change: { shared: ['a'] }, holds: { a: at(EARLY) } },
+  { name: 'the name of an object property', after: { constructor: EARLY }, change: { gained: ['constructor'] }, holds: { constructor: at(EARLY) } },
 ]
 test.each(rows)('$name (7.4)', ({ beside, before, after, change, holds }) => {
   const stored = new StoredRevocations()
@@ -57,7 +57,7 @@ test.each(rows)('$name (7.4)', ({ beside, before, after, change, holds }) => {
   expect(names.filter((jti) => stored.has(jti))).toEqual(Object.keys(holds))
 })
 
-test('ConfigMaps of others count for nothing', () => {
+test('ignores ConfigMaps of other owners', () => {
   const stored = new StoredRevocations()
   expect(stored.update(undefined, foreign)).toEqual({ gained: [], lost: [], shared: [] })
   expect(stored.update(foreign, undefined)).toEqual({ gained: [], lost: [], shared: [] })
@@ -68,7 +68,7 @@ test.each([
   { now: EARLY, count: 1 },
   { now: '2026-11-21T10:49:59.999Z', count: 1 },
   { now: LATE, count: 0 },
-])('at $now $count of them have not ended (8.4)', ({ now, count }) => {
+])('$count are not expired at $now (8.4)', ({ now, count }) => {
   const stored = new StoredRevocations()
   stored.update(undefined, one({ a: EARLY, b: LATE }))
   stored.update(undefined, other({ a: EARLY }))

@@ -35,7 +35,7 @@ const defaults: GatewaySettings = {
 
 describe('flags of gateway (contract 9.7)', () => {
   test.each<{ name: string; line: string; differs: Partial<GatewaySettings> }>([
-    { name: 'nothing given', line: '', differs: {} },
+    { name: 'no flags', line: '', differs: {} },
     { name: 'a kubeconfig', line: '--kubeconfig /k', differs: { kubeconfig: '/k' } },
     { name: 'a namespace', line: '--namespace n', differs: { namespace: 'n' } },
     { name: 'a config name', line: '--config-name c', differs: { configName: 'c' } },
@@ -44,7 +44,7 @@ describe('flags of gateway (contract 9.7)', () => {
       line: '--issuer-url=https://p.example.com/oidc',
       differs: { issuerUrl: 'https://p.example.com/oidc' },
     },
-    { name: 'an empty issuer is none', line: '--issuer-url=', differs: {} },
+    { name: 'an empty issuer counts as absent', line: '--issuer-url=', differs: {} },
     {
       name: 'an address',
       line: '--bind-address=[::1]:0',
@@ -56,17 +56,17 @@ describe('flags of gateway (contract 9.7)', () => {
       differs: { certificateFiles: { certificateFile: '/c', keyFile: '/k' } },
     },
     {
-      name: 'empty certificate files are none',
+      name: 'empty certificate files count as absent',
       line: '--tls-cert-file= --tls-private-key-file=',
       differs: {},
     },
     {
-      name: 'fewer last uses',
+      name: 'a smaller budget of last uses',
       line: '--activity-writes-per-second=1',
       differs: { activityWritesPerSecond: 1 },
     },
     {
-      name: 'as many as there may be',
+      name: 'the largest budget of last uses',
       line: '--activity-writes-per-second 100',
       differs: { activityWritesPerSecond: 100 },
     },
@@ -81,7 +81,7 @@ describe('flags of gateway (contract 9.7)', () => {
       differs: { ownKindsBufferBytes: 1024 ** 3 },
     },
     {
-      name: 'the smallest',
+      name: 'the smallest buffer of own kinds',
       line: '--own-kinds-buffer 33554432',
       differs: { ownKindsBufferBytes: 32 * 1024 ** 2 },
     },
@@ -115,7 +115,7 @@ describe('flags of gateway (contract 9.7)', () => {
   })
 })
 
-describe('the texts', () => {
+describe('the texts of the command', () => {
   const flags = Array.from(gatewayFlagsTable().matchAll(/^\| `--([a-z-]+)/gm), ([, name]) => name)
 
   test('--version', () => {
@@ -146,7 +146,7 @@ describe('the texts', () => {
     for (const flag of flags) expect(help.kind === 'print' && help.text).toContain(` --${flag}`)
   })
 
-  test('the defaults in the table are those in force', () => {
+  test('the defaults in the table are those of the program', () => {
     const rows = gatewayFlagsTable().matchAll(/^\| `--([a-z-]+) <[a-z]+>` \| `([^`]+)` \|/gm)
     const line = Array.from(rows, ([, name, value]) => `--${name}=${value}`).join(' ')
     expect(line).toContain('--bind-address=:8443')

@@ -61,12 +61,12 @@ describe('the metrics of the gateway (contract 8.4, 15)', () => {
     expect(await scraped(started())).toHaveProperty([series], 0)
   })
 
-  test('its version is there', async () => {
+  test('has the version', async () => {
     const info = `platform_build_info{version="${PROGRAM_VERSION}"}`
     expect(await scraped(started())).toHaveProperty([info], 1)
   })
 
-  test('no request adds a series, whatever its method', async () => {
+  test('no request adds a series, with any method', async () => {
     const metrics = started()
     const before = Object.keys(await scraped(metrics))
     for (const method of ['GET', 'HEAD', 'POST', 'QUERY', 'constructor', ''])
@@ -87,7 +87,7 @@ describe('the metrics of the gateway (contract 8.4, 15)', () => {
     })
   })
 
-  test('the life of the certificate in use', async () => {
+  test('has the expiry of the certificate in use', async () => {
     const metrics = started()
     metrics.certificateShown(1_792_663_200_000, 1_795_255_200_000)
     expect(await scraped(metrics)).toMatchObject({
@@ -96,7 +96,7 @@ describe('the metrics of the gateway (contract 8.4, 15)', () => {
     })
   })
 
-  test('the ages of keys and of what is published are read when asked, each by itself', async () => {
+  test('reads the ages of keys and published data at each scrape', async () => {
     const metrics = started()
     metrics.followWatchAges({ keys: () => 4200, published: () => 61_500 })
     expect(await scraped(metrics)).toMatchObject({
@@ -105,14 +105,14 @@ describe('the metrics of the gateway (contract 8.4, 15)', () => {
     })
   })
 
-  test('one that was never known has the age +Inf, as Prometheus writes it', async () => {
+  test('writes the age of what was never loaded as +Inf', async () => {
     const metrics = started()
     metrics.followWatchAges({ keys: () => Number.POSITIVE_INFINITY, published: () => 0 })
     const { body } = await metrics.scrape()
     expect(body).toContain('platform_gateway_watch_age_seconds{of="keys"} +Inf\n')
   })
 
-  test('the process and Node are described, and nothing of the manager is', async () => {
+  test('has metrics of the process and of Node, and none of the manager', async () => {
     const { body } = await started().scrape()
     expect(body).toContain('process_cpu_seconds_total')
     expect(body).not.toMatch(/workqueue_|controller_runtime_|leader_election_|platform_tokens/)

@@ -42,17 +42,17 @@ const clientGo = { leaseDurationMs: 15_000, renewDeadlineMs: 10_000, retryPeriod
 
 describe('flags of manager (contract 8.1)', () => {
   test.each<{ name: string; line: string; differs: Partial<ManagerSettings> }>([
-    { name: 'nothing given', line: '', differs: {} },
+    { name: 'no flags', line: '', differs: {} },
     { name: 'a switch', line: '--per-object-metrics', differs: { perObjectMetrics: true } },
-    { name: 'a value behind', line: '--workers 3', differs: { workers: 3 } },
+    { name: 'a value as the next argument', line: '--workers 3', differs: { workers: 3 } },
     { name: 'a value with =', line: '--workers=3', differs: { workers: 3 } },
     {
-      name: 'given twice: the last counts',
+      name: 'a repeated flag: the last counts',
       line: '--workers=3 --workers=4',
       differs: { workers: 4 },
     },
     { name: 'a value with = in it', line: '--kubeconfig=/a=b', differs: { kubeconfig: '/a=b' } },
-    { name: 'an empty kubeconfig is none', line: '--kubeconfig=', differs: {} },
+    { name: 'an empty kubeconfig counts as absent', line: '--kubeconfig=', differs: {} },
     { name: 'a config name', line: '--config-name a.b-c', differs: { configName: 'a.b-c' } },
     {
       name: 'an issuer',
@@ -87,11 +87,11 @@ describe('flags of manager (contract 8.1)', () => {
       differs: { leaderElection: clientGo },
     },
     {
-      name: 'leader election said yes',
+      name: '--leader-elect=true',
       line: '--leader-elect=true',
       differs: { leaderElection: clientGo },
     },
-    { name: 'leader election said no', line: '--leader-elect --leader-elect=false', differs: {} },
+    { name: '--leader-elect=false', line: '--leader-elect --leader-elect=false', differs: {} },
     {
       name: 'a short lease',
       line: '--leader-elect --leader-elect-lease-duration=3s --leader-elect-renew-deadline=2s --leader-elect-retry-period=500ms',
@@ -109,19 +109,19 @@ describe('flags of manager (contract 8.1)', () => {
     { name: 'POD_NAMESPACE', line: '', env: { POD_NAMESPACE: 'b' }, file: 'c', is: 'b' },
     { name: "the service account's", line: '', env: {}, file: 'c\n', is: 'c' },
     {
-      name: 'an empty variable counts for nothing',
+      name: 'an empty variable counts as absent',
       line: '',
       env: { POD_NAMESPACE: '' },
       file: 'c',
       is: 'c',
     },
-    { name: 'nothing at all', line: '', env: {}, file: '', is: 'platform-system' },
+    { name: 'the default', line: '', env: {}, file: '', is: 'platform-system' },
   ])('namespace: $name', ({ line, env, file, is }) => {
     expect(settings(line, around(env, { [NAMESPACE_FILE]: file })).namespace).toBe(is)
   })
 })
 
-describe('a wrong flag or value', () => {
+describe('an invalid flag or value', () => {
   test.each([
     { line: '--worker=3', says: ['"--worker=3" is no flag', 'accepted are --kubeconfig, '] },
     { line: 'start', says: ['"start" is no flag'] },
@@ -164,17 +164,17 @@ describe('a wrong flag or value', () => {
     expect(text).toMatch(/^management-operator manager: [^\n]+\n$/)
   })
 
-  test('a line break in a value stays inside the line', () => {
+  test('a line break in a value is escaped in the message', () => {
     const refused = readManagerSettings(['--workers=a\nb', 'x\ny'], around())
     expect(refused).toMatchObject({ kind: 'refuse', text: expect.stringMatching(/^[^\n]+\n$/) })
   })
 
-  test('an unreadable duration adds no fault about its order', () => {
+  test('a malformed duration gives no second fault about the order of durations', () => {
     const refused = read('--leader-elect-renew-deadline=soon')
     expect(refused.kind === 'refuse' && refused.text.match(/leader-elect/g)).toHaveLength(1)
   })
 
-  test('a namespace from the environment is checked as well', () => {
+  test('a namespace from the environment is validated, too', () => {
     expect(read('', around({ POD_NAMESPACE: '../x' }))).toMatchObject({
       kind: 'refuse',
       text: expect.stringContaining('POD_NAMESPACE'),
@@ -182,14 +182,14 @@ describe('a wrong flag or value', () => {
   })
 })
 
-describe('what is printed', () => {
+describe('the printed texts', () => {
   const flags = [...managerFlagsTable().matchAll(/^\| `--([a-z-]+)/gm)].map(([, name]) => name)
 
   test('--version', () => {
     expect(read('--version')).toEqual({ kind: 'print', text: `${PROGRAM_VERSION}\n` })
   })
 
-  test('--help wins over faults and names every flag of the table', () => {
+  test('--help ignores faults and names every flag of the table', () => {
     const help = read('--bogus --help')
     expect(help.kind).toBe('print')
     for (const flag of flags) expect(help.kind === 'print' && help.text).toContain(` --${flag}`)
@@ -218,7 +218,7 @@ describe('what is printed', () => {
     ])
   })
 
-  test('the defaults in the table are those in force', () => {
+  test('the defaults in the table are those of the program', () => {
     const rows = managerFlagsTable().matchAll(/^\| `--([a-z-]+) <[a-z]+>` \| `([^`]+)` \|/gm)
     const line = Array.from(rows, ([, name, value]) => `--${name}=${value}`).join(' ')
     expect(line).toContain('--workers=16')

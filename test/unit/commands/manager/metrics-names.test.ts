@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { Metrics } from '../../../../src/commands/manager/metrics.ts'
-import { started } from './metrics-stage.ts'
+import { managerMetrics } from './metrics-builder.ts'
 
 describe('the rules of promtool check metrics', () => {
   test.each([
@@ -10,10 +10,10 @@ describe('the rules of promtool check metrics', () => {
       faulty: ({ name, type }: Described) => type === 'counter' && !name.endsWith('_total'),
     },
     {
-      name: 'nothing else does',
+      name: 'no other ends in _total',
       faulty: ({ name, type }: Described) => type !== 'counter' && name.endsWith('_total'),
     },
-    { name: 'small letters', faulty: ({ name }: Described) => /[A-Z:]/.test(name) },
+    { name: 'lower case', faulty: ({ name }: Described) => /[A-Z:]/.test(name) },
     {
       name: 'no type in the name',
       faulty: ({ name }: Described) => /_(counter|gauge|histogram|summary)$/.test(name),
@@ -24,13 +24,13 @@ describe('the rules of promtool check metrics', () => {
         /_(milliseconds|minutes|hours|days|ms|kb|kilobytes|megabytes|percent)(_|$)/.test(name),
     },
   ])('$name', async ({ faulty }) => {
-    const all = await described(started())
+    const all = await described(managerMetrics())
     expect(all.length).toBeGreaterThan(30)
     expect(all.filter(faulty)).toEqual([])
   })
 
-  test('the process and Node are described as well', async () => {
-    const names = (await described(started())).map(({ name }) => name)
+  test('has metrics of the process and of Node', async () => {
+    const names = (await described(managerMetrics())).map(({ name }) => name)
     expect(names).toContain('process_cpu_seconds_total')
     expect(names).toContain('nodejs_eventloop_lag_seconds')
   })

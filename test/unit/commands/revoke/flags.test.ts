@@ -18,7 +18,7 @@ test.each([
   { line: 'one two', says: ['one access key, by its name or uid'] },
   { line: 'one --all', says: ['"--all" is no flag, accepted are --kubeconfig, --dry-run'] },
   { line: '--dry-run=maybe', says: ['true or false', 'one access key'] },
-])('revoke $line is refused in one line that says what is right (8.1)', ({ line, says }) => {
+])('revoke $line is refused in one line that names the valid form (8.1)', ({ line, says }) => {
   const refusal = read(line)
   expect(refusal.kind).toBe('refuse')
   const text = refusal.kind === 'refuse' ? refusal.text : ''
@@ -26,7 +26,7 @@ test.each([
   for (const part of says) expect(text).toContain(part)
 })
 
-test('--help names what it takes, and every flag of the table in the docs (8.1)', () => {
+test('--help names its arguments and every flag of the table in the docs (8.1)', () => {
   const help = read('--help')
   const text = help.kind === 'print' ? help.text : ''
   expect(text).toContain('Usage: management-operator revoke <name or uid> [flags]')

@@ -26,17 +26,17 @@ describe('formatAccessKey writes 32 random bytes as an access key (contract 3.2)
     expect(hasValidChecksum(key)).toBe(true)
   })
 
-  test('the key of known bytes never changes', () => {
+  test('known bytes always give the same key', () => {
     expect(keyOf(Uint8Array.from({ length: 32 }, (_, at) => at))).toBe(WHOLE_KEY)
   })
 
-  test('different bytes give different keys with valid checksums', () => {
+  test('different random bytes give different keys with valid checksums', () => {
     const keys = Array.from({ length: 2000 }, () => keyOf(randomBytes(32)))
     expect(new Set(keys).size).toBe(keys.length)
     expect(keys.filter((key) => !hasValidChecksum(key))).toEqual([])
   })
 
-  test('the format has room for every number of 256 bits', () => {
+  test('the format holds every 256-bit number', () => {
     expect(62n ** 43n).toBeGreaterThan(2n ** 256n)
     expect(62n ** 6n).toBeGreaterThan(2n ** 32n)
   })
@@ -46,17 +46,17 @@ describe('formatAccessKey writes 32 random bytes as an access key (contract 3.2)
   })
 })
 
-describe('a secret scanner recognises keys by their checksum', () => {
+describe('a secret scanner recognizes keys by their checksum', () => {
   const key = keyOf(bytes(7))
   test.each([
     { name: 'the key itself', text: key, valid: true },
     { name: 'another checksum', text: key.replace(/.$/, '!'), valid: false },
     { name: 'one character of the secret changed', text: key.replace('07_', '08_'), valid: false },
     { name: 'another prefix', text: key.replace('pak', 'ghp'), valid: false },
-    { name: 'a character more', text: `${key}0`, valid: false },
-    { name: 'a line break behind', text: `${key}\n`, valid: false },
-    { name: 'a chosen key', text: 'a-key-that-somebody-chose-themselves', valid: false },
-    { name: 'nothing', text: '', valid: false },
+    { name: 'a character too many', text: `${key}0`, valid: false },
+    { name: 'a trailing line break', text: `${key}\n`, valid: false },
+    { name: 'a key that a user chose', text: 'a-key-that-somebody-chose-themselves', valid: false },
+    { name: 'the empty text', text: '', valid: false },
   ])('$name', ({ text, valid }) => {
     expect(hasValidChecksum(text)).toBe(valid)
   })
@@ -74,10 +74,10 @@ describe('the checksum of the format is the CRC-32 of IEEE 802.3', () => {
   })
 })
 
-/** By an independent implementation, in Python; in parts, so that no secret scanner takes it for one. */
+/** From an independent implementation in Python; split, so that no secret scanner takes it for a key. */
 const WHOLE_KEY = ['pak', '003aUlTJC7tjlCTQj2uNU3MFagCXG9LRKRcwGkBIDlf', '1Yo7hP'].join('_')
 
-/** Written apart from the code under test: whole digits from the top. */
+/** Does not share code with what it tests: converts from the most significant digit. */
 function base62(number: bigint): string {
   const digits = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
   return Array.from({ length: 43 }, (_, at) =>

@@ -10,7 +10,7 @@ import { keyIdOf } from '../../../../src/domain/accesskey/access-key.ts'
 import { accessKey, after, textAfter, viewOf } from '../../../support/key-builder.ts'
 
 describe('the identity of a key, where an empty string equals absent (contract 1.2, 1.5)', () => {
-  const nobody = { user: '', team: '', subject: '' }
+  const NO_IDENTITY = { user: '', team: '', subject: '' }
   // biome-ignore format: a table
   const cases: readonly {
     readonly name: string
@@ -18,10 +18,10 @@ describe('the identity of a key, where an empty string equals absent (contract 1
     readonly identity: string | null
   }[] = [
     { name: 'a user', spec: { user: 'ada' }, identity: 'user:ada' },
-    { name: 'a team', spec: { ...nobody, team: 'core' }, identity: 'team:core' },
-    { name: 'a subject', spec: { ...nobody, subject: 'ci/build' }, identity: 'subject:ci/build' },
+    { name: 'a team', spec: { ...NO_IDENTITY, team: 'core' }, identity: 'team:core' },
+    { name: 'a subject', spec: { ...NO_IDENTITY, subject: 'ci/build' }, identity: 'subject:ci/build' },
     { name: 'a name with colons', spec: { user: 'a:b' }, identity: 'user:a:b' },
-    { name: 'nobody', spec: nobody, identity: null },
+    { name: 'no identity', spec: NO_IDENTITY, identity: null },
     { name: 'a user and a team', spec: { user: 'ada', team: 'core' }, identity: null },
     { name: 'all three', spec: { user: 'ada', team: 'core', subject: 'ci' }, identity: null },
   ]
@@ -30,7 +30,7 @@ describe('the identity of a key, where an empty string equals absent (contract 1
   })
 })
 
-describe('a spec, where empty and false equal absent (contract 1.2)', () => {
+describe('a spec: empty and false equal absent (contract 1.2)', () => {
   const bare = viewOf({ spec: { key: '' } })
   test('can be empty', () => {
     expect(bare).toMatchObject({ digest: null, isDisabled: false, ttl: 0, type: '', slides: false })
@@ -80,8 +80,8 @@ describe('the view of a key', () => {
   })
 })
 
-describe('the times of a key', () => {
-  test('are those of its creation, its annotation and its last use', () => {
+describe('the timestamps of a key', () => {
+  test('come from its creation, its annotation and lastActivity', () => {
     const metadata = {
       creationTimestamp: textAfter(1),
       annotations: { [CREATED_ANNOTATION]: textAfter(-5) },
@@ -101,12 +101,12 @@ describe('the times of a key', () => {
   ])('ignore an annotation that is $name', ({ annotations }) => {
     expect(viewOf({ metadata: { annotations } }).firstSeenMs).toBeNull()
   })
-  test('have no last use for an unused key', () => {
+  test('have no lastActivity for an unused key', () => {
     expect(viewOf({}).lastActivityMs).toBeNull()
   })
 })
 
-test('the view has the deletion and the finalizers of the object', () => {
+test('the view has the deletion state and the finalizers of the object', () => {
   expect(viewOf({})).toMatchObject({ isDeleting: false, finalizers: [REVOKE_FINALIZER] })
   expect(
     viewOf({ metadata: { deletionTimestamp: textAfter(5), finalizers: ['a/b'] } }),
@@ -149,15 +149,15 @@ describe('marks of GitOps tools (contract 5.2)', () => {
     { name: 'Flux: HelmRelease', metadata: { labels: { 'helm.toolkit.fluxcd.io/name': 'shop' } }, tracked: true },
     { name: 'Argo CD: instance label and manager', metadata: { labels: instance, managedFields: argocd }, tracked: true },
     { name: 'no mark', metadata: {}, tracked: false },
-    { name: 'instance label alone', metadata: { labels: instance, managedFields: [{ manager: 'kubectl' }] }, tracked: false },
-    { name: 'manager alone', metadata: { managedFields: argocd }, tracked: false },
+    { name: 'only the instance label', metadata: { labels: instance, managedFields: [{ manager: 'kubectl' }] }, tracked: false },
+    { name: 'only the manager', metadata: { managedFields: argocd }, tracked: false },
     { name: 'a manager with argocd inside', metadata: { labels: instance, managedFields: [{ manager: 'my-argocd' }] }, tracked: false },
     { name: 'a field set without manager', metadata: { labels: instance, managedFields: [{}] }, tracked: false },
     { name: 'managed-by kustomize', metadata: { labels: { 'app.kubernetes.io/managed-by': 'kustomize' } }, tracked: false },
-    { name: 'managed-by helm in small letters', metadata: { labels: { 'app.kubernetes.io/managed-by': 'helm' } }, tracked: false },
+    { name: 'managed-by helm in lower case', metadata: { labels: { 'app.kubernetes.io/managed-by': 'helm' } }, tracked: false },
     { name: 'tracking-id as a label', metadata: { labels: { 'argocd.argoproj.io/tracking-id': 'x' } }, tracked: false },
     { name: 'Flux label as an annotation', metadata: { annotations: { 'helm.toolkit.fluxcd.io/name': 'x' } }, tracked: false },
-    { name: 'Flux namespace label alone', metadata: { labels: { 'kustomize.toolkit.fluxcd.io/namespace': 'x' } }, tracked: false },
+    { name: 'only the Flux namespace label', metadata: { labels: { 'kustomize.toolkit.fluxcd.io/namespace': 'x' } }, tracked: false },
     { name: 'another Argo CD annotation', metadata: { annotations: { 'argocd.argoproj.io/sync-wave': '1' } }, tracked: false },
     { name: 'kubectl apply', metadata: { annotations: { 'kubectl.kubernetes.io/last-applied-configuration': '{}' } }, tracked: false },
   ]
@@ -174,11 +174,11 @@ describe('isKeyOurs, the ownership of spec.key (contract 3.1)', () => {
   }
   // biome-ignore format: a table
   test.each([
-    { name: 'generated: our apply holds it', entry: ours, isOurs: true },
-    { name: 'our apply without it', entry: { ...ours, fieldsV1: { 'f:metadata': {} } }, isOurs: false },
+    { name: 'generated: owned by our apply', entry: ours, isOurs: true },
+    { name: 'our apply without spec.key', entry: { ...ours, fieldsV1: { 'f:metadata': {} } }, isOurs: false },
     { name: 'our apply of another spec field', entry: { ...ours, fieldsV1: { 'f:spec': { 'f:user': {} } } }, isOurs: false },
     { name: "another tool's apply", entry: { ...ours, manager: 'kubectl' }, isOurs: false },
-    { name: 'our update, which an apply does not take out', entry: { ...ours, operation: 'Update' as const }, isOurs: false },
+    { name: 'our update, which an apply does not remove', entry: { ...ours, operation: 'Update' as const }, isOurs: false },
     { name: 'our apply of status', entry: { ...ours, subresource: 'status' }, isOurs: false },
     { name: 'an empty subresource is the object itself', entry: { ...ours, subresource: '' }, isOurs: true },
     { name: 'a field set without fields', entry: { manager: 'management-operator', operation: 'Apply' as const }, isOurs: false },

@@ -7,7 +7,7 @@ import {
 } from '../../../../src/domain/accesskey/derived-keys.ts'
 import { keyObject } from '../../../support/object-builder.ts'
 
-/** Keys by name, each with the one that it was made with; uids are `uid-<name>`. */
+/** Keys by name, each with the key it was created with; uids are `uid-<name>`. */
 const keysOf = (made: Readonly<Record<string, string | null>>): readonly DerivedKey[] =>
   Object.entries(made).map(([name, maker]) => ({
     name,
@@ -36,25 +36,25 @@ describe('the keys that were created with a key (12.2, X9)', () => {
     { uid: 'uid-by-b', names: ['by-b'] },
     { uid: 'uid-gone', names: ['of-gone'] },
     { uid: 'uid-nobody', names: [] },
-  ])('from $uid on are $names', ({ uid, names }) => {
+  ])('of $uid are $names', ({ uid, names }) => {
     expect(descendantsOf(KEYS, uid).map(({ name }) => name)).toEqual(names)
   })
 
-  test('are found also when two keys name each other as creator', () => {
+  test('are found also when two keys name each other as their creator', () => {
     const round = keysOf({ a: 'b', b: 'a' })
     expect(descendantsOf(round, 'uid-a').map(({ name }) => name)).toEqual(['a', 'b'])
   })
 })
 
 test.each([
-  { said: 'leaked', uid: 'uid-leaked' },
-  // Somebody has named a key of his so.
-  { said: 'uid-leaked', uid: 'uid-leaked' },
-  { said: 'uid-gone', uid: 'uid-gone' },
-  { said: 'gone', uid: null },
-  { said: 'uid-nobody', uid: null },
-])('resolveKeyUid finds $uid for $said (12.2)', ({ said, uid }) => {
-  expect(resolveKeyUid(KEYS, said)).toBe(uid)
+  { given: 'leaked', uid: 'uid-leaked' },
+  // A user chose this name for a key.
+  { given: 'uid-leaked', uid: 'uid-leaked' },
+  { given: 'uid-gone', uid: 'uid-gone' },
+  { given: 'gone', uid: null },
+  { given: 'uid-nobody', uid: null },
+])('resolveKeyUid resolves $given to $uid (12.2)', ({ given, uid }) => {
+  expect(resolveKeyUid(KEYS, given)).toBe(uid)
 })
 
 test('the view of an object holds no secret (3.5)', () => {

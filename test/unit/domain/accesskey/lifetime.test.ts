@@ -6,7 +6,7 @@ import { type Lifetime, isLive, lifetimeOf } from '../../../../src/domain/access
 import { capsOfSettings } from '../../../../src/domain/settings/in-force.ts'
 import { after, textAfter, viewOf } from '../../../support/key-builder.ts'
 
-/** Moments are seconds after t0; a text stands in the annotation as it is. */
+/** Times are seconds after t0; a text is the value of the annotation. */
 interface Given {
   readonly spec?: OwnedAccessKeySpec
   readonly auth?: {
@@ -62,7 +62,7 @@ const OWN: readonly Row[] = [
   { name: 'ttl 0: never', spec: { ttl: 0 }, ends: null, effective: null },
   { name: 'ttl of one second', spec: { ttl: 1 }, ends: 1, effective: 1 },
   { name: 'a User key does not take the Login lifetime', spec: { type: 'User' }, auth: login(60), ends: null, effective: null },
-  { name: 'a refresh token does not take it either', spec: { type: 'OIDCRefreshToken' }, auth: login(60), ends: null, effective: null },
+  { name: 'a Refresh key does not take the Login lifetime', spec: { type: 'OIDCRefreshToken' }, auth: login(60), ends: null, effective: null },
   { name: 'Login without ttl, setting absent: 20 days', spec: Login, ends: 20 * DAY, effective: 20 * DAY },
   { name: 'Login with ttl 0, setting absent: 20 days', spec: { ...Login, ttl: 0 }, ends: 20 * DAY, effective: 20 * DAY },
   { name: 'Login without ttl, setting 0: never', spec: Login, auth: login(0), ends: null, effective: null },
@@ -78,7 +78,7 @@ const CAPPED: readonly Row[] = [
   { name: 'cap absent', spec: { ttl: 600 }, ends: 600, effective: 600 },
   { name: 'cap 0 is no cap', spec: { ttl: 600 }, auth: max(0), ends: 600, effective: 600 },
   { name: 'cap lower than ttl', spec: { ttl: 600 }, auth: max(90), ends: 90, effective: 90, capped: true },
-  { name: 'cap equal to ttl cuts nothing', spec: { ttl: 90 }, auth: max(90), ends: 90, effective: 90 },
+  { name: 'cap equal to ttl shortens nothing', spec: { ttl: 90 }, auth: max(90), ends: 90, effective: 90 },
   { name: 'cap higher than ttl never lengthens', spec: { ttl: 30 }, auth: max(90), ends: 30, effective: 30 },
   { name: 'cap binds a key without ttl', auth: max(90), ends: 90, effective: 90, capped: true },
   { name: 'cap binds sliding without ttl', spec: sliding(0), auth: max(90), used: 80, now: 80, ends: 90, effective: 90, capped: true },
@@ -89,21 +89,21 @@ const CAPPED: readonly Row[] = [
   { name: 'sliding, never used, cap equal to ttl', spec: sliding(90), auth: max(90), ends: 90, effective: 90 },
   { name: 'sliding, used, cap equal to ttl', spec: sliding(90), auth: max(90), used: 1, now: 1, ends: 90, effective: 90, capped: true },
   { name: 'sliding, cap lower than ttl, never used', spec: sliding(600), auth: max(90), ends: 90, effective: 90, capped: true },
-  { name: 'sliding, cap higher, the end still before it', spec: sliding(60), auth: max(90), used: 29, now: 29, ends: 89, effective: 60 },
-  { name: 'sliding, the end exactly on the cap', spec: sliding(60), auth: max(90), used: 30, now: 30, ends: 90, effective: 60 },
-  { name: 'sliding, a second later it cuts', spec: sliding(60), auth: max(90), used: 31, now: 31, ends: 90, effective: 60, capped: true },
+  { name: 'sliding, cap higher, expiry before it', spec: sliding(60), auth: max(90), used: 29, now: 29, ends: 89, effective: 60 },
+  { name: 'sliding, expiry exactly at the cap', spec: sliding(60), auth: max(90), used: 30, now: 30, ends: 90, effective: 60 },
+  { name: 'sliding, a second later the cap applies', spec: sliding(60), auth: max(90), used: 31, now: 31, ends: 90, effective: 60, capped: true },
 ]
 
 // biome-ignore format: a table
 const SLIDING: readonly Row[] = [
   { name: 'never used: counts from creation', spec: sliding(60), now: 30, ends: 60, effective: 60 },
-  { name: 'a use does not move a fixed end', spec: { ttl: 60 }, used: 30, now: 30, ends: 60, effective: 60 },
+  { name: 'a use does not move a fixed expiry', spec: { ttl: 60 }, used: 30, now: 30, ends: 60, effective: 60 },
   { name: 'used before the deadline', spec: sliding(60), used: 59, now: 59, ends: 119, effective: 60 },
   { name: 'used exactly at the deadline', spec: sliding(60), used: 60, now: 60, ends: 120, effective: 60 },
   { name: 'used after the deadline', spec: sliding(60), used: 75, now: 80, ends: 135, effective: 60 },
-  { name: 'used before its creation (a restored status)', spec: sliding(60), used: -500, ends: 60, effective: 60 },
+  { name: 'used before its creation, as in a restored status', spec: sliding(60), used: -500, ends: 60, effective: 60 },
   { name: 'used at its creation', spec: sliding(60), used: 0, ends: 60, effective: 60 },
-  { name: 'without a lifetime it never ends, used or not', spec: sliding(0), used: 30, now: 30, ends: null, effective: null },
+  { name: 'without a lifetime a key never expires, used or not', spec: sliding(0), used: 30, now: 30, ends: null, effective: null },
 ]
 
 // biome-ignore format: a table
@@ -111,8 +111,8 @@ const LONG: readonly Row[] = [
   { name: 'the longest ttl, 68 years', spec: { ttl: 2_147_483_647 }, ends: 2_147_483_647, effective: 2_147_483_647 },
   { name: 'the longest ttl, sliding', spec: sliding(2_147_483_647), used: 9, now: 9, ends: 2_147_483_656, effective: 2_147_483_647 },
   { name: '30 days', spec: { ttl: 30 * DAY }, ends: 30 * DAY, effective: 30 * DAY },
-  { name: 'the last ttl that a bare timer could wait', spec: { ttl: 2_147_483 }, ends: 2_147_483, effective: 2_147_483 },
-  { name: 'the first ttl that it could not', spec: { ttl: 2_147_484 }, ends: 2_147_484, effective: 2_147_484 },
+  { name: 'the longest ttl that fits a Node timer', spec: { ttl: 2_147_483 }, ends: 2_147_483, effective: 2_147_483 },
+  { name: 'the shortest ttl that does not fit a Node timer', spec: { ttl: 2_147_484 }, ends: 2_147_484, effective: 2_147_484 },
 ]
 
 // biome-ignore format: a table
@@ -120,7 +120,7 @@ const RESTORED: readonly Row[] = [
   { name: 'first seen earlier than created: a restore renews nothing', spec: { ttl: 600 }, firstSeen: -500, ends: 100, effective: 600 },
   { name: 'first seen later than created: creation counts', spec: { ttl: 600 }, firstSeen: 500, ends: 600, effective: 600 },
   { name: 'first seen malformed: creation counts', spec: { ttl: 600 }, firstSeen: 'yesterday', ends: 600, effective: 600 },
-  { name: 'first seen on a day that is none', spec: { ttl: 600 }, firstSeen: '2026-02-30T00:00:00Z', ends: 600, effective: 600 },
+  { name: 'first seen on an invalid date', spec: { ttl: 600 }, firstSeen: '2026-02-30T00:00:00Z', ends: 600, effective: 600 },
   { name: 'first seen empty', spec: { ttl: 600 }, firstSeen: '', ends: 600, effective: 600 },
   { name: 'first seen with an offset', spec: { ttl: 600 }, firstSeen: '2026-11-21T11:59:00+02:00', ends: 540, effective: 600 },
   { name: 'the cap counts from it too', auth: max(90), firstSeen: -50, ends: 40, effective: 90, capped: true },
@@ -138,7 +138,7 @@ const AHEAD: readonly Row[] = [
   { name: 'used 60.001 s ahead: ignored', spec: sliding(60), used: 160.001, now: 100, ends: 60, effective: 60 },
   { name: 'used 61 s ahead: ignored', spec: sliding(60), used: 161, now: 100, ends: 60, effective: 60 },
   { name: 'used 30 s ahead, capped', spec: sliding(60), auth: max(150), used: 130, now: 100, ends: 150, effective: 60, capped: true },
-  { name: 'used 61 s ahead, capped: nothing left to cut', spec: sliding(60), auth: max(150), used: 161, now: 100, ends: 60, effective: 60 },
+  { name: 'used 61 s ahead, capped: ignored', spec: sliding(60), auth: max(150), used: 161, now: 100, ends: 60, effective: 60 },
 ]
 
 describe.each([
@@ -160,10 +160,10 @@ describe.each([
 
 // biome-ignore format: a table
 test.each([
-  { name: 'never ends', expires: null, live: true },
-  { name: 'a millisecond before the end', expires: 0.001, live: true },
-  { name: 'exactly at the end', expires: 0, live: false },
-  { name: 'a millisecond after it', expires: -0.001, live: false },
+  { name: 'never expires', expires: null, live: true },
+  { name: 'a millisecond before its expiry', expires: 0.001, live: true },
+  { name: 'exactly at its expiry', expires: 0, live: false },
+  { name: 'a millisecond after its expiry', expires: -0.001, live: false },
 ])('$name, live $live (contract 2.6)', ({ expires, live }) => {
   expect(isLive(expires === null ? null : after(expires), after(0))).toBe(live)
 })
@@ -198,10 +198,10 @@ test('the expiry after a use in the future does not depend on the current time (
 })
 
 test.each([
-  { name: 'a cap above its age', cap: 200, live: true },
-  { name: 'lowered to its age: it ends', cap: 100, live: false },
-  { name: 'raised again: it revives', cap: 101, live: true },
-  { name: 'taken away', cap: 0, live: true },
+  { name: 'the cap is above its age', cap: 200, live: true },
+  { name: 'the cap is lowered to its age: it expires', cap: 100, live: false },
+  { name: 'the cap is raised again: it is valid again', cap: 101, live: true },
+  { name: 'the cap is removed', cap: 0, live: true },
 ])('$name (contract 2.5)', ({ cap, live }) => {
   const { expiresMs } = lifetime({ spec: { ttl: 600 }, auth: max(cap), now: 100 })
   expect(isLive(expiresMs, after(100))).toBe(live)

@@ -1,4 +1,4 @@
-// Keys that own keys: none lives longer, or grants more, than one that owns it (contract 10.3, 11.8, 12.3).
+// Owned keys: none lives longer or grants more than a key that owns it (contract 10.3, 11.8, 12.3).
 import { describe, expect, test } from 'vitest'
 import type { Scope } from '../../../../src/api/scope.gen.ts'
 import type { AccessKey } from '../../../../src/domain/accesskey/access-key.ts'
@@ -16,7 +16,7 @@ const clusters = (...names: readonly string[]): Scope => ({
 })
 
 /** Keys `k0`, `k1`, …: each is owned by the next. */
-const lineUp = (...parts: readonly Partial<AccessKey>[]): readonly AccessKey[] =>
+const ownedInTurn = (...parts: readonly Partial<AccessKey>[]): readonly AccessKey[] =>
   parts.map((part, at) =>
     accessKey({
       name: `k${at}`,
@@ -32,25 +32,25 @@ const among = (keys: readonly AccessKey[]) => ({
 
 const first = ([key]: readonly AccessKey[]): AccessKey => key ?? accessKey()
 
-describe('the chain of owners of a key (10.3)', () => {
-  test.each([1, 2, 3, MAX_CHAIN_LENGTH])('%i of them, the key included', (length) => {
-    const keys = lineUp(...Array.from({ length }, () => ({})))
+describe('the owner chain of a key (10.3)', () => {
+  test.each([1, 2, 3, MAX_CHAIN_LENGTH])('has %i keys, itself included', (length) => {
+    const keys = ownedInTurn(...Array.from({ length }, () => ({})))
     expect(ownerChainOf(first(keys), among(keys))).toEqual({ keys, brokenAt: null })
   })
 
   test('has a maximum length', () => {
-    const keys = lineUp(...Array.from({ length: MAX_CHAIN_LENGTH + 1 }, () => ({})))
-    const line = ownerChainOf(first(keys), among(keys))
-    expect(line.keys).toHaveLength(MAX_CHAIN_LENGTH)
-    expect(line.brokenAt).toBe(`k${MAX_CHAIN_LENGTH}`)
+    const keys = ownedInTurn(...Array.from({ length: MAX_CHAIN_LENGTH + 1 }, () => ({})))
+    const ownerChain = ownerChainOf(first(keys), among(keys))
+    expect(ownerChain.keys).toHaveLength(MAX_CHAIN_LENGTH)
+    expect(ownerChain.brokenAt).toBe(`k${MAX_CHAIN_LENGTH}`)
   })
 
   // biome-ignore format: a table
   test.each([
-    { name: 'one is gone', keys: lineUp({}, { ownerRef: { name: 'gone', uid: 'uid-gone' } }), brokenAt: 'gone' },
-    { name: 'one was made anew', keys: lineUp({}, {}, { uid: 'uid-new' }), brokenAt: 'k2' },
-    { name: 'one owns itself', keys: lineUp({ ownerRef: { name: 'k0', uid: 'uid-k0' } }), brokenAt: 'k0' },
-    { name: 'two own each other', keys: lineUp({}, { ownerRef: { name: 'k0', uid: 'uid-k0' } }), brokenAt: 'k0' },
+    { name: 'an owner is deleted', keys: ownedInTurn({}, { ownerRef: { name: 'gone', uid: 'uid-gone' } }), brokenAt: 'gone' },
+    { name: 'an owner was created again', keys: ownedInTurn({}, {}, { uid: 'uid-new' }), brokenAt: 'k2' },
+    { name: 'a key owns itself', keys: ownedInTurn({ ownerRef: { name: 'k0', uid: 'uid-k0' } }), brokenAt: 'k0' },
+    { name: 'two keys own each other', keys: ownedInTurn({}, { ownerRef: { name: 'k0', uid: 'uid-k0' } }), brokenAt: 'k0' },
   ])('is broken at $brokenAt: $name', ({ keys, brokenAt }) => {
     expect(ownerChainOf(first(keys), among(keys)).brokenAt).toBe(brokenAt)
   })
@@ -59,28 +59,28 @@ describe('the chain of owners of a key (10.3)', () => {
 describe('the bounds that owners set on a key (2.3, 11.8, 12.3)', () => {
   // biome-ignore format: a table
   test.each<{ name: string, keys: readonly Partial<AccessKey>[], ends?: number, scope?: Scope, exceeded?: string }>([
-    { name: 'nothing', keys: [{}, {}, {}] },
-    { name: 'its own end', keys: [{ ttl: 60 }, { ttl: 90 }], ends: 60 },
-    { name: 'an earlier end', keys: [{ ttl: 90 }, {}, { ttl: 60 }], ends: 60 },
-    { name: 'an end', keys: [{}, { ttl: 60 }], ends: 60 },
+    { name: 'no bound', keys: [{}, {}, {}] },
+    { name: 'its own expiry', keys: [{ ttl: 60 }, { ttl: 90 }], ends: 60 },
+    { name: 'an earlier expiry of an owner', keys: [{ ttl: 90 }, {}, { ttl: 60 }], ends: 60 },
+    { name: 'the expiry of an owner', keys: [{}, { ttl: 60 }], ends: 60 },
     { name: 'the scope of its owner', keys: [{}, { scope: clusters('a') }], scope: clusters('a') },
-    { name: 'the scope of the nearest', keys: [{}, {}, { scope: clusters('a') }, { scope: clusters('a', 'b') }], scope: clusters('a') },
+    { name: 'the scope of the nearest owner', keys: [{}, {}, { scope: clusters('a') }, { scope: clusters('a', 'b') }], scope: clusters('a') },
     { name: 'its own scope', keys: [{ scope: clusters('a') }, { scope: clusters('a', 'b') }, {}], scope: clusters('a') },
-    { name: 'nothing: its own is wider than that above', keys: [{ scope: clusters('a', 'b') }, { scope: clusters('a') }], scope: clusters('a', 'b'), exceeded: 'k1' },
-    { name: 'nothing: one between is', keys: [{}, { scope: clusters('a', 'b') }, {}, { scope: clusters('a') }], scope: clusters('a', 'b'), exceeded: 'k3' },
-    { name: 'groups that its owner has, too', keys: [{ groups: ['dev'] }, { groups: ['dev', 'ops'] }] },
-    { name: 'nothing: a group that its owner has lost', keys: [{ groups: ['dev', 'ops'] }, { groups: ['dev'] }], exceeded: 'k1' },
-    { name: 'nothing: a group that one above has lost', keys: [{ groups: ['dev'] }, { groups: ['dev'] }, {}], exceeded: 'k2' },
-    { name: 'groups of somebody else, given on purpose', keys: [{ identity: 'subject:ci', groups: ['ops'] }, {}] },
+    { name: "invalid: its own scope is wider than its owner's", keys: [{ scope: clusters('a', 'b') }, { scope: clusters('a') }], scope: clusters('a', 'b'), exceeded: 'k1' },
+    { name: 'invalid: the scope of an owner between is wider', keys: [{}, { scope: clusters('a', 'b') }, {}, { scope: clusters('a') }], scope: clusters('a', 'b'), exceeded: 'k3' },
+    { name: 'groups that its owner also has', keys: [{ groups: ['dev'] }, { groups: ['dev', 'ops'] }] },
+    { name: 'invalid: a group that its owner lost', keys: [{ groups: ['dev', 'ops'] }, { groups: ['dev'] }], exceeded: 'k1' },
+    { name: 'invalid: a group that an owner further up lost', keys: [{ groups: ['dev'] }, { groups: ['dev'] }, {}], exceeded: 'k2' },
+    { name: 'other groups for a key of another user', keys: [{ identity: 'subject:ci', groups: ['ops'] }, {}] },
   ])('$name', ({ keys, ends, scope = null, exceeded }) => {
-    const bounds = chainBoundsOf(lineUp(...keys), NO_CAPS, after(1))
+    const bounds = chainBoundsOf(ownedInTurn(...keys), NO_CAPS, after(1))
     expect(bounds.expiresMs).toBe(ends === undefined ? null : after(ends))
     expect(bounds.scope).toEqual(scope)
     expect(bounds.exceeded?.name).toBe(exceeded)
   })
 
   test('include the cap on each owner (2.2)', () => {
-    const keys = lineUp({ creationMs: after(50) }, { creationMs: after(0) })
+    const keys = ownedInTurn({ creationMs: after(50) }, { creationMs: after(0) })
     expect(chainBoundsOf(keys, { ...NO_CAPS, maxTtlSeconds: 60 }, after(51)).expiresMs).toBe(
       after(60),
     )
@@ -88,7 +88,7 @@ describe('the bounds that owners set on a key (2.3, 11.8, 12.3)', () => {
 })
 
 test('a change of a key affects all keys that it owns, directly or through others', () => {
-  const keys = lineUp({}, {}, {}, {})
+  const keys = ownedInTurn({}, {}, {}, {})
   const relations = {
     sharing: () => [],
     ownedBy: (uid: string) => keys.filter(({ ownerRef }) => ownerRef?.uid === uid),
@@ -96,7 +96,7 @@ test('a change of a key affects all keys that it owns, directly or through other
   const [, , owner] = keys
   const touched = keysAffectedBy({ before: owner, after: owner }, relations)
   expect(touched.map(({ uid }) => uid)).toEqual(['uid-k2', 'uid-k1', 'uid-k0'])
-  const [one] = lineUp({ ownerRef: { name: 'k0', uid: 'uid-k0' } })
+  const [one] = ownedInTurn({ ownerRef: { name: 'k0', uid: 'uid-k0' } })
   const circle = { sharing: () => [], ownedBy: () => (one ? [one] : []) }
   const itself = keysAffectedBy({ before: one, after: one }, circle)
   expect(itself.map(({ uid }) => uid)).toEqual(['uid-k0'])

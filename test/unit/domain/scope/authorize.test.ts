@@ -52,7 +52,7 @@ const isAllowed = (scope: Scope | null, request: RequestInfo, differing = {}): b
 
 const SESSIONS = ['exec', 'attach', 'portforward', 'console', 'vnc', 'usbredir']
 
-/** What some groups have of this kind, such as the console of a machine. */
+/** Subresources of this kind in other groups, such as the console of a machine. */
 const sessions = (target: RequestTarget): readonly RequestInfo[] =>
   SESSIONS.map((sub) => of(target, `get machines/${sub} m`, '', 'machines.example'))
 
@@ -197,7 +197,7 @@ test('without a prefix a project is its namespace, and `*` includes no cluster-s
   expect(isAllowed(all, of(MANAGEMENT, 'get nodes m'), bare)).toBe(false)
 })
 
-describe('the refusal describes the request, and nothing of the scope (11.1)', () => {
+describe('the refusal describes the request and reveals nothing of the scope (11.1)', () => {
   const scope = parseScope({ clusters: [{ cluster: 'secret-cluster' }] })
   // biome-ignore format: a table
   test.each([

@@ -19,7 +19,7 @@ import {
   space,
   verbs,
   virtualCluster,
-} from './builders.ts'
+} from './scope-builder.ts'
 
 // biome-ignore format: a table
 test.each<readonly [because: string, child: Sent, parent: Scope]>([
@@ -76,7 +76,7 @@ test.each<readonly [because: string, child: ScopeRule, parents: readonly ScopeRu
   expect(firstUncoveredEntry(scopeOf(child), scopeOf(...parents))?.because).toBe(because)
 })
 
-test('the message cuts and escapes long and unusual values', () => {
+test('the message truncates long values and escapes unusual ones', () => {
   const long = firstUncoveredEntry(project('x'.repeat(300)), project('a'))
   expect(long?.because).toBe(`project "${'x'.repeat(64)}…"`)
   expect(firstUncoveredEntry(project('a\nb'), project('a'))?.because).toBe('project "a\\nb"')

@@ -3,9 +3,8 @@ import type { Scope } from '../../../../src/api/scope.gen.ts'
 import { firstUncoveredEntry } from '../../../../src/domain/scope/covers.ts'
 import { randomFrom } from '../../../support/random.ts'
 import { repeated, sampled } from '../../../support/tier.ts'
-import { grants } from './matcher.ts'
-import { nearTo, oneEntry, pair, union } from './scopes.ts'
-import { UNIVERSE } from './universe.ts'
+import { nearTo, oneEntry, pair, union } from './random-scopes.ts'
+import { UNIVERSE, grants } from './reference-matcher.ts'
 
 const isWithin = (child: Scope, parent: Scope): boolean =>
   firstUncoveredEntry(child, parent) === null
@@ -27,8 +26,8 @@ test('a covered scope grants no request that the covering scope does not (11.2 t
   expect(tried.filter(({ grantsSome }) => grantsSome).length).toBeGreaterThan(repeated(200, 1000))
 })
 
-test('the random pairs exercise every way in which one entry covers another', () => {
-  // Pairs of several fields say nothing of who covers whom.
+test('the random pairs reach every way in which one entry covers another', () => {
+  // Scopes of several fields do not show which entry covers which.
   const ways = WITHIN.map(({ child, parent }) =>
     [child, parent].map((scope) => Object.keys(scope).join()).join(' by '),
   )

@@ -16,7 +16,7 @@ import {
   pods,
   scopeOf,
   verbs,
-} from './builders.ts'
+} from './scope-builder.ts'
 
 /** A rule of the child and one of the parent; whether the child's is covered. */
 type Row = readonly [name: string, child: Sent, parent: Sent, isCovered: boolean]
@@ -307,7 +307,7 @@ describe('a rule that an entry of clusters covers (11.3, 11.7, 11.8)', () => {
 })
 
 describe('rules of the same scope (11.8)', () => {
-  test('each may be covered by any rule of the parent, and the first uncovered one is reported', () => {
+  test('each may be covered by any rule of the parent; the first uncovered rule is reported', () => {
     const parent = scopeOf(verbs('get'), of('pods'), { cluster: 'c' })
     expect(
       firstUncoveredEntry(scopeOf({ ...of('pods'), ...verbs('delete') }, verbs('get')), parent),
@@ -316,7 +316,7 @@ describe('rules of the same scope (11.8)', () => {
     expect(firstUncoveredEntry(child, parent)?.path).toBe('scope.rules[2]')
   })
 
-  test('two that cover a rule only together do not cover it', () => {
+  test('two rules that cover a rule only together do not cover it', () => {
     expect(
       firstUncoveredEntry(scopeOf(verbs('get', 'list')), scopeOf(verbs('get'), verbs('list')))
         ?.path,

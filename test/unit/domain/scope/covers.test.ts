@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import type { Scope } from '../../../../src/api/scope.gen.ts'
 import { firstUncoveredEntry } from '../../../../src/domain/scope/covers.ts'
-import { type Sent, cli, cluster, project, role, space, virtualCluster } from './builders.ts'
+import { type Sent, cli, cluster, project, role, space, virtualCluster } from './scope-builder.ts'
 
 type Row = readonly [name: string, child: Sent, parent: Sent, beyond: string | null]
 
@@ -160,7 +160,7 @@ describe.each([
   })
 })
 
-test('the reported entry is the first uncovered one, in the order of the lists', () => {
+test('reports the first uncovered entry, in the order of the lists', () => {
   const child = {
     rules: [{ verbs: ['get'] }],
     clusters: [{ cluster: 'c' }],

@@ -19,7 +19,7 @@ const metrics = { retention: '30d', replicas: 2 }
 test.each<{ name: string; given: ConfigSettings; adds?: ConfigSettings }>([
   { name: 'nothing set', given: {} },
   {
-    name: 'own values stay',
+    name: 'explicit values stay',
     given: {
       ...ALWAYS,
       auth: { loginAccessKeyTTLSeconds: 60 },
@@ -40,7 +40,7 @@ test.each<{ name: string; given: ConfigSettings; adds?: ConfigSettings }>([
     given: { auth: { oidc: { scopes: [] } } },
     adds: { auth: { oidc: { scopes: ['email', 'profile'] } } },
   },
-  { name: 'own scopes', given: { auth: { oidc: { scopes: ['openid'] } } } },
+  { name: 'explicit scopes', given: { auth: { oidc: { scopes: ['openid'] } } } },
   {
     name: 'idpA scopes',
     given: { auth: { idpA: {} } },
@@ -51,7 +51,7 @@ test.each<{ name: string; given: ConfigSettings; adds?: ConfigSettings }>([
     given: { auth: { idpB: {} } },
     adds: { auth: { idpB: { tenant: 'common' } } },
   },
-  { name: 'own tenant', given: { auth: { idpB: { tenant: 'consumers' } } } },
+  { name: 'explicit tenant', given: { auth: { idpB: { tenant: 'consumers' } } } },
   {
     name: 'connectors',
     given: {

@@ -1,4 +1,4 @@
-// What the gateway acts on besides the caps, read so that a fault opens nothing (contract 6.4, 6.5, 6.7).
+// Settings other than caps that the gateway acts on; a malformed one grants nothing (contract 6.4, 6.5, 6.7).
 import { expect, test } from 'vitest'
 import type { JsonMap } from '../../../../src/domain/json/json.ts'
 import { gatewaySwitchesInForce } from '../../../../src/domain/settings/in-force.ts'
@@ -16,7 +16,7 @@ test.each<{ name: string; settings: JsonMap; prefix: string; guarded: boolean; c
     closed: false,
   },
   {
-    name: 'a guarded version',
+    name: 'a version endpoint for authenticated users',
     settings: { authenticateVersionEndpoint: true },
     prefix: 'p-',
     guarded: true,
@@ -42,12 +42,12 @@ test.each<{ name: string; settings: JsonMap; prefix: string; guarded: boolean; c
 
 test.each<{ name: string; settings: JsonMap }>([
   {
-    name: 'no prefix at all, which every namespace begins with',
+    name: 'an empty prefix, which matches every namespace',
     settings: { projectNamespacePrefix: '' },
   },
-  { name: 'a prefix without its end', settings: { projectNamespacePrefix: 'p' } },
+  { name: 'a prefix without a trailing dash', settings: { projectNamespacePrefix: 'p' } },
   { name: 'a prefix that is a number', settings: { projectNamespacePrefix: 1 } },
-  { name: 'a switch in words', settings: { disableConfigEndpoint: 'true' } },
+  { name: 'a switch as a text', settings: { disableConfigEndpoint: 'true' } },
   { name: 'a switch that is null', settings: { authenticateVersionEndpoint: null } },
 ])('gatewaySwitchesInForce is null for settings with $name (6.5)', ({ settings }) => {
   expect(read(settings)).toBeNull()

@@ -15,7 +15,12 @@ describe('mergeSettings', () => {
       below: { a: { y: 2 } },
       gives: { a: { x: 1, y: 2 } },
     },
-    { name: 'above wins', above: { a: { x: 1 } }, below: { a: { x: 2 } }, gives: { a: { x: 1 } } },
+    {
+      name: 'the higher source wins',
+      above: { a: { x: 1 } },
+      below: { a: { x: 2 } },
+      gives: { a: { x: 1 } },
+    },
     { name: 'lists replace', above: { a: [1] }, below: { a: [2, 3] }, gives: { a: [1] } },
     { name: 'an empty list replaces too', above: { a: [] }, below: { a: [2] }, gives: { a: [] } },
     { name: '0 is a value', above: { a: 0 }, below: { a: 9 }, gives: { a: 0 } },
@@ -26,7 +31,7 @@ describe('mergeSettings', () => {
       below: { a: 1 },
       gives: { a: { x: 2 } },
     },
-    { name: 'nothing above', above: {}, below: { a: [1] }, gives: { a: [1] } },
+    { name: 'no higher source', above: {}, below: { a: [1] }, gives: { a: [1] } },
   ])('$name', ({ above, below, gives }) => {
     expect(mergeSettings(above, below)).toEqual(gives)
   })
@@ -39,7 +44,7 @@ describe('mergeSettings', () => {
     })
   })
 
-  test('treats names of prototypes like any other', () => {
+  test('treats names of object properties like any other', () => {
     const hostile = JSON.parse(
       '{"__proto__":{"polluted":1},"constructor":{"prototype":{"polluted":1}}}',
     )
@@ -60,17 +65,17 @@ describe('sourceOfPath', () => {
     },
   ] as const
   test.each([
-    { name: 'set above', path: ['a', 'x'], source: 'spec' },
-    { name: 'set below only', path: ['a', 'y'], source: 'Secret' },
-    { name: 'a map that both set', path: ['a'], source: 'spec' },
+    { name: 'set in the higher source', path: ['a', 'x'], source: 'spec' },
+    { name: 'set only in the lower source', path: ['a', 'y'], source: 'Secret' },
+    { name: 'a map that both sources set', path: ['a'], source: 'spec' },
     {
       name: 'inside a list that replaced another',
       path: ['a', 'list', 0, 'secret'],
       source: 'spec',
     },
     { name: 'below a value that replaced a map', path: ['v', 'x'], source: 'spec' },
-    { name: 'missing: the place above it', path: ['b', 'missing'], source: 'Secret' },
-    { name: 'nothing near it: the whole', path: ['c', 'd'], source: 'spec' },
+    { name: 'missing: its parent', path: ['b', 'missing'], source: 'Secret' },
+    { name: 'without a parent: the whole source', path: ['c', 'd'], source: 'spec' },
   ])('$name', ({ path, source }) => {
     expect(sourceOfPath(layers, path)).toBe(source)
   })
@@ -96,7 +101,7 @@ describe('withoutPathsOf and withoutEqualValues', () => {
       equals: { a: { y: 2 } },
     },
     {
-      name: 'maps left empty go',
+      name: 'empty maps are removed',
       from: { a: { x: 1 } },
       taken: { a: { x: 1 } },
       places: {},

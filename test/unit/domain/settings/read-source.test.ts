@@ -35,7 +35,7 @@ describe('unknown fields', () => {
       unknown: ['audit["a.b"]', 'audit["c\\n\\""]'],
     },
     {
-      name: 'a name that is long, maybe a secret',
+      name: 'a long name, which may be a secret',
       given: { ['x'.repeat(80)]: 1 },
       known: {},
       unknown: [`["${'x'.repeat(64)}…"]`],
@@ -53,7 +53,7 @@ describe('unknown fields', () => {
       unknown: [],
     },
     {
-      name: 'names of prototypes',
+      name: 'names of object properties',
       given: JSON.parse(
         '{"__proto__":{"audit":{}},"constructor":1,"auth":{"customHttpHeaders":{"__proto__":"v","constructor":"w"}}}',
       ),
@@ -61,7 +61,7 @@ describe('unknown fields', () => {
       unknown: ['__proto__', 'constructor', 'auth.customHttpHeaders.__proto__'],
     },
     {
-      name: 'a map where a text is due: left to the shape check',
+      name: 'a map in place of a text: left to the type check',
       given: { platformHost: { a: 1 } },
       known: { platformHost: { a: 1 } },
       unknown: [],
@@ -107,7 +107,7 @@ describe('unset values', () => {
       },
     },
     {
-      name: 'an empty storage class says something',
+      name: 'an empty storage class is a value',
       given: {
         costControl: { global: { metrics: { storage: { storageClass: '', size: '' } } } },
         platformDB: { storageClass: '' },
@@ -115,7 +115,7 @@ describe('unset values', () => {
       says: { costControl: { global: { metrics: { storage: { storageClass: '' } } } } },
     },
     {
-      name: 'empty lists say something',
+      name: 'empty lists are values',
       given: { auth: { groupsFilters: [] } },
       says: { auth: { groupsFilters: [] } },
     },
@@ -153,7 +153,7 @@ describe('unset values', () => {
       says: {},
     },
     {
-      name: 'but not in a list: it takes the place of one with the secret (6.3)',
+      name: 'hidden values in a list stay, as they stand for the secret (6.3)',
       given: {
         database: { extraArgs: ['REDACTED', '--a'] },
         apps: { repositories: [{ url: 'https://REDACTED@h/', name: 'n', username: '' }] },
@@ -182,7 +182,7 @@ describe('unset values', () => {
 
 describe('the types of a source', () => {
   test.each<{ name: string; given: unknown; paths: readonly string[] }>([
-    { name: 'nothing at all', given: null, paths: [] },
+    { name: 'no source', given: null, paths: [] },
     { name: 'a list', given: [], paths: [''] },
     { name: 'a text', given: 'auth', paths: [''] },
     {

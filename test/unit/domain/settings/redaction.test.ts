@@ -50,7 +50,7 @@ describe('redaction of whole values', () => {
       shows: { database: { extraArgs: ['REDACTED', 'REDACTED'] } },
     },
     {
-      name: 'the switch of password sign-in',
+      name: 'the password sign-in switch',
       settings: { auth: { password: { disabled: true } } },
       shows: { auth: { password: { disabled: true } } },
     },
@@ -147,7 +147,7 @@ describe('redaction leaves no secret at any path', () => {
   const userinfos = [`u:${CANARY}`, CANARY, `u:${CANARY}%40`, `a@${CANARY}:`, `:${CANARY}`]
   const schemes = ['https', 'http', 'postgres', 'ftp', 'x-y+z.1']
 
-  /** Settings as the schema has them, every text of them with a secret; the same for the same seed. */
+  /** Random settings by the schema, a secret in every text; the same for the same seed. */
   function planted(
     schema: SettingsSchema,
     isSecret: boolean,

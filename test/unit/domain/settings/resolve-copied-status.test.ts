@@ -1,7 +1,7 @@
-// Settings copied from status, where secrets are shown as REDACTED (contract 6.3).
+// Settings copied from status, which shows secrets as REDACTED (contract 6.3).
 import { describe, expect, test } from 'vitest'
 import type { JsonMap } from '../../../../src/domain/json/json.ts'
-import { type World, settled } from './settings-sources.ts'
+import { type SettingsState, settled } from './settings-sources.ts'
 
 const environment = { PLATFORM_CONFIG_A: 'value-a', PLATFORM_CONFIG_URL: 'https://u:p@h' }
 
@@ -15,9 +15,9 @@ const repositories = (...entries: readonly JsonMap[]) => ({ apps: { repositories
 const clients = (...entries: readonly JsonMap[]) => ({ oidc: { clients: entries } })
 const extraArgs = (...args: readonly string[]) => ({ database: { extraArgs: args } })
 
-/** The settings in force; the faults as text where there are some. */
-function inForce(world: World): unknown {
-  const outcome = settled({ environment, ...world })
+/** The settings in force, or the faults as text. */
+function inForce(state: SettingsState): unknown {
+  const outcome = settled({ environment, ...state })
   if (outcome.ok) return outcome.settings
   return outcome.faults.map(({ path, source, message }) => `${path} (${source}): ${message}`)
 }
@@ -31,11 +31,11 @@ interface Row {
 
 // biome-ignore format: a table
 const STAYS: readonly Row[] = [
-  { name: 'a connector of the same id, whatever its place',
+  { name: 'a connector of the same id, at any index',
     secret: connectors(connector('a', 's-a'), connector('b', 's-b')),
     spec: connectors(connector('b', 'REDACTED', { displayName: 'B' }), connector('a', 'REDACTED')),
     settings: connectors(connector('b', 's-b', { displayName: 'B' }), connector('a', 's-a')) },
-  { name: 'beside one with a value of its own',
+  { name: 'beside a connector with its own value',
     secret: connectors(connector('a', 's-a')),
     spec: connectors(connector('new', '$PLATFORM_CONFIG_A'), connector('a', 'REDACTED')),
     settings: connectors(connector('new', 'value-a'), connector('a', 's-a')) },
@@ -43,11 +43,11 @@ const STAYS: readonly Row[] = [
     secret: repositories({ name: 'r', password: 's' }),
     spec: repositories({ name: 'q' }, { name: 'r', username: 'u', password: 'REDACTED' }),
     settings: repositories({ name: 'q' }, { name: 'r', username: 'u', password: 's' }) },
-  { name: 'a client of the same clientId, where no name is the same',
+  { name: 'a client of the same clientId under another name',
     secret: clients({ name: 'old', clientId: 'c', clientSecret: 's' }),
     spec: clients({ name: 'new', clientId: 'c', clientSecret: 'REDACTED' }),
     settings: clients({ name: 'new', clientId: 'c', clientSecret: 's' }) },
-  { name: 'a client of the same clientId, where several have the name',
+  { name: 'a client of the same clientId beside others of the same name',
     secret: clients({ name: 'n', clientId: 'c', clientSecret: 's-c' }, { name: 'n', clientId: 'd', clientSecret: 's-d' }),
     spec: clients({ name: 'n', clientId: 'd', clientSecret: 'REDACTED' }),
     settings: clients({ name: 'n', clientId: 'd', clientSecret: 's-d' }) },
@@ -55,13 +55,13 @@ const STAYS: readonly Row[] = [
     secret: repositories({ name: 'r', url: 'https://u:p@h/x' }),
     spec: repositories({ name: 'r', url: 'https://REDACTED@h/x' }),
     settings: repositories({ name: 'r', url: 'https://u:p@h/x' }) },
-  { name: 'a variable that the Secret names',
+  { name: 'an environment variable that the Secret names',
     secret: repositories({ name: 'r', url: '$PLATFORM_CONFIG_URL', password: '$PLATFORM_CONFIG_A' }),
     spec: repositories({ name: 'r', url: 'https://REDACTED@h', password: 'REDACTED' }),
     settings: repositories({ name: 'r', url: 'https://u:p@h', password: 'value-a' }) },
-  { name: 'a list of texts that is the Secret’s, as it is shown',
+  { name: 'a list of texts equal to the redacted one of the Secret',
     secret: extraArgs('x', 'y'), spec: extraArgs('REDACTED', 'REDACTED'), settings: extraArgs('x', 'y') },
-  { name: 'such a list in an entry',
+  { name: 'such a list in an entry of a list',
     secret: clients({ clientId: 'c', redirectURIs: ['https://u:p@h', 'https://i'] }),
     spec: clients({ clientId: 'c', name: 'n', redirectURIs: ['https://REDACTED@h', 'https://i'] }),
     settings: clients({ clientId: 'c', name: 'n', redirectURIs: ['https://u:p@h', 'https://i'] }) },
@@ -74,7 +74,7 @@ describe('REDACTED in a list stands for the value of the Secret (6.3)', () => {
     expect(JSON.stringify(outcome.owned)).not.toMatch(/s-a|s-b|u:p|value-a/)
   })
 
-  test('also in a whole status that is copied into spec', () => {
+  test('in a whole status copied into spec', () => {
     const secret = {
       ...connectors(connector('a', 's-a'), connector('b', 's-b')),
       ...repositories({ name: 'r', url: 'https://u:p@h/x', password: 's' }),
@@ -92,7 +92,7 @@ describe('REDACTED in a list stands for the value of the Secret (6.3)', () => {
 
 interface FaultRow {
   readonly name: string
-  readonly world: World
+  readonly state: SettingsState
   readonly path: string
   readonly source?: string
 }
@@ -101,40 +101,40 @@ const HELD = connectors(connector('a', 's-a'))
 
 // biome-ignore format: a table
 const FAULTS: readonly FaultRow[] = [
-  { name: 'of another id', world: { secret: HELD, spec: connectors(connector('b', 'REDACTED')) },
+  { name: 'of another id', state: { secret: HELD, spec: connectors(connector('b', 'REDACTED')) },
     path: 'auth.connectors[0].idpA.clientSecret' },
-  { name: 'of the same id, with another provider', world: { secret: HELD, spec: connectors({ id: 'a', idpB: { clientSecret: 'REDACTED' } }) },
+  { name: 'of the same id, with another provider', state: { secret: HELD, spec: connectors({ id: 'a', idpB: { clientSecret: 'REDACTED' } }) },
     path: 'auth.connectors[0].idpB.clientSecret' },
-  { name: 'without a Secret', world: { spec: connectors(connector('a', 'REDACTED')) },
+  { name: 'without a Secret', state: { spec: connectors(connector('a', 'REDACTED')) },
     path: 'auth.connectors[0].idpA.clientSecret' },
-  { name: 'without a list in the Secret', world: { secret: {}, spec: repositories({ name: 'r', password: 'REDACTED' }) },
+  { name: 'without that list in the Secret', state: { secret: {}, spec: repositories({ name: 'r', password: 'REDACTED' }) },
     path: 'apps.repositories[0].password' },
-  { name: 'where the Secret hides nothing there', world: { secret: repositories({ name: 'r' }), spec: repositories({ name: 'r', password: 'REDACTED' }) },
+  { name: 'where the Secret has no secret', state: { secret: repositories({ name: 'r' }), spec: repositories({ name: 'r', password: 'REDACTED' }) },
     path: 'apps.repositories[0].password' },
-  { name: 'a URL of another host', world: { secret: repositories({ name: 'r', url: 'https://u:p@h' }), spec: repositories({ name: 'r', url: 'https://REDACTED@evil' }) },
+  { name: 'a URL of another host', state: { secret: repositories({ name: 'r', url: 'https://u:p@h' }), spec: repositories({ name: 'r', url: 'https://REDACTED@evil' }) },
     path: 'apps.repositories[0].url' },
-  { name: 'of a name that several have',
-    world: { secret: repositories({ name: 'r', password: 's' }, { name: 'r', password: 't' }), spec: repositories({ name: 'r', password: 'REDACTED' }) },
+  { name: 'of a name that is not unique',
+    state: { secret: repositories({ name: 'r', password: 's' }, { name: 'r', password: 't' }), spec: repositories({ name: 'r', password: 'REDACTED' }) },
     path: 'apps.repositories[0].password' },
-  { name: 'a name of prototypes', world: { secret: repositories({ name: 'r', password: 's' }), spec: repositories({ name: 'constructor', password: 'REDACTED' }) },
+  { name: 'the name of an object property', state: { secret: repositories({ name: 'r', password: 's' }), spec: repositories({ name: 'constructor', password: 'REDACTED' }) },
     path: 'apps.repositories[0].password' },
-  { name: 'texts, fewer than the Secret has', world: { secret: extraArgs('x', 'y'), spec: extraArgs('REDACTED') }, path: 'database.extraArgs[0]' },
-  { name: 'texts, in place of a variable', world: { spec: extraArgs('REDACTED') }, path: 'database.extraArgs[0]' },
-  { name: 'in the Secret itself', world: { secret: connectors(connector('a', 'REDACTED')) },
+  { name: 'fewer texts than in the Secret', state: { secret: extraArgs('x', 'y'), spec: extraArgs('REDACTED') }, path: 'database.extraArgs[0]' },
+  { name: 'texts in place of a variable', state: { spec: extraArgs('REDACTED') }, path: 'database.extraArgs[0]' },
+  { name: 'in the Secret itself', state: { secret: connectors(connector('a', 'REDACTED')) },
     path: 'auth.connectors[0].idpA.clientSecret', source: 'Secret' },
-  { name: 'in status, by another manager', world: { foreign: repositories({ name: 'r', password: 'REDACTED' }) },
+  { name: 'in status, by another manager', state: { foreign: repositories({ name: 'r', password: 'REDACTED' }) },
     path: 'apps.repositories[0].password', source: 'status' },
 ]
 
 describe('REDACTED in a list without a counterpart is a fault with its path (6.3)', () => {
-  test.each(FAULTS)('$name', ({ world, path, source = 'spec' }) => {
-    const [fault, ...others] = inForce(world) as readonly string[]
+  test.each(FAULTS)('$name', ({ state, path, source = 'spec' }) => {
+    const [fault, ...others] = inForce(state) as readonly string[]
     expect(others).toEqual([])
     expect(fault?.startsWith(`${path} (${source}): is REDACTED`)).toBe(true)
     expect(fault).toContain(': write ')
   })
 
-  test('whose message has the right form', () => {
+  test('the message names path, source and reason', () => {
     expect(inForce({ spec: repositories({ name: 'r', password: 'REDACTED' }) })).toEqual([
       'apps.repositories[0].password (spec): is REDACTED, which stands for a hidden value and is no value: ' +
         'write $PLATFORM_CONFIG_<NAME>, a variable of the operator, or put the value into the Secret, ' +
@@ -142,13 +142,13 @@ describe('REDACTED in a list without a counterpart is a fault with its path (6.3
     ])
   })
 
-  test('and the last good settings stay in force with their secrets', () => {
+  test('the last valid settings stay in force with their secrets', () => {
     const outcome = settled({ secret: HELD, spec: connectors(connector('b', 'REDACTED')) })
     expect(outcome).toMatchObject({ ok: false })
     expect(JSON.stringify(outcome)).not.toContain('s-a')
   })
 
-  test('and an unset variable of the Secret is named', () => {
+  test('an unset variable of the Secret is named', () => {
     const secret = repositories({ name: 'r', password: '$PLATFORM_CONFIG_MISSING' })
     expect(inForce({ secret, spec: repositories({ name: 'r', password: 'REDACTED' }) })).toEqual([
       expect.stringMatching(
@@ -159,18 +159,18 @@ describe('REDACTED in a list without a counterpart is a fault with its path (6.3
 })
 
 test('a list that a higher source replaces is not checked (6.3)', () => {
-  const world = {
+  const state = {
     secret: HELD,
     foreign: connectors(connector('z', 'REDACTED')),
   }
-  expect(inForce(world)).toMatchObject(HELD)
+  expect(inForce(state)).toMatchObject(HELD)
 })
 
 test('settings carried over without their secrets are in force without them (6.5)', () => {
   const uid = 'earlier'
   const first = settled({ uid, secret: repositories({ name: 'r', password: 's' }) })
-  const anew = settled({ uid: 'anew', record: first.record })
-  expect(anew).toMatchObject({ ok: true, settings: repositories({ name: 'r' }) })
+  const recreated = settled({ uid: 'anew', record: first.record })
+  expect(recreated).toMatchObject({ ok: true, settings: repositories({ name: 'r' }) })
 })
 
 test('two lists of 4,000 entries are compared in one pass (6.3)', () => {

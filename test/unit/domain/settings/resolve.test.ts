@@ -1,63 +1,73 @@
 import { describe, expect, test } from 'vitest'
 import type { JsonMap } from '../../../../src/domain/json/json.ts'
 import { mergeSettings } from '../../../../src/domain/settings/layers.ts'
-import { BROKEN, DEFAULTS, cap, deleted, host, readCap, run } from './settings-history.ts'
-import { type World, settled, shown } from './settings-sources.ts'
+import {
+  BROKEN,
+  DEFAULTS,
+  type SettingsState,
+  cap,
+  deleted,
+  host,
+  readCap,
+  run,
+  settled,
+  shown,
+} from './settings-sources.ts'
 
 describe('resolveSettings with valid sources', () => {
-  test.each<{ name: string; world: World; reads: number | null; owns: JsonMap }>([
-    { name: 'nothing: defaults', world: {}, reads: null, owns: DEFAULTS },
-    { name: 'spec', world: { spec: cap(60) }, reads: 60, owns: cap(60) },
-    { name: 'the Secret', world: { secret: cap(60) }, reads: 60, owns: cap(60) },
-    { name: 'an empty Secret', world: { secret: null }, reads: null, owns: DEFAULTS },
-    { name: 'status of another manager', world: { foreign: cap(60) }, reads: 60, owns: DEFAULTS },
+  test.each<{ name: string; state: SettingsState; reads: number | null; owns: JsonMap }>([
+    { name: 'nothing: defaults', state: {}, reads: null, owns: DEFAULTS },
+    { name: 'spec', state: { spec: cap(60) }, reads: 60, owns: cap(60) },
+    { name: 'the Secret', state: { secret: cap(60) }, reads: 60, owns: cap(60) },
+    { name: 'an empty Secret', state: { secret: null }, reads: null, owns: DEFAULTS },
+    { name: 'status of another manager', state: { foreign: cap(60) }, reads: 60, owns: DEFAULTS },
     {
       name: 'spec over the Secret',
-      world: { spec: cap(60), secret: cap(90) },
+      state: { spec: cap(60), secret: cap(90) },
       reads: 60,
       owns: cap(60),
     },
     {
       name: 'the Secret over status',
-      world: { secret: cap(90), foreign: cap(120) },
+      state: { secret: cap(90), foreign: cap(120) },
       reads: 90,
       owns: cap(90),
     },
     {
       name: 'spec over all',
-      world: { spec: cap(60), secret: cap(90), foreign: cap(120) },
+      state: { spec: cap(60), secret: cap(90), foreign: cap(120) },
       reads: 60,
       owns: cap(60),
     },
     {
-      name: '0 in spec lifts the cap of the Secret: it has a meaning',
-      world: { spec: cap(0), secret: cap(90) },
+      name: '0 in spec lifts the cap of the Secret',
+      state: { spec: cap(0), secret: cap(90) },
       reads: null,
       owns: cap(0),
     },
     {
-      name: 'null in spec says nothing',
-      world: { spec: { auth: { accessKeyMaxTTLSeconds: null } }, secret: cap(90) },
+      name: 'null in spec counts as unset',
+      state: { spec: { auth: { accessKeyMaxTTLSeconds: null } }, secret: cap(90) },
       reads: 90,
       owns: cap(90),
     },
     {
       name: 'maps merge',
-      world: { spec: host, secret: cap(90), foreign: { cloud: { releaseChannel: 'x' } } },
+      state: { spec: host, secret: cap(90), foreign: { cloud: { releaseChannel: 'x' } } },
       reads: 90,
       owns: { ...host, ...cap(90) },
     },
     {
       name: 'lists replace',
-      world: {
+      state: {
         spec: { auth: { groupsFilters: ['a'] } },
         secret: { auth: { groupsFilters: ['b', 'c'] } },
       },
       reads: null,
       owns: { auth: { groupsFilters: ['a'] } },
     },
-  ])('$name', ({ world, reads, owns }) => {
-    const after = run(world)
+  ])('$name', ({ state, reads, owns }) => {
+    const after = run(state)
     expect(readCap(after)).toBe(reads)
     expect(after.owned).toMatchObject(owns)
   })
@@ -92,7 +102,7 @@ describe('resolveSettings with valid sources', () => {
     expect(shown(run({ ...after, spec: {} }))).toEqual(DEFAULTS)
   })
 
-  test('drops a value of another manager that spec replaced', () => {
+  test('drops a value of another manager that spec replaces', () => {
     const taken = run({ spec: cap(60), foreign: { ...cap(120), ...host } })
     expect(taken.foreign).toEqual(host)
     expect(shown(run({ ...taken, spec: {} }))).toEqual({ ...DEFAULTS, ...host })
@@ -111,7 +121,7 @@ describe('resolveSettings with valid sources', () => {
       { spec: host, secret: cap(60) },
       { spec: { ...host, auth: {} }, foreign: cap(60) },
     ]
-    const texts = records.map((world) => run(world).record?.['config'])
+    const texts = records.map((state) => run(state).record?.['config'])
     expect(new Set(texts).size).toBe(1)
     expect(JSON.parse(texts[0] ?? '')).toEqual(mergeSettings(cap(60), host, DEFAULTS))
   })
@@ -129,13 +139,13 @@ describe('resolveSettings with valid sources', () => {
   })
 })
 
-describe('resolveSettings with faults changes nothing', () => {
+describe('resolveSettings with faults keeps the settings in force', () => {
   const good = run({ spec: cap(60), secret: host })
-  test.each<{ name: string; change: Partial<World>; fault: object }>([
+  test.each<{ name: string; change: Partial<SettingsState>; fault: object }>([
     { name: 'invalid spec', change: { spec: { ...cap(0), ...BROKEN } }, fault: { source: 'spec' } },
     { name: 'invalid Secret', change: { secret: BROKEN }, fault: { source: 'Secret' } },
     {
-      name: 'the Secret is no map',
+      name: 'the Secret is not a map',
       change: { secret: 'auth' },
       fault: { source: 'Secret', path: '' },
     },
@@ -145,12 +155,12 @@ describe('resolveSettings with faults changes nothing', () => {
       fault: { source: 'Secret', path: '' },
     },
     {
-      name: 'the Secret is gone',
+      name: 'the Secret is deleted',
       change: { secret: undefined },
       fault: { source: 'Secret', path: '', message: expect.stringContaining('create it again') },
     },
     {
-      name: 'a variable is gone',
+      name: 'an environment variable is unset',
       change: { secret: { auth: { oidc: { clientSecret: '$PLATFORM_CONFIG_A' } } } },
       fault: { source: 'Secret' },
     },
@@ -172,7 +182,7 @@ describe('resolveSettings with faults changes nothing', () => {
     ).toMatchObject({ owned: good.owned })
   })
 
-  test('starts with defaults, and leaves fields of other managers alone', () => {
+  test('starts with defaults, and leaves fields of other managers unchanged', () => {
     const outcome = settled({ spec: BROKEN, foreign: cap(60) })
     expect(outcome).toMatchObject({ ok: false, lastGood: DEFAULTS, owned: DEFAULTS })
     expect(run({ spec: BROKEN, foreign: cap(60) }).foreign).toEqual(cap(60))
@@ -200,7 +210,7 @@ describe('resolveSettings with faults changes nothing', () => {
     expect(JSON.stringify(outcome.record)).not.toMatch(/red|5/)
   })
 
-  test('keeps values redacted in status, and gives a new process no redacted value', () => {
+  test('keeps values redacted in status, and a new process never uses the redacted text', () => {
     const secret = { auth: { oidc: { clientSecret: 's', clientId: 'c' } } }
     const before = run({ secret })
     const outcome = settled({ ...before, spec: BROKEN })

@@ -19,7 +19,7 @@ describe('the check of types against the schema (6.2, 6.5)', () => {
         },
       },
     },
-    { name: 'what is no setting', value: { nonsense: { a: [1] } } },
+    { name: 'unknown fields', value: { nonsense: { a: [1] } } },
   ])('accepts $name', ({ value }) => {
     expect(checkSettingsSchema(value)).toEqual([])
   })
@@ -29,7 +29,7 @@ describe('the check of types against the schema (6.2, 6.5)', () => {
     { name: 'a list where a map belongs', value: { auth: [] }, path: 'auth', right: 'object' },
     { name: 'a text', value: { platformHost: 7 }, path: 'platformHost', right: 'string' },
     {
-      name: 'a number in words',
+      name: 'a number as a text',
       value: { auth: { accessKeyMaxTTLSeconds: SECRET } },
       path: 'auth.accessKeyMaxTTLSeconds',
       right: 'integer',
@@ -41,7 +41,7 @@ describe('the check of types against the schema (6.2, 6.5)', () => {
       right: 'integer',
     },
     {
-      name: 'yes and no in words',
+      name: 'booleans as texts',
       value: { auth: { oidc: { insecureCa: 'yes' } } },
       path: 'auth.oidc.insecureCa',
       right: 'boolean',
@@ -53,7 +53,7 @@ describe('the check of types against the schema (6.2, 6.5)', () => {
       right: 'string',
     },
     {
-      name: 'one of two types, under a name that is no identifier',
+      name: 'neither of two types, under a name that is no identifier',
       value: { costControl: { global: { metrics: { resources: { limits: { 'a/b~c': true } } } } } },
       path: 'costControl.global.metrics.resources.limits["a/b~c"]',
       right: 'integer or string',

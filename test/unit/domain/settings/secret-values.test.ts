@@ -60,7 +60,7 @@ describe('references to the environment', () => {
       status: { database: { dataSource: 'REDACTED' } },
     },
     {
-      name: 'another field keeps it as it is',
+      name: 'another field is not expanded',
       spec: { auth: { oidc: { clientId: '$PLATFORM_CONFIG_A' } } },
       settings: { auth: { oidc: { clientId: '$PLATFORM_CONFIG_A' } } },
       status: { auth: { oidc: { clientId: '$PLATFORM_CONFIG_A' } } },
@@ -107,19 +107,19 @@ describe('faults of secrets outside the Secret', () => {
       says: 'literal secret',
     },
     {
-      name: 'lower case',
+      name: 'variable in lower case',
       spec: secretIs('$PLATFORM_CONFIG_a'),
       path: 'auth.oidc.clientSecret',
       says: 'only A-Z',
     },
     {
-      name: 'braces',
+      name: 'variable in braces',
       spec: secretIs('${PLATFORM_CONFIG_A}'),
       path: 'auth.oidc.clientSecret',
       says: 'no whole $PLATFORM_CONFIG',
     },
     {
-      name: 'within a text',
+      name: 'variable within a text',
       spec: { auth: { customHttpHeaders: { Authorization: 'Bearer $PLATFORM_CONFIG_A' } } },
       path: 'auth.customHttpHeaders.Authorization',
       says: 'put it into the Secret',
@@ -206,7 +206,7 @@ describe('faults of secrets outside the Secret', () => {
       says: 'put it into the Secret',
     },
     {
-      name: 'the only setting of a provider, which is not missing for that',
+      name: 'the only setting of a provider, which does not count as missing',
       spec: { auth: { connectors: [{ id: 'a', idpB: { clientSecret: CANARY } }] } },
       path: 'auth.connectors[0].idpB.clientSecret',
       says: 'put it into the Secret',
@@ -224,7 +224,7 @@ describe('faults of secrets outside the Secret', () => {
       says: 'is not a URL',
     },
     {
-      name: 'value that would start a new header',
+      name: 'value with a line break in a header',
       spec: { auth: { customHttpHeaders: { 'X-A': '$PLATFORM_CONFIG_LINES' } } },
       path: 'auth.customHttpHeaders.X-A',
       says: 'line breaks',
@@ -259,7 +259,7 @@ describe('faults of secrets in the Secret', () => {
     expect(JSON.stringify([owned, record])).not.toContain(CANARY)
   })
 
-  test('REDACTED is no value, so a status copied into spec does not hide the Secret', () => {
+  test('REDACTED is no value: a status copied into spec does not override the Secret', () => {
     const secret = {
       ...secretIs(CANARY),
       ...repository({ url: `https://u:${CANARY}@h` }),

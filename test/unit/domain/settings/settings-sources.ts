@@ -1,4 +1,4 @@
-// A Config with its sources, and what an API server and the operator make of them, for tables.
+// A Config with its sources on a simulated API server, reconciled by the operator's rules.
 import { expect } from 'vitest'
 import type { ConfigSettings } from '../../../../src/api/config.gen.ts'
 import type { ManagedFieldsEntry } from '../../../../src/api/objects.ts'
@@ -10,9 +10,14 @@ import {
   mapFromEntries,
   settingsToJson,
 } from '../../../../src/domain/json/json.ts'
-import type { ConfigMapData } from '../../../../src/domain/settings/in-force.ts'
+import {
+  type ConfigMapData,
+  capsInForce,
+  settingsInForce,
+} from '../../../../src/domain/settings/in-force.ts'
 import {
   mergeSettings,
+  withDefaults,
   withoutEqualValues,
   withoutPathsOf,
 } from '../../../../src/domain/settings/layers.ts'
@@ -27,7 +32,7 @@ import type { SettingFault } from '../../../../src/domain/settings/validation/fa
 const MANAGER = 'ours'
 
 /** The state of the API server as far as settings go. Everything left out is absent. */
-export interface World {
+export interface SettingsState {
   readonly uid?: string
   readonly spec?: unknown
   /** Parsed text of the Secret, or why it can't be read; absent: there is none. */
@@ -42,39 +47,40 @@ export interface World {
   readonly environment?: Readonly<Record<string, string>>
 }
 
-export function settled(world: World): SettingsResolution {
-  const { uid = 'uid-1', owned = {}, foreign = {}, environment = {} } = world
+export function settled(current: SettingsState): SettingsResolution {
+  const { uid = 'uid-1', owned = {}, foreign = {}, environment = {} } = current
   const ready = { type: 'Ready', status: 'True', reason: 'Applied' }
-  const noted = world.settled ? { observedGeneration: 1, conditions: [ready] } : {}
+  const noted = current.settled ? { observedGeneration: 1, conditions: [ready] } : {}
   return resolveSettings({
     config: {
       metadata: { uid, managedFields: [entry(MANAGER, owned), entry('kubectl', foreign)] },
-      spec: world.spec ?? {},
+      spec: current.spec ?? {},
       status: { ...mergeSettings(owned, foreign), ...noted },
     },
     manager: MANAGER,
-    secret: secretOf(world),
-    record: world.record ?? null,
+    secret: secretOf(current),
+    record: current.record ?? null,
     environment: (name) => environment[name],
     shapeCheck: checkSettingsSchema,
   })
 }
 
 /** One round of the operator: record and status are written, as server-side apply by force does. */
-export function reconciled(world: World): {
-  readonly world: World
+export function reconciled(current: SettingsState): {
+  readonly current: SettingsState
   readonly outcome: SettingsResolution
 } {
-  const outcome = settled(world)
-  const shared = withoutEqualValues(world.foreign ?? {}, outcome.owned)
+  const outcome = settled(current)
+  const shared = withoutEqualValues(current.foreign ?? {}, outcome.owned)
   const lost = withoutPathsOf(shared, withoutPathsOf(shared, outcome.owned))
-  const foreign = withoutPathsOf(world.foreign ?? {}, lost)
-  const record = outcome.record ?? world.record ?? null
-  return { world: { ...world, owned: outcome.owned, foreign, record, settled: true }, outcome }
+  const foreign = withoutPathsOf(current.foreign ?? {}, lost)
+  const record = outcome.record ?? current.record ?? null
+  return { current: { ...current, owned: outcome.owned, foreign, record, settled: true }, outcome }
 }
 
-/** What everybody reads in status. */
-export const shown = ({ owned = {}, foreign = {} }: World): JsonMap => mergeSettings(owned, foreign)
+/** The status that the API server serves. */
+export const shown = ({ owned = {}, foreign = {} }: SettingsState): JsonMap =>
+  mergeSettings(owned, foreign)
 
 export const entry = (manager: string, settings: JsonMap): ManagedFieldsEntry => ({
   manager,
@@ -90,7 +96,7 @@ function fieldsOf(value: Json): JsonMap {
   )
 }
 
-function secretOf({ secret, unreadableSecret }: World): SecretSource {
+function secretOf({ secret, unreadableSecret }: SettingsState): SecretSource {
   if (unreadableSecret !== undefined) return { kind: 'unreadable', because: unreadableSecret }
   return secret === undefined ? { kind: 'absent' } : { kind: 'parsed', value: secret }
 }
@@ -121,7 +127,7 @@ export interface SoundRow {
 
 const environment = { PLATFORM_CONFIG_A: 'a' }
 
-/** The faults of these settings in each source, where they should be told alike. */
+/** The expected faults of these settings in each source. */
 export const faultsBySource = (
   settings: ConfigSettings,
 ): Readonly<Record<string, readonly SettingFault[]>> => ({
@@ -146,8 +152,8 @@ export const quotes = (settings: ConfigSettings): boolean =>
 /** No faults in any source. */
 export const NONE = { spec: [], Secret: [], status: [] }
 
-function faultsIn(world: World): readonly SettingFault[] {
-  const outcome = settled(world)
+function faultsIn(current: SettingsState): readonly SettingFault[] {
+  const outcome = settled(current)
   return outcome.ok ? [] : outcome.faults
 }
 
@@ -158,3 +164,46 @@ function planted(value: Json): Json {
   if (!isMap(value)) return typeof value === 'string' ? `${CANARY} ${value} (` : value
   return mapFromEntries(Object.entries(value).map(([name, inner]) => [name, planted(inner)]))
 }
+
+// Changes of a Config and its sources over time.
+
+/** Settings with a cap of that many seconds. */
+export const cap = (seconds: number) => ({ auth: { accessKeyMaxTTLSeconds: seconds } })
+/** Invalid settings. */
+export const BROKEN = { uiSettings: { primaryColor: 'red' } }
+/** Settings without caps. */
+export const host = { platformHost: 'p.example.com' }
+/** The status without any settings. */
+export const DEFAULTS = settingsToJson(withDefaults({}))
+
+/** Reconciles until nothing changes, which takes at most two rounds. */
+export function run(current: SettingsState): SettingsState {
+  const first = reconciled(current).current
+  const second = reconciled(first).current
+  const third = reconciled(second).current
+  expect(third).toEqual(second)
+  return third
+}
+
+/** The cap in the status that the API server serves. */
+export function readCap(current: SettingsState): number | null {
+  const ready = { type: 'Ready', status: 'True', reason: 'Applied' }
+  const status = current.settled && {
+    ...shown(current),
+    observedGeneration: 1,
+    conditions: [ready],
+  }
+  const config = { uid: current.uid ?? 'uid-1', status: status || undefined }
+  const reading = capsInForce(settingsInForce(config, current.record ?? null))
+  return reading.known ? reading.caps.maxTtlSeconds : Number.NaN
+}
+
+/** The Config is deleted and created again with an empty spec. */
+export const deleted = ({ uid = 'uid-1', ...current }: SettingsState): SettingsState => ({
+  ...current,
+  uid: `${uid}+`,
+  spec: {},
+  owned: {},
+  foreign: {},
+  settled: false,
+})

@@ -44,19 +44,19 @@ describe('malformed records of keys (7.3)', () => {
   test.each<{ readonly name: string; readonly text: string | undefined }>([
     { name: 'absent', text: undefined },
     { name: 'empty', text: '' },
-    { name: 'no JSON', text: '{' },
+    { name: 'not JSON', text: '{' },
     { name: 'a list', text: '[]' },
     { name: 'null', text: 'null' },
     ...[
-      { name: 'a note that is none', kid: KID, entry: null },
-      { name: 'a kid that is none', kid: 'k1', entry: sound },
+      { name: 'a malformed note', kid: KID, entry: null },
+      { name: 'a malformed kid', kid: 'k1', entry: sound },
       { name: 'a prototype', kid: '__proto__', entry: sound },
       { name: 'generation 0', kid: KID, entry: { ...sound, generation: 0 } },
-      { name: 'a generation in halves', kid: KID, entry: { ...sound, generation: 1.5 } },
+      { name: 'a fractional generation', kid: KID, entry: { ...sound, generation: 1.5 } },
       { name: 'a generation as text', kid: KID, entry: { ...sound, generation: '1' } },
-      { name: 'no creation', kid: KID, entry: { ...sound, created: undefined } },
+      { name: 'without a creation time', kid: KID, entry: { ...sound, created: undefined } },
       {
-        name: 'a day that is none',
+        name: 'an invalid date',
         kid: KID,
         entry: { ...sound, published: '2026-02-30T00:00:00Z' },
       },
@@ -69,18 +69,18 @@ describe('malformed records of keys (7.3)', () => {
     expect(parseKeyRecords(text)).toEqual({ notes: [], isSound: false })
   })
 
-  test('do not hide the valid ones', () => {
+  test('do not hide valid records', () => {
     const text = JSON.stringify({ [KID]: sound, other: {} })
     expect(parseKeyRecords(text)).toEqual({ notes: [note], isSound: false })
   })
 
-  test('with a malformed time of withdrawal still count as withdrawn', () => {
+  test('with a malformed withdrawal time count as withdrawn', () => {
     const text = JSON.stringify({ [KID]: { ...sound, withdrawn: 'yes' } })
     expect(parseKeyRecords(text).notes).toEqual([{ ...note, withdrawnMs: note.publishedMs }])
   })
 })
 
-test('equal keys give a public key set with equal bytes (7.3)', () => {
+test('equal keys give a byte-identical public key set (7.3)', () => {
   const jwk: PublicJwk = { kty: 'RSA', n: 'n', e: 'AQAB', kid: KID, alg: 'RS256', use: 'sig' }
   expect(jwksText([jwk])).toBe(
     `{"keys":[{"kty":"RSA","n":"n","e":"AQAB","kid":"${KID}","alg":"RS256","use":"sig"}]}`,

@@ -22,7 +22,7 @@ function key(generation: number, times: Partial<PublishedKeyRecord> = {}): Publi
   return { kid: `k${generation}`, generation, ...start, ...times }
 }
 
-test('a token never outlives its signing key: it has at most a sixth of the key’s life (2.4)', () => {
+test("the longest token lives a sixth of its signing key's life (2.4)", () => {
   expect(LONGEST_TOKEN_TTL_MS).toBe(5 * DAY)
   expect(keyEndMs({ createdMs: 0 })).toBe(30 * DAY)
 })
@@ -35,63 +35,63 @@ describe('the current signer (7.3)', () => {
     readonly signs: string | null
   }>([
     { name: 'none', signers: [], nowMs: DAY, signs: null },
-    { name: 'the only one, from the start', signers: [key(1)], nowMs: 0, signs: 'k1' },
+    { name: 'the only key, from the start', signers: [key(1)], nowMs: 0, signs: 'k1' },
     {
-      name: 'the old one until a moment before the new one takes over',
+      name: 'the old key until a millisecond before useFrom of the new one',
       signers: [key(1), key(2, { publishedMs: DAY, useFromMs: 2 * DAY })],
       nowMs: 2 * DAY - 1,
       signs: 'k1',
     },
     {
-      name: 'the new one from that moment',
+      name: 'the new key from its useFrom',
       signers: [key(1), key(2, { publishedMs: DAY, useFromMs: 2 * DAY })],
       nowMs: 2 * DAY,
       signs: 'k2',
     },
     {
-      name: 'the old one while the new one is published for less than ten minutes',
+      name: 'the old key while the new one is published for less than ten minutes',
       signers: [key(1), key(2, { publishedMs: DAY, useFromMs: HOUR })],
       nowMs: DAY + 10 * MINUTE - 1,
       signs: 'k1',
     },
     {
-      name: 'the new one from ten minutes on',
+      name: 'the new key after ten minutes',
       signers: [key(1), key(2, { publishedMs: DAY, useFromMs: HOUR })],
       nowMs: DAY + 10 * MINUTE,
       signs: 'k2',
     },
     {
-      name: 'one that waits, where there is no other',
+      name: 'a key before its useFrom, when there is no other',
       signers: [key(2, { useFromMs: 9 * DAY })],
       nowMs: DAY,
       signs: 'k2',
     },
     {
-      name: 'one that waits, rather than one that nobody knows yet',
+      name: 'a published key before its useFrom, rather than a newly published one',
       signers: [key(2, { useFromMs: 9 * DAY }), key(3, { publishedMs: DAY, useFromMs: DAY })],
       nowMs: DAY,
       signs: 'k2',
     },
     {
-      name: 'the one whose time comes first, where all wait',
+      name: 'the key with the earliest useFrom, when all are in the future',
       signers: [key(2, { useFromMs: 9 * DAY }), key(3, { useFromMs: 8 * DAY })],
       nowMs: DAY,
       signs: 'k3',
     },
     {
-      name: 'the newest whose time came, where all are new',
+      name: 'the newest key past its useFrom, when all are newly published',
       signers: [key(1, { useFromMs: -1 }), key(2, { useFromMs: 0 }), key(3, { useFromMs: 1 })],
       nowMs: 0,
       signs: 'k2',
     },
     {
-      name: 'the newest, whatever its time was',
+      name: 'the newest key past its useFrom, not the latest useFrom',
       signers: [key(1, { useFromMs: 2 * HOUR }), key(2, { useFromMs: HOUR })],
       nowMs: DAY,
       signs: 'k2',
     },
     {
-      name: 'the only one, published in the future by a clock that was ahead',
+      name: 'the only key, published in the future by a clock that was ahead',
       signers: [key(1, { publishedMs: 9 * DAY, useFromMs: 9 * DAY })],
       nowMs: DAY,
       signs: 'k1',
@@ -123,35 +123,35 @@ describe('the time at which a public key is unpublished (7.3)', () => {
     readonly leaves: number | null
   }>([
     {
-      name: 'never, without a newer one',
+      name: 'never, without a newer key',
       signers: [key(1)],
       maxTtl: DAY,
       lastExp: 0,
       leaves: null,
     },
     {
-      name: '24 h after the last exp that it may have signed',
+      name: '24 h after the last possible exp of its tokens',
       signers: [key(1), next],
       maxTtl: HOUR,
       lastExp: null,
       leaves: 26 * DAY + HOUR,
     },
     {
-      name: '24 h after one that is known, where the bound was lowered',
+      name: '24 h after a known exp beyond a lowered bound',
       signers: [key(1), next],
       maxTtl: HOUR,
       lastExp: 29 * DAY,
       leaves: 30 * DAY,
     },
     {
-      name: 'by the first of several newer ones',
+      name: 'by the first of several newer keys',
       signers: [next, key(3, { useFromMs: 20 * DAY })],
       maxTtl: DAY,
       lastExp: null,
       leaves: 22 * DAY,
     },
     {
-      name: 'older ones count for nothing',
+      name: 'ignores older keys',
       signers: [key(0)],
       maxTtl: DAY,
       lastExp: null,
@@ -163,7 +163,7 @@ describe('the time at which a public key is unpublished (7.3)', () => {
 })
 
 test.each([
-  { name: 'in its life', withdrawnMs: DAY, forgotten: 36 * DAY },
+  { name: 'during its life', withdrawnMs: DAY, forgotten: 36 * DAY },
   { name: 'after its life', withdrawnMs: 31 * DAY, forgotten: 37 * DAY },
 ])(
   'a key withdrawn $name is remembered until no token of it lives (7.3)',

@@ -8,7 +8,7 @@ import {
 } from '../../../../src/domain/token/revocation.ts'
 import { HOUR, asked, configMap, entries, jtis, revokedInAll } from './revocations.ts'
 
-/** All that is written, one addition after the other. */
+/** The ConfigMaps after each addition. */
 function additionsFor(
   ids: ReadonlyMap<string, number>,
   held: readonly ConfigMap[],
@@ -33,22 +33,22 @@ describe('nextRevocationWrite chooses a ConfigMap for revoked tokens (7.4)', () 
     readonly held?: readonly ConfigMap[]
     readonly plan: readonly string[]
   }>([
-    { name: 'nothing asked', asked: new Map(), plan: [] },
+    { name: 'no tokens', asked: new Map(), plan: [] },
     { name: 'the first of an hour', asked: asked(['a', 'b']), plan: [`${HOUR}: 2`] },
     {
-      name: 'the first with room',
+      name: 'the first ConfigMap with room',
       asked: asked(['a']),
       held: [configMap(HOUR, entries(jtis(1999)))],
       plan: [`${HOUR}+: 1`],
     },
     {
-      name: 'one without data',
+      name: 'a ConfigMap without data',
       asked: asked(['a']),
       held: [configMap(HOUR)],
       plan: [`${HOUR}+: 1`],
     },
     {
-      name: 'the last room, then the next',
+      name: 'the last room, then the next ConfigMap',
       asked: asked(['a', 'b', 'c']),
       held: [configMap(HOUR, entries(jtis(1999)))],
       plan: [`${HOUR}+: 1`, `${HOUR}-1: 2`],
@@ -59,7 +59,7 @@ describe('nextRevocationWrite chooses a ConfigMap for revoked tokens (7.4)', () 
       plan: [`${HOUR}: 2000`, `${HOUR}-1: 2000`, `${HOUR}-2: 1000`],
     },
     {
-      name: 'beyond nine that are full',
+      name: 'after nine full ConfigMaps',
       asked: asked(['a']),
       held: [HOUR, ...Array.from({ length: 10 }, (_, index) => `${HOUR}-${index + 1}`)].map(
         (name) => configMap(name, entries(jtis(2000, name))),
@@ -67,7 +67,7 @@ describe('nextRevocationWrite chooses a ConfigMap for revoked tokens (7.4)', () 
       plan: [`${HOUR}-11: 1`],
     },
     {
-      name: 'a number that somebody has deleted',
+      name: 'a number whose ConfigMap was deleted',
       asked: asked(['a']),
       held: [
         configMap(HOUR, entries(jtis(2000))),
@@ -76,55 +76,55 @@ describe('nextRevocationWrite chooses a ConfigMap for revoked tokens (7.4)', () 
       plan: [`${HOUR}-1: 1`],
     },
     {
-      name: 'one that holds more than it should',
+      name: 'a ConfigMap with more entries than allowed',
       asked: asked(['a']),
       held: [configMap(HOUR, entries(jtis(2100)))],
       plan: [`${HOUR}-1: 1`],
     },
     {
-      name: 'one that nobody can change',
+      name: 'an immutable ConfigMap',
       asked: asked(['a']),
       held: [configMap(HOUR, {}, { immutable: true })],
       plan: [`${HOUR}-1: 1`],
     },
     {
-      name: 'one that is being deleted',
+      name: 'a ConfigMap being deleted',
       asked: asked(['a']),
       held: [configMap(HOUR, {}, { metadata: { deletionTimestamp: '2026-11-21T10:00:00Z' } })],
       plan: [`${HOUR}-1: 1`],
     },
     {
-      name: 'what is stored is not stored again',
+      name: 'a stored token is not stored again',
       asked: asked(['a', 'b', 'c']),
       held: [configMap(HOUR, entries(['a'])), configMap(`${HOUR}-1`, entries(['b']))],
       plan: [`${HOUR}+: 1`],
     },
     {
-      name: 'nor under another exp',
+      name: 'a stored token with another exp is not stored again',
       asked: asked(['a'], '2026-11-22T08:00:00Z'),
       held: [configMap(HOUR, entries(['a']))],
       plan: [],
     },
     {
-      name: 'nor where its exp is damaged',
+      name: 'a stored token with a malformed exp is not stored again',
       asked: asked(['a']),
       held: [configMap(HOUR, { a: '' })],
       plan: [],
     },
     {
-      name: 'a foreign ConfigMap holds none',
+      name: 'a ConfigMap of another owner does not count',
       asked: asked(['ca.crt']),
       held: [configMap('kube-root-ca.crt', { 'ca.crt': 'x' })],
       plan: [`${HOUR}: 1`],
     },
     {
-      name: 'a name of Object.prototype is held by none',
+      name: 'the name of an object property counts as not stored',
       asked: asked(['constructor', '__proto__']),
       held: [configMap(HOUR, {})],
       plan: [`${HOUR}+: 2`],
     },
     {
-      name: 'several hours, in the order of asking',
+      name: 'several hours, in the order of the requests',
       asked: new Map([
         ...asked(['late'], '2026-11-21T12:00:00Z'),
         ...asked(['early'], '2026-11-21T10:59:59.999Z'),
@@ -136,7 +136,7 @@ describe('nextRevocationWrite chooses a ConfigMap for revoked tokens (7.4)', () 
     expect(shown(ids, held)).toEqual(plan)
   })
 
-  test('no stored entry moves or is lost', () => {
+  test('no stored entry is moved or lost', () => {
     const before = { keep: '2026-11-21T10:10:00Z', odd: 'damaged' }
     const [addition] = additionsFor(asked(['new', '__proto__']), [configMap(HOUR, before)])
     expect(addition && JSON.parse(JSON.stringify(configMapDataAfter(addition)))).toEqual(
@@ -147,7 +147,7 @@ describe('nextRevocationWrite chooses a ConfigMap for revoked tokens (7.4)', () 
     )
   })
 
-  test('the written tokens are read back as they were', () => {
+  test('the written tokens parse to the same tokens', () => {
     const ids = asked(jtis(4100))
     const stored = additionsFor(ids, []).map((addition) =>
       configMap(addition.name, configMapDataAfter(addition)),

@@ -14,10 +14,20 @@ import { HOUR, asked, at, configMap, entries } from './revocations.ts'
 describe('the name of a ConfigMap with revoked tokens (7.4)', () => {
   test.each([
     { name: 'first moment of an hour', exp: '2026-11-21T10:00:00Z', ordinal: 0, is: HOUR },
-    { name: 'last moment of it', exp: '2026-11-21T10:59:59.999Z', ordinal: 0, is: HOUR },
+    { name: 'last moment of an hour', exp: '2026-11-21T10:59:59.999Z', ordinal: 0, is: HOUR },
     { name: 'hour in UTC', exp: '2026-11-21T01:30:00-09:00', ordinal: 0, is: HOUR },
-    { name: 'the second', exp: '2026-11-21T10:00:00Z', ordinal: 1, is: `${HOUR}-1` },
-    { name: 'beyond nine', exp: '2026-11-21T10:00:00Z', ordinal: 12, is: `${HOUR}-12` },
+    {
+      name: 'the second ConfigMap of an hour',
+      exp: '2026-11-21T10:00:00Z',
+      ordinal: 1,
+      is: `${HOUR}-1`,
+    },
+    {
+      name: 'the tenth ConfigMap of an hour',
+      exp: '2026-11-21T10:00:00Z',
+      ordinal: 12,
+      is: `${HOUR}-12`,
+    },
     {
       name: 'midnight of a new year',
       exp: '2027-01-01T00:00:00Z',
@@ -31,7 +41,7 @@ describe('the name of a ConfigMap with revoked tokens (7.4)', () => {
       is: 'platform-revoked-tokens-2028022923',
     },
     {
-      name: 'an hour that summer time skips elsewhere',
+      name: 'an hour that daylight saving time skips elsewhere',
       exp: '2026-03-29T01:30:00Z',
       ordinal: 0,
       is: 'platform-revoked-tokens-2026032901',
@@ -106,12 +116,20 @@ test.each([
 
 describe('revokedTokensIn reads a ConfigMap (7.4)', () => {
   test.each([
-    { name: 'as we write it', exp: '2026-11-21T10:30:00Z', until: '2026-11-21T10:30:00Z' },
-    { name: 'another zone', exp: '2026-11-21T11:30:00+01:00', until: '2026-11-21T10:30:00Z' },
-    { name: 'first moment', exp: '2026-11-21T10:00:00Z', until: '2026-11-21T10:00:00Z' },
-    { name: 'no time at all', exp: 'soon', until: '2026-11-21T10:59:59.999Z' },
-    { name: 'nothing', exp: '', until: '2026-11-21T10:59:59.999Z' },
-    { name: 'no such day', exp: '2026-02-30T10:30:00Z', until: '2026-11-21T10:59:59.999Z' },
+    { name: 'in our format', exp: '2026-11-21T10:30:00Z', until: '2026-11-21T10:30:00Z' },
+    {
+      name: 'in another time zone',
+      exp: '2026-11-21T11:30:00+01:00',
+      until: '2026-11-21T10:30:00Z',
+    },
+    {
+      name: 'the first moment of the hour',
+      exp: '2026-11-21T10:00:00Z',
+      until: '2026-11-21T10:00:00Z',
+    },
+    { name: 'not a time', exp: 'soon', until: '2026-11-21T10:59:59.999Z' },
+    { name: 'empty', exp: '', until: '2026-11-21T10:59:59.999Z' },
+    { name: 'on an invalid date', exp: '2026-02-30T10:30:00Z', until: '2026-11-21T10:59:59.999Z' },
     { name: 'seconds', exp: '1795257000', until: '2026-11-21T10:59:59.999Z' },
     { name: 'before its hour', exp: '2020-01-01T00:00:00Z', until: '2026-11-21T10:59:59.999Z' },
     { name: 'the hour after', exp: '2026-11-21T11:00:00Z', until: '2026-11-21T10:59:59.999Z' },
@@ -124,7 +142,7 @@ describe('revokedTokensIn reads a ConfigMap (7.4)', () => {
     expect(revokedTokensIn(configMap(HOUR))).toEqual(new Map())
   })
 
-  test('names of Object.prototype are keys like any other', () => {
+  test('names of object properties are keys like any other', () => {
     const data = JSON.parse('{"__proto__":"2026-11-21T10:30:00Z","constructor":"x"}') as Record<
       string,
       string
@@ -132,7 +150,7 @@ describe('revokedTokensIn reads a ConfigMap (7.4)', () => {
     expect([...revokedTokensIn(configMap(HOUR, data)).keys()]).toEqual(['__proto__', 'constructor'])
   })
 
-  test('entries that did not change are left out', () => {
+  test('leaves out unchanged entries', () => {
     const before = configMap(HOUR, { a: '2026-11-21T10:30:00Z', b: 'damaged', c: 'x' })
     const after = configMap(HOUR, { a: '2026-11-21T10:30:00Z', b: '2026-11-21T10:10:00Z', d: 'x' })
     expect([...revokedTokensIn(after, before).keys()]).toEqual(['b', 'd'])

@@ -1,4 +1,4 @@
-// ConfigMaps and tokens to revoke, as rows of a table name them.
+// Builds ConfigMaps of revoked tokens, and tokens to revoke.
 import type { ConfigMap, ObjectMeta } from '../../../../src/api/objects.ts'
 import { type Revocations, revokedTokensIn } from '../../../../src/domain/token/revocation.ts'
 
@@ -25,7 +25,7 @@ export function configMap(
   }
 }
 
-/** So many of them, each different. */
+/** That many different tokens. */
 export const jtis = (count: number, prefix = 'jti'): readonly string[] =>
   Array.from({ length: count }, (_, index) => `${prefix}-${index}`)
 
@@ -37,6 +37,6 @@ export const entries = (ids: readonly string[], exp = '2026-11-21T10:30:00Z') =>
 export const asked = (ids: readonly string[], exp = '2026-11-21T10:30:00Z') =>
   new Map(ids.map((jti) => [jti, at(exp)]))
 
-/** What all of them hold, each in one of them. */
+/** The tokens of all ConfigMaps; each is in one of them. */
 export const revokedInAll = (configMaps: readonly ConfigMap[]): Revocations =>
   new Map(configMaps.flatMap((one) => [...revokedTokensIn(one)]))

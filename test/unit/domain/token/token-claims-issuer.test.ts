@@ -14,7 +14,7 @@ describe('isIssuerUrl (contract 7.2)', () => {
   })
 
   test.each([
-    { name: 'nothing', text: '' },
+    { name: 'the empty text', text: '' },
     { name: 'plain HTTP', text: 'http://platform.example.com/oidc' },
     { name: 'an upper-case scheme', text: 'HTTPS://platform.example.com/oidc' },
     { name: 'no scheme', text: 'platform.example.com/oidc' },
@@ -30,12 +30,12 @@ describe('isIssuerUrl (contract 7.2)', () => {
     { name: 'a trailing slash at the root', text: 'https://platform.example.com/' },
     { name: 'an upper-case host', text: 'https://Platform.example.com/oidc' },
     { name: 'the default port', text: 'https://platform.example.com:443/oidc' },
-    { name: 'a port that is none', text: 'https://platform.example.com:99999/oidc' },
+    { name: 'an invalid port', text: 'https://platform.example.com:99999/oidc' },
     { name: 'dot segments', text: 'https://platform.example.com/a/../oidc' },
     { name: 'a space', text: 'https://platform.example.com/o idc' },
     { name: 'a line break', text: 'https://platform.example.com/oidc\n' },
     { name: 'a backslash', text: 'https://platform.example.com\\oidc' },
-    { name: 'letters beyond ASCII', text: 'https://münchen.example/oidc' },
+    { name: 'non-ASCII letters', text: 'https://münchen.example/oidc' },
   ])('refuses $name: $text', ({ text }) => {
     expect(isIssuerUrl(text)).toBe(false)
   })

@@ -36,7 +36,7 @@ const bearerOf = (parts: Partial<TokenSubject> = {}): TokenSubject => ({
 })
 
 describe('the claims of a token (7.1)', () => {
-  test('under a key are exactly these', () => {
+  test('of a token under a key are complete', () => {
     const scope: Scope = { clusters: [{ cluster: 'east' }] }
     expect(claimsOf(bearerOf({ groups: ['dev', 'ops'], scope }), issue)).toEqual({
       iss: ISSUER,
@@ -69,7 +69,7 @@ describe('the claims of a token (7.1)', () => {
       kind: 'User',
       groups: ['authenticated', 'user:https://idp#ada'],
     },
-  ])('have sub, kind and groups of $identity', ({ identity, kind, groups }) => {
+  ])('contain sub, kind and groups of $identity', ({ identity, kind, groups }) => {
     const claims = claimsOf(bearerOf({ identity }), issue)
     expect([claims.sub, claims['platform.sh'].kind, claims.groups]).toEqual([
       identity,
@@ -78,7 +78,7 @@ describe('the claims of a token (7.1)', () => {
     ])
   })
 
-  test('have the groups of the key with a prefix, whatever their names (D7)', () => {
+  test('contain the groups of the key with a prefix, whatever their names (D7)', () => {
     const groups = ['system:masters', 'user:root', 'authenticated', '__proto__']
     expect(groupsClaimOf('subject:robot', groups)).toEqual([
       'authenticated',
@@ -89,7 +89,7 @@ describe('the claims of a token (7.1)', () => {
     ])
   })
 
-  test('have times in whole seconds, rounded down (2.4)', () => {
+  test('contain times in whole seconds, rounded down (2.4)', () => {
     const claims = claimsOf(bearerOf(), {
       ...issue,
       creationMs: SECONDS * 1000 + 999,
@@ -124,7 +124,11 @@ describe('the audience of a token (7.1)', () => {
   }>([
     { name: 'no scope', scope: null, aud: [ISSUER] },
     { name: 'every cluster', scope: { clusters: [{ cluster: '*' }] }, aud: [ISSUER] },
-    { name: 'one and every cluster', scope: { clusters: [east, { cluster: '*' }] }, aud: [ISSUER] },
+    {
+      name: 'one cluster and every cluster',
+      scope: { clusters: [east, { cluster: '*' }] },
+      aud: [ISSUER],
+    },
     { name: 'one cluster', scope: { clusters: [east] }, aud: [`${ISSUER}/clusters/east`] },
     {
       name: 'two clusters',
@@ -132,12 +136,12 @@ describe('the audience of a token (7.1)', () => {
       aud: [`${ISSUER}/clusters/east`, `${ISSUER}/clusters/west`],
     },
     {
-      name: 'a cluster twice',
+      name: 'a repeated cluster',
       scope: { clusters: [east, east] },
       aud: [`${ISSUER}/clusters/east`],
     },
     {
-      name: 'a cluster beside what sets nothing',
+      name: 'a cluster beside empty fields',
       scope: { clusters: [east], allowPlatformCli: false, rules: [] },
       aud: [`${ISSUER}/clusters/east`],
     },
@@ -161,7 +165,7 @@ describe('the audience of a token (7.1)', () => {
       scope: { clusters: [{ cluster: '*' }], rules: [{ verbs: ['get'] }] },
       aud: [scoped],
     },
-    { name: 'an empty scope, which the schema refuses', scope: {}, aud: [scoped] },
+    { name: 'an empty scope, which the schema rejects', scope: {}, aud: [scoped] },
     { name: 'an empty list of clusters', scope: { clusters: [] }, aud: [scoped] },
     {
       name: 'a field that this version does not know',
@@ -176,10 +180,13 @@ describe('the audience of a token (7.1)', () => {
     { name: 'one cluster', scope: { clusters: [east] }, aud: [`${scoped}/clusters/east`] },
     { name: 'every cluster', scope: { clusters: [{ cluster: '*' }] }, aud: [scoped] },
     { name: 'rules', scope: { rules: [{ verbs: ['get'] }] }, aud: [scoped] },
-  ])('of a key with a scope is for verifiers that enforce scopes: $name', ({ scope, aud }) => {
-    expect(audiencesOf(ISSUER, scope, true)).toEqual(aud)
-    expect(claimsOf(bearerOf({ scope, isOwnerScoped: true }), issue).aud).toEqual(aud)
-  })
+  ])(
+    'of a token under a key with a scope is that of verifiers that enforce scopes: $name',
+    ({ scope, aud }) => {
+      expect(audiencesOf(ISSUER, scope, true)).toEqual(aud)
+      expect(claimsOf(bearerOf({ scope, isOwnerScoped: true }), issue).aud).toEqual(aud)
+    },
+  )
 })
 
 describe.each(SIGNING_ALGORITHMS)('the length of a token, %s (7.1)', (alg) => {

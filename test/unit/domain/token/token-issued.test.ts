@@ -22,7 +22,7 @@ const withPayload = (payload: string): string =>
   `e30.${Buffer.from(payload).toString('base64url')}.c2ln`
 
 describe('the claims of an issued token (5.4, 7.1)', () => {
-  test('are read back as they were signed', () => {
+  test('parse to the signed claims', () => {
     const scope = { projects: [{ project: 'größe-¿?' }] }
     const bearer = {
       identity: 'team:w',
@@ -54,12 +54,12 @@ describe('the claims of an issued token (5.4, 7.1)', () => {
     { aud: [], isConfined: false },
     { aud: 'https://i/scoped', isConfined: false },
     { aud: undefined, isConfined: false },
-  ])('with audiences $aud are confined to verifiers that enforce scopes: $isConfined', ({ aud, isConfined }) => {
+  ])('with audiences $aud are only for verifiers that enforce scopes: $isConfined', ({ aud, isConfined }) => {
     const text = tokenText({ ...CLAIMS, iss: 'https://i', aud })
     expect(parseIssuedToken(text, UID)).toMatchObject({ isConfined })
   })
 
-  test('are read from base64url with its own letters', () => {
+  test('are decoded from the base64url alphabet', () => {
     const sub = 'user:>>>>???? größe €'
     const text = tokenText({ ...CLAIMS, sub })
     expect(text).toMatch(/-.*_/)
@@ -68,19 +68,19 @@ describe('the claims of an issued token (5.4, 7.1)', () => {
 
   // biome-ignore format: a table
   const rows: readonly { readonly name: string; readonly text: string }[] = [
-    { name: 'nothing', text: '' },
-    { name: 'dots', text: '..' },
-    { name: 'no JWS', text: 'x.y.z' },
-    { name: 'no base64', text: 'e30.%%%.c2ln' },
-    { name: 'no JSON', text: withPayload('{') },
+    { name: 'the empty text', text: '' },
+    { name: 'only dots', text: '..' },
+    { name: 'not a JWS', text: 'x.y.z' },
+    { name: 'not base64', text: 'e30.%%%.c2ln' },
+    { name: 'not JSON', text: withPayload('{') },
     { name: 'null', text: withPayload('null') },
     { name: 'a text', text: withPayload('"x"') },
     { name: 'a list', text: withPayload('[]') },
-    { name: 'no claims', text: withPayload('{}') },
+    { name: 'without claims', text: withPayload('{}') },
     { name: 'of another object', text: tokenText({ ...CLAIMS, jti: 'x' }) },
     { name: 'without jti', text: tokenText({ ...CLAIMS, jti: undefined }) },
     { name: 'without sub', text: tokenText({ ...CLAIMS, sub: undefined }) },
-    { name: 'sub is no text', text: tokenText({ ...CLAIMS, sub: 1 }) },
+    { name: 'sub is not a text', text: tokenText({ ...CLAIMS, sub: 1 }) },
     { name: 'without groups', text: tokenText({ ...CLAIMS, groups: undefined }) },
     { name: 'groups are a text', text: tokenText({ ...CLAIMS, groups: 'ops' }) },
     { name: 'without exp', text: tokenText({ ...CLAIMS, exp: undefined }) },
@@ -96,7 +96,7 @@ describe('the claims of an issued token (5.4, 7.1)', () => {
     { name: 'the scope is an object', text: tokenText({ ...CLAIMS, 'platform.sh': { scope: {} } }) },
     { name: 'the scope is a list', text: tokenText({ ...CLAIMS, 'platform.sh': { scope: '[]' } }) },
     { name: 'the scope is null', text: tokenText({ ...CLAIMS, 'platform.sh': { scope: 'null' } }) },
-    { name: 'the scope is no JSON', text: tokenText({ ...CLAIMS, 'platform.sh': { scope: '**' } }) },
+    { name: 'the scope is not JSON', text: tokenText({ ...CLAIMS, 'platform.sh': { scope: '**' } }) },
   ]
   test.each(rows)('are null for a malformed token: $name', ({ text }) => {
     expect(parseIssuedToken(text, UID)).toBeNull()
@@ -112,7 +112,7 @@ test.each([
   ).toEqual(gives)
 })
 
-test('canonicalGroups gives one text for the same groups in any order, repeated or not', () => {
+test('canonicalGroups gives the same text for the same groups in any order, repeated or not', () => {
   expect(canonicalGroups(['b', 'a', 'b'])).toBe(canonicalGroups(['a', 'b']))
   expect(canonicalGroups(['a', 'b'])).not.toBe(canonicalGroups(['a']))
   expect(canonicalGroups(['ab'])).not.toBe(canonicalGroups(['a', 'b']))

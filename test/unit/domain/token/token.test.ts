@@ -121,13 +121,13 @@ describe('the owner is the access key that the controller reference names (5.4)'
   const rows: readonly { readonly name: string; readonly references: readonly OwnerReference[]; readonly found: boolean }[] = [
     { name: 'none', references: [], found: false },
     { name: 'the key', references: [ci], found: true },
-    { name: 'among others', references: [{ ...ci, kind: 'Secret', apiVersion: 'v1', controller: false, uid: 'x' }, ci], found: true },
+    { name: 'the key among other owners', references: [{ ...ci, kind: 'Secret', apiVersion: 'v1', controller: false, uid: 'x' }, ci], found: true },
     { name: 'another version of our group', references: [{ ...ci, apiVersion: 'management.platform.sh/v2' }], found: true },
-    { name: 'it does not control', references: [{ ...ci, controller: false }], found: false },
-    { name: 'it does not say that it controls', references: [uncontrolled], found: false },
+    { name: 'an owner reference with controller: false', references: [{ ...ci, controller: false }], found: false },
+    { name: 'an owner reference without controller', references: [uncontrolled], found: false },
     { name: 'another kind', references: [{ ...ci, kind: 'Config' }], found: false },
     { name: 'another group', references: [{ ...ci, apiVersion: 'apps/v1' }], found: false },
-    { name: 'a group that begins alike', references: [{ ...ci, apiVersion: 'management.platform.sh.example.com/v1' }], found: false },
+    { name: 'a group with the same beginning', references: [{ ...ci, apiVersion: 'management.platform.sh.example.com/v1' }], found: false },
     { name: 'the core group', references: [{ ...ci, apiVersion: 'v1' }], found: false },
   ]
   test.each(rows)('$name: $found', ({ references, found }) => {
@@ -141,16 +141,16 @@ describe('issuedTokenEndMs, the expiry of an issued token (5.1, 7.4)', () => {
   const FIVE_DAYS = 5 * 86_400
   // biome-ignore format: a table
   test.each([
-    { name: 'never', object: tokenObject(), until: null },
-    { name: 'it is', object: out, until: 600 },
-    { name: 'it was: status says so', object: tampered(out, { token: undefined }), until: 600 },
-    { name: 'damaged', object: tampered(out, { token: 'x.y.z' }), until: 600 },
-    { name: 'somebody else’s, though it says less', object: tampered(out, { token: tokenText({ ...claimsIn(out.status?.token ?? ''), exp: 1 }) }), until: 600 },
-    { name: 'damaged, and nothing says until when: as long as a token can live', object: tampered(out, { token: 'x.y.z', expirationTimestamp: undefined }), until: FIVE_DAYS },
-    { name: 'whole, but somebody else says until when', object: tampered(out, { expirationTimestamp: textAfter(1) }), until: FIVE_DAYS },
-    { name: 'whole, but until when is no time', object: withStatusText(out, 'soon'), until: FIVE_DAYS },
-    { name: 'somebody wrote a token where none was issued', object: tampered(tokenObject(), { token: 'x.y.z' }), until: FIVE_DAYS },
-    { name: 'somebody wrote an end where nothing was issued', object: tampered(tokenObject(), { expirationTimestamp: textAfter(60) }), until: null },
+    { name: 'never issued', object: tokenObject(), until: null },
+    { name: 'issued', object: out, until: 600 },
+    { name: 'issued earlier: status has the expiry', object: tampered(out, { token: undefined }), until: 600 },
+    { name: 'a malformed token', object: tampered(out, { token: 'x.y.z' }), until: 600 },
+    { name: 'a token of another writer with an earlier exp', object: tampered(out, { token: tokenText({ ...claimsIn(out.status?.token ?? ''), exp: 1 }) }), until: 600 },
+    { name: 'a malformed token without an expiry in status: the longest life of a token', object: tampered(out, { token: 'x.y.z', expirationTimestamp: undefined }), until: FIVE_DAYS },
+    { name: 'a valid token, and an expiry of another writer', object: tampered(out, { expirationTimestamp: textAfter(1) }), until: FIVE_DAYS },
+    { name: 'a valid token, and a malformed expiry in status', object: withStatusText(out, 'soon'), until: FIVE_DAYS },
+    { name: 'a token of another writer where none was issued', object: tampered(tokenObject(), { token: 'x.y.z' }), until: FIVE_DAYS },
+    { name: 'an expiry of another writer where nothing was issued', object: tampered(tokenObject(), { expirationTimestamp: textAfter(60) }), until: null },
     { name: 'an empty token', object: tampered(tokenObject(), { token: '' }), until: null },
   ])('$name: $until', ({ object, until }) => {
     expect(issuedTokenEndMs(tokenOf(object))).toBe(until === null ? null : after(until))
@@ -161,7 +161,7 @@ describe('issuedTokenEndMs, the expiry of an issued token (5.1, 7.4)', () => {
   }
 })
 
-describe('the published status has only what our manager wrote (5.4)', () => {
+describe('the published status has only fields that our manager owns (5.4)', () => {
   const out = issuedObject({ metadata: UNDER_CI, spec: { ttl: 600 } }, { owner: owner() })
   const alone = issuedObject({ spec: { ttl: 600 } })
   const forged = tokenText({ ...claimsIn(out.status?.token ?? ''), sub: 'user:eve' })
@@ -171,20 +171,20 @@ describe('the published status has only what our manager wrote (5.4)', () => {
     readonly object: typeof out
     readonly published: Partial<PublishedTokenStatus>
   }[] = [
-    { name: 'a token of somebody else', object: tampered(out, { token: forged }), published: { issued: 'damaged', isTokenForeign: true } },
+    { name: 'another token', object: tampered(out, { token: forged }), published: { issued: 'damaged', isTokenForeign: true } },
     { name: 'no token', object: tampered(out, { token: undefined }), published: { issued: null, isTokenForeign: false } },
     { name: 'an empty token', object: tampered(out, { token: '' }), published: { issued: null, isTokenForeign: false } },
-    { name: 'another end', object: tampered(out, { expirationTimestamp: textAfter(9e6) }), published: { issued: 'damaged', expirationTimestamp: undefined, isTokenForeign: false } },
+    { name: 'another expiry', object: tampered(out, { expirationTimestamp: textAfter(9e6) }), published: { issued: 'damaged', expirationTimestamp: undefined, isTokenForeign: false } },
     { name: 'another key', object: tampered(out, { keyID: 'kid-2' }), published: { issued: 'damaged', keyID: undefined } },
     { name: 'another owner', object: tampered(out, { owner: { name: 'ci', uid: 'uid-x' } }), published: { issued: 'damaged', owner: null } },
-    { name: 'half an owner', object: tampered(out, { owner: { name: 'ci' } }), published: { issued: 'damaged', owner: null } },
-    { name: 'an owner where there was none', object: tampered(alone, { owner: { name: 'ci', uid: 'uid-ci' } }), published: { owner: null } },
-    { name: 'another issue', object: tampered(out, { issuedTimestamp: textAfter(1) }), published: { issuedTimestamp: undefined } },
+    { name: 'an incomplete owner', object: tampered(out, { owner: { name: 'ci' } }), published: { issued: 'damaged', owner: null } },
+    { name: 'an owner that was absent', object: tampered(alone, { owner: { name: 'ci', uid: 'uid-ci' } }), published: { owner: null } },
+    { name: 'another issue time', object: tampered(out, { issuedTimestamp: textAfter(1) }), published: { issuedTimestamp: undefined } },
     { name: 'another generation', object: tampered(out, { observedGeneration: 7 }), published: { observedGeneration: undefined } },
     { name: 'conditions', object: tampered(out, { conditions: out.status?.conditions }), published: { conditions: [] } },
     { name: 'everything', object: withMetadata(out, { managedFields: [] }), published: { issued: 'damaged', isTokenForeign: true, owner: null, keyID: undefined, conditions: [] } },
   ]
-  test.each(rows)('somebody else wrote $name', ({ object, published }) => {
+  test.each(rows)('another manager wrote $name', ({ object, published }) => {
     expect(tokenOf(object).published).toMatchObject(published)
   })
 
@@ -192,11 +192,11 @@ describe('the published status has only what our manager wrote (5.4)', () => {
   test.each([
     { name: 'owner', object: { ...out, status: { ...out.status, owner: { uid: 'uid-ci' } } } },
     { name: 'owner’s uid', object: { ...out, status: { ...out.status, owner: { name: 'ci' } } } },
-  ])('and no partial $name', ({ object }) => {
+  ])('has no partial $name', ({ object }) => {
     expect(tokenOf(object).published).toMatchObject({ owner: null, issued: 'damaged' })
   })
 
-  test('and is complete without an owner', () => {
+  test('is complete without an owner', () => {
     expect(tokenOf(alone).published).toMatchObject({
       owner: null,
       issued: { identity: 'token:deploy' },

@@ -6,7 +6,7 @@ import {
   recordedUseOf,
 } from '../../../../src/gateway/activity/flush-policy.ts'
 import { accessKey, after } from '../../../support/key-builder.ts'
-import { UNCAPPED } from './simulated-api.ts'
+import { UNCAPPED } from './recorder-builder.ts'
 
 const HOUR = 3600
 const slides: Partial<AccessKey> = { slides: true, ttl: HOUR }
@@ -22,11 +22,11 @@ interface Row {
   readonly due: number
 }
 
-describe('when a use is written (14.1)', () => {
+describe('the time at which a use is written (14.1)', () => {
   test.each<Row>([
     { name: 'never used, does not slide: at once', key: {}, first: 5, due: 5 },
     {
-      name: 'does not slide: a minute after the last',
+      name: 'does not slide: a minute after the last write',
       key: { ttl: HOUR, ...usedAt(0) },
       first: 5,
       due: 60,
@@ -39,19 +39,19 @@ describe('when a use is written (14.1)', () => {
     },
     { name: 'slides: half a minute after the first use', key: slides, first: 5, due: 35 },
     {
-      name: 'slides, recorded since by another: half a minute after that',
+      name: 'slides, recorded since by another replica: half a minute after that',
       key: { ...slides, ...usedAt(20) },
       first: 5,
       due: 50,
     },
     {
-      name: 'slides for a minute: an eighth of it after',
+      name: 'slides for a minute: after an eighth of it',
       key: { slides: true, ttl: 60 },
       first: 5,
       due: 12.5,
     },
     {
-      name: 'slides for an hour, the cap allows a minute: an eighth of that after',
+      name: 'slides for an hour, the cap allows a minute: after an eighth of that',
       key: slides,
       cap: 60,
       first: 5,
@@ -65,14 +65,14 @@ describe('when a use is written (14.1)', () => {
       due: 1900,
     },
     {
-      name: 'slides, recorded longer ago: that moment has passed',
+      name: 'slides, recorded longer ago: at once',
       key: { ...slides, ...usedAt(100) },
       first: 3000,
       now: 3000,
       due: 1900,
     },
     {
-      name: 'slides without a lifetime: as one that does not',
+      name: 'slides without a lifetime: like a key that does not slide',
       key: { slides: true, ttl: 0, ...usedAt(0) },
       first: 5,
       due: 60,
@@ -84,7 +84,7 @@ describe('when a use is written (14.1)', () => {
   })
 })
 
-test('replicas differ: a sliding key is written earlier, another later', () => {
+test('jitter writes a sliding key earlier, another key later', () => {
   const uses = { firstMs: after(5), lastMs: after(5) }
   const dueMs = (key: Partial<AccessKey>, place: number): number =>
     dueMsOf(uses, recordedUseOf(accessKey(key), UNCAPPED, after(5)), place)
@@ -92,27 +92,32 @@ test('replicas differ: a sliding key is written earlier, another later', () => {
   expect(dueMs({ ...usedAt(0) }, 0.5)).toBe(after(63))
 })
 
-describe('whether a request waits until its use is recorded (14.1)', () => {
+describe('a request waits until its use is recorded (14.1)', () => {
   test.each<{ name: string; key: Partial<AccessKey>; at: number; cap?: number; waits: boolean }>([
-    { name: 'half the lifetime ago', key: slides, at: HOUR / 2, waits: false },
-    { name: 'longer ago', key: slides, at: HOUR / 2 + 0.001, waits: true },
+    { name: 'no: recorded half the lifetime ago', key: slides, at: HOUR / 2, waits: false },
+    { name: 'yes: recorded longer ago', key: slides, at: HOUR / 2 + 0.001, waits: true },
     {
-      name: 'counted from the recorded use',
+      name: 'no: half the lifetime since the recorded use',
       key: { ...slides, ...usedAt(900) },
       at: 2700,
       waits: false,
     },
     {
-      name: 'longer ago than that',
+      name: 'yes: more than half the lifetime since the recorded use',
       key: { ...slides, ...usedAt(900) },
       at: 2700.001,
       waits: true,
     },
-    { name: 'of the lifetime in force', key: slides, cap: 600, at: 301, waits: true },
-    { name: 'does not slide', key: { ttl: HOUR }, at: 3599, waits: false },
-    { name: 'slides without a lifetime', key: { slides: true, ttl: 0 }, at: 1e6, waits: false },
+    { name: 'the capped lifetime counts', key: slides, cap: 600, at: 301, waits: true },
+    { name: 'no: the key does not slide', key: { ttl: HOUR }, at: 3599, waits: false },
     {
-      name: 'recorded for so far ahead that it does not count: nothing can be recorded over it',
+      name: 'no: the key slides without a lifetime',
+      key: { slides: true, ttl: 0 },
+      at: 1e6,
+      waits: false,
+    },
+    {
+      name: 'no: recorded too far in the future, so no use can replace it',
       key: { ...slides, ...usedAt(1e6) },
       at: 3000,
       waits: false,
@@ -124,14 +129,14 @@ describe('whether a request waits until its use is recorded (14.1)', () => {
   })
 })
 
-describe('a key that has ended is left alone', () => {
+describe('no use is written for an invalid key', () => {
   test.each<{ name: string; key: Partial<AccessKey>; ended: boolean }>([
-    { name: 'a good one', key: {}, ended: false },
+    { name: 'a valid key is written', key: {}, ended: false },
     { name: 'disabled', key: { isDisabled: true }, ended: true },
     { name: 'being deleted', key: { isDeleting: true }, ended: true },
     { name: 'expired', key: { ttl: 60 }, ended: true },
     {
-      name: 'expired, had it not been used',
+      name: 'expired without this use',
       key: { slides: true, ttl: 60, ...usedAt(10) },
       ended: false,
     },

@@ -5,20 +5,19 @@ import { refused } from '../../../support/fake-kube-client.ts'
 import { textAfter } from '../../../support/key-builder.ts'
 import type { ManualClock } from '../../../support/manual-clock.ts'
 import type { Parts } from '../../../support/object-builder.ts'
-import { HOUR, slides, stage } from './recorder-builder.ts'
-import type { Line } from './simulated-api.ts'
+import { HOUR, type Line, slides, setUpRecorder } from './recorder-builder.ts'
 
 describe('a sliding key (14.1)', () => {
-  test('mostly makes no request wait, and makes no promise for it', async () => {
-    const { activity, add, caller } = stage()
+  test('delays no request while a recent use is recorded, and creates no promise', async () => {
+    const { activity, add, caller } = setUpRecorder()
     add('a', { spec: slides })
     const noted = activity.started(caller('a'))
     expect(await noted).toBe('later')
     expect(activity.started(caller('a'))).toBe(noted)
   })
 
-  test('is recorded after half a minute of use, with the last use by then, and again', async () => {
-    const { activity, add, caller, clock, lastActivity, written } = stage()
+  test('is recorded every half minute of use, with the latest use', async () => {
+    const { activity, add, caller, clock, lastActivity, written } = setUpRecorder()
     add('a', { spec: slides })
     for (let second = 0; second < 100; second += 1) {
       await activity.started(caller('a'))
@@ -32,13 +31,13 @@ describe('a sliding key (14.1)', () => {
     expect(written).toHaveLength(4)
   })
 
-  test('makes a request wait until its use is recorded after more than half its lifetime without a use', async () => {
+  test('delays a request until its use is recorded after more than half its lifetime without a use', async () => {
     const clockOf: { clock?: ManualClock } = {}
     const { signal } = new AbortController()
     const line: Line = {
       there: async () => clockOf.clock && sleep(clockOf.clock, 50, signal),
     }
-    const { activity, add, caller, clock, lastActivity, written } = stage({ line })
+    const { activity, add, caller, clock, lastActivity, written } = setUpRecorder({ line })
     clockOf.clock = clock
     add('a', { spec: slides, status: {} })
     await clock.advance(1801 * 1000)
@@ -61,7 +60,7 @@ describe('a sliding key (14.1)', () => {
       withinMs: 0,
     },
     {
-      name: 'is taken, but its value is not kept',
+      name: 'is answered, but not stored',
       line: { keeps: false },
       withinMs: 0,
     },
@@ -75,8 +74,8 @@ describe('a sliding key (14.1)', () => {
       },
       withinMs: 3000,
     },
-  ])('stops the request when the write $name', async ({ line, withinMs }) => {
-    const { activity, add, caller, clock } = stage({ line })
+  ])('refuses the request when the write $name', async ({ line, withinMs }) => {
+    const { activity, add, caller, clock } = setUpRecorder({ line })
     add('a', { spec: slides })
     await clock.advance(1801 * 1000)
     let noted: string | null = null
@@ -91,9 +90,12 @@ describe('a sliding key (14.1)', () => {
       name: 'being deleted',
       change: { spec: slides, metadata: { deletionTimestamp: textAfter(1) } },
     },
-    { name: 'another of the same name', change: { spec: slides, metadata: { uid: 'other' } } },
-  ])('stops the request when the key is $name by now', async ({ change }) => {
-    const { activity, add, caller, clock, lastActivity } = stage()
+    {
+      name: 'another object of the same name',
+      change: { spec: slides, metadata: { uid: 'other' } },
+    },
+  ])('refuses the request when the key is $name by now', async ({ change }) => {
+    const { activity, add, caller, clock, lastActivity } = setUpRecorder()
     add('a', { spec: slides })
     await clock.advance(1801 * 1000)
     const earlier = caller('a')
@@ -103,10 +105,10 @@ describe('a sliding key (14.1)', () => {
     expect(lastActivity('a')).toBeUndefined()
   })
 
-  test('that has expired has no use recorded, as it would live again', async () => {
+  test('that has expired records no use, which would revive it', async () => {
     const calm = { there: () => Promise.reject(new Error('down')) }
     const line: { there?: () => Promise<void> } = calm
-    const { activity, add, caller, clock, lastActivity } = stage({ line })
+    const { activity, add, caller, clock, lastActivity } = setUpRecorder({ line })
     add('a', { spec: { ...slides, ttl: 10 } })
     await activity.started(caller('a'))
     await clock.advance(10_000)
@@ -115,11 +117,13 @@ describe('a sliding key (14.1)', () => {
     expect(lastActivity('a')).toBeUndefined()
   })
 
-  test('has a failed write repeated while there is time, and the log says so once', async () => {
+  test('retries a failed write before the key expires, and logs it once', async () => {
     const line: { there?: () => Promise<void> } = {
       there: () => Promise.reject(new Error('down')),
     }
-    const { activity, add, caller, clock, lastActivity, sentences, failures } = stage({ line })
+    const { activity, add, caller, clock, lastActivity, sentences, failures } = setUpRecorder({
+      line,
+    })
     for (const name of ['a', 'b']) add(name, { spec: slides })
     await activity.started(caller('a'))
     await activity.started(caller('b'))
@@ -137,7 +141,7 @@ describe('a sliding key (14.1)', () => {
 
 describe('streams (14.1)', () => {
   test('count while bytes flow, and not before', async () => {
-    const { activity, add, caller, clock, lastActivity } = stage()
+    const { activity, add, caller, clock, lastActivity } = setUpRecorder()
     add('a', { spec: slides })
     const watching = caller('a')
     await activity.started(watching)
@@ -149,8 +153,8 @@ describe('streams (14.1)', () => {
     expect(lastActivity('a')).toBe(textAfter(600))
   })
 
-  test('of a key that is about to end are recorded at once', async () => {
-    const { activity, add, caller, clock, lastActivity } = stage()
+  test('of a key that is about to expire are recorded at once', async () => {
+    const { activity, add, caller, clock, lastActivity } = setUpRecorder()
     add('a', { spec: slides })
     const watching = caller('a')
     await clock.advance(HOUR * 1000 - 100)
@@ -161,8 +165,8 @@ describe('streams (14.1)', () => {
 })
 
 describe('other keys (14.1)', () => {
-  test('are recorded once a minute at most, the last use in the end', async () => {
-    const { activity, add, caller, clock, lastActivity, written } = stage()
+  test('are recorded at most once a minute, finally with the last use', async () => {
+    const { activity, add, caller, clock, lastActivity, written } = setUpRecorder()
     add('a')
     for (let second = 0; second < 90; second += 1) {
       await activity.started(caller('a'))
@@ -174,16 +178,16 @@ describe('other keys (14.1)', () => {
     expect(lastActivity('a')).toBe(textAfter(89))
   })
 
-  test('share the budget, each in its turn however busy others are', async () => {
-    const { activity, add, caller, clock, written } = stage({ budget: 10 })
+  test('share the write budget in turn, however busy others are', async () => {
+    const { activity, add, caller, clock, written } = setUpRecorder({ budget: 10 })
     const names = Array.from({ length: 200 }, (_, index) => `k-${index}`)
     for (const name of names) add(name)
     for (let second = 0; second < 20; second += 1) {
-      // The first ten are used all the time, the others now and then.
+      // The first ten are in constant use, the others are used rarely.
       for (const [index, name] of names.entries())
         if (index < 10 || index % 20 === second) await activity.started(caller(name))
       await clock.advance(1000)
-      // Counted from the first: ten to a second, and the one at its end.
+      // From the first on: ten per second, and one at the end of the second.
       expect(written.length).toBeLessThanOrEqual(10 * (second + 1) + 1)
     }
     await clock.advance(2000)
@@ -191,11 +195,11 @@ describe('other keys (14.1)', () => {
     expect(written).toHaveLength(names.length)
   })
 
-  test('lose a write that fails, and have their next use recorded', async () => {
+  test('drop a failed write, and record their next use', async () => {
     const line: { there?: () => Promise<void> } = {
       there: () => Promise.reject(new Error('down')),
     }
-    const { activity, add, caller, clock, lastActivity } = stage({ line })
+    const { activity, add, caller, clock, lastActivity } = setUpRecorder({ line })
     add('a')
     await activity.started(caller('a'))
     await clock.advance(1000)

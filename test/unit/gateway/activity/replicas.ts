@@ -1,5 +1,5 @@
-// Gateways and an operator around one API server, on one clock: requests are let pass or refused, gateways
-// are killed and restarted, and what ended when is remembered.
+// Gateways and an operator with one API server, on one clock: requests are admitted or refused, gateways
+// are killed and restarted, and each expiry is recorded.
 import type { AccessKey } from '../../../../src/domain/accesskey/access-key.ts'
 import { type Caps, isLive, lifetimeOf } from '../../../../src/domain/accesskey/lifetime.ts'
 import {
@@ -13,67 +13,67 @@ import { type ManualClock, manualClock } from '../../../support/manual-clock.ts'
 import { memoryLog } from '../../../support/memory-log.ts'
 import { keyObject } from '../../../support/object-builder.ts'
 import type { Random } from '../../../support/random.ts'
-import { type SimulatedApi, callerWith, keyStore, simulatedApi } from './simulated-api.ts'
+import { type SimulatedApi, callerWith, keyStore, simulatedApi } from './recorder-builder.ts'
 
-/** How bad the world is. */
-export interface Weather {
-  /** The longest way to the API server, from it, and of a watch event, in milliseconds. */
+/** The faults of a simulation. */
+export interface Faults {
+  /** The longest delay of a request, a response and a watch event, in milliseconds. */
   readonly slowestMs: number
-  /** So many calls of one replica fail at a time at most; 0 = none ever. */
+  /** The most calls of one replica that fail in a row; 0 = none. */
   readonly mostFailures: number
   readonly kills: boolean
 }
 
-/** What everybody stands on. */
-export interface Surroundings {
+/** What gateways and operator share. */
+export interface Shared {
   readonly clock: ManualClock
   readonly api: SimulatedApi
   readonly caps: Caps
   readonly random: Random
-  readonly weather: Weather
+  readonly faultRates: Faults
 }
 
 /** One gateway, as far as activity goes. */
 export interface Replica {
   readonly keys: Store<AccessKey>
   readonly activity: ActivityRecorder
-  /** When it was killed; null = it runs, or ended in order. */
+  /** When it was killed; null = it runs, or shut down. */
   killedMs: number | null
   isOver: boolean
 }
 
-/** A request that went on. */
+/** An admitted request. */
 export interface Accepted {
   readonly uid: string
   readonly atMs: number
   readonly replica: Replica
 }
 
-/** What became of it all. */
+/** The recorded history. */
 export interface History {
   readonly accepted: Accepted[]
-  /** When the operator, or a gateway that was asked, found a key to have ended. */
+  /** When the operator, or a gateway at a request, found a key expired. */
   readonly ends: { readonly uid: string; readonly atMs: number }[]
   /** The use that is recorded after each write to a key, in the order of etcd. */
   readonly recorded: { readonly uid: string; readonly usedMs: number; readonly atMs: number }[]
-  /** Of each key there ever was, in milliseconds. */
+  /** Of each key that ever existed, in milliseconds. */
   readonly lifetimes: Map<string, number>
   /** How many requests waited until their use was recorded. */
   waited: number
 }
 
-/** Everything that is there, and who does something. */
-export interface World extends Surroundings {
+/** A running simulation. */
+export interface Simulation extends Shared {
   readonly history: History
   readonly addKey: (name: string, ttl: number) => void
   readonly request: (replica: Replica, name: string) => void
-  /** The operator looks at every key, as it knows it. */
+  /** The operator checks every key in its store. */
   readonly operate: () => void
 }
 
-/** An empty world. */
-export function createWorld(caps: Caps, random: Random, weather: Weather): World {
-  const surroundings = { clock: manualClock(t0), api: simulatedApi(), caps, random, weather }
+/** A simulation without gateways and keys. */
+export function createSimulation(caps: Caps, random: Random, faultRates: Faults): Simulation {
+  const surroundings = { clock: manualClock(t0), api: simulatedApi(), caps, random, faultRates }
   const { clock, api } = surroundings
   const history: History = {
     accepted: [],
@@ -116,18 +116,18 @@ export function createWorld(caps: Caps, random: Random, weather: Weather): World
 
 /** Events come late, and in the order of etcd. */
 const lagging =
-  ({ clock, weather }: Surroundings) =>
+  ({ clock, faultRates }: Shared) =>
   (event: () => void): void =>
-    void clock.schedule(weather.slowestMs, event)
+    void clock.schedule(faultRates.slowestMs, event)
 
-/** A gateway that has just started. */
-export function createReplica(surroundings: Surroundings): Replica {
+/** Starts a gateway. */
+export function createReplica(surroundings: Shared): Replica {
   const { clock, api, caps, random } = surroundings
   const keys = keyStore()
-  const life: Pick<Replica, 'killedMs' | 'isOver'> = { killedMs: null, isOver: false }
+  const ending: Pick<Replica, 'killedMs' | 'isOver'> = { killedMs: null, isOver: false }
   const deliver = lagging(surroundings)
-  api.follow(keys, (event) => deliver(() => life.isOver || event()))
-  const way = wayOf(surroundings, () => life.isOver)
+  api.follow(keys, (event) => deliver(() => ending.isOver || event()))
+  const way = wayOf(surroundings, () => ending.isOver)
   const activity = createActivityRecorder({
     client: api.client({ there: way, back: way }),
     keys,
@@ -138,23 +138,23 @@ export function createReplica(surroundings: Surroundings): Replica {
     random: () => random.between(0, 1),
     observer: { written: () => undefined, failed: () => undefined },
   })
-  return Object.assign(life, { keys, activity })
+  return Object.assign(ending, { keys, activity })
 }
 
-/** So many in a row that fail are followed by so many that do not: a write takes a few. */
+/** Failures in a row are followed by as many successes: a write takes several calls. */
 const CALM = 8
 
 /** The way to the API server or back: it takes time, may fail, and ends with the process. */
-function wayOf({ clock, random, weather }: Surroundings, isOver: () => boolean) {
+function wayOf({ clock, random, faultRates }: Shared, isOver: () => boolean) {
   let sinceFailure = 0
   let failures = 0
   return async (signal: AbortSignal = new AbortController().signal): Promise<void> => {
     if (isOver()) await new Promise(() => undefined)
-    await sleep(clock, Math.ceil(random.between(0, weather.slowestMs)), signal)
+    await sleep(clock, Math.ceil(random.between(0, faultRates.slowestMs)), signal)
     signal.throwIfAborted()
     sinceFailure += 1
     if (sinceFailure > CALM) failures = 0
-    if (failures >= weather.mostFailures || random.between(0, 1) > 0.3) return
+    if (failures >= faultRates.mostFailures || random.between(0, 1) > 0.3) return
     failures += 1
     sinceFailure = 0
     throw new Error('the line is bad')
@@ -162,7 +162,7 @@ function wayOf({ clock, random, weather }: Surroundings, isOver: () => boolean) 
 }
 
 async function request(
-  { clock, caps }: Surroundings,
+  { clock, caps }: Shared,
   history: History,
   replica: Replica,
   name: string,
@@ -181,16 +181,16 @@ async function request(
   history.accepted.push({ uid: key.uid, atMs, replica })
 }
 
-/** Ends it in order; time passes meanwhile. */
-export async function stop({ clock }: World, replica: Replica): Promise<void> {
+/** Shuts it down; time passes meanwhile. */
+export async function stop({ clock }: Simulation, replica: Replica): Promise<void> {
   const flushing = { isDone: false }
   void replica.activity.flush().then(() => (flushing.isDone = true))
   while (!flushing.isDone) await clock.advance(10)
   replica.isOver = true
 }
 
-/** Ends it with -9. */
-export function kill({ clock }: World, replica: Replica): void {
+/** Kills it. */
+export function kill({ clock }: Simulation, replica: Replica): void {
   replica.isOver = true
   replica.killedMs = clock.nowMs()
 }

@@ -6,7 +6,7 @@ import { createKeysPage, discoveryAnswer } from '../../../../src/gateway/oidc/do
 import { Store } from '../../../../src/kube/informer/store.ts'
 import { platformConfigMap } from '../../../../src/settings/follow.ts'
 import { memoryLog } from '../../../support/memory-log.ts'
-import { configMap, statusOf, textOf } from './pages.ts'
+import { configMap, statusOf, textOf } from './config-map-pages.ts'
 
 describe('the discovery document (contract 7.2)', () => {
   test('has the fields that a verifier needs', () => {
@@ -53,14 +53,14 @@ describe('the published signing keys (contract 7.2, 7.3; threats D5, D6)', () =>
     return { store, page, put, lines }
   }
 
-  test('are not known at first', () => {
+  test('are unavailable before the first list', () => {
     expect(statusOf(keysOver().page())).toEqual({
       status: 503,
       message: 'the public signing keys are not known yet',
     })
   })
 
-  test('are the public members of sound keys, and nothing else', () => {
+  test('are the public members of valid keys, and nothing else', () => {
     const { page, put } = keysOver()
     const [one, two] = [keyPair(), keyPair()]
     const odd = { kty: 'OKP', crv: 'X25519', kid: 'odd', x: 'AAAA' }
@@ -85,9 +85,9 @@ describe('the published signing keys (contract 7.2, 7.3; threats D5, D6)', () =>
   })
 
   test.each([
-    { name: 'garbled', data: { 'jwks.json': '{"keys": [' } },
+    { name: 'malformed', data: { 'jwks.json': '{"keys": [' } },
     { name: 'without its key', data: {} },
-  ])('stay as they were while the ConfigMap is $name', ({ data }) => {
+  ])('stay unchanged while the ConfigMap is $name', ({ data }) => {
     const { store, page, put } = keysOver()
     put({ keys: [keyPair().jwk] })
     const before = textOf(page())
@@ -95,7 +95,7 @@ describe('the published signing keys (contract 7.2, 7.3; threats D5, D6)', () =>
     expect(textOf(page())).toBe(before)
   })
 
-  test('stay as they were when the ConfigMap goes', () => {
+  test('stay unchanged when the ConfigMap is deleted', () => {
     const { store, page, put } = keysOver()
     put({ keys: [keyPair().jwk] })
     const before = textOf(page())
@@ -106,7 +106,7 @@ describe('the published signing keys (contract 7.2, 7.3; threats D5, D6)', () =>
   })
 })
 
-test('the informer keeps no data of foreign ConfigMaps', () => {
+test('the informer keeps no data of other ConfigMaps', () => {
   const data = { a: 'HUNTER2' }
   expect(JSON.stringify(platformConfigMap(configMap('other', data)))).not.toContain('HUNTER2')
   for (const name of ['platform-jwks', 'platform-config-in-force', `${REVOKED_TOKENS_PREFIX}x`])

@@ -41,7 +41,7 @@ interface Stage extends Served {
   readonly behind: UpstreamServer
 }
 
-/** A gateway that forwards everything to a server that acts so. */
+/** A gateway that forwards everything to a server with this behaviour. */
 async function stage(wire: Wire, act: Act, as: RunsAs = { caller: CALLER }): Promise<Stage> {
   const behind = await startUpstreamServer(wire, act)
   const { upstream } = await upstreamTo(behind.url)
@@ -109,12 +109,12 @@ describe.each(WIRES)('forwarding over %s', (wire) => {
 
   test.each([
     {
-      name: 'each once',
+      name: 'each header once',
       sent: [`Traceparent: ${TRACE}`, 'tracestate: a=1', 'Tracestate: b=2'],
       arrives: [`traceparent: ${TRACE}`, 'tracestate: a=1, b=2'],
     },
     {
-      name: 'not one that is repeated',
+      name: 'no repeated header',
       sent: [`traceparent: ${TRACE}`, `traceparent: ${TRACE}`, 'tracestate: a=1'],
       arrives: [],
     },
@@ -155,7 +155,7 @@ describe.each(WIRES)('forwarding over %s', (wire) => {
       sent: '',
       seen: 'POST /x ',
     },
-  ])('passes bodies on, and reads the next request behind them: $name (A11)', async (row) => {
+  ])('passes bodies on, and reads the next request after them: $name (A11)', async (row) => {
     const seen: string[] = []
     const { say } = await stage(
       wire,
@@ -163,11 +163,11 @@ describe.each(WIRES)('forwarding over %s', (wire) => {
     )
     const text = await say(bytes(row.head, row.sent) + bytes(['GET /next HTTP/1.1', CLOSE]))
     expect(text.match(/HTTP\/1.1 200 OK/g)).toHaveLength(2)
-    // They may overtake each other on their way.
+    // They may arrive in any order.
     expect(seen.toSorted()).toEqual([row.seen, 'GET /next '].toSorted())
   })
 
-  test('breaks off an answer that upstream breaks off, so that it does not look whole', async () => {
+  test('aborts a response that upstream aborts, so that it does not look complete', async () => {
     const { connect, behind } = await stage(wire, (_, outgoing) => {
       outgoing.writeHead(200, { 'content-type': 'application/json' })
       outgoing.write('{"half":')
@@ -195,7 +195,7 @@ describe.each(WIRES)('forwarding over %s', (wire) => {
     expect(behind.received).toEqual(['GET /x'])
   })
 
-  test('sends no request that was ended before it had a connection', async () => {
+  test('does not send a request that was aborted before it had a connection', async () => {
     const behind = await startUpstreamServer(wire, (_, outgoing) => outgoing.end('ok'))
     const { upstream } = await upstreamTo(behind.url)
     const sendBy = (method: string, path: string, signal: AbortSignal) =>
@@ -219,7 +219,7 @@ describe.each(WIRES)('forwarding over %s', (wire) => {
     expect(behind.received).toEqual(['GET /next', 'GET /next'])
   })
 
-  test('holds upstream back while the client does not read', async () => {
+  test('applies back-pressure to upstream while the client does not read', async () => {
     let written = 0
     let isHeld = false
     const PIECE = Buffer.alloc(64 * 1024)
@@ -279,7 +279,7 @@ describe.each(WIRES)('forwarding over %s', (wire) => {
     expect(text.endsWith(method === 'GET' ? '\r\n\r\nhello' : '\r\n\r\n')).toBe(true)
   })
 
-  test('passes a redirect on, and does not follow it (A9)', async () => {
+  test('passes a redirect on without following it (A9)', async () => {
     const { say, behind } = await stage(wire, (_, outgoing) => {
       outgoing.writeHead(302, { location: 'https://elsewhere.example/' })
       outgoing.end()
@@ -302,7 +302,7 @@ test('a request of the gateway itself has no impersonation headers', async () =>
   expect(names).toContain('authorization')
 })
 
-test('a watch comes without a content encoding, every other answer as the client accepts it (13.4)', async () => {
+test('a watch has no content encoding, every other response the one that the client accepts (13.4)', async () => {
   const seen: unknown[] = []
   const { say } = await stage(
     'h2',
@@ -324,7 +324,7 @@ test.each([
   ['POST', '/api/v1/namespaces/a/pods/b/exec', true],
   ['POST', '/api/v1/namespaces/a/pods/b/eviction', false],
   ['GET', '/version', false],
-])('the time within which an answer must begin, for %s %s: %s', (method, path, expected) => {
+])('the time limit for the response headers, of %s %s: %s', (method, path, expected) => {
   const request = parseRequest(method, { kind: 'Management' }, path)
   expect(request.ok && isLongRunning(request.request.attributes)).toBe(expected)
 })

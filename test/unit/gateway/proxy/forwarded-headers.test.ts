@@ -5,7 +5,7 @@ import {
   headersRefusal,
   upstreamHeaders,
 } from '../../../../src/gateway/proxy/forward.ts'
-import { callTo } from '../calls.ts'
+import { callTo } from '../request-builder.ts'
 
 const messageOfRefusal = (rawHeaders: readonly string[]): string | null => {
   const answer = headersRefusal(rawHeaders)
@@ -30,7 +30,7 @@ describe('the headers of a request to the API server', () => {
     'kubectl-session': 'a-b-c',
     origin: 'https://console.example',
   }
-  test('include these as they are, with the address of the client', () => {
+  test('include these unchanged, with the address of the client', () => {
     expect(sent(PASSING)).toEqual({ ...PASSING, 'x-forwarded-for': '192.0.2.7', 'audit-id': ID })
   })
 
@@ -47,7 +47,7 @@ describe('the headers of a request to the API server', () => {
   })
 
   test.each(['accept', 'Accept', ' accept ', 'close, Accept ,te', 'ACCEPT,origin'])(
-    'do not include what Connection names: %j (A2)',
+    'do not include headers named in Connection: %j (A2)',
     (connection) => {
       expect(sent({ connection, accept: 'a', 'user-agent': 'b' })).toEqual({
         'audit-id': ID,
@@ -57,7 +57,7 @@ describe('the headers of a request to the API server', () => {
     },
   )
 
-  test('have no address of a client that is gone already', () => {
+  test('have no address of a client that has disconnected', () => {
     expect(upstreamHeaders(callTo('/', { remoteAddress: '' }))).toEqual({ 'audit-id': ID })
   })
 })
@@ -98,7 +98,7 @@ describe('a request that is refused for its headers', () => {
     expect(messageOfRefusal(raw)).toBe(isTaken ? null : 'header transfer-encoding may be chunked, once')
   })
 
-  test('is judged by header names, not by values', () => {
+  test('is refused by header names, not by values', () => {
     expect(
       messageOfRefusal(['User-Agent', 'Impersonate-User', 'Accept', 'authorization']),
     ).toBeNull()
@@ -120,7 +120,7 @@ describe('the headers of an answer to the client', () => {
     'x-kubernetes-pf-flowschema-uid': 'u',
     'x-kubernetes-pf-prioritylevel-uid': 'v',
   }
-  test('include these as they are', () => {
+  test('include these unchanged', () => {
     expect(clientHeaders(PASSING)).toEqual(PASSING)
   })
 

@@ -11,7 +11,7 @@ test('the headers of an identity hold one per group, and always the extra (10.5)
   })
 })
 
-describe('the gateway never impersonates, whatever the key says (A3, A4, A5)', () => {
+describe('the gateway never impersonates these users, whatever the key says (A3, A4, A5)', () => {
   const BAD = [
     '',
     ' ',
@@ -39,11 +39,11 @@ describe('the gateway never impersonates, whatever the key says (A3, A4, A5)', (
     expect(() => impersonationOf({ ...ADA, groups: ['dev', name] }, 'ci')).toThrow(/identity/)
   })
 
-  test.each(BAD)('a key called %j', (name) => {
+  test.each(BAD)('a key named %j', (name) => {
     expect(() => impersonationOf(ADA, name)).toThrow(/identity of an access key/)
   })
 
-  test('the name of its own group as a user', () => {
+  test("a user with the name of the platform's group", () => {
     expect(() => impersonationOf({ ...ADA, user: 'system:authenticated' }, 'ci')).toThrow(/system:/)
   })
 })

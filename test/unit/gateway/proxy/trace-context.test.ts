@@ -1,9 +1,9 @@
-// Which traces pass from a client to the API server (contract 13.1).
+// Trace headers from a client to the API server (contract 13.1).
 import { Readable } from 'node:stream'
 import { describe, expect, test } from 'vitest'
 import { upstreamHeaders } from '../../../../src/gateway/proxy/forward.ts'
 import { create } from '../../../../src/gateway/selfservice/create.ts'
-import { callTo } from '../calls.ts'
+import { callTo } from '../request-builder.ts'
 import { DEPS } from '../selfservice/echoing-api-server.ts'
 import { exchangeOf } from '../selfservice/self-service-request.ts'
 
@@ -11,7 +11,7 @@ const TRACE = '4bf92f3577b34da6a3ce929d0e0e4736'
 const SPAN = '00f067aa0ba902b7'
 const PARENT = `00-${TRACE}-${SPAN}-01`
 
-/** The headers that go on, beside the request ID. */
+/** The forwarded headers, without the request ID. */
 const sent = (headers: Readonly<Record<string, string>>) => {
   const { 'audit-id': _id, ...others } = upstreamHeaders(
     callTo('/', { headers, remoteAddress: '' }),
@@ -35,22 +35,22 @@ describe('traceparent (13.1)', () => {
     { name: 'a word', traceparent: 'x' },
     { name: 'version ff', traceparent: `ff-${TRACE}-${SPAN}-01` },
     { name: 'capitals', traceparent: PARENT.toUpperCase() },
-    { name: 'no trace', traceparent: `00-${'0'.repeat(32)}-${SPAN}-01` },
-    { name: 'no span', traceparent: `00-${TRACE}-${'0'.repeat(16)}-01` },
+    { name: 'a trace ID of zeros', traceparent: `00-${'0'.repeat(32)}-${SPAN}-01` },
+    { name: 'a span ID of zeros', traceparent: `00-${TRACE}-${'0'.repeat(16)}-01` },
     { name: 'a short trace', traceparent: `00-${TRACE.slice(1)}-${SPAN}-01` },
     { name: 'a long span', traceparent: `00-${TRACE}-${SPAN}0-01` },
     { name: 'no flags', traceparent: `00-${TRACE}-${SPAN}` },
-    { name: 'more behind it', traceparent: `00-${TRACE}-${SPAN}-01-x` },
-    { name: 'more behind it, of a later version', traceparent: `01-${TRACE}-${SPAN}-01-x` },
-    { name: 'a line behind it', traceparent: `${PARENT}\n` },
+    { name: 'a trailing field', traceparent: `00-${TRACE}-${SPAN}-01-x` },
+    { name: 'a trailing field of a later version', traceparent: `01-${TRACE}-${SPAN}-01-x` },
+    { name: 'a trailing line break', traceparent: `${PARENT}\n` },
     { name: 'two, as Node joins them', traceparent: `${PARENT}, ${PARENT}` },
-    { name: 'a lot', traceparent: `00-${'a'.repeat(10_000)}` },
+    { name: 'a very long value', traceparent: `00-${'a'.repeat(10_000)}` },
   ])('$name is dropped, with its tracestate', ({ traceparent }) => {
     expect(sent({ traceparent, tracestate: 'a=1', accept: 'b' })).toEqual({ accept: 'b' })
   })
 
   test.each(['traceparent', 'Tracestate, TraceParent'])(
-    'is dropped where Connection names it: %s (A2)',
+    'is dropped when Connection names it: %s (A2)',
     (connection) => {
       expect(sent({ connection, traceparent: PARENT, tracestate: 'a=1' })).toEqual({})
     },
@@ -96,7 +96,7 @@ describe('tracestate (13.1)', () => {
   })
 })
 
-test('each request that self-service makes as the gateway belongs to the same trace (12.1, 13.1)', async () => {
+test("requests of self-service under the gateway's own account belong to the same trace (12.1, 13.1)", async () => {
   const traces: unknown[] = []
   const exchange = exchangeOf({
     verb: 'create',

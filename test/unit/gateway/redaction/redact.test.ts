@@ -36,7 +36,7 @@ describe('the redaction of a key (12.4)', () => {
     })
   })
 
-  test('leaves a key without secrets as it was', () => {
+  test('leaves a key without secrets unchanged', () => {
     const object = key({ metadata: annotated({ a: 'b' }), spec: { ttl: 5 } })
     expect(shown(object)).toEqual(object)
   })
@@ -85,13 +85,13 @@ describe('the redaction of a key (12.4)', () => {
     { name: 'a list', text: '[]' },
     { name: 'empty', text: '' },
     { name: 'thousands of levels deep (E8)', text: `{"a":${'['.repeat(5000)}${']'.repeat(5000)}}` },
-    { name: 'in two minds (E8)', text: `{"spec":{"key":"${SECRET}"},"spec":{}}` },
+    { name: 'with a repeated field (E8)', text: `{"spec":{"key":"${SECRET}"},"spec":{}}` },
   ])('drops a last applied configuration that is $name', ({ text }) => {
     const object = key({ metadata: annotated({ [LAST_APPLIED]: text, a: 'b' }) })
     expect(shown(object)).toEqual(key({ metadata: annotated({ a: 'b' }) }))
   })
 
-  test('keeps a last applied configuration without secrets as it was', () => {
+  test('keeps a last applied configuration without secrets unchanged', () => {
     const text = `${JSON.stringify(key({ spec: { ttl: 5 } }), null, 1)}\n`
     const object = key({ metadata: annotated({ [LAST_APPLIED]: text }) })
     expect(shown(object)).toEqual(object)
@@ -144,7 +144,7 @@ describe('the redaction of an answer (12.4)', () => {
   })
 
   test.each([{ kind: 'PartialObjectMetadata' }, { kind: 'Secret' }, {}])(
-    'never takes %j for an answer',
+    'does not pass on the response %j',
     (answer) => {
       expect(() => redactedAnswer(ACCESS_KEYS, answer, SHOWS_NOTHING, [])).toThrow(
         'of another kind',
@@ -152,7 +152,7 @@ describe('the redaction of an answer (12.4)', () => {
     },
   )
 
-  test('keeps the token that is to be shown', () => {
+  test('keeps the token that the caller may see', () => {
     const mine = token({ metadata: { name: 'mine' }, status: { token: SECRET } })
     const others = token({ metadata: { name: 'others' }, status: { token: SECRET } })
     const answer = { kind: 'DirectClusterEndpointTokenList', items: [mine, others] }
@@ -163,7 +163,7 @@ describe('the redaction of an answer (12.4)', () => {
     ])
   })
 
-  test('of Configs keeps references, and removes secrets and what looks like them (6.3)', () => {
+  test('of Configs keeps references, and removes secrets and texts like them (6.3)', () => {
     const settings = (clientSecret: string): JsonMap => ({
       auth: { oidc: { clientSecret, issuerUrl: 'https://a:b@idp.test' } },
     })

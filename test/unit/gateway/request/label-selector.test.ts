@@ -25,16 +25,16 @@ describe('the parser of label selectors, like that of the API server (11.6)', ()
   ])('rejects %j', (text) => expect(isLabelSelector(text)).toBe(false))
 })
 
-// A reader that backtracks would not come back from the first of them.
+// A backtracking parser would not return from the first of them.
 test.each([60, 100_000])(
-  'the parser rejects almost a label selector with %i commas at once (11.6)',
+  'the parser rejects a nearly valid label selector with %i commas at once (11.6)',
   (count) => {
     for (const almost of [', ', ' ,', ',a ', 'a, '])
       expect(isLabelSelector(`a in (${almost.repeat(count)}!`)).toBe(false)
   },
 )
 
-/** The same grammar as one reads it: cut into requirements, and each looked at by itself. */
+/** The same grammar in a simple form: split into requirements, each parsed by itself. */
 function reads(text: string): boolean {
   const words = text.match(/!=|==|[=!(),<>]|[^=!(),<> \t\r\n]+/g) ?? []
   if (words.length === 0) return true
@@ -61,7 +61,7 @@ function isOne([first, second, third, ...rest]: readonly string[]): boolean {
   if (second !== 'in' || third !== '(' || rest.at(-1) !== ')') return false
   const inside = rest.slice(0, -1)
   if (inside.some((word) => word !== ',' && !isName(word))) return false
-  // Between two values stands a comma at least.
+  // There is at least one comma between two values.
   const hasPair = inside.some((word, at) => word !== ',' && isName(inside[at + 1]))
   // The API server takes commas two at a time, and a bracket must follow a value or a single one.
   const commas = inside.length - 1 - inside.findLastIndex((word) => word !== ',')
@@ -87,13 +87,13 @@ test('the parser agrees with a simpler parser on random label selectors (11.6)',
     ' in (',
     ')',
   ]
-  let taken = 0
+  let accepted = 0
   for (let seed = 0; seed < repeated(5000, 100_000); seed += 1) {
     const random = randomFrom(seed)
     const length = 1 + Math.floor(random.between(0, 9))
     const text = Array.from({ length }, () => `${random.pick(PIECES)} `).join('')
     expect({ text, is: isLabelSelector(text) }).toEqual({ text, is: reads(text) })
-    taken += isLabelSelector(text) ? 1 : 0
+    accepted += isLabelSelector(text) ? 1 : 0
   }
-  expect(taken).toBeGreaterThan(100)
+  expect(accepted).toBeGreaterThan(100)
 })

@@ -1,6 +1,6 @@
 // The parser refuses bytes that two parsers could read in two ways (contract 11.6).
 import { describe, expect, test } from 'vitest'
-import { taken } from './request-reader.ts'
+import { requestInfoLine } from './request-reader.ts'
 
 const refusals = (because: string, sent: readonly string[]) =>
   sent.map((one) => ({ sent: one, is: `400 ${because}` }))
@@ -32,7 +32,7 @@ describe('paths (11.6, B1, B2)', () => {
       '/api/v1/pods?a#b', '/api/v1/pods?watch=1#', '/api/v1/pods?a=é', '/api/v1/pods?a=b c', '/api/v1/pods?a=\x80']),
     ...refusals(LEGACY, ['/api/v1/watch', '/api/v1/watch/', '/api/v1/watch/pods', '/api/v1/watch/namespaces/a/pods/x', '/api/v1/proxy', '/api/v1/proxy/nodes/n', '/api/v1/%77atch/pods', '/api/v1/pro%78y/namespaces/a/pods/x', '/apis/apps/v1/watch/deployments',
       '/apis/apps/v1/proxy/x', '/apis/apps/v1/watch', '/apis/management.platform.sh/v1/watch/ownedaccesskeys']),
-  ])('$sent: $is', ({ sent, is }) => expect(taken(`GET ${sent}`)).toBe(is))
+  ])('$sent: $is', ({ sent, is }) => expect(requestInfoLine(`GET ${sent}`)).toBe(is))
 })
 
 // biome-ignore format: a table
@@ -46,7 +46,7 @@ describe('queries (11.6, B4, B10)', () => {
       'orphanDependents', 'pretty', 'timeout', 'container', 'follow', 'shardSelector', 'uid', 'unknown', '__proto__', '']
       .flatMap((name) => refusals(once(name), [`${name}=a&${name}=b`])),
     ...refusals('the query must have at most 1000 parameters', [Array.from({ length: 1001 }, (_, at) => `a${at}`).join('&')]),
-  ])('$sent: $is', ({ sent, is }) => expect(taken(`GET /api/v1/pods?${sent}`)).toBe(is))
+  ])('$sent: $is', ({ sent, is }) => expect(requestInfoLine(`GET /api/v1/pods?${sent}`)).toBe(is))
 })
 
 // biome-ignore format: a table
@@ -54,6 +54,6 @@ describe('methods (B5)', () => {
   test.each([
     'OPTIONS', 'TRACE', 'CONNECT', 'QUERY', 'PROPFIND', 'LIST', 'WATCH', 'PROXY', 'APPLY', 'CREATE', 'UPDATE', 'DELETECOLLECTION', 'get', 'Get', 'post', 'GET2', 'PATCH,GET', 'constructor', '__proto__',
   ])('%s', (method) => {
-    expect(taken(`${method} /api/v1/pods`)).toBe('405 the method must be one of GET, HEAD, POST, PUT, PATCH, DELETE')
+    expect(requestInfoLine(`${method} /api/v1/pods`)).toBe('405 the method must be one of GET, HEAD, POST, PUT, PATCH, DELETE')
   })
 })

@@ -1,9 +1,9 @@
-// What requests are about, as the API server has it (contract 11.6). That the API server does have it so
+// The RequestInfo of requests (contract 11.6). That the API server computes the same
 // is shown by test/cluster/gateway/audit-log-attribution.private.test.ts.
 import { describe, expect, test } from 'vitest'
-import { taken } from './request-reader.ts'
+import { requestInfoLine } from './request-reader.ts'
 
-type Row = readonly [sent: string, taken: string]
+type Row = readonly [sent: string, info: string]
 
 const rows = (table: readonly Row[]) => table.map(([sent, is]) => ({ sent, is }))
 
@@ -41,7 +41,7 @@ describe('the verb in a RequestInfo (11.6, B5)', () => {
     ['/api/apis/pods',                                   'list pods./apis - -'],
     ['/apis/api/v1/pods',                                'list pods.api/v1 - -'],
     ['/apis/namespaces/v1/namespaces/a/namespaces',      'list namespaces.namespaces/v1 a -'],
-  ]))('$sent is $is', ({ sent, is }) => expect(taken(sent)).toBe(is))
+  ]))('$sent is $is', ({ sent, is }) => expect(requestInfoLine(sent)).toBe(is))
 })
 
 // biome-ignore format: a table
@@ -71,7 +71,7 @@ describe('the namespace in a RequestInfo (11.6)', () => {
     ['/apis/apps/v1/namespaces/a',               'get namespaces.apps/v1 a a'],
     ['/apis/apps/v1/namespaces/a/status',        'get namespaces/status.apps/v1 a a'],
     ['/api/v1/pods/x/namespaces',                'get pods/namespaces./v1 - x'],
-  ]))('$sent is $is', ({ sent, is }) => expect(taken(sent)).toBe(is))
+  ]))('$sent is $is', ({ sent, is }) => expect(requestInfoLine(sent)).toBe(is))
 })
 
 // biome-ignore format: a table
@@ -110,7 +110,7 @@ describe('the RequestInfo of a path that names no object (11.6)', () => {
     ['/apis/apps/watch',                    'get /apis/apps/watch'],
     ['/v1/watch/pods',                      'get /v1/watch/pods'],
     ['/%c3%a9',                             'get /é'],
-  ]))('$sent is $is', ({ sent, is }) => expect(taken(sent)).toBe(is))
+  ]))('$sent is $is', ({ sent, is }) => expect(requestInfoLine(sent)).toBe(is))
 })
 
 // biome-ignore format: a table
@@ -144,7 +144,7 @@ describe('the RequestInfo of a path in an unusual spelling (11.6, B1, B3)', () =
     ['/api/v1/pods/%ef%bb%bfa',                    'get pods./v1 - \ufeffa'],
     ['/api/v1/__proto__/constructor/toString',     'get __proto__/toString./v1 - constructor'],
     ['/toString/constructor/x/y',                  'get /toString/constructor/x/y'],
-  ]))('$sent is $is', ({ sent, is }) => expect(taken(sent)).toBe(is))
+  ]))('$sent is $is', ({ sent, is }) => expect(requestInfoLine(sent)).toBe(is))
 })
 
 // biome-ignore format: a table
@@ -180,7 +180,7 @@ describe('list or watch: the first value counts, and only false and 0 are false 
     ['/api/v1/pods?watch=%00',                   '400 watch must be true or false'],
     ['/api/v1/pods?watch=%0a',                   '400 watch must be true or false'],
     ['/api/v1/pods/x?watch=%0a',                 'get pods./v1 - x'],
-  ]))('$sent is $is', ({ sent, is }) => expect(taken(sent)).toBe(is))
+  ]))('$sent is $is', ({ sent, is }) => expect(requestInfoLine(sent)).toBe(is))
 })
 
 const NAMED = 'must be terms such as metadata.name=x'
@@ -233,7 +233,7 @@ describe('a list of one name (11.6, B10)', () => {
     ['/api/v1/pods/y?fieldSelector=metadata.name',                        'get pods./v1 - y'],
     ['DELETE /api/v1/pods?fieldSelector=metadata.name%3Dx',               'deletecollection pods./v1 - -'],
     ['POST /api/v1/pods?fieldSelector=metadata.name%3Dx',                 'create pods./v1 - -'],
-  ]))('$sent is $is', ({ sent, is }) => expect(taken(sent)).toBe(is))
+  ]))('$sent is $is', ({ sent, is }) => expect(requestInfoLine(sent)).toBe(is))
 })
 
 // biome-ignore format: a table
@@ -251,5 +251,5 @@ describe('a list of one name, with parameters that the API server must be able t
     ...['a=b=c', 'a in b', 'a in (b', 'ain (b)', 'a,', ',a', 'a,,b', '-a', 'a=-b', 'a=b c', 'a b', '(a)', '!a=b', '!!a', 'a!', 'a>x', 'a>-5', 'a=>b', 'é', 'a=é', 'X.y/z', '/a', 'a/', 'a/b/c', 'a..b/c', 'a-/b', 'a'.repeat(64),
       `a=${'b'.repeat(64)}`, `${'a'.repeat(254)}/b`, '\0', 'a\u00a0=b', '\u00a0', 'a in (b c)', 'a in ((b))', ')']
       .map((text): Row => [labels(text), "400 parameter labelSelector can't be read"]),
-  ]))('$sent is $is', ({ sent, is }) => expect(taken(sent)).toBe(is))
+  ]))('$sent is $is', ({ sent, is }) => expect(requestInfoLine(sent)).toBe(is))
 })

@@ -1,4 +1,4 @@
-// Requests in short, for tables.
+// Parses requests in a short form, for tables.
 import type { RequestTarget } from '../../../../src/domain/scope/request-info.ts'
 import {
   type ParsedRequest,
@@ -9,8 +9,8 @@ import type { WholeAnswer } from '../../../../src/serving/http/answer.ts'
 
 const MANAGEMENT: RequestTarget = { kind: 'Management' }
 
-/** Reads `METHOD rest`; GET where there is no method. */
-export function reading(sent: string, target: RequestTarget = MANAGEMENT): RequestParsing {
+/** Parses `METHOD rest`; GET when there is no method. */
+export function parsing(sent: string, target: RequestTarget = MANAGEMENT): RequestParsing {
   const [, method = 'GET', rest = ''] = /^(?:(\S+) )?(.*)$/s.exec(sent) ?? []
   return parseRequest(method, target, rest)
 }
@@ -18,19 +18,19 @@ export function reading(sent: string, target: RequestTarget = MANAGEMENT): Reque
 const messageIn = ({ body }: WholeAnswer): string =>
   (JSON.parse(body.toString()) as { readonly message: string }).message
 
-/** What was read. @throws Error when it is refused */
-export function readOf(sent: string, target: RequestTarget = MANAGEMENT): ParsedRequest {
-  const result = reading(sent, target)
+/** The parsed request. @throws Error when it is refused */
+export function parsedRequest(sent: string, target: RequestTarget = MANAGEMENT): ParsedRequest {
+  const result = parsing(sent, target)
   if (!result.ok) throw new Error(`${sent} is refused: ${messageIn(result.answer)}`)
   return result.request
 }
 
 /**
- * What a request is taken for, in a line: `verb resource/sub.group/version namespace name`, with a dash
- * for what is empty; `verb path` for a path; the code and why when it is refused.
+ * The RequestInfo of a request in one line: `verb resource/sub.group/version namespace name`, with a dash
+ * for what is empty; `verb path` for a path; code and message when it is refused.
  */
-export function taken(sent: string, target: RequestTarget = MANAGEMENT): string {
-  const result = reading(sent, target)
+export function requestInfoLine(sent: string, target: RequestTarget = MANAGEMENT): string {
+  const result = parsing(sent, target)
   if (!result.ok) return `${result.answer.status} ${messageIn(result.answer)}`
   const { attributes } = result.request
   if ('path' in attributes) return `${attributes.verb} ${attributes.path}`

@@ -1,4 +1,4 @@
-// What becomes of a token that the operator does not issue in time (contract 12.2).
+// A created token that the operator does not issue in time is deleted (contract 12.2).
 import { describe, expect, test } from 'vitest'
 import { TOKENS } from '../../../../src/api/names.ts'
 import { nestedString } from '../../../../src/domain/json/field-path.ts'
@@ -9,7 +9,7 @@ import { manualClock } from '../../../support/manual-clock.ts'
 import { t0, token } from './key-objects.ts'
 import { exchangeOf } from './self-service-request.ts'
 
-/** An API server with this token. It takes no deletion of any other object. */
+/** An API server with this token; it rejects the deletion of any other object. */
 function having(there: JsonMap) {
   let stored: JsonMap | null = there
   const answers = ({ method, body }: UpstreamCall): readonly [number, JsonMap] => {
@@ -33,13 +33,13 @@ const refused = token({
   status: { conditions: [{ type: 'Ready', reason: 'ScopeExceedsOwner', message: 'too much' }] },
 })
 
-describe('a token that was made is awaited (12.2)', () => {
+describe('a created token is awaited (12.2)', () => {
   test.each([
-    { name: 'issued, it stays', there: issued, code: null, left: issued },
-    { name: 'refused, nothing is left behind', there: refused, code: 403, left: null },
-    { name: 'not issued in time, nothing is left behind', there: token(), code: 504, left: null },
+    { name: 'issued: it is kept', there: issued, code: null, left: issued },
+    { name: 'refused: it is deleted', there: refused, code: 403, left: null },
+    { name: 'not issued in time: it is deleted', there: token(), code: 504, left: null },
     {
-      name: 'another that has its name by now is left',
+      name: 'another token of its name is kept',
       there: recreated,
       code: 504,
       left: recreated,

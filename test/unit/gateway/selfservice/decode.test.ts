@@ -1,4 +1,4 @@
-// What a body costs those that sent none (contract 13.3; threat E8).
+// The cost of parsing a body, for other requests (contract 13.3; threat E8).
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
@@ -9,7 +9,7 @@ import { strictJsonError } from '../../../../src/domain/json/strict-json.ts'
 import { sentObject } from '../../../../src/gateway/selfservice/decode.ts'
 import { parseYaml } from '../../../../src/runtime/yaml.ts'
 import { eventually } from '../../../support/eventually.ts'
-import { callTo } from '../calls.ts'
+import { callTo } from '../request-builder.ts'
 
 const JSON_TYPE = 'application/json'
 
@@ -21,7 +21,7 @@ const by = (user: string, body: Readable, headers = {}) =>
 
 const sent = (body: string) => by('ada', Readable.from([Buffer.from(body)]))
 
-/** The shortest of three, in milliseconds: what else the machine does only adds to it. */
+/** The shortest of three runs, in milliseconds: other load only adds to it. */
 async function leastMs(act: () => unknown): Promise<number> {
   let least = Number.POSITIVE_INFINITY
   for (let count = 0; count < 3; count += 1) {
@@ -32,7 +32,7 @@ async function leastMs(act: () => unknown): Promise<number> {
   return least
 }
 
-describe('a body that is refused for what it would cost to parse (E8)', () => {
+describe('a body that would cost too much to parse (E8)', () => {
   const HALF = 1_450_000
 
   test('is not parsed', async () => {
@@ -49,18 +49,18 @@ describe('a body that is refused for what it would cost to parse (E8)', () => {
     { name: 'backslashes', text: '\\'.repeat(2 * HALF) },
     { name: 'a string of escapes', text: `"${'\\u0061'.repeat(HALF / 3)}"` },
     { name: 'blanks', text: `{${' '.repeat(2 * HALF)}}` },
-  ])('takes time that grows with its length only: $name', ({ text }) =>
+  ])('takes time in proportion to its length: $name', ({ text }) =>
     expect(strictJsonError(text)).toBeNull(),
   )
 
-  test('has no object with more names than any of ours', () => {
+  test('has no object with more names than our kinds have', () => {
     const named = (count: number): string =>
       JSON.stringify({ a: Object.fromEntries(Array.from({ length: count }, (_, at) => [at, at])) })
     expect(strictJsonError(`[${named(1000)},${named(1000)}]`)).toBeNull()
     expect(strictJsonError(named(1001))).toBe('an object in it has more than 1000 names')
   })
 
-  test('has no text that is another when it is read (X5)', () => {
+  test('has no text that parsing would change (X5)', () => {
     const fault = 'a text has half of a surrogate pair'
     expect(strictJsonError('{"a": "\\ud83d"}')).toBe(fault)
     expect(strictJsonError('{"\\uDE00x": 1}')).toBe(fault)
@@ -68,13 +68,13 @@ describe('a body that is refused for what it would cost to parse (E8)', () => {
     expect(strictJsonError('["\\ud83d\\ude00", "\\\\ud83d", "\\u00e9"]')).toBeNull()
   })
 
-  test('has no number that is another when it is read, wherever the text goes wrong', () => {
+  test('has no number that parsing would change', () => {
     expect(strictJsonError('{"a":9007199254740993')).toBe('number 9007199254740993 is too large')
     expect(strictJsonError('{"a":12-34secret')).toBeNull()
   })
 })
 
-test('the largest spec that the schema takes is not refused for its size (E8)', () => {
+test('the largest spec that the schema accepts is not refused for its size (E8)', () => {
   const file = join(import.meta.dirname, '../../../../crds/ownedaccesskeys.yaml')
   const crd = parseYaml(readFileSync(file, 'utf8')) as Crd
   const [version] = crd.spec.versions
@@ -109,9 +109,9 @@ function largest({ properties, items, maxItems }: Schema): Json {
   return Array.from({ length: maxItems }, () => largest(items))
 }
 
-test('of bodies that come in at once, one is parsed while others have many turns (E8)', async () => {
+test('bodies that arrive together are parsed one by one, with turns of the event loop between (E8)', async () => {
   const COUNT = 5
-  /** How often the event loop had come round when a body was there. */
+  /** The turn of the event loop at which a body was parsed. */
   const atTurns: number[] = []
   let turns = 0
   const bodies = Array.from({ length: COUNT }, async () => {
@@ -132,7 +132,7 @@ describe('the semaphore of large bodies (13.3)', () => {
   const OF_ONE = 4
   const SOON = { withinMs: 20_000 }
 
-  /** Bodies of which nothing comes, and those that are read, in their order. */
+  /** Bodies whose bytes never arrive, and the ones that are read, in order. */
   const heldBack = () => {
     const begun: Readable[] = []
     const open = () =>
@@ -146,7 +146,7 @@ describe('the semaphore of large bodies (13.3)', () => {
 
   test.each([
     { name: 'long', headers: { 'content-length': '70000' } },
-    { name: 'of a length that is not said', headers: { 'transfer-encoding': 'chunked' } },
+    { name: 'of unknown length', headers: { 'transfer-encoding': 'chunked' } },
   ])('limits bodies that are $name', async ({ headers }) => {
     const { begun, open } = heldBack()
     const bodies = Array.from({ length: HELD + 2 }, open)
@@ -168,7 +168,7 @@ describe('the semaphore of large bodies (13.3)', () => {
     await Promise.all(answers.slice(2))
   })
 
-  test('limits one caller further, who keeps no other caller waiting', async () => {
+  test('limits one caller further, which delays no other caller', async () => {
     const { begun, open } = heldBack()
     const headers = { 'content-length': '70000' }
     const slow = Array.from({ length: HELD }, open)

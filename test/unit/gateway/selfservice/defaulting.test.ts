@@ -44,7 +44,7 @@ describe('a key to be created (12.2, 12.3)', () => {
       metadata: { ...marks, ownerReferences: [owner('ci')] },
     },
     { by: 'team', spec: { key: KEY }, metadata: { finalizers: [REVOKE] } },
-  ] as const)('of nothing by $by', ({ by, spec, metadata }) => {
+  ] as const)('without fields by $by', ({ by, spec, metadata }) => {
     const { object, added } = of(by, {})
     expect(added).toEqual({ spec, metadata })
     expect(object).toEqual({
@@ -55,7 +55,7 @@ describe('a key to be created (12.2, 12.3)', () => {
     })
   })
 
-  test('has what was sent, and the gateway owns only what was not', () => {
+  test('keeps what was sent, and the gateway owns only the other fields', () => {
     const sent = {
       metadata: { name: 'mine', labels: { mine: 'x' }, finalizers: ['a.b/c'], ownerReferences: [] },
       spec: { user: 'ada', key: 'given', scope: project('x'), type: 'User' },
@@ -78,7 +78,7 @@ describe('a key to be created (12.2, 12.3)', () => {
   test.each([
     { name: 'texts that are empty', spec: { user: '', key: '', type: '' } },
     { name: 'nulls', spec: { user: null, key: null, type: null } },
-  ])('has its own where $name were sent', ({ spec }) => {
+  ])('gets defaults for $name', ({ spec }) => {
     expect(of('plain', { spec }).object['spec']).toMatchObject({
       user: 'ada',
       key: KEY,
@@ -86,17 +86,17 @@ describe('a key to be created (12.2, 12.3)', () => {
     })
   })
 
-  test('for another user is not given to the caller', () => {
+  test('for another user gets no owner of the caller', () => {
     for (const spec of [{ user: 'bob' }, { team: 'ops' }, { subject: 'robot' }])
       expect(of('person', { spec }).object['spec']).toEqual({ ...spec, key: KEY })
   })
 
-  test('goes by another’s rights where it holds a digest, and so has no label (12.1)', () => {
+  test("with a digest is stored by the caller's rights, not the gateway's, and so has no label (12.1)", () => {
     const { object } = of('person', { spec: { key: `sha256:${'0'.repeat(64)}` } })
     expect(object['metadata']).toEqual({ generateName: 'key-', finalizers: [REVOKE] })
   })
 
-  test('is as old as its try says, and ends with the calling key (2.8, 12.3)', () => {
+  test('has the creation time of its dry run, and ends with the calling key (2.8, 12.3)', () => {
     const first = of('ending', {})
     const last = finished(ACCESS_KEYS, first, newKey(), callers.ending)
     expect(last.object).toMatchObject({

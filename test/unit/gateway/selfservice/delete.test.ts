@@ -1,4 +1,4 @@
-// The deletion of keys by one of them (contract 12.1, 12.4, 13.4).
+// A key deletes keys of its user, itself included (contract 12.1, 12.4, 13.4).
 import { describe, expect, test } from 'vitest'
 import {
   type OwnedAccessKeyObject,
@@ -23,7 +23,7 @@ const ABOVE = named('above')
 const OWNED = { ownerReferences: [owner('above')] }
 const KEYS = [ABOVE, named('b'), named('ci', OWNED), named('d'), named('e')]
 
-/** Deletes all; the key ends with itself, with the one that owns it, and when so many are deleted. */
+/** Deletes all keys; the caller ends with its key, with its owner, or after that many deletions. */
 async function removedUntil(most: number) {
   const removed: string[] = []
   const answers = ({ method, path }: UpstreamCall): readonly [number, JsonMap] => {
@@ -59,21 +59,18 @@ async function removedUntil(most: number) {
   return { removed, ending }
 }
 
-describe('all keys of a user, deleted with one of them', () => {
-  test('are deleted, that one and those that own it at last', async () => {
+describe('the deletion of all keys of a user by one of them', () => {
+  test('deletes the calling key and its owners last', async () => {
     const { removed, ending } = await removedUntil(Number.POSITIVE_INFINITY)
     expect(removed).toEqual(['b', 'd', 'e', 'above', 'ci'])
     expect(ending).toBe(200)
   })
 
-  test.each([0, 1, 3])(
-    'are deleted only while the caller’s key is valid: the key ended after %i',
-    async (most) => {
-      const { removed, ending } = await removedUntil(most)
-      expect(removed).toEqual(['b', 'd', 'e'].slice(0, most))
-      expect(ending).toBe('the access key ended')
-    },
-  )
+  test.each([0, 1, 3])('stops when the calling key ends, after %i', async (most) => {
+    const { removed, ending } = await removedUntil(most)
+    expect(removed).toEqual(['b', 'd', 'e'].slice(0, most))
+    expect(ending).toBe('the access key ended')
+  })
 })
 
 type Said = readonly [code: number, json: JsonMap]
@@ -85,41 +82,42 @@ const listOf = (...items: readonly JsonMap[]): JsonMap => ({
   items,
 })
 
-test.each(WAYS)(
-  '$verb leaves a key that came in the place of the one that was looked at (12.1)',
-  async (way) => {
-    const [seen, recreated] = [key(), key({ metadata: { uid: 'uid-recreated' } })]
-    let stored: JsonMap | null = seen
-    const answers = ({ method, path, body }: UpstreamCall): Said => {
-      const isOne = path.endsWith('/ci')
-      if (method === 'GET') {
-        stored = recreated
-        return [200, isOne ? seen : listOf(seen)]
-      }
-      if (!isOne) return FORBIDDEN
-      const uid = nestedString(parseJsonMap((body as Buffer).toString()), ['preconditions', 'uid'])
-      if (uid !== '' && uid !== 'uid-recreated') return [409, { kind: 'Status', code: 409 }]
-      stored = null
-      return [200, recreated]
+test.each(WAYS)('$verb keeps a key that replaced the one that was read (12.1)', async (way) => {
+  const [seen, recreated] = [key(), key({ metadata: { uid: 'uid-recreated' } })]
+  let stored: JsonMap | null = seen
+  const answers = ({ method, path, body }: UpstreamCall): Said => {
+    const isOne = path.endsWith('/ci')
+    if (method === 'GET') {
+      stored = recreated
+      return [200, isOne ? seen : listOf(seen)]
     }
-    await way.answer(exchangeOf({ verb: way.verb, name: way.name, answers }))
-    expect(stored).toEqual(recreated)
-  },
-)
+    if (!isOne) return FORBIDDEN
+    const uid = nestedString(parseJsonMap((body as Buffer).toString()), ['preconditions', 'uid'])
+    if (uid !== '' && uid !== 'uid-recreated') return [409, { kind: 'Status', code: 409 }]
+    stored = null
+    return [200, recreated]
+  }
+  await way.answer(exchangeOf({ verb: way.verb, name: way.name, answers }))
+  expect(stored).toEqual(recreated)
+})
 
-describe('the answer to a deletion says nothing that is hidden (12.4)', () => {
+describe('the response to a deletion contains no hidden fields (12.4)', () => {
   const SECRET = 'pak_0123456789abcdefghijklmnop'
   const held = key({ metadata: { annotations: { note: SECRET } }, spec: { key: SECRET } })
   const [ONE, ALL] = WAYS
   const refused: JsonMap = { kind: 'Status', message: `uid-ci with ${SECRET} is kept`, code: 422 }
 
   test.each<{ name: string; way: (typeof WAYS)[number]; one?: Said; all?: Said }>([
-    { name: 'one that its finalizer holds', way: ONE, one: [200, held] },
-    { name: 'one that a policy keeps, and quotes', way: ONE, one: [422, refused] },
-    { name: 'a collection, by RBAC', way: ALL, all: [200, listOf(held)] },
-    { name: 'a collection, one by one', way: ALL, one: [200, held] },
-    { name: 'a collection that a policy keeps, and quotes', way: ALL, all: [422, refused] },
-    { name: 'one of them that a policy keeps, and quotes', way: ALL, one: [422, refused] },
+    { name: 'a key with a finalizer', way: ONE, one: [200, held] },
+    { name: 'a key that a policy protects and quotes', way: ONE, one: [422, refused] },
+    { name: "a collection by the caller's RBAC", way: ALL, all: [200, listOf(held)] },
+    { name: 'a collection, deleted one by one', way: ALL, one: [200, held] },
+    { name: 'a collection that a policy protects and quotes', way: ALL, all: [422, refused] },
+    {
+      name: 'one of a collection that a policy protects and quotes',
+      way: ALL,
+      one: [422, refused],
+    },
   ])('of $name', async ({ way: { verb, name, answer }, one = FORBIDDEN, all = FORBIDDEN }) => {
     const answers = ({ method, path }: UpstreamCall): Said => {
       const isOne = path.endsWith('/ci')

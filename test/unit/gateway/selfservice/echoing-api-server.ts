@@ -1,4 +1,4 @@
-// An API server that stores whatever it is sent, by any caller: RBAC and policies open everything.
+// An API server that stores whatever it is sent: RBAC and policies allow every caller everything.
 import type { OwnedAccessKeySpec } from '../../../../src/api/ownedaccesskey.gen.ts'
 import { nestedMap, nestedString } from '../../../../src/domain/json/field-path.ts'
 import { type Json, type JsonMap, parseJsonMap } from '../../../../src/domain/json/json.ts'
@@ -8,7 +8,7 @@ import type { UpstreamCall } from '../../../../src/kube/proxy/types.ts'
 import { systemClock } from '../../../../src/runtime/clock.ts'
 import { COUNTS, exchangeOf } from './self-service-request.ts'
 
-/** What every write stands on here: no caps, and one new key. */
+/** The state before each write: no caps, and one new key. */
 export const DEPS = {
   caps: () => ({ maxTtlSeconds: null, loginTtlSeconds: null }),
   newKey: () => 'k'.repeat(32),
@@ -16,14 +16,14 @@ export const DEPS = {
   clock: systemClock(),
 }
 
-/** What came of a write. */
+/** The result of a write. */
 export interface Written {
   readonly code: number
-  /** Of a refusal of the gateway's: the field that it names. Else empty. */
+  /** The field named in the gateway's refusal; else empty. */
   readonly field: string
-  /** Who stored it, `gateway` or a user; null = it is not stored. */
+  /** The user that stored it, `gateway` for the gateway's account; null = not stored. */
   readonly by: string | null
-  /** As it was sent to be stored; empty where it was not. */
+  /** The object that was sent; empty when none was. */
   readonly stored: JsonMap
 }
 
@@ -47,7 +47,7 @@ const isTry = ({ path }: UpstreamCall): boolean => path.includes('dryRun=All')
 const isClaim = ({ path }: UpstreamCall): boolean =>
   path.includes('fieldManager=management-operator-gateway')
 
-/** A key of this spec, sent by the bearer of a key of that one. */
+/** Creates a key of this spec with a key of that spec. */
 export async function made(
   caller: OwnedAccessKeySpec,
   spec: JsonMap,
@@ -78,7 +78,7 @@ const TYPES: Readonly<Record<Way, string>> = {
   json: 'application/json-patch+json',
 }
 
-/** The stored key, changed by the bearer of another one; the API server merges what it is sent. */
+/** Changes the stored key with another key; the API server merges what it is sent. */
 export async function changed(
   caller: OwnedAccessKeySpec,
   before: JsonMap,

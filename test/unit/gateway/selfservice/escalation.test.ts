@@ -1,5 +1,5 @@
-// What RBAC does not open to a key that does not act as a person (contract 12.1, 12.3), tried where RBAC and
-// policies open everything.
+// What a key may not do by RBAC alone when its user does not act in person (contract 12.1, 12.3), tried where RBAC and
+// policies allow everything.
 import { describe, expect, test } from 'vitest'
 import type { OwnedAccessKeySpec } from '../../../../src/api/ownedaccesskey.gen.ts'
 import type { Json, JsonMap } from '../../../../src/domain/json/json.ts'
@@ -19,7 +19,7 @@ const CALLERS = {
 } as const satisfies Readonly<Record<string, OwnedAccessKeySpec>>
 type By = keyof typeof CALLERS
 
-describe('a key is made (12.1, 12.3)', () => {
+describe('creating a key (12.1, 12.3)', () => {
   type Row = { readonly spec: JsonMap; readonly by?: string; readonly field?: string }
   const ROWS: Readonly<Record<By, readonly Row[]>> = {
     person: [
@@ -42,7 +42,7 @@ describe('a key is made (12.1, 12.3)', () => {
       { spec: { user: 'bob', type: 'Workspace' }, by: 'ada' },
       { spec: { team: 'ops' }, by: 'ada' },
       { spec: { subject: 'robot' }, by: 'ada' },
-      // The API server knows both by the same name.
+      // Both are the same user to the API server.
       { spec: { subject: 'ada' }, field: 'spec.subject' },
       { spec: { key: DIGEST }, field: 'spec.key' },
       { spec: { user: 'ada', type: 'User', key: DIGEST }, field: 'spec.key' },
@@ -72,7 +72,7 @@ describe('a key is made (12.1, 12.3)', () => {
     ROWS[caller].map(({ spec, by = null, field = '' }) => ({ caller, spec, by, field })),
   )
 
-  test.each(rows)('with the key of $caller, as $spec: by $by $field', async (row) => {
+  test.each(rows)('with the key of $caller, $spec: stored by $by $field', async (row) => {
     const { caller, spec, by, field } = row
     const code = field === '' ? 201 : 403
     expect(await made(CALLERS[caller], spec)).toMatchObject({ code, field, by })
@@ -82,7 +82,7 @@ describe('a key is made (12.1, 12.3)', () => {
 const TEAM = 'platform:team:ops'
 const WAYS: readonly Way[] = ['put', 'merge', 'apply', 'json']
 
-/** The same as each way would have it; JSON patches say it in one operation. */
+/** The change in the form of each method; a JSON patch has one operation. */
 const sentBy = (way: Way, spec: JsonMap): Json => {
   if (way === 'json')
     return Object.entries(spec).map(([name, value]) => ({
@@ -93,7 +93,7 @@ const sentBy = (way: Way, spec: JsonMap): Json => {
   return { metadata: { resourceVersion: '5' }, spec }
 }
 
-describe('a key that was made for another user is changed (12.3)', () => {
+describe('changing a key that was created for another user (12.3)', () => {
   const stored = (spec: JsonMap): JsonMap =>
     key({ metadata: { name: 'other', uid: 'uid-other', resourceVersion: '5' }, spec })
   const ROWS = [
@@ -126,7 +126,7 @@ describe('a key that was made for another user is changed (12.3)', () => {
   test.each([
     { path: '/spec', value: { user: 'ada' } },
     { path: '', value: { spec: { user: 'ada' } } },
-  ])('by a JSON patch of $path, which holds the name', async (operation) => {
+  ])('by a JSON patch of $path, which contains the name', async (operation) => {
     const sent = [{ op: 'replace', ...operation }]
     expect(await changed(CALLERS.plain, stored({ user: 'bob' }), 'json', sent)).toMatchObject({
       code: 403,
@@ -136,7 +136,7 @@ describe('a key that was made for another user is changed (12.3)', () => {
   })
 })
 
-describe('a digest in a change of one’s own key (12.1)', () => {
+describe("setting a digest in a key of the caller's user (12.1)", () => {
   const stored = (spec: JsonMap): JsonMap =>
     key({ metadata: { resourceVersion: '5' }, spec: { type: 'User', ...spec } })
   const ROWS = [

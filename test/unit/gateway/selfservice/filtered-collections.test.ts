@@ -1,4 +1,4 @@
-// A filtered list or watch has its place for as long as it is in progress, and no longer.
+// A filtered list or watch keeps its place while it is in progress, and no longer.
 import { PassThrough, Readable } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import { setImmediate as turn } from 'node:timers/promises'
@@ -22,12 +22,12 @@ import type { Answer } from '../../../../src/serving/http/answer.ts'
 import { t0, viewOf } from '../../../support/key-builder.ts'
 import { manualClock } from '../../../support/manual-clock.ts'
 import { uniqueName } from '../../../support/object-builder.ts'
-import { callTo } from '../calls.ts'
+import { callTo } from '../request-builder.ts'
 
 const limits = createMaxInFlight(() => undefined)
 const buffer = createResponseBuffer(64 * 1024 ** 2, () => undefined)
 
-/** What an API server says to a path; `as`: whether as the gateway itself. */
+/** The API server's response for a path; `as`: whether the gateway asks for itself. */
 type Says = (path: string, as: 'gateway' | 'caller') => UpstreamAnswer | Promise<UpstreamAnswer>
 
 const says = (status: number, body: string | Readable): UpstreamAnswer => ({
@@ -39,7 +39,7 @@ const says = (status: number, body: string | Readable): UpstreamAnswer => ({
 const EMPTY = JSON.stringify({ kind: 'DirectClusterEndpointTokenList', metadata: {}, items: [] })
 const FORBIDDEN = () => says(403, JSON.stringify({ kind: 'Status', code: 403 }))
 
-/** The caller has no right to read all; the gateway has it and gets this answer. */
+/** The caller may not list all; the gateway may, and gets this response. */
 const toNobody =
   (own: (path: string) => UpstreamAnswer | Promise<UpstreamAnswer>): Says =>
   (path, as) =>
@@ -53,7 +53,7 @@ interface Asking {
   readonly query?: SelfServiceRequest['query']
 }
 
-/** A request for tokens by a key of ada, of its own unless `key` says whose. */
+/** A request for tokens by a key of ada; `key` names the owner when it is another. */
 function asking({
   says: said,
   key = uniqueName('key'),
@@ -90,21 +90,21 @@ function asking({
   }
 }
 
-/** What a refusal says. @throws Error when the answer streams */
+/** The refusal. @throws Error when the response streams */
 function messageOf({ body }: Answer): string {
   if (!Buffer.isBuffer(body)) throw new Error('it is no refusal')
   return (JSON.parse(body.toString()) as { message: string }).message
 }
 
 describe('filtered lists (13.3)', () => {
-  /** Begun, and answered when `end` is called. */
+  /** Started requests; `end` answers them. */
   function begun(key?: string) {
     const { promise: held, resolve } = Promise.withResolvers<UpstreamAnswer>()
     const answer = list(asking({ ...(key ? { key } : {}), says: toNobody(() => held) }))
     return { answer, end: () => resolve(says(200, EMPTY)) }
   }
 
-  test('of one key run one after the other, and those of all keys within a limit', async () => {
+  test('of one key run one by one, and those of all keys within a limit', async () => {
     const names = Array.from({ length: MAX_IN_TOTAL.filteredList }, () => uniqueName('crowd'))
     const under = names.map((name) => begun(name))
     await turn()
@@ -131,7 +131,7 @@ describe('filtered lists (13.3)', () => {
   test.each<{ name: string; own: () => UpstreamAnswer }>([
     { name: 'is answered', own: () => says(200, EMPTY) },
     { name: 'is refused', own: () => FORBIDDEN() },
-    { name: 'is answered something else than JSON', own: () => says(200, 'oops') },
+    { name: 'gets another response than JSON', own: () => says(200, 'oops') },
     {
       name: 'is not answered',
       own: () => {
@@ -150,14 +150,14 @@ describe('filtered lists (13.3)', () => {
           }),
         ),
     },
-  ])('one that $name leaves its place', async ({ own }) => {
+  ])('one that $name frees its place', async ({ own }) => {
     const key = uniqueName('key')
     await list(asking({ key, says: toNobody(own) })).catch(() => undefined)
     const next = await list(asking({ key, says: toNobody(() => says(200, EMPTY)) }))
     expect(next.status).toBe(200)
   })
 
-  test('are read in pages of 100, whatever the client wants', async () => {
+  test('are read in pages of 100, whatever limit the client sends', async () => {
     const paths: string[] = []
     const query = [['limit', '5000']] as const
     const own = (path: string) => {
@@ -210,10 +210,10 @@ describe('filtered watches (13.3)', () => {
     name: string
     act: (at: Awaited<ReturnType<typeof filled>>) => unknown
   }>([
-    { name: 'whose client goes', act: ({ streams }) => streams[0]?.destroy() },
+    { name: 'whose client disconnects', act: ({ streams }) => streams[0]?.destroy() },
     { name: 'that the API server ends', act: ({ upstream }) => upstream[0]?.end() },
     { name: 'that breaks off', act: ({ upstream }) => upstream[0]?.destroy(new Error('reset')) },
-  ])('one too many is refused, one $name leaves its place', async ({ act }) => {
+  ])('refuses one too many; one $name frees its place', async ({ act }) => {
     const key = uniqueName('key')
     const held = await filled(key)
     const refusal = await watching(key, new PassThrough())
@@ -247,20 +247,20 @@ describe('filtered watches (13.3)', () => {
       },
     },
     {
-      name: 'begins at what the API server has no more',
+      name: 'begins at an expired resourceVersion',
       own: (path) =>
         path.includes('watch=true')
           ? says(200, new PassThrough())
           : says(410, JSON.stringify({ kind: 'Status', code: 410 })),
     },
     {
-      name: 'begins at what the API server does not tell',
+      name: 'begins at an unknown resourceVersion',
       own: (path) => {
         if (path.includes('watch=true')) return says(200, new PassThrough())
         throw new UpstreamUnavailable('gone')
       },
     },
-  ])('one that $name leaves its place', async ({ own }) => {
+  ])('one that $name frees its place', async ({ own }) => {
     const key = uniqueName('key')
     const bodies: Readable[] = []
     const kept = (path: string): UpstreamAnswer => {

@@ -1,5 +1,5 @@
-// A JSON patch may move the entries of a list before it tests one (contract 12.4; threat X4). Two objects that
-// differ in nothing but what is hidden must not be distinguishable by a patch that is sent on.
+// A JSON patch may move entries of a list before a test (contract 12.4; threat X4). Two objects that
+// differ only in hidden fields must not be distinguishable by a forwarded patch.
 import { describe, expect, test } from 'vitest'
 import { CONFIGS } from '../../../../src/api/names.ts'
 import { type Json, type JsonMap, isList, isMap } from '../../../../src/domain/json/json.ts'
@@ -7,7 +7,7 @@ import { SHOWS_NOTHING, redacted } from '../../../../src/gateway/redaction/redac
 import { jsonPatchOf } from '../../../../src/gateway/selfservice/patch.ts'
 import { sampled } from '../../../support/tier.ts'
 
-/** Settings with something hidden in every list, and something beside it that everybody sees. */
+/** Settings with a hidden and a visible field in every list. */
 const settings = (secret: string): JsonMap => ({
   auth: {
     connectors: [
@@ -32,7 +32,7 @@ const settings = (secret: string): JsonMap => ({
   uiSettings: { customCss: ['https://a/b.css', `https://ada:${secret}@a/b.css`] },
 })
 
-/** Entry by entry: what stands in a list, and what of an entry is hidden. */
+/** For each list an entry, and its hidden field. */
 const LISTS = [
   { list: 'auth/connectors', hidden: 'oidc/clientSecret', count: 3 },
   { list: 'auth/connectors', hidden: 'oidc', count: 3 },
@@ -51,7 +51,7 @@ const config = (secret: string): JsonMap => ({
 })
 const [one, other] = [config('first-secret'), config('other-secret')]
 
-/** As the API server applies a patch, in few words: the object, or null where an operation fails. */
+/** Applies a patch like the API server: the object, or null when an operation fails. */
 function applied(object: JsonMap, operations: readonly Json[]): JsonMap | null {
   const whole = structuredClone(object)
   for (const operation of structuredClone(operations) as unknown as readonly Operation[]) {
@@ -69,7 +69,7 @@ interface Operation {
   readonly value: Json
 }
 
-/** Of lists the API server also takes 01 and, from the end, -1. */
+/** For lists the API server also accepts 01 and, from the end, -1. */
 function inside(holder: Json | undefined, part: string): Json | undefined {
   if (isList(holder)) return holder.at(Number(part))
   return isMap(holder) ? holder[part] : undefined
@@ -91,7 +91,7 @@ function carriedOut(holder: Json, last: string, { op, value }: Operation): boole
 const read = (object: JsonMap, operations: readonly Json[]) =>
   jsonPatchOf(CONFIGS, operations, object)
 
-/** What a client learns of an object by a patch: how it is refused, whether it fails, or what it is shown. */
+/** What a client learns from a patch: the refusal, a failure, or the redacted object. */
 function learned(object: JsonMap, operations: readonly Json[]): object {
   const sent = read(object, operations)
   if (!sent.ok)
@@ -121,7 +121,7 @@ const changesOf = (path: string, count: number, entry: Json): readonly Json[] =>
   { op: 'add', path, value: Array.from({ length: count }, () => entry) },
 ]
 
-/** Places of a list as a test may name them; the API server takes more of them than are taken here. */
+/** Indexes of a list that a test may name; the API server accepts more than the gateway. */
 const PLACES = ['0', '1', '2', '3', '-1', '-2', '00', '01', '+1', '-', '1e0', '']
 
 /** Every patch of one or two changes of a list, and a test of something in it. */
@@ -143,7 +143,7 @@ function patchesOf(part: string, { list, hidden, count }: (typeof LISTS)[number]
 }
 
 describe.each(['spec', 'status'])('a list with something hidden in %s (12.4, X4)', (part) => {
-  test.each(LISTS)('tells nothing of $hidden of $list after any change', (row) => {
+  test.each(LISTS)('reveals nothing of $hidden of $list after any change', (row) => {
     const patches = sampled(patchesOf(part, row), 13)
     const isSound = patches.map((patch) => {
       const [here, there] = [one, other].map((object) => learned(object, patch))

@@ -1,4 +1,4 @@
-// JSON patches of settings, where secrets stand in lists (contract 6.3, 12.4).
+// JSON patches of settings with secrets in lists (contract 6.3, 12.4).
 import { describe, expect, test } from 'vitest'
 import { CONFIGS } from '../../../../src/api/names.ts'
 import type { Json, JsonMap } from '../../../../src/domain/json/json.ts'
@@ -56,24 +56,27 @@ describe('secrets of settings in a JSON patch (6.3)', () => {
 
   const FIRST = '/status/auth/connectors/0'
   test.each([
-    { name: 'the entry before', change: { op: 'remove', path: FIRST } },
+    { name: 'removing the entry before', change: { op: 'remove', path: FIRST } },
     {
-      name: 'the same entry',
+      name: 'replacing the same entry',
       change: { op: 'replace', path: FIRST, value: connector('new', 'mine') },
       at: 1,
     },
-    { name: 'an entry to come before', change: { op: 'add', path: FIRST, value: {} }, at: 2 },
+    { name: 'adding an entry before', change: { op: 'add', path: FIRST, value: {} }, at: 2 },
     {
-      name: 'one that moves it behind a place',
+      name: 'moving it to another index',
       change: { op: 'add', path: FIRST, value: {} },
       at: 1,
     },
-  ])('are not tested where a change moves them to: $name (12.4, X4)', ({ change, at = 0 }) => {
-    const path = `/status/auth/connectors/${at}/oidc/clientSecret`
-    expect(read([change, { op: 'test', path, value: 'literal-of-two' }])).toContain(HIDDEN)
-  })
+  ])(
+    'are not tested at an index to which a change moves them: $name (12.4, X4)',
+    ({ change, at = 0 }) => {
+      const path = `/status/auth/connectors/${at}/oidc/clientSecret`
+      expect(read([change, { op: 'test', path, value: 'literal-of-two' }])).toContain(HIDDEN)
+    },
+  )
 
-  test('are tested where a change has taken away all that was hidden', () => {
+  test('are tested when a change has removed all hidden values', () => {
     const patch = [
       { op: 'remove', path: FIRST },
       { op: 'remove', path: FIRST },
@@ -114,14 +117,14 @@ describe('secrets of settings in a JSON patch (6.3)', () => {
       is: { extraArgs: ['literal', 'REDACTED'] },
     },
     { at: '/spec/displayName', value: 'REDACTED', is: 'REDACTED' },
-  ])('that come back to $at as they were shown are what they were', ({ at, value, is }) => {
+  ])('sent back as REDACTED to $at keep their values', ({ at, value, is }) => {
     expect(read([{ op: 'replace', path: at, value } as JsonMap])).toEqual([
       GUARD,
       { op: 'replace', path: at, value: is },
     ])
   })
 
-  test('that come back after another entry has gone are what they were', () => {
+  test('sent back as REDACTED after another entry was removed keep their values', () => {
     const gone = { op: 'remove', path: FIRST }
     const back = { op: 'replace', path: FIRST, value: connector('two', 'REDACTED') }
     expect(read([gone, back])).toEqual([
@@ -185,7 +188,7 @@ describe('secrets of settings in a JSON patch (6.3)', () => {
     expect(read([one as JsonMap])).toContain(`${says} would be REDACTED`)
   })
 
-  test('of a spec that hides nothing may say REDACTED, which the operator reads (6.3)', () => {
+  test('of a spec without secrets may be REDACTED, which the operator reads (6.3)', () => {
     const sound = { ...object, spec: {} }
     const one = {
       op: 'add',

@@ -14,7 +14,7 @@ const current = key({
 })
 const GUARD = { op: 'test', path: '/metadata/resourceVersion', value: '7' }
 
-/** What is sent for it; the refusal as text. */
+/** The forwarded patch, or the refusal as text. */
 function sent(operations: readonly Json[], object: JsonMap = current): readonly Json[] | string {
   const read = jsonPatchOf(ACCESS_KEYS, operations, object)
   return read.ok
@@ -43,7 +43,7 @@ describe('a JSON patch (12.4)', () => {
     '/metadata',
     '/metadata/annotations',
     '/metadata/annotations/x~1y',
-  ])('is refused with a test of %j, which holds a hidden field', (path) => {
+  ])('is refused with a test of %j, which contains a hidden field', (path) => {
     expect(sent([{ op: 'test', path, value: 'x' }])).toContain('it holds a hidden field')
   })
 
@@ -70,13 +70,13 @@ describe('a JSON patch (12.4)', () => {
     { op: 'add', path: '/spec/user/x', value: 'x' },
     { op: 'add', path: '', value: {} },
     { op: 'replace', path: '', value: 'x' },
-  ])('does not $op at $path, where nothing stands', (one) => {
+  ])('does not $op at $path, which does not exist', (one) => {
     expect(sent([one])).toContain(
       `${one.op} of "${one.path}": the path does not exist at that point of the patch`,
     )
   })
 
-  test('is judged on the object as each operation leaves it', () => {
+  test('is checked against the object after each operation', () => {
     const operations = [
       { op: 'test', path: '/metadata/finalizers/0', value: 'x' },
       { op: 'remove', path: '/metadata/finalizers/0' },
@@ -137,7 +137,7 @@ describe('a JSON patch (12.4)', () => {
     expect(sent(bomb)).toContain(`at most ${says}`)
   })
 
-  test('may have as many operations as callers need', () => {
+  test('may have hundreds of operations', () => {
     const longest = { op: 'add', path: `${'/a'.repeat(63)}/${'a'.repeat(897)}`, value: 1 }
     const around = Array.from({ length: 63 }).reduce<JsonMap>((inner) => ({ a: inner }), {})
     const tests = many(100, { op: 'test', path: '/status', value: 1 })
@@ -150,7 +150,7 @@ describe('a JSON patch (12.4)', () => {
     expect(sent(all)).toEqual([GUARD, ...all])
   })
 
-  test('whose tests are many looks at each part of the object as often as one test does (E8)', () => {
+  test('with many tests reads each part of the object as often as with one (E8)', () => {
     let looks = 0
     const annotations = new Proxy(
       { secret: 's'.repeat(20), a: 'b' },
@@ -187,7 +187,7 @@ describe('a JSON patch (12.4)', () => {
     },
   )
 
-  test('is sent on with the known fields of its operations only', () => {
+  test('is forwarded with only the known fields of its operations', () => {
     const odd = { op: 'remove', path: '/spec/user', from: '/spec/key', other: 1, value: 2 }
     expect(sent([odd])).toEqual([GUARD, { op: 'remove', path: '/spec/user' }])
   })
@@ -206,13 +206,13 @@ describe('a JSON patch (12.4)', () => {
       kept: { email: 'x', connectorData: 'connector-data' },
     },
     {
-      name: 'spec by its own key',
+      name: 'spec by an object with spec.key',
       path: '/spec',
       value: { key: 'other' },
       kept: { key: 'other', oidcLogin: { idToken: 'id-token-of-ada' } },
     },
     { name: 'metadata', path: '/metadata/labels', value: { a: 'b' }, kept: { a: 'b' } },
-    { name: 'spec by no object', path: '/spec', value: null, kept: null },
+    { name: 'spec by null', path: '/spec', value: null, kept: null },
   ])('that replaces $name keeps its hidden fields', ({ path, value, kept }) => {
     for (const op of ['replace', 'add'])
       expect(sent([{ op, path, value }])).toEqual([GUARD, { op, path, value: kept }])
@@ -237,7 +237,7 @@ describe('annotations (12.5)', () => {
     ])
   })
 
-  test('are added to those that are there', () => {
+  test('are added to existing ones', () => {
     expect(sent([add])).toEqual([GUARD, add])
   })
 })

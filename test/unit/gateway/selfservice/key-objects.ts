@@ -1,4 +1,4 @@
-// Keys, tokens and callers of tests of self-service, as plain JSON.
+// Keys, tokens and callers for tests of self-service, as plain JSON.
 import { API_VERSION, CREATED_ANNOTATION, REVOKE_FINALIZER } from '../../../../src/api/names.ts'
 import type { JsonMap } from '../../../../src/domain/json/json.ts'
 import type { CallerAccess } from '../../../../src/gateway/selfservice/request.ts'
@@ -12,13 +12,13 @@ export interface Parts {
 
 const CREATED = '2026-11-21T10:00:00Z'
 
-/** The moment at which these objects are made, in epoch milliseconds. */
+/** The creation of these objects, in epoch milliseconds. */
 export const t0 = Date.parse(CREATED)
 
-/** That many seconds after it. */
+/** The moment that many seconds after t0. */
 export const after = (seconds: number): number => t0 + seconds * 1000
 
-/** What the gateway puts on a key that it makes. */
+/** What the gateway adds to a key that it creates. */
 export const MARKS: JsonMap = {
   finalizers: [REVOKE_FINALIZER],
   annotations: { [CREATED_ANNOTATION]: CREATED },
@@ -33,10 +33,10 @@ export const key = ({ metadata, spec, status }: Parts = {}): JsonMap => ({
   ...(status ? { status } : {}),
 })
 
-/** Which key a key of ci's making was made with. */
+/** The label of a key that was created with key ci. */
 export const MADE_WITH_CI: JsonMap = { 'management.platform.sh/made-with': 'uid-ci' }
 
-/** A key as a try of its making shows it: what only the store knows is not there yet. */
+/** A key as a dry run of its creation returns it, without what only the store sets. */
 export const newKey = ({ metadata, spec }: Parts = {}): JsonMap =>
   key({ metadata: { annotations: {}, labels: MADE_WITH_CI, ...metadata }, spec: { ...spec } })
 
@@ -77,7 +77,7 @@ export const callers = {
   person: { ...ADA, groups: ['dev'], scope: null, isPerson: true, expiresMs: null },
   /** With a key of type User that has no scope and no end. */
   plain: { ...ADA, groups: ['dev'], scope: null, isPerson: false, expiresMs: null },
-  /** With one that ends an hour after t0. */
+  /** With a key that ends an hour after t0. */
   ending: {
     ...ADA,
     groups: [],
@@ -85,7 +85,7 @@ export const callers = {
     isPerson: false,
     expiresMs: after(3600),
   },
-  /** With one for project shop. */
+  /** With a key for project shop. */
   scoped: {
     ...ADA,
     groups: [],

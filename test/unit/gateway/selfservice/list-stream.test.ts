@@ -27,7 +27,7 @@ interface Asked {
   readonly limit: number
 }
 
-/** An API server that has so many keys of that length, and pages them as it does. */
+/** An API server with that many keys of that length, in pages like a real one. */
 function stored(count: number, weight: number, isTable = false) {
   const asked: Asked[] = []
   const answers: Parameters<typeof exchangeOf>[0]['answers'] = ({ path }) => {
@@ -78,14 +78,14 @@ describe.each(FORMS)('a list of several pages: $name (12.2)', ({ form }) => {
   test.each([
     { name: 'all', count: 250, query: [] },
     { name: 'none of the last page', count: 200, query: [] },
-    { name: 'as many as the client wants', count: 500, query: [['limit', '230'] as const] },
-    { name: 'the rest', count: 500, query: [['continue', '330'] as const] },
+    { name: 'limited by the client', count: 500, query: [['limit', '230'] as const] },
+    { name: 'continued by the client', count: 500, query: [['continue', '330'] as const] },
   ])('has the content of a list of a single page: $name', async ({ count, query }) => {
     const { answers, asked } = stored(count, 10, isTable)
     const answer = await list(asking(answers, { form, query }))
     const said = await bodyText(answer)
     const single = stored(count, 10, isTable)
-    // Asked for all at once, this API server says it all at once.
+    // Without a limit this API server sends one page.
     const atOnce: typeof answers = (call) =>
       single.answers({ ...call, path: call.path.replace('limit=100', atOnceLimit(query)) })
     const whole = await list(asking(atOnce, { form, query }))
@@ -103,7 +103,7 @@ const atOnceLimit = (query: SelfServiceRequest['query']): string =>
 describe('a list (12.2, 13.3)', () => {
   const HEAVY = 60_000
 
-  test('reads the next page when its client has taken the last one, and holds one page meanwhile', async () => {
+  test('reads the next page when its client has read the last one, and buffers one page', async () => {
     const { answers, asked } = stored(400, HEAVY)
     const exchange = asking(answers)
     const answer = await list(exchange)
@@ -117,7 +117,7 @@ describe('a list (12.2, 13.3)', () => {
     expect(asked.length).toBeGreaterThan(40)
   })
 
-  test('of large objects comes in small pages, of small ones in large pages again', async () => {
+  test('uses small pages for large objects, and large pages again for small ones', async () => {
     const heavy = stored(60, 200_000)
     await bodyText(await list(asking(heavy.answers)))
     const { limit: last = 0 } = heavy.asked.at(-1) ?? {}
@@ -127,14 +127,14 @@ describe('a list (12.2, 13.3)', () => {
     expect(light.asked.map(({ limit }) => limit)).toEqual([100, 100, 100, 100, 100])
   })
 
-  test('of any version is one of the latest: of any it would come at once', async () => {
+  test('with resourceVersion 0 is read at the latest version, in pages', async () => {
     const { answers, asked } = stored(1, 10)
     const query = [['resourceVersion', '0'] as const]
     await bodyText(await list(asking(answers, { query })))
     expect(asked.map(({ path }) => path.split('?')[1])).toEqual(['limit=100'])
   })
 
-  test('breaks off where a page does not come, and does not look whole', async () => {
+  test('aborts when a page fails, so that it does not look complete', async () => {
     const { answers } = stored(250, 10)
     const broken: typeof answers = (call) =>
       call.path.includes('continue=200') ? [410, { kind: 'Status', code: 410 }] : answers(call)
@@ -143,7 +143,7 @@ describe('a list (12.2, 13.3)', () => {
     await expect(bodyText(answer)).rejects.toThrow('a list broke off')
   })
 
-  test('that its client does not read leaves room for other callers, and its own caller gets a 429', async () => {
+  test('that its client does not read leaves buffer for other callers, while its own caller gets a 429', async () => {
     const buffer = createResponseBuffer(64 * MEBIBYTE, () => undefined)
     const begin = (caller: string) =>
       list(asking(stored(400, HEAVY).answers, { reservation: buffer.holding(caller) })).then(

@@ -8,7 +8,7 @@ import {
   sentPatch,
   sentPut,
 } from '../../../../src/gateway/selfservice/patch.ts'
-import { callTo } from '../calls.ts'
+import { callTo } from '../request-builder.ts'
 import { MADE_WITH_CI, key, owner } from './key-objects.ts'
 
 const current = key({
@@ -38,7 +38,7 @@ function sentOn(
 describe('a PUT (12.4)', () => {
   const put = (sent: JsonMap) => sentOn({ by: 'put', sent })
 
-  test('keeps the hidden fields and those that a manifest does not have', () => {
+  test('keeps hidden fields and those that manifests lack', () => {
     expect(
       put({
         metadata: { name: 'ci', labels: { a: 'b' } },
@@ -64,7 +64,7 @@ describe('a PUT (12.4)', () => {
     })
   })
 
-  test('sets the fields that it has itself', () => {
+  test('sets every field that it contains', () => {
     const metadata = {
       name: 'ci',
       uid: 'other',
@@ -78,7 +78,7 @@ describe('a PUT (12.4)', () => {
     expect(put(sent)).toEqual(sent)
   })
 
-  test('removes a whole part that it leaves out', () => {
+  test('removes a whole field that it leaves out', () => {
     expect(put({ spec: { user: 'ada' } })).not.toHaveProperty('spec.identity')
     expect(put({})).not.toHaveProperty('spec')
   })
@@ -109,7 +109,7 @@ describe('a patch (12.1, 12.5)', () => {
       expect(sentOn({ by, sent: { metadata } })).toBeUndefined()
   })
 
-  test('of settings restores the values that were shown as REDACTED', () => {
+  test('of settings restores the values shown as REDACTED', () => {
     const config = {
       metadata: { uid: 'u', resourceVersion: '7' },
       spec: { auth: { oidc: { clientSecret: 'literal-secret' } } },

@@ -9,7 +9,7 @@ import { type Place, createQuota } from '../../../../src/gateway/selfservice/quo
 import type { UpstreamCall } from '../../../../src/kube/proxy/types.ts'
 import { t0, textAfter } from '../../../support/key-builder.ts'
 import { manualClock } from '../../../support/manual-clock.ts'
-import { indexOf, key, ownedBy } from '../../authn/key-builder.ts'
+import { indexOf, key, ownedBy } from '../../authn/test-authenticator.ts'
 import { exchangeOf } from './self-service-request.ts'
 
 const HOUR = 3600
@@ -27,7 +27,7 @@ function started(...all: readonly OwnedAccessKey[]) {
 const live = (name: string): OwnedAccessKey => key(name)
 const ended = (name: string, after: number): OwnedAccessKey => key(name, { ttl: after })
 
-/** The code, and what is said; empty for a place. */
+/** Status code and message; empty when admitted. */
 function saidOf(place: Place): string {
   if (place.ok) return ''
   const { status, body } = place.answer
@@ -35,7 +35,7 @@ function saidOf(place: Place): string {
 }
 
 describe('the quota of keys of a user (12.2)', () => {
-  test('admits keys up to the bound, by whichever way they were made', () => {
+  test('admits keys up to the bound, however they were created', () => {
     const { counts } = started(live('a'), live('b'), key('c', { user: 'bob' }))
     expect(saidOf(counts.take(ACCESS_KEYS, ADA))).toBe('')
     const said = saidOf(counts.take(ACCESS_KEYS, ADA))
@@ -44,7 +44,7 @@ describe('the quota of keys of a user (12.2)', () => {
     expect(saidOf(counts.take(ACCESS_KEYS, 'user:bob'))).toBe('')
   })
 
-  test('counts disabled keys, but none that have ended or are being deleted', () => {
+  test('counts disabled keys, but not those that ended or are being deleted', () => {
     const deletionTimestamp = textAfter(0)
     const { counts } = started(
       ended('a', 60),
@@ -74,7 +74,7 @@ describe('the quota of keys of a user (12.2)', () => {
     expect(saidOf(counts.take(ACCESS_KEYS, ADA)), 'deleted since').toBe('')
   })
 
-  test('counts a key that the watch showed before its creation was answered once, and no more when it goes', () => {
+  test('counts a key once when the watch is faster than the response, and not after its deletion', () => {
     const { counts, keys } = started(live('a'), live('b'))
     const place = counts.take(ACCESS_KEYS, ADA)
     if (!place.ok) throw new Error('there is a place')
@@ -86,7 +86,7 @@ describe('the quota of keys of a user (12.2)', () => {
     expect(saidOf(counts.take(ACCESS_KEYS, ADA))).toBe('')
   })
 
-  test('counts a key that the watch never shows for 10 s', async () => {
+  test('counts a key for 10 s that the watch never delivers', async () => {
     const { clock, counts } = started(live('a'), live('b'))
     const place = counts.take(ACCESS_KEYS, ADA)
     if (!place.ok) throw new Error('there is a place')
@@ -99,15 +99,15 @@ describe('the quota of keys of a user (12.2)', () => {
   })
 
   test.each([
-    { name: 'that ended gets no longer life', before: 60, after: 2 * HOUR, refused: true },
-    { name: 'that ended and still does is changed', before: 60, after: 120, refused: false },
+    { name: 'ended key is not revived', before: 60, after: 2 * HOUR, refused: true },
+    { name: 'ended key that stays ended is changed', before: 60, after: 120, refused: false },
     {
-      name: 'that lives is given a longer life',
+      name: 'valid key gets a longer life',
       before: 2 * HOUR,
       after: 3 * HOUR,
       refused: false,
     },
-  ])('decides on a change at the bound by its effect: one $name', ({ before, after, refused }) => {
+  ])('decides on a change at the bound by its effect: $name', ({ before, after, refused }) => {
     const { counts } = started(live('a'), live('b'), live('c'))
     const json = (ttl: number): JsonMap => key('d', { ttl }) as unknown as JsonMap
     const said = counts.revivalRefusal(ADA, json(before), json(after))
@@ -116,13 +116,13 @@ describe('the quota of keys of a user (12.2)', () => {
     expect(below).toBeNull()
   })
 
-  test('keeps a number of ended keys, and deletes the oldest beyond it', () => {
+  test('keeps a number of ended keys, and deletes the oldest above it', () => {
     const { counts } = started(...[5, 1, 4, 2, 3].map((after) => ended(`ended-${after}`, after)))
     const place = counts.take(ACCESS_KEYS, ADA)
     expect(place.ok && place.beyond().map(({ name }) => name)).toEqual(['ended-1', 'ended-2'])
   })
 
-  test('leaves ended keys that would come back or are to be kept', () => {
+  test('keeps ended keys that a GitOps tool would recreate', () => {
     const annotations = { 'argocd.argoproj.io/tracking-id': 'x' }
     const { counts } = started(
       key('a', { ttl: 1 }, { metadata: { name: 'a', annotations } }),
@@ -203,11 +203,11 @@ describe('a create (12.2)', () => {
     return { status, asked }
   }
 
-  test('beyond the bound asks the API server for nothing', async () => {
+  test('beyond the bound sends nothing to the API server', async () => {
     expect(await made(live('a'), live('b'), live('c'))).toEqual({ status: 403, asked: [] })
   })
 
-  test('within it deletes what has ended beyond what is kept', async () => {
+  test('within the bound deletes ended keys above the number to keep', async () => {
     const { status, asked } = await made(
       live('a'),
       ...[4, 1, 3, 2].map((after) => ended(`ended-${after}`, after)),

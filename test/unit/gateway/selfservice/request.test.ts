@@ -7,7 +7,7 @@ import { selfServiceInfoOf } from '../../../../src/gateway/selfservice/request.t
 const GROUP = '/apis/management.platform.sh'
 const MANAGEMENT: RequestTarget = { kind: 'Management' }
 
-/** The verb, plural, name and subresource that are understood; the reason to pass it on, or to refuse it. */
+/** Verb, plural, name and subresource of a request of our kinds; or why it is forwarded or refused. */
 function understood(method: string, path: string, target = MANAGEMENT): string {
   const read = parseRequest(method, target, path)
   if (!read.ok) return 'unread'

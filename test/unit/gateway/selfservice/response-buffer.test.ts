@@ -1,4 +1,4 @@
-// What is in memory of answers and events until clients have taken it (contract 12.2, 13.3).
+// Responses and events in memory until clients have read them (contract 12.2, 13.3).
 import { describe, expect, test } from 'vitest'
 import {
   type BufferReservation,
@@ -16,8 +16,8 @@ function started() {
   return { holding, refused: () => refused }
 }
 
-/** The message of the refusal; empty where there is room. */
-function saidTo(act: () => void): string {
+/** The message of the refusal; empty when admitted. */
+function refusalOf(act: () => void): string {
   try {
     act()
     return ''
@@ -30,55 +30,55 @@ function saidTo(act: () => void): string {
 }
 
 describe('the buffer of answers and events (12.2)', () => {
-  test('gives one caller an eighth, in however many requests, and other callers as much', () => {
+  test('gives each caller an eighth, for any number of requests', () => {
     const { holding, refused } = started()
     const [first, second] = [holding('ada'), holding('ada')]
     first.exactly(600)
     second.exactly(OF_ONE - 600)
-    const said = saidTo(() => holding('ada').exactly(1))
-    expect(said).toContain(
+    const rejected = refusalOf(() => holding('ada').exactly(1))
+    expect(rejected).toContain(
       `429 after 1: ${UNREAD} by this user, team or subject (limit ${OF_ONE} bytes); `,
     )
-    expect(saidTo(() => holding('bob').exactly(OF_ONE))).toBe('')
+    expect(refusalOf(() => holding('bob').exactly(OF_ONE))).toBe('')
     expect(refused()).toBe(1)
   })
 
   test('has a bound for all callers together', () => {
     const { holding } = started()
     for (let at = 0; at < 8; at += 1) holding(`user-${at}`).exactly(OF_ONE)
-    const said = saidTo(() => holding('ada').exactly(1))
-    expect(said).toContain(
+    const rejected = refusalOf(() => holding('ada').exactly(1))
+    expect(rejected).toContain(
       `429 after 1: ${UNREAD} at this gateway by all callers together (limit ${ALL} bytes); `,
     )
   })
 
   test.each<{ name: string; act: (holding: BufferReservation) => void; left: number }>([
-    { name: 'is over', act: (one) => one.release(), left: 0 },
-    { name: 'holds less', act: (one) => one.exactly(10), left: 10 },
-    { name: 'holds less than it may', act: (one) => one.atLeast(10), left: 600 },
-    { name: 'is refused more', act: (one) => saidTo(() => one.exactly(1001)), left: 600 },
-    { name: 'is over twice', act: (one) => [1, 2].forEach(() => one.release()), left: 0 },
+    { name: 'has ended', act: (one) => one.release(), left: 0 },
+    { name: 'shrinks', act: (one) => one.exactly(10), left: 10 },
+    { name: 'needs less than it has', act: (one) => one.atLeast(10), left: 600 },
+    { name: 'is refused', act: (one) => refusalOf(() => one.exactly(1001)), left: 600 },
+    { name: 'ends twice', act: (one) => [1, 2].forEach(() => one.release()), left: 0 },
     {
-      name: 'goes on when it is over',
+      name: 'grows after its end',
       act: (one) => [one.release(), one.exactly(5000), one.anyway(5000)],
       left: 0,
     },
-    { name: 'tells what has been done', act: (one) => one.anyway(990), left: 990 },
-  ])('one that $name leaves room for what it does not hold', ({ act, left }) => {
+    { name: 'is forced to a larger size', act: (one) => one.anyway(990), left: 990 },
+  ])('a reservation that $name holds $left bytes', ({ act, left }) => {
     const { holding } = started()
     const one = holding('ada')
     one.exactly(600)
     act(one)
-    expect(saidTo(() => holding('ada').exactly(OF_ONE - left))).toBe('')
-    expect(saidTo(() => holding('ada').exactly(1))).not.toBe('')
+    expect(refusalOf(() => holding('ada').exactly(OF_ONE - left))).toBe('')
+    expect(refusalOf(() => holding('ada').exactly(1))).not.toBe('')
   })
 
-  test('takes the answer of a completed write even without room, and counts it', () => {
+  test('admits the response of a completed write even when full, and counts it', () => {
     const { holding } = started()
     const one = holding('ada')
     one.anyway(5 * OF_ONE)
-    expect(saidTo(() => holding('ada').exactly(1))).not.toBe('')
+    expect(refusalOf(() => holding('ada').exactly(1))).not.toBe('')
     one.release()
-    expect(saidTo(() => holding('ada').exactly(1))).toBe('')
+    expect(refusalOf(() => holding('ada').exactly(1))).toBe('')
   })
 })

@@ -74,13 +74,13 @@ describe('the shape of an answer', () => {
   const asTable = { as: 'Table', version: 'v1' } as const
   const asMetadata = { as: 'PartialObjectMetadata', version: 'v1' } as const
 
-  test('is that of a Table with as much of each object as is asked for', () => {
+  test('is a Table with as much of each object as is requested', () => {
     expect(shaped(table, asTable, 'Object')).toEqual(table)
     expect(shaped(table, asTable, 'Metadata')).toEqual(inTable(alone))
     expect(shaped(table, asTable, 'None')).toEqual(inTable(null))
   })
 
-  test('is metadata alone, of one or of many', () => {
+  test('is only metadata, of one or of many', () => {
     expect(shaped(one, asMetadata, 'Metadata')).toEqual(alone)
     const metadata = { resourceVersion: '7', continue: 'x' }
     const list = { kind: 'OwnedAccessKeyList', metadata, items: [one, one] }
@@ -92,7 +92,7 @@ describe('the shape of an answer', () => {
     })
   })
 
-  test('of a failure is always the same', () => {
+  test('is always the same for a failure', () => {
     const status = { kind: 'Status', code: 403 }
     for (const shape of [asTable, asMetadata, { as: 'object' } as const])
       expect(shaped(status, shape, 'None')).toEqual(status)

@@ -1,9 +1,10 @@
-// Requests of a key to our kinds, and the API server that they come to, without a network.
+// Requests of a key for our kinds, with an API server that answers as a test says, without a network.
 import { Readable } from 'node:stream'
 import { ACCESS_KEYS, type Resource } from '../../../../src/api/names.ts'
 import type { OwnedAccessKeySpec } from '../../../../src/api/ownedaccesskey.gen.ts'
 import { userInfoOf } from '../../../../src/authn/caller.ts'
 import type { AccessKey } from '../../../../src/domain/accesskey/access-key.ts'
+import type { Caps } from '../../../../src/domain/accesskey/lifetime.ts'
 import type { Json, JsonMap } from '../../../../src/domain/json/json.ts'
 import type { Quota } from '../../../../src/gateway/selfservice/quota.ts'
 import {
@@ -12,13 +13,16 @@ import {
   callerAccessOf,
 } from '../../../../src/gateway/selfservice/request.ts'
 import { createResponseBuffer } from '../../../../src/gateway/selfservice/response-buffer.ts'
+import { validate } from '../../../../src/gateway/selfservice/validation.ts'
+import type { FieldRefusal } from '../../../../src/gateway/selfservice/write-options.ts'
 import { createMaxInFlight } from '../../../../src/gateway/stages/max-in-flight.ts'
 import type { Upstream, UpstreamCall } from '../../../../src/kube/proxy/types.ts'
 import { t0, viewOf } from '../../../support/key-builder.ts'
 import { manualClock } from '../../../support/manual-clock.ts'
-import { callTo } from '../calls.ts'
+import { callTo } from '../request-builder.ts'
+import { MARKS, callers, owner } from './key-objects.ts'
 
-/** Counts nothing: there is a place for everything. */
+/** A quota that is never exceeded. */
 export const COUNTS: Quota = {
   take: () => ({
     ok: true,
@@ -29,7 +33,7 @@ export const COUNTS: Quota = {
   revivalRefusal: () => null,
 }
 
-/** A request about keys, and who answers it. */
+/** A request for keys, and the API server's response. */
 export interface Requested {
   readonly verb: Verb
   /** Empty where it names no object. */
@@ -38,13 +42,13 @@ export interface Requested {
   readonly resource?: Resource
   readonly isStatus?: boolean
   readonly body?: { readonly type: string; readonly json: Json }
-  /** The code and object that the API server answers with. */
+  /** Status code and object of the API server's response. */
   readonly answers: (call: UpstreamCall) => readonly [number, JsonMap]
   readonly find?: (name: string) => AccessKey | undefined
   readonly still?: SelfServiceRequest['still']
 }
 
-/** The exchange of a key named ci, of user ada unless its spec says otherwise. */
+/** The request of key ci, of user ada unless its spec says otherwise. */
 export function exchangeOf(
   { verb, name, resource = ACCESS_KEYS, isStatus = false, body, answers, find, still }: Requested,
   spec: OwnedAccessKeySpec = {},
@@ -88,4 +92,50 @@ const upstreamTo = (answers: Requested['answers']): Upstream => ({
     }
   },
   close: async () => undefined,
+})
+
+/** A write to validate; of keys, without caps, unless it says otherwise. */
+export interface WriteParts {
+  readonly by: keyof typeof callers
+  readonly resource?: Resource
+  /** Absent: a create. */
+  readonly before?: JsonMap
+  readonly after: JsonMap
+  readonly caps?: Caps
+}
+
+const NO_CAPS: Caps = { maxTtlSeconds: null, loginTtlSeconds: 1_728_000 }
+
+/** What validation says about it at t0. */
+export const validateWrite = ({
+  by,
+  resource = ACCESS_KEYS,
+  before,
+  after,
+  caps,
+}: WriteParts): FieldRefusal | null =>
+  validate({
+    resource,
+    access: callers[by],
+    before: before ?? null,
+    after,
+    caps: caps ?? NO_CAPS,
+    nowMs: t0,
+  })
+
+/** An owner reference to the calling key. */
+export const MINE = { ownerReferences: [owner('ci')] } as const
+
+/** Metadata with the gateway's annotations and these. */
+export const withAnnotations = (annotations: JsonMap): JsonMap => ({
+  annotations: { ...(MARKS['annotations'] as JsonMap), ...annotations },
+})
+
+/** Metadata with fields of these managers. */
+export const managed = (...managers: readonly string[]): JsonMap => ({
+  managedFields: managers.map((manager) => ({
+    manager,
+    operation: 'Apply',
+    fieldsV1: { 'f:spec': {} },
+  })),
 })

@@ -1,4 +1,4 @@
-// What the gateway asks as itself for its callers is bounded: to the API server it is one account (12.2, 13.3).
+// Requests of the gateway under its own account are bounded: to the API server it is one user (12.2, 13.3).
 import { Readable } from 'node:stream'
 import { setImmediate as turn } from 'node:timers/promises'
 import { expect, test } from 'vitest'
@@ -8,7 +8,7 @@ import { SELF_SERVICE, ask } from '../../../../src/gateway/selfservice/upstream-
 import { type UpstreamAnswer, UpstreamUnavailable } from '../../../../src/kube/proxy/types.ts'
 import { exchangeOf } from './self-service-request.ts'
 
-/** An API server that answers when the test says so. */
+/** An API server whose responses the test releases. */
 function held() {
   const waiting: ((answer: UpstreamAnswer | Error) => void)[] = []
   const upstream: SelfServiceRequest['upstream'] = {
@@ -38,7 +38,7 @@ function asking(upstream: SelfServiceRequest['upstream'], user: string, as: 'gat
   )
 }
 
-test('the semaphore admits a number of requests of one caller, the next wait, and those of other callers do not (13.3)', async () => {
+test('the semaphore admits some requests of one caller at a time; the next wait, those of other callers do not (13.3)', async () => {
   const { upstream, waiting, answerOne } = held()
   const all = Array.from({ length: SELF_SERVICE.ofOne + 2 }, () =>
     asking(upstream, 'ada', 'gateway'),

@@ -1,4 +1,4 @@
-// How large one's own keys and tokens may be (contract 12.2).
+// The size limit of keys and tokens that users create (contract 12.2).
 import { describe, expect, test } from 'vitest'
 import { REVOKE_FINALIZER } from '../../../../src/api/names.ts'
 import { nestedMap } from '../../../../src/domain/json/field-path.ts'
@@ -30,7 +30,7 @@ const keyOf = (weight: number): JsonMap => ({
 const saidBy = ({ body }: Answer): string =>
   Buffer.isBuffer(body) ? ((JSON.parse(body.toString()) as { message?: string }).message ?? '') : ''
 
-/** An API server that stores what it is sent, with so many bytes that it adds; and what it stored. */
+/** An API server that stores what it is sent and adds that many bytes; and what it stored. */
 function storing(before: JsonMap | null, added = 0) {
   const stored: JsonMap[] = []
   const answers = ({ method, path, body }: UpstreamCall): readonly [number, JsonMap] => {
@@ -48,7 +48,7 @@ function storing(before: JsonMap | null, added = 0) {
 
 describe('the limit of 64 KiB for a caller’s own keys (12.2)', () => {
   test.each([
-    { name: 'one that fits', weight: 60_000, added: 0, code: 201, says: '' },
+    { name: 'a key that fits', weight: 60_000, added: 0, code: 201, says: '' },
     {
       name: 'a body that is too long',
       weight: LARGEST_OWN,
@@ -57,7 +57,7 @@ describe('the limit of 64 KiB for a caller’s own keys (12.2)', () => {
       says: 'the body has',
     },
     {
-      name: 'one that grows when stored',
+      name: 'a key that grows when it is stored',
       weight: 60_000,
       added: 6000,
       code: 413,
@@ -79,11 +79,26 @@ describe('the limit of 64 KiB for a caller’s own keys (12.2)', () => {
   })
 
   test.each([
-    { name: 'within them', before: 10, after: 60_000, code: 200 },
-    { name: 'beyond them', before: 10, after: LARGEST_OWN, code: 413 },
-    { name: 'of a larger one, to less', before: 90_000, after: 80_000, code: 200 },
-    { name: 'of a larger one, to more', before: 90_000, after: 90_001, code: 413 },
-    { name: 'of a larger one, to as much', before: 90_000, after: 90_000, code: 413 },
+    { name: 'within the limit', before: 10, after: 60_000, code: 200 },
+    { name: 'beyond the limit', before: 10, after: LARGEST_OWN, code: 413 },
+    {
+      name: 'of a key above the limit, to a smaller size',
+      before: 90_000,
+      after: 80_000,
+      code: 200,
+    },
+    {
+      name: 'of a key above the limit, to a larger size',
+      before: 90_000,
+      after: 90_001,
+      code: 413,
+    },
+    {
+      name: 'of a key above the limit, to the same size',
+      before: 90_000,
+      after: 90_000,
+      code: 413,
+    },
   ])('holds on a change $name: $code', async ({ before, after, code }) => {
     const { answers, stored } = storing(keyOf(before))
     const json = { spec: { displayName: 'z'.repeat(after) } }
@@ -117,13 +132,13 @@ describe('the limit of 64 KiB for a caller’s own keys (12.2)', () => {
     })
   })
 
-  test('counts the body as it comes, with all its blanks', () => {
+  test('counts the body as sent, with its whitespace', () => {
     const headers = { 'content-length': String(LARGEST_OWN + 1) }
     expect(bodyRefusal({ headers }, {}, null)?.status).toBe(413)
     expect(bodyRefusal({ headers: {} }, {}, null)).toBeNull()
   })
 
-  test('does not hold for what an administrator writes for others', async () => {
+  test("does not apply to an administrator's writes for other users", async () => {
     const { answers } = storing(null)
     const json = {
       metadata: { name: 'big' },

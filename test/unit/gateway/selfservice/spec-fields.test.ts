@@ -1,4 +1,4 @@
-// The allow-list against the CRDs: what self-service may set is what is listed, whatever fields a kind gets.
+// The allow-list against the CRDs: a field that a kind gains is closed to self-service until it is listed.
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
@@ -7,7 +7,7 @@ import { ACCESS_KEYS, TOKENS } from '../../../../src/api/names.ts'
 import type { JsonMap } from '../../../../src/domain/json/json.ts'
 import { fieldRule, fieldRules } from '../../../../src/gateway/selfservice/spec-fields.ts'
 import { type callers, key, newKey, token } from './key-objects.ts'
-import { MINE, judge } from './validated-write.ts'
+import { MINE, validateWrite } from './self-service-request.ts'
 
 interface Schema {
   readonly type?: string
@@ -21,7 +21,7 @@ const specOf = (plural: string): Readonly<Record<string, Schema>> => {
   return crd.spec.versions[0].schema.openAPIV3Schema.properties.spec.properties
 }
 
-/** A value that is not empty, of the type that the schema demands. */
+/** A non-empty value of the type in the schema. */
 const VALUES = { string: 'x', boolean: true, integer: 1, array: ['x'], object: { x: 'y' } } as const
 const valueFor = ({ type = '' }: Schema) => VALUES[type as keyof typeof VALUES]
 
@@ -35,12 +35,12 @@ test.each([
   expect(Object.keys(fieldRules(resource)).toSorted()).toEqual(Object.keys(schema).toSorted())
 })
 
-describe('a closed field of an access key (12.1)', () => {
+describe('a field of an access key that self-service may not set (12.1)', () => {
   const closed = Object.entries(KEY_SPEC)
     .filter(([name]) => fieldRule(ACCESS_KEYS, name).create === 'closed')
     .map(([name, schema]) => ({ name, spec: { [name]: valueFor(schema) } as JsonMap }))
 
-  test('is any field that carries another identity or data of a sign-on', () => {
+  test('is each field with another identity or with sign-in data', () => {
     expect(closed.map(({ name }) => name).toSorted()).toEqual([
       'identity',
       'identityRefresh',
@@ -53,16 +53,20 @@ describe('a closed field of an access key (12.1)', () => {
   })
 
   test.each(closed)('$name is refused on create, and when an update sets it', ({ name, spec }) => {
-    expect(judge({ by: 'person', after: newKey({ spec }) })?.field).toBe(`spec.${name}`)
-    expect(judge({ by: 'person', before: key(), after: key({ spec }) })?.field).toBe(`spec.${name}`)
+    expect(validateWrite({ by: 'person', after: newKey({ spec }) })?.field).toBe(`spec.${name}`)
+    expect(validateWrite({ by: 'person', before: key(), after: key({ spec }) })?.field).toBe(
+      `spec.${name}`,
+    )
   })
 
-  test.each(closed)('$name is refused when an update takes it away', ({ name, spec }) => {
-    expect(judge({ by: 'person', before: key({ spec }), after: key() })?.field).toBe(`spec.${name}`)
+  test.each(closed)('$name is refused when an update removes it', ({ name, spec }) => {
+    expect(validateWrite({ by: 'person', before: key({ spec }), after: key() })?.field).toBe(
+      `spec.${name}`,
+    )
   })
 
-  test.each(closed)('$name may stay as it is', ({ spec }) => {
-    expect(judge({ by: 'person', before: key({ spec }), after: key({ spec }) })).toBeNull()
+  test.each(closed)('$name may stay unchanged', ({ spec }) => {
+    expect(validateWrite({ by: 'person', before: key({ spec }), after: key({ spec }) })).toBeNull()
   })
 })
 
@@ -74,24 +78,24 @@ describe('a spec field that no rule names is refused (12.1)', () => {
 
   test.each(rows)('on create of a key by $by: $name', ({ by, name }) => {
     const metadata = by === 'person' ? {} : MINE
-    expect(judge({ by, after: newKey({ metadata, spec: kept }) })).toBeNull()
+    expect(validateWrite({ by, after: newKey({ metadata, spec: kept }) })).toBeNull()
     const after = newKey({ metadata, spec: { ...kept, [name]: { open: true } } })
-    expect(judge({ by, after })?.field).toBe(field(name))
+    expect(validateWrite({ by, after })?.field).toBe(field(name))
   })
 
   test.each(rows)('on update of a key by $by: $name', ({ by, name }) => {
     const after = key({ spec: { [name]: 'x' } })
-    expect(judge({ by, before: key(), after })?.field).toBe(field(name))
-    expect(judge({ by, before: after, after: key() })?.field).toBe(field(name))
-    expect(judge({ by, before: after, after })).toBeNull()
+    expect(validateWrite({ by, before: key(), after })?.field).toBe(field(name))
+    expect(validateWrite({ by, before: after, after: key() })?.field).toBe(field(name))
+    expect(validateWrite({ by, before: after, after })).toBeNull()
   })
 
   test.each(rows)('on create and update of a token by $by: $name', ({ by, name }) => {
     const after = token({ spec: { [name]: 'x' } })
-    expect(judge({ by, resource: TOKENS, after })).toEqual({
+    expect(validateWrite({ by, resource: TOKENS, after })).toEqual({
       field: field(name),
       because: 'it can not be set on your own tokens: leave it as it is',
     })
-    expect(judge({ by, resource: TOKENS, before: token(), after })?.field).toBe(field(name))
+    expect(validateWrite({ by, resource: TOKENS, before: token(), after })?.field).toBe(field(name))
   })
 })

@@ -17,7 +17,7 @@ const ofVersion = (resourceVersion: string, spec: JsonMap): JsonMap =>
 const SEEN = ofVersion('5', { scope: WIDE })
 const TAKEN_BACK = ofVersion('6', { scope: NARROW, disabled: true })
 
-/** An API server with one key: an administrator takes it back right behind the first look at it. */
+/** An API server with one key, which an administrator revokes right after the first read. */
 function keeping() {
   let stored = SEEN
   const conflicts = (sent: JsonMap): boolean =>
@@ -47,7 +47,7 @@ const DEPS = {
   counts: COUNTS,
 }
 
-describe('a key that is taken back while its bearer changes it stays so (12.3)', () => {
+describe('a key that is revoked while its bearer changes it stays revoked (12.3)', () => {
   const ways = [
     { name: 'PUT', verb: 'update', type: 'application/json' },
     { name: 'merge patch', verb: 'patch', type: 'application/merge-patch+json' },
@@ -60,7 +60,7 @@ describe('a key that is taken back while its bearer changes it stays so (12.3)',
   ]
   test.each([
     ...ways.flatMap((way) => versions.map((version) => ({ ...way, ...version }))),
-    // What names no version is tried again, and judged as a change of what is there now.
+    // A change without a resourceVersion is retried, and checked against the current object.
     ...ways.slice(1).map((way) => ({ ...way, of: 'no version', metadata: {}, code: 403 })),
   ])('by $name of $of: $code', async ({ verb, type, metadata, code }) => {
     const { answers, stored } = keeping()
@@ -75,11 +75,11 @@ describe('a key that is taken back while its bearer changes it stays so (12.3)',
   })
 })
 
-describe('an apply of a key that another apply is making', () => {
+describe('an apply of a key that another apply is creating', () => {
   const MAKER = [{ manager: 'git' }]
   const CLAIMED = [...MAKER, { manager: 'management-operator-gateway' }]
 
-  /** An API server that takes an apply once the key is claimed, which it is at the third look. */
+  /** An API server that accepts an apply once the key is claimed, which is so at the third read. */
   async function applied(createdMs: number): Promise<{ readonly code: number; looks: number }> {
     let looks = 0
     const seen = (managedFields: JsonMap[]): JsonMap =>
@@ -102,11 +102,11 @@ describe('an apply of a key that another apply is making', () => {
     return { code: answer.status, looks }
   }
 
-  test('is tried again until the gateway has claimed what it added', async () => {
+  test('is retried until the gateway owns the fields that it added', async () => {
     expect(await applied(Date.now())).toEqual({ code: 200, looks: 3 })
   })
 
-  test('of one that is there for long is refused for what it is', async () => {
+  test('of a key that is not new is validated as an update', async () => {
     expect(await applied(Date.now() - 60_000)).toEqual({ code: 422, looks: 2 })
   })
 })

@@ -9,9 +9,9 @@ import {
   project,
   token,
 } from './key-objects.ts'
-import { MINE, judge, managed } from './validated-write.ts'
+import { MINE, validateWrite, managed } from './self-service-request.ts'
 
-/** What it is, what it says, and the field that is refused; null = it may be stored. */
+/** A title, the new object, and the refused field; null = accepted. */
 type Row = readonly [name: string, parts: Parts, fault: string | null]
 type By = keyof typeof callers
 
@@ -144,8 +144,8 @@ test.each([
   ...rows('ending', WITH_AN_END),
   ...rows('scoped', WITH_A_SCOPE),
   ...rows('login', WITH_A_SCOPE),
-])('a key is made by $by: $name: $fault (12.1, 12.3, C9, B8)', ({ by, parts, fault }) => {
-  expect(judge({ by, after: newKey(parts) })?.field ?? null).toBe(fault)
+])('a create of a key by $by: $name: $fault (12.1, 12.3, C9, B8)', ({ by, parts, fault }) => {
+  expect(validateWrite({ by, after: newKey(parts) })?.field ?? null).toBe(fault)
 })
 
 test.each([
@@ -153,7 +153,7 @@ test.each([
   { name: 'later than the calling key', cap: 7200, fault: 'spec.ttl' },
 ])('the cap ends a new key $name: $fault (12.3)', ({ cap, fault }) => {
   const caps = { maxTtlSeconds: cap, loginTtlSeconds: 0 }
-  expect(judge({ by: 'ending', after: newKey(child()), caps })?.field ?? null).toBe(fault)
+  expect(validateWrite({ by: 'ending', after: newKey(child()), caps })?.field ?? null).toBe(fault)
 })
 
 const OF_TOKENS: readonly Row[] = [
@@ -177,19 +177,22 @@ test.each([
     ['with a scope within', { spec: { scope: project('shop') } }, null],
     ['with more scope', { spec: { scope: project('bank') } }, 'spec.scope.projects[0]'],
   ]),
-])('a token is made by $by: $name: $fault (12.1, 12.2)', ({ by, parts, fault }) => {
-  expect(judge({ by, resource: TOKENS, after: token(parts) })?.field ?? null).toBe(fault)
+])('a create of a token by $by: $name: $fault (12.1, 12.2)', ({ by, parts, fault }) => {
+  expect(validateWrite({ by, resource: TOKENS, after: token(parts) })?.field ?? null).toBe(fault)
 })
 
 describe('a refusal (12.3)', () => {
   test('does not repeat the scope of the calling key', () => {
-    const fault = judge({ by: 'scoped', after: newKey(childWith({ scope: project('bank') })) })
+    const fault = validateWrite({
+      by: 'scoped',
+      after: newKey(childWith({ scope: project('bank') })),
+    })
     expect(fault?.because).toMatch(/more than the scope of the calling access key: .*"bank"/)
     expect(fault?.because).not.toContain('shop')
   })
 
-  test('says what would be valid', () => {
-    expect(judge({ by: 'ending', after: newKey(childWith({ ttl: 9999 })) })?.because).toBe(
+  test('names the valid values', () => {
+    expect(validateWrite({ by: 'ending', after: newKey(childWith({ ttl: 9999 })) })?.because).toBe(
       'the calling access key ends 2026-11-21T11:00:00Z: a key made with it has a ttl of 3600 s at most',
     )
   })

@@ -9,9 +9,9 @@ import {
   project,
   token,
 } from './key-objects.ts'
-import { MINE, judge, managed, noted } from './validated-write.ts'
+import { MINE, validateWrite, managed, withAnnotations } from './self-service-request.ts'
 
-/** What becomes of it, what it was, what it is to be, and the field that is refused. */
+/** A title, the object before and after, and the refused field. */
 type Row = readonly [name: string, before: Parts, after: Parts, fault: string | null]
 type By = keyof typeof callers
 
@@ -38,7 +38,7 @@ const LESS = { manager: 'management-operator', operation: 'Apply', fieldsV1: { '
 const MORE = { ...LESS, fieldsV1: { 'f:spec': { 'f:scope': {} } } }
 const OPERATED = meta({ managedFields: [LESS] })
 const ALL_OWNED = meta({ managedFields: [MORE] })
-/** A second entry, which readers may take for the first. */
+/** A second entry, which clients may take for the first. */
 const TWICE_OWNED = meta({ managedFields: [MORE, LESS] })
 
 /** Changes that no user may make to their own keys. */
@@ -52,9 +52,19 @@ const NEVER: readonly Row[] = [
   ['holding its owner', meta(MINE), HELD, owners],
   ['without a finalizer', NOTHING, meta({ finalizers: [] }), 'metadata.finalizers'],
   ['orphaning', NOTHING, meta({ finalizers: [REVOKE, 'orphan'] }), 'metadata.finalizers'],
-  ['younger', NOTHING, meta(noted({ [CREATED]: '2027-01-01T00:00:00Z' })), annotation(CREATED)],
+  [
+    'younger',
+    NOTHING,
+    meta(withAnnotations({ [CREATED]: '2027-01-01T00:00:00Z' })),
+    annotation(CREATED),
+  ],
   ['ageless', NOTHING, meta({ annotations: {} }), annotation(CREATED)],
-  ['kept after its end', NOTHING, meta(noted({ [EXPIRED]: 'Keep' })), annotation(EXPIRED)],
+  [
+    'kept after its end',
+    NOTHING,
+    meta(withAnnotations({ [EXPIRED]: 'Keep' })),
+    annotation(EXPIRED),
+  ],
   ['made with nothing', MADE, NOTHING, label(MADE_WITH)],
   ['made with another', MADE, meta({ labels: { [MADE_WITH]: 'uid-x' } }), label(MADE_WITH)],
   ['made with a key', NOTHING, MADE, label(MADE_WITH)],
@@ -65,10 +75,10 @@ const NEVER: readonly Row[] = [
   ['the operator’s for the first time', NOTHING, OPERATED, 'metadata.managedFields'],
 ]
 
-/** What anybody may do. */
+/** Changes that every caller may make. */
 const ALWAYS: readonly Row[] = [
   ['what it was', NOTHING, NOTHING, null],
-  ['labelled', NOTHING, meta({ labels: { a: 'b' }, ...noted({ c: 'd' }) }), null],
+  ['labelled', NOTHING, meta({ labels: { a: 'b' }, ...withAnnotations({ c: 'd' }) }), null],
   ['labelled too', MADE, meta({ labels: { ...MADE_WITH_CI, a: 'b' } }), null],
   ['what a digest opens', KNOWN, spec({ ...KNOWN.spec, displayName: 'x' }), null],
   ['with another display name', NOTHING, spec({ displayName: 'x', description: 'y' }), null],
@@ -82,7 +92,7 @@ const ALWAYS: readonly Row[] = [
   ['one that slides no more', SLIDING, MINUTE, null],
 ]
 
-/** Changes that only a person may make, with no other key. */
+/** Changes that only a user in person may make. */
 const IN_PERSON: readonly Row[] = [
   ['enabled', DISABLED, NOTHING, 'spec.disabled'],
   ['enabled in other words', DISABLED, spec({ disabled: false }), 'spec.disabled'],
@@ -126,8 +136,8 @@ test.each([
   ...rows('person', [
     ['of a group more', spec({ groups: ['ops'] }), spec({ groups: ['ops', 'dev'] }), null],
   ]),
-])('a key becomes by $by $name: $fault (12.1, 12.3, C9)', ({ by, before, after, fault }) => {
-  expect(judge({ by, before: key(before), after: key(after) })?.field ?? null).toBe(fault)
+])('an update of a key by $by: $name: $fault (12.1, 12.3, C9)', ({ by, before, after, fault }) => {
+  expect(validateWrite({ by, before: key(before), after: key(after) })?.field ?? null).toBe(fault)
 })
 
 const OF_TOKENS: readonly Row[] = [
@@ -142,7 +152,7 @@ test.each([
   ...rows('plain', OF_TOKENS),
   ...rows('scoped', OF_TOKENS),
   ...rows('team', OF_TOKENS),
-])('a token becomes by $by $name: $fault (12.1)', ({ by, before, after, fault }) => {
+])('an update of a token by $by: $name: $fault (12.1)', ({ by, before, after, fault }) => {
   const judged = { by, resource: TOKENS, before: token(before), after: token(after) }
-  expect(judge(judged)?.field ?? null).toBe(fault)
+  expect(validateWrite(judged)?.field ?? null).toBe(fault)
 })

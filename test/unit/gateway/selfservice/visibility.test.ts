@@ -16,7 +16,7 @@ import { callers, key, owner, project, token } from './key-objects.ts'
 const SHOP = project('shop')
 const PART = { spaces: [{ project: 'shop', space: 'one' }] }
 
-/** The keys that are known: all of user ada but the last two. */
+/** The known keys: all of user ada except the last two. */
 const KNOWN: Readonly<Record<string, Partial<AccessKey>>> = {
   ci: { scope: null },
   narrow: { scope: PART },
@@ -38,7 +38,7 @@ const UNCONTROLLED = token({
   metadata: { ownerReferences: [{ ...owner('full'), controller: false }] },
 })
 
-describe('the standing of a caller (12.1, 12.3)', () => {
+describe('what a caller may see and do (12.1, 12.3)', () => {
   const callerOf = (differing: Partial<AccessKey>): Caller => ({
     key: accessKey(differing),
     identity: { user: 'whoever', groups: [] },
@@ -71,10 +71,20 @@ describe('the standing of a caller (12.1, 12.3)', () => {
       user: 'ada',
       isPerson: false,
     },
-    { name: 'a team’s', key: { identity: 'team:ada', type: 'Login' }, user: null, isPerson: true },
-    { name: 'a subject’s', key: { identity: 'subject:ada' }, user: null, isPerson: false },
-    { name: 'a strange user’s', key: { identity: 'user:team:x' }, user: 'team:x', isPerson: false },
-  ])('by $name', ({ key: differing, user, isPerson }) => {
+    {
+      name: 'a key of a team',
+      key: { identity: 'team:ada', type: 'Login' },
+      user: null,
+      isPerson: true,
+    },
+    { name: 'a key of a subject', key: { identity: 'subject:ada' }, user: null, isPerson: false },
+    {
+      name: 'a key of an unusual user name',
+      key: { identity: 'user:team:x' },
+      user: 'team:x',
+      isPerson: false,
+    },
+  ])('with $name', ({ key: differing, user, isPerson }) => {
     expect(callerAccessOf(callerOf(differing))).toMatchObject({ user, isPerson, expiresMs: 5 })
   })
 })
@@ -91,7 +101,7 @@ const mayReadToken = (object: JsonMap, access: CallerAccess, findKey?: FindKey):
 describe('the caller’s own objects (12.1)', () => {
   test.each([
     { name: 'a key of the caller’s user', object: key(), own: true },
-    { name: 'another’s', object: key({ spec: { user: 'bob' } }), own: false },
+    { name: 'a key of another user', object: key({ spec: { user: 'bob' } }), own: false },
     { name: 'a key of no user', object: key({ spec: { user: '' } }), own: false },
     {
       name: 'a key of a team with the user’s name',
@@ -108,15 +118,15 @@ describe('the caller’s own objects (12.1)', () => {
     { name: 'of the calling key', object: of('ci'), own: true, teams: true },
     { name: 'of another key of the user', object: of('full'), own: true, teams: false },
     {
-      name: 'of a key of that name that was',
+      name: 'of a former key of that name',
       object: of('full', 'uid-old'),
       own: false,
       teams: false,
     },
     { name: 'of an unknown key', object: of('new'), own: false, teams: false },
-    { name: 'of another’s key', object: of('bobs'), own: false, teams: false },
-    { name: 'of a team’s key', object: of('teams'), own: false, teams: false },
-    { name: 'of nobody', object: NOBODYS, own: false, teams: false },
+    { name: 'of a key of another user', object: of('bobs'), own: false, teams: false },
+    { name: 'of a key of a team', object: of('teams'), own: false, teams: false },
+    { name: 'without an owner', object: NOBODYS, own: false, teams: false },
     { name: 'of a key that does not control it', object: UNCONTROLLED, own: false, teams: false },
   ])('tokens: $name: $own', ({ object, own, teams }) => {
     expect(isOwn(viewer(TOKENS, callers.plain), object)).toBe(own)
@@ -129,14 +139,14 @@ describe('the objects that a scoped key sees (12.3)', () => {
 
   test.each([
     { name: 'itself', object: key(), seen: true },
-    { name: 'a key of its scope', object: scoped(SHOP), seen: true },
-    { name: 'a key within', object: scoped(PART), seen: true },
-    { name: 'a key beyond', object: scoped(project('bank')), seen: false },
-    { name: 'a key of all', object: scoped(project('*')), seen: false },
+    { name: 'a key with the same scope', object: scoped(SHOP), seen: true },
+    { name: 'a key with a narrower scope', object: scoped(PART), seen: true },
+    { name: 'a key with a wider scope', object: scoped(project('bank')), seen: false },
+    { name: 'a key with a scope of everything', object: scoped(project('*')), seen: false },
     { name: 'a key without a scope', object: key({ metadata: { uid: 'x' } }), seen: false },
-    { name: 'a key with a scope of nothing', object: scoped({}), seen: false },
+    { name: 'a key with an empty scope', object: scoped({}), seen: false },
     {
-      name: 'another’s key within',
+      name: 'a key of another user with a narrower scope',
       object: key({ metadata: { uid: 'x' }, spec: { user: 'bob', scope: PART } }),
       seen: true,
     },
@@ -147,15 +157,15 @@ describe('the objects that a scoped key sees (12.3)', () => {
   })
 
   test.each([
-    { name: 'its own', object: of('ci'), seen: true },
-    { name: 'of a key within', object: of('narrow'), seen: true },
-    { name: 'of a key of its scope', object: of('same'), seen: true },
-    { name: 'of a key beyond', object: of('wide'), seen: false },
-    { name: 'of a key without a scope', object: of('full'), seen: false },
+    { name: 'owned by the calling key', object: of('ci'), seen: true },
+    { name: 'owned by a key with a narrower scope', object: of('narrow'), seen: true },
+    { name: 'owned by a key with the same scope', object: of('same'), seen: true },
+    { name: 'owned by a key with a wider scope', object: of('wide'), seen: false },
+    { name: 'owned by a key without a scope', object: of('full'), seen: false },
     { name: 'of an unknown key', object: of('new'), seen: false },
-    { name: 'of nobody', object: NOBODYS, seen: false },
+    { name: 'without an owner', object: NOBODYS, seen: false },
     {
-      name: 'of a key beyond, itself within',
+      name: 'owned by a key with a wider scope, narrower itself',
       object: token({
         metadata: { ownerReferences: [owner('full')] },
         spec: { scope: { ...PART } },
@@ -163,12 +173,12 @@ describe('the objects that a scoped key sees (12.3)', () => {
       seen: false,
     },
     {
-      name: 'its own, of nothing: the operator does not issue it',
+      name: 'owned by the calling key, with an empty scope: not issued',
       object: token({ spec: { scope: {} } }),
       seen: false,
     },
     {
-      name: 'its own, beyond: the operator does not issue it',
+      name: 'owned by the calling key, with a wider scope: not issued',
       object: token({ spec: { scope: { ...project('bank') } } }),
       seen: false,
     },
@@ -180,16 +190,16 @@ describe('the objects that a scoped key sees (12.3)', () => {
 test.each([
   { name: 'of the calling key', object: of('ci'), person: true, plain: true },
   { name: 'of another key of the user', object: of('full'), person: true, plain: false },
-  { name: 'of another’s', object: of('bobs'), person: false, plain: false },
+  { name: 'of another user', object: of('bobs'), person: false, plain: false },
   { name: 'of a team with the user’s name', object: of('teams'), person: false, plain: false },
-  { name: 'of nobody', object: NOBODYS, person: false, plain: false },
-])('the token $name is shown: $person in person, $plain else (12.3, 12.4)', (row) => {
+  { name: 'without an owner', object: NOBODYS, person: false, plain: false },
+])('the token $name is visible: $person in person, $plain otherwise (12.3, 12.4)', (row) => {
   expect(mayReadToken(row.object, callers.person)).toBe(row.person)
   expect(mayReadToken(row.object, callers.plain)).toBe(row.plain)
   expect(mayReadToken(row.object, callers.scoped)).toBe(row.plain)
 })
 
-test('a Login key of no user is shown no token of a user who is called like none (12.4)', () => {
+test('a Login key without a user sees no token of a user with an empty name (12.4)', () => {
   const ofNull = (name: string): AccessKey | undefined =>
     name === 'full' ? accessKey({ name, uid: 'uid-full', identity: 'user:null' }) : undefined
   const access = { ...callers.team, isPerson: true }

@@ -1,4 +1,4 @@
-// A watch that its client does not read is ended, not stored up (contract 12.2, 13.3).
+// A watch that its client does not read is ended, not buffered (contract 12.2, 13.3).
 import { PassThrough, Readable } from 'node:stream'
 import { setImmediate as turn } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
@@ -10,7 +10,7 @@ import {
 } from '../../../../src/gateway/selfservice/watch-events.ts'
 import { t0, viewOf } from '../../../support/key-builder.ts'
 import { type ManualClock, manualClock } from '../../../support/manual-clock.ts'
-import { callTo } from '../calls.ts'
+import { callTo } from '../request-builder.ts'
 
 const MEBIBYTE = 1024 ** 2
 const buffered = () => createResponseBuffer(64 * MEBIBYTE, () => undefined)
@@ -18,9 +18,9 @@ const buffered = () => createResponseBuffer(64 * MEBIBYTE, () => undefined)
 interface Stage {
   readonly clock: ManualClock
   readonly upstream: PassThrough
-  /** What the client was given so far. */
+  /** The bytes the client got so far. */
   readonly given: () => readonly string[]
-  /** How it ended; empty while it goes on. */
+  /** How it ended; empty while it is open. */
   readonly ended: () => string
   readonly settle: () => Promise<void>
 }
@@ -28,7 +28,7 @@ interface Stage {
 interface Options {
   readonly buffer?: ReturnType<typeof buffered>
   readonly caller?: string
-  /** Bytes that the client has not taken. */
+  /** Bytes that the client has not read. */
   readonly unsent?: () => number
 }
 
@@ -61,7 +61,7 @@ const event = (at: number, weight = 0): string =>
   `${JSON.stringify({ type: 'ADDED', object: { at, weight: 'x'.repeat(weight) } })}\n`
 
 describe('a watch (12.2, 13.3)', () => {
-  test('gets one event after the other, in whatever chunks they come', async () => {
+  test('delivers event by event, however they are chunked', async () => {
     const { upstream, given, settle } = watching({})
     const all = [event(0), event(1, 200_000), event(2)]
     const bytes = Buffer.from(all.join(''))
@@ -71,7 +71,7 @@ describe('a watch (12.2, 13.3)', () => {
     expect(given()).toEqual(all)
   })
 
-  test('that its client does not read gets no further event, and is ended', async () => {
+  test('is ended when its client does not read', async () => {
     let unsent = 0
     const { clock, upstream, given, ended, settle } = watching({ unsent: () => unsent })
     upstream.write(event(0))
@@ -87,7 +87,7 @@ describe('a watch (12.2, 13.3)', () => {
     expect(given()).toHaveLength(2)
   })
 
-  test('of a slow client goes on when it has taken what it got', async () => {
+  test('goes on when a slow client has read what it got', async () => {
     let unsent = 1
     const { clock, upstream, given, ended, settle } = watching({ unsent: () => unsent })
     upstream.write(event(0) + event(1))
@@ -100,7 +100,7 @@ describe('a watch (12.2, 13.3)', () => {
     expect(ended()).toBe('')
   })
 
-  test('for whose event there is no room ends with a 429, one of another caller goes on', async () => {
+  test('ends with a 429 when the buffer is full; that of another caller goes on', async () => {
     const buffer = buffered()
     const unread = Array.from({ length: 12 }, () => watching({ buffer, unsent: () => 1 }))
     const other = watching({ buffer, caller: 'bob' })
@@ -116,7 +116,7 @@ describe('a watch (12.2, 13.3)', () => {
     expect(other.ended()).toBe('')
   })
 
-  test('of hundreds has one event in each turn of the event loop', async () => {
+  test('with hundreds of events passes one in each turn of the event loop', async () => {
     const all = Array.from({ length: 200 }, () => watching({}))
     for (const { upstream } of all) upstream.write(event(0))
     const received = (): number => all.filter(({ given }) => given().length > 0).length

@@ -30,7 +30,7 @@ const bare = {
   spec: {},
 }
 
-test('the event of an object that goes out of sight has its name alone (12.3)', () => {
+test('the event of an object that becomes invisible has only its name (12.3)', () => {
   const object = key({ metadata: { labels: { a: 'b' } }, spec: { displayName: 'x', scope: {} } })
   expect(withoutContent(object)).toEqual(bare)
   const row = { cells: ['ci', 'True', null, 'user:ada'], object }

@@ -1,8 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { createAuthentication } from '../../../../src/gateway/stages/authentication.ts'
 import { textAfter } from '../../../support/key-builder.ts'
-import { key, ownedBy, secretOf } from '../../authn/key-builder.ts'
-import { createTestAuthenticator } from '../../authn/test-authenticator.ts'
+import { createTestAuthenticator, key, ownedBy, secretOf } from '../../authn/test-authenticator.ts'
 
 const NOT_FOUND = 'platform access key not found. Please login again'
 const EXPIRED = 'platform access key expired. Please login again'
@@ -41,9 +40,9 @@ describe('the authenticator refuses every invalid key with the same bytes (10.2,
     { name: 'disabled', token: secretOf('disabled'), reason: 'disabled' },
     { name: 'being deleted', token: secretOf('deleted'), reason: 'deleted' },
     { name: 'without an identity', token: secretOf('nobody'), reason: 'noIdentity' },
-    { name: 'for one purpose', token: secretOf('reset'), reason: 'purpose' },
-    { name: 'of an owner that is gone', token: secretOf('orphan'), reason: 'owner' },
-    { name: 'in conflict with one that is disabled', token: secretOf('twin'), reason: 'disabled' },
+    { name: 'of a single-purpose type', token: secretOf('reset'), reason: 'purpose' },
+    { name: 'of a deleted owner', token: secretOf('orphan'), reason: 'owner' },
+    { name: 'in conflict with a disabled key', token: secretOf('twin'), reason: 'disabled' },
   ])('$name', async ({ token, reason }) => {
     const { asked, bearing, reasons } = stage()
     const none = await asked()
@@ -55,7 +54,7 @@ describe('the authenticator refuses every invalid key with the same bytes (10.2,
     expect(reasons).toEqual(['none', reason])
   })
 
-  test('with a Status that says what to do', async () => {
+  test('with a Status that says what to do next', async () => {
     const { bearing } = stage()
     const refused = await bearing('x')
     expect(JSON.parse(refused.ok ? '' : refused.answer.body.toString())).toMatchObject({
@@ -74,13 +73,13 @@ const messageOf = (body: Buffer): string =>
 describe('the authenticator distinguishes', () => {
   test.each([
     {
-      name: 'a key that is right and expired (10.2)',
+      name: 'an expired key with the right secret (10.2)',
       token: secretOf('short'),
       message: EXPIRED,
       reason: 'expired',
     },
     {
-      name: 'but not one that was disabled before',
+      name: 'an expired key that was disabled: refused as unknown',
       token: secretOf('short-disabled'),
       message: NOT_FOUND,
       reason: 'disabled',
@@ -94,7 +93,7 @@ describe('the authenticator distinguishes', () => {
     expect(reasons).toEqual([reason])
   })
 
-  test('two credentials, which are a bad request (10.1, A7)', async () => {
+  test('two credentials, with a 400 (10.1, A7)', async () => {
     const { asked, reasons } = stage()
     const bearer = `Bearer ${secretOf('good')}`
     const refused = await asked('Authorization', bearer, 'Authorization', bearer)
@@ -102,7 +101,7 @@ describe('the authenticator distinguishes', () => {
     expect(reasons).toEqual(['twice'])
   })
 
-  test('a key that it can not judge now, which gets a 503 with Retry-After (10.4)', async () => {
+  test("a key that it can't check now, with a 503 and Retry-After (10.4)", async () => {
     const { bearing, now, reasons } = stage()
     Object.assign(now, { proven: null, stored: null })
     for (const token of [secretOf('good'), secretOf('unknown'), 'x', '']) {
@@ -112,7 +111,7 @@ describe('the authenticator distinguishes', () => {
     expect(new Set(reasons)).toEqual(new Set(['unavailable']))
   })
 
-  test('a valid key, which has a caller', async () => {
+  test('a valid key, with its caller', async () => {
     const { bearing, reasons } = stage()
     expect(await bearing(secretOf('good'))).toMatchObject({
       ok: true,

@@ -18,33 +18,41 @@ describe('the credential of a request (10.1)', () => {
     readonly headers: readonly string[]
     readonly is: Credential
   }>([
-    { name: 'none', headers: ['Host', 'gateway', 'Cookie', 'a=b'], is: { kind: 'none' } },
-    { name: 'a bearer', headers: ['Authorization', 'Bearer pak_a'], is: bearer('pak_a') },
-    { name: 'in any case', headers: ['aUTHORIZATION', 'bEARER pak_a'], is: bearer('pak_a') },
+    { name: 'no header', headers: ['Host', 'gateway', 'Cookie', 'a=b'], is: { kind: 'none' } },
+    { name: 'a bearer token', headers: ['Authorization', 'Bearer pak_a'], is: bearer('pak_a') },
     {
-      name: 'words behind it mean nothing',
+      name: 'the scheme in any case',
+      headers: ['aUTHORIZATION', 'bEARER pak_a'],
+      is: bearer('pak_a'),
+    },
+    {
+      name: 'text after the token is ignored',
       headers: ['Authorization', 'Bearer pak_a pak_b, Basic x'],
       is: bearer('pak_a'),
     },
-    { name: 'spaces around', headers: ['Authorization', '  Bearer pak_a '], is: bearer('pak_a') },
+    {
+      name: 'surrounding spaces',
+      headers: ['Authorization', '  Bearer pak_a '],
+      is: bearer('pak_a'),
+    },
     { name: 'another scheme', headers: ['Authorization', 'Basic YTpi'], is: NOBODYS },
     { name: 'no scheme', headers: ['Authorization', 'pak_a'], is: NOBODYS },
-    { name: 'a scheme alone', headers: ['Authorization', 'Bearer'], is: NOBODYS },
+    { name: 'only a scheme', headers: ['Authorization', 'Bearer'], is: NOBODYS },
     { name: 'an empty header', headers: ['Authorization', ''], is: NOBODYS },
     { name: 'two spaces', headers: ['Authorization', 'Bearer  pak_a'], is: NOBODYS },
     { name: 'a tab', headers: ['Authorization', 'Bearer\tpak_a'], is: NOBODYS },
     {
-      name: 'the proxy header',
+      name: 'only a Proxy-Authorization header',
       headers: ['Proxy-Authorization', 'Bearer a'],
       is: { kind: 'none' },
     },
     {
-      name: 'the header twice, even with the same',
+      name: 'the header twice, also with the same token',
       headers: ['Authorization', 'Bearer pak_a', 'authorization', 'Bearer pak_a'],
       is: { kind: 'twice' },
     },
     {
-      name: 'a key and something else',
+      name: 'a token and another scheme',
       headers: ['Authorization', 'Bearer pak_a', 'Authorization', 'Basic YTpi'],
       is: { kind: 'twice' },
     },
@@ -53,7 +61,7 @@ describe('the credential of a request (10.1)', () => {
       headers: [PROTOCOL, `v4.channel.k8s.io, ${inProtocol('pak_a')}`],
       is: bearer('pak_a'),
     },
-    { name: 'no such subprotocol', headers: [PROTOCOL, 'v4.channel.k8s.io'], is: { kind: 'none' } },
+    { name: 'another subprotocol', headers: [PROTOCOL, 'v4.channel.k8s.io'], is: { kind: 'none' } },
     {
       name: 'a subprotocol that is no base64url',
       headers: [PROTOCOL, 'base64url.bearer.authorization.k8s.io.pak+a'],
@@ -84,7 +92,7 @@ describe('the credential of a request (10.1)', () => {
   })
 })
 
-test('the gateway recognizes a subprotocol that is a credential, to keep it back (10.1)', () => {
+test('the gateway recognizes a credential among subprotocols, to drop it (10.1)', () => {
   expect(isCredential(inProtocol('pak_a'))).toBe(true)
   expect(isCredential('v4.channel.k8s.io')).toBe(false)
 })

@@ -4,7 +4,7 @@ import type { AccessKey } from '../../../../src/domain/accesskey/access-key.ts'
 import { lifetimeOf } from '../../../../src/domain/accesskey/lifetime.ts'
 import { withExpiryHeaders } from '../../../../src/gateway/stages/expiry-headers.ts'
 import { accessKey, after, textAfter } from '../../../support/key-builder.ts'
-import { UNCAPPED, callerWith } from '../activity/simulated-api.ts'
+import { UNCAPPED, callerWith } from '../activity/recorder-builder.ts'
 
 const DAY = 86_400
 
@@ -12,7 +12,7 @@ interface Row {
   readonly name: string
   readonly key: Partial<AccessKey>
   readonly cap?: number
-  /** End of the key that owns it, in seconds after creation. */
+  /** Expiry of the owning key, in seconds after creation. */
   readonly ownerEnds?: number
   /** Seconds after creation. */
   readonly at: number
@@ -25,14 +25,20 @@ interface Row {
 
 const owned: Partial<AccessKey> = { ownerRef: { name: 'elder', uid: 'elder-uid' } }
 
-describe('the end of a key in the headers of an answer (13.5)', () => {
+describe('the expiry headers of a response (13.5)', () => {
   test.each<Row>([
     { name: 'never', key: {}, at: 5, expires: null, warns: false },
-    { name: 'a day left', key: { ttl: DAY }, at: 0, expires: DAY, warns: false },
-    { name: 'a tenth left', key: { ttl: 100 }, at: 90, expires: 100, warns: false },
-    { name: 'less', key: { ttl: 100 }, at: 90.001, expires: 100, warns: true },
+    { name: 'a day left: no warning', key: { ttl: DAY }, at: 0, expires: DAY, warns: false },
+    { name: 'a tenth left: no warning', key: { ttl: 100 }, at: 90, expires: 100, warns: false },
     {
-      name: 'of the lifetime in force',
+      name: 'less than a tenth left: a warning',
+      key: { ttl: 100 },
+      at: 90.001,
+      expires: 100,
+      warns: true,
+    },
+    {
+      name: 'the capped lifetime counts',
       key: { ttl: DAY },
       cap: 100,
       at: 91,
@@ -40,7 +46,7 @@ describe('the end of a key in the headers of an answer (13.5)', () => {
       warns: true,
     },
     {
-      name: 'sliding: the end that this use gives',
+      name: 'sliding: the expiry after this use',
       key: { ttl: 100, slides: true },
       at: 99,
       expires: 199,
@@ -54,7 +60,7 @@ describe('the end of a key in the headers of an answer (13.5)', () => {
       warns: false,
     },
     {
-      name: 'sliding, recorded by a clock a little ahead',
+      name: 'sliding, recorded by a clock slightly ahead',
       key: { ttl: 100, slides: true, lastActivityMs: after(165) },
       at: 160,
       expires: 265,
@@ -77,7 +83,7 @@ describe('the end of a key in the headers of an answer (13.5)', () => {
       warns: true,
     },
     {
-      name: 'the key that owns it ends earlier',
+      name: 'the owning key ends earlier',
       key: { ...owned, ttl: DAY },
       ownerEnds: 100,
       at: 50,
@@ -85,7 +91,7 @@ describe('the end of a key in the headers of an answer (13.5)', () => {
       warns: true,
     },
     {
-      name: 'the key that owns it ends, it would not',
+      name: 'the owning key ends, the key itself never',
       key: owned,
       ownerEnds: 100,
       at: 89,
@@ -93,7 +99,7 @@ describe('the end of a key in the headers of an answer (13.5)', () => {
       warns: false,
     },
     {
-      name: 'the key that owns it ends soon, it would not',
+      name: 'the owning key ends soon, the key itself never',
       key: owned,
       ownerEnds: 100,
       at: 91,
@@ -101,14 +107,14 @@ describe('the end of a key in the headers of an answer (13.5)', () => {
       warns: true,
     },
     {
-      name: 'sliding, owned: no more than is known',
+      name: 'sliding, owned: only what is known',
       key: { ...owned, ttl: 100, slides: true },
       at: 60,
       expires: 100,
       warns: false,
     },
     {
-      name: 'sliding, refused: the end before that',
+      name: 'sliding, refused: the expiry without this use',
       key: { ttl: 100, slides: true, lastActivityMs: after(50) },
       at: 60,
       isUse: false,
@@ -116,7 +122,7 @@ describe('the end of a key in the headers of an answer (13.5)', () => {
       warns: false,
     },
     {
-      name: 'sliding, refused, and soon over without a use',
+      name: 'sliding, refused, ends soon without a use',
       key: { ttl: 100, slides: true, lastActivityMs: after(50) },
       at: 141,
       isUse: false,
@@ -124,7 +130,7 @@ describe('the end of a key in the headers of an answer (13.5)', () => {
       warns: true,
     },
     {
-      name: 'refused, which changes no other end',
+      name: 'refused, not sliding: the same expiry',
       key: { ttl: 100 },
       at: 91,
       isUse: false,
@@ -155,7 +161,7 @@ describe('the end of a key in the headers of an answer (13.5)', () => {
   test.each<{ name: string; warning: string | string[] }>([
     { name: 'one', warning: '299 - "old API"' },
     { name: 'several', warning: ['299 - "old API"', '299 - "older \\"API\\""'] },
-  ])('hold the warnings of the API server behind those of the gateway: $name', ({ warning }) => {
+  ])("keep the API server's warnings after those of the gateway: $name", ({ warning }) => {
     const given = { warning } as { warning: string }
     const all = withExpiryHeaders(given, ending, UNCAPPED, after(95))['warning'] ?? ''
     expect(all).toMatch(OURS)
@@ -163,14 +169,14 @@ describe('the end of a key in the headers of an answer (13.5)', () => {
     expect(withExpiryHeaders(given, ending, UNCAPPED, after(5))['warning']).toEqual(warning)
   })
 
-  test('keep the same text as time passes, so that kubectl shows it once', () => {
+  test('have the same text as time passes, so that kubectl shows it once', () => {
     const warnings = [91, 92.5, 99.999].map(
       (at) => withExpiryHeaders({}, ending, UNCAPPED, after(at))['warning'],
     )
     expect(new Set(warnings).size).toBe(1)
   })
 
-  test('do not pass on an end that upstream claims', () => {
+  test('drop expiry headers of upstream', () => {
     const given = { 'x-platform-key-expires': textAfter(DAY) }
     const endless = { caller: callerWith(accessKey()), isUse: true }
     expect(withExpiryHeaders(given, endless, UNCAPPED, after(5))).toEqual({})

@@ -9,13 +9,13 @@ import {
   createMaxInFlight,
 } from '../../../../src/gateway/stages/max-in-flight.ts'
 
-/** As many as there may be, and which refusals were reported. */
+/** A full limit, and the reported refusals. */
 type Full = MaxInFlight & {
   readonly releases: readonly (() => void)[]
   readonly limited: readonly AdmissionKind[]
 }
 
-/** As many as there may be of one key. */
+/** As many as one key may have. */
 function filled(kind: AdmissionKind): Full {
   const limited: AdmissionKind[] = []
   const { admit } = createMaxInFlight((refused) => void limited.push(refused))
@@ -35,7 +35,7 @@ const NAMES: Readonly<Record<AdmissionKind, string>> = {
   filteredWatch: 'filtered watches',
 }
 
-/** What a refusal says; fails where there is none. */
+/** The refusal; fails when there is none. */
 function messageOf(admission: Admission): string {
   if (admission.ok) throw new Error('let pass above the limit')
   const { status, headers, body } = admission.answer
@@ -47,7 +47,7 @@ function messageOf(admission: Admission): string {
 }
 
 describe.each(ADMISSION_KINDS)('the limit of requests in flight per key: %s (13.3)', (kind) => {
-  test('answers one more with a 429 that has the limit and Retry-After', () => {
+  test('refuses one more with a 429 that has the limit and Retry-After', () => {
     const message = messageOf(filled(kind).admit('a', kind))
     expect(message).toBe(
       `too many ${NAMES[kind]} in progress for this access key (limit ${MAX_PER_KEY[kind]}); try again in 1 s`,
@@ -76,7 +76,7 @@ describe.each(ADMISSION_KINDS)('the limit of requests in flight per key: %s (13.
     expect(admit('a', kind).ok).toBe(false)
   })
 
-  test('admits as many again when all are over', () => {
+  test('admits as many again when all have finished', () => {
     const { admit, releases } = filled(kind)
     for (const release of releases) release()
     const again = releases.map(() => admit('a', kind).ok)
@@ -98,7 +98,7 @@ describe.each(['filteredList', 'filteredWatch'] as const)(
       return { admit, releases, limited }
     }
 
-    test('answers one more, of a key without any, with a 429 that names the limit of all keys', () => {
+    test('refuses one more, of another key, with a 429 that names the limit of all keys', () => {
       const { admit, limited } = crowded()
       const message = messageOf(admit('a', kind))
       expect(limited).toEqual([kind])
@@ -119,7 +119,7 @@ describe.each(['filteredList', 'filteredWatch'] as const)(
       expect(admit('b', kind).ok).toBe(false)
     })
 
-    test('gives no place to a refused request', () => {
+    test('a refused request takes no place', () => {
       const { admit, releases } = crowded()
       for (const _ of releases) messageOf(admit('a', kind))
       for (const release of releases) release()

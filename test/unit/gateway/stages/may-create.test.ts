@@ -1,13 +1,13 @@
 import { describe, expect, test } from 'vitest'
 import { mayCreate } from '../../../../src/gateway/stages/authorization.ts'
-import { readOf } from '../request/request-reader.ts'
+import { parsedRequest } from '../request/request-reader.ts'
 
 const POD = '/api/v1/namespaces/a/pods/x'
 const APPLY = 'application/apply-patch+yaml'
 const MERGE = 'application/merge-patch+json'
 
 // biome-ignore format: a table
-describe('a request that may make the object that it names (11.6, B5)', () => {
+describe('a request that may create the object it names (11.6, B5)', () => {
   test.each([
     { sent: `PUT ${POD}`,                        type: 'application/json',                       is: true },
     { sent: `PUT ${POD}`,                        type: undefined,                                is: true },
@@ -39,6 +39,6 @@ describe('a request that may make the object that it names (11.6, B5)', () => {
     { sent: `GET ${POD}`,                        type: APPLY,                                    is: false },
     { sent: `DELETE ${POD}`,                     type: APPLY,                                    is: false },
   ])('$sent of type $type: $is', ({ sent, type, is }) => {
-    expect(mayCreate(readOf(sent), type)).toBe(is)
+    expect(mayCreate(parsedRequest(sent), type)).toBe(is)
   })
 })

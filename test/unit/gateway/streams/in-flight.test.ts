@@ -1,4 +1,4 @@
-// Open streams end with the key that they were opened with, within a second (contract 13.4; threats C3).
+// Open streams are cut within a second after their key ends (contract 13.4; threats C3).
 import { describe, expect, test } from 'vitest'
 import type { OwnedAccessKeySpec } from '../../../../src/api/ownedaccesskey.gen.ts'
 import type { Reauthentication } from '../../../../src/authn/authenticator.ts'
@@ -22,7 +22,7 @@ const callerOf = (
   expiresMs,
 })
 
-/** A registry whose callers are what the test says. */
+/** A registry whose reauthentication the test decides. */
 function started() {
   const clock = manualClock(t0)
   const now = new Map<string, Reauthentication>()
@@ -45,7 +45,7 @@ function started() {
     })
     return close
   }
-  /** A request that is not answered yet; whether it is all but done. */
+  /** A request without a response yet; whether it is a complete write. */
   const ask = (caller: Caller, isAllButDone = false): Opened => {
     const opened = streams.open(caller, {
       mayComplete: () => isAllButDone,
@@ -84,7 +84,7 @@ describe('streams', () => {
     expect(cuts).toEqual(['a revoked', 'c revoked'])
   })
 
-  test('end at the moment at which their key does, and not before (13.4)', async () => {
+  test('end when their key expires, and not before (13.4)', async () => {
     const { clock, open, now, cuts } = started()
     open(callerOf('a', after(30)))
     now.set('a', { ok: false, because: 'expired' })
@@ -105,14 +105,14 @@ describe('streams', () => {
     expect(cuts).toEqual(['a expired'])
   })
 
-  test('of a key that lives for 30 days are left alone', async () => {
+  test('of a key that lives for 30 days stay open', async () => {
     const { clock, open, cuts } = started()
     open(callerOf('a', after(30 * 86_400)))
     await clock.advance(3_600_000)
     expect(cuts).toEqual([])
   })
 
-  test('that are closed are dropped: no timer waits for them, and none is cut', async () => {
+  test('that are closed are forgotten: no timer is left, and none is cut', async () => {
     const { clock, open, now, streams, cuts, observed } = started()
     const close = open(callerOf('a', after(30)))
     close()
@@ -135,7 +135,7 @@ describe('streams', () => {
     expect(cuts).toEqual([])
   })
 
-  test('that are answers may be completed within half a second, and are cut then (13.4)', async () => {
+  test('that are responses have half a second to complete, and are cut then (13.4)', async () => {
     const { clock, streams, now, observed } = started()
     const closes = ['a', 'b'].map((uid) => {
       const { flows, close } = streams.open(callerOf(uid), PENDING)
@@ -162,7 +162,7 @@ describe('streams', () => {
     expect(observed).toEqual(['opened watch', 'cut revoked', 'closed watch'])
   })
 
-  test('whose end a use may have moved are checked once more (14.1)', async () => {
+  test('are checked again when a use may have moved the expiry (14.1)', async () => {
     const { clock, open, now, cuts } = started()
     const slides = { ttl: 30, ttlAfterLastActivity: true }
     for (const uid of ['used', 'idle']) {
@@ -177,7 +177,7 @@ describe('streams', () => {
     expect(cuts).toEqual(['idle expired'])
   })
 
-  test('end when the gateway does (8.3)', () => {
+  test('end when the gateway stops (8.3)', () => {
     const { open, streams, cuts } = started()
     for (const uid of ['a', 'b']) open(callerOf(uid))
     streams.close()
@@ -185,9 +185,9 @@ describe('streams', () => {
   })
 })
 
-describe('requests that are not answered yet', () => {
+describe('requests without a response yet', () => {
   test.each(['expired', 'revoked', 'changed', 'stale'] as const)(
-    'are ended at once when their key is %s, and counted as no streams (13.4)',
+    'are ended at once when their key is %s, and do not count as streams (13.4)',
     async (because) => {
       const { ask, now, streams, cuts, observed, settle } = started()
       for (const uid of ['a', 'b']) ask(callerOf(uid))
@@ -198,7 +198,7 @@ describe('requests that are not answered yet', () => {
     },
   )
 
-  test('that came with a key which was no longer good then are ended, too', async () => {
+  test('are ended, too, when their key was invalid by the time they were registered', async () => {
     const { ask, now, cuts, settle } = started()
     now.set('a', { ok: false, because: 'revoked' })
     ask(callerOf('a'))
@@ -206,7 +206,7 @@ describe('requests that are not answered yet', () => {
     expect(cuts).toEqual(['a ended: revoked'])
   })
 
-  test('may be completed within half a second where they are all but done', async () => {
+  test('have half a second to complete when they are complete writes', async () => {
     const { clock, ask, now, streams, cuts, observed } = started()
     const [first] = ['a', 'b'].map((uid) => ask(callerOf(uid), true))
     for (const uid of ['a', 'b']) now.set(uid, { ok: false, because: 'revoked' })
@@ -218,7 +218,7 @@ describe('requests that are not answered yet', () => {
     expect({ cuts, observed }).toEqual({ cuts: ['b ended: revoked'], observed: [] })
   })
 
-  test('have no more time when an answer begins within it', async () => {
+  test('have no more time when a response begins within it', async () => {
     const { clock, ask, now, streams, observed } = started()
     const { flows, close } = ask(callerOf('a'), true)
     now.set('a', { ok: false, because: 'revoked' })
@@ -231,14 +231,14 @@ describe('requests that are not answered yet', () => {
     expect(observed).toEqual(['opened body', 'cut revoked', 'closed body'])
   })
 
-  test('are answered when the gateway ends (8.3)', () => {
+  test('are answered when the gateway stops (8.3)', () => {
     const { ask, streams, cuts } = started()
     ask(callerOf('a'))
     streams.close()
     expect(cuts).toEqual([])
   })
 
-  test('can ask for their caller now, and get the caller, or the reason for the end', async () => {
+  test('can reauthenticate, and get the caller or the reason for their end', async () => {
     const { ask, now, cuts } = started()
     const { still } = ask(callerOf('a'), true)
     const caller = callerOf('a', after(60))

@@ -1,4 +1,4 @@
-// An answer that streams, bound to its key (contract 13.4).
+// A streaming response, bound to its key (contract 13.4).
 import { once } from 'node:events'
 import { PassThrough } from 'node:stream'
 import { text } from 'node:stream/consumers'
@@ -94,7 +94,7 @@ describe('a watch', () => {
     expect({ counts, open }).toEqual({ counts: { done: 1, flowed: 1 }, open: [] })
   })
 
-  test('just ends when the gateway does (8.3)', async () => {
+  test('ends without a Status when the gateway stops (8.3)', async () => {
     const { answer, source, cut } = started()
     source.write('a\n')
     const said = text(streamOf(answer))
@@ -103,7 +103,7 @@ describe('a watch', () => {
     expect(await said).toBe('a\n')
   })
 
-  test('whose client has stopped reading is broken off', async () => {
+  test('whose client has stopped reading is aborted', async () => {
     const { answer, source, cut, counts } = started()
     source.write('a\n')
     cut('revoked')
@@ -111,7 +111,7 @@ describe('a watch', () => {
     expect(counts.done).toBe(1)
   })
 
-  test('ends upstream when its client goes', async () => {
+  test('ends upstream when its client disconnects', async () => {
     const { answer, source, counts, open } = started()
     source.on('error', () => undefined)
     streamOf(answer).destroy()
@@ -119,7 +119,7 @@ describe('a watch', () => {
     expect({ done: counts.done, open }).toEqual({ done: 1, open: [] })
   })
 
-  test('in another form than JSON is broken off without a Status', async () => {
+  test('in another encoding than JSON is aborted without a Status', async () => {
     const { answer, cut, open } = started({
       headers: { 'content-type': 'application/vnd.kubernetes.protobuf;stream=watch' },
     })
@@ -131,7 +131,7 @@ describe('a watch', () => {
 })
 
 describe('an answer', () => {
-  test('that is long is broken off when its key ends, so that it does not look whole', async () => {
+  test('that is long is aborted when its key ends, so that it does not look complete', async () => {
     const { answer, source, cut, open, counts, clock } = started({}, false)
     source.write('{"items":[')
     const said = text(streamOf(answer))
@@ -142,7 +142,7 @@ describe('an answer', () => {
     expect({ counts, open }).toEqual({ counts: { done: 1, flowed: 0 }, open: [] })
   })
 
-  test('that is followed for long is a use while it flows, and is broken off too (14.1)', async () => {
+  test('that is followed counts as a use while bytes flow, and is aborted, too (14.1)', async () => {
     const { answer, source, cut, open, counts, clock } = started({}, false, true)
     source.write('one\n')
     const said = text(streamOf(answer))
@@ -160,20 +160,20 @@ describe('an answer', () => {
     })
   })
 
-  test('that is complete is done', async () => {
+  test('that is complete is not cut', async () => {
     const { answer, source, open, counts } = started({}, false)
     source.end('{}')
     expect(await text(streamOf(answer))).toBe('{}')
     expect({ counts, open }).toEqual({ counts: { done: 1, flowed: 0 }, open: [] })
   })
 
-  test('that refuses a watch is no watch', async () => {
+  test('that refuses a watch does not count as a watch', async () => {
     const { source, open } = started({ status: 410 })
     expect(open).toEqual(['body'])
     source.end()
   })
 
-  test('that is whole passes, and is done', () => {
+  test('that is a complete buffer passes and ends', () => {
     const { answer, open, counts } = started({ body: Buffer.from('{}') })
     expect(answer.body).toEqual(Buffer.from('{}'))
     expect({ open, done: counts.done }).toEqual({ open: [], done: 1 })

@@ -1,4 +1,4 @@
-// A watch passes line by line, so that it can be ended between two of them (contract 13.4).
+// A watch is passed on line by line, so that it can be ended between two lines (contract 13.4).
 import { Readable } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import { describe, expect, test } from 'vitest'
@@ -13,18 +13,18 @@ describe('the lines of a watch', () => {
     { name: 'in many pieces', pieces: ['a', 'b', 'c\nd', 'e', '\n'] },
     { name: 'of one byte each', pieces: 'abc\ndef\n'.split('') },
     { name: 'that are empty', pieces: ['\n', '\n\n'] },
-    { name: 'with a last one broken off', pieces: ['a\n', 'b'] },
-    { name: 'none', pieces: [] },
-  ])('pass as they are: $name', async ({ pieces }) => {
+    { name: 'with an incomplete last line', pieces: ['a\n', 'b'] },
+    { name: 'no lines', pieces: [] },
+  ])('pass unchanged: $name', async ({ pieces }) => {
     const source = Readable.from(pieces.map((piece) => Buffer.from(piece)))
     expect(await text(source.pipe(new WatchStream(() => undefined)))).toBe(pieces.join(''))
   })
 
   test.each([
-    { name: 'before the first', pieces: [], passed: '' },
-    { name: 'between two', pieces: ['a\n', 'b\n'], passed: 'a\nb\n' },
-    { name: 'in one', pieces: ['a\n', 'b'], passed: 'a\n' },
-    { name: 'in one that came in pieces', pieces: ['a\nb', 'c', 'd'], passed: 'a\n' },
+    { name: 'before the first line', pieces: [], passed: '' },
+    { name: 'between two lines', pieces: ['a\n', 'b\n'], passed: 'a\nb\n' },
+    { name: 'in a line', pieces: ['a\n', 'b'], passed: 'a\n' },
+    { name: 'in a line that came in pieces', pieces: ['a\nb', 'c', 'd'], passed: 'a\n' },
   ])('end with a line of the gateway when cut $name (13.4)', async ({ pieces, passed }) => {
     const lines = new WatchStream(() => undefined)
     for (const piece of pieces) lines.write(Buffer.from(piece))
@@ -34,7 +34,7 @@ describe('the lines of a watch', () => {
     expect(await text(lines)).toBe(`${passed}${WORD.toString()}`)
   })
 
-  test('end without a line where there is none to add', async () => {
+  test('end without a line when the gateway adds none', async () => {
     const lines = new WatchStream(() => undefined)
     lines.write(Buffer.from('a\nb'))
     lines.cut(Buffer.alloc(0))

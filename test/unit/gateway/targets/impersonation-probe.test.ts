@@ -1,4 +1,4 @@
-// What a gateway concludes from a successful impersonation, from a refusal, and from no answer.
+// Readiness after a successful impersonation, a refusal, and no response.
 import { Readable } from 'node:stream'
 import { setImmediate } from 'node:timers/promises'
 import { expect, onTestFinished, test } from 'vitest'
@@ -38,7 +38,7 @@ const breaksOff = (status: number): Act =>
     }),
   )
 
-/** A trial whose attempts are answered in this order, the last one from then on. */
+/** A probe whose attempts get these responses in order, then always the last. */
 function trying(...acts: readonly Act[]) {
   const clock = manualClock(0)
   const { log, lines } = memoryLog()
@@ -82,7 +82,7 @@ function trying(...acts: readonly Act[]) {
 
 const NOT = 'the gateway is not known to act for its callers: '
 
-test('the impersonation probe asks as the user nobody, with the usual extra, for what every user may read (10.5)', async () => {
+test('the impersonation probe reads the version as a user without rights, with the usual extra (10.5)', async () => {
   const { calls, settled, notReady } = trying(allows)
   expect(notReady()).toBe(`${NOT}it has not been tried yet`)
   await settled()
@@ -103,15 +103,15 @@ test('the impersonation probe asks as the user nobody, with the usual extra, for
 
 test.each<{ name: string; act: Act; because: string | null; refusals?: number }>([
   { name: 'the version', act: allows, because: null },
-  { name: 'a version that breaks off', act: breaksOff(200), because: null },
+  { name: 'a truncated version', act: breaksOff(200), because: null },
   {
-    name: 'that this user may not see the version',
+    name: "a refusal of this user's read",
     act: forbidden('forbidden: User "heartbeat" cannot get path "/version"'),
     because: null,
   },
-  { name: 'that the gateway may not act', act: refuses, because: REFUSAL, refusals: 1 },
+  { name: 'a refusal of the impersonation', act: refuses, because: REFUSAL, refusals: 1 },
   {
-    name: 'that it may not act as such users',
+    name: 'a refusal of the impersonation of such users',
     act: forbidden(`users "heartbeat" is forbidden: ${GATEWAY} impersonate resource "users"`),
     because: `users "heartbeat" is forbidden: ${GATEWAY} impersonate resource "users"`,
     refusals: 1,
@@ -123,12 +123,12 @@ test.each<{ name: string; act: Act; because: string | null; refusals?: number }>
     refusals: 1,
   },
   {
-    name: 'a refusal without end',
+    name: 'an endless refusal',
     act: forbidden('x'.repeat(10_000)),
     because: 'x'.repeat(500),
     refusals: 1,
   },
-  { name: 'nothing', act: isAway, because: 'the API server did not answer' },
+  { name: 'no response', act: isAway, because: 'the API server did not answer' },
   {
     name: 'a 403 that is no Status',
     act: answer(403, '<html>'),
@@ -149,11 +149,11 @@ test.each<{ name: string; act: Act; because: string | null; refusals?: number }>
     act: forbidden({}),
     because: '/version was answered with 403',
   },
-  { name: 'a 403 that breaks off', act: breaksOff(403), because: '/version was answered with 403' },
+  { name: 'a truncated 403', act: breaksOff(403), because: '/version was answered with 403' },
   { name: 'a redirect', act: answer(307), because: '/version was answered with 307' },
-  { name: 'too much to do', act: answer(429), because: '/version was answered with 429' },
-  { name: 'a failure', act: answer(500, 'impersonate'), because: '/version was answered with 500' },
-  { name: 'a proxy that fails', act: answer(502), because: '/version was answered with 502' },
+  { name: 'a 429', act: answer(429), because: '/version was answered with 429' },
+  { name: 'a 500', act: answer(500, 'impersonate'), because: '/version was answered with 500' },
+  { name: 'a 502 of a proxy', act: answer(502), because: '/version was answered with 502' },
 ])('the readiness after $name is $because (8.2, 10.5)', async ({ act, because, refusals = 0 }) => {
   const trial = trying(act)
   await trial.settled()
@@ -188,7 +188,7 @@ test('a refused probe is repeated every 5 seconds, counted each time and logged 
   ])
 })
 
-test('a probe that once succeeded keeps the gateway ready, runs each minute, and logs a later refusal', async () => {
+test('a successful probe keeps the gateway ready, runs each minute, and logs a later refusal', async () => {
   const trial = trying(allows, isAway, refuses)
   await trial.pass(59_999)
   expect(trial.calls).toHaveLength(1)
@@ -204,7 +204,7 @@ test('a probe that once succeeded keeps the gateway ready, runs each minute, and
   expect(trial.lines).toHaveLength(1)
 })
 
-test('the probe ends with its signal, and so does its call', async () => {
+test('the signal ends the probe and its request', async () => {
   const trial = trying(allows)
   await trial.settled()
   expect(trial.pending()).toBe(1)

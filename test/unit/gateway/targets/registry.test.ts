@@ -1,4 +1,4 @@
-// Where a request-target leads, by its bytes, and the upstream behind it (contract 9.1).
+// The target of a path, byte by byte, and its upstream (contract 9.1).
 import { expect, test } from 'vitest'
 import { createTargetRegistry, routeOf } from '../../../../src/gateway/targets/registry.ts'
 import type { Upstream } from '../../../../src/kube/proxy/types.ts'

@@ -26,15 +26,15 @@ const FAULTS: readonly FaultRow[] = [
   { name: 'audit level with a policy', spec: { audit: { level: 2, policy: { rules: [{ level: 'None' }] } } },
     path: 'audit.level', says: 'stands beside policy' },
   { name: 'audit enabled without path', spec: { audit: { enabled: true } }, path: 'audit.path', says: 'is missing' },
-  { name: 'audit path that leads out', spec: { audit: { path: '/var/log/../../etc' } }, path: 'audit.path', says: 'leave out ..' },
+  { name: 'audit path outside its directory', spec: { audit: { path: '/var/log/../../etc' } }, path: 'audit.path', says: 'leave out ..' },
   ...['logs', './logs', 'var/log/platform', '--', 'file:///var/log'].map((path) => ({
     name: `audit path ${path}`, spec: { audit: { path } }, path: 'audit.path',
     says: 'is neither an absolute path nor -: write a directory such as /var/log/platform, or - for standard output' })),
   { name: 'rule without level', spec: { audit: { policy: { rules: [{ users: ['a'] }] } } },
     path: `${oneRule}.level`, says: 'is missing: write one of None, Metadata, Request, RequestResponse' },
   { name: 'rule with another level', spec: rule({ level: 'metadata' }), path: `${oneRule}.level`, says: 'is not a level' },
-  { name: 'stage of a rule', spec: rule({ omitStages: ['Panic', 'Done'] }), path: `${oneRule}.omitStages[1]`, says: 'is not a stage' },
-  { name: 'stage of the policy', spec: { audit: { policy: { omitStages: ['panic'] } } },
+  { name: 'unknown stage of a rule', spec: rule({ omitStages: ['Panic', 'Done'] }), path: `${oneRule}.omitStages[1]`, says: 'is not a stage' },
+  { name: 'unknown stage of the policy', spec: { audit: { policy: { omitStages: ['panic'] } } },
     path: 'audit.policy.omitStages[0]', says: 'RequestReceived, ResponseStarted, ResponseComplete, Panic' },
   { name: 'URL without a slash', spec: rule({ nonResourceURLs: ['*', 'healthz'] }),
     path: `${oneRule}.nonResourceURLs[1]`, says: 'does not start with /' },
@@ -48,16 +48,16 @@ const FAULTS: readonly FaultRow[] = [
     path: `${oneRule}.resources[0].group`, says: 'without version' },
   { name: 'group in upper case', spec: rule({ resources: [{ group: 'Apps' }] }),
     path: `${oneRule}.resources[0].group`, says: 'lower case' },
-  { name: 'part of a group as wildcard', spec: rule({ resources: [{ group: '*.k8s.io' }] }),
+  { name: 'wildcard for a part of a group', spec: rule({ resources: [{ group: '*.k8s.io' }] }),
     path: `${oneRule}.resources[0].group`, says: 'or * for every group' },
-  { name: 'resourceNames alone', spec: rule({ resources: [{ resourceNames: ['a'] }] }),
+  { name: 'resourceNames without resources', spec: rule({ resources: [{ resourceNames: ['a'] }] }),
     path: `${oneRule}.resources[0].resourceNames`, says: 'needs resources' },
   { name: '* beside another', spec: resources('pods', '*'), path: `${names}[1]`, says: 'covers what resources[0] covers' },
   { name: 'pods/* beside pods/log', spec: resources('pods/*', 'pods/log'), path: `${names}[1]`, says: 'overlap' },
   { name: '*/status beside pods/*', spec: resources('*/status', 'pods/*'), path: `${names}[1]`, says: 'overlap' },
   { name: '*/status beside pods/status', spec: resources('pods/status', '*/status'), path: `${names}[1]`, says: 'overlap' },
-  { name: 'part of a name as wildcard', spec: resources('po*'), path: `${names}[0]`, says: 'is not a resource' },
-  { name: 'two steps below a resource', spec: resources('pods/a/b'), path: `${names}[0]`, says: 'is not a resource' },
+  { name: 'wildcard for a part of a name', spec: resources('po*'), path: `${names}[0]`, says: 'is not a resource' },
+  { name: 'two segments below a resource', spec: resources('pods/a/b'), path: `${names}[0]`, says: 'is not a resource' },
 ]
 
 // biome-ignore format: a table
@@ -79,7 +79,7 @@ const SOUND: readonly SoundRow[] = [
   { name: 'every group', spec: rule({ resources: [{ group: '*' }] }) },
   { name: 'a resource of every group', spec: rule({ resources: [{ group: '*', resources: ['pods', 'pods/log'], resourceNames: ['a'] }] }) },
   { name: 'wildcards that do not overlap', spec: resources('pods/*', 'pods', 'nodes/*', 'deployments/scale') },
-  { name: 'a name twice', spec: resources('pods', 'pods') },
+  { name: 'a repeated name', spec: resources('pods', 'pods') },
 ]
 
 describe('audit with one fault', () => {

@@ -38,7 +38,7 @@ describe('quantities are parsed like in Kubernetes (6.5)', () => {
     expect(quantity(text)).toBeNull()
   })
 
-  test.each(REFUSED)('%j is none', (text) => {
+  test.each(REFUSED)('%j is no quantity', (text) => {
     expect(quantityAmount(text)).toBeNull()
     expect(quantity(text)).not.toBeNull()
   })
@@ -47,7 +47,7 @@ describe('quantities are parsed like in Kubernetes (6.5)', () => {
     expect(quantityAmount(text)).toBeNull()
   })
 
-  test('a huge exponent, on which apimachinery computes for minutes, is refused', () => {
+  test('rejects a huge exponent, which takes apimachinery minutes', () => {
     expect(['1e2147483648', '1e-100000', '1e99999999999'].map(quantityAmount)).toEqual([
       null,
       null,

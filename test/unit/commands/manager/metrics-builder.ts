@@ -1,0 +1,42 @@
+// The metrics of a small manager, and their values.
+import {
+  type MetricSources,
+  type Metrics,
+  createMetrics,
+} from '../../../../src/commands/manager/metrics.ts'
+import { NOTHING_OVERDUE } from '../../../../src/domain/time.ts'
+import { seriesOf } from '../../../support/metrics-page.ts'
+
+/** The metrics of a manager with few controllers and kinds. */
+export const managerMetrics = (perObject = false): Metrics =>
+  createMetrics({
+    controllers: { ownedaccesskey: 16, config: 1 },
+    lease: 'management-operator',
+    writes: { OwnedAccessKey: ['adopt', 'status'], Config: ['status'] },
+    watches: ['ownedaccesskeys', 'configs'],
+    watchRestartReasons: ['closed', 'expired'],
+    keyStates: ['active', 'expired'],
+    tokenStates: ['issued', 'revoked'],
+    perObject,
+    endingKinds: ['OwnedAccessKey'],
+  })
+
+/** A cluster without objects. */
+export const NO_OBJECTS: MetricSources = {
+  refresh: () => Promise.resolve(),
+  keysByState: () => ({}),
+  tokensByState: () => ({}),
+  cappedByKind: () => ({}),
+  keyEnds: () => Promise.resolve(),
+  overdueByKind: () => ({}),
+  signingKeys: () => [],
+  signingKeyFaults: () => 0,
+  revokedTokens: () => 0,
+  revocationBacklog: () => NOTHING_OVERDUE,
+}
+
+/** Values by series, such as `platform_tokens{state="issued"}`. */
+export async function scraped(metrics: Metrics): Promise<Readonly<Record<string, number>>> {
+  const { body } = await metrics.scrape()
+  return Object.fromEntries(seriesOf(body))
+}

@@ -1,0 +1,67 @@
+import { describe, expect, test } from 'vitest'
+import type { ConfigSettings } from '../../../../src/api/config.gen.ts'
+import { withDefaults } from '../../../../src/domain/settings/layers.ts'
+import { unimplementedConditions } from '../../../../src/domain/settings/unimplemented.ts'
+import { CONDITION_MESSAGE_LIMIT } from '../../../../src/domain/settings/validation/faults.ts'
+
+const conditionsOf = (settings: ConfigSettings) => unimplementedConditions(withDefaults(settings))
+
+describe('the condition that lists unimplemented settings (6.7)', () => {
+  // biome-ignore format: a table
+  test.each<{ name: string; settings: ConfigSettings; paths: readonly string[] }>([
+    { name: 'audit', settings: { audit: { enabled: true, path: '/a' } }, paths: ['audit.enabled'] },
+    { name: 'a provider', settings: { auth: { idpB: { clientId: 'c' } } }, paths: ['auth.idpB'] },
+    { name: 'every provider', settings: { auth: { oidc: {}, sourceHostA: {}, sourceHostB: {}, idpA: {}, idpB: {}, saml: {} } },
+      paths: ['auth.oidc', 'auth.sourceHostA', 'auth.sourceHostB', 'auth.idpA', 'auth.idpB', 'auth.saml'] },
+    { name: 'connectors', settings: { auth: { connectors: [{ id: 'a', saml: {} }, { id: 'b', oidc: {} }] } },
+      paths: ['auth.connectors[0].saml', 'auth.connectors[1].oidc'] },
+    { name: 'sign-in headers', settings: { auth: { customHttpHeaders: { 'X-A': 'a' } } }, paths: ['auth.customHttpHeaders'] },
+    { name: 'the secret store', settings: { secretStore: { enabled: true } }, paths: ['secretStore.enabled'] },
+    { name: 'the OIDC server', settings: { oidc: { enabled: true } }, paths: ['oidc.enabled'] },
+    { name: 'cost control', settings: { costControl: { enabled: true } }, paths: ['costControl.enabled'] },
+    { name: 'the image builder', settings: { imageBuilder: { enabled: true } }, paths: ['imageBuilder.enabled'] },
+    { name: 'the database', settings: { database: { enabled: true } }, paths: ['database.enabled'] },
+    { name: 'apps', settings: { apps: { noDefault: true, repositories: [{ name: 'r' }], predefinedApps: [{ chart: 'r/c' }] } },
+      paths: ['apps.noDefault', 'apps.predefinedApps', 'apps.repositories'] },
+    { name: 'hosted deployments', settings: { cloud: { releaseChannel: 'x', maintenanceWindow: { dayOfWeek: 'Monday' } } },
+      paths: ['cloud.maintenanceWindow', 'cloud.releaseChannel'] },
+    { name: 'the UI', settings: { uiSettings: { customCss: ['https://a/b.css'], primaryColor: '#fff', navBarButtons: [{ text: 'a' }] } },
+      paths: ['uiSettings.customCss', 'uiSettings.navBarButtons', 'uiSettings.primaryColor'] },
+    { name: 'storage of the database', settings: { platformDB: { storageClass: 'fast' } }, paths: ['platformDB.storageClass'] },
+    { name: 'a domain', settings: { devPodSubDomain: '*.workspace.a' }, paths: ['devPodSubDomain'] },
+    { name: 'several', settings: { secretStore: { enabled: true }, audit: { enabled: true }, auth: { oidc: {} } },
+      paths: ['auth.oidc', 'audit.enabled', 'secretStore.enabled'] },
+  ])('$name', ({ settings, paths }) => {
+    expect(conditionsOf(settings)).toEqual([
+      {
+        type: 'PartsNotServed',
+        status: 'True',
+        reason: 'NotBuilt',
+        message: `Nothing in this product acts on these settings: ${paths.join(', ')}.`,
+      },
+    ])
+  })
+
+  // biome-ignore format: a table
+  test.each<{ name: string; settings: ConfigSettings }>([
+    { name: 'defaults', settings: {} },
+    { name: 'implemented settings', settings: { auth: { accessKeyMaxTTLSeconds: 60, loginAccessKeyTTLSeconds: 0 }, platformHost: 'p',
+      projectNamespacePrefix: 'q-', disableConfigEndpoint: true, authenticateVersionEndpoint: true } },
+    { name: 'configured but switched off', settings: { audit: { path: '/a', level: 1 }, secretStore: { address: 'https://v' }, oidc: { clients: [{ name: 'a' }] },
+      imageBuilder: { replicas: 2 }, database: { dataSource: 'x' }, costControl: { settings: { priceCurrency: 'EUR' } } } },
+    { name: 'restricted sign-in that is not enabled', settings: { auth: { groupsFilters: ['a'], password: { disabled: true }, disableUserCreation: true } } },
+    { name: 'a connector without provider', settings: { auth: { connectors: [{ id: 'c' }] } } },
+    { name: 'empty lists and groups', settings: { apps: { repositories: [] }, uiSettings: { customCss: [] }, auth: { customHttpHeaders: {} } } },
+  ])('is absent: $name', ({ settings }) => {
+    expect(conditionsOf(settings)).toEqual([])
+  })
+
+  test('cuts a long message between paths and gives the number of the others', () => {
+    const connectors = Array.from({ length: 4000 }, (_, at) => ({ id: `c${at}`, idpB: {} }))
+    const [{ message } = { message: '' }] = conditionsOf({ auth: { connectors } })
+    expect(message.length).toBeLessThanOrEqual(CONDITION_MESSAGE_LIMIT)
+    const [, more] =
+      /^Nothing in .*, auth\.connectors\[\d+\]\.idpB and (\d+) more\.$/.exec(message) ?? []
+    expect(message.split(', ').length + Number(more)).toBe(4000)
+  })
+})
