@@ -231,11 +231,16 @@ describe('requests without a response yet', () => {
     expect(observed).toEqual(['opened body', 'cut revoked', 'closed body'])
   })
 
-  test('are answered when the gateway stops (8.3)', () => {
-    const { ask, streams, cuts } = started()
+  test('are answered when the gateway stops, and end with their key all the same (8.3, 13.4)', async () => {
+    const { ask, now, streams, cuts, settle } = started()
     ask(callerOf('a'))
     streams.close()
+    await settle()
     expect(cuts).toEqual([])
+    now.set('a', { ok: false, because: 'revoked' })
+    streams.look('a')
+    await settle()
+    expect(cuts).toEqual(['a ended: revoked'])
   })
 
   test('can reauthenticate, and get the caller or the reason for their end', async () => {

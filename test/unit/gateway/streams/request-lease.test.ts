@@ -1,0 +1,88 @@
+// The end of a key and the answer of a stage, in one turn of the event loop: the request gets one of them, and it is
+// the refusal (contract 10.2, 13.4; threats C3). By then the request is no longer among those that the key ends.
+import { Readable } from 'node:stream'
+import { describe, expect, test } from 'vitest'
+import type { Caller } from '../../../../src/authn/caller.ts'
+import {
+  InFlightRequests,
+  type Opened,
+  type Pending,
+} from '../../../../src/gateway/streams/in-flight.ts'
+import { leaseRequest } from '../../../../src/gateway/streams/request-lease.ts'
+import type { Answer } from '../../../../src/serving/http/answer.ts'
+import { manualClock } from '../../../support/clock.ts'
+import { t0, viewOf } from '../../../support/key-builder.ts'
+import { callTo } from '../calls.ts'
+
+const caller: Caller = {
+  key: viewOf({}),
+  identity: { user: 'ada', groups: [] },
+  scope: null,
+  expiresMs: null,
+}
+
+/** A registry that ends its request when the test says so. */
+class HeldRequests extends InFlightRequests {
+  #pending: Pending | null = null
+
+  override open(of: Caller, pending: Pending): Opened {
+    this.#pending = pending
+    return super.open(of, pending)
+  }
+
+  end(): void {
+    this.#pending?.end('revoked')
+  }
+}
+
+function leased() {
+  const streams = new HeldRequests({
+    clock: manualClock(t0),
+    reauthenticate: () => ({ ok: true, caller }),
+    observer: { opened: () => undefined, closed: () => undefined, cut: () => undefined },
+  })
+  const lease = leaseRequest(streams, { call: callTo('/api'), caller, isLong: false })
+  const answering = Promise.withResolvers<Answer | null>()
+  const outcome = lease.outcome(answering.promise)
+  return { lease, answering, outcome, end: () => streams.end() }
+}
+
+const REFUSED = { isOver: true, answer: { status: 401, refusal: 'keyNotFound' } }
+
+describe('where the key ends in the same turn, the refusal is the result of a stage', () => {
+  test('that has an answer, which is thrown away', async () => {
+    const { answering, outcome, end } = leased()
+    const body = new Readable({ read: () => undefined })
+    answering.resolve({ status: 200, headers: {}, body })
+    end()
+    expect(await outcome).toMatchObject(REFUSED)
+    expect(body.destroyed).toBe(true)
+  })
+
+  test('that leaves the answer to the next one', async () => {
+    const { answering, outcome, end } = leased()
+    answering.resolve(null)
+    end()
+    expect(await outcome).toMatchObject(REFUSED)
+  })
+
+  test('that fails', async () => {
+    const { answering, outcome, end } = leased()
+    answering.reject(new Error('broken'))
+    end()
+    expect(await outcome).toMatchObject(REFUSED)
+  })
+})
+
+test('where the key has ended before, the refusal is the result of a stage that answers at once', async () => {
+  const { lease, end } = leased()
+  end()
+  const answer: Answer = { status: 200, headers: {}, body: Buffer.from('{}') }
+  expect(await lease.outcome(Promise.resolve(answer))).toMatchObject(REFUSED)
+})
+
+test('while the key lives, a stage that fails passes its failure on', async () => {
+  const { answering, outcome } = leased()
+  answering.reject(new Error('broken'))
+  await expect(outcome).rejects.toThrow('broken')
+})
