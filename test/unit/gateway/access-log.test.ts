@@ -114,6 +114,7 @@ interface Row {
   readonly path: string
   readonly status?: number
   readonly body?: object
+  readonly refusal?: string
   readonly says: object
 }
 
@@ -123,11 +124,12 @@ const ROWS: readonly Row[] = [
   { name: 'a key with a generated name', method: 'POST', path: KEYS, status: 201, body: named('key-x7k2p')[0] ?? {}, says: { verb: 'create', names: ['key-x7k2p'], status: 201 } },
   { name: 'a deletion of a collection', method: 'DELETE', path: KEYS, body: { items: named('a', 'b') }, says: { verb: 'deletecollection', names: ['a', 'b'], status: 200 } },
   { name: 'a dry run', method: 'DELETE', path: `${KEYS}/a?dryRun=All`, says: { verb: 'delete', name: 'a', dryRun: true, status: 200 } },
-  { name: 'a refusal', method: 'POST', path: KEYS, status: 403, body: { kind: 'Status', metadata: {} }, says: { verb: 'create', status: 403 } },
+  { name: 'a refusal of the API server', method: 'POST', path: KEYS, status: 403, body: { kind: 'Status', metadata: {} }, says: { verb: 'create', status: 403 } },
+  { name: 'a refusal of the gateway, by its name', method: 'POST', path: KEYS, status: 403, body: { kind: 'Status', metadata: {} }, refusal: 'fieldRefused', says: { verb: 'create', refusal: 'fieldRefused', status: 403 } },
   { name: 'a secret in place of a name', method: 'DELETE', path: `${KEYS}/${PASTED}`, status: 404, says: { verb: 'delete', name: '<hidden>', status: 404 } },
 ]
 
-test.each(ROWS)('$name', ({ method, path, status = 200, body = {}, says }) => {
+test.each(ROWS)('$name', ({ method, path, status = 200, body = {}, refusal, says }) => {
   const { log, lines } = memoryLog()
   const reading = parseRequest(method, { kind: 'Management' }, path)
   if (!reading.ok) throw new Error(reading.answer.body.toString())
@@ -135,6 +137,7 @@ test.each(ROWS)('$name', ({ method, path, status = 200, body = {}, says }) => {
     status,
     headers: {},
     body: Buffer.from(JSON.stringify(body)),
+    ...(refusal === undefined ? {} : { refusal }),
   })
   expect(lines).toEqual([
     {
