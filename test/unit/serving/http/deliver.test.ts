@@ -122,23 +122,29 @@ test.each([
   expect(body.destroyed).toBe(true)
 })
 
+<<<<<<< HEAD
 test('a body is paused while the client does not read', async () => {
+=======
+test('a body waits for a client that does not read', async () => {
+  const pieces = 1000
+>>>>>>> 408e05e (The test of back-pressure ends without it)
   let given = 0
   const body = new Readable({
     read() {
       given += 1
-      this.push(Buffer.alloc(65_536))
+      // With an end, so that a server that reads on fails the test and does not fill the memory.
+      this.push(given < pieces ? Buffer.alloc(65_536) : null)
     },
   })
   const { connect: open } = await served(async () => ({ status: 200, headers: {}, body }))
   const socket = await open()
   socket.pause()
   socket.write('GET / HTTP/1.1\r\nHost: h\r\n\r\n')
-  await once(body, 'pause')
-  const before = given
+  await Promise.race([once(body, 'pause'), once(body, 'end')])
+  expect(given).toBeLessThan(pieces)
+  const resumed = once(body, 'resume')
   socket.resume()
-  await once(body, 'resume')
-  expect(before).toBeLessThan(1000)
+  await resumed
   const gone = once(body, 'close')
   socket.destroy()
   await gone
