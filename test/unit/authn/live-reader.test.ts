@@ -1,0 +1,12 @@
+import { expect, test } from 'vitest'
+import { key, secretOf } from './key-builder.ts'
+import { createTestAuthenticator } from './test-authenticator.ts'
+
+test('of two keys with the same secret the elder is the caller as they are now: one was made anew (3.3)', async () => {
+  const same = { key: secretOf('same') }
+  const other = key('b', { ...same, user: 'bob' }, {}, 1)
+  const { now, outcome } = createTestAuthenticator(key('a', same), other)
+  now.proven = null
+  now.stored = [key('a', same, { metadata: { uid: 'anew' } }, 2), other]
+  expect(await outcome(secretOf('same'))).toBe('bob')
+})
