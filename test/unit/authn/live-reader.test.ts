@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest'
-import { key, secretOf } from './key-builder.ts'
-import { createTestAuthenticator } from './test-authenticator.ts'
+import { createTestAuthenticator, key, secretOf } from './test-authenticator.ts'
 
 test('of two keys with the same secret the elder is the caller as they are now: one was made anew (3.3)', async () => {
   const same = { key: secretOf('same') }

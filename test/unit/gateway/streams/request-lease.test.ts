@@ -10,9 +10,9 @@ import {
 } from '../../../../src/gateway/streams/in-flight.ts'
 import { leaseRequest } from '../../../../src/gateway/streams/request-lease.ts'
 import type { Answer } from '../../../../src/serving/http/answer.ts'
-import { manualClock } from '../../../support/clock.ts'
 import { t0, viewOf } from '../../../support/key-builder.ts'
-import { callTo } from '../calls.ts'
+import { manualClock } from '../../../support/manual-clock.ts'
+import { callTo } from '../request-builder.ts'
 
 const caller: Caller = {
   key: viewOf({}),

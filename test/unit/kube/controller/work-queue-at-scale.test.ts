@@ -7,7 +7,7 @@ describe('600 keys that become due in one second', () => {
   test.each<{ name: string; enqueue: (queue: WorkQueue, key: string) => void }>([
     { name: 'by addAt', enqueue: (queue, key) => queue.addAt(key, T0 + 200) },
     { name: 'by retry', enqueue: (queue, key) => void queue.retry(key, 0) },
-  ])('$name: a fresh key comes before them, and they do not starve', async ({ enqueue }) => {
+  ])('$name: a changed key comes before them, and they do not starve', async ({ enqueue }) => {
     const { clock, queue } = workQueueOnClock()
     for (const key of keys) enqueue(queue, key)
     await clock.advance(200)
@@ -15,7 +15,7 @@ describe('600 keys that become due in one second', () => {
     queue.add('new', 'change')
     const first = [await queue.take(), await queue.take()]
     expect(first).toContain('new')
-    // Under constant load of fresh keys, three of ten taken keys are still due ones.
+    // Under constant load of changed keys, three of ten taken keys are still due ones.
     const taken: (string | null)[] = []
     for (let n = 0; n < 100; n += 1) {
       queue.add(`new-${n}`, 'change')

@@ -25,7 +25,7 @@ describe('order of keys, each queued once', () => {
       order: ['a', 'b'],
     },
     {
-      name: 'fresh comes before refresh',
+      name: 'change comes before resync',
       adds: [
         ['a', 'resync'],
         ['b', 'resync'],
@@ -34,7 +34,7 @@ describe('order of keys, each queued once', () => {
       order: ['c', 'a', 'b'],
     },
     {
-      name: 'a refresh key added as fresh moves to fresh',
+      name: 'a resync key added as change moves to change',
       adds: [
         ['a', 'resync'],
         ['b', 'resync'],
@@ -44,7 +44,7 @@ describe('order of keys, each queued once', () => {
       order: ['b', 'a'],
     },
     {
-      name: 'fresh comes before due, due before refresh',
+      name: 'change comes before due, due before resync',
       adds: [
         ['a', 'resync'],
         ['b', 'due'],
@@ -53,7 +53,7 @@ describe('order of keys, each queued once', () => {
       order: ['c', 'b', 'a'],
     },
     {
-      name: 'a refresh key added as due moves to due, a fresh one stays fresh',
+      name: 'a resync key added as due moves to due, a change stays one',
       adds: [
         ['a', 'resync'],
         ['b', 'resync'],
@@ -71,7 +71,7 @@ describe('order of keys, each queued once', () => {
     expect(observed.added).toBe(order.length)
   })
 
-  test('every tenth key is a refresh key, so that fresh keys do not starve them', async () => {
+  test('every tenth key is a resync key, so that changed keys do not starve them', async () => {
     const { queue } = workQueueOnClock()
     queue.add('old', 'resync')
     queue.add('older', 'resync')
@@ -130,11 +130,11 @@ describe('a key runs on one worker at a time', () => {
 
   test.each<{ name: string; priorities: readonly Priority[]; first: string }>([
     {
-      name: 'as fresh, if one add was fresh',
+      name: 'as change, if one add was a change',
       priorities: ['change', 'resync'],
       first: 'a',
     },
-    { name: 'as refresh, if none was', priorities: ['resync'], first: 'b' },
+    { name: 'as resync, if none was', priorities: ['resync'], first: 'b' },
   ])('it is queued again $name', async ({ priorities, first }) => {
     const { queue } = workQueueOnClock()
     queue.add('a', 'change')

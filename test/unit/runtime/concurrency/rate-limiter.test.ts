@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
 import { sleep } from '../../../../src/runtime/clock.ts'
 import { createRateLimiter } from '../../../../src/runtime/concurrency/rate-limiter.ts'
-import { manualClock } from '../../../support/clock.ts'
 import { t0 } from '../../../support/key-builder.ts'
+import { manualClock } from '../../../support/manual-clock.ts'
 
 /** Tasks that take so long each, and the times at which they began. */
 function limited(most: number, tookMs: number) {

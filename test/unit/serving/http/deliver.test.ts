@@ -122,12 +122,8 @@ test.each([
   expect(body.destroyed).toBe(true)
 })
 
-<<<<<<< HEAD
 test('a body is paused while the client does not read', async () => {
-=======
-test('a body waits for a client that does not read', async () => {
   const pieces = 1000
->>>>>>> 408e05e (The test of back-pressure ends without it)
   let given = 0
   const body = new Readable({
     read() {
