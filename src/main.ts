@@ -21,6 +21,10 @@ const COMMANDS: Readonly<Record<string, Command>> = {
     summary: 'Proxy the API server for access keys, and publish signing keys and revoked tokens.',
     load: () => import('./commands/gateway.ts'),
   },
+  syncer: {
+    summary: "Check the patches of a virtual cluster's configuration, and try them on an object.",
+    load: () => import('./commands/syncer.ts'),
+  },
   keygen: {
     summary: 'Print a new access key and its digest.',
     load: () => import('./commands/keygen.ts'),

@@ -46,6 +46,10 @@ const DOORS: Readonly<Record<string, readonly string[]>> = {
   '@peculiar/asn1-schema': ['src/serving/tls/'],
   '@peculiar/asn1-x509': ['src/serving/tls/'],
   re2js: ['src/domain/settings/'],
+  acorn: ['src/sync/rules/'],
+  '@jitl/quickjs-wasmfile-release-sync': ['src/sync/sandbox/'],
+  'quickjs-emscripten-core': ['src/sync/sandbox/'],
+  diff: ['src/commands/syncer/'],
   // The version of the program.
   'package.json': ['src/runtime/'],
 }

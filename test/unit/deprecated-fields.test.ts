@@ -49,7 +49,9 @@ function deprecatedOf(manifest: { readonly kind?: string }): readonly string[] {
 }
 
 const FILES = ['config/samples', 'docs/examples'].flatMap((folder) =>
-  readdirSync(join(ROOT, folder)).map((file) => `${folder}/${file}`),
+  readdirSync(join(ROOT, folder))
+    .filter((file) => file.endsWith('.yaml'))
+    .map((file) => `${folder}/${file}`),
 )
 
 const manifestsIn = (file: string): readonly { readonly kind?: string }[] =>

@@ -38,9 +38,12 @@ describe('packages', () => {
 test('the program starts no process and writes no file', () => {
   const files = readdirSync(join(ROOT, 'src'), { recursive: true, encoding: 'utf8' })
   const sources = files.filter((name) => name.endsWith('.ts'))
+  const textOf = (name: string): string => readFileSync(join(ROOT, 'src', name), 'utf8')
+  const threads = sources.filter((name) => textOf(name).includes('node:worker_threads'))
+  expect(threads.toSorted()).toEqual(['sync/sandbox/sandbox.ts', 'sync/sandbox/worker.ts'])
   const reaching = sources.filter((name) =>
-    /node:child_process|node:worker_threads|\b(writeFile|appendFile|createWriteStream|mkdir|rename|unlink|rm)(Sync)?\(/.test(
-      readFileSync(join(ROOT, 'src', name), 'utf8'),
+    /node:child_process|\b(writeFile|appendFile|createWriteStream|mkdir|rename|unlink|rm)(Sync)?\(/.test(
+      textOf(name),
     ),
   )
   expect(sources.length).toBeGreaterThan(50)

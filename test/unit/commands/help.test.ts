@@ -8,7 +8,13 @@ const run = (line: string): Promise<RunResult> => runProgram(line.split(' '))
 const kubeconfig = unreachableKubeconfig()
 afterAll(kubeconfig.remove)
 
-const COMMANDS = ['manager', 'gateway', 'keygen', 'revoke']
+const COMMANDS = ['manager', 'gateway', 'syncer', 'keygen', 'revoke']
+
+/** Commands that take arguments. */
+const USAGE: Readonly<Record<string, string>> = {
+  revoke: 'revoke <name or uid>',
+  syncer: 'syncer validate|try',
+}
 
 /** The lines below a heading such as `Flags:`: the words on the left, and the text on the right. */
 function rowsOf(help: string, heading: string): readonly (readonly [string, string])[] {
@@ -59,7 +65,7 @@ describe.each(COMMANDS)('management-operator %s --help (8.1)', (command) => {
     expect({ code: own.code, stderr: own.stderr }).toEqual({ code: 0, stderr: '' })
     const [first] = own.stdout.split('\n')
     expect(rowsOf(list.stdout, 'Commands')).toContainEqual([command, first])
-    const words = command === 'revoke' ? 'revoke <name or uid>' : command
+    const words = USAGE[command] ?? command
     expect(own.stdout).toContain(`\nUsage: management-operator ${words} [flags]\n`)
     expect(await run(`help ${command}`)).toEqual(own)
     expect(await run(`${command} -h`)).toEqual(own)

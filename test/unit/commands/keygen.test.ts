@@ -63,8 +63,11 @@ describe('the program', () => {
   })
 
   test.each([
-    { argv: [], says: 'no command given, accepted are manager, gateway, keygen' },
-    { argv: ['mangler'], says: '"mangler" is no command, accepted are manager, gateway, keygen' },
+    { argv: [], says: 'no command given, accepted are manager, gateway, syncer, keygen' },
+    {
+      argv: ['mangler'],
+      says: '"mangler" is no command, accepted are manager, gateway, syncer, keygen',
+    },
     { argv: ['toString'], says: '"toString" is no command' },
     { argv: ['--verbose'], says: '"--verbose" is no command' },
   ])('$argv is refused in one line', ({ argv, says }) => {

@@ -1,0 +1,247 @@
+import { readFileSync } from 'node:fs'
+import { type Json, isMap } from '../domain/json/json.ts'
+import { nestedString } from '../domain/json/field-path.ts'
+import { systemClock } from '../runtime/clock.ts'
+import {
+  type Flag,
+  type Invocation,
+  type ValueKind,
+  choiceKind,
+  fileKind,
+  flagsMarkdown,
+  helpFlag,
+  helpText,
+  readFlagsAndArguments,
+  refusal,
+  switchKind,
+} from '../runtime/flags.ts'
+import { parseYaml } from '../runtime/yaml.ts'
+import { type Patched, applyPatches } from '../sync/patcher.ts'
+import {
+  type CheckedConfig,
+  type SyncConfig,
+  type SyncedKind,
+  checkSyncConfig,
+} from '../sync/rules/config.ts'
+import { createSandbox } from '../sync/sandbox/sandbox.ts'
+import { printText } from './cluster-command.ts'
+import { sortedYaml, unifiedDiff, withoutSecrets } from './syncer/object-diff.ts'
+
+const dnsLabelKind = (longest: number): ValueKind<string> => ({
+  placeholder: '<name>',
+  accepts: `a DNS label of at most ${longest} characters`,
+  read: (text) =>
+    text.length <= longest && /^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/.test(text) ? text : undefined,
+})
+
+const FLAGS = {
+  config: {
+    kind: fileKind,
+    fallback: '',
+    shownDefault: 'none, required',
+    help: "The virtual cluster's configuration file, vcluster.yaml.",
+  },
+  object: {
+    kind: fileKind,
+    fallback: '',
+    shownDefault: 'none, required by try',
+    help: 'A manifest of the object to patch.',
+  },
+  reverse: {
+    kind: switchKind,
+    fallback: 'false',
+    shownDefault: 'off',
+    help: 'Patch from host to virtual: the object is one of the host.',
+  },
+  'virtual-cluster': {
+    kind: dnsLabelKind(40),
+    fallback: 'my-vc',
+    help: 'Name of the virtual cluster that expressions see.',
+  },
+  'host-namespace': {
+    kind: dnsLabelKind(63),
+    fallback: 'vc-host',
+    help: 'Namespace on the host that expressions see.',
+  },
+  output: {
+    kind: choiceKind(['diff', 'yaml']),
+    fallback: 'diff',
+    help: 'Output format of try: diff (nothing where nothing changes), yaml (the patched object).',
+  },
+  'show-secrets': {
+    kind: switchKind,
+    fallback: 'false',
+    shownDefault: 'off',
+    help: 'Print values of Secrets, and what patches that can see them or the configuration have set.',
+  },
+  help: helpFlag,
+} satisfies Readonly<Record<string, Flag<unknown>>>
+
+const HELP = helpText({
+  usage: 'syncer validate|try',
+  summary: `Check the patches of a virtual cluster's configuration, and try them on an object.
+validate reads the configuration and prints every fault of sync.toHost with its place. try applies the
+patches of the object's kind to it and prints what changes. Neither needs a cluster.`,
+  flags: FLAGS,
+  exitCodes: {
+    0: 'The configuration has no faults; warnings are printed.',
+    1: 'The configuration has faults, a file can not be read, or an expression fails.',
+  },
+})
+
+/** The flags of `syncer` as a Markdown table, for the docs. */
+export const syncerFlagsTable = (): string => flagsMarkdown(FLAGS)
+
+interface SyncerSettings {
+  readonly config: string
+  /** null = validate only. */
+  readonly attempt: TryOptions | null
+}
+
+/** Settings of `try`. */
+interface TryOptions {
+  readonly object: string
+  readonly direction: 'forward' | 'reverse'
+  readonly virtualCluster: string
+  readonly hostNamespace: string
+  readonly output: 'diff' | 'yaml'
+  readonly showsSecrets: boolean
+}
+
+/**
+ * `management-operator syncer validate` and `syncer try` (contract 16.1).
+ *
+ * @returns the exit code
+ */
+export async function run(argv: readonly string[]): Promise<number> {
+  const invocation = readSyncerSettings(argv)
+  if (invocation.kind !== 'run') return printText(invocation)
+  const { config, attempt } = invocation.settings
+  try {
+    const checked = checkSyncConfig(readYaml(config))
+    for (const warning of checked.warnings) process.stderr.write(`warning: ${warning}\n`)
+    for (const fault of checked.faults) process.stderr.write(`${fault}\n`)
+    if (checked.config === null) return 1
+    return attempt === null ? reportValid(checked) : await tryPatches(checked.config, attempt)
+  } catch (error) {
+    const because = error instanceof Error ? error.message : String(error)
+    process.stderr.write(`management-operator syncer: ${because}\n`)
+    return 1
+  }
+}
+
+function readSyncerSettings(argv: readonly string[]): Invocation<SyncerSettings> {
+  const { values, faults, args } = readFlagsAndArguments(FLAGS, argv)
+  if (values.help) return { kind: 'print', text: HELP }
+  const [subcommand, ...others] = args
+  const all = [...faults]
+  if (subcommand !== 'validate' && subcommand !== 'try')
+    all.push('one of the subcommands validate and try is needed')
+  if (others.length > 0)
+    all.push(`unexpected ${others.map((one) => JSON.stringify(one)).join(', ')}`)
+  const { config = null, object = null } = values
+  if (config === null) all.push('--config is required')
+  if (subcommand === 'try' && object === null) all.push('try needs --object')
+  const { output, 'virtual-cluster': virtualCluster, 'host-namespace': hostNamespace } = values
+  const isWhole =
+    output !== undefined && virtualCluster !== undefined && hostNamespace !== undefined
+  if (all.length > 0 || config === null || !isWhole) return refusal('syncer', all)
+  const attempt =
+    subcommand === 'validate' || object === null
+      ? null
+      : {
+          object,
+          direction: values.reverse ? ('reverse' as const) : ('forward' as const),
+          virtualCluster,
+          hostNamespace,
+          output,
+          showsSecrets: values['show-secrets'] ?? false,
+        }
+  return { kind: 'run', settings: { config, attempt } }
+}
+
+/** The document in a file. @throws Error that names the file, never a value */
+function readYaml(path: string): unknown {
+  try {
+    return parseYaml(readFileSync(path, 'utf8'))
+  } catch (error) {
+    const because = error instanceof Error ? error.message : 'can not be read'
+    throw new Error(`${path}: ${because}`, { cause: error })
+  }
+}
+
+function reportValid({ config, warnings }: CheckedConfig): number {
+  const patches = Object.values(config?.kinds ?? {}).reduce(
+    (sum, kind) => sum + kind.patches.length,
+    0,
+  )
+  const noted = warnings.length === 0 ? '' : `, warnings: ${warnings.length}`
+  process.stdout.write(`valid: ${patches} patches${noted}\n`)
+  return 0
+}
+
+/** The keys below sync.toHost by the kinds of objects. */
+const KINDS: Readonly<Record<string, SyncedKind>> = {
+  Endpoints: 'endpoints',
+  Service: 'services',
+  Secret: 'secrets',
+  ConfigMap: 'configMaps',
+}
+
+async function tryPatches(config: SyncConfig, attempt: TryOptions): Promise<number> {
+  const object = readYaml(attempt.object) as Json
+  if (!isMap(object)) throw new Error(`${attempt.object}: it holds no object`)
+  const objectKind = nestedString(object, ['kind'])
+  const kind = Object.hasOwn(KINDS, objectKind) ? KINDS[objectKind] : undefined
+  if (kind === undefined)
+    throw new Error(
+      `${attempt.object}: kind ${JSON.stringify(objectKind)} is not synced, accepted are ${Object.keys(KINDS).join(', ')}`,
+    )
+  const isForward = attempt.direction === 'forward'
+  const { patches } = config.kinds[kind]
+  const sandbox = createSandbox(systemClock())
+  try {
+    const patched = await applyPatches(
+      object,
+      patches,
+      attempt.direction,
+      {
+        place: {
+          virtualCluster: attempt.virtualCluster,
+          hostNamespace: attempt.hostNamespace,
+          namespaces: config.namespaces,
+        },
+        namespace: nestedString(object, ['metadata', 'namespace']) || 'default',
+        config: config.withDefaults,
+        virtualObject: isForward ? object : null,
+        hostObject: isForward ? null : object,
+      },
+      sandbox,
+    )
+    if (!isForward && patches.some((patch) => patch.kind !== 'expression'))
+      process.stderr.write(
+        'warning: references and labels are not patched back here: that needs the objects of both clusters\n',
+      )
+    return report(patched, attempt, objectKind === 'Secret')
+  } finally {
+    await sandbox.close()
+  }
+
+  function report(
+    patched: Patched,
+    { output, showsSecrets }: TryOptions,
+    isSecret: boolean,
+  ): number {
+    if (!patched.ok) {
+      const { patch, path, failure } = patched
+      const isDetailShown = failure.detail !== '' && (showsSecrets || !isSecret)
+      const detail = isDetailShown ? `: ${failure.detail}` : ''
+      process.stderr.write(`${patch.entry} at ${path}: ${failure.because}${detail}\n`)
+      return 1
+    }
+    const pair = { before: object as never, after: patched.object }
+    const shown = showsSecrets ? pair : withoutSecrets(pair, patched.changed)
+    process.stdout.write(output === 'yaml' ? sortedYaml(shown.after) : unifiedDiff(shown))
+    return 0
+  }
+}

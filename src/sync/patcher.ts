@@ -1,0 +1,162 @@
+// Applies the patches of a kind to one object, in the order of their entries (contract 19.2 to 19.6).
+import { type FieldPath, nestedField, nestedString } from '../domain/json/field-path.ts'
+import { type Json, type JsonMap, isMap, mapFromEntries, parseJson } from '../domain/json/json.ts'
+import { type HostPlace, type VirtualName, hostNameOf } from './rules/host-name.ts'
+import { hostSelector } from './rules/labels.ts'
+import { withProtectedFields } from './rules/protected-fields.ts'
+import type { Patch, Reference } from './rules/patch.ts'
+import { type PatchPath, matchedFields, patchPathText, withField } from './rules/patch-path.ts'
+import type { Failure } from './sandbox/protocol.ts'
+import type { Sandbox } from './sandbox/sandbox.ts'
+
+/** The direction of a patch: `forward` from the virtual cluster to the host, `reverse` back. */
+type Direction = 'forward' | 'reverse'
+
+/** The objects and settings that expressions can read. */
+interface PatchContext {
+  readonly place: HostPlace
+  /** The virtual namespace of the object, to which references without a namespace belong. */
+  readonly namespace: string
+  /** The configuration of the virtual cluster with its defaults. */
+  readonly config: JsonMap
+  /** As last read; null = it does not exist. */
+  readonly hostObject: JsonMap | null
+  readonly virtualObject: JsonMap | null
+}
+
+/** A field that a patch has set or removed. */
+export interface ChangedField {
+  readonly patch: Patch
+  readonly path: FieldPath
+  readonly isRemoved: boolean
+}
+
+/** The patched object with the fields that changed, or the first patch that failed. */
+export type Patched =
+  | { readonly ok: true; readonly object: JsonMap; readonly changed: readonly ChangedField[] }
+  | { readonly ok: false; readonly patch: Patch; readonly path: string; readonly failure: Failure }
+
+/** Applies the patches in one direction; the given object stays as it is. */
+export async function applyPatches(
+  object: JsonMap,
+  patches: readonly Patch[],
+  direction: Direction,
+  context: PatchContext,
+  sandbox: Sandbox,
+): Promise<Patched> {
+  let current = object
+  const changed: ChangedField[] = []
+  for (const patch of patches) {
+    const results: (readonly [path: FieldPath, value: Json | undefined])[] = []
+    for (const path of matchedFields(current, patch.path)) {
+      const value = nestedField(current, path) ?? null
+      const result = await patchedValue(
+        value,
+        patchPathText(path),
+        patch,
+        direction,
+        context,
+        sandbox,
+      )
+      if (!result.ok)
+        return { ok: false, patch, path: patchPathText(path), failure: result.failure }
+      if (result.value !== value) results.push([path, result.value])
+    }
+    // From the last: an element that is removed moves those after it.
+    for (const [path, value] of results.toReversed()) {
+      current = withField(current, path, value)
+      changed.push({ patch, path, isRemoved: value === undefined })
+    }
+  }
+  return { ok: true, object: withProtectedFields(current, object), changed }
+}
+
+/** The value in place of the given one; undefined removes the field. */
+type PatchedValue =
+  | { readonly ok: true; readonly value: Json | undefined }
+  | { readonly ok: false; readonly failure: Failure }
+
+async function patchedValue(
+  value: Json,
+  path: string,
+  patch: Patch,
+  direction: Direction,
+  context: PatchContext,
+  sandbox: Sandbox,
+): Promise<PatchedValue> {
+  switch (patch.kind) {
+    case 'expression': {
+      const expression = patch[direction]
+      if (expression === null) return { ok: true, value }
+      const input = inputFor(value, path, context)
+      const request = { source: expression.source, input, place: context.place }
+      const first = await sandbox.evaluate(request)
+      const isOverrun = first.kind === 'failed' && first.isOverrun
+      const result = isOverrun ? await sandbox.evaluate(request) : first
+      if (result.kind === 'failed') return { ok: false, failure: result }
+      return { ok: true, value: result.kind === 'remove' ? undefined : parseJson(result.json) }
+    }
+    case 'reference':
+      return {
+        ok: true,
+        value: direction === 'forward' ? hostReference(value, patch.reference, context) : value,
+      }
+    case 'labels':
+      return { ok: true, value: direction === 'forward' ? hostSelectorOf(value, context) : value }
+    default:
+      return patch satisfies never
+  }
+}
+
+/** The variables of an expression as JSON: value, valueExists and context (contract 19.4). */
+const inputFor = (value: Json, path: string, context: PatchContext): string => {
+  const { place, config, hostObject, virtualObject } = context
+  const virtualCluster = { name: place.virtualCluster, namespace: place.hostNamespace, config }
+  return JSON.stringify([
+    value,
+    true,
+    {
+      virtualCluster,
+      hostObject: hostObject && withoutVersion(hostObject),
+      virtualObject: virtualObject && withoutVersion(virtualObject),
+      path,
+    },
+  ])
+}
+
+/** The object without what changes with each write: a result that depends on it would never settle. */
+function withoutVersion(object: JsonMap): JsonMap {
+  const { metadata = null } = object
+  if (!isMap(metadata)) return object
+  const kept = Object.entries(metadata).filter(
+    ([name]) => name !== 'managedFields' && name !== 'resourceVersion',
+  )
+  return { ...object, metadata: mapFromEntries(kept) }
+}
+
+/** In multi-namespace mode labels have the same keys on the host. */
+const hostSelectorOf = (value: Json, { place, namespace }: PatchContext): Json =>
+  place.namespaces !== null
+    ? value
+    : hostSelector(value, { virtualCluster: place.virtualCluster, namespace })
+
+/** The value with the name, and the namespace where one is named, that the referred object has on the host. */
+function hostReference(value: Json, reference: Reference, context: PatchContext): Json {
+  const { namePath, namespacePath } = reference
+  const translated = (name: string, namespace: string): VirtualName =>
+    hostNameOf({ name, namespace }, context.place)
+  if (namePath === null)
+    return typeof value === 'string' && value !== ''
+      ? translated(value, context.namespace).name
+      : value
+  if (!isMap(value)) return value
+  const at = (path: PatchPath | null): FieldPath | undefined =>
+    path === null ? undefined : matchedFields(value, path)[0]
+  const [nameAt, namespaceAt] = [at(namePath), at(namespacePath)]
+  const name = nameAt === undefined ? '' : nestedString(value, nameAt)
+  if (nameAt === undefined || name === '') return value
+  const given = namespaceAt === undefined ? '' : nestedString(value, namespaceAt)
+  const host = translated(name, given === '' ? context.namespace : given)
+  const named = withField(value, nameAt, host.name)
+  return namespaceAt === undefined ? named : withField(named, namespaceAt, host.namespace)
+}

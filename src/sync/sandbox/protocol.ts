@@ -1,0 +1,58 @@
+// What the sandbox's worker is asked, and what it answers. Values cross as JSON texts.
+import type { HostPlace } from '../rules/host-name.ts'
+
+/** The bounds of one evaluation (contract 19.4). */
+export const BOUNDS = {
+  /** Wall clock from the request to the answer, in milliseconds; the worker is killed then. */
+  wallMs: 100,
+  /** The engine stops by itself a little earlier, which spares the worker. */
+  interruptMs: 90,
+  memoryBytes: 32 * 1024 * 1024,
+  stackBytes: 512 * 1024,
+  /** Of the result, in characters of JSON. */
+  resultLength: 1024 * 1024,
+} as const
+
+/** One evaluation of a checked expression. */
+export interface EvaluationRequest {
+  readonly source: string
+  /** JSON of `[value, valueExists, context]`. */
+  readonly input: string
+  readonly place: HostPlace
+}
+
+/** The result of an evaluation: a value as JSON, the removal of the field, or a failure. */
+export type EvaluationResult =
+  | { readonly kind: 'value'; readonly json: string }
+  | { readonly kind: 'remove' }
+  | Failure
+
+/** A failed evaluation. */
+export interface Failure {
+  readonly kind: 'failed'
+  /** A clause that holds nothing of the values that the expression has read. */
+  readonly because: string
+  /** The message of the expression's own error, which may hold such values; empty without one. */
+  readonly detail: string
+  /** Whether it took too long: on a busy machine the next try may not. */
+  readonly isOverrun: boolean
+}
+
+/** A failure for a reason of the sandbox's own. */
+export const failed = (because: string): Failure => ({
+  kind: 'failed',
+  because,
+  detail: '',
+  isOverrun: false,
+})
+
+/** The failure of an evaluation that took too long. */
+export const OVERRUN: Failure = {
+  ...failed(`it took longer than ${BOUNDS.wallMs} ms`),
+  isOverrun: true,
+}
+
+/** A message of the worker. After `broken` it can not be used any more. */
+export type WorkerMessage =
+  | { readonly kind: 'ready' }
+  | { readonly kind: 'answer'; readonly result: EvaluationResult; readonly isBroken: boolean }

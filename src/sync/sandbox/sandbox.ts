@@ -1,0 +1,113 @@
+// Evaluates the expressions of patches in a worker thread, which is killed when an expression overruns.
+import { Worker } from 'node:worker_threads'
+import type { Clock } from '../../runtime/clock.ts'
+import {
+  BOUNDS,
+  type EvaluationRequest,
+  type EvaluationResult,
+  OVERRUN,
+  type WorkerMessage,
+  failed,
+} from './protocol.ts'
+
+/** A sandbox for expressions. */
+export interface Sandbox {
+  /** Evaluates after those that were asked for before; never rejects. After `close` it answers with a failure. */
+  readonly evaluate: (request: EvaluationRequest) => Promise<EvaluationResult>
+  /** Ends the worker. */
+  readonly close: () => Promise<void>
+}
+
+interface QueuedEvaluation {
+  readonly request: EvaluationRequest
+  readonly resolve: (result: EvaluationResult) => void
+}
+
+/** Starts the worker; `clock` bounds each evaluation by the wall clock. */
+export const createSandbox = (clock: Clock): Sandbox => new WorkerSandbox(clock)
+
+const CLOSED = failed('the process ends')
+const DIED = failed('it ended the sandbox')
+
+class WorkerSandbox implements Sandbox {
+  readonly #clock: Clock
+  readonly #waiting: QueuedEvaluation[] = []
+  #worker: Worker
+  #isReady = false
+  #isClosed = false
+  #current: { readonly waiting: QueuedEvaluation; readonly cancel: () => void } | null = null
+
+  constructor(clock: Clock) {
+    this.#clock = clock
+    this.#worker = this.#start()
+  }
+
+  readonly evaluate = (request: EvaluationRequest): Promise<EvaluationResult> => {
+    if (this.#isClosed) return Promise.resolve(CLOSED)
+    return new Promise((resolve) => {
+      this.#waiting.push({ request, resolve })
+      this.#next()
+    })
+  }
+
+  readonly close = async (): Promise<void> => {
+    this.#isClosed = true
+    this.#answer(CLOSED)
+    for (const { resolve } of this.#waiting.splice(0)) resolve(CLOSED)
+    await this.#worker.terminate()
+  }
+
+  #start(): Worker {
+    this.#isReady = false
+    const worker = new Worker(new URL('./worker.ts', import.meta.url), {
+      env: {},
+      execArgv: [],
+      resourceLimits: { maxOldGenerationSizeMb: 64, maxYoungGenerationSizeMb: 8 },
+    })
+    // A worker that was replaced says nothing that counts.
+    const isCurrent = (): boolean => worker === this.#worker
+    worker.on('message', (message: WorkerMessage) => {
+      if (isCurrent()) this.#receive(message)
+    })
+    worker.on('error', () => {
+      if (isCurrent()) this.#replace(DIED)
+    })
+    return worker
+  }
+
+  #receive(message: WorkerMessage): void {
+    if (message.kind === 'ready') this.#isReady = true
+    else if (message.isBroken) return this.#replace(message.result)
+    else this.#answer(message.result)
+    this.#next()
+  }
+
+  #next(): void {
+    if (!this.#isReady || this.#current || this.#isClosed) return
+    const waiting = this.#waiting.shift()
+    if (!waiting) return
+    // The result may have arrived while this thread was busy: it is read before the check.
+    const cancel = this.#clock.schedule(BOUNDS.wallMs, () => {
+      setImmediate(() => {
+        if (this.#current?.waiting === waiting) this.#replace(OVERRUN)
+      })
+    })
+    this.#current = { waiting, cancel }
+    // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a worker thread, not a window
+    this.#worker.postMessage(waiting.request)
+  }
+
+  #replace(result: EvaluationResult): void {
+    void this.#worker.terminate()
+    if (!this.#isClosed) this.#worker = this.#start()
+    this.#answer(result)
+  }
+
+  #answer(result: EvaluationResult): void {
+    const current = this.#current
+    if (!current) return
+    this.#current = null
+    current.cancel()
+    current.waiting.resolve(result)
+  }
+}

@@ -1,0 +1,153 @@
+// A worker thread that evaluates expressions in QuickJS: a fresh runtime for each, without clock, randomness,
+// network and files. It may be killed at any moment.
+import { parentPort } from 'node:worker_threads'
+import variant from '@jitl/quickjs-wasmfile-release-sync'
+import {
+  type QuickJSContext,
+  type QuickJSHandle,
+  type QuickJSSyncVariant,
+  type QuickJSWASMModule,
+  newQuickJSWASMModuleFromVariant,
+} from 'quickjs-emscripten-core'
+import { type HostPlace, hostDns } from '../rules/host-name.ts'
+import { HARNESS } from './harness.ts'
+import {
+  BOUNDS,
+  OVERRUN,
+  type EvaluationRequest,
+  type EvaluationResult,
+  type WorkerMessage,
+  failed,
+} from './protocol.ts'
+
+/** The engine asks this realm for time and time zone: it always gets the beginning of 1970, in UTC. */
+function freezeClock(): void {
+  Date.now = () => 0
+  const prototype: object = Date.prototype
+  Reflect.set(prototype, 'getTimezoneOffset', () => 0)
+  for (const field of ['FullYear', 'Month', 'Date', 'Day', 'Hours', 'Minutes', 'Seconds'])
+    Reflect.set(prototype, `get${field}`, Reflect.get(prototype, `getUTC${field}`))
+}
+
+function evaluate(engine: QuickJSWASMModule, request: EvaluationRequest): WorkerMessage {
+  const endMs = performance.now() + BOUNDS.interruptMs
+  let isLate = false
+  const runtime = engine.newRuntime({
+    memoryLimitBytes: BOUNDS.memoryBytes,
+    maxStackSizeBytes: BOUNDS.stackBytes,
+  })
+  try {
+    runtime.setInterruptHandler(() => (isLate ||= performance.now() >= endMs))
+    const context = runtime.newContext()
+    const result = evaluateIn(context, request)
+    context.dispose()
+    runtime.dispose()
+    return { kind: 'answer', result: isLate ? OVERRUN : result, isBroken: false }
+  } catch {
+    // An engine without memory may not even tell: it is not used again.
+    return { kind: 'answer', result: isLate ? OVERRUN : failed(TOO_LARGE), isBroken: true }
+  }
+}
+
+const TOO_LARGE = `it needs more than ${BOUNDS.memoryBytes / 1024 / 1024} MiB of memory`
+
+function evaluateIn(
+  context: QuickJSContext,
+  { source, input, place }: EvaluationRequest,
+): EvaluationResult {
+  const harness = valueOf(context.evalCode(HARNESS, 'harness.js'))
+  const [read, write, describe] = ['read', 'write', 'describe'].map((name) =>
+    context.getProp(harness, name),
+  ) as [QuickJSHandle, QuickJSHandle, QuickJSHandle]
+  const handles = [harness, read, write, describe]
+  try {
+    for (const [name, call] of Object.entries(functionsFor(place))) {
+      const handle = context.newFunction(name, (argument) => {
+        if (context.typeof(argument) !== 'string') throw new TypeError(`${name} takes a string`)
+        return context.newString(call(context.getString(argument)))
+      })
+      context.setProp(context.global, name, handle)
+      handle.dispose()
+    }
+    const code = `((value, valueExists, context) => (\n${source}\n))`
+    const made = context.evalCode(code, 'expression.js', { strict: true })
+    if (made.error) return failure(context, describe, made.error)
+    handles.push(made.value)
+    const text = context.newString(input)
+    const inputs = valueOf(context.callFunction(read, context.undefined, text))
+    handles.push(text, inputs)
+    const given = [0, 1, 2].map((at) => context.getProp(inputs, at))
+    handles.push(...given)
+    const called = context.callFunction(made.value, context.undefined, ...given)
+    if (called.error) return failure(context, describe, called.error)
+    handles.push(called.value)
+    const written = context.callFunction(write, context.undefined, called.value)
+    if (written.error) return failure(context, describe, written.error)
+    handles.push(written.value)
+    if (context.typeof(written.value) !== 'string') return { kind: 'remove' }
+    return { kind: 'value', json: context.getString(written.value) }
+  } finally {
+    for (const handle of handles) handle.dispose()
+  }
+}
+
+type CallResult = ReturnType<QuickJSContext['callFunction']>
+
+/** The value of code of ours. @throws Error where the engine has no memory left for it */
+function valueOf(result: CallResult): QuickJSHandle {
+  if (!result.error) return result.value
+  result.error.dispose()
+  throw new Error('the engine has no memory left')
+}
+
+/** The error as a sentence, made inside of the sandbox: its text may come from a getter. */
+function failure(
+  context: QuickJSContext,
+  describe: QuickJSHandle,
+  error: QuickJSHandle,
+): EvaluationResult {
+  const described = context.callFunction(describe, context.undefined, error)
+  error.dispose()
+  if (described.error) {
+    described.error.dispose()
+    return failed('it failed')
+  }
+  const text = context.getString(described.value)
+  described.value.dispose()
+  const [because, detail] = JSON.parse(text) as [string, string]
+  const isMemory = because === 'InternalError' && detail === 'out of memory'
+  return isMemory ? failed(TOO_LARGE) : { ...failed(because), detail }
+}
+
+/** The functions that expressions may call; each takes one string. */
+const functionsFor = (
+  place: HostPlace,
+): Readonly<Record<string, (argument: string) => string>> => ({
+  atob: (data) => {
+    const isBase64 = /^[A-Za-z0-9+/]*={0,2}$/.test(data) && data.length % 4 === 0
+    if (!isBase64) throw new TypeError('atob takes base64')
+    try {
+      return UTF8.decode(Buffer.from(data, 'base64'))
+    } catch {
+      throw new TypeError('atob: the data is no UTF-8 text')
+    }
+  },
+  btoa: (text) => Buffer.from(text).toString('base64'),
+  virtualToHostDNS: (dns) => hostDns(dns, place),
+})
+
+const UTF8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
+
+if (!parentPort) throw new Error('worker.ts runs in a worker thread')
+const port = parentPort
+const send = (message: WorkerMessage): void => port.postMessage(message)
+freezeClock()
+const engine = await newQuickJSWASMModuleFromVariant(
+  // Its types are written for CommonJS.
+  variant as unknown as QuickJSSyncVariant,
+)
+port.on('message', (request: EvaluationRequest) => send(evaluate(engine, request)))
+// The first evaluation compiles the engine, which takes a part of its time.
+const place = { virtualCluster: '', hostNamespace: '', namespaces: null }
+evaluate(engine, { source: 'value', input: '[1,true,{}]', place })
+send({ kind: 'ready' })
