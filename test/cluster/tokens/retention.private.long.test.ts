@@ -1,3 +1,4 @@
+/** @module-tag no-retry */
 // Objects of ended tokens with a retention of two seconds (contract 5.2), and the writes and events for each token,
 // on a control plane without other clients.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
