@@ -13,7 +13,7 @@ import { clientDeps } from '../src/commands/cluster-command.ts'
 import type { ManagerSettings } from '../src/commands/manager/flags.ts'
 import { createStores } from '../src/commands/manager/informers.ts'
 import {
-  type Metrics,
+  type ManagerMetrics,
   countObjects,
   createManagerMetrics,
 } from '../src/commands/manager/metrics.ts'
@@ -128,8 +128,8 @@ async function startManager(kubeconfig: string, tally: Tally) {
   }
 }
 
-function told(metrics: Metrics, tally: Tally): Metrics {
-  const controller: Metrics['controller'] = (name) => {
+function told(metrics: ManagerMetrics, tally: Tally): ManagerMetrics {
+  const controller: ManagerMetrics['controller'] = (name) => {
     const { loop, ...rest } = metrics.controller(name)
     const finished: typeof loop.finished = (...how) => {
       tally.reconciled += 1

@@ -2,7 +2,7 @@
 import { readFileSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { SETTINGS_ACTED_ON } from '../src/domain/settings/in-force.ts'
+import { IMPLEMENTED_SETTINGS } from '../src/domain/settings/in-force.ts'
 import { unimplementedConditions } from '../src/domain/settings/unimplemented.ts'
 
 const ROOT = join(import.meta.dirname, '..')
@@ -44,7 +44,7 @@ describe('docs/config.md', () => {
     const listed = rows.flatMap(([, names = '']) =>
       [...names.matchAll(/`(?:\w+\.)?(\w+)`/g)].map(([, name = '']) => name),
     )
-    expect(listed.toSorted()).toEqual(SETTINGS_ACTED_ON.toSorted())
+    expect(listed.toSorted()).toEqual(IMPLEMENTED_SETTINGS.toSorted())
   })
 })
 

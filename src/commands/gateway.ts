@@ -23,7 +23,7 @@ import {
 } from './cluster-command.ts'
 import { type Certificate, startCertificate } from './gateway/certificate.ts'
 import { readGatewaySettings } from './gateway/flags.ts'
-import { type Following, startFollowing } from './gateway/informers.ts'
+import { type GatewayInformers, startGatewayInformers } from './gateway/informers.ts'
 import { type GatewayProcess, createMetrics } from './gateway/metrics.ts'
 import { connectionObserver, startApi } from './gateway/wiring.ts'
 
@@ -59,7 +59,7 @@ async function start(self: GatewayProcess): Promise<void> {
   // Every replica may write: there is no leader, and each write carries a precondition.
   const deps = clientDeps(self, connection, () => undefined)
   const client = createClient(deps)
-  const following = startFollowing(self, client)
+  const following = startGatewayInformers(self, client)
 
   const server = createHttpServer(connectionObserver(self))
   const certificate = startCertificate({
@@ -94,7 +94,7 @@ async function start(self: GatewayProcess): Promise<void> {
 /** The readiness checks of the gateway (contract 8.2). */
 function readinessOf(
   stopping: AbortSignal,
-  following: Following,
+  following: GatewayInformers,
   callers: Pick<StartedAuthenticator, 'readiness'>,
   certificate: Certificate,
 ): Readonly<Record<string, HealthCheck>> {
@@ -111,7 +111,7 @@ function readinessOf(
 
 /** The pages that need no credential. */
 function publicPages(
-  following: Following,
+  following: GatewayInformers,
   readiness: Readonly<Record<string, HealthCheck>>,
   clock: Clock,
 ): Readonly<Record<PublicRoute, PublicPage>> {

@@ -15,9 +15,9 @@ import { createKeyring } from '../signing/keyring.ts'
 import { clientDeps, connectCluster, printText, processInputs } from './cluster-command.ts'
 import { startControllers } from './manager/controllers.ts'
 import { type ManagerSettings, readManagerSettings } from './manager/flags.ts'
-import { createStores, followStores } from './manager/informers.ts'
+import { createStores, startManagerInformers } from './manager/informers.ts'
 import { joinElection, serveManager } from './manager/leadership.ts'
-import { type Metrics, countObjects, createManagerMetrics } from './manager/metrics.ts'
+import { type ManagerMetrics, countObjects, createManagerMetrics } from './manager/metrics.ts'
 
 /**
  * `management-operator manager` (contract 8.1).
@@ -45,7 +45,7 @@ interface Process {
   readonly clock: Clock
   readonly log: Log
   readonly lifecycle: Lifecycle
-  readonly metrics: Metrics
+  readonly metrics: ManagerMetrics
 }
 
 const STOP_WITHIN_MS = { controllers: 20_000, events: 2000, other: 2000 }
@@ -62,7 +62,7 @@ async function start(self: Process): Promise<void> {
   const leadership = await joinElection({ ...self, identity })
   const client = createClient(clientDeps(self, connection, leadership.mayWrite))
   const stores = createStores()
-  const following = followStores(stores, { ...self, client, signal: lifecycle.stopping })
+  const following = startManagerInformers(stores, { ...self, client, signal: lifecycle.stopping })
   const keyring = createKeyring({
     ...self,
     secrets: stores.signingSecrets,

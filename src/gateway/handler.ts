@@ -25,7 +25,7 @@ import {
   requestInfoRefusal,
   upgradeRefusal,
 } from './stages/request-info.ts'
-import { type ServeDeps, activity, proxy, selfService } from './stages/serve.ts'
+import { type AdmittedRequestDeps, activity, proxy, selfService } from './stages/serve.ts'
 import { isOwnKind } from './selfservice/handler.ts'
 import { terminable } from './streams/terminate.ts'
 
@@ -43,7 +43,7 @@ export interface HandlerOptions
     AuthenticationDeps,
     AuthorizationDeps,
     MaxInFlightDeps,
-    ServeDeps {
+    AdmittedRequestDeps {
   /** Adds the headers that say when the key ends (contract 13.5). */
   readonly expiryHeaders: ExpiryHeaders
   readonly answered: AnsweredObserver

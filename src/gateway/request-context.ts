@@ -2,7 +2,7 @@
 import type { Caller } from '../authn/caller.ts'
 import type { ScopeContext } from '../domain/scope/authorize.ts'
 import type { TargetKind } from '../domain/scope/request-info.ts'
-import type { Answer, WholeAnswer } from '../serving/http/answer.ts'
+import type { Answer, BufferedAnswer } from '../serving/http/answer.ts'
 import type { HttpRequest } from '../serving/http/server.ts'
 import type { ParsedRequest, RequestParsing } from './request/parse.ts'
 import type { HeldLease } from './streams/request-lease.ts'
@@ -49,7 +49,7 @@ export interface RequestContext {
 /** The refusal of an upgrade or CONNECT. Node leaves only the bare socket for its answer. */
 interface Upgrade {
   readonly upgrade: 'refused'
-  readonly answer: WholeAnswer
+  readonly answer: BufferedAnswer
 }
 
 /** The result of a stage; null = the next stage decides. */

@@ -1,7 +1,7 @@
 import { CREATED_ANNOTATION, FIELD_MANAGER, REVOKE_FINALIZER } from '../../src/api/names.ts'
 import type { ManagedFieldsEntry } from '../../src/api/objects.ts'
 import { secretDigest } from '../../src/authn/credential-index.ts'
-import type { KeyCircumstances, KeyStep } from '../../src/controllers/ownedaccesskey/plan.ts'
+import type { KeyPlanInput, KeyStep } from '../../src/controllers/ownedaccesskey/plan.ts'
 import {
   type AccessKey,
   type OwnedAccessKeyObject,
@@ -66,12 +66,12 @@ export const accessKey = (differing: Partial<AccessKey> = {}): AccessKey => ({
 })
 
 /** An older object of that name has the same key, and wins (contract 3.3). */
-export const olderThan = (name: string): Pick<KeyCircumstances, 'conflict'> => ({
+export const olderThan = (name: string): Pick<KeyPlanInput, 'conflict'> => ({
   conflict: { kind: 'elder', names: [name] },
 })
 
 /** No caps, a retention of 24 hours, no conflict, the moment t0; else as given. */
-export const circumstances = (differing: Partial<KeyCircumstances> = {}): KeyCircumstances => ({
+export const circumstances = (differing: Partial<KeyPlanInput> = {}): KeyPlanInput => ({
   caps: { maxTtlSeconds: null, loginTtlSeconds: 1_728_000 },
   configName: 'platform-manager-config',
   retentionMs: DAY_MS,
@@ -83,7 +83,7 @@ export const circumstances = (differing: Partial<KeyCircumstances> = {}): KeyCir
 })
 
 /** Caps with this maximum lifetime in seconds; null = none. */
-export const capped = (maxTtlSeconds: number | null): Pick<KeyCircumstances, 'caps'> => ({
+export const capped = (maxTtlSeconds: number | null): Pick<KeyPlanInput, 'caps'> => ({
   caps: { maxTtlSeconds, loginTtlSeconds: 1_728_000 },
 })
 

@@ -4,7 +4,7 @@ import { CREATED_ANNOTATION, REVOKE_FINALIZER } from '../../src/api/names.ts'
 import type { ConfigMap } from '../../src/api/objects.ts'
 import { secretDigest } from '../../src/authn/credential-index.ts'
 import type { ControllersOptions } from '../../src/commands/manager/controllers.ts'
-import type { Metrics } from '../../src/commands/manager/metrics.ts'
+import type { ManagerMetrics } from '../../src/commands/manager/metrics.ts'
 import { TOKEN_INDEXERS } from '../../src/controllers/directclusterendpointtoken/indexes.ts'
 import { KEY_INDEXERS, KEY_ORDERS } from '../../src/controllers/ownedaccesskey/indexes.ts'
 import { plan } from '../../src/controllers/ownedaccesskey/plan.ts'
@@ -90,7 +90,7 @@ export interface KeyControllerParts {
   readonly clock: Clock
   readonly log: Log
   readonly stores: Pick<ControllersOptions['stores'], 'keys' | 'tokens' | 'configMaps'>
-  readonly metrics: Pick<Metrics, 'controller' | 'keyExpired'>
+  readonly metrics: Pick<ManagerMetrics, 'controller' | 'keyExpired'>
 }
 
 /** The controller of access keys, active once its stores are listed, and a way to change the caps. */
@@ -137,7 +137,7 @@ const NO_REVOCATIONS = {
 export function manyKeys(
   given: readonly OwnedAccessKeyObject[],
   clock: Clock,
-  metrics: Pick<Metrics, 'controller' | 'keyExpired'>,
+  metrics: Pick<ManagerMetrics, 'controller' | 'keyExpired'>,
 ) {
   const objects = new Map(given.map((object) => [object.metadata.name, object]))
   const keys = new Store<AccessKey>(

@@ -5,7 +5,7 @@ import type { KubeObject, ManagedFieldsEntry, OwnerReference } from '../../src/a
 import { secretDigest } from '../../src/authn/credential-index.ts'
 import { TOKEN_INDEXERS } from '../../src/controllers/directclusterendpointtoken/indexes.ts'
 import {
-  type TokenPlanCircumstances,
+  type TokenPlanInput,
   type TokenStep,
   plan,
 } from '../../src/controllers/directclusterendpointtoken/plan.ts'
@@ -74,9 +74,7 @@ export const owner = (
 ): Owner => ({ key: accessKey(key), state: 'Active', above: null, expiresMs: null, ...rest })
 
 /** No owner, no caps, a limit and a retention of 24 h, a usable signing key, the moment t0; else as given. */
-export const tokenCircumstances = (
-  differing: Partial<TokenPlanCircumstances> = {},
-): TokenPlanCircumstances => ({
+export const tokenCircumstances = (differing: Partial<TokenPlanInput> = {}): TokenPlanInput => ({
   owner: null,
   caps: { maxTtlSeconds: null, loginTtlSeconds: 1_728_000 },
   configName: 'platform-manager-config',
@@ -201,7 +199,7 @@ function tokenToApply(
 /** The object with a token issued in these circumstances; throws when none is issued. */
 export function issuedObject(
   parts: TokenParts = {},
-  around: Partial<TokenPlanCircumstances> = {},
+  around: Partial<TokenPlanInput> = {},
 ): DirectClusterEndpointToken {
   const object = tokenObject(parts)
   const step = plan(tokenOf(object), tokenCircumstances(around))
@@ -210,10 +208,8 @@ export function issuedObject(
 }
 
 /** The slim view of it. */
-export const issued = (
-  parts: TokenParts = {},
-  around: Partial<TokenPlanCircumstances> = {},
-): TokenObject => tokenOf(issuedObject(parts, around))
+export const issued = (parts: TokenParts = {}, around: Partial<TokenPlanInput> = {}): TokenObject =>
+  tokenOf(issuedObject(parts, around))
 
 /** A store of these tokens, synced. */
 export function tokenStore(...objects: readonly DirectClusterEndpointToken[]): Store<TokenObject> {

@@ -2,23 +2,23 @@ import { SECRETS } from '../../api/names.ts'
 import { issuerOfHost } from '../../domain/token/token-claims.ts'
 import { type KubeClient, claim } from '../../kube/client/client.ts'
 import type { ClientDeps } from '../../kube/client/request.ts'
-import { type CheckedPair, followCertificateFiles } from '../../serving/tls/key-pair.ts'
+import { type ValidCertificatePair, followCertificateFiles } from '../../serving/tls/key-pair.ts'
 import { hostsOf } from '../../serving/tls/secret.ts'
 import {
   type ServingCertificate,
   maintainCertificate,
 } from '../../serving/tls/serving-certificate.ts'
-import type { Following } from './informers.ts'
+import type { GatewayInformers } from './informers.ts'
 import type { GatewayProcess } from './metrics.ts'
 
 /** Options of startCertificate. */
 interface CertificateOptions extends GatewayProcess {
   readonly client: KubeClient
   readonly deps: ClientDeps
-  readonly following: Following
+  readonly following: GatewayInformers
   /** Field manager of this process; each replica has its own. */
   readonly manager: string
-  readonly show: (pair: CheckedPair) => void
+  readonly show: (pair: ValidCertificatePair) => void
 }
 
 /** State of the serving certificate. */
@@ -38,7 +38,7 @@ export interface Certificate {
 export function startCertificate(options: CertificateOptions): Certificate {
   const { settings, clock, log, lifecycle, metrics, show } = options
   const { promise: first, resolve } = Promise.withResolvers<void>()
-  const take = (pair: CheckedPair): void => {
+  const take = (pair: ValidCertificatePair): void => {
     const { commonName, hosts, notBeforeMs, notAfterMs } = pair
     const notAfter = new Date(notAfterMs).toISOString()
     log.info({ commonName, hosts, notAfter }, 'certificate in use')

@@ -11,7 +11,7 @@ import { type FollowedIssuer, followIssuer } from '../../settings/issuer.ts'
 import type { GatewayProcess } from './metrics.ts'
 
 /** The informers of the gateway, and the settings, issuer and public signing keys that they keep up to date. */
-export interface Following {
+export interface GatewayInformers {
   readonly stores: {
     readonly configs: Store<FullObject<Config>>
     /** All ConfigMaps of the platform's namespace; those of others without their data. */
@@ -39,7 +39,7 @@ export interface Following {
 }
 
 /** Starts the informers of Configs and ConfigMaps. */
-export function startFollowing(self: GatewayProcess, client: KubeClient): Following {
+export function startGatewayInformers(self: GatewayProcess, client: KubeClient): GatewayInformers {
   const { settings, clock, log, metrics, lifecycle } = self
   const { configName, namespace, issuerUrl: flag } = settings
   const stores = {

@@ -27,7 +27,7 @@ import { type UpstreamObserver, createUpstream } from '../../kube/proxy/upstream
 import { type ClampedClock, type Clock, clampedClock } from '../../runtime/clock.ts'
 import type { ServerObserver } from '../../serving/http/server.ts'
 import { followGatewaySwitches } from '../../settings/follow.ts'
-import type { Following } from './informers.ts'
+import type { GatewayInformers } from './informers.ts'
 import type { GatewayProcess } from './metrics.ts'
 
 /** The stages for requests with a key, with their readiness and metrics. */
@@ -45,15 +45,15 @@ interface Parts extends GatewayProcess {
   readonly deps: ClientDeps
   readonly clamped: ClampedDeps
   readonly client: KubeClient
-  readonly following: Following
-  readonly sources: Following['stores'] & {
+  readonly following: GatewayInformers
+  readonly sources: GatewayInformers['stores'] & {
     readonly configName: string
     readonly namespace: string
   }
 }
 
 /** Starts the watch of the keys, and everything else that requests with a key need. */
-export function startApi(self: GatewayProcess, deps: ClientDeps, following: Following): Api {
+export function startApi(self: GatewayProcess, deps: ClientDeps, following: GatewayInformers): Api {
   const clamped = clampedDeps(self.clock, deps)
   const client = createClient(clamped.deps)
   const sources = {
@@ -136,7 +136,10 @@ function startInFlight(
 }
 
 function startUpstream({ clamped, lifecycle }: Parts): Upstream {
-  const upstream = createUpstream({ ...clamped.deps, observer: ofForwarded(clamped.deps.observer) })
+  const upstream = createUpstream({
+    ...clamped.deps,
+    observer: forwardedRequestObserver(clamped.deps.observer),
+  })
   lifecycle.onStop('upstream', STOP_WITHIN_MS.upstream, () => upstream.close())
   return upstream
 }
@@ -218,7 +221,9 @@ function clampedDeps(local: Clock, deps: ClientDeps): ClampedDeps {
  * credential, but no other forwarded requests, answered or not. Their Date headers are ignored, because a pod behind
  * the API server's proxy may have set them.
  */
-export const ofForwarded = (observer: Pick<ClientObserver, 'responded'>): UpstreamObserver => ({
+export const forwardedRequestObserver = (
+  observer: Pick<ClientObserver, 'responded'>,
+): UpstreamObserver => ({
   responded: ({ method, impersonation, isProxied = false }, code) => {
     if (impersonation === null || (code === '401' && !isProxied))
       observer.responded(method, code, null)

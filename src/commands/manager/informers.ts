@@ -74,7 +74,7 @@ interface FollowOptions {
 }
 
 /** The informers of the manager, and the caps and issuer that they keep up to date. */
-export interface Following {
+export interface ManagerInformers {
   readonly caps: FollowedCaps
   readonly issuer: FollowedIssuer
   /** As in InformerFactory. */
@@ -83,7 +83,7 @@ export interface Following {
 }
 
 /** Starts the informers that fill the stores. */
-export function followStores(stores: Stores, options: FollowOptions): Following {
+export function startManagerInformers(stores: Stores, options: FollowOptions): ManagerInformers {
   const { settings, log, metrics } = options
   const { startInformer, unserved, stuck } = createInformerFactory({
     ...options,

@@ -13,14 +13,14 @@ import {
   serveProbes,
 } from '../cluster-command.ts'
 import type { ManagerSettings } from './flags.ts'
-import type { Following, Stores } from './informers.ts'
-import type { Metrics } from './metrics.ts'
+import type { ManagerInformers, Stores } from './informers.ts'
+import type { ManagerMetrics } from './metrics.ts'
 
 /** Options of joinElection; `identity` is unique to this run of the process. */
 interface LeadershipOptions extends ClientParts {
   readonly settings: Pick<ManagerSettings, 'kubeconfig' | 'namespace' | 'leaderElection'>
   readonly lifecycle: Pick<Lifecycle, 'onStop' | 'stop'>
-  readonly metrics: Metrics
+  readonly metrics: ManagerMetrics
   readonly identity: string
 }
 
@@ -70,9 +70,9 @@ interface ServeOptions {
   readonly settings: ManagerSettings
   readonly log: Log
   readonly lifecycle: Lifecycle
-  readonly metrics: Metrics
+  readonly metrics: ManagerMetrics
   readonly stores: Stores
-  readonly following: Following
+  readonly following: ManagerInformers
   readonly keyring: Keyring
 }
 

@@ -74,7 +74,7 @@ export interface MetricSources extends KeySources, TokenSources {
 }
 
 /** The metrics of the manager, with a method for each event that they count. */
-export interface Metrics extends ClientMetrics, KeyMetrics, TokenMetrics, ConfigMetrics {
+export interface ManagerMetrics extends ClientMetrics, KeyMetrics, TokenMetrics, ConfigMetrics {
   /** The metrics of one of `labels.controllers`. */
   readonly controller: (name: string) => ControllerMetrics
   readonly leads: (isLeader: boolean) => void
@@ -84,7 +84,7 @@ export interface Metrics extends ClientMetrics, KeyMetrics, TokenMetrics, Config
 }
 
 /** Creates the metrics, all at zero, in a registry of their own. */
-export function createMetrics(labels: MetricLabels): Metrics {
+export function createMetrics(labels: MetricLabels): ManagerMetrics {
   const { registry, scrape } = processRegistry()
   const make = instruments(registry, METRIC_HELP)
   let sources = NO_SOURCES
@@ -124,7 +124,7 @@ const NO_SOURCES: MetricSources = {
 function leaderMetrics(
   { gauge }: Instruments<MetricName>,
   { lease: name }: MetricLabels,
-): Pick<Metrics, 'leads'> {
+): Pick<ManagerMetrics, 'leads'> {
   const leader = gauge('leader_election_master_status', [{ name }])
   return { leads: (isLeader) => leader.set({ name }, isLeader ? 1 : 0) }
 }
@@ -142,7 +142,7 @@ function lifetimeMetrics(
 }
 
 /** Creates the manager's metrics with the values of their labels. */
-export function createManagerMetrics(settings: ManagerSettings): Metrics {
+export function createManagerMetrics(settings: ManagerSettings): ManagerMetrics {
   const workers = CONTROLLERS.map(({ name, workers: of }) => [name, of(settings)] as const)
   return createMetrics({
     controllers: Object.fromEntries(workers),

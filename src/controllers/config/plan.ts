@@ -43,7 +43,7 @@ export type ConfigStep =
     }
 
 /** The input of the plan for the Config in force. */
-export interface ConfigInForce extends Omit<ConfigSources, 'manager' | 'config'> {
+export interface ConfigPlanInput extends Omit<ConfigSources, 'manager' | 'config'> {
   readonly config: Config
   /** The issuer of tokens now and after the next start of the processes; null = it does not change (contract 7.2). */
   readonly issuerToCome: { readonly now: string; readonly next: string } | null
@@ -57,7 +57,7 @@ export interface ConfigInForce extends Omit<ConfigSources, 'manager' | 'config'>
  * its status (contract 6.2, 6.5). While the Config is invalid the settings do not change. `isValid` is for
  * platform_config_valid.
  */
-export function planInForce(input: ConfigInForce): {
+export function planInForce(input: ConfigPlanInput): {
   readonly step: ConfigStep
   readonly isValid: boolean
 } {
@@ -73,7 +73,7 @@ export function planInForce(input: ConfigInForce): {
 }
 
 /** The next step for any other Config: its status reports that it is not in force (contract 6.1). */
-export function planOther(config: Config, configName: string, nowMs: number): ConfigStep {
+export function planNotInForce(config: Config, configName: string, nowMs: number): ConfigStep {
   const message = `Config ${configName} is in force, this one is not read.`
   const ready: DesiredCondition = { type: 'Ready', status: 'False', reason: 'NotInForce', message }
   return publish(config, statusOf(config, {}, [ready, stalledCondition(ready)], nowMs), [])
@@ -114,7 +114,7 @@ function publish(
 
 function conditionsOf(
   outcome: SettingsResolution,
-  input: ConfigInForce,
+  input: ConfigPlanInput,
 ): readonly DesiredCondition[] {
   const settings = (outcome.ok ? outcome.settings : outcome.lastGood) ?? {}
   const ready = readyOf(outcome, input)
@@ -126,7 +126,7 @@ function conditionsOf(
   ]
 }
 
-function readyOf(outcome: SettingsResolution, { issuerToCome }: ConfigInForce): DesiredCondition {
+function readyOf(outcome: SettingsResolution, { issuerToCome }: ConfigPlanInput): DesiredCondition {
   if (!outcome.ok) {
     const message = faultsMessage(outcome.faults, CONDITION_MESSAGE_LIMIT)
     return { type: 'Ready', status: 'False', reason: 'Invalid', message }
@@ -138,14 +138,14 @@ function readyOf(outcome: SettingsResolution, { issuerToCome }: ConfigInForce): 
   return { type: 'Ready', status: 'True', reason: 'Applied', message }
 }
 
-function signingKeyConditions({ signingKeyFaults }: ConfigInForce): readonly DesiredCondition[] {
+function signingKeyConditions({ signingKeyFaults }: ConfigPlanInput): readonly DesiredCondition[] {
   if (signingKeyFaults.length === 0) return []
   const message = signingKeyFaults.join(' ').slice(0, CONDITION_MESSAGE_LIMIT)
   return [{ type: 'SigningKeyCorrupt', status: 'True', reason: 'SelfTestFailed', message }]
 }
 
 function transitionsOf(
-  { config, record }: ConfigInForce,
+  { config, record }: ConfigPlanInput,
   outcome: SettingsResolution,
 ): readonly ConfigTransition[] {
   const unknown = outcome.unknown.map(unknownFieldTransition)

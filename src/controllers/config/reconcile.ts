@@ -14,7 +14,7 @@ import type { Clock } from '../../runtime/clock.ts'
 import type { Log } from '../../runtime/log.ts'
 import { parseYaml } from '../../runtime/yaml.ts'
 import type { FollowedIssuer } from '../../settings/issuer.ts'
-import { type ConfigStep, planInForce, planOther } from './plan.ts'
+import { type ConfigStep, planInForce, planNotInForce } from './plan.ts'
 
 /** Callbacks for the platform_config_* metrics: after each check, and after each publication of valid settings. */
 interface ConfigObserver {
@@ -67,7 +67,8 @@ export async function reconcile(name: string, deps: ConfigDeps): Promise<Outcome
 
 function planFor(config: Config, deps: ConfigDeps): ConfigStep {
   const nowMs = deps.clock.nowMs()
-  if (config.metadata.name !== deps.configName) return planOther(config, deps.configName, nowMs)
+  if (config.metadata.name !== deps.configName)
+    return planNotInForce(config, deps.configName, nowMs)
   const { environment, shapeCheck, observer } = deps
   const [now, next] = [deps.issuer.current(), deps.issuer.next()]
   const secret = secretSourceOf(deps.secrets.get(deps.configName, deps.namespace)?.object)

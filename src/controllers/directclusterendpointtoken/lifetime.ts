@@ -15,7 +15,7 @@ interface TokenLimits {
 }
 
 /** Which limit shortens a token's life: a reason of condition LifetimeCapped. */
-export type Cut = (typeof REASONS.lifetimeCapped)[number]
+export type CapReason = (typeof REASONS.lifetimeCapped)[number]
 
 /** The life of a token that is issued now. Times are epoch milliseconds in whole seconds. */
 export interface TokenLifetime {
@@ -23,7 +23,7 @@ export interface TokenLifetime {
   readonly ownSeconds: number
   readonly expiresMs: number
   /** The limit that shortens the token's life; null = its own ttl decides. */
-  readonly cut: Cut | null
+  readonly cut: CapReason | null
 }
 
 const DEFAULT_TTL_SECONDS = 86_400
@@ -35,7 +35,7 @@ export function tokenLifetimeOf(
 ): TokenLifetime {
   const ownSeconds = ttl || DEFAULT_TTL_SECONDS
   const ownMs = creationMs + ownSeconds * 1000
-  const ends: readonly (readonly [Cut, number | null])[] = [
+  const ends: readonly (readonly [CapReason, number | null])[] = [
     ['CappedByConfig', capEndMs(creationMs, caps)],
     ['CappedByOwner', ownerExpiresMs],
     ['CappedByLimit', creationMs + maxTtlMs],

@@ -14,7 +14,7 @@ import {
 import { type DesiredTokenStatus, isPublished, statusOf, terminatingStatus } from './status.ts'
 
 /** The input of the plan besides the token. */
-export interface TokenPlanCircumstances extends ReadyStateInput {
+export interface TokenPlanInput extends ReadyStateInput {
   /** How long an ended object stays, in milliseconds (`--expired-retention`). */
   readonly retentionMs: number
   /** Why the last attempt to record revocations failed; null = it did not fail. */
@@ -55,7 +55,7 @@ export type TokenStep =
  * The next step for a token (contract 2.4, 4.2, 5.1, 5.4, 7.4). A token that ends before its `exp` is recorded as
  * revoked before its status says so, and before our finalizer is removed.
  */
-export function plan(token: TokenObject, input: TokenPlanCircumstances): TokenStep {
+export function plan(token: TokenObject, input: TokenPlanInput): TokenStep {
   const hasFinalizer = token.finalizers.includes(REVOKE_FINALIZER)
   if (token.isDeleting) return planDeletion(token, hasFinalizer, input)
   if (!hasFinalizer) return { kind: 'adopt' }
@@ -76,7 +76,7 @@ function planRecord(
   token: TokenObject,
   readyState: EndedState,
   expiresMs: number,
-  input: TokenPlanCircumstances,
+  input: TokenPlanInput,
 ): TokenStep {
   const { recordFault, recordAskedForMs } = input
   const record = recordStep(expiresMs, input)
@@ -92,17 +92,13 @@ const LONGEST_REQUEUE_MS = 60_000
 /** A signal enqueues the token once the record is stored; besides, the token is requeued with a doubling delay. */
 function recordStep(
   expiresMs: number,
-  { recordAskedForMs, nowMs }: TokenPlanCircumstances,
+  { recordAskedForMs, nowMs }: TokenPlanInput,
 ): Extract<TokenStep, { kind: 'record' }> {
   const afterMs = Math.max(recordAskedForMs ?? 0, REQUEUE_AFTER_MS)
   return { kind: 'record', expiresMs, wakeMs: nowMs + Math.min(afterMs, LONGEST_REQUEUE_MS) }
 }
 
-function planDeletion(
-  token: TokenObject,
-  hasFinalizer: boolean,
-  input: TokenPlanCircumstances,
-): TokenStep {
+function planDeletion(token: TokenObject, hasFinalizer: boolean, input: TokenPlanInput): TokenStep {
   const { recordFault, nowMs } = input
   const expiresMs = unrecordedUntilMs(token, input)
   const fault = expiresMs === null ? null : recordFault
@@ -120,7 +116,7 @@ function planDeletion(
 /** The expiry of a live token whose record is not stored, in epoch milliseconds; null = no record is needed. */
 function unrecordedUntilMs(
   token: TokenObject,
-  { isRecorded, nowMs }: TokenPlanCircumstances,
+  { isRecorded, nowMs }: TokenPlanInput,
 ): number | null {
   const expiresMs = issuedTokenEndMs(token)
   return expiresMs === null || expiresMs <= nowMs || isRecorded ? null : expiresMs
@@ -129,7 +125,7 @@ function unrecordedUntilMs(
 function planPublication(
   token: TokenObject,
   readyState: TokenReadyState,
-  input: TokenPlanCircumstances,
+  input: TokenPlanInput,
 ): TokenStep {
   if (readyState.reason === 'Pending' && readyState.endMs !== null)
     return { kind: 'wait', wakeMs: readyState.endMs }

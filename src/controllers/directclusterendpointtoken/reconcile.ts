@@ -15,7 +15,7 @@ import type { Log } from '../../runtime/log.ts'
 import type { TokenSigner } from '../../signing/keyring.ts'
 import { keysIn } from '../ownedaccesskey/indexes.ts'
 import { type IssuesInProgress, ownerOf } from './indexes.ts'
-import { type TokenPlanCircumstances, type TokenStep, type TokenTransition, plan } from './plan.ts'
+import { type TokenPlanInput, type TokenStep, type TokenTransition, plan } from './plan.ts'
 
 /** Called for each issue and each signature, for the platform_* metrics. */
 interface TokenObserver {
@@ -138,11 +138,7 @@ const isSameStep = (step: TokenStep, now: TokenStep): boolean =>
     ? JSON.stringify(step.claims) === JSON.stringify(now.claims)
     : step.kind === now.kind
 
-function planInputOf(
-  token: TokenObject,
-  known: KeyLookup,
-  deps: TokenDeps,
-): TokenPlanCircumstances {
+function planInputOf(token: TokenObject, known: KeyLookup, deps: TokenDeps): TokenPlanInput {
   const { signer, revocations, clock, configName, maxTtlMs, retentionMs } = deps
   const nowMs = clock.nowMs()
   const caps = deps.caps()

@@ -15,7 +15,7 @@ import {
   type TokenObject,
   issuedTokenEndMs,
 } from '../../domain/token/token.ts'
-import { type Cut, type TokenLifetime, capEndMs } from './lifetime.ts'
+import { type CapReason, type TokenLifetime, capEndMs } from './lifetime.ts'
 import type { ReadyStateInput, TokenReadyState } from './ready-state.ts'
 
 /** The status to publish, without the token itself, which is signed or read right before the write. */
@@ -183,7 +183,7 @@ function issuedCapCondition(
   { caps, configName, maxTtlMs, owner }: ReadyStateInput,
 ): DesiredCondition | null {
   if (cut === null) return null
-  const by: Readonly<Record<Cut, string>> = {
+  const by: Readonly<Record<CapReason, string>> = {
     CappedByConfig: `accessKeyMaxTTLSeconds of Config ${configName} ends it ${caps.maxTtlSeconds} s after its creation`,
     CappedByOwner: `access key ${owner?.key.name} ends ${formatTimestamp(owner?.expiresMs ?? 0)}, and the token with it`,
     CappedByLimit: `the operator's --token-max-ttl ends it ${maxTtlMs / 1000} s after its creation`,

@@ -14,7 +14,7 @@ import type { TransitionEvent } from '../../kube/event-recorder.ts'
 import { type DesiredKeyStatus, type KeySnapshot, isPublished, statusOf } from './status.ts'
 
 /** The input of the plan besides the key. */
-export interface KeyCircumstances {
+export interface KeyPlanInput {
   readonly caps: Caps
   readonly configName: string
   /** How long an expired key stays, in milliseconds (`--expired-retention`). */
@@ -51,7 +51,7 @@ export type KeyStep =
  * The next step for a key (contract 2, 3.1, 4.1, 5.1, 5.2). The release of a deleted object comes first: every
  * gateway refuses its credential from its deletionTimestamp on.
  */
-export function plan(key: AccessKey, input: KeyCircumstances): KeyStep {
+export function plan(key: AccessKey, input: KeyPlanInput): KeyStep {
   const hasFinalizer = key.finalizers.includes(REVOKE_FINALIZER)
   const isRevocationFailing = input.tokensFault !== null
   if (key.isDeleting && hasFinalizer && !isRevocationFailing) return { kind: 'release' }
@@ -76,7 +76,7 @@ export function plan(key: AccessKey, input: KeyCircumstances): KeyStep {
 /** Heartbeat keys never expire: a running gateway would only create them again. */
 const NO_CAPS: Caps = { maxTtlSeconds: null, loginTtlSeconds: null }
 
-function snapshotOf(key: AccessKey, input: KeyCircumstances): KeySnapshot {
+function snapshotOf(key: AccessKey, input: KeyPlanInput): KeySnapshot {
   const { retentionMs, ...rest } = input
   const { conflict, nowMs } = rest
   const caps = isHeartbeatKey(key) ? NO_CAPS : rest.caps

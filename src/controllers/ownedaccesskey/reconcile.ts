@@ -13,7 +13,7 @@ import { type EventRecorder, recordTransitions } from '../../kube/event-recorder
 import type { Store } from '../../kube/informer/store.ts'
 import type { Log } from '../../runtime/log.ts'
 import { keysIn } from './indexes.ts'
-import { type KeyCircumstances, type KeyStep, type KeyTransition, plan } from './plan.ts'
+import { type KeyPlanInput, type KeyStep, type KeyTransition, plan } from './plan.ts'
 import { type TokensDeps, countUnrecorded, revokeOwnedTokens } from './revoke-owned-tokens.ts'
 import type { DesiredKeyStatus } from './status.ts'
 
@@ -72,7 +72,7 @@ const REQUEUE_AFTER_MS = 1000
 const requeueAfterWrite = (wakeMs: number | null, nowMs: number): Outcome =>
   requeueAt(wakeMs === null ? null : Math.max(wakeMs, nowMs + REQUEUE_AFTER_MS))
 
-function planInputOf(key: AccessKey, deps: KeyDeps): KeyCircumstances {
+function planInputOf(key: AccessKey, deps: KeyDeps): KeyPlanInput {
   const { keys, caps, configName, retentionMs, clock, revocations } = deps
   const conflict = keyConflictOf(key, keysIn(keys))
   const hasUnrecorded = key.isDeleting && countUnrecorded(key, deps) > 0

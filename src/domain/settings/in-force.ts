@@ -13,7 +13,7 @@ import { DEFAULT_LOGIN_TTL_SECONDS, DEFAULT_NAMESPACE_PREFIX } from './layers.ts
 import { namespacePrefix } from './validation/formats.ts'
 
 /** The settings that this program acts on. docs/config.md has the same list, which a test compares. */
-export const SETTINGS_ACTED_ON = [
+export const IMPLEMENTED_SETTINGS = [
   'accessKeyMaxTTLSeconds',
   'authenticateVersionEndpoint',
   'disableConfigEndpoint',
@@ -22,7 +22,7 @@ export const SETTINGS_ACTED_ON = [
   'projectNamespacePrefix',
 ] as const
 
-const settingIn = (group: JsonMap, name: (typeof SETTINGS_ACTED_ON)[number]): Json | undefined =>
+const settingIn = (group: JsonMap, name: (typeof IMPLEMENTED_SETTINGS)[number]): Json | undefined =>
   ownValue(group, name)
 
 /** The settings in force, secrets redacted, or why they are unknown. */

@@ -69,5 +69,7 @@ export function dueMsOf(
  * Whether a request at this time must wait until its use is recorded. It need not wait when a later use is
  * recorded already (by a replica whose clock is ahead): a recorded use never moves back.
  */
-export const mustPrecede = ({ staleFromMs, recordedMs }: RecordedUse, requestMs: number): boolean =>
-  requestMs > staleFromMs && requestMs > recordedMs
+export const mustRecordFirst = (
+  { staleFromMs, recordedMs }: RecordedUse,
+  requestMs: number,
+): boolean => requestMs > staleFromMs && requestMs > recordedMs

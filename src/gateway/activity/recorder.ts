@@ -7,8 +7,8 @@ import { type Clock, sleep } from '../../runtime/clock.ts'
 import { createWorkerPool } from '../../runtime/concurrency/limited-concurrency.ts'
 import type { Log } from '../../runtime/log.ts'
 import { TimerHeap } from '../../runtime/timer-heap.ts'
-import { type RecordedUse, dueMsOf, mustPrecede, recordedUseOf } from './flush-policy.ts'
-import { type RecordDeps, record } from './write.ts'
+import { type RecordedUse, dueMsOf, mustRecordFirst, recordedUseOf } from './flush-policy.ts'
+import { type RecordDeps, writeLastActivity } from './write.ts'
 
 /** The dependencies of the activity recorder. */
 interface ActivityRecorderOptions extends RecordDeps {
@@ -32,7 +32,7 @@ interface ActivityObserver {
 }
 
 /** Whether the use is stored, will be stored later, or could not be stored: the request is refused then. */
-export type Noted = 'recorded' | 'later' | 'unavailable'
+export type RecordResult = 'recorded' | 'later' | 'unavailable'
 
 /** Records the uses of keys (contract 14.1). No method rejects. */
 export interface ActivityRecorder {
@@ -40,7 +40,7 @@ export interface ActivityRecorder {
    * Records an admitted request. Await it before the request goes on: when the recorded use of a sliding key is
    * old, this use is stored first. After a failed write the use may still count: its write can't be taken back.
    */
-  readonly started: (caller: Caller) => Promise<Noted>
+  readonly started: (caller: Caller) => Promise<RecordResult>
   /** Records that a stream transfers data. Cheap enough to call for every chunk. */
   readonly flowed: (caller: Caller) => void
   /** Writes all uses that are not recorded yet, sliding keys first. Call it at shutdown, after the last request. */
@@ -104,10 +104,10 @@ class Recorder implements ActivityRecorder {
     })
   }
 
-  readonly started = ({ key }: Caller): Promise<Noted> => {
+  readonly started = ({ key }: Caller): Promise<RecordResult> => {
     const requestMs = this.#options.clock.nowMs()
     const { use, recordedUse } = this.#addUse(key, requestMs)
-    return mustPrecede(recordedUse, requestMs) ? this.#recordFirst(use, requestMs) : LATER
+    return mustRecordFirst(recordedUse, requestMs) ? this.#recordFirst(use, requestMs) : LATER
   }
 
   readonly flowed = ({ key }: Caller): void => {
@@ -159,11 +159,11 @@ class Recorder implements ActivityRecorder {
     return { use, recordedUse }
   }
 
-  async #recordFirst(use: PendingUse, requestMs: number): Promise<Noted> {
+  async #recordFirst(use: PendingUse, requestMs: number): Promise<RecordResult> {
     for (;;) {
       const recordedUse = this.#recordedUseOf(use)
       if (recordedUse.hasEnded) return 'unavailable'
-      if (!mustPrecede(recordedUse, requestMs)) return 'recorded'
+      if (!mustRecordFirst(recordedUse, requestMs)) return 'recorded'
       if (!(await this.#write(use))) return 'unavailable'
     }
   }
@@ -194,7 +194,7 @@ class Recorder implements ActivityRecorder {
     const cancelTimeout = clock.schedule(WRITE_TIMEOUT_MS, () => timeout.abort())
     const atMs = use.lastMs
     try {
-      const recorded = await record(this.#options, {
+      const recorded = await writeLastActivity(this.#options, {
         key: this.#latestKey(use),
         atMs,
         isWanted: (key) => this.#isDue(use, atMs, recordedUseOf(key, caps(), clock.nowMs())),

@@ -44,7 +44,7 @@ const MOST_RETRIES = 8
  *
  * @throws StatusError, or Error when there is no answer, or when the stored key does not have the use
  */
-export async function record(
+export async function writeLastActivity(
   { client, keys }: RecordDeps,
   { key, atMs, isWanted, signal }: UseToRecord,
 ): Promise<RecordOutcome> {

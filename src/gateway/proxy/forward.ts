@@ -8,7 +8,7 @@ import {
   type UpstreamHeaders,
   UpstreamUnavailable,
 } from '../../kube/proxy/types.ts'
-import { type Answer, type WholeAnswer, refuse } from '../../serving/http/answer.ts'
+import { type Answer, type BufferedAnswer, refuse } from '../../serving/http/answer.ts'
 import type { HttpRequest } from '../../serving/http/server.ts'
 import { ERRORS } from '../errors.ts'
 import type { ParsedRequest } from '../request/parse.ts'
@@ -128,7 +128,7 @@ const PASSED_UPSTREAM = [
 const NEVER_REPEATED = ['authorization', 'content-type', 'content-length', 'host', 'origin']
 
 /** The refusal of a request for its headers; null = none. */
-export function headersRefusal(rawHeaders: readonly string[]): WholeAnswer | null {
+export function headersRefusal(rawHeaders: readonly string[]): BufferedAnswer | null {
   const names = rawHeaders.filter((_, at) => at % 2 === 0).map((name) => name.toLowerCase())
   if (names.some(impersonates)) return refuse(ERRORS.impersonationHeader)
   const repeated = NEVER_REPEATED.find((name) => names.filter((one) => one === name).length > 1)

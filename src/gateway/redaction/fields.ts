@@ -68,7 +68,7 @@ export interface Sides {
  * Puts the hidden fields back into a value that a client sent for a path of the object; an empty path = the whole
  * object (contract 12.4). If the client left out the map around a hidden field, the field stays out too.
  */
-export function filled(
+export function withHiddenFieldsAt(
   resource: Resource,
   { shown, current }: Sides,
   sent: Json,
@@ -93,13 +93,13 @@ export const restOf = (field: NamePath, path: NamePath): NamePath | null =>
   path.every((name, place) => field[place] === name) ? field.slice(path.length) : null
 
 /** Puts the hidden fields back into a whole object that a client sent (contract 12.4). */
-export function withHidden(resource: Resource, sent: JsonMap, current: JsonMap): JsonMap {
+export function withHiddenFields(resource: Resource, sent: JsonMap, current: JsonMap): JsonMap {
   const shown = withoutHiddenFields(resource, current)
   const sides: Sides = {
     shown: (path) => nestedField(shown, path),
     current: (path) => nestedField(current, path),
   }
-  return filled(resource, sides, sent, []) as JsonMap
+  return withHiddenFieldsAt(resource, sides, sent, []) as JsonMap
 }
 
 /** The secrets of an object in clear: no visible field may repeat one. */

@@ -42,7 +42,7 @@ export function redacted(resource: Resource, object: JsonMap, shows: VisibleSecr
     lastApplied === undefined
       ? bare
       : setNestedField(bare, LAST_APPLIED, redactedText(resource, lastApplied))
-  const clean = scrubbed(withCleanAnnotation, secretsIn(resource, object))
+  const clean = redactSecrets(withCleanAnnotation, secretsIn(resource, object))
   return shown.reduce((whole, path) => {
     const value = nestedField(object, path)
     return value === undefined ? whole : setNestedField(whole, path, value)
@@ -83,7 +83,7 @@ function redactedText(resource: Resource, text: Json): Json | undefined {
 }
 
 /** Replaces each of these texts in the value by REDACTED, also where it is escaped in JSON text. */
-export function scrubbed<Value extends Json>(value: Value, secrets: readonly string[]): Value {
+export function redactSecrets<Value extends Json>(value: Value, secrets: readonly string[]): Value {
   const forms = [...new Set(secrets.flatMap(escapedForms))].toSorted((a, b) => b.length - a.length)
   const text = forms.length === 0 ? '' : JSON.stringify(value)
   const found = forms.filter((form) => text.includes(form) || text.includes(escaped(form)))
@@ -123,7 +123,7 @@ export function redactedFailure(status: JsonMap, secrets: readonly string[]): Js
   const clean = isList(causes)
     ? setNestedField(status, ['details', 'causes'], causes.map(redactedCause))
     : status
-  return scrubbed(setNestedField(clean, ['message'], message), secrets)
+  return redactSecrets(setNestedField(clean, ['message'], message), secrets)
 }
 
 function redactedCause(cause: Json): Json {
@@ -198,7 +198,7 @@ export const objectsIn = (answer: JsonMap): readonly JsonMap[] =>
     .filter((object) => object !== null)
 
 /** The List or Table with only the objects that `isKept` accepts. */
-export function keeping(answer: JsonMap, isKept: (object: JsonMap) => boolean): JsonMap {
+export function filterObjects(answer: JsonMap, isKept: (object: JsonMap) => boolean): JsonMap {
   const kept = entriesOf(answer).filter((entry) => {
     const object = objectOf(entry)
     return object !== null && isKept(object)

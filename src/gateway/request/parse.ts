@@ -2,7 +2,7 @@
 // forwarded as they came. A request that the API server could read differently is refused (contract 11.6).
 import { CONFIGS } from '../../api/names.ts'
 import type { RequestInfo, RequestTarget } from '../../domain/scope/request-info.ts'
-import { type WholeAnswer, refuse } from '../../serving/http/answer.ts'
+import { type BufferedAnswer, refuse } from '../../serving/http/answer.ts'
 import { ERRORS } from '../errors.ts'
 import { formatPath, formatQuery, parsePath, parseQuery } from './path-and-query.ts'
 import { METHODS, isMethod, requestInfoOf } from './request-info.ts'
@@ -13,7 +13,7 @@ import { METHODS, isMethod, requestInfoOf } from './request-info.ts'
  * The path and query after a `proxy` subresource must follow the same rules.
  */
 export function parseRequest(method: string, target: RequestTarget, rest: string): RequestParsing {
-  const refused = (answer: WholeAnswer): RequestParsing => ({ ok: false, target, answer })
+  const refused = (answer: BufferedAnswer): RequestParsing => ({ ok: false, target, answer })
   if (!isMethod(method)) return refused(refuse(ERRORS.method, { methods: METHODS.join(', ') }))
   if (/[^!-~]|#/.test(rest)) return refused(refuse(ERRORS.targetCharacters))
   const [, rawPath = '', rawQuery = ''] = /^([^?]*)\??(.*)$/.exec(rest) ?? []
@@ -55,4 +55,4 @@ export interface ParsedRequest {
 /** The parsed request, or the answer that refuses it; `target` null = the path leads to no API. */
 export type RequestParsing =
   | { readonly ok: true; readonly request: ParsedRequest }
-  | { readonly ok: false; readonly target: RequestTarget | null; readonly answer: WholeAnswer }
+  | { readonly ok: false; readonly target: RequestTarget | null; readonly answer: BufferedAnswer }

@@ -1,7 +1,7 @@
 // Parses the path of a request: it is split first, then each segment is decoded once. The API server decodes first and
 // does not clean the path: there, `%2f` separates segments and `..` is a name. A path with two readings is refused.
 import { quoteForMessage } from '../../domain/json/json.ts'
-import { type Refusal, type WholeAnswer, refuse } from '../../serving/http/answer.ts'
+import { type Refusal, type BufferedAnswer, refuse } from '../../serving/http/answer.ts'
 import { ERRORS } from '../errors.ts'
 
 /** Parses a raw path; empty means `/`. The last segment is empty after a trailing slash. */
@@ -52,13 +52,13 @@ const percentEncode = (text: string): string =>
 /** A parsed value, or the answer that refuses its bytes. */
 export type Parsed<Value> =
   | { readonly ok: true; readonly value: Value }
-  | { readonly ok: false; readonly answer: WholeAnswer }
+  | { readonly ok: false; readonly answer: BufferedAnswer }
 
 /** A parsed value. */
 export const read = <Value>(value: Value): Parsed<Value> => ({ ok: true, value })
 
 /** A refusal; its message says what to send instead. */
-export const refused = (answer: WholeAnswer): Parsed<never> => ({ ok: false, answer })
+export const refused = (answer: BufferedAnswer): Parsed<never> => ({ ok: false, answer })
 
 // Parses the query of a request, decoded once. The API server drops pairs that it can't decode, and reads only one of
 // several values of a parameter: the gateway refuses both (contract 11.6).

@@ -10,7 +10,7 @@ import { objectIn } from '../redaction/redact.ts'
 import { SELF_SERVICE_ERRORS } from './errors.ts'
 import type { SelfServiceRequest } from './request.ts'
 import type { UpstreamReply } from './response.ts'
-import { ask } from './upstream-client.ts'
+import { sendAndRead } from './upstream-client.ts'
 
 /** The issued token in the negotiated form, or the answer without one. */
 type Issued =
@@ -82,7 +82,7 @@ async function readOnce(request: SelfServiceRequest, name: string): Promise<Upst
     form,
   } as const
   try {
-    return await ask(request, upstreamRequest)
+    return await sendAndRead(request, upstreamRequest)
   } catch (error) {
     if (signal.aborted) return null
     throw error
@@ -110,5 +110,5 @@ async function deleteObject(request: SelfServiceRequest, name: string, uid: stri
     query: [],
     body,
   } as const
-  await ask({ ...request, signal }, upstreamRequest)
+  await sendAndRead({ ...request, signal }, upstreamRequest)
 }

@@ -20,10 +20,10 @@ import { awaitToken } from './await-token.ts'
 import { sentObject } from './decode.ts'
 import { type DefaultedObject, defaulted, finished, isForSelf } from './defaulting.ts'
 import { creationEscalation } from './escalation.ts'
-import { type Quota, bodyRefusal, counted, sizeRefusal } from './quota.ts'
+import { type Quota, bodyRefusal, createWithinQuota, sizeRefusal } from './quota.ts'
 import { type SelfServiceRequest, reauthenticated } from './request.ts'
 import { type UpstreamReply, answerOf } from './response.ts'
-import { type UpstreamQuery, ask } from './upstream-client.ts'
+import { type UpstreamRequest, sendAndRead } from './upstream-client.ts'
 import { validate } from './validation.ts'
 import { isHidden, shownTo } from './visibility.ts'
 import {
@@ -32,7 +32,7 @@ import {
   GATEWAY_MANAGER,
   isDryRun,
   refusal,
-  writing,
+  writeParameters,
 } from './write-options.ts'
 
 /** The dependencies of writes. */
@@ -73,7 +73,9 @@ export async function createObject(
   const { info, access } = request
   if (info.resource === CONFIGS || !isForSelf(info.resource, sent, access))
     return admitAndCreate(request, deps, sent, via, () => undefined)
-  return counted(request, deps.counts, (stored) => admitAndCreate(request, deps, sent, via, stored))
+  return createWithinQuota(request, deps.counts, (stored) =>
+    admitAndCreate(request, deps, sent, via, stored),
+  )
 }
 
 /** Defaulting, dry run, validation and the write of one object. @param onStored called once an own object is stored */
@@ -89,7 +91,7 @@ async function admitAndCreate(
   const shown = { shows: shownTo(request), secrets: secretsIn(resource, sent) }
   if (resource === CONFIGS) {
     await reauthenticated(request)
-    const reply = await ask(request, createRequest(request, { caller }, via, sent, []))
+    const reply = await sendAndRead(request, createRequest(request, { caller }, via, sent, []))
     return answerOf(request, reply, shown)
   }
   if (isHidden(resource, nestedString(sent, ['metadata', 'name'])))
@@ -102,7 +104,7 @@ async function admitAndCreate(
   const bodyTooLarge = isSelf ? bodyRefusal(request.call, sent, null) : null
   if (bodyTooLarge !== null) return bodyTooLarge
   const as: RunsAs = isSelf ? 'gateway' : { caller }
-  const dryRun = await ask(request, createRequest(request, as, via, draft.object, DRY_RUN))
+  const dryRun = await sendAndRead(request, createRequest(request, as, via, draft.object, DRY_RUN))
   if (dryRun.status !== 201) return answerOf(request, dryRun, shown)
   const objectTooLarge = isSelf ? sizeRefusal(null, dryRun.json) : null
   if (objectTooLarge !== null) return objectTooLarge
@@ -112,7 +114,7 @@ async function admitAndCreate(
     ? faultOf(current, deps, dryRun.json, final)
     : creationEscalation(resource, dryRun.json, isSelf, current.access)
   if (fault !== null) return refusal(fault)
-  const stored = await ask(request, createRequest(request, as, via, final.object, []))
+  const stored = await sendAndRead(request, createRequest(request, as, via, final.object, []))
   if (stored.status !== 201 || isDryRun(request.query)) return answerOf(request, stored, shown)
   onStored(refOf(stored))
   const claimed = await withClaimedFields(request, stored, final.added)
@@ -154,7 +156,7 @@ function createRequest(
   { method, type, name }: CreateMethod,
   object: JsonMap,
   dryRun: Query,
-): UpstreamQuery {
+): UpstreamRequest {
   const named = setNestedField(
     setNestedField(object, ['metadata', 'resourceVersion'], UNUSED_VERSION),
     ['metadata', 'name'],
@@ -165,7 +167,7 @@ function createRequest(
     method,
     resource: info.resource,
     name,
-    query: writing(query, dryRun),
+    query: writeParameters(query, dryRun),
     body: { type, json: method === 'PATCH' ? named : object },
     ...(dryRun.length === 0 ? { form } : {}),
   }
@@ -191,7 +193,7 @@ async function withClaimedFields(
     ['metadata', 'uid'],
     uid,
   )
-  const reply = await ask(request, {
+  const reply = await sendAndRead(request, {
     as: 'gateway',
     method: 'PATCH',
     resource: info.resource,

@@ -9,7 +9,7 @@ import { createSemaphore } from '../../runtime/concurrency/limited-concurrency.t
 import { hasOddCharacter, parsePlainYaml } from '../../runtime/yaml.ts'
 import {
   LONGEST_PARSED_BODY,
-  type WholeAnswer,
+  type BufferedAnswer,
   refuse,
   readBody,
 } from '../../serving/http/answer.ts'
@@ -56,9 +56,12 @@ export interface Sender {
 /** A decoded body, or the refusal of it. */
 export type Sent<Value> =
   | { readonly ok: true; readonly value: Value }
-  | { readonly ok: false; readonly answer: WholeAnswer }
+  | { readonly ok: false; readonly answer: BufferedAnswer }
 
-const refused = (answer: WholeAnswer): { ok: false; answer: WholeAnswer } => ({ ok: false, answer })
+const refused = (answer: BufferedAnswer): { ok: false; answer: BufferedAnswer } => ({
+  ok: false,
+  answer,
+})
 
 /** The kind of patch by the content type, or the 415 for any other type. */
 export function patchKindOf({ headers }: Pick<HttpRequest, 'headers'>): Sent<PatchKind> {

@@ -7,13 +7,13 @@ import { UpstreamUnavailable } from '../../kube/proxy/types.ts'
 import type { Answer } from '../../serving/http/answer.ts'
 import type { RunsAs } from '../proxy/forward.ts'
 import { secretsIn } from '../redaction/fields.ts'
-import { keeping, objectsIn, scrubbed } from '../redaction/redact.ts'
+import { filterObjects, objectsIn, redactSecrets } from '../redaction/redact.ts'
 import { type Query, parameter, pick } from '../request/path-and-query.ts'
 import { type Sent, sentObject } from './decode.ts'
-import { listed } from './list-pages.ts'
+import { listAll } from './list-pages.ts'
 import { type SelfServiceRequest, reauthenticated } from './request.ts'
 import { type UpstreamReply, answerOf } from './response.ts'
-import { type UpstreamQuery, ask, upstreamPages } from './upstream-client.ts'
+import { type UpstreamRequest, sendAndRead, upstreamPages } from './upstream-client.ts'
 import { hasOwn, isGranted, isOpen, isOwn, isVisible, notFound, shownTo } from './visibility.ts'
 import { refusal } from './write-options.ts'
 
@@ -23,7 +23,13 @@ export async function deleteOne(request: SelfServiceRequest): Promise<Answer> {
   const { resource, name } = info
   const options = await optionsOf(request)
   if (!options.ok) return options.answer
-  const current = await ask(request, { as: 'gateway', method: 'GET', resource, name, query: [] })
+  const current = await sendAndRead(request, {
+    as: 'gateway',
+    method: 'GET',
+    resource,
+    name,
+    query: [],
+  })
   const shown = { shows: shownTo(request), secrets: secretsIn(resource, current.json) }
   if (current.status === 404) return notFound(request.info)
   if (current.status !== 200) return answerOf(request, current, shown)
@@ -41,7 +47,7 @@ export async function deleteOne(request: SelfServiceRequest): Promise<Answer> {
     name,
     withUidPrecondition(options.value, current.json),
   )
-  return answerOf(request, await ask(request, { ...deletion, form }), shown)
+  return answerOf(request, await sendAndRead(request, { ...deletion, form }), shown)
 }
 
 const OTHER_USERS_OBJECT = {
@@ -65,7 +71,7 @@ const deleteRequest = (
   as: RunsAs,
   name: string,
   json: JsonMap,
-): UpstreamQuery => ({
+): UpstreamRequest => ({
   as,
   method: 'DELETE',
   resource,
@@ -132,7 +138,7 @@ async function deleteAsCaller(
   const selected = info.resource === ACCESS_KEYS ? withoutHeartbeat(query) : query
   await reauthenticated(request)
   const deletion = deleteRequest(request, { caller }, '', options)
-  return ask(request, { ...deletion, query: pick(selected, SELECTION_PARAMETERS), form })
+  return sendAndRead(request, { ...deletion, query: pick(selected, SELECTION_PARAMETERS), form })
 }
 
 const SELECTION_PARAMETERS = [
@@ -155,22 +161,22 @@ function withoutHeartbeat(query: Query): Query {
  */
 async function deleteOwn(request: SelfServiceRequest, options: JsonMap): Promise<UpstreamReply> {
   const query = pick(request.query, ['labelSelector', 'fieldSelector'])
-  const own = await listed({ ...request, query }, 'own')
+  const own = await listAll({ ...request, query }, 'own')
   if (own.status !== 200) return own
   const { others, lineage } = splitByLineage(request, objectsIn(own.json))
   const deletedUids = new Set<string>()
   for (const [place, object] of [...others, ...lineage].entries()) {
     if (place <= others.length) await reauthenticated(request)
     const name = nestedString(object, ['metadata', 'name'])
-    const reply = await ask(
+    const reply = await sendAndRead(
       request,
       deleteRequest(request, 'gateway', name, withUidPrecondition(options, object)),
     )
     if (reply.status === 200) deletedUids.add(uidOf(object))
     else if (reply.status !== 404 && reply.status !== 409)
-      return { ...reply, json: scrubbed(reply.json, secretsIn(request.info.resource, object)) }
+      return { ...reply, json: redactSecrets(reply.json, secretsIn(request.info.resource, object)) }
   }
-  return { ...own, json: keeping(own.json, (object) => deletedUids.has(uidOf(object))) }
+  return { ...own, json: filterObjects(own.json, (object) => deletedUids.has(uidOf(object))) }
 }
 
 const uidOf = (object: JsonMap): string => nestedString(object, ['metadata', 'uid'])
@@ -203,7 +209,7 @@ async function withoutQuotes(
     if (page.status !== 200)
       throw new UpstreamUnavailable('the objects that a refusal may quote can not be read')
     const secrets = objectsIn(page.json).flatMap((object) => secretsIn(resource, object))
-    json = scrubbed(json, secrets)
+    json = redactSecrets(json, secrets)
   }
   return { ...refused, json }
 }

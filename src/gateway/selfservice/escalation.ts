@@ -135,7 +135,7 @@ export const longestTtl = (made: JsonMap, expiresMs: number): number => {
 }
 
 /** The refusal of a change that does more than take rights from a key; null = it only takes rights. */
-export function givesLess(
+export function rightsIncreaseRefusal(
   before: JsonMap,
   after: JsonMap,
   caps: Caps,

@@ -23,7 +23,7 @@ import {
   callerAccessOf,
   selfServiceInfoOf,
 } from './request.ts'
-import { type BufferReservation, NoRoom, type ResponseBuffer } from './response-buffer.ts'
+import { type BufferReservation, BufferFull, type ResponseBuffer } from './response-buffer.ts'
 import { type AnswerContent, formOf, includeObjectOf } from './response.ts'
 import { update } from './update.ts'
 import { isHidden, notFound } from './visibility.ts'
@@ -93,7 +93,7 @@ export function createSelfService(options: SelfServiceOptions): SelfService {
         return await dispatch(request, options)
       } catch (error) {
         if (error instanceof UpstreamUnavailable) return UNAVAILABLE
-        if (error instanceof NoRoom) return error.answer
+        if (error instanceof BufferFull) return error.answer
         throw error
       }
     },

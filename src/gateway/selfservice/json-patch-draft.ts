@@ -5,7 +5,7 @@ import { CONFIGS, type Resource } from '../../api/names.ts'
 import { type NamePath, nestedField, pathText } from '../../domain/json/field-path.ts'
 import { type Json, type JsonMap, isList, isMap, ownValue } from '../../domain/json/json.ts'
 import { redactedPathsOf } from '../../domain/settings/redaction.ts'
-import { type Sides, filled, hiddenFields } from '../redaction/fields.ts'
+import { type Sides, withHiddenFieldsAt, hiddenFields } from '../redaction/fields.ts'
 import { SHOWS_NOTHING, redacted } from '../redaction/redact.ts'
 
 /** The value to send for an applied operation, or the reason to refuse the patch. */
@@ -63,7 +63,7 @@ export function patchingOf(resource: Resource, object: JsonMap): JsonPatching {
       // An entry that is added to a list replaces nothing.
       const isAdded = op === 'add' && isList(current.at(holder))
       const sides = isAdded ? NO_VALUES : { shown: shown.at, current: current.at }
-      const value = op === 'remove' ? null : filled(resource, sides, step.value, path)
+      const value = op === 'remove' ? null : withHiddenFieldsAt(resource, sides, step.value, path)
       const redactedPath =
         resource === CONFIGS ? misplacedRedacted(value, path, sides.current) : undefined
       if (redactedPath !== undefined)

@@ -6,13 +6,13 @@ import type { JsonMap } from '../../domain/json/json.ts'
 import { createSemaphore } from '../../runtime/concurrency/limited-concurrency.ts'
 import { refuse } from '../../serving/http/answer.ts'
 import type { RunsAs } from '../proxy/forward.ts'
-import { entriesOf, joined, keeping } from '../redaction/redact.ts'
+import { entriesOf, joined, filterObjects } from '../redaction/redact.ts'
 import { type Query, parameter, pick } from '../request/path-and-query.ts'
 import { MAX_IN_TOTAL, MAX_PER_KEY } from '../stages/max-in-flight.ts'
 import { SELF_SERVICE_ERRORS } from './errors.ts'
 import type { SelfServiceRequest } from './request.ts'
 import type { UpstreamReply } from './response.ts'
-import { type UpstreamQuery, open, readReply, replyOf } from './upstream-client.ts'
+import { type UpstreamRequest, sendRequest, readReply, replyOf } from './upstream-client.ts'
 import { type Selection, admitted, isFiltered, isSelected, selectorsFor } from './visibility.ts'
 
 /** One page of a list, or the refusal of the list. */
@@ -35,7 +35,7 @@ const filteredListSemaphore = createSemaphore(MAX_IN_TOTAL.filteredList, MAX_PER
  * object that was read, which may be another user's.
  *
  * @param heldBytes returns the bytes of former pages that are still in memory
- * @throws NoRoom, UpstreamUnavailable
+ * @throws BufferFull, UpstreamUnavailable
  */
 export async function* pagesOf(
   request: SelfServiceRequest,
@@ -128,7 +128,7 @@ class ListReader {
     const leastBytes = this.#isFirst ? 0 : reservation.pageBytes
     let bytes = 0
     const reply = await readReply(
-      await open(this.#request, this.#pageRequest(limit)),
+      await sendRequest(this.#request, this.#pageRequest(limit)),
       (received) => {
         bytes = received
         if (received > reservation.pageBytes && limit > 1) throw new PageTooLong()
@@ -144,12 +144,12 @@ class ListReader {
     if (bytes * 4 < reservation.pageBytes)
       this.#pageLimit = Math.min(this.#pageLimit * 2, MOST_OBJECTS)
     const isLast = this.#continueToken === '' || this.#remaining <= 0
-    const selected = keeping(reply.json, this.#isSelected)
+    const selected = filterObjects(reply.json, this.#isSelected)
     const json = this.#isFilteredHere ? withoutContinue(selected) : selected
     return { reply: { ...reply, json }, bytes, isLast }
   }
 
-  #pageRequest(limit: number): UpstreamQuery {
+  #pageRequest(limit: number): UpstreamRequest {
     const { info, form } = this.#request
     const page = [
       ['limit', String(limit)] as const,
@@ -172,7 +172,7 @@ function versionsIn(query: Query): Query {
 }
 
 /** All selected objects in one reply. @throws as `pagesOf` does */
-export async function listed(
+export async function listAll(
   request: SelfServiceRequest,
   selection: Selection,
 ): Promise<UpstreamReply> {

@@ -8,8 +8,8 @@ import {
   setNestedField,
 } from '../../domain/json/field-path.ts'
 import { type Json, type JsonMap, isMap, quoteForMessage } from '../../domain/json/json.ts'
-import { type WholeAnswer, refuse } from '../../serving/http/answer.ts'
-import { secretsAt, secretsIn, withHidden } from '../redaction/fields.ts'
+import { type BufferedAnswer, refuse } from '../../serving/http/answer.ts'
+import { secretsAt, secretsIn, withHiddenFields } from '../redaction/fields.ts'
 import { type Sender, type Sent, patchKindOf, sentList, sentMap, sentObject } from './decode.ts'
 import { SELF_SERVICE_ERRORS } from './errors.ts'
 import { type DraftStep, patchingOf } from './json-patch-draft.ts'
@@ -103,7 +103,10 @@ const BODIES: Readonly<
   // The client of a PUT must name the version: the API server refuses a PUT without one.
   put: (resource, sent, current) =>
     withPreconditions(
-      withEnvelope(resource, withPlatformMetadata(withHidden(resource, sent, current), current)),
+      withEnvelope(
+        resource,
+        withPlatformMetadata(withHiddenFields(resource, sent, current), current),
+      ),
       current,
       ['uid'],
     ),
@@ -119,7 +122,7 @@ const BODIES: Readonly<
 
 /** A patch keeps the fields that it does not name. The settings in it may hold redacted values: they are restored. */
 const withSettings = (resource: Resource, sent: JsonMap, current: JsonMap): JsonMap =>
-  resource === CONFIGS ? withHidden(resource, sent, current) : sent
+  resource === CONFIGS ? withHiddenFields(resource, sent, current) : sent
 
 const withEnvelope = ({ kind }: Resource, sent: JsonMap): JsonMap => ({
   apiVersion: API_VERSION,
@@ -155,7 +158,7 @@ function withKept(sent: JsonMap, current: JsonMap, path: NamePath): JsonMap {
 /** The operations to send, or the refusal of the patch. */
 type PatchReading =
   | { readonly ok: true; readonly operations: readonly JsonMap[] }
-  | { readonly ok: false; readonly answer: WholeAnswer }
+  | { readonly ok: false; readonly answer: BufferedAnswer }
 
 /** Limits of one patch: each operation is checked on the event loop that serves all requests. */
 const MOST_OPERATIONS = 1000
@@ -214,13 +217,13 @@ export function jsonPatchOf(
 const isStep = (op: string): op is DraftStep['op'] => op !== 'test'
 
 const refusedBecause = (
-  answer: WholeAnswer,
-): { readonly ok: false; readonly answer: WholeAnswer } => ({
+  answer: BufferedAnswer,
+): { readonly ok: false; readonly answer: BufferedAnswer } => ({
   ok: false,
   answer,
 })
 
-function countRefusal(sent: readonly Json[]): WholeAnswer | null {
+function countRefusal(sent: readonly Json[]): BufferedAnswer | null {
   if (sent.length > MOST_OPERATIONS)
     return refuse(SELF_SERVICE_ERRORS.tooManyOperations, { limit: MOST_OPERATIONS })
   const tests = sent.filter((operation) => nestedString(operation, ['op']) === 'test')
@@ -230,7 +233,7 @@ function countRefusal(sent: readonly Json[]): WholeAnswer | null {
 }
 
 /** The path of an operation, or the refusal of the operation. */
-export function pathIn(operation: Json): NamePath | WholeAnswer {
+export function pathIn(operation: Json): NamePath | BufferedAnswer {
   const [op, pointer] = [nestedString(operation, ['op']), nestedField(operation, ['path'])]
   if (!OPERATIONS.has(op))
     return refuse(SELF_SERVICE_ERRORS.operationUnknown, {
@@ -245,7 +248,8 @@ export function pathIn(operation: Json): NamePath | WholeAnswer {
 }
 
 /** Whether `pathIn` returned a refusal. */
-export const isAnswer = (path: NamePath | WholeAnswer): path is WholeAnswer => 'status' in path
+export const isAnswer = (path: NamePath | BufferedAnswer): path is BufferedAnswer =>
+  'status' in path
 
 /** The parts of a JSON pointer; null = it is not a pointer. */
 function pointerOf(pointer: Json | undefined): NamePath | 'long' | null {

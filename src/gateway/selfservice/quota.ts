@@ -7,11 +7,11 @@ import { type Caps, isLive, lifetimeOf } from '../../domain/accesskey/lifetime.t
 import type { KeyRef } from '../../domain/credential-object.ts'
 import type { Json, JsonMap } from '../../domain/json/json.ts'
 import type { Clock } from '../../runtime/clock.ts'
-import { type Answer, type WholeAnswer, refuse } from '../../serving/http/answer.ts'
+import { type Answer, type BufferedAnswer, refuse } from '../../serving/http/answer.ts'
 import type { HttpRequest } from '../../serving/http/server.ts'
 import { SELF_SERVICE_ERRORS } from './errors.ts'
 import type { SelfServiceRequest } from './request.ts'
-import { ask } from './upstream-client.ts'
+import { sendAndRead } from './upstream-client.ts'
 
 /** The most objects of each kind for one user, team or subject. */
 interface QuotaLimits {
@@ -44,14 +44,18 @@ export type Place =
       /** The ended objects beyond the limit, the oldest first. */
       readonly beyond: () => readonly EndedObject[]
     }
-  | { readonly ok: false; readonly answer: WholeAnswer }
+  | { readonly ok: false; readonly answer: BufferedAnswer }
 
 /** Enforces the quota. */
 export interface Quota {
   /** Reserves a place for one more object of this identity. */
   readonly take: (resource: Resource, identity: string) => Place
   /** The refusal of a change that revives an ended key beyond the quota; null = none. */
-  readonly revivalRefusal: (identity: string, before: JsonMap, after: JsonMap) => WholeAnswer | null
+  readonly revivalRefusal: (
+    identity: string,
+    before: JsonMap,
+    after: JsonMap,
+  ) => BufferedAnswer | null
 }
 
 /** The informers, limits and clock of a quota. */
@@ -155,7 +159,7 @@ export function createQuota(options: QuotaOptions): Quota {
   }
 }
 
-const refusalOf = (resource: Resource, count: number, limit: number): WholeAnswer =>
+const refusalOf = (resource: Resource, count: number, limit: number): BufferedAnswer =>
   resource === ACCESS_KEYS
     ? refuse(SELF_SERVICE_ERRORS.tooManyKeys, { count, limit })
     : refuse(SELF_SERVICE_ERRORS.tooManyTokens, { count, limit })
@@ -218,7 +222,7 @@ const MOST_DELETED = 10
  *
  * @param make creates the object, and calls `stored` once it is stored
  */
-export async function counted(
+export async function createWithinQuota(
   request: SelfServiceRequest,
   counts: Quota,
   make: (stored: (made: KeyRef) => void) => Promise<Answer>,
@@ -244,7 +248,7 @@ async function deleteEnded(
 ): Promise<void> {
   const preconditions = { uid, resourceVersion }
   const json = { apiVersion: 'v1', kind: 'DeleteOptions', preconditions }
-  await ask(request, {
+  await sendAndRead(request, {
     as: 'gateway',
     method: 'DELETE',
     resource: request.info.resource,
@@ -269,14 +273,14 @@ export function bodyRefusal(
   { headers }: Pick<HttpRequest, 'headers'>,
   sent: Json,
   before: JsonMap | null,
-): WholeAnswer | null {
+): BufferedAnswer | null {
   const bytes = Math.max(Number(headers['content-length'] ?? 0), lengthOf(sent))
   if (bytes <= Math.max(LARGEST_OWN, before === null ? 0 : lengthOf(before))) return null
   return refuse(SELF_SERVICE_ERRORS.ownBodyTooLarge, { bytes, limit: LARGEST_OWN })
 }
 
 /** The 413 for an object that would be stored beyond the limit; null = none, also for an object that shrinks. */
-export function sizeRefusal(before: JsonMap | null, after: JsonMap): WholeAnswer | null {
+export function sizeRefusal(before: JsonMap | null, after: JsonMap): BufferedAnswer | null {
   const bytes = lengthOf(after)
   if (bytes <= LARGEST_OWN || (before !== null && bytes < lengthOf(before))) return null
   return refuse(SELF_SERVICE_ERRORS.ownObjectTooLarge, { bytes, limit: LARGEST_OWN })

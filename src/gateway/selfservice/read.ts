@@ -11,13 +11,13 @@ import { entriesOf, objectIn, placeOf, redactedAnswer } from '../redaction/redac
 import { type ReplyPage, pagesOf } from './list-pages.ts'
 import type { SelfServiceRequest } from './request.ts'
 import { type Disclosure, type Form, answerOf, headersOf, shaped } from './response.ts'
-import { type UpstreamQuery, ask } from './upstream-client.ts'
+import { type UpstreamRequest, sendAndRead } from './upstream-client.ts'
 import { hasOwn, isOwn, isVisible, notFound, shownTo } from './visibility.ts'
 
 /** Answers a get of one object. */
 export async function get(request: SelfServiceRequest): Promise<Answer> {
   const { info, caller } = request
-  const reply = await ask(request, getRequest(request, 'gateway'))
+  const reply = await sendAndRead(request, getRequest(request, 'gateway'))
   const shows = shownTo(request)
   const object = objectIn(reply.json)
   const secrets = secretsIn(info.resource, object)
@@ -26,7 +26,7 @@ export async function get(request: SelfServiceRequest): Promise<Answer> {
   if (!isVisible(request, object)) return notFound(request.info)
   if (info.resource === CONFIGS || isOwn(request, object))
     return answerOf(request, reply, { shows, secrets })
-  const asCaller = await ask(request, getRequest(request, { caller }))
+  const asCaller = await sendAndRead(request, getRequest(request, { caller }))
   if (REFUSED_OR_GONE.has(asCaller.status)) return notFound(request.info)
   // The name may belong to another object by now.
   if (asCaller.status === 200 && !isVisible(request, objectIn(asCaller.json)))
@@ -38,7 +38,7 @@ export async function get(request: SelfServiceRequest): Promise<Answer> {
 const REFUSED_OR_GONE: ReadonlySet<number> = new Set([403, 404])
 
 /** The request for one object. A get of status returns the whole object too, but RBAC may grant it without get. */
-function getRequest({ info, form }: SelfServiceRequest, as: RunsAs): UpstreamQuery {
+function getRequest({ info, form }: SelfServiceRequest, as: RunsAs): UpstreamRequest {
   const { resource, name, isStatus } = info
   const subresource = isStatus && as !== 'gateway' ? ({ subresource: 'status' } as const) : {}
   return { as, method: 'GET', resource, name, ...subresource, query: [], form }
@@ -71,7 +71,7 @@ async function startedList(pages: AsyncIterator<ReplyPage, void>): Promise<Start
 /**
  * Answers a list of one page as a whole, and streams any other.
  *
- * @throws NoRoom when the memory limits have no room for the other pages
+ * @throws BufferFull when the memory limits have no room for the other pages
  */
 function listAnswer(
   request: SelfServiceRequest,

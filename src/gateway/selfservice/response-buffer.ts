@@ -1,6 +1,6 @@
 // The memory that answers and events about our own kinds hold until their clients have read them (contract 12.2, 13.3):
 // a limit for all, and an eighth of it for one caller, however many keys the caller uses.
-import { type WholeAnswer, refuse } from '../../serving/http/answer.ts'
+import { type BufferedAnswer, refuse } from '../../serving/http/answer.ts'
 import { SELF_SERVICE_ERRORS } from './errors.ts'
 
 /** Counts the bytes that the requests of this replica hold. */
@@ -11,9 +11,9 @@ export interface ResponseBuffer {
 
 /** The reserved bytes of one request. */
 export interface BufferReservation {
-  /** Sets the bytes. @throws NoRoom when they grow beyond a limit */
+  /** Sets the bytes. @throws BufferFull when they grow beyond a limit */
   readonly exactly: (bytes: number) => void
-  /** Raises the bytes to this number. @throws NoRoom beyond a limit */
+  /** Raises the bytes to this number. @throws BufferFull beyond a limit */
   readonly atLeast: (bytes: number) => void
   /** Raises the bytes even beyond a limit: for the answer to a write that is stored already. */
   readonly anyway: (bytes: number) => void
@@ -24,12 +24,12 @@ export interface BufferReservation {
 }
 
 /** A limit is reached: the request is answered with a 429. */
-export class NoRoom extends Error {
-  override readonly name = 'NoRoom'
+export class BufferFull extends Error {
+  override readonly name = 'BufferFull'
   /** The 429. */
-  readonly answer: WholeAnswer
+  readonly answer: BufferedAnswer
 
-  constructor(answer: WholeAnswer) {
+  constructor(answer: BufferedAnswer) {
     super('answers and events of our own kinds have no room')
     this.answer = answer
   }
@@ -40,10 +40,10 @@ const CALLER_DIVISOR = 8
 /** One page gets the limit of a caller divided by this: parsing a page blocks the event loop for some milliseconds. */
 const PAGE_DIVISOR = 16
 
-const callerRefusal = (most: number): WholeAnswer =>
+const callerRefusal = (most: number): BufferedAnswer =>
   refuse(SELF_SERVICE_ERRORS.bufferOfCallerFull, { limit: most })
 
-const totalRefusal = (most: number): WholeAnswer =>
+const totalRefusal = (most: number): BufferedAnswer =>
   refuse(SELF_SERVICE_ERRORS.bufferFull, { limit: most })
 
 /**
@@ -62,7 +62,7 @@ export function createResponseBuffer(most: number, refused: () => void): Respons
     if (now > 0) bytesByCaller.set(caller, now)
     else bytesByCaller.delete(caller)
   }
-  const refusalOf = (caller: string, bytes: number): WholeAnswer | null => {
+  const refusalOf = (caller: string, bytes: number): BufferedAnswer | null => {
     if ((bytesByCaller.get(caller) ?? 0) + bytes > mostOfCaller) return callerRefusal(mostOfCaller)
     return totalBytes + bytes > most ? totalRefusal(most) : null
   }
@@ -79,7 +79,7 @@ export function createResponseBuffer(most: number, refused: () => void): Respons
         const refusal = isReleased || bytes <= reserved ? null : refusalOf(caller, bytes - reserved)
         if (refusal !== null) {
           refused()
-          throw new NoRoom(refusal)
+          throw new BufferFull(refusal)
         }
         set(bytes)
       }

@@ -26,16 +26,16 @@ import {
 import { bodyRefusal, sizeRefusal } from './quota.ts'
 import { type SelfServiceRequest, reauthenticated } from './request.ts'
 import { type UpstreamReply, answerOf } from './response.ts'
-import { type UpstreamQuery, ask } from './upstream-client.ts'
+import { type UpstreamRequest, sendAndRead } from './upstream-client.ts'
 import { validate } from './validation.ts'
-import { isOpen, isOwn, isVisible, notFound, shownTo, taken } from './visibility.ts'
+import { isOpen, isOwn, isVisible, notFound, shownTo, alreadyExists } from './visibility.ts'
 import {
   DRY_RUN,
   type FieldRefusal,
   GATEWAY_MANAGER,
   entriesOf,
   refusal,
-  writing,
+  writeParameters,
 } from './write-options.ts'
 
 /** Attempts to change an object. A client that named a version gets one only, and the conflict as its answer. */
@@ -57,7 +57,7 @@ async function changeWithRetry(
 ): Promise<Answer> {
   const namesVersion = versionIn(change) !== ''
   for (let attempt = 1; ; attempt += 1) {
-    const current = await ask(request, currentObject(request))
+    const current = await sendAndRead(request, currentObject(request))
     const answer = await changeOnce(request, deps, change, current)
     const mayBeRace = attempt < MOST_ATTEMPTS && !namesVersion && RACE_CODES.has(answer.status)
     if (!mayBeRace) return answer
@@ -70,7 +70,7 @@ async function changeWithRetry(
 /** The status codes of a lost race: a conflict, or a JSON patch whose test of the version failed. */
 const RACE_CODES: ReadonlySet<number> = new Set([409, 422])
 
-const currentObject = ({ info: { resource, name } }: SelfServiceRequest): UpstreamQuery => ({
+const currentObject = ({ info: { resource, name } }: SelfServiceRequest): UpstreamRequest => ({
   as: 'gateway',
   method: 'GET',
   resource,
@@ -93,7 +93,7 @@ function mayBeUnclaimed(object: JsonMap, nowMs: number): boolean {
 
 /** Whether the version of the object has changed since the attempt read it. */
 async function hasChanged(request: SelfServiceRequest, before: UpstreamReply): Promise<boolean> {
-  const now = await ask(request, currentObject(request))
+  const now = await sendAndRead(request, currentObject(request))
   const [versionBefore, versionNow] = [before, now].map(({ json }) =>
     nestedString(json, ['metadata', 'resourceVersion']),
   )
@@ -126,7 +126,8 @@ async function changeOnce(
       : notFound(info)
   if (current.status !== 200)
     return answerOf(request, current, { shows: shownTo(request), secrets: [] })
-  if (!(await mayKnow(request, current.json))) return mayCreate ? taken(info) : notFound(info)
+  if (!(await mayKnow(request, current.json)))
+    return mayCreate ? alreadyExists(info) : notFound(info)
 
   const attempt = attemptOf(request, change, current.json)
   const unmetPrecondition = preconditionRefusal(attempt)
@@ -190,9 +191,9 @@ async function refusedBody(attempt: Attempt, because: Answer): Promise<Answer> {
   const { change, before, answered } = attempt
   const request = await reauthenticated(attempt.request)
   const asCaller: RunsAs = { caller: attempt.request.caller }
-  const dryRun = await ask(request, {
+  const dryRun = await sendAndRead(request, {
     ...writeRequest(attempt, nothingChanged(change, before), asCaller),
-    query: writing(request.query, DRY_RUN),
+    query: writeParameters(request.query, DRY_RUN),
   })
   return REFUSED_OR_GONE.has(dryRun.status) ? answered(dryRun) : because
 }
@@ -213,7 +214,10 @@ function escalationOf({ request, change, before, isMine }: Attempt): FieldRefusa
 async function storeAsGateway(attempt: Attempt, deps: WriteDeps, body: Body): Promise<Answer> {
   const { request, answered } = attempt
   const write = writeRequest(attempt, body, 'gateway')
-  const dryRun = await ask(request, { ...write, query: writing(request.query, DRY_RUN) })
+  const dryRun = await sendAndRead(request, {
+    ...write,
+    query: writeParameters(request.query, DRY_RUN),
+  })
   if (dryRun.status !== 200) return answered(dryRun)
   const refusedByAdmission = admissionRefusal(
     attempt,
@@ -221,7 +225,9 @@ async function storeAsGateway(attempt: Attempt, deps: WriteDeps, body: Body): Pr
     deps,
     dryRun.json,
   )
-  return refusedByAdmission ?? answered(await ask(request, { ...write, form: request.form }))
+  return (
+    refusedByAdmission ?? answered(await sendAndRead(request, { ...write, form: request.form }))
+  )
 }
 
 /** @param current the request with its caller authenticated again after the dry run */
@@ -250,10 +256,10 @@ async function storeAsCaller(attempt: Attempt, body: Body): Promise<Answer> {
   const { request, answered } = attempt
   await reauthenticated(request)
   const write = writeRequest(attempt, body, { caller: request.caller })
-  return answered(await ask(request, { ...write, form: request.form }))
+  return answered(await sendAndRead(request, { ...write, form: request.form }))
 }
 
-function writeRequest({ request, change }: Attempt, body: Body, as: RunsAs): UpstreamQuery {
+function writeRequest({ request, change }: Attempt, body: Body, as: RunsAs): UpstreamRequest {
   const { resource, name, isStatus } = request.info
   return {
     as,
@@ -261,7 +267,7 @@ function writeRequest({ request, change }: Attempt, body: Body, as: RunsAs): Ups
     resource,
     name,
     ...(isStatus ? { subresource: 'status' as const } : {}),
-    query: writing(request.query, []),
+    query: writeParameters(request.query, []),
     body,
   }
 }

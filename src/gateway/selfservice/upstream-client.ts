@@ -7,7 +7,7 @@ import { pathOf } from '../../kube/client/client.ts'
 import { type UpstreamAnswer, UpstreamUnavailable } from '../../kube/proxy/types.ts'
 import { createTurnQueue } from '../../runtime/concurrency/event-loop.ts'
 import { createSemaphore } from '../../runtime/concurrency/limited-concurrency.ts'
-import type { WholeAnswer } from '../../serving/http/answer.ts'
+import type { BufferedAnswer } from '../../serving/http/answer.ts'
 import { type RunsAs, clientHeaders, impersonationOf, upstreamHeaders } from '../proxy/forward.ts'
 import { type Query, formatQuery } from '../request/path-and-query.ts'
 import type { SelfServiceRequest } from './request.ts'
@@ -20,7 +20,7 @@ export type UpstreamClient = Pick<
 >
 
 /** A request to the API server. */
-export interface UpstreamQuery {
+export interface UpstreamRequest {
   readonly as: RunsAs
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
   readonly resource: Resource
@@ -44,7 +44,10 @@ export const SELF_SERVICE = { inAll: 64, ofOne: 16 } as const
 const selfServiceSemaphore = createSemaphore(SELF_SERVICE.inAll, SELF_SERVICE.ofOne)
 
 /** Sends a request, and resolves with the head of the answer. @throws UpstreamUnavailable as Upstream does */
-export async function open(client: UpstreamClient, query: UpstreamQuery): Promise<UpstreamAnswer> {
+export async function sendRequest(
+  client: UpstreamClient,
+  query: UpstreamRequest,
+): Promise<UpstreamAnswer> {
   if (query.as !== 'gateway' || query.isWatch === true) return send(client, query)
   const head = Promise.withResolvers<UpstreamAnswer>()
   void selfServiceSemaphore(client.caller.identity.user, async () => {
@@ -59,7 +62,7 @@ export async function open(client: UpstreamClient, query: UpstreamQuery): Promis
 
 async function send(
   { upstream, call, signal }: UpstreamClient,
-  sent: UpstreamQuery,
+  sent: UpstreamRequest,
 ): Promise<UpstreamAnswer> {
   if (signal.aborted) throw new UpstreamUnavailable('the request was ended before')
   const { as, method, resource, name, subresource, body, form = WHOLE } = sent
@@ -89,18 +92,21 @@ const WHOLE: Form = { encoding: 'json', shape: { as: 'object' } }
 /**
  * Sends a request and reads its answer. Once a write is stored, its answer is read even beyond the memory limits.
  *
- * @throws UpstreamUnavailable, Error for an answer that is not JSON, and NoRoom for one beyond the memory limits
+ * @throws UpstreamUnavailable, Error for an answer that is not JSON, and BufferFull for one beyond the memory limits
  */
-export async function ask(client: UpstreamClient, query: UpstreamQuery): Promise<UpstreamReply> {
+export async function sendAndRead(
+  client: UpstreamClient,
+  query: UpstreamRequest,
+): Promise<UpstreamReply> {
   const { atLeast, anyway } = client.reservation
   const isStored = query.method !== 'GET' && !query.query.some(([name]) => name === 'dryRun')
-  return readReply(await open(client, query), isStored ? anyway : atLeast)
+  return readReply(await sendRequest(client, query), isStored ? anyway : atLeast)
 }
 
 /** Objects in a page: more would block the event loop for long. */
 const PAGE_LIMIT = '100'
 
-/** The pages of a list, read as the gateway. A page that is not a 200 is the last one. @throws UpstreamUnavailable, NoRoom */
+/** The pages of a list, read as the gateway. A page that is not a 200 is the last one. @throws UpstreamUnavailable, BufferFull */
 export async function* upstreamPages(
   client: UpstreamClient,
   resource: Resource,
@@ -109,7 +115,7 @@ export async function* upstreamPages(
   let next: Query = []
   do {
     const query = [...selectors, ['limit', PAGE_LIMIT] as const, ...next]
-    const page = await ask(client, { as: 'gateway', method: 'GET', resource, query })
+    const page = await sendAndRead(client, { as: 'gateway', method: 'GET', resource, query })
     yield page
     const token = page.status === 200 ? nestedString(page.json, ['metadata', 'continue']) : ''
     next = token === '' ? [] : [['continue', token]]
@@ -141,7 +147,7 @@ export async function readReply(
 }
 
 /** Turns an answer of the gateway into a reply, as if it came from the API server. */
-export function replyOf({ status, headers, body }: WholeAnswer): UpstreamReply {
+export function replyOf({ status, headers, body }: BufferedAnswer): UpstreamReply {
   return { status, headers, json: JSON.parse(body.toString()) as JsonMap }
 }
 

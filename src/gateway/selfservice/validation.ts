@@ -14,11 +14,16 @@ import {
 } from '../../domain/json/json.ts'
 import { firstUncoveredEntry } from '../../domain/scope/covers.ts'
 import { KEY, isDigest } from '../redaction/fields.ts'
-import { NO_DIGEST, endsWithin, givesLess } from './escalation.ts'
+import { NO_DIGEST, endsWithin, rightsIncreaseRefusal } from './escalation.ts'
 import type { CallerAccess } from './request.ts'
 import { changedClosedField } from './spec-fields.ts'
 import { scopeIn } from './visibility.ts'
-import { type FieldRefusal, RESERVED_MANAGERS, entriesOf, marksFault } from './write-options.ts'
+import {
+  type FieldRefusal,
+  RESERVED_MANAGERS,
+  entriesOf,
+  platformMetadataFault,
+} from './write-options.ts'
 
 /** A write to validate. */
 interface Write {
@@ -135,7 +140,9 @@ function endsWithCaller({ access, before, after, caps, nowMs }: Write): FieldRef
 }
 
 function updateReducesRights({ access, before, after, caps, nowMs }: Write): FieldRefusal | null {
-  return before === null || access.isPerson ? null : givesLess(before, after, caps, nowMs)
+  return before === null || access.isPerson
+    ? null
+    : rightsIncreaseRefusal(before, after, caps, nowMs)
 }
 
 /** The owner reference of a new object: it is deleted with the calling key. A key that a person creates has none. */
@@ -183,7 +190,7 @@ function platformMetadataUnchanged({
   before,
   after,
 }: Write): FieldRefusal | null {
-  return marksFault(resource, access.key, before, after)
+  return platformMetadataFault(resource, access.key, before, after)
 }
 
 /**

@@ -28,7 +28,7 @@ import {
   type Viewer,
 } from './request.ts'
 import { SELF_SERVICE_ERRORS } from './errors.ts'
-import { type UpstreamClient, ask } from './upstream-client.ts'
+import { type UpstreamClient, sendAndRead } from './upstream-client.ts'
 
 /** Whether the name is that of the heartbeat key, which no caller sees or writes (contract 10.4). */
 export const isHidden = ({ plural }: Resource, name: string): boolean =>
@@ -173,7 +173,7 @@ export async function isGranted(request: AccessReviewRequest, verb: Verb): Promi
   }
   const { group: apiGroup, version: apiVersion, kind } = SELF_SUBJECT_ACCESS_REVIEWS
   const json = { apiVersion: `${apiGroup}/${apiVersion}`, kind, spec: { resourceAttributes } }
-  const reply = await ask(request, {
+  const reply = await sendAndRead(request, {
     as: { caller },
     method: 'POST',
     resource: SELF_SUBJECT_ACCESS_REVIEWS,
@@ -193,7 +193,7 @@ export const notFound = ({ resource, name }: Named): Answer =>
   refuse(SELF_SERVICE_ERRORS.objectNotFound, messageValues({ resource, name }))
 
 /** The 409 to an apply with the name of another user's object, the same as to a create (contract 12.1). */
-export const taken = ({ resource, name }: Named): Answer =>
+export const alreadyExists = ({ resource, name }: Named): Answer =>
   refuse(SELF_SERVICE_ERRORS.objectExists, messageValues({ resource, name }))
 
 const messageValues = ({

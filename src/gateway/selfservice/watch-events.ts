@@ -6,7 +6,7 @@ import { sleep } from '../../runtime/clock.ts'
 import { createTurnQueue } from '../../runtime/concurrency/event-loop.ts'
 import { createSemaphore } from '../../runtime/concurrency/limited-concurrency.ts'
 import type { SelfServiceRequest } from './request.ts'
-import { NoRoom } from './response-buffer.ts'
+import { BufferFull } from './response-buffer.ts'
 
 /** A watch ends when its client does not take an event within this time, in milliseconds. */
 export const UNREAD_WITHIN_MS = 10_000
@@ -130,7 +130,7 @@ function refusalOf(reserve: () => void): Buffer | null {
     reserve()
     return null
   } catch (error) {
-    if (!(error instanceof NoRoom)) throw error
+    if (!(error instanceof BufferFull)) throw error
     return Buffer.from(`{"type":"ERROR","object":${error.answer.body.toString()}}\n`)
   }
 }

@@ -10,14 +10,14 @@ import {
 } from '../../domain/json/field-path.ts'
 import { type Json, type JsonMap, isMap } from '../../domain/json/json.ts'
 import type { UpstreamAnswer } from '../../kube/proxy/types.ts'
-import type { Answer, WholeAnswer } from '../../serving/http/answer.ts'
+import type { Answer, BufferedAnswer } from '../../serving/http/answer.ts'
 import { type RunsAs, clientHeaders } from '../proxy/forward.ts'
 import { objectIn, objectsIn, redactedAnswer } from '../redaction/redact.ts'
 import { type Query, parameter, pick } from '../request/path-and-query.ts'
 import { pagesOf } from './list-pages.ts'
 import type { SelfServiceRequest } from './request.ts'
 import { type UpstreamReply, answerOf, headersOf, shaped } from './response.ts'
-import { open, readReply, replyOf } from './upstream-client.ts'
+import { sendRequest, readReply, replyOf } from './upstream-client.ts'
 import {
   type Selection,
   admitted,
@@ -51,7 +51,7 @@ export async function watch(request: SelfServiceRequest): Promise<Answer> {
 
 type OpenedWatch =
   | { readonly ok: true; readonly answer: UpstreamAnswer }
-  | { readonly ok: false; readonly answer: WholeAnswer }
+  | { readonly ok: false; readonly answer: BufferedAnswer }
 
 /** Opens a watch at the API server. If the gateway filters it, it counts against the limits until its stream ends. */
 async function openWatch(
@@ -64,7 +64,7 @@ async function openWatch(
   const { info, form } = request
   const query = watchQuery(request, selection)
   try {
-    const answer = await open(request, {
+    const answer = await sendRequest(request, {
       as,
       method: 'GET',
       resource: info.resource,

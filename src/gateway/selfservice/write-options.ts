@@ -46,7 +46,7 @@ export const isDryRun = (query: Query): boolean => query.some(([name]) => name =
  *
  * @param ownDryRun the parameters of the gateway's own dry run; empty = the client's `dryRun`
  */
-export const writing = (query: Query, ownDryRun: Query): Query => [
+export const writeParameters = (query: Query, ownDryRun: Query): Query => [
   ...pick(query, ['fieldManager', 'force']),
   ['fieldValidation', 'Strict'],
   ...(ownDryRun.length === 0 ? pick(query, ['dryRun']) : ownDryRun),
@@ -89,7 +89,7 @@ export const labelsOfMade = (
 ): Readonly<Record<string, string>> => (resource === ACCESS_KEYS ? { [MADE_WITH_LABEL]: uid } : {})
 
 /** The refusal of a changed label or annotation of the platform, or a wrong one on a new object; null = none. */
-export function marksFault(
+export function platformMetadataFault(
   resource: Resource,
   key: KeyRef,
   before: JsonMap | null,

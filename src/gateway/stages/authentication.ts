@@ -3,7 +3,7 @@
 import type { AuthenticationResult, Authenticator } from '../../authn/authenticator.ts'
 import type { Caller } from '../../authn/caller.ts'
 import { INVALID_KEY_REASONS } from '../../authn/key-validity.ts'
-import { type WholeAnswer, refuse } from '../../serving/http/answer.ts'
+import { type BufferedAnswer, refuse } from '../../serving/http/answer.ts'
 import type { HttpRequest } from '../../serving/http/server.ts'
 import { ERRORS } from '../errors.ts'
 import type { Stage } from '../request-context.ts'
@@ -30,7 +30,7 @@ const UNCHECKED = refuse(ERRORS.keyUnchecked)
 /** The caller of a request, or the answer that refuses it. */
 type Authentication =
   | { readonly ok: true; readonly caller: Caller }
-  | { readonly ok: false; readonly answer: WholeAnswer }
+  | { readonly ok: false; readonly answer: BufferedAnswer }
 
 /** The dependencies of the stage. */
 export interface AuthenticationDeps {
@@ -64,7 +64,7 @@ export function createAuthentication(
 
 function answerTo(
   because: Exclude<AuthenticationResult, { readonly ok: true }>['because'],
-): WholeAnswer {
+): BufferedAnswer {
   if (because === 'unavailable') return UNCHECKED
   return because === 'expired' ? EXPIRED : NOT_FOUND
 }

@@ -6,7 +6,7 @@ import {
   type TargetKind,
   isResourceRequest,
 } from '../../domain/scope/request-info.ts'
-import { type WholeAnswer, refuse } from '../../serving/http/answer.ts'
+import { type BufferedAnswer, refuse } from '../../serving/http/answer.ts'
 import { ERRORS } from '../errors.ts'
 import { type Stage, known } from '../request-context.ts'
 import type { ParsedRequest } from '../request/parse.ts'
@@ -44,7 +44,7 @@ export function authorizeRequest(
   attributes: RequestInfo,
   creates: boolean,
   scopeContext: ScopeContext,
-): WholeAnswer | null {
+): BufferedAnswer | null {
   const asked = creates ? [attributes, { ...attributes, verb: 'create' }] : [attributes]
   for (const request of asked) {
     const decision = authorize(scope, request, scopeContext)

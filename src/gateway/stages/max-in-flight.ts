@@ -1,7 +1,7 @@
 // Limits how many requests and streams a key may have in progress (contract 13.3). The API server limits the request
 // rate: its priority and fairness knows the cost of a request and the impersonated user, and the gateway passes its
 // 429s on. Nothing limits refused credentials: each costs one digest.
-import { type WholeAnswer, refuse } from '../../serving/http/answer.ts'
+import { type BufferedAnswer, refuse } from '../../serving/http/answer.ts'
 import { ERRORS } from '../errors.ts'
 import { isLongRunning } from '../proxy/forward.ts'
 import { type Stage, known } from '../request-context.ts'
@@ -23,7 +23,7 @@ type LimitedObserver = (kind: AdmissionKind) => void
 /** Whether a request is admitted. `release` frees its place; later calls do nothing. */
 export type Admission =
   | { readonly ok: true; readonly release: () => void }
-  | { readonly ok: false; readonly answer: WholeAnswer }
+  | { readonly ok: false; readonly answer: BufferedAnswer }
 
 /** Counts the requests in progress at this replica. */
 export interface MaxInFlight {
@@ -60,10 +60,10 @@ const NAMES: Readonly<Record<AdmissionKind, string>> = {
   filteredWatch: 'filtered watches',
 }
 
-const perKeyRefusal = (kind: AdmissionKind): WholeAnswer =>
+const perKeyRefusal = (kind: AdmissionKind): BufferedAnswer =>
   refuse(ERRORS.tooManyOfKey, { kind: NAMES[kind], limit: MAX_PER_KEY[kind] })
 
-const inTotalRefusal = (kind: AdmissionKind): WholeAnswer =>
+const inTotalRefusal = (kind: AdmissionKind): BufferedAnswer =>
   refuse(ERRORS.tooManyInAll, { kind: NAMES[kind], limit: MAX_IN_TOTAL[kind] })
 
 /** Creates the counter, with no request in progress. @param limited called for every refusal */

@@ -9,7 +9,7 @@ import type { TargetRegistry } from '../targets/registry.ts'
 import { asReadable, isSelfAccessReview, narrowedReview } from './self-subject-access-review.ts'
 
 /** The dependencies of these stages. */
-export interface ServeDeps {
+export interface AdmittedRequestDeps {
   readonly activity: ActivityRecorder
   readonly selfService: SelfService
   readonly targets: TargetRegistry
@@ -21,14 +21,14 @@ const NOT_RECORDED = refuse(ERRORS.useNotRecorded)
  * Records the request as a use of its key. A sliding key could end without this use: when its recorded use is old, the
  * new one is stored before the request goes on (contract 14.1).
  */
-export const activity: Stage<ServeDeps> = async (context, deps) => {
+export const activity: Stage<AdmittedRequestDeps> = async (context, deps) => {
   if ((await deps.activity.started(known(context, 'caller'))) === 'unavailable') return NOT_RECORDED
   context.use = 'used'
   return null
 }
 
 /** Answers requests about keys, tokens and Configs (contract 9.3, 12). */
-export const selfService: Stage<ServeDeps> = (context, deps) => {
+export const selfService: Stage<AdmittedRequestDeps> = (context, deps) => {
   const request = known(context, 'request')
   if (!isOwnKind(request)) return null
   const { lease } = known(context, 'admitted')
@@ -38,7 +38,7 @@ export const selfService: Stage<ServeDeps> = (context, deps) => {
 /**
  * Forwards a request to its target as the caller. The scope of the key narrows answers to self access reviews (11.3).
  */
-export const proxy: Stage<ServeDeps> = async (context, { targets }) => {
+export const proxy: Stage<AdmittedRequestDeps> = async (context, { targets }) => {
   const { http } = context
   const request = known(context, 'request')
   const caller = known(context, 'caller')

@@ -57,7 +57,7 @@ export interface Pending {
 }
 
 /** The entry of a request in flight. */
-export interface Opened {
+export interface InFlightEntry {
   /** Reports that the answer streams now. `cut` must end the stream; it is called within a second of the key's end. */
   readonly flows: (kind: StreamKind, cut: (reason: TerminationReason) => void) => void
   /** Authenticates the caller again; null = the key has ended, and the request with it. Never rejects. */
@@ -93,7 +93,7 @@ export class InFlightRequests {
   }
 
   /** Registers an admitted request of the caller. */
-  open(caller: Caller, pending: Pending): Opened {
+  open(caller: Caller, pending: Pending): InFlightEntry {
     const { uid } = caller.key
     const entry: InFlightRequest = { caller, pending, stream: null, isEnding: false }
     const entries = this.#byKey.get(uid) ?? new Set()

@@ -1,11 +1,11 @@
 // Ends an admitted request when its key ends before the answer begins (contract 13.4): the gateway authenticates by the
 // head of a request, but the client decides when its body ends.
 import type { Caller } from '../../authn/caller.ts'
-import { type Answer, type WholeAnswer, refuse } from '../../serving/http/answer.ts'
+import { type Answer, type BufferedAnswer, refuse } from '../../serving/http/answer.ts'
 import type { HttpRequest } from '../../serving/http/server.ts'
 import { ERRORS } from '../errors.ts'
 import { hasBody } from '../proxy/forward.ts'
-import type { EndReason, Opened, InFlightRequests } from './in-flight.ts'
+import type { EndReason, InFlightEntry, InFlightRequests } from './in-flight.ts'
 
 /** The state of an admitted request, for the code that answers it. */
 export interface RequestLease {
@@ -20,7 +20,7 @@ export interface RequestLease {
 }
 
 /** An admitted request, for the code that sends its answer. */
-export interface HeldLease extends RequestLease, Pick<Opened, 'flows' | 'close'> {
+export interface HeldLease extends RequestLease, Pick<InFlightEntry, 'flows' | 'close'> {
   /**
    * The result of a stage, or a refusal as soon as the key has ended.
    *
@@ -34,7 +34,7 @@ export interface HeldLease extends RequestLease, Pick<Opened, 'flows' | 'close'>
 /** A result. `isOver`: the key ended before it, so the answer gets no expiry headers. */
 type LeaseOutcome<Result> =
   | { readonly answer: Result; readonly isOver: false }
-  | { readonly answer: WholeAnswer; readonly isOver: true }
+  | { readonly answer: BufferedAnswer; readonly isOver: true }
 
 /** The request to lease. */
 interface LeaseOptions {
@@ -50,8 +50,8 @@ export function leaseRequest(
   { call, caller, isLong }: LeaseOptions,
 ): HeldLease {
   const controller = new AbortController()
-  const keyEnded = Promise.withResolvers<WholeAnswer>()
-  let refusal = null as WholeAnswer | null
+  const keyEnded = Promise.withResolvers<BufferedAnswer>()
+  let refusal = null as BufferedAnswer | null
   const entry = requests.open(caller, {
     mayComplete: () => !isLong && isWrite(call) && hasArrived(call),
     end: (reason) => {
@@ -96,7 +96,7 @@ const discard = (answer: Answer | null): void => {
 }
 
 /** The answer when the key ends: the same as to the next request with this key (contract 10.2). */
-const REFUSALS: Readonly<Record<EndReason, WholeAnswer>> = {
+const REFUSALS: Readonly<Record<EndReason, BufferedAnswer>> = {
   expired: refuse(ERRORS.keyExpired),
   revoked: refuse(ERRORS.keyNotFound),
   changed: refuse(ERRORS.keyChanged),

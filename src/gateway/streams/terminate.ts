@@ -1,12 +1,12 @@
 // Cuts a streamed answer when its key ends (contract 13.4).
 import { type Readable, Transform, type TransformCallback, pipeline } from 'node:stream'
-import { type Answer, type WholeAnswer, refuse } from '../../serving/http/answer.ts'
+import { type Answer, type BufferedAnswer, refuse } from '../../serving/http/answer.ts'
 import { ERRORS } from '../errors.ts'
-import type { TerminationReason, EndReason, Opened, StreamKind } from './in-flight.ts'
+import type { TerminationReason, EndReason, InFlightEntry, StreamKind } from './in-flight.ts'
 
 /** The parts of a request that its streamed answer uses. */
 interface TerminableOptions {
-  readonly flows: Opened['flows']
+  readonly flows: InFlightEntry['flows']
   /** Whether the request is a watch: its last event then is an ERROR with the reason. */
   readonly isWatch: boolean
   /** Whether the answer has no time limit, such as logs with follow. */
@@ -85,7 +85,7 @@ function withChunkObserver(source: Readable, flowed: () => void): Readable {
   return through
 }
 
-const STATUS_BY_REASON: Readonly<Record<EndReason, WholeAnswer>> = {
+const STATUS_BY_REASON: Readonly<Record<EndReason, BufferedAnswer>> = {
   expired: refuse(ERRORS.keyExpired),
   revoked: refuse(ERRORS.keyNotFound),
   changed: refuse(ERRORS.keyChangedInWatch),

@@ -1,7 +1,7 @@
 // Finds the API that a path belongs to (contract 9.1), and the upstream that serves it.
 import type { RequestTarget } from '../../domain/scope/request-info.ts'
 import type { Upstream } from '../../kube/proxy/types.ts'
-import { type WholeAnswer, refuse } from '../../serving/http/answer.ts'
+import { type BufferedAnswer, refuse } from '../../serving/http/answer.ts'
 import { ERRORS } from '../errors.ts'
 
 /** The target of a request; null = no API is served at the path. */
@@ -24,7 +24,7 @@ export function routeOf(requestTarget: string): Route {
 /** The upstream of a target, or the refusal if the target is not served here. */
 type ResolvedTarget =
   | { readonly ok: true; readonly upstream: Upstream }
-  | { readonly ok: false; readonly answer: WholeAnswer }
+  | { readonly ok: false; readonly answer: BufferedAnswer }
 
 /** The targets of this gateway. */
 export interface TargetRegistry {

@@ -15,7 +15,7 @@ export interface Answer {
 }
 
 /** A response whose body is in memory, not streamed. */
-export interface WholeAnswer extends Answer {
+export interface BufferedAnswer extends Answer {
   readonly body: Buffer
 }
 
@@ -60,7 +60,7 @@ function messageOf<const Message extends string>(
 export function refuse<const Message extends string>(
   refusal: Refusal & { readonly message: Message },
   ...values: MessageValues<Message>
-): WholeAnswer {
+): BufferedAnswer {
   const { name, code, reason, headers = {} } = refusal
   return { ...statusAnswer(code, reason, messageOf(refusal, ...values), headers), refusal: name }
 }
@@ -117,7 +117,7 @@ function statusAnswer(
   reason: string,
   message: string,
   headers: OutgoingHttpHeaders,
-): WholeAnswer {
+): BufferedAnswer {
   const status = {
     kind: 'Status',
     apiVersion: 'v1',

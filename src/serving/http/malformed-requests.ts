@@ -3,7 +3,7 @@
 import { STATUS_CODES, type ServerResponse } from 'node:http'
 import type { Server } from 'node:https'
 import type { Duplex } from 'node:stream'
-import { COMMON_HEADERS, type WholeAnswer, catalogue, refuse } from './answer.ts'
+import { COMMON_HEADERS, type BufferedAnswer, catalogue, refuse } from './answer.ts'
 
 /** Most bytes of the request line and the headers. */
 export const LONGEST_HEAD = 16_384
@@ -52,7 +52,7 @@ export const HOSTLESS_RESPONSE = refuse(MALFORMED_REQUESTS.hostless)
 const TIMEOUT = 'ERR_HTTP_REQUEST_TIMEOUT'
 
 /** The responses by Node's error code. */
-const RESPONSES: Readonly<Record<string, WholeAnswer>> = {
+const RESPONSES: Readonly<Record<string, BufferedAnswer>> = {
   [TIMEOUT]: refuse(MALFORMED_REQUESTS.late),
   HPE_CHUNK_EXTENSIONS_OVERFLOW: refuse(MALFORMED_REQUESTS.chunkExtensions),
   HPE_HEADER_OVERFLOW: refuse(MALFORMED_REQUESTS.longHead, { count: LONGEST_HEAD }),
@@ -67,7 +67,7 @@ const LINGER_MS = 2000
 type Fault = Error & { readonly code?: string; readonly reason?: string }
 
 /** Answers malformed requests and closes their connections. `latest` finds the latest response on a socket. */
-export function answerBroken(
+export function answerMalformedRequests(
   server: Server,
   latest: (socket: Duplex) => ServerResponse | undefined,
 ): void {
@@ -82,7 +82,7 @@ export function answerBroken(
 }
 
 /** The response to a fault; null = the connection itself failed. */
-function answerTo({ code = '', reason = '' }: Fault): WholeAnswer | null {
+function answerTo({ code = '', reason = '' }: Fault): BufferedAnswer | null {
   const known = RESPONSES[code]
   if (known || !code.startsWith('HPE_')) return known ?? null
   return refuse(MALFORMED_REQUESTS.malformed, { fault: reason })
@@ -97,7 +97,7 @@ function isResponding(socket: Duplex, response: ServerResponse | undefined): boo
   return response.headersSent || response.socket !== socket
 }
 
-function end(socket: Duplex, answer: WholeAnswer, isLate: boolean): void {
+function end(socket: Duplex, answer: BufferedAnswer, isLate: boolean): void {
   const destroy = (): void => void socket.destroy()
   const timer = setTimeout(destroy, LINGER_MS)
   socket.once('close', () => clearTimeout(timer))
@@ -106,7 +106,7 @@ function end(socket: Duplex, answer: WholeAnswer, isLate: boolean): void {
   if (isLate) socket.once('finish', destroy)
 }
 
-function bytesOf({ status, headers, body }: WholeAnswer): Buffer {
+function bytesOf({ status, headers, body }: BufferedAnswer): Buffer {
   const date = new Date().toUTCString()
   const lines = Object.entries({
     ...COMMON_HEADERS,

@@ -14,7 +14,7 @@ import {
   limitConnections,
 } from './connection-limits.ts'
 import { awaitsContinue, deliver } from './deliver.ts'
-import { HOSTLESS_RESPONSE, LONGEST_HEAD, answerBroken } from './malformed-requests.ts'
+import { HOSTLESS_RESPONSE, LONGEST_HEAD, answerMalformedRequests } from './malformed-requests.ts'
 
 /** A request as received. */
 export interface HttpRequest {
@@ -107,7 +107,7 @@ interface AnswerOptions {
 function answerAll(server: Server, { respond, observer, limits }: AnswerOptions): void {
   const responses = new WeakMap<Duplex, ServerResponse>()
   const latest: LatestResponse = (socket) => responses.get(socket)
-  answerBroken(server, latest)
+  answerMalformedRequests(server, latest)
   const { dropped } = observer
   const isCrowded = limitConnections(server, { limits, latest, dropped })
   const isEnding = (): boolean => !server.listening || isCrowded()

@@ -12,7 +12,7 @@ export interface CertificatePair {
 }
 
 /** A certificate with its matching private key, and fields of the certificate. Times in epoch milliseconds. */
-export interface CheckedPair extends CertificatePair {
+export interface ValidCertificatePair extends CertificatePair {
   /** Common name of the subject; empty = it has none. */
   readonly commonName: string
   /** DNS names and IP addresses in the subject alternative name; IPv6 in short form, without brackets. */
@@ -26,7 +26,7 @@ export interface CheckedPair extends CertificatePair {
  *
  * @returns the pair, or the fault as a clause that quotes neither certificate nor key
  */
-export function checkPair(pair: CertificatePair): CheckedPair | string {
+export function validateCertificatePair(pair: CertificatePair): ValidCertificatePair | string {
   const certificate = parseOrNull(() => new X509Certificate(pair.certificatePem))
   if (!certificate) return 'the certificate is no PEM certificate'
   const key = parseOrNull(() => createPrivateKey(pair.keyPem))
@@ -85,7 +85,7 @@ interface FollowFilesOptions {
   readonly log: Log
   readonly signal: AbortSignal
   /** Called with the first pair, and with each new one. */
-  readonly take: (pair: CheckedPair) => void
+  readonly take: (pair: ValidCertificatePair) => void
 }
 
 /**
@@ -125,12 +125,15 @@ async function follow(options: FollowFilesOptions, first: string): Promise<void>
 /** Reads both files. `content` changes whenever the files do. */
 function read({ certificateFile, keyFile }: CertificateFiles): {
   readonly content: string
-  readonly pair: CheckedPair | string
+  readonly pair: ValidCertificatePair | string
 } {
   try {
     const certificatePem = readFileSync(certificateFile, 'utf8')
     const keyPem = readFileSync(keyFile, 'utf8')
-    return { content: certificatePem + keyPem, pair: checkPair({ certificatePem, keyPem }) }
+    return {
+      content: certificatePem + keyPem,
+      pair: validateCertificatePair({ certificatePem, keyPem }),
+    }
   } catch (error) {
     const { code = 'unreadable', path = '' } = error as NodeJS.ErrnoException
     return { content: code, pair: `${path} can not be read (${code})` }

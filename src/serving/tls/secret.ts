@@ -5,7 +5,12 @@
 import { isIP } from 'node:net'
 import { GATEWAY_CA_SECRET, GATEWAY_TLS_SECRET } from '../../api/names.ts'
 import type { Secret } from '../../api/objects.ts'
-import { type CertificatePair, type CheckedPair, checkPair, isSignedBy } from './key-pair.ts'
+import {
+  type CertificatePair,
+  type ValidCertificatePair,
+  validateCertificatePair,
+  isSignedBy,
+} from './key-pair.ts'
 
 /** Subject of the certificates that the gateway issues; it never replaces one with another subject. */
 export const OUR_COMMON_NAME = 'management-operator gateway'
@@ -18,25 +23,29 @@ const VALID_MS = 365 * 86_400_000
 const AUTHORITY_VALID_MS = 10 * VALID_MS
 
 /** Content of the Secret with the serving certificate. */
-export interface ServerData {
-  readonly pair: CheckedPair
+export interface ServingCertificateData {
+  readonly pair: ValidCertificatePair
   /** PEM of the CA that clients are given; empty = none. */
   readonly authorityPem: string
 }
 
 /** Content of both Secrets; null = the Secret does not exist, a string = the fault of its content, as a clause. */
-export interface FoundSecrets {
-  readonly authority: CheckedPair | string | null
-  readonly server: ServerData | string | null
+export interface CertificateSecrets {
+  readonly authority: ValidCertificatePair | string | null
+  readonly server: ServingCertificateData | string | null
 }
 
 /** The next step. After `establish` and `issue` both Secrets are read again. */
 type CertificateStep =
-  | { readonly kind: 'serve'; readonly pair: CheckedPair }
+  | { readonly kind: 'serve'; readonly pair: ValidCertificatePair }
   /** Store this CA in its Secret; null = a new CA. */
   | { readonly kind: 'establish'; readonly authority: CertificatePair | null }
   /** Store a new certificate for these hosts, signed by the CA. */
-  | { readonly kind: 'issue'; readonly hosts: readonly string[]; readonly authority: CheckedPair }
+  | {
+      readonly kind: 'issue'
+      readonly hosts: readonly string[]
+      readonly authority: ValidCertificatePair
+    }
   | { readonly kind: 'unusable'; readonly secret: string; readonly because: string }
 
 /**
@@ -45,7 +54,7 @@ type CertificateStep =
  * administrator is served as it is, and unusable content is never overwritten.
  */
 export function certificateStep(
-  { authority, server }: FoundSecrets,
+  { authority, server }: CertificateSecrets,
   wanted: readonly string[],
   nowMs: number,
 ): CertificateStep {
@@ -69,40 +78,43 @@ const unusable = (secret: string, because: string): CertificateStep => ({
 })
 
 /** Whether the certificate must be renewed: a third of its lifetime or less is left. */
-const needsRenewal = ({ notBeforeMs, notAfterMs }: CheckedPair, nowMs: number): boolean =>
+const needsRenewal = ({ notBeforeMs, notAfterMs }: ValidCertificatePair, nowMs: number): boolean =>
   notAfterMs - nowMs <= (notAfterMs - notBeforeMs) / 3
 
 /** Whether the CA signed the certificate, is the one given to clients, and has another key. */
-const isIssuedBy = ({ pair, authorityPem }: ServerData, authority: CheckedPair): boolean =>
+const isIssuedBy = (
+  { pair, authorityPem }: ServingCertificateData,
+  authority: ValidCertificatePair,
+): boolean =>
   authorityPem === authority.certificatePem &&
   pair.keyPem !== authority.keyPem &&
   isSignedBy(pair.certificatePem, authority.certificatePem)
 
 /** The CA of an early version, whose key is that of the certificate; null = there is none. Clients trust that CA. */
-function legacyAuthority({ pair, authorityPem }: ServerData): CertificatePair | null {
+function legacyAuthority({ pair, authorityPem }: ServingCertificateData): CertificatePair | null {
   const authority = checkedAuthority({ certificatePem: authorityPem, keyPem: pair.keyPem })
   return typeof authority === 'string' ? null : authority
 }
 
 /** The wanted hosts that the certificate lacks. */
 export const missingHosts = (
-  { hosts }: CheckedPair,
+  { hosts }: ValidCertificatePair,
   wanted: readonly string[],
 ): readonly string[] => wanted.filter((host) => !hosts.includes(host))
 
 /** The CA in its Secret, or the fault of its content as a clause. */
-export const authorityIn = (secret: Secret): CheckedPair | string =>
+export const parseAuthoritySecret = (secret: Secret): ValidCertificatePair | string =>
   checkedAuthority(pairIn(secret))
 
-function checkedAuthority(pair: CertificatePair): CheckedPair | string {
-  const checked = checkPair(pair)
+function checkedAuthority(pair: CertificatePair): ValidCertificatePair | string {
+  const checked = validateCertificatePair(pair)
   if (typeof checked === 'string' || checked.commonName === AUTHORITY_COMMON_NAME) return checked
   return 'the certificate is not one of our authorities'
 }
 
 /** The serving certificate in its Secret, or the fault of its content as a clause. */
-export function serverIn(secret: Secret): ServerData | string {
-  const pair = checkPair(pairIn(secret))
+export function parseServingSecret(secret: Secret): ServingCertificateData | string {
+  const pair = validateCertificatePair(pairIn(secret))
   return typeof pair === 'string' ? pair : { pair, authorityPem: textIn(secret, 'ca.crt') }
 }
 

@@ -6,14 +6,14 @@ import type { KubeClient, NamedObject } from '../../kube/client/client.ts'
 import { type Clock, sleep } from '../../runtime/clock.ts'
 import { backoffMs } from '../../runtime/concurrency/rate-limiter.ts'
 import type { Log } from '../../runtime/log.ts'
-import type { CheckedPair } from './key-pair.ts'
+import type { ValidCertificatePair } from './key-pair.ts'
 import {
   OUR_COMMON_NAME,
-  authorityIn,
+  parseAuthoritySecret,
   authoritySecret,
   certificateStep,
   missingHosts,
-  serverIn,
+  parseServingSecret,
   serverSecret,
 } from './secret.ts'
 
@@ -32,7 +32,7 @@ interface MaintainOptions {
   readonly log: Log
   readonly signal: AbortSignal
   /** Called with the first certificate, and with each new one. */
-  readonly take: (pair: CheckedPair) => void
+  readonly take: (pair: ValidCertificatePair) => void
 }
 
 /** The certificate that maintainCertificate keeps. */
@@ -51,7 +51,7 @@ const MOST_TRIES = 5
 
 /** Starts to maintain the certificate. `take` gets the first one as soon as the API server has stored it. */
 export function maintainCertificate(options: MaintainOptions): ServingCertificate {
-  let served: CheckedPair | null = null
+  let served: ValidCertificatePair | null = null
   let pause = new AbortController()
   const maintain = async (): Promise<void> => {
     let retries = 0
@@ -78,7 +78,7 @@ export function maintainCertificate(options: MaintainOptions): ServingCertificat
 }
 
 /** The certificate to serve; null = none can be served now, and a warning is logged. */
-async function currentPair(options: MaintainOptions): Promise<CheckedPair | null> {
+async function currentPair(options: MaintainOptions): Promise<ValidCertificatePair | null> {
   try {
     return await runSteps(options)
   } catch (err) {
@@ -88,15 +88,15 @@ async function currentPair(options: MaintainOptions): Promise<CheckedPair | null
   }
 }
 
-async function runSteps(options: MaintainOptions): Promise<CheckedPair> {
+async function runSteps(options: MaintainOptions): Promise<ValidCertificatePair> {
   const { client, namespace, hosts, clock } = options
   const read = (name: string) => client.get<Secret>(SECRETS, { namespace, name })
   for (let tries = 0; tries < MOST_TRIES; tries += 1) {
     const authority = await read(GATEWAY_CA_SECRET)
     const server = await read(GATEWAY_TLS_SECRET)
     const found = {
-      authority: authority && authorityIn(authority),
-      server: server && serverIn(server),
+      authority: authority && parseAuthoritySecret(authority),
+      server: server && parseServingSecret(server),
     }
     const nowMs = clock.nowMs()
     const step = certificateStep(found, hosts(), nowMs)

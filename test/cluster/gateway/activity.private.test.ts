@@ -7,7 +7,7 @@ import { ACCESS_KEYS } from '../../../src/api/names.ts'
 import type { OwnedAccessKey } from '../../../src/api/ownedaccesskey.gen.ts'
 import type { AccessKey } from '../../../src/domain/accesskey/access-key.ts'
 import { formatTimestamp, parseTimestamp } from '../../../src/domain/time.ts'
-import { record } from '../../../src/gateway/activity/write.ts'
+import { writeLastActivity } from '../../../src/gateway/activity/write.ts'
 import { auditOf } from '../../support/audit-log.ts'
 import { privateControlPlane } from '../../support/control-plane.ts'
 import { eventually } from '../../support/eventually.ts'
@@ -60,7 +60,7 @@ const viewOf = ({ metadata: { name } }: StoredKey): AccessKey => firstReplica().
 const always = (): boolean => true
 
 const recording = (key: AccessKey, atMs: number, isWanted: (now: AccessKey) => boolean = always) =>
-  record(firstReplica(), { key, atMs, isWanted, signal: never })
+  writeLastActivity(firstReplica(), { key, atMs, isWanted, signal: never })
 
 const lastActivity = async (key: StoredKey): Promise<string | undefined> =>
   (await keys.read(key))?.status.lastActivity

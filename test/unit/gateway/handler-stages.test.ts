@@ -6,7 +6,7 @@ import { describe, expect, test } from 'vitest'
 import type { Scope } from '../../../src/api/scope.gen.ts'
 import type { Caller } from '../../../src/authn/caller.ts'
 import { parseScope } from '../../../src/domain/scope/authorize.ts'
-import type { Noted } from '../../../src/gateway/activity/recorder.ts'
+import type { RecordResult } from '../../../src/gateway/activity/recorder.ts'
 import { createMaxInFlight } from '../../../src/gateway/stages/max-in-flight.ts'
 import type { Upstream, UpstreamHeaders } from '../../../src/kube/proxy/types.ts'
 import type { Answer } from '../../../src/serving/http/answer.ts'
@@ -22,7 +22,7 @@ const CONFIG_MAPS: Scope = {
 
 interface Inputs {
   readonly scope?: Scope
-  readonly noted?: Noted
+  readonly noted?: RecordResult
   readonly isKnown?: boolean
   readonly upstream?: (headers: UpstreamHeaders) => Answer
 }

@@ -1,6 +1,9 @@
 import { expect, test } from 'vitest'
 import { createMetrics } from '../../../../src/commands/gateway/metrics.ts'
-import { connectionObserver, ofForwarded } from '../../../../src/commands/gateway/wiring.ts'
+import {
+  connectionObserver,
+  forwardedRequestObserver,
+} from '../../../../src/commands/gateway/wiring.ts'
 import { manualClock } from '../../../support/manual-clock.ts'
 import { memoryLog } from '../../../support/memory-log.ts'
 import { ANN, call } from '../../kube/proxy/upstream-server.ts'
@@ -34,7 +37,7 @@ test.each([
   { name: 'no responses of a server behind a proxy', parts: BY_PROXY, codes: ['200', '401', '<error>'], counted: [] },
 ])('counts as requests of this process: $name (15)', ({ parts, codes, counted }) => {
   const reported: string[] = []
-  const { responded } = ofForwarded({
+  const { responded } = forwardedRequestObserver({
     responded: (method, code, dateMs) => void reported.push(`${method} ${code} ${dateMs}`),
   })
   for (const code of codes) responded(call(parts), code)

@@ -1,14 +1,14 @@
 // The metrics of a small manager, and their values.
 import {
   type MetricSources,
-  type Metrics,
+  type ManagerMetrics,
   createMetrics,
 } from '../../../../src/commands/manager/metrics.ts'
 import { NOTHING_OVERDUE } from '../../../../src/domain/time.ts'
 import { seriesOf } from '../../../support/metrics-page.ts'
 
 /** The metrics of a manager with few controllers and kinds. */
-export const managerMetrics = (perObject = false): Metrics =>
+export const managerMetrics = (perObject = false): ManagerMetrics =>
   createMetrics({
     controllers: { ownedaccesskey: 16, config: 1 },
     lease: 'management-operator',
@@ -36,7 +36,7 @@ export const NO_OBJECTS: MetricSources = {
 }
 
 /** Values by series, such as `platform_tokens{state="issued"}`. */
-export async function scraped(metrics: Metrics): Promise<Readonly<Record<string, number>>> {
+export async function scraped(metrics: ManagerMetrics): Promise<Readonly<Record<string, number>>> {
   const { body } = await metrics.scrape()
   return Object.fromEntries(seriesOf(body))
 }

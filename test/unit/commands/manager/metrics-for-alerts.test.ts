@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'vitest'
-import type { Metrics } from '../../../../src/commands/manager/metrics.ts'
+import type { ManagerMetrics } from '../../../../src/commands/manager/metrics.ts'
 import { NO_OBJECTS, managerMetrics, scraped } from './metrics-builder.ts'
 
 const LATE = { count: 3, longestMs: 1500 }
 const SIGNING_KEY = { kid: 'abc', createdMs: 1_792_663_200_000, endMs: 1_795_255_200_000 }
 
 describe('metrics that alerts use (8.4)', () => {
-  test.each<{ name: string; act: (metrics: Metrics) => void; series: string; is: number }>([
+  test.each<{ name: string; act: (metrics: ManagerMetrics) => void; series: string; is: number }>([
     {
       name: 'the expiry of a signing key',
       act: (m) => m.follow({ ...NO_OBJECTS, signingKeys: () => [SIGNING_KEY] }),

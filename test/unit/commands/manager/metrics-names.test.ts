@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { Metrics } from '../../../../src/commands/manager/metrics.ts'
+import type { ManagerMetrics } from '../../../../src/commands/manager/metrics.ts'
 import { managerMetrics } from './metrics-builder.ts'
 
 describe('the rules of promtool check metrics', () => {
@@ -42,7 +42,7 @@ interface Described {
   readonly type: string
 }
 
-async function described(metrics: Metrics): Promise<readonly Described[]> {
+async function described(metrics: ManagerMetrics): Promise<readonly Described[]> {
   const { body } = await metrics.scrape()
   const found = body.matchAll(/^# HELP (\S+) (.*)\n# TYPE \1 (\w+)$/gm)
   return Array.from(found, ([, name = '', help = '', type = '']) => ({ name, help, type }))

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { Metrics } from '../../../../src/commands/manager/metrics.ts'
+import type { ManagerMetrics } from '../../../../src/commands/manager/metrics.ts'
 import { PROGRAM_VERSION } from '../../../../src/runtime/flags.ts'
 import { NO_OBJECTS, managerMetrics, scraped } from './metrics-builder.ts'
 
@@ -78,7 +78,7 @@ describe('every series exists from the start (contract 8.4)', () => {
 })
 
 describe('events are counted', () => {
-  test.each<{ name: string; act: (metrics: Metrics) => void; series: string; is: number }>([
+  test.each<{ name: string; act: (metrics: ManagerMetrics) => void; series: string; is: number }>([
     {
       name: 'a failed reconcile',
       act: (m) => m.controller('config').loop.finished('error', 0.3),

@@ -1,17 +1,17 @@
 import { describe, expect, test } from 'vitest'
 import type { Config } from '../../../../src/api/config.gen.ts'
 import {
-  type ConfigInForce,
+  type ConfigPlanInput,
   type ConfigStep,
   planInForce,
-  planOther,
+  planNotInForce,
 } from '../../../../src/controllers/config/plan.ts'
 import { statusEntry } from '../../../support/key-builder.ts'
 import { configObject } from '../../../support/object-builder.ts'
 
 const NOW_MS = Date.UTC(2026, 10, 21, 10)
 
-const initialState = (differing: Partial<ConfigInForce> = {}): ConfigInForce => ({
+const initialState = (differing: Partial<ConfigPlanInput> = {}): ConfigPlanInput => ({
   config: configObject(),
   secret: { kind: 'absent' },
   record: null,
@@ -24,7 +24,7 @@ const initialState = (differing: Partial<ConfigInForce> = {}): ConfigInForce => 
 })
 
 /** The state after a step: our apply owns all of status. */
-function after(state: ConfigInForce, { step }: { readonly step: ConfigStep }): ConfigInForce {
+function after(state: ConfigPlanInput, { step }: { readonly step: ConfigStep }): ConfigPlanInput {
   if (step.kind === 'record') return { ...state, record: step.data }
   if (step.kind !== 'publish') return state
   const metadata = { ...state.config.metadata, managedFields: [statusEntry(step.status)] }
@@ -35,9 +35,9 @@ function after(state: ConfigInForce, { step }: { readonly step: ConfigStep }): C
 }
 
 /** All steps until nothing is left to do. */
-function stepsOf(start: ConfigInForce): {
+function stepsOf(start: ConfigPlanInput): {
   readonly kinds: readonly string[]
-  readonly end: ConfigInForce
+  readonly end: ConfigPlanInput
 } {
   const kinds: string[] = []
   let state = start
@@ -127,7 +127,7 @@ describe('the Config in force', () => {
 describe('another Config', () => {
   test('is published as NotInForce, once (4.3, 6.1)', () => {
     const config = configObject({ metadata: { name: 'other' } })
-    const step = planOther(config, 'platform-manager-config', NOW_MS)
+    const step = planNotInForce(config, 'platform-manager-config', NOW_MS)
     expect(step).toMatchObject({
       kind: 'publish',
       status: {
@@ -139,7 +139,7 @@ describe('another Config', () => {
       },
     })
     const message = after(initialState({ config }), { step }).config
-    expect(planOther(message, 'platform-manager-config', NOW_MS + 1000)).toEqual({
+    expect(planNotInForce(message, 'platform-manager-config', NOW_MS + 1000)).toEqual({
       kind: 'nothing',
     })
   })

@@ -1,7 +1,7 @@
 /** @module-tag no-retry */
 import { describe, expect, test } from 'vitest'
 import {
-  type Cut,
+  type CapReason,
   capEndMs,
   tokenLifetimeOf,
 } from '../../../../src/controllers/directclusterendpointtoken/lifetime.ts'
@@ -19,7 +19,7 @@ interface Row {
   readonly owner?: number
   /** Seconds after creation. */
   readonly ends: number
-  readonly cut: Cut | null
+  readonly cut: CapReason | null
 }
 
 const DAY = 86_400

@@ -6,7 +6,7 @@ import {
   lastExpMs,
 } from '../../../../src/controllers/directclusterendpointtoken/metrics.ts'
 import {
-  type TokenPlanCircumstances,
+  type TokenPlanInput,
   plan,
 } from '../../../../src/controllers/directclusterendpointtoken/plan.ts'
 import { tokenOf } from '../../../../src/domain/token/token.ts'
@@ -30,10 +30,7 @@ const turns = new EventLoopShare(manualClock(after(0)))
 const named = (name: string, object: DirectClusterEndpointToken) =>
   withMetadata(object, { name, uid: name })
 
-function afterNextStep(
-  object: DirectClusterEndpointToken,
-  circumstances: Partial<TokenPlanCircumstances>,
-) {
+function afterNextStep(object: DirectClusterEndpointToken, circumstances: Partial<TokenPlanInput>) {
   const step = plan(tokenOf(object), tokenCircumstances({ isRecorded: true, ...circumstances }))
   return tokenAfter(object, step) ?? object
 }

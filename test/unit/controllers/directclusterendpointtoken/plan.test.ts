@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import type { DirectClusterEndpointToken } from '../../../../src/api/directclusterendpointtoken.gen.ts'
 import { EXPIRED_ANNOTATION, REVOKE_FINALIZER } from '../../../../src/api/names.ts'
 import {
-  type TokenPlanCircumstances,
+  type TokenPlanInput,
   type TokenStep,
   type TokenTransition,
   plan,
@@ -22,19 +22,19 @@ import {
   withMetadata,
 } from '../../../support/token-builder.ts'
 
-type PartialCircumstances = Partial<TokenPlanCircumstances>
+type PartialCircumstances = Partial<TokenPlanInput>
 
 const DAY = 86_400
 const FOREIGN = 'example.com/backup'
 
-const at = (seconds: number, circumstances: PartialCircumstances = {}): TokenPlanCircumstances =>
+const at = (seconds: number, circumstances: PartialCircumstances = {}): TokenPlanInput =>
   tokenCircumstances({ ...circumstances, nowMs: after(seconds) })
 
-const next = (object: DirectClusterEndpointToken, when: TokenPlanCircumstances): TokenStep =>
+const next = (object: DirectClusterEndpointToken, when: TokenPlanInput): TokenStep =>
   plan(tokenOf(object), when)
 
 /** The object after the next step in these circumstances. */
-function afterNextStep(object: DirectClusterEndpointToken, when: TokenPlanCircumstances) {
+function afterNextStep(object: DirectClusterEndpointToken, when: TokenPlanInput) {
   const left = tokenAfter(object, next(object, when))
   if (!left) throw new Error('the object is deleted')
   return left
@@ -263,7 +263,7 @@ describe('deletion (5.1)', () => {
 })
 
 describe('events only for transitions (4.5)', () => {
-  const eventsOf = (object: DirectClusterEndpointToken, when: TokenPlanCircumstances) => {
+  const eventsOf = (object: DirectClusterEndpointToken, when: TokenPlanInput) => {
     const step = next(object, when)
     const announce: readonly TokenTransition[] = 'announce' in step ? step.announce : []
     return announce.map(({ reason, of }) => `${reason} ${of}`)
@@ -280,7 +280,7 @@ describe('events only for transitions (4.5)', () => {
   const rows: readonly {
     readonly name: string
     readonly object: DirectClusterEndpointToken
-    readonly when: TokenPlanCircumstances
+    readonly when: TokenPlanInput
     readonly events: readonly string[]
   }[] = [
     { name: 'issued', object: tokenObject(), when: at(0), events: [`TokenIssued ${textAfter(DAY)}`] },

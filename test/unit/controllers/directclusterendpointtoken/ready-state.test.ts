@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest'
 import { REASONS } from '../../../../src/api/names.ts'
 import type { Scope } from '../../../../src/api/scope.gen.ts'
-import type { TokenPlanCircumstances } from '../../../../src/controllers/directclusterendpointtoken/plan.ts'
+import type { TokenPlanInput } from '../../../../src/controllers/directclusterendpointtoken/plan.ts'
 import {
   type TokenReadyState,
   readyStateOf,
@@ -20,7 +20,7 @@ import {
 
 interface Given {
   readonly parts?: TokenParts
-  readonly circumstances?: Partial<TokenPlanCircumstances>
+  readonly circumstances?: Partial<TokenPlanInput>
   /** Seconds after its creation. */
   readonly now?: number
 }
@@ -182,7 +182,7 @@ describe('precedence of reasons (4.2)', () => {
   const wide = 'a'.repeat(8000)
   type Makes = (given: Required<Given>) => Required<Given>
   const circumstances =
-    (differing: Partial<TokenPlanCircumstances>): Makes =>
+    (differing: Partial<TokenPlanInput>): Makes =>
     (given) => ({ ...given, circumstances: { ...given.circumstances, ...differing } })
   const keyWith =
     (key: Parameters<typeof owner>[0], rest: Parameters<typeof owner>[1]): Makes =>

@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest'
 import type { DirectClusterEndpointToken } from '../../../../src/api/directclusterendpointtoken.gen.ts'
 import {
-  type TokenPlanCircumstances,
+  type TokenPlanInput,
   type TokenStep,
   plan,
 } from '../../../../src/controllers/directclusterendpointtoken/plan.ts'
@@ -20,16 +20,16 @@ import {
 } from '../../../support/token-builder.ts'
 import { reconcileToken } from './token-reconcile.ts'
 
-type PartialCircumstances = Partial<TokenPlanCircumstances>
+type PartialCircumstances = Partial<TokenPlanInput>
 
-const at = (seconds: number, circumstances: PartialCircumstances = {}): TokenPlanCircumstances =>
+const at = (seconds: number, circumstances: PartialCircumstances = {}): TokenPlanInput =>
   tokenCircumstances({ ...circumstances, nowMs: after(seconds) })
 
-const next = (object: DirectClusterEndpointToken, when: TokenPlanCircumstances): TokenStep =>
+const next = (object: DirectClusterEndpointToken, when: TokenPlanInput): TokenStep =>
   plan(tokenOf(object), when)
 
 /** The object after the next step in these circumstances. */
-const afterNextStep = (object: DirectClusterEndpointToken, when: TokenPlanCircumstances) =>
+const afterNextStep = (object: DirectClusterEndpointToken, when: TokenPlanInput) =>
   tokenAfter(object, next(object, when)) ?? object
 
 const DISABLED: PartialCircumstances = { owner: owner({}, { state: 'Disabled' }) }

@@ -4,7 +4,7 @@ import { EXPIRED_ANNOTATION } from '../../../../src/api/names.ts'
 import type { ObjectMeta } from '../../../../src/api/objects.ts'
 import { deletionMsOf } from '../../../../src/controllers/directclusterendpointtoken/lifetime.ts'
 import {
-  type TokenPlanCircumstances,
+  type TokenPlanInput,
   plan,
 } from '../../../../src/controllers/directclusterendpointtoken/plan.ts'
 import { tokenOf } from '../../../../src/domain/token/token.ts'
@@ -21,7 +21,7 @@ import {
 const DAY = 86_400
 const HOUR = 3600
 
-type PartialCircumstances = Partial<TokenPlanCircumstances>
+type PartialCircumstances = Partial<TokenPlanInput>
 type Marks = Pick<ObjectMeta, 'annotations' | 'labels' | 'managedFields'>
 
 /** The object after publishing in these circumstances, with its record stored. */

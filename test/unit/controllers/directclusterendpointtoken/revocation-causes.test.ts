@@ -6,7 +6,7 @@ import { REASONS } from '../../../../src/api/names.ts'
 import type { OwnerReference } from '../../../../src/api/objects.ts'
 import type { Scope } from '../../../../src/api/scope.gen.ts'
 import {
-  type TokenPlanCircumstances,
+  type TokenPlanInput,
   plan,
 } from '../../../../src/controllers/directclusterendpointtoken/plan.ts'
 import {
@@ -31,7 +31,7 @@ import {
   withMetadata,
 } from '../../../support/token-builder.ts'
 
-type PartialCircumstances = Partial<TokenPlanCircumstances>
+type PartialCircumstances = Partial<TokenPlanInput>
 type Change = (object: DirectClusterEndpointToken) => DirectClusterEndpointToken
 
 const onCluster = (...names: readonly string[]): Scope => ({
@@ -51,7 +51,7 @@ const underCi = (
 const ownerless = (): DirectClusterEndpointToken => issuedObject({ spec: { ttl: 600 } })
 
 /** Circumstances a minute later; by default with the owner as at issue. */
-const later = (circumstances: PartialCircumstances = {}): TokenPlanCircumstances =>
+const later = (circumstances: PartialCircumstances = {}): TokenPlanInput =>
   tokenCircumstances({ owner: owner(CI), nowMs: after(60), ...circumstances })
 
 const readyStateFor = (

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import type { DirectClusterEndpointToken } from '../../../../src/api/directclusterendpointtoken.gen.ts'
 import type { Condition } from '../../../../src/api/objects.ts'
 import {
-  type TokenPlanCircumstances,
+  type TokenPlanInput,
   plan,
 } from '../../../../src/controllers/directclusterendpointtoken/plan.ts'
 import {
@@ -24,7 +24,7 @@ import {
   withMetadata,
 } from '../../../support/token-builder.ts'
 
-type PartialCircumstances = Partial<TokenPlanCircumstances>
+type PartialCircumstances = Partial<TokenPlanInput>
 
 interface Given {
   readonly object?: DirectClusterEndpointToken

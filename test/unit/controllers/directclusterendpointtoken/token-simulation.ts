@@ -5,7 +5,7 @@ import { REVOKE_FINALIZER } from '../../../../src/api/names.ts'
 import type { OwnerReference } from '../../../../src/api/objects.ts'
 import type { Scope } from '../../../../src/api/scope.gen.ts'
 import {
-  type TokenPlanCircumstances,
+  type TokenPlanInput,
   type TokenStep,
   plan,
 } from '../../../../src/controllers/directclusterendpointtoken/plan.ts'
@@ -203,7 +203,7 @@ function ownerIn({ object, key, hasOlderDuplicate, caps, nowMs }: SimulatedState
 }
 
 /** The circumstances that the reconciler would pass to `plan`. */
-export function circumstancesIn(state: SimulatedState): TokenPlanCircumstances {
+export function circumstancesIn(state: SimulatedState): TokenPlanInput {
   const {
     object,
     caps,

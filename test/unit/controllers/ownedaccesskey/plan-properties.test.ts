@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { expect, test } from 'vitest'
 import { REASONS, REVOKE_FINALIZER } from '../../../../src/api/names.ts'
 import {
-  type KeyCircumstances,
+  type KeyPlanInput,
   type KeyStep,
   plan,
 } from '../../../../src/controllers/ownedaccesskey/plan.ts'
@@ -57,7 +57,7 @@ function randomKey({ pick }: Random): AccessKey {
   })
 }
 
-const randomCircumstances = ({ pick }: Random): KeyCircumstances =>
+const randomCircumstances = ({ pick }: Random): KeyPlanInput =>
   circumstances({
     caps: {
       maxTtlSeconds: pick([null, 1, 60, 90, 5000]),
@@ -72,7 +72,7 @@ const randomCircumstances = ({ pick }: Random): KeyCircumstances =>
 interface Case {
   readonly seed: number
   readonly key: AccessKey
-  readonly when: KeyCircumstances
+  readonly when: KeyPlanInput
 }
 
 interface TakenStep {
@@ -92,7 +92,7 @@ interface Settled {
 const NOTHING: KeyStep = { kind: 'nothing' }
 
 /** Takes steps at one time until none is left. */
-function settle(key: AccessKey, when: KeyCircumstances): Settled {
+function settle(key: AccessKey, when: KeyPlanInput): Settled {
   const steps: TakenStep[] = []
   let left: AccessKey | null = key
   while (left && steps.length < 20) {
@@ -112,7 +112,7 @@ const CASES: readonly Case[] = Array.from({ length: 5000 }, (_, seed) => {
   return { seed, key: past ?? fresh, when: randomCircumstances(random) }
 })
 
-const at = (when: KeyCircumstances, nowMs: number): KeyCircumstances => ({ ...when, nowMs })
+const at = (when: KeyPlanInput, nowMs: number): KeyPlanInput => ({ ...when, nowMs })
 
 /** Seeds of the cases that violate a property. */
 const violations = (holds: (one: Case) => boolean): readonly number[] =>
@@ -187,7 +187,7 @@ test('a wake-up never schedules another wake-up for the same time', () => {
   expect(violations(makesProgress)).toEqual([])
 })
 
-function mayBeDeleted(key: AccessKey, when: KeyCircumstances): boolean {
+function mayBeDeleted(key: AccessKey, when: KeyPlanInput): boolean {
   const isOver = !isLive(lifetimeOf(key, when.caps, when.nowMs).expiresMs, when.nowMs)
   const isPublished = findCondition(key.published.conditions, 'Ready')?.status === 'False'
   const isKept = key.onExpiry === 'Keep' || (key.isTracked && key.onExpiry === null)

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { HEARTBEAT_KEY, REVOKE_FINALIZER } from '../../../../src/api/names.ts'
 import {
-  type KeyCircumstances,
+  type KeyPlanInput,
   type KeyStep,
   type KeyTransition,
   plan,
@@ -20,14 +20,14 @@ import {
 const DAY = 86_400
 const FOREIGN = 'example.com/backup'
 
-const at = (seconds: number, around: Partial<KeyCircumstances> = {}): KeyCircumstances =>
+const at = (seconds: number, around: Partial<KeyPlanInput> = {}): KeyPlanInput =>
   circumstances({ ...around, nowMs: after(seconds) })
 
 const nothing: KeyStep = { kind: 'nothing' }
 const waitFor = (seconds: number): KeyStep => ({ kind: 'wait', wakeMs: after(seconds) })
 
 /** The key after its status in these circumstances was published. */
-function settled(differing: Partial<AccessKey>, when: KeyCircumstances): AccessKey {
+function settled(differing: Partial<AccessKey>, when: KeyPlanInput): AccessKey {
   const key = accessKey(differing)
   return stepped(key, plan(key, when)) ?? key
 }
@@ -153,7 +153,7 @@ describe('the step when the published status is up to date', () => {
   const rows: readonly {
     readonly name: string
     readonly differing?: Partial<AccessKey>
-    readonly around?: Partial<KeyCircumstances>
+    readonly around?: Partial<KeyPlanInput>
     readonly now?: number
     readonly step: KeyStep
   }[] = [
@@ -192,7 +192,7 @@ describe('publish comes before other steps', () => {
   const rows: readonly {
     readonly name: string
     readonly key: AccessKey
-    readonly when: KeyCircumstances
+    readonly when: KeyPlanInput
     readonly wake: number | null
   }[] = [
     { name: 'the key expired', key: settled({ ttl: 60 }, at(0)), when: at(60), wake: 60 + DAY },
@@ -226,10 +226,7 @@ describe('publish comes before other steps', () => {
 })
 
 /** The events of the next step, without their notes. */
-const eventsOf = (
-  key: AccessKey,
-  when: KeyCircumstances,
-): readonly Omit<KeyTransition, 'note'>[] => {
+const eventsOf = (key: AccessKey, when: KeyPlanInput): readonly Omit<KeyTransition, 'note'>[] => {
   const step = plan(key, when)
   return step.kind === 'publish' ? step.announce.map(({ reason, of }) => ({ reason, of })) : []
 }
@@ -241,7 +238,7 @@ describe('events only for transitions (contract 4.5)', () => {
   const rows: readonly {
     readonly name: string
     readonly key: AccessKey
-    readonly when: KeyCircumstances
+    readonly when: KeyPlanInput
     readonly events: readonly Omit<KeyTransition, 'note'>[]
   }[] = [
     { name: 'a new key: none', key: accessKey(), when: at(0), events: [] },

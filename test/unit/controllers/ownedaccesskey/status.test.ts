@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { Condition } from '../../../../src/api/objects.ts'
-import { type KeyCircumstances, plan } from '../../../../src/controllers/ownedaccesskey/plan.ts'
+import { type KeyPlanInput, plan } from '../../../../src/controllers/ownedaccesskey/plan.ts'
 import {
   type DesiredKeyStatus,
   isPublished,
@@ -17,7 +17,7 @@ import {
 
 interface Given {
   readonly key?: Partial<AccessKey>
-  readonly around?: Partial<KeyCircumstances>
+  readonly around?: Partial<KeyPlanInput>
   /** Seconds after t0. */
   readonly now?: number
 }

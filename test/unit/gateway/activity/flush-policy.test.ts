@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import type { AccessKey } from '../../../../src/domain/accesskey/access-key.ts'
 import {
   dueMsOf,
-  mustPrecede,
+  mustRecordFirst,
   recordedUseOf,
 } from '../../../../src/gateway/activity/flush-policy.ts'
 import { accessKey, after } from '../../../support/key-builder.ts'
@@ -125,7 +125,7 @@ describe('a request waits until its use is recorded (14.1)', () => {
   ])('$name', ({ key, at, cap = null, waits }) => {
     const caps = { ...UNCAPPED, maxTtlSeconds: cap }
     const standing = recordedUseOf(accessKey(key), caps, after(at))
-    expect(mustPrecede(standing, after(at))).toBe(waits)
+    expect(mustRecordFirst(standing, after(at))).toBe(waits)
   })
 })
 

@@ -5,7 +5,7 @@ import {
   type RequestParsing,
   parseRequest,
 } from '../../../../src/gateway/request/parse.ts'
-import type { WholeAnswer } from '../../../../src/serving/http/answer.ts'
+import type { BufferedAnswer } from '../../../../src/serving/http/answer.ts'
 
 const MANAGEMENT: RequestTarget = { kind: 'Management' }
 
@@ -15,7 +15,7 @@ export function parsing(sent: string, target: RequestTarget = MANAGEMENT): Reque
   return parseRequest(method, target, rest)
 }
 
-const messageIn = ({ body }: WholeAnswer): string =>
+const messageIn = ({ body }: BufferedAnswer): string =>
   (JSON.parse(body.toString()) as { readonly message: string }).message
 
 /** The parsed request. @throws Error when it is refused */

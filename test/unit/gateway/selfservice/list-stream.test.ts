@@ -153,7 +153,7 @@ describe('a list (12.2, 13.3)', () => {
     const codes: (number | string)[] = []
     for (let at = 0; at < 40; at += 1) codes.push(await begin('mallory'))
     expect(codes.filter((code) => code === 200)).toHaveLength(16)
-    expect(new Set(codes)).toEqual(new Set([200, 'NoRoom']))
+    expect(new Set(codes)).toEqual(new Set([200, 'BufferFull']))
     expect(await begin('ada')).toBe(200)
   })
 })

@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest'
 import {
   type BufferReservation,
-  NoRoom,
+  BufferFull,
   createResponseBuffer,
 } from '../../../../src/gateway/selfservice/response-buffer.ts'
 
@@ -22,7 +22,7 @@ function refusalOf(act: () => void): string {
     act()
     return ''
   } catch (error) {
-    if (!(error instanceof NoRoom)) throw error
+    if (!(error instanceof BufferFull)) throw error
     const { status, headers, body } = error.answer
     const { message } = JSON.parse(body.toString()) as { message: string }
     return `${status} after ${headers['retry-after']}: ${message}`

@@ -4,7 +4,7 @@ import { setImmediate as turn } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { ACCESS_KEYS } from '../../../../src/api/names.ts'
 import type { SelfServiceRequest } from '../../../../src/gateway/selfservice/request.ts'
-import { SELF_SERVICE, ask } from '../../../../src/gateway/selfservice/upstream-client.ts'
+import { SELF_SERVICE, sendAndRead } from '../../../../src/gateway/selfservice/upstream-client.ts'
 import { type UpstreamAnswer, UpstreamUnavailable } from '../../../../src/kube/proxy/types.ts'
 import { exchangeOf } from './self-service-request.ts'
 
@@ -33,7 +33,7 @@ function asking(upstream: SelfServiceRequest['upstream'], user: string, as: 'gat
   const caller = { ...exchange.caller, identity: { user, groups: [] } }
   const question = { method: 'GET', resource: ACCESS_KEYS, name: 'ci', query: [] } as const
   const whole = { ...exchange, caller, upstream }
-  return ask(whole, { ...question, as: as === 'gateway' ? as : { caller } }).catch(
+  return sendAndRead(whole, { ...question, as: as === 'gateway' ? as : { caller } }).catch(
     (error: Error) => error.name,
   )
 }

@@ -5,7 +5,7 @@ import type { Reauthentication } from '../../../../src/authn/authenticator.ts'
 import type { Caller } from '../../../../src/authn/caller.ts'
 import {
   InFlightRequests,
-  type Opened,
+  type InFlightEntry,
   type Pending,
 } from '../../../../src/gateway/streams/in-flight.ts'
 import { after, t0, viewOf } from '../../../support/key-builder.ts'
@@ -46,7 +46,7 @@ function started() {
     return close
   }
   /** A request without a response yet; whether it is a complete write. */
-  const ask = (caller: Caller, isAllButDone = false): Opened => {
+  const ask = (caller: Caller, isAllButDone = false): InFlightEntry => {
     const opened = streams.open(caller, {
       mayComplete: () => isAllButDone,
       end: (reason) => {

@@ -5,7 +5,7 @@ import { describe, expect, test } from 'vitest'
 import type { Caller } from '../../../../src/authn/caller.ts'
 import {
   InFlightRequests,
-  type Opened,
+  type InFlightEntry,
   type Pending,
 } from '../../../../src/gateway/streams/in-flight.ts'
 import { leaseRequest } from '../../../../src/gateway/streams/request-lease.ts'
@@ -25,7 +25,7 @@ const caller: Caller = {
 class HeldRequests extends InFlightRequests {
   #pending: Pending | null = null
 
-  override open(of: Caller, pending: Pending): Opened {
+  override open(of: Caller, pending: Pending): InFlightEntry {
     this.#pending = pending
     return super.open(of, pending)
   }

@@ -6,7 +6,7 @@ import { connect as connectPlain } from 'node:net'
 import { type TLSSocket, connect as connectTls } from 'node:tls'
 import { expect, onTestFinished, test } from 'vitest'
 import { listen } from '../../../../src/runtime/address.ts'
-import { answerBroken } from '../../../../src/serving/http/malformed-requests.ts'
+import { answerMalformedRequests } from '../../../../src/serving/http/malformed-requests.ts'
 import { serverPair } from '../../../support/certificate-builder.ts'
 import { answersIn } from '../../gateway/listening-server.ts'
 import { head, receivedOn, statusResponse, statusResponseIn } from './raw-status-response.ts'
@@ -28,7 +28,7 @@ async function serverWithShortTimeouts(handshakeTimeout = HANDSHAKE_MS) {
     connectionsCheckingInterval: 20,
   })
   server.on('request', (_, response) => calls.push(response))
-  answerBroken(server, () => calls.at(-1))
+  answerMalformedRequests(server, () => calls.at(-1))
   const port = await listen(server, { host: '127.0.0.1', port: 0 })
   onTestFinished(() => void server.close())
   const connect = (): TLSSocket => connectTls({ host: '127.0.0.1', port, ca: PAIR.caPem })

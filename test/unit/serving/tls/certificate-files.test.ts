@@ -3,8 +3,8 @@ import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import {
   type CertificatePair,
-  type CheckedPair,
-  checkPair,
+  type ValidCertificatePair,
+  validateCertificatePair,
   followCertificateFiles,
 } from '../../../../src/serving/tls/key-pair.ts'
 import { serverPair } from '../../../support/certificate-builder.ts'
@@ -42,7 +42,7 @@ function follow(files: { readonly certificateFile: string; readonly keyFile: str
   const abort = new AbortController()
   onTestFinished(() => abort.abort())
   const names: string[] = []
-  const take = ({ commonName }: CheckedPair): void => void names.push(commonName)
+  const take = ({ commonName }: ValidCertificatePair): void => void names.push(commonName)
   followCertificateFiles({ files, clock, log, signal: abort.signal, take })
   const looked = () => clock.advance(LOOK_EVERY_MS)
   const faults = () => lines.map(({ fields }) => fields['because'])
@@ -167,7 +167,7 @@ describe('certificate files (contract 9.7)', () => {
 
 test('a chain is served with the certificate that comes first', () => {
   const chain = { ...one, certificatePem: one.certificatePem + two.certificatePem }
-  expect(checkPair(chain)).toMatchObject({
+  expect(validateCertificatePair(chain)).toMatchObject({
     commonName: 'one',
     certificatePem: chain.certificatePem,
   })

@@ -7,7 +7,7 @@ import type { AddressInfo } from 'node:net'
 import { delimiter, join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { createAuthority, issueCertificate } from '../../../../src/serving/tls/issue.ts'
-import { checkPair, isSignedBy } from '../../../../src/serving/tls/key-pair.ts'
+import { validateCertificatePair, isSignedBy } from '../../../../src/serving/tls/key-pair.ts'
 import { serverPair } from '../../../support/certificate-builder.ts'
 import { scratchFolder } from '../../kube/informer/scripted-server.ts'
 
@@ -28,8 +28,8 @@ describe('issued certificates (contract 9.7)', () => {
     expect(server.ca).toBe(false)
     expect(server.keyUsage).toEqual(['1.3.6.1.5.5.7.3.1'])
     expect(server.publicKey.asymmetricKeyDetails).toEqual({ namedCurve: 'prime256v1' })
-    expect(checkPair({ certificatePem, keyPem })).toHaveProperty('keyPem')
-    expect(checkPair({ certificatePem: caPem, keyPem })).toBe(
+    expect(validateCertificatePair({ certificatePem, keyPem })).toHaveProperty('keyPem')
+    expect(validateCertificatePair({ certificatePem: caPem, keyPem })).toBe(
       'the key is not the one of the certificate',
     )
     expect(isSignedBy(certificatePem, caPem)).toBe(true)

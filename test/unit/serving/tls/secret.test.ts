@@ -1,16 +1,20 @@
 import { X509Certificate } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import type { Secret } from '../../../../src/api/objects.ts'
-import { type CheckedPair, checkPair, isSignedBy } from '../../../../src/serving/tls/key-pair.ts'
 import {
-  type FoundSecrets,
+  type ValidCertificatePair,
+  validateCertificatePair,
+  isSignedBy,
+} from '../../../../src/serving/tls/key-pair.ts'
+import {
+  type CertificateSecrets,
   OUR_COMMON_NAME,
-  type ServerData,
-  authorityIn,
+  type ServingCertificateData,
+  parseAuthoritySecret,
   authoritySecret,
   certificateStep,
   hostsOf,
-  serverIn,
+  parseServingSecret,
   serverSecret,
 } from '../../../../src/serving/tls/secret.ts'
 import { oneKeySecret, serverPair } from '../../../support/certificate-builder.ts'
@@ -29,34 +33,44 @@ function unlessFault<Found extends object>(found: Found | string): Found {
   return found
 }
 
-const authorityOf = async (nowMs = NOW_MS): Promise<CheckedPair> =>
-  unlessFault(authorityIn(stored(await authoritySecret('n', null, nowMs))))
+const authorityOf = async (nowMs = NOW_MS): Promise<ValidCertificatePair> =>
+  unlessFault(parseAuthoritySecret(stored(await authoritySecret('n', null, nowMs))))
 const authority = await authorityOf()
 const serverOf = async (
   hosts: readonly string[],
   under = authority,
   nowMs = NOW_MS,
-): Promise<ServerData> =>
-  unlessFault(serverIn(stored(await serverSecret('n', { hosts, authority: under }, nowMs))))
+): Promise<ServingCertificateData> =>
+  unlessFault(
+    parseServingSecret(stored(await serverSecret('n', { hosts, authority: under }, nowMs))),
+  )
 
 const server = await serverOf(['localhost', '::1'])
 const { pair } = server
 const generated = { authority, server }
-const administratorPair = { pair: checkPair(serverPair('www')) as CheckedPair, authorityPem: '' }
+const administratorPair = {
+  pair: validateCertificatePair(serverPair('www')) as ValidCertificatePair,
+  authorityPem: '',
+}
 const otherAuthority = await authorityOf()
 const oneKey = oneKeySecret(['localhost'], NOW_MS)
-const oneKeyServer: ServerData = {
-  pair: unlessFault(checkPair({ certificatePem: oneKey['tls.crt'], keyPem: oneKey['tls.key'] })),
+const oneKeyServer: ServingCertificateData = {
+  pair: unlessFault(
+    validateCertificatePair({ certificatePem: oneKey['tls.crt'], keyPem: oneKey['tls.key'] }),
+  ),
   authorityPem: oneKey['ca.crt'],
 }
 const oldAuthority = unlessFault(
-  checkPair({ certificatePem: oneKeyServer.authorityPem, keyPem: oneKeyServer.pair.keyPem }),
+  validateCertificatePair({
+    certificatePem: oneKeyServer.authorityPem,
+    keyPem: oneKeyServer.pair.keyPem,
+  }),
 )
 const THIRD = (365 * 2) / 3
 
 interface Row {
   readonly name: string
-  readonly found: FoundSecrets
+  readonly found: CertificateSecrets
   readonly wanted: readonly string[]
   readonly afterDays: number
   readonly step: object
@@ -129,7 +143,7 @@ describe('the Secrets (9.7)', () => {
   })
 
   test('an authority that moves is stored unchanged', async () => {
-    expect(authorityIn(stored(await authoritySecret('n', oldAuthority, NOW_MS)))).toEqual(
+    expect(parseAuthoritySecret(stored(await authoritySecret('n', oldAuthority, NOW_MS)))).toEqual(
       oldAuthority,
     )
   })
@@ -140,19 +154,21 @@ describe('the Secrets (9.7)', () => {
     { data: { 'tls.crt': 'AAAA' }, because: 'the certificate is no PEM certificate' },
   ])('with $data are unusable', async ({ data, because }) => {
     expect(
-      serverIn(stored({ ...(await serverSecret('n', { hosts: ['a'], authority }, NOW_MS)), data })),
+      parseServingSecret(
+        stored({ ...(await serverSecret('n', { hosts: ['a'], authority }, NOW_MS)), data }),
+      ),
     ).toBe(because)
-    expect(authorityIn(stored({ ...(await authoritySecret('n', null, NOW_MS)), data }))).toBe(
-      because,
-    )
+    expect(
+      parseAuthoritySecret(stored({ ...(await authoritySecret('n', null, NOW_MS)), data })),
+    ).toBe(because)
   })
 
   test('a certificate of another program is not an authority', async () => {
     const { certificatePem, keyPem } = serverPair('www')
     const data = { 'tls.crt': btoa(certificatePem), 'tls.key': btoa(keyPem) }
-    expect(authorityIn(stored({ ...(await authoritySecret('n', null, NOW_MS)), data }))).toBe(
-      'the certificate is not one of our authorities',
-    )
+    expect(
+      parseAuthoritySecret(stored({ ...(await authoritySecret('n', null, NOW_MS)), data })),
+    ).toBe('the certificate is not one of our authorities')
   })
 })
 

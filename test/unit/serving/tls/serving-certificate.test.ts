@@ -2,11 +2,11 @@ import { describe, expect, onTestFinished, test } from 'vitest'
 import { GATEWAY_CA_SECRET, GATEWAY_TLS_SECRET, SECRETS } from '../../../../src/api/names.ts'
 import type { Secret } from '../../../../src/api/objects.ts'
 import type { NewObject } from '../../../../src/kube/client/client.ts'
-import type { CheckedPair } from '../../../../src/serving/tls/key-pair.ts'
+import type { ValidCertificatePair } from '../../../../src/serving/tls/key-pair.ts'
 import {
-  authorityIn,
+  parseAuthoritySecret,
   authoritySecret,
-  serverIn,
+  parseServingSecret,
   serverSecret,
 } from '../../../../src/serving/tls/secret.ts'
 import { maintainCertificate } from '../../../../src/serving/tls/serving-certificate.ts'
@@ -27,7 +27,7 @@ function cluster() {
   const replica = (hosts: string[] = ['localhost'], line: Line = {}) => {
     const client = api.client(line)
     const { log, lines } = memoryLog()
-    const taken: CheckedPair[] = []
+    const taken: ValidCertificatePair[] = []
     const writes: string[] = []
     const maintainer = maintainCertificate({
       client: {
@@ -60,8 +60,8 @@ function cluster() {
     return data
   }
   const held = () => ({
-    ...read(GATEWAY_TLS_SECRET, serverIn),
-    authority: read(GATEWAY_CA_SECRET, authorityIn),
+    ...read(GATEWAY_TLS_SECRET, parseServingSecret),
+    authority: read(GATEWAY_CA_SECRET, parseAuthoritySecret),
   })
   /** Stores both generated Secrets as issued at a time; the data of the certificate may differ. */
   const put = async (issuedMs: number, texts: Readonly<Record<string, string>> = {}) => {
@@ -69,7 +69,7 @@ function cluster() {
     const create = (secret: NewObject) => api.client().create<Secret>(SECRETS, secret, 'test')
     const stored =
       objects.get(GATEWAY_CA_SECRET) ?? (await create(await authoritySecret('n', null, issuedMs)))
-    const authority = authorityIn(stored)
+    const authority = parseAuthoritySecret(stored)
     if (typeof authority === 'string') throw new Error(authority)
     const secret = await serverSecret('n', { hosts: ['localhost'], authority }, issuedMs)
     const data = Object.entries(texts).map(([key, text]) => [key, btoa(text)])
