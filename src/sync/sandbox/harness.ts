@@ -18,6 +18,7 @@ export const HARNESS = `'use strict';
   const { slice } = StringConstructor.prototype;
   const NotJson = class extends ErrorConstructor {};
   const longest = 1048576;
+  const deepest = 100;
   Math.random = () => { throw new ErrorConstructor('Math.random is not available, results must not change by themselves'); };
 
   const write = (result) => {
@@ -50,6 +51,7 @@ export const HARNESS = `'use strict';
       }
     };
     const putObject = (value) => {
+      if (depth >= deepest) throw new NotJson('the result has more than ' + deepest + ' levels');
       for (let at = 0; at < depth; at += 1)
         if (open[at] === value) throw new NotJson('the result holds itself');
       open[depth] = value;

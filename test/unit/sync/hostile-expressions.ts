@@ -94,7 +94,7 @@ export const HOSTILE: readonly {
   { source: 'Object(1)', ends: 'result' },
   { source: '"a".repeat(1024 * 1024)', ends: 'result' },
   { source: 'Array(60000).fill("a".repeat(30))', ends: 'result' },
-  { source: '((a) => { for (let i = 0; i < 1e5; i++) a = [a]; return a })([])', ends: 'error' },
+  { source: '((a) => { for (let i = 0; i < 1000; i++) a = [a]; return a })([])', ends: 'result' },
   // Getters, proxies and changed prototypes as results.
   { source: '({ get a() { for (;;); } })', ends: 'time' },
   { source: '({ get a() { throw new Error("x") } })', ends: 'error' },
