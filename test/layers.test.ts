@@ -13,6 +13,20 @@ test('the source tree keeps to its layers', () => {
   expect(faultsIn(files)).toEqual([])
 })
 
+test.each(['keygen', 'syncer'])('%s loads no Kubernetes client', (command) => {
+  const loaded = new Set<string>()
+  const load = (path: string): void => {
+    if (loaded.has(path)) return
+    loaded.add(path)
+    const { imports } = sourceFile(path, readFileSync(join(root, path), 'utf8'))
+    for (const { target, isRelative, isType } of imports)
+      if (isRelative && !isType && target.endsWith('.ts')) load(target)
+  }
+  load(`src/commands/${command}.ts`)
+  expect(loaded.size).toBeGreaterThan(3)
+  expect([...loaded].filter((path) => path.startsWith('src/kube/'))).toEqual([])
+})
+
 const lines = (count: number): string => 'x\n'.repeat(count)
 
 test.each<{ readonly name: string; readonly tree: Readonly<Record<string, string>> }>([

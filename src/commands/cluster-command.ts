@@ -7,7 +7,7 @@ import type { ClientDeps, ClientObserver } from '../kube/client/request.ts'
 import type { InformerFactory } from '../kube/informer/informers.ts'
 import type { BindAddress } from '../runtime/address.ts'
 import type { Clock } from '../runtime/clock.ts'
-import { type Invocation, PROGRAM_VERSION } from '../runtime/flags.ts'
+import { PROGRAM_VERSION } from '../runtime/flags.ts'
 import type { Lifecycle } from '../runtime/lifecycle.ts'
 import type { Log } from '../runtime/log.ts'
 import type { Scrape } from '../runtime/metrics.ts'
@@ -79,18 +79,6 @@ export const connectCluster = async (
   kubeconfig: string | null,
   clock: Clock,
 ): Promise<Connection> => connect(findKubeconfig(kubeconfig, processInputs.env), clock)
-
-/**
- * Prints help or version to standard output (exit code 0), or the faults of the command line to standard error (exit
- * code 2; contract 8.1).
- *
- * @returns the exit code
- */
-export function printText({ kind, text }: Exclude<Invocation<unknown>, { kind: 'run' }>): number {
-  const stream = kind === 'print' ? process.stdout : process.stderr
-  stream.write(text)
-  return kind === 'print' ? 0 : 2
-}
 
 /** Addresses and sources of the probe and metrics servers of a process. */
 interface ProbesOptions {

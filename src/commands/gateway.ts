@@ -7,7 +7,7 @@ import { createKeysPage, createRevokedPage, discoveryAnswer } from '../gateway/o
 import { type PublicPage, type PublicRoute, versionPage } from '../gateway/stages/public-routes.ts'
 import { createClient } from '../kube/client/client.ts'
 import { type Clock, systemClock } from '../runtime/clock.ts'
-import { PROGRAM_VERSION } from '../runtime/flags.ts'
+import { PROGRAM_VERSION, printText } from '../runtime/flags.ts'
 import { startLifecycle } from '../runtime/lifecycle.ts'
 import { createLogger } from '../runtime/log.ts'
 import { type HealthCheck, type Page, healthPage } from '../serving/http/pages.ts'
@@ -17,7 +17,6 @@ import {
   commonChecks,
   connectCluster,
   livenessPage,
-  printText,
   processInputs,
   serveProbes,
 } from './cluster-command.ts'

@@ -9,8 +9,8 @@ import {
   helpText,
   readFlags,
   refusal,
+  printText,
 } from '../runtime/flags.ts'
-import { printText } from './cluster-command.ts'
 
 const FLAGS = {
   output: {

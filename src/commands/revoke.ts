@@ -17,8 +17,9 @@ import {
   readFlagsAndArguments,
   refusal,
   switchKind,
+  printText,
 } from '../runtime/flags.ts'
-import { connectCluster, printText } from './cluster-command.ts'
+import { connectCluster } from './cluster-command.ts'
 import { CLUSTER_FLAGS } from './cluster-flags.ts'
 
 /**

@@ -14,6 +14,7 @@ import {
   readFlagsAndArguments,
   refusal,
   switchKind,
+  printText,
 } from '../runtime/flags.ts'
 import { parseYaml } from '../runtime/yaml.ts'
 import { type Patched, applyPatches } from '../sync/patcher.ts'
@@ -24,7 +25,6 @@ import {
   checkSyncConfig,
 } from '../sync/rules/config.ts'
 import { createSandbox } from '../sync/sandbox/sandbox.ts'
-import { printText } from './cluster-command.ts'
 import { sortedYaml, unifiedDiff, withoutSecrets } from './syncer/object-diff.ts'
 
 const dnsLabelKind = (longest: number): ValueKind<string> => ({

@@ -55,6 +55,18 @@ export const refusal = (
   text: `${PROGRAM_NAME} ${command}: ${faults.join('; ')}\n`,
 })
 
+/**
+ * Prints help or version to standard output (exit code 0), or the faults of the command line to standard error (exit
+ * code 2; contract 8.1).
+ *
+ * @returns the exit code
+ */
+export function printText({ kind, text }: Exclude<Invocation<unknown>, { kind: 'run' }>): number {
+  const stream = kind === 'print' ? process.stdout : process.stderr
+  stream.write(text)
+  return kind === 'print' ? 0 : 2
+}
+
 /** A flag that is on when it is given; `--name=false` turns it off. */
 export const switchKind: ValueKind<boolean> = {
   placeholder: '',
