@@ -1,4 +1,5 @@
 // The flags that several commands share, and the parser of command lines with them.
+import { isDnsLabel, isDnsSubdomain } from '../domain/dns-name.ts'
 import { isIssuerUrl } from '../domain/token/token-claims.ts'
 import {
   type Flag,
@@ -25,22 +26,19 @@ export interface ProcessInputs {
 
 const NAMESPACE_FILE = '/var/run/secrets/kubernetes.io/serviceaccount/namespace'
 const DEFAULT_NAMESPACE = 'platform-system'
-const DNS_LABEL = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/
-const isDnsSubdomain = (text: string): boolean =>
-  text.length <= 253 && text.split('.').every((part) => DNS_LABEL.test(part))
 
 /** Name of a namespace; an empty text means none. */
 const namespaceKind: ValueKind<string | null> = {
   placeholder: '<name>',
   accepts: 'a DNS label: at most 63 of a-z, 0-9 and -, not at an end',
-  read: (text) => (text === '' ? null : DNS_LABEL.test(text) ? text : undefined),
+  read: (text) => (text === '' ? null : isDnsLabel(text) ? text : undefined),
 }
 
 /** Name of an object. */
 const objectNameKind: ValueKind<string> = {
   placeholder: '<name>',
   accepts: 'an object name: DNS labels of a-z, 0-9 and -, joined by dots',
-  read: (text) => (isDnsSubdomain(text) ? text : undefined),
+  read: (text) => (isDnsSubdomain(text) && text.split('.').every(isDnsLabel) ? text : undefined),
 }
 
 /** The issuer of tokens (contract 7.2); an empty text means none. */
@@ -150,6 +148,6 @@ const defaultNamespace = ({ env, file }: ProcessInputs): string =>
 
 /** Faults of a namespace from the environment. */
 const namespaceFaults = (namespace: string): readonly string[] =>
-  DNS_LABEL.test(namespace)
+  isDnsLabel(namespace)
     ? []
     : [`POD_NAMESPACE or ${NAMESPACE_FILE} is wrong, accepted is ${namespaceKind.accepts}`]

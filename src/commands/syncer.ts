@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
-import { type Json, isMap } from '../domain/json/json.ts'
+import { isDnsLabel } from '../domain/dns-name.ts'
+import { type Json, type JsonMap, isMap } from '../domain/json/json.ts'
 import { nestedString } from '../domain/json/field-path.ts'
 import { systemClock } from '../runtime/clock.ts'
 import {
@@ -24,14 +25,14 @@ import {
   type SyncedKind,
   checkSyncConfig,
 } from '../sync/rules/config.ts'
+import type { Patch } from '../sync/rules/patch.ts'
 import { createSandbox } from '../sync/sandbox/sandbox.ts'
-import { sortedYaml, unifiedDiff, withoutSecrets } from './syncer/object-diff.ts'
+import { canHoldSecret, sortedYaml, unifiedDiff, withoutSecrets } from './syncer/object-diff.ts'
 
 const dnsLabelKind = (longest: number): ValueKind<string> => ({
   placeholder: '<name>',
   accepts: `a DNS label of at most ${longest} characters`,
-  read: (text) =>
-    text.length <= longest && /^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/.test(text) ? text : undefined,
+  read: (text) => (text.length <= longest && isDnsLabel(text) ? text : undefined),
 })
 
 const FLAGS = {
@@ -222,26 +223,27 @@ async function tryPatches(config: SyncConfig, attempt: TryOptions): Promise<numb
       process.stderr.write(
         'warning: references and labels are not patched back here: that needs the objects of both clusters\n',
       )
-    return report(patched, attempt, objectKind === 'Secret')
+    return report(object, patches, patched, attempt)
   } finally {
     await sandbox.close()
   }
+}
 
-  function report(
-    patched: Patched,
-    { output, showsSecrets }: TryOptions,
-    isSecret: boolean,
-  ): number {
-    if (!patched.ok) {
-      const { patch, path, failure } = patched
-      const isDetailShown = failure.detail !== '' && (showsSecrets || !isSecret)
-      const detail = isDetailShown ? `: ${failure.detail}` : ''
-      process.stderr.write(`${patch.entry} at ${path}: ${failure.because}${detail}\n`)
-      return 1
-    }
-    const pair = { before: object as never, after: patched.object }
-    const shown = showsSecrets ? pair : withoutSecrets(pair, patched.changed)
-    process.stdout.write(output === 'yaml' ? sortedYaml(shown.after) : unifiedDiff(shown))
-    return 0
+function report(
+  object: JsonMap,
+  patches: readonly Patch[],
+  patched: Patched,
+  { output, showsSecrets }: TryOptions,
+): number {
+  if (!patched.ok) {
+    const { patch, path, failure } = patched
+    const isHidden = !showsSecrets && canHoldSecret(object, patches, patch)
+    const detail = failure.detail === '' || isHidden ? '' : `: ${failure.detail}`
+    process.stderr.write(`${patch.entry} at ${path}: ${failure.because}${detail}\n`)
+    return 1
   }
+  const pair = { before: object, after: patched.object }
+  const shown = showsSecrets ? pair : withoutSecrets(pair, patches, patched.changed)
+  process.stdout.write(output === 'yaml' ? sortedYaml(shown.after) : unifiedDiff(shown))
+  return 0
 }

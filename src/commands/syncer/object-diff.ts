@@ -1,15 +1,10 @@
 // Shows what patches do to an object, without the values of Secrets (contract 16.1).
 import { createTwoFilesPatch } from 'diff'
-import { nestedField } from '../../domain/json/field-path.ts'
-import {
-  type Json,
-  type JsonMap,
-  canonicalJson,
-  isMap,
-  mapFromEntries,
-} from '../../domain/json/json.ts'
+import { type FieldPath, nestedField } from '../../domain/json/field-path.ts'
+import { type Json, type JsonMap, canonicalJson, isMap, sameJson } from '../../domain/json/json.ts'
 import { formatYaml } from '../../runtime/yaml.ts'
 import type { ChangedField } from '../../sync/patcher.ts'
+import type { Patch } from '../../sync/rules/patch.ts'
 import { withField } from '../../sync/rules/patch-path.ts'
 
 /** An object before and after its patches. */
@@ -32,44 +27,61 @@ export function unifiedDiff({ before, after }: PatchedPair): string {
 
 const HIDDEN = '(hidden)'
 const HIDDEN_CHANGE = '(hidden, changed)'
-const SECRET_FIELDS = ['data', 'stringData']
+
+/** Fields of a Secret that hold its values: its data, and what kubectl apply keeps of it. */
+const SECRET_FIELDS: readonly FieldPath[] = [
+  ['data'],
+  ['stringData'],
+  ['metadata', 'annotations', 'kubectl.kubernetes.io/last-applied-configuration'],
+]
 
 /**
- * The pair without the values of a Secret, and without what patches have set that could see such values or the
- * configuration of the virtual cluster. What has changed can still be seen.
+ * Whether a patch can set or report a secret value: those of a Secret, or of the configuration, which each patch sees
+ * from the first on that reads it.
  */
-export function withoutSecrets(pair: PatchedPair, changed: readonly ChangedField[]): PatchedPair {
-  const isSecret = pair.before['kind'] === 'Secret'
-  const seen = changed.filter((field) => isSecret || readsConfig(field))
-  const shown = seen.reduce<PatchedPair>(({ before, after }, { path }) => {
-    const [was, is] = [nestedField(pair.before, path), nestedField(pair.after, path)]
-    return {
-      before: was === undefined ? before : withField(before, path, HIDDEN),
-      after: is === undefined ? after : withField(after, path, HIDDEN_CHANGE),
-    }
-  }, pair)
-  if (!isSecret) return shown
-  return {
-    before: withoutData(shown.before, pair.before, pair.before),
-    after: withoutData(shown.after, pair.after, pair.before),
-  }
+export function canHoldSecret(object: JsonMap, patches: readonly Patch[], patch: Patch): boolean {
+  const first = patches.findIndex(readsConfig)
+  return object['kind'] === 'Secret' || (first !== -1 && patches.indexOf(patch) >= first)
 }
 
-const readsConfig = ({ patch }: ChangedField): boolean =>
+const readsConfig = (patch: Patch): boolean =>
   patch.kind === 'expression' &&
   [patch.forward, patch.reverse].some((expression) => expression?.readsConfig === true)
 
-/** The object without the values of its data; `actual` holds them, `before` says which have changed. */
-function withoutData(object: JsonMap, actual: JsonMap, before: JsonMap): JsonMap {
-  const hidden = SECRET_FIELDS.map((name) => {
-    const data = actual[name]
-    if (data === undefined) return [name, undefined] as const
-    if (!isMap(data)) return [name, HIDDEN] as const
-    const values = Object.keys(data).map((key) => {
-      const isSame = data[key] === nestedField(before, [name, key])
-      return [key, isSame ? HIDDEN : HIDDEN_CHANGE] as const
-    })
-    return [name, mapFromEntries(values)] as const
-  })
-  return { ...object, ...mapFromEntries(hidden) }
+/** The pair without the values that can be secret; what has changed of them can still be seen. */
+export function withoutSecrets(
+  pair: PatchedPair,
+  patches: readonly Patch[],
+  changed: readonly ChangedField[],
+): PatchedPair {
+  const isShifted = changed.some(
+    ({ path, isRemoved }) => isRemoved && typeof path.at(-1) === 'number',
+  )
+  const set = changed
+    .filter(({ patch }) => canHoldSecret(pair.before, patches, patch))
+    // The removal of an element moves others away from their paths: their list is hidden as a whole.
+    .map(({ path }) => (isShifted ? path.slice(0, indexOfElement(path)) : path))
+  const held = pair.before['kind'] === 'Secret' ? SECRET_FIELDS.flatMap(entriesIn(pair)) : []
+  return [...set, ...held].reduce<PatchedPair>(({ before, after }, path) => {
+    const [was = null, is = null] = [nestedField(pair.before, path), nestedField(pair.after, path)]
+    return {
+      before: withField(before, path, HIDDEN),
+      after: withField(after, path, sameJson(was, is) ? HIDDEN : HIDDEN_CHANGE),
+    }
+  }, pair)
 }
+
+/** Where the first index of a list stands in a path; its length without one. */
+const indexOfElement = (path: FieldPath): number => {
+  const at = path.findIndex((step) => typeof step === 'number')
+  return at === -1 ? path.length : at
+}
+
+/** The paths of the entries of a map on either side; the path itself for another value. */
+const entriesIn =
+  ({ before, after }: PatchedPair) =>
+  (path: FieldPath): readonly FieldPath[] =>
+    [before, after].flatMap((object) => {
+      const value = nestedField(object, path)
+      return isMap(value) ? Object.keys(value).map((name) => [...path, name]) : [path]
+    })

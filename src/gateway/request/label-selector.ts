@@ -1,5 +1,6 @@
 // Checks label selectors as the API server's own parser reads them (k8s.io/apimachinery, labels.Parse). Each character
 // is read once, so that no selector takes long to refuse (contract 11.6).
+import { isDnsSubdomain } from '../../domain/dns-name.ts'
 
 /** Longest first, so that `!=` is not taken for `!`. */
 const SYMBOLS = ['!=', '==', '=', '!', '(', ')', ',', '<', '>'] as const
@@ -106,22 +107,15 @@ function isSet(tokens: Tokens): boolean {
 }
 
 const LONGEST_NAME = 63
-const LONGEST_PREFIX = 253
 const LARGEST_INT64 = 2n ** 63n - 1n
 
 /** `name` or `prefix/name`. */
 function isKey(text: string): boolean {
   const slash = text.indexOf('/')
-  if (slash !== -1 && !isSubdomain(text.slice(0, slash))) return false
+  if (slash !== -1 && !isDnsSubdomain(text.slice(0, slash))) return false
   const name = text.slice(slash + 1)
   return name !== '' && isValue(name)
 }
-
-const isSubdomain = (text: string): boolean =>
-  text.length <= LONGEST_PREFIX && text.split('.').every(isDnsLabel)
-
-const isDnsLabel = (text: string): boolean =>
-  /^[-a-z0-9]+$/.test(text) && !text.startsWith('-') && !text.endsWith('-')
 
 /** Empty, or a name: letters, digits and `-_.` between letters or digits. */
 const isValue = (text: string): boolean =>

@@ -28,11 +28,13 @@ export const createSandbox = (clock: Clock): Sandbox => new WorkerSandbox(clock)
 
 const CLOSED = failed('the process ends')
 const DIED = failed('it ended the sandbox')
+const NOT_STARTED = failed('the sandbox can not start')
 
 class WorkerSandbox implements Sandbox {
   readonly #clock: Clock
   readonly #waiting: QueuedEvaluation[] = []
-  #worker: Worker
+  /** null after one that could not start: the next request starts another. */
+  #worker: Worker | null
   #isReady = false
   #isClosed = false
   #current: { readonly waiting: QueuedEvaluation; readonly cancel: () => void } | null = null
@@ -44,6 +46,7 @@ class WorkerSandbox implements Sandbox {
 
   readonly evaluate = (request: EvaluationRequest): Promise<EvaluationResult> => {
     if (this.#isClosed) return Promise.resolve(CLOSED)
+    this.#worker ??= this.#start()
     return new Promise((resolve) => {
       this.#waiting.push({ request, resolve })
       this.#next()
@@ -53,8 +56,8 @@ class WorkerSandbox implements Sandbox {
   readonly close = async (): Promise<void> => {
     this.#isClosed = true
     this.#answer(CLOSED)
-    for (const { resolve } of this.#waiting.splice(0)) resolve(CLOSED)
-    await this.#worker.terminate()
+    this.#answerWaiting(CLOSED)
+    await this.#worker?.terminate()
   }
 
   #start(): Worker {
@@ -70,7 +73,7 @@ class WorkerSandbox implements Sandbox {
       if (isCurrent()) this.#receive(message)
     })
     worker.on('error', () => {
-      if (isCurrent()) this.#replace(DIED)
+      if (isCurrent()) this.#fail()
     })
     return worker
   }
@@ -83,7 +86,7 @@ class WorkerSandbox implements Sandbox {
   }
 
   #next(): void {
-    if (!this.#isReady || this.#current || this.#isClosed) return
+    if (!this.#worker || !this.#isReady || this.#current || this.#isClosed) return
     const waiting = this.#waiting.shift()
     if (!waiting) return
     // The result may have arrived while this thread was busy: it is read before the check.
@@ -97,8 +100,19 @@ class WorkerSandbox implements Sandbox {
     this.#worker.postMessage(waiting.request)
   }
 
+  /** One that fails before it is ready would do so again: all requests end. */
+  #fail(): void {
+    if (this.#isReady) return this.#replace(DIED)
+    this.#worker = null
+    this.#answerWaiting(NOT_STARTED)
+  }
+
+  #answerWaiting(result: EvaluationResult): void {
+    for (const { resolve } of this.#waiting.splice(0)) resolve(result)
+  }
+
   #replace(result: EvaluationResult): void {
-    void this.#worker.terminate()
+    void this.#worker?.terminate()
     if (!this.#isClosed) this.#worker = this.#start()
     this.#answer(result)
   }

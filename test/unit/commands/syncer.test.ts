@@ -1,7 +1,9 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { spawnSync } from 'node:child_process'
+import { cpSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, test } from 'vitest'
+import { NODE_FLAGS } from '../../../tools/node-flags.ts'
 import { findCanaries, plantCanary } from '../../support/canary.ts'
 import { type RunResult, runProgram } from '../../support/command-process.ts'
 
@@ -154,23 +156,38 @@ describe('syncer try (16.1)', () => {
   })
 })
 
+test('an expression fails where the sandbox can not start (19.4)', () => {
+  const root = join(import.meta.dirname, '../../..')
+  const copy = join(home, 'program')
+  for (const part of ['src', 'package.json'])
+    cpSync(join(root, part), join(copy, part), { recursive: true })
+  symlinkSync(join(root, 'node_modules'), join(copy, 'node_modules'))
+  writeFileSync(join(copy, 'src/sync/sandbox/worker.ts'), 'throw new Error("broken")')
+  const argv = ['syncer', 'try', '--config', configOf('endpoints', label)]
+  const { status, stderr } = spawnSync(
+    process.execPath,
+    [...NODE_FLAGS, join(copy, 'src/main.ts'), ...argv, '--object', objectOf('Endpoints')],
+    { encoding: 'utf8', timeout: 30_000, killSignal: 'SIGKILL' },
+  )
+  expect(stderr).toBe(
+    'sync.toHost.endpoints.patches[0] at metadata.labels.app: the sandbox can not start\n',
+  )
+  expect(status).toBe(1)
+})
+
 describe('what try hides (16.1)', () => {
   const { secret } = plantCanary('key')
   const base64 = Buffer.from(secret).toString('base64')
   const aSecret = objectOf('Secret', { data: { a: base64, b: 'eA==' }, stringData: { c: secret } })
-  const configured = file('configured.yaml', {
-    token: secret,
-    sync: {
-      toHost: {
-        endpoints: {
-          patches: [
-            { path: 'metadata.labels.app', expression: 'context.virtualCluster.config.token' },
-            { path: 'metadata.labels.other', expression: 'JSON.stringify(context)' },
-          ],
-        },
-      },
-    },
-  })
+  const configuredWith = (...patches: readonly object[]): string =>
+    file(`configured-${Math.random()}.yaml`, {
+      token: secret,
+      sync: { toHost: { endpoints: { patches } } },
+    })
+  const configured = configuredWith(
+    { path: 'metadata.labels.app', expression: 'context.virtualCluster.config.token' },
+    { path: 'metadata.labels.other', expression: 'JSON.stringify(context)' },
+  )
   const endpoints = objectOf('Endpoints', {
     metadata: { name: 'web', labels: { app: 'x', other: 'y' } },
   })
@@ -207,6 +224,58 @@ describe('what try hides (16.1)', () => {
       }),
       object: aSecret,
       shows: 'patches[0] at stringData.c: it threw an error\n',
+    },
+    {
+      name: 'values of a Secret in the annotation of kubectl apply',
+      config: configOf('secrets', { path: 'data.a', expression: '"eA=="' }),
+      object: objectOf('Secret', {
+        metadata: {
+          name: 'web',
+          annotations: {
+            'kubectl.kubernetes.io/last-applied-configuration': JSON.stringify({
+              data: { a: base64 },
+            }),
+          },
+        },
+        data: { a: base64 },
+      }),
+      shows: '+  a: "(hidden, changed)"',
+    },
+    {
+      name: 'values of the configuration in an element that a removal moves',
+      config: configuredWith({
+        path: 'subsets[*]',
+        expression: 'value === "x" ? undefined : context.virtualCluster.config.token',
+      }),
+      object: objectOf('Endpoints', { subsets: ['x', 'y'] }),
+      shows: '+subsets: "(hidden, changed)"',
+    },
+    {
+      name: 'values of the configuration that a later patch copies',
+      config: configuredWith(
+        { path: 'metadata.labels.app', expression: 'context.virtualCluster.config.token' },
+        { path: 'metadata.labels', expression: '{ ...value, copy: value.app }' },
+      ),
+      object: endpoints,
+      shows: '+  labels: "(hidden, changed)"',
+    },
+    {
+      name: 'values of the configuration in an error',
+      config: configuredWith({
+        path: 'metadata.labels.app',
+        expression: '(() => { throw new Error(context.virtualCluster.config.token) })()',
+      }),
+      object: endpoints,
+      shows: 'patches[0] at metadata.labels.app: Error\n',
+    },
+    {
+      name: 'values of the configuration in an error of a later patch',
+      config: configuredWith(
+        { path: 'metadata.labels.app', expression: 'context.virtualCluster.config.token' },
+        { path: 'metadata.labels', expression: '(() => { throw new Error(value.app) })()' },
+      ),
+      object: endpoints,
+      shows: 'patches[1] at metadata.labels: Error\n',
     },
     {
       name: 'values of the configuration',

@@ -1,3 +1,4 @@
+import { isDnsSubdomain } from '../../dns-name.ts'
 import type {
   AuditPolicyResources,
   AuditPolicyRule,
@@ -10,7 +11,6 @@ import type { UnsourcedFault } from './faults.ts'
 
 const LEVELS = ['None', 'Metadata', 'Request', 'RequestResponse']
 const STAGES = ['RequestReceived', 'ResponseStarted', 'ResponseComplete', 'Panic']
-const SUBDOMAIN = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/
 
 /** Faults between the values of audit, and faults in its policy (contract 6.5). */
 export function auditFaults(audit: AuditSettings): readonly UnsourcedFault[] {
@@ -79,8 +79,7 @@ function urlFaults(path: FieldPath, url: string): readonly UnsourcedFault[] {
   return url.slice(0, -1).includes('*') ? [{ path, message: `has * inside: ${advice}` }] : []
 }
 
-const isGroup = (group: string): boolean =>
-  group === '*' || (group.length <= 253 && SUBDOMAIN.test(group))
+const isGroup = (group: string): boolean => group === '*' || isDnsSubdomain(group)
 
 function resourceFaults(path: FieldPath, entry: AuditPolicyResources): readonly UnsourcedFault[] {
   const { group, resources, resourceNames } = entry
