@@ -1,12 +1,16 @@
 // Applies the patches of a kind to one object, in the order of their entries (contract 19.2 to 19.6).
-import { type FieldPath, nestedField, nestedString } from '../domain/json/field-path.ts'
+import {
+  type FieldPath,
+  nestedField,
+  nestedString,
+  setNestedField,
+} from '../domain/json/field-path.ts'
 import { type Json, type JsonMap, isMap, mapFromEntries, parseJson } from '../domain/json/json.ts'
 import { type HostPlace, type VirtualName, hostNameOf } from './rules/host-name.ts'
-import { hostSelector } from './rules/labels.ts'
-import { withProtectedFields } from './rules/protected-fields.ts'
+import { MARK_PREFIX, hostSelector } from './rules/labels.ts'
 import type { Patch, Reference } from './rules/patch.ts'
 import { type PatchPath, matchedFields, patchPathText, withField } from './rules/patch-path.ts'
-import type { Failure } from './sandbox/protocol.ts'
+import type { EvaluationRequest, EvaluationResult, Failure } from './sandbox/protocol.ts'
 import type { Sandbox } from './sandbox/sandbox.ts'
 
 /** The direction of a patch: `forward` from the virtual cluster to the host, `reverse` back. */
@@ -44,22 +48,18 @@ export async function applyPatches(
   context: PatchContext,
   sandbox: Sandbox,
 ): Promise<Patched> {
+  const variables = expressionVariables(context)
   let current = object
   const changed: ChangedField[] = []
   for (const patch of patches) {
     const results: (readonly [path: FieldPath, value: Json | undefined])[] = []
     for (const path of matchedFields(current, patch.path)) {
       const value = nestedField(current, path) ?? null
-      const result = await patchedValue(
-        value,
-        patchPathText(path),
-        patch,
-        direction,
-        context,
-        sandbox,
+      const pathText = patchPathText(path)
+      const result = await patchedValue(value, patch, direction, context, (source) =>
+        evaluateTwice(sandbox, { source, input: variables(value, pathText), place: context.place }),
       )
-      if (!result.ok)
-        return { ok: false, patch, path: patchPathText(path), failure: result.failure }
+      if (!result.ok) return { ok: false, patch, path: pathText, failure: result.failure }
       if (result.value !== value) results.push([path, result.value])
     }
     // From the last: an element that is removed moves those after it.
@@ -71,6 +71,15 @@ export async function applyPatches(
   return { ok: true, object: withProtectedFields(current, object), changed }
 }
 
+/** Tries an expression that overruns once more: on a busy machine an innocent one can. */
+async function evaluateTwice(
+  sandbox: Sandbox,
+  request: EvaluationRequest,
+): Promise<EvaluationResult> {
+  const first = await sandbox.evaluate(request)
+  return first.kind === 'failed' && first.isOverrun ? sandbox.evaluate(request) : first
+}
+
 /** The value in place of the given one; undefined removes the field. */
 type PatchedValue =
   | { readonly ok: true; readonly value: Json | undefined }
@@ -78,21 +87,16 @@ type PatchedValue =
 
 async function patchedValue(
   value: Json,
-  path: string,
   patch: Patch,
   direction: Direction,
   context: PatchContext,
-  sandbox: Sandbox,
+  evaluate: (source: string) => Promise<EvaluationResult>,
 ): Promise<PatchedValue> {
   switch (patch.kind) {
     case 'expression': {
       const expression = patch[direction]
       if (expression === null) return { ok: true, value }
-      const input = inputFor(value, path, context)
-      const request = { source: expression.source, input, place: context.place }
-      const first = await sandbox.evaluate(request)
-      const isOverrun = first.kind === 'failed' && first.isOverrun
-      const result = isOverrun ? await sandbox.evaluate(request) : first
+      const result = await evaluate(expression.source)
       if (result.kind === 'failed') return { ok: false, failure: result }
       return { ok: true, value: result.kind === 'remove' ? undefined : parseJson(result.json) }
     }
@@ -108,20 +112,26 @@ async function patchedValue(
   }
 }
 
-/** The variables of an expression as JSON: value, valueExists and context (contract 19.4). */
-const inputFor = (value: Json, path: string, context: PatchContext): string => {
-  const { place, config, hostObject, virtualObject } = context
-  const virtualCluster = { name: place.virtualCluster, namespace: place.hostNamespace, config }
-  return JSON.stringify([
-    value,
-    true,
-    {
-      virtualCluster,
-      hostObject: hostObject && withoutVersion(hostObject),
-      virtualObject: virtualObject && withoutVersion(virtualObject),
-      path,
-    },
-  ])
+/**
+ * The variables of expressions as JSON: value, valueExists and context (contract 19.4). What the fields of an object
+ * share is written once, for the first of them.
+ */
+function expressionVariables(context: PatchContext) {
+  let shared: string | null = null
+  return (value: Json, path: string): string => {
+    shared ??= sharedVariables(context)
+    return `[${JSON.stringify(value)},true,{${shared},"path":${JSON.stringify(path)}}]`
+  }
+}
+
+/** The members of `context` but `path`, without braces. */
+function sharedVariables({ place, config, hostObject, virtualObject }: PatchContext): string {
+  const { virtualCluster: name, hostNamespace: namespace } = place
+  return JSON.stringify({
+    virtualCluster: { name, namespace, config },
+    hostObject: hostObject && withoutVersion(hostObject),
+    virtualObject: virtualObject && withoutVersion(virtualObject),
+  }).slice(1, -1)
 }
 
 /** The object without what changes with each write: a result that depends on it would never settle. */
@@ -159,4 +169,30 @@ function hostReference(value: Json, reference: Reference, context: PatchContext)
   const host = translated(name, given === '' ? context.namespace : given)
   const named = withField(value, nameAt, host.name)
   return namespaceAt === undefined ? named : withField(named, namespaceAt, host.namespace)
+}
+
+// The fields of an object that no patch moves (contract 19.6).
+
+/** Metadata that says which object it is, and what holds it. */
+const METADATA = ['name', 'namespace', 'uid', 'ownerReferences', 'finalizers']
+
+/** The patched object with the protected fields as they were: identity, owners, finalizers and the syncer's marks. */
+function withProtectedFields(patched: JsonMap, before: JsonMap): JsonMap {
+  const withIdentity = ['apiVersion', 'kind'].reduce(
+    (object, name) => setNestedField(object, [name], before[name]),
+    patched,
+  )
+  const withMetadata = METADATA.reduce((object, name) => {
+    const path = ['metadata', name]
+    return setNestedField(object, path, nestedField(before, path))
+  }, withIdentity)
+  return ['labels', 'annotations'].reduce((object, name) => {
+    const path = ['metadata', name]
+    const [is, was] = [nestedField(object, path), nestedField(before, path)]
+    const marks = [is, was].flatMap((map) => (isMap(map) ? Object.keys(map) : []))
+    return [...new Set(marks.filter((key) => key.startsWith(MARK_PREFIX)))].reduce(
+      (marked, key) => setNestedField(marked, [...path, key], nestedField(before, [...path, key])),
+      object,
+    )
+  }, withMetadata)
 }

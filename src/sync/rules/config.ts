@@ -1,4 +1,5 @@
 // The part of a virtual cluster's configuration file that endpoint sync uses (contract 16.1, 16.2).
+import { nestedMap } from '../../domain/json/field-path.ts'
 import {
   type Json,
   type JsonMap,
@@ -75,12 +76,12 @@ export function checkSyncConfig(file: unknown): CheckedConfig {
   const defaults = mapFromEntries(
     SYNCED_KINDS.map((kind) => {
       const { enabled, all } = kinds[kind]
-      const given = mapAt(ownValue(toHost, kind), '', [])
+      const given = nestedMap(toHost, [kind])
       const isPartial = KEYS[kind].includes('all')
       return [kind, { ...given, enabled, ...(isPartial ? { all } : {}) }]
     }),
   )
-  const mode = { ...mapAt(ownValue(toHost, 'namespaces'), '', []), enabled: namespaces !== null }
+  const mode = { ...nestedMap(toHost, ['namespaces']), enabled: namespaces !== null }
   const withDefaults = {
     ...root,
     sync: { ...sync, toHost: { ...toHost, ...defaults, namespaces: mode } },

@@ -41,9 +41,10 @@ export function checkExpression(source: string): CheckedExpression {
   if (rest !== null) return { ok: false, fault: restFault(source, rest) }
   const comment = htmlComment(source)
   if (comment !== null) return fault('comments are written as // or /* */', comment)
-  const forbidden = nodesIn(root).find(({ type }) => Object.hasOwn(FORBIDDEN, type))
+  const nodes = nodesIn(root)
+  const forbidden = nodes.find(({ type }) => Object.hasOwn(FORBIDDEN, type))
   if (forbidden) return fault(`${FORBIDDEN[forbidden.type]} is not available`, forbidden.start)
-  return { ok: true, expression: { source, readsConfig: readsConfig(root) } }
+  return { ok: true, expression: { source, readsConfig: readsConfig(nodes) } }
 }
 
 const fault = (because: string, at: number): CheckedExpression => ({
@@ -171,8 +172,7 @@ const HARMLESS: ReadonlySet<string> = new Set([
 ])
 
 /** Fails closed: an expression that uses `context` in another way than by these members may read all of it. */
-function readsConfig(root: Node): boolean {
-  const nodes = nodesIn(root)
+function readsConfig(nodes: readonly Node[]): boolean {
   const uses = nodes.filter((node) => nameOf(node) === 'context').length
   const harmless = nodes.filter((node) => HARMLESS.has(memberOfContext(node) ?? '')).length
   return uses > harmless || nodes.some((node) => REFLECTS.has(nameOf(node) ?? ''))

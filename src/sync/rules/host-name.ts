@@ -1,5 +1,6 @@
 // Names of a virtual cluster's objects on its host (contract 17.1, 19.4).
 import { createHash } from 'node:crypto'
+import { isDnsLabel } from '../../domain/dns-name.ts'
 
 /** The virtual cluster, and where its objects stand on the host. */
 export interface HostPlace {
@@ -55,11 +56,13 @@ function mappedNamespace(
 /** The name as it is where a Service may have it, else cut and with a digest of the whole. */
 function shortened(full: string): string {
   if (full.length <= LONGEST) return full
-  const digest = createHash('sha256').update(full).digest('hex').slice(0, DIGEST_DIGITS)
-  return `${full.slice(0, KEPT)}-${digest}`.replaceAll('.-', '-')
+  return `${full.slice(0, KEPT)}-${shortDigest(full)}`.replaceAll('.-', '-')
 }
 
-const LABEL = /^[a-z0-9](?:[-a-z0-9]*[a-z0-9])?$/
+/** The first hexadecimal digits of a text's SHA-256, for names. */
+export const shortDigest = (text: string): string =>
+  createHash('sha256').update(text).digest('hex').slice(0, DIGEST_DIGITS)
+
 const LONGEST_DNS = 253
 
 /**
@@ -71,8 +74,7 @@ const LONGEST_DNS = 253
 export function hostDns(virtualDns: string, place: HostPlace): string {
   const [name = '', namespace = '', svc, ...domain] = virtualDns.replace(/\.$/, '').split('.')
   const labels = [name, namespace, ...domain]
-  const isSound = labels.every((label) => label.length <= LONGEST && LABEL.test(label))
-  if (virtualDns.length > LONGEST_DNS || svc !== 'svc' || !isSound)
+  if (virtualDns.length > LONGEST_DNS || svc !== 'svc' || !labels.every(isDnsLabel))
     throw new Error('virtualToHostDNS takes <name>.<namespace>.svc[.<cluster domain>]')
   const host = hostNameOf({ name, namespace }, place)
   return `${host.name}.${host.namespace}.svc.${domain.length === 0 ? 'cluster.local' : domain.join('.')}`

@@ -1,5 +1,4 @@
 // Keys of labels and selectors of a virtual cluster on its host (contract 17.3, 19.5).
-import { createHash } from 'node:crypto'
 import {
   type Json,
   type JsonMap,
@@ -8,6 +7,7 @@ import {
   mapFromEntries,
   ownValue,
 } from '../../domain/json/json.ts'
+import { shortDigest } from './host-name.ts'
 
 /** The prefix of labels and annotations that the syncer writes. */
 export const MARK_PREFIX = 'vcluster.platform.sh/'
@@ -29,8 +29,7 @@ const TAKEN_KEYS: ReadonlySet<string> = new Set([
 /** The key that a label of the virtual cluster has on the host. */
 function hostLabelKey(key: string, virtualCluster: string): string {
   if (!TAKEN_KEYS.has(key)) return key
-  const digest = createHash('sha256').update(key).digest('hex').slice(0, 10)
-  return `${MARK_PREFIX}label-${virtualCluster}-x-${digest}`
+  return `${MARK_PREFIX}label-${virtualCluster}-x-${shortDigest(key)}`
 }
 
 /** The virtual cluster and the virtual namespace that a selector is meant for. */

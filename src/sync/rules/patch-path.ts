@@ -26,7 +26,7 @@ type ParsedPath =
 /** Parses a path such as `metadata.annotations["example.com/name"]` or `subsets[*].addresses[0].ip`. */
 export function parsePatchPath(text: string): ParsedPath {
   try {
-    return { ok: true, path: segmentsOf(text) }
+    return { ok: true, path: patchPath(text) }
   } catch (error) {
     if (error instanceof PathFault) return { ok: false, fault: error.message }
     throw error
@@ -42,7 +42,8 @@ class PathFault extends Error {
 /** A segment, and the place of the first character after it. */
 type SegmentRead = readonly [segment: Segment, next: number]
 
-function segmentsOf(text: string): PatchPath {
+/** The path in a text of the program's own. @throws Error as parsePatchPath reports it */
+export function patchPath(text: string): PatchPath {
   const path: Segment[] = []
   let isSegmentDue = true
   for (let at = 0; at < text.length; ) {

@@ -1,15 +1,19 @@
 // The entries of `patches` in a virtual cluster's configuration, checked (contract 19.1).
 import { type Json, type JsonMap, isList, isMap, ownValue } from '../../domain/json/json.ts'
 import { type Expression, checkExpression, placeInSource } from './expression.ts'
-import { type PatchPath, canBeWithin, canonicalPath, parsePatchPath } from './patch-path.ts'
+import {
+  type PatchPath,
+  canBeWithin,
+  canonicalPath,
+  parsePatchPath,
+  patchPath,
+} from './patch-path.ts'
 
 /** A patch of one field, or of several by wildcards. */
 export type Patch = {
   /** The entry in messages, such as `sync.toHost.endpoints.patches[0]`. */
   readonly entry: string
   readonly path: PatchPath
-  /** The path as it was written. */
-  readonly pathText: string
 } & (
   | {
       readonly kind: 'expression'
@@ -54,20 +58,12 @@ export function checkPatches(
 ): CheckedPatches {
   if (value === undefined || value === null) return { patches: [], faults: [] }
   if (!isList(value)) return { patches: [], faults: [`${at} must be a list`] }
-  const flows = backFlows
-    .map((text) => parsePatchPath(text))
-    .flatMap((one) => (one.ok ? [one.path] : []))
+  const flows = backFlows.map(patchPath)
   const checked = value.map((entry, index) => checkEntry(entry, `${at}[${index}]`, flows))
   const faults = checked.flatMap((one) => one.faults)
   return {
     patches: checked.flatMap(({ patch }) => (patch === null ? [] : [patch])),
-    faults: [
-      ...faults,
-      ...duplicates(
-        checked.map(({ path }) => path),
-        at,
-      ),
-    ],
+    faults: [...faults, ...duplicates(checked, at)],
   }
 }
 
@@ -90,7 +86,7 @@ function checkEntry(value: Json, entry: string, flows: readonly PatchPath[]): Ch
     if (!flows.some((flow) => canBeWithin(path.parsed, flow)))
       faults.push(`${entry} reverseExpression has no effect: "${path.text}" does not flow back`)
   if (faults.length > 0 || path === null || use === null) return { patch: null, path, faults }
-  return { patch: { entry, path: path.parsed, pathText: path.text, ...use }, path, faults }
+  return { patch: { entry, path: path.parsed, ...use }, path, faults }
 }
 
 function unknownFields(map: JsonMap, at: string, known: readonly string[]): readonly string[] {
@@ -102,7 +98,7 @@ function unknownFields(map: JsonMap, at: string, known: readonly string[]): read
 
 const UNPATCHABLE = ['metadata.name', 'metadata.namespace'].map((text) => ({
   text,
-  canonical: JSON.stringify(text.split('.')),
+  canonical: canonicalPath(patchPath(text)),
 }))
 
 function checkPath(value: JsonMap, entry: string, faults: string[]): CheckedEntry['path'] {
@@ -253,9 +249,9 @@ function checkReference(value: Json, entry: string, faults: string[]): PatchActi
 }
 
 /** A fault for each entry whose path an earlier entry has (contract 19.1). */
-function duplicates(paths: readonly CheckedEntry['path'][], at: string): readonly string[] {
+function duplicates(entries: readonly CheckedEntry[], at: string): readonly string[] {
   const first = new Map<string, number>()
-  return paths.flatMap((path, index) => {
+  return entries.flatMap(({ path }, index) => {
     if (path === null) return []
     const canonical = canonicalPath(path.parsed)
     const earlier = first.get(canonical)

@@ -1,3 +1,5 @@
+import { BOUNDS } from './protocol.ts'
+
 /**
  * Code that runs in the sandbox before each expression, in the realm that the expression can change: it keeps the
  * functions that it uses. `read` parses the input, `write` gives the result as JSON or undefined for none (contract
@@ -17,8 +19,8 @@ export const HARNESS = `'use strict';
   const StringConstructor = String;
   const { slice } = StringConstructor.prototype;
   const NotJson = class extends ErrorConstructor {};
-  const longest = 1048576;
-  const deepest = 100;
+  const longest = ${BOUNDS.resultLength};
+  const deepest = ${BOUNDS.resultLevels};
   Math.random = () => { throw new ErrorConstructor('Math.random is not available, results must not change by themselves'); };
 
   const write = (result) => {
@@ -32,9 +34,9 @@ export const HARNESS = `'use strict';
     const add = (part) => {
       length += part.length;
       parts[count++] = part;
-      if (length > longest) throw new NotJson('the result is larger than 1 MiB');
+      if (length > longest) throw new NotJson('the result is larger than ${BOUNDS.resultLength / 1024 / 1024} MiB');
     };
-    const put = (value, isElement) => {
+    const put = (value) => {
       switch (typeof value) {
         case 'string':
         case 'boolean':

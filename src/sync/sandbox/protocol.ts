@@ -11,6 +11,8 @@ export const BOUNDS = {
   stackBytes: 512 * 1024,
   /** Of the result, in characters of JSON. */
   resultLength: 1024 * 1024,
+  /** Objects and lists within each other. */
+  resultLevels: 100,
 } as const
 
 /** One evaluation of a checked expression. */
@@ -52,7 +54,7 @@ export const OVERRUN: Failure = {
   isOverrun: true,
 }
 
-/** A message of the worker. After `broken` it can not be used any more. */
+/** A message of the worker. After one with `isBroken` the worker can not be used any more. */
 export type WorkerMessage =
   | { readonly kind: 'ready' }
   | { readonly kind: 'answer'; readonly result: EvaluationResult; readonly isBroken: boolean }
