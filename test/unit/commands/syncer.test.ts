@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { afterAll, describe, expect, test } from 'vitest'
 import { NODE_FLAGS } from '../../../tools/node-flags.ts'
 import { findCanaries, plantCanary } from '../../support/canary.ts'
-import { type RunResult, runProgram } from '../../support/command-process.ts'
+import { PROGRAM, type RunResult, runProgram } from '../../support/command-process.ts'
 
 const home = mkdtempSync(join(tmpdir(), 'syncer-'))
 afterAll(() => rmSync(home, { recursive: true, force: true }))
@@ -173,6 +173,17 @@ test('an expression fails where the sandbox can not start (19.4)', () => {
     'sync.toHost.endpoints.patches[0] at metadata.labels.app: the sandbox can not start\n',
   )
   expect(status).toBe(1)
+})
+
+test('the time zone of the process is none of the expressions (19.4)', () => {
+  const local = { ...label, expression: 'new Date(2020, 0, 31).toString()' }
+  const argv = ['syncer', 'try', '--config', configOf('endpoints', local)]
+  const { stdout } = spawnSync(
+    process.execPath,
+    [...PROGRAM, ...argv, '--object', objectOf('Endpoints')],
+    { encoding: 'utf8', env: { ...process.env, TZ: 'Asia/Tokyo' } },
+  )
+  expect(stdout).toContain('+    app: "Fri Jan 31 2020 00:00:00 GMT+0000"\n')
 })
 
 describe('what try hides (16.1)', () => {

@@ -3,6 +3,11 @@ import type { JsonMap } from '../../../src/domain/json/json.ts'
 import { systemClock } from '../../../src/runtime/clock.ts'
 import { type Patched, applyPatches } from '../../../src/sync/patcher.ts'
 import { checkPatches } from '../../../src/sync/rules/patch.ts'
+import {
+  type EvaluationRequest,
+  type EvaluationResult,
+  OVERRUN,
+} from '../../../src/sync/sandbox/protocol.ts'
 import { createSandbox } from '../../../src/sync/sandbox/sandbox.ts'
 import type { PatchRow } from './expression-rows.ts'
 import { ROWS } from './patch-rows.ts'
@@ -85,5 +90,52 @@ describe('what changed', () => {
         { path: ['list', 1, 'a'], isRemoved: true },
       ],
     })
+  })
+})
+
+describe('what an expression is given (19.4)', () => {
+  const metadata = { name: 'web', labels: { app: 'x' } }
+  const read = {
+    metadata: { ...metadata, resourceVersion: '7', managedFields: [{ manager: 'm' }] },
+  }
+  const { patches } = checkPatches([{ path: 'metadata.labels.*', expression: 'value' }], 'p', [])
+  const context = {
+    place: { virtualCluster: 'vc', hostNamespace: 'host', namespaces: null },
+    namespace: 'shop',
+    config: CONFIG,
+    virtualObject: read,
+    hostObject: read,
+  }
+
+  /** A sandbox that gives these results in turn, with the inputs it got. */
+  function answering(...results: readonly EvaluationResult[]) {
+    const inputs: unknown[] = []
+    const left = [...results]
+    const evaluate = async ({ input }: EvaluationRequest): Promise<EvaluationResult> => {
+      inputs.push(JSON.parse(input))
+      return left.shift() ?? OVERRUN
+    }
+    return { inputs, evaluate, close: async () => undefined }
+  }
+
+  test('holds the objects without what changes with each write', async () => {
+    const one = answering({ kind: 'remove' })
+    await applyPatches(read, patches, 'forward', context, one)
+    const virtualCluster = { name: 'vc', namespace: 'host', config: CONFIG }
+    const [virtualObject, hostObject] = [{ metadata }, { metadata }]
+    const path = 'metadata.labels.app'
+    expect(one.inputs).toEqual([['x', true, { virtualCluster, virtualObject, hostObject, path }]])
+  })
+
+  test('an overrun is tried once more, and fails then', async () => {
+    const once = answering(OVERRUN, { kind: 'value', json: '"y"' })
+    expect(await applyPatches(read, patches, 'forward', context, once)).toMatchObject({
+      ok: true,
+      object: { metadata: { labels: { app: 'y' } } },
+    })
+    const twice = answering(OVERRUN, OVERRUN, { kind: 'value', json: '"y"' })
+    const failed = await applyPatches(read, patches, 'forward', context, twice)
+    expect(failed).toMatchObject({ ok: false, path: 'metadata.labels.app', failure: OVERRUN })
+    expect(twice.inputs).toHaveLength(2)
   })
 })
