@@ -8,15 +8,7 @@ import {
   ownValue,
 } from '../../domain/json/json.ts'
 import { shortDigest } from './host-name.ts'
-
-/** The prefix of labels and annotations that the syncer writes. */
-export const MARK_PREFIX = 'vcluster.platform.sh/'
-
-/** Labels of every host object: its virtual cluster, and the virtual namespace that it is from. */
-const MARK_LABELS = {
-  managedBy: `${MARK_PREFIX}managed-by`,
-  namespace: `${MARK_PREFIX}namespace`,
-} as const
+import { MARK_LABELS, MARK_PREFIX } from './marks.ts'
 
 /** Keys that mean something on the host: the virtual cluster's own get another key there. */
 const TAKEN_KEYS: ReadonlySet<string> = new Set([
@@ -26,11 +18,16 @@ const TAKEN_KEYS: ReadonlySet<string> = new Set([
   `${MARK_PREFIX}controlled-by`,
 ])
 
-/** The key that a label of the virtual cluster has on the host. */
-function hostLabelKey(key: string, virtualCluster: string): string {
-  if (!TAKEN_KEYS.has(key)) return key
-  return `${MARK_PREFIX}label-${virtualCluster}-x-${shortDigest(key)}`
-}
+/** The key that a label of the virtual cluster has on the host in single-namespace mode (contract 17.3). */
+export const hostLabelKey = (key: string, virtualCluster: string): string =>
+  TAKEN_KEYS.has(key) ? `${translatedPrefix(virtualCluster)}${shortDigest(key)}` : key
+
+/** Whether only translated labels have such a key on the host: another label with it would take the place of one. */
+export const isTranslatedKey = (key: string, virtualCluster: string): boolean =>
+  key.startsWith(translatedPrefix(virtualCluster))
+
+const translatedPrefix = (virtualCluster: string): string =>
+  `${MARK_PREFIX}label-${virtualCluster}-x-`
 
 /** The virtual cluster and the virtual namespace that a selector is meant for. */
 interface SelectorPlace {

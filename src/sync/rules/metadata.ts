@@ -1,0 +1,160 @@
+// Metadata of an object on both sides: names, owners, and labels and annotations that cross (contract 17.3, 17.4).
+import type { OwnerReference } from '../../api/objects.ts'
+import {
+  type FieldPath,
+  nestedField,
+  nestedMap,
+  setNestedField,
+} from '../../domain/json/field-path.ts'
+import { type Json, type JsonMap, isList, isMap, mapFromEntries } from '../../domain/json/json.ts'
+import { type HostPlace, hostNameOf } from './host-name.ts'
+import { hostLabelKey, isTranslatedKey } from './labels.ts'
+import {
+  MARK_KEYS,
+  MARK_PREFIX,
+  type MetadataField,
+  SKIP_SYNC,
+  managedKeys,
+  marksOf,
+  stringsIn,
+} from './marks.ts'
+
+/** The `metadata` of both objects at the syncer's last write of either; only labels and annotations are read. */
+export interface WrittenMetadata {
+  readonly virtual: JsonMap
+  readonly host: JsonMap
+}
+
+/** An object on both sides, and the syncer's last write. */
+export interface MetadataExchange {
+  readonly kind: string
+  readonly place: HostPlace
+  /** The whole object. */
+  readonly virtual: JsonMap
+  /** The whole object, one of this virtual cluster's; null = it does not exist. */
+  readonly host: JsonMap | null
+  /** null = this process has not written the object: the virtual side wins. */
+  readonly written: WrittenMetadata | null
+  /** The virtual cluster's own Service; null = host objects have no owner. Not used in multi-namespace mode. */
+  readonly owner: OwnerReference | null
+  /**
+   * Whether a patch touches the field, or a map that holds it: then it flows back only by its own reverse. The path is
+   * that of the host object, such as `['metadata', 'labels', 'app']`.
+   */
+  readonly isPatched: (path: FieldPath) => boolean
+}
+
+/** Keys that have their meaning on one side only; marks do not cross either. */
+const UNCROSSED: ReadonlySet<string> = new Set([
+  SKIP_SYNC,
+  `${MARK_PREFIX}controlled-by`,
+  `${MARK_PREFIX}import`,
+  `${MARK_PREFIX}imported-from`,
+  `${MARK_PREFIX}patches-not-stable`,
+  'control-plane.alpha.kubernetes.io/leader',
+  'kubectl.kubernetes.io/last-applied-configuration',
+  ...MARK_KEYS.labels,
+  ...MARK_KEYS.annotations,
+])
+
+/**
+ * The whole metadata of the host object before patches. An existing object keeps what only the host has: its own
+ * fields, owners, labels and annotations (contract 17.3, 17.4).
+ */
+export function hostMetadata(exchange: MetadataExchange): JsonMap {
+  const { virtual, kind, place } = exchange
+  const metadata = hostMetadataOf(exchange)
+  const name = nestedField(virtual, ['metadata', 'name'])
+  const namespace = nestedField(virtual, ['metadata', 'namespace'])
+  const marks = marksOf(virtual, kind, place)
+  const owners = ownerReferences(metadata, exchange)
+  const whole: JsonMap = {
+    ...metadata,
+    ...hostNameOf({ name: String(name), namespace: String(namespace) }, place),
+    labels: { ...hostStrings('labels', exchange), ...marks.labels },
+    annotations: { ...hostStrings('annotations', exchange), ...marks.annotations },
+  }
+  return setNestedField(whole, ['ownerReferences'], owners.length === 0 ? undefined : owners)
+}
+
+/**
+ * The virtual object with the labels and annotations that changed on the host, under its own keys; the same object when
+ * nothing flows back (contract 17.3).
+ */
+export const withHostMetadata = (exchange: MetadataExchange): JsonMap =>
+  (['labels', 'annotations'] as const).reduce(
+    (object, field) =>
+      crossings(field, exchange).reduce(
+        (changed, { key, flowsBack }) =>
+          flowsBack === null
+            ? changed
+            : setNestedField(changed, ['metadata', field, key], flowsBack),
+        object,
+      ),
+    exchange.virtual,
+  )
+
+/** The labels or annotations of the host object without marks. */
+function hostStrings(field: MetadataField, exchange: MetadataExchange): JsonMap {
+  const metadata = hostMetadataOf(exchange)
+  // A key that is here and not in the virtual object was removed there.
+  const fromVirtual = new Set(
+    managedKeys(metadata, field).map((key) => hostKey(field, key, exchange.place)),
+  )
+  const hostOnly = [...stringsIn(metadata, field)].filter(
+    ([key]) => !fromVirtual.has(key) && !MARK_KEYS[field].has(key),
+  )
+  const crossed = crossings(field, exchange).map(
+    (entry) => [entry.hostKey, entry.flowsBack ?? entry.value] as const,
+  )
+  return mapFromEntries([...hostOnly, ...crossed])
+}
+
+/** A label or annotation of the virtual object that the host object has too. */
+interface CrossingEntry {
+  readonly key: string
+  readonly hostKey: string
+  /** The virtual object's value. */
+  readonly value: string
+  /** The host's value in place of it; null = the virtual object's stands. */
+  readonly flowsBack: string | null
+}
+
+function crossings(field: MetadataField, exchange: MetadataExchange): readonly CrossingEntry[] {
+  const { virtual, written, place, isPatched } = exchange
+  const onHost = stringsIn(hostMetadataOf(exchange), field)
+  const wasVirtual = stringsIn(written?.virtual ?? {}, field)
+  const wasOnHost = stringsIn(written?.host ?? {}, field)
+  return [...stringsIn(nestedMap(virtual, ['metadata']), field)].flatMap(([key, value]) => {
+    const crossed = hostKey(field, key, place)
+    if (crossed === null) return []
+    const hostValue = onHost.get(crossed) ?? value
+    const hasHostChange =
+      hostValue !== value && value === wasVirtual.get(key) && hostValue !== wasOnHost.get(crossed)
+    const flowsBack = hasHostChange && !isPatched(['metadata', field, crossed]) ? hostValue : null
+    return [{ key, hostKey: crossed, value, flowsBack }]
+  })
+}
+
+/** The key that a label or annotation of the virtual object has on the host; null = it does not cross. */
+function hostKey(field: MetadataField, key: string, place: HostPlace): string | null {
+  const isTranslated = field === 'labels' && place.namespaces === null
+  if (isTranslated && isTranslatedKey(key, place.virtualCluster)) return null
+  const crossed = isTranslated ? hostLabelKey(key, place.virtualCluster) : key
+  return UNCROSSED.has(crossed) ? null : crossed
+}
+
+/** References of others as they are, and to the virtual cluster's own Service, which may have been created anew. */
+function ownerReferences(metadata: JsonMap, { owner, place }: MetadataExchange): readonly Json[] {
+  const references = nestedField(metadata, ['ownerReferences'])
+  const existing = isList(references) ? references.filter(isMap) : []
+  // A reference to another namespace makes the garbage collector delete the object (contract 17.5).
+  if (owner === null || place.namespaces !== null) return existing
+  const { apiVersion, kind, name, uid } = owner
+  const others = existing.filter(
+    (one) => one['apiVersion'] !== apiVersion || one['kind'] !== kind || one['name'] !== name,
+  )
+  return [...others, { apiVersion, kind, name, uid, controller: false }]
+}
+
+const hostMetadataOf = ({ host }: MetadataExchange): JsonMap => nestedMap(host ?? {}, ['metadata'])
