@@ -19,15 +19,15 @@ const TAKEN_KEYS: ReadonlySet<string> = new Set([
 ])
 
 /** The key that a label of the virtual cluster has on the host in single-namespace mode (contract 17.3). */
-export const hostLabelKey = (key: string, virtualCluster: string): string =>
-  TAKEN_KEYS.has(key) ? `${translatedPrefix(virtualCluster)}${shortDigest(key)}` : key
+export function hostLabelKey(key: string, virtualCluster: string): string {
+  if (!TAKEN_KEYS.has(key)) return key
+  return `${MARK_PREFIX}label-${virtualCluster}-x-${shortDigest(key)}`
+}
 
-/** Whether only translated labels have such a key on the host: another label with it would take the place of one. */
+/** Whether a translated label has this key on the host: another label with it would take its place. */
 export const isTranslatedKey = (key: string, virtualCluster: string): boolean =>
-  key.startsWith(translatedPrefix(virtualCluster))
-
-const translatedPrefix = (virtualCluster: string): string =>
-  `${MARK_PREFIX}label-${virtualCluster}-x-`
+  key.startsWith(MARK_PREFIX) &&
+  [...TAKEN_KEYS].some((taken) => hostLabelKey(taken, virtualCluster) === key)
 
 /** The virtual cluster and the virtual namespace that a selector is meant for. */
 interface SelectorPlace {

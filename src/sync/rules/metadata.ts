@@ -4,6 +4,7 @@ import {
   type FieldPath,
   nestedField,
   nestedMap,
+  nestedString,
   setNestedField,
 } from '../../domain/json/field-path.ts'
 import { type Json, type JsonMap, isList, isMap, mapFromEntries } from '../../domain/json/json.ts'
@@ -64,13 +65,13 @@ const UNCROSSED: ReadonlySet<string> = new Set([
 export function hostMetadata(exchange: MetadataExchange): JsonMap {
   const { virtual, kind, place } = exchange
   const metadata = hostMetadataOf(exchange)
-  const name = nestedField(virtual, ['metadata', 'name'])
-  const namespace = nestedField(virtual, ['metadata', 'namespace'])
+  const name = nestedString(virtual, ['metadata', 'name'])
+  const namespace = nestedString(virtual, ['metadata', 'namespace'])
   const marks = marksOf(virtual, kind, place)
   const owners = ownerReferences(metadata, exchange)
   const whole: JsonMap = {
     ...metadata,
-    ...hostNameOf({ name: String(name), namespace: String(namespace) }, place),
+    ...hostNameOf({ name, namespace }, place),
     labels: { ...hostStrings('labels', exchange), ...marks.labels },
     annotations: { ...hostStrings('annotations', exchange), ...marks.annotations },
   }
