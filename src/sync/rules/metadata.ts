@@ -111,7 +111,7 @@ function hostStrings(field: MetadataField, exchange: MetadataExchange): JsonMap 
   return mapFromEntries([...hostOnly, ...crossed])
 }
 
-/** A label or annotation of the virtual object that the host object has too. */
+/** A label or annotation of the virtual object that the host object gets. */
 interface CrossingEntry {
   readonly key: string
   readonly hostKey: string

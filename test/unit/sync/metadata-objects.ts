@@ -35,12 +35,8 @@ export const hostOf = (metadata: JsonMap, place: HostPlace = single): JsonMap =>
 export const metadataOf = (object: JsonMap | null): JsonMap => nestedMap(object ?? {}, ['metadata'])
 
 /** The labels or annotations without the syncer's marks. */
-export function unmarked(
-  metadata: JsonMap,
-  field: MetadataField,
-  place: HostPlace = single,
-): JsonMap {
-  const marks = Object.keys(marksOf(virtualWith({ labels: { a: '' } }), 'Endpoints', place)[field])
+export function unmarked(metadata: JsonMap, field: MetadataField): JsonMap {
+  const marks = Object.keys(marksOf(virtualWith({ labels: { a: '' } }), 'Endpoints', single)[field])
   const known = new Set([...marks, `${PREFIX}managed-annotations`])
   return mapFromEntries(
     Object.entries(nestedMap(metadata, [field])).filter(([key]) => !known.has(key)),
