@@ -46,7 +46,7 @@ export function canHoldSecret(object: JsonMap, patches: readonly Patch[], patch:
 
 const readsConfig = (patch: Patch): boolean =>
   patch.kind === 'expression' &&
-  [patch.forward, patch.reverse].some((expression) => expression?.readsConfig === true)
+  [patch.forward, patch.reverse].some((expression) => expression?.reads.config === true)
 
 /** The pair without the values that can be secret; what has changed of them can still be seen. */
 export function withoutSecrets(

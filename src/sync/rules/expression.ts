@@ -1,5 +1,6 @@
 // The syntax of expressions in patches (contract 19.1, 19.4): one ES expression, checked before it ever runs.
 import { type Node, type Options, parse, parseExpressionAt, tokenizer } from 'acorn'
+import { type ExpressionReads, nodesIn, readsOf } from './expression-reads.ts'
 
 /** A fault of an expression: a clause, and the character that is wrong, counted from 0. */
 interface ExpressionFault {
@@ -10,8 +11,7 @@ interface ExpressionFault {
 /** A valid expression. */
 export interface Expression {
   readonly source: string
-  /** Whether it may read `context.virtualCluster.config`, whose values can be secret. */
-  readonly readsConfig: boolean
+  readonly reads: ExpressionReads
 }
 
 /** The checked expression, or its fault. */
@@ -44,7 +44,7 @@ export function checkExpression(source: string): CheckedExpression {
   const nodes = nodesIn(root)
   const forbidden = nodes.find(({ type }) => Object.hasOwn(FORBIDDEN, type))
   if (forbidden) return fault(`${FORBIDDEN[forbidden.type]} is not available`, forbidden.start)
-  return { ok: true, expression: { source, readsConfig: readsConfig(nodes) } }
+  return { ok: true, expression: { source, reads: readsOf(root) } }
 }
 
 const fault = (because: string, at: number): CheckedExpression => ({
@@ -143,58 +143,6 @@ const placeOf = (error: unknown, source: string): number =>
   error instanceof SyntaxError && 'pos' in error && typeof error.pos === 'number'
     ? Math.min(error.pos, source.length)
     : 0
-
-/** The node and all nodes below it. */
-function nodesIn(root: Node): readonly Node[] {
-  const found: Node[] = []
-  const open: unknown[] = [root]
-  while (open.length > 0) {
-    const one = open.pop()
-    if (Array.isArray(one)) open.push(...(one as unknown[]))
-    else if (isNode(one)) {
-      found.push(one)
-      open.push(...Object.values(one))
-    }
-  }
-  return found
-}
-
-const isNode = (value: unknown): value is Node =>
-  typeof value === 'object' && value !== null && 'type' in value && 'start' in value
-
-/** Members of `context` that hold nothing of the configuration. */
-const HARMLESS: ReadonlySet<string> = new Set([
-  'path',
-  'hostObject',
-  'virtualObject',
-  'virtualCluster.name',
-  'virtualCluster.namespace',
-])
-
-/** Fails closed: an expression that uses `context` in another way than by these members may read all of it. */
-function readsConfig(nodes: readonly Node[]): boolean {
-  const uses = nodes.filter((node) => nameOf(node) === 'context').length
-  const harmless = nodes.filter((node) => HARMLESS.has(memberOfContext(node) ?? '')).length
-  return uses > harmless || nodes.some((node) => REFLECTS.has(nameOf(node) ?? ''))
-}
-
-/** Names by which a function finds arguments and globals without writing their names. */
-const REFLECTS: ReadonlySet<string> = new Set(['arguments', 'eval', 'Function', 'globalThis'])
-
-const nameOf = (node: Node): string | undefined =>
-  node.type === 'Identifier' && 'name' in node ? String(node.name) : undefined
-
-/** The path of `context.a.b` without `context`; undefined for other nodes and computed members. */
-function memberOfContext(node: Node): string | undefined {
-  if (node.type !== 'MemberExpression' || !('object' in node) || !('property' in node))
-    return undefined
-  const { object, property } = node
-  if (('computed' in node && node.computed === true) || !isNode(object) || !isNode(property))
-    return undefined
-  if (nameOf(object) === 'context') return nameOf(property)
-  const outer = memberOfContext(object)
-  return outer === undefined ? undefined : `${outer}.${nameOf(property)}`
-}
 
 /** The place of a character as `line:column`, both counted from 1, and its line with a mark below it. */
 export function placeInSource(source: string, at: number): { place: string; excerpt: string } {
