@@ -59,7 +59,7 @@ describe('the table of expressions', () => {
         virtualObject: object,
         hostObject: null,
       },
-      sandbox,
+      sandbox.evaluate,
     )
     const shown = patched.ok
       ? (patched.object as unknown as typeof object).metadata.labels.example

@@ -217,7 +217,7 @@ async function tryPatches(config: SyncConfig, attempt: TryOptions): Promise<numb
         virtualObject: isForward ? object : null,
         hostObject: isForward ? null : object,
       },
-      sandbox,
+      sandbox.evaluate,
     )
     if (!isForward && patches.some((patch) => patch.kind !== 'expression'))
       process.stderr.write(

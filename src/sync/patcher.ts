@@ -5,14 +5,15 @@ import {
   nestedString,
   setNestedField,
 } from '../domain/json/field-path.ts'
-import { type Json, type JsonMap, isMap, mapFromEntries, parseJson } from '../domain/json/json.ts'
+import { type Json, type JsonMap, isMap, parseJson } from '../domain/json/json.ts'
 import { type HostPlace, type VirtualName, hostNameOf } from './rules/host-name.ts'
+import type { Expression } from './rules/expression.ts'
 import { hostSelector } from './rules/labels.ts'
 import { MARK_PREFIX } from './rules/marks.ts'
 import type { Patch, Reference } from './rules/patch.ts'
 import { type PatchPath, matchedFields, patchPathText, withField } from './rules/patch-path.ts'
-import type { EvaluationRequest, EvaluationResult, Failure } from './sandbox/protocol.ts'
-import type { Sandbox } from './sandbox/sandbox.ts'
+import { VERSION_FIELDS, withoutVersion } from './rules/version.ts'
+import type { Evaluate, EvaluationResult, Failure } from './sandbox/protocol.ts'
 
 /** The direction of a patch: `forward` from the virtual cluster to the host, `reverse` back. */
 type Direction = 'forward' | 'reverse'
@@ -41,24 +42,35 @@ export type Patched =
   | { readonly ok: true; readonly object: JsonMap; readonly changed: readonly ChangedField[] }
   | { readonly ok: false; readonly patch: Patch; readonly path: string; readonly failure: Failure }
 
-/** Applies the patches in one direction; the given object stays as it is. */
+/**
+ * Applies the patches in one direction; the given object stays as it is.
+ *
+ * @param evaluate a sandbox's, or one that remembers
+ */
 export async function applyPatches(
   object: JsonMap,
   patches: readonly Patch[],
   direction: Direction,
   context: PatchContext,
-  sandbox: Sandbox,
+  evaluate: Evaluate,
 ): Promise<Patched> {
-  const variables = expressionVariables(context)
-  let current = object
+  if (patches.length === 0) return { ok: true, object, changed: [] }
+  const input = expressionInput(context)
+  const evaluateTwice = twice(evaluate)
+  // A result that follows a version would never settle.
+  let current = withoutVersion(object)
   const changed: ChangedField[] = []
   for (const patch of patches) {
     const results: (readonly [path: FieldPath, value: Json | undefined])[] = []
     for (const path of matchedFields(current, patch.path)) {
       const value = nestedField(current, path) ?? null
       const pathText = patchPathText(path)
-      const result = await patchedValue(value, patch, direction, context, (source) =>
-        evaluateTwice(sandbox, { source, input: variables(value, pathText), place: context.place }),
+      const result = await patchedValue(value, patch, direction, context, (expression) =>
+        evaluateTwice({
+          source: expression.source,
+          input: input(expression, value, pathText),
+          place: context.place,
+        }),
       )
       if (!result.ok) return { ok: false, patch, path: pathText, failure: result.failure }
       if (result.value !== value) results.push([path, result.value])
@@ -72,14 +84,13 @@ export async function applyPatches(
   return { ok: true, object: withProtectedFields(current, object), changed }
 }
 
-/** Tries an expression that overruns once more: on a busy machine an innocent one can. */
-async function evaluateTwice(
-  sandbox: Sandbox,
-  request: EvaluationRequest,
-): Promise<EvaluationResult> {
-  const first = await sandbox.evaluate(request)
-  return first.kind === 'failed' && first.isOverrun ? sandbox.evaluate(request) : first
-}
+/** Tries once more what may succeed then: on a busy machine an innocent expression can overrun. */
+const twice =
+  (evaluate: Evaluate): Evaluate =>
+  async (request) => {
+    const first = await evaluate(request)
+    return first.kind === 'failed' && first.isTransient ? evaluate(request) : first
+  }
 
 /** The value in place of the given one; undefined removes the field. */
 type PatchedValue =
@@ -91,13 +102,13 @@ async function patchedValue(
   patch: Patch,
   direction: Direction,
   context: PatchContext,
-  evaluate: (source: string) => Promise<EvaluationResult>,
+  evaluate: (expression: Expression) => Promise<EvaluationResult>,
 ): Promise<PatchedValue> {
   switch (patch.kind) {
     case 'expression': {
       const expression = patch[direction]
       if (expression === null) return { ok: true, value }
-      const result = await evaluate(expression.source)
+      const result = await evaluate(expression)
       if (result.kind === 'failed') return { ok: false, failure: result }
       return { ok: true, value: result.kind === 'remove' ? undefined : parseJson(result.json) }
     }
@@ -114,35 +125,30 @@ async function patchedValue(
 }
 
 /**
- * The variables of expressions as JSON: value, valueExists and context (contract 19.4). What the fields of an object
- * share is written once, for the first of them.
+ * The variables of an expression as JSON: value, valueExists and context (contract 19.4). What it does not read is
+ * left empty: its result is known for as long as its input stays the same.
  */
-function expressionVariables(context: PatchContext) {
-  let shared: string | null = null
-  return (value: Json, path: string): string => {
-    shared ??= sharedVariables(context)
-    return `[${JSON.stringify(value)},true,{${shared},"path":${JSON.stringify(path)}}]`
+function expressionInput({ place, config, hostObject, virtualObject }: PatchContext) {
+  const { virtualCluster: name, hostNamespace: namespace } = place
+  const names = JSON.stringify({ name, namespace }).slice(1, -1)
+  const configText = once(() => JSON.stringify(config))
+  const hostText = once(() => JSON.stringify(hostObject && withoutVersion(hostObject)))
+  const virtualText = once(() => JSON.stringify(virtualObject && withoutVersion(virtualObject)))
+  return ({ reads }: Expression, value: Json, path: string): string => {
+    const context = [
+      `"virtualCluster":{${names},"config":${reads.config ? configText() : '{}'}}`,
+      `"hostObject":${reads.hostObject ? hostText() : 'null'}`,
+      `"virtualObject":${reads.virtualObject ? virtualText() : 'null'}`,
+      `"path":${JSON.stringify(path)}`,
+    ]
+    return `[${JSON.stringify(value)},true,{${context.join(',')}}]`
   }
 }
 
-/** The members of `context` but `path`, without braces. */
-function sharedVariables({ place, config, hostObject, virtualObject }: PatchContext): string {
-  const { virtualCluster: name, hostNamespace: namespace } = place
-  return JSON.stringify({
-    virtualCluster: { name, namespace, config },
-    hostObject: hostObject && withoutVersion(hostObject),
-    virtualObject: virtualObject && withoutVersion(virtualObject),
-  }).slice(1, -1)
-}
-
-/** The object without what changes with each write: a result that depends on it would never settle. */
-function withoutVersion(object: JsonMap): JsonMap {
-  const { metadata = null } = object
-  if (!isMap(metadata)) return object
-  const kept = Object.entries(metadata).filter(
-    ([name]) => name !== 'managedFields' && name !== 'resourceVersion',
-  )
-  return { ...object, metadata: mapFromEntries(kept) }
+/** Makes the text when it is first needed: it is the same for all fields, and often for none. */
+function once(make: () => string): () => string {
+  let made: string | null = null
+  return () => (made ??= make())
 }
 
 /** In multi-namespace mode labels have the same keys on the host. */
@@ -174,8 +180,8 @@ function hostReference(value: Json, reference: Reference, context: PatchContext)
 
 // The fields of an object that no patch moves (contract 19.6).
 
-/** Metadata that says which object it is, and what holds it. */
-const METADATA = ['name', 'namespace', 'uid', 'ownerReferences', 'finalizers']
+/** Metadata that says which object it is, which version of it, and what holds it. */
+const METADATA = ['name', 'namespace', 'uid', 'ownerReferences', 'finalizers', ...VERSION_FIELDS]
 
 /** The patched object with the protected fields as they were: identity, owners, finalizers and the syncer's marks. */
 function withProtectedFields(patched: JsonMap, before: JsonMap): JsonMap {

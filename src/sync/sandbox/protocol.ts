@@ -18,7 +18,7 @@ export const BOUNDS = {
 /** One evaluation of a checked expression. */
 export interface EvaluationRequest {
   readonly source: string
-  /** JSON of `[value, valueExists, context]`. */
+  /** JSON of `[value, valueExists, context]`. Parts of `context` that the expression does not read are empty. */
   readonly input: string
   readonly place: HostPlace
 }
@@ -36,23 +36,29 @@ export interface Failure {
   readonly because: string
   /** The message of the expression's own error, which may hold such values; empty without one. */
   readonly detail: string
-  /** Whether it took too long: on a busy machine the next try may not. */
-  readonly isOverrun: boolean
+  /** Whether another try may succeed: it took too long, as on a busy machine, or the sandbox itself failed. */
+  readonly isTransient: boolean
 }
 
-/** A failure for a reason of the sandbox's own. */
+/** Evaluates an expression; never rejects. */
+export type Evaluate = (request: EvaluationRequest) => Promise<EvaluationResult>
+
+/** A failure without a message of the expression's own, which the same request has again each time. */
 export const failed = (because: string): Failure => ({
   kind: 'failed',
   because,
   detail: '',
-  isOverrun: false,
+  isTransient: false,
+})
+
+/** A failure that another try may not have. */
+export const failedForNow = (because: string): Failure => ({
+  ...failed(because),
+  isTransient: true,
 })
 
 /** The failure of an evaluation that took too long. */
-export const OVERRUN: Failure = {
-  ...failed(`it took longer than ${BOUNDS.wallMs} ms`),
-  isOverrun: true,
-}
+export const OVERRUN: Failure = failedForNow(`it took longer than ${BOUNDS.wallMs} ms`)
 
 /** A message of the worker. After one with `isBroken` the worker can not be used any more. */
 export type WorkerMessage =

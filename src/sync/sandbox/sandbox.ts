@@ -3,17 +3,18 @@ import { Worker } from 'node:worker_threads'
 import type { Clock } from '../../runtime/clock.ts'
 import {
   BOUNDS,
+  type Evaluate,
   type EvaluationRequest,
   type EvaluationResult,
   OVERRUN,
   type WorkerMessage,
-  failed,
+  failedForNow,
 } from './protocol.ts'
 
 /** A sandbox for expressions. */
 export interface Sandbox {
-  /** Evaluates after those that were asked for before; never rejects. After `close` it answers with a failure. */
-  readonly evaluate: (request: EvaluationRequest) => Promise<EvaluationResult>
+  /** Evaluates after those that were asked for before. After `close` it answers with a failure. */
+  readonly evaluate: Evaluate
   /** Ends the worker. */
   readonly close: () => Promise<void>
 }
@@ -26,9 +27,9 @@ interface QueuedEvaluation {
 /** Starts the worker; `clock` bounds each evaluation by the wall clock. */
 export const createSandbox = (clock: Clock): Sandbox => new WorkerSandbox(clock)
 
-const CLOSED = failed('the process ends')
-const DIED = failed('it ended the sandbox')
-const NOT_STARTED = failed('the sandbox can not start')
+const CLOSED = failedForNow('the process ends')
+const DIED = failedForNow('it ended the sandbox')
+const NOT_STARTED = failedForNow('the sandbox can not start')
 
 class WorkerSandbox implements Sandbox {
   readonly #clock: Clock
@@ -44,7 +45,7 @@ class WorkerSandbox implements Sandbox {
     this.#worker = this.#start()
   }
 
-  readonly evaluate = (request: EvaluationRequest): Promise<EvaluationResult> => {
+  readonly evaluate: Evaluate = (request) => {
     if (this.#isClosed) return Promise.resolve(CLOSED)
     this.#worker ??= this.#start()
     return new Promise((resolve) => {

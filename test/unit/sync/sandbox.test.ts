@@ -15,7 +15,7 @@ const evaluate = (source: string, value: unknown = 'v', context: unknown = {}) =
 /** An innocent expression may overrun on a busy machine. */
 async function settled(source: string, given: unknown = 'v', context: unknown = {}) {
   let result = await evaluate(source, given, context)
-  for (let tries = 5; tries > 0 && result.kind === 'failed' && result.isOverrun; tries -= 1)
+  for (let tries = 5; tries > 0 && result.kind === 'failed' && result.isTransient; tries -= 1)
     result = await evaluate(source, given, context)
   return result
 }
@@ -169,7 +169,7 @@ describe('the sandbox', () => {
       return { order, results }
     }
     const isDisturbed = ({ results }: Awaited<ReturnType<typeof batch>>): boolean =>
-      results.some((one, at) => one.kind === 'failed' && one.isOverrun && !overruns.includes(at))
+      results.some((one, at) => one.kind === 'failed' && one.isTransient && !overruns.includes(at))
     let last = await batch()
     for (let tries = 5; tries > 0 && isDisturbed(last); tries -= 1) last = await batch()
     expect(last.order).toEqual(sources)
