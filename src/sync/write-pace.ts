@@ -1,7 +1,7 @@
 // The pace of writes to one object (contract 19.7): the first ones go at once, those beyond wait, and none is lost.
 import type { Clock } from '../runtime/clock.ts'
 
-/** So many writes of an object may fall in any such time. */
+/** The most writes of an object in any 60 s. */
 const MOST_WRITES = 10
 const WINDOW_MS = 60_000
 
@@ -21,10 +21,10 @@ export class WritePace {
 
   /** Milliseconds until the object may be written again; 0 = now. */
   delayMs(key: string): number {
-    const nowMs = this.#clock.monotonicMs()
-    const [earliestMs = nowMs, ...later] = this.#writtenMs.get(key) ?? []
-    if (later.length < MOST_WRITES - 1) return 0
-    return Math.max(Math.ceil(earliestMs + WINDOW_MS - nowMs), 0)
+    const writtenMs = this.#writtenMs.get(key) ?? []
+    const [earliestMs] = writtenMs
+    if (earliestMs === undefined || writtenMs.length < MOST_WRITES) return 0
+    return Math.max(Math.ceil(earliestMs + WINDOW_MS - this.#clock.monotonicMs()), 0)
   }
 
   /** Records a write of the object. */

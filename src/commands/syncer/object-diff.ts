@@ -4,7 +4,7 @@ import { type FieldPath, nestedField } from '../../domain/json/field-path.ts'
 import { type Json, type JsonMap, canonicalJson, isMap, sameJson } from '../../domain/json/json.ts'
 import { formatYaml } from '../../runtime/yaml.ts'
 import type { ChangedField } from '../../sync/patcher.ts'
-import type { Patch } from '../../sync/rules/patch.ts'
+import { type Patch, readsConfig } from '../../sync/rules/patch.ts'
 import { withField } from '../../sync/rules/patch-path.ts'
 
 /** An object before and after its patches. */
@@ -43,10 +43,6 @@ export function canHoldSecret(object: JsonMap, patches: readonly Patch[], patch:
   const first = patches.findIndex(readsConfig)
   return object['kind'] === 'Secret' || (first !== -1 && patches.indexOf(patch) >= first)
 }
-
-const readsConfig = (patch: Patch): boolean =>
-  patch.kind === 'expression' &&
-  [patch.forward, patch.reverse].some((expression) => expression?.reads.config === true)
 
 /** The pair without the values that can be secret; what has changed of them can still be seen. */
 export function withoutSecrets(

@@ -39,6 +39,11 @@ export interface Reference {
   readonly namespacePath: PatchPath | null
 }
 
+/** Whether an expression of the patch may read the configuration, whose values can be secret. */
+export const readsConfig = (patch: Patch): boolean =>
+  patch.kind === 'expression' &&
+  [patch.forward, patch.reverse].some((expression) => expression?.reads.config === true)
+
 /** The patches without faults, and a sentence for each fault. */
 interface CheckedPatches {
   readonly patches: readonly Patch[]

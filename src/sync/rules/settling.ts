@@ -1,7 +1,7 @@
 // Whether the patches of an object come to rest, before anything is written (contract 19.7).
 import { createHash } from 'node:crypto'
 import { type Json, type JsonMap, canonicalJson } from '../../domain/json/json.ts'
-import type { Patch } from './patch.ts'
+import { type Patch, readsConfig } from './patch.ts'
 import { withoutVersion } from './version.ts'
 
 /** A set of patches is at rest when one more round after these changes nothing. */
@@ -40,7 +40,9 @@ export async function settle<State, Failed extends { readonly ok: false }>(
 export const mustSimulate = (patches: readonly Patch[]): boolean =>
   patches.some(
     (patch) =>
-      patch.kind !== 'expression' || patch.reverse !== null || patch.forward?.reads.hostObject,
+      patch.kind !== 'expression' ||
+      patch.reverse !== null ||
+      patch.forward?.reads.hostObject === true,
   )
 
 /** What the verdict on an object depends on. */
@@ -52,4 +54,18 @@ interface Examined {
   readonly virtual: JsonMap
   /** As last read; null = it does not exist. */
   readonly host: JsonMap | null
+}
+
+/**
+ * A digest of all that decided that patches are not stable, kept in the annotation NOT_STABLE of the host object: the
+ * object is examined again when it is another one. Versions and the verdict itself are no part of it.
+ */
+export function verdictOf({ patches, config, virtual, host }: Examined): string {
+  const examined: Json = [
+    patches as unknown as Json,
+    patches.some(readsConfig) ? config : null,
+    withoutVersion(virtual),
+    host && withoutVersion(host),
+  ]
+  return createHash('sha256').update(canonicalJson(examined)).digest('hex')
 }

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { checkExpression, placeInSource } from '../../../src/sync/rules/expression.ts'
+import { PLACE, countingSandbox } from './counting-sandbox.ts'
 
 describe('one expression (19.1, 19.4)', () => {
   test.each([
@@ -75,23 +76,91 @@ describe('one expression (19.1, 19.4)', () => {
   })
 })
 
-describe('whether an expression can read the configuration (16.1)', () => {
+describe('what an expression can read of its context (16.1, 19.4)', () => {
+  const nothing = { config: false, hostObject: false, virtualObject: false }
+  const all = { config: true, hostObject: true, virtualObject: true }
+
   test.each([
-    { source: 'value', reads: false },
-    { source: 'context.path', reads: false },
-    { source: 'context.virtualCluster.name + context.virtualCluster.namespace', reads: false },
-    { source: 'context.virtualObject.metadata.name', reads: false },
-    { source: 'context.hostObject?.metadata', reads: false },
-    { source: 'context.virtualCluster.config.a', reads: true },
-    { source: 'context["virtualCluster"].config', reads: true },
-    { source: 'JSON.stringify(context)', reads: true },
-    { source: '(({ virtualCluster }) => virtualCluster)(context)', reads: true },
-    { source: 'context.virtualCluster', reads: true },
-    { source: '((c) => c.virtualCluster.config)(context)', reads: true },
-    { source: 'eval("cont" + "ext")', reads: true },
-    { source: '(function () { return arguments })()', reads: true },
-    { source: '[context.path, context]', reads: true },
-  ])('$source: $reads', ({ source, reads }) => {
-    expect(checkExpression(source)).toMatchObject({ ok: true, expression: { readsConfig: reads } })
+    { source: 'value', reads: nothing },
+    { source: 'context.path', reads: nothing },
+    { source: '() => context.path', reads: nothing },
+    { source: 'context.virtualCluster.name + context.virtualCluster.namespace', reads: nothing },
+    { source: 'context.path + value.replace("context", "")', reads: nothing },
+    { source: 'delete value.a', reads: nothing },
+    { source: 'context.virtualObject.metadata.name', reads: { ...nothing, virtualObject: true } },
+    { source: 'context.hostObject?.metadata', reads: { ...nothing, hostObject: true } },
+    { source: 'context?.hostObject', reads: { ...nothing, hostObject: true } },
+    { source: 'cont\\u0065xt.hostObject', reads: { ...nothing, hostObject: true } },
+    { source: 'typeof context.hostObject', reads: { ...nothing, hostObject: true } },
+    { source: 'value = context.hostObject', reads: { ...nothing, hostObject: true } },
+    { source: 'context.virtualCluster.config.a', reads: { ...nothing, config: true } },
+    { source: 'context.virtualCluster?.config?.["a"]', reads: { ...nothing, config: true } },
+    { source: '[context.hostObject, context.virtualObject]', reads: { ...all, config: false } },
+    { source: 'context', reads: all },
+    { source: 'context.other', reads: all },
+    { source: 'context["virtualCluster"].config', reads: all },
+    { source: 'context["path"]', reads: all },
+    { source: 'context[path]', reads: all },
+    { source: 'JSON.stringify(context)', reads: all },
+    { source: '(({ virtualCluster }) => virtualCluster)(context)', reads: all },
+    { source: '((context) => context.path)(value)', reads: all },
+    { source: 'context.virtualCluster', reads: all },
+    { source: 'context.virtualCluster["config"]', reads: all },
+    { source: '((c) => c.virtualCluster.config)(context)', reads: all },
+    { source: '{ context }', reads: all },
+    { source: '{ ...context }', reads: all },
+    { source: 'eval("cont" + "ext")', reads: all },
+    { source: '(function () { return arguments })()', reads: all },
+    { source: 'Function("return 1")', reads: all },
+    { source: 'globalThis.a', reads: all },
+    { source: '[context.path, context]', reads: all },
+    { source: 'context.path = 1', reads: all },
+    { source: '(context.path) += 1', reads: all },
+    { source: 'context.path++', reads: all },
+    { source: '[context.path] = [1]', reads: all },
+    { source: '({ a: [context.path = 1] } = value)', reads: all },
+    { source: '({ ...context.path } = value)', reads: all },
+    { source: '(() => { for (context.path of [1]); })()', reads: all },
+    { source: '(() => { for (context.path in value); })()', reads: all },
+    { source: 'delete context?.path', reads: all },
+  ])('$source', ({ source, reads }) => {
+    expect(checkExpression(source)).toMatchObject({ ok: true, expression: { reads } })
+  })
+
+  const given = {
+    path: 'data.a',
+    virtualCluster: { name: 'vc', namespace: 'host', config: { a: 'secret' } },
+    hostObject: { a: 'secret' },
+    virtualObject: { a: 'secret' },
+  }
+  const hidden = {
+    ...given,
+    virtualCluster: { ...given.virtualCluster, config: {} },
+    hostObject: null,
+    virtualObject: null,
+  }
+
+  test.each([
+    '(context.path = function () { return this }, context.path())',
+    '(context.virtualCluster.name = function () { return this }, context.virtualCluster.name())',
+    '([context.path] = [function () { return this }], context.path())',
+    '(() => { for (context.path of [function () { return this }]); return context.path() })()',
+    '(delete context.path, Object.prototype.__defineGetter__("path", function () { return this }), context.path)',
+    '(() => { const path = "virtualObject"; return context[path] })()',
+    '(function () { return arguments[0] })(context)',
+    'eval("cont" + "ext")',
+    '(({ eval: e }) => eval("con" + "text"))({ eval: 1 })',
+    '`${JSON.stringify((() => context)())}`',
+    '((a = context) => a)()',
+    'new (class { a = context })().a',
+  ])('%s reads more than it names', async (source) => {
+    const checked = checkExpression(source)
+    expect(checked).toMatchObject({ ok: true, expression: { reads: all } })
+    const results = [given, hidden].map(async (context) => {
+      const input = JSON.stringify(['v', true, context])
+      return countingSandbox().evaluate({ source, input, place: PLACE })
+    })
+    const [whole, masked] = await Promise.all(results)
+    expect(whole).not.toEqual(masked)
   })
 })

@@ -1,0 +1,42 @@
+import { runInNewContext } from 'node:vm'
+import {
+  type Evaluate,
+  type EvaluationRequest,
+  type EvaluationResult,
+  failed,
+} from '../../../src/sync/sandbox/protocol.ts'
+
+/** Where the objects of the tests stand. */
+export const PLACE = { virtualCluster: 'vc', hostNamespace: 'host', namespaces: null }
+
+/** A sandbox with the requests that it got. */
+export interface CountingSandbox {
+  readonly evaluate: Evaluate
+  readonly requests: readonly EvaluationRequest[]
+}
+
+/**
+ * Counts evaluations, and evaluates at once in this process: without bounds, and without functions of its own.
+ *
+ * @param answers given in turn, before anything is evaluated
+ */
+export function countingSandbox(...answers: readonly EvaluationResult[]): CountingSandbox {
+  const requests: EvaluationRequest[] = []
+  const evaluate: Evaluate = async (request) => {
+    requests.push(request)
+    return answers[requests.length - 1] ?? resultOf(request)
+  }
+  return { evaluate, requests }
+}
+
+function resultOf({ source, input }: EvaluationRequest): EvaluationResult {
+  const code = `'use strict'; ((value, valueExists, context) => (\n${source}\n))(...JSON.parse(input))`
+  try {
+    const result: unknown = runInNewContext(code, { input })
+    return result === undefined || result === null
+      ? { kind: 'remove' }
+      : { kind: 'value', json: JSON.stringify(result) }
+  } catch {
+    return failed('it failed')
+  }
+}
