@@ -6,7 +6,7 @@ import {
   isMap,
   mapFromEntries,
 } from '../../domain/json/json.ts'
-import { MARK_PREFIX } from './labels.ts'
+import { MARK_PREFIX } from './marks.ts'
 
 /** Metadata that changes with each write. */
 export const VERSION_FIELDS: readonly string[] = ['managedFields', 'resourceVersion', 'generation']
