@@ -58,6 +58,7 @@ describe('the table of expressions', () => {
         config: {},
         virtualObject: object,
         hostObject: null,
+        virtualNameOf: () => null,
       },
       sandbox.evaluate,
     )

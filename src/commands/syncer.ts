@@ -216,12 +216,13 @@ async function tryPatches(config: SyncConfig, attempt: TryOptions): Promise<numb
         config: config.withDefaults,
         virtualObject: isForward ? object : null,
         hostObject: isForward ? null : object,
+        virtualNameOf: () => null,
       },
       sandbox.evaluate,
     )
-    if (!isForward && patches.some((patch) => patch.kind !== 'expression'))
+    if (!isForward && patches.some((patch) => patch.kind === 'reference'))
       process.stderr.write(
-        'warning: references and labels are not patched back here: that needs the objects of both clusters\n',
+        'warning: references are not patched back here: that needs the objects of both clusters\n',
       )
     return report(object, patches, patched, attempt)
   } finally {

@@ -1,17 +1,12 @@
 // Applies the patches of a kind to one object, in the order of their entries (contract 19.2 to 19.6).
-import {
-  type FieldPath,
-  nestedField,
-  nestedString,
-  setNestedField,
-} from '../domain/json/field-path.ts'
-import { type Json, type JsonMap, isMap, parseJson } from '../domain/json/json.ts'
-import { type HostPlace, type VirtualName, hostNameOf } from './rules/host-name.ts'
+import { type FieldPath, nestedField, setNestedField } from '../domain/json/field-path.ts'
+import { type Json, type JsonMap, isMap, parseJson, sameJson } from '../domain/json/json.ts'
 import type { Expression } from './rules/expression.ts'
-import { hostSelector } from './rules/labels.ts'
+import { hostSelector, virtualSelector } from './rules/labels.ts'
 import { MARK_PREFIX } from './rules/marks.ts'
-import type { Patch, Reference } from './rules/patch.ts'
-import { type PatchPath, matchedFields, patchPathText, withField } from './rules/patch-path.ts'
+import type { Patch } from './rules/patch.ts'
+import { matchedFields, patchPathText, withField } from './rules/patch-path.ts'
+import { type ReferenceContext, hostReference, virtualReference } from './rules/references.ts'
 import { VERSION_FIELDS, withoutVersion } from './rules/version.ts'
 import type { Evaluate, EvaluationResult, Failure } from './sandbox/protocol.ts'
 
@@ -19,10 +14,7 @@ import type { Evaluate, EvaluationResult, Failure } from './sandbox/protocol.ts'
 type Direction = 'forward' | 'reverse'
 
 /** The objects and settings that expressions can read. */
-interface PatchContext {
-  readonly place: HostPlace
-  /** The virtual namespace of the object, to which references without a namespace belong. */
-  readonly namespace: string
+interface PatchContext extends ReferenceContext {
   /** The configuration of the virtual cluster with its defaults. */
   readonly config: JsonMap
   /** As last read; null = it does not exist. */
@@ -65,7 +57,8 @@ export async function applyPatches(
     for (const path of matchedFields(current, patch.path)) {
       const value = nestedField(current, path) ?? null
       const pathText = patchPathText(path)
-      const result = await patchedValue(value, patch, direction, context, (expression) =>
+      const own = nestedField(context.virtualObject ?? undefined, path)
+      const result = await patchedValue({ value, own }, patch, direction, context, (expression) =>
         evaluateTwice({
           source: expression.source,
           input: input(expression, value, pathText),
@@ -97,8 +90,14 @@ type PatchedValue =
   | { readonly ok: true; readonly value: Json | undefined }
   | { readonly ok: false; readonly failure: Failure }
 
+interface FieldValues {
+  readonly value: Json
+  /** That of the virtual object; undefined = it has no such field. */
+  readonly own: Json | undefined
+}
+
 async function patchedValue(
-  value: Json,
+  { value, own }: FieldValues,
   patch: Patch,
   direction: Direction,
   context: PatchContext,
@@ -113,12 +112,11 @@ async function patchedValue(
       return { ok: true, value: result.kind === 'remove' ? undefined : parseJson(result.json) }
     }
     case 'reference':
-      return {
-        ok: true,
-        value: direction === 'forward' ? hostReference(value, patch.reference, context) : value,
-      }
+      return direction === 'forward'
+        ? hostReference(value, patch.reference, context)
+        : virtualReference(value, own, patch.reference, context)
     case 'labels':
-      return { ok: true, value: direction === 'forward' ? hostSelectorOf(value, context) : value }
+      return { ok: true, value: translatedLabels({ value, own }, direction, context) }
     default:
       return patch satisfies never
   }
@@ -151,31 +149,17 @@ function once(make: () => string): () => string {
   return () => (made ??= make())
 }
 
-/** In multi-namespace mode labels have the same keys on the host. */
-const hostSelectorOf = (value: Json, { place, namespace }: PatchContext): Json =>
-  place.namespaces !== null
-    ? value
-    : hostSelector(value, { virtualCluster: place.virtualCluster, namespace })
-
-/** The value with the name, and the namespace where one is named, that the referred object has on the host. */
-function hostReference(value: Json, reference: Reference, context: PatchContext): Json {
-  const { namePath, namespacePath } = reference
-  const translated = (name: string, namespace: string): VirtualName =>
-    hostNameOf({ name, namespace }, context.place)
-  if (namePath === null)
-    return typeof value === 'string' && value !== ''
-      ? translated(value, context.namespace).name
-      : value
-  if (!isMap(value)) return value
-  const at = (path: PatchPath | null): FieldPath | undefined =>
-    path === null ? undefined : matchedFields(value, path)[0]
-  const [nameAt, namespaceAt] = [at(namePath), at(namespacePath)]
-  const name = nameAt === undefined ? '' : nestedString(value, nameAt)
-  if (nameAt === undefined || name === '') return value
-  const given = namespaceAt === undefined ? '' : nestedString(value, namespaceAt)
-  const host = translated(name, given === '' ? context.namespace : given)
-  const named = withField(value, nameAt, host.name)
-  return namespaceAt === undefined ? named : withField(named, namespaceAt, host.namespace)
+/** In multi-namespace mode labels have the same keys on the host. On the way back an unknown selector changes nothing. */
+function translatedLabels(
+  { value, own }: FieldValues,
+  direction: Direction,
+  { place, namespace }: PatchContext,
+): Json {
+  if (place.namespaces !== null) return value
+  const selected = { virtualCluster: place.virtualCluster, namespace }
+  if (direction === 'forward') return hostSelector(value, selected)
+  const isSame = own !== undefined && sameJson(hostSelector(own, selected), value)
+  return isSame ? own : (virtualSelector(value, selected) ?? own ?? value)
 }
 
 // The fields of an object that no patch moves (contract 19.6).

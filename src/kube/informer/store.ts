@@ -278,18 +278,27 @@ export class Store<T extends CachedObject> implements StoreSink {
     }
   }
 
-  /** Calls every listener, even if one before it throws; then throws the first error. */
   #notify(change: StoreChange<T>): void {
-    const errors: unknown[] = []
-    for (const listener of this.#listeners) {
+    notifyAll(this.#listeners, [change])
+  }
+}
+
+/** Calls every listener with each change, even if one before it throws; then throws the first error. */
+export function notifyAll<Change>(
+  listeners: readonly ((change: Change) => void)[],
+  changes: readonly Change[],
+): void {
+  const errors: unknown[] = []
+  for (const change of changes) {
+    for (const listener of listeners) {
       try {
         listener(change)
       } catch (error) {
         errors.push(error)
       }
     }
-    if (errors.length > 0) throw errors[0]
   }
+  if (errors.length > 0) throw errors[0]
 }
 
 /**

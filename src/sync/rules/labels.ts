@@ -6,6 +6,7 @@ import {
   isMap,
   mapFromEntries,
   ownValue,
+  sameJson,
 } from '../../domain/json/json.ts'
 import { shortDigest } from './host-name.ts'
 import { MARK_LABELS, MARK_PREFIX } from './marks.ts'
@@ -39,38 +40,65 @@ interface SelectorPlace {
  * A selector on the host: with translated keys, and of objects of this virtual namespace only. It is a map of labels
  * or a LabelSelector; an empty map stays empty, as it selects nothing of a Service, and other values stay as they are.
  */
-export function hostSelector(selector: Json, place: SelectorPlace): Json {
+export const hostSelector = (selector: Json, place: SelectorPlace): Json =>
+  translatedSelector(
+    selector,
+    (labels) => hostLabels(labels, place),
+    (key) => hostLabelKey(key, place.virtualCluster),
+  )
+
+/** The selector of which `hostSelector` makes this one; undefined = there is none. */
+export function virtualSelector(selector: Json, place: SelectorPlace): Json | undefined {
+  const marks: readonly string[] = Object.values(MARK_LABELS)
+  const virtualKeys = new Map(
+    [...TAKEN_KEYS].map((key) => [hostLabelKey(key, place.virtualCluster), key]),
+  )
+  const keyOf = (key: string): string => virtualKeys.get(key) ?? key
+  const labelsOf = (labels: JsonMap): JsonMap =>
+    withKeys(
+      Object.entries(labels).filter(([key]) => !marks.includes(key)),
+      keyOf,
+    )
+  const found = translatedSelector(selector, labelsOf, keyOf)
+  return sameJson(hostSelector(found, place), selector) ? found : undefined
+}
+
+/** The selector with translated labels, and keys of requirements. */
+function translatedSelector(
+  selector: Json,
+  labelsOf: (labels: JsonMap) => JsonMap,
+  keyOf: (key: string) => string,
+): Json {
   if (!isMap(selector) || Object.keys(selector).length === 0) return selector
   const isLabelSelector = ['matchLabels', 'matchExpressions'].some((name) =>
     Object.hasOwn(selector, name),
   )
-  if (!isLabelSelector) return hostLabels(selector, place)
+  if (!isLabelSelector) return labelsOf(selector)
   const labels = ownValue(selector, 'matchLabels')
   const expressions = ownValue(selector, 'matchExpressions')
   return mapFromEntries([
     ...Object.entries(selector).filter(([name]) => !name.startsWith('match')),
-    ['matchLabels', hostLabels(isMap(labels ?? null) ? (labels as JsonMap) : {}, place)],
+    ['matchLabels', labelsOf(isMap(labels ?? null) ? (labels as JsonMap) : {})],
     [
       'matchExpressions',
-      isList(expressions) ? expressions.map((one) => hostRequirement(one, place)) : expressions,
+      isList(expressions) ? expressions.map((one) => withKey(one, keyOf)) : expressions,
     ],
   ])
 }
 
 const hostLabels = (labels: JsonMap, { virtualCluster, namespace }: SelectorPlace): JsonMap => ({
-  ...mapFromEntries(
-    Object.entries(labels).map(
-      ([key, value]) => [hostLabelKey(key, virtualCluster), value] as const,
-    ),
-  ),
+  ...withKeys(Object.entries(labels), (key) => hostLabelKey(key, virtualCluster)),
   [MARK_LABELS.managedBy]: virtualCluster,
   [MARK_LABELS.namespace]: namespace,
 })
 
-function hostRequirement(requirement: Json, { virtualCluster }: SelectorPlace): Json {
+const withKeys = (
+  entries: readonly (readonly [string, Json])[],
+  keyOf: (key: string) => string,
+): JsonMap => mapFromEntries(entries.map(([key, value]) => [keyOf(key), value] as const))
+
+function withKey(requirement: Json, keyOf: (key: string) => string): Json {
   if (!isMap(requirement)) return requirement
   const key = ownValue(requirement, 'key')
-  return typeof key === 'string'
-    ? { ...requirement, key: hostLabelKey(key, virtualCluster) }
-    : requirement
+  return typeof key === 'string' ? { ...requirement, key: keyOf(key) } : requirement
 }

@@ -204,6 +204,11 @@ const BUILT_IN: ReadonlySet<string> = new Set([
   'ServiceAccount',
 ])
 
+/** Whether a kind is built in, or its apiVersion names its group, so that it is one kind only (contract 19.5). */
+export const hasGroupOrIsBuiltIn = (kind: string, apiVersion: string): boolean =>
+  (BUILT_IN.has(kind) && ['', 'v1'].includes(apiVersion)) ||
+  (kind !== '' && /^[^/]+\/[^/]+$/.test(apiVersion))
+
 function checkReference(value: Json, entry: string, faults: string[]): PatchAction | null {
   const at = `${entry} reference`
   if (!isMap(value)) {
@@ -246,9 +251,8 @@ function checkReference(value: Json, entry: string, faults: string[]): PatchActi
     faults.push(`${at} namePath is required with ${dependent.join(', ')}`)
   if (reference.kind === '' && !isGiven(value, 'kindPath'))
     faults.push(`${at} kind is required, or kindPath`)
-  const isCore = BUILT_IN.has(reference.kind) && ['', 'v1'].includes(reference.apiVersion)
-  const isForeign = reference.kind !== '' && !isCore && !isGiven(value, 'apiVersionPath')
-  if (isForeign && !/^[^/]+\/[^/]+$/.test(reference.apiVersion))
+  const isComplete = isGiven(value, 'apiVersionPath') || reference.kind === ''
+  if (!isComplete && !hasGroupOrIsBuiltIn(reference.kind, reference.apiVersion))
     faults.push(`${at} kind ${reference.kind} needs its apiVersion with a group, such as apps/v1`)
   return { kind: 'reference', reference }
 }

@@ -107,7 +107,7 @@ describe('syncer try (16.1)', () => {
     )
   })
 
-  test('--reverse patches the host object, and warns of what needs both clusters', async () => {
+  test('--reverse patches the host object, and warns of references, which need both clusters', async () => {
     const reverse = {
       path: 'metadata.labels.app',
       reverseExpression: 'context.virtualObject === null',
@@ -119,7 +119,7 @@ describe('syncer try (16.1)', () => {
       '--reverse',
     )
     expect(stdout).toContain('+    app: true\n')
-    expect(stderr).toMatch(/^warning: references and labels are not patched back here/)
+    expect(stderr).toMatch(/^warning: references are not patched back here/)
   })
 
   test('expressions see the names of the flags', async () => {

@@ -45,6 +45,7 @@ async function patched(
     config: CONFIG,
     virtualObject: direction === 'forward' ? (whole as unknown as JsonMap) : null,
     hostObject: direction === 'reverse' ? (whole as unknown as JsonMap) : null,
+    virtualNameOf: () => null,
   }
   return applyPatches(whole, patches, direction, context, sandbox)
 }
@@ -105,6 +106,7 @@ describe('what an expression is given (19.4)', () => {
     config: CONFIG,
     virtualObject: read,
     hostObject: read,
+    virtualNameOf: () => null,
   }
 
   /** A sandbox that gives these results in turn, with the inputs it got. */
