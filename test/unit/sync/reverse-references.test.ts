@@ -1,0 +1,269 @@
+import { describe, expect, test } from 'vitest'
+import type { Json, JsonMap } from '../../../src/domain/json/json.ts'
+import { applyPatches } from '../../../src/sync/patcher.ts'
+import { hostSelector, virtualSelector } from '../../../src/sync/rules/labels.ts'
+import { checkPatches } from '../../../src/sync/rules/patch.ts'
+import type { ObjectReference } from '../../../src/sync/rules/references.ts'
+import { OVERRUN } from '../../../src/sync/sandbox/protocol.ts'
+
+const P = 'vcluster.platform.sh'
+const marks = { [`${P}/managed-by`]: 'vc', [`${P}/namespace`]: 'shop' }
+/** The first digits of sha256sum of `release`. */
+const HOST_RELEASE = `${P}/label-vc-x-a4d451ec23`
+
+/** The host objects with our marks: where they stand, and the virtual objects that they stand for. */
+const OURS: Readonly<Record<string, { readonly name: string; readonly namespace: string }>> = {
+  'v1/Secret host/db-x-shop-x-vc': { name: 'db', namespace: 'shop' },
+  'v1/Secret host/new-x-shop-x-vc': { name: 'new', namespace: 'shop' },
+  'v1/Secret host/db-x-other-x-vc': { name: 'db', namespace: 'other' },
+  'v1/ConfigMap host/db-x-shop-x-vc': { name: 'of-a-config-map', namespace: 'shop' },
+  'v1/Secret host-shop/db': { name: 'db', namespace: 'shop' },
+  'v1/Secret host-other/db': { name: 'db', namespace: 'other' },
+}
+
+interface Case {
+  /** The value at `data.a` of the host object. */
+  readonly host: Json
+  /** That of the virtual object; absent = it has none. */
+  readonly own?: Json
+  readonly isMulti?: boolean
+}
+
+const sandbox = { evaluate: async () => OVERRUN, close: async () => undefined }
+
+/** The value at `data.a` after one patch of it, or the failure. */
+async function patchedAt(
+  entry: object,
+  direction: 'forward' | 'reverse',
+  { host, own, isMulti = false }: Case,
+): Promise<unknown> {
+  const { patches, faults } = checkPatches([{ path: 'data.a', ...entry }] as never, 'p', [])
+  expect(faults).toEqual([])
+  const virtualObject: JsonMap = { data: own === undefined ? {} : { a: own } }
+  const context = {
+    place: {
+      virtualCluster: 'vc',
+      hostNamespace: 'host',
+      namespaces: isMulti ? [['*', 'host-*'] as const] : null,
+    },
+    namespace: 'shop',
+    config: {},
+    virtualObject,
+    hostObject: null,
+    virtualNameOf: ({ apiVersion, kind, namespace, name }: ObjectReference) =>
+      OURS[`${apiVersion}/${kind} ${namespace}/${name}`] ?? null,
+  }
+  const patched = await applyPatches({ data: { a: host } }, patches, direction, context, sandbox)
+  if (!patched.ok) return `${patched.patch.entry} at ${patched.path}: ${patched.failure.because}`
+  return (patched.object['data'] as JsonMap)['a']
+}
+
+const name = { kind: 'Secret' }
+const parts = { kind: 'Secret', namePath: 'name', namespacePath: 'namespace', kindPath: 'kind' }
+
+interface ReferenceRow extends Case {
+  readonly name: string
+  readonly reference: object
+  readonly result: Json
+}
+
+const REFERENCES: readonly ReferenceRow[] = [
+  {
+    name: 'a host name with our marks is its virtual name',
+    reference: name,
+    host: 'new-x-shop-x-vc',
+    own: 'db',
+    result: 'new',
+  },
+  {
+    name: 'a host name without our marks stays as it is',
+    reference: name,
+    host: 'foreign',
+    own: 'db',
+    result: 'foreign',
+  },
+  {
+    name: "the host name of the virtual object's own value is that value, whether or not it exists",
+    reference: name,
+    host: 'missing-x-shop-x-vc',
+    own: 'missing',
+    result: 'missing',
+  },
+  {
+    name: 'a host name of another virtual namespace can not be named: the own value stays',
+    reference: name,
+    host: 'db-x-other-x-vc',
+    own: 'new',
+    result: 'new',
+  },
+  {
+    name: 'a host name of another virtual namespace stays without an own value',
+    reference: name,
+    host: 'db-x-other-x-vc',
+    result: 'db-x-other-x-vc',
+  },
+  { name: 'no text stays', reference: name, host: 5, own: 'db', result: 5 },
+  { name: 'an empty text stays', reference: name, host: '', own: 'db', result: '' },
+  {
+    name: 'name and namespace are those of the virtual object',
+    reference: parts,
+    host: { name: 'db-x-other-x-vc', namespace: 'host', key: 'k' },
+    own: { name: 'x', namespace: 'y' },
+    result: { name: 'db', namespace: 'other', key: 'k' },
+  },
+  {
+    name: 'another host namespace is not ours',
+    reference: parts,
+    host: { name: 'db-x-other-x-vc', namespace: 'kube-system' },
+    own: { name: 'db', namespace: 'other' },
+    result: { name: 'db-x-other-x-vc', namespace: 'kube-system' },
+  },
+  {
+    name: "without a namespace it is the host's own one",
+    reference: parts,
+    host: { name: 'new-x-shop-x-vc' },
+    own: { name: 'db' },
+    result: { name: 'new' },
+  },
+  {
+    name: 'an object of another kind is another one',
+    reference: parts,
+    host: { name: 'db-x-shop-x-vc', kind: 'ConfigMap' },
+    own: { name: 'db', kind: 'Secret' },
+    result: { name: 'of-a-config-map', kind: 'ConfigMap' },
+  },
+  {
+    name: 'in multi-namespace mode only the namespace is translated',
+    reference: parts,
+    host: { name: 'db', namespace: 'host-other' },
+    own: { name: 'new', namespace: 'shop' },
+    isMulti: true,
+    result: { name: 'db', namespace: 'other' },
+  },
+  {
+    name: 'in multi-namespace mode a name without a namespace stays',
+    reference: name,
+    host: 'db',
+    own: 'new',
+    isMulti: true,
+    result: 'db',
+  },
+]
+
+describe('references from host to virtual', () => {
+  test.each(REFERENCES)('$name (19.5)', async ({ reference, result, ...given }) => {
+    expect(await patchedAt({ reference }, 'reverse', given)).toEqual(result)
+  })
+
+  test.each(['forward', 'reverse'] as const)(
+    'a kind that was read without its group is an error, %s (19.5)',
+    async (direction) => {
+      const host = { name: 'db', kind: 'Ingress' }
+      expect(await patchedAt({ reference: parts }, direction, { host })).toBe(
+        'p[0] at data.a: the kind that was read needs its apiVersion with a group, such as apps/v1',
+      )
+    },
+  )
+})
+
+interface SelectorRow {
+  readonly name: string
+  readonly host: Json
+  /** undefined = `hostSelector` makes it of none. */
+  readonly virtual: Json | undefined
+}
+
+const SELECTORS: readonly SelectorRow[] = [
+  { name: 'labels', host: { app: 'x', ...marks }, virtual: { app: 'x' } },
+  { name: 'an empty map', host: {}, virtual: {} },
+  { name: 'no map', host: 'x', virtual: 'x' },
+  {
+    name: 'a key that has another name on the host',
+    host: { [HOST_RELEASE]: 'x', ...marks },
+    virtual: { release: 'x' },
+  },
+  {
+    name: 'a key that no label has on the host',
+    host: { release: 'x', ...marks },
+    virtual: undefined,
+  },
+  { name: 'our labels alone', host: marks, virtual: undefined },
+  { name: 'no label of ours', host: { app: 'x' }, virtual: undefined },
+  {
+    name: 'the labels of another virtual cluster',
+    host: { app: 'x', ...marks, [`${P}/managed-by`]: 'other' },
+    virtual: undefined,
+  },
+  {
+    name: 'the labels of another virtual namespace',
+    host: { app: 'x', ...marks, [`${P}/namespace`]: 'other' },
+    virtual: undefined,
+  },
+  {
+    name: 'a LabelSelector',
+    host: {
+      matchLabels: { app: 'x', [HOST_RELEASE]: 'y', ...marks },
+      matchExpressions: [{ key: HOST_RELEASE, operator: 'Exists' }, { key: 'tier' }, 1, { key: 2 }],
+    },
+    virtual: {
+      matchLabels: { app: 'x', release: 'y' },
+      matchExpressions: [{ key: 'release', operator: 'Exists' }, { key: 'tier' }, 1, { key: 2 }],
+    },
+  },
+  {
+    name: 'a LabelSelector that selects all',
+    host: { matchLabels: marks },
+    virtual: { matchLabels: {} },
+  },
+  {
+    name: 'a LabelSelector without our labels',
+    host: { matchLabels: { app: 'x' } },
+    virtual: undefined,
+  },
+  {
+    name: 'a requirement with a key that no label has on the host',
+    host: { matchLabels: marks, matchExpressions: [{ key: 'release', operator: 'Exists' }] },
+    virtual: undefined,
+  },
+]
+
+describe('selectors from host to virtual', () => {
+  const place = { virtualCluster: 'vc', namespace: 'shop' }
+
+  test.each(SELECTORS)('the selector of $name (19.5)', ({ host, virtual }) => {
+    expect(virtualSelector(host, place)).toEqual(virtual)
+    if (virtual !== undefined) expect(hostSelector(virtual, place)).toEqual(host)
+  })
+
+  const rows: readonly (Case & { readonly name: string; readonly result: Json })[] = [
+    {
+      name: 'one that is known',
+      host: { app: 'y', ...marks },
+      own: { app: 'x' },
+      result: { app: 'y' },
+    },
+    {
+      name: 'the own one, where it is unknown',
+      host: { app: 'y' },
+      own: { app: 'x' },
+      result: { app: 'x' },
+    },
+    { name: 'as it is, unknown and without an own one', host: { app: 'y' }, result: { app: 'y' } },
+    {
+      name: 'the own one, where it means the same',
+      host: { matchLabels: marks, matchExpressions: [{ key: 'app' }] },
+      own: { matchExpressions: [{ key: 'app' }] },
+      result: { matchExpressions: [{ key: 'app' }] },
+    },
+    {
+      name: 'as it is in multi-namespace mode',
+      host: { app: 'y', ...marks },
+      own: { app: 'x' },
+      isMulti: true,
+      result: { app: 'y', ...marks },
+    },
+  ]
+  test.each(rows)('a labels patch gives $name (19.5)', async ({ result, ...given }) => {
+    expect(await patchedAt({ labels: {} }, 'reverse', given)).toEqual(result)
+  })
+})
