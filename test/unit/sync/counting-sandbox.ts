@@ -1,4 +1,4 @@
-import { runInNewContext } from 'node:vm'
+import { createContext, runInContext } from 'node:vm'
 import {
   type Evaluate,
   type EvaluationRequest,
@@ -22,17 +22,19 @@ export interface CountingSandbox {
  */
 export function countingSandbox(...answers: readonly EvaluationResult[]): CountingSandbox {
   const requests: EvaluationRequest[] = []
+  const realm = createContext({ __proto__: null })
   const evaluate: Evaluate = async (request) => {
     requests.push(request)
-    return answers[requests.length - 1] ?? resultOf(request)
+    return answers[requests.length - 1] ?? resultOf(request, realm)
   }
   return { evaluate, requests }
 }
 
-function resultOf({ source, input }: EvaluationRequest): EvaluationResult {
-  const code = `'use strict'; ((value, valueExists, context) => (\n${source}\n))(...JSON.parse(input))`
+function resultOf({ source, input }: EvaluationRequest, realm: object): EvaluationResult {
+  const given = `...JSON.parse(${JSON.stringify(input)})`
+  const code = `'use strict'; ((value, valueExists, context) => (\n${source}\n))(${given})`
   try {
-    const result: unknown = runInNewContext(code, { input })
+    const result: unknown = runInContext(code, realm)
     return result === undefined || result === null
       ? { kind: 'remove' }
       : { kind: 'value', json: JSON.stringify(result) }

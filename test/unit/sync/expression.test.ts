@@ -76,7 +76,7 @@ describe('one expression (19.1, 19.4)', () => {
   })
 })
 
-describe('what an expression can read of its context (16.1, 19.4)', () => {
+describe('what an expression can read of its context', () => {
   const nothing = { config: false, hostObject: false, virtualObject: false }
   const all = { config: true, hostObject: true, virtualObject: true }
 
@@ -123,7 +123,7 @@ describe('what an expression can read of its context (16.1, 19.4)', () => {
     { source: '(() => { for (context.path of [1]); })()', reads: all },
     { source: '(() => { for (context.path in value); })()', reads: all },
     { source: 'delete context?.path', reads: all },
-  ])('$source', ({ source, reads }) => {
+  ])('$source: known by its syntax (16.1, 19.4)', ({ source, reads }) => {
     expect(checkExpression(source)).toMatchObject({ ok: true, expression: { reads } })
   })
 
@@ -153,7 +153,7 @@ describe('what an expression can read of its context (16.1, 19.4)', () => {
     '`${JSON.stringify((() => context)())}`',
     '((a = context) => a)()',
     'new (class { a = context })().a',
-  ])('%s reads more than it names', async (source) => {
+  ])('%s reads more than it names (16.1, 19.4)', async (source) => {
     const checked = checkExpression(source)
     expect(checked).toMatchObject({ ok: true, expression: { reads: all } })
     const results = [given, hidden].map(async (context) => {

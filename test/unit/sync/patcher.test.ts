@@ -3,12 +3,10 @@ import type { JsonMap } from '../../../src/domain/json/json.ts'
 import { systemClock } from '../../../src/runtime/clock.ts'
 import { type Patched, applyPatches } from '../../../src/sync/patcher.ts'
 import { checkPatches } from '../../../src/sync/rules/patch.ts'
-import {
-  type EvaluationRequest,
-  type EvaluationResult,
-  OVERRUN,
-} from '../../../src/sync/sandbox/protocol.ts'
+import { NOT_STABLE } from '../../../src/sync/rules/version.ts'
+import { OVERRUN, failed } from '../../../src/sync/sandbox/protocol.ts'
 import { createSandbox } from '../../../src/sync/sandbox/sandbox.ts'
+import { PLACE, countingSandbox } from './counting-sandbox.ts'
 import type { PatchRow } from './expression-rows.ts'
 import { ROWS } from './patch-rows.ts'
 
@@ -47,7 +45,7 @@ async function patched(
     hostObject: direction === 'reverse' ? (whole as unknown as JsonMap) : null,
     virtualNameOf: () => null,
   }
-  return applyPatches(whole, patches, direction, context, sandbox)
+  return applyPatches(whole, patches, direction, context, sandbox.evaluate)
 }
 
 /** The fields that are not the identity of the object, or the first failure in a text. */
@@ -94,50 +92,141 @@ describe('what changed', () => {
   })
 })
 
-describe('what an expression is given (19.4)', () => {
+describe('what an expression is given', () => {
   const metadata = { name: 'web', labels: { app: 'x' } }
-  const read = {
-    metadata: { ...metadata, resourceVersion: '7', managedFields: [{ manager: 'm' }] },
-  }
-  const { patches } = checkPatches([{ path: 'metadata.labels.*', expression: 'value' }], 'p', [])
+  const version = { resourceVersion: '7', generation: 3, managedFields: [{ manager: 'm' }] }
+  const [virtualObject, hostObject] = [
+    { kind: 'Service', metadata },
+    { kind: 'Service', metadata: { ...metadata, annotations: { a: 'b' } } },
+  ]
   const context = {
-    place: { virtualCluster: 'vc', hostNamespace: 'host', namespaces: null },
+    place: PLACE,
     namespace: 'shop',
     config: CONFIG,
-    virtualObject: read,
-    hostObject: read,
+    virtualObject: { ...virtualObject, metadata: { ...metadata, ...version } },
+    hostObject: {
+      ...hostObject,
+      metadata: { ...metadata, ...version, annotations: { a: 'b', [NOT_STABLE]: 'digest' } },
+    },
     virtualNameOf: () => null,
   }
+  const read = context.virtualObject
+  const checked = (path: string, expression: string) =>
+    checkPatches([{ path, expression }], 'p', []).patches
+  const labels = checked('metadata.labels.*', 'value')
 
-  /** A sandbox that gives these results in turn, with the inputs it got. */
-  function answering(...results: readonly EvaluationResult[]) {
-    const inputs: unknown[] = []
-    const left = [...results]
-    const evaluate = async ({ input }: EvaluationRequest): Promise<EvaluationResult> => {
-      inputs.push(JSON.parse(input))
-      return left.shift() ?? OVERRUN
-    }
-    return { inputs, evaluate, close: async () => undefined }
-  }
+  test.each([
+    { expression: 'value', sees: {} },
+    { expression: 'context.path', sees: {} },
+    { expression: 'context.hostObject.kind', sees: { hostObject } },
+    { expression: 'context.virtualObject.kind', sees: { virtualObject } },
+    { expression: 'context.virtualCluster.config.region', sees: { config: CONFIG } },
+    {
+      expression: 'JSON.stringify(context)',
+      sees: { hostObject, virtualObject, config: CONFIG },
+    },
+  ])(
+    '$expression: only what it reads, without what changes with each write (19.4)',
+    async (row) => {
+      const { evaluate, requests } = countingSandbox()
+      const patches = checked('metadata.labels.app', row.expression)
+      expect(await applyPatches(read, patches, 'forward', context, evaluate)).toMatchObject({
+        ok: true,
+      })
+      const { config, ...objects } = {
+        config: {},
+        hostObject: null,
+        virtualObject: null,
+        ...row.sees,
+      }
+      const virtualCluster = { name: 'vc', namespace: 'host', config }
+      const path = 'metadata.labels.app'
+      expect(requests.map(({ input }) => JSON.parse(input) as unknown)).toEqual([
+        ['x', true, { virtualCluster, ...objects, path }],
+      ])
+    },
+  )
 
-  test('holds the objects without what changes with each write', async () => {
-    const one = answering({ kind: 'remove' })
-    await applyPatches(read, patches, 'forward', context, one)
-    const virtualCluster = { name: 'vc', namespace: 'host', config: CONFIG }
-    const [virtualObject, hostObject] = [{ metadata }, { metadata }]
-    const path = 'metadata.labels.app'
-    expect(one.inputs).toEqual([['x', true, { virtualCluster, virtualObject, hostObject, path }]])
+  test('each expression of an object is given its own (19.4)', async () => {
+    const { evaluate, requests } = countingSandbox()
+    const patches = [
+      ...checked('metadata.labels.app', 'context.hostObject.kind'),
+      ...checked('metadata.missing', 'value'),
+      ...checked('kind', 'context.hostObject.kind + context.virtualObject.kind'),
+    ]
+    await applyPatches(read, patches, 'forward', context, evaluate)
+    const inputs = requests.map(({ input }) => (JSON.parse(input) as readonly unknown[])[2])
+    expect(inputs).toMatchObject([
+      { hostObject, virtualObject: null, path: 'metadata.labels.app' },
+      { hostObject, virtualObject, path: 'kind' },
+    ])
   })
 
-  test('an overrun is tried once more, and fails then', async () => {
-    const once = answering(OVERRUN, { kind: 'value', json: '"y"' })
-    expect(await applyPatches(read, patches, 'forward', context, once)).toMatchObject({
+  test.each([
+    { path: 'metadata', expression: '{ ...value, labels: { app: Object.keys(value).join() } }' },
+    { path: 'metadata.*', expression: 'value?.app ? { app: "name,labels" } : value' },
+    {
+      path: 'metadata',
+      expression:
+        '{ ...value, generation: 9, resourceVersion: "9", managedFields: [], labels: { app: "name,labels" } }',
+    },
+  ])(
+    '$path: no version is a value, and none is changed (19.6, 19.7)',
+    async ({ path, expression }) => {
+      const { evaluate } = countingSandbox()
+      const patches = checked(path, expression)
+      const outcome = await applyPatches(read, patches, 'forward', context, evaluate)
+      expect(outcome).toMatchObject({ ok: true })
+      if (!outcome.ok) return
+      const wanted = { ...read.metadata, labels: { app: 'name,labels' } }
+      expect(outcome.object).toEqual({ kind: 'Service', metadata: wanted })
+    },
+  )
+
+  test.each(['resourceVersion', 'generation', 'managedFields'])(
+    'metadata.%s is missing for patches (19.7)',
+    async (name) => {
+      const { evaluate, requests } = countingSandbox()
+      const patches = checked(`metadata.${name}`, 'value + "1"')
+      const outcome = await applyPatches(read, patches, 'forward', context, evaluate)
+      expect(outcome).toMatchObject({ ok: true, object: read, changed: [] })
+      expect(requests).toEqual([])
+    },
+  )
+
+  test('the verdict on a host object is no value, and stays (19.7)', async () => {
+    const { evaluate, requests } = countingSandbox()
+    const patches = checked('metadata.annotations.*', 'value + "1"')
+    const host = context.hostObject
+    const outcome = await applyPatches(host, patches, 'forward', context, evaluate)
+    const annotations = { a: 'b1', [NOT_STABLE]: 'digest' }
+    expect(outcome).toMatchObject({ ok: true, object: { metadata: { annotations } } })
+    expect(requests).toHaveLength(1)
+  })
+
+  test('an object without patches stays the same, and costs nothing (19.3)', async () => {
+    const { evaluate } = countingSandbox()
+    const outcome = await applyPatches(read, [], 'forward', context, evaluate)
+    expect(outcome).toEqual({ ok: true, object: read, changed: [] })
+    expect(outcome.ok && outcome.object).toBe(read)
+  })
+
+  test('an overrun is tried once more, and fails then (19.8)', async () => {
+    const once = countingSandbox(OVERRUN, { kind: 'value', json: '"y"' })
+    expect(await applyPatches(read, labels, 'forward', context, once.evaluate)).toMatchObject({
       ok: true,
       object: { metadata: { labels: { app: 'y' } } },
     })
-    const twice = answering(OVERRUN, OVERRUN, { kind: 'value', json: '"y"' })
-    const failed = await applyPatches(read, patches, 'forward', context, twice)
-    expect(failed).toMatchObject({ ok: false, path: 'metadata.labels.app', failure: OVERRUN })
-    expect(twice.inputs).toHaveLength(2)
+    const twice = countingSandbox(OVERRUN, OVERRUN, { kind: 'value', json: '"y"' })
+    const outcome = await applyPatches(read, labels, 'forward', context, twice.evaluate)
+    expect(outcome).toMatchObject({ ok: false, path: 'metadata.labels.app', failure: OVERRUN })
+    expect(twice.requests).toHaveLength(2)
+  })
+
+  test('an error of the expression is not tried again (19.8)', async () => {
+    const { evaluate, requests } = countingSandbox(failed('it threw an error'))
+    const outcome = await applyPatches(read, labels, 'forward', context, evaluate)
+    expect(outcome).toMatchObject({ ok: false, failure: { because: 'it threw an error' } })
+    expect(requests).toHaveLength(1)
   })
 })

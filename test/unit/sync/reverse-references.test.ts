@@ -29,7 +29,7 @@ interface Case {
   readonly isMulti?: boolean
 }
 
-const sandbox = { evaluate: async () => OVERRUN, close: async () => undefined }
+const evaluate = async () => OVERRUN
 
 /** The value at `data.a` after one patch of it, or the failure. */
 async function patchedAt(
@@ -53,7 +53,7 @@ async function patchedAt(
     virtualNameOf: ({ apiVersion, kind, namespace, name }: ObjectReference) =>
       OURS[`${apiVersion}/${kind} ${namespace}/${name}`] ?? null,
   }
-  const patched = await applyPatches({ data: { a: host } }, patches, direction, context, sandbox)
+  const patched = await applyPatches({ data: { a: host } }, patches, direction, context, evaluate)
   if (!patched.ok) return `${patched.patch.entry} at ${patched.path}: ${patched.failure.because}`
   return (patched.object['data'] as JsonMap)['a']
 }
