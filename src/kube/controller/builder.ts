@@ -6,7 +6,7 @@ import type { EventLoopShare } from '../../runtime/concurrency/event-loop.ts'
 import type { Log } from '../../runtime/log.ts'
 import type { Instruments } from '../../runtime/metrics.ts'
 import type { CircuitBreaker } from '../client/circuit-breaker.ts'
-import type { CachedObject, Store, StoreChange } from '../informer/store.ts'
+import type { CachedObject, ObjectSource, StoreChange } from '../informer/store.ts'
 import {
   type ControllerObserver,
   type Outcome,
@@ -140,7 +140,7 @@ export interface ControllerSpec {
   /** The object of a key, for the log; undefined when there is none. */
   readonly objectOf: (key: string) => CachedObject | undefined
   /** The stores that reconcile reads: the watches start once all of them have synced. */
-  readonly reads: readonly Pick<Store<CachedObject>, 'whenSynced'>[]
+  readonly reads: readonly Pick<ObjectSource<CachedObject>, 'whenSynced'>[]
   readonly watches: readonly Watch[]
 }
 
@@ -187,7 +187,7 @@ export function runController(spec: ControllerSpec, runtime: ControllerRuntime):
  */
 export const onChange =
   <T extends CachedObject>(
-    store: Store<T>,
+    store: Pick<ObjectSource<T>, 'subscribe'>,
     keysOf: (change: StoreChange<T>) => Iterable<string> = ({ key }) => [key],
     priorityOf: (change: StoreChange<T>) => Priority = () => 'change',
   ): Watch =>
@@ -209,7 +209,7 @@ export const onSignal =
 
 /** Calls back once every store has synced. */
 function whenAllSynced(
-  stores: readonly Pick<Store<CachedObject>, 'whenSynced'>[],
+  stores: readonly Pick<ObjectSource<CachedObject>, 'whenSynced'>[],
   callback: () => void,
 ): void {
   let left = stores.length

@@ -16,9 +16,11 @@ interface InformerFactoryOptions {
 }
 
 /** A running informer: a reflector that keeps one store equal to one collection. */
-interface Informer {
+export interface Informer {
   /** Makes the reflector list again, for a caller that knows of a write that the watch has missed. */
   readonly relist: () => void
+  /** Ends the watch for good. The sink keeps its objects, and may still get events that are read already. */
+  readonly stop: () => void
 }
 
 /** Starts informers, and reports those that can't keep their store current. */
@@ -77,8 +79,15 @@ export function createInformerFactory(options: InformerFactoryOptions): Informer
         },
         ...(onProgress ? { onProgress } : {}),
       }
-      void runReflector(reflector, signal)
-      return { relist: () => relist() }
+      const ending = new AbortController()
+      void runReflector(reflector, AbortSignal.any([signal, ending.signal]))
+      return {
+        relist: () => relist(),
+        stop: () => {
+          ending.abort()
+          stuck.delete(sink)
+        },
+      }
     },
     unserved: () => [...unserved],
     stuck: () => [...new Set(stuck.values())],

@@ -32,7 +32,10 @@ export const fullObject = <T extends KubeObject>(object: KubeObject): FullObject
   object: object as T,
 })
 
-/** A change of a cached object. `listed`: a list has found the change, so it may be old. */
+/**
+ * A change of a cached object. `listed`: a list has found the change, so it may be old. Only informers of single
+ * objects report one without `before` and `after`: the object is known not to exist.
+ */
 export interface StoreChange<T> {
   /** As objectKey gives it. */
   readonly key: string
@@ -42,6 +45,21 @@ export interface StoreChange<T> {
   /** undefined = the object was removed. */
   readonly after: T | undefined
   readonly listed: boolean
+}
+
+/** The cached objects of a resource that a reconcile reads: a whole collection, or single objects by their names. */
+export interface ObjectSource<T extends CachedObject> {
+  /** The object of a key as objectKey gives it; undefined = it does not exist, or `isSynced` is false. */
+  getByKey(key: string): T | undefined
+  /** Whether the object has been read: then one that is not found does not exist. */
+  isSynced(ref: ObjectRef): boolean
+  values(): Iterable<T>
+  /** As in Store. */
+  subscribe(listener: (change: StoreChange<T>) => void): void
+  /** Calls back once the objects that are known from the start are read; at once if they are already. */
+  whenSynced(callback: () => void): void
+  /** As in Store. */
+  observe(object: KubeObject): void
 }
 
 /** The side of a store that a reflector writes to. */
@@ -79,7 +97,7 @@ interface Slot<T> {
  * The cached objects of one resource by their key `[namespace/]name`, each as a slim projection: a raw object of 2 kB
  * takes ten times the memory, and would keep secrets there.
  */
-export class Store<T extends CachedObject> implements StoreSink {
+export class Store<T extends CachedObject> implements StoreSink, ObjectSource<T> {
   readonly #project: (object: KubeObject) => T
   readonly #slots = new Map<string, Slot<T>>()
   readonly #indexers: Indexers<T>
@@ -119,6 +137,11 @@ export class Store<T extends CachedObject> implements StoreSink {
 
   /** Whether the first list is complete. Stays true when the watch breaks later. */
   get synced(): boolean {
+    return this.#isSynced
+  }
+
+  /** As `synced`: a list has all objects. */
+  isSynced(): boolean {
     return this.#isSynced
   }
 

@@ -58,7 +58,7 @@ function followed() {
     startInformer: (_, to) => {
       sink = to
       list()
-      return { relist: list }
+      return { relist: list, stop: () => undefined }
     },
     sources: {
       configs: new Store(fullObject<Config>),

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import type { Json, JsonMap } from '../../../src/domain/json/json.ts'
 import { applyPatches } from '../../../src/sync/patcher.ts'
-import { hostSelector, virtualSelector } from '../../../src/sync/rules/labels.ts'
+import { virtualSelector } from '../../../src/sync/rules/labels.ts'
 import { checkPatches } from '../../../src/sync/rules/patch.ts'
 import type { ObjectReference } from '../../../src/sync/rules/references.ts'
 import { OVERRUN } from '../../../src/sync/sandbox/protocol.ts'
@@ -232,7 +232,6 @@ describe('selectors from host to virtual', () => {
 
   test.each(SELECTORS)('the selector of $name (19.5)', ({ host, virtual }) => {
     expect(virtualSelector(host, place)).toEqual(virtual)
-    if (virtual !== undefined) expect(hostSelector(virtual, place)).toEqual(host)
   })
 
   const rows: readonly (Case & { readonly name: string; readonly result: Json })[] = [

@@ -1,0 +1,108 @@
+// Informers of single objects, for a process with rights to some objects of a collection only (contract 20).
+import type { Resource } from '../../api/names.ts'
+import type { KubeObject } from '../../api/objects.ts'
+import { isDnsLabel, isDnsSubdomain } from '../../domain/dns-name.ts'
+import type { ObjectRef } from '../client/client.ts'
+import type { Informer, InformerFactory } from './informers.ts'
+import {
+  type CachedObject,
+  type ObjectSource,
+  Store,
+  type StoreChange,
+  notifyAll,
+  objectKey,
+} from './store.ts'
+
+/** Dependencies of the informers of one resource. */
+interface NamedInformersOptions<T extends CachedObject> {
+  readonly startInformer: InformerFactory['startInformer']
+  readonly resource: Resource
+  /** As in Store. */
+  readonly project: (object: KubeObject) => T
+}
+
+/**
+ * The wanted objects. One is unknown until its first list is complete: until then it is not found, and `isSynced` is
+ * false. Listeners get one change then, also where the object does not exist, and all later ones.
+ */
+export interface NamedInformers<T extends CachedObject> extends ObjectSource<T> {
+  /** Starts to watch the object; does nothing if it is watched already. */
+  want(ref: ObjectRef): void
+  /** Ends the watch. The object is unknown from now on, and listeners get no change: it may still exist. */
+  release(ref: ObjectRef): void
+  /** As getByKey. */
+  get(ref: ObjectRef): T | undefined
+  /** Calls back at once: no object is known from the start. */
+  whenSynced(callback: () => void): void
+}
+
+interface WantedObject<T extends CachedObject> {
+  readonly store: Store<T>
+  readonly stop: () => void
+}
+
+/**
+ * Watches objects of one resource by their names, each in a watch of its own. It needs the rights to `get` and `watch`
+ * them. An API server without WatchList is asked for lists, so that there it needs `list` too: without it, each try is
+ * answered with 403 and logged, and the objects stay unknown.
+ */
+export function watchByName<T extends CachedObject>(
+  options: NamedInformersOptions<T>,
+): NamedInformers<T> {
+  const wanted = new Map<string, WantedObject<T>>()
+  const listeners: ((change: StoreChange<T>) => void)[] = []
+
+  const want = (ref: ObjectRef): void => {
+    const key = objectKey(ref)
+    if (wanted.has(key)) return
+    const store = new Store(options.project)
+    // After a release, a watch that was stopped may still deliver what it has read.
+    const notify = (change: StoreChange<T>): void => {
+      if (store.synced && wanted.get(key)?.store === store) notifyAll(listeners, [change])
+    }
+    store.subscribe(notify)
+    store.whenSynced(() =>
+      notify({ key, name: ref.name, before: undefined, after: store.getByKey(key), listed: true }),
+    )
+    let informer: Informer | null = null
+    wanted.set(key, { store, stop: () => informer?.stop() })
+    if (isPossible(ref)) informer = startInformer(ref, store, options)
+    else {
+      store.begin()
+      store.end()
+    }
+  }
+  const getByKey = (key: string): T | undefined => {
+    const store = wanted.get(key)?.store
+    return store?.synced ? store.getByKey(key) : undefined
+  }
+  return {
+    want,
+    release: (ref) => {
+      const key = objectKey(ref)
+      wanted.get(key)?.stop()
+      wanted.delete(key)
+    },
+    get: (ref) => getByKey(objectKey(ref)),
+    getByKey,
+    isSynced: (ref) => wanted.get(objectKey(ref))?.store.synced ?? false,
+    values: () => [...wanted.keys()].flatMap((key) => getByKey(key) ?? []),
+    subscribe: (listener) => void listeners.push(listener),
+    whenSynced: (callback) => callback(),
+    observe: (object) => wanted.get(objectKey(object.metadata))?.store.observe(object),
+  }
+}
+
+const startInformer = <T extends CachedObject>(
+  { name, namespace }: ObjectRef,
+  store: Store<T>,
+  { startInformer: start, resource }: NamedInformersOptions<T>,
+): Informer =>
+  start(resource, store, {
+    ...(namespace === undefined ? {} : { namespace }),
+    fieldSelector: `metadata.name=${name}`,
+  })
+
+/** Whether an object can have the name. Another text would change the selector or the path of the request. */
+const isPossible = ({ name, namespace }: ObjectRef): boolean =>
+  isDnsSubdomain(name) && (namespace === undefined || isDnsLabel(namespace))
