@@ -65,6 +65,20 @@ export const shortDigest = (text: string): string =>
 
 const LONGEST_DNS = 253
 
+/** A Service in the DNS of its cluster. */
+interface ServiceDns extends VirtualName {
+  /** The labels of the cluster domain; none = the name has no domain. */
+  readonly domain: readonly string[]
+}
+
+/** The Service that a DNS name `<name>.<namespace>.svc[.<cluster domain>]` names; null = the name has another form. */
+export function parseServiceDns(dns: string): ServiceDns | null {
+  const [name = '', namespace = '', svc, ...domain] = dns.replace(/\.$/, '').split('.')
+  const labels = [name, namespace, ...domain]
+  if (dns.length > LONGEST_DNS || svc !== 'svc' || !labels.every(isDnsLabel)) return null
+  return { name, namespace, domain }
+}
+
 /**
  * The host's DNS name of a Service of the virtual cluster: `<host name>.<host namespace>.svc.<domain>`, with the
  * domain as given, or `cluster.local`. The Service need not exist.
@@ -72,10 +86,10 @@ const LONGEST_DNS = 253
  * @throws Error for a name that is not `<name>.<namespace>.svc`, with or without a cluster domain
  */
 export function hostDns(virtualDns: string, place: HostPlace): string {
-  const [name = '', namespace = '', svc, ...domain] = virtualDns.replace(/\.$/, '').split('.')
-  const labels = [name, namespace, ...domain]
-  if (virtualDns.length > LONGEST_DNS || svc !== 'svc' || !labels.every(isDnsLabel))
+  const service = parseServiceDns(virtualDns)
+  if (service === null)
     throw new Error('virtualToHostDNS takes <name>.<namespace>.svc[.<cluster domain>]')
-  const host = hostNameOf({ name, namespace }, place)
+  const { domain } = service
+  const host = hostNameOf(service, place)
   return `${host.name}.${host.namespace}.svc.${domain.length === 0 ? 'cluster.local' : domain.join('.')}`
 }

@@ -43,7 +43,7 @@ interface SelectorPlace {
 export const hostSelector = (selector: Json, place: SelectorPlace): Json =>
   translatedSelector(
     selector,
-    (labels) => hostLabels(labels, place),
+    (labels) => hostMatchLabels(labels, place),
     (key) => hostLabelKey(key, place.virtualCluster),
   )
 
@@ -86,7 +86,11 @@ function translatedSelector(
   ])
 }
 
-const hostLabels = (labels: JsonMap, { virtualCluster, namespace }: SelectorPlace): JsonMap => ({
+/** A map of labels as a selector on the host; a Service's selector is one, whatever its keys are called. */
+export const hostMatchLabels = (
+  labels: JsonMap,
+  { virtualCluster, namespace }: SelectorPlace,
+): JsonMap => ({
   ...withKeys(Object.entries(labels), (key) => hostLabelKey(key, virtualCluster)),
   [MARK_LABELS.managedBy]: virtualCluster,
   [MARK_LABELS.namespace]: namespace,

@@ -1,0 +1,228 @@
+// Services on the host (contract 18.4 to 18.6), as the API server takes them: its rules are named where they matter.
+import {
+  nestedField,
+  nestedMap,
+  nestedString,
+  setNestedField,
+} from '../../domain/json/field-path.ts'
+import {
+  type Json,
+  type JsonMap,
+  isEmptyMap,
+  isList,
+  isMap,
+  mapFromEntries,
+  ownValue,
+  sameJson,
+} from '../../domain/json/json.ts'
+import { type AddressSettings, externalIpRefusal } from './addresses.ts'
+import { hostExternalName } from './external-name.ts'
+import { hostMatchLabels } from './labels.ts'
+import { pairedNodePorts, portsOf } from './service-ports.ts'
+import type { CheckedObject, KindTranslator, TranslationContext } from './translator.ts'
+
+/** The cluster IP of a headless Service. */
+const HEADLESS = 'None'
+
+/**
+ * Cluster IPs and node ports are the host's own, unless a patch acts on the virtual Service's: its result is asked for.
+ * Node ports and the status of the load balancer flow back.
+ */
+export const servicesTranslator: KindTranslator = {
+  toHost: (virtual, context) => {
+    const spec = hostSpec(virtual, context)
+    return withoutNames({ ...virtual, spec }, ['status'])
+  },
+  check: (object, settings, context) => {
+    const named = checkedExternalName(object, context)
+    if (named === null) return { object: null, refusals: [FOREIGN_NAME] }
+    return checkedExternalIps(named, settings)
+  },
+  withHostValues: (desired, host) => {
+    const spec = specWithHostValues(specOf(desired), specOf(host))
+    return mapFromEntries([
+      ...Object.entries(desired),
+      ['spec', spec],
+      ['status', ownValue(host, 'status')],
+    ])
+  },
+  needsRecreation: (desired, host) => {
+    const [wanted, existing] = [specOf(desired), specOf(host)]
+    if (!hasClusterIp(wanted) || !hasClusterIp(existing)) return false
+    return !canShareClusterIp(wanted, existing) || !canShareBalancerClass(wanted, existing)
+  },
+  toVirtual: (virtual, host) => withHostStatus(withHostNodePorts(virtual, host), host),
+}
+
+const specOf = (service: JsonMap): JsonMap => nestedMap(service, ['spec'])
+
+/** ClusterIP where none is given. */
+function typeOf(spec: JsonMap): string {
+  const type = nestedString(spec, ['type'])
+  return type === '' ? 'ClusterIP' : type
+}
+
+const hasClusterIp = (spec: JsonMap): boolean => typeOf(spec) !== 'ExternalName'
+
+const hasNodePorts = (spec: JsonMap): boolean => ['NodePort', 'LoadBalancer'].includes(typeOf(spec))
+
+/** Elsewhere the API server refuses `healthCheckNodePort`. */
+const hasHealthCheck = (spec: JsonMap): boolean =>
+  typeOf(spec) === 'LoadBalancer' && nestedString(spec, ['externalTrafficPolicy']) === 'Local'
+
+const withoutNames = (map: JsonMap, names: readonly string[]): JsonMap =>
+  mapFromEntries(Object.entries(map).filter(([name]) => !names.includes(name)))
+
+// From virtual to host.
+
+function hostSpec(virtual: JsonMap, context: TranslationContext): JsonMap {
+  const spec = specOf(virtual)
+  const isAskedFor = (path: readonly (string | number)[]): boolean =>
+    context.patchKindAt(['spec', ...path]) === 'expression'
+  const isHeadless = ownValue(spec, 'clusterIP') === HEADLESS
+  const cleared = [
+    ...(isHeadless || isAskedFor(['clusterIP']) ? [] : ['clusterIP']),
+    // The API server derives it from clusterIP.
+    ...(isAskedFor(['clusterIPs']) ? [] : ['clusterIPs']),
+  ]
+  const ports = ownValue(spec, 'ports')
+  return mapFromEntries([
+    ...Object.entries(withoutNames(spec, cleared)),
+    ['selector', selectorOnHost(virtual, context)],
+    [
+      'ports',
+      isList(ports)
+        ? ports.map((port, at) =>
+            isMap(port) && !isAskedFor(['ports', at, 'nodePort'])
+              ? withoutNames(port, ['nodePort'])
+              : port,
+          )
+        : ports,
+    ],
+  ])
+}
+
+/** In multi-namespace mode labels have the same keys on the host. A selector without keys selects nothing. */
+function selectorOnHost(
+  virtual: JsonMap,
+  { place, patchKindAt }: TranslationContext,
+): Json | undefined {
+  const selector = ownValue(specOf(virtual), 'selector')
+  const isPatched = patchKindAt(['spec', 'selector']) === 'labels'
+  if (place.namespaces !== null || isPatched || !isMap(selector) || isEmptyMap(selector))
+    return selector
+  const namespace = nestedString(virtual, ['metadata', 'namespace'])
+  return hostMatchLabels(selector, { virtualCluster: place.virtualCluster, namespace })
+}
+
+// What a tenant must not reach.
+
+const FOREIGN_NAME =
+  'spec.externalName must name a Service of this virtual cluster that is synced, or nothing within a cluster'
+
+/** null = refused. Other types do not use the name. */
+function checkedExternalName(service: JsonMap, context: TranslationContext): JsonMap | null {
+  const spec = specOf(service)
+  if (typeOf(spec) !== 'ExternalName') return service
+  const given = ownValue(spec, 'externalName')
+  const name = typeof given === 'string' ? hostExternalName(given, context) : null
+  if (name === null) return null
+  return name === given ? service : setNestedField(service, ['spec', 'externalName'], name)
+}
+
+function checkedExternalIps(service: JsonMap, settings: AddressSettings): CheckedObject {
+  const at = 'spec.externalIPs'
+  const given = nestedField(service, ['spec', 'externalIPs']) ?? []
+  const addresses = isList(given) ? given : []
+  const checked = addresses.map((address, index) => ({
+    address,
+    refusal: externalIpRefusal(`${at}[${index}]`, address, settings),
+  }))
+  const refusals = isList(given)
+    ? checked.flatMap(({ refusal }) => refusal ?? [])
+    : [`${at} must be a list`]
+  if (refusals.length === 0) return { object: service, refusals }
+  const allowed = checked.flatMap(({ address, refusal }) => (refusal === null ? [address] : []))
+  const isLast = allowed.length === 0
+  const object = setNestedField(service, ['spec', 'externalIPs'], isLast ? undefined : allowed)
+  // The API server refuses the policy where nothing comes from outside.
+  return isLast && typeOf(specOf(object)) === 'ClusterIP'
+    ? { object: setNestedField(object, ['spec', 'externalTrafficPolicy'], undefined), refusals }
+    : { object, refusals }
+}
+
+// What an existing host Service keeps.
+
+/** Cluster IPs change with the type ExternalName only; all else that the API server hands out stays while it is used. */
+function specWithHostValues(desired: JsonMap, host: JsonMap): JsonMap {
+  const health = hasHealthCheck(desired) && hasHealthCheck(host) ? 'healthCheckNodePort' : null
+  const own = withoutNames(desired, ['healthCheckNodePort'])
+  // The virtual Service's ipFamilyPolicy decides whether the host's Service gains or loses its second family.
+  const families = sharesClusterIp(desired, host) ? ['clusterIP', 'clusterIPs', 'ipFamilies'] : []
+  const absent = [
+    ...(families.length > 0 ? ['ipFamilyPolicy'] : []),
+    ...(typeOf(desired) === typeOf(host) ? ['loadBalancerClass'] : []),
+  ].filter((name) => !Object.hasOwn(own, name))
+  const kept = [...families, ...absent, ...(health === null ? [] : [health])]
+  return mapFromEntries([
+    ...Object.entries(own),
+    ['ports', portsWithHostNodePorts(desired, host)],
+    ...kept.map((name) => [name, ownValue(host, name)] as const),
+  ])
+}
+
+const sharesClusterIp = (desired: JsonMap, host: JsonMap): boolean =>
+  hasClusterIp(desired) && hasClusterIp(host) && canShareClusterIp(desired, host)
+
+/** A Service whose type needs a cluster IP cannot get another one, nor become headless or cease to be. */
+function canShareClusterIp(desired: JsonMap, host: JsonMap): boolean {
+  const wanted = nestedString(desired, ['clusterIP'])
+  const existing = nestedString(host, ['clusterIP'])
+  return wanted === '' ? existing !== HEADLESS : wanted === existing
+}
+
+/** The class of a load balancer is immutable. Without one the host's stays: something on the host may have set it. */
+function canShareBalancerClass(desired: JsonMap, host: JsonMap): boolean {
+  const wanted = nestedString(desired, ['loadBalancerClass'])
+  if (typeOf(desired) !== 'LoadBalancer' || typeOf(host) !== 'LoadBalancer') return true
+  return wanted === '' || wanted === nestedString(host, ['loadBalancerClass'])
+}
+
+/** The ports with the host's node ports where a patch has asked for none. */
+function portsWithHostNodePorts(desired: JsonMap, host: JsonMap): Json | undefined {
+  const given = ownValue(desired, 'ports')
+  if (!isList(given) || !hasNodePorts(desired)) return given
+  const numbers = pairedNodePorts(portsOf(desired), portsOf(host))
+  return given.map((port, at) => {
+    const number = numbers[at] ?? null
+    const keepsHost = isMap(port) && number !== null && !Object.hasOwn(port, 'nodePort')
+    return keepsHost ? { ...port, nodePort: number } : port
+  })
+}
+
+// From host to virtual.
+
+function withHostNodePorts(virtual: JsonMap, host: JsonMap): JsonMap {
+  const spec = specOf(virtual)
+  const given = ownValue(spec, 'ports')
+  if (!isList(given) || !hasNodePorts(spec)) return virtual
+  const numbers = pairedNodePorts(portsOf(spec), portsOf(specOf(host)))
+  const ports = given.map((port, at) => {
+    const number = numbers[at] ?? null
+    const isNew = isMap(port) && number !== null && ownValue(port, 'nodePort') !== number
+    return isNew ? setNestedField(port, ['nodePort'], number) : port
+  })
+  return ports.every((port, at) => port === given[at])
+    ? virtual
+    : setNestedField(virtual, ['spec', 'ports'], ports)
+}
+
+/** The API server refuses a load balancer's addresses in the status of another type. */
+function withHostStatus(virtual: JsonMap, host: JsonMap): JsonMap {
+  if (typeOf(specOf(virtual)) !== 'LoadBalancer') return virtual
+  const path = ['status', 'loadBalancer']
+  const status = nestedMap(host, path)
+  return sameJson(status, nestedMap(virtual, path))
+    ? virtual
+    : setNestedField(virtual, path, status)
+}
