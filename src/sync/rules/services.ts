@@ -1,5 +1,6 @@
 // Services on the host (contract 18.4 to 18.6), as the API server takes them: its rules are named where they matter.
 import {
+  type FieldPath,
   nestedField,
   nestedMap,
   nestedString,
@@ -19,6 +20,15 @@ import { type AddressSettings, externalIpRefusal } from './addresses.ts'
 import { hostExternalName } from './external-name.ts'
 import { hostMatchLabels } from './labels.ts'
 import { pairedNodePorts, portsOf } from './service-ports.ts'
+import {
+  hasClusterIp,
+  hasHealthCheck,
+  hasNodePorts,
+  typeOf,
+  withoutNames,
+  withoutNodePorts,
+  withoutUnusedFields,
+} from './service-type.ts'
 import type { CheckedObject, KindTranslator, TranslationContext } from './translator.ts'
 
 /** The cluster IP of a headless Service. */
@@ -36,7 +46,8 @@ export const servicesTranslator: KindTranslator = {
   check: (object, settings, context) => {
     const named = checkedExternalName(object, context)
     if (named === null) return { object: null, refusals: [FOREIGN_NAME] }
-    return checkedExternalIps(named, settings)
+    const { allowed, refusals } = checkedExternalIps(named, settings)
+    return { object: { ...allowed, spec: withoutUnusedFields(specOf(allowed)) }, refusals }
   },
   withHostValues: (desired, host) => {
     const spec = specWithHostValues(specOf(desired), specOf(host))
@@ -56,28 +67,11 @@ export const servicesTranslator: KindTranslator = {
 
 const specOf = (service: JsonMap): JsonMap => nestedMap(service, ['spec'])
 
-/** ClusterIP where none is given. */
-function typeOf(spec: JsonMap): string {
-  const type = nestedString(spec, ['type'])
-  return type === '' ? 'ClusterIP' : type
-}
-
-const hasClusterIp = (spec: JsonMap): boolean => typeOf(spec) !== 'ExternalName'
-
-const hasNodePorts = (spec: JsonMap): boolean => ['NodePort', 'LoadBalancer'].includes(typeOf(spec))
-
-/** Elsewhere the API server refuses `healthCheckNodePort`. */
-const hasHealthCheck = (spec: JsonMap): boolean =>
-  typeOf(spec) === 'LoadBalancer' && nestedString(spec, ['externalTrafficPolicy']) === 'Local'
-
-const withoutNames = (map: JsonMap, names: readonly string[]): JsonMap =>
-  mapFromEntries(Object.entries(map).filter(([name]) => !names.includes(name)))
-
 // From virtual to host.
 
 function hostSpec(virtual: JsonMap, context: TranslationContext): JsonMap {
   const spec = specOf(virtual)
-  const isAskedFor = (path: readonly (string | number)[]): boolean =>
+  const isAskedFor = (path: FieldPath): boolean =>
     context.patchKindAt(['spec', ...path]) === 'expression'
   const isHeadless = ownValue(spec, 'clusterIP') === HEADLESS
   const cleared = [
@@ -85,20 +79,11 @@ function hostSpec(virtual: JsonMap, context: TranslationContext): JsonMap {
     // The API server derives it from clusterIP.
     ...(isAskedFor(['clusterIPs']) ? [] : ['clusterIPs']),
   ]
-  const ports = ownValue(spec, 'ports')
   return mapFromEntries([
-    ...Object.entries(withoutNames(spec, cleared)),
+    ...Object.entries(
+      withoutNodePorts(withoutNames(spec, cleared), (at) => !isAskedFor(['ports', at, 'nodePort'])),
+    ),
     ['selector', selectorOnHost(virtual, context)],
-    [
-      'ports',
-      isList(ports)
-        ? ports.map((port, at) =>
-            isMap(port) && !isAskedFor(['ports', at, 'nodePort'])
-              ? withoutNames(port, ['nodePort'])
-              : port,
-          )
-        : ports,
-    ],
   ])
 }
 
@@ -118,7 +103,7 @@ function selectorOnHost(
 // What a tenant must not reach.
 
 const FOREIGN_NAME =
-  'spec.externalName must name a Service of this virtual cluster that is synced, or nothing within a cluster'
+  'spec.externalName must name a synced Service of this virtual cluster, or nothing within a cluster'
 
 /** null = refused. Other types do not use the name. */
 function checkedExternalName(service: JsonMap, context: TranslationContext): JsonMap | null {
@@ -130,25 +115,26 @@ function checkedExternalName(service: JsonMap, context: TranslationContext): Jso
   return name === given ? service : setNestedField(service, ['spec', 'externalName'], name)
 }
 
-function checkedExternalIps(service: JsonMap, settings: AddressSettings): CheckedObject {
-  const at = 'spec.externalIPs'
-  const given = nestedField(service, ['spec', 'externalIPs']) ?? []
-  const addresses = isList(given) ? given : []
-  const checked = addresses.map((address, index) => ({
+/** The Service without the addresses that are refused, and without the field where none is left. */
+function checkedExternalIps(
+  service: JsonMap,
+  settings: AddressSettings,
+): { readonly allowed: JsonMap; readonly refusals: readonly string[] } {
+  const path = ['spec', 'externalIPs']
+  const at = path.join('.')
+  const given = nestedField(service, path) ?? []
+  const withList = (list: readonly Json[]): JsonMap =>
+    setNestedField(service, path, list.length === 0 ? undefined : list)
+  if (!isList(given)) return { allowed: withList([]), refusals: [`${at} must be a list`] }
+  const checked = given.map((address, index) => ({
     address,
     refusal: externalIpRefusal(`${at}[${index}]`, address, settings),
   }))
-  const refusals = isList(given)
-    ? checked.flatMap(({ refusal }) => refusal ?? [])
-    : [`${at} must be a list`]
-  if (refusals.length === 0) return { object: service, refusals }
   const allowed = checked.flatMap(({ address, refusal }) => (refusal === null ? [address] : []))
-  const isLast = allowed.length === 0
-  const object = setNestedField(service, ['spec', 'externalIPs'], isLast ? undefined : allowed)
-  // The API server refuses the policy where nothing comes from outside.
-  return isLast && typeOf(specOf(object)) === 'ClusterIP'
-    ? { object: setNestedField(object, ['spec', 'externalTrafficPolicy'], undefined), refusals }
-    : { object, refusals }
+  return {
+    allowed: withList(allowed),
+    refusals: checked.flatMap(({ refusal }) => refusal ?? []),
+  }
 }
 
 // What an existing host Service keeps.
