@@ -29,7 +29,7 @@ import {
   withoutNodePorts,
   withoutUnusedFields,
 } from './service-type.ts'
-import type { CheckedObject, KindTranslator, TranslationContext } from './translator.ts'
+import type { KindTranslator, TranslationContext } from './translator.ts'
 
 /** The cluster IP of a headless Service. */
 const HEADLESS = 'None'
