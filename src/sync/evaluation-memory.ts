@@ -25,8 +25,9 @@ export class EvaluationMemory {
     const last = this.#kept.get(key)
     this.#kept.delete(key)
     const results = new Results()
+    const digestOfRequest = requestDigests()
     return async (request) => {
-      const digest = requestDigest(request)
+      const digest = digestOfRequest(request)
       const known = results.get(digest) ?? last?.get(digest)
       const result = known ?? (await this.#evaluate(request))
       if (result.kind === 'failed' && result.isTransient) return result
@@ -59,8 +60,13 @@ class Results {
   }
 }
 
-/** Each part is preceded by its length: no two requests give the same text. */
-const requestDigest = ({ source, input, place }: EvaluationRequest): string =>
-  [source, input, JSON.stringify(place)]
-    .reduce((hash, part) => hash.update(`${part.length}:`).update(part), createHash('sha256'))
-    .digest('base64')
+/** Digests of the requests for one object. Their context is long, and mostly that of the request before. */
+function requestDigests(): (request: EvaluationRequest) => string {
+  let known = { context: '', digest: digestOf('') }
+  return ({ source, value, context, path, place }) => {
+    if (known.context !== context) known = { context, digest: digestOf(context) }
+    return digestOf(JSON.stringify([source, value, known.digest, path, place]))
+  }
+}
+
+const digestOf = (text: string): string => createHash('sha256').update(text).digest('base64')

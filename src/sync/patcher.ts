@@ -8,7 +8,7 @@ import type { Patch } from './rules/patch.ts'
 import { matchedFields, patchPathText, withField } from './rules/patch-path.ts'
 import { type ReferenceContext, hostReference, virtualReference } from './rules/references.ts'
 import { VERSION_FIELDS, withoutVersion } from './rules/version.ts'
-import type { Evaluate, EvaluationResult, Failure } from './sandbox/protocol.ts'
+import type { Evaluate, EvaluationRequest, EvaluationResult, Failure } from './sandbox/protocol.ts'
 
 /** The direction of a patch: `forward` from the virtual cluster to the host, `reverse` back. */
 type Direction = 'forward' | 'reverse'
@@ -47,7 +47,7 @@ export async function applyPatches(
   evaluate: Evaluate,
 ): Promise<Patched> {
   if (patches.length === 0) return { ok: true, object, changed: [] }
-  const input = expressionInput(context)
+  const request = requestsIn(context)
   const evaluateTwice = twice(evaluate)
   // A result that follows a version would never settle.
   let current = withoutVersion(object)
@@ -59,11 +59,7 @@ export async function applyPatches(
       const pathText = patchPathText(path)
       const own = nestedField(context.virtualObject ?? undefined, path)
       const result = await patchedValue({ value, own }, patch, direction, context, (expression) =>
-        evaluateTwice({
-          source: expression.source,
-          input: input(expression, value, pathText),
-          place: context.place,
-        }),
+        evaluateTwice(request(expression, value, pathText)),
       )
       if (!result.ok) return { ok: false, patch, path: pathText, failure: result.failure }
       if (result.value !== value) results.push([path, result.value])
@@ -122,31 +118,31 @@ async function patchedValue(
   }
 }
 
-/**
- * The variables of an expression as JSON: value, valueExists and context (contract 19.4). What it does not read is
- * left empty: its result is known for as long as its input stays the same.
- */
-function expressionInput({ place, config, hostObject, virtualObject }: PatchContext) {
-  const { virtualCluster: name, hostNamespace: namespace } = place
-  const names = JSON.stringify({ name, namespace }).slice(1, -1)
-  const configText = once(() => JSON.stringify(config))
-  const hostText = once(() => JSON.stringify(hostObject && withoutVersion(hostObject)))
-  const virtualText = once(() => JSON.stringify(virtualObject && withoutVersion(virtualObject)))
-  return ({ reads }: Expression, value: Json, path: string): string => {
-    const context = [
-      `"virtualCluster":{${names},"config":${reads.config ? configText() : '{}'}}`,
-      `"hostObject":${reads.hostObject ? hostText() : 'null'}`,
-      `"virtualObject":${reads.virtualObject ? virtualText() : 'null'}`,
-      `"path":${JSON.stringify(path)}`,
-    ]
-    return `[${JSON.stringify(value)},true,{${context.join(',')}}]`
+/** What expressions are asked for a field; the context of each is written once, for the first field. */
+function requestsIn(context: PatchContext) {
+  const texts = new Map<Expression, string>()
+  return (expression: Expression, value: Json, path: string): EvaluationRequest => {
+    const text = texts.get(expression) ?? contextText(expression, context)
+    texts.set(expression, text)
+    const { place } = context
+    return { source: expression.source, value: JSON.stringify(value), context: text, path, place }
   }
 }
 
-/** Makes the text when it is first needed: it is the same for all fields, and often for none. */
-function once(make: () => string): () => string {
-  let made: string | null = null
-  return () => (made ??= make())
+/**
+ * The variable `context` without its path, as JSON (contract 19.4). What the expression does not read is left empty:
+ * its result is known for as long as the request stays the same.
+ */
+function contextText(
+  { reads }: Expression,
+  { place, config, hostObject, virtualObject }: PatchContext,
+): string {
+  const { virtualCluster: name, hostNamespace: namespace } = place
+  return JSON.stringify({
+    virtualCluster: { name, namespace, config: reads.config ? config : {} },
+    hostObject: reads.hostObject ? hostObject && withoutVersion(hostObject) : null,
+    virtualObject: reads.virtualObject ? virtualObject && withoutVersion(virtualObject) : null,
+  })
 }
 
 /** In multi-namespace mode labels have the same keys on the host. On the way back an unknown selector changes nothing. */

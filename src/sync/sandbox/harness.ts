@@ -2,7 +2,7 @@ import { BOUNDS } from './protocol.ts'
 
 /**
  * Code that runs in the sandbox before each expression, in the realm that the expression can change: it keeps the
- * functions that it uses. `read` parses the input, `write` gives the result as JSON or undefined for none (contract
+ * functions that it uses. `read` gives the variables of the expression, `write` gives the result as JSON or undefined for none (contract
  * 19.3), `describe` JSON of what failed: a clause without values of the expression, and the message of its error.
  */
 export const HARNESS = `'use strict';
@@ -117,6 +117,12 @@ export const HARNESS = `'use strict';
   };
   const cut = (text) => apply(slice, text, [0, 200]);
 
-  return { __proto__: null, read: parse, write, describe };
+  const read = (value, context, path) => {
+    const given = parse(context);
+    given.path = path;
+    return [parse(value), true, given];
+  };
+
+  return { __proto__: null, read, write, describe };
 })()
 `

@@ -18,8 +18,12 @@ export const BOUNDS = {
 /** One evaluation of a checked expression. */
 export interface EvaluationRequest {
   readonly source: string
-  /** JSON of `[value, valueExists, context]`. Parts of `context` that the expression does not read are empty. */
-  readonly input: string
+  /** JSON of the variable `value`. */
+  readonly value: string
+  /** JSON of the variable `context` without its path; the same text for all fields of an object. */
+  readonly context: string
+  /** The path in `context`. */
+  readonly path: string
   readonly place: HostPlace
 }
 

@@ -51,17 +51,14 @@ function evaluate(engine: QuickJSWASMModule, request: EvaluationRequest): Worker
 
 const TOO_LARGE = `it needs more than ${BOUNDS.memoryBytes / 1024 / 1024} MiB of memory`
 
-function evaluateIn(
-  context: QuickJSContext,
-  { source, input, place }: EvaluationRequest,
-): EvaluationResult {
+function evaluateIn(context: QuickJSContext, request: EvaluationRequest): EvaluationResult {
   const harness = valueOf(context.evalCode(HARNESS, 'harness.js'))
   const [read, write, describe] = ['read', 'write', 'describe'].map((name) =>
     context.getProp(harness, name),
   ) as [QuickJSHandle, QuickJSHandle, QuickJSHandle]
   const handles = [harness, read, write, describe]
   try {
-    for (const [name, call] of Object.entries(functionsFor(place))) {
+    for (const [name, call] of Object.entries(functionsFor(request.place))) {
       const handle = context.newFunction(name, (argument) => {
         if (context.typeof(argument) !== 'string') throw new TypeError(`${name} takes a string`)
         return context.newString(call(context.getString(argument)))
@@ -69,16 +66,19 @@ function evaluateIn(
       context.setProp(context.global, name, handle)
       handle.dispose()
     }
-    const code = `((value, valueExists, context) => (\n${source}\n))`
+    const code = `((value, valueExists, context) => (\n${request.source}\n))`
     const made = context.evalCode(code, 'expression.js', { strict: true })
     if (made.error) return failure(context, describe, made.error)
     handles.push(made.value)
-    const text = context.newString(input)
-    const inputs = valueOf(context.callFunction(read, context.undefined, text))
-    handles.push(text, inputs)
-    const given = [0, 1, 2].map((at) => context.getProp(inputs, at))
-    handles.push(...given)
-    const called = context.callFunction(made.value, context.undefined, ...given)
+    const texts = [request.value, request.context, request.path].map((text) =>
+      context.newString(text),
+    )
+    handles.push(...texts)
+    const inputs = valueOf(context.callFunction(read, context.undefined, ...texts))
+    handles.push(inputs)
+    const variables = [0, 1, 2].map((at) => context.getProp(inputs, at))
+    handles.push(...variables)
+    const called = context.callFunction(made.value, context.undefined, ...variables)
     if (called.error) return failure(context, describe, called.error)
     handles.push(called.value)
     const written = context.callFunction(write, context.undefined, called.value)
@@ -149,5 +149,5 @@ const engine = await newQuickJSWASMModuleFromVariant(
 port.on('message', (request: EvaluationRequest) => send(evaluate(engine, request)))
 // The first evaluation compiles the engine, which takes a part of its time.
 const place = { virtualCluster: '', hostNamespace: '', namespaces: null }
-evaluate(engine, { source: 'value', input: '[1,true,{}]', place })
+evaluate(engine, { source: 'value', value: '1', context: '{}', path: '', place })
 send({ kind: 'ready' })

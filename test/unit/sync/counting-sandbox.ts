@@ -30,9 +30,16 @@ export function countingSandbox(...answers: readonly EvaluationResult[]): Counti
   return { evaluate, requests }
 }
 
-function resultOf({ source, input }: EvaluationRequest, realm: object): EvaluationResult {
-  const given = `...JSON.parse(${JSON.stringify(input)})`
-  const code = `'use strict'; ((value, valueExists, context) => (\n${source}\n))(${given})`
+/** The variables of the expression in a request: value, valueExists and context. */
+export const variablesOf = ({ value, context, path }: EvaluationRequest): readonly unknown[] => [
+  JSON.parse(value),
+  true,
+  { ...(JSON.parse(context) as object), path },
+]
+
+function resultOf(request: EvaluationRequest, realm: object): EvaluationResult {
+  const given = `...JSON.parse(${JSON.stringify(JSON.stringify(variablesOf(request)))})`
+  const code = `'use strict'; ((value, valueExists, context) => (\n${request.source}\n))(${given})`
   try {
     const result: unknown = runInContext(code, realm)
     return result === undefined || result === null

@@ -13,7 +13,9 @@ import { PLACE, countingSandbox } from './counting-sandbox.ts'
 
 const asked = (part: Partial<EvaluationRequest> = {}): EvaluationRequest => ({
   source: 'value + 1',
-  input: '[1,true,{}]',
+  value: '1',
+  context: '{}',
+  path: 'data.a',
   place: PLACE,
   ...part,
 })
@@ -21,8 +23,9 @@ const asked = (part: Partial<EvaluationRequest> = {}): EvaluationRequest => ({
 describe('an evaluation in a second pass', () => {
   test.each<{ readonly name: string; readonly part: Partial<EvaluationRequest> }>([
     { name: 'source', part: { source: 'value + 2' } },
-    { name: 'input', part: { input: '[2,true,{}]' } },
-    { name: 'boundary of both', part: { source: 'value + 1[1', input: ',true,{}]' } },
+    { name: 'value', part: { value: '2' } },
+    { name: 'context', part: { context: '{"a":1}' } },
+    { name: 'path', part: { path: 'data.b' } },
     { name: 'virtual cluster', part: { place: { ...PLACE, virtualCluster: 'other' } } },
     { name: 'host namespace', part: { place: { ...PLACE, hostNamespace: 'other' } } },
     { name: 'mapping', part: { place: { ...PLACE, namespaces: [['a', 'b']] } } },
@@ -63,7 +66,7 @@ describe('a memory', () => {
     const memory = new EvaluationMemory(evaluate)
     for (const pass of passes) {
       const once = memory.of('a')
-      for (const value of pass) await once(asked({ input: `[${value},true,{}]` }))
+      for (const value of pass) await once(asked({ value: String(value) }))
     }
     return requests.length
   }
@@ -104,7 +107,7 @@ describe('a memory', () => {
     const memory = new EvaluationMemory(evaluate)
     for (const _ of [1, 2, 3]) {
       const once = memory.of('a')
-      for (const value of [1, 2, 3]) await once({ ...long, input: `[${value},true,{}]` })
+      for (const value of [1, 2, 3]) await once({ ...long, value: String(value) })
     }
     expect(requests).toHaveLength(5)
   })
@@ -117,7 +120,7 @@ describe('a memory', () => {
     for (const _ of [1, 2]) {
       const once = memory.of('a')
       for (let value = 0; value < 6000; value += 1)
-        await once(asked({ source: 'x', input: `[${value},true,{}]` }))
+        await once(asked({ source: 'x', value: String(value) }))
     }
     expect(requests.length).toBeGreaterThan(6500)
     expect(requests.length).toBeLessThan(7500)
@@ -209,6 +212,7 @@ describe('a change of an object', () => {
         place: PLACE,
         namespace: 'shop',
         config,
+        virtualNameOf: () => null,
         hostObject: host,
         virtualObject: virtual,
       }

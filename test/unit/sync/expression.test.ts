@@ -128,7 +128,6 @@ describe('what an expression can read of its context', () => {
   })
 
   const given = {
-    path: 'data.a',
     virtualCluster: { name: 'vc', namespace: 'host', config: { a: 'secret' } },
     hostObject: { a: 'secret' },
     virtualObject: { a: 'secret' },
@@ -157,8 +156,8 @@ describe('what an expression can read of its context', () => {
     const checked = checkExpression(source)
     expect(checked).toMatchObject({ ok: true, expression: { reads: all } })
     const results = [given, hidden].map(async (context) => {
-      const input = JSON.stringify(['v', true, context])
-      return countingSandbox().evaluate({ source, input, place: PLACE })
+      const request = { source, value: '"v"', context: JSON.stringify(context), path: 'data.a' }
+      return countingSandbox().evaluate({ ...request, place: PLACE })
     })
     const [whole, masked] = await Promise.all(results)
     expect(whole).not.toEqual(masked)

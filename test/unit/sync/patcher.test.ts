@@ -6,7 +6,7 @@ import { checkPatches } from '../../../src/sync/rules/patch.ts'
 import { NOT_STABLE } from '../../../src/sync/rules/version.ts'
 import { OVERRUN, failed } from '../../../src/sync/sandbox/protocol.ts'
 import { createSandbox } from '../../../src/sync/sandbox/sandbox.ts'
-import { PLACE, countingSandbox } from './counting-sandbox.ts'
+import { PLACE, countingSandbox, variablesOf } from './counting-sandbox.ts'
 import type { PatchRow } from './expression-rows.ts'
 import { ROWS } from './patch-rows.ts'
 
@@ -141,9 +141,7 @@ describe('what an expression is given', () => {
       }
       const virtualCluster = { name: 'vc', namespace: 'host', config }
       const path = 'metadata.labels.app'
-      expect(requests.map(({ input }) => JSON.parse(input) as unknown)).toEqual([
-        ['x', true, { virtualCluster, ...objects, path }],
-      ])
+      expect(requests.map(variablesOf)).toEqual([['x', true, { virtualCluster, ...objects, path }]])
     },
   )
 
@@ -155,7 +153,7 @@ describe('what an expression is given', () => {
       ...checked('kind', 'context.hostObject.kind + context.virtualObject.kind'),
     ]
     await applyPatches(read, patches, 'forward', context, evaluate)
-    const inputs = requests.map(({ input }) => (JSON.parse(input) as readonly unknown[])[2])
+    const inputs = requests.map((request) => variablesOf(request)[2])
     expect(inputs).toMatchObject([
       { hostObject, virtualObject: null, path: 'metadata.labels.app' },
       { hostObject, virtualObject, path: 'kind' },

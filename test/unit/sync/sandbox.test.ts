@@ -11,7 +11,13 @@ afterAll(() => sandbox.close())
 
 const place = { virtualCluster: 'vc', hostNamespace: 'host', namespaces: null }
 const evaluate = (source: string, value: unknown = 'v', context: unknown = {}) =>
-  sandbox.evaluate({ source, input: JSON.stringify([value, true, context]), place })
+  sandbox.evaluate({
+    source,
+    value: JSON.stringify(value),
+    context: JSON.stringify(context),
+    path: 'data.a',
+    place,
+  })
 /** An innocent expression may overrun on a busy machine. */
 async function settled(source: string, given: unknown = 'v', context: unknown = {}) {
   let result = await evaluate(source, given, context)
@@ -43,6 +49,8 @@ describe('what an expression gives (19.3, 19.4)', () => {
     { source: 'Object.create(null)', result: value({}) },
     { source: 'valueExists', result: value(true) },
     { source: 'context.a?.b ?? "none"', result: value('none') },
+    { source: 'context.path', result: value('data.a') },
+    { source: 'Object.keys(context)', result: value(['path']) },
     { source: 'value.toUpperCase() // loud', result: value('V') },
     { source: 'value = 2, value + 1', result: value(3) },
     { source: '(() => { const a = []; a.push(value); return a })()', result: value(['v']) },
@@ -185,10 +193,11 @@ describe('the sandbox', () => {
 
   test('answers with a failure once it is closed', async () => {
     const closing = createSandbox(systemClock())
-    const waiting = closing.evaluate({ source: '1', input: '[1,true,{}]', place })
+    const request = { source: '1', value: '1', context: '{}', path: 'data.a', place }
+    const waiting = closing.evaluate(request)
     await closing.close()
     expect(await waiting).toMatchObject({ kind: 'failed', because: 'the process ends' })
-    expect(await closing.evaluate({ source: '1', input: '[1,true,{}]', place })).toMatchObject({
+    expect(await closing.evaluate(request)).toMatchObject({
       kind: 'failed',
       because: 'the process ends',
     })

@@ -163,7 +163,7 @@ describe('a set of patches', () => {
     },
     {
       name: 'one that adds to the host object',
-      forward: 'value + (context.hostObject.metadata.labels.a ?? "").length',
+      forward: 'context.hostObject.metadata.labels.a + value',
       is: false,
     },
     {
@@ -192,7 +192,12 @@ describe('a set of patches', () => {
       return { ...object, metadata: { ...metadata, generation: version } }
     }
     const round = async ({ virtual, host }: Pair) => {
-      const context = { place: PLACE, namespace: 'shop', config: {} }
+      const context = {
+        place: PLACE,
+        namespace: 'shop',
+        config: {},
+        virtualNameOf: () => null,
+      }
       const read = { ...context, virtualObject: stored(virtual), hostObject: stored(host) }
       const given = reverse === undefined ? virtual : host
       const back = await applyPatches(given, patches, 'reverse', read, evaluate)
@@ -210,7 +215,12 @@ describe('a set of patches', () => {
   test('fails as its expression does (19.8)', async () => {
     const patches = checked({ path, expression: 'value' })
     const { evaluate } = countingSandbox(failed('it threw an error'))
-    const context = { place: PLACE, namespace: 'shop', config: {} }
+    const context = {
+      place: PLACE,
+      namespace: 'shop',
+      config: {},
+      virtualNameOf: () => null,
+    }
     const round = async (object: JsonMap) => {
       const both = { ...context, virtualObject: object, hostObject: null }
       const patched = await applyPatches(object, patches, 'forward', both, evaluate)
