@@ -110,6 +110,21 @@ const REFUSED: readonly (readonly [range: Cidr, what: string])[] = [
   [range('ff00::', 8), 'a multicast address'],
 ]
 
+/** A clause on the address, or on the IPv4 address that it stands for; null = it is not refused. */
+function refusedAs(address: Address, denied: readonly Cidr[]): string | null {
+  const meant = [address, ...embeddedIPv4(address)]
+  const isMeant = (cidr: Cidr): boolean => meant.some((one) => isWithin(one, cidr))
+  const what = REFUSED.find(([cidr]) => isMeant(cidr))?.[1]
+  if (what !== undefined) return `is ${what}`
+  const found = denied.find(isMeant)
+  return found ? `is in the denied range ${found.text}` : null
+}
+
+const embeddedIPv4 = (address: Address): readonly Address[] =>
+  EMBEDDING.filter(([cidr]) => isWithin(address, cidr)).map(([, bitsAfter]) =>
+    lowIPv4(address.value >> bitsAfter),
+  )
+
 /**
  * Why the address may not stand at this place of a host object, as a sentence; null = it may. What is no address is
  * refused, and not quoted: it can be anything.
@@ -120,19 +135,10 @@ export function addressRefusal(
   denied: readonly Cidr[],
 ): string | null {
   const address = typeof value === 'string' ? parseAddress(value) : null
-  if (address === null) return `${at} must be an IP address`
-  const meant = [address, ...embeddedIPv4(address)]
-  const isMeant = (cidr: Cidr): boolean => meant.some((one) => isWithin(one, cidr))
-  const what = REFUSED.find(([cidr]) => isMeant(cidr))?.[1]
-  if (what !== undefined) return `${at} ${String(value)} is ${what}`
-  const deniedRange = denied.find(isMeant)
-  return deniedRange ? `${at} ${String(value)} is in the denied range ${deniedRange.text}` : null
+  if (typeof value !== 'string' || address === null) return `${at} must be an IP address`
+  const because = refusedAs(address, denied)
+  return because === null ? null : `${at} ${value} ${because}`
 }
-
-const embeddedIPv4 = (address: Address): readonly Address[] =>
-  EMBEDDING.filter(([cidr]) => isWithin(address, cidr)).map(([, bitsAfter]) =>
-    lowIPv4(address.value >> bitsAfter),
-  )
 
 /** As `addressRefusal`, for an external IP of a Service: it must be in an allowed range, too. */
 export function externalIpRefusal(
@@ -141,8 +147,8 @@ export function externalIpRefusal(
   { denied, allowedExternal }: AddressSettings,
 ): string | null {
   const refusal = addressRefusal(at, value, denied)
-  if (refusal !== null) return refusal
-  const address = parseAddress(String(value))
-  if (address !== null && allowedExternal.some((cidr) => isWithin(address, cidr))) return null
-  return `${at} ${String(value)} is in no range that external IPs are allowed from`
+  const address = typeof value === 'string' ? parseAddress(value) : null
+  if (refusal !== null || typeof value !== 'string' || address === null) return refusal
+  if (allowedExternal.some((cidr) => isWithin(address, cidr))) return null
+  return `${at} ${value} is in no range that external IPs are allowed from`
 }

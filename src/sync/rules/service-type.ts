@@ -1,6 +1,9 @@
 // What the type of a Service allows: the API server refuses fields that the type has no use for.
-import { nestedString } from '../../domain/json/field-path.ts'
+import { nestedMap, nestedString } from '../../domain/json/field-path.ts'
 import { type JsonMap, isList, isMap, mapFromEntries, ownValue } from '../../domain/json/json.ts'
+
+/** The spec of a Service; empty where it has none. */
+export const specOf = (service: JsonMap): JsonMap => nestedMap(service, ['spec'])
 
 /** The type in a Service's spec; ClusterIP where none is given. */
 export function typeOf(spec: JsonMap): string {

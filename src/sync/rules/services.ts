@@ -1,7 +1,6 @@
 // Services on the host (contract 18.4 to 18.6), as the API server takes them: its rules are named where they matter.
 import {
   type FieldPath,
-  nestedField,
   nestedMap,
   nestedString,
   setNestedField,
@@ -16,18 +15,17 @@ import {
   ownValue,
   sameJson,
 } from '../../domain/json/json.ts'
-import { type AddressSettings, externalIpRefusal } from './addresses.ts'
-import { hostExternalName } from './external-name.ts'
 import { hostMatchLabels } from './labels.ts'
+import { checkedService } from './service-check.ts'
 import { pairedNodePorts, portsOf } from './service-ports.ts'
 import {
   hasClusterIp,
   hasHealthCheck,
   hasNodePorts,
+  specOf,
   typeOf,
   withoutNames,
   withoutNodePorts,
-  withoutUnusedFields,
 } from './service-type.ts'
 import type { KindTranslator, TranslationContext } from './translator.ts'
 
@@ -43,12 +41,7 @@ export const servicesTranslator: KindTranslator = {
     const spec = hostSpec(virtual, context)
     return withoutNames({ ...virtual, spec }, ['status'])
   },
-  check: (object, settings, context) => {
-    const named = checkedExternalName(object, context)
-    if (named === null) return { object: null, refusals: [FOREIGN_NAME] }
-    const { allowed, refusals } = checkedExternalIps(named, settings)
-    return { object: { ...allowed, spec: withoutUnusedFields(specOf(allowed)) }, refusals }
-  },
+  check: checkedService,
   withHostValues: (desired, host) => {
     const spec = specWithHostValues(specOf(desired), specOf(host))
     return mapFromEntries([
@@ -64,8 +57,6 @@ export const servicesTranslator: KindTranslator = {
   },
   toVirtual: (virtual, host) => withHostStatus(withHostNodePorts(virtual, host), host),
 }
-
-const specOf = (service: JsonMap): JsonMap => nestedMap(service, ['spec'])
 
 // From virtual to host.
 
@@ -98,43 +89,6 @@ function selectorOnHost(
     return selector
   const namespace = nestedString(virtual, ['metadata', 'namespace'])
   return hostMatchLabels(selector, { virtualCluster: place.virtualCluster, namespace })
-}
-
-// What a tenant must not reach.
-
-const FOREIGN_NAME =
-  'spec.externalName must name a synced Service of this virtual cluster, or nothing within a cluster'
-
-/** null = refused. Other types do not use the name. */
-function checkedExternalName(service: JsonMap, context: TranslationContext): JsonMap | null {
-  const spec = specOf(service)
-  if (typeOf(spec) !== 'ExternalName') return service
-  const given = ownValue(spec, 'externalName')
-  const name = typeof given === 'string' ? hostExternalName(given, context) : null
-  if (name === null) return null
-  return name === given ? service : setNestedField(service, ['spec', 'externalName'], name)
-}
-
-/** The Service without the addresses that are refused, and without the field where none is left. */
-function checkedExternalIps(
-  service: JsonMap,
-  settings: AddressSettings,
-): { readonly allowed: JsonMap; readonly refusals: readonly string[] } {
-  const path = ['spec', 'externalIPs']
-  const at = path.join('.')
-  const given = nestedField(service, path) ?? []
-  const withList = (list: readonly Json[]): JsonMap =>
-    setNestedField(service, path, list.length === 0 ? undefined : list)
-  if (!isList(given)) return { allowed: withList([]), refusals: [`${at} must be a list`] }
-  const checked = given.map((address, index) => ({
-    address,
-    refusal: externalIpRefusal(`${at}[${index}]`, address, settings),
-  }))
-  const allowed = checked.flatMap(({ address, refusal }) => (refusal === null ? [address] : []))
-  return {
-    allowed: withList(allowed),
-    refusals: checked.flatMap(({ refusal }) => refusal ?? []),
-  }
 }
 
 // What an existing host Service keeps.

@@ -1,8 +1,11 @@
 // What translations of the kinds are given in tests.
+import type { FieldPath } from '../../../src/domain/json/field-path.ts'
 import type { Json, JsonMap } from '../../../src/domain/json/json.ts'
 import { type AddressSettings, type Cidr, parseCidr } from '../../../src/sync/rules/addresses.ts'
 import type { HostPlace } from '../../../src/sync/rules/host-name.ts'
-import type { KindTranslator, TranslationContext } from '../../../src/sync/rules/translator.ts'
+import { TRANSLATORS } from '../../../src/sync/rules/kinds.ts'
+import type { Patch } from '../../../src/sync/rules/patch.ts'
+import type { TranslationContext } from '../../../src/sync/rules/translator.ts'
 
 /** The virtual cluster `vc`, whose objects stand in the host namespace `host`. */
 export const SINGLE: HostPlace = { virtualCluster: 'vc', hostNamespace: 'host', namespaces: null }
@@ -34,23 +37,36 @@ export const settings = (given: Partial<AddressSettings> = {}): AddressSettings 
 })
 
 /** A virtual object of the namespace `shop`. */
-export const virtual = (fields: Readonly<Record<string, Json>>): JsonMap => ({
+export const virtual = (fields: Fields): JsonMap => ({
   metadata: { name: 'web', namespace: 'shop', uid: 'u1' },
   ...fields,
 })
 
-/** The object as it is written over the host object: translated, checked, with the host's values. */
-export function written(
-  translator: KindTranslator,
-  object: JsonMap,
+/** A spec. */
+export type Fields = Readonly<Record<string, Json>>
+
+/** The Service as it is written: translated, checked, and with what the host Service keeps; null = there is none. */
+export function writtenService(
+  service: JsonMap,
   host: JsonMap | null,
   given: Partial<TranslationContext> = {},
 ): JsonMap {
-  const checked = translator.check(
-    translator.toHost(object, context(given)),
-    settings(),
-    context(given),
-  ).object
-  if (checked === null) throw new Error('the object is refused')
-  return host === null ? checked : translator.withHostValues(checked, host)
+  const { services } = TRANSLATORS
+  const desired = services.toHost(service, context(given))
+  const { object } = services.check(desired, settings(), context(given))
+  if (object === null) throw new Error('the Service is refused')
+  return host === null ? object : services.withHostValues(object, host)
 }
+
+/** The spec of the host Service after an update. */
+export const updatedSpec = (
+  spec: Fields,
+  host: Fields,
+  given?: Partial<TranslationContext>,
+): Json => writtenService(virtual({ spec }), virtual({ spec: host }), given)['spec'] ?? null
+
+/** A patch of this kind acts on this field alone. */
+export const patchedAt =
+  (field: FieldPath, kind: Patch['kind']) =>
+  (path: FieldPath): Patch['kind'] | null =>
+    JSON.stringify(path) === JSON.stringify(field) ? kind : null
