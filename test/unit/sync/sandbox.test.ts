@@ -196,10 +196,15 @@ describe('the sandbox', () => {
     const request = { source: '1', value: '1', context: '{}', path: 'data.a', place }
     const waiting = closing.evaluate(request)
     await closing.close()
-    expect(await waiting).toMatchObject({ kind: 'failed', because: 'the process ends' })
+    expect(await waiting).toMatchObject({
+      kind: 'failed',
+      because: 'the process ends',
+      isTransient: true,
+    })
     expect(await closing.evaluate(request)).toMatchObject({
       kind: 'failed',
       because: 'the process ends',
+      isTransient: true,
     })
   })
 })

@@ -1,3 +1,5 @@
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
 import { describe, expect, test } from 'vitest'
 import { WritePace } from '../../../src/sync/write-pace.ts'
 import { manualClock } from '../../support/manual-clock.ts'
@@ -95,5 +97,23 @@ describe('the pace of writes', () => {
     expect(pace.delayMs('a')).toBe(0)
     pace.wrote('a')
     expect(pace.delayMs('a')).toBe(29_999)
+  })
+
+  test('forgets objects that were not written for a minute (19.7)', () => {
+    setFlagsFromString('--expose-gc')
+    const collect = runInNewContext('gc') as () => void
+    const usedMiB = (): number => {
+      collect()
+      return process.memoryUsage().heapUsed / 1024 / 1024
+    }
+    const { clock, pace } = paced()
+    const beforeMiB = usedMiB()
+    // Ten a second: 600 of them are of the last minute.
+    for (let at = 0; at < 300_000; at += 1) {
+      clock.setMonotonic(at * 100)
+      pace.wrote(`shop/web-${at}`)
+    }
+    expect(usedMiB() - beforeMiB).toBeLessThan(5)
+    expect(pace.delayMs('shop/web-299999')).toBe(0)
   })
 })
