@@ -34,6 +34,11 @@ export interface ObjectMeta {
   readonly managedFields?: readonly ManagedFieldsEntry[]
 }
 
+/** Metadata of an object of a namespaced kind. */
+export interface NamespacedMeta extends ObjectMeta {
+  readonly namespace: string
+}
+
 /** metav1.Condition: one observation about an object, keyed by type. */
 export interface Condition {
   readonly type: string
@@ -55,11 +60,13 @@ export interface KubeObject<Spec = unknown, Status = unknown> {
 
 /** A core ConfigMap. */
 export interface ConfigMap extends KubeObject {
+  readonly metadata: NamespacedMeta
   readonly data?: Readonly<Record<string, string>>
 }
 
 /** A core Secret; values are base64. */
 export interface Secret extends KubeObject {
+  readonly metadata: NamespacedMeta
   readonly type?: string
   readonly data?: Readonly<Record<string, string>>
 }

@@ -19,9 +19,13 @@ export const objectKey = ({ namespace, name }: ObjectRef): string =>
   namespace === undefined ? name : `${namespace}/${name}`
 
 /** A cached object as a whole: for the few objects with settings, not for the many keys and tokens. */
-export interface FullObject<T extends KubeObject> extends CachedObject {
-  readonly object: T
-}
+export type FullObject<T extends KubeObject> = CachedObject &
+  Pick<T['metadata'], 'namespace'> & { readonly object: T }
+
+/** The name of an object in a store: with its namespace if the kind of T is namespaced, without if it is not. */
+type NameOf<T extends CachedObject> = T extends { readonly namespace: string }
+  ? readonly [name: string, namespace: string]
+  : readonly [name: string]
 
 /** The projection that keeps the object whole. */
 export const fullObject = <T extends KubeObject>(object: KubeObject): FullObject<T> => ({
@@ -149,12 +153,9 @@ export class Store<T extends CachedObject> implements StoreSink, ObjectSource<T>
     return this.#slots.size
   }
 
-  /**
-   * The object of that name; undefined = it does not exist, or the store has not received it yet.
-   *
-   * @param namespace required for namespaced kinds, absent for cluster-scoped ones
-   */
-  get(name: string, namespace?: string): T | undefined {
+  /** The object of that name; undefined = it does not exist, or the store has not received it yet. */
+  get(...ref: NameOf<T>): T | undefined {
+    const [name, namespace]: readonly [string, string?] = ref
     return this.getByKey(namespace === undefined ? name : objectKey({ namespace, name }))
   }
 

@@ -15,7 +15,13 @@ export function configMap(
   rest: { readonly immutable?: boolean; readonly metadata?: Partial<ObjectMeta> } = {},
 ): ConfigMap {
   const { metadata, ...others } = rest
-  const identity = { name, uid: `uid-${name}`, resourceVersion: '1', creationTimestamp: '' }
+  const identity = {
+    name,
+    namespace: 'platform-system',
+    uid: `uid-${name}`,
+    resourceVersion: '1',
+    creationTimestamp: '',
+  }
   return {
     apiVersion: 'v1',
     kind: 'ConfigMap',

@@ -1,4 +1,6 @@
 import { describe, expect, test } from 'vitest'
+import type { Config } from '../../../../src/api/config.gen.ts'
+import type { ConfigMap } from '../../../../src/api/objects.ts'
 import { Store, fullObject, objectKey } from '../../../../src/kube/informer/store.ts'
 import { thing } from './scripted-server.ts'
 import { storeWith } from './store-builder.ts'
@@ -14,11 +16,25 @@ describe('a store of several namespaces', () => {
   test('finds each of three objects of one name by its namespace, or without one', () => {
     const { store } = threeOfOneName()
     expect(store.size).toBe(3)
-    expect([store.get('a', 'east')?.uid, store.get('a', 'west')?.uid, store.get('a')?.uid]).toEqual(
-      ['east-a', 'west-a', 'cluster-a'],
-    )
-    expect(store.get('a', 'north')).toBeUndefined()
-    expect(store.getByKey('west/a')).toBe(store.get('a', 'west'))
+    expect(['east/a', 'west/a', 'a'].map((key) => store.getByKey(key)?.uid)).toEqual([
+      'east-a',
+      'west-a',
+      'cluster-a',
+    ])
+    expect(store.getByKey('north/a')).toBeUndefined()
+  })
+
+  test('finds an object by the name that its kind needs, and no other compiles', () => {
+    const records = new Store(fullObject<ConfigMap>)
+    records.put(thing('a', 1, inEast))
+    expect([records.get('a', 'east')?.uid, records.get('a', 'west')]).toEqual(['east-a', undefined])
+    // @ts-expect-error -- a ConfigMap is namespaced
+    expect(records.get('a')).toBeUndefined()
+    const configs = new Store(fullObject<Config>)
+    configs.put(thing('a', 1))
+    expect(configs.get('a')?.uid).toBe('a-uid')
+    // @ts-expect-error -- a Config is cluster-scoped
+    expect(configs.get('a', 'east')).toBeUndefined()
   })
 
   test('reports the key of each change, and changes only that object', () => {

@@ -22,7 +22,12 @@ import { oneKeySecret, serverPair } from '../../../support/certificate-builder.t
 const DAY_MS = 86_400_000
 const NOW_MS = Date.parse('2026-11-21T10:00:00Z')
 
-const metadata = { uid: 'u', resourceVersion: '1', creationTimestamp: '2026-11-21T10:00:00Z' }
+const metadata = {
+  namespace: 'n',
+  uid: 'u',
+  resourceVersion: '1',
+  creationTimestamp: '2026-11-21T10:00:00Z',
+}
 const stored = (secret: Omit<Secret, 'metadata'> & { metadata: { name: string } }): Secret => ({
   ...secret,
   metadata: { ...metadata, ...secret.metadata },

@@ -54,7 +54,7 @@ function cluster() {
     return { maintainer, taken, writes, lines, hosts }
   }
   const read = <Found>(name: string, found: (secret: Secret) => Found | string): Found => {
-    const secret: Secret | undefined = api.objects.get(name)
+    const secret = api.objects.get(name) as Secret | undefined
     const data = secret ? found(secret) : 'there is no Secret'
     if (typeof data === 'string') throw new Error(data)
     return data
@@ -68,7 +68,8 @@ function cluster() {
     const { objects } = api
     const create = (secret: NewObject) => api.client().create<Secret>(SECRETS, secret, 'test')
     const stored =
-      objects.get(GATEWAY_CA_SECRET) ?? (await create(await authoritySecret('n', null, issuedMs)))
+      (objects.get(GATEWAY_CA_SECRET) as Secret | undefined) ??
+      (await create(await authoritySecret('n', null, issuedMs)))
     const authority = parseAuthoritySecret(stored)
     if (typeof authority === 'string') throw new Error(authority)
     const secret = await serverSecret('n', { hosts: ['localhost'], authority }, issuedMs)
