@@ -35,7 +35,7 @@ export interface ObjectMeta {
 }
 
 /** Metadata of an object of a namespaced kind. */
-export interface NamespacedMeta extends ObjectMeta {
+interface NamespacedMeta extends ObjectMeta {
   readonly namespace: string
 }
 

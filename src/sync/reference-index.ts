@@ -11,7 +11,7 @@ export interface Referrer {
 }
 
 /** An object that is named by its first referrer, or whose last one names it no more. */
-export interface ReferenceChange {
+interface ReferenceChange {
   readonly target: ObjectReference
   readonly isReferenced: boolean
 }

@@ -25,7 +25,7 @@ interface NamedInformersOptions<T extends CachedObject> {
  * The wanted objects. One is unknown until its first list is complete: until then it is not found, and `isSynced` is
  * false. Listeners get one change then, also where the object does not exist, and all later ones.
  */
-export interface NamedInformers<T extends CachedObject> extends ObjectSource<T> {
+interface NamedInformers<T extends CachedObject> extends ObjectSource<T> {
   /** Starts to watch the object; does nothing if it is watched already. */
   want(ref: ObjectRef): void
   /** Ends the watch. The object is unknown from now on, and listeners get no change: it may still exist. */

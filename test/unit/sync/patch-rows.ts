@@ -169,7 +169,7 @@ export const ROWS: readonly PatchRow[] = [
     result: { data: { a: [1, null] } },
   },
   {
-    name: 'references and labels wait for both clusters in reverse',
+    name: 'a name without our marks and an unknown selector stay as they are in reverse',
     object: { data: { a: 'x-x-shop-x-vc', b: { app: 'x' } } },
     patches: [
       { path: 'data.a', reference: secret },
