@@ -2,9 +2,9 @@
 import { createHash } from 'node:crypto'
 import type { Evaluate, EvaluationRequest, EvaluationResult } from './sandbox/protocol.ts'
 
-/** The most that is kept for one object, in characters; results beyond it are evaluated each time. */
+/** The most that is kept for one object, in characters: what does not fit is evaluated each time. */
 const LONGEST = 1024 * 1024
-/** What an entry takes beside the text of its result, about. */
+/** What a result takes in memory beside its text, about. */
 const ENTRY_LENGTH = 200
 
 /**
@@ -20,7 +20,7 @@ export class EvaluationMemory {
     this.#evaluate = evaluate
   }
 
-  /** Begins a pass over the object: evaluates what the pass before did not, and any failure that is transient. */
+  /** Begins a pass over the object. What the pass before evaluated is not evaluated again, unless it failed in passing. */
   of(key: string): Evaluate {
     const last = this.#kept.get(key)
     this.#kept.delete(key)

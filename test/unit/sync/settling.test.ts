@@ -265,20 +265,20 @@ describe('a verdict', () => {
   test.each([
     {
       name: 'a version of the virtual object',
-      then: { virtual: withMetadata(examined.virtual, version) },
+      change: { virtual: withMetadata(examined.virtual, version) },
     },
-    { name: 'a version of the host object', then: { host: withMetadata(host, version) } },
+    { name: 'a version of the host object', change: { host: withMetadata(host, version) } },
     {
       name: 'the verdict itself',
-      then: { host: withMetadata(host, { annotations: { a: 'b', [NOT_STABLE]: verdict } }) },
+      change: { host: withMetadata(host, { annotations: { a: 'b', [NOT_STABLE]: verdict } }) },
     },
     {
       name: 'another order of names',
-      then: { host: Object.fromEntries(Object.entries(host).toReversed()) },
+      change: { host: Object.fromEntries(Object.entries(host).toReversed()) },
     },
-    { name: 'a configuration that no expression reads', then: { config: { a: 2 } } },
-  ])('stays with $name (19.7)', ({ then }) => {
-    expect(verdictOf({ ...examined, ...then })).toBe(verdict)
+    { name: 'a configuration that no expression reads', change: { config: { a: 2 } } },
+  ])('stays with $name (19.7)', ({ change }) => {
+    expect(verdictOf({ ...examined, ...change })).toBe(verdict)
   })
 
   test('stays where it is the first annotation (19.7)', () => {
@@ -289,37 +289,37 @@ describe('a verdict', () => {
   })
 
   test.each([
-    { name: 'without a patch', then: { patches: checked(entry) } },
+    { name: 'without a patch', change: { patches: checked(entry) } },
     {
       name: 'another expression',
-      then: { patches: checked({ ...entry, expression: '1' }, second) },
+      change: { patches: checked({ ...entry, expression: '1' }, second) },
     },
     {
       name: 'another reverse expression',
-      then: { patches: checked({ ...entry, reverseExpression: '1' }, second) },
+      change: { patches: checked({ ...entry, reverseExpression: '1' }, second) },
     },
-    { name: 'another order of patches', then: { patches: checked(second, entry) } },
-    { name: 'another path', then: { patches: checked({ ...entry, path: 'data.c' }, second) } },
+    { name: 'another order of patches', change: { patches: checked(second, entry) } },
+    { name: 'another path', change: { patches: checked({ ...entry, path: 'data.c' }, second) } },
     {
       name: 'another reference',
-      then: { patches: checked(entry, { ...second, reference: { kind: 'ConfigMap' } }) },
+      change: { patches: checked(entry, { ...second, reference: { kind: 'ConfigMap' } }) },
     },
-    { name: 'another virtual object', then: { virtual: { ...examined.virtual, data: {} } } },
+    { name: 'another virtual object', change: { virtual: { ...examined.virtual, data: {} } } },
     {
       name: 'another virtual uid',
-      then: { virtual: withMetadata(examined.virtual, { uid: 'w' }) },
+      change: { virtual: withMetadata(examined.virtual, { uid: 'w' }) },
     },
-    { name: 'another host object', then: { host: { ...host, data: {} } } },
-    { name: 'another status', then: { host: { ...host, status: { a: 1 } } } },
-    { name: 'another label', then: { host: withMetadata(host, { labels: {} }) } },
+    { name: 'another host object', change: { host: { ...host, data: {} } } },
+    { name: 'another status', change: { host: { ...host, status: { a: 1 } } } },
+    { name: 'another label', change: { host: withMetadata(host, { labels: {} }) } },
     {
       name: 'another annotation beside the verdict',
-      then: { host: withMetadata(host, { annotations: { a: 'c', [NOT_STABLE]: verdict } }) },
+      change: { host: withMetadata(host, { annotations: { a: 'c', [NOT_STABLE]: verdict } }) },
     },
-    { name: 'no host object', then: { host: null } },
-    { name: 'both objects swapped', then: { virtual: host, host: examined.virtual } },
-  ])('is another one with $name (19.7)', ({ then }) => {
-    expect(verdictOf({ ...examined, ...then })).not.toBe(verdict)
+    { name: 'no host object', change: { host: null } },
+    { name: 'both objects swapped', change: { virtual: host, host: examined.virtual } },
+  ])('is another one with $name (19.7)', ({ change }) => {
+    expect(verdictOf({ ...examined, ...change })).not.toBe(verdict)
   })
 
   test.each([
@@ -353,6 +353,11 @@ describe('an object without its version', () => {
       name: 'with other annotations',
       object: { metadata: { annotations: 'x', labels: { [NOT_STABLE]: 'x' } } },
       is: { metadata: { annotations: 'x', labels: { [NOT_STABLE]: 'x' } } },
+    },
+    {
+      name: 'with null as annotations',
+      object: { metadata: { annotations: null } },
+      is: { metadata: { annotations: null } },
     },
     {
       name: 'with a prototype as a key',
