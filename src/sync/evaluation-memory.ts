@@ -20,7 +20,7 @@ export class EvaluationMemory {
     this.#evaluate = evaluate
   }
 
-  /** Begins a pass over the object. What the pass before evaluated is not evaluated again, unless it failed in passing. */
+  /** Begins a pass over the object. What the pass before used is not evaluated again, but for transient failures. */
   of(key: string): Evaluate {
     const last = this.#kept.get(key)
     this.#kept.delete(key)
