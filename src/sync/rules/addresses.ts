@@ -37,8 +37,7 @@ export function parseCidr(text: string): Cidr | null {
   const { bits, value } = address
   const free = BigInt(bits - prefix)
   if ((value >> free) << free !== value) return null
-  if (bits === 32 || prefix < MAPPED.prefix || !isWithin(address, MAPPED))
-    return { text, bits, value, prefix }
+  if (!isWithin(address, MAPPED)) return { text, bits, value, prefix }
   return { text, ...lowIPv4(value), prefix: prefix - MAPPED.prefix }
 }
 
@@ -101,8 +100,7 @@ const REFUSED: readonly (readonly [range: Cidr, what: string])[] = [
   ),
   [range('::1', 128), 'a loopback address'],
   [range('127.0.0.0', 8), 'a loopback address'],
-  [range('::', 128), 'an unspecified address'],
-  // Linux connects to itself where the address is 0.0.0.0; others that begin with 0 name no host either.
+  // Linux connects to itself where the address is 0.0.0.0, for which `::` stands; others of the range name no host.
   [range('0.0.0.0', 8), 'an unspecified address'],
   [range('169.254.0.0', 16), 'a link-local address'],
   [range('fe80::', 10), 'a link-local address'],

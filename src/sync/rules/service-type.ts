@@ -5,11 +5,8 @@ import { type JsonMap, isList, isMap, mapFromEntries, ownValue } from '../../dom
 /** The spec of a Service; empty where it has none. */
 export const specOf = (service: JsonMap): JsonMap => nestedMap(service, ['spec'])
 
-/** The type in a Service's spec; ClusterIP where none is given. */
-export function typeOf(spec: JsonMap): string {
-  const type = nestedString(spec, ['type'])
-  return type === '' ? 'ClusterIP' : type
-}
+/** The type in a Service's spec; empty where none is given, which is ClusterIP. */
+export const typeOf = (spec: JsonMap): string => nestedString(spec, ['type'])
 
 /** Whether the type has cluster IPs; those of a headless Service are `None`. */
 export const hasClusterIp = (spec: JsonMap): boolean => typeOf(spec) !== 'ExternalName'

@@ -62,8 +62,7 @@ export const servicesTranslator: KindTranslator = {
 
 function hostSpec(virtual: JsonMap, context: TranslationContext): JsonMap {
   const spec = specOf(virtual)
-  const isAskedFor = (path: FieldPath): boolean =>
-    context.patchKindAt(['spec', ...path]) === 'expression'
+  const isAskedFor = (path: FieldPath): boolean => context.patchKindAt(['spec', ...path]) !== null
   const isHeadless = ownValue(spec, 'clusterIP') === HEADLESS
   const cleared = [
     ...(isHeadless || isAskedFor(['clusterIP']) ? [] : ['clusterIP']),
@@ -95,7 +94,6 @@ function selectorOnHost(
 
 /** Cluster IPs change with the type ExternalName only; all else that the API server hands out stays while it is used. */
 function specWithHostValues(desired: JsonMap, host: JsonMap): JsonMap {
-  const health = hasHealthCheck(desired) && hasHealthCheck(host) ? 'healthCheckNodePort' : null
   const own = withoutNames(desired, ['healthCheckNodePort'])
   // The virtual Service's ipFamilyPolicy decides whether the host's Service gains or loses its second family.
   const families = sharesClusterIp(desired, host) ? ['clusterIP', 'clusterIPs', 'ipFamilies'] : []
@@ -103,16 +101,16 @@ function specWithHostValues(desired: JsonMap, host: JsonMap): JsonMap {
     ...(families.length > 0 ? ['ipFamilyPolicy'] : []),
     ...(typeOf(desired) === typeOf(host) ? ['loadBalancerClass'] : []),
   ].filter((name) => !Object.hasOwn(own, name))
-  const kept = [...families, ...absent, ...(health === null ? [] : [health])]
+  const health = hasHealthCheck(desired) ? ['healthCheckNodePort'] : []
   return mapFromEntries([
     ...Object.entries(own),
     ['ports', portsWithHostNodePorts(desired, host)],
-    ...kept.map((name) => [name, ownValue(host, name)] as const),
+    ...[...families, ...absent, ...health].map((name) => [name, ownValue(host, name)] as const),
   ])
 }
 
 const sharesClusterIp = (desired: JsonMap, host: JsonMap): boolean =>
-  hasClusterIp(desired) && hasClusterIp(host) && canShareClusterIp(desired, host)
+  hasClusterIp(desired) && canShareClusterIp(desired, host)
 
 /** A Service whose type needs a cluster IP cannot get another one, nor become headless or cease to be. */
 function canShareClusterIp(desired: JsonMap, host: JsonMap): boolean {

@@ -148,6 +148,12 @@ describe('node ports (18.4, 18.5)', () => {
       numbers: [1, undefined],
     },
     {
+      name: 'a port without a name that got another number',
+      ports: [port(null, 8080)],
+      host: [port(null, 80, { nodePort: 1 })],
+      numbers: [1],
+    },
+    {
       name: 'each counts once',
       ports: [port('b', 80), port('c', 90)],
       host: [port('a', 80, { nodePort: 1 }), port('b', 90, { nodePort: 2 })],
