@@ -7,7 +7,8 @@ import { gatewayFlagsTable } from '../src/commands/gateway/flags.ts'
 import { keygenFlagsTable } from '../src/commands/keygen.ts'
 import { managerFlagsTable } from '../src/commands/manager/flags.ts'
 import { revokeFlagsTable } from '../src/commands/revoke.ts'
-import { syncerFlagsTable } from '../src/commands/syncer.ts'
+import { syncerFlagsTable } from '../src/commands/syncer/flags.ts'
+import { tryFlagsTable } from '../src/commands/syncer/try-patches.ts'
 import { referencePages } from './generate/reference.ts'
 import { answersTable, remediesTable, selfServiceAnswersTable } from './generate/refusals.ts'
 
@@ -21,7 +22,8 @@ const PARTS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     'revoke-flags': revokeFlagsTable(),
   },
   'gateway.md': { answers: answersTable(), 'self-service-answers': selfServiceAnswersTable() },
-  'patches.md': { 'syncer-flags': syncerFlagsTable() },
+  'patches.md': { 'syncer-flags': tryFlagsTable() },
+  'endpoint-sync.md': { 'syncer-flags': syncerFlagsTable() },
   'troubleshooting.md': { answers: remediesTable() },
 }
 

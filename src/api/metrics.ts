@@ -76,6 +76,15 @@ export const METRIC_HELP = {
     'Number of times that the use of a key could not be recorded.',
   platform_gateway_revocation_seconds:
     'How long after its commit a change reached this gateway, from the heartbeat.',
+  platform_sync_config_valid:
+    '0 while the configuration file of the virtual cluster has a fault and the last valid one stays, else 1.',
+  platform_sync_objects: 'Number of objects that the virtual cluster has for its host, by state.',
+  platform_sync_writes_total: 'Number of writes of synced objects by direction.',
+  platform_sync_errors_total: 'Number of Events about objects that are not in step, by reason.',
+  platform_sync_lag_seconds:
+    'How long after a change of either object the write that followed from it was done.',
+  platform_patch_evaluations_total: 'Number of expressions that were evaluated, by result.',
+  platform_patch_seconds: 'How long an evaluation took, with its wait for those before it.',
 } as const
 
 /** Name of one of the metrics of the program. */

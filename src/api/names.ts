@@ -60,6 +60,17 @@ export const CONFIG_MAPS: Resource = {
 /** Core Secrets. */
 export const SECRETS: Resource = { group: '', version: 'v1', plural: 'secrets', kind: 'Secret' }
 
+/** Core Endpoints. */
+export const ENDPOINTS: Resource = {
+  group: '',
+  version: 'v1',
+  plural: 'endpoints',
+  kind: 'Endpoints',
+}
+
+/** Core Services. */
+export const SERVICES: Resource = { group: '', version: 'v1', plural: 'services', kind: 'Service' }
+
 /** Leases for leader election. */
 export const LEASES: Resource = {
   group: 'coordination.k8s.io',

@@ -1,6 +1,7 @@
 // The flags that several commands share, and the parser of command lines with them.
 import { isDnsLabel, isDnsSubdomain } from '../domain/dns-name.ts'
 import { isIssuerUrl } from '../domain/token/token-claims.ts'
+import type { LeaderElectionSettings } from '../kube/leader-election/elector.ts'
 import {
   type Flag,
   type Invocation,
@@ -8,6 +9,8 @@ import {
   type ValueKind,
   type ValuesOf,
   choiceKind,
+  countKind,
+  durationKind,
   fileKind,
   helpFlag,
   helpText,
@@ -93,6 +96,67 @@ export const PROBE_FLAGS = {
     help: 'Address of /healthz and /readyz, in plain HTTP; 0 = not served.',
   },
 } satisfies Readonly<Record<string, Flag<unknown>>>
+
+/** As in client-go: retries are delayed by up to this factor, and the renew deadline must be longer than that. */
+const JITTER_FACTOR = 1.2
+
+/** The timing of leader election. */
+export const ELECTION_FLAGS = {
+  'leader-elect-lease-duration': {
+    kind: durationKind(1000, '1s'),
+    fallback: '15s',
+    help: 'How long a standby replica waits before it takes a Lease that is not renewed; at least 1s.',
+  },
+  'leader-elect-renew-deadline': {
+    kind: durationKind(1, '1ms'),
+    fallback: '10s',
+    help: 'How long the leader tries to renew the Lease before it exits; below the lease duration.',
+  },
+  'leader-elect-retry-period': {
+    kind: durationKind(1, '1ms'),
+    fallback: '2s',
+    help: `Pause between attempts to take or renew the Lease; below the renew deadline divided by ${JITTER_FACTOR}.`,
+  },
+} satisfies Readonly<Record<string, Flag<unknown>>>
+
+/** The settings of these flags. */
+export const electionSettings = (
+  values: ValuesOf<typeof ELECTION_FLAGS>,
+): LeaderElectionSettings => ({
+  leaseDurationMs: values['leader-elect-lease-duration'],
+  renewDeadlineMs: values['leader-elect-renew-deadline'],
+  retryPeriodMs: values['leader-elect-retry-period'],
+})
+
+/**
+ * Faults between the flags of leader election; a malformed value, which is reported elsewhere, counts as valid here.
+ */
+export function electionFaults(
+  values: Partial<ValuesOf<typeof ELECTION_FLAGS>>,
+): readonly string[] {
+  const leaseMs = values['leader-elect-lease-duration'] ?? Number.POSITIVE_INFINITY
+  const renewMs = values['leader-elect-renew-deadline'] ?? Number.NaN
+  const retryMs = values['leader-elect-retry-period'] ?? 0
+  return [
+    ...(renewMs >= leaseMs
+      ? ['--leader-elect-renew-deadline must be below --leader-elect-lease-duration']
+      : []),
+    ...(renewMs <= retryMs * JITTER_FACTOR
+      ? [
+          `--leader-elect-renew-deadline must exceed ${JITTER_FACTOR} times --leader-elect-retry-period`,
+        ]
+      : []),
+  ]
+}
+
+const MAX_WORKERS = 256
+
+/** The flag with the number of workers of a controller. @param help a sentence without its range */
+export const workersFlag = (help: string): Flag<number> => ({
+  kind: countKind(MAX_WORKERS),
+  fallback: '16',
+  help: `${help}; from 1 to ${MAX_WORKERS}.`,
+})
 
 /** The last flags of every command that runs until it is stopped. */
 export const CLOSING_FLAGS = {

@@ -2,6 +2,7 @@
 // puts the parts together.
 import { randomUUID } from 'node:crypto'
 import { hostname } from 'node:os'
+import { CONTROLLER_NAME } from '../api/names.ts'
 import { createRevocationList } from '../authn/revocation/revocation-list.ts'
 import { IssuesInProgress } from '../controllers/directclusterendpointtoken/indexes.ts'
 import { createClient } from '../kube/client/client.ts'
@@ -13,11 +14,12 @@ import { type Lifecycle, startLifecycle } from '../runtime/lifecycle.ts'
 import { type Log, createLogger } from '../runtime/log.ts'
 import { createKeyring } from '../signing/keyring.ts'
 import { clientDeps, connectCluster, processInputs } from './cluster-command.ts'
+import { joinElection } from './leadership.ts'
 import { startControllers } from './manager/controllers.ts'
 import { type ManagerSettings, readManagerSettings } from './manager/flags.ts'
 import { createStores, startManagerInformers } from './manager/informers.ts'
-import { joinElection, serveManager } from './manager/leadership.ts'
 import { type ManagerMetrics, countObjects, createManagerMetrics } from './manager/metrics.ts'
+import { serveManager } from './manager/probes.ts'
 
 /**
  * `management-operator manager` (contract 8.1).
@@ -59,7 +61,12 @@ async function start(self: Process): Promise<void> {
   lifecycle.onStop('connection', STOP_WITHIN_MS.other, () => connection.close())
   const outage = connection.breaker
   outage.report(log)
-  const leadership = await joinElection({ ...self, identity })
+  const leadership = await joinElection({
+    ...self,
+    ...settings,
+    lease: { namespace: settings.namespace, name: CONTROLLER_NAME },
+    identity,
+  })
   const client = createClient(clientDeps(self, connection, leadership.mayWrite))
   const stores = createStores()
   const following = startManagerInformers(stores, { ...self, client, signal: lifecycle.stopping })

@@ -9,6 +9,8 @@ export interface ValueKind<T> {
   readonly placeholder: string
   /** The accepted values in words, such as `a duration such as 24h`; ends the sentence about a fault. */
   readonly accepts: string
+  /** Whether the flag may be given several times; `read` gets all texts, joined by commas. */
+  readonly isList?: true
   /** Parses the text; undefined = it is malformed. */
   readonly read: (text: string) => T | undefined
 }
@@ -97,7 +99,7 @@ export function readFlagsAndArguments<F extends Flags>(
 
 /**
  * Parses a command line: `--name value` or `--name=value`, for a switch `--name` or `--name=false`. If a flag is
- * given twice, the last value counts, as in Go.
+ * given twice, the last value counts, as in Go; of a list, all count.
  */
 export const readFlags = <F extends Flags>(flags: F, argv: readonly string[]): ReadFlags<F> =>
   readLine(flags, argv, () => false)
@@ -119,7 +121,7 @@ function readLine<F extends Flags>(
     if (!flag && takes(word)) continue
     if (!flag) faults.push(`${JSON.stringify(word)} is no flag, accepted are ${namesOf(flags)}`)
     else if (text === undefined) faults.push(`--${name} lacks its value, ${flag.kind.accepts}`)
-    else given[name] = text
+    else given[name] = flag.kind.isList && given[name] ? `${given[name]},${text}` : text
   }
   const read = Object.entries(flags).map(([name, { kind, fallback }]) => {
     const text = given[name] ?? fallback

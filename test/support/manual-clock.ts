@@ -113,5 +113,5 @@ export function countPerTurn() {
 export const OPEN_GATE: QueueGate = {
   admit: () => 'freely',
   probed: () => undefined,
-  whenOpen: () => undefined,
+  whenOpen: () => () => undefined,
 }

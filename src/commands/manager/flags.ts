@@ -8,7 +8,6 @@ import {
   type ValueKind,
   type ValuesOf,
   choiceKind,
-  countKind,
   durationKind,
   flagsMarkdown,
   switchKind,
@@ -17,10 +16,14 @@ import type { LogLevel } from '../../runtime/log.ts'
 import {
   CLOSING_FLAGS,
   CLUSTER_FLAGS,
+  ELECTION_FLAGS,
   ISSUER_FLAG,
   PROBE_FLAGS,
   type ProcessInputs,
+  electionFaults,
+  electionSettings,
   readCommandLine,
+  workersFlag,
 } from '../cluster-flags.ts'
 
 /** The checked settings of `manager` (contract 8.1). */
@@ -50,10 +53,6 @@ export interface ManagerSettings {
   readonly perObjectMetrics: boolean
   readonly logLevel: LogLevel
 }
-
-/** As in client-go: retries are delayed by up to this factor, and the renew deadline must be longer than that. */
-const JITTER_FACTOR = 1.2
-const MAX_WORKERS = 256
 
 const tokenTtlKind: ValueKind<number> = {
   placeholder: '<duration>',
@@ -89,26 +88,10 @@ const FLAGS = {
     shownDefault: 'off',
     help: 'Reconcile only while this process holds the Lease management-operator; other replicas stand by.',
   },
-  'leader-elect-lease-duration': {
-    kind: durationKind(1000, '1s'),
-    fallback: '15s',
-    help: 'How long a standby replica waits before it takes a Lease that is not renewed; at least 1s.',
-  },
-  'leader-elect-renew-deadline': {
-    kind: durationKind(1, '1ms'),
-    fallback: '10s',
-    help: 'How long the leader tries to renew the Lease before it exits; below the lease duration.',
-  },
-  'leader-elect-retry-period': {
-    kind: durationKind(1, '1ms'),
-    fallback: '2s',
-    help: `Pause between attempts to take or renew the Lease; below the renew deadline divided by ${JITTER_FACTOR}.`,
-  },
-  workers: {
-    kind: countKind(MAX_WORKERS),
-    fallback: '16',
-    help: `Objects reconciled at a time by the controller of keys, and as many by that of tokens; from 1 to ${MAX_WORKERS}.`,
-  },
+  ...ELECTION_FLAGS,
+  workers: workersFlag(
+    'Objects reconciled at a time by the controller of keys, and as many by that of tokens',
+  ),
   'per-object-metrics': {
     kind: switchKind,
     fallback: 'false',
@@ -153,34 +136,9 @@ function settingsOf(values: ManagerFlagValues, namespace: string): ManagerSettin
     tokenMaxTtlMs: values['token-max-ttl'],
     metricsAddress: values['metrics-bind-address'],
     healthAddress: values['health-probe-bind-address'],
-    leaderElection: values['leader-elect']
-      ? {
-          leaseDurationMs: values['leader-elect-lease-duration'],
-          renewDeadlineMs: values['leader-elect-renew-deadline'],
-          retryPeriodMs: values['leader-elect-retry-period'],
-        }
-      : null,
+    leaderElection: values['leader-elect'] ? electionSettings(values) : null,
     workers: values.workers,
     perObjectMetrics: values['per-object-metrics'],
     logLevel: values['log-level'],
   }
-}
-
-/**
- * Faults between the flags of leader election; a malformed value, which is reported elsewhere, counts as valid here.
- */
-function electionFaults(values: Partial<ManagerFlagValues>): readonly string[] {
-  const leaseMs = values['leader-elect-lease-duration'] ?? Number.POSITIVE_INFINITY
-  const renewMs = values['leader-elect-renew-deadline'] ?? Number.NaN
-  const retryMs = values['leader-elect-retry-period'] ?? 0
-  return [
-    ...(renewMs >= leaseMs
-      ? ['--leader-elect-renew-deadline must be below --leader-elect-lease-duration']
-      : []),
-    ...(renewMs <= retryMs * JITTER_FACTOR
-      ? [
-          `--leader-elect-renew-deadline must exceed ${JITTER_FACTOR} times --leader-elect-retry-period`,
-        ]
-      : []),
-  ]
 }

@@ -45,6 +45,7 @@ import {
 import type { FollowedCaps } from '../../settings/caps.ts'
 import type { Keyring } from '../../signing/keyring.ts'
 import { type ClientLabels, type ClientMetrics, clientMetrics } from '../client-metrics.ts'
+import { leaderMetrics } from '../leadership.ts'
 import { CONTROLLERS } from './controllers.ts'
 import type { ManagerSettings } from './flags.ts'
 import { type Stores, WATCHED } from './informers.ts'
@@ -92,7 +93,7 @@ export function createMetrics(labels: MetricLabels): ManagerMetrics {
   return {
     controller: controllerMetrics(make, labels.controllers),
     ...clientMetrics(make, labels),
-    ...leaderMetrics(make, labels),
+    ...leaderMetrics(make, labels.lease),
     ...keyMetrics(make, labels.keyStates, () => sources),
     ...tokenMetrics(make, labels.tokenStates, registry, () => sources),
     ...configMetrics(make),
@@ -119,14 +120,6 @@ const NO_SOURCES: MetricSources = {
   signingKeyFaults: () => 0,
   revokedTokens: () => 0,
   revocationBacklog: () => NOTHING_OVERDUE,
-}
-
-function leaderMetrics(
-  { gauge }: Instruments<MetricName>,
-  { lease: name }: MetricLabels,
-): Pick<ManagerMetrics, 'leads'> {
-  const leader = gauge('leader_election_master_status', [{ name }])
-  return { leads: (isLeader) => leader.set({ name }, isLeader ? 1 : 0) }
 }
 
 function lifetimeMetrics(

@@ -4,8 +4,9 @@ import { type FieldPath, nestedField } from '../../domain/json/field-path.ts'
 import { type Json, type JsonMap, canonicalJson, isMap, sameJson } from '../../domain/json/json.ts'
 import { formatYaml } from '../../runtime/yaml.ts'
 import type { ChangedField } from '../../sync/patcher.ts'
-import { type Patch, readsConfig } from '../../sync/rules/patch.ts'
+import type { Patch } from '../../sync/rules/patch.ts'
 import { withField } from '../../sync/rules/patch-path.ts'
+import { canHoldSecret } from '../../sync/rules/secrecy.ts'
 
 /** An object before and after its patches. */
 interface PatchedPair {
@@ -34,15 +35,6 @@ const SECRET_FIELDS: readonly FieldPath[] = [
   ['stringData'],
   ['metadata', 'annotations', 'kubectl.kubernetes.io/last-applied-configuration'],
 ]
-
-/**
- * Whether a patch can set or report a secret value: those of a Secret, or of the configuration, which each patch sees
- * from the first on that reads it.
- */
-export function canHoldSecret(object: JsonMap, patches: readonly Patch[], patch: Patch): boolean {
-  const first = patches.findIndex(readsConfig)
-  return object['kind'] === 'Secret' || (first !== -1 && patches.indexOf(patch) >= first)
-}
 
 /** The pair without the values that can be secret; what has changed of them can still be seen. */
 export function withoutSecrets(

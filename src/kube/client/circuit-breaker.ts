@@ -15,7 +15,7 @@ const TIMEOUTS: ReadonlySet<unknown> = new Set([
 ])
 
 /** An outage of the API server, from the first failure. */
-interface Outage {
+interface OutageState {
   /** Monotonic milliseconds. */
   readonly sinceMs: number
   /** Event number of the failure that began the outage. */
@@ -36,13 +36,13 @@ interface Outage {
  */
 export class CircuitBreaker {
   readonly #clock: Clock
-  readonly #listeners: (() => void)[] = []
+  readonly #listeners = new Set<() => void>()
   #log: Log | null = null
   /** Event number of the last request, response or failure. Numbers, because many events share one clock reading. */
   #events = 0
   /** Event number of the last response. */
   #lastResponse = 0
-  #outage: Outage | null = null
+  #outage: OutageState | null = null
   #cancelBackoff = (): void => undefined
 
   constructor(clock: Clock) {
@@ -99,12 +99,16 @@ export class CircuitBreaker {
     this.#backOff(outage)
   }
 
+  /** Whether `admit` would admit a key now. */
+  get isOpen(): boolean {
+    return this.#outage === null || (!this.#outage.isWaiting && !this.#outage.isProbed)
+  }
+
   /** Whether a worker may take a key; null = not now. After a probe `probed` must be called. */
   admit(): 'freely' | 'as a probe' | null {
-    const outage = this.#outage
-    if (outage === null) return 'freely'
-    if (outage.isWaiting || outage.isProbed) return null
-    outage.isProbed = true
+    if (!this.isOpen) return null
+    if (this.#outage === null) return 'freely'
+    this.#outage.isProbed = true
     return 'as a probe'
   }
 
@@ -116,9 +120,10 @@ export class CircuitBreaker {
     if (!this.#outage.isWaiting) this.#notify()
   }
 
-  /** Calls the listener whenever `admit` may return another answer. */
-  whenOpen(listener: () => void): void {
-    this.#listeners.push(listener)
+  /** Calls the listener whenever `admit` may return another answer. @returns removes it */
+  whenOpen(listener: () => void): () => void {
+    this.#listeners.add(listener)
+    return () => void this.#listeners.delete(listener)
   }
 
   /** Cancels the back-off. Call it when the connection closes. */
@@ -126,7 +131,7 @@ export class CircuitBreaker {
     this.#cancelBackoff()
   }
 
-  #backOff(outage: Outage): void {
+  #backOff(outage: OutageState): void {
     outage.isWaiting = true
     this.#cancelBackoff = this.#clock.schedule(backoffMs(BACK_OFF, outage.probes), () => {
       outage.isWaiting = false
@@ -134,7 +139,7 @@ export class CircuitBreaker {
     })
   }
 
-  #logOutage(outage: Outage, err: unknown): void {
+  #logOutage(outage: OutageState, err: unknown): void {
     const nowMs = this.#clock.monotonicMs()
     if (outage.loggedMs !== null && nowMs - outage.loggedMs < LOG_EVERY_MS) return
     outage.loggedMs = nowMs
@@ -142,7 +147,7 @@ export class CircuitBreaker {
     if (log) log.warn({ forMs: this.#sinceMs(outage), err }, 'the API server does not answer')
   }
 
-  #sinceMs({ sinceMs }: Outage): number {
+  #sinceMs({ sinceMs }: OutageState): number {
     return Math.round(this.#clock.monotonicMs() - sinceMs)
   }
 
@@ -150,5 +155,30 @@ export class CircuitBreaker {
     for (const listener of this.#listeners) listener()
   }
 }
+
+/** The part of a circuit breaker that controllers use. */
+export type Outage = Pick<CircuitBreaker, 'isCertain' | 'admit' | 'probed' | 'whenOpen'>
+
+/** The outages of several API servers as one, for reconciles that call all of them: none may be down. */
+export const anyOutage = (breakers: readonly CircuitBreaker[]): Outage => ({
+  get isCertain() {
+    return breakers.some((breaker) => breaker.isCertain)
+  },
+  admit: () => {
+    // One that admitted a probe alone would wait for it in vain.
+    if (!breakers.every((breaker) => breaker.isOpen)) return null
+    const admitted = breakers.map((breaker) => breaker.admit())
+    return admitted.includes('as a probe') ? 'as a probe' : 'freely'
+  },
+  probed: () => {
+    for (const breaker of breakers) breaker.probed()
+  },
+  whenOpen: (listener) => {
+    const removals = breakers.map((breaker) => breaker.whenOpen(listener))
+    return () => {
+      for (const remove of removals) remove()
+    }
+  },
+})
 
 const isTimeout = (error: unknown): boolean => TIMEOUTS.has((error as { code?: unknown }).code)

@@ -5,7 +5,7 @@ import type { Clock } from '../../runtime/clock.ts'
 import type { EventLoopShare } from '../../runtime/concurrency/event-loop.ts'
 import type { Log } from '../../runtime/log.ts'
 import type { Instruments } from '../../runtime/metrics.ts'
-import type { CircuitBreaker } from '../client/circuit-breaker.ts'
+import type { Outage } from '../client/circuit-breaker.ts'
 import type { CachedObject, ObjectSource, StoreChange } from '../informer/store.ts'
 import {
   type ControllerObserver,
@@ -150,7 +150,7 @@ export interface ControllerRuntime {
   /** Lets reconciles yield to the event loop. */
   readonly turns: EventLoopShare
   /** Pauses all reconciles while the API server does not respond. */
-  readonly outage: CircuitBreaker
+  readonly outage: Outage
   readonly log: Log
   readonly metrics: { readonly controller: (name: string) => ControllerMetrics }
 }

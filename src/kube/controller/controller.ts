@@ -106,11 +106,16 @@ function logReconcile(
   tookMs: number,
 ): void {
   const found = objectOf(key)
-  const object = found
-    ? { name: found.name, uid: found.uid, resourceVersion: found.resourceVersion }
-    : { name: key }
+  const object = found ? referenceOf(found) : { name: key }
   log.debug({ controller, object, reconcileID: randomUUID(), result, tookMs }, 'reconciled')
 }
+
+const referenceOf = ({ name, namespace, uid, resourceVersion }: CachedObject) => ({
+  ...(namespace === undefined ? {} : { namespace }),
+  name,
+  uid,
+  resourceVersion,
+})
 
 /**
  * Whether a missing answer counts as an outage, not as a fault of this key. After the first one of a key, other

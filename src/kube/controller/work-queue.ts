@@ -25,8 +25,12 @@ export interface QueueGate {
   admit(): 'freely' | 'as a probe' | null
   /** Called when the reconcile of the probe's key has finished. */
   probed(): void
-  /** Adds a listener that is called when `admit` may return another answer. */
-  whenOpen(listener: () => void): void
+  /**
+   * Adds a listener that is called when `admit` may return another answer.
+   *
+   * @returns removes it
+   */
+  whenOpen(listener: () => void): () => void
 }
 
 /** Back-off per key: `baseDelayMs` after the first failure, doubled each time up to `maxDelayMs`. */
@@ -79,13 +83,14 @@ export class WorkQueue {
   readonly #failures = new Map<string, number>()
   readonly #scheduled: TimerHeap
   readonly #waitingWorkers: ((key: string | null) => void)[] = []
+  readonly #leaveGate: () => void
   #takeCount = 0
   #closed = false
 
   constructor(options: QueueOptions) {
     this.#options = options
     this.#scheduled = new TimerHeap(options.clock, (key) => this.add(key, 'due'))
-    options.gate.whenOpen(() => this.#handOut())
+    this.#leaveGate = options.gate.whenOpen(() => this.#handOut())
   }
 
   /** Number of queued keys, without those scheduled for later. */
@@ -191,6 +196,7 @@ export class WorkQueue {
   /** Closes the queue: waiting workers and later takes get null. */
   close(): void {
     this.#closed = true
+    this.#leaveGate()
     this.#scheduled.clear()
     for (const worker of this.#waitingWorkers.splice(0)) worker(null)
   }

@@ -12,7 +12,7 @@ import type { NamespaceMappings } from './host-name.ts'
 import { type Patch, checkPatches } from './patch.ts'
 
 /** The kinds that the syncer syncs, by their key below `sync.toHost`. */
-const SYNCED_KINDS = ['endpoints', 'services', 'secrets', 'configMaps'] as const
+export const SYNCED_KINDS = ['endpoints', 'services', 'secrets', 'configMaps'] as const
 
 /** A key below `sync.toHost` of a kind that is synced. */
 export type SyncedKind = (typeof SYNCED_KINDS)[number]

@@ -21,7 +21,7 @@ import {
 } from './marks.ts'
 
 /** The `metadata` of both objects at the syncer's last write of either; only labels and annotations are read. */
-interface WrittenMetadata {
+export interface WrittenMetadata {
   readonly virtual: JsonMap
   readonly host: JsonMap
 }

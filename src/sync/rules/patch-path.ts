@@ -207,3 +207,11 @@ function withValue(
     ),
   )
 }
+
+/** Whether a path can name the field, a field in it, or one that holds it. */
+export const canTouch = (path: PatchPath, field: FieldPath): boolean => {
+  const exact: PatchPath = field.map((step) =>
+    typeof step === 'number' ? { kind: 'index', index: step } : { kind: 'name', name: step },
+  )
+  return canBeWithin(exact, path) || canBeWithin(path, exact)
+}

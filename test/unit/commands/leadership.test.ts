@@ -1,9 +1,9 @@
 // Leader election of a manager whose other requests all hang, on a server of the test.
 import { expect, onTestFinished, test } from 'vitest'
-import { ACCESS_KEYS } from '../../../src/api/names.ts'
+import { ACCESS_KEYS, CONTROLLER_NAME } from '../../../src/api/names.ts'
 import { clientDeps, connectCluster } from '../../../src/commands/cluster-command.ts'
+import { joinElection } from '../../../src/commands/leadership.ts'
 import { readManagerSettings } from '../../../src/commands/manager/flags.ts'
-import { joinElection } from '../../../src/commands/manager/leadership.ts'
 import { createManagerMetrics } from '../../../src/commands/manager/metrics.ts'
 import { createClient } from '../../../src/kube/client/client.ts'
 import { eventually } from '../../support/eventually.ts'
@@ -63,7 +63,8 @@ test('a leader renews its Lease while all its other requests hang (8.1)', async 
   const self = { settings, clock, log, metrics, lifecycle, identity: 'it' }
   const connection = await connectCluster(settings.kubeconfig, clock)
   lifecycle.onStop('connection', 0, () => connection.close())
-  const leadership = await joinElection(self)
+  const lease = { namespace: settings.namespace, name: CONTROLLER_NAME }
+  const leadership = await joinElection({ ...self, ...settings, lease })
   const client = createClient(clientDeps(self, connection, leadership.mayWrite))
   await leadership.acquired
 

@@ -1,0 +1,180 @@
+// The flags of `syncer`, and those that it shares with `syncer validate` and `syncer try` (contract 16.1).
+import { isDnsLabel } from '../../domain/dns-name.ts'
+import type { LeaderElectionSettings } from '../../kube/leader-election/elector.ts'
+import type { BindAddress } from '../../runtime/address.ts'
+import {
+  type Flag,
+  type Invocation,
+  PROGRAM_VERSION,
+  type ValueKind,
+  type ValuesOf,
+  fileKind,
+  flagsMarkdown,
+  helpText,
+  readFlags,
+  refusal,
+} from '../../runtime/flags.ts'
+import type { LogLevel } from '../../runtime/log.ts'
+import { type AddressSettings, type Cidr, parseCidr } from '../../sync/rules/addresses.ts'
+import {
+  CLOSING_FLAGS,
+  ELECTION_FLAGS,
+  PROBE_FLAGS,
+  electionFaults,
+  electionSettings,
+  workersFlag,
+} from '../cluster-flags.ts'
+
+/** The checked settings of `syncer`. */
+export interface SyncerSettings {
+  /** Path. */
+  readonly virtualKubeconfig: string
+  /** Path; null = KUBECONFIG, else the pod's service account. */
+  readonly hostKubeconfig: string | null
+  readonly virtualCluster: string
+  readonly hostNamespace: string
+  /** Name of the virtual cluster's own Service; null = host objects have no owner. */
+  readonly serviceName: string | null
+  /** Path of the virtual cluster's configuration file. */
+  readonly config: string
+  readonly addresses: AddressSettings
+  /** null = no metrics server. */
+  readonly metricsAddress: BindAddress | null
+  /** null = no health server. */
+  readonly healthAddress: BindAddress | null
+  readonly leaderElection: LeaderElectionSettings
+  readonly workers: number
+  readonly logLevel: LogLevel
+}
+
+/** A DNS label of at most `longest` characters. */
+export const dnsLabelKind = (longest: number): ValueKind<string> => ({
+  placeholder: '<name>',
+  accepts: `a DNS label of at most ${longest} characters`,
+  read: (text) => (text.length <= longest && isDnsLabel(text) ? text : undefined),
+})
+
+/** The longest name of a virtual cluster: names of host objects end in it. */
+export const LONGEST_VIRTUAL_CLUSTER = 40
+/** The longest name of a namespace. */
+export const LONGEST_NAMESPACE = 63
+
+/** As another kind; null = an empty text. */
+const optional = <T>(kind: ValueKind<T>): ValueKind<T | null> => ({
+  ...kind,
+  read: (text) => (text === '' ? null : kind.read(text)),
+})
+
+const cidrsKind: ValueKind<readonly Cidr[]> = {
+  placeholder: '<cidr>',
+  accepts: 'a range such as 10.0.0.0/8 or fd00::/8 without bits after its prefix',
+  isList: true,
+  read: (text) => {
+    const cidrs = text === '' ? [] : text.split(',').map(parseCidr)
+    return cidrs.every((cidr) => cidr !== null) ? cidrs : undefined
+  },
+}
+
+/** The flag with the virtual cluster's configuration file. */
+export const CONFIG_FLAG = {
+  config: {
+    kind: fileKind,
+    fallback: '',
+    shownDefault: 'none, required',
+    help: "The virtual cluster's configuration file, vcluster.yaml.",
+  },
+} satisfies Readonly<Record<string, Flag<unknown>>>
+
+const FLAGS = {
+  'virtual-kubeconfig': {
+    kind: fileKind,
+    fallback: '',
+    shownDefault: 'none, required',
+    help: 'Path of the kubeconfig of the virtual cluster.',
+  },
+  'host-kubeconfig': {
+    kind: fileKind,
+    fallback: '',
+    shownDefault: 'KUBECONFIG, else in-cluster',
+    help: 'Path of the kubeconfig of the host cluster.',
+  },
+  'virtual-cluster': {
+    kind: optional(dnsLabelKind(LONGEST_VIRTUAL_CLUSTER)),
+    fallback: '',
+    shownDefault: 'none, required',
+    help: `Name of the virtual cluster, of at most ${LONGEST_VIRTUAL_CLUSTER} characters; host objects have it in their names and marks.`,
+  },
+  'host-namespace': {
+    kind: optional(dnsLabelKind(LONGEST_NAMESPACE)),
+    fallback: '',
+    shownDefault: 'none, required',
+    help: 'Namespace on the host with the objects of the virtual cluster, and with the Lease.',
+  },
+  'service-name': {
+    kind: optional(dnsLabelKind(LONGEST_NAMESPACE)),
+    fallback: '',
+    shownDefault: 'none',
+    help: "Name of the virtual cluster's own Service in the host namespace: it owns host objects, so that deleting it deletes them.",
+  },
+  ...CONFIG_FLAG,
+  'deny-cidr': {
+    kind: cidrsKind,
+    fallback: '',
+    shownDefault: 'none',
+    help: 'Addresses that Endpoints may not name, besides loopback, link-local, metadata and multicast ones; repeatable.',
+  },
+  'allow-external-ip-cidr': {
+    kind: cidrsKind,
+    fallback: '',
+    shownDefault: 'none',
+    help: 'External IPs that Services may have; repeatable. Others are left out.',
+  },
+  ...PROBE_FLAGS,
+  ...ELECTION_FLAGS,
+  workers: workersFlag('Objects of each kind that are synced at a time'),
+  ...CLOSING_FLAGS,
+} satisfies Readonly<Record<string, Flag<unknown>>>
+
+const HELP = helpText({
+  usage: 'syncer',
+  summary: `Copy Endpoints, Services, Secrets and ConfigMaps of a virtual cluster to its host, with patches.
+One process per virtual cluster leads, by the Lease syncer-<virtual cluster>; others stand by.
+syncer validate and syncer try check patches without a cluster: see syncer validate --help.`,
+  flags: FLAGS,
+  exitCodes: {
+    0: 'It was stopped by SIGTERM or SIGINT.',
+    1: 'The configuration has faults at start, it lost the Lease, failed unexpectedly, or got a second signal.',
+  },
+})
+
+/** The flags of `syncer` as a Markdown table, for the docs. */
+export const syncerFlagsTable = (): string => flagsMarkdown(FLAGS)
+
+/** Parses a command line of `syncer`; reports every fault. */
+export function readSyncerSettings(argv: readonly string[]): Invocation<SyncerSettings> {
+  const { values, faults } = readFlags(FLAGS, argv)
+  if (values.help) return { kind: 'print', text: HELP }
+  if (values.version) return { kind: 'print', text: `${PROGRAM_VERSION}\n` }
+  const required = ['virtual-kubeconfig', 'virtual-cluster', 'host-namespace', 'config'] as const
+  const missing = required
+    .filter((name) => values[name] === null)
+    .map((name) => `--${name} is required`)
+  const all = [...faults, ...missing, ...electionFaults(values)]
+  if (all.length > 0) return refusal('syncer', all)
+  return { kind: 'run', settings: settingsOf(values as ValuesOf<typeof FLAGS>) }
+}
+
+const settingsOf = (values: ValuesOf<typeof FLAGS>): SyncerSettings => ({
+  virtualKubeconfig: values['virtual-kubeconfig'] ?? '',
+  hostKubeconfig: values['host-kubeconfig'],
+  virtualCluster: values['virtual-cluster'] ?? '',
+  hostNamespace: values['host-namespace'] ?? '',
+  serviceName: values['service-name'],
+  config: values.config ?? '',
+  addresses: { denied: values['deny-cidr'], allowedExternal: values['allow-external-ip-cidr'] },
+  metricsAddress: values['metrics-bind-address'],
+  healthAddress: values['health-probe-bind-address'],
+  leaderElection: electionSettings(values),
+  workers: values.workers,
+  logLevel: values['log-level'],
+})

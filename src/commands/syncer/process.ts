@@ -1,0 +1,226 @@
+// The process of the syncer: configuration -> clients -> leader election -> run of endpoint sync -> ordered shutdown.
+// It only puts the parts together.
+import { randomUUID } from 'node:crypto'
+import { hostname } from 'node:os'
+import { SERVICES } from '../../api/names.ts'
+import { anyOutage } from '../../kube/client/circuit-breaker.ts'
+import { type KubeClient, createClient } from '../../kube/client/client.ts'
+import type { Connection } from '../../kube/client/connection.ts'
+import { type EventRecorder, createEventRecorder } from '../../kube/event-recorder.ts'
+import { type Clock, systemClock } from '../../runtime/clock.ts'
+import { EventLoopShare } from '../../runtime/concurrency/event-loop.ts'
+import { PROGRAM_VERSION } from '../../runtime/flags.ts'
+import { type Lifecycle, startLifecycle } from '../../runtime/lifecycle.ts'
+import { type Log, createLogger } from '../../runtime/log.ts'
+import type { SyncConfig } from '../../sync/rules/config.ts'
+import { shortDigest } from '../../sync/rules/host-name.ts'
+import { type RunOptions, type SyncRun, startRun } from '../../sync/run.ts'
+import { createSandbox } from '../../sync/sandbox/sandbox.ts'
+import { clientDeps, commonChecks, connectCluster, serveProbes } from '../cluster-command.ts'
+import { joinElection } from '../leadership.ts'
+import { followConfigFile, readConfigFile } from './config-file.ts'
+import type { SyncerSettings } from './flags.ts'
+import { type SyncerMetrics, createSyncerMetrics, leaseName } from './metrics.ts'
+
+/** Runs until the process is stopped. @returns the exit code, after all parts have stopped */
+export function startSyncer(settings: SyncerSettings): Promise<number> {
+  const clock = systemClock()
+  const log = createLogger(settings.logLevel)
+  const lifecycle = startLifecycle(process, clock, log)
+  const metrics = createSyncerMetrics(settings)
+  // Not awaited: a standby replica does not finish its start until it leads, and a signal may arrive before.
+  start({ settings, clock, log, lifecycle, metrics }).catch((err: unknown) => {
+    log.error({ err }, 'could not start')
+    lifecycle.stop('start failed', 1)
+  })
+  return lifecycle.finished
+}
+
+interface Process {
+  readonly settings: SyncerSettings
+  readonly clock: Clock
+  readonly log: Log
+  readonly lifecycle: Lifecycle
+  readonly metrics: SyncerMetrics
+}
+
+const STOP_WITHIN_MS = { run: 20_000, events: 2000, other: 2000 }
+
+/** Starts all parts; they stop in reverse order (lifecycle.onStop). */
+async function start(self: Process): Promise<void> {
+  const { settings, clock, log, lifecycle, metrics } = self
+  const identity = `${hostname()}_${randomUUID()}`
+  const { virtualCluster, hostNamespace, serviceName } = settings
+  log.info({ version: PROGRAM_VERSION, identity, virtualCluster, hostNamespace }, 'starting')
+  const { text, checked } = readConfigFile(settings.config)
+  metrics.configIsValid(true)
+  if (serviceName === null)
+    log.warn(
+      {},
+      'without --service-name nothing cleans up host objects when the virtual cluster ends',
+    )
+  const connections = {
+    virtual: await connectedTo(settings.virtualKubeconfig, 'virtual', self),
+    host: await connectedTo(settings.hostKubeconfig, 'host', self),
+  }
+  const leadership = await joinElection({
+    ...self,
+    kubeconfig: settings.hostKubeconfig,
+    leaderElection: settings.leaderElection,
+    lease: { namespace: hostNamespace, name: leaseName(virtualCluster) },
+    identity,
+  })
+  const clientOf = (connection: Connection): KubeClient =>
+    createClient(clientDeps(self, connection, leadership.mayWrite))
+  const clients = { virtual: clientOf(connections.virtual), host: clientOf(connections.host) }
+  const events = {
+    virtual: recorder(clients.virtual, identity, self),
+    host: recorder(clients.host, identity, self),
+  }
+  const sandbox = createSandbox(clock)
+  lifecycle.onStop('sandbox', STOP_WITHIN_MS.other, () => sandbox.close())
+  const options: RunOptions = {
+    ...settings,
+    clients,
+    evaluate: metrics.timed(sandbox.evaluate),
+    events: events.virtual,
+    observer: metrics.observer,
+    outage: anyOutage([connections.virtual.breaker, connections.host.breaker]),
+    turns: new EventLoopShare(clock),
+    metrics,
+    restarted: metrics.watchRestarted,
+    clock,
+    log,
+  }
+  const runs = createRuns(checked.config, options)
+  metrics.follow((kind) => runs.current().countByState(kind))
+  lifecycle.onStop('sync', STOP_WITHIN_MS.run, () => runs.stop())
+  await serveSyncer(self, runs)
+  const reportConfig = configReports(events.host, clients.host, self)
+  reportConfig.warnings(checked.warnings)
+  void followConfigFile(text, {
+    path: settings.config,
+    clock,
+    signal: lifecycle.stopping,
+    onConfig: async (config, warnings) => {
+      log.info({}, 'the configuration has changed')
+      metrics.configIsValid(true)
+      reportConfig.warnings(warnings)
+      await runs.restart(config)
+    },
+    onFaults: (faults) => {
+      metrics.configIsValid(false)
+      reportConfig.faults(faults)
+    },
+  })
+  await leadership.acquired
+  runs.lead()
+}
+
+async function connectedTo(
+  kubeconfig: string | null,
+  cluster: string,
+  { clock, log, lifecycle }: Process,
+): Promise<Connection> {
+  const connection = await connectCluster(kubeconfig, clock)
+  lifecycle.onStop(`${cluster} connection`, STOP_WITHIN_MS.other, () => connection.close())
+  connection.breaker.report(log.child({ cluster }))
+  return connection
+}
+
+function recorder(
+  client: KubeClient,
+  instance: string,
+  { clock, log, lifecycle }: Process,
+): EventRecorder {
+  const events = createEventRecorder({ client, clock, log, instance })
+  lifecycle.onStop('events', STOP_WITHIN_MS.events, async () => {
+    await events.flush(AbortSignal.timeout(STOP_WITHIN_MS.events))
+    events.stop()
+  })
+  return events
+}
+
+/** The run in force, and those that follow it when the configuration changes. */
+interface Runs {
+  readonly current: () => SyncRun
+  /** Starts the controllers of this run and of all that follow. */
+  readonly lead: () => void
+  readonly restart: (config: SyncConfig) => Promise<void>
+  readonly stop: () => Promise<void>
+}
+
+function createRuns(config: SyncConfig, options: RunOptions): Runs {
+  let current = startRun(config, options)
+  let leads = false
+  let isStopped = false
+  return {
+    current: () => current,
+    lead: () => {
+      leads = true
+      if (!isStopped) current.lead()
+    },
+    restart: async (next) => {
+      // Two runs at a time would undo each other's work.
+      await current.stop()
+      if (isStopped) return
+      current = startRun(next, options)
+      if (leads) current.lead()
+    },
+    stop: () => {
+      isStopped = true
+      return current.stop()
+    },
+  }
+}
+
+/** Serves /metrics, /healthz and /readyz at the addresses of the flags (contract 8.2). */
+function serveSyncer(self: Process, runs: Runs): Promise<void> {
+  const { settings, lifecycle } = self
+  const current = () =>
+    commonChecks(lifecycle.stopping, runs.current(), runs.current().stores) as Readonly<
+      Record<string, () => string | null>
+    >
+  const names = Object.keys(current())
+  const readiness = Object.fromEntries(
+    names.map((name) => [name, () => current()[name]?.() ?? null] as const),
+  )
+  return serveProbes({ ...self, ...settings, readiness })
+}
+
+/** Reports of the configuration: in the log, and in Events on the virtual cluster's own Service (contract 16.1, 16.2). */
+function configReports(
+  events: EventRecorder,
+  client: KubeClient,
+  { settings, log }: Process,
+): Readonly<Record<'faults' | 'warnings', (sentences: readonly string[]) => void>> {
+  const { serviceName: name, hostNamespace: namespace } = settings
+  const report = (reason: string, sentences: readonly string[], text: string): void => {
+    if (sentences.length === 0) return
+    log.warn({ sentences }, text)
+    if (name !== null) void onService(reason, sentences.join('\n'))
+  }
+  const onService = async (reason: string, note: string): Promise<void> => {
+    if (name === null) return
+    try {
+      const service = await client.get(SERVICES, { name, namespace })
+      if (service === null) return
+      const { uid } = service.metadata
+      events.record({
+        regarding: { apiVersion: 'v1', kind: SERVICES.kind, name, namespace, uid },
+        type: 'Warning',
+        reason,
+        action: 'ReadConfig',
+        note,
+        discriminator: shortDigest(note),
+      })
+    } catch (err) {
+      log.warn({ err, reason }, 'an event about the configuration could not be recorded')
+    }
+  }
+  return {
+    faults: (faults) =>
+      report('ConfigInvalid', faults, 'the configuration is invalid, the last valid one stays'),
+    warnings: (warnings) => report('PatchesNotServed', warnings, 'the configuration has warnings'),
+  }
+}

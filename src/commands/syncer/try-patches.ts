@@ -1,0 +1,228 @@
+import { type Json, type JsonMap, isMap } from '../../domain/json/json.ts'
+import { nestedString } from '../../domain/json/field-path.ts'
+import { systemClock } from '../../runtime/clock.ts'
+import {
+  type Flag,
+  type Invocation,
+  choiceKind,
+  fileKind,
+  flagsMarkdown,
+  helpFlag,
+  helpText,
+  readFlagsAndArguments,
+  refusal,
+  switchKind,
+  printText,
+} from '../../runtime/flags.ts'
+import { type Patched, applyPatches } from '../../sync/patcher.ts'
+import {
+  type CheckedConfig,
+  type SyncConfig,
+  type SyncedKind,
+  checkSyncConfig,
+} from '../../sync/rules/config.ts'
+import type { Patch } from '../../sync/rules/patch.ts'
+import { createSandbox } from '../../sync/sandbox/sandbox.ts'
+import { canHoldSecret } from '../../sync/rules/secrecy.ts'
+import { readYaml } from './config-file.ts'
+import { CONFIG_FLAG, LONGEST_NAMESPACE, LONGEST_VIRTUAL_CLUSTER, dnsLabelKind } from './flags.ts'
+import { sortedYaml, unifiedDiff, withoutSecrets } from './object-diff.ts'
+
+const FLAGS = {
+  ...CONFIG_FLAG,
+  object: {
+    kind: fileKind,
+    fallback: '',
+    shownDefault: 'none, required by try',
+    help: 'A manifest of the object to patch.',
+  },
+  reverse: {
+    kind: switchKind,
+    fallback: 'false',
+    shownDefault: 'off',
+    help: 'Patch from host to virtual: the object is one of the host.',
+  },
+  'virtual-cluster': {
+    kind: dnsLabelKind(LONGEST_VIRTUAL_CLUSTER),
+    fallback: 'my-vc',
+    help: 'Name of the virtual cluster that expressions see.',
+  },
+  'host-namespace': {
+    kind: dnsLabelKind(LONGEST_NAMESPACE),
+    fallback: 'vc-host',
+    help: 'Namespace on the host that expressions see.',
+  },
+  output: {
+    kind: choiceKind(['diff', 'yaml']),
+    fallback: 'diff',
+    help: 'Output format of try: diff (nothing where nothing changes), yaml (the patched object).',
+  },
+  'show-secrets': {
+    kind: switchKind,
+    fallback: 'false',
+    shownDefault: 'off',
+    help: 'Print values of Secrets, and what patches that can see them or the configuration have set.',
+  },
+  help: helpFlag,
+} satisfies Readonly<Record<string, Flag<unknown>>>
+
+const HELP = helpText({
+  usage: 'syncer validate|try',
+  summary: `Check the patches of a virtual cluster's configuration, and try them on an object.
+validate reads the configuration and prints every fault of sync.toHost with its place. try applies the
+patches of the object's kind to it and prints what changes. Neither needs a cluster.`,
+  flags: FLAGS,
+  exitCodes: {
+    0: 'The configuration has no faults; warnings are printed.',
+    1: 'The configuration has faults, a file can not be read, or an expression fails.',
+  },
+})
+
+/** The flags of `syncer validate` and `syncer try` as a Markdown table, for the docs. */
+export const tryFlagsTable = (): string => flagsMarkdown(FLAGS)
+
+interface AttemptSettings {
+  readonly config: string
+  /** null = validate only. */
+  readonly attempt: TryOptions | null
+}
+
+/** Settings of `try`. */
+interface TryOptions {
+  readonly object: string
+  readonly direction: 'forward' | 'reverse'
+  readonly virtualCluster: string
+  readonly hostNamespace: string
+  readonly output: 'diff' | 'yaml'
+  readonly showsSecrets: boolean
+}
+
+/**
+ * `management-operator syncer validate` and `syncer try` (contract 16.1).
+ *
+ * @returns the exit code
+ */
+export async function run(argv: readonly string[]): Promise<number> {
+  const invocation = readAttemptSettings(argv)
+  if (invocation.kind !== 'run') return printText(invocation)
+  const { config, attempt } = invocation.settings
+  try {
+    const checked = checkSyncConfig(readYaml(config))
+    for (const warning of checked.warnings) process.stderr.write(`warning: ${warning}\n`)
+    for (const fault of checked.faults) process.stderr.write(`${fault}\n`)
+    if (checked.config === null) return 1
+    return attempt === null ? reportValid(checked) : await tryPatches(checked.config, attempt)
+  } catch (error) {
+    const because = error instanceof Error ? error.message : String(error)
+    process.stderr.write(`management-operator syncer: ${because}\n`)
+    return 1
+  }
+}
+
+function readAttemptSettings(argv: readonly string[]): Invocation<AttemptSettings> {
+  const { values, faults, args } = readFlagsAndArguments(FLAGS, argv)
+  if (values.help) return { kind: 'print', text: HELP }
+  const [subcommand, ...others] = args
+  const all = [...faults]
+  if (subcommand !== 'validate' && subcommand !== 'try')
+    all.push('one of the subcommands validate and try is needed')
+  if (others.length > 0)
+    all.push(`unexpected ${others.map((one) => JSON.stringify(one)).join(', ')}`)
+  const { config = null, object = null } = values
+  if (config === null) all.push('--config is required')
+  if (subcommand === 'try' && object === null) all.push('try needs --object')
+  const { output, 'virtual-cluster': virtualCluster, 'host-namespace': hostNamespace } = values
+  const isWhole =
+    output !== undefined && virtualCluster !== undefined && hostNamespace !== undefined
+  if (all.length > 0 || config === null || !isWhole) return refusal('syncer', all)
+  const attempt =
+    subcommand === 'validate' || object === null
+      ? null
+      : {
+          object,
+          direction: values.reverse ? ('reverse' as const) : ('forward' as const),
+          virtualCluster,
+          hostNamespace,
+          output,
+          showsSecrets: values['show-secrets'] ?? false,
+        }
+  return { kind: 'run', settings: { config, attempt } }
+}
+
+function reportValid({ config, warnings }: CheckedConfig): number {
+  const patches = Object.values(config?.kinds ?? {}).reduce(
+    (sum, kind) => sum + kind.patches.length,
+    0,
+  )
+  const noted = warnings.length === 0 ? '' : `, warnings: ${warnings.length}`
+  process.stdout.write(`valid: ${patches} patches${noted}\n`)
+  return 0
+}
+
+/** The keys below sync.toHost by the kinds of objects. */
+const KINDS: Readonly<Record<string, SyncedKind>> = {
+  Endpoints: 'endpoints',
+  Service: 'services',
+  Secret: 'secrets',
+  ConfigMap: 'configMaps',
+}
+
+async function tryPatches(config: SyncConfig, attempt: TryOptions): Promise<number> {
+  const object = readYaml(attempt.object) as Json
+  if (!isMap(object)) throw new Error(`${attempt.object}: it holds no object`)
+  const objectKind = nestedString(object, ['kind'])
+  const kind = Object.hasOwn(KINDS, objectKind) ? KINDS[objectKind] : undefined
+  if (kind === undefined)
+    throw new Error(
+      `${attempt.object}: kind ${JSON.stringify(objectKind)} is not synced, accepted are ${Object.keys(KINDS).join(', ')}`,
+    )
+  const isForward = attempt.direction === 'forward'
+  const { patches } = config.kinds[kind]
+  const sandbox = createSandbox(systemClock())
+  try {
+    const patched = await applyPatches(
+      object,
+      patches,
+      attempt.direction,
+      {
+        place: {
+          virtualCluster: attempt.virtualCluster,
+          hostNamespace: attempt.hostNamespace,
+          namespaces: config.namespaces,
+        },
+        namespace: nestedString(object, ['metadata', 'namespace']) || 'default',
+        config: config.withDefaults,
+        virtualObject: isForward ? object : null,
+        hostObject: isForward ? null : object,
+        virtualNameOf: () => null,
+      },
+      sandbox.evaluate,
+    )
+    if (!isForward && patches.some((patch) => patch.kind === 'reference'))
+      process.stderr.write(
+        'warning: references are not patched back here: that needs the objects of both clusters\n',
+      )
+    return report(object, patches, patched, attempt)
+  } finally {
+    await sandbox.close()
+  }
+}
+
+function report(
+  object: JsonMap,
+  patches: readonly Patch[],
+  patched: Patched,
+  { output, showsSecrets }: TryOptions,
+): number {
+  if (!patched.ok) {
+    const { patch, path, failure } = patched
+    const isHidden = !showsSecrets && canHoldSecret(object, patches, patch)
+    const detail = failure.detail === '' || isHidden ? '' : `: ${failure.detail}`
+    process.stderr.write(`${patch.entry} at ${path}: ${failure.because}${detail}\n`)
+    return 1
+  }
+  const pair = { before: object, after: patched.object }
+  const shown = showsSecrets ? pair : withoutSecrets(pair, patches, patched.changed)
+  process.stdout.write(output === 'yaml' ? sortedYaml(shown.after) : unifiedDiff(shown))
+  return 0
+}

@@ -1,0 +1,45 @@
+// What the syncer does about one virtual object and the host object of its name (contract 16.3, 18.1, 18.3).
+
+/** The facts about both objects. */
+export interface PairFacts {
+  readonly virtual: {
+    readonly uid: string
+    readonly isTerminating: boolean
+    /** It is not synced, or marked to be skipped. */
+    readonly isLeftAlone: boolean
+    /** Whether it is to stand on the host, such as Endpoints whose Service has no selector. */
+    readonly isWanted: boolean
+  } | null
+  readonly host: {
+    /** uid of the virtual object in its marks, empty where the mark is missing; null = it is foreign. */
+    readonly ownerUid: string | null
+    readonly isTerminating: boolean
+    readonly isLeftAlone: boolean
+    /** Foreign, but made by a controller of the host for a Service of ours that lost its selector. */
+    readonly isLeftover: boolean
+  } | null
+  /** Whether the kind is switched on. */
+  readonly isEnabled: boolean
+  /** Whether host objects may be created now. */
+  readonly mayCreate: boolean
+}
+
+/**
+ * `translate`: the host object is created or updated. `delete`: the host object goes; another event follows. `wait`:
+ * the host object terminates, or none may be created. `taken`: its name belongs to a foreign object. `nothing`: both stay as they are.
+ */
+export type PairPlan = 'translate' | 'delete' | 'wait' | 'taken' | 'nothing'
+
+/** The plan for one pair. */
+export function planPair({ virtual, host, isEnabled, mayCreate }: PairFacts): PairPlan {
+  if (virtual?.isLeftAlone || host?.isLeftAlone) return 'nothing'
+  const isOurs = host !== null && host.ownerUid !== null
+  const isGone = virtual === null || virtual.isTerminating
+  // A kind that is switched off leaves its host objects as they are until the virtual object goes.
+  if (!isGone && !isEnabled) return 'nothing'
+  if (isGone || !virtual.isWanted) return isOurs && !host.isTerminating ? 'delete' : 'nothing'
+  if (host === null) return mayCreate ? 'translate' : 'wait'
+  if (host.isTerminating) return 'wait'
+  if (!isOurs) return host.isLeftover ? 'delete' : 'taken'
+  return host.ownerUid === virtual.uid || host.ownerUid === '' ? 'translate' : 'delete'
+}

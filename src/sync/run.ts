@@ -1,0 +1,113 @@
+// One run of endpoint sync with one configuration: informers, references and controllers. Another configuration is
+// another run, so that no part works by settings of before.
+import { SERVICES } from '../api/names.ts'
+import type { OwnerReference } from '../api/objects.ts'
+import type { StopController } from '../kube/controller/controller.ts'
+import { type ControllerRuntime, runController } from '../kube/controller/builder.ts'
+import { type InformerFactory, createInformerFactory } from '../kube/informer/informers.ts'
+import { type ObjectSource, objectKey } from '../kube/informer/store.ts'
+import { type ReferencedObjects, followReferences } from './referenced-objects.ts'
+import { SYNCED_KINDS, type SyncConfig, type SyncedKind } from './rules/config.ts'
+import type { HostPlace } from './rules/host-name.ts'
+import { type HostOwner, type SyncSetup, syncController } from './setup.ts'
+import { type SyncSources, startSources } from './sources.ts'
+import { type SyncedObject, isTerminating } from './synced-object.ts'
+
+/** Dependencies of all runs of a process. */
+export interface RunOptions
+  extends Omit<SyncSetup, 'config' | 'place' | 'owner' | 'sources' | 'references'>,
+    Omit<ControllerRuntime, 'log' | 'clock'> {
+  readonly virtualCluster: string
+  readonly hostNamespace: string
+  /** Name of the virtual cluster's own Service in the host namespace; null = host objects have no owner. */
+  readonly serviceName: string | null
+  /** As in InformerFactoryOptions. */
+  readonly restarted: (plural: string, reason: string) => void
+}
+
+/** A run of endpoint sync. */
+export interface SyncRun extends Pick<InformerFactory, 'unserved' | 'stuck'> {
+  readonly stores: SyncSources['stores']
+  /** Starts the controllers, which write. A process that does not lead only reads. */
+  readonly lead: () => void
+  /** The number of objects in each state. Iterates over all objects. */
+  readonly countByState: (kind: SyncedKind) => Readonly<Record<string, number>>
+  /** Ends the informers and controllers. Resolves when the reconciles in flight have finished. */
+  readonly stop: () => Promise<void>
+}
+
+/** Starts to read both clusters. */
+export function startRun(config: SyncConfig, options: RunOptions): SyncRun {
+  const { clients, clock, log, virtualCluster, hostNamespace, restarted } = options
+  const place: HostPlace = { virtualCluster, hostNamespace, namespaces: config.namespaces }
+  const ending = new AbortController()
+  const factoryOf = (side: 'virtual' | 'host'): InformerFactory =>
+    createInformerFactory({
+      client: clients[side],
+      clock,
+      log: log.child({ cluster: side }),
+      restarted,
+      signal: ending.signal,
+    })
+  const factories = { virtual: factoryOf('virtual'), host: factoryOf('host') }
+  const sources = startSources(config, place, {
+    virtual: factories.virtual.startInformer,
+    host: factories.host.startInformer,
+  })
+  const references: ReferencedObjects = followReferences(config, place, sources)
+  const owner = hostOwner(sources.host.services, place, options)
+  const setup: SyncSetup = { ...options, config, place, owner, sources, references }
+  const controllers = SYNCED_KINDS.map((kind) => ({ kind, ...syncController(kind, setup) }))
+  let stops: readonly StopController[] = []
+  return {
+    stores: sources.stores,
+    unserved: () => [...factories.virtual.unserved(), ...factories.host.unserved()],
+    stuck: () => [...factories.virtual.stuck(), ...factories.host.stuck()],
+    lead: () => {
+      stops = controllers.map(({ spec }) => runController(spec, options))
+    },
+    countByState: (kind) =>
+      controllers.find((one) => one.kind === kind)?.report.countByState() ?? {},
+    stop: async () => {
+      await Promise.all(stops.map((stop) => stop()))
+      ending.abort()
+    },
+  }
+}
+
+/** Owner references can't cross namespaces: in multi-namespace mode there are none (contract 17.4, 17.5). */
+function hostOwner(
+  services: ObjectSource<SyncedObject>,
+  { namespaces, hostNamespace: namespace }: HostPlace,
+  { serviceName: name, log }: Pick<RunOptions, 'serviceName' | 'log'>,
+): HostOwner {
+  if (name === null || namespaces !== null)
+    return { current: () => null, isReady: () => true, subscribe: () => undefined }
+  const key = objectKey({ namespace, name })
+  const service = (): SyncedObject | null => {
+    const found = services.getByKey(key)
+    return found && !isTerminating(found) ? found : null
+  }
+  const current = (): OwnerReference | null => {
+    const found = service()
+    const { kind, version: apiVersion } = SERVICES
+    return found && { apiVersion, kind, name, uid: found.uid }
+  }
+  services.whenSynced(() => {
+    if (service() === null)
+      log.warn(
+        { service: name, namespace },
+        "the virtual cluster's own Service does not exist, waiting: host objects would have no owner",
+      )
+  })
+  return {
+    current,
+    isReady: () => service() !== null,
+    subscribe: (listener) =>
+      services.subscribe((change) => {
+        const hasMoved = change.before?.uid !== change.after?.uid
+        const isEnding = change.after !== undefined && isTerminating(change.after)
+        if (change.key === key && (hasMoved || isEnding)) listener()
+      }),
+  }
+}

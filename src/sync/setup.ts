@@ -1,0 +1,216 @@
+// The controllers of endpoint sync, one for each kind (contract 16.2, 18).
+import { SERVICES } from '../api/names.ts'
+import type { OwnerReference } from '../api/objects.ts'
+import { nestedField, nestedString } from '../domain/json/field-path.ts'
+import type { KubeClient } from '../kube/client/client.ts'
+import { type ControllerSpec, type Watch, onChange, onSignal } from '../kube/controller/builder.ts'
+import type { EventRecorder } from '../kube/event-recorder.ts'
+import { type ObjectSource, type StoreChange, objectKey } from '../kube/informer/store.ts'
+import type { Clock } from '../runtime/clock.ts'
+import type { Log } from '../runtime/log.ts'
+import { EvaluationMemory } from './evaluation-memory.ts'
+import { WritesWithoutChange } from './no-change.ts'
+import { createReconcile } from './reconcile.ts'
+import { type ReferencedObjects, syncedKindOf } from './referenced-objects.ts'
+import { type SyncObserver, SyncReport } from './report.ts'
+import type { AddressSettings } from './rules/addresses.ts'
+import type { SyncConfig, SyncedKind } from './rules/config.ts'
+import type { HostPlace } from './rules/host-name.ts'
+import { TRANSLATORS } from './rules/kinds.ts'
+import { ownerOf } from './rules/marks.ts'
+import type { Evaluate } from './sandbox/protocol.ts'
+import { SYNCED_RESOURCES, type SyncSources } from './sources.ts'
+import { type SyncedObject, hasSelector, isTerminating } from './synced-object.ts'
+import type { TranslationSettings } from './translation.ts'
+import { WritePace } from './write-pace.ts'
+
+/** The owner of host objects. */
+export interface HostOwner {
+  /** The virtual cluster's own Service; null = it does not exist, and nothing new is written, or none was named. */
+  readonly current: () => OwnerReference | null
+  /** Whether new host objects may be created: without their owner nothing would clean them up. */
+  readonly isReady: () => boolean
+  readonly subscribe: (listener: () => void) => void
+}
+
+/** Dependencies of the controllers of endpoint sync. */
+export interface SyncSetup {
+  readonly place: HostPlace
+  readonly owner: HostOwner
+  readonly addresses: AddressSettings
+  readonly config: SyncConfig
+  readonly clients: { readonly virtual: KubeClient; readonly host: KubeClient }
+  readonly sources: SyncSources
+  readonly references: ReferencedObjects
+  /** The sandbox's. */
+  readonly evaluate: Evaluate
+  /** Records Events in the virtual cluster. */
+  readonly events: EventRecorder
+  readonly observer: (kind: SyncedKind) => SyncObserver
+  readonly workers: number
+  readonly clock: Clock
+  readonly log: Log
+}
+
+/** The name of the controller of a kind, in metrics and logs. */
+export const controllerName = (kind: SyncedKind): string => `sync-${SYNCED_RESOURCES[kind].plural}`
+
+/** The controller of one kind, and the states of its objects. */
+export function syncController(
+  kind: SyncedKind,
+  setup: SyncSetup,
+): { readonly spec: ControllerSpec; readonly report: SyncReport } {
+  const { clients, clock, config, owner, place, references, sources } = setup
+  const resource = SYNCED_RESOURCES[kind]
+  const name = controllerName(kind)
+  const { enabled, patches } = config.kinds[kind]
+  const [virtual, host] = [sources.virtual[kind], sources.host[kind]]
+  const report = new SyncReport({
+    kind: resource.kind,
+    patches,
+    events: setup.events,
+    observer: setup.observer(kind),
+    clock,
+    log: setup.log.child({ controller: name }),
+  })
+  const reconcile = createReconcile({
+    resource,
+    virtual: { client: clients.virtual, objects: virtual },
+    host: { client: clients.host, objects: host },
+    settings: () => settingsOf(kind, setup),
+    isEnabled: enabled,
+    isReserved: (object) => RESERVED[kind].includes(reservedName(object)),
+    isWanted: (object) => isWanted(kind, object, setup),
+    isLeftover: (object) => kind === 'endpoints' && isLeftover(object, setup),
+    mayCreate: () => owner.isReady(),
+    forgotten: (key) => {
+      if (!references.isReferenced(kind, key)) references.release(kind, key)
+    },
+    written: new Map(),
+    memory: new EvaluationMemory(setup.evaluate),
+    noChange: new WritesWithoutChange(),
+    pace: { virtual: new WritePace(clock), host: new WritePace(clock) },
+    report,
+    clock,
+  })
+  const ownersIn = (objects: Iterable<SyncedObject | undefined>): readonly string[] =>
+    [...objects].flatMap((object) => {
+      const found = object && ownerOf(object.object, resource.kind, place)
+      return found ? [objectKey(found)] : []
+    })
+  const ofHostChange = ({ key, before, after }: StoreChange<SyncedObject>): readonly string[] => [
+    ...ownersIn([before, after]),
+    ...report.waitingFor(key),
+  ]
+  const seen = (keys: readonly string[]): readonly string[] => {
+    for (const key of keys) report.changed(key)
+    return keys
+  }
+  const all = (): readonly string[] => [
+    ...[...virtual.values()].map(objectKey),
+    ...ownersIn(host.values()),
+  ]
+  const spec: ControllerSpec = {
+    name,
+    workers: setup.workers,
+    reconcile,
+    objectOf: (key) => virtual.getByKey(key),
+    reads: [virtual, host, sources.virtual.services, sources.host.services],
+    watches: [
+      onChange(virtual, ({ key }) => seen([key])),
+      onChange(host, (change) => seen(ofHostChange(change))),
+      onSignal(references, (change) => (change.kind === kind ? [change.key] : [])),
+      onSignal(owner, all),
+      ...(kind === 'endpoints' ? serviceWatches(setup) : []),
+      ...(kind === 'services' ? [externalNameWatch(sources.virtual.services)] : []),
+      (enqueue) => {
+        for (const key of all()) enqueue(key, 'resync')
+      },
+    ],
+  }
+  return { spec, report }
+}
+
+/** Endpoints depend on the Services of their name, on both sides (contract 18.1). */
+const serviceWatches = ({ sources, place }: SyncSetup): readonly Watch[] => [
+  onChange(sources.virtual.services),
+  onChange(sources.host.services, ({ before, after }) =>
+    [before, after].flatMap((service) => {
+      const owner = service && ownerOf(service.object, SERVICES.kind, place)
+      return owner ? [objectKey(owner)] : []
+    }),
+  ),
+]
+
+/** A Service that comes or goes changes where the external names of others lead (contract 18.6). */
+const externalNameWatch = (services: ObjectSource<SyncedObject>): Watch =>
+  onChange(services, ({ before, after }) =>
+    (before === undefined) === (after === undefined)
+      ? []
+      : [...services.values()]
+          .filter(({ object }) => nestedString(object, ['spec', 'type']) === 'ExternalName')
+          .map(objectKey),
+  )
+
+/** Objects that each cluster has of its own (contract 16.2, 16.3). */
+const RESERVED: Readonly<Record<SyncedKind, readonly string[]>> = {
+  endpoints: ['default/kubernetes'],
+  services: ['default/kubernetes'],
+  secrets: [],
+  configMaps: ['kube-root-ca.crt'],
+}
+
+const reservedName = ({ name, namespace }: SyncedObject): string =>
+  name === 'kube-root-ca.crt' ? name : `${namespace}/${name}`
+
+function isWanted(kind: SyncedKind, object: SyncedObject, setup: SyncSetup): boolean {
+  const { config, references, sources } = setup
+  if (kind === 'services') return true
+  if (kind !== 'endpoints')
+    return config.kinds[kind].all || references.isReferenced(kind, objectKey(object))
+  const service = sources.virtual.services.getByKey(objectKey(object))
+  return service !== undefined && !isTerminating(service) && !hasSelector(service)
+}
+
+/** How the endpoints controller marks its objects: by the label since Kubernetes 1.33, by the annotation before. */
+const CONTROLLER_LABEL = ['labels', 'endpoints.kubernetes.io/managed-by']
+const CONTROLLER_ANNOTATION = ['annotations', 'endpoints.kubernetes.io/last-change-trigger-time']
+
+/** Made by the host's endpoints controller for a Service of ours that has lost its selector (contract 18.1). */
+function isLeftover({ object, ...ref }: SyncedObject, { sources, place }: SyncSetup): boolean {
+  const service = sources.host.services.getByKey(objectKey(ref))
+  const isOurs = service !== undefined && ownerOf(service.object, SERVICES.kind, place) !== null
+  const isOfController =
+    nestedString(object, ['metadata', ...CONTROLLER_LABEL]) === 'endpoint-controller' ||
+    nestedField(object, ['metadata', ...CONTROLLER_ANNOTATION]) !== undefined
+  return isOurs && !hasSelector(service) && isOfController
+}
+
+function settingsOf(kind: SyncedKind, setup: SyncSetup): TranslationSettings {
+  const { place, sources, config } = setup
+  const { kinds, withDefaults } = config
+  return {
+    kind: SYNCED_RESOURCES[kind].kind,
+    translator: TRANSLATORS[kind],
+    patches: kinds[kind].patches,
+    addresses: setup.addresses,
+    owner: setup.owner.current(),
+    config: withDefaults,
+    context: {
+      place,
+      hasService: (service) =>
+        kinds.services.enabled &&
+        sources.virtual.services.getByKey(objectKey(service)) !== undefined,
+      ownsHostService: (name) => {
+        const service = sources.host.services.getByKey(objectKey(name))
+        const isOurs = service && ownerOf(service.object, SERVICES.kind, place) !== null
+        return isOurs || sources.hasVirtualServiceFor(name)
+      },
+    },
+    virtualNameOf: ({ kind: named, name, namespace }) => {
+      const synced = syncedKindOf(named)
+      const object = synced && sources.host[synced].getByKey(objectKey({ namespace, name }))
+      return object ? ownerOf(object.object, named, place) : null
+    },
+  }
+}

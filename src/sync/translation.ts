@@ -1,0 +1,166 @@
+// Translates a virtual object to its host object, and what flows back: default translation, patches and checks
+// (contract 17 to 19).
+import type { OwnerReference } from '../api/objects.ts'
+import { type FieldPath, nestedField, nestedMap, nestedString } from '../domain/json/field-path.ts'
+import { type Json, type JsonMap, isList, mapFromEntries, sameJson } from '../domain/json/json.ts'
+import { type Patched, applyPatches } from './patcher.ts'
+import type { AddressSettings } from './rules/addresses.ts'
+import type { VirtualName } from './rules/host-name.ts'
+import { type WrittenMetadata, hostMetadata, withHostMetadata } from './rules/metadata.ts'
+import type { Patch } from './rules/patch.ts'
+import { canTouch, matchedFields, withField } from './rules/patch-path.ts'
+import { forwardPatchKinds } from './rules/patched-fields.ts'
+import type { ObjectReference } from './rules/references.ts'
+import type { KindTranslator, TranslationContext } from './rules/translator.ts'
+import { NOT_STABLE } from './rules/version.ts'
+import type { Evaluate } from './sandbox/protocol.ts'
+
+/** A virtual object and its host object; null = it does not exist, or is refused. */
+export interface ObjectPair {
+  readonly virtual: JsonMap
+  readonly host: JsonMap | null
+}
+
+/** Settings and look-ups of a translation, the same for all objects of a kind. */
+export interface TranslationSettings {
+  /** As in manifests, such as `Endpoints`. */
+  readonly kind: string
+  readonly translator: KindTranslator
+  readonly patches: readonly Patch[]
+  readonly context: Omit<TranslationContext, 'patchKindAt'>
+  readonly addresses: AddressSettings
+  /** The virtual cluster's own Service; null = host objects have no owner. */
+  readonly owner: OwnerReference | null
+  /** The configuration of the virtual cluster, for expressions. */
+  readonly config: JsonMap
+  /** As in ReferenceContext. */
+  readonly virtualNameOf: (host: ObjectReference) => VirtualName | null
+}
+
+/** Both objects as they are to be, with a sentence for each refused address; or the patch that failed. */
+export type Translated =
+  | { readonly ok: true; readonly state: ObjectPair; readonly refusals: readonly string[] }
+  | Extract<Patched, { readonly ok: false }>
+
+/**
+ * Translates once in both directions: first what flows back, then the host object of the virtual object with that.
+ *
+ * @param written as in MetadataExchange
+ */
+export async function translate(
+  pair: ObjectPair,
+  written: WrittenMetadata | null,
+  settings: TranslationSettings,
+  evaluate: Evaluate,
+): Promise<Translated> {
+  const back = await backFlow(pair, written, settings, evaluate)
+  if (!back.ok) return back
+  const virtual = back.object
+  const { translator, addresses } = settings
+  const context = {
+    ...settings.context,
+    patchKindAt: forwardPatchKinds(virtual, settings.patches),
+  }
+  const forth = await patchedForHost({ ...pair, virtual }, context, settings, evaluate)
+  if (!forth.ok) return forth
+  const { object, refusals } = translator.check(forth.object, addresses, context)
+  const host = object && withHostFields({ virtual, host: pair.host }, object, settings)
+  return { ok: true, state: { virtual, host }, refusals }
+}
+
+async function backFlow(
+  { virtual, host }: ObjectPair,
+  written: WrittenMetadata | null,
+  settings: TranslationSettings,
+  evaluate: Evaluate,
+): Promise<Patched> {
+  if (host === null) return { ok: true, object: virtual, changed: [] }
+  const { patches, translator } = settings
+  const oneWay = patches.filter(isOneWay)
+  const isPatched = (path: FieldPath): boolean => oneWay.some((patch) => canTouch(patch.path, path))
+  const exchange = { ...exchangeOf({ virtual, host }, settings), written, isPatched }
+  const flowing = translator.toVirtual(withHostMetadata(exchange), host)
+  const restored = withValuesOf(virtual, flowing, oneWay)
+  const ports = new Set(nodePorts(host))
+  const isApplied = (path: FieldPath): boolean => {
+    const value = nestedField(restored, path) ?? null
+    // A label flows when it has changed on the host; what the host assigns always does.
+    if (path[0] === 'metadata') return !sameJson(value, nestedField(virtual, path) ?? null)
+    return path.at(-1) !== 'nodePort' || ports.has(value)
+  }
+  const context = { ...patchContext({ virtual, host }, settings), isApplied }
+  const patched = await applyPatches(restored, patches, 'reverse', context, evaluate)
+  // The same object where nothing flows: nothing is written then.
+  return patched.ok && sameJson(patched.object, virtual) ? { ...patched, object: virtual } : patched
+}
+
+/** Whether what it touches does not flow back (contract 18.5). */
+const isOneWay = (patch: Patch): boolean =>
+  patch.kind === 'expression' && patch.forward !== null && patch.reverse === null
+
+/** The object with the values of another one in the fields of these patches, where both have them. */
+const withValuesOf = (from: JsonMap, object: JsonMap, patches: readonly Patch[]): JsonMap =>
+  patches
+    .flatMap(({ path }) => matchedFields(from, path))
+    .reduce((restored, path) => withField(restored, path, nestedField(from, path)), object)
+
+const nodePorts = (service: JsonMap): readonly Json[] => {
+  const ports = nestedField(service, ['spec', 'ports'])
+  return isList(ports) ? ports.flatMap((port) => nestedField(port, ['nodePort']) ?? []) : []
+}
+
+/** Patches see nothing of the host object in the value: their result must not depend on what they wrote before. */
+function patchedForHost(
+  pair: ObjectPair,
+  context: TranslationContext,
+  settings: TranslationSettings,
+  evaluate: Evaluate,
+): Promise<Patched> {
+  const { patches, translator } = settings
+  const { virtual } = pair
+  const metadata = hostMetadata(exchangeOf({ virtual, host: null }, settings))
+  const translated = { ...translator.toHost(virtual, context), metadata }
+  return applyPatches(translated, patches, 'forward', patchContext(pair, settings), evaluate)
+}
+
+/** The patched object with what the host gave to its object, and with labels and annotations that only the host has. */
+function withHostFields(
+  pair: ObjectPair,
+  patched: JsonMap,
+  settings: TranslationSettings,
+): JsonMap {
+  const { host } = pair
+  if (host === null) return patched
+  const plain = nestedMap(hostMetadata(exchangeOf({ ...pair, host: null }, settings)), [])
+  const kept = hostMetadata(exchangeOf(pair, settings))
+  const texts = (['labels', 'annotations'] as const).map((map) => {
+    const own = nestedMap(plain, [map])
+    const others = Object.entries(nestedMap(kept, [map])).filter(
+      ([key]) => !Object.hasOwn(own, key) && key !== NOT_STABLE,
+    )
+    return [map, { ...mapFromEntries(others), ...nestedMap(patched, ['metadata', map]) }] as const
+  })
+  const metadata = { ...kept, ...mapFromEntries(texts) }
+  return { ...settings.translator.withHostValues(patched, host), metadata }
+}
+
+const exchangeOf = (pair: ObjectPair, { kind, context, owner }: TranslationSettings) => ({
+  ...pair,
+  kind,
+  place: context.place,
+  owner,
+  written: null,
+  isPatched: () => false,
+})
+
+const patchContext = (
+  { virtual, host }: ObjectPair,
+  { context, config, virtualNameOf }: TranslationSettings,
+) => ({
+  place: context.place,
+  namespace: nestedString(virtual, ['metadata', 'namespace']),
+  config,
+  hostObject: host,
+  virtualObject: virtual,
+  virtualNameOf,
+})
