@@ -16,6 +16,7 @@ import {
   writeTourKubeconfig,
 } from './run/gateway.ts'
 import { type KeptProgram, type ProgramOptions, keepProgram } from './run/program.ts'
+import { configFile, startVirtualCluster } from './run/virtual-cluster.ts'
 
 const ROOT = resolve(import.meta.dirname, '..')
 const MAIN = join(ROOT, 'src/main.ts')
@@ -82,6 +83,16 @@ async function serve(controlPlane: ControlPlane): Promise<void> {
       log: say,
     })
     kept.push(connected)
+    say('starting the syncer: the connected cluster is also a virtual cluster of the first')
+    const syncer = await startVirtualCluster({
+      host: controlPlane,
+      virtual: connected.access,
+      root: ROOT,
+      home: HOME,
+      program: { main: MAIN, log: say },
+    })
+    kept.push(syncer)
+    await syncer.ready()
     await writeEnvironment(controlPlane)
     isReady = true
     sayTour(isFirst, connected)
@@ -100,11 +111,10 @@ function programOf(
   name: string,
 ): Omit<ProgramOptions, 'flags'> {
   return {
-    controlPlane,
     command,
+    accounts: [{ flag: '--kubeconfig', access: controlPlane, namespace: NAMESPACE, name: command }],
     title: `the ${name}`,
     main: MAIN,
-    namespace: NAMESPACE,
     logFile: join(HOME, `${name}.log`),
     pidFile: join(HOME, `${name}.pid`),
     log: say,
@@ -214,7 +224,10 @@ async function writeEnvironment(controlPlane: ControlPlane): Promise<void> {
   writeFileSync(join(HOME, 'env'), `${lines.join('\n')}\n`)
 }
 
-function sayTour(isFirst: boolean, { kubeconfig, tokenFile }: ConnectedCluster): void {
+function sayTour(
+  isFirst: boolean,
+  { kubeconfig, tokenFile, adminKubeconfig: virtual }: ConnectedCluster,
+): void {
   const what = isFirst
     ? `a control plane with the operator and ${sampleKeys()} sample keys`
     : 'the control plane as the last run left it, with the operator'
@@ -237,6 +250,12 @@ Refused there after its key was disabled; it takes 10 to 20 seconds to arrive:
 
   kubectl patch oak ci-deploy --type=merge -p '{"spec":{"disabled":true}}'
   SECONDS=0; while ${direct} >/dev/null 2>&1; do sleep 1; done; echo "refused after \${SECONDS}s"
+
+Endpoints of a virtual cluster, patched on the host; change a patch in vcluster.yaml and watch them follow:
+
+  kubectl --kubeconfig ${virtual} get endpoints database -n shop -o yaml
+  kubectl get endpoints database-x-shop-x-my-cluster -n vc-my-cluster -o yaml
+  sed -i 's/"shop-"/"store-"/' ${configFile(HOME)}; kubectl get endpoints -n vc-my-cluster -o yaml --watch
 `
   say(`
 Ready: ${what}. In another terminal:

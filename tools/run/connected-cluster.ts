@@ -4,6 +4,7 @@ import { spawn } from 'node:child_process'
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import type { Access } from '../control-plane/access.ts'
 import { type ControlPlane, startControlPlane } from '../control-plane/control-plane.ts'
 import { replaceFile } from '../control-plane/exclusive-file.ts'
 import { kubeconfig } from '../control-plane/kubeconfig.ts'
@@ -25,6 +26,9 @@ export interface ConnectedCluster {
   /** A kubeconfig without a credential of its own: it shows the token in `tokenFile`. */
   readonly kubeconfig: string
   readonly tokenFile: string
+  /** A kubeconfig of an administrator of its. */
+  readonly adminKubeconfig: string
+  readonly access: Access
   stop(): Promise<void>
 }
 
@@ -49,9 +53,13 @@ export async function startConnectedCluster(options: ConnectedOptions): Promise<
   const config = join(home, 'direct.kubeconfig')
   const caPem = readFileSync(plane.caFile, 'utf8')
   await replaceFile(config, kubeconfig(NAME, { url: plane.url, caPem }, { tokenFile }))
+  const adminKubeconfig = join(home, 'virtual.kubeconfig')
+  await replaceFile(adminKubeconfig, readFileSync(plane.adminKubeconfig, 'utf8'))
   return {
     kubeconfig: config,
     tokenFile,
+    adminKubeconfig,
+    access: plane,
     stop: async () => {
       await denying.stop()
       await plane.stop()

@@ -2,28 +2,34 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { createWriteStream, writeFileSync } from 'node:fs'
 import { setTimeout as delay } from 'node:timers/promises'
-import type { ControlPlane } from '../control-plane/control-plane.ts'
+import type { Access } from '../control-plane/access.ts'
 import { NODE_FLAGS } from '../node-flags.ts'
 import { tether } from '../tether.ts'
 
 /** How to run a command of the program. */
 export interface ProgramOptions {
-  readonly controlPlane: ControlPlane
-  /** The command, which is the name of its ServiceAccount too. */
-  readonly command: 'manager' | 'gateway'
+  readonly command: 'manager' | 'gateway' | 'syncer'
+  /** Its ServiceAccounts, each in the cluster that the flag is to name. */
+  readonly accounts: readonly Account[]
   /** Its name in messages. */
   readonly title: string
   /** Its own flags. */
   readonly flags: readonly string[]
   /** The program's main.ts. */
   readonly main: string
-  /** Where its ServiceAccount is. */
-  readonly namespace: string
   /** The file that its output is added to. */
   readonly logFile: string
   /** The file that says its process id. */
   readonly pidFile: string
   readonly log: (line: string) => void
+}
+
+/** A ServiceAccount of a process, and the flag that takes its kubeconfig. */
+interface Account {
+  readonly flag: string
+  readonly access: Access
+  readonly namespace: string
+  readonly name: string
 }
 
 /** A process that is kept running. */
@@ -52,9 +58,14 @@ const RENEW_TOKEN_EVERY_MS = 12 * 60 * 60 * 1000
  * @throws Error when there is no ServiceAccount for it
  */
 export async function keepProgram(options: ProgramOptions): Promise<KeptProgram> {
-  const { controlPlane, namespace, command, title, logFile, log } = options
-  const renew = (): Promise<string> => controlPlane.serviceAccountKubeconfig(namespace, command)
-  const kubeconfig = await renew()
+  const { accounts, title, logFile, log } = options
+  const renew = (): Promise<readonly string[]> =>
+    Promise.all(
+      accounts.map(async ({ flag, access, namespace, name }) => {
+        return `${flag}=${await access.serviceAccountKubeconfig(namespace, name)}`
+      }),
+    )
+  const kubeconfigs = await renew()
   const renewal = setInterval(
     () => void renew().catch((error: Error) => log(error.message)),
     RENEW_TOKEN_EVERY_MS,
@@ -62,7 +73,7 @@ export async function keepProgram(options: ProgramOptions): Promise<KeptProgram>
   const output = createWriteStream(logFile, { flags: 'a' })
   let isStopping = false
   const start = (): Running => {
-    const running = spawnProgram(options, kubeconfig, output)
+    const running = spawnProgram(options, kubeconfigs, output)
     running.child.once('exit', (code, signal) => {
       if (isStopping) return
       log(`${title} ended (${signal ?? code}), starting it again`)
@@ -73,7 +84,8 @@ export async function keepProgram(options: ProgramOptions): Promise<KeptProgram>
     return running
   }
   let current = start()
-  log(`${title} runs as service account ${namespace}/${command}, its log is ${logFile}`)
+  const names = accounts.map(({ namespace, name }) => `${namespace}/${name}`).join(' and ')
+  log(`${title} runs as service account ${names}, its log is ${logFile}`)
   return {
     ready: () => ready(title, () => current.healthPort(), logFile),
     stop: () => {
@@ -86,11 +98,11 @@ export async function keepProgram(options: ProgramOptions): Promise<KeptProgram>
 
 function spawnProgram(
   { main, command, pidFile, flags: own }: ProgramOptions,
-  kubeconfig: string,
+  kubeconfigs: readonly string[],
   output: NodeJS.WritableStream,
 ): Running {
   const flags = [
-    `--kubeconfig=${kubeconfig}`,
+    ...kubeconfigs,
     '--metrics-bind-address=127.0.0.1:0',
     '--health-probe-bind-address=127.0.0.1:0',
     ...own,
