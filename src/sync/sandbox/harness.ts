@@ -1,30 +1,44 @@
 import { BOUNDS } from './protocol.ts'
 
 /**
- * Code that runs in the sandbox before each expression, in the realm that the expression can change: it keeps the
- * functions that it uses. `read` gives the variables of the expression, `write` gives the result as JSON or undefined for none (contract
- * 19.3), `describe` JSON of what failed: a clause without values of the expression, and the message of its error.
+ * Code that runs before each expression, in the realm that the expression can change: it keeps what is used of that realm
+ * later. `read` gives the variables of the expression; the prototypes tell plain objects and promises from others.
  */
-export const HARNESS = `'use strict';
+export const READER = `'use strict';
 (() => {
   const { parse, stringify } = JSON;
+  const ErrorConstructor = Error;
+  Math.random = () => { throw new ErrorConstructor('Math.random is not available, results must not change by themselves'); };
+  const read = (value, context, path) => {
+    const given = parse(context);
+    given.path = path;
+    return [parse(value), true, given];
+  };
+  return { __proto__: null, read, stringify, object: Object.prototype, promise: Promise.prototype };
+})()
+`
+
+/**
+ * Code that runs after an expression whose result is an object, or that failed, in a realm of its own, which no expression
+ * can change. `write` gives the result as JSON (contract 19.3), `describe` JSON of what failed: a clause without values of
+ * the expression, and the message of its error.
+ */
+export const WRITER = `'use strict';
+(() => {
+  const { stringify } = JSON;
   const { isArray } = Array;
   const { isFinite } = Number;
   const { apply, ownKeys, getPrototypeOf, getOwnPropertyDescriptor } = Reflect;
   const { setPrototypeOf } = Object;
-  const ObjectPrototype = Object.prototype;
   const { join } = Array.prototype;
-  const PromiseConstructor = Promise;
   const ErrorConstructor = Error;
   const StringConstructor = String;
   const { slice } = StringConstructor.prototype;
   const NotJson = class extends ErrorConstructor {};
   const longest = ${BOUNDS.resultLength};
   const deepest = ${BOUNDS.resultLevels};
-  Math.random = () => { throw new ErrorConstructor('Math.random is not available, results must not change by themselves'); };
 
-  const write = (result) => {
-    if (result === undefined || result === null) return undefined;
+  const write = (result, objectPrototype, promisePrototype) => {
     let length = 0;
     let count = 0;
     let depth = 0;
@@ -68,8 +82,8 @@ export const HARNESS = `'use strict';
         }
         add(']');
       } else {
-        if (prototype !== ObjectPrototype && prototype !== null) {
-          const name = value instanceof PromiseConstructor ? 'a promise' : 'an object with a class';
+        if (prototype !== objectPrototype && prototype !== null) {
+          const name = prototype === promisePrototype ? 'a promise' : 'an object with a class';
           throw new NotJson('the result holds ' + name + ', which is no JSON value');
         }
         add('{');
@@ -117,12 +131,6 @@ export const HARNESS = `'use strict';
   };
   const cut = (text) => apply(slice, text, [0, 200]);
 
-  const read = (value, context, path) => {
-    const given = parse(context);
-    given.path = path;
-    return [parse(value), true, given];
-  };
-
-  return { __proto__: null, read, write, describe };
+  return { __proto__: null, write, describe };
 })()
 `

@@ -5,12 +5,13 @@ import variant from '@jitl/quickjs-wasmfile-release-sync'
 import {
   type QuickJSContext,
   type QuickJSHandle,
+  type QuickJSRuntime,
   type QuickJSSyncVariant,
   type QuickJSWASMModule,
   newQuickJSWASMModuleFromVariant,
 } from 'quickjs-emscripten-core'
 import { type HostPlace, hostDns } from '../rules/host-name.ts'
-import { HARNESS } from './harness.ts'
+import { READER, WRITER } from './harness.ts'
 import {
   BOUNDS,
   OVERRUN,
@@ -38,9 +39,7 @@ function evaluate(engine: QuickJSWASMModule, request: EvaluationRequest): Worker
   })
   try {
     runtime.setInterruptHandler(() => (isLate ||= performance.now() >= endMs))
-    const context = runtime.newContext()
-    const result = evaluateIn(context, request)
-    context.dispose()
+    const result = evaluateIn(runtime, request)
     runtime.dispose()
     return { kind: 'answer', result: isLate ? OVERRUN : result, isBroken: false }
   } catch {
@@ -51,13 +50,18 @@ function evaluate(engine: QuickJSWASMModule, request: EvaluationRequest): Worker
 
 const TOO_LARGE = `it needs more than ${BOUNDS.memoryBytes / 1024 / 1024} MiB of memory`
 
-function evaluateIn(context: QuickJSContext, request: EvaluationRequest): EvaluationResult {
-  const harness = valueOf(context.evalCode(HARNESS, 'harness.js'))
-  const [read, write, describe] = ['read', 'write', 'describe'].map((name) =>
-    context.getProp(harness, name),
-  ) as [QuickJSHandle, QuickJSHandle, QuickJSHandle]
-  const handles = [harness, read, write, describe]
+function evaluateIn(runtime: QuickJSRuntime, request: EvaluationRequest): EvaluationResult {
+  const context = runtime.newContext()
+  const handles: QuickJSHandle[] = []
+  const kept = (handle: QuickJSHandle): QuickJSHandle => {
+    handles.push(handle)
+    return handle
+  }
   try {
+    const reader = kept(valueOf(context.evalCode(READER, 'reader.js')))
+    const [read, stringify, object, promise] = ['read', 'stringify', 'object', 'promise'].map(
+      (name) => kept(context.getProp(reader, name)),
+    ) as [QuickJSHandle, QuickJSHandle, QuickJSHandle, QuickJSHandle]
     for (const [name, call] of Object.entries(functionsFor(request.place))) {
       const handle = context.newFunction(name, (argument) => {
         if (context.typeof(argument) !== 'string') throw new TypeError(`${name} takes a string`)
@@ -68,27 +72,83 @@ function evaluateIn(context: QuickJSContext, request: EvaluationRequest): Evalua
     }
     const code = `((value, valueExists, context) => (\n${request.source}\n))`
     const made = context.evalCode(code, 'expression.js', { strict: true })
-    if (made.error) return failure(context, describe, made.error)
-    handles.push(made.value)
+    if (made.error) return failure(runtime, made.error)
+    kept(made.value)
     const texts = [request.value, request.context, request.path].map((text) =>
-      context.newString(text),
+      kept(context.newString(text)),
     )
-    handles.push(...texts)
-    const inputs = valueOf(context.callFunction(read, context.undefined, ...texts))
-    handles.push(inputs)
-    const variables = [0, 1, 2].map((at) => context.getProp(inputs, at))
-    handles.push(...variables)
+    const inputs = kept(valueOf(context.callFunction(read, context.undefined, ...texts)))
+    const variables = [0, 1, 2].map((at) => kept(context.getProp(inputs, at)))
     const called = context.callFunction(made.value, context.undefined, ...variables)
-    if (called.error) return failure(context, describe, called.error)
-    handles.push(called.value)
-    const written = context.callFunction(write, context.undefined, called.value)
-    if (written.error) return failure(context, describe, written.error)
-    handles.push(written.value)
-    if (context.typeof(written.value) !== 'string') return { kind: 'remove' }
-    return { kind: 'value', json: context.getString(written.value) }
+    if (called.error) return failure(runtime, called.error)
+    const result = kept(called.value)
+    if (isNothing(context, result)) return { kind: 'remove' }
+    return (
+      plainResult(context, result, stringify) ?? writtenResult(runtime, [result, object, promise])
+    )
   } finally {
     for (const handle of handles) handle.dispose()
+    context.dispose()
   }
+}
+
+const isNothing = (context: QuickJSContext, result: QuickJSHandle): boolean =>
+  context.typeof(result) === 'undefined' || context.eq(result, context.null)
+
+/** The result where it is no object, which no code of the expression can change; null = an object, or no JSON value. */
+function plainResult(
+  context: QuickJSContext,
+  result: QuickJSHandle,
+  stringify: QuickJSHandle,
+): EvaluationResult | null {
+  const type = context.typeof(result)
+  if (!['string', 'number', 'boolean'].includes(type)) return null
+  if (type === 'number' && !Number.isFinite(context.getNumber(result))) return null
+  const json = stringOf(
+    context,
+    valueOf(context.callFunction(stringify, context.undefined, result)),
+  )
+  return json.length <= BOUNDS.resultLength ? { kind: 'value', json } : null
+}
+
+/** The result as JSON. @param args the result, and the prototypes of objects and promises in its realm */
+const writtenResult = (runtime: QuickJSRuntime, args: readonly QuickJSHandle[]): EvaluationResult =>
+  inWriter(runtime, (writer) => {
+    const { context, write } = writer
+    const written = context.callFunction(write, context.undefined, ...args)
+    if (written.error) return describedFailure(writer, written.error)
+    return { kind: 'value', json: stringOf(context, written.value) }
+  })
+
+/** The realm of WRITER, with its functions. */
+interface Writer {
+  readonly context: QuickJSContext
+  readonly write: QuickJSHandle
+  readonly describe: QuickJSHandle
+}
+
+/** @throws Error where the engine has no memory left for it */
+function inWriter<T>(runtime: QuickJSRuntime, act: (writer: Writer) => T): T {
+  const context = runtime.newContext()
+  const handles: QuickJSHandle[] = []
+  try {
+    const writer = valueOf(context.evalCode(WRITER, 'writer.js'))
+    handles.push(writer)
+    const [write, describe] = ['write', 'describe'].map((name) =>
+      context.getProp(writer, name),
+    ) as [QuickJSHandle, QuickJSHandle]
+    handles.push(write, describe)
+    return act({ context, write, describe })
+  } finally {
+    for (const handle of handles) handle.dispose()
+    context.dispose()
+  }
+}
+
+function stringOf(context: QuickJSContext, handle: QuickJSHandle): string {
+  const text = context.getString(handle)
+  handle.dispose()
+  return text
 }
 
 type CallResult = ReturnType<QuickJSContext['callFunction']>
@@ -100,21 +160,19 @@ function valueOf(result: CallResult): QuickJSHandle {
   throw new Error('the engine has no memory left')
 }
 
+/** The failure of an expression. */
+const failure = (runtime: QuickJSRuntime, error: QuickJSHandle): EvaluationResult =>
+  inWriter(runtime, (writer) => describedFailure(writer, error))
+
 /** The error as a sentence, made inside of the sandbox: its text may come from a getter. */
-function failure(
-  context: QuickJSContext,
-  describe: QuickJSHandle,
-  error: QuickJSHandle,
-): EvaluationResult {
+function describedFailure({ context, describe }: Writer, error: QuickJSHandle): EvaluationResult {
   const described = context.callFunction(describe, context.undefined, error)
   error.dispose()
   if (described.error) {
     described.error.dispose()
     return failed('it failed')
   }
-  const text = context.getString(described.value)
-  described.value.dispose()
-  const [because, detail] = JSON.parse(text) as [string, string]
+  const [because, detail] = JSON.parse(stringOf(context, described.value)) as [string, string]
   const isMemory = because === 'InternalError' && detail === 'out of memory'
   return isMemory ? failed(TOO_LARGE) : { ...failed(because), detail }
 }
