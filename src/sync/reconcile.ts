@@ -45,10 +45,15 @@ export function createReconcile(deps: SyncDeps): (key: string) => Promise<Outcom
     const settings = deps.settings()
     const name = virtualNameOf(key)
     const hostName = hostNameOf(name, settings.context.place)
+    const hostKey = objectKey(hostName)
     // An object that is not read yet is no object that is gone; its first read queues the key again.
-    if (!deps.virtual.objects.isSynced(name) || !deps.host.objects.isSynced(hostName)) return done
+    if (!deps.virtual.objects.isSynced(name)) return done
+    if (!deps.host.objects.isSynced(hostName)) {
+      deps.report.waitFor(hostKey, key)
+      return done
+    }
     const virtual = deps.virtual.objects.getByKey(key) ?? null
-    const host = deps.host.objects.getByKey(objectKey(hostName)) ?? null
+    const host = deps.host.objects.getByKey(hostKey) ?? null
     return reconcilePair(key, { virtual, host }, deps, settings)
   }
 }
