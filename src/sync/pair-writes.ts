@@ -34,7 +34,7 @@ interface LastWrite {
 }
 
 /** Dependencies of the writes of one kind. */
-export interface WriteDeps {
+export interface PairWriteDeps {
   readonly resource: Resource
   readonly virtual: ClusterSide
   readonly host: ClusterSide
@@ -61,7 +61,7 @@ export const metadataOf = ({ virtual, host }: ObjectPair): WrittenMetadata => ({
 /** Deletes the host object that was read; the event of its end queues the key again. */
 export async function deleteHost(
   { name, namespace, uid, resourceVersion }: SyncedObject,
-  { host, resource }: WriteDeps,
+  { host, resource }: PairWriteDeps,
 ): Promise<Outcome> {
   await host.client.delete(resource, { name, namespace }, { uid, resourceVersion }, 'delete')
   return done
@@ -72,7 +72,7 @@ export async function keepVerdict(
   key: string,
   { name, namespace, resourceVersion }: SyncedObject,
   verdict: string,
-  { host, resource, pace }: WriteDeps,
+  { host, resource, pace }: PairWriteDeps,
 ): Promise<void> {
   if (pace.host.delayMs(key) > 0) return
   const annotation = `/metadata/annotations/${NOT_STABLE.replaceAll('/', '~1')}`
@@ -90,7 +90,7 @@ export async function writePair(
   key: string,
   cached: CachedPair,
   wanted: ObjectPair,
-  deps: WriteDeps,
+  deps: PairWriteDeps,
   translator: KindTranslator,
 ): Promise<Outcome> {
   const { report, pace, clock, written } = deps
@@ -137,7 +137,7 @@ export async function writePair(
 async function writeVirtual(
   { name, namespace, object }: SyncedObject,
   wanted: JsonMap,
-  { resource, virtual }: WriteDeps,
+  { resource, virtual }: PairWriteDeps,
 ): Promise<void> {
   const { client, objects } = virtual
   const main = mapFromEntries([
@@ -169,7 +169,7 @@ async function writeHost(
   key: string,
   before: SyncedObject | null,
   wanted: JsonMap,
-  deps: WriteDeps,
+  deps: PairWriteDeps,
   translator: KindTranslator,
 ): Promise<JsonMap | null> {
   const { client, objects } = deps.host
@@ -188,7 +188,7 @@ async function writeHost(
 const HEALTH_PORT = 'healthCheckNodePort'
 
 /** Creates it without its health check port where the host refuses that: the host takes its own then (18.4). */
-async function createHost(wanted: JsonMap, { host, resource }: WriteDeps): Promise<JsonMap> {
+async function createHost(wanted: JsonMap, { host, resource }: PairWriteDeps): Promise<JsonMap> {
   const create = async (object: JsonMap): Promise<JsonMap> =>
     (await host.client.create(
       resource,
@@ -215,7 +215,7 @@ async function refusalReported<T>(
   key: string,
   { virtual }: CachedPair,
   by: string,
-  { report }: WriteDeps,
+  { report }: PairWriteDeps,
   act: () => Promise<T>,
 ): Promise<T> {
   try {

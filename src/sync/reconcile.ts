@@ -6,7 +6,7 @@ import { objectKey } from '../kube/informer/store.ts'
 import type { EvaluationMemory } from './evaluation-memory.ts'
 import {
   type CachedPair,
-  type WriteDeps,
+  type PairWriteDeps,
   deleteHost,
   keepVerdict,
   metadataOf,
@@ -22,13 +22,13 @@ import { type SyncedObject, isTerminating } from './synced-object.ts'
 import { type ObjectPair, type TranslationSettings, translate } from './translation.ts'
 
 /** Dependencies of the reconcile of one kind. */
-export interface SyncDeps extends WriteDeps {
+interface SyncDeps extends PairWriteDeps {
   /** With the owner of host objects at the moment. */
   readonly settings: () => TranslationSettings
   readonly isEnabled: boolean
   /** Whether the object is to stand on the host. */
   readonly isWanted: (virtual: SyncedObject) => boolean
-  /** Whether it is never synced, such as default/kubernetes. */
+  /** Whether the clusters have one each of their own, so that it is never synced. */
   readonly isReserved: (virtual: SyncedObject) => boolean
   /** PairFacts.host.isLeftover of a foreign host object. */
   readonly isLeftover: (host: SyncedObject) => boolean

@@ -34,7 +34,7 @@ export const ERROR_REASONS = [
 ] as const
 
 /** One of ERROR_REASONS. */
-export type ErrorReason = (typeof ERROR_REASONS)[number]
+type ErrorReason = (typeof ERROR_REASONS)[number]
 
 /** The directions of writes, as in platform_sync_writes_total. */
 export const DIRECTIONS = ['toHost', 'toVirtual'] as const
@@ -48,7 +48,7 @@ export interface SyncObserver {
 }
 
 /** An expression that failed; its message names the entry and the field, and no value that can be secret. */
-export class PatchError extends Error {
+class PatchError extends Error {
   override readonly name = 'PatchError'
 }
 

@@ -38,7 +38,7 @@ export interface TranslationSettings {
 }
 
 /** Both objects as they are to be, with a sentence for each refused address; or the patch that failed. */
-export type Translated =
+type Translated =
   | { readonly ok: true; readonly state: ObjectPair; readonly refusals: readonly string[] }
   | Extract<Patched, { readonly ok: false }>
 
