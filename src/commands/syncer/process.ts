@@ -98,7 +98,7 @@ async function start(self: SyncerProcess): Promise<void> {
   await serveSyncer(self, runs)
   const reportConfig = configReports(events.host, clients.host, self)
   reportConfig.warnings(checked.warnings)
-  void followConfigFile(text, {
+  followConfigFile(text, {
     path: settings.config,
     clock,
     signal: lifecycle.stopping,
@@ -112,6 +112,10 @@ async function start(self: SyncerProcess): Promise<void> {
       metrics.configIsValid(false)
       reportConfig.faults(faults)
     },
+    onRestored: () => metrics.configIsValid(true),
+  }).catch((err: unknown) => {
+    log.error({ err }, 'could not start with the configuration that has changed')
+    lifecycle.stop('start failed', 1)
   })
   await leadership.acquired
   runs.lead()
