@@ -3,6 +3,7 @@ import { nestedString } from '../domain/json/field-path.ts'
 import { sameJson } from '../domain/json/json.ts'
 import { type Outcome, done } from '../kube/controller/controller.ts'
 import { objectKey } from '../kube/informer/store.ts'
+import type { AwaitedNames } from './awaited-names.ts'
 import type { EvaluationMemory } from './evaluation-memory.ts'
 import {
   type CachedPair,
@@ -10,6 +11,7 @@ import {
   deleteHost,
   keepVerdict,
   metadataOf,
+  refusalReported,
   writePair,
 } from './pair-writes.ts'
 import { virtualNameOf } from './referenced-objects.ts'
@@ -37,6 +39,7 @@ interface SyncDeps extends PairWriteDeps {
   /** Called when nothing of this key is on either side. */
   readonly forgotten: (key: string) => void
   readonly memory: EvaluationMemory
+  readonly awaited: AwaitedNames
 }
 
 /** The reconcile function of one kind; a key is that of the virtual object. */
@@ -61,7 +64,10 @@ function reconcilePair(
 ): Outcome | Promise<Outcome> {
   const { report } = deps
   const { virtual, host } = pair
-  const plan = planPair(factsOf(pair, deps, settings))
+  const facts = factsOf(key, pair, deps, settings)
+  const isHeld = virtual !== null && facts.host?.ownerUid === null
+  deps.awaited.set(key, isHeld && host ? objectKey(host) : null)
+  const plan = planPair(facts)
   switch (plan) {
     case 'nothing':
       forget(key, deps)
@@ -74,7 +80,10 @@ function reconcilePair(
       return done
     case 'delete':
       report.state(key, 'waiting')
-      return host ? deleteHost(host, deps) : done
+      if (host === null) return done
+      return refusalReported({ key, virtual, cluster: 'host', isKnown: true }, deps, () =>
+        deleteHost(host, deps),
+      )
     case 'translate':
       return virtual ? bringInStep(key, { virtual, host }, deps, settings) : done
     default:
@@ -91,11 +100,14 @@ function forget(key: string, deps: SyncDeps): void {
 }
 
 function factsOf(
+  key: string,
   { virtual, host }: { readonly virtual: SyncedObject | null; readonly host: SyncedObject | null },
   deps: SyncDeps,
   { kind, context }: TranslationSettings,
 ): PairFacts {
   const owner = host && ownerOf(host.object, kind, context.place)
+  // Another virtual object can have the same name on the host (contract 17.1).
+  const isOurs = owner !== null && objectKey(owner) === key
   return {
     virtual: virtual && {
       uid: virtual.uid,
@@ -104,7 +116,7 @@ function factsOf(
       isWanted: deps.isWanted(virtual),
     },
     host: host && {
-      ownerUid: owner === null ? null : owner.uid,
+      ownerUid: isOurs ? owner.uid : null,
       isTerminating: isTerminating(host),
       isLeftAlone: isSkipped(host.object),
       isLeftover: owner === null && deps.isLeftover(host),
