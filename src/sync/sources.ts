@@ -17,14 +17,14 @@ export const SYNCED_RESOURCES: Readonly<Record<SyncedKind, Resource>> = {
 }
 
 /** A source of which a single object can be asked for; a source of a whole collection has each object anyway. */
-export interface PartialSource extends ObjectSource<SyncedObject> {
+interface PartialSource extends ObjectSource<SyncedObject> {
   /** As in NamedInformers. */
   readonly want: (ref: ObjectRef) => void
   readonly release: (ref: ObjectRef) => void
 }
 
 /** The objects of the synced kinds in one cluster. */
-export type SyncedObjects = Readonly<Record<SyncedKind, PartialSource>>
+type SyncedObjects = Readonly<Record<SyncedKind, PartialSource>>
 
 /** The objects of both clusters. */
 export interface SyncSources {

@@ -36,7 +36,7 @@ export function startSyncer(settings: SyncerSettings): Promise<number> {
   return lifecycle.finished
 }
 
-interface Process {
+interface SyncerProcess {
   readonly settings: SyncerSettings
   readonly clock: Clock
   readonly log: Log
@@ -47,7 +47,7 @@ interface Process {
 const STOP_WITHIN_MS = { run: 20_000, events: 2000, other: 2000 }
 
 /** Starts all parts; they stop in reverse order (lifecycle.onStop). */
-async function start(self: Process): Promise<void> {
+async function start(self: SyncerProcess): Promise<void> {
   const { settings, clock, log, lifecycle, metrics } = self
   const identity = `${hostname()}_${randomUUID()}`
   const { virtualCluster, hostNamespace, serviceName } = settings
@@ -98,7 +98,7 @@ async function start(self: Process): Promise<void> {
   await serveSyncer(self, runs)
   const reportConfig = configReports(events.host, clients.host, self)
   reportConfig.warnings(checked.warnings)
-  void followConfigFile(text, {
+  followConfigFile(text, {
     path: settings.config,
     clock,
     signal: lifecycle.stopping,
@@ -112,6 +112,10 @@ async function start(self: Process): Promise<void> {
       metrics.configIsValid(false)
       reportConfig.faults(faults)
     },
+    onRestored: () => metrics.configIsValid(true),
+  }).catch((err: unknown) => {
+    log.error({ err }, 'could not start with the configuration that has changed')
+    lifecycle.stop('start failed', 1)
   })
   await leadership.acquired
   runs.lead()
@@ -120,7 +124,7 @@ async function start(self: Process): Promise<void> {
 async function connectedTo(
   kubeconfig: string | null,
   cluster: string,
-  { clock, log, lifecycle }: Process,
+  { clock, log, lifecycle }: SyncerProcess,
 ): Promise<Connection> {
   const connection = await connectCluster(kubeconfig, clock)
   lifecycle.onStop(`${cluster} connection`, STOP_WITHIN_MS.other, () => connection.close())
@@ -131,7 +135,7 @@ async function connectedTo(
 function recorder(
   client: KubeClient,
   instance: string,
-  { clock, log, lifecycle }: Process,
+  { clock, log, lifecycle }: SyncerProcess,
 ): EventRecorder {
   const events = createEventRecorder({ client, clock, log, instance })
   lifecycle.onStop('events', STOP_WITHIN_MS.events, async () => {
@@ -175,7 +179,7 @@ function createRuns(config: SyncConfig, options: RunOptions): Runs {
 }
 
 /** Serves /metrics, /healthz and /readyz at the addresses of the flags (contract 8.2). */
-function serveSyncer(self: Process, runs: Runs): Promise<void> {
+function serveSyncer(self: SyncerProcess, runs: Runs): Promise<void> {
   const { settings, lifecycle } = self
   const current = () =>
     commonChecks(lifecycle.stopping, runs.current(), runs.current().stores) as Readonly<
@@ -192,7 +196,7 @@ function serveSyncer(self: Process, runs: Runs): Promise<void> {
 function configReports(
   events: EventRecorder,
   client: KubeClient,
-  { settings, log }: Process,
+  { settings, log }: SyncerProcess,
 ): Readonly<Record<'faults' | 'warnings', (sentences: readonly string[]) => void>> {
   const { serviceName: name, hostNamespace: namespace } = settings
   const report = (reason: string, sentences: readonly string[], text: string): void => {
