@@ -1,5 +1,5 @@
 // Brings one virtual object and its host object in step (contract 18.3, 19.7, 19.8).
-import { nestedString } from '../domain/json/field-path.ts'
+import { nestedMap, nestedString } from '../domain/json/field-path.ts'
 import { sameJson } from '../domain/json/json.ts'
 import { type Outcome, done } from '../kube/controller/controller.ts'
 import { objectKey } from '../kube/informer/store.ts'
@@ -19,7 +19,9 @@ import { hostNameOf } from './rules/host-name.ts'
 import { isSkipped, ownerOf } from './rules/marks.ts'
 import { type PairFacts, planPair } from './rules/plan.ts'
 import { mustSimulate, settle, verdictOf } from './rules/settling.ts'
+import type { KindTranslator } from './rules/translator.ts'
 import { NOT_STABLE } from './rules/version.ts'
+import type { Evaluate } from './sandbox/protocol.ts'
 import { type SyncedObject, isTerminating } from './synced-object.ts'
 import { type ObjectPair, type TranslationSettings, translate } from './translation.ts'
 
@@ -100,7 +102,8 @@ function forget(key: string, deps: SyncDeps): void {
   deps.report.forget(key)
   deps.memory.forget(key)
   deps.written.delete(key)
-  deps.noChange.forget(key)
+  deps.noChange.virtual.forget(key)
+  deps.noChange.host.forget(key)
   deps.forgotten(key)
 }
 
@@ -152,8 +155,7 @@ async function bringInStep(
   const first = await translate(pair, written, settings, evaluate)
   if (!first.ok) throw report.patchFailed(key, virtual, first)
   if (verdict !== null && !samePair(first.state, pair)) {
-    const next = (state: ObjectPair) => translate(state, metadataOf(state), settings, evaluate)
-    const settled = await settle(first.state, next, samePair)
+    const settled = await simulate(pair, first.state, settings, evaluate)
     if (!settled.ok) throw report.patchFailed(key, virtual, settled)
     if (!settled.isStable) {
       if (host) await keepVerdict(key, host, verdict, deps)
@@ -163,6 +165,40 @@ async function bringInStep(
   }
   report.refused(key, virtual, first.refusals)
   return writePair(key, cached, first.state, deps, settings.translator)
+}
+
+/** Whether the patches come to rest when both objects are written as wanted. */
+function simulate(
+  existing: ObjectPair,
+  wanted: ObjectPair,
+  settings: TranslationSettings,
+  evaluate: Evaluate,
+) {
+  const written = (before: ObjectPair, after: ObjectPair): ObjectPair =>
+    afterWrite(before, after, existing, settings.translator)
+  const next = async (state: ObjectPair) => {
+    const round = await translate(state, metadataOf(state), settings, evaluate)
+    return round.ok ? { ...round, state: written(state, round.state) } : round
+  }
+  return settle(written(existing, wanted), next, samePair)
+}
+
+/**
+ * The objects after a write: a host object whose change is refused goes first. A new one has an identity, which
+ * expressions can read; that of the existing one does for it.
+ */
+function afterWrite(
+  before: ObjectPair,
+  wanted: ObjectPair,
+  existing: ObjectPair,
+  { needsRecreation }: KindTranslator,
+): ObjectPair {
+  if (wanted.host === null) return wanted
+  if (before.host !== null)
+    return needsRecreation(wanted.host, before.host) ? { ...wanted, host: null } : wanted
+  const { uid = 'new', creationTimestamp = 'new' } = nestedMap(existing.host ?? {}, ['metadata'])
+  const metadata = { ...nestedMap(wanted.host, ['metadata']), uid, creationTimestamp }
+  return { ...wanted, host: { ...wanted.host, metadata } }
 }
 
 /** Both objects are the same for the syncer: neither would be written. */

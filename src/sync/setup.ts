@@ -91,7 +91,7 @@ export function syncController(
     written: new Map(),
     memory: new EvaluationMemory(setup.evaluate),
     awaited,
-    noChange: new WritesWithoutChange(),
+    noChange: { virtual: new WritesWithoutChange(), host: new WritesWithoutChange() },
     pace: { virtual: new WritePace(clock), host: new WritePace(clock) },
     report,
     clock,

@@ -92,7 +92,7 @@ export function syncedPair(kind: SyncedKind, options: PairOptions = {}) {
     memory: new EvaluationMemory(sandbox.evaluate),
     awaited,
     written,
-    noChange: new WritesWithoutChange(),
+    noChange: { virtual: new WritesWithoutChange(), host: new WritesWithoutChange() },
     pace: { virtual: new WritePace(clock), host: new WritePace(clock) },
     report,
     clock,
