@@ -29,7 +29,6 @@ import {
   withSyncers,
 } from './sync-planes.ts'
 import { type Ref, type SeenObject, SOON, type Side, createPair, sideOf } from './sync-side.ts'
-import './sync-global-setup.ts'
 
 /** A cluster of endpoint sync, as a test file sees it. */
 type SyncPlane = TestControlPlane & Pick<SyncCoordinates, 'syncerKubeconfig'>
@@ -81,19 +80,19 @@ export interface SyncWorld {
   /** The virtual cluster's own Service. */
   readonly ownService: Ref
   /** Creates a namespace in the virtual cluster, and deletes it at the end. */
-  namespace(): Promise<string>
+  readonly namespace: () => Promise<string>
   /** Where the object stands on the host. */
-  hostRef(virtual: Ref): Ref
+  readonly hostRef: (virtual: Ref) => Ref
   /** Writes the configuration file; an object is what stands below `sync.toHost`. */
-  configure(toHost: object | string): Promise<void>
+  readonly configure: (toHost: object | string) => Promise<void>
   /** Starts a syncer, and stops it at the end. Resolves when it is ready, which a standby is too. */
-  start(options?: SyncerOptions): Promise<Syncer>
+  readonly start: (options?: SyncerOptions) => Promise<Syncer>
   /** Waits until the syncer has done all that it can have learned of by now, from either cluster. */
-  caughtUp(syncer: Syncer): Promise<void>
+  readonly caughtUp: (syncer: Syncer) => Promise<void>
   /** Starts to count. */
-  mark(): Promise<Pair<Mark>>
+  readonly mark: () => Promise<Pair<Mark>>
   /** What syncers wrote since, apart from the objects of `caughtUp`. */
-  writesSince(mark: Pair<Mark>): Promise<Writes>
+  readonly writesSince: (mark: Pair<Mark>) => Promise<Writes>
 }
 
 /** The writes of a syncer that is at rest. */
