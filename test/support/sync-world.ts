@@ -251,3 +251,11 @@ export async function expectUntouched(
 ): Promise<void> {
   expect(await side.get(resource, before.metadata)).toEqual(before)
 }
+
+/** Asserts that all that syncers have written in the virtual cluster since is fields that flow back. */
+export async function expectOnlyFlows(world: SyncWorld, since: Pair<Mark>): Promise<void> {
+  const { virtual } = await world.writesSince(since)
+  expect(virtual.filter((write) => !/^(?:update \w+|patch services\/status) /.test(write))).toEqual(
+    [],
+  )
+}
