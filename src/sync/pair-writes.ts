@@ -210,11 +210,10 @@ async function createHost(wanted: JsonMap, { host, resource }: WriteDeps): Promi
   }
 }
 
-/** The API server says so with 422 for a wrong port, and with 500 for one that is taken. */
+/** A wrong port is a 422 that names the field. A taken one is a 500, of which no text is kept: it may quote values. */
 const refusesHealthPort = (error: unknown): boolean =>
   error instanceof StatusError &&
-  [422, 500].includes(error.code) &&
-  /health ?check ?node ?port/i.test(error.message)
+  ((error.code === 422 && error.message.includes(HEALTH_PORT)) || error.code === 500)
 
 /** Reports what a cluster refuses, but for conflicts, which mean a stale cache. */
 async function refusalReported<T>(
