@@ -61,7 +61,7 @@ function reconcilePair(
 ): Outcome | Promise<Outcome> {
   const { report } = deps
   const { virtual, host } = pair
-  const plan = planPair(factsOf(pair, deps, settings))
+  const plan = planPair(factsOf(key, pair, deps, settings))
   switch (plan) {
     case 'nothing':
       forget(key, deps)
@@ -91,11 +91,14 @@ function forget(key: string, deps: SyncDeps): void {
 }
 
 function factsOf(
+  key: string,
   { virtual, host }: { readonly virtual: SyncedObject | null; readonly host: SyncedObject | null },
   deps: SyncDeps,
   { kind, context }: TranslationSettings,
 ): PairFacts {
   const owner = host && ownerOf(host.object, kind, context.place)
+  // Two virtual objects can have one name on the host (contract 17.1): it is the other one's then.
+  const isOwn = owner !== null && objectKey(owner) === key
   return {
     virtual: virtual && {
       uid: virtual.uid,
@@ -104,7 +107,7 @@ function factsOf(
       isWanted: deps.isWanted(virtual),
     },
     host: host && {
-      ownerUid: owner === null ? null : owner.uid,
+      ownerUid: isOwn ? owner.uid : null,
       isTerminating: isTerminating(host),
       isLeftAlone: isSkipped(host.object),
       isLeftover: owner === null && deps.isLeftover(host),
