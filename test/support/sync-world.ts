@@ -79,8 +79,8 @@ export interface SyncWorld {
   readonly host: Side
   /** The virtual cluster's own Service. */
   readonly ownService: Ref
-  /** Creates a namespace in the virtual cluster, and deletes it at the end. */
-  readonly namespace: () => Promise<string>
+  /** Creates a namespace in the virtual cluster, of this name or any, and deletes it at the end. */
+  readonly namespace: (named?: string) => Promise<string>
   /** Where the object stands on the host. */
   readonly hostRef: (virtual: Ref) => Ref
   /** Writes the configuration file; an object is what stands below `sync.toHost`. */
@@ -156,8 +156,7 @@ export async function syncWorld(planes: Pair<SyncPlane>, toHost: object = {}): P
     }
     return { ...running, crash }
   }
-  const namespace = async (): Promise<string> => {
-    const name = uniqueName('ns')
+  const namespace = async (name = uniqueName('ns')): Promise<string> => {
     await createNamespace(planes.virtual, name)
     namespaces.push(name)
     return name
