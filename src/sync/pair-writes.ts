@@ -85,6 +85,12 @@ export async function keepVerdict(
   host.objects.observe(stored)
 }
 
+/**
+ * When a created object is looked at again: where the watch breaks right after the create, it may show neither the
+ * object nor that somebody has deleted it.
+ */
+const CREATED_SEEN_MS = 10_000
+
 /** Writes the virtual object first: a syncer that ends in between finds the value of the host there. */
 export async function writePair(
   key: string,
@@ -124,7 +130,7 @@ export async function writePair(
   }
   written.set(key, { uid, metadata: metadataOf({ virtual: wanted.virtual, host }) })
   report.inStep(key, isVirtualChanged || isHostChanged)
-  return done
+  return cached.host === null ? { result: 'later', atMs: clock.nowMs() + CREATED_SEEN_MS } : done
 }
 
 /** @returns why the virtual cluster refuses the object; null = it is written. A refusal keeps nothing from the host. */
