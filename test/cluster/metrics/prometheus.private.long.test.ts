@@ -217,7 +217,7 @@ const expressions = [
 function filledIn(expr: string): string {
   return expr
     .replaceAll('$cluster', CLUSTERS[0] ?? '')
-    .replaceAll('$namespace', NAMESPACE)
+    .replaceAll('$namespace', /platform_(sync|patch)_/.test(expr) ? SYNCER_NAMESPACE : NAMESPACE)
     .replaceAll('$__rate_interval', '5m')
 }
 
