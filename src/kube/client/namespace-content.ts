@@ -37,7 +37,8 @@ interface ApiResources {
 
 interface MetadataPage {
   readonly metadata: { readonly continue?: string }
-  readonly items: readonly { readonly metadata: ObjectMeta }[]
+  /** null = none: that is how Go writes an empty list. */
+  readonly items: readonly { readonly metadata: ObjectMeta }[] | null
 }
 
 const METADATA = 'application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1'
@@ -68,7 +69,7 @@ export function createNamespaceContent(deps: ClientDeps): NamespaceContent {
         const found: ObjectMeta[] = []
         for (let next: string | undefined = ''; next !== undefined; ) {
           const page = await metadataPage(deps, resource, namespace, next)
-          found.push(...page.items.map(({ metadata }) => metadata))
+          found.push(...(page.items === null ? [] : page.items).map(({ metadata }) => metadata))
           next = page.metadata.continue || undefined
         }
         return found
