@@ -19,7 +19,7 @@ import { type NamespaceMark, hostNamespaceOf, namespaceMark } from './rules/name
 import { type SyncedObject, syncedObject } from './synced-object.ts'
 
 /** A namespace of the virtual cluster as the syncer keeps it. */
-export type VirtualNamespaceObject = CachedObject & LeadingNamespace
+type VirtualNamespaceObject = CachedObject & LeadingNamespace
 
 /** A namespace of the host as the syncer keeps it. */
 export interface HostNamespaceObject extends CachedObject {
@@ -81,12 +81,13 @@ export const hostNamespace =
     mark: namespaceMark(object.metadata as unknown as JsonMap, place),
   })
 
-type StartInformer = InformerFactory['startInformer']
-
 /** Starts to watch the namespaces of both clusters. */
 export function startNamespaces(
   place: HostPlace,
-  start: { readonly virtual: StartInformer; readonly host: StartInformer },
+  start: {
+    readonly virtual: InformerFactory['startInformer']
+    readonly host: InformerFactory['startInformer']
+  },
 ): NamespaceStores {
   const virtual = new Store(virtualNamespace, {
     [BY_HOST_NAMESPACE]: ({ name }) => hostNamespaceOf(name, place),
@@ -98,7 +99,7 @@ export function startNamespaces(
 }
 
 /** Reads of the host what is in the host namespaces of this virtual cluster, and nothing of any other. */
-export interface HostNamespaceSources extends HostAccess {
+interface HostNamespaceSources extends HostAccess {
   /** All objects of a kind. */
   readonly whole: (resource: Resource) => PartialSource
   /** Single objects of a kind. */
@@ -109,7 +110,7 @@ export interface HostNamespaceSources extends HostAccess {
 export function hostNamespaceSources(
   { host }: NamespaceStores,
   place: HostPlace,
-  startInformer: StartInformer,
+  startInformer: InformerFactory['startInformer'],
 ): HostNamespaceSources {
   const gates: Gate[] = []
   const listeners: ((virtualNamespace: string) => void)[] = []
@@ -122,14 +123,15 @@ export function hostNamespaceSources(
   }
   const hostOf = (namespace: string): HostNamespaceObject | undefined =>
     host.getByKey(hostNamespaceOf(namespace, place))
+  const isOpen = (namespace: string): boolean => ownerOf(hostOf(namespace)) === namespace
   host.subscribe(({ name, before, after }) => {
-    const isOpen = ownerOf(after) !== null
-    for (const gate of gates) (isOpen ? gate.open : gate.close)(name)
+    const hasOwner = ownerOf(after) !== null
+    for (const gate of gates) (hasOwner ? gate.open : gate.close)(name)
     notify([ownerOf(before), ownerOf(after)].filter((one) => one !== null))
   })
   return {
-    isOpen: (namespace) => ownerOf(hostOf(namespace)) === namespace,
-    mayCreateIn: (namespace) => hostOf(namespace)?.isTerminating === false,
+    isOpen,
+    mayCreateIn: (namespace) => isOpen(namespace) && hostOf(namespace)?.isTerminating === false,
     subscribe: (listener) => void listeners.push(listener),
     whole: (resource) => {
       const project = syncedObject(resource.kind)
@@ -158,7 +160,7 @@ interface Gate {
 /** Single objects, which are read while their namespace is open. */
 function namedSource(
   resource: Resource,
-  startInformer: StartInformer,
+  startInformer: InformerFactory['startInformer'],
 ): { readonly source: PartialSource; readonly gate: Gate } {
   const informers = watchByName({
     startInformer,

@@ -38,7 +38,7 @@ export const NAMESPACE_WRITE_REASONS = ['create', 'mark', 'unmark', 'delete'] as
 export const NAMESPACE_WORKERS = 1
 
 /** Dependencies of the controller. */
-export interface NamespaceDeps {
+interface NamespaceDeps {
   readonly place: HostPlace
   readonly clients: { readonly virtual: KubeClient; readonly host: KubeClient }
   readonly stores: NamespaceStores

@@ -40,9 +40,6 @@ export interface SyncSources {
   readonly stores: Readonly<Record<string, { readonly synced: boolean }>>
 }
 
-/** Starts informers of one cluster. */
-type StartInformer = InformerFactory['startInformer']
-
 /** Services by their names on the host, which may be the same for two of them (contract 17.1). */
 const BY_HOST_NAME = 'host-name'
 
@@ -50,7 +47,10 @@ const BY_HOST_NAME = 'host-name'
 export function startSources(
   { kinds }: SyncConfig,
   place: HostPlace,
-  start: { readonly virtual: StartInformer; readonly host: StartInformer },
+  start: {
+    readonly virtual: InformerFactory['startInformer']
+    readonly host: InformerFactory['startInformer']
+  },
 ): SyncSources {
   const stores: Record<string, { readonly synced: boolean }> = {}
   const services = new Store(syncedObject(SERVICES.kind), {

@@ -6,7 +6,7 @@ import { pathOf } from './client.ts'
 import { type ClientDeps, send } from './request.ts'
 
 /** The kinds of namespaced objects that an API server stores. */
-export interface NamespacedResources {
+interface NamespacedResources {
   /** Each once, in one of its versions. */
   readonly resources: readonly Resource[]
   /** Group versions whose kinds it could not tell: their server is down. */

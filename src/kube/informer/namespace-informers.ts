@@ -24,7 +24,7 @@ interface NamespaceInformersOptions<T extends CachedObject> {
  * The objects of the wanted namespaces. Those of one are unknown until its first list is complete: until then none is
  * found, and `isSynced` is false. Listeners get them as added then, and all later changes.
  */
-export interface NamespaceInformers<T extends CachedObject> extends ObjectSource<T> {
+interface NamespaceInformers<T extends CachedObject> extends ObjectSource<T> {
   /** Starts to watch the namespace; does nothing if it is watched already. */
   readonly want: (namespace: string) => void
   /** Ends the watch. Its objects are unknown from now on, and listeners get no change: they may still exist. */

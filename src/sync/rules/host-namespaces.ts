@@ -36,7 +36,7 @@ export type NamespacePlan =
   | { readonly kind: 'wait' | 'taken' | 'nothing' }
 
 /** The plan, and the virtual namespaces that are left out because they do not get the host namespace. */
-export interface PlannedNamespace {
+interface PlannedNamespace {
   readonly plan: NamespacePlan
   readonly leftOut: readonly VirtualNamespace[]
 }

@@ -24,7 +24,7 @@ const NAMESPACE_ANNOTATIONS = {
 } as const
 
 /** The keys of the marks of host namespaces. */
-export const NAMESPACE_MARK_KEYS: Readonly<Record<MetadataField, readonly string[]>> = {
+const NAMESPACE_MARK_KEYS: Readonly<Record<MetadataField, readonly string[]>> = {
   labels: Object.values(MARK_LABELS),
   annotations: Object.values(NAMESPACE_ANNOTATIONS),
 }
