@@ -19,13 +19,17 @@ const NAMESPACE_ANNOTATIONS = {
   hostName: MARK_ANNOTATIONS.hostName,
   /** The value of `--host-namespace`: two virtual clusters of one host may have the same name. */
   syncerNamespace: `${MARK_PREFIX}syncer-namespace`,
-  /** `true` = the syncer made the namespace, and may delete it. */
-  made: `${MARK_PREFIX}made-by-syncer`,
 } as const
+
+/**
+ * A label, so that a selector finds what is to be deleted with its virtual cluster; the value is that of
+ * `--host-namespace`. With it the syncer made the namespace, and may delete it.
+ */
+const MADE = `${MARK_PREFIX}made-by-syncer`
 
 /** The keys of the marks of host namespaces. */
 const NAMESPACE_MARK_KEYS: Readonly<Record<MetadataField, readonly string[]>> = {
-  labels: Object.values(MARK_LABELS),
+  labels: [...Object.values(MARK_LABELS), MADE],
   annotations: Object.values(NAMESPACE_ANNOTATIONS),
 }
 
@@ -50,6 +54,7 @@ export const namespaceMarks = (
   labels: {
     [MARK_LABELS.managedBy]: place.virtualCluster,
     [MARK_LABELS.namespace]: name,
+    ...(isMade ? { [MADE]: place.hostNamespace } : {}),
   },
   annotations: {
     [NAMESPACE_ANNOTATIONS.name]: name,
@@ -57,7 +62,6 @@ export const namespaceMarks = (
     [NAMESPACE_ANNOTATIONS.kind]: markedKind(KIND),
     [NAMESPACE_ANNOTATIONS.hostName]: hostNamespaceOf(name, place),
     [NAMESPACE_ANNOTATIONS.syncerNamespace]: place.hostNamespace,
-    ...(isMade ? { [NAMESPACE_ANNOTATIONS.made]: 'true' } : {}),
   },
 })
 
@@ -80,7 +84,9 @@ export function namespaceMark(metadata: JsonMap, place: HostPlace): NamespaceMar
     at('hostName') === nestedString(metadata, ['name']) &&
     at('syncerNamespace') === place.hostNamespace &&
     nestedString(metadata, ['labels', MARK_LABELS.managedBy]) === place.virtualCluster
-  return isOurs ? { kind: 'ours', virtual, isMade: at('made') === 'true' } : { kind: 'foreign' }
+  if (!isOurs) return { kind: 'foreign' }
+  const isMade = nestedString(metadata, ['labels', MADE]) === place.hostNamespace
+  return { kind: 'ours', virtual, isMade }
 }
 
 /** The metadata of a host namespace with these marks, or without any. What others have set stays. */

@@ -20,22 +20,30 @@ const mark = (key: string) => ['annotations', PREFIX + key]
 describe('marks of a host namespace', () => {
   test('name the virtual namespace, the host namespace, its syncer, and who made it (17.5)', () => {
     expect(marks).toEqual({
-      labels: { [`${PREFIX}managed-by`]: 'vc', [`${PREFIX}namespace`]: 'shop' },
+      labels: {
+        [`${PREFIX}managed-by`]: 'vc',
+        [`${PREFIX}namespace`]: 'shop',
+        [`${PREFIX}made-by-syncer`]: 'host',
+      },
       annotations: {
         [`${PREFIX}object-name`]: 'shop',
         [`${PREFIX}object-uid`]: 'n1',
         [`${PREFIX}object-kind`]: '/v1, Kind=Namespace',
         [`${PREFIX}object-host-name`]: 'vc-x-shop',
         [`${PREFIX}syncer-namespace`]: 'host',
-        [`${PREFIX}made-by-syncer`]: 'true',
       },
     })
   })
 
   test('do not say that the syncer made it where it did not (17.5)', () => {
-    const { annotations } = namespaceMarks(shop, false, place)
-    expect(Object.keys(annotations)).not.toContain(`${PREFIX}made-by-syncer`)
-    expect(namespaceMark({ ...marked, annotations }, place)).toMatchObject({ isMade: false })
+    const { labels } = namespaceMarks(shop, false, place)
+    expect(Object.keys(labels)).not.toContain(`${PREFIX}made-by-syncer`)
+    expect(namespaceMark({ ...marked, labels }, place)).toMatchObject({ isMade: false })
+  })
+
+  test('do not say so where another syncer made it (17.5)', () => {
+    const made = setNestedField(marked, ['labels', `${PREFIX}made-by-syncer`], 'other-host')
+    expect(namespaceMark(made, place)).toMatchObject({ kind: 'ours', isMade: false })
   })
 
   test('are read back (17.5)', () => {
@@ -81,8 +89,8 @@ describe('marks of a host namespace', () => {
   })
 
   test('change from made to not made without a rest (17.5)', () => {
-    const { annotations } = withNamespaceMarks(marked, namespaceMarks(shop, false, place))
-    expect(Object.keys(annotations)).not.toContain(`${PREFIX}made-by-syncer`)
+    const { labels } = withNamespaceMarks(marked, namespaceMarks(shop, false, place))
+    expect(Object.keys(labels)).not.toContain(`${PREFIX}made-by-syncer`)
   })
 })
 
