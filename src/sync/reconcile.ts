@@ -36,8 +36,10 @@ interface SyncDeps extends PairWriteDeps {
   readonly isReserved: (virtual: SyncedObject) => boolean
   /** PairFacts.host.isLeftover of a foreign host object. */
   readonly isLeftover: (host: SyncedObject) => boolean
-  /** Whether host objects may be created now; all keys are queued when that changes. */
-  readonly mayCreate: () => boolean
+  /** Whether this virtual namespace has a host namespace; its keys are queued when that changes. */
+  readonly isOpen: (virtualNamespace: string) => boolean
+  /** Whether its host object may be created now; the key is queued when that changes. */
+  readonly mayCreate: (virtual: SyncedObject) => boolean
   /** Called when nothing of this key is on either side. */
   readonly forgotten: (key: string) => void
   readonly memory: EvaluationMemory
@@ -52,7 +54,7 @@ export function createReconcile(deps: SyncDeps): (key: string) => Promise<Outcom
     const hostName = hostNameOf(name, settings.context.place)
     const hostKey = objectKey(hostName)
     // An object that is not read yet is no object that is gone; its first read queues the key again.
-    if (!deps.virtual.objects.isSynced(name)) return done
+    if (!deps.virtual.objects.isSynced(name) || !deps.isOpen(name.namespace)) return done
     if (!deps.host.objects.isSynced(hostName)) {
       deps.awaited.set(key, hostKey)
       return done
@@ -130,7 +132,7 @@ function factsOf(
       isLeftover: owner === null && deps.isLeftover(host),
     },
     isEnabled: deps.isEnabled,
-    mayCreate: deps.mayCreate(),
+    mayCreate: virtual !== null && deps.mayCreate(virtual),
   }
 }
 

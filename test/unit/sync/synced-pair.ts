@@ -74,7 +74,7 @@ export function syncedPair(kind: SyncedKind, options: PairOptions = {}) {
     virtualNameOf: ({ name }) =>
       name === 'creds-x-shop-x-vc' ? { name: 'creds', namespace: 'shop' } : null,
   }
-  const world = { mayCreate: true, isWanted: true, isLeftover: false, settings }
+  const world = { isOpen: true, mayCreate: true, isWanted: true, isLeftover: false, settings }
   const written = new Map()
   const awaited = new AwaitedNames()
   const released: string[] = []
@@ -87,6 +87,7 @@ export function syncedPair(kind: SyncedKind, options: PairOptions = {}) {
     isWanted: () => world.isWanted,
     isReserved: ({ name }) => name === 'kubernetes',
     isLeftover: () => world.isLeftover,
+    isOpen: () => world.isOpen,
     mayCreate: () => world.mayCreate,
     forgotten: (key) => void released.push(key),
     memory: new EvaluationMemory(sandbox.evaluate),
