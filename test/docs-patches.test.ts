@@ -8,6 +8,7 @@ import { systemClock } from '../src/runtime/clock.ts'
 import { parseYaml } from '../src/runtime/yaml.ts'
 import { applyPatches } from '../src/sync/patcher.ts'
 import { checkPatches } from '../src/sync/rules/patch.ts'
+import { WITHOUT_CLUSTERS } from '../src/sync/rules/references.ts'
 import { createSandbox } from '../src/sync/sandbox/sandbox.ts'
 import { PROGRAM } from './support/command-process.ts'
 import { stepsOf } from './support/documentation-blocks.ts'
@@ -58,7 +59,7 @@ describe('the table of expressions', () => {
         config: {},
         virtualObject: object,
         hostObject: null,
-        virtualNameOf: () => null,
+        ...WITHOUT_CLUSTERS,
       },
       sandbox.evaluate,
     )

@@ -12,6 +12,7 @@ import {
   metadataOf,
   writePair,
 } from './pair-writes.ts'
+import type { TranslationLookup } from './reference-lookup.ts'
 import { virtualNameOf } from './referenced-objects.ts'
 import { hostNameOf } from './rules/host-name.ts'
 import { isSkipped, ownerOf } from './rules/marks.ts'
@@ -24,7 +25,13 @@ import { type ObjectPair, type TranslationSettings, translate } from './translat
 /** Dependencies of the reconcile of one kind. */
 export interface SyncDeps extends WriteDeps {
   /** With the owner of host objects at the moment. */
-  readonly settings: () => TranslationSettings
+  readonly settings: () => Settings
+  readonly lookups: {
+    /** Begins the look-ups of one translation. */
+    readonly begin: (key: string) => TranslationLookup
+    /** The object is not translated any more. */
+    readonly drop: (key: string) => void
+  }
   readonly isEnabled: boolean
   /** Whether the object is to stand on the host. */
   readonly isWanted: (virtual: SyncedObject) => boolean
@@ -38,6 +45,8 @@ export interface SyncDeps extends WriteDeps {
   readonly forgotten: (key: string) => void
   readonly memory: EvaluationMemory
 }
+
+type Settings = Omit<TranslationSettings, 'lookups'>
 
 /** The reconcile function of one kind; a key is that of the virtual object. */
 export function createReconcile(deps: SyncDeps): (key: string) => Promise<Outcome> {
@@ -62,11 +71,12 @@ function reconcilePair(
   key: string,
   pair: { readonly virtual: SyncedObject | null; readonly host: SyncedObject | null },
   deps: SyncDeps,
-  settings: TranslationSettings,
+  settings: Settings,
 ): Outcome | Promise<Outcome> {
   const { report } = deps
   const { virtual, host } = pair
   const plan = planPair(factsOf(pair, deps, settings))
+  if (plan !== 'translate') deps.lookups.drop(key)
   switch (plan) {
     case 'nothing':
       forget(key, deps)
@@ -98,7 +108,7 @@ function forget(key: string, deps: SyncDeps): void {
 function factsOf(
   { virtual, host }: { readonly virtual: SyncedObject | null; readonly host: SyncedObject | null },
   deps: SyncDeps,
-  { kind, context }: TranslationSettings,
+  { kind, context }: Settings,
 ): PairFacts {
   const owner = host && ownerOf(host.object, kind, context.place)
   return {
@@ -123,7 +133,7 @@ async function bringInStep(
   key: string,
   cached: CachedPair,
   deps: SyncDeps,
-  settings: TranslationSettings,
+  settings: Settings,
 ): Promise<Outcome> {
   const { report } = deps
   const { virtual, host } = cached
@@ -134,23 +144,42 @@ async function bringInStep(
     report.unstable(key, virtual, verdict)
     return done
   }
-  const evaluate = deps.memory.of(key)
-  const before = deps.written.get(key)
-  const written = before?.uid === virtual.uid ? before.metadata : null
-  const first = await translate(pair, written, settings, evaluate)
+  const lookups = deps.lookups.begin(key)
+  const given = { ...settings, lookups }
+  const { first, settled } = await settledTranslation(key, cached, verdict !== null, deps, given)
+  const lookedUp = await lookups.end()
+  if (lookedUp !== 'complete') {
+    report.state(key, 'waiting')
+    return lookedUp === 'wait' ? done : { result: 'later', atMs: deps.clock.nowMs() }
+  }
   if (!first.ok) throw report.patchFailed(key, virtual, first)
-  if (verdict !== null && !samePair(first.state, pair)) {
-    const next = (state: ObjectPair) => translate(state, metadataOf(state), settings, evaluate)
-    const settled = await settle(first.state, next, samePair)
-    if (!settled.ok) throw report.patchFailed(key, virtual, settled)
-    if (!settled.isStable) {
-      if (host) await keepVerdict(key, host, verdict, deps)
-      report.unstable(key, virtual, verdict)
-      return done
-    }
+  if (!settled.ok) throw report.patchFailed(key, virtual, settled)
+  if (verdict !== null && !settled.isStable) {
+    if (host) await keepVerdict(key, host, verdict, deps)
+    report.unstable(key, virtual, verdict)
+    return done
   }
   report.refused(key, virtual, first.refusals)
   return writePair(key, cached, first.state, deps, settings.translator)
+}
+
+/** The translation of both objects, and whether more rounds would give the same. */
+async function settledTranslation(
+  key: string,
+  { virtual, host }: CachedPair,
+  isSimulated: boolean,
+  { memory, written: lastWrites }: SyncDeps,
+  settings: TranslationSettings,
+) {
+  const pair: ObjectPair = { virtual: virtual.object, host: host && host.object }
+  const evaluate = memory.of(key)
+  const before = lastWrites.get(key)
+  const written = before?.uid === virtual.uid ? before.metadata : null
+  const first = await translate(pair, written, settings, evaluate)
+  if (!first.ok || !isSimulated || samePair(first.state, pair))
+    return { first, settled: { ok: true, isStable: true } as const }
+  const next = (state: ObjectPair) => translate(state, metadataOf(state), settings, evaluate)
+  return { first, settled: await settle(first.state, next, samePair) }
 }
 
 /** Both objects are the same for the syncer: neither would be written. */

@@ -6,6 +6,8 @@ import type { StopController } from '../kube/controller/controller.ts'
 import { type ControllerRuntime, runController } from '../kube/controller/builder.ts'
 import { type InformerFactory, createInformerFactory } from '../kube/informer/informers.ts'
 import { type ObjectSource, objectKey } from '../kube/informer/store.ts'
+import { followImports } from './import-states.ts'
+import { importsController } from './imports.ts'
 import { type ReferencedObjects, followReferences } from './referenced-objects.ts'
 import { SYNCED_KINDS, type SyncConfig, type SyncedKind } from './rules/config.ts'
 import type { HostPlace } from './rules/host-name.ts'
@@ -15,7 +17,7 @@ import { type SyncedObject, isTerminating } from './synced-object.ts'
 
 /** Dependencies of all runs of a process. */
 export interface RunOptions
-  extends Omit<SyncSetup, 'config' | 'place' | 'owner' | 'sources' | 'references'>,
+  extends Omit<SyncSetup, 'config' | 'place' | 'owner' | 'sources' | 'references' | 'imports'>,
     Omit<ControllerRuntime, 'log' | 'clock'> {
   readonly virtualCluster: string
   readonly hostNamespace: string
@@ -55,8 +57,9 @@ export function startRun(config: SyncConfig, options: RunOptions): SyncRun {
     host: factories.host.startInformer,
   })
   const references: ReferencedObjects = followReferences(config, place, sources)
+  const imports = followImports(place, sources, references)
   const owner = hostOwner(sources.host.services, place, options)
-  const setup: SyncSetup = { ...options, config, place, owner, sources, references }
+  const setup: SyncSetup = { ...options, config, place, owner, sources, references, imports }
   const controllers = SYNCED_KINDS.map((kind) => ({ kind, ...syncController(kind, setup) }))
   let stops: readonly StopController[] = []
   return {
@@ -64,7 +67,8 @@ export function startRun(config: SyncConfig, options: RunOptions): SyncRun {
     unserved: () => [...factories.virtual.unserved(), ...factories.host.unserved()],
     stuck: () => [...factories.virtual.stuck(), ...factories.host.stuck()],
     lead: () => {
-      stops = controllers.map(({ spec }) => runController(spec, options))
+      const specs = [...controllers.map(({ spec }) => spec), importsController(setup)]
+      stops = specs.map((spec) => runController(spec, options))
     },
     countByState: (kind) =>
       controllers.find((one) => one.kind === kind)?.report.countByState() ?? {},

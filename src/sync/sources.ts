@@ -30,6 +30,8 @@ export type SyncedObjects = Readonly<Record<SyncedKind, PartialSource>>
 export interface SyncSources {
   readonly virtual: SyncedObjects
   readonly host: SyncedObjects
+  /** Objects of the host by names that no virtual object has there: those that can be imported (contract 19.5). */
+  readonly candidates: SyncedObjects
   /** Whether a Service of the virtual cluster gets this name on the host. */
   readonly hasVirtualServiceFor: (host: Required<ObjectRef>) => boolean
   /** The collections that are read as a whole, for the readiness check. */
@@ -56,26 +58,28 @@ export function startSources(
     stores[`${side} ${resource.plural}`] = store
     return store
   }
-  const sourceOf = (kind: SyncedKind, side: 'virtual' | 'host'): PartialSource => {
+  const isWhole = (kind: SyncedKind): boolean =>
+    kind === 'services' || kind === 'endpoints' || kinds[kind].all
+  const byName = (kind: SyncedKind, side: 'virtual' | 'host'): PartialSource => {
     const resource = SYNCED_RESOURCES[kind]
-    const isWhole = kind === 'endpoints' || kinds[kind].all
-    if (isWhole) return wholeSource(whole(kind, side))
     const project = syncedObject(resource.kind)
     return watchByName({ startInformer: start[side], resource, project })
   }
+  const sourceOf = (kind: SyncedKind, side: 'virtual' | 'host'): PartialSource =>
+    isWhole(kind) ? wholeSource(whole(kind, side)) : byName(kind, side)
   const services = { virtual: whole('services', 'virtual'), host: whole('services', 'host') }
+  const ofEachKind = (source: (kind: SyncedKind) => PartialSource): SyncedObjects =>
+    Object.fromEntries(SYNCED_KINDS.map((kind) => [kind, source(kind)])) as unknown as SyncedObjects
   const objectsOf = (side: 'virtual' | 'host'): SyncedObjects =>
-    Object.fromEntries(
-      SYNCED_KINDS.map((kind) => [
-        kind,
-        kind === 'services' ? wholeSource(services[side]) : sourceOf(kind, side),
-      ]),
-    ) as unknown as SyncedObjects
+    ofEachKind((kind) => (kind === 'services' ? wholeSource(services[side]) : sourceOf(kind, side)))
+  const host = objectsOf('host')
   return {
     virtual: objectsOf('virtual'),
-    host: objectsOf('host'),
-    hasVirtualServiceFor: (host) =>
-      services.virtual.firstBy(BY_HOST_NAME, objectKey(host)) !== undefined,
+    host,
+    // Apart from the objects of virtual ones: each of both is released when nothing needs it any more.
+    candidates: ofEachKind((kind) => (isWhole(kind) ? host[kind] : byName(kind, 'host'))),
+    hasVirtualServiceFor: (name) =>
+      services.virtual.firstBy(BY_HOST_NAME, objectKey(name)) !== undefined,
     stores,
   }
 }

@@ -11,6 +11,7 @@ import {
   instruments,
   processRegistry,
 } from '../../runtime/metrics.ts'
+import { IMPORTS_CONTROLLER } from '../../sync/imports.ts'
 import { SYNC_WRITE_REASONS } from '../../sync/pair-writes.ts'
 import { DIRECTIONS, ERROR_REASONS, OBJECT_STATES, type SyncObserver } from '../../sync/report.ts'
 import { SYNCED_KINDS, type SyncedKind } from '../../sync/rules/config.ts'
@@ -63,7 +64,9 @@ export function createSyncerMetrics({ workers, virtualCluster }: SyncerSettings)
     ...objectMetrics(make),
     controller: controllerMetrics(
       make,
-      Object.fromEntries(SYNCED_KINDS.map((kind) => [controllerName(kind), workers])),
+      Object.fromEntries(
+        [...SYNCED_KINDS.map(controllerName), IMPORTS_CONTROLLER].map((name) => [name, workers]),
+      ),
     ),
     configIsValid: (isValid) => valid.set(isValid ? 1 : 0),
     timed: evaluationMetrics(make),

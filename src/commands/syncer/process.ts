@@ -4,7 +4,8 @@ import { randomUUID } from 'node:crypto'
 import { hostname } from 'node:os'
 import { SERVICES } from '../../api/names.ts'
 import { anyOutage } from '../../kube/client/circuit-breaker.ts'
-import { type KubeClient, createClient } from '../../kube/client/client.ts'
+import { NoResponseError } from '../../kube/client/api-error.ts'
+import { type KubeClient, createClient, readKinds } from '../../kube/client/client.ts'
 import type { Connection } from '../../kube/client/connection.ts'
 import { type EventRecorder, createEventRecorder } from '../../kube/event-recorder.ts'
 import { type Clock, systemClock } from '../../runtime/clock.ts'
@@ -16,6 +17,7 @@ import type { SyncConfig } from '../../sync/rules/config.ts'
 import { shortDigest } from '../../sync/rules/host-name.ts'
 import { type RunOptions, type SyncRun, startRun } from '../../sync/run.ts'
 import { createSandbox } from '../../sync/sandbox/sandbox.ts'
+import { type ServedKinds, createServedKinds, unservedReferences } from '../../sync/served-kinds.ts'
 import { clientDeps, commonChecks, connectCluster, serveProbes } from '../cluster-command.ts'
 import { joinElection } from '../leadership.ts'
 import { followConfigFile, readConfigFile } from './config-file.ts'
@@ -63,6 +65,9 @@ async function start(self: Process): Promise<void> {
     virtual: await connectedTo(settings.virtualKubeconfig, 'virtual', self),
     host: await connectedTo(settings.hostKubeconfig, 'host', self),
   }
+  const served = servedKinds(connections.virtual, self)
+  const faults = await kindFaults(checked.config, served, log)
+  if (faults.length > 0) throw new Error(`${settings.config} has faults:\n${faults.join('\n')}`)
   const leadership = await joinElection({
     ...self,
     kubeconfig: settings.hostKubeconfig,
@@ -82,6 +87,7 @@ async function start(self: Process): Promise<void> {
   const options: RunOptions = {
     ...settings,
     clients,
+    served,
     evaluate: metrics.timed(sandbox.evaluate),
     events: events.virtual,
     observer: metrics.observer,
@@ -98,23 +104,50 @@ async function start(self: Process): Promise<void> {
   await serveSyncer(self, runs)
   const reportConfig = configReports(events.host, clients.host, self)
   reportConfig.warnings(checked.warnings)
+  const onFaults = (sentences: readonly string[]): void => {
+    metrics.configIsValid(false)
+    reportConfig.faults(sentences)
+  }
   void followConfigFile(text, {
     path: settings.config,
     clock,
     signal: lifecycle.stopping,
     onConfig: async (config, warnings) => {
+      const unserved = await kindFaults(config, served, log)
+      if (unserved.length > 0) return onFaults(unserved)
       log.info({}, 'the configuration has changed')
       metrics.configIsValid(true)
       reportConfig.warnings(warnings)
       await runs.restart(config)
     },
-    onFaults: (faults) => {
-      metrics.configIsValid(false)
-      reportConfig.faults(faults)
-    },
+    onFaults,
   })
   await leadership.acquired
   runs.lead()
+}
+
+/** The kinds that the virtual cluster serves; a process that does not lead may ask too. */
+function servedKinds(virtual: Connection, self: Process): ServedKinds {
+  const deps = clientDeps(self, virtual, () => undefined)
+  return createServedKinds((group, version) => readKinds(deps, group, version), self.clock)
+}
+
+/**
+ * A fault for each reference to a kind that the virtual cluster does not serve (contract 19.5). Without an answer there
+ * is none: each object is checked again when it is translated.
+ */
+async function kindFaults(
+  config: SyncConfig,
+  served: ServedKinds,
+  log: Log,
+): Promise<readonly string[]> {
+  try {
+    return await unservedReferences(config, served)
+  } catch (err) {
+    if (!(err instanceof NoResponseError)) throw err
+    log.warn({ err }, 'no answer: the kinds of references are checked when objects are translated')
+    return []
+  }
 }
 
 async function connectedTo(

@@ -3,7 +3,7 @@ import type { Json, JsonMap } from '../../../src/domain/json/json.ts'
 import { applyPatches } from '../../../src/sync/patcher.ts'
 import { virtualSelector } from '../../../src/sync/rules/labels.ts'
 import { checkPatches } from '../../../src/sync/rules/patch.ts'
-import type { ObjectReference } from '../../../src/sync/rules/references.ts'
+import type { NamedKind, ObjectReference } from '../../../src/sync/rules/references.ts'
 import { OVERRUN } from '../../../src/sync/sandbox/protocol.ts'
 
 const P = 'vcluster.platform.sh'
@@ -20,6 +20,12 @@ const OURS: Readonly<Record<string, { readonly name: string; readonly namespace:
   'v1/Secret host-shop/db': { name: 'db', namespace: 'shop' },
   'v1/Secret host-other/db': { name: 'db', namespace: 'other' },
 }
+
+/** The virtual names that stand for the host object of that very name. */
+const IMPORTED = ['v1/Secret shop/shared', 'v1/Secret other/shared']
+
+const text = ({ apiVersion, kind, namespace, name }: ObjectReference): string =>
+  `${apiVersion}/${kind} ${namespace}/${name}`
 
 interface Case {
   /** The value at `data.a` of the host object. */
@@ -50,8 +56,12 @@ async function patchedAt(
     config: {},
     virtualObject,
     hostObject: null,
-    virtualNameOf: ({ apiVersion, kind, namespace, name }: ObjectReference) =>
-      OURS[`${apiVersion}/${kind} ${namespace}/${name}`] ?? null,
+    virtualNameOf: (reference: ObjectReference) =>
+      reference.name === 'unread' ? ('unread' as const) : (OURS[text(reference)] ?? null),
+    isImported: (reference: ObjectReference) =>
+      reference.name === 'not-read' ? ('unread' as const) : IMPORTED.includes(text(reference)),
+    isServed: ({ kind }: NamedKind) =>
+      kind === 'Later' ? ('unread' as const) : kind !== 'Missing',
   }
   const patched = await applyPatches({ data: { a: host } }, patches, direction, context, evaluate)
   if (!patched.ok) return `${patched.patch.entry} at ${patched.path}: ${patched.failure.because}`
@@ -76,11 +86,53 @@ const REFERENCES: readonly ReferenceRow[] = [
     result: 'new',
   },
   {
-    name: 'a host name without our marks stays as it is',
+    name: 'a host name without our marks does not flow back: the own value stays',
     reference: name,
     host: 'foreign',
     own: 'db',
+    result: 'db',
+  },
+  {
+    name: 'a host name without our marks, and no own value',
+    reference: name,
+    host: 'foreign',
     result: 'foreign',
+  },
+  {
+    name: 'the name of a host object that is imported crosses unchanged',
+    reference: name,
+    host: 'shared',
+    own: 'db',
+    result: 'shared',
+  },
+  {
+    name: 'the name of a host object that is imported, in the namespace that the reference is in',
+    reference: parts,
+    host: { name: 'shared', namespace: 'host' },
+    own: { name: 'db', namespace: 'other' },
+    result: { name: 'shared', namespace: 'other' },
+  },
+  {
+    name: 'a name in another namespace of the host is not imported',
+    reference: parts,
+    host: { name: 'shared', namespace: 'kube-system' },
+    own: { name: 'db', namespace: 'other' },
+    result: { name: 'db', namespace: 'other' },
+  },
+  {
+    name: 'another kind of that name is not imported',
+    reference: parts,
+    host: { name: 'shared', kind: 'ConfigMap' },
+    own: { name: 'db' },
+    result: { name: 'db' },
+  },
+  {
+    name: 'in multi-namespace mode the name of an imported object stays, its namespace is the virtual one',
+    reference: parts,
+    host: { name: 'shared', namespace: 'host-other' },
+    own: { name: 'db', namespace: 'other' },
+    isMulti: true,
+    result: { name: 'shared', namespace: 'other' },
   },
   {
     name: "the host name of the virtual object's own value is that value, whether or not it exists",
@@ -112,11 +164,11 @@ const REFERENCES: readonly ReferenceRow[] = [
     result: { name: 'db', namespace: 'other', key: 'k' },
   },
   {
-    name: 'another host namespace is not ours',
+    name: 'another host namespace is not ours: the own value stays',
     reference: parts,
     host: { name: 'db-x-other-x-vc', namespace: 'kube-system' },
     own: { name: 'db', namespace: 'other' },
-    result: { name: 'db-x-other-x-vc', namespace: 'kube-system' },
+    result: { name: 'db', namespace: 'other' },
   },
   {
     name: "without a namespace it is the host's own one",
@@ -155,6 +207,16 @@ describe('references from host to virtual', () => {
     expect(await patchedAt({ reference }, 'reverse', given)).toEqual(result)
   })
 
+  test.each([
+    { host: 'unread', own: 'db' },
+    { host: 'not-read', own: 'db' },
+    { host: 'x', own: 'not-read' },
+  ])('host value $host and own value $own wait until both are read (19.5)', async (given) => {
+    expect(await patchedAt({ reference: name }, 'reverse', given)).toBe(
+      'p[0] at data.a: what it names has not been read yet',
+    )
+  })
+
   test.each(['forward', 'reverse'] as const)(
     'a kind that was read without its group is an error, %s (19.5)',
     async (direction) => {
@@ -164,6 +226,64 @@ describe('references from host to virtual', () => {
       )
     },
   )
+})
+
+describe('references from virtual to host', () => {
+  const rows: readonly ReferenceRow[] = [
+    { name: 'a virtual name', reference: name, host: 'db', result: 'db-x-shop-x-vc' },
+    {
+      name: 'an imported name crosses unchanged',
+      reference: name,
+      host: 'shared',
+      result: 'shared',
+    },
+    {
+      name: 'an imported name in another namespace stands in the host namespace',
+      reference: parts,
+      host: { name: 'shared', namespace: 'other' },
+      result: { name: 'shared', namespace: 'host' },
+    },
+    {
+      name: 'a name that is imported in another namespace only',
+      reference: parts,
+      host: { name: 'shared', namespace: 'third' },
+      result: { name: 'shared-x-third-x-vc', namespace: 'host' },
+    },
+    {
+      name: 'an imported name in multi-namespace mode',
+      reference: parts,
+      host: { name: 'shared', namespace: 'other' },
+      isMulti: true,
+      result: { name: 'shared', namespace: 'host-other' },
+    },
+    {
+      name: 'a name that may be imported, and is not read yet',
+      reference: name,
+      host: 'not-read',
+      result: 'p[0] at data.a: what it names has not been read yet',
+    },
+    {
+      name: 'a kind that the virtual cluster serves',
+      reference: { kind: 'Served', apiVersion: 'example.com/v1' },
+      host: 'db',
+      result: 'db-x-shop-x-vc',
+    },
+    {
+      name: 'a kind that the virtual cluster does not serve',
+      reference: { kind: 'Missing', apiVersion: 'example.com/v1' },
+      host: 'db',
+      result: 'p[0] at data.a: the virtual cluster does not serve the kind',
+    },
+    {
+      name: 'a kind of which is not known whether it is served',
+      reference: { kind: 'Later', apiVersion: 'example.com/v1' },
+      host: 'db',
+      result: 'p[0] at data.a: what it names has not been read yet',
+    },
+  ]
+  test.each(rows)('$name (19.5)', async ({ reference, result, ...given }) => {
+    expect(await patchedAt({ reference }, 'forward', given)).toEqual(result)
+  })
 })
 
 interface SelectorRow {
