@@ -61,8 +61,9 @@ export function followImports(
   const refresh = ({ kind, key }: ImportName): void => {
     const text = `${kind}/${key}`
     const before = states.get(text)
+    if (before === undefined) return
     const state = look.isImported(referenceTo({ kind, key }))
-    if (before === undefined || before.state === state) return
+    if (before.state === state) return
     states.set(text, { kind, key, state })
     emit(kind, key)
     emitReferrers(references.referrersOf(kind, key))

@@ -3,6 +3,7 @@ import { objectKey } from '../kube/informer/store.ts'
 import { ReferenceIndex, type Referrer } from './reference-index.ts'
 import { SYNCED_KINDS, type SyncConfig, type SyncedKind } from './rules/config.ts'
 import { type HostPlace, type VirtualName, hostNameOf } from './rules/host-name.ts'
+import { isUnchangedImport } from './rules/imports.ts'
 import { isSkipped } from './rules/marks.ts'
 import { type ObjectReference, referencesOf } from './rules/references.ts'
 import { SYNCED_RESOURCES, type SyncSources } from './sources.ts'
@@ -57,7 +58,11 @@ export function followReferences(
     const { patches } = kinds[kind]
     if (!patches.some((patch) => patch.kind === 'reference')) continue
     virtual[kind].subscribe(({ key, after }) => {
-      const isFollowed = after && !isTerminating(after) && !isSkipped(after.object)
+      const isFollowed =
+        after &&
+        !isTerminating(after) &&
+        !isSkipped(after.object) &&
+        !isUnchangedImport(kind, after.object)
       const references: readonly ObjectReference[] = isFollowed
         ? referencesOf(after.object, patches).references
         : []

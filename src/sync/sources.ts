@@ -1,11 +1,14 @@
 // The objects of both clusters that endpoint sync reads, and the informers that keep them current (contract 16.2, 20).
 import { CONFIG_MAPS, ENDPOINTS, type Resource, SECRETS, SERVICES } from '../api/names.ts'
+import type { KubeObject } from '../api/objects.ts'
+import { nestedMap } from '../domain/json/field-path.ts'
 import type { ObjectRef } from '../kube/client/client.ts'
 import type { InformerFactory } from '../kube/informer/informers.ts'
 import { watchByName } from '../kube/informer/named-informers.ts'
 import { type Indexers, type ObjectSource, Store, objectKey } from '../kube/informer/store.ts'
 import { SYNCED_KINDS, type SyncConfig, type SyncedKind } from './rules/config.ts'
 import { type HostPlace, hostNameOf } from './rules/host-name.ts'
+import { isImportable } from './rules/imports.ts'
 import { type SyncedObject, syncedObject } from './synced-object.ts'
 
 /** The resources of the synced kinds. */
@@ -60,13 +63,16 @@ export function startSources(
   }
   const isWhole = (kind: SyncedKind): boolean =>
     kind === 'services' || kind === 'endpoints' || kinds[kind].all
-  const byName = (kind: SyncedKind, side: 'virtual' | 'host'): PartialSource => {
-    const resource = SYNCED_RESOURCES[kind]
-    const project = syncedObject(resource.kind)
-    return watchByName({ startInformer: start[side], resource, project })
-  }
+  const byName = (
+    kind: SyncedKind,
+    side: 'virtual' | 'host',
+    project = syncedObject(SYNCED_RESOURCES[kind].kind),
+  ): PartialSource =>
+    watchByName({ startInformer: start[side], resource: SYNCED_RESOURCES[kind], project })
   const sourceOf = (kind: SyncedKind, side: 'virtual' | 'host'): PartialSource =>
     isWhole(kind) ? wholeSource(whole(kind, side)) : byName(kind, side)
+  const candidate = (kind: SyncedKind): PartialSource =>
+    byName(kind, 'host', offeredObject(SYNCED_RESOURCES[kind].kind, place))
   const services = { virtual: whole('services', 'virtual'), host: whole('services', 'host') }
   const ofEachKind = (source: (kind: SyncedKind) => PartialSource): SyncedObjects =>
     Object.fromEntries(SYNCED_KINDS.map((kind) => [kind, source(kind)])) as unknown as SyncedObjects
@@ -77,12 +83,21 @@ export function startSources(
     virtual: objectsOf('virtual'),
     host,
     // Apart from the objects of virtual ones: each of both is released when nothing needs it any more.
-    candidates: ofEachKind((kind) => (isWhole(kind) ? host[kind] : byName(kind, 'host'))),
+    candidates: ofEachKind((kind) => (isWhole(kind) ? host[kind] : candidate(kind))),
     hasVirtualServiceFor: (name) =>
       services.virtual.firstBy(BY_HOST_NAME, objectKey(name)) !== undefined,
     stores,
   }
 }
+
+/** Tenants choose which names are read: of an object that its owner does not offer, its metadata are kept and no data. */
+const offeredObject =
+  (kind: string, { virtualCluster }: HostPlace) =>
+  (given: KubeObject): SyncedObject => {
+    const whole = syncedObject(kind)(given)
+    if (isImportable(whole.object, virtualCluster)) return whole
+    return { ...whole, object: { metadata: nestedMap(whole.object, ['metadata']) } }
+  }
 
 const indexersOf = (
   kind: SyncedKind,

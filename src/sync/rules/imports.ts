@@ -7,7 +7,7 @@ import type { SyncedKind } from './config.ts'
 import type { VirtualName } from './host-name.ts'
 import { importedData, withImportedData } from './import-data.ts'
 import { TRANSLATORS } from './kinds.ts'
-import { MARK_PREFIX } from './marks.ts'
+import { MARK_PREFIX, isSkipped } from './marks.ts'
 
 /** The label by which the owner of a host object lets one virtual cluster import it; its value is that one's name. */
 const IMPORT_LABEL = `${MARK_PREFIX}import`
@@ -69,7 +69,7 @@ export function planImport(facts: ImportFacts): ImportPlan {
     if (!isReferenced || source === null) return NOTHING
     return { step: 'create', object: copyOf(kind, { metadata: { ...name } }, source) }
   }
-  if (isEnding(virtual) || !isUnchangedImport(kind, virtual)) return NOTHING
+  if (isEnding(virtual) || isSkipped(virtual) || !isUnchangedImport(kind, virtual)) return NOTHING
   if (!isReferenced || source === null) return { step: 'delete' }
   const object = copyOf(kind, virtual, source)
   if (sameJson(object, virtual)) return NOTHING

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import type { JsonMap } from '../../../src/domain/json/json.ts'
 import { beginLookup, dropLookup } from '../../../src/sync/reference-lookup.ts'
 import { planImport } from '../../../src/sync/rules/imports.ts'
 import type { ObjectReference } from '../../../src/sync/rules/references.ts'
@@ -12,10 +13,10 @@ const secret = (name: string, namespace = 'shop'): ObjectReference => ({
   name,
 })
 
-/** The copy of a host Secret in the namespace `shop`. */
-function copyOf(host: SyncedObject): SyncedObject {
+/** The copy of a host object in the namespace `shop`. */
+function copyOf(host: SyncedObject, kind: 'secrets' | 'endpoints' = 'secrets'): SyncedObject {
   const plan = planImport({
-    kind: 'secrets',
+    kind,
     name: { name: host.name, namespace: 'shop' },
     virtualCluster: 'vc',
     isReferenced: true,
@@ -24,7 +25,7 @@ function copyOf(host: SyncedObject): SyncedObject {
   })
   if (plan.step !== 'create') throw new Error('it can be imported')
   const { metadata, ...fields } = plan.object
-  return object('secrets', ['shop', host.name], metadata as never, fields)
+  return object(kind, ['shop', host.name], metadata as never, fields)
 }
 
 const web = { kind: 'Endpoints', key: 'shop/web' }
@@ -90,6 +91,16 @@ describe('the state of an import', () => {
     expect(takeChanges()).toEqual([])
     candidates.read('host/db', labelled('db', 'other'))
     expect(takeChanges()).toEqual(changed)
+  })
+
+  test('does not depend on what an import names: that names objects of the host (19.5)', () => {
+    const { virtual, candidates } = importWorld()
+    const copy = copyOf(labelled('db'), 'endpoints')
+    const metadata = copy.object['metadata'] as JsonMap
+    const annotations = { ...(metadata['annotations'] as JsonMap), a: 'x' }
+    const naming = { ...copy.object, metadata: { ...metadata, annotations } }
+    virtual.endpoints.read('shop/db', { ...copy, object: naming })
+    expect([...candidates.wanted]).toEqual([])
   })
 
   test('is read while a name stands for it, in whatever namespace (19.5)', () => {

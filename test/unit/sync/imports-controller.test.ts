@@ -111,6 +111,16 @@ describe('the controller of imports', () => {
     expect(await reconcile()).toEqual([])
   })
 
+  test('keeps the copy while the host object is not read (19.5)', async () => {
+    const { reconcile, refer, candidates, virtual } = controllerWorld()
+    refer('db')
+    virtual.secrets.read('shop/db', null)
+    candidates.read('host/db', labelled('db'))
+    await reconcile()
+    candidates.release({ namespace: 'host', name: 'db' })
+    expect(await reconcile()).toEqual([])
+  })
+
   test('never touches an object that somebody wrote (19.5)', async () => {
     const { reconcile, refer, candidates, virtual } = controllerWorld()
     refer('db')

@@ -189,6 +189,11 @@ const PLANS: readonly PlanRow[] = [
     step: 'nothing',
   },
   {
+    name: 'a copy that is to be left alone',
+    given: { virtual: withMetadata(copy, { labels: { [`${P}/skip-sync`]: 'true' } }), host: newer },
+    step: 'nothing',
+  },
+  {
     name: 'a copy that somebody changed, and whose host object has changed',
     given: { virtual: changed, host: newer },
     step: 'nothing',
