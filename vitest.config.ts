@@ -97,7 +97,7 @@ export default defineConfig({
           retry,
           // Some start processes, and the machine may be busy.
           testTimeout: MINUTE_MS,
-          sequence: { groupOrder: 5 },
+          sequence: { groupOrder: 7 },
         },
       },
       {
@@ -154,12 +154,40 @@ export default defineConfig({
       },
       {
         test: {
+          name: 'sync',
+          include: ['test/sync/**/*.test.ts'],
+          exclude: ['**/*.own{,.long}.test.ts', ...LONG_FILES],
+          globalSetup: 'test/support/sync-global-setup.ts',
+          isolate: false,
+          setupFiles: COUNTING,
+          // A syncer syncs the whole virtual cluster: no other may run meanwhile.
+          maxWorkers: 1,
+          retry,
+          testTimeout: MINUTE_MS,
+          hookTimeout: MINUTE_MS,
+          sequence: { groupOrder: 4 },
+        },
+      },
+      {
+        test: {
+          name: 'sync-own',
+          include: ['test/sync/**/*.own{,.long}.test.ts'],
+          ...apart,
+          globalSetup: [],
+          // Its files run two control planes each.
+          maxWorkers: 1,
+          retry: 0,
+          sequence: { groupOrder: 5 },
+        },
+      },
+      {
+        test: {
           name: 'container',
           include: ['test/container/**/*.test.ts'],
           ...apart,
           globalSetup: 'test/container/global-setup.ts',
           maxWorkers: 1,
-          sequence: { groupOrder: 4 },
+          sequence: { groupOrder: 6 },
         },
       },
     ],

@@ -19,6 +19,8 @@ const THEN: readonly (readonly string[])[] = [
   ['private'],
   ['own', 'faults'],
   ['direct'],
+  ['sync'],
+  ['sync-own'],
   ['container'],
 ]
 const UNITS: readonly (readonly string[])[] = [['unit']]

@@ -3,7 +3,7 @@ import type { Resource } from '../api/names.ts'
 import type { KubeObject } from '../api/objects.ts'
 import { nestedMap, nestedString } from '../domain/json/field-path.ts'
 import { type JsonMap, mapFromEntries, sameJson } from '../domain/json/json.ts'
-import { StatusError, isConflict, isTestFailed } from '../kube/client/api-error.ts'
+import { StatusError, isConflict, isNotFound, isTestFailed } from '../kube/client/api-error.ts'
 import type { KubeClient, NewObject, PatchOperation } from '../kube/client/client.ts'
 import { type Outcome, done } from '../kube/controller/controller.ts'
 import type { ObjectSource } from '../kube/informer/store.ts'
@@ -41,7 +41,7 @@ interface LastWrite {
 }
 
 /** Dependencies of the writes of one kind. */
-export interface WriteDeps {
+export interface PairWriteDeps {
   readonly resource: Resource
   readonly virtual: ClusterSide
   readonly host: ClusterSide
@@ -68,7 +68,7 @@ export const metadataOf = ({ virtual, host }: ObjectPair): WrittenMetadata => ({
 /** Deletes the host object that was read; the event of its end queues the key again. */
 export async function deleteHost(
   { name, namespace, uid, resourceVersion }: SyncedObject,
-  { host, resource }: WriteDeps,
+  { host, resource }: PairWriteDeps,
 ): Promise<Outcome> {
   await host.client.delete(resource, { name, namespace }, { uid, resourceVersion }, 'delete')
   return done
@@ -79,7 +79,7 @@ export async function keepVerdict(
   key: string,
   { name, namespace, resourceVersion }: SyncedObject,
   verdict: string,
-  { host, resource, pace }: WriteDeps,
+  { host, resource, pace }: PairWriteDeps,
 ): Promise<void> {
   if (pace.host.delayMs(key) > 0) return
   const annotation = `/metadata/annotations/${NOT_STABLE.replaceAll('/', '~1')}`
@@ -97,7 +97,7 @@ export async function writePair(
   key: string,
   cached: CachedPair,
   wanted: ObjectPair,
-  deps: WriteDeps,
+  deps: PairWriteDeps,
   translator: KindTranslator,
 ): Promise<Outcome> {
   const { report, pace, clock, written } = deps
@@ -115,36 +115,64 @@ export async function writePair(
     report.state(key, 'delayed')
     return { result: 'later', atMs: clock.nowMs() + delayMs }
   }
-  if (isVirtualChanged) {
-    await refusalReported(key, cached, 'virtual cluster', deps, () =>
-      writeVirtual(cached.virtual, wanted.virtual, deps),
-    )
-    pace.virtual.wrote(key)
-    report.wrote('toVirtual')
-  }
+  const refusal = isVirtualChanged ? await writtenBack(key, cached, wanted.virtual, deps) : null
+  const host =
+    isHostChanged && wanted.host
+      ? await writtenForth(key, cached, wanted.host, deps, translator)
+      : wanted.host
+  // What the virtual cluster refuses is not known there: its values must flow back when it takes them.
+  if (refusal !== null) throw refusal
   if (wanted.host === null) return done
-  if (isHostChanged) {
-    const { host } = wanted
-    const stored = await refusalReported(key, cached, 'host', deps, () =>
-      writeHost(key, cached.host, host, deps, translator),
-    )
-    pace.host.wrote(key)
-    report.wrote('toHost')
-    if (stored === null) {
-      report.state(key, 'waiting')
-      return done
-    }
-    written.set(key, { uid, metadata: metadataOf({ virtual: wanted.virtual, host: stored }) })
-  } else written.set(key, { uid, metadata: metadataOf(wanted) })
+  if (host === null) {
+    report.state(key, 'waiting')
+    return done
+  }
+  written.set(key, { uid, metadata: metadataOf({ virtual: wanted.virtual, host }) })
   report.inStep(key, isVirtualChanged || isHostChanged)
   return done
+}
+
+/** @returns why the virtual cluster refuses the object; null = it is written. A refusal keeps nothing from the host. */
+async function writtenBack(
+  key: string,
+  { virtual }: CachedPair,
+  wanted: JsonMap,
+  deps: PairWriteDeps,
+): Promise<StatusError | null> {
+  try {
+    const write = { key, virtual, cluster: 'virtual cluster', isKnown: true } as const
+    await refusalReported(write, deps, () => writeVirtual(virtual, wanted, deps))
+  } catch (error) {
+    if (isRefusal(error, true)) return error
+    throw error
+  }
+  deps.pace.virtual.wrote(key)
+  deps.report.wrote('toVirtual')
+  return null
+}
+
+/** @returns as writeHost */
+async function writtenForth(
+  key: string,
+  { virtual, host }: CachedPair,
+  wanted: JsonMap,
+  deps: PairWriteDeps,
+  translator: KindTranslator,
+): Promise<JsonMap | null> {
+  const write = { key, virtual, cluster: 'host', isKnown: host !== null } as const
+  const stored = await refusalReported(write, deps, () =>
+    writeHost(key, host, wanted, deps, translator),
+  )
+  deps.pace.host.wrote(key)
+  deps.report.wrote('toHost')
+  return stored
 }
 
 /** Writes the fields that flow back; the status of a Service is written apart. */
 async function writeVirtual(
   { name, namespace, object }: SyncedObject,
   wanted: JsonMap,
-  { resource, virtual }: WriteDeps,
+  { resource, virtual }: PairWriteDeps,
 ): Promise<void> {
   const { client, objects } = virtual
   const main = mapFromEntries([
@@ -176,7 +204,7 @@ async function writeHost(
   key: string,
   before: SyncedObject | null,
   wanted: JsonMap,
-  deps: WriteDeps,
+  deps: PairWriteDeps,
   translator: KindTranslator,
 ): Promise<JsonMap | null> {
   const { client, objects } = deps.host
@@ -195,7 +223,7 @@ async function writeHost(
 const HEALTH_PORT = 'healthCheckNodePort'
 
 /** Creates it without its health check port where the host refuses that: the host takes its own then (18.4). */
-async function createHost(wanted: JsonMap, { host, resource }: WriteDeps): Promise<JsonMap> {
+async function createHost(wanted: JsonMap, { host, resource }: PairWriteDeps): Promise<JsonMap> {
   const create = async (object: JsonMap): Promise<JsonMap> =>
     (await host.client.create(
       resource,
@@ -211,25 +239,41 @@ async function createHost(wanted: JsonMap, { host, resource }: WriteDeps): Promi
   }
 }
 
-/** The API server says so with 422 for a wrong port, and with 500 for one that is taken. */
+/** 422 names the field where the port is wrong. A port that is taken is a 500, whose message may not be read. */
 const refusesHealthPort = (error: unknown): boolean =>
   error instanceof StatusError &&
-  [422, 500].includes(error.code) &&
-  /health ?check ?node ?port/i.test(error.message)
+  (error.code === 500 || (error.code === 422 && error.message.includes(HEALTH_PORT)))
 
-/** Reports what a cluster refuses, but for conflicts, which mean a stale cache. */
-async function refusalReported<T>(
-  key: string,
-  { virtual }: CachedPair,
-  by: string,
-  { report }: WriteDeps,
+/** A write whose refusal is reported on the virtual object, if there is one. */
+interface ReportedWrite {
+  readonly key: string
+  readonly virtual: SyncedObject | null
+  readonly cluster: 'host' | 'virtual cluster'
+  /** Whether the written object was there when it was read. */
+  readonly isKnown: boolean
+}
+
+/** Reports what a cluster refuses. */
+export async function refusalReported<T>(
+  { key, virtual, cluster, isKnown }: ReportedWrite,
+  { report }: PairWriteDeps,
   act: () => Promise<T>,
 ): Promise<T> {
   try {
     return await act()
   } catch (error) {
-    if (error instanceof StatusError && !isConflict(error) && !isTestFailed(error))
-      report.notWritten(key, virtual, by, error)
+    if (virtual !== null && isRefusal(error, isKnown))
+      report.notWritten(key, virtual, cluster, error)
     throw error
   }
 }
+
+/** Too many requests, and a server that is not available: they say nothing about the object. */
+const TRANSIENT: ReadonlySet<number> = new Set([429, 503, 504])
+
+const isRefusal = (error: unknown, isKnown: boolean): error is StatusError =>
+  error instanceof StatusError && !isStale(error, isKnown) && !TRANSIENT.has(error.code)
+
+/** Whether the cache is stale: the object has changed, or is gone. A create finds no namespace. */
+const isStale = (error: StatusError, isKnown: boolean): boolean =>
+  isConflict(error) || isTestFailed(error) || (isKnown && isNotFound(error))

@@ -20,8 +20,8 @@ interface PatchContext extends ReferenceContext {
   /** As last read; null = it does not exist. */
   readonly hostObject: JsonMap | null
   readonly virtualObject: JsonMap | null
-  /** Whether the patch changes this field of the object; absent = all do. */
-  readonly isApplied?: (path: FieldPath, patch: Patch) => boolean
+  /** Whether patches change this field of the object; absent = all. */
+  readonly isApplied?: (path: FieldPath) => boolean
 }
 
 /** A field that a patch has set or removed. */
@@ -57,7 +57,7 @@ export async function applyPatches(
   for (const patch of patches) {
     const results: (readonly [path: FieldPath, value: Json | undefined])[] = []
     for (const path of matchedFields(current, patch.path)) {
-      if (context.isApplied?.(path, patch) === false) continue
+      if (context.isApplied?.(path) === false) continue
       const value = nestedField(current, path) ?? null
       const pathText = patchPathText(path)
       const own = nestedField(context.virtualObject ?? undefined, path)

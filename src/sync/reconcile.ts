@@ -3,13 +3,15 @@ import { nestedString } from '../domain/json/field-path.ts'
 import { sameJson } from '../domain/json/json.ts'
 import { type Outcome, done } from '../kube/controller/controller.ts'
 import { objectKey } from '../kube/informer/store.ts'
+import type { AwaitedNames } from './awaited-names.ts'
 import type { EvaluationMemory } from './evaluation-memory.ts'
 import {
   type CachedPair,
-  type WriteDeps,
+  type PairWriteDeps,
   deleteHost,
   keepVerdict,
   metadataOf,
+  refusalReported,
   writePair,
 } from './pair-writes.ts'
 import type { TranslationLookup } from './reference-lookup.ts'
@@ -23,7 +25,7 @@ import { type SyncedObject, isTerminating } from './synced-object.ts'
 import { type ObjectPair, type TranslationSettings, translate } from './translation.ts'
 
 /** Dependencies of the reconcile of one kind. */
-export interface SyncDeps extends WriteDeps {
+interface SyncDeps extends PairWriteDeps {
   /** With the owner of host objects at the moment. */
   readonly settings: () => Settings
   readonly lookups: {
@@ -35,7 +37,7 @@ export interface SyncDeps extends WriteDeps {
   readonly isEnabled: boolean
   /** Whether the object is to stand on the host. */
   readonly isWanted: (virtual: SyncedObject) => boolean
-  /** Whether it is never synced, such as default/kubernetes. */
+  /** Whether the clusters have one each of their own, so that it is never synced. */
   readonly isReserved: (virtual: SyncedObject) => boolean
   /** PairFacts.host.isLeftover of a foreign host object. */
   readonly isLeftover: (host: SyncedObject) => boolean
@@ -44,6 +46,7 @@ export interface SyncDeps extends WriteDeps {
   /** Called when nothing of this key is on either side. */
   readonly forgotten: (key: string) => void
   readonly memory: EvaluationMemory
+  readonly awaited: AwaitedNames
 }
 
 type Settings = Omit<TranslationSettings, 'lookups'>
@@ -58,7 +61,7 @@ export function createReconcile(deps: SyncDeps): (key: string) => Promise<Outcom
     // An object that is not read yet is no object that is gone; its first read queues the key again.
     if (!deps.virtual.objects.isSynced(name)) return done
     if (!deps.host.objects.isSynced(hostName)) {
-      deps.report.waitFor(hostKey, key)
+      deps.awaited.set(key, hostKey)
       return done
     }
     const virtual = deps.virtual.objects.getByKey(key) ?? null
@@ -75,7 +78,10 @@ function reconcilePair(
 ): Outcome | Promise<Outcome> {
   const { report } = deps
   const { virtual, host } = pair
-  const plan = planPair(factsOf(pair, deps, settings))
+  const facts = factsOf(key, pair, deps, settings)
+  const isHeld = virtual !== null && facts.host?.ownerUid === null
+  deps.awaited.set(key, isHeld && host ? objectKey(host) : null)
+  const plan = planPair(facts)
   if (plan !== 'translate') deps.lookups.drop(key)
   switch (plan) {
     case 'nothing':
@@ -89,7 +95,10 @@ function reconcilePair(
       return done
     case 'delete':
       report.state(key, 'waiting')
-      return host ? deleteHost(host, deps) : done
+      if (host === null) return done
+      return refusalReported({ key, virtual, cluster: 'host', isKnown: true }, deps, () =>
+        deleteHost(host, deps),
+      )
     case 'translate':
       return virtual ? bringInStep(key, { virtual, host }, deps, settings) : done
     default:
@@ -106,11 +115,14 @@ function forget(key: string, deps: SyncDeps): void {
 }
 
 function factsOf(
+  key: string,
   { virtual, host }: { readonly virtual: SyncedObject | null; readonly host: SyncedObject | null },
   deps: SyncDeps,
   { kind, context }: Settings,
 ): PairFacts {
   const owner = host && ownerOf(host.object, kind, context.place)
+  // Another virtual object can have the same name on the host (contract 17.1).
+  const isOurs = owner !== null && objectKey(owner) === key
   return {
     virtual: virtual && {
       uid: virtual.uid,
@@ -119,7 +131,7 @@ function factsOf(
       isWanted: deps.isWanted(virtual),
     },
     host: host && {
-      ownerUid: owner === null ? null : owner.uid,
+      ownerUid: isOurs ? owner.uid : null,
       isTerminating: isTerminating(host),
       isLeftAlone: isSkipped(host.object),
       isLeftover: owner === null && deps.isLeftover(host),

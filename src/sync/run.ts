@@ -62,17 +62,21 @@ export function startRun(config: SyncConfig, options: RunOptions): SyncRun {
   const setup: SyncSetup = { ...options, config, place, owner, sources, references, imports }
   const controllers = SYNCED_KINDS.map((kind) => ({ kind, ...syncController(kind, setup) }))
   let stops: readonly StopController[] = []
+  let isStopping = false
   return {
     stores: sources.stores,
     unserved: () => [...factories.virtual.unserved(), ...factories.host.unserved()],
     stuck: () => [...factories.virtual.stuck(), ...factories.host.stuck()],
     lead: () => {
+      // The run that follows leads: this one would work on with outdated settings, and nobody would stop it.
+      if (isStopping) return
       const specs = [...controllers.map(({ spec }) => spec), importsController(setup)]
       stops = specs.map((spec) => runController(spec, options))
     },
     countByState: (kind) =>
       controllers.find((one) => one.kind === kind)?.report.countByState() ?? {},
     stop: async () => {
+      isStopping = true
       await Promise.all(stops.map((stop) => stop()))
       ending.abort()
     },

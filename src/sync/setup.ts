@@ -8,6 +8,7 @@ import type { EventRecorder } from '../kube/event-recorder.ts'
 import { type ObjectSource, type StoreChange, objectKey } from '../kube/informer/store.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { Log } from '../runtime/log.ts'
+import { AwaitedNames } from './awaited-names.ts'
 import { EvaluationMemory } from './evaluation-memory.ts'
 import { WritesWithoutChange } from './no-change.ts'
 import type { ImportStates } from './import-states.ts'
@@ -78,6 +79,7 @@ export function syncController(
     clock,
     log: setup.log.child({ controller: name }),
   })
+  const awaited = new AwaitedNames()
   const reconcile = createReconcile({
     resource,
     virtual: { client: clients.virtual, objects: virtual },
@@ -100,6 +102,7 @@ export function syncController(
     },
     written: new Map(),
     memory: new EvaluationMemory(setup.evaluate),
+    awaited,
     noChange: new WritesWithoutChange(),
     pace: { virtual: new WritePace(clock), host: new WritePace(clock) },
     report,
@@ -112,7 +115,7 @@ export function syncController(
     })
   const ofHostChange = ({ key, before, after }: StoreChange<SyncedObject>): readonly string[] => [
     ...ownersIn([before, after]),
-    ...report.waitingFor(key),
+    ...awaited.waitingFor(key),
   ]
   const seen = (keys: readonly string[]): readonly string[] => {
     for (const key of keys) report.changed(key)

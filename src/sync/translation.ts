@@ -7,7 +7,7 @@ import { type Patched, applyPatches } from './patcher.ts'
 import type { AddressSettings } from './rules/addresses.ts'
 import { type WrittenMetadata, hostMetadata, withHostMetadata } from './rules/metadata.ts'
 import type { Patch } from './rules/patch.ts'
-import { canTouch, matchedFields, withField } from './rules/patch-path.ts'
+import { canTouch, isWithin, matchedFields, patchPath, withField } from './rules/patch-path.ts'
 import { forwardPatchKinds } from './rules/patched-fields.ts'
 import type { ReferenceLookups } from './rules/references.ts'
 import type { KindTranslator, TranslationContext } from './rules/translator.ts'
@@ -36,7 +36,7 @@ export interface TranslationSettings {
 }
 
 /** Both objects as they are to be, with a sentence for each refused address; or the patch that failed. */
-export type Translated =
+type Translated =
   | { readonly ok: true; readonly state: ObjectPair; readonly refusals: readonly string[] }
   | Extract<Patched, { readonly ok: false }>
 
@@ -80,12 +80,11 @@ async function backFlow(
   const flowing = translator.toVirtual(withHostMetadata(exchange), host)
   const restored = withValuesOf(virtual, flowing, oneWay)
   const ports = new Set(nodePorts(host))
-  const isApplied = (path: FieldPath, patch: Patch): boolean => {
+  const isApplied = (path: FieldPath): boolean => {
+    if (!FLOWS.some((flow) => isWithin(path, flow))) return false
     const value = nestedField(restored, path) ?? null
-    // A label flows when it has changed on the host; what the host assigns always does. A virtual name is no name of
-    // the host: where nothing has flowed there is none to translate.
-    if (path[0] === 'metadata' || patch.kind !== 'expression')
-      return !sameJson(value, nestedField(virtual, path) ?? null)
+    // A label flows when it has changed on the host; what the host assigns always does.
+    if (path[0] === 'metadata') return !sameJson(value, nestedField(virtual, path) ?? null)
     return path.at(-1) !== 'nodePort' || ports.has(value)
   }
   const context = { ...patchContext({ virtual, host }, settings), isApplied }
@@ -93,6 +92,14 @@ async function backFlow(
   // The same object where nothing flows: nothing is written then.
   return patched.ok && sameJson(patched.object, virtual) ? { ...patched, object: virtual } : patched
 }
+
+/** The fields that flow back, of the kinds that have them (contract 18.5). The value of another is the virtual object's. */
+const FLOWS = [
+  'metadata.labels',
+  'metadata.annotations',
+  'spec.ports[*].nodePort',
+  'status.loadBalancer',
+].map(patchPath)
 
 /** Whether what it touches does not flow back (contract 18.5). */
 const isOneWay = (patch: Patch): boolean =>

@@ -24,13 +24,17 @@ export interface OwnProcess extends Operator, AsyncDisposable {
 }
 
 /** How to start a command that serves health and metrics. */
-export interface ProcessOptions {
-  readonly kubeconfig: string
-  /** More flags; they override those that every test has. */
+export interface ServingOptions {
+  /** They override those that every test has. */
   readonly flags?: readonly string[]
   readonly env?: Readonly<Record<string, string>>
   /** What to wait for: `ready` (absent), or only that its health endpoints answer. */
   readonly until?: 'ready' | 'serving'
+}
+
+/** How to start a command that works on one cluster. */
+export interface ProcessOptions extends ServingOptions {
+  readonly kubeconfig: string
 }
 
 const START_LIMIT_MS = 30_000
@@ -45,10 +49,14 @@ const OUTPUT_ROOT = process.env['TEST_OUTPUT'] ?? join(import.meta.dirname, '../
  *
  * @throws Error with the end of its output when it ends first or is not ready within 30 s
  */
-export async function startCommand(
+export const startCommand = (
   command: 'manager' | 'gateway',
-  options: ProcessOptions,
-): Promise<OwnProcess> {
+  { kubeconfig, flags = [], ...options }: ProcessOptions,
+): Promise<OwnProcess> =>
+  startServing(command, { ...options, flags: [`--kubeconfig=${kubeconfig}`, ...flags] })
+
+/** As startCommand, for any command; its clusters are among the flags. */
+export async function startServing(command: string, options: ServingOptions): Promise<OwnProcess> {
   const { child, directory } = spawnCommand(command, options)
   const exited = once(child, 'exit').then(([code, signal]): Exit => ({ code, signal }))
   tether(child)
@@ -73,7 +81,7 @@ export async function startCommand(
 
 function spawnCommand(
   command: string,
-  { kubeconfig, flags = [], env }: ProcessOptions,
+  { flags = [], env }: ServingOptions,
 ): {
   readonly child: ChildProcess
   readonly directory: string
@@ -81,11 +89,7 @@ function spawnCommand(
   mkdirSync(OUTPUT_ROOT, { recursive: true })
   const directory = mkdtempSync(join(OUTPUT_ROOT, `${command}-`))
   const files = ['stdout.log', 'stderr.log'].map((name) => openSync(join(directory, name), 'a'))
-  const own = [
-    `--kubeconfig=${kubeconfig}`,
-    `--health-probe-bind-address=${ANY_PORT}`,
-    `--metrics-bind-address=${ANY_PORT}`,
-  ]
+  const own = [`--health-probe-bind-address=${ANY_PORT}`, `--metrics-bind-address=${ANY_PORT}`]
   const child = spawn(process.execPath, [...PROGRAM, command, ...own, ...flags], {
     env: cleanEnv(env),
     stdio: ['ignore', ...files],

@@ -12,6 +12,9 @@
 //   faults    test/faults/**/*.test.ts           its own, to be broken; two files at a time
 //   direct    test/direct/**/*.test.ts           as own, and startStockServer(): a second API server
 //                                                that takes the tokens; one file at a time
+//   sync      test/sync/**/*.test.ts             syncPlanes(): a virtual cluster and its host, shared by all
+//                                                files, one at a time; each starts syncers of its own
+//   sync-own  test/sync/**/*.own.test.ts         ownSyncPlanes(): two for the file, to be broken
 //   container test/container/**/*.test.ts        in containers, as is the product; one file at a time
 //
 // Two operators on one API server would undo each other's work, and the settings in force bind every
@@ -61,7 +64,7 @@ declare module 'vitest' {
 
 /** The control plane of project `cluster`. Call it while the test file loads. */
 export async function sharedControlPlane(): Promise<TestControlPlane> {
-  return reached(inject('controlPlane'))
+  return reachedControlPlane(inject('controlPlane'))
 }
 
 /** The operator of project `cluster`, with default flags and an issuer; only for reading. */
@@ -77,7 +80,7 @@ export async function privateControlPlane(): Promise<TestControlPlane> {
   const worker = process.env['VITEST_POOL_ID']
   const coordinates = inject('planes')[Number(worker) - 1]
   if (coordinates === undefined) throw new Error(`no control plane for worker ${worker}`)
-  const plane = await reached(coordinates)
+  const plane = await reachedControlPlane(coordinates)
   await reset(plane, plane.raw)
   return plane
 }
@@ -89,12 +92,17 @@ export async function privateControlPlane(): Promise<TestControlPlane> {
 export async function ownControlPlane(
   options: Pick<ControlPlaneOptions, 'apiServerFlags'> = {},
 ): Promise<OwnControlPlane> {
-  const running = await startInstalled({ ...options, copyOf: inject('template') })
+  return ownedControlPlane(await startInstalled({ ...options, copyOf: inject('template') }))
+}
+
+/** A control plane that the test file has started itself; it is stopped after the last test. */
+export async function ownedControlPlane(running: ControlPlane): Promise<OwnControlPlane> {
   afterAll(() => running.stop())
   return { ...running, ...(await testControlPlane(coordinatesOf(running), running)) }
 }
 
-async function reached(coordinates: Coordinates): Promise<TestControlPlane> {
+/** A control plane that another process has started. Call it while the test file loads. */
+export async function reachedControlPlane(coordinates: Coordinates): Promise<TestControlPlane> {
   const caPem = await readFile(coordinates.caFile, 'utf8')
   const binaries = await ensureBinaries(console.log)
   const access = createAccess(binaries, coordinates.dataDir, { url: coordinates.url, caPem })

@@ -4,7 +4,7 @@ import { randomUUID } from 'node:crypto'
 import { hostname } from 'node:os'
 import { SERVICES } from '../../api/names.ts'
 import { anyOutage } from '../../kube/client/circuit-breaker.ts'
-import { NoResponseError } from '../../kube/client/api-error.ts'
+import { NoResponseError, StatusError } from '../../kube/client/api-error.ts'
 import { type KubeClient, createClient, readKinds } from '../../kube/client/client.ts'
 import type { Connection } from '../../kube/client/connection.ts'
 import { type EventRecorder, createEventRecorder } from '../../kube/event-recorder.ts'
@@ -38,7 +38,7 @@ export function startSyncer(settings: SyncerSettings): Promise<number> {
   return lifecycle.finished
 }
 
-interface Process {
+interface SyncerProcess {
   readonly settings: SyncerSettings
   readonly clock: Clock
   readonly log: Log
@@ -49,7 +49,7 @@ interface Process {
 const STOP_WITHIN_MS = { run: 20_000, events: 2000, other: 2000 }
 
 /** Starts all parts; they stop in reverse order (lifecycle.onStop). */
-async function start(self: Process): Promise<void> {
+async function start(self: SyncerProcess): Promise<void> {
   const { settings, clock, log, lifecycle, metrics } = self
   const identity = `${hostname()}_${randomUUID()}`
   const { virtualCluster, hostNamespace, serviceName } = settings
@@ -104,30 +104,32 @@ async function start(self: Process): Promise<void> {
   await serveSyncer(self, runs)
   const reportConfig = configReports(events.host, clients.host, self)
   reportConfig.warnings(checked.warnings)
-  const onFaults = (sentences: readonly string[]): void => {
-    metrics.configIsValid(false)
-    reportConfig.faults(sentences)
-  }
-  void followConfigFile(text, {
+  followConfigFile(text, {
     path: settings.config,
     clock,
     signal: lifecycle.stopping,
+    faultsOf: (config) => kindFaults(config, served, log),
     onConfig: async (config, warnings) => {
-      const unserved = await kindFaults(config, served, log)
-      if (unserved.length > 0) return onFaults(unserved)
       log.info({}, 'the configuration has changed')
       metrics.configIsValid(true)
       reportConfig.warnings(warnings)
       await runs.restart(config)
     },
-    onFaults,
+    onFaults: (sentences) => {
+      metrics.configIsValid(false)
+      reportConfig.faults(sentences)
+    },
+    onRestored: () => metrics.configIsValid(true),
+  }).catch((err: unknown) => {
+    log.error({ err }, 'could not start with the configuration that has changed')
+    lifecycle.stop('start failed', 1)
   })
   await leadership.acquired
   runs.lead()
 }
 
 /** The kinds that the virtual cluster serves; a process that does not lead may ask too. */
-function servedKinds(virtual: Connection, self: Process): ServedKinds {
+function servedKinds(virtual: Connection, self: SyncerProcess): ServedKinds {
   const deps = clientDeps(self, virtual, () => undefined)
   return createServedKinds((group, version) => readKinds(deps, group, version), self.clock)
 }
@@ -144,7 +146,7 @@ async function kindFaults(
   try {
     return await unservedReferences(config, served)
   } catch (err) {
-    if (!(err instanceof NoResponseError)) throw err
+    if (!(err instanceof NoResponseError || err instanceof StatusError)) throw err
     log.warn({ err }, 'no answer: the kinds of references are checked when objects are translated')
     return []
   }
@@ -153,7 +155,7 @@ async function kindFaults(
 async function connectedTo(
   kubeconfig: string | null,
   cluster: string,
-  { clock, log, lifecycle }: Process,
+  { clock, log, lifecycle }: SyncerProcess,
 ): Promise<Connection> {
   const connection = await connectCluster(kubeconfig, clock)
   lifecycle.onStop(`${cluster} connection`, STOP_WITHIN_MS.other, () => connection.close())
@@ -164,7 +166,7 @@ async function connectedTo(
 function recorder(
   client: KubeClient,
   instance: string,
-  { clock, log, lifecycle }: Process,
+  { clock, log, lifecycle }: SyncerProcess,
 ): EventRecorder {
   const events = createEventRecorder({ client, clock, log, instance })
   lifecycle.onStop('events', STOP_WITHIN_MS.events, async () => {
@@ -208,7 +210,7 @@ function createRuns(config: SyncConfig, options: RunOptions): Runs {
 }
 
 /** Serves /metrics, /healthz and /readyz at the addresses of the flags (contract 8.2). */
-function serveSyncer(self: Process, runs: Runs): Promise<void> {
+function serveSyncer(self: SyncerProcess, runs: Runs): Promise<void> {
   const { settings, lifecycle } = self
   const current = () =>
     commonChecks(lifecycle.stopping, runs.current(), runs.current().stores) as Readonly<
@@ -225,7 +227,7 @@ function serveSyncer(self: Process, runs: Runs): Promise<void> {
 function configReports(
   events: EventRecorder,
   client: KubeClient,
-  { settings, log }: Process,
+  { settings, log }: SyncerProcess,
 ): Readonly<Record<'faults' | 'warnings', (sentences: readonly string[]) => void>> {
   const { serviceName: name, hostNamespace: namespace } = settings
   const report = (reason: string, sentences: readonly string[], text: string): void => {

@@ -125,8 +125,6 @@ function readAttemptSettings(argv: readonly string[]): Invocation<AttemptSetting
   if (values.help) return { kind: 'print', text: HELP }
   const [subcommand, ...others] = args
   const all = [...faults]
-  if (subcommand !== 'validate' && subcommand !== 'try')
-    all.push('one of the subcommands validate and try is needed')
   if (others.length > 0)
     all.push(`unexpected ${others.map((one) => JSON.stringify(one)).join(', ')}`)
   const { config = null, object = null } = values

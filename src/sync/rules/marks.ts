@@ -40,7 +40,7 @@ export const MARK_KEYS: Readonly<Record<MetadataField, ReadonlySet<string>>> = {
 export const SKIP_SYNC = `${MARK_PREFIX}skip-sync`
 
 /** The virtual object that a host object is of. */
-export interface VirtualOwner extends VirtualName {
+interface VirtualOwner extends VirtualName {
   /** Empty where the host object does not have the annotation: 17.2 does not ask for it. */
   readonly uid: string
 }

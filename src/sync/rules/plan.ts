@@ -28,7 +28,7 @@ export interface PairFacts {
  * `translate`: the host object is created or updated. `delete`: the host object goes; another event follows. `wait`:
  * the host object terminates, or none may be created. `taken`: its name belongs to a foreign object. `nothing`: both stay as they are.
  */
-export type PairPlan = 'translate' | 'delete' | 'wait' | 'taken' | 'nothing'
+type PairPlan = 'translate' | 'delete' | 'wait' | 'taken' | 'nothing'
 
 /** The plan for one pair. */
 export function planPair({ virtual, host, isEnabled, mayCreate }: PairFacts): PairPlan {

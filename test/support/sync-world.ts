@@ -1,0 +1,254 @@
+// A virtual cluster with its syncers for one test file: names of its own on both clusters, which are cleaned up at the
+// end. A syncer syncs the whole virtual cluster, so files run one at a time.
+import { mkdtemp, rename, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, expect, inject } from 'vitest'
+import { CONFIG_MAPS, ENDPOINTS, LEASES, SECRETS, SERVICES } from '../../src/api/names.ts'
+import { pathOf } from '../../src/kube/client/client.ts'
+import { SYNCED_KINDS } from '../../src/sync/rules/config.ts'
+import { type HostPlace, hostNameOf } from '../../src/sync/rules/host-name.ts'
+import { type AuditedWrite, type Mark, auditOf } from './audit-log.ts'
+import { type OwnProcess, startServing } from './command-process.ts'
+import {
+  type OwnControlPlane,
+  type TestControlPlane,
+  ownedControlPlane,
+  reachedControlPlane,
+} from './control-plane.ts'
+import { eventually } from './eventually.ts'
+import { isIdle, metric } from './metrics-page.ts'
+import { uniqueName } from './object-builder.ts'
+import {
+  type Pair,
+  SYNCER_USER,
+  type SyncCoordinates,
+  bindSyncer,
+  make,
+  startSyncPlanes,
+  withSyncers,
+} from './sync-planes.ts'
+import { type Ref, type SeenObject, SOON, type Side, createPair, sideOf } from './sync-side.ts'
+import './sync-global-setup.ts'
+
+/** A cluster of endpoint sync, as a test file sees it. */
+type SyncPlane = TestControlPlane & Pick<SyncCoordinates, 'syncerKubeconfig'>
+
+/** The clusters of project `sync`. Call it while the test file loads. */
+export async function syncPlanes(): Promise<Pair<SyncPlane>> {
+  const { virtual, host } = inject('syncPlanes')
+  return {
+    virtual: { ...virtual, ...(await reachedControlPlane(virtual)) },
+    host: { ...host, ...(await reachedControlPlane(host)) },
+  }
+}
+
+/** Two clusters of the test file's own, to be broken. Call it while the test file loads, in project `sync-own`. */
+export async function ownSyncPlanes(): Promise<Pair<SyncPlane & OwnControlPlane>> {
+  const planes = await startSyncPlanes()
+  const owned = {
+    virtual: await ownedControlPlane(planes.virtual),
+    host: await ownedControlPlane(planes.host),
+  }
+  const { virtual, host } = await withSyncers(planes)
+  return { virtual: { ...virtual, ...owned.virtual }, host: { ...host, ...owned.host } }
+}
+
+/** How to start a syncer. */
+interface SyncerOptions {
+  readonly flags?: readonly string[]
+  /** In place of the accounts' own, such as by way of a proxy. */
+  readonly kubeconfigs?: Partial<Pair<string>>
+  readonly until?: 'ready' | 'serving'
+}
+
+/** A running syncer. */
+export interface Syncer extends OwnProcess {
+  /** SIGKILL, and an end of its Lease, so that another one leads at once. */
+  crash(): Promise<void>
+}
+
+/** Writes of the syncers in both clusters, without Events and Leases, such as `update endpoints a-x-b-x-c`. */
+export type Writes = Pair<readonly string[]>
+
+/** The virtual cluster of a test file. */
+export interface SyncWorld {
+  readonly virtualCluster: string
+  readonly hostNamespace: string
+  /** Both clusters for the admin. */
+  readonly virtual: Side
+  readonly host: Side
+  /** The virtual cluster's own Service. */
+  readonly ownService: Ref
+  /** Creates a namespace in the virtual cluster, and deletes it at the end. */
+  namespace(): Promise<string>
+  /** Where the object stands on the host. */
+  hostRef(virtual: Ref): Ref
+  /** Writes the configuration file; an object is what stands below `sync.toHost`. */
+  configure(toHost: object | string): Promise<void>
+  /** Starts a syncer, and stops it at the end. Resolves when it is ready, which a standby is too. */
+  start(options?: SyncerOptions): Promise<Syncer>
+  /** Waits until the syncer has done all that it can have learned of by now, from either cluster. */
+  caughtUp(syncer: Syncer): Promise<void>
+  /** Starts to count. */
+  mark(): Promise<Pair<Mark>>
+  /** What syncers wrote since, apart from the objects of `caughtUp`. */
+  writesSince(mark: Pair<Mark>): Promise<Writes>
+}
+
+/** The writes of a syncer that is at rest. */
+export const NO_WRITES: Writes = { virtual: [], host: [] }
+
+const FENCE = 'fence'
+const SWEPT = [SERVICES, ENDPOINTS, SECRETS, CONFIG_MAPS]
+
+/**
+ * A virtual cluster with a name, a host namespace and an own Service of its own. Call it while the test file loads.
+ *
+ * @param toHost the configuration below `sync.toHost` to begin with
+ */
+export async function syncWorld(planes: Pair<SyncPlane>, toHost: object = {}): Promise<SyncWorld> {
+  const virtualCluster = uniqueName('vc')
+  const hostNamespace = uniqueName('host')
+  const ownService = { namespace: hostNamespace, name: virtualCluster }
+  const folder = await mkdtemp(join(tmpdir(), 'sync-world-'))
+  const [virtual, host] = [sideOf(planes.virtual.raw), sideOf(planes.host.raw)]
+  const audits = { virtual: auditOf(planes.virtual), host: auditOf(planes.host) }
+  const namespaces: string[] = []
+  const syncers: OwnProcess[] = []
+  await createNamespace(planes.host, hostNamespace)
+  await bindSyncer(planes.host.raw, hostNamespace)
+  await host.create(SERVICES, ownService, { spec: { ports: [{ name: 'https', port: 443 }] } })
+
+  const place: HostPlace = { virtualCluster, hostNamespace, namespaces: null }
+  const hostRef = (ref: Ref): Ref => hostNameOf(ref, place)
+  const config = join(folder, 'vcluster.yaml')
+  const configure = async (below: object | string): Promise<void> => {
+    const text = typeof below === 'string' ? below : JSON.stringify({ sync: { toHost: below } })
+    await writeFile(`${config}.new`, text)
+    await rename(`${config}.new`, config)
+  }
+  await configure(toHost)
+  afterAll(async () => {
+    await Promise.all(syncers.map((syncer) => syncer.stop()))
+    await sweep(planes.host, hostNamespace)
+    for (const namespace of namespaces) await sweep(planes.virtual, namespace)
+    await rm(folder, { recursive: true })
+  })
+  const start: SyncWorld['start'] = async ({ flags = [], kubeconfigs = {}, until } = {}) => {
+    const running = await startServing('syncer', {
+      ...(until === undefined ? {} : { until }),
+      flags: [
+        `--virtual-kubeconfig=${kubeconfigs.virtual ?? planes.virtual.syncerKubeconfig}`,
+        `--host-kubeconfig=${kubeconfigs.host ?? planes.host.syncerKubeconfig}`,
+        `--virtual-cluster=${virtualCluster}`,
+        `--host-namespace=${hostNamespace}`,
+        `--service-name=${ownService.name}`,
+        `--config=${config}`,
+        ...flags,
+      ],
+    })
+    syncers.push(running)
+    const crash = async (): Promise<void> => {
+      running.kill('SIGKILL')
+      await running.exited
+      const lease = { namespace: hostNamespace, name: `syncer-${virtualCluster}` }
+      await planes.host.raw('DELETE', pathOf(LEASES, lease))
+    }
+    return { ...running, crash }
+  }
+  const namespace = async (): Promise<string> => {
+    const name = uniqueName('ns')
+    await createNamespace(planes.virtual, name)
+    namespaces.push(name)
+    return name
+  }
+  let fences: string | null = null
+  const caughtUp: SyncWorld['caughtUp'] = async (syncer) => {
+    fences ??= await namespace()
+    await passFence({ virtual, host, hostRef }, { namespace: fences, name: uniqueName(FENCE) })
+    await atRest(syncer)
+  }
+  return {
+    virtualCluster,
+    hostNamespace,
+    virtual,
+    host,
+    ownService,
+    namespace,
+    hostRef,
+    configure,
+    start,
+    caughtUp,
+    mark: async () => ({ virtual: await audits.virtual.mark(), host: await audits.host.mark() }),
+    writesSince: async (mark) => ({
+      virtual: namesOf(await audits.virtual.writesSince(mark.virtual, { user: SYNCER_USER })),
+      host: namesOf(await audits.host.writesSince(mark.host, { user: SYNCER_USER })),
+    }),
+  }
+}
+
+const createNamespace = ({ raw }: TestControlPlane, name: string): Promise<void> =>
+  make(raw, '/api/v1/namespaces', { metadata: { name } })
+
+/** The objects go at once: those of a namespace that ends would keep the syncer of the next file busy. */
+async function sweep({ raw }: TestControlPlane, namespace: string): Promise<void> {
+  for (const resource of SWEPT) await raw('DELETE', pathOf(resource, { namespace }))
+  await raw('DELETE', `/api/v1/namespaces/${namespace}`)
+}
+
+const namesOf = (writes: readonly AuditedWrite[]): readonly string[] =>
+  writes
+    .filter(
+      ({ resource, name }) => !/^(?:leases|events)$/.test(resource) && !name.startsWith(FENCE),
+    )
+    .map(({ verb, resource, subresource, name }) =>
+      [verb, [resource, subresource].filter(Boolean).join('/'), name].filter(Boolean).join(' '),
+    )
+
+/**
+ * A Service and Endpoints go to the host, and are made anew there after somebody has deleted them. What happened in
+ * either cluster before is known to the syncer then: events of a kind come in order.
+ */
+async function passFence(
+  { virtual, host, hostRef }: Pick<SyncWorld, 'virtual' | 'host' | 'hostRef'>,
+  ref: Ref,
+): Promise<void> {
+  await createPair(virtual, ref, '10.9.9.9')
+  const onHost = hostRef(ref)
+  for (const resource of [SERVICES, ENDPOINTS]) {
+    const { metadata } = await host.shows(resource, onHost, {})
+    await host.remove(resource, onHost)
+    await host.until(resource, onHost, 'is made anew', (now) => now.metadata.uid !== metadata.uid)
+  }
+}
+
+/** Waits until no key is reconciled, or waits to be. Those that wait for their back-off are none of them. */
+const atRest = (syncer: Syncer): Promise<true> =>
+  eventually(
+    'the syncer is at rest',
+    async () => {
+      const idle = await Promise.all(SYNCED_KINDS.map((kind) => isIdle(syncer, controllerOf(kind))))
+      return idle.every(Boolean) || undefined
+    },
+    SOON,
+  )
+
+const controllerOf = (kind: string): string => `sync-${kind.toLowerCase()}`
+
+/** Waits until this syncer leads. */
+export const leads = (syncer: Syncer): Promise<true> =>
+  eventually(
+    'the syncer leads',
+    async () => (await metric(syncer, 'leader_election_master_status')) === 1 || undefined,
+    SOON,
+  )
+
+/** Asserts that the object is as it was, byte for byte: nothing has written it. */
+export async function expectUntouched(
+  side: Side,
+  resource: Parameters<Side['get']>[0],
+  before: SeenObject,
+): Promise<void> {
+  expect(await side.get(resource, before.metadata)).toEqual(before)
+}
