@@ -11,6 +11,7 @@ import { applyPatches } from '../src/sync/patcher.ts'
 import { type SyncedKind, checkSyncConfig } from '../src/sync/rules/config.ts'
 import type { NamespaceMappings, VirtualName } from '../src/sync/rules/host-name.ts'
 import { checkPatches } from '../src/sync/rules/patch.ts'
+import { WITHOUT_CLUSTERS } from '../src/sync/rules/references.ts'
 import { createSandbox } from '../src/sync/sandbox/sandbox.ts'
 import { PROGRAM } from './support/command-process.ts'
 import { stepsOf } from './support/documentation-blocks.ts'
@@ -92,6 +93,7 @@ async function outcomeOf({
       config: config.withDefaults,
       virtualObject: isForward ? object : null,
       hostObject: isForward ? null : object,
+      ...WITHOUT_CLUSTERS,
       virtualNameOf: (host) => synced[host.kind]?.[host.name] ?? null,
     },
     sandbox.evaluate,
@@ -129,7 +131,7 @@ describe('the table of expressions', () => {
         config: {},
         virtualObject: object,
         hostObject: null,
-        virtualNameOf: () => null,
+        ...WITHOUT_CLUSTERS,
       },
       sandbox.evaluate,
     )

@@ -19,7 +19,14 @@ import type { ObjectPair } from './translation.ts'
 import type { WritePace } from './write-pace.ts'
 
 /** Why objects are written, for metrics. */
-export const SYNC_WRITE_REASONS = ['create', 'update', 'delete', 'back-flow', 'unstable'] as const
+export const SYNC_WRITE_REASONS = [
+  'create',
+  'update',
+  'delete',
+  'back-flow',
+  'unstable',
+  'import',
+] as const
 
 /** One of the two clusters, for the objects of one kind. */
 interface ClusterSide {

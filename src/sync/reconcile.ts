@@ -14,6 +14,7 @@ import {
   refusalReported,
   writePair,
 } from './pair-writes.ts'
+import type { TranslationLookup } from './reference-lookup.ts'
 import { virtualNameOf } from './referenced-objects.ts'
 import { hostNameOf } from './rules/host-name.ts'
 import { isSkipped, ownerOf } from './rules/marks.ts'
@@ -28,7 +29,13 @@ import { type ObjectPair, type TranslationSettings, translate } from './translat
 /** Dependencies of the reconcile of one kind. */
 interface SyncDeps extends PairWriteDeps {
   /** With the owner of host objects at the moment. */
-  readonly settings: () => TranslationSettings
+  readonly settings: () => Settings
+  readonly lookups: {
+    /** Begins the look-ups of one translation. */
+    readonly begin: (key: string) => TranslationLookup
+    /** The object is not translated any more. */
+    readonly drop: (key: string) => void
+  }
   readonly isEnabled: boolean
   /** Whether the object is to stand on the host. */
   readonly isWanted: (virtual: SyncedObject) => boolean
@@ -45,6 +52,8 @@ interface SyncDeps extends PairWriteDeps {
   readonly memory: EvaluationMemory
   readonly awaited: AwaitedNames
 }
+
+type Settings = Omit<TranslationSettings, 'lookups'>
 
 /** The reconcile function of one kind; a key is that of the virtual object. */
 export function createReconcile(deps: SyncDeps): (key: string) => Promise<Outcome> {
@@ -69,7 +78,7 @@ function reconcilePair(
   key: string,
   pair: { readonly virtual: SyncedObject | null; readonly host: SyncedObject | null },
   deps: SyncDeps,
-  settings: TranslationSettings,
+  settings: Settings,
 ): Outcome | Promise<Outcome> {
   const { report } = deps
   const { virtual, host } = pair
@@ -77,6 +86,7 @@ function reconcilePair(
   const isHeld = virtual !== null && facts.host?.ownerUid === null
   deps.awaited.set(key, isHeld && host ? objectKey(host) : null)
   const plan = planPair(facts)
+  if (plan !== 'translate') deps.lookups.drop(key)
   switch (plan) {
     case 'nothing':
       forget(key, deps)
@@ -113,7 +123,7 @@ function factsOf(
   key: string,
   { virtual, host }: { readonly virtual: SyncedObject | null; readonly host: SyncedObject | null },
   deps: SyncDeps,
-  { kind, context }: TranslationSettings,
+  { kind, context }: Settings,
 ): PairFacts {
   const owner = host && ownerOf(host.object, kind, context.place)
   // Another virtual object can have the same name on the host (contract 17.1).
@@ -140,7 +150,7 @@ async function bringInStep(
   key: string,
   cached: CachedPair,
   deps: SyncDeps,
-  settings: TranslationSettings,
+  settings: Settings,
 ): Promise<Outcome> {
   const { report } = deps
   const { virtual, host } = cached
@@ -151,19 +161,20 @@ async function bringInStep(
     report.unstable(key, virtual, verdict)
     return done
   }
-  const evaluate = deps.memory.of(key)
-  const before = deps.written.get(key)
-  const written = before?.uid === virtual.uid ? before.metadata : null
-  const first = await translate(pair, written, settings, evaluate)
+  const lookups = deps.lookups.begin(key)
+  const given = { ...settings, lookups }
+  const { first, settled } = await settledTranslation(key, cached, verdict !== null, deps, given)
+  const lookedUp = await lookups.end()
+  if (lookedUp !== 'complete') {
+    report.state(key, 'waiting')
+    return lookedUp === 'wait' ? done : { result: 'later', atMs: deps.clock.nowMs() }
+  }
   if (!first.ok) throw report.patchFailed(key, virtual, first)
-  if (verdict !== null && !samePair(first.state, pair)) {
-    const settled = await simulate(pair, first.state, settings, evaluate)
-    if (!settled.ok) throw report.patchFailed(key, virtual, settled)
-    if (!settled.isStable) {
-      if (host) await keepVerdict(key, host, verdict, deps)
-      report.unstable(key, virtual, verdict)
-      return done
-    }
+  if (!settled.ok) throw report.patchFailed(key, virtual, settled)
+  if (verdict !== null && !settled.isStable) {
+    if (host) await keepVerdict(key, host, verdict, deps)
+    report.unstable(key, virtual, verdict)
+    return done
   }
   report.refused(key, virtual, first.refusals)
   return writePair(key, cached, first.state, deps, settings.translator)
@@ -201,6 +212,24 @@ function afterWrite(
   const { uid = 'new', creationTimestamp = 'new' } = nestedMap(existing.host ?? {}, ['metadata'])
   const metadata = { ...nestedMap(wanted.host, ['metadata']), uid, creationTimestamp }
   return { ...wanted, host: { ...wanted.host, metadata } }
+}
+
+/** The translation of both objects, and whether more rounds would give the same. */
+async function settledTranslation(
+  key: string,
+  { virtual, host }: CachedPair,
+  isSimulated: boolean,
+  { memory, written: lastWrites }: SyncDeps,
+  settings: TranslationSettings,
+) {
+  const pair: ObjectPair = { virtual: virtual.object, host: host && host.object }
+  const evaluate = memory.of(key)
+  const before = lastWrites.get(key)
+  const written = before?.uid === virtual.uid ? before.metadata : null
+  const first = await translate(pair, written, settings, evaluate)
+  if (!first.ok || !isSimulated || samePair(first.state, pair))
+    return { first, settled: { ok: true, isStable: true } as const }
+  return { first, settled: await simulate(pair, first.state, settings, evaluate) }
 }
 
 /** Both objects are the same for the syncer: neither would be written. */

@@ -11,6 +11,8 @@ import {
 } from '../kube/controller/builder.ts'
 import { type InformerFactory, createInformerFactory } from '../kube/informer/informers.ts'
 import { type ObjectSource, objectKey } from '../kube/informer/store.ts'
+import { followImports } from './import-states.ts'
+import { importsController } from './imports.ts'
 import { type NamespaceErrorReason, namespaceReport } from './namespace-report.ts'
 import type { NamespaceStores } from './namespace-sources.ts'
 import { NAMESPACE_CONTROLLER, namespaceController } from './namespaces.ts'
@@ -23,7 +25,7 @@ import { type SyncedObject, isTerminating } from './synced-object.ts'
 
 /** Dependencies of all runs of a process. */
 export interface RunOptions
-  extends Omit<SyncSetup, 'config' | 'place' | 'owner' | 'sources' | 'references'>,
+  extends Omit<SyncSetup, 'config' | 'place' | 'owner' | 'sources' | 'references' | 'imports'>,
     Omit<ControllerRuntime, 'log' | 'clock'> {
   readonly virtualCluster: string
   readonly hostNamespace: string
@@ -67,11 +69,16 @@ export function startRun(config: SyncConfig, options: RunOptions): SyncRun {
     host: factories.host.startInformer,
   })
   const references: ReferencedObjects = followReferences(config, place, sources)
+  const imports = followImports(place, sources, references)
   const owner = hostOwner(sources.host.services, place, options)
-  const setup: SyncSetup = { ...options, config, place, owner, sources, references }
+  const setup: SyncSetup = { ...options, config, place, owner, sources, references, imports }
   const controllers = SYNCED_KINDS.map((kind) => ({ kind, ...syncController(kind, setup) }))
   const namespaces = sources.namespaces && namespaceSpec(sources.namespaces, place, options)
-  const specs = [...controllers.map(({ spec }) => spec), ...(namespaces ? [namespaces] : [])]
+  const specs = [
+    ...controllers.map(({ spec }) => spec),
+    importsController(setup),
+    ...(namespaces ? [namespaces] : []),
+  ]
   let stops: readonly StopController[] = []
   let isStopping = false
   return {

@@ -11,8 +11,10 @@ import type { Log } from '../runtime/log.ts'
 import { AwaitedNames } from './awaited-names.ts'
 import { EvaluationMemory } from './evaluation-memory.ts'
 import { WritesWithoutChange } from './no-change.ts'
+import type { ImportStates } from './import-states.ts'
 import { createReconcile } from './reconcile.ts'
-import { type ReferencedObjects, syncedKindOf } from './referenced-objects.ts'
+import { beginLookup, dropLookup } from './reference-lookup.ts'
+import type { ReferencedObjects } from './referenced-objects.ts'
 import { type SyncObserver, SyncReport } from './report.ts'
 import type { AddressSettings } from './rules/addresses.ts'
 import type { SyncConfig, SyncedKind } from './rules/config.ts'
@@ -21,6 +23,7 @@ import type { HostPlace } from './rules/host-name.ts'
 import { TRANSLATORS } from './rules/kinds.ts'
 import { ownerOf } from './rules/marks.ts'
 import type { Evaluate } from './sandbox/protocol.ts'
+import type { ServedKinds } from './served-kinds.ts'
 import { SYNCED_RESOURCES, type SyncSources } from './sources.ts'
 import { type SyncedObject, hasSelector, isTerminating } from './synced-object.ts'
 import type { TranslationSettings } from './translation.ts'
@@ -44,6 +47,8 @@ export interface SyncSetup {
   readonly clients: { readonly virtual: KubeClient; readonly host: KubeClient }
   readonly sources: SyncSources
   readonly references: ReferencedObjects
+  readonly imports: ImportStates
+  readonly served: ServedKinds
   /** The sandbox's. */
   readonly evaluate: Evaluate
   /** Records Events in the virtual cluster. */
@@ -62,7 +67,7 @@ export function syncController(
   kind: SyncedKind,
   setup: SyncSetup,
 ): { readonly spec: ControllerSpec; readonly report: SyncReport } {
-  const { clients, clock, config, owner, place, references, sources } = setup
+  const { clients, clock, config, owner, place, references, imports, sources } = setup
   const resource = SYNCED_RESOURCES[kind]
   const name = controllerName(kind)
   const { enabled, patches } = config.kinds[kind]
@@ -88,7 +93,14 @@ export function syncController(
     isOpen: sources.access.isOpen,
     mayCreate: ({ namespace }) => owner.isReady() && sources.access.mayCreateIn(namespace),
     forgotten: (key) => {
-      if (!references.isReferenced(kind, key)) references.release(kind, key)
+      const object = virtual.getByKey(key)
+      // The controller of imports reads it until it has deleted it.
+      const isImport = object !== undefined && imports.isImport(kind, object)
+      if (!isImport && !references.isReferenced(kind, key)) references.release(kind, key)
+    },
+    lookups: {
+      begin: (key) => beginLookup({ kind: resource.kind, key }, setup),
+      drop: (key) => dropLookup({ kind: resource.kind, key }, setup),
     },
     written: new Map(),
     memory: new EvaluationMemory(setup.evaluate),
@@ -124,7 +136,9 @@ export function syncController(
     watches: [
       onChange(virtual, ({ key }) => seen([key])),
       onChange(host, (change) => seen(ofHostChange(change))),
-      onSignal(references, (change) => (change.kind === kind ? [change.key] : [])),
+      ...[references, imports].map((source) =>
+        onSignal(source, (change) => (change.kind === kind ? [change.key] : [])),
+      ),
       onSignal(owner, all),
       onSignal(sources.access, (namespace) => keysIn(namespace, virtual)),
       ...(kind === 'endpoints' ? serviceWatches(setup) : []),
@@ -173,12 +187,14 @@ const reservedName = ({ name, namespace }: SyncedObject): string =>
   name === 'kube-root-ca.crt' ? name : `${namespace}/${name}`
 
 function isWanted(kind: SyncedKind, object: SyncedObject, setup: SyncSetup): boolean {
-  const { config, references, sources } = setup
+  const { config, references, imports, sources } = setup
+  if (imports.isImport(kind, object)) return false
   if (kind === 'services') return true
   if (kind !== 'endpoints')
     return config.kinds[kind].all || references.isReferenced(kind, objectKey(object))
   const service = sources.virtual.services.getByKey(objectKey(object))
-  return service !== undefined && !isTerminating(service) && !hasSelector(service)
+  if (service === undefined || imports.isImport('services', service)) return false
+  return !isTerminating(service) && !hasSelector(service)
 }
 
 /** Made by the host's endpoints controller for a Service of ours that has lost its selector (contract 18.1). */
@@ -189,7 +205,7 @@ function isLeftover({ object, ...ref }: SyncedObject, { sources, place }: SyncSe
   return isOurs && !hasSelector(service) && isMadeByEndpointsController(metadata)
 }
 
-function settingsOf(kind: SyncedKind, setup: SyncSetup): TranslationSettings {
+function settingsOf(kind: SyncedKind, setup: SyncSetup): Omit<TranslationSettings, 'lookups'> {
   const { place, sources, config } = setup
   const { kinds, withDefaults } = config
   return {
@@ -201,19 +217,16 @@ function settingsOf(kind: SyncedKind, setup: SyncSetup): TranslationSettings {
     config: withDefaults,
     context: {
       place,
-      hasService: (service) =>
-        kinds.services.enabled &&
-        sources.virtual.services.getByKey(objectKey(service)) !== undefined,
+      hasService: (ref) => {
+        const service = sources.virtual.services.getByKey(objectKey(ref))
+        const isSynced = service !== undefined && !setup.imports.isImport('services', service)
+        return kinds.services.enabled && isSynced
+      },
       ownsHostService: (name) => {
         const service = sources.host.services.getByKey(objectKey(name))
         const isOurs = service && ownerOf(service.object, SERVICES.kind, place) !== null
         return isOurs || sources.hasVirtualServiceFor(name)
       },
-    },
-    virtualNameOf: ({ kind: named, name, namespace }) => {
-      const synced = syncedKindOf(named)
-      const object = synced && sources.host[synced].getByKey(objectKey({ namespace, name }))
-      return object ? ownerOf(object.object, named, place) : null
     },
   }
 }

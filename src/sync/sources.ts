@@ -1,5 +1,7 @@
 // The objects of both clusters that endpoint sync reads, and the informers that keep them current (contract 16.2, 20).
 import { CONFIG_MAPS, ENDPOINTS, type Resource, SECRETS, SERVICES } from '../api/names.ts'
+import type { KubeObject } from '../api/objects.ts'
+import { nestedMap } from '../domain/json/field-path.ts'
 import type { ObjectRef } from '../kube/client/client.ts'
 import type { InformerFactory } from '../kube/informer/informers.ts'
 import { watchByName } from '../kube/informer/named-informers.ts'
@@ -14,6 +16,7 @@ import {
 } from './namespace-sources.ts'
 import { SYNCED_KINDS, type SyncConfig, type SyncedKind } from './rules/config.ts'
 import { type HostPlace, hostNameOf } from './rules/host-name.ts'
+import { isImportable } from './rules/imports.ts'
 import { type SyncedObject, syncedObject } from './synced-object.ts'
 
 /** The resources of the synced kinds. */
@@ -25,7 +28,7 @@ export const SYNCED_RESOURCES: Readonly<Record<SyncedKind, Resource>> = {
 }
 
 /** The objects of the synced kinds in one cluster. */
-type SyncedObjects = Readonly<Record<SyncedKind, PartialSource>>
+export type SyncedObjects = Readonly<Record<SyncedKind, PartialSource>>
 
 /** The objects of both clusters. */
 export interface SyncSources {
@@ -34,6 +37,8 @@ export interface SyncSources {
   /** null = single-namespace mode. */
   readonly namespaces: NamespaceStores | null
   readonly access: HostAccess
+  /** Objects of the host by names that no virtual object has there: those that can be imported (contract 19.5). */
+  readonly candidates: SyncedObjects
   /** Whether a Service of the virtual cluster gets this name on the host. */
   readonly hasVirtualServiceFor: (host: Required<ObjectRef>) => boolean
   /** The collections that are read as a whole, for the readiness check. */
@@ -64,11 +69,12 @@ export function startSources(
     stores[`${side} ${resource.plural}`] = store
     return wholeSource(store)
   }
-  const named = (kind: SyncedKind, side: 'virtual' | 'host'): PartialSource => {
-    const resource = SYNCED_RESOURCES[kind]
-    const project = syncedObject(resource.kind)
-    return watchByName({ startInformer: start[side], resource, project })
-  }
+  const named = (
+    kind: SyncedKind,
+    side: 'virtual' | 'host',
+    project = syncedObject(SYNCED_RESOURCES[kind].kind),
+  ): PartialSource =>
+    watchByName({ startInformer: start[side], resource: SYNCED_RESOURCES[kind], project })
   const isWhole = (kind: SyncedKind): boolean => ALWAYS_WHOLE.has(kind) || kinds[kind].all
   const namespaces = place.namespaces === null ? null : startNamespaces(place, start)
   const several = namespaces && hostNamespaceSources(namespaces, place, start.host)
@@ -82,9 +88,14 @@ export function startSources(
     stores['virtual namespaces'] = namespaces.virtual
     stores['host namespaces'] = namespaces.host
   }
+  const host = eachKind(ofHost)
+  const candidate = (kind: SyncedKind): PartialSource =>
+    named(kind, 'host', offeredObject(SYNCED_RESOURCES[kind].kind, place))
   return {
     virtual: eachKind((kind) => (isWhole(kind) ? whole(kind, 'virtual') : named(kind, 'virtual'))),
-    host: eachKind(ofHost),
+    host,
+    // Apart from the objects of virtual ones: each of both is released when nothing needs it any more.
+    candidates: eachKind((kind) => (isWhole(kind) ? host[kind] : candidate(kind))),
     namespaces,
     access: several ?? SINGLE_NAMESPACE,
     hasVirtualServiceFor: (host) => services.firstBy(BY_HOST_NAME, objectKey(host)) !== undefined,
@@ -96,6 +107,15 @@ const ALWAYS_WHOLE: ReadonlySet<SyncedKind> = new Set(['endpoints', 'services'])
 
 const eachKind = (sourceOf: (kind: SyncedKind) => PartialSource): SyncedObjects =>
   Object.fromEntries(SYNCED_KINDS.map((kind) => [kind, sourceOf(kind)])) as unknown as SyncedObjects
+
+/** Tenants choose which names are read: of an object that its owner does not offer, its metadata are kept and no data. */
+const offeredObject =
+  (kind: string, { virtualCluster }: HostPlace) =>
+  (given: KubeObject): SyncedObject => {
+    const whole = syncedObject(kind)(given)
+    if (isImportable(whole.object, virtualCluster)) return whole
+    return { ...whole, object: { metadata: nestedMap(whole.object, ['metadata']) } }
+  }
 
 const wholeSource = (store: Store<SyncedObject>): PartialSource => ({
   getByKey: (key) => store.getByKey(key),

@@ -5,12 +5,11 @@ import { type FieldPath, nestedField, nestedMap, nestedString } from '../domain/
 import { type Json, type JsonMap, isList, mapFromEntries, sameJson } from '../domain/json/json.ts'
 import { type Patched, applyPatches } from './patcher.ts'
 import type { AddressSettings } from './rules/addresses.ts'
-import type { VirtualName } from './rules/host-name.ts'
 import { type WrittenMetadata, hostMetadata, withHostMetadata } from './rules/metadata.ts'
 import type { Patch } from './rules/patch.ts'
 import { canTouch, isWithin, matchedFields, patchPath, withField } from './rules/patch-path.ts'
 import { forwardPatchKinds } from './rules/patched-fields.ts'
-import type { ObjectReference } from './rules/references.ts'
+import type { ReferenceLookups } from './rules/references.ts'
 import type { KindTranslator, TranslationContext } from './rules/translator.ts'
 import { NOT_STABLE } from './rules/version.ts'
 import type { Evaluate } from './sandbox/protocol.ts'
@@ -33,8 +32,7 @@ export interface TranslationSettings {
   readonly owner: OwnerReference | null
   /** The configuration of the virtual cluster, for expressions. */
   readonly config: JsonMap
-  /** As in ReferenceContext. */
-  readonly virtualNameOf: (host: ObjectReference) => VirtualName | null
+  readonly lookups: ReferenceLookups
 }
 
 /** Both objects as they are to be, with a sentence for each refused address; or the patch that failed. */
@@ -164,12 +162,12 @@ const exchangeOf = (pair: ObjectPair, { kind, context, owner }: TranslationSetti
 
 const patchContext = (
   { virtual, host }: ObjectPair,
-  { context, config, virtualNameOf }: TranslationSettings,
+  { context, config, lookups }: TranslationSettings,
 ) => ({
+  ...lookups,
   place: context.place,
   namespace: nestedString(virtual, ['metadata', 'namespace']),
   config,
   hostObject: host,
   virtualObject: virtual,
-  virtualNameOf,
 })

@@ -14,6 +14,8 @@ interface ConfigFileOptions {
   readonly path: string
   readonly clock: Clock
   readonly signal: AbortSignal
+  /** A sentence for each fault that only the clusters can know. */
+  readonly faultsOf: (config: SyncConfig) => Promise<readonly string[]>
   /** Called with each other valid configuration, one after the other. Until it has resolved, nothing is read. */
   readonly onConfig: (config: SyncConfig, warnings: readonly string[]) => Promise<void>
   /** Called once for each content that is invalid or can not be read: the last valid one stays in force. */
@@ -38,7 +40,7 @@ export function readConfigFile(path: string): {
 
 /** Reads the file every two seconds until the signal aborts. @param text the content in force */
 export async function followConfigFile(text: string, options: ConfigFileOptions): Promise<void> {
-  const { path, clock, signal, onConfig, onFaults, onRestored } = options
+  const { path, clock, signal, faultsOf, onConfig, onFaults, onRestored } = options
   let inForce = text
   /** null = it could not be read. */
   let known: string | null = text
@@ -53,7 +55,8 @@ export async function followConfigFile(text: string, options: ConfigFileOptions)
       continue
     }
     const { config, faults, warnings } = checkedText(path, current)
-    if (config === null || current === null) onFaults(faults)
+    const all = config === null ? faults : await faultsOf(config)
+    if (config === null || current === null || all.length > 0) onFaults(all)
     else {
       inForce = current
       await onConfig(config, warnings)

@@ -11,6 +11,7 @@ import {
   instruments,
   processRegistry,
 } from '../../runtime/metrics.ts'
+import { IMPORTS_CONTROLLER } from '../../sync/imports.ts'
 import { NAMESPACE_ERROR_REASONS, type NamespaceErrorReason } from '../../sync/namespace-report.ts'
 import {
   NAMESPACE_CONTROLLER,
@@ -75,6 +76,7 @@ export function createSyncerMetrics({ workers, virtualCluster }: SyncerSettings)
       // Gauges of a controller that does not run stay at zero: the mode may change without a restart.
       {
         ...Object.fromEntries(SYNCED_KINDS.map((kind) => [controllerName(kind), workers])),
+        [IMPORTS_CONTROLLER]: workers,
         [NAMESPACE_CONTROLLER]: NAMESPACE_WORKERS,
       },
     ),

@@ -3,9 +3,9 @@
 import { randomUUID } from 'node:crypto'
 import { hostname } from 'node:os'
 import { SERVICES } from '../../api/names.ts'
-import { NotLeaderError } from '../../kube/client/api-error.ts'
+import { NoResponseError, NotLeaderError, StatusError } from '../../kube/client/api-error.ts'
 import { anyOutage } from '../../kube/client/circuit-breaker.ts'
-import { type KubeClient, createClient } from '../../kube/client/client.ts'
+import { type KubeClient, createClient, readKinds } from '../../kube/client/client.ts'
 import { createNamespaceContent } from '../../kube/client/namespace-content.ts'
 import type { ClientDeps } from '../../kube/client/request.ts'
 import type { Connection } from '../../kube/client/connection.ts'
@@ -19,6 +19,7 @@ import type { SyncConfig } from '../../sync/rules/config.ts'
 import { shortDigest } from '../../sync/rules/host-name.ts'
 import { type RunOptions, type SyncRun, startRun } from '../../sync/run.ts'
 import { createSandbox } from '../../sync/sandbox/sandbox.ts'
+import { type ServedKinds, createServedKinds, unservedReferences } from '../../sync/served-kinds.ts'
 import { clientDeps, commonChecks, connectCluster, serveProbes } from '../cluster-command.ts'
 import { joinElection } from '../leadership.ts'
 import { followConfigFile, readConfigFile } from './config-file.ts'
@@ -74,6 +75,9 @@ async function start(self: SyncerProcess): Promise<void> {
   }
   const place = { virtualCluster, hostNamespace, namespaces }
   await checkNamespaces({ ...self, place, clients: readers, stopping: lifecycle.stopping })
+  const served = servedKinds(connections.virtual, self)
+  const faults = await kindFaults(checked.config, served, log)
+  if (faults.length > 0) throw new Error(`${settings.config} has faults:\n${faults.join('\n')}`)
   const leadership = await joinElection({
     ...self,
     kubeconfig: settings.hostKubeconfig,
@@ -95,6 +99,7 @@ async function start(self: SyncerProcess): Promise<void> {
     ...settings,
     clients,
     hostContent: createNamespaceContent(ofHost),
+    served,
     evaluate: metrics.timed(sandbox.evaluate),
     events: events.virtual,
     observer: metrics.observer,
@@ -116,15 +121,16 @@ async function start(self: SyncerProcess): Promise<void> {
     path: settings.config,
     clock,
     signal: lifecycle.stopping,
+    faultsOf: (config) => kindFaults(config, served, log),
     onConfig: async (config, warnings) => {
       log.info({}, 'the configuration has changed')
       metrics.configIsValid(true)
       reportConfig.warnings(warnings)
       await runs.restart(config)
     },
-    onFaults: (faults) => {
+    onFaults: (sentences) => {
       metrics.configIsValid(false)
-      reportConfig.faults(faults)
+      reportConfig.faults(sentences)
     },
     onRestored: () => metrics.configIsValid(true),
   }).catch((err: unknown) => {
@@ -138,6 +144,30 @@ async function start(self: SyncerProcess): Promise<void> {
 /** Nothing is written before the check of the configuration is over. */
 function refuseWrites(): never {
   throw new NotLeaderError()
+}
+
+/** The kinds that the virtual cluster serves; a process that does not lead may ask too. */
+function servedKinds(virtual: Connection, self: SyncerProcess): ServedKinds {
+  const deps = clientDeps(self, virtual, () => undefined)
+  return createServedKinds((group, version) => readKinds(deps, group, version), self.clock)
+}
+
+/**
+ * A fault for each reference to a kind that the virtual cluster does not serve (contract 19.5). Without an answer there
+ * is none: each object is checked again when it is translated.
+ */
+async function kindFaults(
+  config: SyncConfig,
+  served: ServedKinds,
+  log: Log,
+): Promise<readonly string[]> {
+  try {
+    return await unservedReferences(config, served)
+  } catch (err) {
+    if (!(err instanceof NoResponseError || err instanceof StatusError)) throw err
+    log.warn({ err }, 'no answer: the kinds of references are checked when objects are translated')
+    return []
+  }
 }
 
 async function connectedTo(

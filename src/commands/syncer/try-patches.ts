@@ -22,6 +22,7 @@ import {
   checkSyncConfig,
 } from '../../sync/rules/config.ts'
 import type { Patch } from '../../sync/rules/patch.ts'
+import { WITHOUT_CLUSTERS } from '../../sync/rules/references.ts'
 import { createSandbox } from '../../sync/sandbox/sandbox.ts'
 import { canHoldSecret } from '../../sync/rules/secrecy.ts'
 import { readYaml } from './config-file.ts'
@@ -192,7 +193,7 @@ async function tryPatches(config: SyncConfig, attempt: TryOptions): Promise<numb
         config: config.withDefaults,
         virtualObject: isForward ? object : null,
         hostObject: isForward ? null : object,
-        virtualNameOf: () => null,
+        ...WITHOUT_CLUSTERS,
       },
       sandbox.evaluate,
     )

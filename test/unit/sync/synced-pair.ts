@@ -10,6 +10,7 @@ import { createReconcile } from '../../../src/sync/reconcile.ts'
 import { SyncReport } from '../../../src/sync/report.ts'
 import { type SyncedKind, checkSyncConfig } from '../../../src/sync/rules/config.ts'
 import { TRANSLATORS } from '../../../src/sync/rules/kinds.ts'
+import { type ObjectReference, WITHOUT_CLUSTERS } from '../../../src/sync/rules/references.ts'
 import { SYNCED_RESOURCES } from '../../../src/sync/sources.ts'
 import type { TranslationSettings } from '../../../src/sync/translation.ts'
 import { WritePace } from '../../../src/sync/write-pace.ts'
@@ -59,7 +60,13 @@ export function syncedPair(kind: SyncedKind, options: PairOptions = {}) {
     log,
   })
   const sandbox = countingSandbox()
-  const settings: TranslationSettings = {
+  const lookups = {
+    ...WITHOUT_CLUSTERS,
+    virtualNameOf: ({ name }: ObjectReference) =>
+      name === 'creds-x-shop-x-vc' ? { name: 'creds', namespace: 'shop' } : null,
+    end: () => Promise.resolve('complete' as const),
+  }
+  const settings: Omit<TranslationSettings, 'lookups'> = {
     kind: resource.kind,
     translator: TRANSLATORS[kind],
     patches: config.kinds[kind].patches,
@@ -71,10 +78,16 @@ export function syncedPair(kind: SyncedKind, options: PairOptions = {}) {
     addresses: { denied: cidrs('10.66.0.0/16'), allowedExternal: [] },
     owner: OWNER,
     config: config.withDefaults,
-    virtualNameOf: ({ name }) =>
-      name === 'creds-x-shop-x-vc' ? { name: 'creds', namespace: 'shop' } : null,
   }
-  const world = { isOpen: true, mayCreate: true, isWanted: true, isLeftover: false, settings }
+  const world = {
+    isOpen: true,
+    mayCreate: true,
+    isWanted: true,
+    isLeftover: false,
+    settings,
+    /** Those of a translation on its own. */
+    translation: { ...settings, lookups },
+  }
   const written = new Map()
   const awaited = new AwaitedNames()
   const released: string[] = []
@@ -83,6 +96,7 @@ export function syncedPair(kind: SyncedKind, options: PairOptions = {}) {
     virtual: { client: virtual.client, objects: virtual.cache },
     host: { client: host.client, objects: host.cache },
     settings: () => world.settings,
+    lookups: { begin: () => lookups, drop: () => undefined },
     isEnabled: options.isEnabled ?? true,
     isWanted: () => world.isWanted,
     isReserved: ({ name }) => name === 'kubernetes',

@@ -218,7 +218,7 @@ describe('a refused object', () => {
 })
 
 test('an expression that fails names its patch, and the direction matters not (19.8)', async () => {
-  const { settings } = syncedPair('endpoints', {
+  const { translation: settings } = syncedPair('endpoints', {
     patches: [{ path: 'metadata.labels.app', expression: '(() => { throw 1 })()' }],
   }).world
   const { evaluate } = countingSandbox()

@@ -44,7 +44,7 @@ export async function twice({
   meanwhile = [],
   isRestarted,
 }: Given) {
-  const { settings } = syncedPair(kind, { patches }).world
+  const { translation: settings } = syncedPair(kind, { patches }).world
   const { evaluate } = countingSandbox()
   const stored = {
     ...virtual,
