@@ -10,6 +10,7 @@ import { readSyncerSettings } from '../src/commands/syncer/flags.ts'
 import { createSyncerMetrics } from '../src/commands/syncer/metrics.ts'
 import { HAND_OVER_AFTER_MS, KEPT_AFTER_LAST_EXP_MS } from '../src/domain/signingkey/signing-key.ts'
 import { LONGEST_TOKEN_BYTES } from '../src/domain/token/token-claims.ts'
+import { NAMESPACE_ERROR_REASONS } from '../src/sync/namespace-report.ts'
 import { ERROR_REASONS } from '../src/sync/report.ts'
 
 const ROOT = join(import.meta.dirname, '..')
@@ -78,13 +79,12 @@ describe('docs/endpoint-sync.md: metrics (20)', async () => {
   })
 })
 
-/** Reasons of the syncer's Events; the last four are not about a synced object. */
+/** Reasons of the syncer's Events; the last two are about the configuration. */
 const SYNC_REASONS: ReadonlySet<string> = new Set([
   ...ERROR_REASONS,
+  ...NAMESPACE_ERROR_REASONS,
   'ConfigInvalid',
   'PatchesNotServed',
-  'NamespaceKept',
-  'NamespaceTaken',
 ])
 
 /** Metrics of a scrape with their labels, without those of the process and of Node. */

@@ -4,12 +4,12 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { NOT_STABLE } from '../../src/sync/rules/version.ts'
-import { startServing } from '../support/command-process.ts'
+import { type OwnProcess, startServing } from '../support/command-process.ts'
 import type { OwnControlPlane } from '../support/control-plane.ts'
 import { eventually } from '../support/eventually.ts'
 import { mustKubectl } from '../support/kubectl.ts'
 import { ownSyncPlanes } from '../support/sync-world.ts'
-import { buildKustomization, objectsIn } from '../cluster/install/installer.ts'
+import { CONFIG, buildKustomization, objectsIn } from '../cluster/install/installer.ts'
 
 const HOST_NAMESPACE = 'vcluster-my-vc'
 const HOST = { namespace: HOST_NAMESPACE, name: 'syncer' }
@@ -71,6 +71,7 @@ const OBJECTS = [
   { apiVersion: 'v1', kind: 'Secret', metadata, stringData: { password: 'secret' } },
   { apiVersion: 'v1', kind: 'ConfigMap', metadata, data: { mode: 'fast' } },
 ]
+const ALL_OBJECTS = JSON.stringify({ apiVersion: 'v1', kind: 'List', items: OBJECTS })
 const HOST_NAME = 'database-x-shop-x-my-vc'
 const ON_HOST = ['-n', HOST_NAMESPACE]
 const IN_VIRTUAL = ['-n', 'shop']
@@ -126,22 +127,30 @@ async function annotateEach(
     await mustKubectl(plane, ['annotate', kind, name, ...scope, '--overwrite', pair])
 }
 
-test('the syncer does all its work with the rights of config/syncer (20)', async () => {
-  configure(configOf([]))
-  const syncer = await startServing('syncer', {
+async function startSyncer(): Promise<OwnProcess> {
+  const [onHost, inVirtual] = await Promise.all([
+    host.serviceAccountKubeconfig(HOST.namespace, HOST.name),
+    virtual.serviceAccountKubeconfig(VIRTUAL.namespace, VIRTUAL.name),
+  ])
+  return startServing('syncer', {
     flags: [
-      `--host-kubeconfig=${await host.serviceAccountKubeconfig(HOST.namespace, HOST.name)}`,
-      `--virtual-kubeconfig=${await virtual.serviceAccountKubeconfig(VIRTUAL.namespace, VIRTUAL.name)}`,
+      `--host-kubeconfig=${onHost}`,
+      `--virtual-kubeconfig=${inVirtual}`,
       '--virtual-cluster=my-vc',
       '--service-name=my-vc',
       `--host-namespace=${HOST_NAMESPACE}`,
       `--config=${config}`,
     ],
   })
+}
+
+test('the syncer does all its work with the rights of config/syncer (20)', async () => {
+  configure(configOf([]))
+  const syncer = await startSyncer()
   await using _ = syncer
   const hostObject = [HOST_NAME, ...ON_HOST] as const
   const virtualObject = ['database', ...IN_VIRTUAL] as const
-  await apply(virtual, JSON.stringify({ apiVersion: 'v1', kind: 'List', items: OBJECTS }))
+  await apply(virtual, ALL_OBJECTS)
   await eachHas(host, hostObject, 'example.com/both', 'virtual')
 
   await annotateEach(host, hostObject, 'example.com/both=host')
@@ -227,6 +236,24 @@ interface Role {
   >[]
 }
 
+/** The rights that roles grant. */
+const rightsOf = (roles: readonly Role[]): readonly string[] =>
+  roles.flatMap(({ rules }) =>
+    rules.flatMap(({ apiGroups, resources, verbs }) =>
+      verbs.flatMap((verb) =>
+        resources.flatMap((resource) => apiGroups.map((group) => `${verb} ${resource}.${group}`)),
+      ),
+    ),
+  )
+
+/** The rights that an account had and used. */
+const usedBy = (plane: OwnControlPlane, account: typeof HOST): ReadonlySet<string> =>
+  new Set(
+    requestsOf(plane, account)
+      .filter(({ code }) => code !== 403)
+      .map(({ right }) => right),
+  )
+
 /** A server without WatchList is asked for lists; a watch shows all that a get does (docs/endpoint-sync.md). */
 const isSpare = (right: string, granted: readonly string[]): boolean =>
   /^(get|list) /.test(right) && granted.includes(right.replace(/^\w+/, 'watch'))
@@ -238,19 +265,42 @@ test.each([
   const roles = objectsIn(await buildKustomization(plane, kustomization))
     .filter(({ kind }) => kind === 'Role' || kind === 'ClusterRole')
     .map((role) => role as unknown as Role)
-  const granted = roles.flatMap(({ rules }) =>
-    rules.flatMap(({ apiGroups, resources, verbs }) =>
-      verbs.flatMap((verb) =>
-        resources.flatMap((resource) => apiGroups.map((group) => `${verb} ${resource}.${group}`)),
-      ),
-    ),
-  )
-  const used = new Set(
-    requestsOf(plane, account)
-      .filter(({ code }) => code !== 403)
-      .map(({ right }) => right),
-  )
+  const granted = rightsOf(roles)
+  const used = usedBy(plane, account)
   expect(granted.filter((right) => !used.has(right) && !isSpare(right, granted))).toEqual([])
+})
+
+test('multi-namespace mode needs the components for it, and no more (17.5, 20)', async () => {
+  const components = ['host-namespaces', 'host-namespaces-deletion']
+  const manifest = (name: string): string => join(CONFIG, `syncer/components/${name}/role.yaml`)
+  for (const name of components) await mustKubectl(host, ['apply', '-f', manifest(name)])
+  await mustKubectl(virtual, ['apply', '-f', manifest('virtual-namespaces')])
+  await mustKubectl(host, ['create', 'namespace', 'team-host'])
+  await mustKubectl(virtual, ['create', 'namespace', 'team'])
+  const namespaces = { enabled: true, mappings: { byName: { team: 'team-host' } } }
+  configure({ sync: { toHost: { endpoints: { patches: REFERENCES }, namespaces } } })
+  await using syncer = await startSyncer()
+  const inHost = 'my-vc-x-shop'
+  await apply(virtual, ALL_OBJECTS)
+  await eachHas(host, ['database', '-n', inHost], 'example.com/both', 'virtual')
+  await mustKubectl(virtual, ['delete', 'namespace', 'shop'])
+  await eventually(
+    'the host namespace is gone',
+    async () =>
+      (await mustKubectl(host, ['get', 'namespace', inHost, '--ignore-not-found'])) === '' ||
+      undefined,
+    { withinMs: 60_000 },
+  )
+  await syncer.stop()
+  for (const name of components) await mustKubectl(host, ['delete', '-f', manifest(name)])
+  expect(refusedTo(host, HOST)).toEqual([])
+  expect(refusedTo(virtual, VIRTUAL)).toEqual([])
+  const used = usedBy(host, HOST)
+  const roles = components.flatMap((name) => objectsIn(readFileSync(manifest(name), 'utf8')))
+  const onNamespaces = rightsOf(
+    roles.filter(({ kind }) => kind === 'ClusterRole').map((role) => role as unknown as Role),
+  ).filter((right) => right.endsWith(' namespaces.'))
+  expect(onNamespaces.filter((right) => !used.has(right))).toEqual([])
 })
 
 test('rights on Secrets can be limited to names that are known beforehand (20)', async () => {
