@@ -3,7 +3,7 @@ import { expect } from 'vitest'
 import { ENDPOINTS, type Resource, SERVICES } from '../../src/api/names.ts'
 import type { KubeObject } from '../../src/api/objects.ts'
 import { type ObjectRef, pathOf } from '../../src/kube/client/client.ts'
-import type { StoredEvent } from './object-client.ts'
+import type { Propagation, StoredEvent } from './object-client.ts'
 import { eventually } from './eventually.ts'
 import type { Raw, RawOptions } from './raw-client.ts'
 
@@ -31,7 +31,7 @@ export interface Side {
   get(resource: Resource, ref: Ref): Promise<SeenObject>
   /** A merge patch, or a JSON patch where it is a list. */
   patch(resource: Resource, ref: Ref, patch: object, subresource?: 'status'): Promise<SeenObject>
-  remove(resource: Resource, ref: Ref): Promise<void>
+  remove(resource: Resource, ref: Ref, propagationPolicy?: Propagation): Promise<void>
   /** Waits until the object matches, as `toMatchObject` does. */
   shows(resource: Resource, ref: Ref, match: object): Promise<SeenObject>
   /** Waits until there is an object that holds. */
@@ -100,7 +100,8 @@ export function sideOf(raw: Raw): Side {
       const path = pathOf(resource, ref, subresource)
       return withoutManagers(await ask('PATCH', path, body, { contentType }))
     },
-    remove: async (resource, ref) => void (await ask('DELETE', pathOf(resource, ref))),
+    remove: async (resource, ref, propagationPolicy = 'Background') =>
+      void (await ask('DELETE', pathOf(resource, ref), { propagationPolicy })),
     shows: (resource, ref, match) =>
       eventually(
         `${resource.kind} ${ref.name} is as it is to be`,
