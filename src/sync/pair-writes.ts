@@ -47,7 +47,7 @@ export interface PairWriteDeps {
   readonly host: ClusterSide
   /** By the key of the virtual object. */
   readonly written: Map<string, LastWrite>
-  readonly noChange: WritesWithoutChange
+  readonly noChange: { readonly virtual: WritesWithoutChange; readonly host: WritesWithoutChange }
   readonly pace: { readonly virtual: WritePace; readonly host: WritePace }
   readonly report: SyncReport
   readonly clock: Clock
@@ -92,6 +92,12 @@ export async function keepVerdict(
   host.objects.observe(stored)
 }
 
+/**
+ * When a created object is looked at again: where the watch breaks right after the create, it may show neither the
+ * object nor that somebody has deleted it.
+ */
+const CREATED_SEEN_MS = 10_000
+
 /** Writes the virtual object first: a syncer that ends in between finds the value of the host there. */
 export async function writePair(
   key: string,
@@ -100,13 +106,15 @@ export async function writePair(
   deps: PairWriteDeps,
   translator: KindTranslator,
 ): Promise<Outcome> {
-  const { report, pace, clock, written } = deps
+  const { report, pace, clock, written, noChange } = deps
   const { uid } = cached.virtual
-  const isVirtualChanged = !sameJson(wanted.virtual, cached.virtual.object)
+  const isVirtualChanged =
+    !sameJson(wanted.virtual, cached.virtual.object) &&
+    !noChange.virtual.has(key, wanted.virtual, cached.virtual)
   const isHostChanged =
     wanted.host !== null &&
     (cached.host === null || !sameJson(wanted.host, cached.host.object)) &&
-    !deps.noChange.has(key, wanted.host, cached.host)
+    !noChange.host.has(key, wanted.host, cached.host)
   const delayMs = Math.max(
     isVirtualChanged ? pace.virtual.delayMs(key) : 0,
     isHostChanged ? pace.host.delayMs(key) : 0,
@@ -129,7 +137,7 @@ export async function writePair(
   }
   written.set(key, { uid, metadata: metadataOf({ virtual: wanted.virtual, host }) })
   report.inStep(key, isVirtualChanged || isHostChanged)
-  return done
+  return cached.host === null ? { result: 'later', atMs: clock.nowMs() + CREATED_SEEN_MS } : done
 }
 
 /** @returns why the virtual cluster refuses the object; null = it is written. A refusal keeps nothing from the host. */
@@ -141,7 +149,8 @@ async function writtenBack(
 ): Promise<StatusError | null> {
   try {
     const write = { key, virtual, cluster: 'virtual cluster', isKnown: true } as const
-    await refusalReported(write, deps, () => writeVirtual(virtual, wanted, deps))
+    const version = await refusalReported(write, deps, () => writeVirtual(virtual, wanted, deps))
+    if (version === virtual.resourceVersion) deps.noChange.virtual.add(key, wanted, virtual)
   } catch (error) {
     if (isRefusal(error, true)) return error
     throw error
@@ -168,35 +177,33 @@ async function writtenForth(
   return stored
 }
 
-/** Writes the fields that flow back; the status of a Service is written apart. */
+/** Writes the fields that flow back; the status of a Service is written apart. @returns the object's resourceVersion */
 async function writeVirtual(
   { name, namespace, object }: SyncedObject,
   wanted: JsonMap,
   { resource, virtual }: PairWriteDeps,
-): Promise<void> {
+): Promise<string> {
   const { client, objects } = virtual
   const main = mapFromEntries([
     ...Object.entries(wanted).filter(([field]) => field !== 'status'),
     ['status', object['status']],
   ])
-  let stored = object
+  let version = nestedString(object, ['metadata', 'resourceVersion'])
   if (!sameJson(main, object)) {
     const answer = await client.replace(resource, main as unknown as KubeObject, 'back-flow')
     objects.observe(answer)
-    stored = answer as unknown as JsonMap
+    version = answer.metadata.resourceVersion
   }
   const loadBalancer = nestedMap(wanted, ['status', 'loadBalancer'])
-  if (sameJson(loadBalancer, nestedMap(object, ['status', 'loadBalancer']))) return
+  if (sameJson(loadBalancer, nestedMap(object, ['status', 'loadBalancer']))) return version
   const operations: readonly PatchOperation[] = [
-    {
-      op: 'test',
-      path: '/metadata/resourceVersion',
-      value: nestedString(stored, ['metadata', 'resourceVersion']),
-    },
+    { op: 'test', path: '/metadata/resourceVersion', value: version },
     { op: 'add', path: '/status/loadBalancer', value: loadBalancer },
   ]
   const ref = { name, namespace }
-  objects.observe(await client.patch(resource, ref, operations, 'back-flow', 'status'))
+  const answer = await client.patch(resource, ref, operations, 'back-flow', 'status')
+  objects.observe(answer)
+  return answer.metadata.resourceVersion
 }
 
 /** @returns the object as stored; null = it is deleted first, and created when it is gone */
@@ -216,7 +223,7 @@ async function writeHost(
   const stored = await client.replace(deps.resource, wanted as unknown as KubeObject, 'update')
   objects.observe(stored)
   if (stored.metadata.resourceVersion === before.resourceVersion)
-    deps.noChange.add(key, wanted, before)
+    deps.noChange.host.add(key, wanted, before)
   return stored as unknown as JsonMap
 }
 

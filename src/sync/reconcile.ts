@@ -1,5 +1,5 @@
 // Brings one virtual object and its host object in step (contract 18.3, 19.7, 19.8).
-import { nestedString } from '../domain/json/field-path.ts'
+import { nestedMap, nestedString } from '../domain/json/field-path.ts'
 import { sameJson } from '../domain/json/json.ts'
 import { type Outcome, done } from '../kube/controller/controller.ts'
 import { objectKey } from '../kube/informer/store.ts'
@@ -20,7 +20,9 @@ import { hostNameOf } from './rules/host-name.ts'
 import { isSkipped, ownerOf } from './rules/marks.ts'
 import { type PairFacts, planPair } from './rules/plan.ts'
 import { mustSimulate, settle, verdictOf } from './rules/settling.ts'
+import type { KindTranslator } from './rules/translator.ts'
 import { NOT_STABLE } from './rules/version.ts'
+import type { Evaluate } from './sandbox/protocol.ts'
 import { type SyncedObject, isTerminating } from './synced-object.ts'
 import { type ObjectPair, type TranslationSettings, translate } from './translation.ts'
 
@@ -41,8 +43,10 @@ interface SyncDeps extends PairWriteDeps {
   readonly isReserved: (virtual: SyncedObject) => boolean
   /** PairFacts.host.isLeftover of a foreign host object. */
   readonly isLeftover: (host: SyncedObject) => boolean
-  /** Whether host objects may be created now; all keys are queued when that changes. */
-  readonly mayCreate: () => boolean
+  /** Whether this virtual namespace has a host namespace; its keys are queued when that changes. */
+  readonly isOpen: (virtualNamespace: string) => boolean
+  /** Whether its host object may be created now; the key is queued when that changes. */
+  readonly mayCreate: (virtual: SyncedObject) => boolean
   /** Called when nothing of this key is on either side. */
   readonly forgotten: (key: string) => void
   readonly memory: EvaluationMemory
@@ -59,7 +63,7 @@ export function createReconcile(deps: SyncDeps): (key: string) => Promise<Outcom
     const hostName = hostNameOf(name, settings.context.place)
     const hostKey = objectKey(hostName)
     // An object that is not read yet is no object that is gone; its first read queues the key again.
-    if (!deps.virtual.objects.isSynced(name)) return done
+    if (!deps.virtual.objects.isSynced(name) || !deps.isOpen(name.namespace)) return done
     if (!deps.host.objects.isSynced(hostName)) {
       deps.awaited.set(key, hostKey)
       return done
@@ -110,7 +114,8 @@ function forget(key: string, deps: SyncDeps): void {
   deps.report.forget(key)
   deps.memory.forget(key)
   deps.written.delete(key)
-  deps.noChange.forget(key)
+  deps.noChange.virtual.forget(key)
+  deps.noChange.host.forget(key)
   deps.forgotten(key)
 }
 
@@ -137,7 +142,7 @@ function factsOf(
       isLeftover: owner === null && deps.isLeftover(host),
     },
     isEnabled: deps.isEnabled,
-    mayCreate: deps.mayCreate(),
+    mayCreate: virtual !== null && deps.mayCreate(virtual),
   }
 }
 
@@ -190,8 +195,41 @@ async function settledTranslation(
   const first = await translate(pair, written, settings, evaluate)
   if (!first.ok || !isSimulated || samePair(first.state, pair))
     return { first, settled: { ok: true, isStable: true } as const }
-  const next = (state: ObjectPair) => translate(state, metadataOf(state), settings, evaluate)
-  return { first, settled: await settle(first.state, next, samePair) }
+  return { first, settled: await simulate(pair, first.state, settings, evaluate) }
+}
+
+/** Whether the patches come to rest when both objects are written as wanted. */
+function simulate(
+  existing: ObjectPair,
+  wanted: ObjectPair,
+  settings: TranslationSettings,
+  evaluate: Evaluate,
+) {
+  const written = (before: ObjectPair, after: ObjectPair): ObjectPair =>
+    afterWrite(before, after, existing, settings.translator)
+  const next = async (state: ObjectPair) => {
+    const round = await translate(state, metadataOf(state), settings, evaluate)
+    return round.ok ? { ...round, state: written(state, round.state) } : round
+  }
+  return settle(written(existing, wanted), next, samePair)
+}
+
+/**
+ * The objects after a write: a host object whose change is refused goes first. A new one has an identity, which
+ * expressions can read; that of the existing one does for it.
+ */
+function afterWrite(
+  before: ObjectPair,
+  wanted: ObjectPair,
+  existing: ObjectPair,
+  { needsRecreation }: KindTranslator,
+): ObjectPair {
+  if (wanted.host === null) return wanted
+  if (before.host !== null)
+    return needsRecreation(wanted.host, before.host) ? { ...wanted, host: null } : wanted
+  const { uid = 'new', creationTimestamp = 'new' } = nestedMap(existing.host ?? {}, ['metadata'])
+  const metadata = { ...nestedMap(wanted.host, ['metadata']), uid, creationTimestamp }
+  return { ...wanted, host: { ...wanted.host, metadata } }
 }
 
 /** Both objects are the same for the syncer: neither would be written. */

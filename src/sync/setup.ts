@@ -1,7 +1,7 @@
 // The controllers of endpoint sync, one for each kind (contract 16.2, 18).
 import { SERVICES } from '../api/names.ts'
 import type { OwnerReference } from '../api/objects.ts'
-import { nestedField, nestedString } from '../domain/json/field-path.ts'
+import { nestedMap, nestedString } from '../domain/json/field-path.ts'
 import type { KubeClient } from '../kube/client/client.ts'
 import { type ControllerSpec, type Watch, onChange, onSignal } from '../kube/controller/builder.ts'
 import type { EventRecorder } from '../kube/event-recorder.ts'
@@ -18,6 +18,7 @@ import type { ReferencedObjects } from './referenced-objects.ts'
 import { type SyncObserver, SyncReport } from './report.ts'
 import type { AddressSettings } from './rules/addresses.ts'
 import type { SyncConfig, SyncedKind } from './rules/config.ts'
+import { isMadeByEndpointsController } from './rules/endpoints.ts'
 import type { HostPlace } from './rules/host-name.ts'
 import { TRANSLATORS } from './rules/kinds.ts'
 import { ownerOf } from './rules/marks.ts'
@@ -89,7 +90,8 @@ export function syncController(
     isReserved: (object) => RESERVED[kind].includes(reservedName(object)),
     isWanted: (object) => isWanted(kind, object, setup),
     isLeftover: (object) => kind === 'endpoints' && isLeftover(object, setup),
-    mayCreate: () => owner.isReady(),
+    isOpen: sources.access.isOpen,
+    mayCreate: ({ namespace }) => owner.isReady() && sources.access.mayCreateIn(namespace),
     forgotten: (key) => {
       const object = virtual.getByKey(key)
       // The controller of imports reads it until it has deleted it.
@@ -103,7 +105,7 @@ export function syncController(
     written: new Map(),
     memory: new EvaluationMemory(setup.evaluate),
     awaited,
-    noChange: new WritesWithoutChange(),
+    noChange: { virtual: new WritesWithoutChange(), host: new WritesWithoutChange() },
     pace: { virtual: new WritePace(clock), host: new WritePace(clock) },
     report,
     clock,
@@ -138,6 +140,7 @@ export function syncController(
         onSignal(source, (change) => (change.kind === kind ? [change.key] : [])),
       ),
       onSignal(owner, all),
+      onSignal(sources.access, (namespace) => keysIn(namespace, virtual)),
       ...(kind === 'endpoints' ? serviceWatches(setup) : []),
       ...(kind === 'services' ? [externalNameWatch(sources.virtual.services)] : []),
       (enqueue) => {
@@ -147,6 +150,9 @@ export function syncController(
   }
   return { spec, report }
 }
+
+const keysIn = (namespace: string, objects: ObjectSource<SyncedObject>): readonly string[] =>
+  [...objects.values()].filter((object) => object.namespace === namespace).map(objectKey)
 
 /** Endpoints depend on the Services of their name, on both sides (contract 18.1). */
 const serviceWatches = ({ sources, place }: SyncSetup): readonly Watch[] => [
@@ -191,18 +197,12 @@ function isWanted(kind: SyncedKind, object: SyncedObject, setup: SyncSetup): boo
   return !isTerminating(service) && !hasSelector(service)
 }
 
-/** How the endpoints controller marks its objects: by the label since Kubernetes 1.33, by the annotation before. */
-const CONTROLLER_LABEL = ['labels', 'endpoints.kubernetes.io/managed-by']
-const CONTROLLER_ANNOTATION = ['annotations', 'endpoints.kubernetes.io/last-change-trigger-time']
-
 /** Made by the host's endpoints controller for a Service of ours that has lost its selector (contract 18.1). */
 function isLeftover({ object, ...ref }: SyncedObject, { sources, place }: SyncSetup): boolean {
   const service = sources.host.services.getByKey(objectKey(ref))
   const isOurs = service !== undefined && ownerOf(service.object, SERVICES.kind, place) !== null
-  const isOfController =
-    nestedString(object, ['metadata', ...CONTROLLER_LABEL]) === 'endpoint-controller' ||
-    nestedField(object, ['metadata', ...CONTROLLER_ANNOTATION]) !== undefined
-  return isOurs && !hasSelector(service) && isOfController
+  const metadata = nestedMap(object, ['metadata'])
+  return isOurs && !hasSelector(service) && isMadeByEndpointsController(metadata)
 }
 
 function settingsOf(kind: SyncedKind, setup: SyncSetup): Omit<TranslationSettings, 'lookups'> {

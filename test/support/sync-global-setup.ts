@@ -1,12 +1,6 @@
 // Starts the virtual cluster and the host that the files of project `sync` share, and stops them after the last file.
 import type { TestProject } from 'vitest/node'
-import { type Pair, type SyncCoordinates, startSyncPlanes, withSyncers } from './sync-planes.ts'
-
-declare module 'vitest' {
-  interface ProvidedContext {
-    readonly syncPlanes: Pair<SyncCoordinates>
-  }
-}
+import { startSyncPlanes, withSyncers } from './sync-planes.ts'
 
 /** Called by vitest before the first file; the result is called after the last. */
 export async function setup(project: TestProject): Promise<() => Promise<void>> {

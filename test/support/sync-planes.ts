@@ -16,6 +16,12 @@ export interface Pair<One> {
   readonly host: One
 }
 
+declare module 'vitest' {
+  interface ProvidedContext {
+    readonly syncPlanes: Pair<SyncCoordinates>
+  }
+}
+
 /** The account of syncers in both clusters. On the host it has rights in namespaces that `bindSyncer` names. */
 export const SYNCER_ACCOUNT = { namespace: 'syncer-system', name: 'syncer' } as const
 

@@ -29,7 +29,6 @@ import {
   withSyncers,
 } from './sync-planes.ts'
 import { type Ref, type SeenObject, SOON, type Side, createPair, sideOf } from './sync-side.ts'
-import './sync-global-setup.ts'
 
 /** A cluster of endpoint sync, as a test file sees it. */
 type SyncPlane = TestControlPlane & Pick<SyncCoordinates, 'syncerKubeconfig'>
@@ -80,20 +79,20 @@ export interface SyncWorld {
   readonly host: Side
   /** The virtual cluster's own Service. */
   readonly ownService: Ref
-  /** Creates a namespace in the virtual cluster, and deletes it at the end. */
-  namespace(): Promise<string>
+  /** Creates a namespace in the virtual cluster, of this name or any, and deletes it at the end. */
+  readonly namespace: (named?: string) => Promise<string>
   /** Where the object stands on the host. */
-  hostRef(virtual: Ref): Ref
+  readonly hostRef: (virtual: Ref) => Ref
   /** Writes the configuration file; an object is what stands below `sync.toHost`. */
-  configure(toHost: object | string): Promise<void>
+  readonly configure: (toHost: object | string) => Promise<void>
   /** Starts a syncer, and stops it at the end. Resolves when it is ready, which a standby is too. */
-  start(options?: SyncerOptions): Promise<Syncer>
+  readonly start: (options?: SyncerOptions) => Promise<Syncer>
   /** Waits until the syncer has done all that it can have learned of by now, from either cluster. */
-  caughtUp(syncer: Syncer): Promise<void>
+  readonly caughtUp: (syncer: Syncer) => Promise<void>
   /** Starts to count. */
-  mark(): Promise<Pair<Mark>>
+  readonly mark: () => Promise<Pair<Mark>>
   /** What syncers wrote since, apart from the objects of `caughtUp`. */
-  writesSince(mark: Pair<Mark>): Promise<Writes>
+  readonly writesSince: (mark: Pair<Mark>) => Promise<Writes>
 }
 
 /** The writes of a syncer that is at rest. */
@@ -157,8 +156,7 @@ export async function syncWorld(planes: Pair<SyncPlane>, toHost: object = {}): P
     }
     return { ...running, crash }
   }
-  const namespace = async (): Promise<string> => {
-    const name = uniqueName('ns')
+  const namespace = async (name = uniqueName('ns')): Promise<string> => {
     await createNamespace(planes.virtual, name)
     namespaces.push(name)
     return name
@@ -251,4 +249,12 @@ export async function expectUntouched(
   before: SeenObject,
 ): Promise<void> {
   expect(await side.get(resource, before.metadata)).toEqual(before)
+}
+
+/** Asserts that all that syncers have written in the virtual cluster since is fields that flow back. */
+export async function expectOnlyFlows(world: SyncWorld, since: Pair<Mark>): Promise<void> {
+  const { virtual } = await world.writesSince(since)
+  expect(virtual.filter((write) => !/^(?:update \w+|patch services\/status) /.test(write))).toEqual(
+    [],
+  )
 }

@@ -3,9 +3,11 @@
 import { randomUUID } from 'node:crypto'
 import { hostname } from 'node:os'
 import { SERVICES } from '../../api/names.ts'
+import { NoResponseError, NotLeaderError, StatusError } from '../../kube/client/api-error.ts'
 import { anyOutage } from '../../kube/client/circuit-breaker.ts'
-import { NoResponseError, StatusError } from '../../kube/client/api-error.ts'
 import { type KubeClient, createClient, readKinds } from '../../kube/client/client.ts'
+import { createNamespaceContent } from '../../kube/client/namespace-content.ts'
+import type { ClientDeps } from '../../kube/client/request.ts'
 import type { Connection } from '../../kube/client/connection.ts'
 import { type EventRecorder, createEventRecorder } from '../../kube/event-recorder.ts'
 import { type Clock, systemClock } from '../../runtime/clock.ts'
@@ -22,6 +24,7 @@ import { clientDeps, commonChecks, connectCluster, serveProbes } from '../cluste
 import { joinElection } from '../leadership.ts'
 import { followConfigFile, readConfigFile } from './config-file.ts'
 import type { SyncerSettings } from './flags.ts'
+import { checkNamespaces } from './namespaces-at-start.ts'
 import { type SyncerMetrics, createSyncerMetrics, leaseName } from './metrics.ts'
 
 /** Runs until the process is stopped. @returns the exit code, after all parts have stopped */
@@ -56,15 +59,22 @@ async function start(self: SyncerProcess): Promise<void> {
   log.info({ version: PROGRAM_VERSION, identity, virtualCluster, hostNamespace }, 'starting')
   const { text, checked } = readConfigFile(settings.config)
   metrics.configIsValid(true)
-  if (serviceName === null)
+  const { namespaces } = checked.config
+  if (serviceName === null || namespaces !== null)
     log.warn(
       {},
-      'without --service-name nothing cleans up host objects when the virtual cluster ends',
+      'host objects have no owner without --service-name and in multi-namespace mode: nothing cleans up when the virtual cluster ends',
     )
   const connections = {
     virtual: await connectedTo(settings.virtualKubeconfig, 'virtual', self),
     host: await connectedTo(settings.hostKubeconfig, 'host', self),
   }
+  const readers = {
+    virtual: createClient(clientDeps(self, connections.virtual, refuseWrites)),
+    host: createClient(clientDeps(self, connections.host, refuseWrites)),
+  }
+  const place = { virtualCluster, hostNamespace, namespaces }
+  await checkNamespaces({ ...self, place, clients: readers, stopping: lifecycle.stopping })
   const served = servedKinds(connections.virtual, self)
   const faults = await kindFaults(checked.config, served, log)
   if (faults.length > 0) throw new Error(`${settings.config} has faults:\n${faults.join('\n')}`)
@@ -75,9 +85,10 @@ async function start(self: SyncerProcess): Promise<void> {
     lease: { namespace: hostNamespace, name: leaseName(virtualCluster) },
     identity,
   })
-  const clientOf = (connection: Connection): KubeClient =>
-    createClient(clientDeps(self, connection, leadership.mayWrite))
-  const clients = { virtual: clientOf(connections.virtual), host: clientOf(connections.host) }
+  const depsOf = (connection: Connection): ClientDeps =>
+    clientDeps(self, connection, leadership.mayWrite)
+  const [ofVirtual, ofHost] = [depsOf(connections.virtual), depsOf(connections.host)]
+  const clients = { virtual: createClient(ofVirtual), host: createClient(ofHost) }
   const events = {
     virtual: recorder(clients.virtual, identity, self),
     host: recorder(clients.host, identity, self),
@@ -88,9 +99,11 @@ async function start(self: SyncerProcess): Promise<void> {
     ...settings,
     clients,
     served,
+    hostContent: createNamespaceContent(ofHost),
     evaluate: metrics.timed(sandbox.evaluate),
     events: events.virtual,
     observer: metrics.observer,
+    namespaceFailed: metrics.namespaceFailed,
     outage: anyOutage([connections.virtual.breaker, connections.host.breaker]),
     turns: new EventLoopShare(clock),
     metrics,
@@ -150,6 +163,11 @@ async function kindFaults(
     log.warn({ err }, 'no answer: the kinds of references are checked when objects are translated')
     return []
   }
+}
+
+/** Nothing is written before the check of the configuration is over. */
+function refuseWrites(): never {
+  throw new NotLeaderError()
 }
 
 async function connectedTo(

@@ -15,7 +15,8 @@ export const MARK_LABELS = {
   namespace: `${MARK_PREFIX}namespace`,
 } as const
 
-const MARK_ANNOTATIONS = {
+/** Annotations of every host object: the virtual object that it is of, and itself. */
+export const MARK_ANNOTATIONS = {
   name: `${MARK_PREFIX}object-name`,
   namespace: `${MARK_PREFIX}object-namespace`,
   uid: `${MARK_PREFIX}object-uid`,

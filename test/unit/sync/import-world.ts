@@ -6,8 +6,8 @@ import { followImports } from '../../../src/sync/import-states.ts'
 import { followReferences } from '../../../src/sync/referenced-objects.ts'
 import { SYNCED_KINDS, checkSyncConfig } from '../../../src/sync/rules/config.ts'
 import type { HostPlace } from '../../../src/sync/rules/host-name.ts'
+import { type PartialSource, SINGLE_NAMESPACE } from '../../../src/sync/namespace-sources.ts'
 import {
-  type PartialSource,
   SYNCED_RESOURCES,
   type SyncSources,
   type SyncedObjects,
@@ -87,7 +87,13 @@ export function importWorld() {
     },
   })
   if (config === null) throw new Error('the configuration is valid')
-  const all: SyncSources = { ...sources, hasVirtualServiceFor: () => false, stores: {} }
+  const all: SyncSources = {
+    ...sources,
+    hasVirtualServiceFor: () => false,
+    stores: {},
+    namespaces: null,
+    access: SINGLE_NAMESPACE,
+  }
   const references = followReferences(config, place, all)
   const imports = followImports(place, all, references)
   const changes: string[] = []

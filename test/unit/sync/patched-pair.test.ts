@@ -168,3 +168,25 @@ describe('a Service', () => {
     expect(pair.events.map(({ reason }) => reason)).toEqual(['NotWritten'])
   })
 })
+
+describe('an object that can not be changed', () => {
+  test('is not deleted and made anew for ever by a patch that follows the host object (19.7)', async () => {
+    const pair = syncedPair('secrets', {
+      patches: [{ path: 'data.id', expression: 'context.hostObject?.metadata?.uid ?? "none"' }],
+    })
+    pair.virtual.put(webOf('secrets', { data: { id: 'eA==' }, immutable: true }))
+    await pair.settle()
+    expect(pair.writes()).toEqual(NO_WRITES)
+    expect(pair.report.countByState()).toEqual({ unstable: 1 })
+  })
+})
+
+test('a value that the virtual cluster hands out again is removed once (18.5, 19.7)', async () => {
+  const patches = [{ path: 'spec.ports[*].nodePort', reverseExpression: 'undefined' }]
+  const pair = syncedPair('services', { patches })
+  pair.virtual.put(webOf('services', { spec: { type: 'NodePort', ports: [{ port: 80 }] } }))
+  await pair.settle()
+  expect(pair.writes()).toEqual({ virtual: ['replace back-flow'], host: ['create create'] })
+  await pair.settle()
+  expect(pair.writes()).toEqual(NO_WRITES)
+})

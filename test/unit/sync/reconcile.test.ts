@@ -103,6 +103,17 @@ describe('a virtual object', () => {
     expect(pair.writes().host).toEqual(['replace update'])
   })
 
+  test('without a host namespace of its own is left out, and so is a host object of its name (17.5)', async () => {
+    const pair = await inStep()
+    pair.world.isOpen = false
+    pair.virtual.remove({ name: 'web', namespace: 'shop' })
+    await pair.settle()
+    expect([pair.writes(), pair.events]).toEqual([NO_WRITES, []])
+    pair.world.isOpen = true
+    await pair.settle()
+    expect(pair.writes().host).toEqual(['delete delete'])
+  })
+
   test('whose cache is not read yet is no object that is gone (18.3)', async () => {
     const pair = await inStep()
     pair.virtual.remove({ name: 'web', namespace: 'shop' })

@@ -66,7 +66,7 @@ export function syncedPair(kind: SyncedKind, options: PairOptions = {}) {
       name === 'creds-x-shop-x-vc' ? { name: 'creds', namespace: 'shop' } : null,
     end: () => Promise.resolve('complete' as const),
   }
-  const settings: Omit<TranslationSettings, 'lookups'> = {
+  const settings: TranslationSettings = {
     kind: resource.kind,
     translator: TRANSLATORS[kind],
     patches: config.kinds[kind].patches,
@@ -78,8 +78,9 @@ export function syncedPair(kind: SyncedKind, options: PairOptions = {}) {
     addresses: { denied: cidrs('10.66.0.0/16'), allowedExternal: [] },
     owner: OWNER,
     config: config.withDefaults,
+    lookups,
   }
-  const world = { mayCreate: true, isWanted: true, isLeftover: false, settings }
+  const world = { isOpen: true, mayCreate: true, isWanted: true, isLeftover: false, settings }
   const written = new Map()
   const awaited = new AwaitedNames()
   const released: string[] = []
@@ -93,12 +94,13 @@ export function syncedPair(kind: SyncedKind, options: PairOptions = {}) {
     isWanted: () => world.isWanted,
     isReserved: ({ name }) => name === 'kubernetes',
     isLeftover: () => world.isLeftover,
+    isOpen: () => world.isOpen,
     mayCreate: () => world.mayCreate,
     forgotten: (key) => void released.push(key),
     memory: new EvaluationMemory(sandbox.evaluate),
     awaited,
     written,
-    noChange: new WritesWithoutChange(),
+    noChange: { virtual: new WritesWithoutChange(), host: new WritesWithoutChange() },
     pace: { virtual: new WritePace(clock), host: new WritePace(clock) },
     report,
     clock,
