@@ -81,6 +81,10 @@ export function followImports(
     candidates.sources
       .referrersOf(SYNCED_RESOURCES[kind].kind, hostKey)
       .map(({ key }) => ({ kind, key }))
+  sources.access.subscribe((namespace) => {
+    for (const name of states.values())
+      if (virtualNameOf(name.key).namespace === namespace) refresh(name)
+  })
   for (const kind of SYNCED_KINDS) {
     const [virtual, candidate] = [sources.virtual[kind], sources.candidates[kind]]
     virtual.subscribe(({ key }) => refresh({ kind, key }))
@@ -113,12 +117,13 @@ export function followImports(
 
 function lookUps(
   place: HostPlace,
-  { host, virtual, candidates }: SyncSources,
+  { host, virtual, candidates, access }: SyncSources,
 ): Pick<ImportStates, 'isImported' | 'hostObject'> {
   return {
     isImported: (target) => {
       const kind = target.apiVersion === 'v1' ? syncedKindOf(target.kind) : null
-      if (kind === null) return false
+      // What is not open is not read: nothing waits for it.
+      if (kind === null || !access.isOpen(target.namespace)) return false
       const source = importSourceOf(target, place)
       if (!candidates[kind].isSynced(source)) return 'unread'
       const found = candidates[kind].getByKey(objectKey(source))

@@ -46,6 +46,12 @@ export function importsController(deps: ImportDeps): ControllerSpec {
         onChange(sources.candidates[kind], ({ key }) => imports.namesOf(kind, key).map(keyOf)),
       ]),
       onSignal(references, (change) => [keyOf(change)]),
+      onSignal(sources.access, (namespace) =>
+        imports
+          .names()
+          .filter(({ key }) => virtualNameOf(key).namespace === namespace)
+          .map(keyOf),
+      ),
       (enqueue) => {
         for (const name of imports.names()) enqueue(keyOf(name), 'resync')
       },

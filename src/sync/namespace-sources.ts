@@ -102,8 +102,11 @@ export function startNamespaces(
 interface HostNamespaceSources extends HostAccess {
   /** All objects of a kind. */
   readonly whole: (resource: Resource) => PartialSource
-  /** Single objects of a kind. */
-  readonly named: (resource: Resource) => PartialSource
+  /** Single objects of a kind. @param project as in Store */
+  readonly named: (
+    resource: Resource,
+    project: (object: KubeObject) => SyncedObject,
+  ) => PartialSource
 }
 
 /** Opens a namespace to reading and writing when it is marked as this virtual cluster's, and closes it when not. */
@@ -143,8 +146,8 @@ export function hostNamespaceSources(
       })
       return { ...informers, want: () => undefined, release: () => undefined }
     },
-    named: (resource) => {
-      const { source, gate } = namedSource(resource, startInformer)
+    named: (resource, project) => {
+      const { source, gate } = namedSource({ startInformer, resource, project })
       gates.push(gate)
       return source
     },
@@ -158,15 +161,11 @@ interface Gate {
 }
 
 /** Single objects, which are read while their namespace is open. */
-function namedSource(
-  resource: Resource,
-  startInformer: InformerFactory['startInformer'],
-): { readonly source: PartialSource; readonly gate: Gate } {
-  const informers = watchByName({
-    startInformer,
-    resource,
-    project: syncedObject(resource.kind),
-  })
+function namedSource(options: Parameters<typeof watchByName<SyncedObject>>[0]): {
+  readonly source: PartialSource
+  readonly gate: Gate
+} {
+  const informers = watchByName(options)
   const wanted = new Map<string, ObjectRef>()
   const opened = new Set<string>()
   const wantedIn = (namespace: string): readonly ObjectRef[] =>

@@ -180,6 +180,24 @@ async function bringInStep(
   return writePair(key, cached, first.state, deps, settings.translator)
 }
 
+/** The translation of both objects, and whether more rounds would give the same. */
+async function settledTranslation(
+  key: string,
+  { virtual, host }: CachedPair,
+  isSimulated: boolean,
+  { memory, written: lastWrites }: SyncDeps,
+  settings: TranslationSettings,
+) {
+  const pair: ObjectPair = { virtual: virtual.object, host: host && host.object }
+  const evaluate = memory.of(key)
+  const before = lastWrites.get(key)
+  const written = before?.uid === virtual.uid ? before.metadata : null
+  const first = await translate(pair, written, settings, evaluate)
+  if (!first.ok || !isSimulated || samePair(first.state, pair))
+    return { first, settled: { ok: true, isStable: true } as const }
+  return { first, settled: await simulate(pair, first.state, settings, evaluate) }
+}
+
 /** Whether the patches come to rest when both objects are written as wanted. */
 function simulate(
   existing: ObjectPair,
@@ -212,24 +230,6 @@ function afterWrite(
   const { uid = 'new', creationTimestamp = 'new' } = nestedMap(existing.host ?? {}, ['metadata'])
   const metadata = { ...nestedMap(wanted.host, ['metadata']), uid, creationTimestamp }
   return { ...wanted, host: { ...wanted.host, metadata } }
-}
-
-/** The translation of both objects, and whether more rounds would give the same. */
-async function settledTranslation(
-  key: string,
-  { virtual, host }: CachedPair,
-  isSimulated: boolean,
-  { memory, written: lastWrites }: SyncDeps,
-  settings: TranslationSettings,
-) {
-  const pair: ObjectPair = { virtual: virtual.object, host: host && host.object }
-  const evaluate = memory.of(key)
-  const before = lastWrites.get(key)
-  const written = before?.uid === virtual.uid ? before.metadata : null
-  const first = await translate(pair, written, settings, evaluate)
-  if (!first.ok || !isSimulated || samePair(first.state, pair))
-    return { first, settled: { ok: true, isStable: true } as const }
-  return { first, settled: await simulate(pair, first.state, settings, evaluate) }
 }
 
 /** Both objects are the same for the syncer: neither would be written. */

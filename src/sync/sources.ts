@@ -34,11 +34,11 @@ export type SyncedObjects = Readonly<Record<SyncedKind, PartialSource>>
 export interface SyncSources {
   readonly virtual: SyncedObjects
   readonly host: SyncedObjects
+  /** Objects of the host by names that no virtual object has there: those that can be imported (contract 19.5). */
+  readonly candidates: SyncedObjects
   /** null = single-namespace mode. */
   readonly namespaces: NamespaceStores | null
   readonly access: HostAccess
-  /** Objects of the host by names that no virtual object has there: those that can be imported (contract 19.5). */
-  readonly candidates: SyncedObjects
   /** Whether a Service of the virtual cluster gets this name on the host. */
   readonly hasVirtualServiceFor: (host: Required<ObjectRef>) => boolean
   /** The collections that are read as a whole, for the readiness check. */
@@ -82,31 +82,29 @@ export function startSources(
     if (several === null) return isWhole(kind) ? whole(kind, 'host') : named(kind, 'host')
     return isWhole(kind)
       ? several.whole(SYNCED_RESOURCES[kind])
-      : several.named(SYNCED_RESOURCES[kind])
+      : several.named(SYNCED_RESOURCES[kind], syncedObject(SYNCED_RESOURCES[kind].kind))
+  }
+  const host = eachKind(ofHost)
+  // Apart from the objects of virtual ones: each of both is released when nothing needs it any more.
+  const candidate = (kind: SyncedKind): PartialSource => {
+    if (isWhole(kind)) return host[kind]
+    const project = offeredObject(SYNCED_RESOURCES[kind].kind, place)
+    return several?.named(SYNCED_RESOURCES[kind], project) ?? named(kind, 'host', project)
   }
   if (namespaces !== null) {
     stores['virtual namespaces'] = namespaces.virtual
     stores['host namespaces'] = namespaces.host
   }
-  const host = eachKind(ofHost)
-  const candidate = (kind: SyncedKind): PartialSource =>
-    named(kind, 'host', offeredObject(SYNCED_RESOURCES[kind].kind, place))
   return {
     virtual: eachKind((kind) => (isWhole(kind) ? whole(kind, 'virtual') : named(kind, 'virtual'))),
     host,
-    // Apart from the objects of virtual ones: each of both is released when nothing needs it any more.
-    candidates: eachKind((kind) => (isWhole(kind) ? host[kind] : candidate(kind))),
+    candidates: eachKind(candidate),
     namespaces,
     access: several ?? SINGLE_NAMESPACE,
-    hasVirtualServiceFor: (host) => services.firstBy(BY_HOST_NAME, objectKey(host)) !== undefined,
+    hasVirtualServiceFor: (name) => services.firstBy(BY_HOST_NAME, objectKey(name)) !== undefined,
     stores,
   }
 }
-
-const ALWAYS_WHOLE: ReadonlySet<SyncedKind> = new Set(['endpoints', 'services'])
-
-const eachKind = (sourceOf: (kind: SyncedKind) => PartialSource): SyncedObjects =>
-  Object.fromEntries(SYNCED_KINDS.map((kind) => [kind, sourceOf(kind)])) as unknown as SyncedObjects
 
 /** Tenants choose which names are read: of an object that its owner does not offer, its metadata are kept and no data. */
 const offeredObject =
@@ -116,6 +114,11 @@ const offeredObject =
     if (isImportable(whole.object, virtualCluster)) return whole
     return { ...whole, object: { metadata: nestedMap(whole.object, ['metadata']) } }
   }
+
+const ALWAYS_WHOLE: ReadonlySet<SyncedKind> = new Set(['endpoints', 'services'])
+
+const eachKind = (sourceOf: (kind: SyncedKind) => PartialSource): SyncedObjects =>
+  Object.fromEntries(SYNCED_KINDS.map((kind) => [kind, sourceOf(kind)])) as unknown as SyncedObjects
 
 const wholeSource = (store: Store<SyncedObject>): PartialSource => ({
   getByKey: (key) => store.getByKey(key),

@@ -75,8 +75,9 @@ export function createSyncerMetrics({ workers, virtualCluster }: SyncerSettings)
       make,
       // Gauges of a controller that does not run stay at zero: the mode may change without a restart.
       {
-        ...Object.fromEntries(SYNCED_KINDS.map((kind) => [controllerName(kind), workers])),
-        [IMPORTS_CONTROLLER]: workers,
+        ...Object.fromEntries(
+          [...SYNCED_KINDS.map(controllerName), IMPORTS_CONTROLLER].map((name) => [name, workers]),
+        ),
         [NAMESPACE_CONTROLLER]: NAMESPACE_WORKERS,
       },
     ),

@@ -98,8 +98,8 @@ async function start(self: SyncerProcess): Promise<void> {
   const options: RunOptions = {
     ...settings,
     clients,
-    hostContent: createNamespaceContent(ofHost),
     served,
+    hostContent: createNamespaceContent(ofHost),
     evaluate: metrics.timed(sandbox.evaluate),
     events: events.virtual,
     observer: metrics.observer,
@@ -141,11 +141,6 @@ async function start(self: SyncerProcess): Promise<void> {
   runs.lead()
 }
 
-/** Nothing is written before the check of the configuration is over. */
-function refuseWrites(): never {
-  throw new NotLeaderError()
-}
-
 /** The kinds that the virtual cluster serves; a process that does not lead may ask too. */
 function servedKinds(virtual: Connection, self: SyncerProcess): ServedKinds {
   const deps = clientDeps(self, virtual, () => undefined)
@@ -168,6 +163,11 @@ async function kindFaults(
     log.warn({ err }, 'no answer: the kinds of references are checked when objects are translated')
     return []
   }
+}
+
+/** Nothing is written before the check of the configuration is over. */
+function refuseWrites(): never {
+  throw new NotLeaderError()
 }
 
 async function connectedTo(

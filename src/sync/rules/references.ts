@@ -102,7 +102,8 @@ export function hostReference(
   const read = readServed(value, reference, context.namespace, context)
   if (read.kind === 'failed') return { ok: false, failure: read }
   if (read.kind === 'none') return { ok: true, value }
-  const isImported = context.isImported(read.target)
+  // In multi-namespace mode both have the same name.
+  const isImported = context.place.namespaces === null && context.isImported(read.target)
   if (isImported === 'unread') return UNREAD
   const nameOf = isImported ? importSourceOf : hostNameOf
   return { ok: true, value: renamed(value, read, nameOf(read.target, context.place)) }

@@ -3,10 +3,10 @@ import type { JsonMap } from '../../../src/domain/json/json.ts'
 import type { ObjectRef } from '../../../src/kube/client/client.ts'
 import { type StoreChange, objectKey } from '../../../src/kube/informer/store.ts'
 import { followImports } from '../../../src/sync/import-states.ts'
-import { type PartialSource, SINGLE_NAMESPACE } from '../../../src/sync/namespace-sources.ts'
 import { followReferences } from '../../../src/sync/referenced-objects.ts'
 import { SYNCED_KINDS, checkSyncConfig } from '../../../src/sync/rules/config.ts'
 import type { HostPlace } from '../../../src/sync/rules/host-name.ts'
+import { type PartialSource, SINGLE_NAMESPACE } from '../../../src/sync/namespace-sources.ts'
 import {
   SYNCED_RESOURCES,
   type SyncSources,
@@ -89,10 +89,10 @@ export function importWorld() {
   if (config === null) throw new Error('the configuration is valid')
   const all: SyncSources = {
     ...sources,
-    namespaces: null,
-    access: SINGLE_NAMESPACE,
     hasVirtualServiceFor: () => false,
     stores: {},
+    namespaces: null,
+    access: SINGLE_NAMESPACE,
   }
   const references = followReferences(config, place, all)
   const imports = followImports(place, all, references)

@@ -12,6 +12,7 @@ import {
 import type { HostPlace, NamespaceMappings } from '../../../src/sync/rules/host-name.ts'
 import { namespaceMarks } from '../../../src/sync/rules/namespace-marks.ts'
 import { SEVERAL } from './translation.ts'
+import { syncedObject } from '../../../src/sync/synced-object.ts'
 
 const MAPPINGS: NamespaceMappings = [
   ['cart', 'host-cart'],
@@ -63,7 +64,7 @@ function playedHost() {
     host: stores.host,
     sources,
     services: sources.whole(SERVICES),
-    secrets: sources.named(SECRETS),
+    secrets: sources.named(SECRETS, syncedObject(SECRETS.kind)),
     asked: () => watches.map(({ asked }) => asked),
     read: (at: number, ...objects: readonly KubeObject[]): void => {
       watches[at]?.sink.begin()

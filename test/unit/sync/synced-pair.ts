@@ -66,7 +66,7 @@ export function syncedPair(kind: SyncedKind, options: PairOptions = {}) {
       name === 'creds-x-shop-x-vc' ? { name: 'creds', namespace: 'shop' } : null,
     end: () => Promise.resolve('complete' as const),
   }
-  const settings: Omit<TranslationSettings, 'lookups'> = {
+  const settings: TranslationSettings = {
     kind: resource.kind,
     translator: TRANSLATORS[kind],
     patches: config.kinds[kind].patches,
@@ -78,6 +78,7 @@ export function syncedPair(kind: SyncedKind, options: PairOptions = {}) {
     addresses: { denied: cidrs('10.66.0.0/16'), allowedExternal: [] },
     owner: OWNER,
     config: config.withDefaults,
+    lookups,
   }
   const world = {
     isOpen: true,
