@@ -42,6 +42,7 @@ function follow(): Followed {
     path,
     clock,
     signal: ending.signal,
+    faultsOf: () => Promise.resolve([]),
     onConfig: async ({ kinds }, warnings) => {
       const [patch] = kinds.endpoints.patches
       const source = patch?.kind === 'expression' ? patch.forward?.source : 'none'
