@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { readSyncerSettings } from '../../../../src/commands/syncer/flags.ts'
 import { createSyncerMetrics, leaseName } from '../../../../src/commands/syncer/metrics.ts'
 import { METRIC_HELP } from '../../../../src/api/metrics.ts'
+import { NAMESPACE_ERROR_REASONS } from '../../../../src/sync/namespace-report.ts'
 import { ERROR_REASONS, OBJECT_STATES } from '../../../../src/sync/report.ts'
 import { seriesOf, sumOf, valueOf } from '../../../support/metrics-page.ts'
 
@@ -171,6 +172,9 @@ describe('the metrics of syncer (20)', () => {
     ])
     const others = [
       'platform_sync_config_valid',
+      ...NAMESPACE_ERROR_REASONS.map(
+        (reason) => `platform_sync_errors_total{kind="Namespace",reason="${reason}"}`,
+      ),
       'platform_sync_lag_seconds_count',
       'platform_patch_seconds_count',
       ...['value', 'removed', 'error'].map(
