@@ -11,7 +11,10 @@ export interface PairFacts {
     readonly isWanted: boolean
   } | null
   readonly host: {
-    /** uid of the virtual object in its marks, empty where the mark is missing; null = it is foreign. */
+    /**
+     * uid of the virtual object in its marks, empty where the mark is missing; null = it is foreign, or of another
+     * virtual object.
+     */
     readonly ownerUid: string | null
     readonly isTerminating: boolean
     readonly isLeftAlone: boolean
