@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest'
-import { NoResponseError, StatusError } from '../../../src/kube/client/api-error.ts'
-import type { KubeClient } from '../../../src/kube/client/client.ts'
-import { checkNamespaces } from '../../../src/commands/syncer/namespaces-at-start.ts'
-import { manualClock } from '../../support/manual-clock.ts'
-import { memoryLog } from '../../support/memory-log.ts'
+import { NoResponseError, StatusError } from '../../../../src/kube/client/api-error.ts'
+import type { KubeClient } from '../../../../src/kube/client/client.ts'
+import { checkNamespaces } from '../../../../src/commands/syncer/namespaces-at-start.ts'
+import { manualClock } from '../../../support/manual-clock.ts'
+import { memoryLog } from '../../../support/memory-log.ts'
 
 const namespace = (name: string) => ({
   metadata: { name, uid: `${name}-uid`, resourceVersion: '1', creationTimestamp: '2026-01-01' },
