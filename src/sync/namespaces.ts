@@ -51,10 +51,6 @@ interface NamespaceDeps {
 /** The controller; it examines all host namespaces when it starts. */
 export function namespaceController(deps: NamespaceDeps): ControllerSpec {
   const { virtual, host } = deps.stores
-  const hostsOf = (namespace: HostNamespaceObject | undefined): readonly string[] =>
-    namespace?.mark.kind === 'ours'
-      ? [hostNamespaceOf(namespace.mark.virtual.name, deps.place), namespace.name]
-      : []
   return {
     name: NAMESPACE_CONTROLLER,
     workers: NAMESPACE_WORKERS,
@@ -63,7 +59,7 @@ export function namespaceController(deps: NamespaceDeps): ControllerSpec {
     reads: [virtual, host],
     watches: [
       onChange(virtual, ({ name }) => [hostNamespaceOf(name, deps.place)]),
-      onChange(host, ({ name, before }) => [name, ...hostsOf(before)]),
+      onChange(host),
       (enqueue) => {
         for (const { name } of virtual.values())
           enqueue(hostNamespaceOf(name, deps.place), 'resync')

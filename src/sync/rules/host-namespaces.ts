@@ -87,7 +87,7 @@ const compare = (a: LeadingNamespace, b: LeadingNamespace): number => {
 
 /** Whether the mappings name the host namespace itself. What a pattern makes of a name is the tenant's choice. */
 export const isNamedInMappings = (hostNamespace: string, { namespaces }: HostPlace): boolean =>
-  (namespaces ?? []).some(([virtual, host]) => host === hostNamespace && !virtual.includes('*'))
+  (namespaces ?? []).some(([, host]) => host === hostNamespace)
 
 /** A sentence for each mapping that the syncer must not start with. */
 export function mappingFaults(

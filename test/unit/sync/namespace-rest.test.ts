@@ -164,7 +164,7 @@ describe('objects of a virtual namespace that is gone', () => {
   /** What is deleted, and the result. */
   async function cleared(
     services: readonly ObjectMeta[] | null,
-    given: { readonly place?: HostPlace; readonly refused?: Error } = {},
+    given: { readonly place?: HostPlace; readonly of?: string; readonly refused?: Error } = {},
   ) {
     const deleted: unknown[] = []
     const host = {
@@ -174,7 +174,7 @@ describe('objects of a virtual namespace that is gone', () => {
       },
     } as unknown as KubeClient
     const result = await deleteOwnObjects(
-      { hostName: 'vc-x-shop', of: 'shop' },
+      { hostName: 'vc-x-shop', of: given.of ?? 'shop' },
       { place: given.place ?? place, clients: { host }, content: contentOf({ services }) },
     )
     return [result, deleted]
@@ -225,6 +225,10 @@ describe('objects of a virtual namespace that is gone', () => {
     },
   ])('are not $name (17.5)', async ({ object }) => {
     expect(await cleared([object])).toEqual([{ kind: 'none' }, []])
+  })
+
+  test('are not those of a virtual namespace with another mapping by now (17.5)', async () => {
+    expect(await cleared([marked('web', 'shop')], { of: 'cart' })).toEqual([{ kind: 'none' }, []])
   })
 
   test('are unknown where they can not be listed (17.5)', async () => {

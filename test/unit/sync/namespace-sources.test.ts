@@ -23,9 +23,9 @@ const SHOP = 'vc-x-shop'
 const creds = { name: 'creds', namespace: SHOP }
 
 /** A namespace of the host, marked for this virtual one. */
-const marked = (name: string, of: string, given: object = {}): KubeObject => {
+const marked = (name: string, of: string, given: object = {}, by = place): KubeObject => {
   versions += 1
-  const marks = of === '' ? {} : namespaceMarks({ name: of, uid: 'n1' }, true, place)
+  const marks = of === '' ? {} : namespaceMarks({ name: of, uid: 'n1' }, true, by)
   const resourceVersion = String(versions)
   const creationTimestamp = '2026-01-01T00:00:00Z'
   return {
@@ -99,7 +99,7 @@ describe('a namespace of the host', () => {
     { name: 'with copied marks', object: () => marked('copy', 'shop') },
     {
       name: 'that its virtual one does not lead to any more',
-      object: () => marked('vc-x-cart', 'cart'),
+      object: () => marked('vc-x-cart', 'cart', {}, { ...place, namespaces: [] }),
     },
   ])('$name is not read, and nothing is created in it (17.5)', ({ object }) => {
     const { host, sources, secrets, asked } = playedHost()
