@@ -46,7 +46,12 @@ export function createReconcile(deps: SyncDeps): (key: string) => Promise<Outcom
     const name = virtualNameOf(key)
     const hostName = hostNameOf(name, settings.context.place)
     // An object that is not read yet is no object that is gone; its first read queues the key again.
-    if (!deps.virtual.objects.isSynced(name) || !deps.host.objects.isSynced(hostName)) return done
+    if (!deps.virtual.objects.isSynced(name)) return done
+    if (!deps.host.objects.isSynced(hostName)) {
+      // Where it does not exist, its first read shows no mark with the key.
+      deps.report.awaits(objectKey(hostName), key)
+      return done
+    }
     const virtual = deps.virtual.objects.getByKey(key) ?? null
     const host = deps.host.objects.getByKey(objectKey(hostName)) ?? null
     return reconcilePair(key, { virtual, host }, deps, settings)

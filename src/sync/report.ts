@@ -1,6 +1,7 @@
 // Reports the state of each object in Events on the virtual object, in metrics and in the log (contract 19.8, 20).
 import type { StatusError } from '../kube/client/api-error.ts'
 import type { EventRecorder } from '../kube/event-recorder.ts'
+import { objectKey } from '../kube/informer/store.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { Log } from '../runtime/log.ts'
 import type { Patched } from './patcher.ts'
@@ -72,7 +73,7 @@ export class SyncReport {
   readonly #states = new Map<string, ObjectState>()
   /** Verdicts of objects whose patches do not settle. */
   readonly #verdicts = new Map<string, string>()
-  /** Virtual keys that wait until a name on the host is free. */
+  /** Virtual keys that wait until a name on the host is free, or was looked up, by the key on the host. */
   readonly #waiting = new Map<string, Set<string>>()
   /** Monotonic milliseconds of the first change that is not on both sides yet. */
   readonly #changedMs = new Map<string, number>()
@@ -124,11 +125,15 @@ export class SyncReport {
 
   /** The name on the host belongs to a foreign object. */
   taken(key: string, virtual: SyncedObject, host: SyncedObject): void {
-    const hostKey = `${host.namespace}/${host.name}`
-    const waiting = this.#waiting.get(hostKey) ?? new Set<string>()
-    this.#waiting.set(hostKey, waiting.add(key))
+    this.awaits(objectKey(host), key)
     const note = `The name ${host.name} in namespace ${host.namespace} of the host belongs to an object that is not this one's; nothing is written.`
     this.#fail(key, virtual, 'taken', 'NameTaken', note, host.uid)
+  }
+
+  /** The virtual object waits for the next change of this host object, or for its first read. */
+  awaits(hostKey: string, key: string): void {
+    const waiting = this.#waiting.get(hostKey) ?? new Set<string>()
+    this.#waiting.set(hostKey, waiting.add(key))
   }
 
   /** The virtual keys that waited for a change of this host object; they wait no more. */
