@@ -213,6 +213,7 @@ test('beyond ten writes of an object in a minute they are merged and delayed, an
   const ref = at('busy')
   await createPair(virtual, ref, '10.8.5.0')
   await host.shows(ENDPOINTS, hostRef(ref), endpointsAt('10.8.5.0'))
+  await world.caughtUp(syncer)
   const mark = await world.mark()
   for (let change = 1; change <= 12; change += 1) {
     await virtual.patch(ENDPOINTS, ref, endpointsAt(`10.8.5.${change}`))
