@@ -74,6 +74,8 @@ export type Writes = Pair<readonly string[]>
 export interface SyncWorld {
   readonly virtualCluster: string
   readonly hostNamespace: string
+  /** Path of the configuration file. */
+  readonly configFile: string
   /** Both clusters for the admin. */
   readonly virtual: Side
   readonly host: Side
@@ -85,6 +87,8 @@ export interface SyncWorld {
   readonly hostRef: (virtual: Ref) => Ref
   /** Writes the configuration file; an object is what stands below `sync.toHost`. */
   readonly configure: (toHost: object | string) => Promise<void>
+  /** As `configure` while the syncer runs; resolves when it has read the file. */
+  readonly reconfigure: (syncer: Syncer, toHost: object) => Promise<void>
   /** Starts a syncer, and stops it at the end. Resolves when it is ready, which a standby is too. */
   readonly start: (options?: SyncerOptions) => Promise<Syncer>
   /** Waits until the syncer has done all that it can have learned of by now, from either cluster. */
@@ -170,12 +174,18 @@ export async function syncWorld(planes: Pair<SyncPlane>, toHost: object = {}): P
   return {
     virtualCluster,
     hostNamespace,
+    configFile: config,
     virtual,
     host,
     ownService,
     namespace,
     hostRef,
     configure,
+    reconfigure: async (syncer, below) => {
+      const before = timesRead(syncer)
+      await configure(below)
+      await eventually('it is read', () => timesRead(syncer) > before || undefined, SOON)
+    },
     start,
     caughtUp,
     mark: async () => ({ virtual: await audits.virtual.mark(), host: await audits.host.mark() }),
@@ -185,6 +195,9 @@ export async function syncWorld(planes: Pair<SyncPlane>, toHost: object = {}): P
     }),
   }
 }
+
+const timesRead = (syncer: Syncer): number =>
+  syncer.logs().filter(({ msg }) => msg === 'the configuration has changed').length
 
 const createNamespace = ({ raw }: TestControlPlane, name: string): Promise<void> =>
   make(raw, '/api/v1/namespaces', { metadata: { name } })
@@ -214,7 +227,8 @@ async function passFence(
 ): Promise<void> {
   await createPair(virtual, ref, '10.9.9.9')
   const onHost = hostRef(ref)
-  for (const resource of [SERVICES, ENDPOINTS]) {
+  // In this order: with a Service its Endpoints go, too, by the host's controller.
+  for (const resource of [ENDPOINTS, SERVICES]) {
     const { metadata } = await host.shows(resource, onHost, {})
     await host.remove(resource, onHost)
     await host.until(resource, onHost, 'is made anew', (now) => now.metadata.uid !== metadata.uid)

@@ -14,7 +14,7 @@ const OWN = { spec: { ports: [{ name: 'https', port: 443 }] } }
 
 test('deleted: the host cleans up, nothing new is written; created anew, all stands again (17.4)', async () => {
   const start = await world.mark()
-  const syncer = await world.start()
+  await using syncer = await world.start()
   const ref = at('owned')
   const before = await createPair(virtual, ref, '10.5.0.1')
   await host.shows(ENDPOINTS, hostRef(ref), endpointsAt('10.5.0.1'))
@@ -53,24 +53,22 @@ test('deleted: the host cleans up, nothing new is written; created anew, all sta
   await expectUntouched(virtual, ENDPOINTS, lateEndpoints)
   expect((await virtual.get(ENDPOINTS, ref)).metadata.uid).toBe(before.metadata.uid)
   await expectOnlyFlows(world, start)
-  await syncer.stop()
 })
 
 test('missing at the start: nothing is written until it is there, and the log says so (17.4)', async () => {
   await host.remove(SERVICES, ownService)
   const ref = at('waits')
   await createPair(virtual, ref, '10.5.1.1')
-  const syncer = await world.start()
+  await using syncer = await world.start()
   expect(syncer.logs().map(({ msg }) => msg)).toContainEqual(
     expect.stringContaining('own Service does not exist, waiting'),
   )
   await host.create(SERVICES, ownService, OWN)
   await host.shows(ENDPOINTS, hostRef(ref), endpointsAt('10.5.1.1'))
-  await syncer.stop()
 })
 
 test('deleted with orphans: their references are set to the one that is created (17.4)', async () => {
-  const syncer = await world.start()
+  await using syncer = await world.start()
   const ref = at('orphaned')
   await createPair(virtual, ref, '10.5.2.1')
   const { metadata } = await host.shows(ENDPOINTS, hostRef(ref), endpointsAt('10.5.2.1'))

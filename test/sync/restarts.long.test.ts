@@ -78,7 +78,6 @@ test('a restart writes nothing, after any stop: SIGTERM, SIGINT, SIGKILL (19.7, 
     await world.caughtUp(syncer)
     expect(await world.writesSince(mark)).toEqual(NO_WRITES)
   }
-  await syncer.stop()
 })
 
 test('what was deleted, replaced or changed while no syncer ran is made good (18.3)', async () => {
@@ -105,7 +104,6 @@ test('what was deleted, replaced or changed while no syncer ran is made good (18
   await host.shows(ENDPOINTS, hostRef(at('drifted')), endpointsAt('10.6.1.1'))
   await host.shows(ENDPOINTS, hostRef(at('lost')), endpointsAt('10.6.1.1'))
   await expectUntouched(virtual, ENDPOINTS, drifted)
-  await syncer.stop()
 })
 
 test('of labels that changed on both sides while no syncer ran the virtual ones win (17.3)', async () => {
@@ -122,7 +120,6 @@ test('of labels that changed on both sides while no syncer ran the virtual ones 
   await expectUntouched(virtual, ENDPOINTS, before)
   await host.patch(ENDPOINTS, hostRef(ref), { metadata: { labels: { one: 'later' } } })
   await virtual.shows(ENDPOINTS, ref, { metadata: { labels: { one: 'later', two: 'virtual' } } })
-  await syncer.stop()
 })
 
 // biome-ignore format: a table
@@ -136,7 +133,7 @@ test.each(CRASHES)('killed between $between: the next one finishes (18.3)', asyn
   const ref = at(`crash-${row.method.toLowerCase()}-${row.side}`)
   await using proxy = await startProxy(planes[row.side])
   const kubeconfig = await proxy.kubeconfig(planes[row.side].syncerKubeconfig)
-  const first = await world.start({ kubeconfigs: { [row.side]: kubeconfig } })
+  await using first = await world.start({ kubeconfigs: { [row.side]: kubeconfig } })
   if (row.method !== 'POST') {
     await createPair(virtual, ref, '10.6.3.1')
     await virtual.patch(ENDPOINTS, ref, { metadata: { labels: { app: 'a' } } })
@@ -157,7 +154,7 @@ test.each(CRASHES)('killed between $between: the next one finishes (18.3)', asyn
   await fault.reached(SOON)
   await first.crash()
 
-  const next = await world.start()
+  await using next = await world.start()
   await world.caughtUp(next)
   const wanted = row.method === 'PUT' && row.side === 'host' ? '10.6.3.2' : '10.6.3.1'
   const app = row.side === 'virtual' ? { metadata: { labels: { app: 'flows' } } } : {}
@@ -169,7 +166,6 @@ test.each(CRASHES)('killed between $between: the next one finishes (18.3)', asyn
   const mark = await world.mark()
   await world.caughtUp(next)
   expect(await world.writesSince(mark)).toEqual(NO_WRITES)
-  await next.stop()
 })
 
 // biome-ignore format: a table
@@ -184,7 +180,7 @@ test.each(LOST)(
   async (row) => {
     await using proxy = await startProxy(planes.host)
     const kubeconfig = await proxy.kubeconfig(planes.host.syncerKubeconfig)
-    const syncer = await world.start({ kubeconfigs: { host: kubeconfig } })
+    await using syncer = await world.start({ kubeconfigs: { host: kubeconfig } })
     const ref = at(`lost-${row.method}-${row.act.kind}`.toLowerCase())
     if (row.method === 'PUT') {
       await createPair(virtual, ref, '10.6.4.1')
@@ -209,9 +205,9 @@ test.each(LOST)(
 )
 
 test('of two syncers one leads; the other takes over at once when it stops (16.1)', async () => {
-  const first = await world.start()
+  await using first = await world.start()
   await leads(first)
-  const second = await world.start()
+  await using second = await world.start()
   const ref = at('taken-over')
   await createPair(virtual, ref, '10.6.5.1')
   await host.shows(ENDPOINTS, hostRef(ref), endpointsAt('10.6.5.1'))
@@ -222,11 +218,10 @@ test('of two syncers one leads; the other takes over at once when it stops (16.1
   const before = await virtual.patch(ENDPOINTS, ref, endpointsAt('10.6.5.2'))
   await host.shows(ENDPOINTS, hostRef(ref), endpointsAt('10.6.5.2'))
   await expectUntouched(virtual, ENDPOINTS, before)
-  await second.stop()
 })
 
 test('a leader that loses its Lease ends, and writes nothing more (16.1)', async () => {
-  const syncer = await world.start({
+  await using syncer = await world.start({
     flags: [
       '--leader-elect-lease-duration=9s',
       '--leader-elect-renew-deadline=7s',
@@ -246,7 +241,7 @@ test('a leader that loses its Lease ends, and writes nothing more (16.1)', async
 test('SIGTERM while a write is under way waits for it (8.3)', async () => {
   await using proxy = await startProxy(planes.host)
   const kubeconfig = await proxy.kubeconfig(planes.host.syncerKubeconfig)
-  const syncer = await world.start({ kubeconfigs: { host: kubeconfig } })
+  await using syncer = await world.start({ kubeconfigs: { host: kubeconfig } })
   const path = pathOf(ENDPOINTS, { namespace: world.hostNamespace })
   const fault = proxy.on((request) => request.method === 'POST' && request.path.startsWith(path), {
     kind: 'hold',
