@@ -165,7 +165,10 @@ const failure = (runtime: QuickJSRuntime, error: QuickJSHandle): EvaluationResul
   inWriter(runtime, (writer) => describedFailure(writer, error))
 
 /** The error as a sentence, made inside of the sandbox: its text may come from a getter. */
-function describedFailure({ context, describe }: WriterRealm, error: QuickJSHandle): EvaluationResult {
+function describedFailure(
+  { context, describe }: WriterRealm,
+  error: QuickJSHandle,
+): EvaluationResult {
   const described = context.callFunction(describe, context.undefined, error)
   error.dispose()
   if (described.error) {

@@ -103,6 +103,27 @@ describe('the state of an import', () => {
     expect([...candidates.wanted]).toEqual([])
   })
 
+  test('waits for no host namespace that is not open, and is known when it opens (17.5, 19.5)', () => {
+    const listeners: ((namespace: string) => void)[] = []
+    let isOpen = false
+    const { virtual, candidates, imports, takeChanges } = importWorld({
+      isOpen: () => isOpen,
+      mayCreateIn: () => isOpen,
+      subscribe: (listener) => void listeners.push(listener),
+    })
+    virtual.endpoints.read('shop/web', endpoints('web', { a: 'db' }))
+    virtual.secrets.read('shop/db', null)
+    candidates.read('host/db', labelled('db'))
+    expect(imports.isImported(secret('db'))).toBe(false)
+    expect(takeChanges()).toEqual([])
+    isOpen = true
+    for (const listener of listeners) listener('other')
+    expect(takeChanges()).toEqual([])
+    for (const listener of listeners) listener('shop')
+    expect(imports.isImported(secret('db'))).toBe(true)
+    expect(takeChanges()).toEqual(['secrets shop/db', 'endpoints shop/web'])
+  })
+
   test('is read while a name stands for it, in whatever namespace (19.5)', () => {
     const { virtual, candidates, imports } = importWorld()
     virtual.endpoints.read('shop/web', endpoints('web', { a: 'db' }))

@@ -6,7 +6,11 @@ import { followImports } from '../../../src/sync/import-states.ts'
 import { followReferences } from '../../../src/sync/referenced-objects.ts'
 import { SYNCED_KINDS, checkSyncConfig } from '../../../src/sync/rules/config.ts'
 import type { HostPlace } from '../../../src/sync/rules/host-name.ts'
-import { type PartialSource, SINGLE_NAMESPACE } from '../../../src/sync/namespace-sources.ts'
+import {
+  type HostAccess,
+  type PartialSource,
+  SINGLE_NAMESPACE,
+} from '../../../src/sync/namespace-sources.ts'
 import {
   SYNCED_RESOURCES,
   type SyncSources,
@@ -71,7 +75,7 @@ export const labelled = (name: string, virtualCluster = 'vc'): SyncedObject =>
   object('secrets', ['host', name], { labels: { [`${P}/import`]: virtualCluster } })
 
 /** References and imports of the virtual cluster `vc`, whose objects stand in the namespace `host`. */
-export function importWorld() {
+export function importWorld(access: HostAccess = SINGLE_NAMESPACE) {
   const place: HostPlace = { virtualCluster: 'vc', hostNamespace: 'host', namespaces: null }
   const sources = { virtual: sourcesOf(), host: sourcesOf(), candidates: sourcesOf() }
   const { config } = checkSyncConfig({
@@ -92,7 +96,7 @@ export function importWorld() {
     hasVirtualServiceFor: () => false,
     stores: {},
     namespaces: null,
-    access: SINGLE_NAMESPACE,
+    access,
   }
   const references = followReferences(config, place, all)
   const imports = followImports(place, all, references)

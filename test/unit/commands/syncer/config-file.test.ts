@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { followConfigFile, readConfigFile } from '../../../../src/commands/syncer/config-file.ts'
+import type { SyncConfig } from '../../../../src/sync/rules/config.ts'
 import { manualClock } from '../../../support/manual-clock.ts'
 
 const configOf = (expression: string): string =>
@@ -11,6 +12,8 @@ const FIRST = configOf('1')
 const SECOND = configOf('2')
 const THIRD = configOf('3')
 const FAULTY = configOf('value;')
+/** Valid by itself: only a cluster knows better. */
+const REFUSED = configOf('"refused"')
 
 interface Followed {
   /** What was called, in order: the source of the first expression, or faults. */
@@ -38,14 +41,18 @@ function follow(): Followed {
   const ending = new AbortController()
   const calls: string[] = []
   let held: Promise<void> = Promise.resolve()
+  const sourceOf = ({ kinds }: SyncConfig): string | undefined => {
+    const [patch] = kinds.endpoints.patches
+    return patch?.kind === 'expression' ? patch.forward?.source : 'none'
+  }
   const ended = followConfigFile(text, {
     path,
     clock,
     signal: ending.signal,
-    faultsOf: () => Promise.resolve([]),
-    onConfig: async ({ kinds }, warnings) => {
-      const [patch] = kinds.endpoints.patches
-      const source = patch?.kind === 'expression' ? patch.forward?.source : 'none'
+    faultsOf: (config) =>
+      Promise.resolve(sourceOf(config) === '"refused"' ? ['a cluster refuses it'] : []),
+    onConfig: async (config, warnings) => {
+      const source = sourceOf(config)
       calls.push([`config ${source}`, ...warnings].join('; '))
       await held
     },
@@ -92,6 +99,11 @@ describe('a configuration file that is followed (16.1)', () => {
       name: 'faults, and the content in force again',
       contents: [FAULTY, FIRST],
       calls: [semicolon, 'restored'],
+    },
+    {
+      name: 'faults that a cluster knows, once, and the content in force again',
+      contents: [REFUSED, REFUSED, FIRST],
+      calls: ['faults a cluster refuses it', 'restored'],
     },
     { name: 'faults, and a valid one', contents: [FAULTY, SECOND], calls: [semicolon, 'config 2'] },
     {
