@@ -161,7 +161,7 @@ test.each(CRASHES)('killed between $between: the next one finishes (18.3)', asyn
   if (row.method === 'DELETE') await host.gone(ENDPOINTS, hostRef(ref))
   else {
     await host.shows(ENDPOINTS, hostRef(ref), { ...endpointsAt(wanted), ...app })
-    expect(await virtual.get(ENDPOINTS, ref)).toMatchObject({ ...endpointsAt(wanted), ...app })
+    await virtual.shows(ENDPOINTS, ref, { ...endpointsAt(wanted), ...app })
   }
   const mark = await world.mark()
   await world.caughtUp(next)
