@@ -13,6 +13,7 @@ import {
   notifyAll,
   objectKey,
 } from '../kube/informer/store.ts'
+import type { Log } from '../runtime/log.ts'
 import type { HostPlace } from './rules/host-name.ts'
 import type { LeadingNamespace } from './rules/host-namespaces.ts'
 import { type NamespaceMark, hostNamespaceOf, namespaceMark } from './rules/namespace-marks.ts'
@@ -114,6 +115,7 @@ export function hostNamespaceSources(
   { host }: NamespaceStores,
   place: HostPlace,
   startInformer: InformerFactory['startInformer'],
+  log: Log,
 ): HostNamespaceSources {
   const gates: Gate[] = []
   const listeners: ((virtualNamespace: string) => void)[] = []
@@ -147,7 +149,7 @@ export function hostNamespaceSources(
       return { ...informers, want: () => undefined, release: () => undefined }
     },
     named: (resource, project) => {
-      const { source, gate } = namedSource({ startInformer, resource, project })
+      const { source, gate } = namedSource({ startInformer, resource, project, log })
       gates.push(gate)
       return source
     },

@@ -67,6 +67,7 @@ export function startRun(config: SyncConfig, options: RunOptions): SyncRun {
   const sources = startSources(config, place, {
     virtual: factories.virtual.startInformer,
     host: factories.host.startInformer,
+    log,
   })
   const references: ReferencedObjects = followReferences(config, place, sources)
   const imports = followImports(place, sources, references)

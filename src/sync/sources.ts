@@ -14,6 +14,7 @@ import {
   hostNamespaceSources,
   startNamespaces,
 } from './namespace-sources.ts'
+import type { Log } from '../runtime/log.ts'
 import { SYNCED_KINDS, type SyncConfig, type SyncedKind } from './rules/config.ts'
 import { type HostPlace, hostNameOf } from './rules/host-name.ts'
 import { isImportable } from './rules/imports.ts'
@@ -55,6 +56,7 @@ export function startSources(
   start: {
     readonly virtual: InformerFactory['startInformer']
     readonly host: InformerFactory['startInformer']
+    readonly log: Log
   },
 ): SyncSources {
   const stores: Record<string, { readonly synced: boolean }> = {}
@@ -74,10 +76,15 @@ export function startSources(
     side: 'virtual' | 'host',
     project = syncedObject(SYNCED_RESOURCES[kind].kind),
   ): PartialSource =>
-    watchByName({ startInformer: start[side], resource: SYNCED_RESOURCES[kind], project })
+    watchByName({
+      startInformer: start[side],
+      resource: SYNCED_RESOURCES[kind],
+      project,
+      log: start.log.child({ cluster: side }),
+    })
   const isWhole = (kind: SyncedKind): boolean => ALWAYS_WHOLE.has(kind) || kinds[kind].all
   const namespaces = place.namespaces === null ? null : startNamespaces(place, start)
-  const several = namespaces && hostNamespaceSources(namespaces, place, start.host)
+  const several = namespaces && hostNamespaceSources(namespaces, place, start.host, start.log)
   const ofHost = (kind: SyncedKind): PartialSource => {
     if (several === null) return isWhole(kind) ? whole(kind, 'host') : named(kind, 'host')
     return isWhole(kind)

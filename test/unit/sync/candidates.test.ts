@@ -2,6 +2,7 @@ import { expect, test } from 'vitest'
 import type { InformerFactory } from '../../../src/kube/informer/informers.ts'
 import { checkSyncConfig } from '../../../src/sync/rules/config.ts'
 import { startSources } from '../../../src/sync/sources.ts'
+import { memoryLog } from '../../support/memory-log.ts'
 
 /** Informers that have read the Secret of each name that is asked for. */
 const startInformer =
@@ -29,7 +30,8 @@ test.each([
   const { config } = checkSyncConfig({})
   if (config === null) throw new Error('the configuration is valid')
   const place = { virtualCluster: 'vc', hostNamespace: 'host', namespaces: null }
-  const start = { virtual: startInformer({}), host: startInformer(labels) }
+  const { log } = memoryLog()
+  const start = { virtual: startInformer({}), host: startInformer(labels), log }
   const { secrets } = startSources(config, place, start).candidates
   secrets.want({ namespace: 'host', name: 'db' })
   const found = JSON.stringify(secrets.getByKey('host/db'))

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { SECRETS, SERVICES } from '../../../src/api/names.ts'
 import type { KubeObject } from '../../../src/api/objects.ts'
+import type { InformerFactory } from '../../../src/kube/informer/informers.ts'
 import { type StoreSink, Store } from '../../../src/kube/informer/store.ts'
 import {
   type HostAccess,
@@ -11,6 +12,7 @@ import {
 } from '../../../src/sync/namespace-sources.ts'
 import type { HostPlace, NamespaceMappings } from '../../../src/sync/rules/host-name.ts'
 import { namespaceMarks } from '../../../src/sync/rules/namespace-marks.ts'
+import { memoryLog } from '../../support/memory-log.ts'
 import { SEVERAL } from './translation.ts'
 import { syncedObject } from '../../../src/sync/synced-object.ts'
 
@@ -52,11 +54,13 @@ const objectIn = (namespace: string): KubeObject => ({
 function playedHost() {
   const watches: { readonly asked: string; readonly sink: StoreSink }[] = []
   const stores = { virtual: new Store(virtualNamespace), host: new Store(hostNamespace(place)) }
-  const sources = hostNamespaceSources(stores, place, ({ plural }, sink, query) => {
+  const { log } = memoryLog()
+  const startInformer: InformerFactory['startInformer'] = ({ plural }, sink, query) => {
     const asked = [plural, query.namespace, query.fieldSelector].filter(Boolean).join(' ')
     watches.push({ asked, sink })
     return { relist: () => undefined, stop: () => void stopped.push(asked) }
-  })
+  }
+  const sources = hostNamespaceSources(stores, place, startInformer, log)
   const stopped: string[] = []
   const told: string[] = []
   sources.subscribe((namespace) => told.push(namespace))
