@@ -53,6 +53,8 @@ export const SINGLE_NAMESPACE: HostAccess = {
 
 /** A source of which a single object can be asked for; a source of a whole collection has each object anyway. */
 export interface PartialSource extends ObjectSource<SyncedObject> {
+  /** Calls back with each virtual namespace whose host namespace is read; the one of all has `whenSynced`. */
+  readonly subscribeRead: (listener: (virtualNamespace: string) => void) => void
   /** As in NamedInformers. */
   readonly want: (ref: ObjectRef) => void
   readonly release: (ref: ObjectRef) => void
@@ -119,7 +121,6 @@ export function hostNamespaceSources(
 ): HostNamespaceSources {
   const gates: Gate[] = []
   const listeners: ((virtualNamespace: string) => void)[] = []
-  const notify = (namespaces: readonly string[]): void => notifyAll(listeners, namespaces)
   /** The virtual namespace whose host namespace it is; null = it is none. */
   const ownerOf = (namespace: HostNamespaceObject | undefined): string | null => {
     if (namespace?.mark.kind !== 'ours') return null
@@ -132,7 +133,12 @@ export function hostNamespaceSources(
   host.subscribe(({ name, before, after }) => {
     const hasOwner = ownerOf(after) !== null
     for (const gate of gates) (hasOwner ? gate.open : gate.close)(name)
-    notify([ownerOf(before), ownerOf(after)].filter((one) => one !== null))
+    const [was, is] = [ownerOf(before), ownerOf(after)]
+    if (was === is && before?.isTerminating === after?.isTerminating) return
+    notifyAll(
+      listeners,
+      [...new Set([was, is])].filter((one) => one !== null),
+    )
   })
   return {
     isOpen,
@@ -142,11 +148,16 @@ export function hostNamespaceSources(
       const project = syncedObject(resource.kind)
       const informers = watchNamespaces({ startInformer, resource, project })
       gates.push({ open: informers.want, close: informers.release })
-      informers.subscribeRead((name) => {
-        const owner = ownerOf(host.getByKey(name))
-        if (owner !== null) notify([owner])
-      })
-      return { ...informers, want: () => undefined, release: () => undefined }
+      return {
+        ...informers,
+        want: () => undefined,
+        release: () => undefined,
+        subscribeRead: (listener) =>
+          informers.subscribeRead((name) => {
+            const owner = ownerOf(host.getByKey(name))
+            if (owner !== null) listener(owner)
+          }),
+      }
     },
     named: (resource, project) => {
       const { source, gate } = namedSource({ startInformer, resource, project, log })
@@ -174,6 +185,7 @@ function namedSource(options: Parameters<typeof watchByName<SyncedObject>>[0]): 
     [...wanted.values()].filter((ref) => ref.namespace === namespace)
   const source: PartialSource = {
     ...informers,
+    subscribeRead: () => undefined,
     want: (ref) => {
       wanted.set(objectKey(ref), ref)
       if (opened.has(ref.namespace ?? '')) informers.want(ref)

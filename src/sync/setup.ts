@@ -140,7 +140,9 @@ export function syncController(
         onSignal(source, (change) => (change.kind === kind ? [change.key] : [])),
       ),
       onSignal(owner, all),
-      onSignal(sources.access, (namespace) => keysIn(namespace, virtual)),
+      ...[sources.access.subscribe, host.subscribeRead].map((subscribe) =>
+        onSignal({ subscribe }, (namespace) => keysIn(namespace, virtual)),
+      ),
       ...(kind === 'endpoints' ? serviceWatches(setup) : []),
       ...(kind === 'services' ? [externalNameWatch(sources.virtual.services)] : []),
       (enqueue) => {

@@ -75,13 +75,15 @@ export function startSources(
     kind: SyncedKind,
     side: 'virtual' | 'host',
     project = syncedObject(SYNCED_RESOURCES[kind].kind),
-  ): PartialSource =>
-    watchByName({
+  ): PartialSource => ({
+    ...watchByName({
       startInformer: start[side],
       resource: SYNCED_RESOURCES[kind],
       project,
       log: start.log.child({ cluster: side }),
-    })
+    }),
+    subscribeRead: () => undefined,
+  })
   const isWhole = (kind: SyncedKind): boolean => ALWAYS_WHOLE.has(kind) || kinds[kind].all
   const namespaces = place.namespaces === null ? null : startNamespaces(place, start)
   const several = namespaces && hostNamespaceSources(namespaces, place, start.host, start.log)
@@ -134,6 +136,7 @@ const wholeSource = (store: Store<SyncedObject>): PartialSource => ({
   subscribe: (listener) => store.subscribe(listener),
   whenSynced: (callback) => store.whenSynced(callback),
   observe: (object) => store.observe(object),
+  subscribeRead: () => undefined,
   want: () => undefined,
   release: () => undefined,
 })

