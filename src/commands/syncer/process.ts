@@ -69,24 +69,13 @@ async function start(self: SyncerProcess): Promise<void> {
     virtual: await connectedTo(settings.virtualKubeconfig, 'virtual', self),
     host: await connectedTo(settings.hostKubeconfig, 'host', self),
   }
-  const readers = {
-    virtual: createClient(clientDeps(self, connections.virtual, refuseWrites)),
-    host: createClient(clientDeps(self, connections.host, refuseWrites)),
+  // Nothing is written before the configuration is checked and this process leads.
+  let mayWrite = (): void => {
+    throw new NotLeaderError()
   }
-  const place = { virtualCluster, hostNamespace, namespaces }
-  await checkNamespaces({ ...self, place, clients: readers, stopping: lifecycle.stopping })
-  const served = servedKinds(connections.virtual, self)
-  const faults = await kindFaults(checked.config, served, log)
-  if (faults.length > 0) throw new Error(`${settings.config} has faults:\n${faults.join('\n')}`)
-  const leadership = await joinElection({
-    ...self,
-    kubeconfig: settings.hostKubeconfig,
-    leaderElection: settings.leaderElection,
-    lease: { namespace: hostNamespace, name: leaseName(virtualCluster) },
-    identity,
-  })
   const depsOf = (connection: Connection): ClientDeps =>
-    clientDeps(self, connection, leadership.mayWrite)
+    clientDeps(self, connection, () => mayWrite())
+  const served = servedKinds(connections.virtual, self)
   const [ofVirtual, ofHost] = [depsOf(connections.virtual), depsOf(connections.host)]
   const clients = { virtual: createClient(ofVirtual), host: createClient(ofHost) }
   const events = {
@@ -115,6 +104,18 @@ async function start(self: SyncerProcess): Promise<void> {
   metrics.follow((kind) => runs.current().countByState(kind))
   lifecycle.onStop('sync', STOP_WITHIN_MS.run, () => runs.stop())
   await serveSyncer(self, runs)
+  const place = { virtualCluster, hostNamespace, namespaces }
+  await checkNamespaces({ ...self, place, clients, stopping: lifecycle.stopping })
+  const faults = await kindFaults(checked.config, served, log)
+  if (faults.length > 0) throw new Error(`${settings.config} has faults:\n${faults.join('\n')}`)
+  const leadership = await joinElection({
+    ...self,
+    kubeconfig: settings.hostKubeconfig,
+    leaderElection: settings.leaderElection,
+    lease: { namespace: hostNamespace, name: leaseName(virtualCluster) },
+    identity,
+  })
+  mayWrite = leadership.mayWrite
   const reportConfig = configReports(events.host, clients.host, self)
   reportConfig.warnings(checked.warnings)
   followConfigFile(text, {
@@ -163,11 +164,6 @@ async function kindFaults(
     log.warn({ err }, 'no answer: the kinds of references are checked when objects are translated')
     return []
   }
-}
-
-/** Nothing is written before the check of the configuration is over. */
-function refuseWrites(): never {
-  throw new NotLeaderError()
 }
 
 async function connectedTo(
