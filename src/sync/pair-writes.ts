@@ -114,16 +114,10 @@ export async function writePair(
     report.state(key, 'delayed')
     return { result: 'later', atMs: clock.nowMs() + delayMs }
   }
-  if (isVirtualChanged) {
-    await refusalReported(key, cached, 'virtual cluster', deps, () =>
-      writeVirtual(cached.virtual, wanted.virtual, deps),
-    )
-    pace.virtual.wrote(key)
-    report.wrote('toVirtual')
-  }
-  if (wanted.host === null) return done
+  const refusal = isVirtualChanged ? await writeBack(key, cached, wanted.virtual, deps) : null
+  if (wanted.host === null) return settled(refusal)
+  let host = wanted.host
   if (isHostChanged) {
-    const { host } = wanted
     const stored = await refusalReported(key, cached, 'host', deps, () =>
       writeHost(key, cached.host, host, deps, translator),
     )
@@ -131,12 +125,42 @@ export async function writePair(
     report.wrote('toHost')
     if (stored === null) {
       report.state(key, 'waiting')
-      return done
+      return settled(refusal)
     }
-    written.set(key, { uid, metadata: metadataOf({ virtual: wanted.virtual, host: stored }) })
-  } else written.set(key, { uid, metadata: metadataOf(wanted) })
+    host = stored
+  }
+  if (refusal !== null) throw refusal
+  written.set(key, { uid, metadata: metadataOf({ virtual: wanted.virtual, host }) })
   report.inStep(key, isVirtualChanged || isHostChanged)
   return cached.host === null ? { result: 'later', atMs: clock.nowMs() + CREATED_SEEN_MS } : done
+}
+
+function settled(refusal: StatusError | null): Outcome {
+  if (refusal !== null) throw refusal
+  return done
+}
+
+/**
+ * Writes what flows back. A refusal of the virtual cluster is returned, to be thrown once the host has its changes: a
+ * node port that is taken in the virtual cluster must not keep a Service from it.
+ */
+async function writeBack(
+  key: string,
+  cached: CachedPair,
+  wanted: JsonMap,
+  deps: WriteDeps,
+): Promise<StatusError | null> {
+  try {
+    await refusalReported(key, cached, 'virtual cluster', deps, () =>
+      writeVirtual(cached.virtual, wanted, deps),
+    )
+  } catch (error) {
+    if (isRefusal(error)) return error
+    throw error
+  }
+  deps.pace.virtual.wrote(key)
+  deps.report.wrote('toVirtual')
+  return null
 }
 
 /** Writes the fields that flow back; the status of a Service is written apart. */
@@ -226,8 +250,10 @@ async function refusalReported<T>(
   try {
     return await act()
   } catch (error) {
-    if (error instanceof StatusError && !isConflict(error) && !isTestFailed(error))
-      report.notWritten(key, virtual, by, error)
+    if (isRefusal(error)) report.notWritten(key, virtual, by, error)
     throw error
   }
 }
+
+const isRefusal = (error: unknown): error is StatusError =>
+  error instanceof StatusError && !isConflict(error) && !isTestFailed(error)
