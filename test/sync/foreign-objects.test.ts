@@ -88,6 +88,24 @@ test('an object of ours under whose name nothing is synced stays foreign without
   await expectUntouched(host, SERVICES, await host.get(SERVICES, world.ownService))
 })
 
+test('a whole copy of an object of ours under another name is foreign, also when ours goes (16.3, 17.2)', async () => {
+  const ref = at('original')
+  await createPair(virtual, ref, '10.4.6.1')
+  const { metadata } = await host.shows(ENDPOINTS, hostRef(ref), {})
+  const { labels, annotations } = metadata
+  const copy = await host.create(
+    ENDPOINTS,
+    { namespace: hostNamespace, name: 'a-copy' },
+    { ...endpointsAt('10.4.6.9'), metadata: { labels, annotations } },
+  )
+  await virtual.patch(ENDPOINTS, ref, endpointsAt('10.4.6.2'))
+  await host.shows(ENDPOINTS, hostRef(ref), endpointsAt('10.4.6.2'))
+  await virtual.remove(SERVICES, ref)
+  await host.gone(ENDPOINTS, hostRef(ref))
+  await world.caughtUp(syncer)
+  await expectUntouched(host, ENDPOINTS, copy)
+})
+
 test('marks that somebody took off make the object foreign; marks put back, ours (16.3, 17.2)', async () => {
   const ref = at('unmarked')
   const before = await createPair(virtual, ref, '10.4.2.1')
