@@ -22,7 +22,8 @@ const COMMANDS: Readonly<Record<string, Command>> = {
     load: () => import('./commands/gateway.ts'),
   },
   syncer: {
-    summary: "Check the patches of a virtual cluster's configuration, and try them on an object.",
+    summary:
+      'Copy Endpoints, Services, Secrets and ConfigMaps of a virtual cluster to its host, with patches.',
     load: () => import('./commands/syncer.ts'),
   },
   keygen: {

@@ -1,13 +1,17 @@
-// docs/patches.md: its commands print what stands under them, and its table of expressions is true.
+// docs/patches.md: its commands print what stands under them, its table of expressions is true, and so is each example.
 import { execFileSync } from 'node:child_process'
 import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, test } from 'vitest'
+import type { Json, JsonMap } from '../src/domain/json/json.ts'
 import { systemClock } from '../src/runtime/clock.ts'
 import { parseYaml } from '../src/runtime/yaml.ts'
 import { applyPatches } from '../src/sync/patcher.ts'
+import { type SyncedKind, checkSyncConfig } from '../src/sync/rules/config.ts'
+import type { NamespaceMappings, VirtualName } from '../src/sync/rules/host-name.ts'
 import { checkPatches } from '../src/sync/rules/patch.ts'
+import { WITHOUT_CLUSTERS } from '../src/sync/rules/references.ts'
 import { createSandbox } from '../src/sync/sandbox/sandbox.ts'
 import { PROGRAM } from './support/command-process.ts'
 import { stepsOf } from './support/documentation-blocks.ts'
@@ -29,6 +33,75 @@ test.each(stepsOf(PAGE))('$command', ({ command, output }) => {
   const printed = execFileSync('bash', ['-c', command], { cwd: ROOT, env, encoding: 'utf8' })
   expect(printed.trimEnd()).toBe(output.trimEnd())
 })
+
+/** An example of the page: patches with an object and its result, or with what is said about them. */
+interface Example {
+  /** Its key below sync.toHost; absent = services. */
+  readonly kind?: SyncedKind
+  readonly direction?: 'forward' | 'reverse'
+  readonly patches: Json
+  readonly namespaces?: NamespaceMappings | null
+  /** Names in the virtual cluster by kind and name on the host. */
+  readonly synced?: Readonly<Record<string, Readonly<Record<string, VirtualName>>>>
+  readonly object?: JsonMap
+  readonly becomes?: JsonMap
+  readonly fault?: string
+  readonly error?: string
+}
+
+const blocks = [...PAGE.matchAll(/^```yaml\n([^]*?)^```$/gm)].map(([, text = '']) => text)
+const examples = blocks
+  .filter((text) => !text.startsWith('sync:'))
+  .map((text) => ({ text, ...(parseYaml(text) as Example) }))
+
+describe('the examples', () => {
+  test('are all blocks but that of the file', () => {
+    expect(blocks).toHaveLength(examples.length + 1)
+    expect(examples.length).toBeGreaterThan(25)
+  })
+
+  test.each(examples)(
+    '$text (19.1, 19.2, 19.3, 19.4, 19.5, 19.6, 19.8)',
+    async ({ fault, error, becomes, ...example }) => {
+      const expected = fault ?? error ?? ''
+      const outcome = await outcomeOf(example)
+      expect(outcome.said.slice(0, expected.length)).toBe(expected)
+      expect(outcome.becomes).toEqual(becomes)
+    },
+  )
+})
+
+/** The patched object, or what is said about the patches. */
+async function outcomeOf({
+  kind = 'services',
+  direction = 'forward',
+  patches,
+  namespaces = null,
+  synced = {},
+  object = {},
+}: Example): Promise<{ readonly said: string; readonly becomes?: JsonMap }> {
+  const { config, faults } = checkSyncConfig({ sync: { toHost: { [kind]: { patches } } } })
+  if (config === null) return { said: faults.join('\n') }
+  const isForward = direction === 'forward'
+  const patched = await applyPatches(
+    object,
+    config.kinds[kind].patches,
+    direction,
+    {
+      place: { virtualCluster: 'my-vc', hostNamespace: 'vc-host', namespaces },
+      namespace: 'shop',
+      config: config.withDefaults,
+      virtualObject: isForward ? object : null,
+      hostObject: isForward ? null : object,
+      ...WITHOUT_CLUSTERS,
+      virtualNameOf: (host) => synced[host.kind]?.[host.name] ?? null,
+    },
+    sandbox.evaluate,
+  )
+  if (patched.ok) return { said: '', becomes: patched.object }
+  const { patch, path, failure } = patched
+  return { said: `${patch.entry} at ${path}: ${failure.because}` }
+}
 
 test('the example on the page is the one in the file', () => {
   const [, example = ''] = /^```yaml\n(sync:\n[^]*?)^```$/m.exec(PAGE) ?? []
@@ -58,7 +131,7 @@ describe('the table of expressions', () => {
         config: {},
         virtualObject: object,
         hostObject: null,
-        virtualNameOf: () => null,
+        ...WITHOUT_CLUSTERS,
       },
       sandbox.evaluate,
     )

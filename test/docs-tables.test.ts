@@ -6,8 +6,12 @@ import { REASONS } from '../src/api/names.ts'
 import { createMetrics as createProcessMetrics } from '../src/commands/gateway/metrics.ts'
 import { readManagerSettings } from '../src/commands/manager/flags.ts'
 import { createManagerMetrics } from '../src/commands/manager/metrics.ts'
+import { readSyncerSettings } from '../src/commands/syncer/flags.ts'
+import { createSyncerMetrics } from '../src/commands/syncer/metrics.ts'
 import { HAND_OVER_AFTER_MS, KEPT_AFTER_LAST_EXP_MS } from '../src/domain/signingkey/signing-key.ts'
 import { LONGEST_TOKEN_BYTES } from '../src/domain/token/token-claims.ts'
+import { NAMESPACE_ERROR_REASONS } from '../src/sync/namespace-report.ts'
+import { ERROR_REASONS } from '../src/sync/report.ts'
 
 const ROOT = join(import.meta.dirname, '..')
 const textOf = (path: string): string => readFileSync(join(ROOT, path), 'utf8')
@@ -32,6 +36,56 @@ describe('docs/operating.md: metrics (8.4)', () => {
     expect(inTable).toEqual(new Set(metrics))
   })
 })
+
+describe('docs/endpoint-sync.md: metrics (20)', async () => {
+  const flags = ['virtual-kubeconfig', 'virtual-cluster', 'host-namespace', 'config']
+  const invocation = readSyncerSettings(flags.map((flag) => `--${flag}=x`))
+  if (invocation.kind !== 'run') throw new Error(invocation.text)
+  const metrics = createSyncerMetrics(invocation.settings)
+  metrics.followReadiness({})
+  const { body } = await metrics.scrape()
+  const rowsOf = (page: string): ReadonlyMap<string, string> =>
+    new Map(
+      [...textOf(page).matchAll(/^\| `([a-z_]+(?:\{[a-z,]+\})?)` \| (.*) \|$/gm)].map(
+        ([, metric = '', meaning = '']) => [metric, meaning],
+      ),
+    )
+  const [own, shared] = [rowsOf('docs/endpoint-sync.md'), rowsOf('docs/operating.md')]
+
+  test('lists each metric of the syncer that no other process has, and no other', () => {
+    const others = metricsIn(body).filter((metric) => !shared.has(metric))
+    expect(new Set(own.keys())).toEqual(new Set(others))
+  })
+
+  test.each(['state', 'direction', 'reason', 'result'])('lists each value of label %s', (label) => {
+    const series = body.matchAll(
+      new RegExp(`^(platform_(?:sync|patch)_\\w+)\\{.*${label}="(.+?)"`, 'gm'),
+    )
+    const missing = Array.from(series, ([, name = '', value = '']) => ({ name, value })).filter(
+      ({ name, value }) => {
+        const row = [...own].find(([metric]) => metric.startsWith(`${name}{`))
+        return !row?.[1].includes(`\`${value}\``)
+      },
+    )
+    expect(missing).toEqual([])
+  })
+
+  test('lists each reason of an Event', () => {
+    const events = textOf('docs/endpoint-sync.md').split('\n## Events\n')[1]?.split('\n## ')[0]
+    const listed = [...(events ?? '').matchAll(/^\| (`.*?) \|/gm)].flatMap(([, names = '']) =>
+      [...names.matchAll(/`(\w+)`/g)].map(([, name = '']) => name),
+    )
+    expect(new Set(listed)).toEqual(SYNC_REASONS)
+  })
+})
+
+/** Reasons of the syncer's Events; the last two are about the configuration. */
+const SYNC_REASONS: ReadonlySet<string> = new Set([
+  ...ERROR_REASONS,
+  ...NAMESPACE_ERROR_REASONS,
+  'ConfigInvalid',
+  'PatchesNotServed',
+])
 
 /** Metrics of a scrape with their labels, without those of the process and of Node. */
 function metricsIn(body: string): readonly string[] {
@@ -92,7 +146,8 @@ describe('figures in the docs are those of the program', () => {
 })
 
 describe('docs/troubleshooting.md', () => {
-  const [conditions = '', alerts = ''] = textOf('docs/troubleshooting.md').split('\n## Alerts\n')
+  const [before = '', alerts = ''] = textOf('docs/troubleshooting.md').split('\n## Alerts\n')
+  const [conditions = '', syncEvents = ''] = before.split('\n## Events of endpoint sync\n')
   const entriesOf = (text: string): ReadonlySet<string> =>
     new Set([...text.matchAll(/^### (\w+)$/gm)].map(([, name = '']) => name))
 
@@ -100,6 +155,10 @@ describe('docs/troubleshooting.md', () => {
 
   test('each reason of a condition or an event has an entry, and each entry a reason (4.1, 4.2, 4.3, 4.5)', () => {
     expect(entriesOf(conditions)).toEqual(new Set(reasons))
+  })
+
+  test('each reason of an Event of the syncer has an entry, and each entry a reason (20)', () => {
+    expect(entriesOf(syncEvents)).toEqual(SYNC_REASONS)
   })
 
   test('a controller or a rule of the domain uses each reason (4.1, 4.2, 4.3, 4.5)', () => {
@@ -114,7 +173,7 @@ describe('docs/troubleshooting.md', () => {
   })
 
   test('each log line that it quotes with the next step of the program is in a source (8.5)', () => {
-    const quoted = `${conditions}${alerts}`.matchAll(/`([^`]+, (?:trying|listing|going) [^`]+)`/g)
+    const quoted = `${before}${alerts}`.matchAll(/`([^`]+, (?:trying|listing|going) [^`]+)`/g)
     const lines = new Set(Array.from(quoted, ([, line = '']) => line.replaceAll('\n', ' ')))
     expect(lines.size).toBeGreaterThan(5)
     const program = readdirSync(join(ROOT, 'src'), { recursive: true, encoding: 'utf8' })
@@ -124,10 +183,13 @@ describe('docs/troubleshooting.md', () => {
     expect([...lines].filter((line) => !program.includes(`'${line}'`))).toEqual([])
   })
 
-  test('entries are in alphabetical order', () => {
-    const entries = [...entriesOf(conditions)]
-    expect(entries).toEqual(entries.toSorted())
-  })
+  test.each([{ entries: conditions }, { entries: syncEvents }, { entries: alerts }])(
+    'entries are in alphabetical order',
+    ({ entries }) => {
+      const names = [...entriesOf(entries)]
+      expect(names).toEqual(names.toSorted())
+    },
+  )
 
   test('each alert has an entry, and each entry an alert', () => {
     const rules = textOf('config/components/prometheus/rules.yml')

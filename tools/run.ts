@@ -254,8 +254,8 @@ Refused there after its key was disabled; it takes 10 to 20 seconds to arrive:
 Endpoints of a virtual cluster, patched on the host; change a patch in vcluster.yaml and watch them follow:
 
   kubectl --kubeconfig ${virtual} get endpoints database -n shop -o yaml
-  kubectl get endpoints database-x-shop-x-my-cluster -n vc-my-cluster -o yaml
-  sed -i 's/"shop-"/"store-"/' ${configFile(HOME)}; kubectl get endpoints -n vc-my-cluster -o yaml --watch
+  kubectl get endpoints database-x-shop-x-my-vc -n vcluster-my-vc -o yaml
+  sed -i 's/"shop-"/"store-"/' ${configFile(HOME)}; kubectl get endpoints -n vcluster-my-vc -o yaml --watch
 `
   say(`
 Ready: ${what}. In another terminal:

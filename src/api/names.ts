@@ -71,6 +71,14 @@ export const ENDPOINTS: Resource = {
 /** Core Services. */
 export const SERVICES: Resource = { group: '', version: 'v1', plural: 'services', kind: 'Service' }
 
+/** Namespaces. Cluster-scoped. */
+export const NAMESPACES: Resource = {
+  group: '',
+  version: 'v1',
+  plural: 'namespaces',
+  kind: 'Namespace',
+}
+
 /** Leases for leader election. */
 export const LEASES: Resource = {
   group: 'coordination.k8s.io',

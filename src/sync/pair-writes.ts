@@ -3,7 +3,7 @@ import type { Resource } from '../api/names.ts'
 import type { KubeObject } from '../api/objects.ts'
 import { nestedMap, nestedString } from '../domain/json/field-path.ts'
 import { type JsonMap, mapFromEntries, sameJson } from '../domain/json/json.ts'
-import { StatusError, isConflict, isTestFailed } from '../kube/client/api-error.ts'
+import { StatusError, isConflict, isNotFound, isTestFailed } from '../kube/client/api-error.ts'
 import type { KubeClient, NewObject, PatchOperation } from '../kube/client/client.ts'
 import { type Outcome, done } from '../kube/controller/controller.ts'
 import type { ObjectSource } from '../kube/informer/store.ts'
@@ -19,7 +19,14 @@ import type { ObjectPair } from './translation.ts'
 import type { WritePace } from './write-pace.ts'
 
 /** Why objects are written, for metrics. */
-export const SYNC_WRITE_REASONS = ['create', 'update', 'delete', 'back-flow', 'unstable'] as const
+export const SYNC_WRITE_REASONS = [
+  'create',
+  'update',
+  'delete',
+  'back-flow',
+  'unstable',
+  'import',
+] as const
 
 /** One of the two clusters, for the objects of one kind. */
 interface ClusterSide {
@@ -34,13 +41,13 @@ interface LastWrite {
 }
 
 /** Dependencies of the writes of one kind. */
-export interface WriteDeps {
+export interface PairWriteDeps {
   readonly resource: Resource
   readonly virtual: ClusterSide
   readonly host: ClusterSide
   /** By the key of the virtual object. */
   readonly written: Map<string, LastWrite>
-  readonly noChange: WritesWithoutChange
+  readonly noChange: { readonly virtual: WritesWithoutChange; readonly host: WritesWithoutChange }
   readonly pace: { readonly virtual: WritePace; readonly host: WritePace }
   readonly report: SyncReport
   readonly clock: Clock
@@ -61,7 +68,7 @@ export const metadataOf = ({ virtual, host }: ObjectPair): WrittenMetadata => ({
 /** Deletes the host object that was read; the event of its end queues the key again. */
 export async function deleteHost(
   { name, namespace, uid, resourceVersion }: SyncedObject,
-  { host, resource }: WriteDeps,
+  { host, resource }: PairWriteDeps,
 ): Promise<Outcome> {
   await host.client.delete(resource, { name, namespace }, { uid, resourceVersion }, 'delete')
   return done
@@ -72,7 +79,7 @@ export async function keepVerdict(
   key: string,
   { name, namespace, resourceVersion }: SyncedObject,
   verdict: string,
-  { host, resource, pace }: WriteDeps,
+  { host, resource, pace }: PairWriteDeps,
 ): Promise<void> {
   if (pace.host.delayMs(key) > 0) return
   const annotation = `/metadata/annotations/${NOT_STABLE.replaceAll('/', '~1')}`
@@ -96,16 +103,18 @@ export async function writePair(
   key: string,
   cached: CachedPair,
   wanted: ObjectPair,
-  deps: WriteDeps,
+  deps: PairWriteDeps,
   translator: KindTranslator,
 ): Promise<Outcome> {
-  const { report, pace, clock, written } = deps
+  const { report, pace, clock, written, noChange } = deps
   const { uid } = cached.virtual
-  const isVirtualChanged = !sameJson(wanted.virtual, cached.virtual.object)
+  const isVirtualChanged =
+    !sameJson(wanted.virtual, cached.virtual.object) &&
+    !noChange.virtual.has(key, wanted.virtual, cached.virtual)
   const isHostChanged =
     wanted.host !== null &&
     (cached.host === null || !sameJson(wanted.host, cached.host.object)) &&
-    !deps.noChange.has(key, wanted.host, cached.host)
+    !noChange.host.has(key, wanted.host, cached.host)
   const delayMs = Math.max(
     isVirtualChanged ? pace.virtual.delayMs(key) : 0,
     isHostChanged ? pace.host.delayMs(key) : 0,
@@ -114,48 +123,36 @@ export async function writePair(
     report.state(key, 'delayed')
     return { result: 'later', atMs: clock.nowMs() + delayMs }
   }
-  const refusal = isVirtualChanged ? await writeBack(key, cached, wanted.virtual, deps) : null
-  if (wanted.host === null) return settled(refusal)
-  let host = wanted.host
-  if (isHostChanged) {
-    const stored = await refusalReported(key, cached, 'host', deps, () =>
-      writeHost(key, cached.host, host, deps, translator),
-    )
-    pace.host.wrote(key)
-    report.wrote('toHost')
-    if (stored === null) {
-      report.state(key, 'waiting')
-      return settled(refusal)
-    }
-    host = stored
-  }
+  const refusal = isVirtualChanged ? await writtenBack(key, cached, wanted.virtual, deps) : null
+  const host =
+    isHostChanged && wanted.host
+      ? await writtenForth(key, cached, wanted.host, deps, translator)
+      : wanted.host
+  // What the virtual cluster refuses is not known there: its values must flow back when it takes them.
   if (refusal !== null) throw refusal
+  if (wanted.host === null) return done
+  if (host === null) {
+    report.state(key, 'waiting')
+    return done
+  }
   written.set(key, { uid, metadata: metadataOf({ virtual: wanted.virtual, host }) })
   report.inStep(key, isVirtualChanged || isHostChanged)
   return cached.host === null ? { result: 'later', atMs: clock.nowMs() + CREATED_SEEN_MS } : done
 }
 
-function settled(refusal: StatusError | null): Outcome {
-  if (refusal !== null) throw refusal
-  return done
-}
-
-/**
- * Writes what flows back. A refusal of the virtual cluster is returned, to be thrown once the host has its changes: a
- * node port that is taken in the virtual cluster must not keep a Service from it.
- */
-async function writeBack(
+/** @returns why the virtual cluster refuses the object; null = it is written. A refusal keeps nothing from the host. */
+async function writtenBack(
   key: string,
-  cached: CachedPair,
+  { virtual }: CachedPair,
   wanted: JsonMap,
-  deps: WriteDeps,
+  deps: PairWriteDeps,
 ): Promise<StatusError | null> {
   try {
-    await refusalReported(key, cached, 'virtual cluster', deps, () =>
-      writeVirtual(cached.virtual, wanted, deps),
-    )
+    const write = { key, virtual, cluster: 'virtual cluster', isKnown: true } as const
+    const version = await refusalReported(write, deps, () => writeVirtual(virtual, wanted, deps))
+    if (version === virtual.resourceVersion) deps.noChange.virtual.add(key, wanted, virtual)
   } catch (error) {
-    if (isRefusal(error)) return error
+    if (isRefusal(error, true)) return error
     throw error
   }
   deps.pace.virtual.wrote(key)
@@ -163,35 +160,50 @@ async function writeBack(
   return null
 }
 
-/** Writes the fields that flow back; the status of a Service is written apart. */
+/** @returns as writeHost */
+async function writtenForth(
+  key: string,
+  { virtual, host }: CachedPair,
+  wanted: JsonMap,
+  deps: PairWriteDeps,
+  translator: KindTranslator,
+): Promise<JsonMap | null> {
+  const write = { key, virtual, cluster: 'host', isKnown: host !== null } as const
+  const stored = await refusalReported(write, deps, () =>
+    writeHost(key, host, wanted, deps, translator),
+  )
+  deps.pace.host.wrote(key)
+  deps.report.wrote('toHost')
+  return stored
+}
+
+/** Writes the fields that flow back; the status of a Service is written apart. @returns the object's resourceVersion */
 async function writeVirtual(
   { name, namespace, object }: SyncedObject,
   wanted: JsonMap,
-  { resource, virtual }: WriteDeps,
-): Promise<void> {
+  { resource, virtual }: PairWriteDeps,
+): Promise<string> {
   const { client, objects } = virtual
   const main = mapFromEntries([
     ...Object.entries(wanted).filter(([field]) => field !== 'status'),
     ['status', object['status']],
   ])
-  let stored = object
+  let version = nestedString(object, ['metadata', 'resourceVersion'])
   if (!sameJson(main, object)) {
     const answer = await client.replace(resource, main as unknown as KubeObject, 'back-flow')
     objects.observe(answer)
-    stored = answer as unknown as JsonMap
+    version = answer.metadata.resourceVersion
   }
   const loadBalancer = nestedMap(wanted, ['status', 'loadBalancer'])
-  if (sameJson(loadBalancer, nestedMap(object, ['status', 'loadBalancer']))) return
+  if (sameJson(loadBalancer, nestedMap(object, ['status', 'loadBalancer']))) return version
   const operations: readonly PatchOperation[] = [
-    {
-      op: 'test',
-      path: '/metadata/resourceVersion',
-      value: nestedString(stored, ['metadata', 'resourceVersion']),
-    },
+    { op: 'test', path: '/metadata/resourceVersion', value: version },
     { op: 'add', path: '/status/loadBalancer', value: loadBalancer },
   ]
   const ref = { name, namespace }
-  objects.observe(await client.patch(resource, ref, operations, 'back-flow', 'status'))
+  const answer = await client.patch(resource, ref, operations, 'back-flow', 'status')
+  objects.observe(answer)
+  return answer.metadata.resourceVersion
 }
 
 /** @returns the object as stored; null = it is deleted first, and created when it is gone */
@@ -199,7 +211,7 @@ async function writeHost(
   key: string,
   before: SyncedObject | null,
   wanted: JsonMap,
-  deps: WriteDeps,
+  deps: PairWriteDeps,
   translator: KindTranslator,
 ): Promise<JsonMap | null> {
   const { client, objects } = deps.host
@@ -211,14 +223,14 @@ async function writeHost(
   const stored = await client.replace(deps.resource, wanted as unknown as KubeObject, 'update')
   objects.observe(stored)
   if (stored.metadata.resourceVersion === before.resourceVersion)
-    deps.noChange.add(key, wanted, before)
+    deps.noChange.host.add(key, wanted, before)
   return stored as unknown as JsonMap
 }
 
 const HEALTH_PORT = 'healthCheckNodePort'
 
 /** Creates it without its health check port where the host refuses that: the host takes its own then (18.4). */
-async function createHost(wanted: JsonMap, { host, resource }: WriteDeps): Promise<JsonMap> {
+async function createHost(wanted: JsonMap, { host, resource }: PairWriteDeps): Promise<JsonMap> {
   const create = async (object: JsonMap): Promise<JsonMap> =>
     (await host.client.create(
       resource,
@@ -234,26 +246,41 @@ async function createHost(wanted: JsonMap, { host, resource }: WriteDeps): Promi
   }
 }
 
-/** A wrong port is a 422 that names the field. A taken one is a 500, of which no text is kept: it may quote values. */
+/** 422 names the field where the port is wrong. A port that is taken is a 500, whose message may not be read. */
 const refusesHealthPort = (error: unknown): boolean =>
   error instanceof StatusError &&
-  ((error.code === 422 && error.message.includes(HEALTH_PORT)) || error.code === 500)
+  (error.code === 500 || (error.code === 422 && error.message.includes(HEALTH_PORT)))
 
-/** Reports what a cluster refuses, but for conflicts, which mean a stale cache. */
-async function refusalReported<T>(
-  key: string,
-  { virtual }: CachedPair,
-  by: string,
-  { report }: WriteDeps,
+/** A write whose refusal is reported on the virtual object, if there is one. */
+interface ReportedWrite {
+  readonly key: string
+  readonly virtual: SyncedObject | null
+  readonly cluster: 'host' | 'virtual cluster'
+  /** Whether the written object was there when it was read. */
+  readonly isKnown: boolean
+}
+
+/** Reports what a cluster refuses. */
+export async function refusalReported<T>(
+  { key, virtual, cluster, isKnown }: ReportedWrite,
+  { report }: PairWriteDeps,
   act: () => Promise<T>,
 ): Promise<T> {
   try {
     return await act()
   } catch (error) {
-    if (isRefusal(error)) report.notWritten(key, virtual, by, error)
+    if (virtual !== null && isRefusal(error, isKnown))
+      report.notWritten(key, virtual, cluster, error)
     throw error
   }
 }
 
-const isRefusal = (error: unknown): error is StatusError =>
-  error instanceof StatusError && !isConflict(error) && !isTestFailed(error)
+/** Too many requests, and a server that is not available: they say nothing about the object. */
+const TRANSIENT: ReadonlySet<number> = new Set([429, 503, 504])
+
+const isRefusal = (error: unknown, isKnown: boolean): error is StatusError =>
+  error instanceof StatusError && !isStale(error, isKnown) && !TRANSIENT.has(error.code)
+
+/** Whether the cache is stale: the object has changed, or is gone. A create finds no namespace. */
+const isStale = (error: StatusError, isKnown: boolean): boolean =>
+  isConflict(error) || isTestFailed(error) || (isKnown && isNotFound(error))

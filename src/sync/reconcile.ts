@@ -1,43 +1,59 @@
 // Brings one virtual object and its host object in step (contract 18.3, 19.7, 19.8).
-import { nestedString } from '../domain/json/field-path.ts'
+import { nestedMap, nestedString } from '../domain/json/field-path.ts'
 import { sameJson } from '../domain/json/json.ts'
 import { type Outcome, done } from '../kube/controller/controller.ts'
 import { objectKey } from '../kube/informer/store.ts'
+import type { AwaitedNames } from './awaited-names.ts'
 import type { EvaluationMemory } from './evaluation-memory.ts'
 import {
   type CachedPair,
-  type WriteDeps,
+  type PairWriteDeps,
   deleteHost,
   keepVerdict,
   metadataOf,
+  refusalReported,
   writePair,
 } from './pair-writes.ts'
+import type { TranslationLookup } from './reference-lookup.ts'
 import { virtualNameOf } from './referenced-objects.ts'
 import { hostNameOf } from './rules/host-name.ts'
 import { isSkipped, ownerOf } from './rules/marks.ts'
 import { type PairFacts, planPair } from './rules/plan.ts'
 import { mustSimulate, settle, verdictOf } from './rules/settling.ts'
+import type { KindTranslator } from './rules/translator.ts'
 import { NOT_STABLE } from './rules/version.ts'
+import type { Evaluate } from './sandbox/protocol.ts'
 import { type SyncedObject, isTerminating } from './synced-object.ts'
 import { type ObjectPair, type TranslationSettings, translate } from './translation.ts'
 
 /** Dependencies of the reconcile of one kind. */
-export interface SyncDeps extends WriteDeps {
+interface SyncDeps extends PairWriteDeps {
   /** With the owner of host objects at the moment. */
-  readonly settings: () => TranslationSettings
+  readonly settings: () => Settings
+  readonly lookups: {
+    /** Begins the look-ups of one translation. */
+    readonly begin: (key: string) => TranslationLookup
+    /** The object is not translated any more. */
+    readonly drop: (key: string) => void
+  }
   readonly isEnabled: boolean
   /** Whether the object is to stand on the host. */
   readonly isWanted: (virtual: SyncedObject) => boolean
-  /** Whether it is never synced, such as default/kubernetes. */
+  /** Whether the clusters have one each of their own, so that it is never synced. */
   readonly isReserved: (virtual: SyncedObject) => boolean
   /** PairFacts.host.isLeftover of a foreign host object. */
   readonly isLeftover: (host: SyncedObject) => boolean
-  /** Whether host objects may be created now; all keys are queued when that changes. */
-  readonly mayCreate: () => boolean
+  /** Whether this virtual namespace has a host namespace; its keys are queued when that changes. */
+  readonly isOpen: (virtualNamespace: string) => boolean
+  /** Whether its host object may be created now; the key is queued when that changes. */
+  readonly mayCreate: (virtual: SyncedObject) => boolean
   /** Called when nothing of this key is on either side. */
   readonly forgotten: (key: string) => void
   readonly memory: EvaluationMemory
+  readonly awaited: AwaitedNames
 }
+
+type Settings = Omit<TranslationSettings, 'lookups'>
 
 /** The reconcile function of one kind; a key is that of the virtual object. */
 export function createReconcile(deps: SyncDeps): (key: string) => Promise<Outcome> {
@@ -45,15 +61,15 @@ export function createReconcile(deps: SyncDeps): (key: string) => Promise<Outcom
     const settings = deps.settings()
     const name = virtualNameOf(key)
     const hostName = hostNameOf(name, settings.context.place)
+    const hostKey = objectKey(hostName)
     // An object that is not read yet is no object that is gone; its first read queues the key again.
-    if (!deps.virtual.objects.isSynced(name)) return done
+    if (!deps.virtual.objects.isSynced(name) || !deps.isOpen(name.namespace)) return done
     if (!deps.host.objects.isSynced(hostName)) {
-      // Where it does not exist, its first read shows no mark with the key.
-      deps.report.awaits(objectKey(hostName), key)
+      deps.awaited.set(key, hostKey)
       return done
     }
     const virtual = deps.virtual.objects.getByKey(key) ?? null
-    const host = deps.host.objects.getByKey(objectKey(hostName)) ?? null
+    const host = deps.host.objects.getByKey(hostKey) ?? null
     return reconcilePair(key, { virtual, host }, deps, settings)
   }
 }
@@ -62,11 +78,15 @@ function reconcilePair(
   key: string,
   pair: { readonly virtual: SyncedObject | null; readonly host: SyncedObject | null },
   deps: SyncDeps,
-  settings: TranslationSettings,
+  settings: Settings,
 ): Outcome | Promise<Outcome> {
   const { report } = deps
   const { virtual, host } = pair
-  const plan = planPair(factsOf(key, pair, deps, settings))
+  const facts = factsOf(key, pair, deps, settings)
+  const isHeld = virtual !== null && facts.host?.ownerUid === null
+  deps.awaited.set(key, isHeld && host ? objectKey(host) : null)
+  const plan = planPair(facts)
+  if (plan !== 'translate') deps.lookups.drop(key)
   switch (plan) {
     case 'nothing':
       forget(key, deps)
@@ -79,7 +99,10 @@ function reconcilePair(
       return done
     case 'delete':
       report.state(key, 'waiting')
-      return host ? deleteHost(host, deps) : done
+      if (host === null) return done
+      return refusalReported({ key, virtual, cluster: 'host', isKnown: true }, deps, () =>
+        deleteHost(host, deps),
+      )
     case 'translate':
       return virtual ? bringInStep(key, { virtual, host }, deps, settings) : done
     default:
@@ -91,7 +114,8 @@ function forget(key: string, deps: SyncDeps): void {
   deps.report.forget(key)
   deps.memory.forget(key)
   deps.written.delete(key)
-  deps.noChange.forget(key)
+  deps.noChange.virtual.forget(key)
+  deps.noChange.host.forget(key)
   deps.forgotten(key)
 }
 
@@ -99,11 +123,11 @@ function factsOf(
   key: string,
   { virtual, host }: { readonly virtual: SyncedObject | null; readonly host: SyncedObject | null },
   deps: SyncDeps,
-  { kind, context }: TranslationSettings,
+  { kind, context }: Settings,
 ): PairFacts {
   const owner = host && ownerOf(host.object, kind, context.place)
-  // Two virtual objects can have one name on the host (contract 17.1): it is the other one's then.
-  const isOwn = owner !== null && objectKey(owner) === key
+  // Another virtual object can have the same name on the host (contract 17.1).
+  const isOurs = owner !== null && objectKey(owner) === key
   return {
     virtual: virtual && {
       uid: virtual.uid,
@@ -112,13 +136,13 @@ function factsOf(
       isWanted: deps.isWanted(virtual),
     },
     host: host && {
-      ownerUid: isOwn ? owner.uid : null,
+      ownerUid: isOurs ? owner.uid : null,
       isTerminating: isTerminating(host),
       isLeftAlone: isSkipped(host.object),
       isLeftover: owner === null && deps.isLeftover(host),
     },
     isEnabled: deps.isEnabled,
-    mayCreate: deps.mayCreate(),
+    mayCreate: virtual !== null && deps.mayCreate(virtual),
   }
 }
 
@@ -126,7 +150,7 @@ async function bringInStep(
   key: string,
   cached: CachedPair,
   deps: SyncDeps,
-  settings: TranslationSettings,
+  settings: Settings,
 ): Promise<Outcome> {
   const { report } = deps
   const { virtual, host } = cached
@@ -137,23 +161,75 @@ async function bringInStep(
     report.unstable(key, virtual, verdict)
     return done
   }
-  const evaluate = deps.memory.of(key)
-  const before = deps.written.get(key)
-  const written = before?.uid === virtual.uid ? before.metadata : null
-  const first = await translate(pair, written, settings, evaluate)
+  const lookups = deps.lookups.begin(key)
+  const given = { ...settings, lookups }
+  const { first, settled } = await settledTranslation(key, cached, verdict !== null, deps, given)
+  const lookedUp = await lookups.end()
+  if (lookedUp !== 'complete') {
+    report.state(key, 'waiting')
+    return lookedUp === 'wait' ? done : { result: 'later', atMs: deps.clock.nowMs() }
+  }
   if (!first.ok) throw report.patchFailed(key, virtual, first)
-  if (verdict !== null && !samePair(first.state, pair)) {
-    const next = (state: ObjectPair) => translate(state, metadataOf(state), settings, evaluate)
-    const settled = await settle(first.state, next, samePair)
-    if (!settled.ok) throw report.patchFailed(key, virtual, settled)
-    if (!settled.isStable) {
-      if (host) await keepVerdict(key, host, verdict, deps)
-      report.unstable(key, virtual, verdict)
-      return done
-    }
+  if (!settled.ok) throw report.patchFailed(key, virtual, settled)
+  if (verdict !== null && !settled.isStable) {
+    if (host) await keepVerdict(key, host, verdict, deps)
+    report.unstable(key, virtual, verdict)
+    return done
   }
   report.refused(key, virtual, first.refusals)
   return writePair(key, cached, first.state, deps, settings.translator)
+}
+
+/** The translation of both objects, and whether more rounds would give the same. */
+async function settledTranslation(
+  key: string,
+  { virtual, host }: CachedPair,
+  isSimulated: boolean,
+  { memory, written: lastWrites }: SyncDeps,
+  settings: TranslationSettings,
+) {
+  const pair: ObjectPair = { virtual: virtual.object, host: host && host.object }
+  const evaluate = memory.of(key)
+  const before = lastWrites.get(key)
+  const written = before?.uid === virtual.uid ? before.metadata : null
+  const first = await translate(pair, written, settings, evaluate)
+  if (!first.ok || !isSimulated || samePair(first.state, pair))
+    return { first, settled: { ok: true, isStable: true } as const }
+  return { first, settled: await simulate(pair, first.state, settings, evaluate) }
+}
+
+/** Whether the patches come to rest when both objects are written as wanted. */
+function simulate(
+  existing: ObjectPair,
+  wanted: ObjectPair,
+  settings: TranslationSettings,
+  evaluate: Evaluate,
+) {
+  const written = (before: ObjectPair, after: ObjectPair): ObjectPair =>
+    afterWrite(before, after, existing, settings.translator)
+  const next = async (state: ObjectPair) => {
+    const round = await translate(state, metadataOf(state), settings, evaluate)
+    return round.ok ? { ...round, state: written(state, round.state) } : round
+  }
+  return settle(written(existing, wanted), next, samePair)
+}
+
+/**
+ * The objects after a write: a host object whose change is refused goes first. A new one has an identity, which
+ * expressions can read; that of the existing one does for it.
+ */
+function afterWrite(
+  before: ObjectPair,
+  wanted: ObjectPair,
+  existing: ObjectPair,
+  { needsRecreation }: KindTranslator,
+): ObjectPair {
+  if (wanted.host === null) return wanted
+  if (before.host !== null)
+    return needsRecreation(wanted.host, before.host) ? { ...wanted, host: null } : wanted
+  const { uid = 'new', creationTimestamp = 'new' } = nestedMap(existing.host ?? {}, ['metadata'])
+  const metadata = { ...nestedMap(wanted.host, ['metadata']), uid, creationTimestamp }
+  return { ...wanted, host: { ...wanted.host, metadata } }
 }
 
 /** Both objects are the same for the syncer: neither would be written. */

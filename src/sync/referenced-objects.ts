@@ -3,13 +3,14 @@ import { objectKey } from '../kube/informer/store.ts'
 import { ReferenceIndex, type Referrer } from './reference-index.ts'
 import { SYNCED_KINDS, type SyncConfig, type SyncedKind } from './rules/config.ts'
 import { type HostPlace, type VirtualName, hostNameOf } from './rules/host-name.ts'
+import { isUnchangedImport } from './rules/imports.ts'
 import { isSkipped } from './rules/marks.ts'
 import { type ObjectReference, referencesOf } from './rules/references.ts'
 import { SYNCED_RESOURCES, type SyncSources } from './sources.ts'
 import { isTerminating } from './synced-object.ts'
 
 /** A synced object that is named for the first time, or not any more. */
-interface ReferencedChange {
+export interface ReferencedChange {
   readonly kind: SyncedKind
   /** As objectKey gives it, in the virtual cluster. */
   readonly key: string
@@ -21,6 +22,8 @@ export interface ReferencedObjects {
   /** The objects that refer to this one. */
   readonly referrersOf: (kind: SyncedKind, key: string) => readonly Referrer[]
   readonly subscribe: (listener: (change: ReferencedChange) => void) => void
+  /** Replaces the objects that the referrer will name besides those that it names, when what flows back is written. */
+  readonly alsoNames: (referrer: Referrer, references: readonly ObjectReference[]) => void
   /** Ends reading an object on both sides. Call it when nothing refers to it and the host object is gone. */
   readonly release: (kind: SyncedKind, key: string) => void
 }
@@ -40,6 +43,7 @@ export function followReferences(
 ): ReferencedObjects {
   const index = new ReferenceIndex()
   const listeners: ((change: ReferencedChange) => void)[] = []
+  const setNamed = namedByReferrer(index)
   index.subscribe(({ target, isReferenced }) => {
     const kind = syncedKindOf(target.kind)
     if (kind === null) return
@@ -54,22 +58,47 @@ export function followReferences(
     const { patches } = kinds[kind]
     if (!patches.some((patch) => patch.kind === 'reference')) continue
     virtual[kind].subscribe(({ key, after }) => {
-      const isFollowed = after && !isTerminating(after) && !isSkipped(after.object)
+      const isFollowed =
+        after &&
+        !isTerminating(after) &&
+        !isSkipped(after.object) &&
+        !isUnchangedImport(kind, after.object)
       const references: readonly ObjectReference[] = isFollowed
         ? referencesOf(after.object, patches).references
         : []
-      index.set({ kind: SYNCED_RESOURCES[kind].kind, key }, references)
+      setNamed({ kind: SYNCED_RESOURCES[kind].kind, key }, { now: references })
     })
   }
   return {
     isReferenced: (kind, key) => index.isReferenced(SYNCED_RESOURCES[kind].kind, key),
     referrersOf: (kind, key) => index.referrersOf(SYNCED_RESOURCES[kind].kind, key),
     subscribe: (listener) => void listeners.push(listener),
+    alsoNames: (referrer, soon) => setNamed(referrer, { soon }),
     release: (kind, key) => {
       const virtualName = virtualNameOf(key)
       virtual[kind].release(virtualName)
       host[kind].release(hostNameOf(virtualName, place))
     },
+  }
+}
+
+type Names = Readonly<Record<'now' | 'soon', readonly ObjectReference[]>>
+
+const NAMES_NOTHING: Names = { now: [], soon: [] }
+
+/** Keeps what each referrer names now and soon, and its part of the index equal to both. */
+function namedByReferrer(
+  index: ReferenceIndex,
+): (referrer: Referrer, change: Partial<Names>) => void {
+  const named = new Map<string, Names>()
+  return (referrer, change) => {
+    const text = `${referrer.kind}/${referrer.key}`
+    const before = named.get(text) ?? NAMES_NOTHING
+    const next = { ...before, ...change }
+    if (next.now.length === 0 && next.soon.length === 0) named.delete(text)
+    else named.set(text, next)
+    const isNothing = [...before.now, ...before.soon, ...next.now, ...next.soon].length === 0
+    if (!isNothing) index.set(referrer, [...next.now, ...next.soon])
   }
 }
 

@@ -1,11 +1,10 @@
 // Reports the state of each object in Events on the virtual object, in metrics and in the log (contract 19.8, 20).
 import type { StatusError } from '../kube/client/api-error.ts'
 import type { EventRecorder } from '../kube/event-recorder.ts'
-import { objectKey } from '../kube/informer/store.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { Log } from '../runtime/log.ts'
 import type { Patched } from './patcher.ts'
-import type { Patch } from './rules/patch.ts'
+import { type Patch, readsConfig } from './rules/patch.ts'
 import { canHoldSecret } from './rules/secrecy.ts'
 import { shortDigest } from './rules/host-name.ts'
 import type { SyncedObject } from './synced-object.ts'
@@ -35,7 +34,7 @@ export const ERROR_REASONS = [
 ] as const
 
 /** One of ERROR_REASONS. */
-export type ErrorReason = (typeof ERROR_REASONS)[number]
+type ErrorReason = (typeof ERROR_REASONS)[number]
 
 /** The directions of writes, as in platform_sync_writes_total. */
 export const DIRECTIONS = ['toHost', 'toVirtual'] as const
@@ -49,7 +48,7 @@ export interface SyncObserver {
 }
 
 /** An expression that failed; its message names the entry and the field, and no value that can be secret. */
-export class PatchError extends Error {
+class PatchError extends Error {
   override readonly name = 'PatchError'
 }
 
@@ -73,8 +72,8 @@ export class SyncReport {
   readonly #states = new Map<string, ObjectState>()
   /** Verdicts of objects whose patches do not settle. */
   readonly #verdicts = new Map<string, string>()
-  /** Virtual keys that wait until a name on the host is free, or was looked up, by the key on the host. */
-  readonly #waiting = new Map<string, Set<string>>()
+  /** Digests of what was reported last, until the object is in step: a retry has nothing new to say. */
+  readonly #reported = new Map<string, string>()
   /** Monotonic milliseconds of the first change that is not on both sides yet. */
   readonly #changedMs = new Map<string, number>()
 
@@ -105,6 +104,7 @@ export class SyncReport {
   forget(key: string): void {
     this.state(key, null)
     this.#verdicts.delete(key)
+    this.#reported.delete(key)
   }
 
   /** Both objects are as they are to be. @param isWritten whether that took a write: the event of it is no change */
@@ -115,7 +115,9 @@ export class SyncReport {
       observer.caughtUp((clock.monotonicMs() - changedMs) / 1000)
     this.#changedMs.delete(key)
     this.#verdicts.delete(key)
-    if (this.#states.get(key) !== 'refused') this.#states.set(key, 'synced')
+    if (this.#states.get(key) === 'refused') return
+    this.#states.set(key, 'synced')
+    this.#reported.delete(key)
   }
 
   /** Counts a write. */
@@ -125,22 +127,8 @@ export class SyncReport {
 
   /** The name on the host belongs to a foreign object. */
   taken(key: string, virtual: SyncedObject, host: SyncedObject): void {
-    this.awaits(objectKey(host), key)
     const note = `The name ${host.name} in namespace ${host.namespace} of the host belongs to an object that is not this one's; nothing is written.`
     this.#fail(key, virtual, 'taken', 'NameTaken', note, host.uid)
-  }
-
-  /** The virtual object waits for the next change of this host object, or for its first read. */
-  awaits(hostKey: string, key: string): void {
-    const waiting = this.#waiting.get(hostKey) ?? new Set<string>()
-    this.#waiting.set(hostKey, waiting.add(key))
-  }
-
-  /** The virtual keys that waited for a change of this host object; they wait no more. */
-  waitingFor(hostKey: string): readonly string[] {
-    const waiting = [...(this.#waiting.get(hostKey) ?? [])]
-    this.#waiting.delete(hostKey)
-    return waiting
   }
 
   /** Reports refused addresses; without any it does nothing but end that state. */
@@ -177,6 +165,7 @@ export class SyncReport {
     const isNew = this.#verdicts.get(key) !== verdict
     this.#verdicts.set(key, verdict)
     this.#states.set(key, 'unstable')
+    this.#changedMs.delete(key)
     if (!isNew) return
     const entries = this.#options.patches.map(({ entry }) => entry)
     const note = `The patches give another result in each round, and nothing is written until they or the object change: ${entries.join(', ')}.`
@@ -185,9 +174,11 @@ export class SyncReport {
 
   /** A cluster refuses a write. @param by `host` or `virtual cluster` */
   notWritten(key: string, virtual: SyncedObject, by: string, error: StatusError): void {
-    // The API server may quote values.
-    const because = this.#options.kind === 'Secret' ? '' : `: ${error.message}`
-    const note = `The ${by} refuses the object with ${error.code} ${error.reason}${because}`
+    const { kind, patches } = this.#options
+    // A policy may quote values in its message.
+    const isHidden = kind === 'Secret' || patches.some(readsConfig)
+    const because = isHidden ? `${error.code} ${error.reason}` : error.message
+    const note = `The ${by} refuses the object: ${because}.`
     this.#fail(key, virtual, 'not-written', 'NotWritten', note, note)
   }
 
@@ -203,6 +194,10 @@ export class SyncReport {
     this.#states.set(key, state)
     this.#changedMs.delete(key)
     observer.failed(reason)
+    const discriminator = shortDigest(of)
+    const reported = `${uid} ${reason} ${discriminator}`
+    if (this.#reported.get(key) === reported) return
+    this.#reported.set(key, reported)
     log.warn({ kind, object: { name, namespace }, reason, note }, 'an object is not in step')
     events.record({
       regarding: { apiVersion: 'v1', kind, name, namespace, uid },
@@ -210,7 +205,7 @@ export class SyncReport {
       reason,
       action: 'Sync',
       note,
-      discriminator: shortDigest(of),
+      discriminator,
     })
   }
 }

@@ -2,10 +2,20 @@
 // another run, so that no part works by settings of before.
 import { SERVICES } from '../api/names.ts'
 import type { OwnerReference } from '../api/objects.ts'
+import type { NamespaceContent } from '../kube/client/namespace-content.ts'
 import type { StopController } from '../kube/controller/controller.ts'
-import { type ControllerRuntime, runController } from '../kube/controller/builder.ts'
+import {
+  type ControllerRuntime,
+  type ControllerSpec,
+  runController,
+} from '../kube/controller/builder.ts'
 import { type InformerFactory, createInformerFactory } from '../kube/informer/informers.ts'
 import { type ObjectSource, objectKey } from '../kube/informer/store.ts'
+import { followImports } from './import-states.ts'
+import { importsController } from './imports.ts'
+import { type NamespaceErrorReason, namespaceReport } from './namespace-report.ts'
+import type { NamespaceStores } from './namespace-sources.ts'
+import { NAMESPACE_CONTROLLER, namespaceController } from './namespaces.ts'
 import { type ReferencedObjects, followReferences } from './referenced-objects.ts'
 import { SYNCED_KINDS, type SyncConfig, type SyncedKind } from './rules/config.ts'
 import type { HostPlace } from './rules/host-name.ts'
@@ -15,12 +25,16 @@ import { type SyncedObject, isTerminating } from './synced-object.ts'
 
 /** Dependencies of all runs of a process. */
 export interface RunOptions
-  extends Omit<SyncSetup, 'config' | 'place' | 'owner' | 'sources' | 'references'>,
+  extends Omit<SyncSetup, 'config' | 'place' | 'owner' | 'sources' | 'references' | 'imports'>,
     Omit<ControllerRuntime, 'log' | 'clock'> {
   readonly virtualCluster: string
   readonly hostNamespace: string
   /** Name of the virtual cluster's own Service in the host namespace; null = host objects have no owner. */
   readonly serviceName: string | null
+  /** Of the host. */
+  readonly hostContent: NamespaceContent
+  /** Counts an Event about a namespace. */
+  readonly namespaceFailed: (reason: NamespaceErrorReason) => void
   /** As in InformerFactoryOptions. */
   readonly restarted: (plural: string, reason: string) => void
 }
@@ -53,26 +67,51 @@ export function startRun(config: SyncConfig, options: RunOptions): SyncRun {
   const sources = startSources(config, place, {
     virtual: factories.virtual.startInformer,
     host: factories.host.startInformer,
+    log,
   })
   const references: ReferencedObjects = followReferences(config, place, sources)
+  const imports = followImports(place, sources, references)
   const owner = hostOwner(sources.host.services, place, options)
-  const setup: SyncSetup = { ...options, config, place, owner, sources, references }
+  const setup: SyncSetup = { ...options, config, place, owner, sources, references, imports }
   const controllers = SYNCED_KINDS.map((kind) => ({ kind, ...syncController(kind, setup) }))
+  const namespaces = sources.namespaces && namespaceSpec(sources.namespaces, place, options)
+  const specs = [
+    ...controllers.map(({ spec }) => spec),
+    importsController(setup),
+    ...(namespaces ? [namespaces] : []),
+  ]
   let stops: readonly StopController[] = []
+  let isStopping = false
   return {
     stores: sources.stores,
     unserved: () => [...factories.virtual.unserved(), ...factories.host.unserved()],
     stuck: () => [...factories.virtual.stuck(), ...factories.host.stuck()],
     lead: () => {
-      stops = controllers.map(({ spec }) => runController(spec, options))
+      // The run that follows leads: this one would work on with outdated settings, and nobody would stop it.
+      if (isStopping) return
+      stops = specs.map((spec) => runController(spec, options))
     },
     countByState: (kind) =>
       controllers.find((one) => one.kind === kind)?.report.countByState() ?? {},
     stop: async () => {
+      isStopping = true
       await Promise.all(stops.map((stop) => stop()))
       ending.abort()
     },
   }
+}
+
+function namespaceSpec(
+  stores: NamespaceStores,
+  place: HostPlace,
+  { clients, clock, events, hostContent: content, log, namespaceFailed: failed }: RunOptions,
+): ControllerSpec {
+  const report = namespaceReport({
+    events,
+    failed,
+    log: log.child({ controller: NAMESPACE_CONTROLLER }),
+  })
+  return namespaceController({ place, clients, stores, content, report, clock })
 }
 
 /** Owner references can't cross namespaces: in multi-namespace mode there are none (contract 17.4, 17.5). */

@@ -1,24 +1,29 @@
 // The controllers of endpoint sync, one for each kind (contract 16.2, 18).
 import { SERVICES } from '../api/names.ts'
 import type { OwnerReference } from '../api/objects.ts'
-import { nestedField, nestedString } from '../domain/json/field-path.ts'
+import { nestedMap, nestedString } from '../domain/json/field-path.ts'
 import type { KubeClient } from '../kube/client/client.ts'
 import { type ControllerSpec, type Watch, onChange, onSignal } from '../kube/controller/builder.ts'
 import type { EventRecorder } from '../kube/event-recorder.ts'
 import { type ObjectSource, type StoreChange, objectKey } from '../kube/informer/store.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { Log } from '../runtime/log.ts'
+import { AwaitedNames } from './awaited-names.ts'
 import { EvaluationMemory } from './evaluation-memory.ts'
 import { WritesWithoutChange } from './no-change.ts'
+import type { ImportStates } from './import-states.ts'
 import { createReconcile } from './reconcile.ts'
-import { type ReferencedObjects, syncedKindOf } from './referenced-objects.ts'
+import { beginLookup, dropLookup } from './reference-lookup.ts'
+import type { ReferencedObjects } from './referenced-objects.ts'
 import { type SyncObserver, SyncReport } from './report.ts'
 import type { AddressSettings } from './rules/addresses.ts'
 import type { SyncConfig, SyncedKind } from './rules/config.ts'
+import { isMadeByEndpointsController } from './rules/endpoints.ts'
 import type { HostPlace } from './rules/host-name.ts'
 import { TRANSLATORS } from './rules/kinds.ts'
 import { ownerOf } from './rules/marks.ts'
 import type { Evaluate } from './sandbox/protocol.ts'
+import type { ServedKinds } from './served-kinds.ts'
 import { SYNCED_RESOURCES, type SyncSources } from './sources.ts'
 import { type SyncedObject, hasSelector, isTerminating } from './synced-object.ts'
 import type { TranslationSettings } from './translation.ts'
@@ -42,6 +47,8 @@ export interface SyncSetup {
   readonly clients: { readonly virtual: KubeClient; readonly host: KubeClient }
   readonly sources: SyncSources
   readonly references: ReferencedObjects
+  readonly imports: ImportStates
+  readonly served: ServedKinds
   /** The sandbox's. */
   readonly evaluate: Evaluate
   /** Records Events in the virtual cluster. */
@@ -60,7 +67,7 @@ export function syncController(
   kind: SyncedKind,
   setup: SyncSetup,
 ): { readonly spec: ControllerSpec; readonly report: SyncReport } {
-  const { clients, clock, config, owner, place, references, sources } = setup
+  const { clients, clock, config, owner, place, references, imports, sources } = setup
   const resource = SYNCED_RESOURCES[kind]
   const name = controllerName(kind)
   const { enabled, patches } = config.kinds[kind]
@@ -73,6 +80,7 @@ export function syncController(
     clock,
     log: setup.log.child({ controller: name }),
   })
+  const awaited = new AwaitedNames()
   const reconcile = createReconcile({
     resource,
     virtual: { client: clients.virtual, objects: virtual },
@@ -82,13 +90,22 @@ export function syncController(
     isReserved: (object) => RESERVED[kind].includes(reservedName(object)),
     isWanted: (object) => isWanted(kind, object, setup),
     isLeftover: (object) => kind === 'endpoints' && isLeftover(object, setup),
-    mayCreate: () => owner.isReady(),
+    isOpen: sources.access.isOpen,
+    mayCreate: ({ namespace }) => owner.isReady() && sources.access.mayCreateIn(namespace),
     forgotten: (key) => {
-      if (!references.isReferenced(kind, key)) references.release(kind, key)
+      const object = virtual.getByKey(key)
+      // The controller of imports reads it until it has deleted it.
+      const isImport = object !== undefined && imports.isImport(kind, object)
+      if (!isImport && !references.isReferenced(kind, key)) references.release(kind, key)
+    },
+    lookups: {
+      begin: (key) => beginLookup({ kind: resource.kind, key }, setup),
+      drop: (key) => dropLookup({ kind: resource.kind, key }, setup),
     },
     written: new Map(),
     memory: new EvaluationMemory(setup.evaluate),
-    noChange: new WritesWithoutChange(),
+    awaited,
+    noChange: { virtual: new WritesWithoutChange(), host: new WritesWithoutChange() },
     pace: { virtual: new WritePace(clock), host: new WritePace(clock) },
     report,
     clock,
@@ -100,7 +117,7 @@ export function syncController(
     })
   const ofHostChange = ({ key, before, after }: StoreChange<SyncedObject>): readonly string[] => [
     ...ownersIn([before, after]),
-    ...report.waitingFor(key),
+    ...awaited.waitingFor(key),
   ]
   const seen = (keys: readonly string[]): readonly string[] => {
     for (const key of keys) report.changed(key)
@@ -119,8 +136,11 @@ export function syncController(
     watches: [
       onChange(virtual, ({ key }) => seen([key])),
       onChange(host, (change) => seen(ofHostChange(change))),
-      onSignal(references, (change) => (change.kind === kind ? [change.key] : [])),
+      ...[references, imports].map((source) =>
+        onSignal(source, (change) => (change.kind === kind ? [change.key] : [])),
+      ),
       onSignal(owner, all),
+      onSignal(sources.access, (namespace) => keysIn(namespace, virtual)),
       ...(kind === 'endpoints' ? serviceWatches(setup) : []),
       ...(kind === 'services' ? [externalNameWatch(sources.virtual.services)] : []),
       (enqueue) => {
@@ -130,6 +150,9 @@ export function syncController(
   }
   return { spec, report }
 }
+
+const keysIn = (namespace: string, objects: ObjectSource<SyncedObject>): readonly string[] =>
+  [...objects.values()].filter((object) => object.namespace === namespace).map(objectKey)
 
 /** Endpoints depend on the Services of their name, on both sides (contract 18.1). */
 const serviceWatches = ({ sources, place }: SyncSetup): readonly Watch[] => [
@@ -164,29 +187,25 @@ const reservedName = ({ name, namespace }: SyncedObject): string =>
   name === 'kube-root-ca.crt' ? name : `${namespace}/${name}`
 
 function isWanted(kind: SyncedKind, object: SyncedObject, setup: SyncSetup): boolean {
-  const { config, references, sources } = setup
+  const { config, references, imports, sources } = setup
+  if (imports.isImport(kind, object)) return false
   if (kind === 'services') return true
   if (kind !== 'endpoints')
     return config.kinds[kind].all || references.isReferenced(kind, objectKey(object))
   const service = sources.virtual.services.getByKey(objectKey(object))
-  return service !== undefined && !isTerminating(service) && !hasSelector(service)
+  if (service === undefined || imports.isImport('services', service)) return false
+  return !isTerminating(service) && !hasSelector(service)
 }
-
-/** How the endpoints controller marks its objects: by the label since Kubernetes 1.33, by the annotation before. */
-const CONTROLLER_LABEL = ['labels', 'endpoints.kubernetes.io/managed-by']
-const CONTROLLER_ANNOTATION = ['annotations', 'endpoints.kubernetes.io/last-change-trigger-time']
 
 /** Made by the host's endpoints controller for a Service of ours that has lost its selector (contract 18.1). */
 function isLeftover({ object, ...ref }: SyncedObject, { sources, place }: SyncSetup): boolean {
   const service = sources.host.services.getByKey(objectKey(ref))
   const isOurs = service !== undefined && ownerOf(service.object, SERVICES.kind, place) !== null
-  const isOfController =
-    nestedString(object, ['metadata', ...CONTROLLER_LABEL]) === 'endpoint-controller' ||
-    nestedField(object, ['metadata', ...CONTROLLER_ANNOTATION]) !== undefined
-  return isOurs && !hasSelector(service) && isOfController
+  const metadata = nestedMap(object, ['metadata'])
+  return isOurs && !hasSelector(service) && isMadeByEndpointsController(metadata)
 }
 
-function settingsOf(kind: SyncedKind, setup: SyncSetup): TranslationSettings {
+function settingsOf(kind: SyncedKind, setup: SyncSetup): Omit<TranslationSettings, 'lookups'> {
   const { place, sources, config } = setup
   const { kinds, withDefaults } = config
   return {
@@ -198,19 +217,16 @@ function settingsOf(kind: SyncedKind, setup: SyncSetup): TranslationSettings {
     config: withDefaults,
     context: {
       place,
-      hasService: (service) =>
-        kinds.services.enabled &&
-        sources.virtual.services.getByKey(objectKey(service)) !== undefined,
+      hasService: (ref) => {
+        const service = sources.virtual.services.getByKey(objectKey(ref))
+        const isSynced = service !== undefined && !setup.imports.isImport('services', service)
+        return kinds.services.enabled && isSynced
+      },
       ownsHostService: (name) => {
         const service = sources.host.services.getByKey(objectKey(name))
         const isOurs = service && ownerOf(service.object, SERVICES.kind, place) !== null
         return isOurs || sources.hasVirtualServiceFor(name)
       },
-    },
-    virtualNameOf: ({ kind: named, name, namespace }) => {
-      const synced = syncedKindOf(named)
-      const object = synced && sources.host[synced].getByKey(objectKey({ namespace, name }))
-      return object ? ownerOf(object.object, named, place) : null
     },
   }
 }

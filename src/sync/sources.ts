@@ -1,11 +1,23 @@
 // The objects of both clusters that endpoint sync reads, and the informers that keep them current (contract 16.2, 20).
 import { CONFIG_MAPS, ENDPOINTS, type Resource, SECRETS, SERVICES } from '../api/names.ts'
+import type { KubeObject } from '../api/objects.ts'
+import { nestedMap } from '../domain/json/field-path.ts'
 import type { ObjectRef } from '../kube/client/client.ts'
 import type { InformerFactory } from '../kube/informer/informers.ts'
 import { watchByName } from '../kube/informer/named-informers.ts'
-import { type Indexers, type ObjectSource, Store, objectKey } from '../kube/informer/store.ts'
+import { Store, objectKey } from '../kube/informer/store.ts'
+import {
+  type HostAccess,
+  type NamespaceStores,
+  type PartialSource,
+  SINGLE_NAMESPACE,
+  hostNamespaceSources,
+  startNamespaces,
+} from './namespace-sources.ts'
+import type { Log } from '../runtime/log.ts'
 import { SYNCED_KINDS, type SyncConfig, type SyncedKind } from './rules/config.ts'
 import { type HostPlace, hostNameOf } from './rules/host-name.ts'
+import { isImportable } from './rules/imports.ts'
 import { type SyncedObject, syncedObject } from './synced-object.ts'
 
 /** The resources of the synced kinds. */
@@ -16,13 +28,6 @@ export const SYNCED_RESOURCES: Readonly<Record<SyncedKind, Resource>> = {
   configMaps: CONFIG_MAPS,
 }
 
-/** A source of which a single object can be asked for; a source of a whole collection has each object anyway. */
-export interface PartialSource extends ObjectSource<SyncedObject> {
-  /** As in NamedInformers. */
-  readonly want: (ref: ObjectRef) => void
-  readonly release: (ref: ObjectRef) => void
-}
-
 /** The objects of the synced kinds in one cluster. */
 export type SyncedObjects = Readonly<Record<SyncedKind, PartialSource>>
 
@@ -30,14 +35,16 @@ export type SyncedObjects = Readonly<Record<SyncedKind, PartialSource>>
 export interface SyncSources {
   readonly virtual: SyncedObjects
   readonly host: SyncedObjects
+  /** Objects of the host by names that no virtual object has there: those that can be imported (contract 19.5). */
+  readonly candidates: SyncedObjects
+  /** null = single-namespace mode. */
+  readonly namespaces: NamespaceStores | null
+  readonly access: HostAccess
   /** Whether a Service of the virtual cluster gets this name on the host. */
   readonly hasVirtualServiceFor: (host: Required<ObjectRef>) => boolean
   /** The collections that are read as a whole, for the readiness check. */
   readonly stores: Readonly<Record<string, { readonly synced: boolean }>>
 }
-
-/** Starts informers of one cluster. */
-type StartInformer = InformerFactory['startInformer']
 
 /** Services by their names on the host, which may be the same for two of them (contract 17.1). */
 const BY_HOST_NAME = 'host-name'
@@ -46,48 +53,79 @@ const BY_HOST_NAME = 'host-name'
 export function startSources(
   { kinds }: SyncConfig,
   place: HostPlace,
-  start: { readonly virtual: StartInformer; readonly host: StartInformer },
+  start: {
+    readonly virtual: InformerFactory['startInformer']
+    readonly host: InformerFactory['startInformer']
+    readonly log: Log
+  },
 ): SyncSources {
-  const stores: Record<string, Store<SyncedObject>> = {}
-  const whole = (kind: SyncedKind, side: 'virtual' | 'host'): Store<SyncedObject> => {
+  const stores: Record<string, { readonly synced: boolean }> = {}
+  const services = new Store(syncedObject(SERVICES.kind), {
+    [BY_HOST_NAME]: (service) => objectKey(hostNameOf(service, place)),
+  })
+  const whole = (kind: SyncedKind, side: 'virtual' | 'host'): PartialSource => {
     const resource = SYNCED_RESOURCES[kind]
-    const store = new Store(syncedObject(resource.kind), indexersOf(kind, side, place))
+    const isIndexed = kind === 'services' && side === 'virtual'
+    const store = isIndexed ? services : new Store(syncedObject(resource.kind))
     start[side](resource, store, side === 'host' ? { namespace: place.hostNamespace } : {})
     stores[`${side} ${resource.plural}`] = store
-    return store
+    return wholeSource(store)
   }
-  const sourceOf = (kind: SyncedKind, side: 'virtual' | 'host'): PartialSource => {
-    const resource = SYNCED_RESOURCES[kind]
-    const isWhole = kind === 'endpoints' || kinds[kind].all
-    if (isWhole) return wholeSource(whole(kind, side))
-    const project = syncedObject(resource.kind)
-    return watchByName({ startInformer: start[side], resource, project })
+  const named = (
+    kind: SyncedKind,
+    side: 'virtual' | 'host',
+    project = syncedObject(SYNCED_RESOURCES[kind].kind),
+  ): PartialSource =>
+    watchByName({
+      startInformer: start[side],
+      resource: SYNCED_RESOURCES[kind],
+      project,
+      log: start.log.child({ cluster: side }),
+    })
+  const isWhole = (kind: SyncedKind): boolean => ALWAYS_WHOLE.has(kind) || kinds[kind].all
+  const namespaces = place.namespaces === null ? null : startNamespaces(place, start)
+  const several = namespaces && hostNamespaceSources(namespaces, place, start.host, start.log)
+  const ofHost = (kind: SyncedKind): PartialSource => {
+    if (several === null) return isWhole(kind) ? whole(kind, 'host') : named(kind, 'host')
+    return isWhole(kind)
+      ? several.whole(SYNCED_RESOURCES[kind])
+      : several.named(SYNCED_RESOURCES[kind], syncedObject(SYNCED_RESOURCES[kind].kind))
   }
-  const services = { virtual: whole('services', 'virtual'), host: whole('services', 'host') }
-  const objectsOf = (side: 'virtual' | 'host'): SyncedObjects =>
-    Object.fromEntries(
-      SYNCED_KINDS.map((kind) => [
-        kind,
-        kind === 'services' ? wholeSource(services[side]) : sourceOf(kind, side),
-      ]),
-    ) as unknown as SyncedObjects
+  const host = eachKind(ofHost)
+  // Apart from the objects of virtual ones: each of both is released when nothing needs it any more.
+  const candidate = (kind: SyncedKind): PartialSource => {
+    if (isWhole(kind)) return host[kind]
+    const project = offeredObject(SYNCED_RESOURCES[kind].kind, place)
+    return several?.named(SYNCED_RESOURCES[kind], project) ?? named(kind, 'host', project)
+  }
+  if (namespaces !== null) {
+    stores['virtual namespaces'] = namespaces.virtual
+    stores['host namespaces'] = namespaces.host
+  }
   return {
-    virtual: objectsOf('virtual'),
-    host: objectsOf('host'),
-    hasVirtualServiceFor: (host) =>
-      services.virtual.firstBy(BY_HOST_NAME, objectKey(host)) !== undefined,
+    virtual: eachKind((kind) => (isWhole(kind) ? whole(kind, 'virtual') : named(kind, 'virtual'))),
+    host,
+    candidates: eachKind(candidate),
+    namespaces,
+    access: several ?? SINGLE_NAMESPACE,
+    hasVirtualServiceFor: (name) => services.firstBy(BY_HOST_NAME, objectKey(name)) !== undefined,
     stores,
   }
 }
 
-const indexersOf = (
-  kind: SyncedKind,
-  side: 'virtual' | 'host',
-  place: HostPlace,
-): Indexers<SyncedObject> =>
-  kind === 'services' && side === 'virtual'
-    ? { [BY_HOST_NAME]: (service) => objectKey(hostNameOf(service, place)) }
-    : {}
+/** Tenants choose which names are read: of an object that its owner does not offer, its metadata are kept and no data. */
+const offeredObject =
+  (kind: string, { virtualCluster }: HostPlace) =>
+  (given: KubeObject): SyncedObject => {
+    const whole = syncedObject(kind)(given)
+    if (isImportable(whole.object, virtualCluster)) return whole
+    return { ...whole, object: { metadata: nestedMap(whole.object, ['metadata']) } }
+  }
+
+const ALWAYS_WHOLE: ReadonlySet<SyncedKind> = new Set(['endpoints', 'services'])
+
+const eachKind = (sourceOf: (kind: SyncedKind) => PartialSource): SyncedObjects =>
+  Object.fromEntries(SYNCED_KINDS.map((kind) => [kind, sourceOf(kind)])) as unknown as SyncedObjects
 
 const wholeSource = (store: Store<SyncedObject>): PartialSource => ({
   getByKey: (key) => store.getByKey(key),

@@ -5,12 +5,11 @@ import { type FieldPath, nestedField, nestedMap, nestedString } from '../domain/
 import { type Json, type JsonMap, isList, mapFromEntries, sameJson } from '../domain/json/json.ts'
 import { type Patched, applyPatches } from './patcher.ts'
 import type { AddressSettings } from './rules/addresses.ts'
-import type { VirtualName } from './rules/host-name.ts'
 import { type WrittenMetadata, hostMetadata, withHostMetadata } from './rules/metadata.ts'
 import type { Patch } from './rules/patch.ts'
-import { canTouch, matchedFields, withField } from './rules/patch-path.ts'
+import { canTouch, isWithin, matchedFields, patchPath, withField } from './rules/patch-path.ts'
 import { forwardPatchKinds } from './rules/patched-fields.ts'
-import type { ObjectReference } from './rules/references.ts'
+import type { ReferenceLookups } from './rules/references.ts'
 import type { KindTranslator, TranslationContext } from './rules/translator.ts'
 import { NOT_STABLE } from './rules/version.ts'
 import type { Evaluate } from './sandbox/protocol.ts'
@@ -33,12 +32,11 @@ export interface TranslationSettings {
   readonly owner: OwnerReference | null
   /** The configuration of the virtual cluster, for expressions. */
   readonly config: JsonMap
-  /** As in ReferenceContext. */
-  readonly virtualNameOf: (host: ObjectReference) => VirtualName | null
+  readonly lookups: ReferenceLookups
 }
 
 /** Both objects as they are to be, with a sentence for each refused address; or the patch that failed. */
-export type Translated =
+type Translated =
   | { readonly ok: true; readonly state: ObjectPair; readonly refusals: readonly string[] }
   | Extract<Patched, { readonly ok: false }>
 
@@ -83,6 +81,7 @@ async function backFlow(
   const restored = withValuesOf(virtual, flowing, oneWay)
   const ports = new Set(nodePorts(host))
   const isApplied = (path: FieldPath): boolean => {
+    if (!FLOWS.some((flow) => isWithin(path, flow))) return false
     const value = nestedField(restored, path) ?? null
     // A label flows when it has changed on the host; what the host assigns always does.
     if (path[0] === 'metadata') return !sameJson(value, nestedField(virtual, path) ?? null)
@@ -93,6 +92,14 @@ async function backFlow(
   // The same object where nothing flows: nothing is written then.
   return patched.ok && sameJson(patched.object, virtual) ? { ...patched, object: virtual } : patched
 }
+
+/** The fields that flow back, of the kinds that have them (contract 18.5). The value of another is the virtual object's. */
+const FLOWS = [
+  'metadata.labels',
+  'metadata.annotations',
+  'spec.ports[*].nodePort',
+  'status.loadBalancer',
+].map(patchPath)
 
 /** Whether what it touches does not flow back (contract 18.5). */
 const isOneWay = (patch: Patch): boolean =>
@@ -155,12 +162,12 @@ const exchangeOf = (pair: ObjectPair, { kind, context, owner }: TranslationSetti
 
 const patchContext = (
   { virtual, host }: ObjectPair,
-  { context, config, virtualNameOf }: TranslationSettings,
+  { context, config, lookups }: TranslationSettings,
 ) => ({
+  ...lookups,
   place: context.place,
   namespace: nestedString(virtual, ['metadata', 'namespace']),
   config,
   hostObject: host,
   virtualObject: virtual,
-  virtualNameOf,
 })

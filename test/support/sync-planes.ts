@@ -88,10 +88,14 @@ const role = (...rules: readonly object[]): Manifest => ({
   object: { metadata, rules },
 })
 
-/** In the virtual cluster a syncer creates and deletes nothing. */
+/** In the virtual cluster a syncer creates and deletes imports, and nothing else. */
 const virtualRights = (): readonly Manifest[] => [
   role(
-    { apiGroups: [''], resources: SYNCED, verbs: ['get', 'list', 'watch', 'update'] },
+    {
+      apiGroups: [''],
+      resources: SYNCED,
+      verbs: ['get', 'list', 'watch', 'create', 'update', 'delete'],
+    },
     { apiGroups: [''], resources: ['services/status'], verbs: ['patch'] },
     EVENTS,
   ),

@@ -240,7 +240,9 @@ const atRest = (syncer: Syncer): Promise<true> =>
   eventually(
     'the syncer is at rest',
     async () => {
-      const idle = await Promise.all(SYNCED_KINDS.map((kind) => isIdle(syncer, controllerOf(kind))))
+      const idle = await Promise.all(
+        [...SYNCED_KINDS, 'imports'].map((kind) => isIdle(syncer, controllerOf(kind))),
+      )
       return idle.every(Boolean) || undefined
     },
     SOON,

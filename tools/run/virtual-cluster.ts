@@ -1,15 +1,17 @@
 // The virtual cluster of `make run`: the connected cluster, whose host is a namespace of the management cluster, with a
 // syncer between them.
-import { copyFileSync, existsSync, mkdirSync, writeFileSync } from 'node:fs'
-import { join, relative } from 'node:path'
+import { copyFileSync, existsSync } from 'node:fs'
+import { join } from 'node:path'
 import type { Access } from '../control-plane/access.ts'
 import { type KeptProgram, type ProgramOptions, keepProgram } from './program.ts'
 
-/** Name of the virtual cluster, and of its own Service on the host. */
-const NAME = 'my-cluster'
+/** Name of the virtual cluster, and of its own Service on the host, as in config/syncer. */
+const NAME = 'my-vc'
 /** Its namespace on the host. */
-const HOST_NAMESPACE = 'vc-my-cluster'
+const HOST_NAMESPACE = 'vcluster-my-vc'
 const ACCOUNT = 'syncer'
+/** Where its account in the virtual cluster is. */
+const VIRTUAL_NAMESPACE = 'platform-syncer'
 
 /** Both clusters, and the folders of this repository and of `make run`. */
 interface VirtualClusterOptions {
@@ -29,20 +31,12 @@ export async function startVirtualCluster(options: VirtualClusterOptions): Promi
   const { host, virtual, root, home, program } = options
   const samples = join(root, 'config/samples/virtual-cluster')
   const config = configFile(home)
-  await apply(host, namespaceManifest(HOST_NAMESPACE))
-  await applyKustomized(host, options, 'host', HOST_NAMESPACE)
-  await applyKustomized(virtual, options, 'virtual', 'kube-system')
+  await createNamespace(host)
+  await apply(host, ['-k', join(root, 'config/syncer/host')])
+  await apply(virtual, ['-k', join(root, 'config/syncer/virtual')])
   if (!existsSync(config)) {
-    await kubectl(
-      host,
-      'apply',
-      '--server-side',
-      '-n',
-      HOST_NAMESPACE,
-      '-f',
-      join(samples, 'host-service.yaml'),
-    )
-    await kubectl(virtual, 'apply', '--server-side', '-f', join(samples, 'objects.yaml'))
+    await apply(host, ['-n', HOST_NAMESPACE, '-f', join(samples, 'host-service.yaml')])
+    await apply(virtual, ['-f', join(samples, 'objects.yaml')])
     copyFileSync(join(samples, 'vcluster.yaml'), config)
   }
   return keepProgram({
@@ -51,7 +45,12 @@ export async function startVirtualCluster(options: VirtualClusterOptions): Promi
     title: 'the syncer',
     accounts: [
       { flag: '--host-kubeconfig', access: host, namespace: HOST_NAMESPACE, name: ACCOUNT },
-      { flag: '--virtual-kubeconfig', access: virtual, namespace: 'kube-system', name: ACCOUNT },
+      {
+        flag: '--virtual-kubeconfig',
+        access: virtual,
+        namespace: VIRTUAL_NAMESPACE,
+        name: ACCOUNT,
+      },
     ],
     flags: [
       `--virtual-cluster=${NAME}`,
@@ -64,38 +63,13 @@ export async function startVirtualCluster(options: VirtualClusterOptions): Promi
   })
 }
 
-/** Applies config/syncer/<part> in a namespace, by a kustomization beside the data. */
-async function applyKustomized(
-  access: Access,
-  { root, home }: VirtualClusterOptions,
-  part: string,
-  namespace: string,
-): Promise<void> {
-  const folder = join(home, 'syncer', part)
-  mkdirSync(folder, { recursive: true })
-  const kustomization = {
-    apiVersion: 'kustomize.config.k8s.io/v1beta1',
-    kind: 'Kustomization',
-    namespace,
-    resources: [relative(folder, join(root, 'config/syncer', part))],
-  }
-  writeFileSync(join(folder, 'kustomization.yaml'), JSON.stringify(kustomization))
-  await kubectl(access, 'apply', '--server-side', '-k', folder)
+async function createNamespace(host: Access): Promise<void> {
+  const manifest = { apiVersion: 'v1', kind: 'Namespace', metadata: { name: HOST_NAMESPACE } }
+  await apply(host, ['-f', '-'], JSON.stringify(manifest))
 }
 
-const namespaceManifest = (name: string): object => ({
-  apiVersion: 'v1',
-  kind: 'Namespace',
-  metadata: { name },
-})
-
-async function apply(access: Access, manifest: object): Promise<void> {
-  const input = JSON.stringify(manifest)
-  const { code, stderr } = await access.kubectl(['apply', '--server-side', '-f', '-'], { input })
-  if (code !== 0) throw new Error(`no namespace for the virtual cluster:\n${stderr.trim()}`)
-}
-
-async function kubectl(access: Access, ...args: readonly string[]): Promise<void> {
-  const { code, stderr } = await access.kubectl(args)
+async function apply(access: Access, what: readonly string[], input = ''): Promise<void> {
+  const args = ['apply', '--server-side', ...what]
+  const { code, stderr } = await access.kubectl(args, { input })
   if (code !== 0) throw new Error(`kubectl ${args.join(' ')} failed:\n${stderr.trim()}`)
 }

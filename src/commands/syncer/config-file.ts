@@ -14,10 +14,14 @@ interface ConfigFileOptions {
   readonly path: string
   readonly clock: Clock
   readonly signal: AbortSignal
-  /** Called with each other valid configuration, one after the other. */
+  /** A sentence for each fault that only the clusters can know. */
+  readonly faultsOf: (config: SyncConfig) => Promise<readonly string[]>
+  /** Called with each other valid configuration, one after the other. Until it has resolved, nothing is read. */
   readonly onConfig: (config: SyncConfig, warnings: readonly string[]) => Promise<void>
-  /** Called once for each content that is invalid: the last valid one stays in force. */
+  /** Called once for each content that is invalid or can not be read: the last valid one stays in force. */
   readonly onFaults: (faults: readonly string[]) => void
+  /** Called when the content in force is back after faults. */
+  readonly onRestored: () => void
 }
 
 /** A mounted ConfigMap is replaced by a rename of its folder, of which no event of the file system tells. */
@@ -36,33 +40,58 @@ export function readConfigFile(path: string): {
 
 /** Reads the file every two seconds until the signal aborts. @param text the content in force */
 export async function followConfigFile(text: string, options: ConfigFileOptions): Promise<void> {
-  const { path, clock, signal, onConfig, onFaults } = options
-  let known = text
-  let reported = ''
+  const { path, clock, signal, faultsOf, onConfig, onFaults, onRestored } = options
+  let inForce = text
+  /** null = it could not be read. */
+  let known: string | null = text
   for (;;) {
     await sleep(clock, READ_EVERY_MS, signal)
     if (signal.aborted) return
-    try {
-      const current = readText(path)
-      if (current === known) continue
-      known = current
-      const { config, faults, warnings } = checkSyncConfig(parsed(path, current))
-      if (config === null) onFaults(faults)
-      else await onConfig(config, warnings)
-      reported = ''
-    } catch (error) {
-      const because = error instanceof Error ? error.message : String(error)
-      if (because !== reported) onFaults([because])
-      reported = because
+    const current = readable(path)
+    if (current === known) continue
+    known = current
+    if (current === inForce) {
+      onRestored()
+      continue
+    }
+    const { config, faults, warnings } = checkedText(path, current)
+    const all = config === null ? faults : await faultsOf(config)
+    if (config === null || current === null || all.length > 0) onFaults(all)
+    else {
+      inForce = current
+      await onConfig(config, warnings)
     }
   }
 }
+
+function readable(path: string): string | null {
+  try {
+    return readText(path)
+  } catch {
+    return null
+  }
+}
+
+/** The checked text; null = it could not be read. */
+function checkedText(path: string, text: string | null): CheckedConfig {
+  const invalid = ({ message }: Error) => ({ config: null, faults: [message], warnings: [] })
+  if (text === null) return invalid(unreadable(path))
+  try {
+    return checkSyncConfig(parsed(path, text))
+  } catch (error) {
+    if (error instanceof Error) return invalid(error)
+    throw error
+  }
+}
+
+const unreadable = (path: string, cause?: unknown): Error =>
+  new Error(`${path}: it can not be read`, { cause })
 
 function readText(path: string): string {
   try {
     return readFileSync(path, 'utf8')
   } catch (error) {
-    throw new Error(`${path}: it can not be read`, { cause: error })
+    throw unreadable(path, error)
   }
 }
 

@@ -1,6 +1,6 @@
 // The metrics of the syncer (contract 20).
 import { METRIC_HELP, type MetricName } from '../../api/metrics.ts'
-import { EVENTS, LEASES } from '../../api/names.ts'
+import { EVENTS, LEASES, NAMESPACES } from '../../api/names.ts'
 import { type ControllerMetrics, controllerMetrics } from '../../kube/controller/builder.ts'
 import { EVENT_WRITE_REASONS } from '../../kube/event-recorder.ts'
 import { RESTART_REASONS } from '../../kube/informer/reflector-state.ts'
@@ -11,6 +11,13 @@ import {
   instruments,
   processRegistry,
 } from '../../runtime/metrics.ts'
+import { IMPORTS_CONTROLLER } from '../../sync/imports.ts'
+import { NAMESPACE_ERROR_REASONS, type NamespaceErrorReason } from '../../sync/namespace-report.ts'
+import {
+  NAMESPACE_CONTROLLER,
+  NAMESPACE_WORKERS,
+  NAMESPACE_WRITE_REASONS,
+} from '../../sync/namespaces.ts'
 import { SYNC_WRITE_REASONS } from '../../sync/pair-writes.ts'
 import { DIRECTIONS, ERROR_REASONS, OBJECT_STATES, type SyncObserver } from '../../sync/report.ts'
 import { SYNCED_KINDS, type SyncedKind } from '../../sync/rules/config.ts'
@@ -30,6 +37,8 @@ export interface SyncerMetrics extends ClientMetrics {
   readonly leads: (isLeader: boolean) => void
   readonly configIsValid: (isValid: boolean) => void
   readonly observer: (kind: SyncedKind) => SyncObserver
+  /** Counts an Event about a namespace. */
+  readonly namespaceFailed: (reason: NamespaceErrorReason) => void
   /** The same evaluations, counted and timed. */
   readonly timed: (evaluate: Evaluate) => Evaluate
   /** Sets the source that each scrape reads the states of objects from. */
@@ -50,10 +59,11 @@ export function createSyncerMetrics({ workers, virtualCluster }: SyncerSettings)
   const client = clientMetrics(make, {
     writes: {
       ...Object.fromEntries(written),
+      [NAMESPACES.kind]: NAMESPACE_WRITE_REASONS,
       [EVENTS.kind]: EVENT_WRITE_REASONS,
       [LEASES.kind]: LEASE_WRITE_REASONS,
     },
-    watches: SYNCED_KINDS.map((kind) => SYNCED_RESOURCES[kind].plural),
+    watches: [...SYNCED_KINDS.map((kind) => SYNCED_RESOURCES[kind].plural), NAMESPACES.plural],
     watchRestartReasons: RESTART_REASONS,
   })
   const valid = make.gauge('platform_sync_config_valid', [{}])
@@ -63,7 +73,13 @@ export function createSyncerMetrics({ workers, virtualCluster }: SyncerSettings)
     ...objectMetrics(make),
     controller: controllerMetrics(
       make,
-      Object.fromEntries(SYNCED_KINDS.map((kind) => [controllerName(kind), workers])),
+      // Gauges of a controller that does not run stay at zero: the mode may change without a restart.
+      {
+        ...Object.fromEntries(
+          [...SYNCED_KINDS.map(controllerName), IMPORTS_CONTROLLER].map((name) => [name, workers]),
+        ),
+        [NAMESPACE_CONTROLLER]: NAMESPACE_WORKERS,
+      },
     ),
     configIsValid: (isValid) => valid.set(isValid ? 1 : 0),
     timed: evaluationMetrics(make),
@@ -77,7 +93,7 @@ function objectMetrics({
   counter,
   gauge,
   histogram,
-}: Instruments<MetricName>): Pick<SyncerMetrics, 'observer' | 'follow'> {
+}: Instruments<MetricName>): Pick<SyncerMetrics, 'observer' | 'namespaceFailed' | 'follow'> {
   const kinds = SYNCED_KINDS.map((kind) => ({ kind: SYNCED_RESOURCES[kind].kind }))
   const each = <Label extends string>(label: Label, values: readonly string[]) =>
     kinds.flatMap(({ kind }) =>
@@ -90,13 +106,17 @@ function objectMetrics({
     ({ kind, state }) => counts.get(kind)?.()[state],
   )
   const writes = counter('platform_sync_writes_total', each('direction', DIRECTIONS))
-  const errors = counter('platform_sync_errors_total', each('reason', ERROR_REASONS))
+  const errors = counter('platform_sync_errors_total', [
+    ...each('reason', ERROR_REASONS),
+    ...NAMESPACE_ERROR_REASONS.map((reason) => ({ kind: NAMESPACES.kind, reason })),
+  ])
   const lag = histogram('platform_sync_lag_seconds', LAG_BUCKETS, [{}])
   return {
     follow: (countByState) => {
       for (const kind of SYNCED_KINDS)
         counts.set(SYNCED_RESOURCES[kind].kind, () => countByState(kind))
     },
+    namespaceFailed: (reason) => errors.inc({ kind: NAMESPACES.kind, reason }),
     observer: (of) => {
       const { kind } = SYNCED_RESOURCES[of]
       return {

@@ -3,8 +3,11 @@
 import { randomUUID } from 'node:crypto'
 import { hostname } from 'node:os'
 import { SERVICES } from '../../api/names.ts'
+import { NoResponseError, NotLeaderError, StatusError } from '../../kube/client/api-error.ts'
 import { anyOutage } from '../../kube/client/circuit-breaker.ts'
-import { type KubeClient, createClient } from '../../kube/client/client.ts'
+import { type KubeClient, createClient, readKinds } from '../../kube/client/client.ts'
+import { createNamespaceContent } from '../../kube/client/namespace-content.ts'
+import type { ClientDeps } from '../../kube/client/request.ts'
 import type { Connection } from '../../kube/client/connection.ts'
 import { type EventRecorder, createEventRecorder } from '../../kube/event-recorder.ts'
 import { type Clock, systemClock } from '../../runtime/clock.ts'
@@ -16,10 +19,12 @@ import type { SyncConfig } from '../../sync/rules/config.ts'
 import { shortDigest } from '../../sync/rules/host-name.ts'
 import { type RunOptions, type SyncRun, startRun } from '../../sync/run.ts'
 import { createSandbox } from '../../sync/sandbox/sandbox.ts'
+import { type ServedKinds, createServedKinds, unservedReferences } from '../../sync/served-kinds.ts'
 import { clientDeps, commonChecks, connectCluster, serveProbes } from '../cluster-command.ts'
 import { joinElection } from '../leadership.ts'
 import { followConfigFile, readConfigFile } from './config-file.ts'
 import type { SyncerSettings } from './flags.ts'
+import { checkNamespaces } from './namespaces-at-start.ts'
 import { type SyncerMetrics, createSyncerMetrics, leaseName } from './metrics.ts'
 
 /** Runs until the process is stopped. @returns the exit code, after all parts have stopped */
@@ -36,7 +41,7 @@ export function startSyncer(settings: SyncerSettings): Promise<number> {
   return lifecycle.finished
 }
 
-interface Process {
+interface SyncerProcess {
   readonly settings: SyncerSettings
   readonly clock: Clock
   readonly log: Log
@@ -47,22 +52,32 @@ interface Process {
 const STOP_WITHIN_MS = { run: 20_000, events: 2000, other: 2000 }
 
 /** Starts all parts; they stop in reverse order (lifecycle.onStop). */
-async function start(self: Process): Promise<void> {
+async function start(self: SyncerProcess): Promise<void> {
   const { settings, clock, log, lifecycle, metrics } = self
   const identity = `${hostname()}_${randomUUID()}`
   const { virtualCluster, hostNamespace, serviceName } = settings
   log.info({ version: PROGRAM_VERSION, identity, virtualCluster, hostNamespace }, 'starting')
   const { text, checked } = readConfigFile(settings.config)
   metrics.configIsValid(true)
-  if (serviceName === null)
+  const { namespaces } = checked.config
+  if (serviceName === null || namespaces !== null)
     log.warn(
       {},
-      'without --service-name nothing cleans up host objects when the virtual cluster ends',
+      'host objects have no owner without --service-name and in multi-namespace mode: nothing cleans up when the virtual cluster ends',
     )
   const connections = {
     virtual: await connectedTo(settings.virtualKubeconfig, 'virtual', self),
     host: await connectedTo(settings.hostKubeconfig, 'host', self),
   }
+  const readers = {
+    virtual: createClient(clientDeps(self, connections.virtual, refuseWrites)),
+    host: createClient(clientDeps(self, connections.host, refuseWrites)),
+  }
+  const place = { virtualCluster, hostNamespace, namespaces }
+  await checkNamespaces({ ...self, place, clients: readers, stopping: lifecycle.stopping })
+  const served = servedKinds(connections.virtual, self)
+  const faults = await kindFaults(checked.config, served, log)
+  if (faults.length > 0) throw new Error(`${settings.config} has faults:\n${faults.join('\n')}`)
   const leadership = await joinElection({
     ...self,
     kubeconfig: settings.hostKubeconfig,
@@ -70,9 +85,10 @@ async function start(self: Process): Promise<void> {
     lease: { namespace: hostNamespace, name: leaseName(virtualCluster) },
     identity,
   })
-  const clientOf = (connection: Connection): KubeClient =>
-    createClient(clientDeps(self, connection, leadership.mayWrite))
-  const clients = { virtual: clientOf(connections.virtual), host: clientOf(connections.host) }
+  const depsOf = (connection: Connection): ClientDeps =>
+    clientDeps(self, connection, leadership.mayWrite)
+  const [ofVirtual, ofHost] = [depsOf(connections.virtual), depsOf(connections.host)]
+  const clients = { virtual: createClient(ofVirtual), host: createClient(ofHost) }
   const events = {
     virtual: recorder(clients.virtual, identity, self),
     host: recorder(clients.host, identity, self),
@@ -82,9 +98,12 @@ async function start(self: Process): Promise<void> {
   const options: RunOptions = {
     ...settings,
     clients,
+    served,
+    hostContent: createNamespaceContent(ofHost),
     evaluate: metrics.timed(sandbox.evaluate),
     events: events.virtual,
     observer: metrics.observer,
+    namespaceFailed: metrics.namespaceFailed,
     outage: anyOutage([connections.virtual.breaker, connections.host.breaker]),
     turns: new EventLoopShare(clock),
     metrics,
@@ -98,29 +117,63 @@ async function start(self: Process): Promise<void> {
   await serveSyncer(self, runs)
   const reportConfig = configReports(events.host, clients.host, self)
   reportConfig.warnings(checked.warnings)
-  void followConfigFile(text, {
+  followConfigFile(text, {
     path: settings.config,
     clock,
     signal: lifecycle.stopping,
+    faultsOf: (config) => kindFaults(config, served, log),
     onConfig: async (config, warnings) => {
       log.info({}, 'the configuration has changed')
       metrics.configIsValid(true)
       reportConfig.warnings(warnings)
       await runs.restart(config)
     },
-    onFaults: (faults) => {
+    onFaults: (sentences) => {
       metrics.configIsValid(false)
-      reportConfig.faults(faults)
+      reportConfig.faults(sentences)
     },
+    onRestored: () => metrics.configIsValid(true),
+  }).catch((err: unknown) => {
+    log.error({ err }, 'could not start with the configuration that has changed')
+    lifecycle.stop('start failed', 1)
   })
   await leadership.acquired
   runs.lead()
 }
 
+/** The kinds that the virtual cluster serves; a process that does not lead may ask too. */
+function servedKinds(virtual: Connection, self: SyncerProcess): ServedKinds {
+  const deps = clientDeps(self, virtual, () => undefined)
+  return createServedKinds((group, version) => readKinds(deps, group, version), self.clock)
+}
+
+/**
+ * A fault for each reference to a kind that the virtual cluster does not serve (contract 19.5). Without an answer there
+ * is none: each object is checked again when it is translated.
+ */
+async function kindFaults(
+  config: SyncConfig,
+  served: ServedKinds,
+  log: Log,
+): Promise<readonly string[]> {
+  try {
+    return await unservedReferences(config, served)
+  } catch (err) {
+    if (!(err instanceof NoResponseError || err instanceof StatusError)) throw err
+    log.warn({ err }, 'no answer: the kinds of references are checked when objects are translated')
+    return []
+  }
+}
+
+/** Nothing is written before the check of the configuration is over. */
+function refuseWrites(): never {
+  throw new NotLeaderError()
+}
+
 async function connectedTo(
   kubeconfig: string | null,
   cluster: string,
-  { clock, log, lifecycle }: Process,
+  { clock, log, lifecycle }: SyncerProcess,
 ): Promise<Connection> {
   const connection = await connectCluster(kubeconfig, clock)
   lifecycle.onStop(`${cluster} connection`, STOP_WITHIN_MS.other, () => connection.close())
@@ -131,7 +184,7 @@ async function connectedTo(
 function recorder(
   client: KubeClient,
   instance: string,
-  { clock, log, lifecycle }: Process,
+  { clock, log, lifecycle }: SyncerProcess,
 ): EventRecorder {
   const events = createEventRecorder({ client, clock, log, instance })
   lifecycle.onStop('events', STOP_WITHIN_MS.events, async () => {
@@ -175,7 +228,7 @@ function createRuns(config: SyncConfig, options: RunOptions): Runs {
 }
 
 /** Serves /metrics, /healthz and /readyz at the addresses of the flags (contract 8.2). */
-function serveSyncer(self: Process, runs: Runs): Promise<void> {
+function serveSyncer(self: SyncerProcess, runs: Runs): Promise<void> {
   const { settings, lifecycle } = self
   const current = () =>
     commonChecks(lifecycle.stopping, runs.current(), runs.current().stores) as Readonly<
@@ -192,7 +245,7 @@ function serveSyncer(self: Process, runs: Runs): Promise<void> {
 function configReports(
   events: EventRecorder,
   client: KubeClient,
-  { settings, log }: Process,
+  { settings, log }: SyncerProcess,
 ): Readonly<Record<'faults' | 'warnings', (sentences: readonly string[]) => void>> {
   const { serviceName: name, hostNamespace: namespace } = settings
   const report = (reason: string, sentences: readonly string[], text: string): void => {

@@ -22,6 +22,7 @@ import {
   checkSyncConfig,
 } from '../../sync/rules/config.ts'
 import type { Patch } from '../../sync/rules/patch.ts'
+import { WITHOUT_CLUSTERS } from '../../sync/rules/references.ts'
 import { createSandbox } from '../../sync/sandbox/sandbox.ts'
 import { canHoldSecret } from '../../sync/rules/secrecy.ts'
 import { readYaml } from './config-file.ts'
@@ -124,8 +125,6 @@ function readAttemptSettings(argv: readonly string[]): Invocation<AttemptSetting
   if (values.help) return { kind: 'print', text: HELP }
   const [subcommand, ...others] = args
   const all = [...faults]
-  if (subcommand !== 'validate' && subcommand !== 'try')
-    all.push('one of the subcommands validate and try is needed')
   if (others.length > 0)
     all.push(`unexpected ${others.map((one) => JSON.stringify(one)).join(', ')}`)
   const { config = null, object = null } = values
@@ -194,7 +193,7 @@ async function tryPatches(config: SyncConfig, attempt: TryOptions): Promise<numb
         config: config.withDefaults,
         virtualObject: isForward ? object : null,
         hostObject: isForward ? null : object,
-        virtualNameOf: () => null,
+        ...WITHOUT_CLUSTERS,
       },
       sandbox.evaluate,
     )

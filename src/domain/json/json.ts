@@ -57,7 +57,8 @@ export function canonicalJson(value: Json): string {
 }
 
 /** Whether two values are equal; the order of names in maps does not count. */
-export const sameJson = (a: Json, b: Json): boolean => canonicalJson(a) === canonicalJson(b)
+export const sameJson = (a: Json, b: Json): boolean =>
+  a === b || canonicalJson(a) === canonicalJson(b)
 
 /** Typed settings as plain JSON. */
 export const settingsToJson = (settings: ConfigSettings): JsonMap => settings as unknown as JsonMap

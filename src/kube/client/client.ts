@@ -230,6 +230,27 @@ export function pathOf(
   return `/${segments.map(encodeURIComponent).join('/')}`
 }
 
+/**
+ * The kinds that the API server serves in a version of a group, such as `apps` and `v1`; null = it serves no such
+ * version.
+ */
+export async function readKinds(
+  deps: ClientDeps,
+  group: string,
+  version: string,
+): Promise<ReadonlySet<string> | null> {
+  try {
+    const path = `/apis/${encodeURIComponent(group)}/${encodeURIComponent(version)}`
+    const { resources } = (await send(deps, { method: 'GET', path })) as {
+      readonly resources: readonly { readonly kind: string }[]
+    }
+    return new Set(resources.map(({ kind }) => kind))
+  } catch (error) {
+    if (isNotFound(error)) return null
+    throw error
+  }
+}
+
 /** A new object with a fixed name. */
 export type NamedObject = NewObject & { readonly metadata: { readonly name: string } }
 

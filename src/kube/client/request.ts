@@ -33,6 +33,8 @@ export interface Call {
   readonly query?: Readonly<Record<string, string>>
   readonly body?: unknown
   readonly contentType?: string
+  /** Media types of the response; JSON by default. */
+  readonly accept?: string
   readonly signal?: AbortSignal
 }
 
@@ -118,7 +120,7 @@ async function request(
   pool: 'calls' | 'watches',
   refused: boolean,
 ): Promise<Dispatcher.ResponseData> {
-  const { method, path, query, body, contentType, signal } = call
+  const { method, path, query, body, contentType, accept, signal } = call
   const { breaker } = deps.connection
   const open = await deps.connection.open(refused)
   const dispatcher =
@@ -130,7 +132,7 @@ async function request(
       path: `${deps.connection.prefix}${path}${query ? `?${new URLSearchParams(query).toString()}` : ''}`,
       headers: {
         ...open.headers,
-        accept: 'application/json',
+        accept: accept ?? 'application/json',
         'user-agent': deps.userAgent,
         ...(contentType ? { 'content-type': contentType } : {}),
       },

@@ -2,6 +2,7 @@
 import type { Resource } from '../../api/names.ts'
 import type { KubeObject } from '../../api/objects.ts'
 import { isDnsLabel, isDnsSubdomain } from '../../domain/dns-name.ts'
+import type { Log } from '../../runtime/log.ts'
 import type { ObjectRef } from '../client/client.ts'
 import type { Informer, InformerFactory } from './informers.ts'
 import {
@@ -19,14 +20,18 @@ interface NamedInformersOptions<T extends CachedObject> {
   readonly resource: Resource
   /** As in Store. */
   readonly project: (object: KubeObject) => T
+  readonly log: Log
 }
+
+/** Each watch costs the API server memory, and who writes references decides how many there are. */
+const MOST_WATCHES = 1000
 
 /**
  * The wanted objects. One is unknown until its first list is complete: until then it is not found, and `isSynced` is
  * false. Listeners get one change then, also where the object does not exist, and all later ones.
  */
 interface NamedInformers<T extends CachedObject> extends ObjectSource<T> {
-  /** Starts to watch the object; does nothing if it is watched already. */
+  /** Starts to watch the object; does nothing if it is watched already. Beyond 1,000 objects it waits for a release. */
   want(ref: ObjectRef): void
   /** Ends the watch. The object is unknown from now on, and listeners get no change: it may still exist. */
   release(ref: ObjectRef): void
@@ -50,11 +55,21 @@ export function watchByName<T extends CachedObject>(
   options: NamedInformersOptions<T>,
 ): NamedInformers<T> {
   const wanted = new Map<string, WantedObject<T>>()
+  const waiting = new Map<string, ObjectRef>()
   const listeners: ((change: StoreChange<T>) => void)[] = []
 
   const want = (ref: ObjectRef): void => {
     const key = objectKey(ref)
     if (wanted.has(key)) return
+    if (wanted.size >= MOST_WATCHES) {
+      if (waiting.size === 0)
+        options.log.warn(
+          { resource: options.resource.plural, watches: MOST_WATCHES },
+          'too many objects are read by their names, the others wait',
+        )
+      waiting.set(key, ref)
+      return
+    }
     const store = new Store(options.project)
     // After a release, a watch that was stopped may still deliver what it has read.
     const notify = (change: StoreChange<T>): void => {
@@ -82,6 +97,11 @@ export function watchByName<T extends CachedObject>(
       const key = objectKey(ref)
       wanted.get(key)?.stop()
       wanted.delete(key)
+      waiting.delete(key)
+      const [next] = waiting.values()
+      if (next === undefined || wanted.size >= MOST_WATCHES) return
+      waiting.delete(objectKey(next))
+      want(next)
     },
     get: (ref) => getByKey(objectKey(ref)),
     getByKey,

@@ -99,3 +99,12 @@ function listAt(
   const list = ownValue(map, name) ?? []
   return isList(list) ? [list, []] : [[], [`${where} must be a list`]]
 }
+
+/** How the endpoints controller marks its objects: by the label since Kubernetes 1.33, by the annotation before. */
+const CONTROLLER_LABEL = ['labels', 'endpoints.kubernetes.io/managed-by']
+const CONTROLLER_ANNOTATION = ['annotations', 'endpoints.kubernetes.io/last-change-trigger-time']
+
+/** Whether these Endpoints are those that the endpoints controller makes for a Service with a selector. */
+export const isMadeByEndpointsController = (metadata: JsonMap): boolean =>
+  nestedString(metadata, CONTROLLER_LABEL) === 'endpoint-controller' ||
+  nestedField(metadata, CONTROLLER_ANNOTATION) !== undefined

@@ -34,6 +34,12 @@ export const hostNameOf = ({ name, namespace }: VirtualName, place: HostPlace): 
       }
     : { name, namespace: mappedNamespace(namespace, place.namespaces, place.virtualCluster) }
 
+/** The host object that is imported under this name: one of that very name in the virtual cluster's own host namespace (19.5). */
+export const importSourceOf = (name: VirtualName, place: HostPlace): VirtualName =>
+  place.namespaces === null
+    ? { name: name.name, namespace: place.hostNamespace }
+    : hostNameOf(name, place)
+
 /** By an exact name, else by the longest pattern that fits, else by a name that the syncer makes. */
 function mappedNamespace(
   namespace: string,

@@ -15,7 +15,8 @@ export const MARK_LABELS = {
   namespace: `${MARK_PREFIX}namespace`,
 } as const
 
-const MARK_ANNOTATIONS = {
+/** Annotations of every host object: the virtual object that it is of, and itself. */
+export const MARK_ANNOTATIONS = {
   name: `${MARK_PREFIX}object-name`,
   namespace: `${MARK_PREFIX}object-namespace`,
   uid: `${MARK_PREFIX}object-uid`,
@@ -40,7 +41,7 @@ export const MARK_KEYS: Readonly<Record<MetadataField, ReadonlySet<string>>> = {
 export const SKIP_SYNC = `${MARK_PREFIX}skip-sync`
 
 /** The virtual object that a host object is of. */
-export interface VirtualOwner extends VirtualName {
+interface VirtualOwner extends VirtualName {
   /** Empty where the host object does not have the annotation: 17.2 does not ask for it. */
   readonly uid: string
 }

@@ -209,9 +209,14 @@ function withValue(
 }
 
 /** Whether a path can name the field, a field in it, or one that holds it. */
-export const canTouch = (path: PatchPath, field: FieldPath): boolean => {
-  const exact: PatchPath = field.map((step) =>
+export const canTouch = (path: PatchPath, field: FieldPath): boolean =>
+  isWithin(field, path) || canBeWithin(path, exactPath(field))
+
+/** Whether the path names the field, or one that holds it. */
+export const isWithin = (field: FieldPath, path: PatchPath): boolean =>
+  canBeWithin(exactPath(field), path)
+
+const exactPath = (field: FieldPath): PatchPath =>
+  field.map((step) =>
     typeof step === 'number' ? { kind: 'index', index: step } : { kind: 'name', name: step },
   )
-  return canBeWithin(exact, path) || canBeWithin(path, exact)
-}

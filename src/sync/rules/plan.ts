@@ -11,7 +11,10 @@ export interface PairFacts {
     readonly isWanted: boolean
   } | null
   readonly host: {
-    /** uid of the virtual object in its marks, empty where the mark is missing; null = it is foreign. */
+    /**
+     * uid of the virtual object in its marks, empty where the mark is missing; null = it is foreign, or of another
+     * virtual object.
+     */
     readonly ownerUid: string | null
     readonly isTerminating: boolean
     readonly isLeftAlone: boolean
@@ -28,7 +31,7 @@ export interface PairFacts {
  * `translate`: the host object is created or updated. `delete`: the host object goes; another event follows. `wait`:
  * the host object terminates, or none may be created. `taken`: its name belongs to a foreign object. `nothing`: both stay as they are.
  */
-export type PairPlan = 'translate' | 'delete' | 'wait' | 'taken' | 'nothing'
+type PairPlan = 'translate' | 'delete' | 'wait' | 'taken' | 'nothing'
 
 /** The plan for one pair. */
 export function planPair({ virtual, host, isEnabled, mayCreate }: PairFacts): PairPlan {

@@ -8,7 +8,7 @@ import {
   sameJson,
 } from '../../domain/json/json.ts'
 import { type Failure, failed } from '../sandbox/protocol.ts'
-import { type HostPlace, type VirtualName, hostNameOf } from './host-name.ts'
+import { type HostPlace, type VirtualName, hostNameOf, importSourceOf } from './host-name.ts'
 import { type Patch, type Reference, hasGroupOrIsBuiltIn } from './patch.ts'
 import { type PatchPath, matchedFields, patchPathText, withField } from './patch-path.ts'
 
@@ -55,13 +55,34 @@ export function referencesOf(object: JsonMap, patches: readonly Patch[]): NamedO
   return { references: [...named.values()], failed: first }
 }
 
-/** The place of an object with references, and the look-up of what a host name stands for. */
-export interface ReferenceContext {
+/** The answer to what has not been read yet. A reference that needs it fails, and is tried again when it is read. */
+export type Unread = 'unread'
+
+/** A kind of the virtual cluster. */
+export type NamedKind = Pick<ObjectReference, 'apiVersion' | 'kind'>
+
+/** What both clusters say about the objects that references name. */
+export interface ReferenceLookups {
+  /** The virtual object of a host object, by the marks of that one; null = it is not ours, or does not exist. */
+  readonly virtualNameOf: (host: ObjectReference) => VirtualName | null | Unread
+  /** Whether the virtual name stands for the host object of that very name, which is imported or about to be. */
+  readonly isImported: (virtual: ObjectReference) => boolean | Unread
+  /** Whether the virtual cluster serves the kind, which is not built in. */
+  readonly isServed: (kind: NamedKind) => boolean | Unread
+}
+
+/** The look-ups without any cluster: nothing is ours or imported, and each kind counts as served. */
+export const WITHOUT_CLUSTERS: ReferenceLookups = {
+  virtualNameOf: () => null,
+  isImported: () => false,
+  isServed: () => true,
+}
+
+/** The place of an object with references, and what these name. */
+export interface ReferenceContext extends ReferenceLookups {
   readonly place: HostPlace
   /** The virtual namespace of the object, to which references without a namespace belong. */
   readonly namespace: string
-  /** The virtual object of a host object, by the marks of that one; null = it is not ours. */
-  readonly virtualNameOf: (host: ObjectReference) => VirtualName | null
 }
 
 /** The value in place of the given one, or why its reference has no translation. */
@@ -69,24 +90,31 @@ type TranslatedReference =
   | { readonly ok: true; readonly value: Json }
   | { readonly ok: false; readonly failure: Failure }
 
-/** The value with the name, and the namespace where one is named, that the referred object has on the host. */
+/**
+ * The value with the name, and the namespace where one is named, that the referred object has on the host. An imported
+ * object has its own name there, in the host namespace.
+ */
 export function hostReference(
   value: Json,
   reference: Reference,
-  { place, namespace }: ReferenceContext,
+  context: ReferenceContext,
 ): TranslatedReference {
-  const read = readReference(value, reference, namespace)
+  const read = readServed(value, reference, context.namespace, context)
   if (read.kind === 'failed') return { ok: false, failure: read }
   if (read.kind === 'none') return { ok: true, value }
-  return { ok: true, value: renamed(value, read, hostNameOf(read.target, place)) }
+  // In multi-namespace mode both have the same name.
+  const isImported = context.place.namespaces === null && context.isImported(read.target)
+  if (isImported === 'unread') return UNREAD
+  const nameOf = isImported ? importSourceOf : hostNameOf
+  return { ok: true, value: renamed(value, read, nameOf(read.target, context.place)) }
 }
 
 /**
- * The host's value with the name that the referred object has in the virtual cluster. The name of an object that is
- * not ours stays as it is.
+ * The host's value with the name that the referred object has in the virtual cluster, which is its own name where it
+ * is imported. Another name of the host does not flow back: it would name another object there.
  *
- * @param own the virtual object's value: it stays where it means the same, or where the value can't name the object,
- *   which is in another namespace; undefined = it has none
+ * @param own the virtual object's value: it stays where it means the same, or where no virtual name can take its place;
+ *   undefined = it has none
  */
 export function virtualReference(
   value: Json,
@@ -96,16 +124,40 @@ export function virtualReference(
 ): TranslatedReference {
   if (own !== undefined) {
     const translated = hostReference(own, reference, context)
+    if (!translated.ok && translated.failure === UNREAD.failure) return translated
     if (translated.ok && sameJson(translated.value, value)) return { ok: true, value: own }
   }
-  const { place, namespace, virtualNameOf } = context
-  const read = readReference(value, reference, hostNameOf({ name: '', namespace }, place).namespace)
+  const { place, namespace } = context
+  const hostNamespace = hostNameOf({ name: '', namespace }, place).namespace
+  const read = readServed(value, reference, hostNamespace, context)
   if (read.kind === 'failed') return { ok: false, failure: read }
-  const virtual = read.kind === 'named' ? virtualNameOf(read.target) : null
-  if (read.kind === 'none' || virtual === null) return { ok: true, value }
-  if (read.namespaceAt === null && virtual.namespace !== namespace)
-    return { ok: true, value: own ?? value }
-  return { ok: true, value: renamed(value, read, virtual) }
+  if (read.kind === 'none') return { ok: true, value }
+  const owner = context.virtualNameOf(read.target)
+  const virtual = owner ?? importedName(read.target, own, reference, context)
+  if (virtual === 'unread') return UNREAD
+  const isOutOfReach =
+    virtual === null || (read.namespaceAt === null && virtual.namespace !== namespace)
+  return { ok: true, value: isOutOfReach ? (own ?? value) : renamed(value, read, virtual) }
+}
+
+const UNREAD = { ok: false, failure: failed('what it names has not been read yet') } as const
+
+/** The name under which a host object is imported, into the namespace that the reference is in; null = it is not. */
+function importedName(
+  host: ObjectReference,
+  own: Json | undefined,
+  reference: Reference,
+  { place, namespace, isImported }: ReferenceContext,
+): VirtualName | null | Unread {
+  const before = readReference(own ?? null, reference, namespace)
+  const into = before.kind === 'named' ? before.target.namespace : namespace
+  const source = importSourceOf({ name: host.name, namespace: into }, place)
+  // A reference never leads out of the virtual cluster's own host namespace.
+  if (source.namespace !== host.namespace) return null
+  const virtual = { ...host, namespace: into }
+  const state = isImported(virtual)
+  if (state === 'unread') return state
+  return state ? virtual : null
 }
 
 /** What a value names, and where in the value. `none`: it names nothing. */
@@ -118,6 +170,23 @@ interface NamedReference {
   readonly nameAt: FieldPath
   /** null = the value has no namespace. */
   readonly namespaceAt: FieldPath | null
+}
+
+/** As readReference, with a failure where the virtual cluster does not serve the kind. */
+function readServed(
+  value: Json,
+  reference: Reference,
+  namespace: string,
+  { isServed }: ReferenceLookups,
+): ReferenceRead {
+  const read = readReference(value, reference, namespace)
+  if (read.kind !== 'named' || read.target.apiVersion === 'v1') return read
+  const state = isServed(read.target)
+  if (state === 'unread') return UNREAD.failure
+  if (state) return read
+  const { kind, apiVersion } = read.target
+  const detail = `kind ${quoteForMessage(kind)}, apiVersion ${quoteForMessage(apiVersion)}`
+  return { ...failed('the virtual cluster does not serve the kind'), detail }
 }
 
 function readReference(value: Json, reference: Reference, namespace: string): ReferenceRead {

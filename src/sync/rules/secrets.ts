@@ -3,10 +3,11 @@ import { nestedMap, nestedString, setNestedField } from '../../domain/json/field
 import { type JsonMap, ownValue, sameJson } from '../../domain/json/json.ts'
 import type { KindTranslator } from './translator.ts'
 
-const SERVICE_ACCOUNT_TOKEN = 'kubernetes.io/service-account-token'
+/** The type of a Secret with a token of a ServiceAccount. */
+export const SERVICE_ACCOUNT_TOKEN = 'kubernetes.io/service-account-token'
 
 /** The type of a Secret without one. */
-const OPAQUE = 'Opaque'
+export const OPAQUE = 'Opaque'
 
 /** All of a ConfigMap crosses as it is; nothing flows back. */
 export const configMapsTranslator: KindTranslator = {

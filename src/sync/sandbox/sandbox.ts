@@ -12,7 +12,7 @@ import {
 } from './protocol.ts'
 
 /** A sandbox for expressions. */
-export interface Sandbox {
+interface Sandbox {
   /** Evaluates after those that were asked for before. After `close` it answers with a failure. */
   readonly evaluate: Evaluate
   /** Ends the worker. */

@@ -121,14 +121,14 @@ const writtenResult = (runtime: QuickJSRuntime, args: readonly QuickJSHandle[]):
   })
 
 /** The realm of WRITER, with its functions. */
-interface Writer {
+interface WriterRealm {
   readonly context: QuickJSContext
   readonly write: QuickJSHandle
   readonly describe: QuickJSHandle
 }
 
 /** @throws Error where the engine has no memory left for it */
-function inWriter<T>(runtime: QuickJSRuntime, act: (writer: Writer) => T): T {
+function inWriter<T>(runtime: QuickJSRuntime, act: (writer: WriterRealm) => T): T {
   const context = runtime.newContext()
   const handles: QuickJSHandle[] = []
   try {
@@ -165,7 +165,10 @@ const failure = (runtime: QuickJSRuntime, error: QuickJSHandle): EvaluationResul
   inWriter(runtime, (writer) => describedFailure(writer, error))
 
 /** The error as a sentence, made inside of the sandbox: its text may come from a getter. */
-function describedFailure({ context, describe }: Writer, error: QuickJSHandle): EvaluationResult {
+function describedFailure(
+  { context, describe }: WriterRealm,
+  error: QuickJSHandle,
+): EvaluationResult {
   const described = context.callFunction(describe, context.undefined, error)
   error.dispose()
   if (described.error) {

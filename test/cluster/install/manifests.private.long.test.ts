@@ -1,15 +1,23 @@
 // config/ against a real API server: each kustomization builds, passes strict validation and can be applied; samples
 // become Ready with an operator.
 import { execFile } from 'node:child_process'
-import { mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  mkdtempSync,
+  readFileSync,
+  readdirSync,
+  realpathSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { join, relative } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, describe, expect, test } from 'vitest'
 import { ensureKubeconform } from '../../../tools/kubeconform/kubeconform.ts'
 import { type OpenApi, schemaLocation, writeSchemas } from '../../../tools/kubeconform/schemas.ts'
 import { ISSUER, startOperator } from '../../support/command-process.ts'
 import { privateControlPlane } from '../../support/control-plane.ts'
+import { mustKubectl } from '../../support/kubectl.ts'
 import { CONFIG, buildKustomization, objectsIn, titleOf } from './installer.ts'
 
 const RELEASE_LABELS = ['name', 'part-of', 'version'].map((label) => `app.kubernetes.io/${label}`)
@@ -26,12 +34,29 @@ const kustomizations = [
   'base',
   'default',
   'samples',
+  'syncer',
+  'syncer/virtual',
   ...readdirSync(join(CONFIG, 'overlays')).map((name) => `overlays/${name}`),
 ]
 const manifests = await Promise.all(
   kustomizations.map(async (name) => ({ name, yaml: await buildKustomization(plane, name) })),
 )
 const [base] = manifests
+const COMPONENTS = 'syncer/components'
+manifests.push(
+  ...(await Promise.all(
+    ['host', 'virtual'].map(async (side) => ({
+      name: `${COMPONENTS}/${side}-*`,
+      yaml: await buildWithComponents(side === 'host' ? 'syncer' : 'syncer/virtual', side),
+    })),
+  )),
+)
+// The syncer goes where a virtual cluster is: its namespaces are there before it.
+await Promise.all(
+  ['vcluster-my-vc', 'vcluster-shop-vc', 'platform-syncer'].map((name) =>
+    mustKubectl(plane, ['create', 'namespace', name]),
+  ),
+)
 
 describe.each(manifests)('config/$name', ({ yaml }) => {
   test('passes a server-side dry run with strict validation', async () => {
@@ -75,6 +100,15 @@ test('all objects have the recommended labels, with the version of the package',
   expect(yaml.match(/image: .*/g)).toEqual(Array(2).fill(`image: management-operator:${version}`))
 })
 
+test('no object of a syncer is deleted with the platform', () => {
+  const yamls = manifests.filter(({ name }) => name.includes('syncer')).map(({ yaml }) => yaml)
+  const partOf = yamls
+    .flatMap(objectsIn)
+    .map(({ metadata }) => metadata.labels?.['app.kubernetes.io/part-of'])
+  expect(partOf.length).toBeGreaterThan(20)
+  expect(partOf).not.toContain('management-operator')
+})
+
 test('config/default adds only workloads to config/base', () => {
   const inBase = objectsIn(base?.yaml ?? '').map(titleOf)
   const inDefault = objectsIn(manifests[1]?.yaml ?? '')
@@ -109,7 +143,9 @@ test('the samples can be applied together, and the operator reconciles each', as
     name: metadata.name,
   }))
   expect(new Set(names.map(({ kind }) => kind)).size, 'a sample of each kind').toBe(3)
-  const yamls = readdirSync(samples).filter((file) => file !== 'kustomization.yaml')
+  const yamls = readdirSync(samples).filter(
+    (file) => file.endsWith('.yaml') && file !== 'kustomization.yaml',
+  )
   const documents = yamls.flatMap((file) => objectsIn(readFileSync(join(samples, file), 'utf8')))
   expect(names, 'every sample is listed').toHaveLength(documents.length)
   for (const { kind, name } of names) {
@@ -117,6 +153,23 @@ test('the samples can be applied together, and the operator reconciles each', as
     expect(await plane.kubectl(['wait', `${kind}/${name}`, ...ready])).toMatchObject({ code: 0 })
   }
 })
+
+/** A kustomization with all components of the syncer for one of the two clusters. */
+async function buildWithComponents(resource: string, side: string): Promise<string> {
+  const overlay = realpathSync(mkdtempSync(join(folder, 'overlay-')))
+  const toConfig = relative(overlay, CONFIG)
+  const components = readdirSync(join(CONFIG, COMPONENTS))
+    .filter((name) => name.startsWith(side))
+    .map((name) => join(toConfig, COMPONENTS, name))
+  const kustomization = {
+    apiVersion: 'kustomize.config.k8s.io/v1beta1',
+    kind: 'Kustomization',
+    resources: [join(toConfig, resource)],
+    components,
+  }
+  writeFileSync(join(overlay, 'kustomization.yaml'), JSON.stringify(kustomization))
+  return mustKubectl(plane, ['kustomize', overlay])
+}
 
 const dryRun = (input: string) => plane.kubectl(DRY_RUN, { input })
 

@@ -1,8 +1,9 @@
-// The pods of both Deployments in a namespace that enforces the restricted Pod Security Standard. There is no kubelet:
+// The pods of all Deployments in a namespace that enforces the restricted Pod Security Standard. There is no kubelet:
 // the tests check admission and specs.
 import { describe, expect, test } from 'vitest'
 import { privateControlPlane } from '../../support/control-plane.ts'
 import { OPERATOR_ACCOUNT } from '../../support/installed-control-plane.ts'
+import { mustKubectl } from '../../support/kubectl.ts'
 import { uniqueName } from '../../support/object-builder.ts'
 import { buildKustomization, objectsIn } from './installer.ts'
 
@@ -15,6 +16,7 @@ interface Container {
 
 interface PodSpec {
   readonly containers: readonly [Container]
+  readonly volumes?: readonly object[]
   readonly [field: string]: unknown
 }
 
@@ -30,8 +32,8 @@ const PODS = `/api/v1/namespaces/${NAMESPACE}/pods`
 const TOKEN_MOUNT = '/var/run/secrets/kubernetes.io/serviceaccount'
 
 const plane = await privateControlPlane()
-const [standard, example] = await Promise.all(
-  ['default', 'overlays/example'].map(async (name) =>
+const [standard, example, syncer] = await Promise.all(
+  ['default', 'overlays/example', 'syncer'].map(async (name) =>
     templatesIn(await buildKustomization(plane, name)),
   ),
 )
@@ -49,19 +51,27 @@ test('the namespace enforces the restricted standard', async () => {
   })
 })
 
-describe.each(['manager', 'gateway'])('a pod of the %s', (name) => {
-  const template = of(standard, name)
+// The syncer runs in the namespace of its virtual cluster; here that is this one.
+await mustKubectl(plane, ['create', 'serviceaccount', 'syncer', '-n', NAMESPACE])
 
-  test('is admitted, with only the token of its ServiceAccount mounted', async () => {
+test.each(['manager', 'gateway'])(
+  'a pod of the %s is admitted as in the example overlay, with its own priority class',
+  async (name) => {
+    const { code, body } = await make(of(example, name))
+    expect({ code, priority: body.spec?.['priority'] }).toEqual({ code: 201, priority: 2e9 })
+  },
+)
+
+describe.each([
+  { name: 'manager', template: of(standard, 'manager'), files: [] },
+  { name: 'gateway', template: of(standard, 'gateway'), files: [] },
+  { name: 'syncer', template: of(syncer, 'syncer'), files: ['/etc/virtual', '/etc/vcluster'] },
+])('a pod of the $name', ({ template, files }) => {
+  test('is admitted, with only its files and the token of its ServiceAccount mounted', async () => {
     const { code, body } = await make(template)
     expect({ code, message: body.message }).toEqual({ code: 201, message: undefined })
     const mounts = body.spec?.containers[0].volumeMounts?.map(({ mountPath }) => mountPath)
-    expect(mounts).toEqual([TOKEN_MOUNT])
-  })
-
-  test('is admitted as in the example overlay, with its own priority class', async () => {
-    const { code, body } = await make(of(example, name))
-    expect({ code, priority: body.spec?.['priority'] }).toEqual({ code: 201, priority: 2e9 })
+    expect(mounts).toEqual([...files, TOKEN_MOUNT])
   })
 
   test('has a read-only file system, an unprivileged uid and a grace period', () => {
@@ -88,12 +98,12 @@ describe.each(['manager', 'gateway'])('a pod of the %s', (name) => {
     { name: 'uses the host network', spec: { hostNetwork: true } },
     {
       name: 'mounts a host path',
-      spec: { volumes: [{ name: 'host', hostPath: { path: '/' } }] },
+      volume: { name: 'host', hostPath: { path: '/' } },
     },
     { name: 'may escalate privileges', container: { allowPrivilegeEscalation: true } },
     { name: 'keeps capabilities', container: { capabilities: {} } },
-  ])('that $name is refused', async ({ spec, container }) => {
-    const { code, body } = await make(changed(template, spec, container))
+  ])('that $name is refused', async ({ spec, container, volume }) => {
+    const { code, body } = await make(changed(template, spec, container, volume))
     expect(code).toBe(403)
     expect(body.message).toContain('violates PodSecurity "restricted:v1.36"')
   })
@@ -106,11 +116,17 @@ function nonRoot() {
   return { runAsNonRoot: true, seccompProfile: seccomp() }
 }
 
-function changed(template: Template, spec: object = {}, security: object = {}): Template {
+function changed(
+  template: Template,
+  spec: object = {},
+  security: object = {},
+  volume?: object,
+): Template {
   const [container] = template.spec.containers
   const securityContext = { ...container.securityContext, ...security }
   const containers: PodSpec['containers'] = [{ ...container, securityContext }]
-  return { ...template, spec: { ...template.spec, containers, ...spec } }
+  const volumes = [...(template.spec.volumes ?? []), ...(volume === undefined ? [] : [volume])]
+  return { ...template, spec: { ...template.spec, volumes, containers, ...spec } }
 }
 
 function make({ metadata, spec }: Template) {

@@ -1,4 +1,4 @@
-// A real Prometheus scrapes a busy manager and gateway as two clusters, and evaluates our rules, our dashboard and
+// A real Prometheus scrapes a busy manager and gateway, and a syncer, as two clusters, and evaluates our rules, our dashboard and
 // community dashboards.
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -8,6 +8,7 @@ import {
   ISSUER,
   type Operator,
   type OwnOperator,
+  type OwnProcess,
   startOperator,
 } from '../../support/command-process.ts'
 import { privateControlPlane } from '../../support/control-plane.ts'
@@ -26,8 +27,10 @@ import {
 import { keyClientOf } from '../keys/key-client.ts'
 import { tokenClientOf, under } from '../tokens/token-client.ts'
 import { usualQueries } from './community-dashboards.ts'
+import { startSyncerOn } from './syncer-series.ts'
 
 const NAMESPACE = 'platform-system'
+const SYNCER_NAMESPACE = 'vcluster-my-vc'
 // Both clusters have the same jobs and instances.
 const CLUSTERS = ['a', 'b']
 const BOUND = { withinMs: 30_000 }
@@ -39,6 +42,7 @@ const found = await findPrometheus(console.log)
 const plane = await privateControlPlane()
 let manager: OwnOperator
 let gateway: OwnGateway
+let syncer: OwnProcess
 let prometheus: Prometheus
 
 beforeAll(async () => {
@@ -51,16 +55,19 @@ beforeAll(async () => {
   const { namespace, name } = GATEWAY_ACCOUNT
   const kubeconfig = await plane.serviceAccountKubeconfig(namespace, name)
   gateway = await startGateway({ kubeconfig, flags })
+  syncer = await startSyncerOn(plane, SYNCER_NAMESPACE)
   const targets = CLUSTERS.flatMap((cluster) => [
     target(cluster, 'manager', manager),
     target(cluster, 'gateway', gateway),
+    target(cluster, 'syncer', syncer),
   ])
   prometheus = await startPrometheus(found.programs, targets, RULES_FILE)
-  await eventually('both are scraped', async () => (await areUp()) || undefined, BOUND)
+  await eventually('all are scraped', async () => (await areUp()) || undefined, BOUND)
   await createActivity()
 })
 afterAll(async () => {
   await prometheus?.[Symbol.asyncDispose]()
+  await syncer?.stop()
   await gateway?.stop()
   await manager?.stop()
 })
@@ -71,14 +78,15 @@ beforeEach(({ skip }) => {
 /** The scrape target of a process, with the labels of the shipped ServiceMonitor. */
 function target(cluster: string, component: string, process: Operator) {
   const port = process.logs().find(({ msg }) => msg === 'serving metrics')?.['port']
+  const namespace = component === 'syncer' ? SYNCER_NAMESPACE : NAMESPACE
   return {
     address: `127.0.0.1:${Number(port)}`,
-    labels: { cluster, job: `${component}-metrics`, namespace: NAMESPACE, pod: `${component}-0` },
+    labels: { cluster, job: `${component}-metrics`, namespace, pod: `${component}-0` },
   }
 }
 
 const areUp = async (): Promise<boolean> =>
-  (await prometheus.query('up == 1')).length === 2 * CLUSTERS.length
+  (await prometheus.query('up == 1')).length === 3 * CLUSTERS.length
 
 /** Creates activity: expiring keys, a token revoked with its key, requests to the gateway. */
 async function createActivity(): Promise<void> {
@@ -114,10 +122,10 @@ async function createActivity(): Promise<void> {
   )
 }
 
-/** Evaluates an expression while both processes have series: a process that is too slow for a scrape has none. */
+/** Evaluates an expression while all processes have series: a process that is too slow for a scrape has none. */
 const query = (expression: string): Promise<readonly Sample[]> =>
   eventually(
-    'both are scraped',
+    'all are scraped',
     async () => {
       const wereUp = await areUp()
       const samples = await prometheus.query(expression)
@@ -209,7 +217,7 @@ const expressions = [
 function filledIn(expr: string): string {
   return expr
     .replaceAll('$cluster', CLUSTERS[0] ?? '')
-    .replaceAll('$namespace', NAMESPACE)
+    .replaceAll('$namespace', /platform_(sync|patch)_/.test(expr) ? SYNCER_NAMESPACE : NAMESPACE)
     .replaceAll('$__rate_interval', '5m')
 }
 

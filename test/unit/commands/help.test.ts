@@ -13,7 +13,6 @@ const COMMANDS = ['manager', 'gateway', 'syncer', 'keygen', 'revoke']
 /** Commands that take arguments. */
 const USAGE: Readonly<Record<string, string>> = {
   revoke: 'revoke <name or uid>',
-  syncer: 'syncer validate|try',
 }
 
 /** The lines below a heading such as `Flags:`: the words on the left, and the text on the right. */

@@ -33,6 +33,12 @@ const attempt = (config: string, object: string, ...flags: readonly string[]): P
 
 const label = { path: 'metadata.labels.app', expression: '"host-" + value' }
 
+test.each(['validate', 'try'])('syncer %s --help prints the help of both (16.1)', async (name) => {
+  const { code, stdout } = await runProgram(['syncer', name, '--help'])
+  expect(code).toBe(0)
+  expect(stdout).toContain('\nUsage: management-operator syncer validate|try [flags]\n')
+})
+
 describe('syncer validate (16.1)', () => {
   test('says how many patches are valid', async () => {
     expect(
@@ -316,8 +322,10 @@ describe('what try hides (16.1)', () => {
 
 describe('a wrong command line exits with 2 and says what is right', () => {
   test.each([
-    { argv: [], says: 'one of the subcommands validate and try is needed; --config is required' },
-    { argv: ['check', '--config=x'], says: 'one of the subcommands validate and try is needed' },
+    { argv: [], says: '--virtual-cluster is required; --host-namespace is required; --config is' },
+    { argv: ['check', '--config=x'], says: '"check" is no flag' },
+    { argv: ['--config=x', 'validate'], says: '"validate" is no flag' },
+    { argv: ['validate'], says: '--config is required' },
     { argv: ['try', '--config=x'], says: 'try needs --object' },
     { argv: ['validate', 'more', '--config=x'], says: 'unexpected "more"' },
     {

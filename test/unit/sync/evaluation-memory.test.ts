@@ -3,6 +3,7 @@ import type { JsonMap } from '../../../src/domain/json/json.ts'
 import { EvaluationMemory } from '../../../src/sync/evaluation-memory.ts'
 import { applyPatches } from '../../../src/sync/patcher.ts'
 import { checkPatches } from '../../../src/sync/rules/patch.ts'
+import { WITHOUT_CLUSTERS } from '../../../src/sync/rules/references.ts'
 import {
   type EvaluationRequest,
   OVERRUN,
@@ -219,7 +220,7 @@ describe('a change of an object', () => {
         place: PLACE,
         namespace: 'shop',
         config,
-        virtualNameOf: () => null,
+        ...WITHOUT_CLUSTERS,
         hostObject: host,
         virtualObject: virtual,
       }

@@ -1,8 +1,11 @@
 import { describe, expect, test } from 'vitest'
+import type { FieldPath } from '../../../src/domain/json/field-path.ts'
 import {
   type PatchPath,
   canBeWithin,
+  canTouch,
   canonicalPath,
+  isWithin,
   matchedFields,
   parsePatchPath,
   patchPathText,
@@ -160,5 +163,30 @@ describe('canBeWithin (18.5)', () => {
     { path: 'status.loadBalancer.ingress[*].ip', outer: 'status.loadBalancer', is: true },
   ])('$path within $outer: $is', ({ path, outer, is }) => {
     expect(canBeWithin(parsed(path), parsed(outer))).toBe(is)
+  })
+})
+
+describe('whether a path can touch a field, and whether the field is within it (18.5)', () => {
+  test.each<{ path: string; field: FieldPath; touches: boolean; within: boolean }>([
+    { path: 'a.b', field: ['a', 'b'], touches: true, within: true },
+    { path: 'a', field: ['a', 'b'], touches: true, within: true },
+    { path: 'a.b.c', field: ['a', 'b'], touches: true, within: false },
+    { path: 'a.c', field: ['a', 'b'], touches: false, within: false },
+    { path: 'b', field: ['a', 'b'], touches: false, within: false },
+    { path: 'a.*', field: ['a', 'b'], touches: true, within: true },
+    { path: 'a.*.c', field: ['a', 'b'], touches: true, within: false },
+    { path: 'a[*].b', field: ['a', 0, 'b'], touches: true, within: true },
+    { path: 'a[*].b', field: ['a', 0, 'c'], touches: false, within: false },
+    { path: 'a[0]', field: ['a', 0, 'b'], touches: true, within: true },
+    { path: 'a[1]', field: ['a', 0, 'b'], touches: false, within: false },
+    { path: 'a.0', field: ['a', 0], touches: true, within: true },
+    { path: 'a["x.y"]', field: ['a', 'x.y'], touches: true, within: true },
+    { path: 'a.x.y', field: ['a', 'x.y'], touches: false, within: false },
+    // A key that is a star is no wildcard; a path may still name all keys.
+    { path: 'a.b', field: ['a', '*'], touches: false, within: false },
+    { path: 'a.b.c', field: [], touches: true, within: false },
+  ])('$path and $field', ({ path, field, touches, within }) => {
+    expect(canTouch(parsed(path), field)).toBe(touches)
+    expect(isWithin(field, parsed(path))).toBe(within)
   })
 })

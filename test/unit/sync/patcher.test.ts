@@ -3,6 +3,7 @@ import type { JsonMap } from '../../../src/domain/json/json.ts'
 import { systemClock } from '../../../src/runtime/clock.ts'
 import { type Patched, applyPatches } from '../../../src/sync/patcher.ts'
 import { checkPatches } from '../../../src/sync/rules/patch.ts'
+import { WITHOUT_CLUSTERS } from '../../../src/sync/rules/references.ts'
 import { NOT_STABLE } from '../../../src/sync/rules/version.ts'
 import { OVERRUN, failed } from '../../../src/sync/sandbox/protocol.ts'
 import { createSandbox } from '../../../src/sync/sandbox/sandbox.ts'
@@ -43,7 +44,7 @@ async function patched(
     config: CONFIG,
     virtualObject: direction === 'forward' ? (whole as unknown as JsonMap) : null,
     hostObject: direction === 'reverse' ? (whole as unknown as JsonMap) : null,
-    virtualNameOf: () => null,
+    ...WITHOUT_CLUSTERS,
   }
   return applyPatches(whole, patches, direction, context, sandbox.evaluate)
 }
@@ -108,7 +109,7 @@ describe('what an expression is given', () => {
       ...hostObject,
       metadata: { ...metadata, ...version, annotations: { a: 'b', [NOT_STABLE]: 'digest' } },
     },
-    virtualNameOf: () => null,
+    ...WITHOUT_CLUSTERS,
   }
   const read = context.virtualObject
   const checked = (path: string, expression: string) =>

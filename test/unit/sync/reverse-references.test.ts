@@ -1,67 +1,11 @@
 import { describe, expect, test } from 'vitest'
-import type { Json, JsonMap } from '../../../src/domain/json/json.ts'
-import { applyPatches } from '../../../src/sync/patcher.ts'
-import { virtualSelector } from '../../../src/sync/rules/labels.ts'
-import { checkPatches } from '../../../src/sync/rules/patch.ts'
-import type { ObjectReference } from '../../../src/sync/rules/references.ts'
-import { OVERRUN } from '../../../src/sync/sandbox/protocol.ts'
-
-const P = 'vcluster.platform.sh'
-const marks = { [`${P}/managed-by`]: 'vc', [`${P}/namespace`]: 'shop' }
-/** The first digits of sha256sum of `release`. */
-const HOST_RELEASE = `${P}/label-vc-x-a4d451ec23`
-
-/** The host objects with our marks: where they stand, and the virtual objects that they stand for. */
-const OURS: Readonly<Record<string, { readonly name: string; readonly namespace: string }>> = {
-  'v1/Secret host/db-x-shop-x-vc': { name: 'db', namespace: 'shop' },
-  'v1/Secret host/new-x-shop-x-vc': { name: 'new', namespace: 'shop' },
-  'v1/Secret host/db-x-other-x-vc': { name: 'db', namespace: 'other' },
-  'v1/ConfigMap host/db-x-shop-x-vc': { name: 'of-a-config-map', namespace: 'shop' },
-  'v1/Secret host-shop/db': { name: 'db', namespace: 'shop' },
-  'v1/Secret host-other/db': { name: 'db', namespace: 'other' },
-}
-
-interface Case {
-  /** The value at `data.a` of the host object. */
-  readonly host: Json
-  /** That of the virtual object; absent = it has none. */
-  readonly own?: Json
-  readonly isMulti?: boolean
-}
-
-const evaluate = async () => OVERRUN
-
-/** The value at `data.a` after one patch of it, or the failure. */
-async function patchedAt(
-  entry: object,
-  direction: 'forward' | 'reverse',
-  { host, own, isMulti = false }: Case,
-): Promise<unknown> {
-  const { patches, faults } = checkPatches([{ path: 'data.a', ...entry }] as never, 'p', [])
-  expect(faults).toEqual([])
-  const virtualObject: JsonMap = { data: own === undefined ? {} : { a: own } }
-  const context = {
-    place: {
-      virtualCluster: 'vc',
-      hostNamespace: 'host',
-      namespaces: isMulti ? [['*', 'host-*'] as const] : null,
-    },
-    namespace: 'shop',
-    config: {},
-    virtualObject,
-    hostObject: null,
-    virtualNameOf: ({ apiVersion, kind, namespace, name }: ObjectReference) =>
-      OURS[`${apiVersion}/${kind} ${namespace}/${name}`] ?? null,
-  }
-  const patched = await applyPatches({ data: { a: host } }, patches, direction, context, evaluate)
-  if (!patched.ok) return `${patched.patch.entry} at ${patched.path}: ${patched.failure.because}`
-  return (patched.object['data'] as JsonMap)['a']
-}
+import type { Json } from '../../../src/domain/json/json.ts'
+import { type ReferenceCase, patchedAt } from './patched-reference.ts'
 
 const name = { kind: 'Secret' }
 const parts = { kind: 'Secret', namePath: 'name', namespacePath: 'namespace', kindPath: 'kind' }
 
-interface ReferenceRow extends Case {
+interface ReferenceRow extends ReferenceCase {
   readonly name: string
   readonly reference: object
   readonly result: Json
@@ -76,11 +20,53 @@ const REFERENCES: readonly ReferenceRow[] = [
     result: 'new',
   },
   {
-    name: 'a host name without our marks stays as it is',
+    name: 'a host name without our marks does not flow back: the own value stays',
     reference: name,
     host: 'foreign',
     own: 'db',
+    result: 'db',
+  },
+  {
+    name: 'a host name without our marks, and no own value',
+    reference: name,
+    host: 'foreign',
     result: 'foreign',
+  },
+  {
+    name: 'the name of a host object that is imported crosses unchanged',
+    reference: name,
+    host: 'shared',
+    own: 'db',
+    result: 'shared',
+  },
+  {
+    name: 'the name of a host object that is imported, in the namespace that the reference is in',
+    reference: parts,
+    host: { name: 'shared', namespace: 'host' },
+    own: { name: 'db', namespace: 'other' },
+    result: { name: 'shared', namespace: 'other' },
+  },
+  {
+    name: 'a name in another namespace of the host is not imported',
+    reference: parts,
+    host: { name: 'shared', namespace: 'kube-system' },
+    own: { name: 'db', namespace: 'other' },
+    result: { name: 'db', namespace: 'other' },
+  },
+  {
+    name: 'another kind of that name is not imported',
+    reference: parts,
+    host: { name: 'shared', kind: 'ConfigMap' },
+    own: { name: 'db' },
+    result: { name: 'db' },
+  },
+  {
+    name: 'in multi-namespace mode the name of an imported object stays, its namespace is the virtual one',
+    reference: parts,
+    host: { name: 'shared', namespace: 'host-other' },
+    own: { name: 'db', namespace: 'other' },
+    isMulti: true,
+    result: { name: 'shared', namespace: 'other' },
   },
   {
     name: "the host name of the virtual object's own value is that value, whether or not it exists",
@@ -112,11 +98,11 @@ const REFERENCES: readonly ReferenceRow[] = [
     result: { name: 'db', namespace: 'other', key: 'k' },
   },
   {
-    name: 'another host namespace is not ours',
+    name: 'another host namespace is not ours: the own value stays',
     reference: parts,
     host: { name: 'db-x-other-x-vc', namespace: 'kube-system' },
     own: { name: 'db', namespace: 'other' },
-    result: { name: 'db-x-other-x-vc', namespace: 'kube-system' },
+    result: { name: 'db', namespace: 'other' },
   },
   {
     name: "without a namespace it is the host's own one",
@@ -155,6 +141,16 @@ describe('references from host to virtual', () => {
     expect(await patchedAt({ reference }, 'reverse', given)).toEqual(result)
   })
 
+  test.each([
+    { host: 'unread', own: 'db' },
+    { host: 'not-read', own: 'db' },
+    { host: 'x', own: 'not-read' },
+  ])('host value $host and own value $own wait until both are read (19.5)', async (given) => {
+    expect(await patchedAt({ reference: name }, 'reverse', given)).toBe(
+      'p[0] at data.a: what it names has not been read yet',
+    )
+  })
+
   test.each(['forward', 'reverse'] as const)(
     'a kind that was read without its group is an error, %s (19.5)',
     async (direction) => {
@@ -166,103 +162,60 @@ describe('references from host to virtual', () => {
   )
 })
 
-interface SelectorRow {
-  readonly name: string
-  readonly host: Json
-  /** undefined = `hostSelector` makes it of none. */
-  readonly virtual: Json | undefined
-}
-
-const SELECTORS: readonly SelectorRow[] = [
-  { name: 'labels', host: { app: 'x', ...marks }, virtual: { app: 'x' } },
-  { name: 'an empty map', host: {}, virtual: {} },
-  { name: 'no map', host: 'x', virtual: 'x' },
-  {
-    name: 'a key that has another name on the host',
-    host: { [HOST_RELEASE]: 'x', ...marks },
-    virtual: { release: 'x' },
-  },
-  {
-    name: 'a key that no label has on the host',
-    host: { release: 'x', ...marks },
-    virtual: undefined,
-  },
-  { name: 'our labels alone', host: marks, virtual: undefined },
-  { name: 'no label of ours', host: { app: 'x' }, virtual: undefined },
-  {
-    name: 'the labels of another virtual cluster',
-    host: { app: 'x', ...marks, [`${P}/managed-by`]: 'other' },
-    virtual: undefined,
-  },
-  {
-    name: 'the labels of another virtual namespace',
-    host: { app: 'x', ...marks, [`${P}/namespace`]: 'other' },
-    virtual: undefined,
-  },
-  {
-    name: 'a LabelSelector',
-    host: {
-      matchLabels: { app: 'x', [HOST_RELEASE]: 'y', ...marks },
-      matchExpressions: [{ key: HOST_RELEASE, operator: 'Exists' }, { key: 'tier' }, 1, { key: 2 }],
-    },
-    virtual: {
-      matchLabels: { app: 'x', release: 'y' },
-      matchExpressions: [{ key: 'release', operator: 'Exists' }, { key: 'tier' }, 1, { key: 2 }],
-    },
-  },
-  {
-    name: 'a LabelSelector that selects all',
-    host: { matchLabels: marks },
-    virtual: { matchLabels: {} },
-  },
-  {
-    name: 'a LabelSelector without our labels',
-    host: { matchLabels: { app: 'x' } },
-    virtual: undefined,
-  },
-  {
-    name: 'a requirement with a key that no label has on the host',
-    host: { matchLabels: marks, matchExpressions: [{ key: 'release', operator: 'Exists' }] },
-    virtual: undefined,
-  },
-]
-
-describe('selectors from host to virtual', () => {
-  const place = { virtualCluster: 'vc', namespace: 'shop' }
-
-  test.each(SELECTORS)('the selector of $name (19.5)', ({ host, virtual }) => {
-    expect(virtualSelector(host, place)).toEqual(virtual)
-  })
-
-  const rows: readonly (Case & { readonly name: string; readonly result: Json })[] = [
+describe('references from virtual to host', () => {
+  const rows: readonly ReferenceRow[] = [
+    { name: 'a virtual name', reference: name, host: 'db', result: 'db-x-shop-x-vc' },
     {
-      name: 'one that is known',
-      host: { app: 'y', ...marks },
-      own: { app: 'x' },
-      result: { app: 'y' },
+      name: 'an imported name crosses unchanged',
+      reference: name,
+      host: 'shared',
+      result: 'shared',
     },
     {
-      name: 'the own one, where it is unknown',
-      host: { app: 'y' },
-      own: { app: 'x' },
-      result: { app: 'x' },
-    },
-    { name: 'as it is, unknown and without an own one', host: { app: 'y' }, result: { app: 'y' } },
-    {
-      name: 'the own one, where it means the same',
-      host: { matchLabels: marks, matchExpressions: [{ key: 'app' }] },
-      own: { matchExpressions: [{ key: 'app' }] },
-      result: { matchExpressions: [{ key: 'app' }] },
+      name: 'an imported name in another namespace stands in the host namespace',
+      reference: parts,
+      host: { name: 'shared', namespace: 'other' },
+      result: { name: 'shared', namespace: 'host' },
     },
     {
-      name: 'as it is in multi-namespace mode',
-      host: { app: 'y', ...marks },
-      own: { app: 'x' },
+      name: 'a name that is imported in another namespace only',
+      reference: parts,
+      host: { name: 'shared', namespace: 'third' },
+      result: { name: 'shared-x-third-x-vc', namespace: 'host' },
+    },
+    {
+      name: 'an imported name in multi-namespace mode',
+      reference: parts,
+      host: { name: 'shared', namespace: 'other' },
       isMulti: true,
-      result: { app: 'y', ...marks },
+      result: { name: 'shared', namespace: 'host-other' },
+    },
+    {
+      name: 'a name that may be imported, and is not read yet',
+      reference: name,
+      host: 'not-read',
+      result: 'p[0] at data.a: what it names has not been read yet',
+    },
+    {
+      name: 'a kind that the virtual cluster serves',
+      reference: { kind: 'Served', apiVersion: 'example.com/v1' },
+      host: 'db',
+      result: 'db-x-shop-x-vc',
+    },
+    {
+      name: 'a kind that the virtual cluster does not serve',
+      reference: { kind: 'Missing', apiVersion: 'example.com/v1' },
+      host: 'db',
+      result: 'p[0] at data.a: the virtual cluster does not serve the kind',
+    },
+    {
+      name: 'a kind of which is not known whether it is served',
+      reference: { kind: 'Later', apiVersion: 'example.com/v1' },
+      host: 'db',
+      result: 'p[0] at data.a: what it names has not been read yet',
     },
   ]
-  test.each(rows)('a labels patch gives $name (19.5)', async ({ result, ...given }) => {
-    expect(await patchedAt({ labels: {} }, 'reverse', given)).toEqual(result)
+  test.each(rows)('$name (19.5)', async ({ reference, result, ...given }) => {
+    expect(await patchedAt({ reference }, 'forward', given)).toEqual(result)
   })
 })

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { type JsonMap, sameJson } from '../../../src/domain/json/json.ts'
 import { applyPatches } from '../../../src/sync/patcher.ts'
 import { type Patch, checkPatches } from '../../../src/sync/rules/patch.ts'
+import { WITHOUT_CLUSTERS } from '../../../src/sync/rules/references.ts'
 import { mustSimulate, settle } from '../../../src/sync/rules/settling.ts'
 import { failed } from '../../../src/sync/sandbox/protocol.ts'
 import { PLACE, countingSandbox } from './counting-sandbox.ts'
@@ -195,7 +196,7 @@ describe('a set of patches', () => {
         place: PLACE,
         namespace: 'shop',
         config: {},
-        virtualNameOf: () => null,
+        ...WITHOUT_CLUSTERS,
       }
       const read = { ...context, virtualObject: stored(virtual), hostObject: stored(host) }
       const given = reverse === undefined ? virtual : host
@@ -218,7 +219,7 @@ describe('a set of patches', () => {
       place: PLACE,
       namespace: 'shop',
       config: {},
-      virtualNameOf: () => null,
+      ...WITHOUT_CLUSTERS,
     }
     const round = async (object: JsonMap) => {
       const both = { ...context, virtualObject: object, hostObject: null }

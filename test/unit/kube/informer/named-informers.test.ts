@@ -47,6 +47,7 @@ function playedInformers() {
   const sinks: StoreSink[] = []
   const queries: ListQuery[] = []
   const stopped: StoreSink[] = []
+  const { log, lines } = memoryLog()
   const informers = watchByName({
     startInformer: (_, sink, query) => {
       sinks.push(sink)
@@ -55,6 +56,7 @@ function playedInformers() {
     },
     resource: THINGS,
     project: fullObject,
+    log,
   })
   const { changes, listener } = recorder()
   informers.subscribe(listener)
@@ -70,7 +72,7 @@ function playedInformers() {
     for (const object of objects) sink(at).put(object)
     sink(at).end()
   }
-  return { informers, queries, stopped, changes, sink, list }
+  return { informers, queries, stopped, changes, sink, list, lines }
 }
 
 const names = (objects: Iterable<CachedObject>): readonly string[] =>
@@ -119,6 +121,28 @@ describe('informers of single objects', () => {
       'shop/a 4>',
       'shop/a >6 listed',
     ])
+  })
+
+  test('beyond 1,000 watches an object waits for a release; the log says so once (20)', () => {
+    const { informers, queries, stopped, lines, sink } = playedInformers()
+    const refs = Array.from({ length: 1003 }, (_, at) => ({ namespace: 'shop', name: `n-${at}` }))
+    for (const ref of refs) informers.want(ref)
+    expect(queries.length).toBe(1000)
+    expect(lines.map(({ sentence }) => sentence)).toEqual([
+      'too many objects are read by their names, the others wait',
+    ])
+    const [first, second] = refs
+    const [gone, next] = refs.slice(1000)
+    if (!first || !second || !gone || !next) throw new Error('there are more')
+    informers.release(gone)
+    informers.release(first)
+    expect(stopped).toEqual([sink(0)])
+    expect(queries.slice(1000)).toEqual([
+      { namespace: 'shop', fieldSelector: `metadata.name=${next.name}` },
+    ])
+    informers.release(next)
+    expect(queries.at(-1)?.fieldSelector).toBe('metadata.name=n-1002')
+    expect(queries.length).toBe(1002)
   })
 
   test('each object has a watch of its own, and one only (20)', () => {
@@ -218,7 +242,7 @@ async function connectedInformers(answers: Readonly<Record<string, Answer>>) {
     restarted: () => undefined,
     signal: abort.signal,
   })
-  const informers = watchByName({ ...factory, resource: THINGS, project: fullObject })
+  const informers = watchByName({ ...factory, resource: THINGS, project: fullObject, log })
   const { changes, listener } = recorder()
   informers.subscribe(listener)
   const waitUntil = (what: string, isSo: () => boolean): Promise<true> =>

@@ -1,0 +1,152 @@
+// The controller of imports: keeps the copies in the virtual cluster equal to their host objects (contract 19.5).
+import type { KubeObject } from '../api/objects.ts'
+import { StatusError, isConflict, isTestFailed } from '../kube/client/api-error.ts'
+import type { NewObject } from '../kube/client/client.ts'
+import { type ControllerSpec, onChange, onSignal } from '../kube/controller/builder.ts'
+import { type Outcome, done } from '../kube/controller/controller.ts'
+import { objectKey } from '../kube/informer/store.ts'
+import type { ImportName, ImportStates } from './import-states.ts'
+import { syncedKindOf, virtualNameOf } from './referenced-objects.ts'
+import { SYNCED_KINDS, type SyncedKind } from './rules/config.ts'
+import { importSourceOf, shortDigest } from './rules/host-name.ts'
+import { type ImportPlan, isMarkedAsImport, planImport } from './rules/imports.ts'
+import type { SyncSetup } from './setup.ts'
+import { SYNCED_RESOURCES } from './sources.ts'
+import type { SyncedObject } from './synced-object.ts'
+
+/** The name of the controller of imports, in metrics and logs. */
+export const IMPORTS_CONTROLLER = 'sync-imports'
+
+/** What the controller needs of the setup of endpoint sync. */
+type ImportDeps = Pick<
+  SyncSetup,
+  'place' | 'sources' | 'references' | 'clients' | 'events' | 'observer' | 'workers'
+> & { readonly imports: ImportStates }
+
+/** The controller of imports; a key is the kind and the virtual name, such as `secrets/shop/db`. */
+export function importsController(deps: ImportDeps): ControllerSpec {
+  const { sources, references, imports } = deps
+  const isConcerned = (kind: SyncedKind, key: string, ...objects: (SyncedObject | undefined)[]) =>
+    references.isReferenced(kind, key) ||
+    objects.some((object) => object && isMarkedAsImport(object.object))
+  return {
+    name: IMPORTS_CONTROLLER,
+    workers: deps.workers,
+    reconcile: (key) => reconcile(importNameOf(key), deps),
+    objectOf: (key) => {
+      const name = importNameOf(key)
+      return sources.virtual[name.kind].getByKey(name.key)
+    },
+    reads: SYNCED_KINDS.flatMap((kind) => [sources.virtual[kind], sources.candidates[kind]]),
+    watches: [
+      ...SYNCED_KINDS.flatMap((kind) => [
+        onChange(sources.virtual[kind], ({ key, before, after }) =>
+          isConcerned(kind, key, before, after) ? [keyOf({ kind, key })] : [],
+        ),
+        onChange(sources.candidates[kind], ({ key }) => imports.namesOf(kind, key).map(keyOf)),
+      ]),
+      onSignal(references, (change) => [keyOf(change)]),
+      onSignal(sources.access, (namespace) =>
+        imports
+          .names()
+          .filter(({ key }) => virtualNameOf(key).namespace === namespace)
+          .map(keyOf),
+      ),
+      (enqueue) => {
+        for (const name of imports.names()) enqueue(keyOf(name), 'resync')
+      },
+    ],
+  }
+}
+
+const keyOf = ({ kind, key }: ImportName): string => `${kind}/${key}`
+
+function importNameOf(key: string): ImportName {
+  const at = key.indexOf('/')
+  return { kind: key.slice(0, at) as SyncedKind, key: key.slice(at + 1) }
+}
+
+async function reconcile({ kind, key }: ImportName, deps: ImportDeps): Promise<Outcome> {
+  const { place, sources, references } = deps
+  const [virtual, candidates] = [sources.virtual[kind], sources.candidates[kind]]
+  const name = virtualNameOf(key)
+  const source = importSourceOf(name, place)
+  const isReferenced = references.isReferenced(kind, key)
+  // An object that is not read yet is no object that is gone; its first read queues the key again.
+  if (!virtual.isSynced(name) || (isReferenced && !candidates.isSynced(source))) return done
+  const copy = virtual.getByKey(key) ?? null
+  const plan = planImport({
+    kind,
+    name,
+    virtualCluster: place.virtualCluster,
+    isReferenced,
+    virtual: copy && copy.object,
+    host: candidates.getByKey(objectKey(source))?.object ?? null,
+  })
+  if (plan.step === 'nothing') return done
+  try {
+    await write(kind, plan, copy, deps)
+    deps.observer(kind).wrote('toVirtual')
+  } catch (error) {
+    if (error instanceof StatusError && !isConflict(error) && !isTestFailed(error))
+      reportRefused({ kind, key }, error, deps)
+    throw error
+  }
+  return done
+}
+
+async function write(
+  kind: SyncedKind,
+  plan: ImportPlan,
+  copy: SyncedObject | null,
+  { clients: { virtual: client }, sources }: ImportDeps,
+): Promise<void> {
+  const resource = SYNCED_RESOURCES[kind]
+  switch (plan.step) {
+    case 'create': {
+      const { group: _, version: apiVersion, kind: named } = resource
+      const object = { ...plan.object, apiVersion, kind: named } as unknown as NewObject
+      await client.create(resource, object, 'import')
+      return
+    }
+    case 'update': {
+      const object = plan.object as unknown as KubeObject
+      sources.virtual[kind].observe(await client.replace(resource, object, 'import'))
+      return
+    }
+    case 'delete':
+      if (copy) await client.delete(resource, copy, copy, 'import')
+      return
+    case 'nothing':
+      return
+    default:
+      return plan satisfies never
+  }
+}
+
+/** Events about an import stand on the objects that name it: the import itself may not exist. */
+function reportRefused(
+  { kind, key }: ImportName,
+  error: StatusError,
+  { references, sources, events, observer }: ImportDeps,
+): void {
+  const { kind: named } = SYNCED_RESOURCES[kind]
+  // The API server may quote values.
+  const because = named === 'Secret' ? '' : `: ${error.message}`
+  const note = `The virtual cluster refuses the import of ${named} ${key} with ${error.code} ${error.reason}${because}`
+  observer(kind).failed('NotWritten')
+  for (const referrer of references.referrersOf(kind, key)) {
+    const synced = syncedKindOf(referrer.kind)
+    const object = synced && sources.virtual[synced].getByKey(referrer.key)
+    if (!object) continue
+    const { name, namespace, uid } = object
+    events.record({
+      regarding: { apiVersion: 'v1', kind: referrer.kind, name, namespace, uid },
+      type: 'Warning',
+      reason: 'NotWritten',
+      action: 'Import',
+      note,
+      discriminator: shortDigest(note),
+    })
+  }
+}

@@ -1,0 +1,111 @@
+// Objects of the host that a virtual cluster imports because a reference names them (contract 19.5). Its owner allows
+// that by a label; a tenant can forge the annotation of an import, so that it proves nothing by itself.
+import { createHash } from 'node:crypto'
+import { nestedMap, nestedString, setNestedField } from '../../domain/json/field-path.ts'
+import { type JsonMap, canonicalJson, sameJson } from '../../domain/json/json.ts'
+import type { SyncedKind } from './config.ts'
+import type { VirtualName } from './host-name.ts'
+import { importedData, withImportedData } from './import-data.ts'
+import { TRANSLATORS } from './kinds.ts'
+import { MARK_PREFIX, isSkipped } from './marks.ts'
+
+/** The label by which the owner of a host object lets one virtual cluster import it; its value is that one's name. */
+const IMPORT_LABEL = `${MARK_PREFIX}import`
+
+/** On the copy: the uid of the host object, and a digest of the copy's place and data: `<uid>/<hexadecimal SHA-256>`. */
+const IMPORTED_FROM = `${MARK_PREFIX}imported-from`
+
+/** Whether the virtual cluster may import the host object: by its label, and without marks of any virtual cluster. */
+export function isImportable(host: JsonMap, virtualCluster: string): boolean {
+  const metadata = nestedMap(host, ['metadata'])
+  const marks = [
+    ...Object.keys(nestedMap(metadata, ['labels'])).filter((key) => key !== IMPORT_LABEL),
+    ...Object.keys(nestedMap(metadata, ['annotations'])),
+  ].filter((key) => key.startsWith(MARK_PREFIX))
+  const label = nestedString(metadata, ['labels', IMPORT_LABEL])
+  return label === virtualCluster && marks.length === 0 && !isEnding(host)
+}
+
+/** Whether a virtual object says that it is a copy of a host object. */
+export const isMarkedAsImport = (virtual: JsonMap): boolean => importedFrom(virtual) !== null
+
+/** Whether a virtual object is a copy that nobody has changed. One under another name is none: somebody has copied it. */
+export function isUnchangedImport(kind: SyncedKind, virtual: JsonMap): boolean {
+  const from = importedFrom(virtual)
+  const digest = from && digestOf(kind, nameOf(virtual), from.uid, importedData(kind, virtual))
+  return from !== null && digest === from.digest
+}
+
+/** Whether a virtual object is the copy of this host object, changed or not, or is about to become it again. */
+export const isImportOf = (kind: SyncedKind, virtual: JsonMap, host: JsonMap): boolean =>
+  importedFrom(virtual)?.uid === uidOf(host) || isUnchangedImport(kind, virtual)
+
+/** The facts about one name that references name, or named. */
+export interface ImportFacts {
+  readonly kind: SyncedKind
+  /** The name in the virtual cluster. */
+  readonly name: VirtualName
+  readonly virtualCluster: string
+  readonly isReferenced: boolean
+  /** null = it does not exist. */
+  readonly virtual: JsonMap | null
+  /** The host object of that very name; null = it does not exist. */
+  readonly host: JsonMap | null
+}
+
+/** What to do about the copy. A copy that can't become the host object by an update is deleted first. */
+export type ImportPlan =
+  | { readonly step: 'create' | 'update'; readonly object: JsonMap }
+  | { readonly step: 'delete' | 'nothing' }
+
+const NOTHING: ImportPlan = { step: 'nothing' }
+
+/** The plan for one name. What somebody in the virtual cluster wrote or changed stays as it is. */
+export function planImport(facts: ImportFacts): ImportPlan {
+  const { kind, name, virtual, isReferenced } = facts
+  const source =
+    facts.host !== null && isImportable(facts.host, facts.virtualCluster) ? facts.host : null
+  if (virtual === null) {
+    if (!isReferenced || source === null) return NOTHING
+    return { step: 'create', object: copyOf(kind, { metadata: { ...name } }, source) }
+  }
+  if (isEnding(virtual) || isSkipped(virtual) || !isUnchangedImport(kind, virtual)) return NOTHING
+  if (!isReferenced || source === null) return { step: 'delete' }
+  const object = copyOf(kind, virtual, source)
+  if (sameJson(object, virtual)) return NOTHING
+  const isRefused = TRANSLATORS[kind].needsRecreation(object, virtual)
+  return isRefused ? { step: 'delete' } : { step: 'update', object }
+}
+
+/** The virtual object with the data of the host object, and with the annotation that says so. */
+function copyOf(kind: SyncedKind, virtual: JsonMap, host: JsonMap): JsonMap {
+  const data = importedData(kind, host)
+  const digest = digestOf(kind, nameOf(virtual), uidOf(host), data)
+  const copy = withImportedData(kind, virtual, data)
+  return setNestedField(
+    copy,
+    ['metadata', 'annotations', IMPORTED_FROM],
+    `${uidOf(host)}/${digest}`,
+  )
+}
+
+function importedFrom(virtual: JsonMap): { readonly uid: string; readonly digest: string } | null {
+  const annotation = nestedString(virtual, ['metadata', 'annotations', IMPORTED_FROM])
+  const [uid = '', digest = ''] = annotation.split('/')
+  return uid === '' || digest === '' ? null : { uid, digest }
+}
+
+const digestOf = (kind: SyncedKind, name: VirtualName, uid: string, data: JsonMap): string =>
+  createHash('sha256')
+    .update(canonicalJson([kind, name.namespace, name.name, uid, data]))
+    .digest('hex')
+
+const nameOf = (object: JsonMap): VirtualName => ({
+  name: nestedString(object, ['metadata', 'name']),
+  namespace: nestedString(object, ['metadata', 'namespace']),
+})
+
+const uidOf = (object: JsonMap): string => nestedString(object, ['metadata', 'uid'])
+
+const isEnding = (object: JsonMap): boolean =>
+  nestedString(object, ['metadata', 'deletionTimestamp']) !== ''

@@ -1,0 +1,194 @@
+// One virtual object, its host object in a second cluster in memory, and the reconcile function between them.
+import type { ObjectEvent } from '../../../src/kube/event-recorder.ts'
+import type { Resource } from '../../../src/api/names.ts'
+import { setNestedField } from '../../../src/domain/json/field-path.ts'
+import type { JsonMap } from '../../../src/domain/json/json.ts'
+import { AwaitedNames } from '../../../src/sync/awaited-names.ts'
+import { EvaluationMemory } from '../../../src/sync/evaluation-memory.ts'
+import { WritesWithoutChange } from '../../../src/sync/no-change.ts'
+import { createReconcile } from '../../../src/sync/reconcile.ts'
+import { SyncReport } from '../../../src/sync/report.ts'
+import { type SyncedKind, checkSyncConfig } from '../../../src/sync/rules/config.ts'
+import { TRANSLATORS } from '../../../src/sync/rules/kinds.ts'
+import { type ObjectReference, WITHOUT_CLUSTERS } from '../../../src/sync/rules/references.ts'
+import { SYNCED_RESOURCES } from '../../../src/sync/sources.ts'
+import type { TranslationSettings } from '../../../src/sync/translation.ts'
+import { WritePace } from '../../../src/sync/write-pace.ts'
+import { manualClock } from '../../support/manual-clock.ts'
+import { memoryLog } from '../../support/memory-log.ts'
+import { countingSandbox } from './counting-sandbox.ts'
+import { type MemoryCluster, memoryCluster } from './memory-cluster.ts'
+import { SINGLE, cidrs } from './translation.ts'
+
+export const OWNER = { apiVersion: 'v1', kind: 'Service', name: 'vc', uid: 'o1' }
+export const KEY = 'shop/web'
+const NAME = { name: 'web', namespace: 'shop' }
+
+export interface PairOptions {
+  readonly patches?: readonly object[]
+  readonly isEnabled?: boolean
+  /** Values that expressions read as `context.virtualCluster.config`. */
+  readonly config?: JsonMap
+}
+
+/** A kind between two clusters. */
+export function syncedPair(kind: SyncedKind, options: PairOptions = {}) {
+  const resource: Resource = SYNCED_RESOURCES[kind]
+  const toHost = { [kind]: { patches: options.patches ?? [] } }
+  const { config, faults } = checkSyncConfig({ ...options.config, sync: { toHost } })
+  if (config === null) throw new Error(faults.join('; '))
+  const virtual = memoryCluster(resource.kind, 'v')
+  const host = memoryCluster(resource.kind, 'h')
+  const clock = manualClock(Date.parse('2026-11-21T10:00:00Z'))
+  const { log, lines } = memoryLog()
+  const events: ObjectEvent[] = []
+  const counts: string[] = []
+  const report = new SyncReport({
+    kind: resource.kind,
+    patches: config.kinds[kind].patches,
+    events: {
+      record: (event) => void events.push(event),
+      flush: () => Promise.resolve(),
+      stop: () => undefined,
+    },
+    observer: {
+      wrote: (direction) => void counts.push(direction),
+      failed: (reason) => void counts.push(reason),
+      caughtUp: () => void counts.push('caughtUp'),
+    },
+    clock,
+    log,
+  })
+  const sandbox = countingSandbox()
+  const lookups = {
+    ...WITHOUT_CLUSTERS,
+    virtualNameOf: ({ name }: ObjectReference) =>
+      name === 'creds-x-shop-x-vc' ? { name: 'creds', namespace: 'shop' } : null,
+    end: () => Promise.resolve('complete' as const),
+  }
+  const settings: TranslationSettings = {
+    kind: resource.kind,
+    translator: TRANSLATORS[kind],
+    patches: config.kinds[kind].patches,
+    context: {
+      place: SINGLE,
+      hasService: () => false,
+      ownsHostService: () => false,
+    },
+    addresses: { denied: cidrs('10.66.0.0/16'), allowedExternal: [] },
+    owner: OWNER,
+    config: config.withDefaults,
+    lookups,
+  }
+  const world = {
+    isOpen: true,
+    mayCreate: true,
+    isWanted: true,
+    isLeftover: false,
+    settings,
+    /** Those of a translation on its own. */
+    translation: { ...settings, lookups },
+  }
+  const written = new Map()
+  const awaited = new AwaitedNames()
+  const released: string[] = []
+  const reconcile = createReconcile({
+    resource,
+    virtual: { client: virtual.client, objects: virtual.cache },
+    host: { client: host.client, objects: host.cache },
+    settings: () => world.settings,
+    lookups: { begin: () => lookups, drop: () => undefined },
+    isEnabled: options.isEnabled ?? true,
+    isWanted: () => world.isWanted,
+    isReserved: ({ name }) => name === 'kubernetes',
+    isLeftover: () => world.isLeftover,
+    isOpen: () => world.isOpen,
+    mayCreate: () => world.mayCreate,
+    forgotten: (key) => void released.push(key),
+    memory: new EvaluationMemory(sandbox.evaluate),
+    awaited,
+    written,
+    noChange: { virtual: new WritesWithoutChange(), host: new WritesWithoutChange() },
+    pace: { virtual: new WritePace(clock), host: new WritePace(clock) },
+    report,
+    clock,
+  })
+  const writesOf = ({ writes }: MemoryCluster): readonly string[] =>
+    writes.map(({ verb, reason }) => `${verb} ${reason}`)
+  return {
+    virtual,
+    host,
+    world,
+    awaited,
+    clock,
+    events,
+    counts,
+    lines,
+    report,
+    released,
+    sandbox,
+    reconcile,
+    /** The names of writes since the last call. */
+    writes: () => {
+      const all = {
+        virtual: writesOf(virtual),
+        host: writesOf(host),
+      }
+      virtual.writes.length = 0
+      host.writes.length = 0
+      return all
+    },
+    /** Reconciles until nothing is written; it must come to rest. */
+    settle: async (key = KEY): Promise<void> => {
+      for (let round = 0; round < 8; round += 1) {
+        const before = virtual.writes.length + host.writes.length
+        await reconcile(key)
+        if (virtual.writes.length + host.writes.length === before) return
+      }
+      throw new Error(`no rest: ${JSON.stringify([writesOf(virtual), writesOf(host)])}`)
+    },
+    atHost: () => host.get(HOST),
+    atVirtual: () => virtual.get(NAME),
+  }
+}
+
+/** The virtual object of a kind. */
+export const webOf = (kind: SyncedKind, fields: JsonMap = {}, metadata: JsonMap = {}): JsonMap => ({
+  apiVersion: 'v1',
+  kind: SYNCED_RESOURCES[kind].kind,
+  metadata: { ...NAME, ...metadata },
+  ...fields,
+})
+
+/** Nothing is written. */
+export const NO_WRITES = { virtual: [], host: [] }
+
+/** The name of the host object. */
+export const HOST = { name: 'web-x-shop-x-vc', namespace: 'host' }
+export const SUBSETS = [{ addresses: [{ ip: '10.1.2.3' }], ports: [{ port: 80 }] }]
+/** The virtual Endpoints. */
+export const endpoints = (
+  fields: JsonMap = { subsets: SUBSETS },
+  metadata: JsonMap = {},
+): JsonMap => webOf('endpoints', fields, metadata)
+/** An object of somebody else under the name of the host object. */
+export const foreign: JsonMap = { apiVersion: 'v1', kind: 'Endpoints', metadata: HOST, subsets: [] }
+/** The object with another value in a field. */
+export const withField =
+  (path: readonly string[], value: JsonMap | string) => (host: JsonMap | null) =>
+    setNestedField(host ?? {}, path, value)
+
+/** A pair that is in step. */
+export async function inStep(
+  kind: SyncedKind = 'endpoints',
+  object: JsonMap = endpoints(),
+  options: PairOptions = {},
+) {
+  const pair = syncedPair(kind, options)
+  pair.virtual.put(object)
+  await pair.settle()
+  pair.writes()
+  pair.events.length = 0
+  pair.counts.length = 0
+  return pair
+}
