@@ -2,6 +2,7 @@
 import { beforeAll, describe, expect, test } from 'vitest'
 import { ENDPOINTS, SERVICES } from '../../src/api/names.ts'
 import { staysTrue } from '../support/eventually.ts'
+import { metric } from '../support/metrics-page.ts'
 import { type SeenObject, createPair, endpointsAt } from '../support/sync-side.ts'
 import {
   type Syncer,
@@ -25,7 +26,7 @@ beforeAll(async () => {
   await leads(syncer)
 })
 
-const AWAY_MS = repeated(3000, 60_000)
+const AWAY_MS = repeated(1000, 60_000)
 const SIDES = [{ side: 'virtual' }, { side: 'host' }] as const
 
 describe.each(sampled(SIDES, 2))('the API server of the $side cluster', ({ side }) => {
@@ -66,6 +67,9 @@ describe.each(sampled(SIDES, 2))('the API server of the $side cluster', ({ side 
       await planes[side].apiServer.stop()
       await planes[side].apiServer.start()
       await world.caughtUp(syncer)
+      expect(
+        await metric(syncer, 'platform_watch_restarts_total', 'reason="expired"'),
+      ).toBeGreaterThan(0)
       await expectUntouched(host, ENDPOINTS, onHost)
       await expectUntouched(virtual, ENDPOINTS, before)
       await host.remove(SERVICES, hostRef(ref))

@@ -167,6 +167,49 @@ describe('patches that never settle', () => {
   const VERDICT = 'vcluster.platform.sh/patches-not-stable'
 })
 
+test('node ports that grow with each round: the virtual Service is never written (19.7)', async () => {
+  await world.configure({})
+  await using syncer = await world.start()
+  const ref = at('growing-port')
+  await virtual.create(SERVICES, ref, { spec: { type: 'NodePort', ports: [{ port: 1 }] } })
+  await host.shows(SERVICES, hostRef(ref), {})
+  await world.caughtUp(syncer)
+  const before = await virtual.get(SERVICES, ref)
+  const { spec } = await host.get(SERVICES, hostRef(ref))
+  const path = 'spec.ports[*].nodePort'
+  await world.reconfigure(syncer, {
+    services: { patches: [{ path, expression: 'value', reverseExpression: 'value + 1' }] },
+  })
+  await virtual.event(before, 'PatchNotStable')
+  const mark = await world.mark()
+  await world.caughtUp(syncer)
+  expect(await world.writesSince(mark)).toEqual(NO_WRITES)
+  await expectUntouched(virtual, SERVICES, before)
+  expect((await host.get(SERVICES, hostRef(ref))).spec).toEqual(spec)
+  await virtual.remove(SERVICES, ref)
+})
+
+test('what the host refuses is told and tried again, and the rest goes on (18.3)', async () => {
+  await withPatches({ path: 'metadata.labels.app', expression: 'value + " $"' })
+  await using syncer = await world.start()
+  const ref = at('refused')
+  await virtual.create(SERVICES, ref, SELECTORLESS)
+  const before = await virtual.create(ENDPOINTS, ref, {
+    ...endpointsAt('10.8.6.1'),
+    metadata: { labels: { app: 'a' } },
+  })
+  const { message } = await virtual.event(before, 'NotWritten')
+  expect(message).toMatch(/^The host refuses the object with 422 Invalid: .*metadata\.labels/)
+  await createPair(virtual, at('beside-refused'), '10.8.6.2')
+  await host.shows(ENDPOINTS, hostRef(at('beside-refused')), endpointsAt('10.8.6.2'))
+  expect(
+    await metric(syncer, 'platform_sync_objects', 'kind="Endpoints"', 'state="not-written"'),
+  ).toBe(1)
+  await withPatches({ path: 'metadata.labels.app', expression: 'value + "-b"' })
+  await host.shows(ENDPOINTS, hostRef(ref), { metadata: { labels: { app: 'a-b' } } })
+  await expectUntouched(virtual, ENDPOINTS, before)
+})
+
 test('no patch moves marks, name, owner or finalizers, on either side (19.6)', async () => {
   await withPatches({
     path: 'metadata',
