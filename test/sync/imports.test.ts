@@ -251,6 +251,6 @@ test('a kind that the virtual cluster does not serve is an error of the object, 
       ],
     },
   })
-  const failing = await world.start({ until: 'serving' }).catch((error: unknown) => String(error))
+  const failing = await world.start().catch((error: unknown) => String(error))
   expect(failing).toContain('is not served by the virtual cluster')
 })

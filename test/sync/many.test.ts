@@ -62,10 +62,11 @@ async function syncAll(world: SyncWorld): Promise<Run> {
   const syncer = await world.start()
   const startedMs = performance.now()
   const before = await metric(syncer, 'process_cpu_seconds_total')
+  const synced = (kind: string): Promise<number> =>
+    metric(syncer, 'platform_sync_objects', `kind="${kind}"`, 'state="synced"')
   const areSynced = async () =>
-    (await metric(syncer, 'platform_sync_objects', 'kind="Endpoints"', 'state="synced"')) >=
-      COUNT || undefined
-  await eventually('all Endpoints are synced', areSynced, SYNCED)
+    Math.min(await synced('Endpoints'), await synced('Service')) >= COUNT || undefined
+  await eventually('all Endpoints and Services are synced', areSynced, SYNCED)
   const seconds = (performance.now() - startedMs) / 1000
   return {
     syncer,

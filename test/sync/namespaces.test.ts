@@ -11,6 +11,7 @@ import {
 } from '../support/sync-namespaces.ts'
 import { SELECTORLESS, createPair, endpointsAt } from '../support/sync-side.ts'
 import { NO_WRITES, type Syncer, syncPlanes, syncWorld } from '../support/sync-world.ts'
+import { inWhole } from '../support/tier.ts'
 
 const planes = await syncPlanes()
 const rights = await grantNamespaces(planes)
@@ -131,7 +132,11 @@ describe('a namespace of the virtual cluster', () => {
       expect(metadata.labels?.[MADE]).toBe(world.hostNamespace)
     }
   })
+})
 
+// The end of a namespace takes a cluster five seconds.
+
+describe.each(inWhole('a namespace of the virtual cluster that changes'))('%s', () => {
   test('gets its host namespace back when somebody deletes that (18.3, 17.5)', async () => {
     const name = named('again')
     await synced(name)
@@ -165,7 +170,7 @@ describe('a namespace of the virtual cluster', () => {
   })
 })
 
-describe('a host namespace that exists', () => {
+describe.each(inWhole('a host namespace that exists'))('%s', () => {
   test('is left alone, and its virtual one left out, until it is gone (17.5)', async () => {
     const name = named('taken')
     const before = await onHost.create(hostOf(name))
@@ -240,7 +245,11 @@ describe('a host namespace that exists', () => {
   })
 })
 
-test('of two namespaces that lead to one the second is left out, until the first is gone (17.5)', async () => {
+test.each(
+  inWhole(
+    'of two namespaces that lead to one the second is left out, until the first is gone (17.5)',
+  ),
+)('%s', async () => {
   const shared = named('prod-shared')
   await synced(named('other'), shared)
   const second = await inVirtual.create(named('team-shared'))
@@ -286,7 +295,11 @@ test('at start the faults of all mappings end the syncer, and nothing is written
   expect(await world.writesSince(mark)).toEqual(NO_WRITES)
 })
 
-test('after a restart it finds what ended meanwhile, and writes nothing that is in step (17.5)', async () => {
+test.each(
+  inWhole(
+    'after a restart it finds what ended meanwhile, and writes nothing that is in step (17.5)',
+  ),
+)('%s', async () => {
   const name = named('meanwhile')
   await world.configure(configOf(BY_NAME))
   const starting = await world.start()

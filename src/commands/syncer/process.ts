@@ -103,11 +103,13 @@ async function start(self: SyncerProcess): Promise<void> {
   const runs = createRuns(checked.config, options)
   metrics.follow((kind) => runs.current().countByState(kind))
   lifecycle.onStop('sync', STOP_WITHIN_MS.run, () => runs.stop())
-  await serveSyncer(self, runs)
+  let isChecked = false
+  await serveSyncer(self, runs, () => isChecked)
   const place = { virtualCluster, hostNamespace, namespaces }
   await checkNamespaces({ ...self, place, clients, stopping: lifecycle.stopping })
   const faults = await kindFaults(checked.config, served, log)
   if (faults.length > 0) throw new Error(`${settings.config} has faults:\n${faults.join('\n')}`)
+  isChecked = true
   const leadership = await joinElection({
     ...self,
     kubeconfig: settings.hostKubeconfig,
@@ -224,7 +226,7 @@ function createRuns(config: SyncConfig, options: RunOptions): Runs {
 }
 
 /** Serves /metrics, /healthz and /readyz at the addresses of the flags (contract 8.2). */
-function serveSyncer(self: SyncerProcess, runs: Runs): Promise<void> {
+function serveSyncer(self: SyncerProcess, runs: Runs, isChecked: () => boolean): Promise<void> {
   const { settings, lifecycle } = self
   const current = () =>
     commonChecks(lifecycle.stopping, runs.current(), runs.current().stores) as Readonly<
@@ -234,7 +236,13 @@ function serveSyncer(self: SyncerProcess, runs: Runs): Promise<void> {
   const readiness = Object.fromEntries(
     names.map((name) => [name, () => current()[name]?.() ?? null] as const),
   )
-  return serveProbes({ ...self, ...settings, readiness })
+  const checked = (): string | null =>
+    isChecked() ? null : 'the configuration is not checked against both clusters yet'
+  return serveProbes({
+    ...self,
+    ...settings,
+    readiness: { ...readiness, 'configuration-checked': checked },
+  })
 }
 
 /** Reports of the configuration: in the log, and in Events on the virtual cluster's own Service (contract 16.1, 16.2). */
