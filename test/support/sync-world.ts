@@ -105,32 +105,28 @@ export const NO_WRITES: Writes = { virtual: [], host: [] }
 const FENCE = 'fence'
 const SWEPT = [SERVICES, ENDPOINTS, SECRETS, CONFIG_MAPS]
 
+/** The names of a virtual cluster, and its configuration file. */
+type WorldNames = Pick<
+  SyncWorld,
+  'virtualCluster' | 'hostNamespace' | 'ownService' | 'configFile' | 'hostRef'
+>
+
 /**
  * A virtual cluster with a name, a host namespace and an own Service of its own. Call it while the test file loads.
  *
  * @param toHost the configuration below `sync.toHost` to begin with
  */
 export async function syncWorld(planes: Pair<SyncPlane>, toHost: object = {}): Promise<SyncWorld> {
-  const virtualCluster = uniqueName('vc')
-  const hostNamespace = uniqueName('host')
-  const ownService = { namespace: hostNamespace, name: virtualCluster }
   const folder = await mkdtemp(join(tmpdir(), 'sync-world-'))
+  const names = worldNames(join(folder, 'vcluster.yaml'))
+  const { hostNamespace, ownService, configFile } = names
   const [virtual, host] = [sideOf(planes.virtual.raw), sideOf(planes.host.raw)]
-  const audits = { virtual: auditOf(planes.virtual), host: auditOf(planes.host) }
   const namespaces: string[] = []
   const syncers: OwnProcess[] = []
   await createNamespace(planes.host, hostNamespace)
   await bindSyncer(planes.host.raw, hostNamespace)
   await host.create(SERVICES, ownService, { spec: { ports: [{ name: 'https', port: 443 }] } })
-
-  const place: HostPlace = { virtualCluster, hostNamespace, namespaces: null }
-  const hostRef = (ref: Ref): Ref => hostNameOf(ref, place)
-  const config = join(folder, 'vcluster.yaml')
-  const configure = async (below: object | string): Promise<void> => {
-    const text = typeof below === 'string' ? below : JSON.stringify({ sync: { toHost: below } })
-    await writeFile(`${config}.new`, text)
-    await rename(`${config}.new`, config)
-  }
+  const configure: SyncWorld['configure'] = (below) => writeConfig(configFile, below)
   await configure(toHost)
   afterAll(async () => {
     await Promise.all(syncers.map((syncer) => syncer.stop()))
@@ -138,60 +134,95 @@ export async function syncWorld(planes: Pair<SyncPlane>, toHost: object = {}): P
     for (const namespace of namespaces) await sweep(planes.virtual, namespace)
     await rm(folder, { recursive: true })
   })
-  const start: SyncWorld['start'] = async ({ flags = [], kubeconfigs = {}, until } = {}) => {
-    const running = await startServing('syncer', {
-      ...(until === undefined ? {} : { until }),
-      flags: [
-        `--virtual-kubeconfig=${kubeconfigs.virtual ?? planes.virtual.syncerKubeconfig}`,
-        `--host-kubeconfig=${kubeconfigs.host ?? planes.host.syncerKubeconfig}`,
-        `--virtual-cluster=${virtualCluster}`,
-        `--host-namespace=${hostNamespace}`,
-        `--service-name=${ownService.name}`,
-        `--config=${config}`,
-        ...flags,
-      ],
-    })
-    syncers.push(running)
-    const crash = async (): Promise<void> => {
-      running.kill('SIGKILL')
-      await running.exited
-      const lease = { namespace: hostNamespace, name: `syncer-${virtualCluster}` }
-      await planes.host.raw('DELETE', pathOf(LEASES, lease))
-    }
-    return { ...running, crash }
-  }
   const namespace = async (name = uniqueName('ns')): Promise<string> => {
     await createNamespace(planes.virtual, name)
     namespaces.push(name)
     return name
   }
-  let fences: string | null = null
-  const caughtUp: SyncWorld['caughtUp'] = async (syncer) => {
-    fences ??= await namespace()
-    await passFence({ virtual, host, hostRef }, { namespace: fences, name: uniqueName(FENCE) })
-    await atRest(syncer)
-  }
+  const sides = { ...names, virtual, host, namespace }
   return {
-    virtualCluster,
-    hostNamespace,
-    configFile: config,
-    virtual,
-    host,
-    ownService,
-    namespace,
-    hostRef,
+    ...sides,
     configure,
     reconfigure: async (syncer, below) => {
       const before = timesRead(syncer)
       await configure(below)
       await eventually('it is read', () => timesRead(syncer) > before || undefined, SOON)
     },
-    start,
-    caughtUp,
-    mark: async () => ({ virtual: await audits.virtual.mark(), host: await audits.host.mark() }),
+    start: async (options = {}) => {
+      const syncer = await startSyncer(planes, names, options)
+      syncers.push(syncer)
+      return syncer
+    },
+    caughtUp: fencesOf(sides),
+    ...auditsOf(planes),
+  }
+}
+
+function worldNames(configFile: string): WorldNames {
+  const virtualCluster = uniqueName('vc')
+  const hostNamespace = uniqueName('host')
+  const place: HostPlace = { virtualCluster, hostNamespace, namespaces: null }
+  return {
+    virtualCluster,
+    hostNamespace,
+    ownService: { namespace: hostNamespace, name: virtualCluster },
+    configFile,
+    hostRef: (ref) => hostNameOf(ref, place),
+  }
+}
+
+/** The syncer never reads a half of it. */
+async function writeConfig(path: string, below: object | string): Promise<void> {
+  const text = typeof below === 'string' ? below : JSON.stringify({ sync: { toHost: below } })
+  await writeFile(`${path}.new`, text)
+  await rename(`${path}.new`, path)
+}
+
+async function startSyncer(
+  { virtual, host }: Pair<SyncPlane>,
+  { virtualCluster, hostNamespace, ownService, configFile }: WorldNames,
+  { flags = [], kubeconfigs = {}, until }: SyncerOptions,
+): Promise<Syncer> {
+  const running = await startServing('syncer', {
+    ...(until === undefined ? {} : { until }),
+    flags: [
+      `--virtual-kubeconfig=${kubeconfigs.virtual ?? virtual.syncerKubeconfig}`,
+      `--host-kubeconfig=${kubeconfigs.host ?? host.syncerKubeconfig}`,
+      `--virtual-cluster=${virtualCluster}`,
+      `--host-namespace=${hostNamespace}`,
+      `--service-name=${ownService.name}`,
+      `--config=${configFile}`,
+      ...flags,
+    ],
+  })
+  const crash = async (): Promise<void> => {
+    running.kill('SIGKILL')
+    await running.exited
+    const lease = { namespace: hostNamespace, name: `syncer-${virtualCluster}` }
+    await host.raw('DELETE', pathOf(LEASES, lease))
+  }
+  return { ...running, crash }
+}
+
+function fencesOf(
+  world: Pick<SyncWorld, 'virtual' | 'host' | 'hostRef' | 'namespace'>,
+): SyncWorld['caughtUp'] {
+  let namespace: string | null = null
+  return async (syncer) => {
+    namespace ??= await world.namespace()
+    await passFence(world, { namespace, name: uniqueName(FENCE) })
+    await atRest(syncer)
+  }
+}
+
+function auditsOf(planes: Pair<SyncPlane>): Pick<SyncWorld, 'mark' | 'writesSince'> {
+  const [virtual, host] = [auditOf(planes.virtual), auditOf(planes.host)]
+  const bySyncers = { user: SYNCER_USER }
+  return {
+    mark: async () => ({ virtual: await virtual.mark(), host: await host.mark() }),
     writesSince: async (mark) => ({
-      virtual: namesOf(await audits.virtual.writesSince(mark.virtual, { user: SYNCER_USER })),
-      host: namesOf(await audits.host.writesSince(mark.host, { user: SYNCER_USER })),
+      virtual: namesOf(await virtual.writesSince(mark.virtual, bySyncers)),
+      host: namesOf(await host.writesSince(mark.host, bySyncers)),
     }),
   }
 }

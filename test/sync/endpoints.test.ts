@@ -129,7 +129,11 @@ test("a change on the host is overwritten, and marks stay the syncer's (18.2, 18
   // Another uid in the marks is that of another object: it is deleted and made anew.
   const { subsets, metadata } = onHost
   const { annotations, labels, ownerReferences } = metadata
-  await host.shows(ENDPOINTS, ref, { subsets, metadata: { annotations, labels, ownerReferences } })
+  const after = await host.shows(ENDPOINTS, ref, {
+    subsets,
+    metadata: { annotations, labels, ownerReferences },
+  })
+  expect(after.metadata.uid).not.toBe(metadata.uid)
   await expectUntouched(virtual, ENDPOINTS, before)
 })
 

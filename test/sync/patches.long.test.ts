@@ -199,7 +199,7 @@ test('what the host refuses is told and tried again, and the rest goes on (18.3)
     metadata: { labels: { app: 'a' } },
   })
   const { message } = await virtual.event(before, 'NotWritten')
-  expect(message).toMatch(/^The host refuses the object with 422 Invalid: .*metadata\.labels/)
+  expect(message).toMatch(/^The host refuses the object: POST .* 422 Invalid: metadata\.labels/)
   await createPair(virtual, at('beside-refused'), '10.8.6.2')
   await host.shows(ENDPOINTS, hostRef(at('beside-refused')), endpointsAt('10.8.6.2'))
   expect(

@@ -78,6 +78,7 @@ test('a restart writes nothing, after any stop: SIGTERM, SIGINT, SIGKILL (19.7, 
     await world.caughtUp(syncer)
     expect(await world.writesSince(mark)).toEqual(NO_WRITES)
   }
+  await syncer.stop()
 })
 
 test('what was deleted, replaced or changed while no syncer ran is made good (18.3)', async () => {
@@ -104,6 +105,7 @@ test('what was deleted, replaced or changed while no syncer ran is made good (18
   await host.shows(ENDPOINTS, hostRef(at('drifted')), endpointsAt('10.6.1.1'))
   await host.shows(ENDPOINTS, hostRef(at('lost')), endpointsAt('10.6.1.1'))
   await expectUntouched(virtual, ENDPOINTS, drifted)
+  await syncer.stop()
 })
 
 test('of labels that changed on both sides while no syncer ran the virtual ones win (17.3)', async () => {
@@ -120,6 +122,7 @@ test('of labels that changed on both sides while no syncer ran the virtual ones 
   await expectUntouched(virtual, ENDPOINTS, before)
   await host.patch(ENDPOINTS, hostRef(ref), { metadata: { labels: { one: 'later' } } })
   await virtual.shows(ENDPOINTS, ref, { metadata: { labels: { one: 'later', two: 'virtual' } } })
+  await syncer.stop()
 })
 
 // biome-ignore format: a table
