@@ -31,14 +31,18 @@ import {
 import { type Ref, type SeenObject, SOON, type Side, createPair, sideOf } from './sync-side.ts'
 
 /** A cluster of endpoint sync, as a test file sees it. */
-type SyncPlane = TestControlPlane & Pick<SyncCoordinates, 'syncerKubeconfig'>
+export type SyncPlane = TestControlPlane &
+  Pick<SyncCoordinates, 'syncerKubeconfig'> & {
+    /** Whether other files have it too, so that each removes its objects. */
+    readonly isShared: boolean
+  }
 
 /** The clusters of project `sync`. Call it while the test file loads. */
 export async function syncPlanes(): Promise<Pair<SyncPlane>> {
   const { virtual, host } = inject('syncPlanes')
   return {
-    virtual: { ...virtual, ...(await reachedControlPlane(virtual)) },
-    host: { ...host, ...(await reachedControlPlane(host)) },
+    virtual: { ...virtual, ...(await reachedControlPlane(virtual)), isShared: true },
+    host: { ...host, ...(await reachedControlPlane(host)), isShared: true },
   }
 }
 
@@ -50,7 +54,10 @@ export async function ownSyncPlanes(): Promise<Pair<SyncPlane & OwnControlPlane>
     host: await ownedControlPlane(planes.host),
   }
   const { virtual, host } = await withSyncers(planes)
-  return { virtual: { ...virtual, ...owned.virtual }, host: { ...host, ...owned.host } }
+  return {
+    virtual: { ...virtual, ...owned.virtual, isShared: false },
+    host: { ...host, ...owned.host, isShared: false },
+  }
 }
 
 /** How to start a syncer. */
@@ -234,7 +241,8 @@ const createNamespace = ({ raw }: TestControlPlane, name: string): Promise<void>
   make(raw, '/api/v1/namespaces', { metadata: { name } })
 
 /** The objects go at once: those of a namespace that ends would keep the syncer of the next file busy. */
-async function sweep({ raw }: TestControlPlane, namespace: string): Promise<void> {
+async function sweep({ raw, isShared }: SyncPlane, namespace: string): Promise<void> {
+  if (!isShared) return
   for (const resource of SWEPT) await raw('DELETE', pathOf(resource, { namespace }))
   await raw('DELETE', `/api/v1/namespaces/${namespace}`)
 }
