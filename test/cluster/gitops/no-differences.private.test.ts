@@ -30,6 +30,7 @@ interface Manifest {
 }
 
 const samples = readdirSync(SAMPLES)
+  .filter((name) => name.endsWith('.yaml'))
   .flatMap((file) => parseAllDocuments(readFileSync(join(SAMPLES, file), 'utf8')))
   .map((document) => document.toJSON() as Manifest & { readonly apiVersion: string })
   .filter(({ apiVersion }) => apiVersion.startsWith(`${GROUP}/`))
