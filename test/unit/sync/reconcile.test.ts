@@ -114,6 +114,15 @@ describe('a virtual object', () => {
     expect(pair.writes().host).toEqual(['delete delete'])
   })
 
+  test('whose host object is not read yet waits for its first read (18.3, 19.5)', async () => {
+    const pair = syncedPair('endpoints')
+    pair.virtual.put(endpoints({ subsets: SUBSETS }))
+    Object.defineProperty(pair.host.cache, 'isSynced', { value: () => false })
+    await pair.reconcile(KEY)
+    expect(pair.writes()).toEqual(NO_WRITES)
+    expect(pair.awaited.waitingFor(`${HOST.namespace}/${HOST.name}`)).toEqual([KEY])
+  })
+
   test('whose cache is not read yet is no object that is gone (18.3)', async () => {
     const pair = await inStep()
     pair.virtual.remove({ name: 'web', namespace: 'shop' })
