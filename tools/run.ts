@@ -9,6 +9,7 @@ import { type ControlPlane, startControlPlane } from './control-plane/control-pl
 import { choosePort } from './control-plane/ports.ts'
 import { NODE_FLAGS } from './node-flags.ts'
 import { type ConnectedCluster, startConnectedCluster } from './run/connected-cluster.ts'
+import { keepDaemons } from './run/daemons.ts'
 import {
   type GatewayAddress,
   TOUR_KEYS,
@@ -96,9 +97,13 @@ async function serve(controlPlane: ControlPlane): Promise<void> {
     await writeEnvironment(controlPlane)
     isReady = true
     sayTour(isFirst, connected)
-    const keeping = keepDaemons(controlPlane)
+    const { etcd, apiServer, controllerManager } = controlPlane
+    const keeping = [
+      keepDaemons('the control plane', [etcd, apiServer, controllerManager], say),
+      keepDaemons('the connected cluster', connected.daemons, say),
+    ]
     await stopped
-    await keeping.stop()
+    for (const one of keeping) await one.stop()
     say('stopping everything')
   } finally {
     for (const one of kept.toReversed()) await one.stop()
@@ -181,29 +186,6 @@ async function applyToken(controlPlane: ControlPlane): Promise<void> {
     input,
   })
   if (code !== 0) throw new Error(`no sample token:\n${stderr.trim()}`)
-}
-
-const LOOK_EVERY_MS = 1000
-
-/** Starts the daemons again that end by themselves, as a cluster would. */
-function keepDaemons({ etcd, apiServer, controllerManager }: ControlPlane): {
-  stop(): Promise<void>
-} {
-  let looking = Promise.resolve()
-  const look = async (): Promise<void> => {
-    const ended = [etcd, apiServer, controllerManager].filter(({ pid }) => pid === null)
-    for (const daemon of ended) await daemon.start()
-    if (ended.length > 0) say('the control plane is whole again')
-  }
-  const timer = setInterval(() => {
-    looking = looking.then(look).catch((error: unknown) => say(messageOf(error)))
-  }, LOOK_EVERY_MS)
-  return {
-    stop: async () => {
-      clearInterval(timer)
-      await looking
-    },
-  }
 }
 
 /** What `. .run/env` sets: kubectl of the control plane's version, its kubeconfig, and our program. */

@@ -1,5 +1,5 @@
-// `make run` that ends before it is ready: it exits at once with one clear message and leaves no processes.
-// docs.test.ts covers a successful run.
+// `make run` that ends before it is ready: it exits at once with one clear message and leaves no processes. One whose
+// API servers are killed goes on. docs.test.ts covers a successful run.
 import { execFile } from 'node:child_process'
 import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -49,6 +49,26 @@ test.each([
     await eventuallyPasses('every process has ended', nothingRuns, WITHIN_A_MINUTE)
   },
 )
+
+test.each([
+  { name: 'the control plane', folderOf: (home: string) => join(home, 'control-plane') },
+  {
+    name: 'the connected cluster',
+    folderOf: (home: string) => join(home, 'connected-cluster/control-plane'),
+  },
+])('starts the killed API server of $name again', async ({ name, folderOf }) => {
+  const folder = newFolder()
+  const run = startMakeRun(folder)
+  await run.says(/Ctrl-C ends it/)
+  const { stdout } = await promisify(execFile)('pgrep', [
+    '-f',
+    `/kube-apiserver .*${folderOf(folder)}/`,
+  ])
+  process.kill(Number(stdout), 'SIGKILL')
+  await run.says(new RegExp(`${name} is whole again`))
+  run.kill('SIGINT')
+  expect(await run.exited).toBe(0)
+})
 
 /** An empty cache of programs. */
 function emptyCache(folder: string): {

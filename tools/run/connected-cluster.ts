@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Access } from '../control-plane/access.ts'
 import { type ControlPlane, startControlPlane } from '../control-plane/control-plane.ts'
+import type { Daemon } from '../control-plane/daemon.ts'
 import { replaceFile } from '../control-plane/exclusive-file.ts'
 import { kubeconfig } from '../control-plane/kubeconfig.ts'
 
@@ -29,6 +30,8 @@ export interface ConnectedCluster {
   /** A kubeconfig of an administrator of its. */
   readonly adminKubeconfig: string
   readonly access: Access
+  /** Its daemons, in the order in which they start. */
+  readonly daemons: readonly Daemon[]
   stop(): Promise<void>
 }
 
@@ -60,6 +63,7 @@ export async function startConnectedCluster(options: ConnectedOptions): Promise<
     tokenFile,
     adminKubeconfig,
     access: plane,
+    daemons: [plane.etcd, plane.apiServer],
     stop: async () => {
       await denying.stop()
       await plane.stop()
