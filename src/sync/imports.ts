@@ -1,6 +1,6 @@
 // The controller of imports: keeps the copies in the virtual cluster equal to their host objects (contract 19.5).
 import type { KubeObject } from '../api/objects.ts'
-import { StatusError, isConflict, isTestFailed } from '../kube/client/api-error.ts'
+import { type StatusError, isRefusal } from '../kube/client/api-error.ts'
 import type { NewObject } from '../kube/client/client.ts'
 import { type ControllerSpec, onChange, onSignal } from '../kube/controller/builder.ts'
 import { type Outcome, done } from '../kube/controller/controller.ts'
@@ -88,8 +88,7 @@ async function reconcile({ kind, key }: ImportName, deps: ImportDeps): Promise<O
     await write(kind, plan, copy, deps)
     deps.observer(kind).wrote('toVirtual')
   } catch (error) {
-    if (error instanceof StatusError && !isConflict(error) && !isTestFailed(error))
-      reportRefused({ kind, key }, error, deps)
+    if (isRefusal(error, copy !== null)) reportRefused({ kind, key }, error, deps)
     throw error
   }
   return done

@@ -1,6 +1,6 @@
 // Events about namespaces of the virtual cluster in multi-namespace mode (contract 17.5).
 import { NAMESPACES } from '../api/names.ts'
-import { StatusError, isConflict, isTestFailed } from '../kube/client/api-error.ts'
+import { isRefusal } from '../kube/client/api-error.ts'
 import type { EventRecorder } from '../kube/event-recorder.ts'
 import type { Log } from '../runtime/log.ts'
 import { shortDigest } from './rules/host-name.ts'
@@ -18,7 +18,7 @@ export interface NamespaceReport {
   readonly taken: (namespace: VirtualNamespace, hostName: string) => void
   /** Its host namespace stays after its end. @param note a sentence */
   readonly kept: (namespace: VirtualNamespace, note: string) => void
-  /** Reports what the host refuses, but for conflicts, which mean a stale cache. @throws what `act` does */
+  /** Reports what the host refuses (see isRefusal). @throws what `act` does */
   readonly refusalReported: <T>(namespace: VirtualNamespace, act: () => Promise<T>) => Promise<T>
 }
 
@@ -60,7 +60,7 @@ export function namespaceReport({ events, failed, log }: NamespaceReportOptions)
       try {
         return await act()
       } catch (error) {
-        if (!isConflict(error) && !isTestFailed(error) && error instanceof StatusError) {
+        if (isRefusal(error, true)) {
           const { code, reason, message } = error
           const note = `The host refuses the namespace with ${code} ${reason}: ${message}`
           report('NotWritten', namespace, note)

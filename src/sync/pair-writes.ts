@@ -3,7 +3,7 @@ import type { Resource } from '../api/names.ts'
 import type { KubeObject } from '../api/objects.ts'
 import { nestedMap, nestedString } from '../domain/json/field-path.ts'
 import { type JsonMap, mapFromEntries, sameJson } from '../domain/json/json.ts'
-import { StatusError, isConflict, isNotFound, isTestFailed } from '../kube/client/api-error.ts'
+import { StatusError, isRefusal } from '../kube/client/api-error.ts'
 import type { KubeClient, NewObject, PatchOperation } from '../kube/client/client.ts'
 import { type Outcome, done } from '../kube/controller/controller.ts'
 import type { ObjectSource } from '../kube/informer/store.ts'
@@ -274,13 +274,3 @@ export async function refusalReported<T>(
     throw error
   }
 }
-
-/** Too many requests, and a server that is not available: they say nothing about the object. */
-const TRANSIENT: ReadonlySet<number> = new Set([429, 503, 504])
-
-const isRefusal = (error: unknown, isKnown: boolean): error is StatusError =>
-  error instanceof StatusError && !isStale(error, isKnown) && !TRANSIENT.has(error.code)
-
-/** Whether the cache is stale: the object has changed, or is gone. A create finds no namespace. */
-const isStale = (error: StatusError, isKnown: boolean): boolean =>
-  isConflict(error) || isTestFailed(error) || (isKnown && isNotFound(error))

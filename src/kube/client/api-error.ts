@@ -102,6 +102,22 @@ export const isTestFailed = (error: unknown): error is StatusError =>
 export const isGone = (error: unknown): boolean =>
   error instanceof StatusError && error.code === 410
 
+/** Too many requests, and a server that is not available: they say nothing about the object. */
+const TRANSIENT: ReadonlySet<number> = new Set([429, 503, 504])
+
+/**
+ * Whether the API server refuses a write for what the object says or who writes it: not for a stale cache, nor because
+ * the server is busy.
+ *
+ * @param isKnown whether the object was there when it was read: a 404 then means that it is gone. A create gets it
+ * for a missing namespace.
+ */
+export const isRefusal = (error: unknown, isKnown: boolean): error is StatusError =>
+  error instanceof StatusError && !isStale(error, isKnown) && !TRANSIENT.has(error.code)
+
+const isStale = (error: StatusError, isKnown: boolean): boolean =>
+  isConflict(error) || isTestFailed(error) || (isKnown && isNotFound(error))
+
 /** The API server did not answer a call: it or the network is down. Whether it acted is unknown. */
 export class NoResponseError extends Error {
   override readonly name = 'NoResponseError'

@@ -5,6 +5,7 @@ import {
   isConflict,
   isGone,
   isNotFound,
+  isRefusal,
 } from '../../../../src/kube/client/api-error.ts'
 import { plantCanary, findCanaries } from '../../../support/canary.ts'
 
@@ -114,4 +115,29 @@ test.each([
   expect(is(fails(code, {}))).toBe(true)
   expect([404, 409, 410].filter((other) => is(fails(other, {})))).toEqual([code])
   expect(is(Object.assign(new Error('of another kind'), { code }))).toBe(false)
+})
+
+const NAMED_FIELD = { details: { causes: [{ reason: 'FieldValueInvalid', field: 'spec' }] } }
+
+test.each([
+  { code: 400, body: {}, isKnown: true, is: true },
+  { code: 403, body: {}, isKnown: true, is: true },
+  { code: 500, body: {}, isKnown: true, is: true },
+  { code: 422, body: NAMED_FIELD, isKnown: true, is: true },
+  { code: 422, body: {}, isKnown: true, is: false },
+  { code: 409, body: {}, isKnown: true, is: false },
+  { code: 404, body: {}, isKnown: true, is: false },
+  { code: 404, body: {}, isKnown: false, is: true },
+  { code: 429, body: {}, isKnown: true, is: false },
+  { code: 503, body: {}, isKnown: true, is: false },
+  { code: 504, body: {}, isKnown: true, is: false },
+])(
+  'whether $code with $body refuses a write of an object that is known: $isKnown',
+  ({ code, body, isKnown, is }) => {
+    expect(isRefusal(fails(code, body), isKnown)).toBe(is)
+  },
+)
+
+test('no answer is no refusal', () => {
+  expect(isRefusal(new Error('no answer'), true)).toBe(false)
 })
