@@ -1,6 +1,13 @@
 // Applies the patches of a kind to one object, in the order of their entries (contract 19.2 to 19.6).
-import { type FieldPath, nestedField, setNestedField } from '../domain/json/field-path.ts'
-import { type Json, type JsonMap, isMap, parseJson, sameJson } from '../domain/json/json.ts'
+import { type FieldPath, nestedField, nestedMap } from '../domain/json/field-path.ts'
+import {
+  type Json,
+  type JsonMap,
+  isMap,
+  mapFromEntries,
+  parseJson,
+  sameJson,
+} from '../domain/json/json.ts'
 import type { Expression } from './rules/expression.ts'
 import { hostSelector, virtualSelector } from './rules/labels.ts'
 import { MARK_PREFIX } from './rules/marks.ts'
@@ -164,25 +171,32 @@ function translatedLabels(
 // The fields of an object that no patch moves (contract 19.6).
 
 /** Metadata that says which object it is, which version of it, and what holds it. */
-const METADATA = ['name', 'namespace', 'uid', 'ownerReferences', 'finalizers', ...VERSION_FIELDS]
+const METADATA: ReadonlySet<string> = new Set([
+  'name',
+  'namespace',
+  'uid',
+  'ownerReferences',
+  'finalizers',
+  ...VERSION_FIELDS,
+])
 
 /** The patched object with the protected fields as they were: identity, owners, finalizers and the syncer's marks. */
 function withProtectedFields(patched: JsonMap, before: JsonMap): JsonMap {
-  const withIdentity = ['apiVersion', 'kind'].reduce(
-    (object, name) => setNestedField(object, [name], before[name]),
-    patched,
-  )
-  const withMetadata = METADATA.reduce((object, name) => {
-    const path = ['metadata', name]
-    return setNestedField(object, path, nestedField(before, path))
-  }, withIdentity)
-  return ['labels', 'annotations'].reduce((object, name) => {
-    const path = ['metadata', name]
-    const [is, was] = [nestedField(object, path), nestedField(before, path)]
-    const marks = [is, was].flatMap((map) => (isMap(map) ? Object.keys(map) : []))
-    return [...new Set(marks.filter((key) => key.startsWith(MARK_PREFIX)))].reduce(
-      (marked, key) => setNestedField(marked, [...path, key], nestedField(before, [...path, key])),
-      object,
-    )
-  }, withMetadata)
+  const [is, was] = [nestedMap(patched, ['metadata']), nestedMap(before, ['metadata'])]
+  const metadata = mapFromEntries([
+    ...Object.entries(is).filter(([name]) => !METADATA.has(name)),
+    ...Object.entries(was).filter(([name]) => METADATA.has(name)),
+    ...['labels', 'annotations'].map((name) => [name, withMarks(is[name], was[name])] as const),
+  ])
+  const { apiVersion, kind } = before
+  return mapFromEntries(Object.entries({ ...patched, metadata, apiVersion, kind }))
+}
+
+/** The patched labels or annotations with the marks as they were. */
+function withMarks(patched: Json | undefined, before: Json | undefined): Json | undefined {
+  const entriesOf = (map: Json | undefined) => (isMap(map) ? Object.entries(map) : [])
+  const isMark = ([key]: readonly [string, Json]): boolean => key.startsWith(MARK_PREFIX)
+  const [is, was] = [entriesOf(patched), entriesOf(before).filter(isMark)]
+  if (was.length === 0 && !is.some(isMark)) return patched
+  return mapFromEntries([...is.filter((entry) => !isMark(entry)), ...was])
 }

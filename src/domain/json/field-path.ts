@@ -87,7 +87,7 @@ function setFromDepth(
 }
 
 function withEntry(map: JsonMap, name: string, value: Json | undefined): JsonMap {
-  const entries = Object.entries(map)
-  const changed = entries.map((entry) => (entry[0] === name ? ([name, value] as const) : entry))
-  return mapFromEntries(Object.hasOwn(map, name) ? changed : [...entries, [name, value]])
+  // A computed name defines a property, also `__proto__`.
+  if (value !== undefined) return { ...map, [name]: value }
+  return mapFromEntries(Object.entries(map).filter(([one]) => one !== name))
 }

@@ -57,8 +57,17 @@ export function canonicalJson(value: Json): string {
 }
 
 /** Whether two values are equal; the order of names in maps does not count. */
-export const sameJson = (a: Json, b: Json): boolean =>
-  a === b || canonicalJson(a) === canonicalJson(b)
+export function sameJson(a: Json, b: Json): boolean {
+  if (a === b) return true
+  if (isList(a))
+    return isList(b) && a.length === b.length && a.every((one, at) => sameJson(one, b[at] ?? null))
+  if (!isMap(a) || !isMap(b)) return false
+  const names = Object.keys(a)
+  return (
+    names.length === Object.keys(b).length &&
+    names.every((name) => Object.hasOwn(b, name) && sameJson(a[name] ?? null, b[name] ?? null))
+  )
+}
 
 /** Typed settings as plain JSON. */
 export const settingsToJson = (settings: ConfigSettings): JsonMap => settings as unknown as JsonMap

@@ -1,13 +1,6 @@
 // The paths of patches (contract 19.2): which fields of an object a patch changes.
-import type { FieldPath } from '../../domain/json/field-path.ts'
-import {
-  type Json,
-  type JsonMap,
-  isList,
-  isMap,
-  mapFromEntries,
-  ownValue,
-} from '../../domain/json/json.ts'
+import { type FieldPath, setNestedField } from '../../domain/json/field-path.ts'
+import { type Json, type JsonMap, isList, isMap, ownValue } from '../../domain/json/json.ts'
 
 /** One step of a path. The name of a map's key is also an index of an array, where it is a number. */
 type Segment =
@@ -199,13 +192,9 @@ function withValue(
       return changed === undefined ? [] : [changed]
     })
   }
-  if (!isMap(current)) return current
-  return mapFromEntries(
-    Object.entries(current).map(
-      ([name, inner]) =>
-        [name, name === step ? withValue(inner, path, depth + 1, value) : inner] as const,
-    ),
-  )
+  const inner = isMap(current) ? ownValue(current, step) : undefined
+  if (!isMap(current) || inner === undefined) return current
+  return setNestedField(current, [step], withValue(inner, path, depth + 1, value))
 }
 
 /** Whether a path can name the field, a field in it, or one that holds it. */
