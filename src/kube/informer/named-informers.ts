@@ -5,10 +5,11 @@ import { isDnsLabel, isDnsSubdomain } from '../../domain/dns-name.ts'
 import type { Log } from '../../runtime/log.ts'
 import type { ObjectRef } from '../client/client.ts'
 import type { Informer, InformerFactory } from './informers.ts'
+import { PartStores } from './part-stores.ts'
 import {
   type CachedObject,
   type ObjectSource,
-  Store,
+  type Store,
   type StoreChange,
   notifyAll,
   objectKey,
@@ -41,11 +42,6 @@ interface NamedInformers<T extends CachedObject> extends ObjectSource<T> {
   whenSynced(callback: () => void): void
 }
 
-interface WantedObject<T extends CachedObject> {
-  readonly store: Store<T>
-  readonly stop: () => void
-}
-
 /**
  * Watches objects of one resource by their names, each in a watch of its own. It needs the rights to `get` and `watch`
  * them. An API server without WatchList is asked for lists, so that there it needs `list` too: without it, each try is
@@ -54,14 +50,22 @@ interface WantedObject<T extends CachedObject> {
 export function watchByName<T extends CachedObject>(
   options: NamedInformersOptions<T>,
 ): NamedInformers<T> {
-  const wanted = new Map<string, WantedObject<T>>()
   const waiting = new Map<string, ObjectRef>()
   const listeners: ((change: StoreChange<T>) => void)[] = []
+  const notify = (change: StoreChange<T>): void => notifyAll(listeners, [change])
+  const objects = new PartStores<T>({
+    project: options.project,
+    onRead: (key, store) => {
+      const name = key.slice(key.indexOf('/') + 1)
+      notify({ key, name, before: undefined, after: store.getByKey(key), listed: true })
+    },
+    onChange: notify,
+  })
 
   const want = (ref: ObjectRef): void => {
     const key = objectKey(ref)
-    if (wanted.has(key)) return
-    if (wanted.size >= MOST_WATCHES) {
+    if (objects.has(key)) return
+    if (objects.size >= MOST_WATCHES) {
       if (waiting.size === 0)
         options.log.warn(
           { resource: options.resource.plural, watches: MOST_WATCHES },
@@ -70,46 +74,27 @@ export function watchByName<T extends CachedObject>(
       waiting.set(key, ref)
       return
     }
-    const store = new Store(options.project)
-    // After a release, a watch that was stopped may still deliver what it has read.
-    const notify = (change: StoreChange<T>): void => {
-      if (store.synced && wanted.get(key)?.store === store) notifyAll(listeners, [change])
-    }
-    store.subscribe(notify)
-    store.whenSynced(() =>
-      notify({ key, name: ref.name, before: undefined, after: store.getByKey(key), listed: true }),
-    )
-    let informer: Informer | null = null
-    wanted.set(key, { store, stop: () => informer?.stop() })
-    if (isPossible(ref)) informer = startInformer(ref, store, options)
-    else {
-      store.begin()
-      store.end()
-    }
+    objects.want(key, (store) => (isPossible(ref) ? startInformer(ref, store, options) : null))
   }
-  const getByKey = (key: string): T | undefined => {
-    const store = wanted.get(key)?.store
-    return store?.synced ? store.getByKey(key) : undefined
-  }
+  const getByKey = (key: string): T | undefined => objects.read(key)?.getByKey(key)
   return {
     want,
     release: (ref) => {
       const key = objectKey(ref)
-      wanted.get(key)?.stop()
-      wanted.delete(key)
+      objects.release(key)
       waiting.delete(key)
       const [next] = waiting.values()
-      if (next === undefined || wanted.size >= MOST_WATCHES) return
+      if (next === undefined || objects.size >= MOST_WATCHES) return
       waiting.delete(objectKey(next))
       want(next)
     },
     get: (ref) => getByKey(objectKey(ref)),
     getByKey,
-    isSynced: (ref) => wanted.get(objectKey(ref))?.store.synced ?? false,
-    values: () => [...wanted.keys()].flatMap((key) => getByKey(key) ?? []),
+    isSynced: (ref) => objects.read(objectKey(ref)) !== undefined,
+    values: () => objects.names().flatMap((key) => getByKey(key) ?? []),
     subscribe: (listener) => void listeners.push(listener),
     whenSynced: (callback) => callback(),
-    observe: (object) => wanted.get(objectKey(object.metadata))?.store.observe(object),
+    observe: (object) => objects.observe(objectKey(object.metadata), object),
   }
 }
 

@@ -1,12 +1,11 @@
 // Informers of single namespaces, for a process that reads some namespaces of a cluster only (contract 17.5).
 import type { Resource } from '../../api/names.ts'
 import type { KubeObject } from '../../api/objects.ts'
-import type { ObjectRef } from '../client/client.ts'
-import type { Informer, InformerFactory } from './informers.ts'
+import type { InformerFactory } from './informers.ts'
+import { PartStores } from './part-stores.ts'
 import {
   type CachedObject,
   type ObjectSource,
-  Store,
   type StoreChange,
   notifyAll,
   objectKey,
@@ -35,53 +34,33 @@ interface NamespaceInformers<T extends CachedObject> extends ObjectSource<T> {
   whenSynced(callback: () => void): void
 }
 
-interface WantedNamespace<T extends CachedObject> {
-  readonly store: Store<T>
-  readonly informer: Informer
-}
-
 /** Watches the namespaced objects of one resource, each namespace in a watch of its own. */
 export function watchNamespaces<T extends CachedObject>({
   startInformer,
   resource,
   project,
 }: NamespaceInformersOptions<T>): NamespaceInformers<T> {
-  const wanted = new Map<string, WantedNamespace<T>>()
   const listeners: ((change: StoreChange<T>) => void)[] = []
   const readListeners: ((namespace: string) => void)[] = []
-
-  const want = (namespace: string): void => {
-    if (wanted.has(namespace)) return
-    const store = new Store(project)
-    // After a release, a watch that was stopped may still deliver what it has read.
-    const isCurrent = (): boolean => store.synced && wanted.get(namespace)?.store === store
-    store.subscribe((change) => {
-      if (isCurrent()) notifyAll(listeners, [change])
-    })
-    store.whenSynced(() => {
-      if (!isCurrent()) return
+  const namespaces = new PartStores<T>({
+    project,
+    onRead: (namespace, store) => {
       notifyAll(listeners, [...store.values()].map(listed(namespace)))
       notifyAll(readListeners, [namespace])
-    })
-    wanted.set(namespace, { store, informer: startInformer(resource, store, { namespace }) })
-  }
-  const syncedStore = (namespace: string | undefined): Store<T> | undefined => {
-    const store = wanted.get(namespace ?? '')?.store
-    return store?.synced ? store : undefined
-  }
-  return {
-    want,
-    release: (namespace) => {
-      wanted.get(namespace)?.informer.stop()
-      wanted.delete(namespace)
     },
-    getByKey: (key) => syncedStore(key.split('/')[0])?.getByKey(key),
-    isSynced: ({ namespace }: ObjectRef) => syncedStore(namespace) !== undefined,
-    values: () => [...wanted.keys()].flatMap((one) => [...(syncedStore(one)?.values() ?? [])]),
+    onChange: (change) => notifyAll(listeners, [change]),
+  })
+  return {
+    want: (namespace) =>
+      namespaces.want(namespace, (store) => startInformer(resource, store, { namespace })),
+    release: (namespace) => namespaces.release(namespace),
+    getByKey: (key) => namespaces.read(key.split('/')[0] ?? '')?.getByKey(key),
+    isSynced: ({ namespace = '' }) => namespaces.read(namespace) !== undefined,
+    values: () => namespaces.names().flatMap((one) => [...(namespaces.read(one)?.values() ?? [])]),
     subscribe: (listener) => void listeners.push(listener),
     subscribeRead: (listener) => void readListeners.push(listener),
     whenSynced: (callback) => callback(),
-    observe: (object) => wanted.get(object.metadata.namespace ?? '')?.store.observe(object),
+    observe: (object) => namespaces.observe(object.metadata.namespace ?? '', object),
   }
 }
 
