@@ -1,7 +1,7 @@
 // The controllers of endpoint sync, one for each kind (contract 16.2, 18).
 import { SERVICES } from '../api/names.ts'
 import type { OwnerReference } from '../api/objects.ts'
-import { nestedMap, nestedString } from '../domain/json/field-path.ts'
+import { nestedMap } from '../domain/json/field-path.ts'
 import type { KubeClient } from '../kube/client/client.ts'
 import { type ControllerSpec, type Watch, onChange, onSignal } from '../kube/controller/builder.ts'
 import type { EventRecorder } from '../kube/event-recorder.ts'
@@ -110,13 +110,8 @@ export function syncController(
     report,
     clock,
   })
-  const ownersIn = (objects: Iterable<SyncedObject | undefined>): readonly string[] =>
-    [...objects].flatMap((object) => {
-      const found = object && ownerOf(object.object, resource.kind, place)
-      return found ? [objectKey(found)] : []
-    })
   const ofHostChange = ({ key, before, after }: StoreChange<SyncedObject>): readonly string[] => [
-    ...ownersIn([before, after]),
+    ...ownersOf([before, after], resource.kind, place),
     ...awaited.waitingFor(key),
   ]
   const seen = (keys: readonly string[]): readonly string[] => {
@@ -125,7 +120,7 @@ export function syncController(
   }
   const all = (): readonly string[] => [
     ...[...virtual.values()].map(objectKey),
-    ...ownersIn(host.values()),
+    ...ownersOf(host.values(), resource.kind, place),
   ]
   const spec: ControllerSpec = {
     name,
@@ -144,7 +139,7 @@ export function syncController(
         onSignal({ subscribe }, (namespace) => keysIn(namespace, virtual)),
       ),
       ...(kind === 'endpoints' ? serviceWatches(setup) : []),
-      ...(kind === 'services' ? [externalNameWatch(sources.virtual.services)] : []),
+      ...(kind === 'services' ? [externalNameWatch(sources)] : []),
       (enqueue) => {
         for (const key of all()) enqueue(key, 'resync')
       },
@@ -160,21 +155,25 @@ const keysIn = (namespace: string, objects: ObjectSource<SyncedObject>): readonl
 const serviceWatches = ({ sources, place }: SyncSetup): readonly Watch[] => [
   onChange(sources.virtual.services),
   onChange(sources.host.services, ({ before, after }) =>
-    [before, after].flatMap((service) => {
-      const owner = service && ownerOf(service.object, SERVICES.kind, place)
-      return owner ? [objectKey(owner)] : []
-    }),
+    ownersOf([before, after], SERVICES.kind, place),
   ),
 ]
 
+/** The keys of the virtual objects that these host objects are marked with. */
+const ownersOf = (
+  objects: Iterable<SyncedObject | undefined>,
+  kind: string,
+  place: HostPlace,
+): readonly string[] =>
+  [...objects].flatMap((object) => {
+    const owner = object && ownerOf(object.object, kind, place)
+    return owner ? [objectKey(owner)] : []
+  })
+
 /** A Service that comes or goes changes where the external names of others lead (contract 18.6). */
-const externalNameWatch = (services: ObjectSource<SyncedObject>): Watch =>
-  onChange(services, ({ before, after }) =>
-    (before === undefined) === (after === undefined)
-      ? []
-      : [...services.values()]
-          .filter(({ object }) => nestedString(object, ['spec', 'type']) === 'ExternalName')
-          .map(objectKey),
+const externalNameWatch = ({ virtual, externalNames }: SyncSources): Watch =>
+  onChange(virtual.services, ({ before, after }) =>
+    (before === undefined) === (after === undefined) ? [] : externalNames().map(objectKey),
   )
 
 /** Objects that each cluster has of its own (contract 16.2, 16.3). */

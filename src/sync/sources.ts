@@ -1,7 +1,7 @@
 // The objects of both clusters that endpoint sync reads, and the informers that keep them current (contract 16.2, 20).
 import { CONFIG_MAPS, ENDPOINTS, type Resource, SECRETS, SERVICES } from '../api/names.ts'
 import type { KubeObject } from '../api/objects.ts'
-import { nestedMap } from '../domain/json/field-path.ts'
+import { nestedMap, nestedString } from '../domain/json/field-path.ts'
 import type { ObjectRef } from '../kube/client/client.ts'
 import type { InformerFactory } from '../kube/informer/informers.ts'
 import { watchByName } from '../kube/informer/named-informers.ts'
@@ -42,12 +42,16 @@ export interface SyncSources {
   readonly access: HostAccess
   /** Whether a Service of the virtual cluster gets this name on the host. */
   readonly hasVirtualServiceFor: (host: Required<ObjectRef>) => boolean
+  /** The Services of the virtual cluster that are names of others (contract 18.6). */
+  readonly externalNames: () => readonly SyncedObject[]
   /** The collections that are read as a whole, for the readiness check. */
   readonly stores: Readonly<Record<string, { readonly synced: boolean }>>
 }
 
 /** Services by their names on the host, which may be the same for two of them (contract 17.1). */
 const BY_HOST_NAME = 'host-name'
+/** Services by their types. */
+const BY_TYPE = 'type'
 
 /** Starts the informers of both clusters. Secrets and ConfigMaps are read one by one unless all of them are synced. */
 export function startSources(
@@ -62,6 +66,7 @@ export function startSources(
   const stores: Record<string, { readonly synced: boolean }> = {}
   const services = new Store(syncedObject(SERVICES.kind), {
     [BY_HOST_NAME]: (service) => objectKey(hostNameOf(service, place)),
+    [BY_TYPE]: ({ object }) => nestedString(object, ['spec', 'type']),
   })
   const whole = (kind: SyncedKind, side: 'virtual' | 'host'): PartialSource => {
     const resource = SYNCED_RESOURCES[kind]
@@ -111,6 +116,7 @@ export function startSources(
     namespaces,
     access: several ?? SINGLE_NAMESPACE,
     hasVirtualServiceFor: (name) => services.firstBy(BY_HOST_NAME, objectKey(name)) !== undefined,
+    externalNames: () => services.by(BY_TYPE, 'ExternalName'),
     stores,
   }
 }

@@ -67,7 +67,7 @@ const notOffered = (): Promise<never> => Promise.reject(new Error('this client h
 
 /** The API server's refusal. */
 export const refused = (code: number, reason: string): StatusError =>
-  new StatusError({ code, reason, message: reason, retryAfterMs: null, causes: 0 })
+  new StatusError({ code, reason, message: reason, retryAfterMs: null, isTestFailed: code === 422 })
 
 /** A list of revoked tokens whose records a test stores. */
 export interface RecordedRevocations {

@@ -2,7 +2,6 @@
 // It only puts the parts together.
 import { randomUUID } from 'node:crypto'
 import { hostname } from 'node:os'
-import { SERVICES } from '../../api/names.ts'
 import { NoResponseError, NotLeaderError, StatusError } from '../../kube/client/api-error.ts'
 import { anyOutage } from '../../kube/client/circuit-breaker.ts'
 import { type KubeClient, createClient, readKinds } from '../../kube/client/client.ts'
@@ -16,16 +15,17 @@ import { PROGRAM_VERSION } from '../../runtime/flags.ts'
 import { type Lifecycle, startLifecycle } from '../../runtime/lifecycle.ts'
 import { type Log, createLogger } from '../../runtime/log.ts'
 import type { SyncConfig } from '../../sync/rules/config.ts'
-import { shortDigest } from '../../sync/rules/host-name.ts'
-import { type RunOptions, type SyncRun, startRun } from '../../sync/run.ts'
+import type { RunOptions } from '../../sync/run.ts'
 import { createSandbox } from '../../sync/sandbox/sandbox.ts'
 import { type ServedKinds, createServedKinds, unservedReferences } from '../../sync/served-kinds.ts'
 import { clientDeps, commonChecks, connectCluster, serveProbes } from '../cluster-command.ts'
 import { joinElection } from '../leadership.ts'
+import { configReports } from './config-reports.ts'
 import { followConfigFile, readConfigFile } from './config-file.ts'
 import type { SyncerSettings } from './flags.ts'
 import { checkNamespaces } from './namespaces-at-start.ts'
 import { type SyncerMetrics, createSyncerMetrics, leaseName } from './metrics.ts'
+import { type Runs, createRuns } from './runs.ts'
 
 /** Runs until the process is stopped. @returns the exit code, after all parts have stopped */
 export function startSyncer(settings: SyncerSettings): Promise<number> {
@@ -118,7 +118,7 @@ async function start(self: SyncerProcess): Promise<void> {
     identity,
   })
   mayWrite = leadership.mayWrite
-  const reportConfig = configReports(events.host, clients.host, self)
+  const reportConfig = configReports({ ...self, events: events.host, client: clients.host })
   reportConfig.warnings(checked.warnings)
   followConfigFile(text, {
     path: settings.config,
@@ -192,39 +192,6 @@ function recorder(
   return events
 }
 
-/** The run in force, and those that follow it when the configuration changes. */
-interface Runs {
-  readonly current: () => SyncRun
-  /** Starts the controllers of this run and of all that follow. */
-  readonly lead: () => void
-  readonly restart: (config: SyncConfig) => Promise<void>
-  readonly stop: () => Promise<void>
-}
-
-function createRuns(config: SyncConfig, options: RunOptions): Runs {
-  let current = startRun(config, options)
-  let leads = false
-  let isStopped = false
-  return {
-    current: () => current,
-    lead: () => {
-      leads = true
-      if (!isStopped) current.lead()
-    },
-    restart: async (next) => {
-      // Two runs at a time would undo each other's work.
-      await current.stop()
-      if (isStopped) return
-      current = startRun(next, options)
-      if (leads) current.lead()
-    },
-    stop: () => {
-      isStopped = true
-      return current.stop()
-    },
-  }
-}
-
 /** Serves /metrics, /healthz and /readyz at the addresses of the flags (contract 8.2). */
 function serveSyncer(self: SyncerProcess, runs: Runs, isChecked: () => boolean): Promise<void> {
   const { settings, lifecycle } = self
@@ -243,41 +210,4 @@ function serveSyncer(self: SyncerProcess, runs: Runs, isChecked: () => boolean):
     ...settings,
     readiness: { ...readiness, 'configuration-checked': checked },
   })
-}
-
-/** Reports of the configuration: in the log, and in Events on the virtual cluster's own Service (contract 16.1, 16.2). */
-function configReports(
-  events: EventRecorder,
-  client: KubeClient,
-  { settings, log }: SyncerProcess,
-): Readonly<Record<'faults' | 'warnings', (sentences: readonly string[]) => void>> {
-  const { serviceName: name, hostNamespace: namespace } = settings
-  const report = (reason: string, sentences: readonly string[], text: string): void => {
-    if (sentences.length === 0) return
-    log.warn({ sentences }, text)
-    if (name !== null) void onService(reason, sentences.join('\n'))
-  }
-  const onService = async (reason: string, note: string): Promise<void> => {
-    if (name === null) return
-    try {
-      const service = await client.get(SERVICES, { name, namespace })
-      if (service === null) return
-      const { uid } = service.metadata
-      events.record({
-        regarding: { apiVersion: 'v1', kind: SERVICES.kind, name, namespace, uid },
-        type: 'Warning',
-        reason,
-        action: 'ReadConfig',
-        note,
-        discriminator: shortDigest(note),
-      })
-    } catch (err) {
-      log.warn({ err, reason }, 'an event about the configuration could not be recorded')
-    }
-  }
-  return {
-    faults: (faults) =>
-      report('ConfigInvalid', faults, 'the configuration is invalid, the last valid one stays'),
-    warnings: (warnings) => report('PatchesNotServed', warnings, 'the configuration has warnings'),
-  }
 }

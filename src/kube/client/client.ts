@@ -318,7 +318,8 @@ export async function removeFinalizer(
   } catch (error) {
     if (isNotFound(error)) return null
     if (!isTestFailed(error)) throw error
-    const { message, retryAfterMs, causes } = error
-    throw new StatusError({ code: 409, reason: 'Conflict', message, retryAfterMs, causes })
+    const { message, retryAfterMs } = error
+    const conflict = { code: 409, reason: 'Conflict', message, retryAfterMs, isTestFailed: false }
+    throw new StatusError(conflict)
   }
 }

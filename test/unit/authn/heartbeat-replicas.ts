@@ -215,7 +215,13 @@ class FakeHeartbeatServer {
 
   #refusal(by: string, code: number, reason: string): StatusError {
     this.refused.push(`${by} ${code}`)
-    return new StatusError({ code, reason, message: reason, retryAfterMs: null, causes: 0 })
+    return new StatusError({
+      code,
+      reason,
+      message: reason,
+      retryAfterMs: null,
+      isTestFailed: code === 422,
+    })
   }
 }
 

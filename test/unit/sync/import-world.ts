@@ -95,6 +95,7 @@ export function importWorld(access: HostAccess = SINGLE_NAMESPACE) {
   const all: SyncSources = {
     ...sources,
     hasVirtualServiceFor: () => false,
+    externalNames: () => [],
     stores: {},
     namespaces: null,
     access,

@@ -137,7 +137,7 @@ describe('the controller of imports', () => {
       reason: 'Forbidden',
       message: 'quota of b25l exceeded',
       retryAfterMs: null,
-      causes: 0,
+      isTestFailed: false,
     })
     const { reconcile, refer, candidates, virtual, notes, counted } = controllerWorld(refusal)
     refer('db')

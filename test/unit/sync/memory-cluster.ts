@@ -36,9 +36,9 @@ export interface MemoryCluster {
   readonly deliver: () => void
 }
 
-/** The API server's refusal; `causes` is what a schema rule has. */
+/** The API server's refusal, as by a schema rule. */
 export const refusal = (code: number, reason: string, message = reason): StatusError =>
-  new StatusError({ code, reason, message, retryAfterMs: null, causes: code === 422 ? 1 : 0 })
+  new StatusError({ code, reason, message, retryAfterMs: null, isTestFailed: false })
 
 /** @param prefix of the uids, such as `h` */
 export function memoryCluster(kind: string, prefix: string): MemoryCluster {
@@ -166,7 +166,7 @@ function operated(object: JsonMap, { op, path, value }: PatchOperation): JsonMap
       reason: 'Invalid',
       message: 'test',
       retryAfterMs: null,
-      causes: 0,
+      isTestFailed: true,
     })
   return object
 }

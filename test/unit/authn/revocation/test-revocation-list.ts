@@ -178,7 +178,8 @@ export const failure = (
   code: number,
   reason: string,
   retryAfterMs: number | null = null,
-): StatusError => new StatusError({ code, reason, message: reason, retryAfterMs, causes: 0 })
+): StatusError =>
+  new StatusError({ code, reason, message: reason, retryAfterMs, isTestFailed: code === 422 })
 
 /** How a request fails: it is refused, or its response is lost. null = it succeeds. */
 export type RequestFailure = { readonly refused: Error } | 'lost' | null

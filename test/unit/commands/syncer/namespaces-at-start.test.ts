@@ -79,7 +79,13 @@ test('a stop ends the wait (17.5)', async () => {
 })
 
 test('a cluster that refuses ends the start (17.5)', async () => {
-  const details = { code: 403, reason: 'Forbidden', message: 'no', retryAfterMs: null, causes: 0 }
+  const details = {
+    code: 403,
+    reason: 'Forbidden',
+    message: 'no',
+    retryAfterMs: null,
+    isTestFailed: false,
+  }
   const refused = new StatusError(details)
   const { checked } = check(clusterOf(['a']).client, clusterOf(refused).client)
   await expect(checked).rejects.toBe(refused)

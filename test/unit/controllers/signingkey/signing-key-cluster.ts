@@ -334,4 +334,4 @@ const unsupported = (): Promise<never> =>
   Promise.reject(new Error('not implemented by the in-memory API'))
 
 const failure = (code: number, reason: string): StatusError =>
-  new StatusError({ code, reason, message: reason, retryAfterMs: null, causes: 0 })
+  new StatusError({ code, reason, message: reason, retryAfterMs: null, isTestFailed: code === 422 })

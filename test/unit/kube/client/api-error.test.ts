@@ -138,6 +138,13 @@ test.each([
   },
 )
 
+test('a webhook that names no cause refuses a whole object, but a PATCH may have a test that failed', () => {
+  const answer = (call: string) => statusErrorOf(call, 422, {}, undefined)
+  expect(isRefusal(answer('PUT /api/v1/things/a'), true)).toBe(true)
+  expect(isRefusal(answer('POST /api/v1/things'), false)).toBe(true)
+  expect(isRefusal(answer('PATCH /api/v1/things/a'), true)).toBe(false)
+})
+
 test('no answer is no refusal', () => {
   expect(isRefusal(new Error('no answer'), true)).toBe(false)
 })

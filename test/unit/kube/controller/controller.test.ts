@@ -11,7 +11,13 @@ import { memoryLog } from '../../../support/memory-log.ts'
 import { T0, workQueueOnClock } from './work-queue-builder.ts'
 
 const failure = (code: number, retryAfterMs: number | null = null): StatusError =>
-  new StatusError({ code, reason: '', message: `it said ${code}`, retryAfterMs, causes: 0 })
+  new StatusError({
+    code,
+    reason: '',
+    message: `it said ${code}`,
+    retryAfterMs,
+    isTestFailed: code === 422,
+  })
 
 interface Logged extends Pick<ControllerOptions, 'objectOf'> {
   readonly level: 'debug' | 'info'
