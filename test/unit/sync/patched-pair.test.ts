@@ -53,6 +53,18 @@ describe('patches that do not settle', () => {
     expect(restarted.events.map(({ reason }) => reason)).toEqual(['PatchNotStable'])
   })
 
+  test('keep at most ten verdicts a minute, whatever others change (19.7)', async () => {
+    const before = await inStep('endpoints', object)
+    const pair = syncedPair('endpoints', { patches: [following] })
+    pair.virtual.put(before.atVirtual() ?? {})
+    pair.host.put(before.atHost() ?? {})
+    for (let n = 0; n < 12; n += 1) {
+      pair.host.put(withField(['metadata', 'labels', 'x'], String(n))(pair.atHost()))
+      await pair.settle()
+    }
+    expect(pair.writes().host).toHaveLength(10)
+  })
+
   test('lose their verdict when they settle (19.7)', async () => {
     const before = await inStep('endpoints', object)
     const pair = syncedPair('endpoints')

@@ -226,4 +226,20 @@ describe('the pace of writes', () => {
     expect(pair.writes().host).toEqual(['replace update'])
     expect(nestedField(pair.atHost() ?? {}, ['metadata', 'labels', 'n'])).toBe('10')
   })
+  test('holds for the virtual object as well (19.7)', async () => {
+    const pair = await inStep('endpoints', endpoints(undefined, { annotations: { note: 'n' } }))
+    const change = (n: number) =>
+      pair.host.put(withField(['metadata', 'annotations', 'note'], String(n))(pair.atHost()))
+    for (let n = 0; n < 10; n += 1) {
+      change(n)
+      await pair.settle()
+    }
+    expect(pair.writes().virtual).toHaveLength(10)
+    change(10)
+    expect(await pair.reconcile(KEY)).toMatchObject({ result: 'later' })
+    expect(pair.writes().virtual).toEqual([])
+    await pair.clock.advance(60_000)
+    await pair.settle()
+    expect(pair.writes().virtual).toEqual(['replace back-flow'])
+  })
 })
