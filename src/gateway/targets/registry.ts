@@ -21,6 +21,34 @@ export function routeOf(requestTarget: string): Route {
   return isWholePrefix ? { target: { kind: 'Management' }, rest } : null
 }
 
+/** A target besides the management cluster. */
+export type ConnectedTarget = Exclude<RequestTarget, { readonly kind: 'Management' }>
+
+/** The connection to a target; it ends when the target gets another kubeconfig, or is removed. */
+export interface TargetConnection {
+  readonly upstream: Upstream
+}
+
+/** What this replica knows of a target. `because`: a clause that names the fault, for the 503 and the Event. */
+export type TargetState =
+  | {
+      readonly kind: 'usable'
+      readonly connection: TargetConnection
+      /** The namespace of a space; null for clusters and virtual clusters. */
+      readonly namespace: string | null
+    }
+  | { readonly kind: 'unusable'; readonly because: string }
+
+/** The targets besides the management cluster, as their Secrets define them (contract 9.5). */
+export interface ConnectedTargets {
+  /** null = no Secret defines the target. */
+  readonly find: (target: ConnectedTarget) => TargetState | null
+  /** Whether the Secrets were compared within the last 15 s (contract 10.4). */
+  readonly isFresh: () => boolean
+  /** Calls back with each connection that ends: its requests must end within a second. */
+  readonly subscribe: (listener: (ended: TargetConnection) => void) => void
+}
+
 /** The upstream of a target, or the refusal if the target is not served here. */
 type ResolvedTarget =
   | { readonly ok: true; readonly upstream: Upstream }

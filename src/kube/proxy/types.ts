@@ -1,5 +1,5 @@
 // The requests that the gateway forwards to an API server, with their responses and failures.
-import type { Readable } from 'node:stream'
+import type { Duplex, Readable } from 'node:stream'
 
 /** Headers by lower-case name; a list is sent as one header per value. */
 export type UpstreamHeaders = Readonly<Record<string, string | readonly string[]>>
@@ -33,6 +33,20 @@ export interface UpstreamAnswer {
   readonly body: Readable
 }
 
+/** The protocols of upgraded connections: those of kubectl and of the API server. */
+export const UPGRADE_PROTOCOLS = ['SPDY/3.1', 'websocket'] as const
+
+/** One of UPGRADE_PROTOCOLS. */
+export type UpgradeProtocol = (typeof UPGRADE_PROTOCOLS)[number]
+
+/** The connection after the API server's 101. */
+export interface UpstreamTunnel {
+  readonly status: 101
+  readonly headers: UpstreamHeaders
+  /** Both directions of the connection, with the bytes that came with the head. Destroying it closes the connection. */
+  readonly socket: Duplex
+}
+
 /** Forwards requests of callers to one API server. */
 export interface Upstream {
   /**
@@ -42,6 +56,15 @@ export interface Upstream {
    * which has nothing to do with the caller's
    */
   readonly send: (call: UpstreamCall) => Promise<UpstreamAnswer>
+  /**
+   * Sends a request for an upgrade, on a connection of its own. Resolves with the tunnel, or with an answer of any other
+   * status, after which the connection is closed.
+   *
+   * @throws UpstreamUnavailable as `send` does
+   */
+  readonly upgrade: (
+    call: UpstreamCall & { readonly protocol: UpgradeProtocol },
+  ) => Promise<UpstreamAnswer | UpstreamTunnel>
   /** Ends all requests in flight. */
   readonly close: () => Promise<void>
 }
