@@ -3,16 +3,15 @@ import { refuse } from '../../serving/http/answer.ts'
 import type { ActivityRecorder } from '../activity/recorder.ts'
 import { ERRORS } from '../errors.ts'
 import { forward } from '../proxy/forward.ts'
+import { forwardUpgrade } from '../proxy/upgrade.ts'
 import { type Stage, known } from '../request-context.ts'
 import { type SelfService, isOwnKind } from '../selfservice/handler.ts'
-import type { TargetRegistry } from '../targets/registry.ts'
 import { asReadable, isSelfAccessReview, narrowedReview } from './self-subject-access-review.ts'
 
 /** The dependencies of these stages. */
 export interface AdmittedRequestDeps {
   readonly activity: ActivityRecorder
   readonly selfService: SelfService
-  readonly targets: TargetRegistry
 }
 
 const NOT_RECORDED = refuse(ERRORS.useNotRecorded)
@@ -38,17 +37,24 @@ export const selfService: Stage<AdmittedRequestDeps> = (context, deps) => {
 /**
  * Forwards a request to its target as the caller. The scope of the key narrows answers to self access reviews (11.3).
  */
-export const proxy: Stage<AdmittedRequestDeps> = async (context, { targets }) => {
+export const proxy: Stage = async (context) => {
   const { http } = context
   const request = known(context, 'request')
   const caller = known(context, 'caller')
   const { signal } = known(context, 'admitted').lease
   const { target } = request.attributes
-  const resolved = targets.resolve(target)
-  if (!resolved.ok) return resolved.answer
+  const { upstream } = known(context, 'resolved')
+  if (context.upgrade !== null)
+    return forwardUpgrade(upstream, {
+      request,
+      call: http,
+      protocol: context.upgrade,
+      caller,
+      signal,
+    })
   const isScopedReview = caller.scope !== null && isSelfAccessReview(request.attributes)
   const sent = isScopedReview ? asReadable(http) : http
-  const answer = await forward(resolved.upstream, request, sent, { caller }, signal)
+  const answer = await forward(upstream, request, sent, { caller }, signal)
   return isScopedReview
     ? narrowedReview(answer, caller, target, known(context, 'scopeContext'))
     : answer
