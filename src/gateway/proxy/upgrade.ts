@@ -15,6 +15,7 @@ import { isCredential } from '../stages/authentication.ts'
 import {
   UNAVAILABLE,
   clientHeaders,
+  framingOf,
   impersonationOf,
   isProxied,
   upstreamHeaders,
@@ -48,7 +49,10 @@ export async function forwardUpgrade(
       signal,
     })
     const headers = { ...clientHeaders(answer.headers), ...picked(answer.headers, OPENED) }
-    if ('body' in answer) return { status: answer.status, headers, body: answer.body }
+    if ('body' in answer) {
+      const { status, body } = answer
+      return { status, headers: { ...headers, ...framingOf(answer.headers) }, body }
+    }
     const { socket } = answer
     const opened = { ...headers, connection: 'Upgrade', upgrade: protocol }
     return { status: 101, headers: opened, body: socket, tunnel: socket }
