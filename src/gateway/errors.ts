@@ -74,6 +74,12 @@ export const ERRORS = catalogue({
     shown: '… is outside the space',
     because: 'the path of a space leads to objects in its namespace only, whatever the scope',
   },
+  ownKindsElsewhere: {
+    reason: 'Forbidden',
+    message: 'keys, tokens and Configs are served below /kubernetes/management only',
+    because:
+      'a connected cluster that has kinds of this group: their secrets would not be hidden there',
+  },
   noSuchApi: {
     reason: 'NotFound',
     message:
@@ -105,6 +111,7 @@ export const ERRORS = catalogue({
     message: 'the target of the request was removed or changed. Please try again',
     headers: SOON,
     because: 'it got another kubeconfig, or lost its Secret, while the request was in progress',
+    remedy: 'nothing: somebody has changed the Secret of the target',
   },
   pathStart: {
     reason: 'BadRequest',

@@ -21,7 +21,7 @@ import { type MaxInFlightDeps, maxInFlight } from './stages/max-in-flight.ts'
 import { type PublicRouteDeps, publicRoute, version } from './stages/public-routes.ts'
 import { headerRefusal, requestInfo, requestInfoRefusal } from './stages/request-info.ts'
 import { type AdmittedRequestDeps, activity, proxy, selfService } from './stages/serve.ts'
-import { type TargetDeps, target } from './stages/target.ts'
+import { type TargetDeps, targetResolution } from './stages/target.ts'
 import { upgradePath, upgradeProtocol } from './stages/upgrade.ts'
 import { isOwnKind } from './selfservice/handler.ts'
 import { terminable } from './streams/terminate.ts'
@@ -63,7 +63,7 @@ const STAGES: readonly Stage<HandlerOptions>[] = [
   requestInfoRefusal,
   upgradePath,
   authorization,
-  target,
+  targetResolution,
   maxInFlight,
   activity,
   selfService,

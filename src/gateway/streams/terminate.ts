@@ -2,6 +2,7 @@
 import { type Readable, Transform, type TransformCallback, pipeline } from 'node:stream'
 import type { UpgradeProtocol } from '../../kube/proxy/types.ts'
 import { type Answer, type BufferedAnswer, refuse } from '../../serving/http/answer.ts'
+import { nestedString } from '../../domain/json/field-path.ts'
 import { parseJsonMap } from '../../domain/json/json.ts'
 import { ERRORS } from '../errors.ts'
 import { terminableTunnel } from './terminate-tunnel.ts'
@@ -106,7 +107,7 @@ const lastText = (reason: TerminationReason): string =>
   reason === 'shutdown' ? 'the gateway ends' : messageOf(STATUS_BY_REASON[reason])
 
 const messageOf = ({ body }: BufferedAnswer): string =>
-  String(parseJsonMap(body.toString())?.['message'])
+  nestedString(parseJsonMap(body.toString()) ?? {}, ['message'])
 
 /** The ERROR event with the reason; empty at a shutdown, after which clients reconnect by themselves. */
 const lastEvent = (reason: TerminationReason): Buffer =>
