@@ -12,7 +12,7 @@ import type { HttpRequest } from '../../serving/http/server.ts'
 import { ERRORS } from '../errors.ts'
 
 /** The kind of a self review: of one access, or of all rules. */
-export type SelfReviewKind = 'access' | 'rules'
+type SelfReviewKind = 'access' | 'rules'
 
 /** The self review that the request asks for; null = it is none. */
 export function selfReviewOf(attributes: RequestInfo): SelfReviewKind | null {

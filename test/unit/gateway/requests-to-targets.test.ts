@@ -171,8 +171,9 @@ describe('a request is refused before it is forwarded', () => {
       status: 403,
       refusal: 'ownKindsElsewhere',
     },
-  ])('$name: $status', async ({ status, refusal, name: _, ...given }) => {
-    expect(await asked(given)).toMatchObject({ status, refusal, sent: [] })
+  ])('$name: $status', async (row) => {
+    const { status, refusal } = row
+    expect(await asked(row)).toMatchObject({ status, refusal, sent: [] })
   })
 })
 
@@ -230,9 +231,9 @@ describe('a self review', () => {
       path: `/kubernetes/cluster/east${RULES}`,
     },
     { name: 'in a space (11.9)', path: `/kubernetes/project/p/space/team${RULES}` },
-  ])('of rules is no complete list $name', async ({ name: _, ...given }) => {
+  ])('of rules is no complete list $name', async (row) => {
     const review = { spec: { namespace: 'a' }, status: { incomplete: false, resourceRules: [] } }
-    const { answer } = await reviewed({ ...given, review })
+    const { answer } = await reviewed({ ...row, review })
     expect(answer).toEqual({ ...review, status: { incomplete: true, resourceRules: [] } })
   })
 })
