@@ -1,5 +1,6 @@
 // The flags that several commands share, and the parser of command lines with them.
 import { isDnsLabel, isDnsSubdomain } from '../domain/dns-name.ts'
+import { type Cidr, parseCidr } from '../domain/ip-address.ts'
 import { isIssuerUrl } from '../domain/token/token-claims.ts'
 import type { LeaderElectionSettings } from '../kube/leader-election/elector.ts'
 import {
@@ -50,6 +51,17 @@ const issuerUrlKind: ValueKind<string | null> = {
   accepts:
     'a URL such as https://platform.example.com/oidc, with https, a lower-case host and no userinfo, query, fragment, default port or trailing slash',
   read: (text) => (text === '' ? null : isIssuerUrl(text) ? text : undefined),
+}
+
+/** Ranges of IP addresses; the flag is repeatable. */
+export const cidrsKind: ValueKind<readonly Cidr[]> = {
+  placeholder: '<cidr>',
+  accepts: 'a range such as 10.0.0.0/8 or fd00::/8 without bits after its prefix',
+  isList: true,
+  read: (text) => {
+    const cidrs = text === '' ? [] : text.split(',').map(parseCidr)
+    return cidrs.every((cidr) => cidr !== null) ? cidrs : undefined
+  },
 }
 
 /** Flags of every command that watches the API server. */
