@@ -1,5 +1,6 @@
 // A kubeconfig from a value, such as the text of a Secret (contract 9.5). Its author may not be trusted with this
 // process: it can't make the process read a file, run a program, act as somebody else or talk past TLS.
+import { X509Certificate } from 'node:crypto'
 import { createSecureContext } from 'node:tls'
 import { type Json, type JsonMap, isList, isMap } from '../../domain/json/json.ts'
 import { parsePlainYaml } from '../../runtime/yaml.ts'
@@ -188,24 +189,33 @@ function faultsOfCredential(user: JsonMap): readonly string[] {
     return [`the current user has only one of ${CERTIFICATE} and ${KEY}`]
   if (!has('token') && !has(KEY)) return ['the current user has no credential']
   const pair = { cert: pemOf(user[CERTIFICATE]), key: pemOf(user[KEY]) }
-  return has(KEY) && !isUsable(pair)
+  // The key of another certificate does not work, nor one with a passphrase.
+  return has(KEY) && !isAccepted(() => createSecureContext(pair))
     ? [`${CERTIFICATE} and ${KEY} of the current user do not work`]
     : []
 }
 
-const faultsOfServer = (cluster: JsonMap): readonly string[] => {
+function faultsOfServer(cluster: JsonMap): readonly string[] {
   const ca = cluster['certificate-authority-data'] ?? null
-  const isTrusted = ca === null || isUsable({ ca: pemOf(ca) })
+  const isTrusted = ca === null || areCertificates(pemOf(ca).toString('latin1'))
   return isTrusted ? [] : ['certificate-authority-data of the current cluster does not work']
 }
 
 const pemOf = (value: Json | undefined): Buffer =>
   Buffer.from(typeof value === 'string' ? value : '', 'base64')
 
-/** Whether TLS takes them: certificates that can be read, and the key of the certificate, without a passphrase. */
-function isUsable(pems: { readonly [part in 'ca' | 'cert' | 'key']?: Buffer }): boolean {
+const CERTIFICATES = /-----BEGIN CERTIFICATE-----[^-]*-----END CERTIFICATE-----/g
+
+/** Whether there is a certificate, and each can be read. TLS would pass over others, and so trust nobody. */
+const areCertificates = (pem: string): boolean => {
+  const each = pem.match(CERTIFICATES) ?? []
+  return each.length > 0 && each.every((one) => isAccepted(() => new X509Certificate(one)))
+}
+
+/** Whether the function returns. */
+function isAccepted(read: () => unknown): boolean {
   try {
-    createSecureContext({ ...pems })
+    read()
     return true
   } catch {
     return false
