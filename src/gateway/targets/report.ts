@@ -82,7 +82,6 @@ function noteOf(text: string, condition: TargetCondition): Omit<TargetReport, 's
     ? { reason: 'TargetReady', note: `The ${text} is ready.` }
     : null
 }
-}
 
 const KIND_TEXT = { cluster: 'cluster', virtualcluster: 'virtual cluster', space: 'space' } as const
 
