@@ -32,7 +32,7 @@ const NAMESPACE_FILE = '/var/run/secrets/kubernetes.io/serviceaccount/namespace'
 const DEFAULT_NAMESPACE = 'platform-system'
 
 /** Name of a namespace; an empty text means none. */
-const namespaceKind: ValueKind<string | null> = {
+export const namespaceKind: ValueKind<string | null> = {
   placeholder: '<name>',
   accepts: 'a DNS label: at most 63 of a-z, 0-9 and -, not at an end',
   read: (text) => (text === '' ? null : isDnsLabel(text) ? text : undefined),

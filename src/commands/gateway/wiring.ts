@@ -29,6 +29,7 @@ import type { ServerObserver } from '../../serving/http/server.ts'
 import { followGatewaySwitches } from '../../settings/follow.ts'
 import type { GatewayInformers } from './informers.ts'
 import type { GatewayProcess } from './metrics.ts'
+import { startTargets } from './targets.ts'
 
 /** The stages for requests with a key, with their readiness and metrics. */
 interface Api
@@ -70,6 +71,7 @@ export function startApi(self: GatewayProcess, deps: ClientDeps, following: Gate
   const upstream = startUpstream(parts)
   const probe = startProbe(parts, upstream)
   const limits = createMaxInFlight(metrics.limited)
+  startTargets(self, clamped.deps)
   return {
     readiness: { ...authenticator.readiness, ...probe.readiness },
     ageMs: authenticator.ageMs,
