@@ -9,7 +9,9 @@ import type { TargetConnection } from './registry.ts'
 export interface KubeconfigConnection extends TargetConnection {
   /** Tries the target. Uses the open connections, or one of its own: what nobody uses is not kept open by probes. */
   readonly probe: (signal: AbortSignal) => Promise<ProbeFinding>
-  /** Refuses further requests at once, and ends those in flight. */
+  /** Refuses further requests; those in flight go on. */
+  readonly retire: () => void
+  /** Refuses further requests, and ends those in flight. */
   readonly close: () => Promise<void>
 }
 
@@ -45,6 +47,7 @@ export function createKubeconfigConnection(
       close: () => shared.close(),
     },
     probe: (signal) => shared.probe(signal),
+    retire: () => shared.retire(),
     close: () => shared.close(),
   }
 }
@@ -99,9 +102,13 @@ class SharedUpstream {
     }
   }
 
-  async close(): Promise<void> {
+  retire(): void {
     this.#isClosed = true
     this.#idling?.abort()
+  }
+
+  async close(): Promise<void> {
+    this.retire()
     await this.#closeCurrent()
   }
 

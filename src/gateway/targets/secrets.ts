@@ -43,9 +43,10 @@ const UNREADABLE = 'the Secret can not be read'
 export function followTargetSecrets(options: TargetSecretsOptions): FollowedTargetSecrets {
   const { reader, clock, log, signal, changed } = options
   const known = new Map<string, TargetSecret>()
-  /** When a Secret that can't be read was first found to have changed, by its name. */
+  /** Until when a Secret that can't be read is known to have been as it was read, by its name. */
   const unreadSince = new Map<string, number>()
   let isFirst = true
+  let comparedMs = clock.monotonicMs()
 
   /** Reads a changed Secret. @returns whether what is known has changed */
   const readOne = async (version: ObjectVersion, abort: AbortSignal): Promise<boolean> => {
@@ -65,10 +66,10 @@ export function followTargetSecrets(options: TargetSecretsOptions): FollowedTarg
   const becomesUnreadable = (version: ObjectVersion): boolean => {
     const { name } = version
     const before = known.get(name)
-    const sinceMs = unreadSince.get(name) ?? clock.monotonicMs()
+    const sinceMs = unreadSince.get(name) ?? comparedMs
     unreadSince.set(name, sinceMs)
     // What it said before may have been withdrawn: it counts no longer than any other stale knowledge.
-    if (before && clock.monotonicMs() - sinceMs <= FRESH_FOR_MS) return false
+    if (before && clock.monotonicMs() - sinceMs < FRESH_FOR_MS) return false
     const target = before?.definition.target ?? null
     const definition = { kind: 'invalid', target, because: UNREADABLE } as const
     const isNews = before?.definition.kind !== 'invalid' || before.definition.because !== UNREADABLE
@@ -77,6 +78,7 @@ export function followTargetSecrets(options: TargetSecretsOptions): FollowedTarg
     return isNews
   }
   const compare = async (abort: AbortSignal): Promise<void> => {
+    const startedMs = clock.monotonicMs()
     const versions = await reader.list(abort)
     const listed = new Set(versions.map(({ name }) => name))
     const gone = [...known.keys()].filter((name) => !listed.has(name))
@@ -92,6 +94,7 @@ export function followTargetSecrets(options: TargetSecretsOptions): FollowedTarg
     )
     const hasChanged =
       gone.length > 0 || results.some((one) => one.status === 'fulfilled' && one.value)
+    comparedMs = startedMs
     if (hasChanged || isFirst) changed([...known.values()])
     isFirst = false
     const failed = results.find((one) => one.status === 'rejected')

@@ -166,6 +166,7 @@ export class TargetTable {
     if (!connected) return
     this.#connected.delete(key)
     connected.ending.abort()
+    connected.connection.retire()
     this.#notify(connected.connection)
     this.#options.clock.schedule(CLOSE_ENDED_AFTER_MS, () => void connected.connection.close())
   }
