@@ -34,6 +34,8 @@ const kustomizations = [
   'base',
   'default',
   'samples',
+  'target',
+  'target-namespace',
   'syncer',
   'syncer/virtual',
   ...readdirSync(join(CONFIG, 'overlays')).map((name) => `overlays/${name}`),
