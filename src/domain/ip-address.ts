@@ -39,14 +39,14 @@ export function parseCidr(text: string): Cidr | null {
   return { text, ...lowIPv4(value), prefix: prefix - MAPPED.prefix }
 }
 
-const OCTET = '(?:0|[1-9]\\d?|1\\d\\d|2[0-4]\\d|25[0-5])'
-const IPV4 = new RegExp(`^${OCTET}(?:\\.${OCTET}){3}$`)
+/** Four numbers without leading zeros, which some read as octal ones. */
+const IPV4 = /^(?:0|[1-9]\d{0,2})(?:\.(?:0|[1-9]\d{0,2})){3}$/
 /** What an IPv6 address consists of, without a zone: the API server takes no address with one. */
 const IPV6_CHARACTERS = /^(?=.*:)[0-9A-Fa-f:.]{2,45}$/
 
 /** The address; null for a text that is none. IPv6 zones are none. */
 export function parseIpAddress(text: string): IpAddress | null {
-  if (IPV4.test(text)) return { bits: 32, value: fromDigits(text.split('.').map(BigInt), 8n) }
+  if (IPV4.test(text)) return ipv4Of(text.split('.').map(Number))
   // URLs have one spelling of each address: groups of hexadecimal digits, also where the text ends in IPv4.
   const url = IPV6_CHARACTERS.test(text) ? URL.parse(`http://[${text}]`) : null
   if (url === null) return null
@@ -55,6 +55,11 @@ export function parseIpAddress(text: string): IpAddress | null {
   const zeros = Array.from({ length: 8 - first.length - last.length }, () => 0n)
   return { bits: 128, value: fromDigits([...first, ...zeros, ...last], 16n) }
 }
+
+const ipv4Of = (octets: readonly number[]): IpAddress | null =>
+  octets.every((octet) => octet <= 255)
+    ? { bits: 32, value: fromDigits(octets.map(BigInt), 8n) }
+    : null
 
 const groupsOf = (part: string): readonly bigint[] =>
   part === '' ? [] : part.split(':').map((group) => BigInt(`0x${group}`))
