@@ -15,7 +15,8 @@ interface VersionsQuery {
 
 interface MetadataPage {
   readonly metadata: { readonly continue?: string }
-  readonly items: readonly { readonly metadata: ObjectMeta }[]
+  /** The API server answers null for none, unlike in a list of whole objects. */
+  readonly items: readonly { readonly metadata: ObjectMeta }[] | null
 }
 
 const ACCEPT = 'application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io'
@@ -44,7 +45,7 @@ export async function listVersions(
       accept: ACCEPT,
       signal,
     })) as MetadataPage
-    for (const { metadata } of page.items) {
+    for (const { metadata } of page.items ?? []) {
       const { name, uid, resourceVersion } = metadata
       all.push({ name, uid, resourceVersion })
     }
