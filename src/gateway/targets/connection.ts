@@ -16,7 +16,7 @@ export interface KubeconfigConnection extends TargetConnection {
 }
 
 /** Dependencies of the connections. */
-export interface KubeconfigConnectionOptions {
+interface KubeconfigConnectionOptions {
   /** Opens an upstream; closing it closes its connections. May throw, such as AddressRefused. */
   readonly open: () => Promise<Upstream>
   /** For the API server's audit log. */

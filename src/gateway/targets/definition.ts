@@ -138,14 +138,11 @@ export interface TargetWords {
 
 /** The words for a target. */
 export function wordsOf(target: ConnectedTarget): TargetWords {
-  switch (target.kind) {
-    case 'Cluster':
-      return { kind: 'cluster', project: '', name: target.cluster }
-    case 'ProjectVirtualCluster':
-      return { kind: 'virtualcluster', project: target.project, name: target.virtualCluster }
-    case 'ProjectSpace':
-      return { kind: 'space', project: target.project, name: target.space }
-  }
+  if (target.kind === 'Cluster') return { kind: 'cluster', project: '', name: target.cluster }
+  const { project } = target
+  return target.kind === 'ProjectSpace'
+    ? { kind: 'space', project, name: target.space }
+    : { kind: 'virtualcluster', project, name: target.virtualCluster }
 }
 
 /** A text that differs between any two targets, whatever their names. */

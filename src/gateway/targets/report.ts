@@ -9,7 +9,7 @@ import { type TargetWords, wordsOf } from './definition.ts'
 import type { TargetStatus } from './table.ts'
 
 /** Dependencies of a reporter. */
-export interface TargetReporterOptions {
+interface TargetReporterOptions {
   /** Where the Secrets are. */
   readonly namespace: string
   readonly events: EventRecorder

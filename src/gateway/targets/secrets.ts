@@ -20,7 +20,7 @@ export interface TargetSecretReader {
 }
 
 /** Dependencies of followTargetSecrets. */
-export interface TargetSecretsOptions {
+interface TargetSecretsOptions {
   readonly reader: TargetSecretReader
   readonly clock: Clock
   readonly log: Log

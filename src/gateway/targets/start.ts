@@ -13,7 +13,7 @@ import { type TargetSecretReader, followTargetSecrets } from './secrets.ts'
 import { TargetTable } from './table.ts'
 
 /** Dependencies of startConnectedTargets. */
-export interface ConnectedTargetsOptions {
+interface ConnectedTargetsOptions {
   /** Where the Secrets are, for Events about them. */
   readonly namespace: string
   readonly reader: TargetSecretReader
@@ -29,7 +29,7 @@ export interface ConnectedTargetsOptions {
 }
 
 /** The targets of this process. */
-export interface StartedTargets extends ConnectedTargets {
+interface StartedTargets extends ConnectedTargets {
   /** All targets that Secrets name, and whether each works. */
   readonly readiness: () => Iterable<readonly [TargetWords, boolean]>
   /** Closes all connections. */

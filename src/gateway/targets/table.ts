@@ -8,7 +8,7 @@ import type { ProbeFinding } from './impersonation-probe.ts'
 import type { ConnectedTarget, TargetConnection, TargetState } from './registry.ts'
 
 /** Dependencies of the table. */
-export interface TargetTableOptions {
+interface TargetTableOptions {
   readonly clock: Clock
   /** Creates the connections of a kubeconfig, and opens none. */
   readonly connectionOf: (kubeconfig: string) => KubeconfigConnection

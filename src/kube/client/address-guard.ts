@@ -27,7 +27,7 @@ export class AddressRefused extends Error {
 }
 
 /** Resolves a name to all of its addresses, as dns.lookup of Node does. */
-export type Resolve = (
+type Resolve = (
   name: string,
   options: LookupOptions & { readonly all: true },
   callback: (error: Error | null, addresses: LookupAddress[]) => void,

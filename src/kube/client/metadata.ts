@@ -13,7 +13,7 @@ interface VersionsQuery {
   readonly labelSelector: string
 }
 
-interface MetadataPage {
+interface VersionsPage {
   readonly metadata: { readonly continue?: string }
   /** The API server answers null for none, unlike in a list of whole objects. */
   readonly items: readonly { readonly metadata: ObjectMeta }[] | null
@@ -44,7 +44,7 @@ export async function listVersions(
       query,
       accept: ACCEPT,
       signal,
-    })) as MetadataPage
+    })) as VersionsPage
     for (const { metadata } of page.items ?? []) {
       const { name, uid, resourceVersion } = metadata
       all.push({ name, uid, resourceVersion })

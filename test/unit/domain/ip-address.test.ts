@@ -1,13 +1,19 @@
 import { describe, expect, test } from 'vitest'
 import { addressFault, parseCidr, parseIpAddress } from '../../../src/domain/ip-address.ts'
 
-const cidrs = (texts: readonly string[]) =>
-  texts.map((text) => parseCidr(text) ?? expect.unreachable(text))
+const cidrs = (texts: readonly string[]) => texts.map((text) => given(parseCidr(text)))
+
+function given<Value>(value: Value | null): Value {
+  if (value === null) throw new Error('a row has a text that is malformed')
+  return value
+}
 
 /** The fault of an address by these ranges. */
 function faultOf(text: string, allowed: readonly string[], denied: readonly string[] = []) {
-  const address = parseIpAddress(text) ?? expect.unreachable(text)
-  return addressFault(address, { allowed: cidrs(allowed), denied: cidrs(denied) })
+  return addressFault(given(parseIpAddress(text)), {
+    allowed: cidrs(allowed),
+    denied: cidrs(denied),
+  })
 }
 
 describe('allowed ranges', () => {
