@@ -20,7 +20,7 @@ describe('docs/targets.md (9.5)', () => {
   })
 
   test('has no clause that the program does not say', () => {
-    const program = ['decide', 'definition', 'table', 'report', 'secrets', 'condition']
+    const program = ['definition', 'table', 'report', 'secrets', 'condition']
       .map((name) => `src/gateway/targets/${name}.ts`)
       .concat('src/kube/client/address-guard.ts', 'src/kube/client/kubeconfig-value.ts')
       .map(textOf)

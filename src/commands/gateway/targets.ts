@@ -10,7 +10,7 @@ import { startConnectedTargets } from '../../gateway/targets/start.ts'
 import { type AddressGuard, createAddressGuard } from '../../kube/client/address-guard.ts'
 import { type KubeClient, createClient } from '../../kube/client/client.ts'
 import { connect } from '../../kube/client/connection.ts'
-import { listVersions } from '../../kube/client/metadata.ts'
+import { listMetadata } from '../../kube/client/namespace-content.ts'
 import type { ClientDeps } from '../../kube/client/request.ts'
 import { type EventRecorder, createEventRecorder } from '../../kube/event-recorder.ts'
 import type { Upstream } from '../../kube/proxy/types.ts'
@@ -40,7 +40,7 @@ export function startTargets(self: GatewayProcess, deps: ClientDeps): ConnectedT
 }
 
 const readerOf = (deps: ClientDeps, client: KubeClient, namespace: string): TargetSecretReader => ({
-  list: (signal) => listVersions(deps, SECRETS, { namespace, labelSelector: TARGET_LABEL }, signal),
+  list: (signal) => listMetadata(deps, SECRETS, { namespace, labelSelector: TARGET_LABEL }, signal),
   get: (name, signal) => client.get<Secret>(SECRETS, { name, namespace }, signal),
 })
 

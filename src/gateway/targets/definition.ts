@@ -1,8 +1,8 @@
-// What a Secret says about a target (contract 9.5). Pure; messages quote no value of the Secret.
+// What a Secret says about a target, and which targets all Secrets define together (contract 9.5). Pure; messages quote
+// no value of a Secret.
 import { TARGET_LABEL } from '../../api/names.ts'
 import type { Secret } from '../../api/objects.ts'
-import { isDnsLabel } from '../../domain/dns-name.ts'
-import { TARGET_NAME_FORM, isTargetName } from '../../domain/target-name.ts'
+import { TARGET_NAME_FORM, isDnsLabel, isTargetName } from '../../domain/dns-name.ts'
 import { parseKubeconfigValue } from '../../kube/client/kubeconfig-value.ts'
 import type { ConnectedTarget } from './registry.ts'
 
@@ -13,7 +13,7 @@ export const CONNECTED_KINDS = ['cluster', 'virtualcluster', 'space'] as const
 export type ConnectedKind = (typeof CONNECTED_KINDS)[number]
 
 /** How requests reach a target: by a kubeconfig, or by that of the cluster that a space is in. */
-export type TargetAccess =
+type TargetAccess =
   | { readonly kind: 'kubeconfig'; readonly text: string }
   | { readonly kind: 'space'; readonly cluster: string; readonly namespace: string }
 
@@ -21,7 +21,7 @@ export type TargetAccess =
  * What a Secret defines. `because` lists its faults in one clause; `target` is null where the Secret does not even say
  * which target it is about.
  */
-export type TargetDefinition =
+type TargetDefinition =
   | { readonly kind: 'valid'; readonly target: ConnectedTarget; readonly access: TargetAccess }
   | {
       readonly kind: 'invalid'
@@ -149,4 +149,50 @@ export function wordsOf(target: ConnectedTarget): TargetWords {
 export function targetKey(target: ConnectedTarget): string {
   const { kind, project, name } = wordsOf(target)
   return JSON.stringify([kind, project, name])
+}
+
+/** A Secret of the target namespace, as it was last read. */
+export interface TargetSecret {
+  readonly name: string
+  readonly uid: string
+  readonly resourceVersion: string
+  readonly definition: TargetDefinition
+}
+
+/** A target that Secrets name. `because`: a clause that names the fault. */
+export type NamedTarget = {
+  readonly target: ConnectedTarget
+  /** In the order of their names; several for a conflict only. */
+  readonly secrets: readonly TargetSecret[]
+} & (
+  | { readonly kind: 'valid'; readonly access: TargetAccess }
+  | { readonly kind: 'invalid' | 'conflict'; readonly because: string }
+)
+
+/** All that Secrets name, by targetKey; a Secret that names no target defines none. */
+export function decideTargets(secrets: Iterable<TargetSecret>): ReadonlyMap<string, NamedTarget> {
+  const bySecretName = [...secrets].toSorted((a, b) => (a.name < b.name ? -1 : 1))
+  const byTarget = new Map<string, TargetSecret[]>()
+  for (const secret of bySecretName) {
+    const { target } = secret.definition
+    if (target === null) continue
+    const key = targetKey(target)
+    byTarget.set(key, [...(byTarget.get(key) ?? []), secret])
+  }
+  const decided = [...byTarget].flatMap(([key, all]) => {
+    const target = all[0]?.definition.target ?? null
+    return target === null ? [] : [[key, decideTarget(target, all)] as const]
+  })
+  return new Map(decided)
+}
+
+/** An invalid Secret conflicts as well: which of the two was meant is not known. */
+function decideTarget(target: ConnectedTarget, secrets: readonly TargetSecret[]): NamedTarget {
+  const [first, ...others] = secrets
+  if (!first || others.length > 0)
+    return { target, secrets, kind: 'conflict', because: 'several Secrets define it' }
+  const { definition } = first
+  return definition.kind === 'valid'
+    ? { target, secrets, kind: 'valid', access: definition.access }
+    : { target, secrets, kind: 'invalid', because: definition.because }
 }

@@ -4,8 +4,7 @@ import { type EventRecorder, recordTransitions } from '../../kube/event-recorder
 import type { Clock } from '../../runtime/clock.ts'
 import type { Log } from '../../runtime/log.ts'
 import type { TargetCondition } from './condition.ts'
-import type { TargetSecret } from './decide.ts'
-import { type TargetWords, wordsOf } from './definition.ts'
+import { type TargetSecret, type TargetWords, wordsOf } from './definition.ts'
 import type { TargetStatus } from './table.ts'
 
 /** Dependencies of a reporter. */

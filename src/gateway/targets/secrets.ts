@@ -1,15 +1,16 @@
 // Follows the Secrets of the target namespace: compared every 5 s by their names and resourceVersions, and read where
 // they differ (contract 9.5, 10.4). A Secret that can't be read concerns nobody but its own target.
-import type { Secret } from '../../api/objects.ts'
+import type { ObjectMeta, Secret } from '../../api/objects.ts'
 import { FRESH_FOR_MS, READ_TIMEOUT_MS, RENEW_AFTER_MS, isFresh } from '../../authn/staleness.ts'
 import { StatusError } from '../../kube/client/api-error.ts'
-import type { ObjectVersion } from '../../kube/client/metadata.ts'
 import { type Clock, currentMoment } from '../../runtime/clock.ts'
 import { createSemaphore } from '../../runtime/concurrency/limited-concurrency.ts'
 import { startPoller } from '../../runtime/concurrency/poller.ts'
 import type { Log } from '../../runtime/log.ts'
-import type { TargetSecret } from './decide.ts'
-import { definitionOf } from './definition.ts'
+import { type TargetSecret, definitionOf } from './definition.ts'
+
+/** Which Secret, in which version. */
+type ObjectVersion = Pick<ObjectMeta, 'name' | 'uid' | 'resourceVersion'>
 
 /** Reads the Secrets of the target namespace. */
 export interface TargetSecretReader {
@@ -74,7 +75,7 @@ export function followTargetSecrets(options: TargetSecretsOptions): FollowedTarg
     const definition = { kind: 'invalid', target, because: UNREADABLE } as const
     const isNews = before?.definition.kind !== 'invalid' || before.definition.because !== UNREADABLE
     // Without a version of its own, so that it is read again at each comparison.
-    known.set(name, { ...version, resourceVersion: '', definition })
+    known.set(name, { name, uid: version.uid, resourceVersion: '', definition })
     return isNews
   }
   const compare = async (abort: AbortSignal): Promise<void> => {

@@ -2,8 +2,14 @@
 import { type Clock, sleep } from '../../runtime/clock.ts'
 import { type TargetCondition, conditionOf } from './condition.ts'
 import type { KubeconfigConnection } from './connection.ts'
-import { type NamedTarget, type TargetSecret, decideTargets } from './decide.ts'
-import { type TargetWords, targetKey, wordsOf } from './definition.ts'
+import {
+  type NamedTarget,
+  type TargetSecret,
+  type TargetWords,
+  decideTargets,
+  targetKey,
+  wordsOf,
+} from './definition.ts'
 import type { ProbeFinding } from './impersonation-probe.ts'
 import type { ConnectedTarget, TargetConnection, TargetState } from './registry.ts'
 

@@ -1,6 +1,9 @@
 import { describe, expect, test } from 'vitest'
-import { decideTargets } from '../../../../src/gateway/targets/decide.ts'
-import { definitionOf, targetKey } from '../../../../src/gateway/targets/definition.ts'
+import {
+  decideTargets,
+  definitionOf,
+  targetKey,
+} from '../../../../src/gateway/targets/definition.ts'
 import type { ConnectedTarget } from '../../../../src/gateway/targets/registry.ts'
 import { findCanaries, plantCanary } from '../../../support/canary.ts'
 import { type SecretParts, kubeconfig, targetSecret } from './target-secrets.ts'

@@ -1,7 +1,7 @@
 import { expect, onTestFinished, test } from 'vitest'
 import { SECRETS } from '../../../../src/api/names.ts'
 import { connect } from '../../../../src/kube/client/connection.ts'
-import { listVersions } from '../../../../src/kube/client/metadata.ts'
+import { listMetadata } from '../../../../src/kube/client/namespace-content.ts'
 import { manualClock } from '../../../support/manual-clock.ts'
 import {
   type Answer,
@@ -31,19 +31,21 @@ async function list(...answers: readonly Answer[]) {
     fieldManager: 'tester',
     mayWrite: () => undefined,
   }
-  return { server, listed: listVersions(deps, SECRETS, QUERY, new AbortController().signal) }
+  return { server, listed: listMetadata(deps, SECRETS, QUERY, new AbortController().signal) }
 }
 
 test('all pages are read, by metadata alone and from no cache (9.5, 10.4)', async () => {
   const items = [{ metadata: { ...metadata('a'), annotations: { x: 'secret' } } }]
   const { server, listed } = await list(page(items, 'more'), page([{ metadata: metadata('b') }]))
-  expect(await listed).toEqual([metadata('a'), metadata('b')])
+  expect(await listed).toMatchObject([metadata('a'), metadata('b')])
   expect(server.received).toMatchObject([
     { path: '/api/v1/namespaces/targets/secrets', query: { labelSelector: 'a/b', limit: '500' } },
     { query: { labelSelector: 'a/b', limit: '500', continue: 'more' } },
   ])
   const [{ headers, query } = { headers: {}, query: {} }] = server.received
-  expect(headers.accept).toBe('application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io')
+  expect(headers.accept).toBe(
+    'application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json',
+  )
   expect(Object.keys(query)).not.toContain('resourceVersion')
 })
 
