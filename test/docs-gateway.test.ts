@@ -161,7 +161,7 @@ test('docs/gateway.md, docs/sizing.md: limits are those of the program (13.3)', 
   expect(PAGE).toContain(`| path and headers of a request | ${LONGEST_HEAD / 1024} KiB |`)
   expect(PAGE).toContain(`| requests of one key at a time, at one gateway | ${request} |`)
   expect(PAGE).toContain(
-    `| streams of one key at a time, at one gateway: watches, logs, proxied requests | ${stream} |`,
+    `| streams of one key at a time, at one gateway: watches, logs, upgrades, proxied requests | ${stream} |`,
   )
   expect(PAGE).toContain(`| ${list} of one key, ${MAX_IN_TOTAL.filteredList} of all |`)
   expect(PAGE).toContain(`| ${watch} of one key, ${MAX_IN_TOTAL.filteredWatch} of all |`)

@@ -68,11 +68,50 @@ export const ERRORS = catalogue({
     shown: 'the scope of the access key does not grant …',
     because: 'see [Scopes](scopes.md)',
   },
+  outsideSpace: {
+    reason: 'Forbidden',
+    message: '<decision>',
+    shown: '… is outside the space',
+    because: 'the path of a space leads to objects in its namespace only, whatever the scope',
+  },
+  ownKindsElsewhere: {
+    reason: 'Forbidden',
+    message: 'keys, tokens and Configs are served below /kubernetes/management only',
+    because:
+      'a connected cluster that has kinds of this group: their secrets would not be hidden there',
+  },
   noSuchApi: {
     reason: 'NotFound',
     message:
-      'there is nothing here: the API of the management cluster is below /kubernetes/management',
+      'there is nothing here: APIs are below /kubernetes/management, /kubernetes/cluster/NAME and /kubernetes/project/NAME/virtualcluster|space/NAME',
     because: '',
+  },
+  targetUnknown: {
+    reason: 'NotFound',
+    message: '<target> is unknown here',
+    because: 'no Secret in the namespace of targets defines it',
+    remedy: 'see [Targets](targets.md)',
+  },
+  targetUnusable: {
+    reason: 'ServiceUnavailable',
+    message: '<target> can not be used: <fault>',
+    headers: LATER,
+    because: 'the Secret of the target has a fault, or its API server does not answer',
+    remedy: 'see [Targets](targets.md); an Event on the Secret says the same',
+  },
+  targetsStale: {
+    reason: 'ServiceUnavailable',
+    message: 'the targets are not known here now, try again',
+    headers: SOON,
+    because: 'the Secrets of targets were last compared more than 15 s ago',
+    remedy: 'see [Targets](targets.md)',
+  },
+  targetChanged: {
+    reason: 'ServiceUnavailable',
+    message: 'the target of the request was removed or changed. Please try again',
+    headers: SOON,
+    because: 'it got another kubeconfig, or lost its Secret, while the request was in progress',
+    remedy: 'nothing: somebody has changed the Secret of the target',
   },
   pathStart: {
     reason: 'BadRequest',
@@ -180,11 +219,16 @@ export const ERRORS = catalogue({
     because: 'a fault of the gateway',
     remedy: 'a fault of this program: the log line `request failed` says where; report it',
   },
-  noUpgrades: {
+  upgradeProtocol: {
     reason: 'NotImplemented',
-    message:
-      'this gateway serves no upgrades and no tunnels: exec, attach, port-forward and WebSockets do not work through it',
-    because: 'exec, attach, port-forward, WebSockets',
+    message: 'an upgrade must be to one of <protocols>, without a body; a WebSocket by GET',
+    because: 'another protocol, a body, or CONNECT',
+  },
+  upgradePath: {
+    reason: 'NotImplemented',
+    message: 'no upgrade is served at this path',
+    because:
+      'exec, attach, port-forward, logs, watches and whatever is behind `proxy` can be upgraded, but not requests for keys, tokens and Configs',
   },
   keyUnchecked: {
     reason: 'ServiceUnavailable',

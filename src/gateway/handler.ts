@@ -19,13 +19,10 @@ import { type AuthorizationDeps, authorization } from './stages/authorization.ts
 import type { ExpiryHeaders } from './stages/expiry-headers.ts'
 import { type MaxInFlightDeps, maxInFlight } from './stages/max-in-flight.ts'
 import { type PublicRouteDeps, publicRoute, version } from './stages/public-routes.ts'
-import {
-  headerRefusal,
-  requestInfo,
-  requestInfoRefusal,
-  upgradeRefusal,
-} from './stages/request-info.ts'
+import { headerRefusal, requestInfo, requestInfoRefusal } from './stages/request-info.ts'
 import { type AdmittedRequestDeps, activity, proxy, selfService } from './stages/serve.ts'
+import { type TargetDeps, targetResolution } from './stages/target.ts'
+import { upgradePath, upgradeProtocol } from './stages/upgrade.ts'
 import { isOwnKind } from './selfservice/handler.ts'
 import { terminable } from './streams/terminate.ts'
 
@@ -42,6 +39,7 @@ export interface HandlerOptions
   extends PublicRouteDeps,
     AuthenticationDeps,
     AuthorizationDeps,
+    TargetDeps,
     MaxInFlightDeps,
     AdmittedRequestDeps {
   /** Adds the headers that say when the key ends (contract 13.5). */
@@ -59,11 +57,13 @@ const STAGES: readonly Stage<HandlerOptions>[] = [
   requestInfo,
   publicRoute,
   authentication,
-  upgradeRefusal,
+  upgradeProtocol,
   headerRefusal,
   version,
   requestInfoRefusal,
+  upgradePath,
   authorization,
+  targetResolution,
   maxInFlight,
   activity,
   selfService,
@@ -121,7 +121,7 @@ async function underLease(
 
 /** The answer, cut when its key ends. Its end frees the request's place in max in flight (contract 13.3, 13.4). */
 function cutWithKey(
-  { admitted, caller, request }: RequestContext,
+  { admitted, caller, request, upgrade }: RequestContext,
   { activity: recorder }: HandlerOptions,
   answer: Answer,
 ): Answer {
@@ -131,6 +131,7 @@ function cutWithKey(
     flows: lease.flows,
     isWatch: request.attributes.verb === 'watch',
     isLong,
+    upgrade,
     flowed: () => recorder.flowed(caller),
     done: release,
   })

@@ -3,8 +3,10 @@ import type { Caller } from '../authn/caller.ts'
 import type { ScopeContext } from '../domain/scope/authorize.ts'
 import type { TargetKind } from '../domain/scope/request-info.ts'
 import type { Answer, BufferedAnswer } from '../serving/http/answer.ts'
+import type { UpgradeProtocol } from '../kube/proxy/types.ts'
 import type { HttpRequest } from '../serving/http/server.ts'
 import type { ParsedRequest, RequestParsing } from './request/parse.ts'
+import type { ResolvedTarget } from './targets/registry.ts'
 import type { HeldLease } from './streams/request-lease.ts'
 
 /** The target label of request metrics: `Public` = a page without a credential, `Other` = no API at the path. */
@@ -39,6 +41,10 @@ export interface RequestContext {
   target: AnsweredTarget
   /** null before authentication, and until the request is known to be well-formed. */
   request: ParsedRequest | null
+  /** The protocol of an upgrade; null = none, or not read yet. */
+  upgrade: UpgradeProtocol | null
+  /** The target of the request; null = not found yet. */
+  resolved: ResolvedTarget | null
   /** The settings that the authorizer used; null before authorization. */
   scopeContext: ScopeContext | null
   /** null before the request is admitted. */
@@ -73,6 +79,8 @@ export function newContext(http: HttpRequest): RequestContext {
     caller: null,
     target: 'Other',
     request: null,
+    upgrade: null,
+    resolved: null,
     scopeContext: null,
     admitted: null,
     use: 'unused',
@@ -80,10 +88,9 @@ export function newContext(http: HttpRequest): RequestContext {
 }
 
 /** Returns a value that an earlier stage has set. @throws Error when it is not set: the stages are in a wrong order */
-export function known<Name extends 'parsing' | 'caller' | 'request' | 'scopeContext' | 'admitted'>(
-  context: RequestContext,
-  name: Name,
-): NonNullable<RequestContext[Name]> {
+export function known<
+  Name extends 'parsing' | 'caller' | 'request' | 'scopeContext' | 'resolved' | 'admitted',
+>(context: RequestContext, name: Name): NonNullable<RequestContext[Name]> {
   const value = context[name]
   if (value === null) throw new Error(`a stage needs ${name} before it is known`)
   return value

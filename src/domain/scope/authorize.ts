@@ -9,6 +9,7 @@ import {
   type RequestTarget,
   isResourceRequest,
   resourceWithSubresource,
+  targetText,
 } from './request-info.ts'
 import { type RoleRules, roleAllows, roleAppliesTo } from './roles.ts'
 import { isSensitiveRequest } from './sensitive.ts'
@@ -74,12 +75,39 @@ function grantAppliesTo(grant: ScopeGrant, target: RequestTarget, context: Scope
   }
 }
 
+/**
+ * Whether a scope grants anything on the target, so that the caller may learn whether it exists (contract 9.5, 11.3).
+ */
+export const grantsAnything = (
+  grants: ParsedScope,
+  target: RequestTarget,
+  context: ScopeContext,
+): boolean => grants === null || grants.some((grant) => grantAppliesTo(grant, target, context))
+
+/**
+ * Whether a request passes on the path of a space, whatever the scope: objects in its namespace, `get` of its Namespace,
+ * discovery and self reviews (contract 11.9).
+ */
+export function authorizeInSpace(namespace: string, request: RequestInfo): ScopeDecision {
+  if (isDiscovery(request)) return ALLOWED
+  if (!isResourceRequest(request)) return outsideSpace(request)
+  const { verb, group, resource, subresource } = request
+  // The API server takes the name of any resource that is called so for a namespace.
+  const isAllowed = resource !== 'namespaces' || (verb === 'get' && `${group}${subresource}` === '')
+  return isAllowed && request.namespace === namespace ? ALLOWED : outsideSpace(request)
+}
+
+const outsideSpace = (request: RequestInfo): ScopeDecision => ({
+  allowed: false,
+  because: `${requestText(request)} is outside the space`,
+})
+
 /** Describes the request but not the scope: the holder of the key may not know its scope. */
 function denialMessage(request: RequestInfo): string {
   const sensitiveHint = isSensitiveRequest(request)
     ? ', which only a rule that names it grants'
     : ''
-  return `the scope of the access key does not grant ${requestText(request)} ${targetText(request.target)}${sensitiveHint}`
+  return `the scope of the access key does not grant ${requestText(request)} of ${targetText(request.target)}${sensitiveHint}`
 }
 
 function requestText(request: RequestInfo): string {
@@ -95,21 +123,6 @@ function requestText(request: RequestInfo): string {
   const instance = name === '' ? '' : ` ${quoteForMessage(name)}`
   const where = namespace === '' ? '' : ` in namespace ${quoteForMessage(namespace)}`
   return `${quoteForMessage(verb)} on ${resource}${instance}${where}`
-}
-
-function targetText(target: RequestTarget): string {
-  switch (target.kind) {
-    case 'Management':
-      return 'of the management cluster'
-    case 'Cluster':
-      return `of cluster ${quoteForMessage(target.cluster)}`
-    case 'ProjectVirtualCluster':
-      return `of virtual cluster ${quoteForMessage(`${target.project}/${target.virtualCluster}`)}`
-    case 'ProjectSpace':
-      return `of space ${quoteForMessage(`${target.project}/${target.space}`)}`
-    default:
-      return target satisfies never
-  }
 }
 
 /** Paths of discovery, OpenAPI and `/version` (contract 11.3). */

@@ -1,4 +1,5 @@
 // The attributes of a request by which scopes decide, for every target, upgrades and the webhook (contract 11.1).
+import { quoteForMessage } from '../json/json.ts'
 
 /** Kinds of targets (contract 9.1): the values of requestTargets in a rule. */
 export const TARGET_KINDS = [
@@ -21,6 +22,22 @@ export type RequestTarget =
       readonly virtualCluster: string
     }
   | { readonly kind: 'ProjectSpace'; readonly project: string; readonly space: string }
+
+/** The target in a message, such as `cluster "east"`. */
+export function targetText(target: RequestTarget): string {
+  switch (target.kind) {
+    case 'Management':
+      return 'the management cluster'
+    case 'Cluster':
+      return `cluster ${quoteForMessage(target.cluster)}`
+    case 'ProjectVirtualCluster':
+      return `virtual cluster ${quoteForMessage(`${target.project}/${target.virtualCluster}`)}`
+    case 'ProjectSpace':
+      return `space ${quoteForMessage(`${target.project}/${target.space}`)}`
+    default:
+      return target satisfies never
+  }
+}
 
 /** A request for resources, with the attributes that the API server computes (contract 11.6). */
 export interface ResourceRequestInfo {

@@ -26,6 +26,10 @@ const SESSION_SUBRESOURCES: ReadonlySet<string> = new Set([
   'usbredir',
 ])
 
+/** Whether the subresource opens a session in a workload. */
+export const isSessionSubresource = (subresource: string): boolean =>
+  SESSION_SUBRESOURCES.has(subresource)
+
 /**
  * Whether the effect of the verb outlives the key, so that only a rule that names the verb grants it. `approve` is a
  * verb on signers. Constrained impersonation counts (`impersonate:user-info`, `impersonate-on:user-info:get`).

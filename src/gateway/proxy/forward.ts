@@ -2,6 +2,7 @@
 import type { OutgoingHttpHeaders } from 'node:http'
 import { AUTHENTICATED_GROUP, type Caller, type UserInfo } from '../../authn/caller.ts'
 import { type RequestInfo, isResourceRequest } from '../../domain/scope/request-info.ts'
+import { isSessionSubresource } from '../../domain/scope/sensitive.ts'
 import {
   type Impersonation,
   type Upstream,
@@ -25,7 +26,7 @@ export const UNAVAILABLE = refuse(ERRORS.apiServerUnreachable)
  * @param signal aborts the request and its answer
  */
 export async function forward(
-  upstream: Upstream,
+  upstream: Pick<Upstream, 'send'>,
   request: ParsedRequest,
   call: HttpRequest,
   as: RunsAs,
@@ -44,9 +45,7 @@ export async function forward(
       isProxied: isProxied(request.attributes),
       signal,
     })
-    const { 'content-length': length } = headers
-    const framing = typeof length === 'string' ? { 'content-length': length } : {}
-    return { status, headers: { ...clientHeaders(headers), ...framing }, body }
+    return { status, headers: { ...clientHeaders(headers), ...framingOf(headers) }, body }
   } catch (error) {
     if (error instanceof UpstreamUnavailable) return UNAVAILABLE
     throw error
@@ -60,13 +59,14 @@ function headersFor({ attributes }: ParsedRequest, call: HttpRequest): UpstreamH
   return { ...headers, 'accept-encoding': encodings }
 }
 
-const LONG_RUNNING: ReadonlySet<string> = new Set(['attach', 'exec', 'log', 'portforward', 'proxy'])
-
 /** Whether the API server sets no time limit for the request. */
 export const isLongRunning = (request: RequestInfo): boolean =>
-  request.verb === 'watch' || (isResourceRequest(request) && LONG_RUNNING.has(request.subresource))
+  request.verb === 'watch' ||
+  (isResourceRequest(request) &&
+    (request.subresource === 'log' || isSessionSubresource(request.subresource)))
 
-const isProxied = (request: RequestInfo): boolean =>
+/** Whether a backend behind the API server answers. */
+export const isProxied = (request: RequestInfo): boolean =>
   isResourceRequest(request) && request.subresource === 'proxy'
 
 /** Whether the request has a body: without a length and without chunks it has none. */
@@ -193,6 +193,10 @@ const PASSED_TO_CLIENT = [
   'x-kubernetes-pf-flowschema-uid',
   'x-kubernetes-pf-prioritylevel-uid',
 ] as const
+
+/** The length of a body that is passed on unchanged; empty = it has none. */
+export const framingOf = ({ 'content-length': length }: UpstreamHeaders): OutgoingHttpHeaders =>
+  typeof length === 'string' ? { 'content-length': length } : {}
 
 /** The headers that pass to the client; repeated ones stay repeated. */
 export function clientHeaders(headers: UpstreamHeaders): OutgoingHttpHeaders {

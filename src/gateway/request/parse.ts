@@ -5,18 +5,18 @@ import type { RequestInfo, RequestTarget } from '../../domain/scope/request-info
 import { type BufferedAnswer, refuse } from '../../serving/http/answer.ts'
 import { ERRORS } from '../errors.ts'
 import { formatPath, formatQuery, parsePath, parseQuery } from './path-and-query.ts'
-import { METHODS, isMethod, requestInfoOf } from './request-info.ts'
+import { METHODS, isMethod, proxyInfoOf, proxySegments, requestInfoOf } from './request-info.ts'
 
 /**
  * Parses a request. `rest` is the raw request-target after the prefix of the target: a path, a query, both or nothing.
- *
- * The path and query after a `proxy` subresource must follow the same rules.
  */
 export function parseRequest(method: string, target: RequestTarget, rest: string): RequestParsing {
   const refused = (answer: BufferedAnswer): RequestParsing => ({ ok: false, target, answer })
-  if (!isMethod(method)) return refused(refuse(ERRORS.method, { methods: METHODS.join(', ') }))
   if (/[^!-~]|#/.test(rest)) return refused(refuse(ERRORS.targetCharacters))
   const [, rawPath = '', rawQuery = ''] = /^([^?]*)\??(.*)$/.exec(rest) ?? []
+  const proxied = proxiedRequest(method, target, rawPath, rawQuery)
+  if (proxied !== null) return { ok: true, request: proxied }
+  if (!isMethod(method)) return refused(refuse(ERRORS.method, { methods: METHODS.join(', ') }))
   const path = parsePath(rawPath)
   if (!path.ok) return refused(path.answer)
   const pairs = parseQuery(rawQuery)
@@ -27,6 +27,34 @@ export function parseRequest(method: string, target: RequestTarget, rest: string
   if (!attributes.ok) return refused(attributes.answer)
   const forwarded = { path: formatPath(segments), query, search: formatQuery(query) }
   return { ok: true, request: { attributes: attributes.value, method, segments, ...forwarded } }
+}
+
+/**
+ * A request to whatever is behind a `proxy` subresource; null = it is none. What follows `proxy` is passed byte by byte,
+ * by any method (contract 11.6). The path up to there must be in the API server's own form, without escapes; else all of
+ * it follows the usual rules.
+ */
+function proxiedRequest(
+  method: string,
+  target: RequestTarget,
+  rawPath: string,
+  rawQuery: string,
+): ParsedRequest | null {
+  const parts = rawPath.split('/')
+  const count = proxySegments(parts.slice(1))
+  if (count === null) return null
+  const head = parts.slice(0, count + 1).join('/')
+  const path = head.includes('%') ? null : parsePath(head)
+  if (!path?.ok) return null
+  const tail = rawPath.slice(head.length)
+  return {
+    attributes: proxyInfoOf(method, path.value, target),
+    method,
+    segments: path.value,
+    path: `${formatPath(path.value)}${tail}`,
+    query: [],
+    search: rawQuery,
+  }
 }
 
 /** The specified path of Configs ends in the singular (contract 9.3); the API server knows the plural. */

@@ -44,18 +44,50 @@ export function requestInfoOf(request: RequestParts, target: RequestTarget): Par
   if (before === undefined || parts.length <= before)
     return read({ target, verb: method.toLowerCase(), path: `/${segments.join('/')}` })
   if (LEGACY_VERBS.has(parts[before] ?? '')) return refused(refuse(ERRORS.legacyVerb))
-  const resource = resourceOf(parts.slice(before))
+  const { skipped: _, ...resource } = resourceOf(parts.slice(before))
   const verbAndName = verbAndNameOf(request, resource.name)
   if (!verbAndName.ok) return verbAndName
   const kind = { group: prefix === 'api' ? '' : group, version: parts[before - 1] ?? '' }
   return read({ target, ...kind, ...resource, ...verbAndName.value })
 }
 
+/**
+ * The number of segments up to and with the subresource `proxy`, where the path has one; null = it has none.
+ *
+ * @param parts the segments as they were sent
+ */
+export function proxySegments(parts: readonly string[]): number | null {
+  const before = BEFORE_RESOURCE.get(parts[0] ?? '')
+  if (before === undefined || LEGACY_VERBS.has(parts[before] ?? '')) return null
+  const { resource, name, subresource, skipped } = resourceOf(parts.slice(before))
+  return subresource === 'proxy' && resource !== '' && name !== '' ? before + skipped + 3 : null
+}
+
+/**
+ * The RequestInfo of a request to `proxy`, by any method.
+ *
+ * @param segments up to and with `proxy`, as `proxySegments` counts them
+ */
+export function proxyInfoOf(
+  method: string,
+  segments: readonly string[],
+  target: RequestTarget,
+): RequestInfo {
+  const [prefix = '', group = ''] = segments
+  const before = BEFORE_RESOURCE.get(prefix) ?? 0
+  const { skipped: _, ...resource } = resourceOf(segments.slice(before))
+  const kind = { group: prefix === 'api' ? '' : group, version: segments[before - 1] ?? '' }
+  // The API server has no verb for other methods, and RBAC grants that to `*` only.
+  return { target, ...kind, ...resource, verb: isMethod(method) ? VERBS[method] : '' }
+}
+
+/** The resource, and the number of segments before it. */
 function resourceOf(parts: readonly string[]) {
   const [first, namespace = '', inside] = parts
-  if (first !== 'namespaces') return namedResource('', parts)
+  if (first !== 'namespaces') return { ...namedResource('', parts), skipped: 0 }
   const isOfNamespace = inside === undefined || NAMESPACE_SUBRESOURCES.has(inside)
-  return namedResource(namespace, isOfNamespace ? parts : parts.slice(2))
+  const skipped = isOfNamespace ? 0 : 2
+  return { ...namedResource(namespace, parts.slice(skipped)), skipped }
 }
 
 /** Segments after the subresource are not part of RequestInfo. */

@@ -38,7 +38,7 @@ export const isOwnKind = ({ attributes }: Pick<ParsedRequest, 'attributes'>): bo
 
 /** The dependencies of self-service. */
 interface SelfServiceOptions extends WriteDeps {
-  readonly upstream: Upstream
+  readonly upstream: Pick<Upstream, 'send'>
   readonly limits: MaxInFlight
   readonly buffer: ResponseBuffer
   /** Finds a key by name in the informer's store. */

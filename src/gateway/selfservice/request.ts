@@ -26,7 +26,7 @@ export interface SelfServiceRequest {
   readonly findKey: FindKey
   readonly form: Form
   readonly include: IncludeObject
-  readonly upstream: Upstream
+  readonly upstream: Pick<Upstream, 'send'>
   /** The limits of this replica: the gateway filters some lists and watches on its only event loop. */
   readonly limits: MaxInFlight
   /** The memory that the answer holds until the client has read it. */

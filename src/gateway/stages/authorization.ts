@@ -1,6 +1,6 @@
 // Decides whether the scope of the caller's key grants a request (contract 11.1). RBAC decides after it.
 import type { Caller } from '../../authn/caller.ts'
-import { type ScopeContext, authorize } from '../../domain/scope/authorize.ts'
+import { type ScopeContext, authorize, grantsAnything } from '../../domain/scope/authorize.ts'
 import {
   type RequestInfo,
   type TargetKind,
@@ -10,6 +10,7 @@ import { type BufferedAnswer, refuse } from '../../serving/http/answer.ts'
 import { ERRORS } from '../errors.ts'
 import { type Stage, known } from '../request-context.ts'
 import type { ParsedRequest } from '../request/parse.ts'
+import type { TargetRegistry } from '../targets/registry.ts'
 
 /** The dependencies of the stage. */
 export interface AuthorizationDeps {
@@ -17,6 +18,7 @@ export interface AuthorizationDeps {
   readonly scopeContext: () => ScopeContext | null
   /** Called for every request that a scope denies, for metrics. */
   readonly scopeDenied: (target: TargetKind) => void
+  readonly targets: TargetRegistry
 }
 
 const SETTINGS_UNKNOWN = refuse(ERRORS.settingsUnknown)
@@ -28,10 +30,15 @@ export const authorization: Stage<AuthorizationDeps> = (context, deps) => {
   context.scopeContext = scopeContext
   const request = known(context, 'request')
   const { attributes } = request
-  const creates = mayCreate(request, context.http.headers['content-type'])
-  const refusal = authorizeRequest(known(context, 'caller'), attributes, creates, scopeContext)
-  if (refusal !== null) deps.scopeDenied(attributes.target.kind)
-  return refusal
+  const { scope } = known(context, 'caller')
+  const creates =
+    mayCreate(request, context.http.headers['content-type']) || opensSession(attributes)
+  const refusal = authorizeRequest({ scope }, attributes, creates, scopeContext)
+  if (refusal === null) return null
+  deps.scopeDenied(attributes.target.kind)
+  if (!grantsAnything(scope, attributes.target, scopeContext)) return refusal
+  const resolved = deps.targets.resolve(attributes.target)
+  return !resolved.ok && resolved.isUnknown ? resolved.answer : refusal
 }
 
 /**
@@ -52,6 +59,18 @@ export function authorizeRequest(
   }
   return null
 }
+
+/**
+ * Whether the request opens a session in a Pod. As a GET it is authorized as `get`, or as `create` too, by the version of
+ * the API server: under a scope both are needed (contract 11.6).
+ */
+const opensSession = (attributes: RequestInfo): boolean =>
+  isResourceRequest(attributes) &&
+  attributes.group === '' &&
+  attributes.resource === 'pods' &&
+  POD_SESSIONS.has(attributes.subresource)
+
+const POD_SESSIONS: ReadonlySet<string> = new Set(['attach', 'exec', 'portforward'])
 
 /** The patch types that fail when the object does not exist. Any other may create it, as server-side apply does. */
 const NEVER_CREATE: ReadonlySet<string> = new Set([

@@ -55,7 +55,7 @@ export const MAX_IN_TOTAL: Readonly<Record<AdmissionKind, number>> = {
 
 const NAMES: Readonly<Record<AdmissionKind, string>> = {
   request: 'requests',
-  stream: 'streams (watches, logs, proxied requests)',
+  stream: 'streams (watches, logs, exec, attach, port-forward, proxied requests)',
   filteredList: 'filtered lists',
   filteredWatch: 'filtered watches',
 }
@@ -118,10 +118,15 @@ export interface MaxInFlightDeps {
  */
 export const maxInFlight: Stage<MaxInFlightDeps> = (context, { limits, inFlight }) => {
   const caller = known(context, 'caller')
-  const isLong = isLongRunning(known(context, 'request').attributes)
+  const isLong = context.upgrade !== null || isLongRunning(known(context, 'request').attributes)
   const admission = limits.admit(caller.key.uid, isLong ? 'stream' : 'request')
   if (!admission.ok) return admission.answer
-  const lease = leaseRequest(inFlight, { call: context.http, caller, isLong })
+  const lease = leaseRequest(inFlight, {
+    call: context.http,
+    caller,
+    connection: known(context, 'resolved').connection,
+    isLong,
+  })
   const release = (): void => {
     lease.close()
     admission.release()

@@ -8,7 +8,6 @@ import { parseRequest } from '../request/parse.ts'
 import { routeOf } from '../targets/registry.ts'
 
 const NO_SUCH_API = refuse(ERRORS.noSuchApi)
-const NO_UPGRADES = { upgrade: 'refused', answer: refuse(ERRORS.noUpgrades) } as const
 
 /** Reads the target and RequestInfo from the request-target (contract 9.1, 11.6). It never answers. */
 export const requestInfo: Stage = (context) => {
@@ -20,9 +19,6 @@ export const requestInfo: Stage = (context) => {
       : parseRequest(method, route.target, route.rest)
   return null
 }
-
-/** Refuses upgrades and CONNECT: this gateway serves no tunnels. */
-export const upgradeRefusal: Stage = ({ http }) => (http.by === 'request' ? null : NO_UPGRADES)
 
 /** Refuses impersonation headers, and headers that two servers could read differently (contract 13.1). */
 export const headerRefusal: Stage = ({ http }) => headersRefusal(http.rawHeaders)

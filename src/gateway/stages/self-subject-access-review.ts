@@ -1,25 +1,31 @@
-// Self subject access reviews: the scope of the key narrows the API server's answer (contract 11.3).
-import type { Caller } from '../../authn/caller.ts'
-import { type JsonMap, isMap, parseJsonMap } from '../../domain/json/json.ts'
-import { type ScopeContext, authorize } from '../../domain/scope/authorize.ts'
+// Self subject reviews: the scope of the key and the space narrow the API server's answer (contract 11.3, 11.9).
+import { nestedMap } from '../../domain/json/field-path.ts'
+import { type Json, type JsonMap, isMap, parseJsonMap } from '../../domain/json/json.ts'
 import {
   type RequestInfo,
   type RequestTarget,
+  type ScopeDecision,
   isResourceRequest,
 } from '../../domain/scope/request-info.ts'
 import { type Answer, readBody, refuse } from '../../serving/http/answer.ts'
 import type { HttpRequest } from '../../serving/http/server.ts'
 import { ERRORS } from '../errors.ts'
 
-/** Whether the request is a SelfSubjectAccessReview. */
-export function isSelfAccessReview(attributes: RequestInfo): boolean {
-  return (
-    isResourceRequest(attributes) &&
-    attributes.group === 'authorization.k8s.io' &&
-    attributes.resource === 'selfsubjectaccessreviews' &&
-    attributes.verb === 'create'
-  )
+/** The kind of a self review: of one access, or of all rules. */
+type SelfReviewKind = 'access' | 'rules'
+
+/** The self review that the request asks for; null = it is none. */
+export function selfReviewOf(attributes: RequestInfo): SelfReviewKind | null {
+  if (!isResourceRequest(attributes)) return null
+  const { group, resource, verb } = attributes
+  if (group !== 'authorization.k8s.io' || verb !== 'create') return null
+  return SELF_REVIEWS.get(resource) ?? null
 }
+
+const SELF_REVIEWS: ReadonlyMap<string, SelfReviewKind> = new Map([
+  ['selfsubjectaccessreviews', 'access'],
+  ['selfsubjectrulesreviews', 'rules'],
+])
 
 /**
  * The request with headers that ask for JSON, the only form that `narrowedReview` reads. The API server repeats the
@@ -30,23 +36,31 @@ export const asReadable = (call: HttpRequest): HttpRequest => ({
   headers: { ...call.headers, accept: 'application/json', 'accept-encoding': 'identity' },
 })
 
-/** The API server's answer, turned into a denial when the scope does not grant the reviewed request. */
+/**
+ * The API server's answer to a self review: an access that `decide` denies is denied, and rules are no complete list
+ * (contract 11.3, 11.9).
+ */
 export async function narrowedReview(
+  kind: SelfReviewKind,
   answer: Answer,
-  { scope }: Caller,
   target: RequestTarget,
-  scopeContext: ScopeContext,
+  decide: (request: RequestInfo) => ScopeDecision,
 ): Promise<Answer> {
   if (Buffer.isBuffer(answer.body) || answer.status !== 201) return answer
   const body = await readBody(answer.body)
   const review = body && parseJsonMap(body.toString('utf8'))
-  if (!review || !isMap(review['spec'])) return UNREADABLE
-  const decision = authorize(scope, reviewedRequest(review['spec'], target), scopeContext)
-  const status = decision.allowed
-    ? review['status']
-    : { allowed: false, denied: true, reason: decision.because }
+  if (!review || !isMap(review['spec']) || !isMap(review['status'] ?? {})) return UNREADABLE
+  const status =
+    kind === 'rules'
+      ? { ...nestedMap(review, ['status']), incomplete: true }
+      : narrowedStatus(review, decide(reviewedRequest(review['spec'], target)))
   return { ...answer, body: Buffer.from(JSON.stringify({ ...review, status })) }
 }
+
+const narrowedStatus = (review: JsonMap, decision: ScopeDecision): Json =>
+  decision.allowed
+    ? (review['status'] ?? {})
+    : { allowed: false, denied: true, reason: decision.because }
 
 const UNREADABLE = refuse(ERRORS.selfReviewUnreadable)
 

@@ -1,18 +1,18 @@
 // The last stages, for admitted requests: record the use of the key, then answer by self-service or forward.
+import { authorize, authorizeInSpace } from '../../domain/scope/authorize.ts'
 import { refuse } from '../../serving/http/answer.ts'
 import type { ActivityRecorder } from '../activity/recorder.ts'
 import { ERRORS } from '../errors.ts'
 import { forward } from '../proxy/forward.ts'
+import { forwardUpgrade } from '../proxy/upgrade.ts'
 import { type Stage, known } from '../request-context.ts'
 import { type SelfService, isOwnKind } from '../selfservice/handler.ts'
-import type { TargetRegistry } from '../targets/registry.ts'
-import { asReadable, isSelfAccessReview, narrowedReview } from './self-subject-access-review.ts'
+import { asReadable, narrowedReview, selfReviewOf } from './self-subject-access-review.ts'
 
 /** The dependencies of these stages. */
 export interface AdmittedRequestDeps {
   readonly activity: ActivityRecorder
   readonly selfService: SelfService
-  readonly targets: TargetRegistry
 }
 
 const NOT_RECORDED = refuse(ERRORS.useNotRecorded)
@@ -36,20 +36,31 @@ export const selfService: Stage<AdmittedRequestDeps> = (context, deps) => {
 }
 
 /**
- * Forwards a request to its target as the caller. The scope of the key narrows answers to self access reviews (11.3).
+ * Forwards a request to its target as the caller. The scope of the key and the space narrow self reviews (11.3, 11.9).
  */
-export const proxy: Stage<AdmittedRequestDeps> = async (context, { targets }) => {
+export const proxy: Stage = async (context) => {
   const { http } = context
   const request = known(context, 'request')
   const caller = known(context, 'caller')
   const { signal } = known(context, 'admitted').lease
   const { target } = request.attributes
-  const resolved = targets.resolve(target)
-  if (!resolved.ok) return resolved.answer
-  const isScopedReview = caller.scope !== null && isSelfAccessReview(request.attributes)
-  const sent = isScopedReview ? asReadable(http) : http
-  const answer = await forward(resolved.upstream, request, sent, { caller }, signal)
-  return isScopedReview
-    ? narrowedReview(answer, caller, target, known(context, 'scopeContext'))
-    : answer
+  const { upstream, namespace } = known(context, 'resolved')
+  if (context.upgrade !== null)
+    return forwardUpgrade(upstream, {
+      request,
+      call: http,
+      protocol: context.upgrade,
+      caller,
+      signal,
+    })
+  const review =
+    caller.scope === null && namespace === null ? null : selfReviewOf(request.attributes)
+  const sent = review === null ? http : asReadable(http)
+  const answer = await forward(upstream, request, sent, { caller }, signal)
+  if (review === null) return answer
+  const scopeContext = known(context, 'scopeContext')
+  return narrowedReview(review, answer, target, (reviewed) => {
+    const decision = authorize(caller.scope, reviewed, scopeContext)
+    return decision.allowed && namespace !== null ? authorizeInSpace(namespace, reviewed) : decision
+  })
 }

@@ -7,17 +7,25 @@ import type { Clock } from '../../runtime/clock.ts'
 import { TimerHeap } from '../../runtime/timer-heap.ts'
 
 /** The kinds of streamed answers, for metrics. */
-export const STREAM_KINDS = ['watch', 'body'] as const
+export const STREAM_KINDS = ['watch', 'body', 'upgrade'] as const
 
-/** `watch`: open until one side ends it. `body`: any other streamed answer. */
+/** `watch`: open until one side ends it. `upgrade`: a tunnel, of any content. `body`: any other streamed answer. */
 export type StreamKind = (typeof STREAM_KINDS)[number]
 
 /** Why streams are cut. */
-export const TERMINATION_REASONS = ['expired', 'revoked', 'changed', 'stale', 'shutdown'] as const
+export const TERMINATION_REASONS = [
+  'expired',
+  'revoked',
+  'changed',
+  'stale',
+  'target',
+  'shutdown',
+] as const
 
 /**
  * `revoked`: the key, or a key that owns it, is disabled, deleted or in conflict. `changed`: its identity or scope is
- * another than when the request was admitted. `stale`: the key can't be checked any more.
+ * another than when the request was admitted. `stale`: the key can't be checked any more. `target`: the target of the
+ * request was removed, or got another kubeconfig.
  */
 export type TerminationReason = (typeof TERMINATION_REASONS)[number]
 
@@ -75,6 +83,8 @@ interface AnswerStream {
 /** A request in flight. */
 interface InFlightRequest {
   caller: Caller
+  /** The connection to its target; null = the management cluster. */
+  readonly connection: object | null
   isEnding: boolean
   readonly pending: Pending
   /** null = the request is not answered yet. */
@@ -92,10 +102,14 @@ export class InFlightRequests {
     this.#deadlines = new TimerHeap(options.clock, (uid) => this.look(uid))
   }
 
-  /** Registers an admitted request of the caller. */
-  open(caller: Caller, pending: Pending): InFlightEntry {
+  /**
+   * Registers an admitted request of the caller.
+   *
+   * @param connection the connection to its target, for `endConnection`; null or absent = the management cluster
+   */
+  open(caller: Caller, pending: Pending, connection: object | null = null): InFlightEntry {
     const { uid } = caller.key
-    const entry: InFlightRequest = { caller, pending, stream: null, isEnding: false }
+    const entry: InFlightRequest = { caller, connection, pending, stream: null, isEnding: false }
     const entries = this.#byKey.get(uid) ?? new Set()
     this.#byKey.set(uid, entries.add(entry))
     this.#setDeadline(uid, caller.expiresMs)
@@ -126,6 +140,13 @@ export class InFlightRequests {
     const keyUids = uid === null ? [...this.#byKey.keys()] : [uid]
     for (const keyUid of keyUids) {
       for (const entry of this.#byKey.get(keyUid) ?? []) void this.#reauthenticate(entry)
+    }
+  }
+
+  /** Ends the requests on a connection to a target that is no more. */
+  endConnection(connection: object): void {
+    for (const entries of this.#byKey.values()) {
+      for (const entry of entries) if (entry.connection === connection) this.#cut(entry, 'target')
     }
   }
 
@@ -160,7 +181,7 @@ export class InFlightRequests {
     if (entry.isEnding) return
     entry.isEnding = true
     const { stream, pending } = entry
-    const mayComplete = stream ? stream.kind !== 'watch' : pending.mayComplete()
+    const mayComplete = stream ? stream.kind === 'body' : pending.mayComplete()
     if (!mayComplete) this.#end(entry, reason)
     else this.#options.clock.schedule(COMPLETE_WITHIN_MS, () => this.#end(entry, reason))
   }

@@ -5,7 +5,7 @@ import { type Answer, type BufferedAnswer, refuse } from '../../serving/http/ans
 import type { HttpRequest } from '../../serving/http/server.ts'
 import { ERRORS } from '../errors.ts'
 import { hasBody } from '../proxy/forward.ts'
-import type { EndReason, InFlightEntry, InFlightRequests } from './in-flight.ts'
+import type { EndReason, InFlightEntry, InFlightRequests, Pending } from './in-flight.ts'
 
 /** The state of an admitted request, for the code that answers it. */
 export interface RequestLease {
@@ -40,6 +40,8 @@ type LeaseOutcome<Result> =
 interface LeaseOptions {
   readonly call: HttpRequest
   readonly caller: Caller
+  /** As in InFlightRequests.open. */
+  readonly connection: object | null
   /** Whether the answer has no time limit. */
   readonly isLong: boolean
 }
@@ -47,12 +49,12 @@ interface LeaseOptions {
 /** Registers an admitted request until `close`. */
 export function leaseRequest(
   requests: InFlightRequests,
-  { call, caller, isLong }: LeaseOptions,
+  { call, caller, connection, isLong }: LeaseOptions,
 ): HeldLease {
   const controller = new AbortController()
   const keyEnded = Promise.withResolvers<BufferedAnswer>()
   let refusal = null as BufferedAnswer | null
-  const entry = requests.open(caller, {
+  const pending: Pending = {
     mayComplete: () => !isLong && isWrite(call) && hasArrived(call),
     end: (reason) => {
       refusal = REFUSALS[reason]
@@ -60,7 +62,8 @@ export function leaseRequest(
       keyEnded.resolve(refusal)
       controller.abort()
     },
-  })
+  }
+  const entry = requests.open(caller, pending, connection)
   if (call.gone.aborted) controller.abort()
   else call.gone.addEventListener('abort', () => controller.abort(), { once: true })
   return {
@@ -101,4 +104,5 @@ const REFUSALS: Readonly<Record<EndReason, BufferedAnswer>> = {
   revoked: refuse(ERRORS.keyNotFound),
   changed: refuse(ERRORS.keyChanged),
   stale: refuse(ERRORS.keyUnchecked),
+  target: refuse(ERRORS.targetChanged),
 }

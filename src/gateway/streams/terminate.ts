@@ -1,7 +1,11 @@
 // Cuts a streamed answer when its key ends (contract 13.4).
 import { type Readable, Transform, type TransformCallback, pipeline } from 'node:stream'
+import type { UpgradeProtocol } from '../../kube/proxy/types.ts'
 import { type Answer, type BufferedAnswer, refuse } from '../../serving/http/answer.ts'
+import { nestedString } from '../../domain/json/field-path.ts'
+import { parseJsonMap } from '../../domain/json/json.ts'
 import { ERRORS } from '../errors.ts'
+import { terminableTunnel } from './terminate-tunnel.ts'
 import type { TerminationReason, EndReason, InFlightEntry, StreamKind } from './in-flight.ts'
 
 /** The parts of a request that its streamed answer uses. */
@@ -11,6 +15,8 @@ interface TerminableOptions {
   readonly isWatch: boolean
   /** Whether the answer has no time limit, such as logs with follow. */
   readonly isLong: boolean
+  /** The protocol of an upgrade; null = none. */
+  readonly upgrade: UpgradeProtocol | null
   /** Called for each chunk of a long answer (contract 14.1). */
   readonly flowed: () => void
   /** Called when the answer is complete or abandoned. */
@@ -26,6 +32,9 @@ export function terminable(answer: Answer, options: TerminableOptions): Answer {
     options.done()
     return answer
   }
+  const { body: received, tunnel } = answer
+  if (tunnel !== undefined)
+    return terminableTunnel(answer, { body: received, tunnel }, { ...options, textOf: lastText })
   const kind: StreamKind = options.isWatch && answer.status === 200 ? 'watch' : 'body'
   const body =
     kind === 'watch' && isJsonLines(answer)
@@ -90,7 +99,15 @@ const STATUS_BY_REASON: Readonly<Record<EndReason, BufferedAnswer>> = {
   revoked: refuse(ERRORS.keyNotFound),
   changed: refuse(ERRORS.keyChangedInWatch),
   stale: refuse(ERRORS.keyUncheckedInWatch),
+  target: refuse(ERRORS.targetChanged),
 }
+
+/** The reason as the text of a close frame. */
+const lastText = (reason: TerminationReason): string =>
+  reason === 'shutdown' ? 'the gateway ends' : messageOf(STATUS_BY_REASON[reason])
+
+const messageOf = ({ body }: BufferedAnswer): string =>
+  nestedString(parseJsonMap(body.toString()) ?? {}, ['message'])
 
 /** The ERROR event with the reason; empty at a shutdown, after which clients reconnect by themselves. */
 const lastEvent = (reason: TerminationReason): Buffer =>

@@ -1,5 +1,5 @@
 // Finds the API that a path belongs to (contract 9.1), and the upstream that serves it.
-import type { RequestTarget } from '../../domain/scope/request-info.ts'
+import { type RequestTarget, targetText } from '../../domain/scope/request-info.ts'
 import type { Upstream } from '../../kube/proxy/types.ts'
 import { type BufferedAnswer, refuse } from '../../serving/http/answer.ts'
 import { ERRORS } from '../errors.ts'
@@ -11,14 +11,42 @@ type Route = {
   readonly rest: string
 } | null
 
-const MANAGEMENT_PREFIX = '/kubernetes/management'
+/** The paths of targets; a name is any text without a slash and a question mark, as it was sent. */
+const ROUTES: readonly {
+  readonly path: RegExp
+  readonly target: (first: string, second: string) => RequestTarget
+}[] = [
+  { path: /^\/kubernetes\/management(?=[/?]|$)/, target: () => ({ kind: 'Management' }) },
+  {
+    path: /^\/kubernetes\/cluster\/([^/?]*)(?=[/?]|$)/,
+    target: (cluster) => ({ kind: 'Cluster', cluster }),
+  },
+  {
+    path: /^\/kubernetes\/project\/([^/?]*)\/virtualcluster\/([^/?]*)(?=[/?]|$)/,
+    target: (project, virtualCluster) => ({
+      kind: 'ProjectVirtualCluster',
+      project,
+      virtualCluster,
+    }),
+  },
+  {
+    path: /^\/kubernetes\/project\/([^/?]*)\/space\/([^/?]*)(?=[/?]|$)/,
+    target: (project, space) => ({ kind: 'ProjectSpace', project, space }),
+  },
+]
 
-/** The route of a raw request-target: its prefix is compared byte by byte, nothing is decoded. */
+/**
+ * The route of a raw request-target: it is compared byte by byte, nothing is decoded. A name that no target can have is
+ * the name of an unknown target.
+ */
 export function routeOf(requestTarget: string): Route {
-  if (!requestTarget.startsWith(MANAGEMENT_PREFIX)) return null
-  const rest = requestTarget.slice(MANAGEMENT_PREFIX.length)
-  const isWholePrefix = rest === '' || rest.startsWith('/') || rest.startsWith('?')
-  return isWholePrefix ? { target: { kind: 'Management' }, rest } : null
+  for (const { path, target } of ROUTES) {
+    const found = path.exec(requestTarget)
+    if (found === null) continue
+    const [prefix, first = '', second = ''] = found
+    return { target: target(first, second), rest: requestTarget.slice(prefix.length) }
+  }
+  return null
 }
 
 /** A target besides the management cluster. */
@@ -49,21 +77,54 @@ export interface ConnectedTargets {
   readonly subscribe: (listener: (ended: TargetConnection) => void) => void
 }
 
-/** The upstream of a target, or the refusal if the target is not served here. */
-type ResolvedTarget =
-  | { readonly ok: true; readonly upstream: Upstream }
-  | { readonly ok: false; readonly answer: BufferedAnswer }
+/** A target that requests can go to. */
+export interface ResolvedTarget {
+  readonly ok: true
+  readonly upstream: Upstream
+  /** null = the management cluster, whose connection never ends. */
+  readonly connection: TargetConnection | null
+  /** As in TargetState. */
+  readonly namespace: string | null
+}
+
+/** The refusal of a target that is not served here; `isUnknown`: no Secret defines it. */
+interface UnresolvedTarget {
+  readonly ok: false
+  readonly isUnknown: boolean
+  readonly answer: BufferedAnswer
+}
 
 /** The targets of this gateway. */
 export interface TargetRegistry {
-  readonly resolve: (target: RequestTarget) => ResolvedTarget
+  readonly resolve: (target: RequestTarget) => ResolvedTarget | UnresolvedTarget
 }
 
-/** A registry with one target: the management cluster. */
-export function createTargetRegistry(management: Upstream): TargetRegistry {
-  const resolved = { ok: true, upstream: management } as const
+const TARGETS_STALE: UnresolvedTarget = {
+  ok: false,
+  isUnknown: false,
+  answer: refuse(ERRORS.targetsStale),
+}
+
+/** A registry of the management cluster and the connected targets. */
+export function createTargetRegistry(
+  management: Upstream,
+  connected: Pick<ConnectedTargets, 'find' | 'isFresh'>,
+): TargetRegistry {
+  const resolved = { ok: true, upstream: management, connection: null, namespace: null } as const
   return {
-    resolve: ({ kind }) =>
-      kind === 'Management' ? resolved : { ok: false, answer: refuse(ERRORS.noSuchApi) },
+    resolve: (target) => {
+      if (target.kind === 'Management') return resolved
+      if (!connected.isFresh()) return TARGETS_STALE
+      const state = connected.find(target)
+      const values = { target: targetText(target) }
+      if (state === null)
+        return { ok: false, isUnknown: true, answer: refuse(ERRORS.targetUnknown, values) }
+      if (state.kind === 'unusable') {
+        const fault = { ...values, fault: state.because }
+        return { ok: false, isUnknown: false, answer: refuse(ERRORS.targetUnusable, fault) }
+      }
+      const { connection, namespace } = state
+      return { ok: true, upstream: connection.upstream, connection, namespace }
+    },
   }
 }

@@ -7,13 +7,16 @@ import type { Tls } from '../client/kubeconfig.ts'
 import { exchangeOverHttp1 } from './http1.ts'
 import { Http2Pool } from './http2-pool.ts'
 import {
+  type UpgradeProtocol,
   type Upstream,
   type UpstreamAnswer,
   type UpstreamCall,
   UpstreamError,
   type UpstreamHeaders,
+  type UpstreamTunnel,
   UpstreamUnavailable,
 } from './types.ts'
+import { upgradeOverHttp1 } from './upgrade.ts'
 
 /** Dependencies of an upstream. */
 interface UpstreamOptions {
@@ -32,17 +35,24 @@ export interface UpstreamObserver {
 /** Creates an upstream to the API server of a connection. */
 export function createUpstream(options: UpstreamOptions): Upstream {
   const transport = new Transport(options.clock)
-  const send = async (call: UpstreamCall): Promise<UpstreamAnswer> => {
-    const first = await attempt(options, transport, call, false)
+  const send = async <Sent extends UpstreamCall, Result extends UpstreamAnswer | UpstreamTunnel>(
+    call: Sent,
+    exchange: (open: OpenConnection, call: Sent) => Promise<Result>,
+  ): Promise<Result> => {
+    const first = await attempt(options, exchange, call, false)
     const isRefused = first instanceof CredentialRefused
     const willRepeat = first instanceof Error && mayRepeat(call, first)
     // This request can't be repeated, but the next ones need a new credential.
     if (isRefused && !willRepeat) await options.connection.open(true).catch(() => undefined)
-    const last = willRepeat ? await attempt(options, transport, call, isRefused) : first
+    const last = willRepeat ? await attempt(options, exchange, call, isRefused) : first
     if (last instanceof Error) throw new UpstreamUnavailable(last.message, { cause: last })
     return last
   }
-  return { send, close: async () => transport.close() }
+  return {
+    send: (call) => send(call, (open, sent) => transport.send(open, sent)),
+    upgrade: (call) => send(call, (open, sent) => upgradeOverHttp1(open, sent, options.clock)),
+    close: async () => transport.close(),
+  }
 }
 
 /** The API server refused the credential of this process. */
@@ -50,12 +60,12 @@ export class CredentialRefused extends Error {
   override readonly name = 'CredentialRefused'
 }
 
-async function attempt(
+async function attempt<Sent extends UpstreamCall, Result extends UpstreamAnswer | UpstreamTunnel>(
   { connection, observer }: UpstreamOptions,
-  transport: Transport,
-  call: UpstreamCall,
+  exchange: (open: OpenConnection, call: Sent) => Promise<Result>,
+  call: Sent,
   refused: boolean,
-): Promise<UpstreamAnswer | CredentialRefused | UpstreamError> {
+): Promise<Result | CredentialRefused | UpstreamError> {
   const open = await connection
     .open(refused)
     .catch((cause: unknown) => new UpstreamError('unprocessed', cause))
@@ -63,9 +73,9 @@ async function attempt(
   const path = `${connection.prefix}${call.path}`
   const headers = headersToSend(call, open.headers)
   try {
-    const answer = await transport.send(open, { ...call, path, headers })
+    const answer = await exchange(open, { ...call, path, headers })
     observer.responded(call, String(answer.status))
-    if (answer.status !== 401 || call.isProxied === true) return answer
+    if (!('body' in answer) || answer.status !== 401 || call.isProxied === true) return answer
     answer.body.destroy()
     return new CredentialRefused('the API server refuses the credential of this process')
   } catch (error) {
@@ -81,12 +91,14 @@ const SAFE: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS'])
 
 /** Whether to send the request again: the API server has not processed it, or it changes nothing. */
 function mayRepeat(
-  { method, body, signal }: UpstreamCall,
+  { method, body, signal, protocol }: UpstreamCall & { readonly protocol?: UpgradeProtocol },
   error: CredentialRefused | UpstreamError,
 ): boolean {
   if (signal.aborted || !isRepeatable(body)) return false
   if (error instanceof CredentialRefused || error.failure === 'unprocessed') return true
-  return error.failure === 'lost' && body === null && SAFE.has(method)
+  // A session may have run by then, whatever its method.
+  const isSafe = SAFE.has(method) && protocol === undefined
+  return error.failure === 'lost' && body === null && isSafe
 }
 
 /** Whether the body can be sent again, which a stream that was read from can't. */

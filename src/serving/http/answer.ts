@@ -1,6 +1,6 @@
 // Responses that this program gives itself. Every failure is a Kubernetes Status object, as clients expect.
 import type { OutgoingHttpHeaders } from 'node:http'
-import type { Readable } from 'node:stream'
+import type { Readable, Writable } from 'node:stream'
 
 /**
  * A response to send. Common headers, and Content-Length of a buffered body, are added when it is sent. A streamed
@@ -10,6 +10,11 @@ export interface Answer {
   readonly status: number
   readonly headers: OutgoingHttpHeaders
   readonly body: Buffer | Readable
+  /**
+   * With status 101: takes what the client sends, while `body` goes to the client. Destroyed with the connection of the
+   * client. Absent = no upgrade.
+   */
+  readonly tunnel?: Writable
   /** Name of the refusal in the catalogue, for the log; absent = this program did not refuse the request. */
   readonly refusal?: string
 }

@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto'
 import { type IncomingMessage, ServerResponse } from 'node:http'
 import { type Server, createServer } from 'node:https'
-import { type Duplex, Readable } from 'node:stream'
+import { type Duplex, Readable, type Writable } from 'node:stream'
 import type { TLSSocket } from 'node:tls'
 import { type BindAddress, closeServer, listen } from '../../runtime/address.ts'
 import type { CertificatePair } from '../tls/key-pair.ts'
@@ -15,6 +15,7 @@ import {
 } from './connection-limits.ts'
 import { awaitsContinue, deliver } from './deliver.ts'
 import { HOSTLESS_RESPONSE, LONGEST_HEAD, answerMalformedRequests } from './malformed-requests.ts'
+import { openTunnel } from './tunnel.ts'
 
 /** A request as received. */
 export interface HttpRequest {
@@ -115,6 +116,7 @@ function answerAll(server: Server, { respond, observer, limits }: AnswerOptions)
     request: IncomingMessage,
     response: ServerResponse,
     by: HttpRequest['by'],
+    head: Buffer = NO_BYTES,
   ): void => {
     // Read now: Node removes the socket from a request that is destroyed.
     const { socket } = request
@@ -123,7 +125,12 @@ function answerAll(server: Server, { respond, observer, limits }: AnswerOptions)
     const call = callOf(id, request, response, by)
     const answering = isHostless(request) ? Promise.resolve(HOSTLESS_RESPONSE) : respond(call)
     answering
-      .then((given) => deliver(response, withId(given, id), { socket, isEnding }))
+      .then((given) => {
+        const identified = withId(given, id)
+        return isTunnel(identified)
+          ? openTunnel({ socket: socket as TLSSocket, head, response }, identified)
+          : deliver(response, identified, { socket, isEnding })
+      })
       .catch((error: unknown) => {
         observer.unsent(error)
         socket.destroy()
@@ -134,11 +141,12 @@ function answerAll(server: Server, { respond, observer, limits }: AnswerOptions)
     server.on(event, (request, response) => answer(request, response, 'request'))
   }
   for (const event of ['upgrade', 'connect'] as const) {
-    server.on(event, (request: IncomingMessage, socket: Duplex) => {
+    server.on(event, (request: IncomingMessage, socket: Duplex, head: Buffer) => {
       socket.on('error', () => socket.destroy())
       whenClosed(latest(socket), () => {
         if (socket.destroyed) return
-        answer(request, closingResponse(request, socket as TLSSocket, limits.stalledMs), event)
+        const response = closingResponse(request, socket as TLSSocket, limits.stalledMs)
+        answer(request, response, event, head)
       })
     })
   }
@@ -149,6 +157,13 @@ const withId = (answer: Answer, id: string): Answer => ({
   ...answer,
   headers: { ...answer.headers, 'audit-id': id, 'x-request-id': id },
 })
+
+const NO_BYTES = Buffer.alloc(0)
+
+const isTunnel = (
+  answer: Answer,
+): answer is Answer & { readonly body: Readable; readonly tunnel: Writable } =>
+  answer.tunnel !== undefined && !Buffer.isBuffer(answer.body)
 
 const isHostless = ({ httpVersion, headers }: IncomingMessage): boolean =>
   httpVersion === '1.1' && headers.host === undefined
@@ -221,8 +236,9 @@ function closingResponse(
   socket: TLSSocket,
   stalledMs: number,
 ): ServerResponse {
-  socket.setTimeout(stalledMs, () => socket.destroy())
   const response = new ServerResponse(request)
+  // While there is no answer yet, its client has nothing to read.
+  socket.setTimeout(stalledMs, () => response.headersSent && socket.destroy())
   response.shouldKeepAlive = false
   response.assignSocket(socket)
   response.once('finish', () => socket.destroySoon())

@@ -261,7 +261,7 @@ describe('every answer has a header with the end of the key (13.5)', () => {
     { code: 413, path: OURS, method: 'POST', headers: json, body: large },
     { code: 415, path: OURS, method: 'POST', headers: { 'content-type': 'text/plain' } },
     { code: 422, path: `${OURS}/NAME`, method: 'PATCH', headers: jsonPatch, body: move },
-    { code: 501, path: '/api/v1/namespaces/shop/pods/a/exec', headers: upgrade },
+    { code: 501, path: '/api/v1/namespaces/shop/pods/a', headers: upgrade },
   ])('$code to $path', async ({ code, path, ...options }) => {
     const { token, object } = await ending
     const asked = path.replace('NAME', object.metadata.name)

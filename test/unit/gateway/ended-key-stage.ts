@@ -77,7 +77,7 @@ function apiServer(act: (call: UpstreamCall) => Promise<void> | void, isDeaf: bo
       return said(200, { kind: 'OwnedAccessKeyList', metadata: {}, items: [object] })
     return said(method === 'POST' ? 201 : 200, object)
   }
-  return { upstream: { send, close: async () => undefined }, stored, asked, answers }
+  return { upstream: { send }, stored, asked, answers }
 }
 
 const said = (status: number, json: object): UpstreamAnswer => ({

@@ -11,7 +11,10 @@ import {
   type PublicRoute,
 } from '../../../src/gateway/stages/public-routes.ts'
 import { InFlightRequests } from '../../../src/gateway/streams/in-flight.ts'
-import { createTargetRegistry } from '../../../src/gateway/targets/registry.ts'
+import {
+  type ConnectedTargets,
+  createTargetRegistry,
+} from '../../../src/gateway/targets/registry.ts'
 import { type Upstream, UpstreamUnavailable } from '../../../src/kube/proxy/types.ts'
 import { systemClock } from '../../../src/runtime/clock.ts'
 import { refuse } from '../../../src/serving/http/answer.ts'
@@ -37,6 +40,19 @@ export const page =
 export const PAGES = Object.fromEntries(
   PUBLIC_ROUTES.map((route) => [route, page(route)]),
 ) as Readonly<Record<PublicRoute, PublicPage>>
+
+/** An upstream that answers nothing. */
+export const NO_UPSTREAM: Upstream = {
+  send: () => Promise.reject(new Error('nothing is forwarded here')),
+  upgrade: () => Promise.reject(new Error('nothing is upgraded here')),
+  close: async () => undefined,
+}
+
+/** No targets but the management cluster. */
+export const NO_TARGETS: Pick<ConnectedTargets, 'find' | 'isFresh'> = {
+  find: () => null,
+  isFresh: () => true,
+}
 
 /** A handler that authenticates every request as the caller and forwards it. */
 export function handlerFor(
@@ -64,7 +80,7 @@ export function handlerFor(
       flush: async () => undefined,
     },
     selfService: { answer: async () => Promise.reject(new Error('no self-service here')) },
-    targets: createTargetRegistry({ send, close: async () => undefined }),
+    targets: createTargetRegistry({ ...NO_UPSTREAM, send }, NO_TARGETS),
     expiryHeaders: (headers, { key }, isUse) => ({
       ...headers,
       [EXPIRES]: `${key.name} ${isUse ? 'used' : 'unused'}`,

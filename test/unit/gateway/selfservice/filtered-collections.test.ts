@@ -80,7 +80,6 @@ function asking({
     upstream: {
       send: async ({ path, impersonation }) =>
         said(path, impersonation === null ? 'gateway' : 'caller'),
-      close: async () => undefined,
     },
     limits,
     reservation: buffer.holding(key),

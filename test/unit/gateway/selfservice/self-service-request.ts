@@ -82,7 +82,7 @@ export function exchangeOf(
   }
 }
 
-const upstreamTo = (answers: Requested['answers']): Upstream => ({
+const upstreamTo = (answers: Requested['answers']): Pick<Upstream, 'send'> => ({
   send: async (call) => {
     const [status, json] = answers(call)
     return {
@@ -91,7 +91,6 @@ const upstreamTo = (answers: Requested['answers']): Upstream => ({
       body: Readable.from([Buffer.from(JSON.stringify(json))]),
     }
   },
-  close: async () => undefined,
 })
 
 /** A write to validate; of keys, without caps, unless it says otherwise. */

@@ -16,7 +16,6 @@ function held() {
       new Promise((resolve, reject) => {
         waiting.push((answer) => (answer instanceof Error ? reject(answer) : resolve(answer)))
       }),
-    close: async () => undefined,
   }
   const answerOne = (answer: UpstreamAnswer | Error): void => waiting.shift()?.(answer)
   return { upstream, waiting, answerOne }

@@ -31,13 +31,12 @@ const keyOf = (at: number, weight: number): object => ({
 /** Serves with this API server; counts the bytes read from its watches. */
 async function serving(answers: (call: UpstreamCall) => Readable, clock: Clock = systemClock()) {
   const bodies: Readable[] = []
-  const upstream: Upstream = {
+  const upstream: Pick<Upstream, 'send'> = {
     send: async (call) => {
       const body = answers(call)
       bodies.push(body)
       return { status: 200, headers: {}, body }
     },
-    close: async () => undefined,
   }
   const key = viewOf({
     metadata: { name: 'ci', uid: 'uid-ci' },
@@ -66,6 +65,7 @@ async function serving(answers: (call: UpstreamCall) => Readable, clock: Clock =
       flows: nothing,
       isWatch,
       isLong: isWatch,
+      upgrade: null,
       flowed: nothing,
       done: nothing,
     })

@@ -30,7 +30,7 @@ function released(admission: Admission): () => void {
 
 const NAMES: Readonly<Record<AdmissionKind, string>> = {
   request: 'requests',
-  stream: 'streams (watches, logs, proxied requests)',
+  stream: 'streams (watches, logs, exec, attach, port-forward, proxied requests)',
   filteredList: 'filtered lists',
   filteredWatch: 'filtered watches',
 }

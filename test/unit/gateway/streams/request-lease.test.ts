@@ -41,7 +41,12 @@ function leased() {
     reauthenticate: () => ({ ok: true, caller }),
     observer: { opened: () => undefined, closed: () => undefined, cut: () => undefined },
   })
-  const lease = leaseRequest(streams, { call: callTo('/api'), caller, isLong: false })
+  const lease = leaseRequest(streams, {
+    call: callTo('/api'),
+    caller,
+    connection: null,
+    isLong: false,
+  })
   const answering = Promise.withResolvers<Answer | null>()
   const outcome = lease.outcome(answering.promise)
   return { lease, answering, outcome, end: () => streams.end() }

@@ -20,8 +20,11 @@ const caller = {
   expiresMs: null,
 }
 
+/** The connection to the target of its request. */
+const CONNECTION = {}
+
 function started(given: Partial<Answer> = {}, isWatch = true, isLong = isWatch) {
-  let because: Exclude<TerminationReason, 'shutdown'> | null = null
+  let because: Exclude<TerminationReason, 'shutdown' | 'target'> | null = null
   const open: string[] = []
   const clock = manualClock(t0)
   const streams = new InFlightRequests({
@@ -33,10 +36,8 @@ function started(given: Partial<Answer> = {}, isWatch = true, isLong = isWatch) 
       cut: () => undefined,
     },
   })
-  const { flows, close } = streams.open(caller, {
-    mayComplete: () => false,
-    end: () => expect.fail('it is answered'),
-  })
+  const pending = { mayComplete: () => false, end: () => expect.fail('it is answered') }
+  const { flows, close } = streams.open(caller, pending, CONNECTION)
   const source = new PassThrough()
   const counts = { done: 0, flowed: 0 }
   const answer = terminable(
@@ -45,6 +46,7 @@ function started(given: Partial<Answer> = {}, isWatch = true, isLong = isWatch) 
       flows,
       isWatch,
       isLong,
+      upgrade: null,
       flowed: () => void (counts.flowed += 1),
       done: () => {
         close()
@@ -55,6 +57,10 @@ function started(given: Partial<Answer> = {}, isWatch = true, isLong = isWatch) 
   const cut = (reason: TerminationReason): void => {
     if (reason === 'shutdown') {
       streams.close()
+      return
+    }
+    if (reason === 'target') {
+      streams.endConnection(CONNECTION)
       return
     }
     because = reason

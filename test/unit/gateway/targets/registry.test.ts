@@ -1,33 +1,123 @@
-// The target of a path, byte by byte, and its upstream (contract 9.1).
-import { expect, test } from 'vitest'
-import { createTargetRegistry, routeOf } from '../../../../src/gateway/targets/registry.ts'
-import type { Upstream } from '../../../../src/kube/proxy/types.ts'
+// The target of a path, byte by byte, and its upstream (contract 9.1, 9.5).
+import { describe, expect, test } from 'vitest'
+import type { RequestTarget } from '../../../../src/domain/scope/request-info.ts'
+import {
+  type ConnectedTarget,
+  type TargetState,
+  createTargetRegistry,
+  routeOf,
+} from '../../../../src/gateway/targets/registry.ts'
+import { NO_UPSTREAM } from '../handler-builder.ts'
+
+const MANAGEMENT: RequestTarget = { kind: 'Management' }
+const EAST: ConnectedTarget = { kind: 'Cluster', cluster: 'east' }
+const VC: ConnectedTarget = { kind: 'ProjectVirtualCluster', project: 'p', virtualCluster: 'v' }
+const SPACE: ConnectedTarget = { kind: 'ProjectSpace', project: 'p', space: 's' }
+
+test.each<{ readonly path: string; readonly target: RequestTarget; readonly rest: string }>([
+  { path: '/kubernetes/management', target: MANAGEMENT, rest: '' },
+  { path: '/kubernetes/management?a', target: MANAGEMENT, rest: '?a' },
+  {
+    path: '/kubernetes/management/api/v1/pods?watch=1',
+    target: MANAGEMENT,
+    rest: '/api/v1/pods?watch=1',
+  },
+  { path: '/kubernetes/management/%2e%2e//x', target: MANAGEMENT, rest: '/%2e%2e//x' },
+  { path: '/kubernetes/cluster/east', target: EAST, rest: '' },
+  { path: '/kubernetes/cluster/east/api/v1', target: EAST, rest: '/api/v1' },
+  {
+    path: '/kubernetes/cluster/cluster/kubernetes/cluster/east',
+    target: { kind: 'Cluster', cluster: 'cluster' },
+    rest: '/kubernetes/cluster/east',
+  },
+  {
+    path: '/kubernetes/cluster/%65ast/api',
+    target: { kind: 'Cluster', cluster: '%65ast' },
+    rest: '/api',
+  },
+  { path: '/kubernetes/cluster//api', target: { kind: 'Cluster', cluster: '' }, rest: '/api' },
+  { path: '/kubernetes/project/p/virtualcluster/v/api', target: VC, rest: '/api' },
+  { path: '/kubernetes/project/p/space/s?x', target: SPACE, rest: '?x' },
+])('$path leads to a target, with the rest as it was sent (9.1)', ({ path, target, rest }) => {
+  expect(routeOf(path)).toEqual({ target, rest })
+})
 
 test.each([
-  { path: '/kubernetes/management', rest: '' },
-  { path: '/kubernetes/management?a', rest: '?a' },
-  { path: '/kubernetes/management/api/v1/pods?watch=1', rest: '/api/v1/pods?watch=1' },
-  { path: '/kubernetes/management/%2e%2e//x', rest: '/%2e%2e//x' },
-])(
-  '$path leads to the management cluster with the rest of the path as it was sent (9.1)',
-  (row) => {
-    expect(routeOf(row.path)).toEqual({ target: { kind: 'Management' }, rest: row.rest })
-  },
-)
+  '/',
+  '/kubernetes',
+  '/kubernetes/managementx',
+  '/kubernetes/%6danagement/api',
+  '/kubernetes/cluster',
+  '/kubernetes/clusters/east/api',
+  '/kubernetes//cluster/east',
+  '/kubernetes/Cluster/east',
+  '/kubernetes/project/p',
+  '/kubernetes/project/p/virtualcluster',
+  '/kubernetes/project/p/spaces/s',
+  '/kubernetes/project/p/q/space/s',
+])('%s leads to no API (9.1)', (path) => {
+  expect(routeOf(path)).toBeNull()
+})
 
-test.each(['/', '/kubernetes', '/kubernetes/managementx', '/kubernetes/%6danagement/api'])(
-  '%s leads to no API (9.1)',
-  (path) => {
-    expect(routeOf(path)).toBeNull()
-  },
-)
+describe('a target', () => {
+  const connection = { upstream: { ...NO_UPSTREAM } }
+  const registry = (state: TargetState | null, isFresh = true) =>
+    createTargetRegistry(NO_UPSTREAM, { find: () => state, isFresh: () => isFresh })
 
-test('a target without an upstream is answered as an unknown one (9.1)', () => {
-  const upstream: Upstream = { send: () => Promise.reject(new Error()), close: async () => {} }
-  const { resolve } = createTargetRegistry(upstream)
-  expect(resolve({ kind: 'Management' })).toEqual({ ok: true, upstream })
-  expect(resolve({ kind: 'Cluster', cluster: 'c' })).toMatchObject({
-    ok: false,
-    answer: { status: 404, refusal: 'noSuchApi' },
+  test.each([null, 'x'])('resolves with the namespace %s of its space (9.5)', (namespace) => {
+    const { resolve } = registry({ kind: 'usable', connection, namespace })
+    expect(resolve(SPACE)).toEqual({
+      ok: true,
+      upstream: connection.upstream,
+      connection,
+      namespace,
+    })
+  })
+
+  test('of the management cluster needs no Secret (9.5)', () => {
+    expect(registry(null, false).resolve(MANAGEMENT)).toEqual({
+      ok: true,
+      upstream: NO_UPSTREAM,
+      connection: null,
+      namespace: null,
+    })
+  })
+
+  test.each<{
+    readonly name: string
+    readonly target: RequestTarget
+    readonly state: TargetState | null
+    readonly isFresh?: false
+    readonly answer: object
+    readonly message: string
+  }>([
+    {
+      name: 'unknown',
+      target: VC,
+      state: null,
+      answer: { status: 404, refusal: 'targetUnknown' },
+      message: 'virtual cluster "p/v" is unknown here',
+    },
+    {
+      name: 'with a fault',
+      target: EAST,
+      state: { kind: 'unusable', because: 'two Secrets define it' },
+      answer: { status: 503, refusal: 'targetUnusable' },
+      message: 'cluster "east" can not be used: two Secrets define it',
+    },
+    {
+      name: 'usable, but by Secrets that were read too long ago',
+      target: EAST,
+      state: { kind: 'usable', connection, namespace: null },
+      isFresh: false,
+      answer: { status: 503, refusal: 'targetsStale' },
+      message: 'the targets are not known here now, try again',
+    },
+  ])('$name is refused (9.5, 10.4)', ({ target, state, isFresh, answer, message }) => {
+    const resolved = registry(state, isFresh ?? true).resolve(target)
+    expect(resolved).toMatchObject({ ok: false, answer, isUnknown: state === null })
+    expect(resolved.ok ? '' : resolved.answer.body.toString()).toContain(
+      JSON.stringify(message).slice(1, -1),
+    )
   })
 })

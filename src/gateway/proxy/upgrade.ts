@@ -1,0 +1,110 @@
+// Forwards an upgrade as its caller (contract 13.2). The headers that open it are made here: the connections on both
+// sides, and the credential in a WebSocket subprotocol, are none of the upstream's business.
+import type { OutgoingHttpHeaders } from 'node:http'
+import type { Caller } from '../../authn/caller.ts'
+import {
+  type Upstream,
+  type UpstreamHeaders,
+  UpstreamUnavailable,
+  type UpgradeProtocol,
+} from '../../kube/proxy/types.ts'
+import type { Answer } from '../../serving/http/answer.ts'
+import type { HttpRequest } from '../../serving/http/server.ts'
+import type { ParsedRequest } from '../request/parse.ts'
+import { isCredential } from '../stages/authentication.ts'
+import {
+  UNAVAILABLE,
+  clientHeaders,
+  framingOf,
+  impersonationOf,
+  isProxied,
+  upstreamHeaders,
+} from './forward.ts'
+
+/** An upgrade to forward. `signal` ends it before its 101. */
+interface UpgradeCall {
+  readonly request: ParsedRequest
+  readonly call: HttpRequest
+  readonly protocol: UpgradeProtocol
+  readonly caller: Caller
+  readonly signal: AbortSignal
+}
+
+/** Forwards the upgrade. Returns the upstream's 101 with the tunnel, its other answer, or a 503 if there is none. */
+export async function forwardUpgrade(
+  upstream: Pick<Upstream, 'upgrade'>,
+  { request, call, protocol, caller, signal }: UpgradeCall,
+): Promise<Answer> {
+  if (signal.aborted) return UNAVAILABLE
+  try {
+    const answer = await upstream.upgrade({
+      method: request.method,
+      path: request.search === '' ? request.path : `${request.path}?${request.search}`,
+      headers: { ...upstreamHeaders(call), ...openingHeaders(call.rawHeaders) },
+      impersonation: impersonationOf(caller.identity, caller.key.name),
+      body: null,
+      isLongRunning: true,
+      isProxied: isProxied(request.attributes),
+      protocol,
+      signal,
+    })
+    const headers = { ...clientHeaders(answer.headers), ...picked(answer.headers, OPENED) }
+    if ('body' in answer) {
+      const { status, body } = answer
+      return { status, headers: { ...headers, ...framingOf(answer.headers) }, body }
+    }
+    const { socket } = answer
+    const opened = { ...headers, connection: 'Upgrade', upgrade: protocol }
+    return { status: 101, headers: opened, body: socket, tunnel: socket }
+  } catch (error) {
+    if (error instanceof UpstreamUnavailable) return UNAVAILABLE
+    throw error
+  }
+}
+
+/** The headers that open a WebSocket, or a session over SPDY. */
+const OPENING: ReadonlySet<string> = new Set([
+  'sec-websocket-extensions',
+  'sec-websocket-key',
+  'sec-websocket-protocol',
+  'sec-websocket-version',
+  'x-stream-protocol-version',
+])
+
+/** The headers of the answer to them. */
+const OPENED = [
+  'sec-websocket-accept',
+  'sec-websocket-extensions',
+  'sec-websocket-protocol',
+  'sec-websocket-version',
+  'x-accepted-stream-protocol-versions',
+  'x-stream-protocol-version',
+] as const
+
+/** The opening headers as they were sent, each value apart, without a credential among the subprotocols. */
+function openingHeaders(rawHeaders: readonly string[]): UpstreamHeaders {
+  const headers = new Map<string, readonly string[]>()
+  for (let at = 0; at < rawHeaders.length; at += 2) {
+    const [sent = '', value = ''] = rawHeaders.slice(at, at + 2)
+    const name = sent.toLowerCase()
+    if (!OPENING.has(name)) continue
+    const passed = name === 'sec-websocket-protocol' ? withoutCredential(value) : value
+    if (passed !== '') headers.set(name, [...(headers.get(name) ?? []), passed])
+  }
+  return Object.fromEntries(headers)
+}
+
+const withoutCredential = (protocols: string): string =>
+  protocols
+    .split(',')
+    .map((protocol) => protocol.trim())
+    .filter((protocol) => protocol !== '' && !isCredential(protocol))
+    .join(', ')
+
+const picked = (headers: UpstreamHeaders, names: readonly string[]): OutgoingHttpHeaders =>
+  Object.fromEntries(
+    names.flatMap((name) => {
+      const value = headers[name]
+      return value === undefined ? [] : [[name, typeof value === 'string' ? value : [...value]]]
+    }),
+  ) as OutgoingHttpHeaders

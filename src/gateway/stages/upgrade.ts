@@ -1,0 +1,45 @@
+// Which upgrades the gateway serves (contract 11.6, 13.2): sessions in workloads, watches, logs and whatever is behind
+// `proxy`, over the two protocols of kubectl and the API server.
+import { GROUP } from '../../api/names.ts'
+import { type RequestInfo, isResourceRequest } from '../../domain/scope/request-info.ts'
+import { isSessionSubresource } from '../../domain/scope/sensitive.ts'
+import { UPGRADE_PROTOCOLS, type UpgradeProtocol } from '../../kube/proxy/types.ts'
+import { refuse } from '../../serving/http/answer.ts'
+import type { HttpRequest } from '../../serving/http/server.ts'
+import { ERRORS } from '../errors.ts'
+import { hasBody } from '../proxy/forward.ts'
+import { type Stage, known } from '../request-context.ts'
+
+const BAD_PROTOCOL = {
+  upgrade: 'refused',
+  answer: refuse(ERRORS.upgradeProtocol, { protocols: UPGRADE_PROTOCOLS.join(', ') }),
+} as const
+const BAD_PATH = { upgrade: 'refused', answer: refuse(ERRORS.upgradePath) } as const
+
+/** Reads the protocol of an upgrade. Refuses CONNECT, other protocols, and upgrades with a body. */
+export const upgradeProtocol: Stage = (context) => {
+  const { http } = context
+  if (http.by === 'request') return null
+  context.upgrade = protocolOf(http)
+  return context.upgrade === null ? BAD_PROTOCOL : null
+}
+
+function protocolOf(http: HttpRequest): UpgradeProtocol | null {
+  if (http.by !== 'upgrade' || hasBody(http)) return null
+  const asked = http.headers.upgrade?.toLowerCase()
+  const protocol = UPGRADE_PROTOCOLS.find((one) => one.toLowerCase() === asked) ?? null
+  return protocol === 'websocket' && http.method !== 'GET' ? null : protocol
+}
+
+/** Refuses upgrades of requests that have no long answer, and of all for our kinds: nothing is hidden in a tunnel. */
+export const upgradePath: Stage = (context) => {
+  if (context.upgrade === null) return null
+  return isUpgradable(known(context, 'request').attributes) ? null : BAD_PATH
+}
+
+function isUpgradable(attributes: RequestInfo): boolean {
+  if (!isResourceRequest(attributes) || attributes.group === GROUP) return false
+  const { verb, subresource } = attributes
+  if (subresource === '') return verb === 'watch'
+  return subresource === 'log' || isSessionSubresource(subresource)
+}

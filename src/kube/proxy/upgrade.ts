@@ -1,0 +1,123 @@
+// Sends a request for an upgrade by HTTP/1.1, on a connection of its own: HTTP/2 has no such upgrades, and a pooled
+// connection would be used again after an answer that is none (CVE-2018-1002105).
+import { type ClientRequest, type IncomingMessage, request as requestHttp } from 'node:http'
+import { request as requestHttps } from 'node:https'
+import type { Socket } from 'node:net'
+import type { Clock } from '../../runtime/clock.ts'
+import type { OpenConnection } from '../client/connection.ts'
+import {
+  HEAD_WITHIN_MS,
+  type UpgradeProtocol,
+  type UpstreamAnswer,
+  type UpstreamCall,
+  UpstreamError,
+  type UpstreamFailure,
+  type UpstreamHeaders,
+  type UpstreamTunnel,
+} from './types.ts'
+
+/** Sessions are silent for hours: the network on the way drops connections that it believes to be dead. */
+const KEEP_ALIVE_MS = 30_000
+
+/**
+ * Sends the request, and waits for the head of the response.
+ *
+ * @throws UpstreamError
+ */
+export function upgradeOverHttp1(
+  { origin, tls }: Pick<OpenConnection, 'origin' | 'tls'>,
+  call: UpstreamCall & { readonly protocol: UpgradeProtocol },
+  clock: Clock,
+): Promise<UpstreamAnswer | UpstreamTunnel> {
+  const { method, path, headers, protocol, signal } = call
+  const answer = Promise.withResolvers<UpstreamAnswer | UpstreamTunnel>()
+  const send = origin.startsWith('https:') ? requestHttps : requestHttp
+  const request = send(`${origin}${path}`, {
+    ...tls,
+    // As the path is sent: an URL would normalize it.
+    path,
+    method,
+    headers: {
+      ...(headers as Record<string, string | string[]>),
+      connection: 'Upgrade',
+      upgrade: protocol,
+    },
+    agent: false,
+  })
+  let isConnected = false
+  const fail = (failure: UpstreamFailure, cause: unknown): void => {
+    answer.reject(new UpstreamError(failure, cause))
+    request.destroy()
+  }
+  const cancelTimeout = clock.schedule(HEAD_WITHIN_MS, () =>
+    fail('timedOut', new Error('the API server did not answer in time')),
+  )
+  const end = (): void => fail('lost', new Error('the request was ended'))
+  const settled = (): void => {
+    cancelTimeout()
+    signal.removeEventListener('abort', end)
+  }
+  request.once('socket', (socket) =>
+    socket.once(origin.startsWith('https:') ? 'secureConnect' : 'connect', () => {
+      isConnected = true
+    }),
+  )
+  request.once('upgrade', (response, socket: Socket, head) => {
+    settled()
+    tunnelOf(response, socket, head, protocol).then(answer.resolve, (error: unknown) => {
+      socket.destroy()
+      answer.reject(error)
+    })
+  })
+  request.once('response', (response) => {
+    settled()
+    answer.resolve(answerOf(request, response))
+  })
+  request.once('error', (cause) => {
+    settled()
+    fail(isConnected ? 'lost' : 'unprocessed', cause)
+  })
+  if (signal.aborted) end()
+  else signal.addEventListener('abort', end, { once: true })
+  request.end()
+  return answer.promise
+}
+
+async function tunnelOf(
+  { statusCode, headers, rawHeaders }: IncomingMessage,
+  socket: Socket,
+  head: Buffer,
+  protocol: UpgradeProtocol,
+): Promise<UpstreamTunnel> {
+  if (statusCode !== 101 || headers.upgrade?.toLowerCase() !== protocol.toLowerCase())
+    throw new UpstreamError('lost', new Error('the API server has changed to another protocol'))
+  // The caller ends both directions, each when its own side has ended.
+  socket.allowHalfOpen = true
+  socket.setTimeout(0)
+  socket.setNoDelay(true)
+  socket.setKeepAlive(true, KEEP_ALIVE_MS)
+  if (head.length > 0) socket.unshift(head)
+  return { status: 101, headers: headersOf(rawHeaders), socket }
+}
+
+/** The answer that is no upgrade. Its connection is closed after it. */
+function answerOf(request: ClientRequest, response: IncomingMessage): UpstreamAnswer {
+  response.on('error', () => undefined)
+  response.once('close', () => request.destroy())
+  return {
+    status: response.statusCode ?? 0,
+    headers: headersOf(response.rawHeaders),
+    body: response,
+  }
+}
+
+function headersOf(raw: readonly string[]): UpstreamHeaders {
+  const headers = new Map<string, string | readonly string[]>()
+  for (let at = 0; at + 1 < raw.length; at += 2) {
+    const [sent = '', value = ''] = raw.slice(at, at + 2)
+    const name = sent.toLowerCase()
+    const before = headers.get(name)
+    headers.set(name, before === undefined ? value : [before, value].flat())
+  }
+  return Object.fromEntries(headers)
+}

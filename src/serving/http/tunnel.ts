@@ -1,0 +1,89 @@
+// Joins the connection of a client with a tunnel to the upstream, after an answer 101 (contract 13.2, 13.3).
+import { type ServerResponse, STATUS_CODES, validateHeaderValue } from 'node:http'
+import type { Readable, Writable } from 'node:stream'
+import type { TLSSocket } from 'node:tls'
+import { type Answer, COMMON_HEADERS } from './answer.ts'
+
+/** Sessions are silent for hours: the network on the way drops connections that it believes to be dead. */
+const KEEP_ALIVE_MS = 30_000
+
+/**
+ * How long one direction stays open after the other has ended: what is under way arrives, and a client that is gone
+ * does not keep a session.
+ */
+const HALF_CLOSED_MS = 5000
+
+/** The connection of a client after its request for an upgrade. */
+interface UpgradedConnection {
+  readonly socket: TLSSocket
+  /** What the client has sent after the head of its request. */
+  readonly head: Buffer
+  /** Leaves the socket. */
+  readonly response: ServerResponse
+}
+
+/**
+ * Sends the head of the answer, and then the bytes of both sides to each other, with back-pressure.
+ *
+ * @throws Error for an invalid header; body and tunnel are destroyed then
+ */
+export function openTunnel(
+  { socket, head, response }: UpgradedConnection,
+  { headers, body, tunnel }: Answer & { readonly body: Readable; readonly tunnel: Writable },
+): void {
+  const close = (): void => {
+    body.destroy()
+    tunnel.destroy()
+    socket.destroy()
+  }
+  for (const stream of [socket, body, tunnel]) {
+    stream.on('error', close)
+  }
+  try {
+    const text = headOf({ ...COMMON_HEADERS, ...headers })
+    response.detachSocket(socket)
+    // The end of what the client sends is not that of what it gets.
+    socket.allowHalfOpen = true
+    socket.setTimeout(0)
+    socket.setNoDelay(true)
+    socket.setKeepAlive(true, KEEP_ALIVE_MS)
+    socket.write(text, 'latin1')
+  } catch (error) {
+    close()
+    throw error
+  }
+  let isHalfClosed = false
+  const halfClosed = (): void => {
+    if (isHalfClosed) return
+    isHalfClosed = true
+    setTimeout(close, HALF_CLOSED_MS).unref()
+  }
+  if (head.length > 0) socket.unshift(head)
+  pass(body, socket, halfClosed)
+  pass(socket, tunnel, halfClosed)
+  socket.once('close', close)
+  // A body that was cut ends its connection; one that is complete is still being written.
+  body.once('close', () => body.readableEnded || close())
+}
+
+/** Passes the bytes on, and their end. Not `pipeline`, which would destroy the other direction with the first end. */
+function pass(from: Readable, to: Writable, ended: () => void): void {
+  from.on('data', (piece: Buffer) => {
+    if (to.writable && !to.write(piece)) from.pause()
+  })
+  to.on('drain', () => from.resume())
+  from.once('end', () => {
+    to.end()
+    ended()
+  })
+}
+
+function headOf(headers: Answer['headers']): string {
+  const lines = Object.entries(headers).flatMap(([name, value]) =>
+    [value ?? []].flat().map((one) => {
+      validateHeaderValue(name, String(one))
+      return `${name}: ${one}\r\n`
+    }),
+  )
+  return `HTTP/1.1 101 ${STATUS_CODES[101]}\r\n${lines.join('')}\r\n`
+}

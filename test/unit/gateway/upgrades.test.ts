@@ -1,0 +1,322 @@
+// Upgrades from the socket of a client to that of an API server (contract 11.6, 13.2, 13.4; threats A7 to A9).
+import { once } from 'node:events'
+import type { IncomingMessage } from 'node:http'
+import type { Duplex } from 'node:stream'
+import type { TLSSocket } from 'node:tls'
+import { describe, expect, test } from 'vitest'
+import { InFlightRequests } from '../../../src/gateway/streams/in-flight.ts'
+import { createTargetRegistry } from '../../../src/gateway/targets/registry.ts'
+import { systemClock } from '../../../src/runtime/clock.ts'
+import { eventuallyPasses as passesWithin } from '../../support/eventually.ts'
+import { startServerAndUpstream } from '../kube/proxy/upstream-server.ts'
+import { CALLER, NO_TARGETS, handlerFor } from './handler-builder.ts'
+import { answersIn, served } from './listening-server.ts'
+
+const eventuallyPasses = (what: string, act: () => Promise<void>): Promise<void> =>
+  passesWithin(what, act, { withinMs: 10_000 })
+
+const EXEC = '/kubernetes/management/api/v1/namespaces/a/pods/b/exec?command=sh'
+const WEBSOCKET = [
+  'Connection: Upgrade',
+  'Upgrade: websocket',
+  'Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==',
+  'Sec-WebSocket-Version: 13',
+  'Sec-WebSocket-Protocol: v5.channel.k8s.io',
+]
+const SPDY = [
+  'Connection: Upgrade',
+  'Upgrade: SPDY/3.1',
+  'X-Stream-Protocol-Version: v4.channel.k8s.io',
+  'X-Stream-Protocol-Version: v3.channel.k8s.io',
+]
+
+const head = (method: string, path: string, headers: readonly string[]): string =>
+  `${[`${method} ${path} HTTP/1.1`, 'Host: h', ...headers].join('\r\n')}\r\n\r\n`
+
+type ActUpgrade = (request: IncomingMessage, socket: Duplex, head: Buffer) => void
+
+/** Accepts the upgrade and sends back what comes. */
+const echoing =
+  (more = ''): ActUpgrade =>
+  (request, socket) => {
+    socket.write(
+      `HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: ${request.headers.upgrade}\r\n${more}\r\n`,
+    )
+    socket.on('data', (piece: Buffer) => void socket.write(piece))
+    socket.on('end', () => socket.end())
+  }
+
+/** A gateway before an API server that answers upgrades so. */
+async function upgrading(act: ActUpgrade, respond = 'nothing is upgraded here') {
+  const { upstream, server } = await startServerAndUpstream('https', (_, outgoing) =>
+    outgoing.writeHead(403, { 'content-type': 'text/plain' }).end(respond),
+  )
+  const upgraded: IncomingMessage[] = []
+  server.server.on('upgrade', (request: IncomingMessage, socket: Duplex, first: Buffer) => {
+    upgraded.push(request)
+    socket.on('error', () => undefined)
+    act(request, socket, first)
+  })
+  let ended = false
+  const open: string[] = []
+  const cuts: string[] = []
+  const connection = { upstream }
+  const inFlight = new InFlightRequests({
+    clock: systemClock(),
+    reauthenticate: (known) =>
+      ended ? { ok: false, because: 'revoked' } : { ok: true, caller: known },
+    observer: {
+      opened: (kind) => void open.push(kind),
+      closed: () => void open.pop(),
+      cut: (reason) => void cuts.push(reason),
+    },
+  })
+  const targets = createTargetRegistry(upstream, {
+    ...NO_TARGETS,
+    find: () => ({ kind: 'usable', connection, namespace: null }),
+  })
+  const handle = handlerFor(CALLER, upstream.send, { inFlight, targets })
+  const { connect, say } = await served(handle)
+  return {
+    connect,
+    say,
+    upgraded,
+    open,
+    cuts,
+    sockets: server.sockets,
+    end: () => {
+      ended = true
+      inFlight.look(null)
+    },
+    endTarget: () => inFlight.endConnection(connection),
+  }
+}
+
+/** Reads until the text has come. */
+async function readUntil(socket: TLSSocket, text: string): Promise<string> {
+  let got = ''
+  for await (const [piece] of on(socket)) {
+    got += piece.toString('latin1')
+    if (got.includes(text)) return got
+  }
+  throw new Error(`the connection ended after ${got}`)
+}
+
+async function* on(socket: TLSSocket): AsyncGenerator<readonly [Buffer]> {
+  while (!socket.destroyed) yield (await once(socket, 'data')) as [Buffer]
+}
+
+describe('an upgrade', () => {
+  test.each([
+    { name: 'a WebSocket', method: 'GET', headers: WEBSOCKET },
+    { name: 'SPDY', method: 'POST', headers: SPDY },
+  ])('to $name joins both connections (13.2)', async ({ method, headers }) => {
+    const { connect, upgraded, open } = await upgrading(
+      echoing('X-Stream-Protocol-Version: v4\r\n'),
+    )
+    const socket = await connect()
+    socket.write(`${head(method, EXEC, headers)}first bytes`)
+    const text = await readUntil(socket, 'first bytes')
+    expect(text).toMatch(/^HTTP\/1\.1 101 Switching Protocols\r\n/)
+    expect(text).toMatch(/\r\nupgrade: (websocket|SPDY\/3\.1)\r\n/)
+    expect(text).toContain('x-stream-protocol-version: v4\r\n')
+    expect(text).toContain('x-platform-key-expires: ci used\r\n')
+    expect(open).toEqual(['upgrade'])
+    const [request] = upgraded
+    expect(request?.headers).toMatchObject({
+      'impersonate-user': 'ada',
+      authorization: 'Bearer our-own',
+    })
+    socket.end()
+    await once(socket, 'close')
+    await eventuallyPasses('the place is free', async () => expect(open).toEqual([]))
+  })
+
+  test('passes the versions of SPDY apart, and no credential in a subprotocol (10.1; threats A7)', async () => {
+    const { connect, upgraded } = await upgrading(echoing())
+    for (const [method, headers] of [
+      ['POST', SPDY],
+      [
+        'GET',
+        [
+          ...WEBSOCKET.slice(0, -1),
+          'Sec-WebSocket-Protocol: v5.channel.k8s.io, base64url.bearer.authorization.k8s.io.Z29vZA',
+        ],
+      ],
+    ] as const) {
+      const socket = await connect()
+      socket.write(`${head(method, EXEC, headers)}x`)
+      await readUntil(socket, '\r\n\r\nx')
+      socket.destroy()
+    }
+    const sent = upgraded.map(({ rawHeaders }) =>
+      rawHeaders.flatMap((name, at) =>
+        at % 2 === 0 && /protocol/i.test(name) ? [`${name}: ${rawHeaders[at + 1]}`] : [],
+      ),
+    )
+    expect(sent).toEqual([
+      [
+        'x-stream-protocol-version: v4.channel.k8s.io',
+        'x-stream-protocol-version: v3.channel.k8s.io',
+      ],
+      ['sec-websocket-protocol: v5.channel.k8s.io'],
+    ])
+  })
+
+  test.each([
+    {
+      name: '403',
+      act: (socket: Duplex) =>
+        socket.write('HTTP/1.1 403 Forbidden\r\nContent-Length: 2\r\n\r\nno'),
+    },
+    {
+      name: '302',
+      act: (socket: Duplex) =>
+        socket.write('HTTP/1.1 302 Found\r\nLocation: /x\r\nContent-Length: 0\r\n\r\n'),
+    },
+    {
+      name: '200',
+      act: (socket: Duplex) => socket.write('HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok'),
+    },
+    {
+      name: '101 to another protocol',
+      code: 503,
+      act: (socket: Duplex) =>
+        socket.write(
+          'HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: h2c\r\n\r\n',
+        ),
+    },
+    { name: 'the end of the connection', code: 503, act: (socket: Duplex) => socket.destroy() },
+  ])(
+    'that is answered by $name closes both connections (threats A9)',
+    async ({ name, code, act }) => {
+      const { say, upgraded, sockets, open } = await upgrading((_, socket) => void act(socket))
+      const text = await say(
+        `${head('POST', EXEC, SPDY)}${head('GET', '/kubernetes/management/api/v1/secrets', [])}`,
+      )
+      expect(answersIn(text).map((answer) => answer.code)).toEqual([code ?? Number(name)])
+      expect(upgraded).toHaveLength(1)
+      await eventuallyPasses('the connection to the API server is closed', async () =>
+        expect([...sockets]).toEqual([]),
+      )
+      expect(open).toEqual([])
+    },
+  )
+
+  test.each([
+    { name: 'of another protocol', headers: ['Connection: Upgrade', 'Upgrade: h2c'] },
+    { name: 'with a body', headers: [...SPDY, 'Content-Length: 3'], path: EXEC },
+    {
+      name: 'of an object',
+      headers: WEBSOCKET,
+      path: '/kubernetes/management/api/v1/namespaces/a/secrets/b',
+    },
+    {
+      name: 'of a watch of keys',
+      headers: WEBSOCKET,
+      path: '/kubernetes/management/apis/management.platform.sh/v1/ownedaccesskeys?watch=1',
+    },
+    {
+      name: 'of a watch of keys on another target',
+      headers: WEBSOCKET,
+      path: '/kubernetes/cluster/c/apis/management.platform.sh/v1/ownedaccesskeys?watch=1',
+    },
+  ])(
+    '$name is refused before it reaches the API server (12.4, 13.2)',
+    async ({ headers, path = EXEC }) => {
+      const { say, upgraded } = await upgrading(echoing())
+      expect(answersIn(await say(head('GET', path, headers)))).toMatchObject([{ code: 501 }])
+      expect(upgraded).toEqual([])
+    },
+  )
+
+  test('passes megabytes both ways unchanged (13.3)', async () => {
+    const { connect } = await upgrading(echoing())
+    const socket = await connect()
+    socket.write(head('POST', EXEC, SPDY))
+    await readUntil(socket, '\r\n\r\n')
+    const sent = Buffer.alloc(4 * 1024 * 1024, 'bytes of a file ')
+    const received: Buffer[] = []
+    socket.on('data', (piece: Buffer) => received.push(piece))
+    socket.end(sent)
+    await once(socket, 'close')
+    expect(Buffer.concat(received).equals(sent)).toBe(true)
+  })
+})
+
+describe('a tunnel', () => {
+  const opened = async (method: string, headers: readonly string[]) => {
+    const world = await upgrading(echoing())
+    const socket = await world.connect()
+    socket.write(
+      `${head(method, '/kubernetes/cluster/c/api/v1/namespaces/a/pods/b/exec', headers)}\u0081\u0001x`,
+      'latin1',
+    )
+    await readUntil(socket, '\u0081\u0001x')
+    const received: Buffer[] = []
+    socket.on('data', (piece: Buffer) => received.push(piece))
+    return { ...world, socket, received }
+  }
+
+  test.each([
+    { name: 'key', says: 'platform access key not found', end: 'end', cut: 'revoked' },
+    {
+      name: 'target',
+      says: 'the target of the request was removed',
+      end: 'endTarget',
+      cut: 'target',
+    },
+  ] as const)(
+    'over a WebSocket ends with close code 1008 when its $name ends (13.4)',
+    async (row) => {
+      const world = await opened('GET', WEBSOCKET)
+      world[row.end]()
+      await once(world.socket, 'close')
+      const last = Buffer.concat(world.received)
+      expect([...last.subarray(0, 1), ...last.subarray(2, 4)]).toEqual([0x88, 0x03, 0xf0])
+      expect(last.subarray(4).toString()).toContain(row.says)
+      expect(world.cuts).toEqual([row.cut])
+      await eventuallyPasses('the connection to the API server is closed', async () =>
+        expect([...world.sockets]).toEqual([]),
+      )
+    },
+  )
+
+  test('in the middle of a frame is cut without a close frame (13.4)', async () => {
+    const world = await opened('GET', WEBSOCKET)
+    world.socket.write(Buffer.from([0x82, 0x7d, 1, 2]))
+    await eventuallyPasses('the half frame has come back', async () =>
+      expect(Buffer.concat(world.received)).toHaveLength(4),
+    )
+    world.end()
+    await once(world.socket, 'close')
+    expect(Buffer.concat(world.received)).toHaveLength(4)
+  })
+
+  test('over SPDY is cut on both sides when its key ends (13.4)', async () => {
+    const world = await opened('POST', SPDY)
+    world.end()
+    await once(world.socket, 'close')
+    expect(world.received).toEqual([])
+    await eventuallyPasses('the connection to the API server is closed', async () =>
+      expect([...world.sockets]).toEqual([]),
+    )
+    expect(world.open).toEqual([])
+  })
+
+  test('ends with the API server (13.2)', async () => {
+    const world = await opened('POST', SPDY)
+    for (const socket of world.sockets) socket.destroy()
+    await once(world.socket, 'close')
+    await eventuallyPasses('the place is free', async () => expect(world.open).toEqual([]))
+  })
+
+  test('ends on the API server when its client is gone (13.3)', async () => {
+    const world = await opened('POST', SPDY)
+    world.socket.destroy()
+    await eventuallyPasses('the connection to the API server is closed', async () =>
+      expect([...world.sockets]).toEqual([]),
+    )
+    expect(world.open).toEqual([])
+  })
+})
