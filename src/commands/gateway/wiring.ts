@@ -19,7 +19,7 @@ import {
   type ImpersonationProbe,
   probeImpersonation,
 } from '../../gateway/targets/impersonation-probe.ts'
-import { type ConnectedTargets, createTargetRegistry } from '../../gateway/targets/registry.ts'
+import { createTargetRegistry } from '../../gateway/targets/registry.ts'
 import { type KubeClient, createClient } from '../../kube/client/client.ts'
 import type { ClientDeps, ClientObserver } from '../../kube/client/request.ts'
 import type { Upstream } from '../../kube/proxy/types.ts'
@@ -69,15 +69,10 @@ export function startApi(self: GatewayProcess, deps: ClientDeps, following: Gate
   const switches = followGatewaySwitches(sources)
   const inFlight = startInFlight(self, authenticator)
   const upstream = startUpstream(parts)
-  const connected: ConnectedTargets = {
-    find: () => null,
-    isFresh: () => true,
-    subscribe: () => undefined,
-  }
+  const connected = startTargets(self, clamped.deps)
   connected.subscribe((ended) => inFlight.endConnection(ended))
   const probe = startProbe(parts, upstream)
   const limits = createMaxInFlight(metrics.limited)
-  startTargets(self, clamped.deps)
   return {
     readiness: { ...authenticator.readiness, ...probe.readiness },
     ageMs: authenticator.ageMs,

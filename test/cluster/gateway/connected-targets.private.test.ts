@@ -7,9 +7,11 @@ import { ISSUER, runProgram, startOperator } from '../../support/command-process
 import { privateControlPlane } from '../../support/control-plane.ts'
 import { eventually, eventuallyPasses } from '../../support/eventually.ts'
 import { findCanaries } from '../../support/canary.ts'
-import { type OwnGateway, startGateway } from '../../support/gateway-process.ts'
+import { type OwnGateway, ask, gatewayCa, startGateway } from '../../support/gateway-process.ts'
 import { GATEWAY_ACCOUNT } from '../../support/installed-control-plane.ts'
 import { mustKubectl } from '../../support/kubectl.ts'
+import { uniqueName } from '../../support/object-builder.ts'
+import { keyClientOf } from '../keys/key-client.ts'
 import { seriesOf } from '../../support/metrics-page.ts'
 import { CONFIG } from '../install/installer.ts'
 import { scratchFolder } from '../../unit/kube/informer/scripted-server.ts'
@@ -27,6 +29,14 @@ afterAll(() => operator.stop())
 const kubectl = (args: readonly string[], input = '') => mustKubectl(plane, args, { input })
 let gateway: OwnGateway
 let token: string
+const KEY = uniqueName('k'.repeat(32))
+
+/** The answer to a key's request to the target. */
+async function asked(): Promise<{ readonly code: number; readonly body: string }> {
+  const headers = { authorization: `Bearer ${KEY}` }
+  const ca = await gatewayCa(plane.admin)
+  return ask(`${gateway.url()}/kubernetes/cluster/c1/version`, { ca, headers })
+}
 
 /** The last Event of a Secret, as `reason: note`; an empty text without one. */
 async function lastEvent(name: string): Promise<string> {
@@ -77,6 +87,7 @@ async function secretOf(user: object): Promise<string> {
 const apply = (manifest: string) => kubectl(['apply', '--server-side', '-f', '-'], manifest)
 
 beforeAll(async () => {
+  await keyClientOf(plane).create({ user: 'ada', key: KEY })
   await kubectl(['apply', '--server-side', '-k', join(CONFIG, 'target')])
   const secret = ['get', 'secret', 'gateway-token', '-n', 'platform-gateway', '-o']
   const encoded = await eventually(
@@ -105,6 +116,7 @@ test('a Secret becomes a target that works, in its Event and in the metric (9.5)
     SOON,
   )
   expect(await readiness()).toEqual({ [C1]: 1 })
+  expect(await asked()).toMatchObject({ code: 200, body: expect.stringContaining('gitVersion') })
 })
 
 test('a second Secret for the same target makes both unusable, until one is gone (9.5)', async () => {
@@ -120,6 +132,8 @@ test('a second Secret for the same target makes both unusable, until one is gone
     SOON,
   )
   expect(await readiness()).toEqual({ [C1]: 0 })
+  const said = expect.stringContaining('several Secrets define it')
+  expect(await asked()).toMatchObject({ code: 503, body: said })
   await kubectl(['delete', 'secret', 'cluster-c1', '-n', NAMESPACE])
   await eventuallyPasses(
     'the other one works',
@@ -145,6 +159,7 @@ test('a credential that the API server does not know, or that may not impersonat
   expect(await readiness()).toEqual({ [C1]: 0 })
   await kubectl(['delete', 'secret', 'cluster-c1', '-n', NAMESPACE])
   await eventuallyPasses('it is gone', async () => expect(await readiness()).toEqual({}), SOON)
+  expect(await asked()).toMatchObject({ code: 404 })
   expect(gateway.logs().filter(({ level }) => level === 'error')).toEqual([])
 })
 
