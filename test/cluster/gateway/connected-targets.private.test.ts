@@ -57,8 +57,8 @@ const readiness = async (): Promise<Readonly<Record<string, number>>> =>
 
 const C1 = `${METRIC}{kind="cluster",project="",name="c1"}`
 
-/** The Secret of cluster c1 for a kubeconfig with this user, as the command prints it. */
-async function secretOf(user: object): Promise<string> {
+/** The Secret of cluster c1 for a kubeconfig with this user and server, as the command prints it. */
+async function secretOf(user: object, server = plane.url): Promise<string> {
   const folder = await scratchFolder()
   const file = join(folder, 'kubeconfig')
   const ca = await kubectl([
@@ -73,7 +73,7 @@ async function secretOf(user: object): Promise<string> {
     file,
     stringify({
       'current-context': 'it',
-      clusters: [{ name: 'it', cluster: { server: plane.url, 'certificate-authority-data': ca } }],
+      clusters: [{ name: 'it', cluster: { server, 'certificate-authority-data': ca } }],
       contexts: [{ name: 'it', context: { cluster: 'it', user: 'it' } }],
       users: [{ name: 'it', user }],
     }),
@@ -142,7 +142,7 @@ test('a second Secret for the same target makes both unusable, until one is gone
   )
 })
 
-test('a credential that the API server does not know, or that may not impersonate, is told (9.5)', async () => {
+test('a credential that the API server does not know or that may not impersonate, and a refused address, are told (9.5)', async () => {
   await kubectl(['delete', 'secret', '--all', '-n', NAMESPACE])
   await apply(await secretOf({ token: 'not-a-token' }))
   const unusable = 'TargetUnusable: The cluster c1 does not work:'
@@ -156,6 +156,8 @@ test('a credential that the API server does not know, or that may not impersonat
   const powerless = await kubectl(['create', 'token', 'default', '-n', 'default'])
   await apply(await secretOf({ token: powerless.trim() }))
   await says('the credential of the kubeconfig may not impersonate there')
+  await apply(await secretOf({ token }, 'https://[::1]:6443'))
+  await says('the address of the API server is a loopback address')
   expect(await readiness()).toEqual({ [C1]: 0 })
   await kubectl(['delete', 'secret', 'cluster-c1', '-n', NAMESPACE])
   await eventuallyPasses('it is gone', async () => expect(await readiness()).toEqual({}), SOON)
