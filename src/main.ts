@@ -26,6 +26,11 @@ const COMMANDS: Readonly<Record<string, Command>> = {
       'Copy Endpoints, Services, Secrets and ConfigMaps of a virtual cluster to its host, with patches.',
     load: () => import('./commands/syncer.ts'),
   },
+  target: {
+    summary:
+      'Print the manifests that connect a cluster, a virtual cluster or a space to the gateway.',
+    load: () => import('./commands/target.ts'),
+  },
   keygen: {
     summary: 'Print a new access key and its digest.',
     load: () => import('./commands/keygen.ts'),

@@ -106,6 +106,7 @@ const CHANGING: Readonly<Record<string, readonly string[]>> = {
   platform_signing_key_not_before_timestamp_seconds: ['kid'],
   platform_signing_key_not_after_timestamp_seconds: ['kid'],
   platform_ready: ['check'],
+  platform_gateway_target_ready: ['kind', 'project', 'name'],
 }
 
 test('docs/high-availability.md: times of a fail-over, computed from the flags (8.1)', () => {
@@ -161,8 +162,8 @@ describe('docs/troubleshooting.md', () => {
     expect(entriesOf(syncEvents)).toEqual(SYNC_REASONS)
   })
 
-  test('a controller or a rule of the domain uses each reason (4.1, 4.2, 4.3, 4.5)', () => {
-    const sources = ['controllers', 'domain'].flatMap((folder) =>
+  test('a controller, a rule of the domain or the gateway uses each reason (4.1, 4.2, 4.3, 4.5, 9.5)', () => {
+    const sources = ['controllers', 'domain', 'gateway'].flatMap((folder) =>
       readdirSync(join(ROOT, 'src', folder), { recursive: true, encoding: 'utf8' })
         .filter((name) => name.endsWith('.ts'))
         .map((name) => textOf(`src/${folder}/${name}`)),

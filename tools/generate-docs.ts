@@ -8,6 +8,7 @@ import { keygenFlagsTable } from '../src/commands/keygen.ts'
 import { managerFlagsTable } from '../src/commands/manager/flags.ts'
 import { revokeFlagsTable } from '../src/commands/revoke.ts'
 import { syncerFlagsTable } from '../src/commands/syncer/flags.ts'
+import { targetFlagsTable } from '../src/commands/target.ts'
 import { tryFlagsTable } from '../src/commands/syncer/try-patches.ts'
 import { referencePages } from './generate/reference.ts'
 import { answersTable, remediesTable, selfServiceAnswersTable } from './generate/refusals.ts'
@@ -22,6 +23,7 @@ const PARTS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     'revoke-flags': revokeFlagsTable(),
   },
   'gateway.md': { answers: answersTable(), 'self-service-answers': selfServiceAnswersTable() },
+  'targets.md': { 'target-flags': targetFlagsTable() },
   'patches.md': { 'syncer-flags': tryFlagsTable() },
   'endpoint-sync.md': { 'syncer-flags': syncerFlagsTable() },
   'troubleshooting.md': { answers: remediesTable() },

@@ -141,7 +141,8 @@ async function kubectl(controlPlane: ControlPlane, ...args: readonly string[]): 
 
 async function install(controlPlane: ControlPlane): Promise<void> {
   say('installing CRDs, policies and RBAC: kubectl apply --server-side -k config/base')
-  await kubectl(controlPlane, 'apply', '--server-side', '-k', join(ROOT, 'config/base'))
+  for (const part of ['base', 'target-namespace'])
+    await kubectl(controlPlane, 'apply', '--server-side', '-k', join(ROOT, 'config', part))
   const ours = ['crd', '-l', 'app.kubernetes.io/part-of=management-operator']
   await kubectl(controlPlane, 'wait', '--for=condition=Established', '--timeout=30s', ...ours)
 }

@@ -76,6 +76,8 @@ export const METRIC_HELP = {
     'Number of times that the use of a key could not be recorded.',
   platform_gateway_revocation_seconds:
     'How long after its commit a change reached this gateway, from the heartbeat.',
+  platform_gateway_target_ready:
+    'Whether a target besides the management cluster works, as this gateway last found: 1 = it does, 0 = it does not.',
   platform_sync_config_valid:
     '0 while the configuration file of the virtual cluster has a fault and the last valid one stays, else 1.',
   platform_sync_objects: 'Number of objects that the virtual cluster has for its host, by state.',

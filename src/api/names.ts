@@ -146,6 +146,9 @@ export const SIGNING_KEY_PREFIX = 'platform-signing-key-'
 /** Prefix of the names of ConfigMaps with revoked tokens; the UTC hour of the tokens' expiry follows (contract 7.4). */
 export const REVOKED_TOKENS_PREFIX = 'platform-revoked-tokens-'
 
+/** On a Secret of the target namespace: the kind of target that it defines (contract 9.5). */
+export const TARGET_LABEL = `${GROUP}/target`
+
 /** Secret with the certificate authority of the gateway's own certificate (contract 9.7). */
 export const GATEWAY_CA_SECRET = 'platform-gateway-ca'
 
@@ -206,6 +209,9 @@ export const REASONS = {
     'SigningKeyRotated',
     'SigningKeyCorrupt',
     'UnknownSigningKey',
+    'TargetReady',
+    'TargetUnusable',
+    'TargetConflict',
   ],
 } as const
 

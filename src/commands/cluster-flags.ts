@@ -1,5 +1,6 @@
 // The flags that several commands share, and the parser of command lines with them.
 import { isDnsLabel, isDnsSubdomain } from '../domain/dns-name.ts'
+import { type Cidr, parseCidr } from '../domain/ip-address.ts'
 import { isIssuerUrl } from '../domain/token/token-claims.ts'
 import type { LeaderElectionSettings } from '../kube/leader-election/elector.ts'
 import {
@@ -31,7 +32,7 @@ const NAMESPACE_FILE = '/var/run/secrets/kubernetes.io/serviceaccount/namespace'
 const DEFAULT_NAMESPACE = 'platform-system'
 
 /** Name of a namespace; an empty text means none. */
-const namespaceKind: ValueKind<string | null> = {
+export const namespaceKind: ValueKind<string | null> = {
   placeholder: '<name>',
   accepts: 'a DNS label: at most 63 of a-z, 0-9 and -, not at an end',
   read: (text) => (text === '' ? null : isDnsLabel(text) ? text : undefined),
@@ -50,6 +51,17 @@ const issuerUrlKind: ValueKind<string | null> = {
   accepts:
     'a URL such as https://platform.example.com/oidc, with https, a lower-case host and no userinfo, query, fragment, default port or trailing slash',
   read: (text) => (text === '' ? null : isIssuerUrl(text) ? text : undefined),
+}
+
+/** Ranges of IP addresses; the flag is repeatable. */
+export const cidrsKind: ValueKind<readonly Cidr[]> = {
+  placeholder: '<cidr>',
+  accepts: 'a range such as 10.0.0.0/8 or fd00::/8 without bits after its prefix',
+  isList: true,
+  read: (text) => {
+    const cidrs = text === '' ? [] : text.split(',').map(parseCidr)
+    return cidrs.every((cidr) => cidr !== null) ? cidrs : undefined
+  },
 }
 
 /** Flags of every command that watches the API server. */

@@ -55,26 +55,27 @@ export function instruments<Name extends string>(
   }
 }
 
-/** Converts times by label value from epoch milliseconds to epoch seconds. */
-export const inSeconds = (
-  moments: Iterable<readonly [value: string, atMs: number]>,
-): readonly (readonly [string, number])[] =>
-  [...moments].map(([value, atMs]) => [value, atMs / 1000] as const)
+/** A gauge whose label values come and go. */
+interface ChangingGauge<Label extends string> {
+  readonly name: string
+  readonly help: string
+  readonly labels: readonly Label[]
+}
 
 /** Adds a gauge whose label values come and go: each scrape has exactly the series that `read` returns. */
-export function changingGauge(
+export function changingGauge<Label extends string>(
   registry: Registry,
-  { name, help, label }: { readonly name: string; readonly help: string; readonly label: string },
-  read: () => Iterable<readonly [value: string, number]>,
+  { name, help, labels }: ChangingGauge<Label>,
+  read: () => Iterable<readonly [series: Readonly<Record<Label, string>>, number]>,
 ): void {
   const metric = new Gauge({
     name,
     help,
-    labelNames: [label],
+    labelNames: labels,
     registers: [],
     collect() {
       this.reset()
-      for (const [value, number] of read()) this.set({ [label]: value }, number)
+      for (const [series, number] of read()) this.set(series, number)
     },
   })
   registry.registerMetric(metric)

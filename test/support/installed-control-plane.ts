@@ -55,7 +55,9 @@ const KEY_IN_ANNOTATION = {
 
 const DRY_RUN = ['create', '--dry-run=server', '-f', '-'] as const
 
-const MANIFESTS = join(import.meta.dirname, '../../config/base')
+const MANIFESTS = ['base', 'target-namespace'].map((part) =>
+  join(import.meta.dirname, '../../config', part),
+)
 
 /** The output folder of a test run; absent when a file is run by itself. */
 const OUTPUT = process.env['TEST_OUTPUT']
@@ -99,7 +101,7 @@ export async function installProduct(
   access: Access & Pick<Coordinates, 'adminKubeconfig'>,
 ): Promise<void> {
   const must = (args: readonly string[], input = '') => mustKubectl(access, args, { input })
-  await must(['apply', '--server-side', '-k', MANIFESTS])
+  for (const part of MANIFESTS) await must(['apply', '--server-side', '-k', part])
   await must(['wait', 'crd', '--all', '--for=condition=Established', '--timeout=30s'])
   // A create of a kind that was established less than 2 s ago waits in the server for the rest:
   // this one does, so that no create of a test does.

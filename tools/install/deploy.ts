@@ -10,6 +10,9 @@ import { CONFIG, DEPLOYMENTS, NAMESPACE, SELECTOR, onlyInOurs } from './product.
 
 type Say = (line: string) => void
 
+/** What lives in the API server: the second is apart, as it has a namespace of its own. */
+const INSTALLED = ['base', 'target-namespace'] as const
+
 /** Earlier versions had the right to write events in these; now it is part of the manager's ClusterRole. */
 const FORMER = [
   'role/management-operator-manager',
@@ -53,7 +56,7 @@ export async function deploy(image: string, timeout: string, say: Say): Promise<
 
 async function applyBase(say: Say): Promise<void> {
   await onlyInOurs()
-  await apply(join(CONFIG, 'base'), say)
+  for (const part of INSTALLED) await apply(join(CONFIG, part), say)
   const removed = await must(['delete', ...FORMER, '--ignore-not-found', '--timeout=60s'])
   if (removed !== '') say(removed.trimEnd())
   await settleImpersonation(say)

@@ -99,7 +99,10 @@ async function removeWorkloads(say: Say): Promise<void> {
 }
 
 async function removeRest(say: Say): Promise<void> {
-  const manifests = await must(['kustomize', join(CONFIG, 'default')])
+  const parts = ['default', 'target-namespace'].map((part) =>
+    must(['kustomize', join(CONFIG, part)]),
+  )
+  const manifests = (await Promise.all(parts)).join('---\n')
   const each = ['-f', '-', '--ignore-not-found']
   sayIfAny(say, await must(['delete', ...each, '--wait=false'], manifests))
   const more = await namesOf(['get', ...ALL_OF_OURS])

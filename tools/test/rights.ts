@@ -35,7 +35,9 @@ interface Rbac {
   readonly subjects?: readonly { readonly kind: string; readonly name: string }[]
 }
 
-const RBAC = join(import.meta.dirname, '../../config/rbac')
+const CONFIG = join(import.meta.dirname, '../../config')
+/** The folders with roles of the program's accounts. */
+const RBAC = ['rbac', 'target-namespace']
 /** A test may borrow an account; only requests of the program count. */
 const PROGRAM = 'management-operator/'
 /** The gateway forwards the user agent of its clients, so a test that borrows its account sets this one. */
@@ -55,7 +57,11 @@ const isAskedByPolicy = ({ account, resource, verb }: Right): boolean =>
 
 /** The rights that config/rbac grants to ServiceAccounts, one for each combination of a rule. */
 export function grantedRights(): readonly Right[] {
-  const texts = readdirSync(RBAC).map((file) => readFileSync(join(RBAC, file), 'utf8'))
+  const texts = RBAC.flatMap((folder) =>
+    readdirSync(join(CONFIG, folder)).map((file) =>
+      readFileSync(join(CONFIG, folder, file), 'utf8'),
+    ),
+  )
   const objects = texts
     .flatMap((text) => parseAllDocuments(text))
     .map((document) => document.toJS() as Rbac)

@@ -1,4 +1,5 @@
 import { quantityAmount } from '../../domain/settings/validation/formats.ts'
+import type { AddressRanges } from '../../domain/ip-address.ts'
 import type { BindAddress } from '../../runtime/address.ts'
 import {
   type Flag,
@@ -18,6 +19,8 @@ import {
   ISSUER_FLAG,
   PROBE_FLAGS,
   type ProcessInputs,
+  cidrsKind,
+  namespaceKind,
   readCommandLine,
 } from '../cluster-flags.ts'
 
@@ -32,6 +35,10 @@ export interface GatewaySettings {
   /** `--issuer-url`; null = from the settings in force (contract 7.2). */
   readonly issuerUrl: string | null
   readonly bindAddress: BindAddress
+  /** Namespace of the Secrets that define targets. */
+  readonly targetNamespace: string
+  /** Ranges for the addresses of targets. */
+  readonly targetAddresses: AddressRanges
   /** null = the gateway generates a certificate. */
   readonly certificateFiles: CertificateFiles | null
   /** Writes of status.lastActivity per second, for keys without ttlAfterLastActivity. */
@@ -86,6 +93,24 @@ const FLAGS = {
     fallback: '',
     shownDefault: 'the key of that certificate',
     help: 'PEM file with the private key of the certificate; reloaded when it changes.',
+  },
+  'target-namespace': {
+    kind: namespaceKind,
+    fallback: '',
+    shownDefault: 'the platform namespace with -targets behind it',
+    help: 'Namespace of the Secrets that define clusters, virtual clusters and spaces.',
+  },
+  'allow-target-cidr': {
+    kind: cidrsKind,
+    fallback: '',
+    shownDefault: 'none',
+    help: 'Addresses that targets may have although they are loopback, link-local, metadata, multicast or unspecified ones; repeatable.',
+  },
+  'deny-target-cidr': {
+    kind: cidrsKind,
+    fallback: '',
+    shownDefault: 'none',
+    help: 'Further addresses that targets may not have, also where the other flag allows them; repeatable.',
   },
   'activity-writes-per-second': {
     kind: countKind(MAX_ACTIVITY_WRITES),
@@ -144,6 +169,8 @@ function settingsOf(values: GatewayFlagValues, namespace: string): GatewaySettin
     configName: values['config-name'],
     issuerUrl: values['issuer-url'],
     bindAddress: values['bind-address'],
+    targetNamespace: values['target-namespace'] ?? `${namespace}-targets`,
+    targetAddresses: { allowed: values['allow-target-cidr'], denied: values['deny-target-cidr'] },
     certificateFiles:
       certificateFile === null || keyFile === null ? null : { certificateFile, keyFile },
     activityWritesPerSecond: values['activity-writes-per-second'],

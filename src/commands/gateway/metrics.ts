@@ -1,11 +1,12 @@
 // The metrics of the gateway (contract 8.4, 15).
 import { METRIC_HELP, type MetricName } from '../../api/metrics.ts'
-import { ACCESS_KEYS, CONFIGS, CONFIG_MAPS, SECRETS, TOKENS } from '../../api/names.ts'
+import { ACCESS_KEYS, CONFIGS, CONFIG_MAPS, EVENTS, SECRETS, TOKENS } from '../../api/names.ts'
 import { HEARTBEAT_REASON } from '../../authn/watch-heartbeat.ts'
 import { ACTIVITY_WRITE_REASONS } from '../../gateway/activity/write.ts'
 import { AUTHENTICATION_REFUSALS } from '../../gateway/stages/authentication.ts'
 import { ADMISSION_KINDS } from '../../gateway/stages/max-in-flight.ts'
 import { STREAM_KINDS, TERMINATION_REASONS } from '../../gateway/streams/in-flight.ts'
+import { EVENT_WRITE_REASONS } from '../../kube/event-recorder.ts'
 import { RESTART_REASONS } from '../../kube/informer/reflector-state.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import type { Lifecycle } from '../../runtime/lifecycle.ts'
@@ -13,6 +14,7 @@ import type { Log } from '../../runtime/log.ts'
 import {
   type Instruments,
   type Scrape,
+  changingGauge,
   instruments,
   processRegistry,
 } from '../../runtime/metrics.ts'
@@ -38,8 +40,13 @@ interface GatewayLabels extends ClientLabels {
  */
 const WATCHED_DATA = ['keys', 'published'] as const
 
+const TARGET_LABELS = ['kind', 'project', 'name'] as const
+
 /** Functions that read the age of the data, in milliseconds; Infinity = never known to be complete. */
 type WatchAges = Readonly<Record<(typeof WATCHED_DATA)[number], () => number>>
+
+/** A target, and whether it works. */
+type TargetReadiness = readonly [Readonly<Record<(typeof TARGET_LABELS)[number], string>>, boolean]
 
 /** The metrics of the gateway, with a method for each event that they count. */
 export interface GatewayMetrics extends ClientMetrics {
@@ -69,6 +76,8 @@ export interface GatewayMetrics extends ClientMetrics {
   readonly certificateShown: (notBeforeMs: number, notAfterMs: number) => void
   /** Sets the functions that each scrape reads the ages from. */
   readonly followWatchAges: (ages: WatchAges) => void
+  /** Sets the function that each scrape reads the targets from, and whether each works. */
+  readonly followTargets: (read: () => Iterable<TargetReadiness>) => void
   readonly scrape: Scrape
 }
 
@@ -109,6 +118,11 @@ export function createGatewayMetrics(labels: GatewayLabels): GatewayMetrics {
     WATCHED_DATA.map((of) => ({ of })),
     ({ of }) => (ages[of]?.() ?? 0) / 1000,
   )
+  let targets: () => Iterable<TargetReadiness> = () => []
+  const name = 'platform_gateway_target_ready'
+  changingGauge(registry, { name, help: METRIC_HELP[name], labels: TARGET_LABELS }, () =>
+    [...targets()].map(([series, isReady]) => [series, isReady ? 1 : 0] as const),
+  )
   const notBefore = make.gauge('platform_gateway_certificate_not_before_timestamp_seconds', [{}])
   const notAfter = make.gauge('platform_gateway_certificate_not_after_timestamp_seconds', [{}])
   return {
@@ -122,6 +136,9 @@ export function createGatewayMetrics(labels: GatewayLabels): GatewayMetrics {
     },
     followWatchAges: (read) => {
       ages = read
+    },
+    followTargets: (read) => {
+      targets = read
     },
     scrape,
   }
@@ -225,6 +242,7 @@ export const createMetrics = (): GatewayMetrics =>
   createGatewayMetrics({
     writes: {
       [SECRETS.kind]: CERTIFICATE_WRITE_REASONS,
+      [EVENTS.kind]: EVENT_WRITE_REASONS,
       [ACCESS_KEYS.kind]: [HEARTBEAT_REASON, ...ACTIVITY_WRITE_REASONS],
     },
     watches: [ACCESS_KEYS, TOKENS, CONFIGS, CONFIG_MAPS].map(({ plural }) => plural),

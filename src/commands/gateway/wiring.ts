@@ -19,7 +19,7 @@ import {
   type ImpersonationProbe,
   probeImpersonation,
 } from '../../gateway/targets/impersonation-probe.ts'
-import { type ConnectedTargets, createTargetRegistry } from '../../gateway/targets/registry.ts'
+import { createTargetRegistry } from '../../gateway/targets/registry.ts'
 import { type KubeClient, createClient } from '../../kube/client/client.ts'
 import type { ClientDeps, ClientObserver } from '../../kube/client/request.ts'
 import type { Upstream } from '../../kube/proxy/types.ts'
@@ -29,6 +29,7 @@ import type { ServerObserver } from '../../serving/http/server.ts'
 import { followGatewaySwitches } from '../../settings/follow.ts'
 import type { GatewayInformers } from './informers.ts'
 import type { GatewayProcess } from './metrics.ts'
+import { startTargets } from './targets.ts'
 
 /** The stages for requests with a key, with their readiness and metrics. */
 interface Api
@@ -68,11 +69,7 @@ export function startApi(self: GatewayProcess, deps: ClientDeps, following: Gate
   const switches = followGatewaySwitches(sources)
   const inFlight = startInFlight(self, authenticator)
   const upstream = startUpstream(parts)
-  const connected: ConnectedTargets = {
-    find: () => null,
-    isFresh: () => true,
-    subscribe: () => undefined,
-  }
+  const connected = startTargets(self, clamped.deps)
   connected.subscribe((ended) => inFlight.endConnection(ended))
   const probe = startProbe(parts, upstream)
   const limits = createMaxInFlight(metrics.limited)

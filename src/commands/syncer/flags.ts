@@ -15,11 +15,12 @@ import {
   refusal,
 } from '../../runtime/flags.ts'
 import type { LogLevel } from '../../runtime/log.ts'
-import { type AddressSettings, type Cidr, parseCidr } from '../../sync/rules/addresses.ts'
+import type { AddressSettings } from '../../sync/rules/addresses.ts'
 import {
   CLOSING_FLAGS,
   ELECTION_FLAGS,
   PROBE_FLAGS,
+  cidrsKind,
   electionFaults,
   electionSettings,
   workersFlag,
@@ -64,16 +65,6 @@ const optional = <T>(kind: ValueKind<T>): ValueKind<T | null> => ({
   ...kind,
   read: (text) => (text === '' ? null : kind.read(text)),
 })
-
-const cidrsKind: ValueKind<readonly Cidr[]> = {
-  placeholder: '<cidr>',
-  accepts: 'a range such as 10.0.0.0/8 or fd00::/8 without bits after its prefix',
-  isList: true,
-  read: (text) => {
-    const cidrs = text === '' ? [] : text.split(',').map(parseCidr)
-    return cidrs.every((cidr) => cidr !== null) ? cidrs : undefined
-  },
-}
 
 /** The flag with the virtual cluster's configuration file. */
 export const CONFIG_FLAG = {

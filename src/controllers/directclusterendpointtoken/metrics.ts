@@ -5,7 +5,7 @@ import { NOTHING_OVERDUE, type Overdue, addOverdue } from '../../domain/time.ts'
 import type { TokenObject } from '../../domain/token/token.ts'
 import type { Store } from '../../kube/informer/store.ts'
 import { type EventLoopShare, forEachYielding } from '../../runtime/concurrency/event-loop.ts'
-import { type Instruments, type Registry, changingGauge, inSeconds } from '../../runtime/metrics.ts'
+import { type Instruments, type Registry, changingGauge } from '../../runtime/metrics.ts'
 
 /** Sources that are read at each scrape, and must be cheap. */
 export interface TokenSources {
@@ -35,14 +35,14 @@ const SIGNING_BUCKETS = [1e-4, 2.5e-4, 5e-4, 0.001, 0.0025, 0.005, 0.01, 0.025, 
 const SIGNING_KEY_ENDS = {
   name: 'platform_signing_key_not_after_timestamp_seconds',
   help: 'When each published signing key ends, in seconds since 1970.',
-  label: 'kid',
-}
+  labels: ['kid'],
+} as const
 
 const SIGNING_KEY_BEGINNINGS = {
   name: 'platform_signing_key_not_before_timestamp_seconds',
   help: 'When the life of each published signing key began, in seconds since 1970.',
-  label: 'kid',
-}
+  labels: ['kid'],
+} as const
 
 /** Registers the metrics of tokens (contract 8.4). */
 export function tokenMetrics(
@@ -54,7 +54,7 @@ export function tokenMetrics(
   const states = tokenStates.map((state) => ({ state }))
   gauge('platform_tokens', states, ({ state }) => sources().tokensByState()[state])
   const keys = (moment: 'createdMs' | 'endMs') => () =>
-    inSeconds([...sources().signingKeys()].map((key) => [key.kid, key[moment]] as const))
+    [...sources().signingKeys()].map((key) => [{ kid: key.kid }, key[moment] / 1000] as const)
   changingGauge(registry, SIGNING_KEY_BEGINNINGS, keys('createdMs'))
   changingGauge(registry, SIGNING_KEY_ENDS, keys('endMs'))
   gauge('platform_signing_key_faults', [{}], () => sources().signingKeyFaults())

@@ -28,10 +28,14 @@ export interface ImpersonationProbe {
   readonly readiness: Readonly<Record<'may-act', HealthCheck>>
 }
 
-/** The result of one attempt. `unknown` proves nothing: a gateway that starts is not ready yet. */
-type Finding =
+/**
+ * The result of one attempt. `unknown` proves nothing: a gateway that starts is not ready yet. `because` may quote the
+ * API server; `cause` is the error where there was no answer.
+ */
+export type ProbeFinding =
   | { readonly kind: 'allowed' }
-  | { readonly kind: 'refused' | 'unknown'; readonly because: string }
+  | { readonly kind: 'refused'; readonly because: string }
+  | { readonly kind: 'unknown'; readonly because: string; readonly cause?: Error }
 
 /** The pause before the next attempt, by the result of the last one. */
 const PAUSE_MS = { allowed: 60_000, otherwise: 5000 }
@@ -85,11 +89,12 @@ export function probeImpersonation(options: ImpersonationProbeOptions): Imperson
   return { readiness: { 'may-act': () => (isProven ? null : unreadyMessage()) } }
 }
 
-async function attemptOnce({
+/** Tries once, for 10 s at most. Never rejects for what the API server or the network does. */
+export async function attemptOnce({
   upstream,
   userAgent,
   signal,
-}: ImpersonationProbeOptions): Promise<Finding> {
+}: Pick<ImpersonationProbeOptions, 'upstream' | 'userAgent' | 'signal'>): Promise<ProbeFinding> {
   const attemptSignal = AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)])
   try {
     const headers = {
@@ -105,13 +110,14 @@ async function attemptOnce({
     const answerBody = await readBody(body).catch(() => null)
     return findingOf(status, answerBody?.toString('utf8') ?? '')
   } catch (error) {
-    if (error instanceof UpstreamUnavailable) return { kind: 'unknown', because: error.message }
+    if (error instanceof UpstreamUnavailable)
+      return { kind: 'unknown', because: error.message, cause: error }
     throw error
   }
 }
 
 /** A 403 that names the impersonated user proves impersonation; any other 403 refuses the gateway itself. */
-function findingOf(status: number, text: string): Finding {
+function findingOf(status: number, text: string): ProbeFinding {
   if (status === 200) return { kind: 'allowed' }
   const message = parseJsonMap(text)?.['message']
   if (status !== 403 || typeof message !== 'string')

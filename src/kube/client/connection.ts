@@ -2,6 +2,7 @@
 // for a minute.
 import { type Dispatcher, Pool } from 'undici'
 import type { Clock } from '../../runtime/clock.ts'
+import type { AddressGuard } from './address-guard.ts'
 import { CircuitBreaker } from './circuit-breaker.ts'
 import { type KubeconfigSource, type Tls, readKubeconfig } from './kubeconfig.ts'
 
@@ -41,16 +42,23 @@ const REREAD_AFTER_MS = 60_000
 /**
  * Connects to the API server of a kubeconfig; the first request opens the first socket.
  *
- * @throws Error as readKubeconfig does
+ * @param guard checks the addresses of each connection; absent = the kubeconfig is trusted
+ * @throws Error as readKubeconfig does, AddressRefused if the server is a refused address
  */
-export async function connect(source: KubeconfigSource, clock: Clock): Promise<Connection> {
+export async function connect(
+  source: KubeconfigSource,
+  clock: Clock,
+  guard?: AddressGuard,
+): Promise<Connection> {
   const { server, readCredential } = await readKubeconfig(source)
+  guard?.checkHost(server.hostname)
   let current: (Pools & { readonly readAtMs: number }) | null = null
   let reading: Promise<OpenConnection> | null = null
   const breaker = new CircuitBreaker(clock)
 
   const read = async (refused: boolean): Promise<OpenConnection> => {
-    const { tls, headers } = await readCredential(refused)
+    const { tls: options, headers } = await readCredential(refused)
+    const tls = guard ? { ...options, lookup: guard.lookup } : options
     const key = JSON.stringify(Object.values(tls).map(String))
     const previous = current
     const pools = previous?.key === key ? previous : newPools(server.origin, tls, key)

@@ -1,5 +1,7 @@
-// A kubeconfig from a value, such as the text of a Secret. Its author may not be trusted with this process, so all of
-// its data must be inline: it can't make the process read a file or run a program.
+// A kubeconfig from a value, such as the text of a Secret (contract 9.5). Its author may not be trusted with this
+// process: it can't make the process read a file, run a program, act as somebody else or talk past TLS.
+import { X509Certificate } from 'node:crypto'
+import { createSecureContext } from 'node:tls'
 import { type Json, type JsonMap, isList, isMap } from '../../domain/json/json.ts'
 import { parsePlainYaml } from '../../runtime/yaml.ts'
 
@@ -11,7 +13,8 @@ const LONGEST_TEXT = 64 * 1024
 const MOST_FAULTS_LISTED = 50
 
 /**
- * Parses the text of a kubeconfig, as YAML or JSON, and checks all of its clusters, contexts and users.
+ * Parses the text of a kubeconfig, as YAML or JSON, and checks all of its clusters, contexts and users: it has a server
+ * behind https and a token or a client certificate, all inline.
  *
  * @throws Error that lists each fault with its path, such as `users[0].user.exec`, and quotes no value
  */
@@ -40,13 +43,15 @@ type FieldCheck = (value: Json) => string | null
 
 const isText: FieldCheck = (value) =>
   typeof value === 'string' && value !== '' ? null : 'must be a text that is not empty'
-const isBoolean: FieldCheck = (value) =>
-  typeof value === 'boolean' ? null : 'must be true or false'
 const ignored: FieldCheck = () => null
 const namesFile: FieldCheck = () => 'names a file: a kubeconfig from a value holds its data inline'
 const runsProgram: FieldCheck = () =>
   'names a program to run: a kubeconfig from a value holds its credential inline'
 const isUnsupported: FieldCheck = () => 'is not supported'
+const namesIdentity: FieldCheck = () =>
+  'names an identity besides the credential: a kubeconfig from a value has a token or a client certificate'
+const checksServer: FieldCheck = (value) =>
+  value === false ? null : "is not supported: the server's certificate is always verified"
 
 /** Whether the token is valid in a header. */
 const isToken: FieldCheck = (value) =>
@@ -72,7 +77,7 @@ type Fields = Readonly<Record<string, FieldCheck>>
 const CLUSTER: Fields = {
   server: isServer,
   'certificate-authority-data': isPem,
-  'insecure-skip-tls-verify': isBoolean,
+  'insecure-skip-tls-verify': checksServer,
   'tls-server-name': isText,
   'certificate-authority': namesFile,
   'proxy-url': isUnsupported,
@@ -84,8 +89,8 @@ const USER: Fields = {
   token: isToken,
   'client-certificate-data': isPem,
   'client-key-data': isPem,
-  username: isText,
-  password: isText,
+  username: namesIdentity,
+  password: namesIdentity,
   tokenFile: namesFile,
   // client-node reads it, too.
   'token-file': namesFile,
@@ -93,10 +98,10 @@ const USER: Fields = {
   'client-key': namesFile,
   exec: runsProgram,
   'auth-provider': runsProgram,
-  as: isUnsupported,
-  'as-uid': isUnsupported,
-  'as-groups': isUnsupported,
-  'as-user-extra': isUnsupported,
+  as: namesIdentity,
+  'as-uid': namesIdentity,
+  'as-groups': namesIdentity,
+  'as-user-extra': namesIdentity,
   extensions: ignored,
 }
 
@@ -158,7 +163,7 @@ function faultsOfCurrent(config: JsonMap): readonly string[] {
   const cluster = contentOf(config, 'clusters', 'cluster', context['cluster'])
   const user = contentOf(config, 'users', 'user', context['user'])
   return [
-    ...(cluster ? [] : ['the current context names no cluster']),
+    ...(cluster ? faultsOfServer(cluster) : ['the current context names no cluster']),
     ...(user ? faultsOfCredential(user) : ['the current context names no user']),
   ]
 }
@@ -175,16 +180,44 @@ function contentOf(
   return isMap(map) ? map : null
 }
 
-const CREDENTIAL_PAIRS = [
-  ['client-certificate-data', 'client-key-data'],
-  ['username', 'password'],
-] as const
+const CERTIFICATE = 'client-certificate-data'
+const KEY = 'client-key-data'
 
 function faultsOfCredential(user: JsonMap): readonly string[] {
   const has = (field: string): boolean => (user[field] ?? null) !== null
-  const incomplete = CREDENTIAL_PAIRS.filter(([one, other]) => has(one) !== has(other))
-  if (incomplete.length > 0)
-    return incomplete.map(([one, other]) => `the current user has only one of ${one} and ${other}`)
-  const isPresent = has('token') || CREDENTIAL_PAIRS.some(([one]) => has(one))
-  return isPresent ? [] : ['the current user has no credential']
+  if (has(CERTIFICATE) !== has(KEY))
+    return [`the current user has only one of ${CERTIFICATE} and ${KEY}`]
+  if (!has('token') && !has(KEY)) return ['the current user has no credential']
+  const pair = { cert: pemOf(user[CERTIFICATE]), key: pemOf(user[KEY]) }
+  // The key of another certificate does not work, nor one with a passphrase.
+  return has(KEY) && !isAccepted(() => createSecureContext(pair))
+    ? [`${CERTIFICATE} and ${KEY} of the current user do not work`]
+    : []
+}
+
+function faultsOfServer(cluster: JsonMap): readonly string[] {
+  const ca = cluster['certificate-authority-data'] ?? null
+  const isTrusted = ca === null || areCertificates(pemOf(ca).toString('latin1'))
+  return isTrusted ? [] : ['certificate-authority-data of the current cluster does not work']
+}
+
+const pemOf = (value: Json | undefined): Buffer =>
+  Buffer.from(typeof value === 'string' ? value : '', 'base64')
+
+const CERTIFICATES = /-----BEGIN CERTIFICATE-----[^-]*-----END CERTIFICATE-----/g
+
+/** Whether there is a certificate, and each can be read. TLS would pass over others, and so trust nobody. */
+const areCertificates = (pem: string): boolean => {
+  const each = pem.match(CERTIFICATES) ?? []
+  return each.length > 0 && each.every((one) => isAccepted(() => new X509Certificate(one)))
+}
+
+/** Whether the function returns. */
+function isAccepted(read: () => unknown): boolean {
+  try {
+    read()
+    return true
+  } catch {
+    return false
+  }
 }

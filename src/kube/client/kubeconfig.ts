@@ -2,7 +2,7 @@
 // client-node's KubeConfig reads certificates and token files, and runs credential plugins.
 import { readFileSync } from 'node:fs'
 import type { RequestOptions } from 'node:https'
-import { isIPv6 } from 'node:net'
+import { type LookupFunction, isIPv6 } from 'node:net'
 import { delimiter, dirname, resolve } from 'node:path'
 import type { KubeConfig } from '@kubernetes/client-node'
 import { parseYaml } from '../../runtime/yaml.ts'
@@ -17,13 +17,18 @@ export type KubeconfigSource =
   | { readonly kind: 'pod'; readonly host: string; readonly port: string }
   | { readonly kind: 'value'; readonly text: string }
 
-/** Options of node:tls: the trusted authority, and our client certificate. */
+/**
+ * Options of node:tls: the trusted authority, our client certificate, and how the name of the server is resolved. Every
+ * connection to the server must be opened with all of them.
+ */
 export interface Tls {
   readonly ca?: RequestOptions['ca']
   readonly cert?: RequestOptions['cert']
   readonly key?: RequestOptions['key']
   readonly rejectUnauthorized?: boolean
   readonly servername?: string
+  /** Absent = by the system, without a check of the addresses. */
+  readonly lookup?: LookupFunction
 }
 
 /** The present credential of this process for one API server. */

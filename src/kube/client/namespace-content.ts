@@ -1,4 +1,4 @@
-// Everything in a namespace, of all kinds that the API server serves: metadata only, so that no Secret is read.
+// What is in a namespace, of one kind or of all that the API server serves: metadata only, so that no Secret is read.
 import type { Resource } from '../../api/names.ts'
 import type { ObjectMeta } from '../../api/objects.ts'
 import { StatusError } from './api-error.ts'
@@ -64,32 +64,54 @@ export function createNamespaceContent(deps: ClientDeps): NamespaceContent {
       }
       return { resources: [...found.values()], unknown }
     },
-    list: (resource, namespace) =>
-      readable(async () => {
-        const found: ObjectMeta[] = []
-        for (let next: string | undefined = ''; next !== undefined; ) {
-          const page = await metadataPage(deps, resource, namespace, next)
-          found.push(...(page.items === null ? [] : page.items).map(({ metadata }) => metadata))
-          next = page.metadata.continue || undefined
-        }
-        return found
-      }),
+    list: (resource, namespace) => readable(() => listMetadata(deps, resource, { namespace })),
   }
 }
 
-const metadataPage = async (
+/** Selects objects of one namespace. */
+interface MetadataQuery {
+  readonly namespace: string
+  /** Absent = all. */
+  readonly labelSelector?: string
+}
+
+/**
+ * The metadata of all matching objects at one time, from etcd and not from a cache that may be behind.
+ *
+ * @throws StatusError for an error response, NoResponseError for none
+ */
+export async function listMetadata(
   deps: ClientDeps,
   resource: Resource,
-  namespace: string,
+  query: MetadataQuery,
+  signal?: AbortSignal,
+): Promise<readonly ObjectMeta[]> {
+  const found: ObjectMeta[] = []
+  for (let next: string | undefined = ''; next !== undefined; ) {
+    const page = await metadataPage(deps, resource, query, next, signal)
+    found.push(...(page.items === null ? [] : page.items).map(({ metadata }) => metadata))
+    next = page.metadata.continue || undefined
+  }
+  return found
+}
+
+async function metadataPage(
+  deps: ClientDeps,
+  resource: Resource,
+  { namespace, ...selector }: MetadataQuery,
   next: string,
-): Promise<MetadataPage> =>
-  (await send(deps, {
+  signal: AbortSignal | undefined,
+): Promise<MetadataPage> {
+  const from = next === '' ? {} : { continue: next }
+  return (await send(deps, {
     method: 'GET',
     path: pathOf(resource, { namespace }),
-    query: { limit: String(PAGE), ...(next === '' ? {} : { continue: next }) },
+    query: { limit: String(PAGE), ...selector, ...from },
     // Servers of aggregated APIs need not know the short form.
     accept: `${METADATA},application/json`,
+    ...(signal ? { signal } : {}),
   })) as MetadataPage
+}
 
 const pathOfVersion = (groupVersion: string): string =>
   groupVersion.includes('/') ? `/apis/${groupVersion}` : `/api/${groupVersion}`

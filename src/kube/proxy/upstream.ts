@@ -56,7 +56,7 @@ export function createUpstream(options: UpstreamOptions): Upstream {
 }
 
 /** The API server refused the credential of this process. */
-class CredentialRefused extends Error {
+export class CredentialRefused extends Error {
   override readonly name = 'CredentialRefused'
 }
 

@@ -34,6 +34,8 @@ const kustomizations = [
   'base',
   'default',
   'samples',
+  'target',
+  'target-namespace',
   'syncer',
   'syncer/virtual',
   ...readdirSync(join(CONFIG, 'overlays')).map((name) => `overlays/${name}`),
@@ -51,9 +53,9 @@ manifests.push(
     })),
   )),
 )
-// The syncer goes where a virtual cluster is: its namespaces are there before it.
+// A dry run makes no namespace: those of the syncer's virtual cluster and of a target are there before it.
 await Promise.all(
-  ['vcluster-my-vc', 'vcluster-shop-vc', 'platform-syncer'].map((name) =>
+  ['vcluster-my-vc', 'vcluster-shop-vc', 'platform-syncer', 'platform-gateway'].map((name) =>
     mustKubectl(plane, ['create', 'namespace', name]),
   ),
 )

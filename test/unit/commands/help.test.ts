@@ -8,7 +8,7 @@ const run = (line: string): Promise<RunResult> => runProgram(line.split(' '))
 const kubeconfig = unreachableKubeconfig()
 afterAll(kubeconfig.remove)
 
-const COMMANDS = ['manager', 'gateway', 'syncer', 'keygen', 'revoke']
+const COMMANDS = ['manager', 'gateway', 'syncer', 'target', 'keygen', 'revoke']
 
 /** Commands that take arguments. */
 const USAGE: Readonly<Record<string, string>> = {
@@ -88,7 +88,7 @@ describe.each(COMMANDS)('management-operator %s --help (8.1)', (command) => {
   test('names its exit codes; 2 means an invalid command line', async () => {
     const [help, refused] = await Promise.all([run(`${command} --help`), run(`${command} --bogus`)])
     const codes = rowsOf(help.stdout, 'Exit codes').map(([code]) => code)
-    expect(codes).toEqual(command === 'keygen' ? ['0', '2'] : ['0', '1', '2'])
+    expect(codes).toEqual(['keygen', 'target'].includes(command) ? ['0', '2'] : ['0', '1', '2'])
     expect(refused).toMatchObject({ code: 2, stdout: '' })
   })
 })

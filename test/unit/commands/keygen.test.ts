@@ -63,10 +63,10 @@ describe('the program', () => {
   })
 
   test.each([
-    { argv: [], says: 'no command given, accepted are manager, gateway, syncer, keygen' },
+    { argv: [], says: 'no command given, accepted are manager, gateway, syncer, target, keygen' },
     {
       argv: ['mangler'],
-      says: '"mangler" is no command, accepted are manager, gateway, syncer, keygen',
+      says: '"mangler" is no command, accepted are manager, gateway, syncer, target, keygen',
     },
     { argv: ['toString'], says: '"toString" is no command' },
     { argv: ['--verbose'], says: '"--verbose" is no command' },

@@ -1,11 +1,7 @@
 import { BlockList } from 'node:net'
 import { describe, expect, test } from 'vitest'
-import {
-  type Cidr,
-  addressRefusal,
-  externalIpRefusal,
-  parseCidr,
-} from '../../../src/sync/rules/addresses.ts'
+import { type Cidr, parseCidr } from '../../../src/domain/ip-address.ts'
+import { addressRefusal, externalIpRefusal } from '../../../src/sync/rules/addresses.ts'
 import { cidrs, settings } from './translation.ts'
 
 describe('CIDRs of flags (18.2)', () => {

@@ -1,7 +1,8 @@
 // What translations of the kinds are given in tests.
 import type { FieldPath } from '../../../src/domain/json/field-path.ts'
 import type { Json, JsonMap } from '../../../src/domain/json/json.ts'
-import { type AddressSettings, type Cidr, parseCidr } from '../../../src/sync/rules/addresses.ts'
+import { type Cidr, parseCidr } from '../../../src/domain/ip-address.ts'
+import type { AddressSettings } from '../../../src/sync/rules/addresses.ts'
 import type { HostPlace } from '../../../src/sync/rules/host-name.ts'
 import { TRANSLATORS } from '../../../src/sync/rules/kinds.ts'
 import type { Patch } from '../../../src/sync/rules/patch.ts'

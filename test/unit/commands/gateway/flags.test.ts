@@ -4,7 +4,11 @@ import {
   gatewayFlagsTable,
   readGatewaySettings,
 } from '../../../../src/commands/gateway/flags.ts'
+import { parseCidr } from '../../../../src/domain/ip-address.ts'
 import { type Invocation, PROGRAM_VERSION } from '../../../../src/runtime/flags.ts'
+
+const cidrs = (...texts: readonly string[]) =>
+  texts.map((text) => parseCidr(text) ?? expect.unreachable(text))
 
 const nothing = { env: () => null, file: () => null }
 
@@ -24,6 +28,8 @@ const defaults: GatewaySettings = {
   issuerUrl: null,
   bindAddress: { host: null, port: 8443 },
   certificateFiles: null,
+  targetNamespace: 'platform-system-targets',
+  targetAddresses: { allowed: [], denied: [] },
   activityWritesPerSecond: 10,
   maxKeysPerUser: 100,
   maxTokensPerUser: 1000,
@@ -37,7 +43,26 @@ describe('flags of gateway (contract 9.7)', () => {
   test.each<{ name: string; line: string; differs: Partial<GatewaySettings> }>([
     { name: 'no flags', line: '', differs: {} },
     { name: 'a kubeconfig', line: '--kubeconfig /k', differs: { kubeconfig: '/k' } },
-    { name: 'a namespace', line: '--namespace n', differs: { namespace: 'n' } },
+    {
+      name: 'a namespace',
+      line: '--namespace n',
+      differs: { namespace: 'n', targetNamespace: 'n-targets' },
+    },
+    {
+      name: 'a namespace of targets',
+      line: '--target-namespace=t --namespace=n',
+      differs: { namespace: 'n', targetNamespace: 't' },
+    },
+    {
+      name: 'ranges of addresses, each flag several times',
+      line: '--allow-target-cidr=127.0.0.0/8,::1/128 --allow-target-cidr 10.0.0.0/8 --deny-target-cidr=10.1.0.0/16',
+      differs: {
+        targetAddresses: {
+          allowed: cidrs('127.0.0.0/8', '::1/128', '10.0.0.0/8'),
+          denied: cidrs('10.1.0.0/16'),
+        },
+      },
+    },
     { name: 'a config name', line: '--config-name c', differs: { configName: 'c' } },
     {
       name: 'an issuer',
@@ -131,6 +156,9 @@ describe('the texts of the command', () => {
       'bind-address',
       'tls-cert-file',
       'tls-private-key-file',
+      'target-namespace',
+      'allow-target-cidr',
+      'deny-target-cidr',
       'activity-writes-per-second',
       'max-keys-per-user',
       'max-tokens-per-user',

@@ -26,6 +26,26 @@ async function scraped({ scrape }: GatewayMetrics): Promise<Readonly<Record<stri
   )
 }
 
+test('a target has a series while its Secret is there (9.5)', async () => {
+  const metrics = started()
+  const series = async () =>
+    Object.entries(await scraped(metrics)).filter(([name]) => name.includes('target_ready'))
+  expect(await series()).toEqual([])
+  const c1 = { kind: 'cluster', project: '', name: 'c1' }
+  let targets: readonly (readonly [typeof c1, boolean])[] = [
+    [c1, true],
+    [{ kind: 'space', project: 'p', name: 's' }, false],
+  ]
+  metrics.followTargets(() => targets)
+  const ofC1 = 'platform_gateway_target_ready{kind="cluster",project="",name="c1"}'
+  expect(await series()).toEqual([
+    [ofC1, 1],
+    ['platform_gateway_target_ready{kind="space",project="p",name="s"}', 0],
+  ])
+  targets = [[c1, false]]
+  expect(await series()).toEqual([[ofC1, 0]])
+})
+
 describe('the metrics of the gateway (contract 8.4, 15)', () => {
   test.each([
     'platform_gateway_requests_total{target="Public",verb="get",code="200"}',

@@ -37,7 +37,7 @@ const kubeconfig = ({ cluster, user, context, root }: Parts = {}): string =>
     ...root,
   })
 
-describe('a kubeconfig from a value', () => {
+describe('a kubeconfig from a value (9.5)', () => {
   let authority: CertificatePair
   let serving: CertificatePair
   let ann: CertificatePair
@@ -49,12 +49,6 @@ describe('a kubeconfig from a value', () => {
 
   test.each<{ name: string; user: () => object; header: string | undefined; as: string | null }>([
     { name: 'a token', user: () => ({}), header: 'Bearer abc', as: null },
-    {
-      name: 'a name and a password',
-      user: () => ({ token: null, username: 'ann', password: 'p:w' }),
-      header: `Basic ${base64('ann:p:w')}`,
-      as: null,
-    },
     {
       name: 'a client certificate',
       user: () => ({
@@ -95,7 +89,7 @@ describe('a kubeconfig from a value', () => {
       name: 'extensions and other settings of the cluster',
       text: kubeconfig({
         cluster: {
-          'insecure-skip-tls-verify': true,
+          'insecure-skip-tls-verify': false,
           'tls-server-name': 'api.test',
           'disable-compression': true,
           extensions: [{ name: 'x', extension: {} }],
@@ -107,6 +101,9 @@ describe('a kubeconfig from a value', () => {
   })
 
   const FILE = 'names a file: a kubeconfig from a value holds its data inline'
+  const IDENTITY =
+    'names an identity besides the credential: a kubeconfig from a value has a token or a client certificate'
+  const UNVERIFIED = "is not supported: the server's certificate is always verified"
   const PROGRAM = 'names a program to run: a kubeconfig from a value holds its credential inline'
   test.each<{ name: string; parts: Parts; fault: string }>([
     {
@@ -164,7 +161,32 @@ describe('a kubeconfig from a value', () => {
     {
       name: 'impersonation',
       parts: { user: { as: 'admin', 'as-groups': ['system:masters'] } },
-      fault: 'users[0].user.as is not supported; users[0].user.as-groups is not supported',
+      fault: `users[0].user.as ${IDENTITY}; users[0].user.as-groups ${IDENTITY}`,
+    },
+    {
+      name: 'impersonation by uid and extra',
+      parts: { user: { 'as-uid': '1', 'as-user-extra': { a: ['b'] } } },
+      fault: `users[0].user.as-uid ${IDENTITY}; users[0].user.as-user-extra ${IDENTITY}`,
+    },
+    {
+      name: 'a name and a password',
+      parts: { user: { username: 'ann', password: 'p:w' } },
+      fault: `users[0].user.username ${IDENTITY}; users[0].user.password ${IDENTITY}`,
+    },
+    {
+      name: 'a server that is not verified',
+      parts: { cluster: { 'insecure-skip-tls-verify': true } },
+      fault: `clusters[0].cluster.insecure-skip-tls-verify ${UNVERIFIED}`,
+    },
+    {
+      name: 'a certificate authority that no parser reads',
+      parts: { cluster: { 'certificate-authority-data': PEM } },
+      fault: 'certificate-authority-data of the current cluster does not work',
+    },
+    {
+      name: 'a client certificate without its key',
+      parts: { user: { 'client-certificate-data': PEM, 'client-key-data': PEM } },
+      fault: 'client-certificate-data and client-key-data of the current user do not work',
     },
     {
       name: 'an unknown field',
@@ -199,7 +221,7 @@ describe('a kubeconfig from a value', () => {
     {
       name: 'text for a boolean',
       parts: { cluster: { 'insecure-skip-tls-verify': 'false' } },
-      fault: 'clusters[0].cluster.insecure-skip-tls-verify must be true or false',
+      fault: `clusters[0].cluster.insecure-skip-tls-verify ${UNVERIFIED}`,
     },
     {
       name: 'a token with a line break',

@@ -50,8 +50,8 @@ export interface UpstreamServer {
 }
 
 const authority = createAuthority('upstream-test')
-const serving = issueServing(authority, ['127.0.0.1'])
-/** Certificate and key for 127.0.0.1. */
+const serving = issueServing(authority, ['127.0.0.1', 'api.test'])
+/** Certificate and key for 127.0.0.1 and api.test. */
 export const TLS = {
   cert: serving.certificatePem,
   key: serving.keyPem,

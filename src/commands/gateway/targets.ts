@@ -1,0 +1,79 @@
+// Puts together the part of the gateway that knows targets besides the management cluster (contract 9.5).
+import { randomUUID } from 'node:crypto'
+import { lookup } from 'node:dns'
+import { SECRETS, TARGET_LABEL } from '../../api/names.ts'
+import type { Secret } from '../../api/objects.ts'
+import { type AddressRanges, addressFault, parseIpAddress } from '../../domain/ip-address.ts'
+import type { ConnectedTargets } from '../../gateway/targets/registry.ts'
+import type { TargetSecretReader } from '../../gateway/targets/secrets.ts'
+import { startConnectedTargets } from '../../gateway/targets/start.ts'
+import { type AddressGuard, createAddressGuard } from '../../kube/client/address-guard.ts'
+import { type KubeClient, createClient } from '../../kube/client/client.ts'
+import { connect } from '../../kube/client/connection.ts'
+import { listMetadata } from '../../kube/client/namespace-content.ts'
+import type { ClientDeps } from '../../kube/client/request.ts'
+import { type EventRecorder, createEventRecorder } from '../../kube/event-recorder.ts'
+import type { Upstream } from '../../kube/proxy/types.ts'
+import { createUpstream } from '../../kube/proxy/upstream.ts'
+import type { Clock } from '../../runtime/clock.ts'
+import type { GatewayProcess } from './metrics.ts'
+
+const STOP_WITHIN_MS = { targets: 2000, events: 2000 }
+
+/** Starts to follow the targets, with their Events and their metric. */
+export function startTargets(self: GatewayProcess, deps: ClientDeps): ConnectedTargets {
+  const { settings, lifecycle, metrics, clock } = self
+  const client = createClient(deps)
+  const guard = guardFor(settings.targetAddresses)
+  const targets = startConnectedTargets({
+    ...self,
+    namespace: settings.targetNamespace,
+    reader: readerOf(deps, client, settings.targetNamespace),
+    events: startEvents(self, client),
+    open: (kubeconfig) => openUpstream(kubeconfig, guard, clock),
+    userAgent: deps.userAgent,
+    signal: lifecycle.stopping,
+  })
+  metrics.followTargets(targets.readiness)
+  lifecycle.onStop('targets', STOP_WITHIN_MS.targets, targets.close)
+  return targets
+}
+
+const readerOf = (deps: ClientDeps, client: KubeClient, namespace: string): TargetSecretReader => ({
+  list: (signal) => listMetadata(deps, SECRETS, { namespace, labelSelector: TARGET_LABEL }, signal),
+  get: (name, signal) => client.get<Secret>(SECRETS, { name, namespace }, signal),
+})
+
+function startEvents({ clock, log, lifecycle }: GatewayProcess, client: KubeClient): EventRecorder {
+  const events = createEventRecorder({ client, clock, log, instance: `gateway-${randomUUID()}` })
+  lifecycle.onStop('events', STOP_WITHIN_MS.events, async () => {
+    await events.flush(AbortSignal.timeout(STOP_WITHIN_MS.events))
+    events.stop()
+  })
+  return events
+}
+
+/** Names are resolved by the system, for each connection. */
+const guardFor = (ranges: AddressRanges): AddressGuard =>
+  createAddressGuard((text) => {
+    const address = parseIpAddress(text)
+    return address === null ? 'is none without a zone' : addressFault(address, ranges)
+  }, lookup)
+
+/** An upstream whose end closes its connections, too. What targets answer counts in no metric of the gateway's own. */
+async function openUpstream(
+  kubeconfig: string,
+  guard: AddressGuard,
+  clock: Clock,
+): Promise<Upstream> {
+  const connection = await connect({ kind: 'value', text: kubeconfig }, clock, guard)
+  const observer = { responded: () => undefined }
+  const upstream = createUpstream({ connection, clock, observer })
+  return {
+    ...upstream,
+    close: async () => {
+      await upstream.close()
+      await connection.close()
+    },
+  }
+}
