@@ -1,11 +1,12 @@
 // The last stages, for admitted requests: record the use of the key, then answer by self-service or forward.
 import { authorize, authorizeInSpace } from '../../domain/scope/authorize.ts'
-import { refuse } from '../../serving/http/answer.ts'
+import { targetText } from '../../domain/scope/request-info.ts'
+import { type Answer, refuse } from '../../serving/http/answer.ts'
 import type { ActivityRecorder } from '../activity/recorder.ts'
 import { ERRORS } from '../errors.ts'
-import { forward } from '../proxy/forward.ts'
+import { UNAVAILABLE, forward } from '../proxy/forward.ts'
 import { forwardUpgrade } from '../proxy/upgrade.ts'
-import { type Stage, known } from '../request-context.ts'
+import { type RequestContext, type Stage, known } from '../request-context.ts'
 import { type SelfService, isOwnKind } from '../selfservice/handler.ts'
 import { asReadable, narrowedReview, selfReviewOf } from './self-subject-access-review.ts'
 
@@ -36,30 +37,34 @@ export const selfService: Stage<AdmittedRequestDeps> = (context, deps) => {
 }
 
 /**
- * Forwards a request to its target as the caller. The scope of the key and the space narrow self reviews (11.3, 11.9).
+ * Forwards a request to its target as the caller. The scope of the key and the space narrow self reviews (11.3, 11.9). Where
+ * a connected target can't be reached, the refusal names it (9.5).
  */
 export const proxy: Stage = async (context) => {
-  const { http } = context
+  const answer = await forwarded(context)
+  const { target } = known(context, 'request').attributes
+  return answer === UNAVAILABLE && target.kind !== 'Management'
+    ? refuse(ERRORS.targetUnusable, { target: targetText(target), fault: UNREACHABLE })
+    : answer
+}
+
+const UNREACHABLE = 'its API server can not be reached'
+
+async function forwarded(context: RequestContext): Promise<Answer> {
+  const { http, upgrade: protocol } = context
   const request = known(context, 'request')
   const caller = known(context, 'caller')
   const { signal } = known(context, 'admitted').lease
-  const { target } = request.attributes
   const { upstream, namespace } = known(context, 'resolved')
-  if (context.upgrade !== null)
-    return forwardUpgrade(upstream, {
-      request,
-      call: http,
-      protocol: context.upgrade,
-      caller,
-      signal,
-    })
+  if (protocol !== null)
+    return forwardUpgrade(upstream, { request, call: http, protocol, caller, signal })
   const review =
     caller.scope === null && namespace === null ? null : selfReviewOf(request.attributes)
   const sent = review === null ? http : asReadable(http)
   const answer = await forward(upstream, request, sent, { caller }, signal)
   if (review === null) return answer
   const scopeContext = known(context, 'scopeContext')
-  return narrowedReview(review, answer, target, (reviewed) => {
+  return narrowedReview(review, answer, request.attributes.target, (reviewed) => {
     const decision = authorize(caller.scope, reviewed, scopeContext)
     return decision.allowed && namespace !== null ? authorizeInSpace(namespace, reviewed) : decision
   })

@@ -7,7 +7,7 @@ import type { Caller } from '../../../src/authn/caller.ts'
 import { parseScope } from '../../../src/domain/scope/authorize.ts'
 import { type RequestTarget, targetText } from '../../../src/domain/scope/request-info.ts'
 import { type TargetState, createTargetRegistry } from '../../../src/gateway/targets/registry.ts'
-import type { Upstream } from '../../../src/kube/proxy/types.ts'
+import { type Upstream, UpstreamUnavailable } from '../../../src/kube/proxy/types.ts'
 import { viewOf } from '../../support/key-builder.ts'
 import {
   cluster,
@@ -17,7 +17,7 @@ import {
   space,
   virtualCluster,
 } from '../domain/scope/scope-builder.ts'
-import { NO_UPSTREAM, handlerFor } from './handler-builder.ts'
+import { CALLER, NO_UPSTREAM, handlerFor } from './handler-builder.ts'
 import { callTo } from './request-builder.ts'
 
 /** The answer of each upstream to a self review. */
@@ -174,6 +174,25 @@ describe('a request is refused before it is forwarded', () => {
   ])('$name: $status', async (row) => {
     const { status, refusal } = row
     expect(await asked(row)).toMatchObject({ status, refusal, sent: [] })
+  })
+})
+
+test('a target that can not be reached is named in the 503 (9.5)', async () => {
+  const upstream = { ...NO_UPSTREAM, send: () => Promise.reject(new UpstreamUnavailable('x')) }
+  const targets = createTargetRegistry(upstream, {
+    find: () => ({ kind: 'usable', connection: { upstream }, namespace: null }),
+    isFresh: () => true,
+  })
+  const handle = handlerFor(CALLER, NO_UPSTREAM.send, { targets })
+  const { status, body } = await handle(callTo('/kubernetes/cluster/east/api'))
+  expect({ status, text: Buffer.isBuffer(body) && body.toString() }).toEqual({
+    status: 503,
+    text: expect.stringContaining(
+      JSON.stringify('cluster "east" can not be used: its API server can not be reached').slice(
+        1,
+        -1,
+      ),
+    ),
   })
 })
 
