@@ -1,6 +1,6 @@
 // The controller of imports: keeps the copies in the virtual cluster equal to their host objects (contract 19.5).
 import type { KubeObject } from '../api/objects.ts'
-import { type StatusError, isRefusal } from '../kube/client/api-error.ts'
+import { StatusError, isRefusal, withoutDetail } from '../kube/client/api-error.ts'
 import type { NewObject } from '../kube/client/client.ts'
 import { type ControllerSpec, onChange, onSignal } from '../kube/controller/builder.ts'
 import { type Outcome, done } from '../kube/controller/controller.ts'
@@ -89,7 +89,8 @@ async function reconcile({ kind, key }: ImportName, deps: ImportDeps): Promise<O
     deps.observer(kind).wrote('toVirtual')
   } catch (error) {
     if (isRefusal(error, copy !== null)) reportRefused({ kind, key }, error, deps)
-    throw error
+    const isHidden = SYNCED_RESOURCES[kind].kind === 'Secret' && error instanceof StatusError
+    throw isHidden ? withoutDetail(error, `import of Secret ${key}`) : error
   }
   return done
 }

@@ -260,7 +260,7 @@ interface ReportedWrite {
   readonly isKnown: boolean
 }
 
-/** Reports what a cluster refuses. */
+/** Reports what a cluster refuses. @throws what `act` does, without a message that could quote a secret value */
 export async function refusalReported<T>(
   { key, virtual, cluster, isKnown }: ReportedWrite,
   { report }: PairWriteDeps,
@@ -271,6 +271,6 @@ export async function refusalReported<T>(
   } catch (error) {
     if (virtual !== null && isRefusal(error, isKnown))
       report.notWritten(key, virtual, cluster, error)
-    throw error
+    throw report.loggable(error, cluster)
   }
 }

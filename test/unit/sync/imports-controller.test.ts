@@ -13,6 +13,7 @@ function controllerWorld(refusal: StatusError | null = null) {
   const writes: string[] = []
   const notes: string[] = []
   const counted: string[] = []
+  const thrown: unknown[] = []
   const stored = (value: unknown): SyncedObject => syncedObject('Secret')(value as never)
   const write = (text: string, key: string, after: SyncedObject | null): Promise<never> => {
     writes.push(text)
@@ -56,13 +57,14 @@ function controllerWorld(refusal: StatusError | null = null) {
   /** A reconcile, and what it wrote. */
   const reconcile = async (): Promise<readonly string[]> => {
     await spec.reconcile(KEY).catch((error: unknown) => {
-      if (error !== refusal) throw error
+      if (refusal === null) throw error
+      thrown.push(error)
     })
     return writes.splice(0)
   }
   const refer = (name: string | null): void =>
     world.virtual.endpoints.read('shop/web', name === null ? null : endpoints('web', { a: name }))
-  return { ...world, spec, reconcile, refer, notes, counted }
+  return { ...world, spec, reconcile, refer, notes, counted, thrown }
 }
 
 const withData = (data: string): SyncedObject => {
@@ -139,7 +141,8 @@ describe('the controller of imports', () => {
       retryAfterMs: null,
       isTestFailed: false,
     })
-    const { reconcile, refer, candidates, virtual, notes, counted } = controllerWorld(refusal)
+    const { reconcile, refer, candidates, virtual, notes, counted, thrown } =
+      controllerWorld(refusal)
     refer('db')
     virtual.endpoints.read('shop/api', endpoints('api', { b: 'db' }))
     virtual.secrets.read('shop/db', null)
@@ -149,6 +152,10 @@ describe('the controller of imports', () => {
       'NotWritten: The virtual cluster refuses the import of Secret shop/db with 403 Forbidden'
     expect(notes).toEqual([`Endpoints web ${note}`, `Endpoints api ${note}`])
     expect(counted).toEqual(['secrets NotWritten'])
+    // The controller logs what is thrown.
+    expect(thrown).toMatchObject([
+      { code: 403, message: 'import of Secret shop/db: 403 Forbidden' },
+    ])
   })
 
   test('is queued by references, by either object, and at the start (19.5)', () => {
