@@ -5,7 +5,13 @@ import { type FieldPath, nestedField, nestedMap, nestedString } from '../domain/
 import { type Json, type JsonMap, isList, mapFromEntries, sameJson } from '../domain/json/json.ts'
 import { type Patched, applyPatches } from './patcher.ts'
 import type { AddressSettings } from './rules/addresses.ts'
-import { type WrittenMetadata, hostMetadata, withHostMetadata } from './rules/metadata.ts'
+import type { MetadataField } from './rules/marks.ts'
+import {
+  type WrittenMetadata,
+  hostMetadata,
+  withHostMetadata,
+  withOwnMetadata,
+} from './rules/metadata.ts'
 import type { Patch } from './rules/patch.ts'
 import { canTouch, isWithin, matchedFields, patchPath, withField } from './rules/patch-path.ts'
 import { forwardPatchKinds } from './rules/patched-fields.ts'
@@ -76,7 +82,13 @@ async function backFlow(
   const { patches, translator } = settings
   const oneWay = patches.filter(isOneWay)
   const isPatched = (path: FieldPath): boolean => oneWay.some((patch) => canTouch(patch.path, path))
-  const exchange = { ...exchangeOf({ virtual, host }, settings), written, isPatched }
+  const isTakenWhole = (field: MetadataField): boolean => patches.some(takesWhole(field))
+  const exchange = {
+    ...exchangeOf({ virtual, host }, settings),
+    written,
+    isPatched,
+    isTakenWhole,
+  }
   const flowing = translator.toVirtual(withHostMetadata(exchange), host)
   const restored = withValuesOf(virtual, flowing, oneWay)
   const ports = new Set(nodePorts(host))
@@ -89,9 +101,19 @@ async function backFlow(
   }
   const context = { ...patchContext({ virtual, host }, settings), isApplied }
   const patched = await applyPatches(restored, patches, 'reverse', context, evaluate)
+  if (!patched.ok) return patched
+  const object = withOwnMetadata(patched.object, exchange)
   // The same object where nothing flows: nothing is written then.
-  return patched.ok && sameJson(patched.object, virtual) ? { ...patched, object: virtual } : patched
+  return { ...patched, object: sameJson(object, virtual) ? virtual : object }
 }
+
+/** Whether a patch acts on the whole map on the way back. A selector needs the marks, which never cross. */
+const takesWhole =
+  (field: MetadataField) =>
+  (patch: Patch): boolean =>
+    patch.path.length === 2 &&
+    isWithin(['metadata', field], patch.path) &&
+    (patch.kind === 'reference' || (patch.kind === 'expression' && patch.reverse !== null))
 
 /** The fields that flow back, of the kinds that have them (contract 18.5). The value of another is the virtual object's. */
 const FLOWS = [
@@ -158,6 +180,7 @@ const exchangeOf = (pair: ObjectPair, { kind, context, owner }: TranslationSetti
   owner,
   written: null,
   isPatched: () => false,
+  isTakenWhole: () => false,
 })
 
 const patchContext = (
