@@ -3,6 +3,7 @@ import { type FieldPath, nestedField, nestedMap } from '../domain/json/field-pat
 import {
   type Json,
   type JsonMap,
+  isEmptyMap,
   isMap,
   mapFromEntries,
   parseJson,
@@ -189,7 +190,10 @@ function withProtectedFields(patched: JsonMap, before: JsonMap): JsonMap {
     ...['labels', 'annotations'].map((name) => [name, withMarks(is[name], was[name])] as const),
   ])
   const { apiVersion, kind } = before
-  return mapFromEntries(Object.entries({ ...patched, metadata, apiVersion, kind }))
+  return mapFromEntries([
+    ...Object.entries({ ...patched, apiVersion, kind }).filter(([name]) => name !== 'metadata'),
+    ['metadata', isEmptyMap(metadata) ? patched['metadata'] : metadata],
+  ])
 }
 
 /** The patched labels or annotations with the marks as they were. */
