@@ -22,6 +22,8 @@ import { isMadeByEndpointsController } from './rules/endpoints.ts'
 import type { HostPlace } from './rules/host-name.ts'
 import { TRANSLATORS } from './rules/kinds.ts'
 import { ownerOf } from './rules/marks.ts'
+import type { Patch } from './rules/patch.ts'
+import { referencesOf } from './rules/references.ts'
 import type { Evaluate } from './sandbox/protocol.ts'
 import type { ServedKinds } from './served-kinds.ts'
 import { SYNCED_RESOURCES, type SyncSources } from './sources.ts'
@@ -139,7 +141,8 @@ export function syncController(
         onSignal({ subscribe }, (namespace) => keysIn(namespace, virtual)),
       ),
       ...(kind === 'endpoints' ? serviceWatches(setup) : []),
-      ...(kind === 'services' ? [externalNameWatch(sources)] : []),
+      ...(kind === 'services' ? externalNameWatches(sources) : []),
+      ...(patches.some(namesNamespaces) ? [namespaceWatch(virtual, patches, sources)] : []),
       (enqueue) => {
         for (const key of all()) enqueue(key, 'resync')
       },
@@ -170,10 +173,29 @@ const ownersOf = (
     return owner ? [objectKey(owner)] : []
   })
 
-/** A Service that comes or goes changes where the external names of others lead (contract 18.6). */
-const externalNameWatch = ({ virtual, externalNames }: SyncSources): Watch =>
+/** A Service or a host namespace that comes or goes changes where external names lead (contract 18.6). */
+const externalNameWatches = ({ virtual, externalNames, access }: SyncSources): readonly Watch[] => [
   onChange(virtual.services, ({ before, after }) =>
     (before === undefined) === (after === undefined) ? [] : externalNames().map(objectKey),
+  ),
+  onSignal(access, () => externalNames().map(objectKey)),
+]
+
+const namesNamespaces = (patch: Patch): boolean =>
+  patch.kind === 'reference' && patch.reference.namespacePath !== null
+
+/** A host namespace that comes or goes changes whether references may lead into it (contract 19.5). */
+const namespaceWatch = (
+  virtual: ObjectSource<SyncedObject>,
+  patches: readonly Patch[],
+  { access }: SyncSources,
+): Watch =>
+  onSignal(access, (namespace) =>
+    [...virtual.values()]
+      .filter(({ object }) =>
+        referencesOf(object, patches).references.some((named) => named.namespace === namespace),
+      )
+      .map(objectKey),
   )
 
 /** Objects that each cluster has of its own (contract 16.2, 16.3). */
@@ -219,9 +241,10 @@ function settingsOf(kind: SyncedKind, setup: SyncSetup): Omit<TranslationSetting
     context: {
       place,
       hasService: (ref) => {
+        // Without a host namespace it is not synced: its name there can be another tenant's.
+        if (!kinds.services.enabled || !sources.access.isOpen(ref.namespace)) return false
         const service = sources.virtual.services.getByKey(objectKey(ref))
-        const isSynced = service !== undefined && !setup.imports.isImport('services', service)
-        return kinds.services.enabled && isSynced
+        return service !== undefined && !setup.imports.isImport('services', service)
       },
       ownsHostService: (name) => {
         const service = sources.host.services.getByKey(objectKey(name))

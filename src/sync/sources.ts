@@ -40,7 +40,7 @@ export interface SyncSources {
   /** null = single-namespace mode. */
   readonly namespaces: NamespaceStores | null
   readonly access: HostAccess
-  /** Whether a Service of the virtual cluster gets this name on the host. */
+  /** Whether a Service of the virtual cluster gets this name on the host, in a namespace of its own. */
   readonly hasVirtualServiceFor: (host: Required<ObjectRef>) => boolean
   /** The Services of the virtual cluster that are names of others (contract 18.6). */
   readonly externalNames: () => readonly SyncedObject[]
@@ -109,13 +109,15 @@ export function startSources(
     stores['virtual namespaces'] = namespaces.virtual
     stores['host namespaces'] = namespaces.host
   }
+  const access = several ?? SINGLE_NAMESPACE
   return {
     virtual: eachKind((kind) => (isWhole(kind) ? whole(kind, 'virtual') : named(kind, 'virtual'))),
     host,
     candidates: eachKind(candidate),
     namespaces,
-    access: several ?? SINGLE_NAMESPACE,
-    hasVirtualServiceFor: (name) => services.firstBy(BY_HOST_NAME, objectKey(name)) !== undefined,
+    access,
+    hasVirtualServiceFor: (name) =>
+      services.by(BY_HOST_NAME, objectKey(name)).some(({ namespace }) => access.isOpen(namespace)),
     externalNames: () => services.by(BY_TYPE, 'ExternalName'),
     stores,
   }
