@@ -14,12 +14,12 @@ import { WritesWithoutChange } from './no-change.ts'
 import type { ImportStates } from './import-states.ts'
 import { createReconcile } from './reconcile.ts'
 import { beginLookup, dropLookup } from './reference-lookup.ts'
-import type { ReferencedObjects } from './referenced-objects.ts'
+import { type ReferencedObjects, virtualNameOf } from './referenced-objects.ts'
 import { type SyncObserver, SyncReport } from './report.ts'
 import type { AddressSettings } from './rules/addresses.ts'
 import type { SyncConfig, SyncedKind } from './rules/config.ts'
 import { isMadeByEndpointsController } from './rules/endpoints.ts'
-import type { HostPlace } from './rules/host-name.ts'
+import { type HostPlace, hostNameOf } from './rules/host-name.ts'
 import { TRANSLATORS } from './rules/kinds.ts'
 import { ownerOf } from './rules/marks.ts'
 import type { Patch } from './rules/patch.ts'
@@ -93,6 +93,11 @@ export function syncController(
     isWanted: (object) => isWanted(kind, object, setup),
     isLeftover: (object) => kind === 'endpoints' && isLeftover(object, setup),
     isOpen: sources.access.isOpen,
+    isGivenUp: (key) => {
+      if (references.isReferenced(kind, key)) return false
+      const ref = virtualNameOf(key)
+      return virtual.isWaiting(ref) || host.isWaiting(hostNameOf(ref, place))
+    },
     mayCreate: ({ namespace }) => owner.isReady() && sources.access.mayCreateIn(namespace),
     forgotten: (key) => {
       const object = virtual.getByKey(key)
@@ -123,6 +128,8 @@ export function syncController(
   const all = (): readonly string[] => [
     ...[...virtual.values()].map(objectKey),
     ...ownersOf(host.values(), resource.kind, place),
+    // Those whose last reference went while this process did not lead are to be released.
+    ...references.held(kind),
   ]
   const spec: ControllerSpec = {
     name,

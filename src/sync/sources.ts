@@ -89,7 +89,7 @@ export function startSources(
     }),
     subscribeRead: () => undefined,
   })
-  const isWhole = (kind: SyncedKind): boolean => ALWAYS_WHOLE.has(kind) || kinds[kind].all
+  const isWhole = (kind: SyncedKind): boolean => isReadWhole(kind, kinds)
   const namespaces = place.namespaces === null ? null : startNamespaces(place, start)
   const several = namespaces && hostNamespaceSources(namespaces, place, start.host, start.log)
   const ofHost = (kind: SyncedKind): PartialSource => {
@@ -134,6 +134,10 @@ const offeredObject =
 
 const ALWAYS_WHOLE: ReadonlySet<SyncedKind> = new Set(['endpoints', 'services'])
 
+/** Whether all objects of a kind are read; else those that references name, one by one. */
+export const isReadWhole = (kind: SyncedKind, kinds: SyncConfig['kinds']): boolean =>
+  ALWAYS_WHOLE.has(kind) || kinds[kind].all
+
 const eachKind = (sourceOf: (kind: SyncedKind) => PartialSource): SyncedObjects =>
   Object.fromEntries(SYNCED_KINDS.map((kind) => [kind, sourceOf(kind)])) as unknown as SyncedObjects
 
@@ -147,4 +151,5 @@ const wholeSource = (store: Store<SyncedObject>): PartialSource => ({
   subscribeRead: () => undefined,
   want: () => undefined,
   release: () => undefined,
+  isWaiting: () => false,
 })

@@ -95,8 +95,11 @@ function playedCluster(prefix: string) {
   }
 }
 
-/** @param toHost the configuration below `sync.toHost` */
-export function setupWorld(toHost: object) {
+/**
+ * @param toHost the configuration below `sync.toHost`
+ * @param role a standby only reads until it leads
+ */
+export function setupWorld(toHost: object, role: 'leader' | 'standby' = 'leader') {
   const { config, faults } = checkSyncConfig({ sync: { toHost } })
   if (config === null) throw new Error(faults.join('; '))
   const { namespaces } = config
@@ -139,17 +142,23 @@ export function setupWorld(toHost: object) {
   }
   const queues = new Map<SyncedKind, Set<string>>()
   const controllers = (Object.keys(SYNCED_RESOURCES) as SyncedKind[]).map((kind) => {
-    const { spec, report } = syncController(kind, setup)
+    const { spec } = syncController(kind, setup)
     const queue = new Set<string>()
     queues.set(kind, queue)
-    for (const watch of spec.watches) watch((key) => void queue.add(key))
-    return { kind, queue, report, reconcile: spec.reconcile }
+    const lead = (): void => {
+      for (const watch of spec.watches) watch((key) => void queue.add(key))
+    }
+    return { queue, lead, reconcile: spec.reconcile }
   })
+  const leadAll = (): void => {
+    for (const { lead } of controllers) lead()
+  }
+  if (role === 'leader') leadAll()
   return {
     virtual,
     host,
     references,
-    controllers,
+    lead: leadAll,
     /** The reasons and notes of Events since the last call. */
     takeEvents: () => events.splice(0).map(({ reason, note }) => `${reason}: ${note}`),
     /** The keys of a kind that wait, without reconciling them. */
