@@ -129,7 +129,7 @@ describe('informers of single objects', () => {
     const refs = Array.from({ length: 1003 }, (_, at) => ({ namespace: 'shop', name: `n-${at}` }))
     for (const ref of refs) informers.want(ref)
     expect(queries.length).toBe(1000)
-    expect(refs.filter(informers.isWaiting)).toEqual(refs.slice(1000))
+    expect(refs.filter((ref) => informers.isWaiting(ref))).toEqual(refs.slice(1000))
     expect(lines.map(({ sentence }) => sentence)).toEqual([
       'too many objects are read by their names, the others wait',
     ])
@@ -139,7 +139,7 @@ describe('informers of single objects', () => {
     informers.release(gone)
     informers.release(first)
     expect(stopped).toEqual([sink(0)])
-    expect(refs.filter(informers.isWaiting)).toEqual(refs.slice(1002))
+    expect(refs.filter((ref) => informers.isWaiting(ref))).toEqual(refs.slice(1002))
     expect(queries.slice(1000)).toEqual([
       { namespace: 'shop', fieldSelector: `metadata.name=${next.name}` },
     ])
