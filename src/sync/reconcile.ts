@@ -11,9 +11,9 @@ import {
   deleteHost,
   keepVerdict,
   metadataOf,
-  refusalReported,
   writePair,
 } from './pair-writes.ts'
+import { refusalReported } from './refused-write.ts'
 import type { TranslationLookup } from './reference-lookup.ts'
 import { virtualNameOf } from './referenced-objects.ts'
 import { hostNameOf } from './rules/host-name.ts'
@@ -180,7 +180,8 @@ async function bringInStep(
   if (!first.ok) throw report.patchFailed(key, virtual, first)
   if (!settled.ok) throw report.patchFailed(key, virtual, settled)
   if (verdict !== null && !settled.isStable) {
-    if (host) await keepVerdict(key, host, verdict, deps)
+    // The verdict holds in this process also where the host refuses to keep it.
+    if (host) await keepVerdict(key, { virtual, host }, verdict, deps)
     report.unstable(key, virtual, verdict)
     return done
   }

@@ -37,6 +37,7 @@ describe('patches that do not settle', () => {
     pair.host.put(before.atHost() ?? {})
     await pair.settle()
     expect(pair.writes()).toEqual({ virtual: [], host: ['patch unstable'] })
+    expect(pair.counts).toContain('toHost')
     const verdict = nestedField(pair.atHost() ?? {}, ['metadata', 'annotations', NOT_STABLE])
     expect(verdict).toMatch(/^[0-9a-f]{64}$/)
     const evaluated = pair.sandbox.requests.length
@@ -64,6 +65,24 @@ describe('patches that do not settle', () => {
     }
     expect(pair.writes().host).toHaveLength(10)
   })
+
+  test.each([403, 422])(
+    'say so, once, and that the host refuses to keep the verdict with %i (18.3, 19.7)',
+    async (code) => {
+      const before = await inStep('endpoints', object)
+      const pair = syncedPair('endpoints', { patches: [following] })
+      pair.virtual.put(before.atVirtual() ?? {})
+      pair.host.put(before.atHost() ?? {})
+      pair.host.refuse = () => {
+        throw refusal(code, 'Refused')
+      }
+      await pair.settle()
+      await pair.settle()
+      expect(pair.events.map(({ reason }) => reason)).toEqual(['NotWritten', 'PatchNotStable'])
+      expect(pair.report.countByState()).toEqual({ unstable: 1 })
+      expect(pair.counts).not.toContain('toHost')
+    },
+  )
 
   test('lose their verdict when they settle (19.7)', async () => {
     const before = await inStep('endpoints', object)
