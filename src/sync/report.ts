@@ -158,7 +158,7 @@ export class SyncReport {
     return new PatchError(text)
   }
 
-  /** Whether this verdict was found before, and kept in no host object. */
+  /** Whether this process has already reached this verdict. */
   isUnstable(key: string, verdict: string): boolean {
     return this.#verdicts.get(key) === verdict
   }
