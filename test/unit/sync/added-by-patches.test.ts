@@ -10,7 +10,7 @@ const ADDS = [
 ]
 const FIELDS = ['labels', 'annotations'] as const
 const KEYS = { labels: 'tier', annotations: 'note' }
-const object = endpoints({ subsets: [] }, { labels: { app: 'a' }, annotations: { own: 'b' } })
+const OBJECT = endpoints({ subsets: [] }, { labels: { app: 'a' }, annotations: { own: 'b' } })
 
 const at = (object: JsonMap | null, ...path: string[]): Json | undefined =>
   nestedField(object ?? {}, ['metadata', ...path])
@@ -18,7 +18,7 @@ const at = (object: JsonMap | null, ...path: string[]): Json | undefined =>
 /** A pair that is in step with these patches, over the objects of another one. */
 async function patchedPair(patches: readonly object[], before?: ReturnType<typeof syncedPair>) {
   const pair = syncedPair('endpoints', { patches })
-  pair.virtual.put(before?.atVirtual() ?? object)
+  pair.virtual.put(before?.atVirtual() ?? OBJECT)
   const host = before?.atHost()
   if (host) pair.host.put(host)
   await pair.settle()

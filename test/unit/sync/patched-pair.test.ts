@@ -139,6 +139,16 @@ describe('an expression that fails', () => {
   })
 })
 
+test('a wildcard names no mark, of which an expression would fail (19.6, 19.8)', async () => {
+  const pair = syncedPair('endpoints', {
+    patches: [{ path: 'metadata.annotations.*', expression: 'JSON.parse(value).a' }],
+  })
+  pair.virtual.put(endpoints({}, { annotations: { settings: '{"a":"b"}' } }))
+  await pair.settle()
+  expect(nestedField(pair.atHost() ?? {}, ['metadata', 'annotations', 'settings'])).toBe('b')
+  expect(pair.events).toEqual([])
+})
+
 describe('a refused address', () => {
   const refused = endpoints({ subsets: [{ addresses: [{ ip: '10.66.0.1' }] }] })
 
