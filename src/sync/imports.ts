@@ -1,6 +1,6 @@
 // The controller of imports: keeps the copies in the virtual cluster equal to their host objects (contract 19.5).
 import type { KubeObject } from '../api/objects.ts'
-import { type StatusError, isRefusal } from '../kube/client/api-error.ts'
+import { StatusError, isRefusal, withoutDetail } from '../kube/client/api-error.ts'
 import type { NewObject } from '../kube/client/client.ts'
 import { type ControllerSpec, onChange, onSignal } from '../kube/controller/builder.ts'
 import { type Outcome, done } from '../kube/controller/controller.ts'
@@ -13,6 +13,7 @@ import { type ImportPlan, isMarkedAsImport, planImport } from './rules/imports.t
 import type { SyncSetup } from './setup.ts'
 import { SYNCED_RESOURCES } from './sources.ts'
 import type { SyncedObject } from './synced-object.ts'
+import { WritePace } from './write-pace.ts'
 
 /** The name of the controller of imports, in metrics and logs. */
 export const IMPORTS_CONTROLLER = 'sync-imports'
@@ -20,19 +21,30 @@ export const IMPORTS_CONTROLLER = 'sync-imports'
 /** What the controller needs of the setup of endpoint sync. */
 type ImportDeps = Pick<
   SyncSetup,
-  'place' | 'sources' | 'references' | 'clients' | 'events' | 'observer' | 'workers'
+  'place' | 'sources' | 'references' | 'clients' | 'events' | 'observer' | 'workers' | 'clock'
 > & { readonly imports: ImportStates }
+
+/** What the controller remembers of the copies. */
+interface ImportMemory {
+  readonly pace: Readonly<Record<SyncedKind, WritePace>>
+  /** The referrers and refusals that were reported, by the key of the copy, until it is in step. */
+  readonly reported: Map<string, Set<string>>
+}
 
 /** The controller of imports; a key is the kind and the virtual name, such as `secrets/shop/db`. */
 export function importsController(deps: ImportDeps): ControllerSpec {
-  const { sources, references, imports } = deps
+  const { sources, references, imports, clock } = deps
+  const pace = Object.fromEntries(
+    SYNCED_KINDS.map((kind) => [kind, new WritePace(clock)]),
+  ) as ImportMemory['pace']
+  const memory: ImportMemory = { pace, reported: new Map() }
   const isConcerned = (kind: SyncedKind, key: string, ...objects: (SyncedObject | undefined)[]) =>
     references.isReferenced(kind, key) ||
     objects.some((object) => object && isMarkedAsImport(object.object))
   return {
     name: IMPORTS_CONTROLLER,
     workers: deps.workers,
-    reconcile: (key) => reconcile(importNameOf(key), deps),
+    reconcile: (key) => reconcile(importNameOf(key), deps, memory),
     objectOf: (key) => {
       const name = importNameOf(key)
       return sources.virtual[name.kind].getByKey(name.key)
@@ -66,12 +78,18 @@ function importNameOf(key: string): ImportName {
   return { kind: key.slice(0, at) as SyncedKind, key: key.slice(at + 1) }
 }
 
-async function reconcile({ kind, key }: ImportName, deps: ImportDeps): Promise<Outcome> {
-  const { place, sources, references } = deps
+async function reconcile(
+  { kind, key }: ImportName,
+  deps: ImportDeps,
+  memory: ImportMemory,
+): Promise<Outcome> {
+  const { place, sources, references, clock } = deps
   const [virtual, candidates] = [sources.virtual[kind], sources.candidates[kind]]
   const name = virtualNameOf(key)
   const source = importSourceOf(name, place)
   const isReferenced = references.isReferenced(kind, key)
+  const text = keyOf({ kind, key })
+  if (!isReferenced) memory.reported.delete(text)
   // An object that is not read yet is no object that is gone; its first read queues the key again.
   if (!virtual.isSynced(name) || (isReferenced && !candidates.isSynced(source))) return done
   const copy = virtual.getByKey(key) ?? null
@@ -83,13 +101,25 @@ async function reconcile({ kind, key }: ImportName, deps: ImportDeps): Promise<O
     virtual: copy && copy.object,
     host: candidates.getByKey(objectKey(source))?.object ?? null,
   })
-  if (plan.step === 'nothing') return done
+  if (plan.step === 'nothing') {
+    memory.reported.delete(text)
+    return done
+  }
+  const pace = memory.pace[kind]
+  const delayMs = pace.delayMs(key)
+  if (delayMs > 0) return { result: 'later', atMs: clock.nowMs() + delayMs }
   try {
     await write(kind, plan, copy, deps)
+    pace.wrote(key)
     deps.observer(kind).wrote('toVirtual')
   } catch (error) {
-    if (isRefusal(error, copy !== null)) reportRefused({ kind, key }, error, deps)
-    throw error
+    if (isRefusal(error, copy !== null)) {
+      const reported = memory.reported.get(text) ?? new Set()
+      memory.reported.set(text, reported)
+      reportRefused({ kind, key }, error, deps, reported)
+    }
+    const isHidden = SYNCED_RESOURCES[kind].kind === 'Secret' && error instanceof StatusError
+    throw isHidden ? withoutDetail(error, `import of Secret ${key}`) : error
   }
   return done
 }
@@ -128,6 +158,7 @@ function reportRefused(
   { kind, key }: ImportName,
   error: StatusError,
   { references, sources, events, observer }: ImportDeps,
+  reported: Set<string>,
 ): void {
   const { kind: named } = SYNCED_RESOURCES[kind]
   // The API server may quote values.
@@ -139,13 +170,17 @@ function reportRefused(
     const object = synced && sources.virtual[synced].getByKey(referrer.key)
     if (!object) continue
     const { name, namespace, uid } = object
+    const discriminator = shortDigest(note)
+    const report = `${uid} ${discriminator}`
+    if (reported.has(report)) continue
+    reported.add(report)
     events.record({
       regarding: { apiVersion: 'v1', kind: referrer.kind, name, namespace, uid },
       type: 'Warning',
       reason: 'NotWritten',
       action: 'Import',
       note,
-      discriminator: shortDigest(note),
+      discriminator,
     })
   }
 }

@@ -1,6 +1,6 @@
 // What is in a host namespace whose virtual one is gone (contract 17.5).
 import type { JsonMap } from '../domain/json/json.ts'
-import { isConflict } from '../kube/client/api-error.ts'
+import { StatusError, isConflict, withoutDetail } from '../kube/client/api-error.ts'
 import type { KubeClient } from '../kube/client/client.ts'
 import type { NamespaceContent } from '../kube/client/namespace-content.ts'
 import { SYNCED_KINDS } from './rules/config.ts'
@@ -44,7 +44,7 @@ export async function deleteOwnObjects(
       if (metadata.deletionTimestamp !== undefined) continue
       const { name, uid, resourceVersion } = metadata
       const ref = { name, namespace: hostName }
-      await unlessChanged(() =>
+      await unlessChanged(`delete of ${resource.plural} in namespace ${hostName}`, () =>
         deps.clients.host.delete(resource, ref, { uid, resourceVersion }, 'delete'),
       )
     }
@@ -55,12 +55,17 @@ export async function deleteOwnObjects(
     : { kind: 'unknown', what: unreadable.join(', ') }
 }
 
-/** Does nothing more about an object that has changed, or been deleted, meanwhile: it is looked for again. */
-async function unlessChanged(remove: () => Promise<unknown>): Promise<void> {
+/**
+ * Does nothing more about an object that has changed, or been deleted, meanwhile: it is looked for again.
+ *
+ * @throws what `remove` does, without a message: it could quote the values of a Secret
+ */
+async function unlessChanged(call: string, remove: () => Promise<unknown>): Promise<void> {
   try {
     await remove()
   } catch (error) {
-    if (!isConflict(error)) throw error
+    if (isConflict(error)) return
+    throw error instanceof StatusError ? withoutDetail(error, call) : error
   }
 }
 

@@ -58,6 +58,7 @@ export interface PartialSource extends ObjectSource<SyncedObject> {
   /** As in NamedInformers. */
   readonly want: (ref: ObjectRef) => void
   readonly release: (ref: ObjectRef) => void
+  readonly isWaiting: (ref: ObjectRef) => boolean
 }
 
 /** Virtual namespaces by their host namespace. */
@@ -152,6 +153,7 @@ export function hostNamespaceSources(
         ...informers,
         want: () => undefined,
         release: () => undefined,
+        isWaiting: () => false,
         subscribeRead: (listener) =>
           informers.subscribeRead((name) => {
             const owner = ownerOf(host.getByKey(name))

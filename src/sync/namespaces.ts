@@ -72,7 +72,7 @@ export function namespaceController(deps: NamespaceDeps): ControllerSpec {
 async function reconcile(hostName: string, deps: NamespaceDeps): Promise<Outcome> {
   const { stores, report } = deps
   const host = stores.host.getByKey(hostName) ?? null
-  const { plan, leftOut } = planNamespace(factsOf(hostName, host, deps))
+  const { plan, waiting, leftOut } = planNamespace(factsOf(hostName, host, deps))
   for (const one of leftOut) report.taken(one, hostName)
   switch (plan.kind) {
     case 'nothing':
@@ -86,7 +86,7 @@ async function reconcile(hostName: string, deps: NamespaceDeps): Promise<Outcome
       if (host === null) return done
       return report.refusalReported(plan.of, () => mark(host, plan, deps))
     case 'end':
-      return host === null ? done : end(host, plan, deps)
+      return host === null ? done : end(host, { ...plan, waiting }, deps)
     default:
       return plan satisfies never
   }
@@ -146,7 +146,7 @@ const RECHECK_MS = { clearing: 1000, kept: 300_000 }
 /** Clears a host namespace of our objects, and deletes it if the syncer made it and nothing else is left in it. */
 async function end(
   host: HostNamespaceObject,
-  { of, isMade }: Planned<'end'>,
+  { of, isMade, waiting }: Planned<'end'> & Pick<ReturnType<typeof planNamespace>, 'waiting'>,
   deps: NamespaceDeps,
 ): Promise<Outcome> {
   const { clients, clock, content, report } = deps
@@ -162,7 +162,10 @@ async function end(
     return done
   }
   report.kept(of, keptNote(host.name, rest))
-  return rest === null ? setMarks(host, null, deps) : recheckAfter(RECHECK_MS.kept)
+  if (rest === null) return setMarks(host, null, deps)
+  // Its marks stay those of the other one, perhaps for ever.
+  if (waiting !== null) report.taken(waiting, host.name)
+  return recheckAfter(RECHECK_MS.kept)
 }
 
 /** Asks the virtual cluster itself: what follows from a namespace that seems to be gone can't be undone. */

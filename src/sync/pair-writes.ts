@@ -9,6 +9,7 @@ import { type Outcome, done } from '../kube/controller/controller.ts'
 import type { ObjectSource } from '../kube/informer/store.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { WritesWithoutChange } from './no-change.ts'
+import { refusalReported } from './refused-write.ts'
 import type { SyncReport } from './report.ts'
 import type { WrittenMetadata } from './rules/metadata.ts'
 import { specOf, withoutNames } from './rules/service-type.ts'
@@ -74,22 +75,35 @@ export async function deleteHost(
   return done
 }
 
-/** Keeps the verdict on the host object, so that a restart writes nothing either. Beyond the pace it is left out. */
+/**
+ * Keeps the verdict on the host object, so that a restart writes nothing either. Beyond the pace it is left out, and
+ * where the host refuses it, which is reported.
+ */
 export async function keepVerdict(
   key: string,
-  { name, namespace, resourceVersion }: SyncedObject,
+  pair: CachedPair & { readonly host: SyncedObject },
   verdict: string,
-  { host, resource, pace }: PairWriteDeps,
+  deps: PairWriteDeps,
 ): Promise<void> {
+  const { host, resource, pace, report } = deps
   if (pace.host.delayMs(key) > 0) return
+  const { name, namespace, resourceVersion } = pair.host
   const annotation = `/metadata/annotations/${NOT_STABLE.replaceAll('/', '~1')}`
   const operations: readonly PatchOperation[] = [
     { op: 'test', path: '/metadata/resourceVersion', value: resourceVersion },
     { op: 'add', path: annotation, value: verdict },
   ]
-  const stored = await host.client.patch(resource, { name, namespace }, operations, 'unstable')
-  pace.host.wrote(key)
-  host.objects.observe(stored)
+  const write = { key, virtual: pair.virtual, cluster: 'host', isKnown: true } as const
+  try {
+    const stored = await refusalReported(write, deps, () =>
+      host.client.patch(resource, { name, namespace }, operations, 'unstable'),
+    )
+    pace.host.wrote(key)
+    report.wrote('toHost')
+    host.objects.observe(stored)
+  } catch (error) {
+    if (!isRefusal(error, true)) throw error
+  }
 }
 
 /**
@@ -250,27 +264,3 @@ async function createHost(wanted: JsonMap, { host, resource }: PairWriteDeps): P
 const refusesHealthPort = (error: unknown): boolean =>
   error instanceof StatusError &&
   (error.code === 500 || (error.code === 422 && error.message.includes(HEALTH_PORT)))
-
-/** A write whose refusal is reported on the virtual object, if there is one. */
-interface ReportedWrite {
-  readonly key: string
-  readonly virtual: SyncedObject | null
-  readonly cluster: 'host' | 'virtual cluster'
-  /** Whether the written object was there when it was read. */
-  readonly isKnown: boolean
-}
-
-/** Reports what a cluster refuses. */
-export async function refusalReported<T>(
-  { key, virtual, cluster, isKnown }: ReportedWrite,
-  { report }: PairWriteDeps,
-  act: () => Promise<T>,
-): Promise<T> {
-  try {
-    return await act()
-  } catch (error) {
-    if (virtual !== null && isRefusal(error, isKnown))
-      report.notWritten(key, virtual, cluster, error)
-    throw error
-  }
-}

@@ -65,7 +65,7 @@ export async function applyPatches(
   for (const patch of patches) {
     const results: (readonly [path: FieldPath, value: Json | undefined])[] = []
     for (const path of matchedFields(current, patch.path)) {
-      if (context.isApplied?.(path) === false) continue
+      if (context.isApplied?.(path) === false || isMarkAt(path)) continue
       const value = nestedField(current, path) ?? null
       const pathText = patchPathText(path)
       const own = nestedField(context.virtualObject ?? undefined, path)
@@ -195,6 +195,13 @@ function withProtectedFields(patched: JsonMap, before: JsonMap): JsonMap {
     ['metadata', isEmptyMap(metadata) ? patched['metadata'] : metadata],
   ])
 }
+
+/** A wildcard names marks too: nothing of them would stay, and an expression that fails for one fails the object. */
+const isMarkAt = ([metadata, map, key]: FieldPath): boolean =>
+  metadata === 'metadata' &&
+  (map === 'labels' || map === 'annotations') &&
+  typeof key === 'string' &&
+  key.startsWith(MARK_PREFIX)
 
 /** The patched labels or annotations with the marks as they were. */
 function withMarks(patched: Json | undefined, before: Json | undefined): Json | undefined {

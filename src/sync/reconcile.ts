@@ -11,9 +11,9 @@ import {
   deleteHost,
   keepVerdict,
   metadataOf,
-  refusalReported,
   writePair,
 } from './pair-writes.ts'
+import { refusalReported } from './refused-write.ts'
 import type { TranslationLookup } from './reference-lookup.ts'
 import { virtualNameOf } from './referenced-objects.ts'
 import { hostNameOf } from './rules/host-name.ts'
@@ -45,9 +45,11 @@ interface SyncDeps extends PairWriteDeps {
   readonly isLeftover: (host: SyncedObject) => boolean
   /** Whether this virtual namespace has a host namespace; its keys are queued when that changes. */
   readonly isOpen: (virtualNamespace: string) => boolean
+  /** Whether the key waits to be read, as too many are, and nothing names it any more: it would never be read. */
+  readonly isGivenUp: (key: string) => boolean
   /** Whether its host object may be created now; the key is queued when that changes. */
   readonly mayCreate: (virtual: SyncedObject) => boolean
-  /** Called when nothing of this key is on either side. */
+  /** Called when nothing of this key is on either side, or neither is read and written any more. */
   readonly forgotten: (key: string) => void
   readonly memory: EvaluationMemory
   readonly awaited: AwaitedNames
@@ -62,8 +64,14 @@ export function createReconcile(deps: SyncDeps): (key: string) => Promise<Outcom
     const name = virtualNameOf(key)
     const hostName = hostNameOf(name, settings.context.place)
     const hostKey = objectKey(hostName)
+    if (!deps.isOpen(name.namespace) || deps.isGivenUp(key)) {
+      deps.awaited.set(key, null)
+      deps.lookups.drop(key)
+      forget(key, deps)
+      return done
+    }
     // An object that is not read yet is no object that is gone; its first read queues the key again.
-    if (!deps.virtual.objects.isSynced(name) || !deps.isOpen(name.namespace)) return done
+    if (!deps.virtual.objects.isSynced(name)) return done
     if (!deps.host.objects.isSynced(hostName)) {
       deps.awaited.set(key, hostKey)
       return done
@@ -172,7 +180,8 @@ async function bringInStep(
   if (!first.ok) throw report.patchFailed(key, virtual, first)
   if (!settled.ok) throw report.patchFailed(key, virtual, settled)
   if (verdict !== null && !settled.isStable) {
-    if (host) await keepVerdict(key, host, verdict, deps)
+    // The verdict holds in this process also where the host refuses to keep it.
+    if (host) await keepVerdict(key, { virtual, host }, verdict, deps)
     report.unstable(key, virtual, verdict)
     return done
   }

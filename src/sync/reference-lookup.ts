@@ -6,6 +6,7 @@ import { type HostPlace, hostNameOf } from './rules/host-name.ts'
 import { ownerOf } from './rules/marks.ts'
 import type { NamedKind, ObjectReference, ReferenceLookups } from './rules/references.ts'
 import type { ServedKinds } from './served-kinds.ts'
+import type { SyncSources } from './sources.ts'
 
 /**
  * `complete`: all was known. `wait`: something was not, and the referrer is queued when it is read. `again`: it is read
@@ -25,12 +26,13 @@ interface LookupDeps {
   readonly references: ReferencedObjects
   readonly imports: ImportStates
   readonly served: ServedKinds
+  readonly sources: Pick<SyncSources, 'access'>
 }
 
 /** Begins the look-ups of a referrer. */
 export function beginLookup(
   referrer: Referrer,
-  { place, references, imports, served }: LookupDeps,
+  { place, references, imports, served, sources }: LookupDeps,
 ): TranslationLookup {
   const targets: ObjectReference[] = []
   const hosts: ObjectReference[] = []
@@ -69,6 +71,7 @@ export function beginLookup(
       }
       return state
     },
+    isOpen: sources.access.isOpen,
     end: async () => {
       references.alsoNames(referrer, targets)
       imports.readFor(referrer, hosts)

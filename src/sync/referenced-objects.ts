@@ -6,7 +6,7 @@ import { type HostPlace, type VirtualName, hostNameOf } from './rules/host-name.
 import { isUnchangedImport } from './rules/imports.ts'
 import { isSkipped } from './rules/marks.ts'
 import { type ObjectReference, referencesOf } from './rules/references.ts'
-import { SYNCED_RESOURCES, type SyncSources } from './sources.ts'
+import { SYNCED_RESOURCES, type SyncSources, isReadWhole } from './sources.ts'
 import { isTerminating } from './synced-object.ts'
 
 /** A synced object that is named for the first time, or not any more. */
@@ -22,9 +22,14 @@ export interface ReferencedObjects {
   /** The objects that refer to this one. */
   readonly referrersOf: (kind: SyncedKind, key: string) => readonly Referrer[]
   readonly subscribe: (listener: (change: ReferencedChange) => void) => void
+  /** The keys of what was named and is not released yet, whether or not anything names it still. */
+  readonly held: (kind: SyncedKind) => readonly string[]
   /** Replaces the objects that the referrer will name besides those that it names, when what flows back is written. */
   readonly alsoNames: (referrer: Referrer, references: readonly ObjectReference[]) => void
-  /** Ends reading an object on both sides. Call it when nothing refers to it and the host object is gone. */
+  /**
+   * Ends reading an object on both sides, and forgets what it names. The host object is read on while another object has
+   * the same name there. Call it when nothing refers to it and the host object is gone, or is not read.
+   */
   readonly release: (kind: SyncedKind, key: string) => void
 }
 
@@ -42,16 +47,26 @@ export function followReferences(
   { virtual, host }: Pick<SyncSources, 'virtual' | 'host'>,
 ): ReferencedObjects {
   const index = new ReferenceIndex()
+  /** The name on the host that is read for each name here, which is the referrer: two may have one (contract 17.1). */
+  const hostNames = new ReferenceIndex()
+  hostNames.subscribe(({ target: { kind: named, name, namespace }, isReferenced }) => {
+    const kind = syncedKindOf(named)
+    if (kind === null) return
+    if (isReferenced) host[kind].want({ name, namespace })
+    else host[kind].release({ name, namespace })
+  })
+  const held = new Map<SyncedKind, Set<string>>(SYNCED_KINDS.map((kind) => [kind, new Set()]))
   const listeners: ((change: ReferencedChange) => void)[] = []
   const setNamed = namedByReferrer(index)
   index.subscribe(({ target, isReferenced }) => {
     const kind = syncedKindOf(target.kind)
     if (kind === null) return
-    if (isReferenced) {
-      virtual[kind].want(target)
-      host[kind].want(hostNameOf(target, place))
-    }
     const key = objectKey(target)
+    if (isReferenced) {
+      held.get(kind)?.add(key)
+      virtual[kind].want(target)
+      hostNames.set({ kind: target.kind, key }, [{ ...target, ...hostNameOf(target, place) }])
+    }
     for (const listener of listeners) listener({ kind, key })
   })
   for (const kind of SYNCED_KINDS) {
@@ -73,11 +88,15 @@ export function followReferences(
     isReferenced: (kind, key) => index.isReferenced(SYNCED_RESOURCES[kind].kind, key),
     referrersOf: (kind, key) => index.referrersOf(SYNCED_RESOURCES[kind].kind, key),
     subscribe: (listener) => void listeners.push(listener),
+    held: (kind) => [...(held.get(kind) ?? [])],
     alsoNames: (referrer, soon) => setNamed(referrer, { soon }),
     release: (kind, key) => {
-      const virtualName = virtualNameOf(key)
-      virtual[kind].release(virtualName)
-      host[kind].release(hostNameOf(virtualName, place))
+      const referrer = { kind: SYNCED_RESOURCES[kind].kind, key }
+      held.get(kind)?.delete(key)
+      virtual[kind].release(virtualNameOf(key))
+      hostNames.remove(referrer)
+      // The end of its watch is no change, from which the references of the others are learned.
+      if (!isReadWhole(kind, kinds)) setNamed(referrer, { now: [] })
     },
   }
 }

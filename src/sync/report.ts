@@ -1,5 +1,5 @@
 // Reports the state of each object in Events on the virtual object, in metrics and in the log (contract 19.8, 20).
-import type { StatusError } from '../kube/client/api-error.ts'
+import { StatusError, withoutDetail } from '../kube/client/api-error.ts'
 import type { EventRecorder } from '../kube/event-recorder.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { Log } from '../runtime/log.ts'
@@ -69,6 +69,8 @@ interface ReportOptions {
 /** The states of the objects of one kind, by the key of the virtual object. */
 export class SyncReport {
   readonly #options: ReportOptions
+  /** Whether an answer to a write may quote a value that is secret. */
+  readonly #isHidden: boolean
   readonly #states = new Map<string, ObjectState>()
   /** Verdicts of objects whose patches do not settle. */
   readonly #verdicts = new Map<string, string>()
@@ -79,6 +81,7 @@ export class SyncReport {
 
   constructor(options: ReportOptions) {
     this.#options = options
+    this.#isHidden = options.kind === 'Secret' || options.patches.some(readsConfig)
   }
 
   /** The number of objects in each state. Iterates over all objects. */
@@ -155,7 +158,7 @@ export class SyncReport {
     return new PatchError(text)
   }
 
-  /** Whether this verdict was found before, and kept in no host object. */
+  /** Whether this process has already reached this verdict. */
   isUnstable(key: string, verdict: string): boolean {
     return this.#verdicts.get(key) === verdict
   }
@@ -174,12 +177,15 @@ export class SyncReport {
 
   /** A cluster refuses a write. @param by `host` or `virtual cluster` */
   notWritten(key: string, virtual: SyncedObject, by: string, error: StatusError): void {
-    const { kind, patches } = this.#options
-    // A policy may quote values in its message.
-    const isHidden = kind === 'Secret' || patches.some(readsConfig)
-    const because = isHidden ? `${error.code} ${error.reason}` : error.message
+    const because = this.#isHidden ? `${error.code} ${error.reason}` : error.message
     const note = `The ${by} refuses the object: ${because}.`
     this.#fail(key, virtual, 'not-written', 'NotWritten', note, note)
+  }
+
+  /** The error of a write as it may be logged. @param to `host` or `virtual cluster` */
+  loggable(error: unknown, to: string): unknown {
+    if (!this.#isHidden || !(error instanceof StatusError)) return error
+    return withoutDetail(error, `write of the ${this.#options.kind} to the ${to}`)
   }
 
   #fail(

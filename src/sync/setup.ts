@@ -14,14 +14,16 @@ import { WritesWithoutChange } from './no-change.ts'
 import type { ImportStates } from './import-states.ts'
 import { createReconcile } from './reconcile.ts'
 import { beginLookup, dropLookup } from './reference-lookup.ts'
-import type { ReferencedObjects } from './referenced-objects.ts'
+import { type ReferencedObjects, virtualNameOf } from './referenced-objects.ts'
 import { type SyncObserver, SyncReport } from './report.ts'
 import type { AddressSettings } from './rules/addresses.ts'
 import type { SyncConfig, SyncedKind } from './rules/config.ts'
 import { isMadeByEndpointsController } from './rules/endpoints.ts'
-import type { HostPlace } from './rules/host-name.ts'
+import { type HostPlace, hostNameOf } from './rules/host-name.ts'
 import { TRANSLATORS } from './rules/kinds.ts'
 import { ownerOf } from './rules/marks.ts'
+import type { Patch } from './rules/patch.ts'
+import { referencesOf } from './rules/references.ts'
 import type { Evaluate } from './sandbox/protocol.ts'
 import type { ServedKinds } from './served-kinds.ts'
 import { SYNCED_RESOURCES, type SyncSources } from './sources.ts'
@@ -91,6 +93,11 @@ export function syncController(
     isWanted: (object) => isWanted(kind, object, setup),
     isLeftover: (object) => kind === 'endpoints' && isLeftover(object, setup),
     isOpen: sources.access.isOpen,
+    isGivenUp: (key) => {
+      if (references.isReferenced(kind, key)) return false
+      const ref = virtualNameOf(key)
+      return virtual.isWaiting(ref) || host.isWaiting(hostNameOf(ref, place))
+    },
     mayCreate: ({ namespace }) => owner.isReady() && sources.access.mayCreateIn(namespace),
     forgotten: (key) => {
       const object = virtual.getByKey(key)
@@ -121,6 +128,8 @@ export function syncController(
   const all = (): readonly string[] => [
     ...[...virtual.values()].map(objectKey),
     ...ownersOf(host.values(), resource.kind, place),
+    // Those whose last reference went while this process did not lead are to be released.
+    ...references.held(kind),
   ]
   const spec: ControllerSpec = {
     name,
@@ -139,7 +148,8 @@ export function syncController(
         onSignal({ subscribe }, (namespace) => keysIn(namespace, virtual)),
       ),
       ...(kind === 'endpoints' ? serviceWatches(setup) : []),
-      ...(kind === 'services' ? [externalNameWatch(sources)] : []),
+      ...(kind === 'services' ? externalNameWatches(sources) : []),
+      ...(patches.some(namesNamespaces) ? [namespaceWatch(virtual, patches, sources)] : []),
       (enqueue) => {
         for (const key of all()) enqueue(key, 'resync')
       },
@@ -170,10 +180,29 @@ const ownersOf = (
     return owner ? [objectKey(owner)] : []
   })
 
-/** A Service that comes or goes changes where the external names of others lead (contract 18.6). */
-const externalNameWatch = ({ virtual, externalNames }: SyncSources): Watch =>
+/** A Service or a host namespace that comes or goes changes where external names lead (contract 18.6). */
+const externalNameWatches = ({ virtual, externalNames, access }: SyncSources): readonly Watch[] => [
   onChange(virtual.services, ({ before, after }) =>
     (before === undefined) === (after === undefined) ? [] : externalNames().map(objectKey),
+  ),
+  onSignal(access, () => externalNames().map(objectKey)),
+]
+
+const namesNamespaces = (patch: Patch): boolean =>
+  patch.kind === 'reference' && patch.reference.namespacePath !== null
+
+/** A host namespace that comes or goes changes whether references may lead into it (contract 19.5). */
+const namespaceWatch = (
+  virtual: ObjectSource<SyncedObject>,
+  patches: readonly Patch[],
+  { access }: SyncSources,
+): Watch =>
+  onSignal(access, (namespace) =>
+    [...virtual.values()]
+      .filter(({ object }) =>
+        referencesOf(object, patches).references.some((named) => named.namespace === namespace),
+      )
+      .map(objectKey),
   )
 
 /** Objects that each cluster has of its own (contract 16.2, 16.3). */
@@ -219,9 +248,10 @@ function settingsOf(kind: SyncedKind, setup: SyncSetup): Omit<TranslationSetting
     context: {
       place,
       hasService: (ref) => {
+        // Without a host namespace it is not synced: its name there can be another tenant's.
+        if (!kinds.services.enabled || !sources.access.isOpen(ref.namespace)) return false
         const service = sources.virtual.services.getByKey(objectKey(ref))
-        const isSynced = service !== undefined && !setup.imports.isImport('services', service)
-        return kinds.services.enabled && isSynced
+        return service !== undefined && !setup.imports.isImport('services', service)
       },
       ownsHostService: (name) => {
         const service = sources.host.services.getByKey(objectKey(name))

@@ -40,7 +40,7 @@ export interface SyncSources {
   /** null = single-namespace mode. */
   readonly namespaces: NamespaceStores | null
   readonly access: HostAccess
-  /** Whether a Service of the virtual cluster gets this name on the host. */
+  /** Whether a Service of the virtual cluster gets this name on the host, in a namespace of its own. */
   readonly hasVirtualServiceFor: (host: Required<ObjectRef>) => boolean
   /** The Services of the virtual cluster that are names of others (contract 18.6). */
   readonly externalNames: () => readonly SyncedObject[]
@@ -89,7 +89,7 @@ export function startSources(
     }),
     subscribeRead: () => undefined,
   })
-  const isWhole = (kind: SyncedKind): boolean => ALWAYS_WHOLE.has(kind) || kinds[kind].all
+  const isWhole = (kind: SyncedKind): boolean => isReadWhole(kind, kinds)
   const namespaces = place.namespaces === null ? null : startNamespaces(place, start)
   const several = namespaces && hostNamespaceSources(namespaces, place, start.host, start.log)
   const ofHost = (kind: SyncedKind): PartialSource => {
@@ -109,13 +109,15 @@ export function startSources(
     stores['virtual namespaces'] = namespaces.virtual
     stores['host namespaces'] = namespaces.host
   }
+  const access = several ?? SINGLE_NAMESPACE
   return {
     virtual: eachKind((kind) => (isWhole(kind) ? whole(kind, 'virtual') : named(kind, 'virtual'))),
     host,
     candidates: eachKind(candidate),
     namespaces,
-    access: several ?? SINGLE_NAMESPACE,
-    hasVirtualServiceFor: (name) => services.firstBy(BY_HOST_NAME, objectKey(name)) !== undefined,
+    access,
+    hasVirtualServiceFor: (name) =>
+      services.by(BY_HOST_NAME, objectKey(name)).some(({ namespace }) => access.isOpen(namespace)),
     externalNames: () => services.by(BY_TYPE, 'ExternalName'),
     stores,
   }
@@ -132,6 +134,10 @@ const offeredObject =
 
 const ALWAYS_WHOLE: ReadonlySet<SyncedKind> = new Set(['endpoints', 'services'])
 
+/** Whether all objects of a kind are read; else those that references name, one by one. */
+export const isReadWhole = (kind: SyncedKind, kinds: SyncConfig['kinds']): boolean =>
+  ALWAYS_WHOLE.has(kind) || kinds[kind].all
+
 const eachKind = (sourceOf: (kind: SyncedKind) => PartialSource): SyncedObjects =>
   Object.fromEntries(SYNCED_KINDS.map((kind) => [kind, sourceOf(kind)])) as unknown as SyncedObjects
 
@@ -145,4 +151,5 @@ const wholeSource = (store: Store<SyncedObject>): PartialSource => ({
   subscribeRead: () => undefined,
   want: () => undefined,
   release: () => undefined,
+  isWaiting: () => false,
 })

@@ -5,7 +5,13 @@ import { type FieldPath, nestedField, nestedMap, nestedString } from '../domain/
 import { type Json, type JsonMap, isList, mapFromEntries, sameJson } from '../domain/json/json.ts'
 import { type Patched, applyPatches } from './patcher.ts'
 import type { AddressSettings } from './rules/addresses.ts'
-import { type WrittenMetadata, hostMetadata, withHostMetadata } from './rules/metadata.ts'
+import { type MetadataField, patchedKeys, patchedMarks } from './rules/marks.ts'
+import {
+  type WrittenMetadata,
+  hostMetadata,
+  withHostMetadata,
+  withOwnMetadata,
+} from './rules/metadata.ts'
 import type { Patch } from './rules/patch.ts'
 import { canTouch, isWithin, matchedFields, patchPath, withField } from './rules/patch-path.ts'
 import { forwardPatchKinds } from './rules/patched-fields.ts'
@@ -76,7 +82,13 @@ async function backFlow(
   const { patches, translator } = settings
   const oneWay = patches.filter(isOneWay)
   const isPatched = (path: FieldPath): boolean => oneWay.some((patch) => canTouch(patch.path, path))
-  const exchange = { ...exchangeOf({ virtual, host }, settings), written, isPatched }
+  const isTakenWhole = (field: MetadataField): boolean => patches.some(takesWhole(field))
+  const exchange = {
+    ...exchangeOf({ virtual, host }, settings),
+    written,
+    isPatched,
+    isTakenWhole,
+  }
   const flowing = translator.toVirtual(withHostMetadata(exchange), host)
   const restored = withValuesOf(virtual, flowing, oneWay)
   const ports = new Set(nodePorts(host))
@@ -89,9 +101,19 @@ async function backFlow(
   }
   const context = { ...patchContext({ virtual, host }, settings), isApplied }
   const patched = await applyPatches(restored, patches, 'reverse', context, evaluate)
+  if (!patched.ok) return patched
+  const object = withOwnMetadata(patched.object, exchange)
   // The same object where nothing flows: nothing is written then.
-  return patched.ok && sameJson(patched.object, virtual) ? { ...patched, object: virtual } : patched
+  return { ...patched, object: sameJson(object, virtual) ? virtual : object }
 }
+
+/** Whether a patch acts on the whole map on the way back. A selector needs the marks, which never cross. */
+const takesWhole =
+  (field: MetadataField) =>
+  (patch: Patch): boolean =>
+    patch.path.length === 2 &&
+    isWithin(['metadata', field], patch.path) &&
+    (patch.kind === 'reference' || (patch.kind === 'expression' && patch.reverse !== null))
 
 /** The fields that flow back, of the kinds that have them (contract 18.5). The value of another is the virtual object's. */
 const FLOWS = [
@@ -130,25 +152,46 @@ function patchedForHost(
   return applyPatches(translated, patches, 'forward', patchContext(pair, settings), evaluate)
 }
 
-/** The patched object with what the host gave to its object, and with labels and annotations that only the host has. */
+/**
+ * The patched object with what the host gave to its object, and with labels and annotations that only the host has. The
+ * keys that patches have added are marked: they go with the patches.
+ */
 function withHostFields(
   pair: ObjectPair,
   patched: JsonMap,
   settings: TranslationSettings,
 ): JsonMap {
   const { host } = pair
-  if (host === null) return patched
-  const plain = nestedMap(hostMetadata(exchangeOf({ ...pair, host: null }, settings)), [])
-  const kept = hostMetadata(exchangeOf(pair, settings))
-  const texts = (['labels', 'annotations'] as const).map((map) => {
-    const own = nestedMap(plain, [map])
-    const others = Object.entries(nestedMap(kept, [map])).filter(
-      ([key]) => !Object.hasOwn(own, key) && key !== NOT_STABLE,
+  const plain = hostMetadata(exchangeOf({ ...pair, host: null }, settings))
+  const kept = host === null ? plain : hostMetadata(exchangeOf(pair, settings))
+  const added = {
+    labels: addedTo(plain, patched, 'labels'),
+    annotations: addedTo(plain, patched, 'annotations'),
+  }
+  const mapOf = (field: MetadataField): JsonMap => {
+    const own = nestedMap(plain, [field])
+    const patchedBefore = new Set(patchedKeys(nestedMap(host ?? {}, ['metadata']), field))
+    const others = Object.entries(nestedMap(kept, [field])).filter(
+      ([key]) => !Object.hasOwn(own, key) && key !== NOT_STABLE && !patchedBefore.has(key),
     )
-    return [map, { ...mapFromEntries(others), ...nestedMap(patched, ['metadata', map]) }] as const
-  })
-  const metadata = { ...kept, ...mapFromEntries(texts) }
-  return { ...settings.translator.withHostValues(patched, host), metadata }
+    return { ...mapFromEntries(others), ...nestedMap(patched, ['metadata', field]) }
+  }
+  const metadata = {
+    ...(host === null ? nestedMap(patched, ['metadata']) : kept),
+    labels: mapOf('labels'),
+    annotations: { ...mapOf('annotations'), ...patchedMarks(added) },
+  }
+  return {
+    ...(host === null ? patched : settings.translator.withHostValues(patched, host)),
+    metadata,
+  }
+}
+
+/** The keys that the patched object has, and not by the virtual object. */
+const addedTo = (plain: JsonMap, patched: JsonMap, field: MetadataField): readonly string[] => {
+  const own = nestedMap(plain, [field])
+  const set = Object.keys(nestedMap(patched, ['metadata', field]))
+  return set.filter((key) => !Object.hasOwn(own, key))
 }
 
 const exchangeOf = (pair: ObjectPair, { kind, context, owner }: TranslationSettings) => ({
@@ -158,6 +201,7 @@ const exchangeOf = (pair: ObjectPair, { kind, context, owner }: TranslationSetti
   owner,
   written: null,
   isPatched: () => false,
+  isTakenWhole: () => false,
 })
 
 const patchContext = (

@@ -1,6 +1,6 @@
 /** @module-tag no-retry */
 // Values of Secrets and of the virtual cluster's configuration appear in no log, Event, metric or mark (contract 19.8, 20).
-import { beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, test } from 'vitest'
 import { ENDPOINTS, type Resource, SECRETS, SERVICES } from '../../src/api/names.ts'
 import { type Canary, findCanaries, plantCanary } from '../support/canary.ts'
 import { eventually } from '../support/eventually.ts'
@@ -21,6 +21,8 @@ const endpointsPatches = [
   },
   { path: 'metadata.annotations.parses', expression: `JSON.parse(${FROM_CONFIG})` },
   { path: 'metadata.annotations.calls', expression: `virtualToHostDNS(${FROM_CONFIG})` },
+  { path: 'metadata.annotations.policy', expression: FROM_CONFIG },
+  { path: 'metadata.annotations.imported', reference: { kind: 'Secret' } },
   { path: 'metadata.labels.invalid', expression: `${FROM_CONFIG} + " $"` },
   {
     path: 'subsets[*].addresses[*].ip',
@@ -60,6 +62,15 @@ const namespace = await world.namespace()
 const at = (name: string): Ref => ({ namespace, name })
 let syncer: Syncer
 beforeAll(async () => {
+  await refuseBy('secret', planes.host.raw, world.hostNamespace, 'data', 'policy')
+  await refuseBy(
+    'endpoints',
+    planes.host.raw,
+    world.hostNamespace,
+    'metadata.annotations',
+    'policy',
+  )
+  await refuseBy('import', planes.virtual.raw, namespace, 'data', 'imported')
   syncer = await world.start({ flags: ['--log-level=debug'] })
 })
 
@@ -72,6 +83,7 @@ const SECRET_KEYS = [
   'refused',
   'key',
   'labelled',
+  'policy',
 ]
 
 test('none is found after each way to fail and to be refused (19.8, 20)', async () => {
@@ -89,15 +101,27 @@ test('none is found after each way to fail and to be refused (19.8, 20)', async 
       failing.push({
         resource: SECRETS,
         ref: at(name),
-        reason: /refused|labelled/.test(key) ? 'NotWritten' : 'PatchFailed',
+        reason: /refused|labelled|policy/.test(key) ? 'NotWritten' : 'PatchFailed',
       })
   }
+  const offered = plantCanary('Secret that is imported')
+  canaries.push(offered)
+  await host.create(
+    SECRETS,
+    { namespace: world.hostNamespace, name: 'offered' },
+    {
+      stringData: { imported: offered.secret },
+      metadata: { labels: { 'vcluster.platform.sh/import': world.virtualCluster } },
+    },
+  )
   // biome-ignore format: a table
   const ENDPOINTS_THAT_FAIL = [
     { name: 'throws', metadata: { annotations: { throws: 'x' } }, ip: '10.9.1.1', reason: 'PatchFailed' },
     { name: 'parses', metadata: { annotations: { parses: 'x' } }, ip: '10.9.1.2', reason: 'PatchFailed' },
     { name: 'calls', metadata: { annotations: { calls: 'x' } }, ip: '10.9.1.3', reason: 'PatchFailed' },
     { name: 'invalid', metadata: { labels: { invalid: 'x' } }, ip: '10.9.1.4', reason: 'NotWritten' },
+    { name: 'policy', metadata: { annotations: { policy: 'x' } }, ip: '10.9.1.6', reason: 'NotWritten' },
+    { name: 'imported', metadata: { annotations: { imported: 'offered' } }, ip: '10.9.1.7', reason: 'NotWritten' },
     { name: 'address', metadata: {}, ip: '10.9.1.5', reason: 'AddressRefused' },
   ]
   for (const { name, metadata, ip, reason } of ENDPOINTS_THAT_FAIL) {
@@ -155,6 +179,58 @@ test('none is found after each way to fail and to be refused (19.8, 20)', async 
   expect(sinks['events of the virtual cluster']).toContain('PatchFailed')
   expect(findCanaries(sinks, canaries)).toEqual([])
 })
+
+const POLICIES = '/apis/admissionregistration.k8s.io/v1'
+
+/** Lets a cluster refuse objects with this key with 403 and its value, as a policy of an administrator may. */
+async function refuseBy(
+  name: string,
+  raw: typeof planes.host.raw,
+  inNamespace: string,
+  map: string,
+  key: string,
+): Promise<void> {
+  const metadata = { name: `${world.virtualCluster}-${name}` }
+  const rule = {
+    apiGroups: [''],
+    apiVersions: ['v1'],
+    operations: ['CREATE', 'UPDATE'],
+    resources: ['secrets', 'endpoints'],
+  }
+  const namespaceSelector = { matchLabels: { 'kubernetes.io/metadata.name': inNamespace } }
+  const validation = {
+    expression: `!has(object.${map}) || !('${key}' in object.${map})`,
+    messageExpression: `'value ' + string(object.${map}['${key}']) + ' is too weak'`,
+    reason: 'Forbidden',
+  }
+  const kinds = {
+    validatingadmissionpolicies: {
+      failurePolicy: 'Fail',
+      matchConstraints: { resourceRules: [rule], namespaceSelector },
+      validations: [validation],
+    },
+    validatingadmissionpolicybindings: { policyName: metadata.name, validationActions: ['Deny'] },
+  }
+  for (const [plural, spec] of Object.entries(kinds)) {
+    expect((await raw('POST', `${POLICIES}/${plural}`, { metadata, spec })).code).toBe(201)
+    afterAll(() => raw('DELETE', `${POLICIES}/${plural}/${metadata.name}`))
+  }
+  const plural = map === 'data' ? 'secrets' : 'endpoints'
+  const path = `/api/v1/namespaces/${inNamespace}/${plural}?dryRun=All`
+  const quoted = Buffer.from('quoted').toString('base64')
+  const fields = map === 'data' ? { data: { [key]: quoted } } : {}
+  const annotations = map === 'data' ? {} : { [key]: quoted }
+  await eventually(
+    'the policy refuses, and quotes the value',
+    async () => {
+      const draft = { ...fields, metadata: { name: 'refused', annotations } }
+      const answer = await raw<{ readonly message?: string }>('POST', path, draft)
+      const isQuoted = /quoted|cXVvdGVk/.test(answer.body.message ?? '')
+      return (answer.code === 403 && isQuoted) || undefined
+    },
+    SOON,
+  )
+}
 
 const text = async (raw: typeof planes.host.raw, path: string): Promise<string> =>
   JSON.stringify((await raw('GET', path)).body)

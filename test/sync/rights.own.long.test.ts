@@ -3,6 +3,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { parse } from 'yaml'
 import { NOT_STABLE } from '../../src/sync/rules/version.ts'
 import { type OwnProcess, startServing } from '../support/command-process.ts'
 import type { OwnControlPlane } from '../support/control-plane.ts'
@@ -303,10 +304,25 @@ test('multi-namespace mode needs the components for it, and no more (17.5, 20)',
   expect(onNamespaces.filter((right) => !used.has(right))).toEqual([])
 })
 
-test('rights on Secrets can be limited to names that are known beforehand (20)', async () => {
-  const names = { op: 'add', path: '/rules/1/resourceNames', value: [HOST_NAME] }
-  const patch = ['--type=json', '-p', JSON.stringify([names])]
+const PAGE = readFileSync(join(import.meta.dirname, '../../docs/endpoint-sync.md'), 'utf8')
+
+/** The patch of the Role that names Secrets, as the page has it, for this virtual cluster. */
+function documentedRole(): string {
+  const [, block = ''] = /```yaml\n(patches:\n- target: \{kind: Role[^]*?)```/.exec(PAGE) ?? []
+  const { patches } = parse(block) as { readonly patches: readonly { readonly patch: string }[] }
+  return JSON.stringify(parse(patches[0]?.patch ?? '')).replaceAll('shop-vc', 'my-vc')
+}
+
+test('rights on Secrets can be limited to names that are known beforehand, as the page says (20)', async () => {
+  const patch = ['--type=json', '-p', documentedRole()]
   await mustKubectl(host, ['patch', 'role', 'syncer', ...ON_HOST, ...patch])
+  await mustKubectl(virtual, ['create', 'namespace', 'shop'])
+  configure(configOf([]))
+  const syncer = await startSyncer()
+  await apply(virtual, ALL_OBJECTS)
+  await eachHas(host, [HOST_NAME, ...ON_HOST], 'example.com/both', 'virtual')
+  await syncer.stop()
+  expect(refusedTo(host, HOST)).toEqual([])
   const kubeconfig = await host.serviceAccountKubeconfig(HOST.namespace, HOST.name)
   const watch = async (selector: string): Promise<string> => {
     const query = `watch=true&timeoutSeconds=1${selector}`

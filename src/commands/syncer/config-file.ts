@@ -18,7 +18,7 @@ interface ConfigFileOptions {
   readonly faultsOf: (config: SyncConfig) => Promise<readonly string[]>
   /** Called with each other valid configuration, one after the other. Until it has resolved, nothing is read. */
   readonly onConfig: (config: SyncConfig, warnings: readonly string[]) => Promise<void>
-  /** Called once for each content that is invalid or can not be read: the last valid one stays in force. */
+  /** Called when a content is invalid or can not be read, and when its faults are others: the last valid one stays in force. */
   readonly onFaults: (faults: readonly string[]) => void
   /** Called when the content in force is back after faults. */
   readonly onRestored: () => void
@@ -42,8 +42,9 @@ export function readConfigFile(path: string): {
 export async function followConfigFile(text: string, options: ConfigFileOptions): Promise<void> {
   const { path, clock, signal, faultsOf, onConfig, onFaults, onRestored } = options
   let inForce = text
-  /** null = it could not be read. */
-  let known: string | null = text
+  /** The content that there is nothing more to say about; null = it could not be read. */
+  let known: string | null | undefined = text
+  let reported = ''
   for (;;) {
     await sleep(clock, READ_EVERY_MS, signal)
     if (signal.aborted) return
@@ -51,13 +52,20 @@ export async function followConfigFile(text: string, options: ConfigFileOptions)
     if (current === known) continue
     known = current
     if (current === inForce) {
+      reported = ''
       onRestored()
       continue
     }
     const { config, faults, warnings } = checkedText(path, current)
     const all = config === null ? faults : await faultsOf(config)
-    if (config === null || current === null || all.length > 0) onFaults(all)
-    else {
+    if (config === null || current === null || all.length > 0) {
+      // What a cluster lacks it may get: it is asked again.
+      if (config !== null) known = undefined
+      const sentences = all.join('\n')
+      if (sentences !== reported) onFaults(all)
+      reported = sentences
+    } else {
+      reported = ''
       inForce = current
       await onConfig(config, warnings)
     }

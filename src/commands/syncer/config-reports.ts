@@ -16,22 +16,42 @@ interface ConfigReportsOptions {
   readonly log: Log
 }
 
+/** Reports what the configuration file says. */
+interface ConfigReports {
+  /** Another configuration is in force, with these warnings. */
+  readonly inForce: (warnings: readonly string[]) => void
+  readonly faults: (faults: readonly string[]) => void
+  /** The configuration in force is back after faults. */
+  readonly restored: () => void
+  /** Records the Events about the file as it is now, and all later ones: a process that does not lead writes none. */
+  readonly lead: () => void
+}
+
+/** The reasons of the Events. */
+type Reason = 'ConfigInvalid' | 'PatchesNotServed'
+
 /** Creates the reports of faults and warnings; without an own Service there is no Event. */
 export function configReports({
   settings,
   events,
   client,
   log,
-}: ConfigReportsOptions): Readonly<
-  Record<'faults' | 'warnings', (sentences: readonly string[]) => void>
-> {
+}: ConfigReportsOptions): ConfigReports {
   const { serviceName: name, hostNamespace: namespace } = settings
-  const report = (reason: string, sentences: readonly string[], text: string): void => {
-    if (sentences.length === 0) return
+  /** What holds of the file now. */
+  const current = new Map<Reason, string>()
+  let isLeading = false
+  const report = (reason: Reason, sentences: readonly string[], text: string): void => {
+    if (sentences.length === 0) {
+      current.delete(reason)
+      return
+    }
     log.warn({ sentences }, text)
-    if (name !== null) void onService(reason, sentences.join('\n'))
+    const note = sentences.join('\n')
+    current.set(reason, note)
+    if (isLeading) void onService(reason, note)
   }
-  const onService = async (reason: string, note: string): Promise<void> => {
+  const onService = async (reason: Reason, note: string): Promise<void> => {
     if (name === null) return
     try {
       const service = await client.get(SERVICES, { name, namespace })
@@ -50,8 +70,16 @@ export function configReports({
     }
   }
   return {
+    inForce: (warnings) => {
+      current.delete('ConfigInvalid')
+      report('PatchesNotServed', warnings, 'the configuration has warnings')
+    },
     faults: (faults) =>
       report('ConfigInvalid', faults, 'the configuration is invalid, the last valid one stays'),
-    warnings: (warnings) => report('PatchesNotServed', warnings, 'the configuration has warnings'),
+    restored: () => void current.delete('ConfigInvalid'),
+    lead: () => {
+      isLeading = true
+      for (const [reason, note] of current) void onService(reason, note)
+    },
   }
 }

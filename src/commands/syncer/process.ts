@@ -119,7 +119,7 @@ async function start(self: SyncerProcess): Promise<void> {
   })
   mayWrite = leadership.mayWrite
   const reportConfig = configReports({ ...self, events: events.host, client: clients.host })
-  reportConfig.warnings(checked.warnings)
+  reportConfig.inForce(checked.warnings)
   followConfigFile(text, {
     path: settings.config,
     clock,
@@ -128,19 +128,23 @@ async function start(self: SyncerProcess): Promise<void> {
     onConfig: async (config, warnings) => {
       log.info({}, 'the configuration has changed')
       metrics.configIsValid(true)
-      reportConfig.warnings(warnings)
+      reportConfig.inForce(warnings)
       await runs.restart(config)
     },
     onFaults: (sentences) => {
       metrics.configIsValid(false)
       reportConfig.faults(sentences)
     },
-    onRestored: () => metrics.configIsValid(true),
+    onRestored: () => {
+      metrics.configIsValid(true)
+      reportConfig.restored()
+    },
   }).catch((err: unknown) => {
     log.error({ err }, 'could not start with the configuration that has changed')
     lifecycle.stop('start failed', 1)
   })
   await leadership.acquired
+  reportConfig.lead()
   runs.lead()
 }
 

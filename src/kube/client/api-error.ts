@@ -31,6 +31,24 @@ export class StatusError extends Error implements StatusDetails {
   }
 }
 
+/**
+ * The error without what the API server has said: a policy or a webhook answers with any code, and can quote values of
+ * the object in its message.
+ *
+ * @param call as in statusErrorOf
+ */
+export const withoutDetail = (
+  { code, reason, retryAfterMs, isTestFailed }: StatusError,
+  call: string,
+): StatusError =>
+  new StatusError({
+    code,
+    reason,
+    message: `${call}: ${code} ${reason}`.trimEnd(),
+    retryAfterMs,
+    isTestFailed,
+  })
+
 interface StatusBody {
   readonly reason?: unknown
   readonly message?: unknown

@@ -36,8 +36,8 @@ interface NamedInformers<T extends CachedObject> extends ObjectSource<T> {
   want(ref: ObjectRef): void
   /** Ends the watch. The object is unknown from now on, and listeners get no change: it may still exist. */
   release(ref: ObjectRef): void
-  /** As getByKey. */
-  get(ref: ObjectRef): T | undefined
+  /** Whether it is wanted, and waits for a release. */
+  isWaiting(ref: ObjectRef): boolean
   /** Calls back at once: no object is known from the start. */
   whenSynced(callback: () => void): void
 }
@@ -88,7 +88,7 @@ export function watchByName<T extends CachedObject>(
       waiting.delete(objectKey(next))
       want(next)
     },
-    get: (ref) => getByKey(objectKey(ref)),
+    isWaiting: (ref) => waiting.has(objectKey(ref)),
     getByKey,
     isSynced: (ref) => objects.read(objectKey(ref)) !== undefined,
     values: () => objects.names().flatMap((key) => getByKey(key) ?? []),

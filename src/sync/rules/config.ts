@@ -9,6 +9,7 @@ import {
   ownValue,
 } from '../../domain/json/json.ts'
 import type { NamespaceMappings } from './host-name.ts'
+import { idlePatches } from './idle-patches.ts'
 import { type Patch, checkPatches } from './patch.ts'
 
 /** The kinds that the syncer syncs, by their key below `sync.toHost`. */
@@ -72,6 +73,8 @@ export function checkSyncConfig(file: unknown): CheckedConfig {
     faults.push('sync.toHost.services requires sync.toHost.endpoints')
   warnings.push(...unservedPatches(toHost))
   const namespaces = namespacesOf(toHost, faults)
+  if (namespaces === null)
+    warnings.push(...SYNCED_KINDS.flatMap((kind) => idlePatches(kind, kinds[kind].patches)))
   if (faults.length > 0) return { config: null, faults, warnings }
   const defaults = mapFromEntries(
     SYNCED_KINDS.map((kind) => {

@@ -38,6 +38,8 @@ export type NamespacePlan =
 /** The plan, and the virtual namespaces that are left out because they do not get the host namespace. */
 interface PlannedNamespace {
   readonly plan: NamespacePlan
+  /** The one that gets the host namespace after its end, or when it is gone; null = none waits. */
+  readonly waiting: VirtualNamespace | null
   readonly leftOut: readonly VirtualNamespace[]
 }
 
@@ -45,12 +47,12 @@ interface PlannedNamespace {
 export function planNamespace(facts: NamespaceFacts): PlannedNamespace {
   const living = facts.leading.filter((one) => !one.isTerminating)
   const plan = planOf(facts, living)
-  if (plan.kind === 'taken') return { plan, leftOut: living }
+  if (plan.kind === 'taken') return { plan, waiting: null, leftOut: living }
   const owner = 'of' in plan ? plan.of.name : null
   // While it is cleared or terminates, one of them waits for it.
   const others = living.filter(({ name }) => name !== owner)
-  const first = owner === null || plan.kind === 'end' ? oldest(living) : null
-  return { plan, leftOut: others.filter(({ name }) => name !== first?.name) }
+  const waiting = owner === null || plan.kind === 'end' ? oldest(living) : null
+  return { plan, waiting, leftOut: others.filter(({ name }) => name !== waiting?.name) }
 }
 
 function planOf(

@@ -19,9 +19,12 @@ const TAKEN_KEYS: ReadonlySet<string> = new Set([
   `${MARK_PREFIX}controlled-by`,
 ])
 
+/** Whether a label has another key on the host in single-namespace mode. */
+export const isTakenKey = (key: string): boolean => TAKEN_KEYS.has(key)
+
 /** The key that a label of the virtual cluster has on the host in single-namespace mode (contract 17.3). */
 export function hostLabelKey(key: string, virtualCluster: string): string {
-  if (!TAKEN_KEYS.has(key)) return key
+  if (!isTakenKey(key)) return key
   return `${MARK_PREFIX}label-${virtualCluster}-x-${shortDigest(key)}`
 }
 

@@ -31,10 +31,20 @@ const MANAGED_KEYS: Readonly<Record<MetadataField, string>> = {
   annotations: `${MARK_PREFIX}managed-annotations`,
 }
 
+/** Annotations with the keys that patches have added: without them one that no patch adds any more looks like the host's. */
+const PATCHED_KEYS: Readonly<Record<MetadataField, string>> = {
+  labels: `${MARK_PREFIX}patched-labels`,
+  annotations: `${MARK_PREFIX}patched-annotations`,
+}
+
 /** The keys of marks. The syncer alone writes them on host objects, and they never cross (contract 17.3). */
 export const MARK_KEYS: Readonly<Record<MetadataField, ReadonlySet<string>>> = {
   labels: new Set(Object.values(MARK_LABELS)),
-  annotations: new Set([...Object.values(MARK_ANNOTATIONS), ...Object.values(MANAGED_KEYS)]),
+  annotations: new Set([
+    ...Object.values(MARK_ANNOTATIONS),
+    ...Object.values(MANAGED_KEYS),
+    ...Object.values(PATCHED_KEYS),
+  ]),
 }
 
 /** A label or annotation with the value `true` here leaves its object alone (contract 16.3). */
@@ -73,21 +83,33 @@ export function marksOf(
       [MARK_ANNOTATIONS.kind, markedKind(kind)],
       [MARK_ANNOTATIONS.hostName, host.name],
       [MARK_ANNOTATIONS.hostNamespace, host.namespace],
-      [MANAGED_KEYS.labels, joinedKeys(metadata, 'labels')],
-      [MANAGED_KEYS.annotations, joinedKeys(metadata, 'annotations')],
+      [MANAGED_KEYS.labels, joinedKeys([...stringsIn(metadata, 'labels').keys()])],
+      [MANAGED_KEYS.annotations, joinedKeys([...stringsIn(metadata, 'annotations').keys()])],
     ]),
   }
 }
 
+/** The annotations that keep which labels and annotations patches have added to the host object. */
+export const patchedMarks = (keys: Readonly<Record<MetadataField, readonly string[]>>): JsonMap =>
+  mapFromEntries([
+    [PATCHED_KEYS.labels, joinedKeys(keys.labels)],
+    [PATCHED_KEYS.annotations, joinedKeys(keys.annotations)],
+  ])
+
 /** Sorted, so that the order of keys changes no mark; undefined without any. */
-function joinedKeys(metadata: JsonMap, field: MetadataField): string | undefined {
-  const keys = [...stringsIn(metadata, field).keys()]
-  return keys.length === 0 ? undefined : keys.toSorted().join('\n')
-}
+const joinedKeys = (keys: readonly string[]): string | undefined =>
+  keys.length === 0 ? undefined : keys.toSorted().join('\n')
 
 /** The virtual object's keys as the marks of this host metadata have them; none without the mark. */
-export function managedKeys(metadata: JsonMap, field: MetadataField): readonly string[] {
-  const joined = nestedString(metadata, ['annotations', MANAGED_KEYS[field]])
+export const managedKeys = (metadata: JsonMap, field: MetadataField): readonly string[] =>
+  keysIn(metadata, MANAGED_KEYS[field])
+
+/** The keys that patches have added, as the marks of this host metadata have them; none without the mark. */
+export const patchedKeys = (metadata: JsonMap, field: MetadataField): readonly string[] =>
+  keysIn(metadata, PATCHED_KEYS[field])
+
+function keysIn(metadata: JsonMap, mark: string): readonly string[] {
+  const joined = nestedString(metadata, ['annotations', mark])
   return joined === '' ? [] : joined.split('\n')
 }
 

@@ -43,6 +43,8 @@ export interface MetadataExchange {
    * that of the host object, such as `['metadata', 'labels', 'app']`.
    */
   readonly isPatched: (path: FieldPath) => boolean
+  /** Whether a patch takes the map back as a whole, from the host's values to those of the virtual object. */
+  readonly isTakenWhole: (field: MetadataField) => boolean
 }
 
 /** Keys that have their meaning on one side only; marks do not cross either. */
@@ -78,22 +80,47 @@ export function hostMetadata(exchange: MetadataExchange): JsonMap {
   return setNestedField(whole, ['ownerReferences'], owners.length === 0 ? undefined : owners)
 }
 
+const FIELDS = ['labels', 'annotations'] as const
+
 /**
  * The virtual object with the labels and annotations that changed on the host, under its own keys; the same object when
- * nothing flows back (contract 17.3).
+ * nothing flows back (contract 17.3). A map that is taken whole has the host's values in all keys then: the patch would
+ * take those of the virtual object for the host's.
  */
 export const withHostMetadata = (exchange: MetadataExchange): JsonMap =>
-  (['labels', 'annotations'] as const).reduce(
-    (object, field) =>
-      crossings(field, exchange).reduce(
-        (changed, { key, flowsBack }) =>
-          flowsBack === null
-            ? changed
-            : setNestedField(changed, ['metadata', field, key], flowsBack),
+  FIELDS.reduce((object, field) => {
+    const entries = crossings(field, exchange)
+    const flowing = entries.flatMap(({ key, flowsBack }) =>
+      flowsBack === null ? [] : [[key, flowsBack] as const],
+    )
+    if (flowing.length === 0) return object
+    if (!exchange.isTakenWhole(field))
+      return flowing.reduce(
+        (changed, [key, value]) => setNestedField(changed, ['metadata', field, key], value),
         object,
-      ),
-    exchange.virtual,
-  )
+      )
+    const onHost = entries.flatMap(({ key, hostValue }) =>
+      hostValue === null ? [] : [[key, hostValue] as const],
+    )
+    return setNestedField(object, ['metadata', field], mapFromEntries(onHost))
+  }, exchange.virtual)
+
+/**
+ * The object of withHostMetadata after its patches, with the virtual object's own values in the keys that do not flow:
+ * a patch that takes a map whole says something about each key, and only those that changed on the host flow.
+ */
+export const withOwnMetadata = (patched: JsonMap, exchange: MetadataExchange): JsonMap =>
+  FIELDS.reduce((object, field) => {
+    const map = nestedField(object, ['metadata', field]) ?? {}
+    if (!exchange.isTakenWhole(field) || !isMap(map)) return object
+    const entries = crossings(field, exchange).filter(({ flowsBack }) => flowsBack !== null)
+    const flowing = new Set(entries.map(({ key }) => key))
+    if (flowing.size === 0) return object
+    const own = [...stringsIn(nestedMap(exchange.virtual, ['metadata']), field)]
+    return own
+      .filter(([key]) => !flowing.has(key))
+      .reduce((kept, [key, value]) => setNestedField(kept, ['metadata', field, key], value), object)
+  }, patched)
 
 /** The labels or annotations of the host object without marks. */
 function hostStrings(field: MetadataField, exchange: MetadataExchange): JsonMap {
@@ -117,6 +144,8 @@ interface CrossingEntry {
   readonly hostKey: string
   /** The virtual object's value. */
   readonly value: string
+  /** null = the host object does not have the key. */
+  readonly hostValue: string | null
   /** The host's value in place of it; null = the virtual object's stands. */
   readonly flowsBack: string | null
 }
@@ -129,11 +158,14 @@ function crossings(field: MetadataField, exchange: MetadataExchange): readonly C
   return [...stringsIn(nestedMap(virtual, ['metadata']), field)].flatMap(([key, value]) => {
     const crossed = hostKey(field, key, place)
     if (crossed === null) return []
-    const hostValue = onHost.get(crossed) ?? value
+    const hostValue = onHost.get(crossed) ?? null
     const hasHostChange =
-      hostValue !== value && value === wasVirtual.get(key) && hostValue !== wasOnHost.get(crossed)
+      hostValue !== null &&
+      hostValue !== value &&
+      value === wasVirtual.get(key) &&
+      hostValue !== wasOnHost.get(crossed)
     const flowsBack = hasHostChange && !isPatched(['metadata', field, crossed]) ? hostValue : null
-    return [{ key, hostKey: crossed, value, flowsBack }]
+    return [{ key, hostKey: crossed, value, hostValue, flowsBack }]
   })
 }
 

@@ -69,6 +69,8 @@ export interface ReferenceLookups {
   readonly isImported: (virtual: ObjectReference) => boolean | Unread
   /** Whether the virtual cluster serves the kind, which is not built in. */
   readonly isServed: (kind: NamedKind) => boolean | Unread
+  /** As in HostAccess. */
+  readonly isOpen: (virtualNamespace: string) => boolean
 }
 
 /** The look-ups without any cluster: nothing is ours or imported, and each kind counts as served. */
@@ -76,6 +78,7 @@ export const WITHOUT_CLUSTERS: ReferenceLookups = {
   virtualNameOf: () => null,
   isImported: () => false,
   isServed: () => true,
+  isOpen: () => true,
 }
 
 /** The place of an object with references, and what these name. */
@@ -102,6 +105,10 @@ export function hostReference(
   const read = readServed(value, reference, context.namespace, context)
   if (read.kind === 'failed') return { ok: false, failure: read }
   if (read.kind === 'none') return { ok: true, value }
+  const { namespace } = read.target
+  // What a mapping makes of the name can be another tenant's namespace.
+  if (!context.isOpen(namespace))
+    return { ok: false, failure: { ...NOT_OPEN, detail: quoteForMessage(namespace) } }
   // In multi-namespace mode both have the same name.
   const isImported = context.place.namespaces === null && context.isImported(read.target)
   if (isImported === 'unread') return UNREAD
@@ -139,6 +146,8 @@ export function virtualReference(
     virtual === null || (read.namespaceAt === null && virtual.namespace !== namespace)
   return { ok: true, value: isOutOfReach ? (own ?? value) : renamed(value, read, virtual) }
 }
+
+const NOT_OPEN = failed('the namespace that it names has none on the host')
 
 const UNREAD = { ok: false, failure: failed('what it names has not been read yet') } as const
 

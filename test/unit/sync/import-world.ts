@@ -38,6 +38,7 @@ export class MemorySource implements PartialSource {
     void this.#listeners.push(listener)
   whenSynced = (callback: () => void): void => callback()
   observe = (): void => undefined
+  isWaiting = (): boolean => false
   subscribeRead = (): void => undefined
 
   /** The object is read, as it is or as not there. */

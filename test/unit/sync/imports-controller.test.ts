@@ -3,6 +3,7 @@ import { StatusError } from '../../../src/kube/client/api-error.ts'
 import type { KubeClient } from '../../../src/kube/client/client.ts'
 import { importsController } from '../../../src/sync/imports.ts'
 import { type SyncedObject, syncedObject } from '../../../src/sync/synced-object.ts'
+import { manualClock } from '../../support/manual-clock.ts'
 import { endpoints, importWorld, labelled, object } from './import-world.ts'
 
 const KEY = 'secrets/shop/db'
@@ -13,6 +14,7 @@ function controllerWorld(refusal: StatusError | null = null) {
   const writes: string[] = []
   const notes: string[] = []
   const counted: string[] = []
+  const thrown: unknown[] = []
   const stored = (value: unknown): SyncedObject => syncedObject('Secret')(value as never)
   const write = (text: string, key: string, after: SyncedObject | null): Promise<never> => {
     writes.push(text)
@@ -37,8 +39,10 @@ function controllerWorld(refusal: StatusError | null = null) {
     delete: (_, { name, namespace }, { uid, resourceVersion }, reason) =>
       write(`delete ${name} ${uid} ${resourceVersion} ${reason}`, `${namespace}/${name}`, null),
   }
+  const clock = manualClock(0)
   const spec = importsController({
     ...world,
+    clock,
     clients: { virtual: client as KubeClient, host: {} as KubeClient },
     events: {
       record: ({ regarding, reason, note }) =>
@@ -56,13 +60,14 @@ function controllerWorld(refusal: StatusError | null = null) {
   /** A reconcile, and what it wrote. */
   const reconcile = async (): Promise<readonly string[]> => {
     await spec.reconcile(KEY).catch((error: unknown) => {
-      if (error !== refusal) throw error
+      if (refusal === null) throw error
+      thrown.push(error)
     })
     return writes.splice(0)
   }
   const refer = (name: string | null): void =>
     world.virtual.endpoints.read('shop/web', name === null ? null : endpoints('web', { a: name }))
-  return { ...world, spec, reconcile, refer, notes, counted }
+  return { ...world, spec, reconcile, refer, notes, counted, thrown, clock }
 }
 
 const withData = (data: string): SyncedObject => {
@@ -139,7 +144,8 @@ describe('the controller of imports', () => {
       retryAfterMs: null,
       isTestFailed: false,
     })
-    const { reconcile, refer, candidates, virtual, notes, counted } = controllerWorld(refusal)
+    const { reconcile, refer, candidates, virtual, notes, counted, thrown } =
+      controllerWorld(refusal)
     refer('db')
     virtual.endpoints.read('shop/api', endpoints('api', { b: 'db' }))
     virtual.secrets.read('shop/db', null)
@@ -149,6 +155,55 @@ describe('the controller of imports', () => {
       'NotWritten: The virtual cluster refuses the import of Secret shop/db with 403 Forbidden'
     expect(notes).toEqual([`Endpoints web ${note}`, `Endpoints api ${note}`])
     expect(counted).toEqual(['secrets NotWritten'])
+    // The controller logs what is thrown.
+    expect(thrown).toMatchObject([
+      { code: 403, message: 'import of Secret shop/db: 403 Forbidden' },
+    ])
+  })
+
+  test('reports a refusal once on each referrer, also on one that comes later (19.5)', async () => {
+    const refusal = new StatusError({
+      code: 404,
+      reason: 'NotFound',
+      message: 'there is no such namespace',
+      retryAfterMs: null,
+      isTestFailed: false,
+    })
+    const { reconcile, refer, candidates, virtual, notes } = controllerWorld(refusal)
+    refer('db')
+    virtual.secrets.read('shop/db', null)
+    candidates.read('host/db', labelled('db'))
+    for (let times = 0; times < 3; times += 1) await reconcile()
+    expect(notes.splice(0)).toEqual([expect.stringMatching(/^Endpoints web NotWritten: /)])
+    virtual.endpoints.read('shop/api', endpoints('api', { b: 'db' }))
+    await reconcile()
+    expect(notes.splice(0)).toEqual([expect.stringMatching(/^Endpoints api NotWritten: /)])
+    // Once it is in step, another refusal is news.
+    candidates.read('host/db', null)
+    await reconcile()
+    candidates.read('host/db', labelled('db'))
+    await reconcile()
+    expect(notes).toHaveLength(2)
+  })
+
+  test('delays the eleventh write of a copy in a minute, and writes the newest state then (19.7)', async () => {
+    const { spec, reconcile, refer, candidates, virtual, clock } = controllerWorld()
+    refer('db')
+    virtual.secrets.read('shop/db', null)
+    for (let n = 10; n < 20; n += 1) {
+      candidates.read('host/db', withData(btoa(String(n))))
+      expect(await reconcile()).toHaveLength(1)
+    }
+    candidates.read('host/db', withData('b25l'))
+    expect(await spec.reconcile(KEY)).toEqual({ result: 'later', atMs: 60_000 })
+    candidates.read('host/db', withData('dHdv'))
+    expect(await reconcile()).toEqual([])
+    await clock.advance(60_000)
+    expect(await reconcile()).toHaveLength(1)
+    expect(virtual.secrets.getByKey('shop/db')?.object).toMatchObject({
+      data: { password: 'dHdv' },
+    })
+    expect(await reconcile()).toEqual([])
   })
 
   test('is queued by references, by either object, and at the start (19.5)', () => {

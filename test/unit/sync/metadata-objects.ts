@@ -25,6 +25,7 @@ export const exchangeOf = (parts: Partial<MetadataExchange>): MetadataExchange =
   written: null,
   owner: null,
   isPatched: () => false,
+  isTakenWhole: () => false,
   ...parts,
 })
 

@@ -206,9 +206,12 @@ describe('objects of a virtual namespace that is gone', () => {
     expect(result).toEqual([{ kind: 'clearing' }, [webDeleted]])
   })
 
-  test('are an error when the host refuses (17.5)', async () => {
-    const refused = refusal(403, 'Forbidden')
-    await expect(cleared([marked('web', 'shop')], { refused })).rejects.toBe(refused)
+  test('are an error when the host refuses, whose message may quote a Secret (17.5, 20)', async () => {
+    const refused = refusal(403, 'Forbidden', 'the policy does not like "hunter2"')
+    await expect(cleared([marked('web', 'shop')], { refused })).rejects.toMatchObject({
+      code: 403,
+      message: 'delete of services in namespace vc-x-shop: 403 Forbidden',
+    })
   })
 
   test.each([

@@ -183,6 +183,22 @@ describe('the controller of host namespaces', () => {
     expect(events[0]?.note).toContain('it has pods web.')
   })
 
+  test('keeps one that another waits for, and says so to both (17.5)', async () => {
+    const before: HostPlace = { ...place, namespaces: [['old', 'existing']] }
+    const marks = namespaceMarks({ name: 'old', uid: 'old-uid' }, true, before)
+    const { reconcile, writes, events } = worldOf({
+      virtual: [namespace('cart')],
+      host: [namespace('existing', marks)],
+      pods: ['web'],
+    })
+    await reconcile('existing')
+    expect(writes).toEqual([])
+    expect(events.map(({ reason, regarding }) => [reason, regarding.name])).toEqual([
+      ['NamespaceKept', 'old'],
+      ['NamespaceTaken', 'cart'],
+    ])
+  })
+
   test('takes the marks from one that it has not made (17.5)', async () => {
     const used = namespace('existing', marksFor('cart', false))
     const { reconcile, writes, failed } = worldOf({ host: [used], pods: ['web'] })

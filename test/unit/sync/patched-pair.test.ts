@@ -37,6 +37,7 @@ describe('patches that do not settle', () => {
     pair.host.put(before.atHost() ?? {})
     await pair.settle()
     expect(pair.writes()).toEqual({ virtual: [], host: ['patch unstable'] })
+    expect(pair.counts).toContain('toHost')
     const verdict = nestedField(pair.atHost() ?? {}, ['metadata', 'annotations', NOT_STABLE])
     expect(verdict).toMatch(/^[0-9a-f]{64}$/)
     const evaluated = pair.sandbox.requests.length
@@ -64,6 +65,24 @@ describe('patches that do not settle', () => {
     }
     expect(pair.writes().host).toHaveLength(10)
   })
+
+  test.each([403, 422])(
+    'say so, once, and that the host refuses to keep the verdict with %i (18.3, 19.7)',
+    async (code) => {
+      const before = await inStep('endpoints', object)
+      const pair = syncedPair('endpoints', { patches: [following] })
+      pair.virtual.put(before.atVirtual() ?? {})
+      pair.host.put(before.atHost() ?? {})
+      pair.host.refuse = () => {
+        throw refusal(code, 'Refused')
+      }
+      await pair.settle()
+      await pair.settle()
+      expect(pair.events.map(({ reason }) => reason)).toEqual(['NotWritten', 'PatchNotStable'])
+      expect(pair.report.countByState()).toEqual({ unstable: 1 })
+      expect(pair.counts).not.toContain('toHost')
+    },
+  )
 
   test('lose their verdict when they settle (19.7)', async () => {
     const before = await inStep('endpoints', object)
@@ -118,6 +137,16 @@ describe('an expression that fails', () => {
     ])
     expect(pair.report.countByState()).toEqual({ failed: 1 })
   })
+})
+
+test('a wildcard names no mark, of which an expression would fail (19.6, 19.8)', async () => {
+  const pair = syncedPair('endpoints', {
+    patches: [{ path: 'metadata.annotations.*', expression: 'JSON.parse(value).a' }],
+  })
+  pair.virtual.put(endpoints({}, { annotations: { settings: '{"a":"b"}' } }))
+  await pair.settle()
+  expect(nestedField(pair.atHost() ?? {}, ['metadata', 'annotations', 'settings'])).toBe('b')
+  expect(pair.events).toEqual([])
 })
 
 describe('a refused address', () => {

@@ -58,6 +58,7 @@ export async function patchedAt(
       reference.name === 'not-read' ? ('unread' as const) : IMPORTED.includes(text(reference)),
     isServed: ({ kind }: NamedKind) =>
       kind === 'Later' ? ('unread' as const) : kind !== 'Missing',
+    isOpen: (namespace: string) => namespace !== 'left-out',
   }
   const patched = await applyPatches({ data: { a: host } }, patches, direction, context, evaluate)
   if (!patched.ok) return `${patched.patch.entry} at ${patched.path}: ${patched.failure.because}`

@@ -114,6 +114,24 @@ describe('a virtual object', () => {
     expect(pair.writes().host).toEqual(['delete delete'])
   })
 
+  test.each([
+    { name: 'has no host namespace any more', given: { isOpen: false } },
+    { name: 'waits to be read, and is named no more', given: { isGivenUp: true } },
+  ])('that $name is forgotten, with all that is read for it (16.2, 17.5)', async ({ given }) => {
+    const pair = await inStep()
+    pair.counts.length = 0
+    pair.report.changed(KEY)
+    Object.assign(pair.world, given)
+    await pair.settle()
+    expect(pair.released).toEqual([KEY])
+    expect(pair.report.countByState()).toEqual({})
+    Object.assign(pair.world, { isOpen: true, isGivenUp: false })
+    pair.virtual.put(setNestedField(pair.atVirtual() ?? {}, ['subsets'], []))
+    await pair.settle()
+    // No lag is counted from the change of before.
+    expect(pair.counts).toEqual(['toHost'])
+  })
+
   test('whose host object is not read yet waits for its first read (18.3, 19.5)', async () => {
     const pair = syncedPair('endpoints')
     pair.virtual.put(endpoints({ subsets: SUBSETS }))

@@ -13,6 +13,8 @@ const ELSEWHERE = {
   reference: { apiVersion: 'example.org/v1', kind: 'ConfigMap' },
 }
 
+const NAMED_ANYWHERE = { kind: 'Secret', namePath: 'name', namespacePath: 'namespace' }
+
 /** Sources in memory, with a log of what is wanted and released. */
 function world(patches: Partial<Record<SyncedKind, readonly object[]>>) {
   const toHost = Object.fromEntries(
@@ -46,10 +48,15 @@ function world(patches: Partial<Record<SyncedKind, readonly object[]>>) {
   })
   const changes: string[] = []
   references.subscribe(({ kind, key }) => void changes.push(`${kind} ${key}`))
-  const put = (name: string, annotations: JsonMap, metadata: JsonMap = {}): void =>
-    void clusters.endpoints.put({
+  const put = (
+    name: string,
+    annotations: JsonMap,
+    metadata: JsonMap = {},
+    kind: SyncedKind = 'endpoints',
+  ): void =>
+    void clusters[kind].put({
       apiVersion: 'v1',
-      kind: 'Endpoints',
+      kind: SYNCED_RESOURCES[kind].kind,
       metadata: { name, namespace: 'shop', annotations, ...metadata },
     })
   const remove = (name: string): void => clusters.endpoints.remove({ name, namespace: 'shop' })
@@ -107,6 +114,50 @@ describe('the objects that others refer to (16.2, 19.5)', () => {
     put('b', { creds: 'creds' })
     remove('a')
     expect(changes).toEqual(['secrets shop/creds'])
+    expect(references.isReferenced('secrets', 'shop/creds')).toBe(true)
+  })
+
+  test('are read on the host while another has the same name there (17.1)', () => {
+    const patches = [{ path: 'metadata.annotations', reference: NAMED_ANYWHERE }]
+    const { references, calls, put, remove } = world({ endpoints: patches })
+    put('first', { name: 'a', namespace: 'b-x-c' })
+    put('second', { name: 'a-x-b', namespace: 'c' })
+    remove('second')
+    references.release('secrets', 'c/a-x-b')
+    expect(calls.filter((call) => call.startsWith('release'))).toEqual([
+      'release virtual secrets c/a-x-b',
+    ])
+    remove('first')
+    references.release('secrets', 'b-x-c/a')
+    expect(calls.filter((call) => call.startsWith('release'))).toEqual([
+      'release virtual secrets c/a-x-b',
+      'release virtual secrets b-x-c/a',
+      'release host secrets host/a-x-b-x-c-x-vc',
+    ])
+  })
+
+  test('end with the release of the one that names them, if that is read by its name (16.2)', () => {
+    const CONFIG = { path: 'metadata.annotations.config', reference: { kind: 'ConfigMap' } }
+    const { references, changes, put, remove } = world({
+      endpoints: [CONFIG],
+      configMaps: [REFERENCE],
+    })
+    put('web', { config: 'settings' })
+    put('settings', { creds: 'creds' }, {}, 'configMaps')
+    expect(references.held('secrets')).toEqual(['shop/creds'])
+    remove('web')
+    changes.length = 0
+    references.release('configMaps', 'shop/settings')
+    expect(references.isReferenced('secrets', 'shop/creds')).toBe(false)
+    expect(changes).toEqual(['secrets shop/creds'])
+    references.release('secrets', 'shop/creds')
+    expect([references.held('configMaps'), references.held('secrets')]).toEqual([[], []])
+  })
+
+  test('stay when an object of a kind that is read whole is released (16.2)', () => {
+    const { references, put } = world({ endpoints: [REFERENCE] })
+    put('a', { creds: 'creds' })
+    references.release('endpoints', 'shop/a')
     expect(references.isReferenced('secrets', 'shop/creds')).toBe(true)
   })
 

@@ -93,9 +93,36 @@ describe('a refused write', () => {
     pair.host.refuse = () => {
       throw refusal(403, 'Forbidden', 'the policy does not like "hunter2"')
     }
-    await expect(pair.reconcile(KEY)).rejects.toThrow('does not like')
+    // The controller logs what is thrown.
+    await expect(pair.reconcile(KEY)).rejects.toThrow(
+      /^write of the \w+ to the host: 403 Forbidden$/,
+    )
     expect(pair.events).toMatchObject([{ note: 'The host refuses the object: 403 Forbidden.' }])
     expect(JSON.stringify(pair.lines)).not.toContain('hunter2')
+  })
+
+  test.each([409, 429, 503])(
+    'of a Secret shows no message with code %i either, which a webhook can answer (19.8)',
+    async (code) => {
+      const pair = syncedPair('secrets')
+      pair.virtual.put(webOf('secrets'))
+      pair.host.refuse = () => {
+        throw refusal(code, 'Odd', 'the webhook does not like "hunter2"')
+      }
+      const message = `write of the Secret to the host: ${code} Odd`
+      await expect(pair.reconcile(KEY)).rejects.toMatchObject({ code, message })
+    },
+  )
+
+  test('of the delete of a host object whose Secret is gone shows no message (19.8)', async () => {
+    const pair = await inStep('secrets', webOf('secrets'))
+    pair.virtual.remove({ name: 'web', namespace: 'shop' })
+    pair.host.refuse = () => {
+      throw refusal(403, 'Forbidden', 'the policy does not like "hunter2"')
+    }
+    await expect(pair.reconcile(KEY)).rejects.toThrow(
+      /^write of the Secret to the host: 403 Forbidden$/,
+    )
   })
 })
 

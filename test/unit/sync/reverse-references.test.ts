@@ -191,6 +191,13 @@ describe('references from virtual to host', () => {
       result: { name: 'shared', namespace: 'host-other' },
     },
     {
+      name: 'a name in a namespace that has none on the host',
+      reference: parts,
+      host: { name: 'db', namespace: 'left-out' },
+      isMulti: true,
+      result: 'p[0] at data.a: the namespace that it names has none on the host',
+    },
+    {
       name: 'a name that may be imported, and is not read yet',
       reference: name,
       host: 'not-read',

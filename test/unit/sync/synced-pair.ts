@@ -82,6 +82,7 @@ export function syncedPair(kind: SyncedKind, options: PairOptions = {}) {
   }
   const world = {
     isOpen: true,
+    isGivenUp: false,
     mayCreate: true,
     isWanted: true,
     isLeftover: false,
@@ -103,6 +104,7 @@ export function syncedPair(kind: SyncedKind, options: PairOptions = {}) {
     isReserved: ({ name }) => name === 'kubernetes',
     isLeftover: () => world.isLeftover,
     isOpen: () => world.isOpen,
+    isGivenUp: () => world.isGivenUp,
     mayCreate: () => world.mayCreate,
     forgotten: (key) => void released.push(key),
     memory: new EvaluationMemory(sandbox.evaluate),

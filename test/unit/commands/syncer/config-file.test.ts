@@ -22,6 +22,8 @@ interface Followed {
   readonly remove: () => void
   /** Lets the file be read once more. */
   readonly read: () => Promise<void>
+  /** What the cluster says about REFUSED from now on; none = it takes it. */
+  readonly answer: (...faults: readonly string[]) => void
   /** Holds each configuration back until it is called. */
   readonly hold: () => () => void
   readonly end: () => Promise<void>
@@ -41,6 +43,7 @@ function follow(): Followed {
   const ending = new AbortController()
   const calls: string[] = []
   let held: Promise<void> = Promise.resolve()
+  let answers: readonly string[] = ['a cluster refuses it']
   const sourceOf = ({ kinds }: SyncConfig): string | undefined => {
     const [patch] = kinds.endpoints.patches
     return patch?.kind === 'expression' ? patch.forward?.source : 'none'
@@ -49,8 +52,7 @@ function follow(): Followed {
     path,
     clock,
     signal: ending.signal,
-    faultsOf: (config) =>
-      Promise.resolve(sourceOf(config) === '"refused"' ? ['a cluster refuses it'] : []),
+    faultsOf: (config) => Promise.resolve(sourceOf(config) === '"refused"' ? answers : []),
     onConfig: async (config, warnings) => {
       const source = sourceOf(config)
       calls.push([`config ${source}`, ...warnings].join('; '))
@@ -64,6 +66,9 @@ function follow(): Followed {
     write,
     remove: () => rmSync(path),
     read: () => clock.advance(2000),
+    answer: (...faults) => {
+      answers = faults
+    },
     hold: () => {
       let release = (): void => undefined
       held = new Promise((resolve) => {
@@ -159,6 +164,23 @@ describe('a configuration file that is followed (16.1)', () => {
     await followed.read()
     await followed.read()
     expect(followed.calls).toEqual(['config 2', 'config 3'])
+    await followed.end()
+  })
+
+  test('what a cluster refuses is asked for again, and taken on when the cluster takes it', async () => {
+    const followed = follow()
+    followed.write(REFUSED)
+    for (let times = 0; times < 3; times += 1) await followed.read()
+    followed.answer('it refuses another thing')
+    for (let times = 0; times < 3; times += 1) await followed.read()
+    expect(followed.calls).toEqual([
+      'faults a cluster refuses it',
+      'faults it refuses another thing',
+    ])
+    followed.answer()
+    await followed.read()
+    await followed.read()
+    expect(followed.calls.slice(2)).toEqual(['config "refused"'])
     await followed.end()
   })
 

@@ -85,11 +85,10 @@ describe('informers of single objects', () => {
     informers.want(a)
     sink(0).begin()
     sink(0).put(inShop('a', 1))
-    expect([informers.get(a), informers.getByKey('shop/a')]).toEqual([undefined, undefined])
+    expect(informers.getByKey('shop/a')).toBeUndefined()
     expect([names(informers.values()), informers.isSynced(a), changes]).toEqual([[], false, []])
     sink(0).end()
-    expect(informers.get(a)?.resourceVersion).toBe('1')
-    expect(informers.getByKey('shop/a')).toBe(informers.get(a))
+    expect(informers.getByKey('shop/a')?.resourceVersion).toBe('1')
     expect([names(informers.values()), informers.isSynced(a)]).toEqual([['a@1'], true])
     expect(changes).toEqual(['shop/a >1 listed'])
   })
@@ -97,7 +96,9 @@ describe('informers of single objects', () => {
   test('listeners learn that an object does not exist, and find it known then (20)', () => {
     const { informers, list } = playedInformers()
     const seen: unknown[] = []
-    informers.subscribe((change) => seen.push([change, informers.isSynced(a), informers.get(a)]))
+    informers.subscribe((change) =>
+      seen.push([change, informers.isSynced(a), informers.getByKey('shop/a')]),
+    )
     informers.want(a)
     list(0)
     const change = { key: 'shop/a', name: 'a', before: undefined, after: undefined, listed: true }
@@ -128,6 +129,7 @@ describe('informers of single objects', () => {
     const refs = Array.from({ length: 1003 }, (_, at) => ({ namespace: 'shop', name: `n-${at}` }))
     for (const ref of refs) informers.want(ref)
     expect(queries.length).toBe(1000)
+    expect(refs.filter((ref) => informers.isWaiting(ref))).toEqual(refs.slice(1000))
     expect(lines.map(({ sentence }) => sentence)).toEqual([
       'too many objects are read by their names, the others wait',
     ])
@@ -137,6 +139,7 @@ describe('informers of single objects', () => {
     informers.release(gone)
     informers.release(first)
     expect(stopped).toEqual([sink(0)])
+    expect(refs.filter((ref) => informers.isWaiting(ref))).toEqual(refs.slice(1002))
     expect(queries.slice(1000)).toEqual([
       { namespace: 'shop', fieldSelector: `metadata.name=${next.name}` },
     ])
@@ -168,11 +171,11 @@ describe('informers of single objects', () => {
     changes.length = 0
     informers.release(a)
     expect(stopped).toEqual([sink(0)])
-    expect([informers.get(a), informers.isSynced(a), names(informers.values())]).toEqual([
-      undefined,
-      false,
-      [],
-    ])
+    expect([
+      informers.getByKey('shop/a'),
+      informers.isSynced(a),
+      names(informers.values()),
+    ]).toEqual([undefined, false, []])
     // What was read before the watch ended.
     sink(0).put(inShop('a', 2))
     sink(0).remove(inShop('a', 3))
@@ -208,7 +211,7 @@ describe('informers of single objects', () => {
   ])('$namespace/$name is no name of an object, and is not asked for (20)', (ref) => {
     const { informers, queries, changes } = playedInformers()
     informers.want(ref)
-    expect([queries, informers.isSynced(ref), informers.get(ref)]).toEqual([[], true, undefined])
+    expect([queries, informers.isSynced(ref), [...informers.values()]]).toEqual([[], true, []])
     expect(changes).toEqual([`${ref.namespace}/${ref.name} > listed`])
     informers.release(ref)
     expect(informers.isSynced(ref)).toBe(false)
@@ -302,7 +305,7 @@ describe('informers of single objects on an API server', () => {
       'the list of a is refused, and b is known',
       () => isRefused() && informers.isSynced(b),
     )
-    expect([informers.isSynced(a), informers.get(a), changes]).toEqual([
+    expect([informers.isSynced(a), informers.getByKey('shop/a'), changes]).toEqual([
       false,
       undefined,
       ['shop/b > listed'],

@@ -1,0 +1,189 @@
+// The controllers of endpoint sync between two clusters in memory, with the informers that they have in the product.
+import type { Resource } from '../../../src/api/names.ts'
+import type { KubeObject } from '../../../src/api/objects.ts'
+import type { JsonMap } from '../../../src/domain/json/json.ts'
+import { nestedMap, nestedString } from '../../../src/domain/json/field-path.ts'
+import type { KubeClient, ListQuery } from '../../../src/kube/client/client.ts'
+import type { InformerFactory } from '../../../src/kube/informer/informers.ts'
+import { type StoreSink, objectKey } from '../../../src/kube/informer/store.ts'
+import type { ObjectEvent } from '../../../src/kube/event-recorder.ts'
+import { followImports } from '../../../src/sync/import-states.ts'
+import { followReferences } from '../../../src/sync/referenced-objects.ts'
+import { type SyncedKind, checkSyncConfig } from '../../../src/sync/rules/config.ts'
+import type { HostPlace } from '../../../src/sync/rules/host-name.ts'
+import { namespaceMarks } from '../../../src/sync/rules/namespace-marks.ts'
+import { syncController } from '../../../src/sync/setup.ts'
+import { SYNCED_RESOURCES, startSources } from '../../../src/sync/sources.ts'
+import { manualClock } from '../../support/manual-clock.ts'
+import { memoryLog } from '../../support/memory-log.ts'
+import { countingSandbox } from './counting-sandbox.ts'
+
+interface PlayedInformer {
+  readonly plural: string
+  readonly query: ListQuery
+  readonly sink: StoreSink
+}
+
+/** A cluster whose informers have read it as soon as they are started, and are told of each change at once. */
+function playedCluster(prefix: string) {
+  const objects = new Map<string, { readonly plural: string; readonly object: KubeObject }>()
+  let informers: readonly PlayedInformer[] = []
+  let versions = 0
+  const textOf = (plural: string, { namespace, name }: KubeObject['metadata']): string =>
+    `${plural} ${objectKey(namespace === undefined ? { name } : { name, namespace })}`
+  const sees = (informer: PlayedInformer, plural: string, { metadata }: KubeObject): boolean =>
+    informer.plural === plural &&
+    (informer.query.namespace ?? metadata.namespace) === metadata.namespace &&
+    (informer.query.fieldSelector ?? `metadata.name=${metadata.name}`) ===
+      `metadata.name=${metadata.name}`
+  const startInformer: InformerFactory['startInformer'] = ({ plural }, sink, query) => {
+    const informer = { plural, query, sink }
+    informers = [...informers, informer]
+    sink.begin()
+    for (const one of objects.values())
+      if (sees(informer, one.plural, one.object)) sink.put(one.object)
+    sink.end()
+    return {
+      relist: () => undefined,
+      stop: () => {
+        informers = informers.filter((one) => one !== informer)
+      },
+    }
+  }
+  const put = ({ plural, kind }: Resource, given: JsonMap): KubeObject => {
+    versions += 1
+    const metadata = {
+      uid: `${prefix}-${nestedString(given, ['metadata', 'name'])}`,
+      creationTimestamp: '2026-01-01T00:00:00Z',
+      ...nestedMap(given, ['metadata']),
+      resourceVersion: String(versions),
+    }
+    const object = { apiVersion: 'v1', kind, ...given, metadata } as unknown as KubeObject
+    objects.set(textOf(plural, object.metadata), { plural, object })
+    for (const one of informers) if (sees(one, plural, object)) one.sink.put(object)
+    return object
+  }
+  const remove = ({ plural }: Resource, ref: { namespace?: string; name: string }): void => {
+    const text = textOf(plural, ref as KubeObject['metadata'])
+    const found = objects.get(text)
+    objects.delete(text)
+    versions += 1
+    if (found === undefined) return
+    const metadata = { ...found.object.metadata, resourceVersion: String(versions) }
+    const gone = { ...found.object, metadata }
+    for (const one of informers) if (sees(one, plural, gone)) one.sink.remove(gone)
+  }
+  const client = {
+    create: async (resource: Resource, object: JsonMap) => put(resource, object),
+    replace: async (resource: Resource, object: JsonMap) => put(resource, object),
+    delete: async (resource: Resource, ref: { namespace: string; name: string }) =>
+      remove(resource, ref),
+  } as unknown as KubeClient
+  return {
+    client,
+    startInformer,
+    put,
+    remove,
+    get: ({ plural }: Resource, key: string): JsonMap | null =>
+      (objects.get(`${plural} ${key}`)?.object ?? null) as unknown as JsonMap | null,
+    /** The single objects of a kind that are watched. */
+    watched: ({ plural }: Resource): readonly string[] =>
+      informers
+        .filter((one) => one.plural === plural && one.query.fieldSelector !== undefined)
+        .map(({ query }) => `${query.namespace}/${query.fieldSelector?.split('=')[1]}`)
+        .toSorted(),
+  }
+}
+
+/**
+ * @param toHost the configuration below `sync.toHost`
+ * @param role a standby only reads until it leads
+ */
+export function setupWorld(toHost: object, role: 'leader' | 'standby' = 'leader') {
+  const { config, faults } = checkSyncConfig({ sync: { toHost } })
+  if (config === null) throw new Error(faults.join('; '))
+  const { namespaces } = config
+  const place: HostPlace = { virtualCluster: 'vc', hostNamespace: 'host', namespaces }
+  const [virtual, host] = [playedCluster('v'), playedCluster('h')]
+  const { log } = memoryLog()
+  const clock = manualClock(Date.parse('2026-11-21T10:00:00Z'))
+  const sources = startSources(config, place, {
+    virtual: virtual.startInformer,
+    host: host.startInformer,
+    log,
+  })
+  const references = followReferences(config, place, sources)
+  const imports = followImports(place, sources, references)
+  const events: ObjectEvent[] = []
+  const setup = {
+    place,
+    owner: { current: () => null, isReady: () => true, subscribe: () => undefined },
+    addresses: { denied: [], allowedExternal: [] },
+    config,
+    clients: { virtual: virtual.client, host: host.client },
+    sources,
+    references,
+    imports,
+    served: { isServed: () => true, read: () => Promise.resolve() },
+    evaluate: countingSandbox().evaluate,
+    events: {
+      record: (event: ObjectEvent) => void events.push(event),
+      flush: () => Promise.resolve(),
+      stop: () => undefined,
+    },
+    observer: () => ({
+      wrote: () => undefined,
+      failed: () => undefined,
+      caughtUp: () => undefined,
+    }),
+    workers: 1,
+    clock,
+    log,
+  }
+  const queues = new Map<SyncedKind, Set<string>>()
+  const controllers = (Object.keys(SYNCED_RESOURCES) as SyncedKind[]).map((kind) => {
+    const { spec } = syncController(kind, setup)
+    const queue = new Set<string>()
+    queues.set(kind, queue)
+    const lead = (): void => {
+      for (const watch of spec.watches) watch((key) => void queue.add(key))
+    }
+    return { queue, lead, reconcile: spec.reconcile }
+  })
+  const leadAll = (): void => {
+    for (const { lead } of controllers) lead()
+  }
+  if (role === 'leader') leadAll()
+  return {
+    virtual,
+    host,
+    references,
+    lead: leadAll,
+    /** The reasons and notes of Events since the last call. */
+    takeEvents: () => events.splice(0).map(({ reason, note }) => `${reason}: ${note}`),
+    /** The keys of a kind that wait, without reconciling them. */
+    takeQueued: (kind: SyncedKind): readonly string[] => {
+      const keys = [...(queues.get(kind) ?? [])]
+      queues.get(kind)?.clear()
+      return keys
+    },
+    /** Reconciles until nothing is queued. An error leaves its key to its back-off, which a test does not wait for. */
+    settle: async (): Promise<readonly unknown[]> => {
+      const errors: unknown[] = []
+      for (let round = 0; controllers.some(({ queue }) => queue.size > 0); round += 1) {
+        if (round > 20) throw new Error('no rest')
+        for (const { queue, reconcile } of controllers) {
+          const keys = [...queue]
+          queue.clear()
+          for (const key of keys)
+            await reconcile(key).catch((error: unknown) => void errors.push(error))
+        }
+      }
+      return errors
+    },
+    /** The host namespace of a virtual one, with its marks. */
+    markedNamespace: (name: string, of: string): JsonMap => ({
+      metadata: { name, ...namespaceMarks({ name: of, uid: `v-${of}` }, true, place) },
+    }),
+  }
+}
