@@ -11,6 +11,8 @@ import { readKeyPair } from './pki.ts'
 export interface Access {
   /** Runs kubectl, as admin by default. Never throws for a command that fails. */
   kubectl(args: readonly string[], options?: KubectlOptions): Promise<KubectlResult>
+  /** The same kubectl, for whoever needs its streams. */
+  kubectlCommand(options?: Pick<KubectlOptions, 'kubeconfig' | 'env'>): KubectlCommand
   /** Writes a kubeconfig with a new client certificate for any user; `name` names the file. */
   clientKubeconfig(client: ClientSubject & { readonly name: string }): Promise<string>
   /**
@@ -20,6 +22,12 @@ export interface Access {
    * @throws Error when there is no such ServiceAccount
    */
   serviceAccountKubeconfig(namespace: string, name: string): Promise<string>
+}
+
+/** What runs kubectl. */
+interface KubectlCommand {
+  readonly program: string
+  readonly env: NodeJS.ProcessEnv
 }
 
 /** The name of the kubeconfig file of the admin. */
@@ -40,19 +48,24 @@ export async function writeKubeconfig(
 
 /** The ways into the API server of a data folder. */
 export function createAccess(binaries: Binaries, dataDir: string, cluster: Cluster): Access {
-  const kubectl: Access['kubectl'] = (args, options = {}) => {
-    const env = {
+  const kubectlCommand: Access['kubectlCommand'] = (options = {}) => ({
+    program: binaries.kubectl,
+    env: {
       ...process.env,
       ...options.env,
       KUBECONFIG: options.kubeconfig ?? paths.kubeconfig(dataDir, ADMIN),
       // Neither the user's preferences nor what was cached of another server on the same port.
       KUBERC: 'off',
       KUBECACHEDIR: paths.kubectlCache(dataDir),
-    }
-    return runKubectl(binaries.kubectl, args, env, options.input ?? '')
+    },
+  })
+  const kubectl: Access['kubectl'] = (args, options = {}) => {
+    const { program, env } = kubectlCommand(options)
+    return runKubectl(program, args, env, options.input ?? '')
   }
   return {
     kubectl,
+    kubectlCommand,
     async clientKubeconfig({ name, user, groups }) {
       const ca = await readKeyPair(paths.pki(dataDir), 'ca')
       return writeKubeconfig(dataDir, name, cluster, issueClient(ca, { user, groups }))

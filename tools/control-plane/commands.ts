@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import type { Binaries } from './binaries.ts'
 import type { Command } from './daemon-processes.ts'
+import { KUBELET_CLIENT_FILES } from './pki.ts'
 import type { Ports } from './ports.ts'
 import type { DaemonName } from './programs.ts'
 
@@ -122,6 +123,9 @@ export function apiServerCommand(plan: Plan): Command {
     'tls-cert-file': pki('apiserver.crt'),
     'tls-private-key-file': pki('apiserver.key'),
     'client-ca-file': pki('ca.crt'),
+    'kubelet-certificate-authority': pki('ca.crt'),
+    'kubelet-client-certificate': pki(`${KUBELET_CLIENT_FILES}.crt`),
+    'kubelet-client-key': pki(`${KUBELET_CLIENT_FILES}.key`),
     'authorization-mode': 'RBAC',
     'service-account-issuer': 'https://kubernetes.default.svc.cluster.local',
     'service-account-key-file': pki('service-account.pub'),

@@ -1,5 +1,6 @@
 // A real Kubernetes control plane on this machine: etcd, kube-apiserver and kube-controller-manager as
-// upstream builds them, for `make run`, the tests and the benchmarks. No nodes: pods never run.
+// upstream builds them, for `make run`, the tests and the benchmarks. No nodes: pods never run, unless
+// tools/kubelet stands in for a node.
 //
 //   starter (this process)
 //     ├─ etcd           on 127.0.0.1, certificates both ways

@@ -16,17 +16,36 @@ const API_SERVER_HOSTS = [
   'kubernetes.default.svc.cluster.local',
 ]
 
+/** Whom the API server's certificate names when it calls kubelets; they let nobody else in. */
+export const KUBELET_CLIENT = { user: 'kube-apiserver-kubelet-client', groups: [] } as const
+
+/** The name of the files of that certificate. */
+export const KUBELET_CLIENT_FILES = 'apiserver-kubelet-client'
+
 /**
  * Creates the folder of keys and certificates unless it is there. `<name>.crt` and `<name>.key` for:
  *
  * - `ca`, which signs the API server's certificate (`apiserver`) and every client of it (`admin`,
- *   `controller-manager`)
+ *   `controller-manager`), and what it shows to kubelets (`apiserver-kubelet-client`)
  * - `etcd-ca`, which signs etcd's own (`etcd`) and its only client (`etcd-client`); an authority apart,
  *   so that no user of Kubernetes can open etcd with the certificate that names them
  * - `service-account`, which signs ServiceAccount tokens, with `.pub` instead of `.crt`
  */
 export async function ensurePki(directory: string): Promise<void> {
-  if (existsSync(directory)) return
+  if (!existsSync(directory)) await createPki(directory)
+  await ensureKubeletClient(directory)
+}
+
+/** A folder that survives may be older than this pair. */
+async function ensureKubeletClient(directory: string): Promise<void> {
+  const file = (suffix: string): string => join(directory, `${KUBELET_CLIENT_FILES}.${suffix}`)
+  if (existsSync(file('key'))) return
+  const { certificatePem, keyPem } = issueClient(await readKeyPair(directory, 'ca'), KUBELET_CLIENT)
+  await writeFile(file('crt'), certificatePem, { mode: 0o600 })
+  await writeFile(file('key'), keyPem, { mode: 0o600 })
+}
+
+async function createPki(directory: string): Promise<void> {
   const draft = `${directory}.unfinished`
   await rm(draft, { recursive: true, force: true })
   await mkdir(draft, { recursive: true, mode: 0o700 })
