@@ -60,10 +60,15 @@ export interface TestGateway<Plane = TestControlPlane> {
   ) => Promise<KubectlResult>
 }
 
-/** Starts operator and gateways on a control plane; they are stopped after the file's last test. */
+/**
+ * Starts operator and gateways on a control plane; they are stopped after the file's last test.
+ *
+ * @param gatewayFlags more flags of the gateways
+ */
 export async function startTestGateway<Plane extends TestControlPlane>(
   plane: Plane,
   gatewayCount = 1,
+  gatewayFlags: readonly string[] = [],
 ): Promise<TestGateway<Plane>> {
   const folder = mkdtempSync(join(tmpdir(), 'setup-'))
   const { namespace, name } = GATEWAY_ACCOUNT
@@ -75,7 +80,7 @@ export async function startTestGateway<Plane extends TestControlPlane>(
   // The tests of a file share a few users, each with more keys than the default quota.
   const unbounded = ['--max-keys-per-user=10000', '--max-tokens-per-user=10000']
   const anotherGateway: TestGateway['anotherGateway'] = (quotaFlags = unbounded) =>
-    startGateway({ kubeconfig, flags: [...flags, ...quotaFlags] })
+    startGateway({ kubeconfig, flags: [...flags, ...gatewayFlags, ...quotaFlags] })
   const [operator, ...gateways] = await Promise.all([
     startOperator({ kubeconfig: ofOperator, flags }),
     ...Array.from({ length: gatewayCount }, () => anotherGateway()),

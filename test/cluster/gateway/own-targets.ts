@@ -1,0 +1,102 @@
+// Targets of a gateway that all lead to its own control plane: a cluster, a virtual cluster and a space in namespace team.
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { stringify } from 'yaml'
+import { afterAll } from 'vitest'
+import { eventually } from '../../support/eventually.ts'
+import { mustKubectl } from '../../support/kubectl.ts'
+import { CONFIG } from '../install/installer.ts'
+import { MANAGEMENT, SOON, type TestGateway, type UsableKey } from './test-gateway.ts'
+
+/** Flags of a gateway that may connect to the control plane of a test. */
+export const LOCAL_TARGETS = ['--allow-target-cidr=127.0.0.0/8'] as const
+
+/** Where the Secrets of targets are. */
+export const TARGET_NAMESPACE = 'platform-system-targets'
+
+/** The namespace of the space. */
+export const TEAM = 'team'
+
+/** Each target by its path. */
+export const TARGET_PATHS = [
+  { target: 'management', path: MANAGEMENT },
+  { target: 'cluster', path: '/kubernetes/cluster/east' },
+  { target: 'virtual cluster', path: '/kubernetes/project/p/virtualcluster/vc' },
+  { target: 'space', path: '/kubernetes/project/p/space/team' },
+] as const
+
+/** The targets of a test. */
+export interface OwnTargets {
+  /** The credential that the gateway has there. */
+  readonly token: string
+  /** The path of a kubeconfig with the key for another path of the gateway. */
+  readonly kubeconfigFor: (key: UsableKey, path: string) => string
+  /** The Secret of cluster `name`, as YAML. */
+  readonly secretOf: (name: string) => string
+}
+
+/** Connects the targets, and waits until the gateway knows them. Needs LOCAL_TARGETS. */
+export async function connectOwnTargets({ plane, gateways }: TestGateway): Promise<OwnTargets> {
+  const kubectl = (args: readonly string[], input = '') => mustKubectl(plane, args, { input })
+  await kubectl(['create', 'namespace', TEAM])
+  await kubectl(['apply', '--server-side', '-k', join(CONFIG, 'target')])
+  afterAll(() => kubectl(['delete', '-k', join(CONFIG, 'target'), '--ignore-not-found']))
+  const token = await eventually(
+    'the account of the gateway has a token',
+    async () => {
+      const secret = ['get', 'secret', 'gateway-token', '-n', 'platform-gateway', '-o']
+      const encoded = await kubectl([...secret, 'jsonpath={.data.token}'])
+      return encoded === '' ? undefined : Buffer.from(encoded, 'base64').toString()
+    },
+    SOON,
+  )
+  const kubeconfig = kubeconfigOf(plane, token)
+  const secretOf = (name: string): string =>
+    secret(`cluster-${name}`, 'cluster', { name, kubeconfig })
+  const secrets = [
+    secretOf('east'),
+    secret('vc', 'virtualcluster', { name: 'vc', project: 'p', kubeconfig }),
+    secret('space', 'space', { name: 'team', project: 'p', cluster: 'east', namespace: TEAM }),
+  ]
+  await kubectl(['apply', '--server-side', '-f', '-'], secrets.join('---\n'))
+  for (const gateway of gateways) {
+    const areReady = async () => {
+      const ready = (await gateway.metrics()).match(/^platform_gateway_target_ready\{.*\} 1$/gm)
+      return ready?.length === secrets.length || undefined
+    }
+    await eventually('the gateway knows the targets', areReady, SOON)
+  }
+  return {
+    token,
+    secretOf,
+    kubeconfigFor: (key, path) => {
+      const file = `${key.kubeconfig}${path.replaceAll('/', '-')}`
+      writeFileSync(file, readFileSync(key.kubeconfig, 'utf8').replace(MANAGEMENT, path))
+      return file
+    },
+  }
+}
+
+/** The kubeconfig with a token, as in a Secret. */
+function kubeconfigOf(
+  { url, caFile }: Pick<TestGateway['plane'], 'url' | 'caFile'>,
+  token: string,
+): string {
+  const ca = readFileSync(caFile).toString('base64')
+  return stringify({
+    'current-context': 'it',
+    clusters: [{ name: 'it', cluster: { server: url, 'certificate-authority-data': ca } }],
+    contexts: [{ name: 'it', context: { cluster: 'it', user: 'it' } }],
+    users: [{ name: 'it', user: { token } }],
+  })
+}
+
+function secret(name: string, kind: string, data: Readonly<Record<string, string>>): string {
+  const labels = { 'management.platform.sh/target': kind }
+  return stringify({
+    apiVersion: 'v1',
+    kind: 'Secret',
+    metadata: { name, namespace: TARGET_NAMESPACE, labels },
+    stringData: data,
+  })
+}
