@@ -16,7 +16,8 @@ import {
   tourKubeconfig,
   writeTourKubeconfig,
 } from './run/gateway.ts'
-import { type KeptProgram, type ProgramOptions, keepProgram } from './run/program.ts'
+import { type ProgramOptions, keepProgram } from './run/program.ts'
+import { LOCAL_TARGETS, startTarget, writeClusterKubeconfig } from './run/target.ts'
 import { configFile, startVirtualCluster } from './run/virtual-cluster.ts'
 
 const ROOT = resolve(import.meta.dirname, '..')
@@ -58,7 +59,7 @@ async function main(): Promise<void> {
 async function serve(controlPlane: ControlPlane): Promise<void> {
   const port = await choosePort(join(HOME, 'gateway-port'))
   const issuer = `https://127.0.0.1:${port}/oidc`
-  const kept: (KeptProgram | ConnectedCluster)[] = []
+  const kept: { stop(): Promise<void> }[] = []
   try {
     const operator = await keepProgram({
       ...programOf(controlPlane, 'manager', 'operator'),
@@ -67,7 +68,7 @@ async function serve(controlPlane: ControlPlane): Promise<void> {
     kept.push(operator)
     const gateway = await keepProgram({
       ...programOf(controlPlane, 'gateway', 'gateway'),
-      flags: [`--issuer-url=${issuer}`, `--bind-address=127.0.0.1:${port}`],
+      flags: [`--issuer-url=${issuer}`, `--bind-address=127.0.0.1:${port}`, ...LOCAL_TARGETS],
     })
     kept.push(gateway)
     await Promise.all([operator.ready(), gateway.ready()])
@@ -75,6 +76,7 @@ async function serve(controlPlane: ControlPlane): Promise<void> {
     if (isFirst) await applySamples(controlPlane)
     const caPem = await gatewayCa(controlPlane)
     if (isFirst) await openGateway(controlPlane, { home: HOME, port, caPem })
+    const clusterKubeconfig = await openCluster(controlPlane, { port, caPem })
     say('starting a connected cluster: a stock kube-apiserver that verifies tokens')
     const connected = await startConnectedCluster({
       home: HOME,
@@ -84,10 +86,23 @@ async function serve(controlPlane: ControlPlane): Promise<void> {
       log: say,
     })
     kept.push(connected)
+    say(
+      'connecting that cluster to the gateway, with a node that runs pods as processes of this machine',
+    )
+    const node = await startTarget({
+      management: controlPlane,
+      cluster: connected.plane,
+      clusterCaPem: connected.caPem,
+      root: ROOT,
+      home: HOME,
+      main: MAIN,
+      log: say,
+    })
+    kept.push(node)
     say('starting the syncer: the connected cluster is also a virtual cluster of the first')
     const syncer = await startVirtualCluster({
       host: controlPlane,
-      virtual: connected.access,
+      virtual: connected.plane,
       root: ROOT,
       home: HOME,
       program: { main: MAIN, log: say },
@@ -96,11 +111,11 @@ async function serve(controlPlane: ControlPlane): Promise<void> {
     await syncer.ready()
     await writeEnvironment(controlPlane)
     isReady = true
-    sayTour(isFirst, connected)
+    sayTour(isFirst, connected, clusterKubeconfig)
     const { etcd, apiServer, controllerManager } = controlPlane
     const keeping = [
       keepDaemons('the control plane', [etcd, apiServer, controllerManager], say),
-      keepDaemons('the connected cluster', connected.daemons, say),
+      keepDaemons('the connected cluster', [...connected.daemons, node], say),
     ]
     await stopped
     for (const one of keeping) await one.stop()
@@ -165,6 +180,15 @@ async function openGateway(controlPlane: ControlPlane, address: GatewayAddress):
   }
 }
 
+/** Writes the kubeconfig of the connected cluster with the key that owns the sample token. @returns its path */
+async function openCluster(
+  controlPlane: ControlPlane,
+  gateway: Pick<GatewayAddress, 'port' | 'caPem'>,
+): Promise<string> {
+  const key = ['get', 'oak', 'ci-deploy', '--ignore-not-found', '-o', 'jsonpath={.spec.key}']
+  return writeClusterKubeconfig(HOME, gateway, await kubectl(controlPlane, ...key))
+}
+
 /** A token under key ci-deploy, which is named by its uid: a manifest can't know that. */
 async function applyToken(controlPlane: ControlPlane): Promise<void> {
   const uid = await kubectl(
@@ -210,6 +234,7 @@ async function writeEnvironment(controlPlane: ControlPlane): Promise<void> {
 function sayTour(
   isFirst: boolean,
   { kubeconfig, tokenFile, adminKubeconfig: virtual }: ConnectedCluster,
+  cluster: string,
 ): void {
   const what = isFirst
     ? `a control plane with the operator and ${sampleKeys()} sample keys`
@@ -223,6 +248,12 @@ Through the gateway: with a key, with one whose scope says no, and a watch that 
   kubectl --kubeconfig ${good} auth whoami
   kubectl --kubeconfig ${scoped} get secrets
   (sleep 5; kubectl patch oak laptop-cli --type=merge -p '{"spec":{"disabled":true}}') & kubectl --kubeconfig ${good} get config --watch
+
+Through the gateway to a connected cluster, and into a pod there, for as long as key ci-deploy is good:
+
+  kubectl --kubeconfig ${cluster} get pods
+  kubectl --kubeconfig ${cluster} exec -it web -- sh
+  kubectl get events -n platform-system-targets
 
 Straight to a second API server, stock, with a token from status.token:
 

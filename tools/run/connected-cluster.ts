@@ -4,7 +4,6 @@ import { spawn } from 'node:child_process'
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Access } from '../control-plane/access.ts'
 import { type ControlPlane, startControlPlane } from '../control-plane/control-plane.ts'
 import type { Daemon } from '../control-plane/daemon.ts'
 import { replaceFile } from '../control-plane/exclusive-file.ts'
@@ -29,7 +28,9 @@ export interface ConnectedCluster {
   readonly tokenFile: string
   /** A kubeconfig of an administrator of its. */
   readonly adminKubeconfig: string
-  readonly access: Access
+  readonly plane: ControlPlane
+  /** PEM of the authority of its API server. */
+  readonly caPem: string
   /** Its daemons, in the order in which they start. */
   readonly daemons: readonly Daemon[]
   stop(): Promise<void>
@@ -62,7 +63,8 @@ export async function startConnectedCluster(options: ConnectedOptions): Promise<
     kubeconfig: config,
     tokenFile,
     adminKubeconfig,
-    access: plane,
+    plane,
+    caPem,
     daemons: [plane.etcd, plane.apiServer],
     stop: async () => {
       await denying.stop()

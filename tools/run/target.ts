@@ -1,0 +1,127 @@
+// The connected cluster of `make run` as a target of the gateway, with a pod to exec into.
+import { execFile } from 'node:child_process'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { stringify } from 'yaml'
+import type { Access } from '../control-plane/access.ts'
+import type { ControlPlane } from '../control-plane/control-plane.ts'
+import { replaceFile } from '../control-plane/exclusive-file.ts'
+import { kubeconfig } from '../control-plane/kubeconfig.ts'
+import { type Kubelet, startKubelet } from '../kubelet/kubelet.ts'
+import { NODE_FLAGS } from '../node-flags.ts'
+
+/** Name of the target, as in the path `/kubernetes/cluster/my-cluster`. */
+const NAME = 'my-cluster'
+const POD = 'web'
+
+/** The connected cluster, and where the gateway keeps its targets. */
+interface TargetOptions {
+  readonly management: Access
+  readonly cluster: Access & Pick<ControlPlane, 'dataDir' | 'url'>
+  /** PEM of the authority of that cluster's API server. */
+  readonly clusterCaPem: string
+  /** The folder of this repository, and that of `make run`. */
+  readonly root: string
+  readonly home: string
+  /** The program's main.ts. */
+  readonly main: string
+  readonly log: (line: string) => void
+}
+
+/** Flags of a gateway whose targets are on this machine. */
+export const LOCAL_TARGETS = ['--allow-target-cidr=127.0.0.0/8'] as const
+
+/**
+ * Gives the gateway its account in the cluster and writes the Secret of the target, as docs/targets.md tells; starts a
+ * node there, and a pod on it.
+ *
+ * @returns the node
+ * @throws Error when a manifest is refused
+ */
+export async function startTarget(options: TargetOptions): Promise<Kubelet> {
+  const { management, cluster, root } = options
+  await kubectl(cluster, ['apply', '--server-side', '-k', join(root, 'config/target')])
+  await kubectl(management, ['apply', '--server-side', '-f', '-'], await secretOf(options))
+  const node = await startKubelet({ controlPlane: cluster, nodeName: 'node-1', log: options.log })
+  await kubectl(cluster, ['apply', '--server-side', '-f', '-'], podOn(node))
+  return node
+}
+
+/** Writes the kubeconfig with which a newcomer calls the cluster through the gateway. @returns its path */
+export async function writeClusterKubeconfig(
+  home: string,
+  gateway: { readonly port: number; readonly caPem: string },
+  key: string,
+): Promise<string> {
+  const url = `https://127.0.0.1:${gateway.port}/kubernetes/cluster/${NAME}`
+  const tokenFile = join(home, 'cluster.key')
+  await replaceFile(tokenFile, key)
+  const file = join(home, 'cluster.kubeconfig')
+  await replaceFile(file, kubeconfig(NAME, { url, caPem: gateway.caPem }, { tokenFile }))
+  return file
+}
+
+/** The manifest of the target's Secret. The token lives for a day: no controller here makes one that does not end. */
+async function secretOf({ cluster, clusterCaPem, home, main }: TargetOptions): Promise<string> {
+  const account = ['create', 'token', 'gateway', '-n', 'platform-gateway', '--duration=24h']
+  const token = (await kubectl(cluster, account)).trim()
+  const file = join(home, 'target.kubeconfig')
+  const ca = Buffer.from(clusterCaPem).toString('base64')
+  await replaceFile(
+    file,
+    stringify({
+      'current-context': NAME,
+      clusters: [
+        { name: NAME, cluster: { server: cluster.url, 'certificate-authority-data': ca } },
+      ],
+      contexts: [{ name: NAME, context: { cluster: NAME, user: NAME } }],
+      users: [{ name: NAME, user: { token } }],
+    }),
+  )
+  const args = ['target', `--name=${NAME}`, `--kubeconfig=${file}`, '--side=platform']
+  const { stdout } = await promisify(execFile)(process.execPath, [...NODE_FLAGS, main, ...args])
+  return stdout
+}
+
+/** The pod, its ServiceAccount, which no controller makes here, and the rights of user ada on it. */
+function podOn({ nodeName }: Pick<Kubelet, 'nodeName'>): string {
+  const apiGroup = 'rbac.authorization.k8s.io'
+  const named = { name: POD, namespace: 'default' }
+  const sessions = ['pods/exec', 'pods/attach', 'pods/portforward']
+  const objects = [
+    { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { ...named, name: 'default' } },
+    {
+      apiVersion: 'v1',
+      kind: 'Pod',
+      metadata: named,
+      spec: {
+        nodeName,
+        automountServiceAccountToken: false,
+        containers: [{ name: 'main', image: 'example.com/none' }],
+      },
+    },
+    {
+      apiVersion: `${apiGroup}/v1`,
+      kind: 'Role',
+      metadata: named,
+      rules: [
+        { apiGroups: [''], resources: ['pods', 'pods/log'], verbs: ['get', 'list', 'watch'] },
+        { apiGroups: [''], resources: sessions, verbs: ['get', 'create'] },
+      ],
+    },
+    {
+      apiVersion: `${apiGroup}/v1`,
+      kind: 'RoleBinding',
+      metadata: named,
+      roleRef: { apiGroup, kind: 'Role', name: POD },
+      subjects: [{ apiGroup, kind: 'Group', name: 'platform:user:ada' }],
+    },
+  ]
+  return objects.map((object) => stringify(object)).join('---\n')
+}
+
+async function kubectl(access: Access, args: readonly string[], input = ''): Promise<string> {
+  const { code, stdout, stderr } = await access.kubectl(args, { input })
+  if (code !== 0) throw new Error(`kubectl ${args.join(' ')} failed:\n${stderr.trim()}`)
+  return stdout
+}
