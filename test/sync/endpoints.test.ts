@@ -291,6 +291,7 @@ test('default/kubernetes is left alone (16.3)', async () => {
 })
 
 test('at rest nothing is written (19.7)', async () => {
+  await world.caughtUp(syncer)
   const mark = await world.mark()
   await world.caughtUp(syncer)
   expect(await world.writesSince(mark)).toEqual(NO_WRITES)

@@ -177,6 +177,7 @@ test('a foreign Service under the name of ours: neither it nor the Endpoints tha
 })
 
 test('at rest nothing is written (19.7)', async () => {
+  await world.caughtUp(syncer)
   const mark = await world.mark()
   await world.caughtUp(syncer)
   expect(await world.writesSince(mark)).toEqual(NO_WRITES)

@@ -181,6 +181,7 @@ test('without `all` Secrets and ConfigMaps are read by their names only (20)', a
 })
 
 test('at rest nothing is written (19.7)', async () => {
+  await world.caughtUp(syncer)
   const mark = await world.mark()
   await world.caughtUp(syncer)
   expect(await world.writesSince(mark)).toEqual(NO_WRITES)

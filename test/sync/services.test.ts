@@ -254,6 +254,7 @@ test('a changed port crosses, and keeps its number on the host (18.4)', async ()
 })
 
 test('at rest nothing is written (19.7)', async () => {
+  await world.caughtUp(syncer)
   const mark = await world.mark()
   await world.caughtUp(syncer)
   expect(await world.writesSince(mark)).toEqual(NO_WRITES)
