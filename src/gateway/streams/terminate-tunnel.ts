@@ -39,13 +39,16 @@ export function terminableTunnel(
   source.pipe(toClient)
   toUpstream.pipe(sink)
   for (const stream of [source, sink]) stream.once('error', end)
-  source.once('close', () => source.readableEnded || end())
-  toUpstream.once('close', () => toUpstream.writableFinished || end())
+  // A cut tunnel is left to its last frame.
+  let isCut = false
+  source.once('close', () => source.readableEnded || isCut || end())
+  toUpstream.once('close', () => toUpstream.writableFinished || isCut || end())
   toClient.once('close', () => {
     end()
     done()
   })
   flows('upgrade', (reason) => {
+    isCut = true
     toUpstream.destroy()
     toClient.cut(closeFrame(textOf(reason)), () => {
       source.destroy()

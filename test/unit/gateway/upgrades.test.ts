@@ -293,6 +293,27 @@ describe('a tunnel', () => {
     expect(Buffer.concat(world.received)).toHaveLength(4)
   })
 
+  test('in the middle of a frame gets its close frame after the rest of that (13.4)', async () => {
+    const rest = Promise.withResolvers<void>()
+    const world = await upgrading((request, socket, first) => {
+      echoing()(request, socket, first)
+      // The first four of six bytes.
+      socket.once('data', () => socket.write(Buffer.from([0x81, 4, 0x61, 0x62])))
+      void rest.promise.then(() => socket.write('cd'))
+    })
+    const socket = await world.connect()
+    socket.write(`${head('GET', EXEC, WEBSOCKET)}\u0081\u0001x`, 'latin1')
+    await readUntil(socket, '\u0081\u0004ab')
+    const received: Buffer[] = []
+    socket.on('data', (piece: Buffer) => received.push(piece))
+    world.end()
+    rest.resolve()
+    await once(socket, 'close')
+    const last = Buffer.concat(received)
+    expect(last.subarray(0, 2).toString()).toBe('cd')
+    expect([...last.subarray(2, 3), ...last.subarray(4, 6)]).toEqual([0x88, 0x03, 0xf0])
+  })
+
   test('over SPDY is cut on both sides when its key ends (13.4)', async () => {
     const world = await opened('POST', SPDY)
     world.end()
