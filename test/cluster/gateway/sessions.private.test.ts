@@ -64,6 +64,48 @@ describe.each(ROWS)(
       expect(stderr).toContain('told\n')
     })
 
+    // The space is the path with most rules of its own.
+    test.each(isWhole || target === 'space' ? ['work'] : [])(
+      'discovery, OpenAPI, tables, server-side apply, diff and watches %s (9.4, 11.3)',
+      async () => {
+        const name = `settings-${target}-${protocol}`.replaceAll(' ', '-').toLowerCase()
+        const manifest = (value: string): string =>
+          JSON.stringify({
+            apiVersion: 'v1',
+            kind: 'ConfigMap',
+            metadata: { name, namespace: TEAM },
+            data: { value },
+          })
+        const apply = (value: string) =>
+          mustKubectl(plane, ['apply', '--server-side', '-f', '-'], {
+            kubeconfig,
+            input: manifest(value),
+          })
+        expect(await run('api-resources', '--api-group=apps', '-o', 'name')).toContain(
+          'deployments.apps',
+        )
+        expect(await run('explain', 'pod.spec.ephemeralContainers')).toContain('ephemeral')
+        await apply('1')
+        const watch = start(
+          'get',
+          'configmap',
+          name,
+          '--watch',
+          '-o',
+          'jsonpath={.data.value}{"\\n"}',
+        )
+        await watch.printed(/^1\n/)
+        const differs = await plane.kubectl(['diff', '-f', '-'], {
+          kubeconfig,
+          input: manifest('2'),
+        })
+        expect(differs).toMatchObject({ code: 1, stdout: expect.stringContaining('+  value: "2"') })
+        await apply('2')
+        await watch.printed(/^2$/m)
+        expect(await run('get', 'configmaps', name)).toMatch(/^NAME +DATA +AGE\n/)
+      },
+    )
+
     test('attach, logs -f and debug pass what a process reads and writes (9.4)', async () => {
       const name = newName()
       const container = {
