@@ -117,10 +117,16 @@ describe('the private signing keys', () => {
           (resources.includes('secrets') || resources.includes('*')) &&
           resourceNames.length === 0,
       )
-    const found = roles.filter(readsSecrets).map(({ metadata }) => metadata)
-    expect(found).toEqual([
-      expect.objectContaining({ name: 'management-operator-manager', namespace }),
-    ])
+    const found = roles
+      .filter(readsSecrets)
+      .map(({ metadata }) => `${metadata.namespace}/${metadata.name}`)
+    expect(found.toSorted()).toEqual(
+      [
+        // The Secrets of targets, which stand in a namespace of their own.
+        `${namespace}-targets/management-operator-gateway`,
+        `${namespace}/management-operator-manager`,
+      ].toSorted(),
+    )
     const bindings = await shipped(`${RBAC}/rolebindings`)
     const binding = bindings.filter(
       ({ metadata, roleRef }) =>
