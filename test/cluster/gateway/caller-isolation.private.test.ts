@@ -144,6 +144,8 @@ const OWN_OPERATIONS: ReadonlySet<string> = new Set([
   'watch configs',
   'get configs platform-manager-config',
   'list configmaps',
+  // Those of targets, in a namespace of their own.
+  'list secrets',
   'watch configmaps',
   'get configmaps platform-config-in-force',
   'get clusterroles platform:scope:',
