@@ -51,8 +51,7 @@ export async function connectOwnTargets({ plane, gateways }: TestGateway): Promi
     SOON,
   )
   const kubeconfig = kubeconfigOf(plane, token)
-  const secretOf = (name: string): string =>
-    secret(`cluster-${name}`, 'cluster', { name, kubeconfig })
+  const secretOf = (name: string): string => clusterSecret(plane, name, token)
   const secrets = [
     secretOf('east'),
     secret('vc', 'virtualcluster', { name: 'vc', project: 'p', kubeconfig }),
@@ -77,11 +76,15 @@ export async function connectOwnTargets({ plane, gateways }: TestGateway): Promi
   }
 }
 
+/** What a kubeconfig has of a control plane. */
+type Server = Pick<TestGateway['plane'], 'url' | 'caFile'>
+
+/** The Secret that makes a control plane cluster `name`, as YAML. @param token of an account that may impersonate there */
+export const clusterSecret = (plane: Server, name: string, token: string): string =>
+  secret(`cluster-${name}`, 'cluster', { name, kubeconfig: kubeconfigOf(plane, token) })
+
 /** The kubeconfig with a token, as in a Secret. */
-function kubeconfigOf(
-  { url, caFile }: Pick<TestGateway['plane'], 'url' | 'caFile'>,
-  token: string,
-): string {
+function kubeconfigOf({ url, caFile }: Server, token: string): string {
   const ca = readFileSync(caFile).toString('base64')
   return stringify({
     'current-context': 'it',
