@@ -51,10 +51,11 @@ export async function connectOwnTargets({ plane, gateways }: TestGateway): Promi
     SOON,
   )
   const kubeconfig = kubeconfigOf(plane, token)
-  const secretOf = (name: string): string => clusterSecret(plane, name, token)
+  const secretOf = (name: string): string =>
+    secret(`cluster-${name}`, 'cluster', { name, kubeconfig })
   const secrets = [
     secretOf('east'),
-    secret('vc', 'virtualcluster', { name: 'vc', project: 'p', kubeconfig }),
+    virtualClusterSecret(plane, 'vc', token),
     secret('space', 'space', { name: 'team', project: 'p', cluster: 'east', namespace: TEAM }),
   ]
   await kubectl(['apply', '--server-side', '-f', '-'], secrets.join('---\n'))
@@ -79,9 +80,15 @@ export async function connectOwnTargets({ plane, gateways }: TestGateway): Promi
 /** What a kubeconfig has of a control plane. */
 type Server = Pick<TestGateway['plane'], 'url' | 'caFile'>
 
-/** The Secret that makes a control plane cluster `name`, as YAML. @param token of an account that may impersonate there */
-export const clusterSecret = (plane: Server, name: string, token: string): string =>
-  secret(`cluster-${name}`, 'cluster', { name, kubeconfig: kubeconfigOf(plane, token) })
+/**
+ * The Secret that makes a control plane virtual cluster `name` of project p, as YAML.
+ *
+ * @param token of an account that may impersonate there
+ */
+export function virtualClusterSecret(plane: Server, name: string, token: string): string {
+  const kubeconfig = kubeconfigOf(plane, token)
+  return secret(name, 'virtualcluster', { name, project: 'p', kubeconfig })
+}
 
 /** The kubeconfig with a token, as in a Secret. */
 function kubeconfigOf({ url, caFile }: Server, token: string): string {

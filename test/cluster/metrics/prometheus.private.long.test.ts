@@ -25,7 +25,7 @@ import {
   promtool,
   startPrometheus,
 } from '../../support/prometheus-server.ts'
-import { LOCAL_TARGETS, clusterSecret } from '../gateway/own-targets.ts'
+import { LOCAL_TARGETS, virtualClusterSecret } from '../gateway/own-targets.ts'
 import { keyClientOf } from '../keys/key-client.ts'
 import { tokenClientOf, under } from '../tokens/token-client.ts'
 import { usualQueries } from './community-dashboards.ts'
@@ -78,11 +78,11 @@ beforeEach(({ skip }) => {
   programsOrSkip(found, skip)
 })
 
-/** Connects the control plane to its own gateway, as a cluster. */
+/** Connects the control plane to its own gateway, as a virtual cluster: of this, the metric has all labels. */
 async function connectTarget(): Promise<void> {
   const { namespace, name } = GATEWAY_ACCOUNT
   const token = (await mustKubectl(plane, ['create', 'token', name, '-n', namespace])).trim()
-  const input = clusterSecret(plane, 'edge-1', token)
+  const input = virtualClusterSecret(plane, 'vc', token)
   await mustKubectl(plane, ['apply', '--server-side', '-f', '-'], { input })
   const isReady = async () =>
     /^platform_gateway_target_ready\{.*\} 1$/m.test(await gateway.metrics()) || undefined
