@@ -30,7 +30,7 @@ interface ConnectedTargetsOptions {
 
 /** The targets of this process. */
 interface StartedTargets extends ConnectedTargets {
-  /** All targets that Secrets name, and whether each works. */
+  /** All targets that Secrets name, and whether each works: none does by stale knowledge. */
   readonly readiness: () => Iterable<readonly [TargetWords, boolean]>
   /** Closes all connections. */
   readonly close: () => Promise<void>
@@ -55,7 +55,10 @@ export function startConnectedTargets(options: ConnectedTargetsOptions): Started
     find: (target) => table.find(target),
     isFresh: secrets.isFresh,
     subscribe: (listener) => table.subscribe(listener),
-    readiness: () => table.readiness(),
+    readiness: () => {
+      const isFresh = secrets.isFresh()
+      return table.readiness().map(([words, isReady]) => [words, isReady && isFresh])
+    },
     close: () => table.close(),
   }
 }

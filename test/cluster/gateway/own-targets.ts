@@ -55,7 +55,7 @@ export async function connectOwnTargets({ plane, gateways }: TestGateway): Promi
     secret(`cluster-${name}`, 'cluster', { name, kubeconfig })
   const secrets = [
     secretOf('east'),
-    secret('vc', 'virtualcluster', { name: 'vc', project: 'p', kubeconfig }),
+    virtualClusterSecret(plane, 'vc', token),
     secret('space', 'space', { name: 'team', project: 'p', cluster: 'east', namespace: TEAM }),
   ]
   await kubectl(['apply', '--server-side', '-f', '-'], secrets.join('---\n'))
@@ -77,11 +77,21 @@ export async function connectOwnTargets({ plane, gateways }: TestGateway): Promi
   }
 }
 
+/** What a kubeconfig has of a control plane. */
+type Server = Pick<TestGateway['plane'], 'url' | 'caFile'>
+
+/**
+ * The Secret that makes a control plane virtual cluster `name` of project p, as YAML.
+ *
+ * @param token of an account that may impersonate there
+ */
+export function virtualClusterSecret(plane: Server, name: string, token: string): string {
+  const kubeconfig = kubeconfigOf(plane, token)
+  return secret(name, 'virtualcluster', { name, project: 'p', kubeconfig })
+}
+
 /** The kubeconfig with a token, as in a Secret. */
-function kubeconfigOf(
-  { url, caFile }: Pick<TestGateway['plane'], 'url' | 'caFile'>,
-  token: string,
-): string {
+function kubeconfigOf({ url, caFile }: Server, token: string): string {
   const ca = readFileSync(caFile).toString('base64')
   return stringify({
     'current-context': 'it',

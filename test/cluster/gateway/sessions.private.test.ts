@@ -218,7 +218,7 @@ describe('a scope', () => {
       spec: rule(['get', 'create'], 'pods', 'pods/exec'),
       says: ['passes', 'passes'],
     },
-    // kubectl falls back to SPDY only where the server knows no WebSocket.
+    // After any refusal of a WebSocket kubectl tries SPDY.
     {
       name: 'of get alone',
       spec: rule(['get'], 'pods', 'pods/exec'),

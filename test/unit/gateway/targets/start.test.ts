@@ -236,6 +236,7 @@ test('comparisons that fail leave what is known, which is not fresh after 15 s, 
   expect([targets.find(C1)?.kind, targets.isFresh()]).toEqual(['usable', true])
   await clock.advance(10_000)
   expect([targets.find(C1)?.kind, targets.isFresh()]).toEqual(['usable', false])
+  expect([...targets.readiness()].map(([, isReady]) => isReady)).toEqual([false])
   await clock.advance(60_000)
   expect(ended).toEqual([])
   const told = () => lines.filter(({ fields }) => fields['what'] === 'targets')
@@ -243,6 +244,7 @@ test('comparisons that fail leave what is known, which is not fresh after 15 s, 
   api.listError = null
   await compared()
   expect(targets.isFresh()).toBe(true)
+  expect([...targets.readiness()].map(([, isReady]) => isReady)).toEqual([true])
   expect(told().map(({ level }) => level)).toEqual(['warn', 'info'])
 })
 
