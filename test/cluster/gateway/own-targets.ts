@@ -29,10 +29,12 @@ export const TARGET_PATHS = [
 export interface OwnTargets {
   /** The credential that the gateway has there. */
   readonly token: string
+  /** The kubeconfig with it, as in the Secrets. */
+  readonly kubeconfig: string
   /** The path of a kubeconfig with the key for another path of the gateway. */
   readonly kubeconfigFor: (key: UsableKey, path: string) => string
-  /** The Secret of cluster `name`, as YAML. */
-  readonly secretOf: (name: string) => string
+  /** The Secret of cluster `name`, as YAML; `given` is its kubeconfig, that of the other targets when absent. */
+  readonly secretOf: (name: string, given?: string) => string
 }
 
 /** Connects the targets, and waits until the gateway knows them. Needs LOCAL_TARGETS. */
@@ -44,15 +46,16 @@ export async function connectOwnTargets({ plane, gateways }: TestGateway): Promi
   const token = await eventually(
     'the account of the gateway has a token',
     async () => {
-      const secret = ['get', 'secret', 'gateway-token', '-n', 'platform-gateway', '-o']
-      const encoded = await kubectl([...secret, 'jsonpath={.data.token}'])
+      const read = ['get', 'secret', 'gateway-token', '-n', 'platform-gateway', '-o']
+      const encoded = await kubectl([...read, 'jsonpath={.data.token}'])
       return encoded === '' ? undefined : Buffer.from(encoded, 'base64').toString()
     },
     SOON,
   )
-  const kubeconfig = kubeconfigOf(plane, token)
-  const secretOf = (name: string): string =>
-    secret(`cluster-${name}`, 'cluster', { name, kubeconfig })
+  const server = { url: plane.url, caPem: readFileSync(plane.caFile, 'utf8') }
+  const kubeconfig = kubeconfigText(server, { token })
+  const secretOf: OwnTargets['secretOf'] = (name, given = kubeconfig) =>
+    secret(`cluster-${name}`, 'cluster', { name, kubeconfig: given })
   const secrets = [
     secretOf('east'),
     secret('vc', 'virtualcluster', { name: 'vc', project: 'p', kubeconfig }),
@@ -68,6 +71,7 @@ export async function connectOwnTargets({ plane, gateways }: TestGateway): Promi
   }
   return {
     token,
+    kubeconfig,
     secretOf,
     kubeconfigFor: (key, path) => {
       const file = `${key.kubeconfig}${path.replaceAll('/', '-')}`
@@ -77,17 +81,17 @@ export async function connectOwnTargets({ plane, gateways }: TestGateway): Promi
   }
 }
 
-/** The kubeconfig with a token, as in a Secret. */
-function kubeconfigOf(
-  { url, caFile }: Pick<TestGateway['plane'], 'url' | 'caFile'>,
-  token: string,
+/** The kubeconfig of that server for a user, as in a Secret. */
+export function kubeconfigText(
+  { url, caPem }: { readonly url: string; readonly caPem: string },
+  user: Readonly<Record<string, unknown>>,
 ): string {
-  const ca = readFileSync(caFile).toString('base64')
+  const ca = Buffer.from(caPem).toString('base64')
   return stringify({
     'current-context': 'it',
     clusters: [{ name: 'it', cluster: { server: url, 'certificate-authority-data': ca } }],
     contexts: [{ name: 'it', context: { cluster: 'it', user: 'it' } }],
-    users: [{ name: 'it', user: { token } }],
+    users: [{ name: 'it', user }],
   })
 }
 
