@@ -150,7 +150,11 @@ def execute():
         report("output", session.readline_stdout(timeout=20))
     session.run_forever(timeout=20)
     report("code", session.returncode)
-    attempt("missing", stream, core.connect_get_namespaced_pod_exec, "none", NAMESPACE, command="x")
+    try:
+        stream(core.connect_get_namespaced_pod_exec, "none", NAMESPACE, command="x")
+    except client.ApiException as error:
+        # The client makes a text of the answer.
+        report("missing", error.reason)
 
 
 kubeconfig, scenario = sys.argv[1:]

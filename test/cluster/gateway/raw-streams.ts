@@ -25,7 +25,7 @@ export interface StreamKind {
   readonly method: 'GET' | 'POST'
   /** The path after that of the target. */
   readonly path: (pods: StreamPods) => string
-  /** Header lines; none opens no upgrade. */
+  /** Header lines. */
   readonly headers: readonly string[]
   /** What to send after the head of the answer. */
   readonly begin: (pods: StreamPods) => Buffer
@@ -49,6 +49,8 @@ const UPGRADE = ['Connection: Upgrade', 'Sec-WebSocket-Version: 13']
 // The key is any 16 bytes.
 const WEBSOCKET = [...UPGRADE, 'Upgrade: websocket', 'Sec-WebSocket-Key: MDEyMzQ1Njc4OWFiY2RlZg==']
 const SPDY = ['Connection: Upgrade', 'Upgrade: SPDY/3.1']
+/** The socket ends with the answer. */
+const LAST = ['Connection: close']
 const NOTHING = (): Buffer => Buffer.alloc(0)
 
 const COMMAND = ['sh', '-c', `echo ${BEGUN}; cat`]
@@ -135,7 +137,7 @@ export const STREAMS: readonly StreamKind[] = [
     hasReason: true,
     method: 'GET',
     path: ({ namespace }) => `/api/v1/namespaces/${namespace}/configmaps?watch=1`,
-    headers: [],
+    headers: LAST,
     begin: NOTHING,
     flows: 'kube-root-ca.crt',
   },
@@ -144,7 +146,7 @@ export const STREAMS: readonly StreamKind[] = [
     hasReason: false,
     method: 'GET',
     path: ({ namespace }) => `/api/v1/namespaces/${namespace}/pods/talker/log?follow=true`,
-    headers: [],
+    headers: LAST,
     begin: NOTHING,
     flows: BEGUN,
   },

@@ -176,9 +176,16 @@ test.each(WAYS)(
         await gateway?.health('/healthz')
       })
       const storedMs = await end()
-      const endedMs = await Promise.all(streams.map(({ ended }) => ended)).finally(after)
+      const haveEnded = (): true | undefined => {
+        const open = streams.filter((one) => !one.hasEnded()).map(({ kind }) => kind.kind)
+        if (open.length > 0) throw new Error(`open: ${open.join(', ')}`)
+        return true
+      }
+      await eventually('all have ended', haveEnded, { withinMs: 40_000 })
+      const endedMs = await Promise.all(streams.map(({ ended }) => ended))
+      await after?.()
       const sinceMs = isOfTarget ? await comparedMs(mark, storedMs) : storedMs
-      for (const [at, { kind, received }] of streams.entries()) {
+      for (const [at, { kind }] of streams.entries()) {
         const ms = (endedMs[at] ?? Number.NaN) - sinceMs
         lags.push(ms)
         allLags.set(kind.kind, [...(allLags.get(kind.kind) ?? []), ms])
