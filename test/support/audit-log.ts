@@ -171,6 +171,8 @@ export interface Audited {
   readonly stage: string
   readonly verb: string
   readonly requestURI: string
+  /** When the request came in, RFC 3339 with microseconds. */
+  readonly requestReceivedTimestamp: string
   readonly userAgent?: string
   readonly user: AuditedUser
   readonly impersonatedUser?: AuditedUser

@@ -1,5 +1,5 @@
 // Canaries: secrets that must not appear in anything the program writes (contract 3.5).
-import { randomBytes } from 'node:crypto'
+import { createPrivateKey, randomBytes } from 'node:crypto'
 import { crc32 } from 'node:zlib'
 
 /** A planted secret in the form of a given access key (contract 1.4). */
@@ -34,6 +34,23 @@ export type FormName = keyof typeof forms
 export function plantCanary(label: string): Canary {
   return { label, secret: randomBytes(32).toString('base64url') }
 }
+
+/** The secret part of a private key (PEM), as base64 of PEM has it. */
+export function privateKeyCanary(label: string, pem: string): Canary {
+  const key = createPrivateKey(pem)
+  const der = key.export({ type: 'pkcs8', format: 'der' })
+  const part = Buffer.from(key.export({ format: 'jwk' }).d ?? '', 'base64url')
+  const at = der.indexOf(part)
+  // Base64 writes three bytes as four characters: take those that hold nothing but the key.
+  const [from, to] = [Math.ceil(at / 3), Math.floor((at + part.length) / 3)]
+  return { label, secret: der.toString('base64').slice(4 * from, 4 * to) }
+}
+
+/** The part of a token of a ServiceAccount that no other one has: those of an issuer begin alike. */
+export const tokenCanary = (label: string, token: string): Canary => ({
+  label,
+  secret: token.split('.').at(-1) ?? '',
+})
 
 /** Every (sink, canary, form) where at least 12 characters in a row of a canary were found. */
 export function findCanaries(

@@ -88,8 +88,11 @@ interface Kubeconfig {
   readonly users: readonly { readonly user: Readonly<Record<string, unknown>> }[]
 }
 
-/** The copy has its port in its name, so that two proxies can stand before one server. */
-async function redirected(of: string, url: string, caPem: string): Promise<string> {
+/**
+ * Writes a kubeconfig beside the given one: the same credentials, for another server. It has the port in its name, so
+ * that two can stand before one server.
+ */
+export async function redirected(of: string, url: string, caPem: string): Promise<string> {
   const config = parseYaml(await readFile(of, 'utf8')) as Kubeconfig
   if (config.users.some(({ user }) => !('token' in user || 'tokenFile' in user))) {
     throw new Error(`${of}: a client certificate can't pass a proxy, use a ServiceAccount's token`)

@@ -12,18 +12,14 @@ import { mayCreate } from '../../../src/gateway/stages/authorization.ts'
 import { type AuditedUser, type Taken, auditOf, wantedOf } from '../../support/audit-log.ts'
 import { privateControlPlane } from '../../support/control-plane.ts'
 import { GATEWAY_USER } from '../../support/installed-control-plane.ts'
-import { type Random, randomFrom } from '../../support/random.ts'
 import { type Sender, createSender } from '../../support/raw-sender.ts'
-import { FUZZ_REQUESTS, FUZZ_SEED, FUZZ_WITHIN_MS, ROUNDS } from '../../support/request-fuzzer.ts'
+import { FUZZ_REQUESTS, FUZZ_SEED, FUZZ_WITHIN_MS } from '../../support/request-fuzzer.ts'
 import {
   clientCertificateOf,
   type FuzzedRequest,
   type FuzzCase,
-  type AuditedChannel,
-  type Mismatch,
-  randomRequest,
   exactly,
-  mismatchesIn,
+  fuzz,
 } from './fuzzed-requests.ts'
 import { MANAGEMENT, type UsableKey, startTestGateway } from './test-gateway.ts'
 
@@ -40,25 +36,6 @@ function senderTo(url: string, tls: Parameters<typeof createSender>[0]): Sender 
   const sender = createSender({ ...tls, host, port: Number(port) })
   senders.push(sender)
   return sender
-}
-
-/** Sends random requests in rounds, and returns the mismatches of the first round that has some. */
-async function fuzz(
-  seed: number,
-  channel: AuditedChannel,
-  caseOf: (one: FuzzedRequest, random: Random) => FuzzCase | null,
-): Promise<readonly Mismatch[]> {
-  const random = randomFrom(seed)
-  for (const count of ROUNDS) {
-    const cases: FuzzCase[] = []
-    while (cases.length < count) {
-      const fuzzCase = caseOf(randomRequest(random), random)
-      if (fuzzCase !== null) cases.push(fuzzCase)
-    }
-    const mismatches = await mismatchesIn(channel, cases)
-    if (mismatches.length > 0) return mismatches
-  }
-  return []
 }
 
 const { plane } = setup

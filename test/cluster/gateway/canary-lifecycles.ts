@@ -1,5 +1,4 @@
 // Everything that can happen to a secret at a gateway: misplaced keys, refusals, self-service, faults and outages.
-import { createPrivateKey } from 'node:crypto'
 import { once } from 'node:events'
 import { get } from 'node:https'
 import { expect } from 'vitest'
@@ -10,6 +9,7 @@ import {
   SECRETS,
 } from '../../../src/api/names.ts'
 import type { Secret } from '../../../src/api/objects.ts'
+import { privateKeyCanary } from '../../support/canary.ts'
 import { isWatchOf } from '../../faults/operator-observations.ts'
 import { eventually } from '../../support/eventually.ts'
 import { type Act, type Match, first } from '../../support/fault-proxy.ts'
@@ -290,14 +290,8 @@ async function plantCertificateKeys({ plane, planted }: CanaryCluster): Promise<
     names.map((name) => plane.admin.get<Secret>(SECRETS, { namespace, name })),
   )
   for (const [label, data] of secrets.flatMap((secret) => Object.entries(secret?.data ?? {}))) {
-    if (!label.endsWith('.key')) continue
-    const key = createPrivateKey(Buffer.from(data, 'base64'))
-    const der = key.export({ type: 'pkcs8', format: 'der' })
-    const part = Buffer.from(key.export({ format: 'jwk' }).d ?? '', 'base64url')
-    const at = der.indexOf(part)
-    // Base64 writes three bytes as four characters: take those that hold nothing but the key.
-    const [from, to] = [Math.ceil(at / 3), Math.floor((at + part.length) / 3)]
-    planted.push({ label, secret: der.toString('base64').slice(4 * from, 4 * to) })
+    if (label.endsWith('.key'))
+      planted.push(privateKeyCanary(label, Buffer.from(data, 'base64').toString()))
   }
 }
 

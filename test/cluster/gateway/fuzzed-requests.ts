@@ -4,9 +4,9 @@ import type { RequestTarget } from '../../../src/domain/scope/request-info.ts'
 import { type ParsedRequest, parseRequest } from '../../../src/gateway/request/parse.ts'
 import { parseYaml } from '../../../src/runtime/yaml.ts'
 import { type Audit, type Taken, byUserAgent, takenOf } from '../../support/audit-log.ts'
-import type { Random } from '../../support/random.ts'
+import { type Random, randomFrom } from '../../support/random.ts'
 import type { Sender } from '../../support/raw-sender.ts'
-import { type SentRequest, requestSent } from '../../support/request-fuzzer.ts'
+import { ROUNDS, type SentRequest, requestSent } from '../../support/request-fuzzer.ts'
 
 /** A random request, and how the gateway parses it; null where it refuses. */
 export interface FuzzedRequest {
@@ -31,11 +31,34 @@ export const exactly =
 
 const MANAGEMENT: RequestTarget = { kind: 'Management' }
 
-/** One random request. */
-export function randomRequest(random: Random): FuzzedRequest {
+/** One random request to that target. */
+function randomRequest(random: Random, target: RequestTarget): FuzzedRequest {
   const sent = requestSent(random)
-  const result = parseRequest(sent.method, MANAGEMENT, sent.rest)
+  const result = parseRequest(sent.method, target, sent.rest)
   return { sent, parsed: result.ok ? result.request : null }
+}
+
+/**
+ * Sends random requests in rounds, and returns the mismatches of the first round that has some. `caseOf` makes a case
+ * of a request, or null for one that is not sent.
+ */
+export async function fuzz(
+  seed: number,
+  channel: AuditedChannel,
+  caseOf: (one: FuzzedRequest, random: Random) => FuzzCase | null,
+  target: RequestTarget = MANAGEMENT,
+): Promise<readonly Mismatch[]> {
+  const random = randomFrom(seed)
+  for (const count of ROUNDS) {
+    const cases: FuzzCase[] = []
+    while (cases.length < count) {
+      const fuzzCase = caseOf(randomRequest(random, target), random)
+      if (fuzzCase !== null) cases.push(fuzzCase)
+    }
+    const mismatches = await mismatchesIn(channel, cases)
+    if (mismatches.length > 0) return mismatches
+  }
+  return []
 }
 
 /** Where requests are sent, and the user that the audit log names for them. */
@@ -46,7 +69,7 @@ export interface AuditedChannel {
 }
 
 /** A request that the API server audited otherwise than expected. */
-export interface Mismatch {
+interface Mismatch {
   readonly sent: SentRequest
   readonly target: string
   /** The code of the answer; 0 = no answer. */
@@ -55,7 +78,7 @@ export interface Mismatch {
 }
 
 /** Sends the cases, finds their audit events, and returns the mismatches. */
-export async function mismatchesIn(
+async function mismatchesIn(
   { sender, audit, account }: AuditedChannel,
   cases: readonly FuzzCase[],
 ): Promise<Mismatch[]> {

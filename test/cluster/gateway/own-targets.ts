@@ -29,10 +29,12 @@ export const TARGET_PATHS = [
 export interface OwnTargets {
   /** The credential that the gateway has there. */
   readonly token: string
+  /** The kubeconfig with it, as in the Secrets. */
+  readonly kubeconfig: string
   /** The path of a kubeconfig with the key for another path of the gateway. */
   readonly kubeconfigFor: (key: UsableKey, path: string) => string
-  /** The Secret of cluster `name`, as YAML. */
-  readonly secretOf: (name: string) => string
+  /** The Secret of cluster `name`, as YAML; `given` is its kubeconfig, that of the other targets when absent. */
+  readonly secretOf: (name: string, given?: string) => string
 }
 
 /** Connects the targets, and waits until the gateway knows them. Needs LOCAL_TARGETS. */
@@ -50,9 +52,9 @@ export async function connectOwnTargets({ plane, gateways }: TestGateway): Promi
     },
     SOON,
   )
-  const kubeconfig = kubeconfigOf(plane, token)
-  const secretOf = (name: string): string =>
-    secret(`cluster-${name}`, 'cluster', { name, kubeconfig })
+  const kubeconfig = kubeconfigText(serverOf(plane), { token })
+  const secretOf: OwnTargets['secretOf'] = (name, given = kubeconfig) =>
+    secret(`cluster-${name}`, 'cluster', { name, kubeconfig: given })
   const secrets = [
     secretOf('east'),
     virtualClusterSecret(plane, 'vc', token),
@@ -68,6 +70,7 @@ export async function connectOwnTargets({ plane, gateways }: TestGateway): Promi
   }
   return {
     token,
+    kubeconfig,
     secretOf,
     kubeconfigFor: (key, path) => {
       const file = `${key.kubeconfig}${path.replaceAll('/', '-')}`
@@ -77,27 +80,39 @@ export async function connectOwnTargets({ plane, gateways }: TestGateway): Promi
   }
 }
 
-/** What a kubeconfig has of a control plane. */
-type Server = Pick<TestGateway['plane'], 'url' | 'caFile'>
+/** The control plane as a kubeconfig names it. */
+const serverOf = ({ url, caFile }: Pick<TestGateway['plane'], 'url' | 'caFile'>) => ({
+  url,
+  caPem: readFileSync(caFile, 'utf8'),
+})
 
 /**
  * The Secret that makes a control plane virtual cluster `name` of project p, as YAML.
  *
  * @param token of an account that may impersonate there
  */
-export function virtualClusterSecret(plane: Server, name: string, token: string): string {
-  const kubeconfig = kubeconfigOf(plane, token)
-  return secret(name, 'virtualcluster', { name, project: 'p', kubeconfig })
-}
+export const virtualClusterSecret = (
+  plane: Pick<TestGateway['plane'], 'url' | 'caFile'>,
+  name: string,
+  token: string,
+): string =>
+  secret(name, 'virtualcluster', {
+    name,
+    project: 'p',
+    kubeconfig: kubeconfigText(serverOf(plane), { token }),
+  })
 
-/** The kubeconfig with a token, as in a Secret. */
-function kubeconfigOf({ url, caFile }: Server, token: string): string {
-  const ca = readFileSync(caFile).toString('base64')
+/** The kubeconfig of that server for a user, as in a Secret. */
+export function kubeconfigText(
+  { url, caPem }: { readonly url: string; readonly caPem: string },
+  user: Readonly<Record<string, unknown>>,
+): string {
+  const ca = Buffer.from(caPem).toString('base64')
   return stringify({
     'current-context': 'it',
     clusters: [{ name: 'it', cluster: { server: url, 'certificate-authority-data': ca } }],
     contexts: [{ name: 'it', context: { cluster: 'it', user: 'it' } }],
-    users: [{ name: 'it', user: { token } }],
+    users: [{ name: 'it', user }],
   })
 }
 

@@ -7,10 +7,14 @@ import { tether } from '../../../tools/tether.ts'
 import { cleanEnv } from '../../support/command-process.ts'
 import { privateControlPlane } from '../../support/control-plane.ts'
 import { eventually } from '../../support/eventually.ts'
+import { startNode, runPod } from '../../support/node.ts'
+import { LOCAL_TARGETS, connectOwnTargets } from './own-targets.ts'
 import { SOON, type UsableKey, startTestGateway } from './test-gateway.ts'
 
 const { python, env } = await ensurePythonClient(console.log)
-const setup = await startTestGateway(await privateControlPlane())
+const setup = await startTestGateway(await privateControlPlane(), 1, LOCAL_TARGETS)
+const node = await startNode(setup.plane)
+const targets = await connectOwnTargets(setup)
 const NAMESPACE = 'snake'
 const SCRIPT = join(import.meta.dirname, 'python-client.py')
 
@@ -25,7 +29,7 @@ await setup.plane.raw(
   },
 )
 
-type Scenario = 'lifecycle' | 'apply' | 'keys' | 'watch' | 'refused'
+type Scenario = 'lifecycle' | 'apply' | 'keys' | 'watch' | 'execute' | 'refused'
 /** One printed line: the step and its result. */
 type Step = readonly [what: string, value: unknown]
 
@@ -37,7 +41,7 @@ interface ClientRun {
 }
 
 /** Runs a scenario of python-client.py with that key. */
-function runClient({ kubeconfig }: UsableKey, scenario: Scenario): ClientRun {
+function runClient({ kubeconfig }: Pick<UsableKey, 'kubeconfig'>, scenario: Scenario): ClientRun {
   const child = spawn(python, [SCRIPT, kubeconfig, scenario], { env: cleanEnv(env) })
   tether(child)
   const steps: Step[] = []
@@ -125,6 +129,18 @@ describe('the Python client works through the gateway (9.4)', () => {
       ['ended', [401, `Unauthorized: ${NOT_FOUND}`]],
     ])
   })
+})
+
+test('the Python client runs a command in a pod of a connected cluster (9.4, 13.2)', async () => {
+  await runPod(setup.plane, node, { name: 'web', namespace: NAMESPACE })
+  const kubeconfig = targets.kubeconfigFor(await setup.key(), '/kubernetes/cluster/east')
+  expect(await runClient({ kubeconfig }, 'execute').finished).toEqual([
+    ['error', 'told'],
+    ['output', '<one>'],
+    ['output', '<bye>'],
+    ['code', 3],
+    ['missing', expect.stringMatching(/^Handshake status 404 .*pods \\?"none\\?" not found/s)],
+  ])
 })
 
 describe('the Python client gets the reason of a refusal', () => {

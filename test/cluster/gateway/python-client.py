@@ -6,6 +6,7 @@ import sys
 import tempfile
 
 from kubernetes import client, config, dynamic, watch
+from kubernetes.stream import stream
 
 NAMESPACE = "snake"
 
@@ -128,6 +129,34 @@ def refused():
     attempt("elsewhere", core.read_namespaced_config_map, "kube-root-ca.crt", "default")
 
 
+def execute():
+    """A session in a pod over a WebSocket: it reads and writes, and has an exit code."""
+    core = client.CoreV1Api()
+    script = 'echo told >&2; while read line; do echo "<$line>"; [ "$line" = bye ] && exit 3; done'
+    session = stream(
+        core.connect_get_namespaced_pod_exec,
+        "web",
+        NAMESPACE,
+        command=["sh", "-c", script],
+        stdin=True,
+        stdout=True,
+        stderr=True,
+        tty=False,
+        _preload_content=False,
+    )
+    report("error", session.readline_stderr(timeout=20))
+    for line in ("one", "bye"):
+        session.write_stdin(line + "\n")
+        report("output", session.readline_stdout(timeout=20))
+    session.run_forever(timeout=20)
+    report("code", session.returncode)
+    try:
+        stream(core.connect_get_namespaced_pod_exec, "none", NAMESPACE, command="x")
+    except client.ApiException as error:
+        # The client makes a text of the answer.
+        report("missing", error.reason)
+
+
 kubeconfig, scenario = sys.argv[1:]
 config.load_kube_config(kubeconfig)
 SCENARIOS = {
@@ -135,6 +164,7 @@ SCENARIOS = {
     "apply": apply,
     "keys": keys,
     "watch": watch_events,
+    "execute": execute,
     "refused": refused,
 }
 SCENARIOS[scenario]()
