@@ -1,9 +1,11 @@
 import { join } from 'node:path'
 import type { Binaries } from './binaries.ts'
 import type { Command } from './daemon-processes.ts'
-import { KUBELET_CLIENT_FILES } from './pki.ts'
 import type { Ports } from './ports.ts'
 import type { DaemonName } from './programs.ts'
+
+/** The name of the files with the certificate that the API server shows to kubelets. */
+export const KUBELET_CLIENT_FILES = 'apiserver-kubelet-client'
 
 /** Inputs of the command lines of the daemons. */
 export interface Plan {

@@ -3,6 +3,7 @@ import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { CertificatePair } from '../../src/serving/tls/key-pair.ts'
 import { createAuthority, createTokenKeys, issueClient, issueServing } from './certificates.ts'
+import { KUBELET_CLIENT_FILES } from './commands.ts'
 
 /** The first address of the range that Services get theirs from: that of the Service "kubernetes". */
 const SERVICE_ADDRESS = '10.96.0.1'
@@ -18,9 +19,6 @@ const API_SERVER_HOSTS = [
 
 /** Whom the API server's certificate names when it calls kubelets; they let nobody else in. */
 export const KUBELET_CLIENT = { user: 'kube-apiserver-kubelet-client', groups: [] } as const
-
-/** The name of the files of that certificate. */
-export const KUBELET_CLIENT_FILES = 'apiserver-kubelet-client'
 
 /**
  * Creates the folder of keys and certificates unless it is there. `<name>.crt` and `<name>.key` for:

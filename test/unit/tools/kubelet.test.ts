@@ -3,7 +3,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { X509Certificate } from 'node:crypto'
 import { expect, onTestFinished, test } from 'vitest'
-import { KUBELET_CLIENT_FILES, ensurePki } from '../../../tools/control-plane/pki.ts'
+import { KUBELET_CLIENT_FILES } from '../../../tools/control-plane/commands.ts'
+import { ensurePki } from '../../../tools/control-plane/pki.ts'
 
 const TOOLS = join(import.meta.dirname, '../../../tools')
 
