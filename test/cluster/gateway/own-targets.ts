@@ -44,8 +44,8 @@ export async function connectOwnTargets({ plane, gateways }: TestGateway): Promi
   const token = await eventually(
     'the account of the gateway has a token',
     async () => {
-      const secret = ['get', 'secret', 'gateway-token', '-n', 'platform-gateway', '-o']
-      const encoded = await kubectl([...secret, 'jsonpath={.data.token}'])
+      const get = ['get', 'secret', 'gateway-token', '-n', 'platform-gateway', '-o']
+      const encoded = await kubectl([...get, 'jsonpath={.data.token}'])
       return encoded === '' ? undefined : Buffer.from(encoded, 'base64').toString()
     },
     SOON,

@@ -198,7 +198,7 @@ describe('a scope', () => {
       says: ['does not grant', 'does not grant'],
     },
   ])('$name decides on exec on a cluster (11.6, 11.7)', async ({ spec, says }) => {
-    const key = await setup.key(spec as OwnedAccessKeySpec)
+    const key = await setup.key(spec)
     expect(await exec(key, CLUSTER, webSocket)).toContain(says[0])
     expect(await exec(key, CLUSTER, spdy)).toContain(says[1])
   })
