@@ -4,6 +4,8 @@ import { join } from 'node:path'
 import { stringify } from 'yaml'
 import { afterAll } from 'vitest'
 import { eventually } from '../../support/eventually.ts'
+import type { OwnGateway } from '../../support/gateway-process.ts'
+import { GATEWAY_ACCOUNT } from '../../support/installed-control-plane.ts'
 import { mustKubectl } from '../../support/kubectl.ts'
 import { CONFIG } from '../install/installer.ts'
 import { MANAGEMENT, SOON, type TestGateway, type UsableKey } from './test-gateway.ts'
@@ -55,7 +57,7 @@ export async function connectOwnTargets({ plane, gateways }: TestGateway): Promi
     secret(`cluster-${name}`, 'cluster', { name, kubeconfig })
   const secrets = [
     secretOf('east'),
-    virtualClusterSecret(plane, 'vc', token),
+    virtualClusterSecret(kubeconfig),
     secret('space', 'space', { name: 'team', project: 'p', cluster: 'east', namespace: TEAM }),
   ]
   await kubectl(['apply', '--server-side', '-f', '-'], secrets.join('---\n'))
@@ -77,21 +79,28 @@ export async function connectOwnTargets({ plane, gateways }: TestGateway): Promi
   }
 }
 
-/** What a kubeconfig has of a control plane. */
-type Server = Pick<TestGateway['plane'], 'url' | 'caFile'>
-
-/**
- * The Secret that makes a control plane virtual cluster `name` of project p, as YAML.
- *
- * @param token of an account that may impersonate there
- */
-export function virtualClusterSecret(plane: Server, name: string, token: string): string {
-  const kubeconfig = kubeconfigOf(plane, token)
-  return secret(name, 'virtualcluster', { name, project: 'p', kubeconfig })
+/** Makes the control plane a virtual cluster of its gateway, by the gateway's own account, and waits until it is ready. */
+export async function connectOwnVirtualCluster(
+  plane: TestGateway['plane'],
+  gateway: OwnGateway,
+): Promise<void> {
+  const { namespace, name } = GATEWAY_ACCOUNT
+  const token = (await mustKubectl(plane, ['create', 'token', name, '-n', namespace])).trim()
+  const input = virtualClusterSecret(kubeconfigOf(plane, token))
+  await mustKubectl(plane, ['apply', '--server-side', '-f', '-'], { input })
+  const isReady = async () =>
+    /^platform_gateway_target_ready\{.*\} 1$/m.test(await gateway.metrics()) || undefined
+  await eventually('the gateway knows the virtual cluster', isReady, SOON)
 }
 
+const virtualClusterSecret = (kubeconfig: string): string =>
+  secret('vc', 'virtualcluster', { name: 'vc', project: 'p', kubeconfig })
+
 /** The kubeconfig with a token, as in a Secret. */
-function kubeconfigOf({ url, caFile }: Server, token: string): string {
+function kubeconfigOf(
+  { url, caFile }: Pick<TestGateway['plane'], 'url' | 'caFile'>,
+  token: string,
+): string {
   const ca = readFileSync(caFile).toString('base64')
   return stringify({
     'current-context': 'it',
