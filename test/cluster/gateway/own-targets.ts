@@ -4,6 +4,8 @@ import { join } from 'node:path'
 import { stringify } from 'yaml'
 import { afterAll } from 'vitest'
 import { eventually } from '../../support/eventually.ts'
+import type { OwnGateway } from '../../support/gateway-process.ts'
+import { GATEWAY_ACCOUNT } from '../../support/installed-control-plane.ts'
 import { mustKubectl } from '../../support/kubectl.ts'
 import { CONFIG } from '../install/installer.ts'
 import { MANAGEMENT, SOON, type TestGateway, type UsableKey } from './test-gateway.ts'
@@ -57,7 +59,7 @@ export async function connectOwnTargets({ plane, gateways }: TestGateway): Promi
     secret(`cluster-${name}`, 'cluster', { name, kubeconfig: given })
   const secrets = [
     secretOf('east'),
-    virtualClusterSecret(plane, 'vc', token),
+    virtualClusterSecret(kubeconfig),
     secret('space', 'space', { name: 'team', project: 'p', cluster: 'east', namespace: TEAM }),
   ]
   await kubectl(['apply', '--server-side', '-f', '-'], secrets.join('---\n'))
@@ -86,21 +88,22 @@ const serverOf = ({ url, caFile }: Pick<TestGateway['plane'], 'url' | 'caFile'>)
   caPem: readFileSync(caFile, 'utf8'),
 })
 
-/**
- * The Secret that makes a control plane virtual cluster `name` of project p, as YAML.
- *
- * @param token of an account that may impersonate there
- */
-export const virtualClusterSecret = (
-  plane: Pick<TestGateway['plane'], 'url' | 'caFile'>,
-  name: string,
-  token: string,
-): string =>
-  secret(name, 'virtualcluster', {
-    name,
-    project: 'p',
-    kubeconfig: kubeconfigText(serverOf(plane), { token }),
-  })
+/** Makes the control plane a virtual cluster of its gateway, by the gateway's own account, and waits until it is ready. */
+export async function connectOwnVirtualCluster(
+  plane: TestGateway['plane'],
+  gateway: OwnGateway,
+): Promise<void> {
+  const { namespace, name } = GATEWAY_ACCOUNT
+  const token = (await mustKubectl(plane, ['create', 'token', name, '-n', namespace])).trim()
+  const input = virtualClusterSecret(kubeconfigText(serverOf(plane), { token }))
+  await mustKubectl(plane, ['apply', '--server-side', '-f', '-'], { input })
+  const isReady = async () =>
+    /^platform_gateway_target_ready\{.*\} 1$/m.test(await gateway.metrics()) || undefined
+  await eventually('the gateway knows the virtual cluster', isReady, SOON)
+}
+
+const virtualClusterSecret = (kubeconfig: string): string =>
+  secret('vc', 'virtualcluster', { name: 'vc', project: 'p', kubeconfig })
 
 /** The kubeconfig of that server for a user, as in a Secret. */
 export function kubeconfigText(

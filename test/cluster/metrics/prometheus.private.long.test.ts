@@ -15,7 +15,6 @@ import { privateControlPlane } from '../../support/control-plane.ts'
 import { eventually, eventuallyPasses } from '../../support/eventually.ts'
 import { type OwnGateway, ask, gatewayCa, startGateway } from '../../support/gateway-process.ts'
 import { GATEWAY_ACCOUNT } from '../../support/installed-control-plane.ts'
-import { mustKubectl } from '../../support/kubectl.ts'
 import { familiesOf, titleOf } from '../../support/metrics-page.ts'
 import { RULES_FILE, alerts, dashboard, namedIn } from '../../support/monitoring.ts'
 import {
@@ -25,7 +24,7 @@ import {
   promtool,
   startPrometheus,
 } from '../../support/prometheus-server.ts'
-import { LOCAL_TARGETS, virtualClusterSecret } from '../gateway/own-targets.ts'
+import { LOCAL_TARGETS, connectOwnVirtualCluster } from '../gateway/own-targets.ts'
 import { keyClientOf } from '../keys/key-client.ts'
 import { tokenClientOf, under } from '../tokens/token-client.ts'
 import { usualQueries } from './community-dashboards.ts'
@@ -57,7 +56,7 @@ beforeAll(async () => {
   const { namespace, name } = GATEWAY_ACCOUNT
   const kubeconfig = await plane.serviceAccountKubeconfig(namespace, name)
   gateway = await startGateway({ kubeconfig, flags: [...flags, ...LOCAL_TARGETS] })
-  await connectTarget()
+  await connectOwnVirtualCluster(plane, gateway)
   syncer = await startSyncerOn(plane, SYNCER_NAMESPACE)
   const targets = CLUSTERS.flatMap((cluster) => [
     target(cluster, 'manager', manager),
@@ -77,17 +76,6 @@ afterAll(async () => {
 beforeEach(({ skip }) => {
   programsOrSkip(found, skip)
 })
-
-/** Connects the control plane to its own gateway, as a virtual cluster: of this, the metric has all labels. */
-async function connectTarget(): Promise<void> {
-  const { namespace, name } = GATEWAY_ACCOUNT
-  const token = (await mustKubectl(plane, ['create', 'token', name, '-n', namespace])).trim()
-  const input = virtualClusterSecret(plane, 'vc', token)
-  await mustKubectl(plane, ['apply', '--server-side', '-f', '-'], { input })
-  const isReady = async () =>
-    /^platform_gateway_target_ready\{.*\} 1$/m.test(await gateway.metrics()) || undefined
-  await eventually('the target works', isReady, BOUND)
-}
 
 /** The scrape target of a process, with the labels of the shipped ServiceMonitor. */
 function target(cluster: string, component: string, process: Operator) {
@@ -165,14 +153,11 @@ describe('the scraped metrics (8.4)', () => {
 
   test('are exactly those in docs/operating.md, with their labels', async () => {
     const pages = [await manager.metrics(), await gateway.metrics()]
-    const titles = pages
-      .flatMap(familiesOf)
-      .filter(({ name }) => !isOfProcess(name))
-      .map(titleOf)
+    const own = pages.flatMap(familiesOf).filter(({ name }) => !isOfProcess(name))
     const listed = [...OPERATING.matchAll(/^\| `([a-z_]+(?:\{[a-z,]+\})?)` \|/gm)].map(
       ([, title = '']) => sorted(title),
     )
-    expect(listed.toSorted()).toEqual([...new Set(titles)].toSorted())
+    expect(listed.toSorted()).toEqual([...new Set(own.map(titleOf))].toSorted())
   })
 
   test.each(['manager', 'gateway'])(
