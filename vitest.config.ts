@@ -54,6 +54,8 @@ const LONG = [
   'tokens/schedules',
   'gateway/fail-closed',
   'gateway/killed-replicas',
+  'gateway/targets-under-load',
+  'gateway/stream-endings',
   'gateway/restored-etcd',
   'gitops/health',
   'keys/many',

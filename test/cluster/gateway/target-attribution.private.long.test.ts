@@ -67,6 +67,19 @@ const groupsOf = (...groups: readonly string[]): readonly string[] => [
   'system:authenticated',
 ]
 
+/** All that this test does in a namespace, and nothing else. */
+const SCOPE_RULE = {
+  verbs: ['get', 'list', 'watch', 'create', 'patch', 'delete'],
+  resources: [
+    {
+      resources: [
+        'configmaps',
+        ...['', '/exec', '/log', '/portforward', '/proxy'].map((of) => `pods${of}`),
+      ],
+    },
+  ],
+}
+
 const KEYS: readonly KnownKey[] = [
   await knownKey(
     'of a user',
@@ -75,24 +88,12 @@ const KEYS: readonly KnownKey[] = [
   ),
   await knownKey(
     'of another user, with a scope',
-    {
-      user: 'bob',
-      scope: {
-        rules: [
-          {
-            verbs: ['*'],
-            resources: [
-              { resources: ['*', 'pods/exec', 'pods/log', 'pods/portforward', 'pods/proxy'] },
-            ],
-          },
-        ],
-      },
-    },
+    { user: 'bob', scope: { rules: [SCOPE_RULE] } },
     { username: 'bob', groups: groupsOf('platform:user:bob') },
   ),
   await knownKey(
     'of a team',
-    { team: 'red' },
+    { user: '', team: 'red' },
     { username: 'platform:team:red', groups: groupsOf('platform:team:red') },
   ),
 ]

@@ -207,7 +207,7 @@ async function hostileTarget(): Promise<void> {
 async function faultySecrets(): Promise<void> {
   const planted = (label: string): string => note(plantCanary(`misplaced: ${label}`), null)
   const users = {
-    tokenFile: { tokenFile: planted('tokenFile') },
+    file: { tokenFile: planted('tokenFile') },
     password: { username: 'u', password: planted('password') },
     exec: { exec: { command: planted('command'), args: [planted('argument')] } },
     'auth-provider': { 'auth-provider': { name: planted('auth-provider') } },

@@ -125,10 +125,8 @@ test(`a Secret is changed, broken, repaired and removed ${AGAIN} times, and no r
   console.log(`measured: codes of each target, west last: ${JSON.stringify(counts)}`)
   const west = counts.pop() ?? {}
   for (const one of counts) expect(Object.keys(one)).toEqual(['200'])
-  // The request that is under way when its own target changes is told so, or sees the connection's end.
-  expect(Object.keys(west).filter((code) => !['200', '401', '404', '503'].includes(code))).toEqual(
-    [],
-  )
+  // Those of the target itself are told what it is: unknown, or not usable now.
+  expect(Object.keys(west).filter((code) => !['200', '404', '503'].includes(code))).toEqual([])
   expect(west).toMatchObject({
     200: expect.any(Number),
     404: expect.any(Number),
@@ -143,8 +141,13 @@ test(`a Secret is changed, broken, repaired and removed ${AGAIN} times, and no r
   for (const stream of streams) stream.close()
 })
 
-/** Open sockets of the gateway, and its memory in MiB. */
-async function held(): Promise<{ readonly sockets: number; readonly memoryMiB: number }> {
+/** What the gateway holds. */
+interface Held {
+  readonly sockets: number
+  readonly memoryMiB: number
+}
+
+async function held(): Promise<Held> {
   const proc = `/proc/${gateway?.pid}`
   const files = await readdir(`${proc}/fd`)
   const links = await Promise.all(files.map((fd) => readlink(`${proc}/fd/${fd}`).catch(() => '')))
@@ -158,6 +161,8 @@ async function held(): Promise<{ readonly sockets: number; readonly memoryMiB: n
 // Secrets are compared every 5 s: 200 rotations of one would take a quarter of an hour.
 const ROTATED = Array.from({ length: 20 }, (_, at) => `rotated-${at}`)
 const WARMING = 3
+/** Sockets that open and close for other reasons. */
+const SOCKETS = 6
 const ROTATIONS = 10
 
 test(`${ROTATIONS * ROTATED.length} rotations of kubeconfigs under requests and watches leave no socket and no memory (9.5)`, async () => {
@@ -182,17 +187,14 @@ test(`${ROTATIONS * ROTATED.length} rotations of kubeconfigs under requests and 
   await rotate(0)
   let watches = await open()
   const before = await held()
-  let warm = before
-  const figures: string[] = []
+  const rounds: Held[] = []
   for (let time = 1; time <= WARMING + ROTATIONS; time += 1) {
     await rotate(time)
     await Promise.all(watches.map(({ ended }) => ended))
     for (const { received } of watches)
       expect(received()).toContain('the target of the request was removed or changed')
     watches = await open()
-    const now = await held()
-    figures.push(`${now.sockets} sockets ${now.memoryMiB.toFixed(0)} MiB`)
-    if (time === WARMING) warm = now
+    if (time > WARMING) rounds.push(await held())
   }
   for (const watch of watches) watch.close()
   await remove(...ROTATED.map((name) => `cluster-${name}`))
@@ -205,12 +207,22 @@ test(`${ROTATIONS * ROTATED.length} rotations of kubeconfigs under requests and 
   await eventuallyPasses(
     'no socket is left',
     async () =>
-      expect((await held()).sockets).toBeLessThanOrEqual(before.sockets - 2 * ROTATED.length + 2),
+      expect((await held()).sockets).toBeLessThanOrEqual(
+        before.sockets - 2 * ROTATED.length + SOCKETS,
+      ),
     SOON,
   )
-  const last = await held()
-  console.log(
-    `measured: after each round of ${ROTATED.length} rotations: ${figures.join(', ')}; then ${last.sockets} sockets ${last.memoryMiB.toFixed(0)} MiB`,
+  expect(Math.max(...rounds.map(({ sockets }) => sockets))).toBeLessThanOrEqual(
+    before.sockets + SOCKETS,
   )
-  expect(last.memoryMiB - warm.memoryMiB).toBeLessThan(40)
+  const texts = [before, ...rounds, await held()].map(
+    ({ sockets, memoryMiB }) => `${sockets} sockets ${memoryMiB.toFixed(0)} MiB`,
+  )
+  console.log(
+    `measured: before, after each ${ROTATED.length} rotations, and after the targets: ${texts.join(', ')}`,
+  )
+  // Between two collections of garbage the memory grows: what counts is what is left after them.
+  const leastMiB = (of: readonly Held[]) => Math.min(...of.map(({ memoryMiB }) => memoryMiB))
+  const half = ROTATIONS / 2
+  expect(leastMiB(rounds.slice(half)) - leastMiB(rounds.slice(0, half))).toBeLessThan(40)
 })
