@@ -1,5 +1,6 @@
 // Upgrades from the socket of a client to that of an API server (contract 11.6, 13.2, 13.4; threats A7 to A9).
 import { once } from 'node:events'
+import { setTimeout as delay } from 'node:timers/promises'
 import type { IncomingMessage } from 'node:http'
 import type { Duplex } from 'node:stream'
 import type { TLSSocket } from 'node:tls'
@@ -241,6 +242,55 @@ describe('an upgrade', () => {
     socket.end(sent)
     await once(socket, 'close')
     expect(Buffer.concat(received).equals(sent)).toBe(true)
+  })
+})
+
+describe('a side that reads nothing holds the other back (13.3)', () => {
+  const FLOOD = Buffer.alloc(1024 * 1024)
+  const MOST = 64
+
+  /** Writes megabytes until the socket is full, or MOST are written. @returns how many it took */
+  async function flood(socket: Duplex): Promise<number> {
+    let count = 0
+    while (count < MOST) {
+      count += 1
+      if (socket.write(FLOOD)) continue
+      const drained = once(socket, 'drain').then(() => true)
+      const isFree = await Promise.race([drained, delay(500).then(() => false)])
+      if (!isFree) return count
+    }
+    return count
+  }
+
+  test('the client', async () => {
+    const written = Promise.withResolvers<number>()
+    const { connect } = await upgrading((request, socket, first) => {
+      echoing()(request, socket, first)
+      socket.once('data', () => written.resolve(flood(socket)))
+    })
+    const socket = await connect()
+    socket.write(`${head('POST', EXEC, SPDY)}x`)
+    await readUntil(socket, '\r\n\r\n')
+    socket.pause()
+    expect(await written.promise).toBeLessThan(MOST)
+  })
+
+  test('the API server', async () => {
+    const { connect, end } = await upgrading((request, socket) => {
+      socket.write(
+        `HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: ${request.headers.upgrade}\r\n\r\n`,
+      )
+      socket.pause()
+    })
+    const socket = await connect()
+    socket.on('error', () => undefined)
+    socket.write(head('POST', EXEC, SPDY))
+    await readUntil(socket, '\r\n\r\n')
+    expect(await flood(socket)).toBeLessThan(MOST)
+    // The key ends it even so.
+    end()
+    socket.resume()
+    await new Promise((resolve) => socket.once('close', resolve))
   })
 })
 
