@@ -98,7 +98,7 @@ async function serve(controlPlane: ControlPlane): Promise<void> {
       main: MAIN,
       log: say,
     })
-    kept.push(node)
+    if (node) kept.push(node)
     say('starting the syncer: the connected cluster is also a virtual cluster of the first')
     const syncer = await startVirtualCluster({
       host: controlPlane,
@@ -115,7 +115,7 @@ async function serve(controlPlane: ControlPlane): Promise<void> {
     const { etcd, apiServer, controllerManager } = controlPlane
     const keeping = [
       keepDaemons('the control plane', [etcd, apiServer, controllerManager], say),
-      keepDaemons('the connected cluster', [...connected.daemons, node], say),
+      keepDaemons('the connected cluster', [...connected.daemons, ...(node ? [node] : [])], say),
     ]
     await stopped
     for (const one of keeping) await one.stop()
