@@ -66,8 +66,16 @@ export interface Pending {
 
 /** The entry of a request in flight. */
 export interface InFlightEntry {
-  /** Reports that the answer streams now. `cut` must end the stream; it is called within a second of the key's end. */
-  readonly flows: (kind: StreamKind, cut: (reason: TerminationReason) => void) => void
+  /**
+   * Reports that the answer streams now. `cut` must end the stream; it is called within a second of the key's end.
+   *
+   * @param mayComplete whether the stream gets half a second to end by itself; absent = no
+   */
+  readonly flows: (
+    kind: StreamKind,
+    cut: (reason: TerminationReason) => void,
+    mayComplete?: boolean,
+  ) => void
   /** Authenticates the caller again; null = the key has ended, and the request with it. Never rejects. */
   readonly still: () => Promise<Caller | null>
   /** Removes the entry; later calls do nothing. */
@@ -78,6 +86,7 @@ export interface InFlightEntry {
 interface AnswerStream {
   readonly kind: StreamKind
   readonly cut: (reason: TerminationReason) => void
+  readonly mayComplete: boolean
 }
 
 /** A request in flight. */
@@ -116,8 +125,8 @@ export class InFlightRequests {
     // The key may have changed after the caller was authenticated: no later event would report that.
     void this.#reauthenticate(entry)
     return {
-      flows: (kind, cut) => {
-        entry.stream = { kind, cut }
+      flows: (kind, cut, mayComplete = false) => {
+        entry.stream = { kind, cut, mayComplete }
         this.#options.observer.opened(kind)
       },
       still: async () => {
@@ -181,7 +190,7 @@ export class InFlightRequests {
     if (entry.isEnding) return
     entry.isEnding = true
     const { stream, pending } = entry
-    const mayComplete = stream ? stream.kind === 'body' : pending.mayComplete()
+    const mayComplete = stream ? stream.mayComplete : pending.mayComplete()
     if (!mayComplete) this.#end(entry, reason)
     else this.#options.clock.schedule(COMPLETE_WITHIN_MS, () => this.#end(entry, reason))
   }

@@ -76,7 +76,10 @@ function guardedBody(
   { flows, isLong, flowed, done }: TerminableOptions,
 ): Readable {
   const source = isLong ? withChunkObserver(answered, flowed) : answered
-  flows(kind, (reason) => source.destroy(new Error(`the stream was cut: ${reason}`)))
+  const cut = (reason: TerminationReason): void =>
+    void source.destroy(new Error(`the stream was cut: ${reason}`))
+  // A client of a watch or of logs can't tell whether they are complete.
+  flows(kind, cut, kind === 'body' && !isLong)
   source.once('close', done)
   return source
 }

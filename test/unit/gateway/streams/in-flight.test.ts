@@ -139,7 +139,7 @@ describe('streams', () => {
     const { clock, streams, now, observed } = started()
     const closes = ['a', 'b'].map((uid) => {
       const { flows, close } = streams.open(callerOf(uid), PENDING)
-      flows('body', close)
+      flows('body', close, true)
       return close
     })
     for (const uid of ['a', 'b']) now.set(uid, { ok: false, because: 'revoked' })
