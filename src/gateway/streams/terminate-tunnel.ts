@@ -89,15 +89,31 @@ class TunnelStream extends Transform {
     }
     this.#flowed()
     const last = this.#lastFrame
-    if (this.#frames === null || last === null) {
-      this.#frames?.read(piece)
+    if (this.#frames === null) {
       next(null, piece)
+      return
+    }
+    if (last === null) {
+      this.#pushFrames(piece, this.#frames)
+      next()
       return
     }
     const length = this.#frames.readToBoundary(piece)
     this.push(piece.subarray(0, length))
     if (this.#frames.isAtBoundary) this.#finish(last.frame, last.done)
     next()
+  }
+
+  /**
+   * Each frame apart, so that it gets a TLS record of its own: clients that look at their socket, as Python's, do not see
+   * a second one in the record that they have read.
+   */
+  #pushFrames(piece: Buffer, frames: FrameCounter): void {
+    for (let at = 0; at < piece.length; ) {
+      const length = frames.readToBoundary(piece.subarray(at))
+      this.push(piece.subarray(at, at + length))
+      at += length
+    }
   }
 
   #finish(frame: Buffer | null, done: () => void): void {

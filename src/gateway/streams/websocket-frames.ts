@@ -48,11 +48,6 @@ export class FrameCounter {
     return at
   }
 
-  /** Reads the whole chunk. */
-  read(chunk: Buffer): void {
-    for (let at = 0; at < chunk.length; ) at += this.readToBoundary(chunk.subarray(at))
-  }
-
   #readHead(): void {
     const [, second] = this.#head
     if (second === undefined) return

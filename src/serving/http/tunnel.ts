@@ -66,12 +66,16 @@ export function openTunnel(
   body.once('close', () => body.readableEnded || close())
 }
 
-/** Passes the bytes on, and their end. Not `pipeline`, which would destroy the other direction with the first end. */
+/**
+ * Passes the bytes on, and their end. One piece at a time: pieces that wait together would be written as one, and a TLS
+ * record is what some clients wait for. Not `pipeline`, which would destroy the other direction with the first end.
+ */
 function pass(from: Readable, to: Writable, ended: () => void): void {
   from.on('data', (piece: Buffer) => {
-    if (to.writable && !to.write(piece)) from.pause()
+    if (!to.writable) return
+    from.pause()
+    to.write(piece, () => from.resume())
   })
-  to.on('drain', () => from.resume())
   from.once('end', () => {
     to.end()
     ended()

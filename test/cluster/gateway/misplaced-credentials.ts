@@ -84,7 +84,7 @@ export const MISPLACED_CREDENTIALS: readonly MisplacedCredential[] = [
   {
     name: 'a WebSocket upgrade',
     lines: (secret) => [`GET ${PATH}?watch=true HTTP/1.1`, subprotocol(secret), ...UPGRADE],
-    code: 501,
+    code: 403,
   },
   beside('a cookie', (secret) => `Cookie: token=${secret}`),
   beside('a custom header', (secret) => `X-Api-Key: ${secret}`),

@@ -332,6 +332,27 @@ describe('a tunnel', () => {
     },
   )
 
+  test('gets each frame in a TLS record of its own, as clients that look at their socket need (9.4)', async () => {
+    const frames = [1, 2, 3, 4].map((length) =>
+      Buffer.from([0x82, length, ...Buffer.alloc(length)]),
+    )
+    const { connect } = await upgrading((request, socket) => {
+      socket.write(
+        `HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: ${request.headers.upgrade}\r\n\r\n`,
+      )
+      socket.once('data', () => socket.write(Buffer.concat(frames)))
+    })
+    const socket = await connect()
+    socket.write(head('GET', EXEC, WEBSOCKET))
+    await readUntil(socket, '\r\n\r\n')
+    const received: number[] = []
+    socket.on('data', (piece: Buffer) => received.push(piece.length))
+    socket.write('go')
+    await eventuallyPasses('all frames have come', async () =>
+      expect(received).toEqual(frames.map(({ length }) => length)),
+    )
+  })
+
   test('in the middle of a frame is cut without a close frame (13.4)', async () => {
     const world = await opened('GET', WEBSOCKET)
     world.socket.write(Buffer.from([0x82, 0x7d, 1, 2]))
