@@ -6,6 +6,7 @@ import { dirname, join, resolve } from 'node:path'
 import { ACCESS_KEYS, API_VERSION, GATEWAY_TLS_SECRET, TOKENS } from '../src/api/names.ts'
 import { ensureBinaries } from './control-plane/binaries.ts'
 import { type ControlPlane, startControlPlane } from './control-plane/control-plane.ts'
+import { mustKubectl } from './control-plane/kubectl.ts'
 import { choosePort } from './control-plane/ports.ts'
 import { NODE_FLAGS } from './node-flags.ts'
 import { type ConnectedCluster, startConnectedCluster } from './run/connected-cluster.ts'
@@ -148,11 +149,8 @@ async function gatewayCa(controlPlane: ControlPlane): Promise<string> {
   return Buffer.from(encoded, 'base64').toString('utf8')
 }
 
-async function kubectl(controlPlane: ControlPlane, ...args: readonly string[]): Promise<string> {
-  const { code, stdout, stderr } = await controlPlane.kubectl(args)
-  if (code !== 0) throw new Error(`kubectl ${args.join(' ')} failed:\n${stderr.trim()}`)
-  return stdout
-}
+const kubectl = (controlPlane: ControlPlane, ...args: readonly string[]): Promise<string> =>
+  mustKubectl(controlPlane, args)
 
 async function install(controlPlane: ControlPlane): Promise<void> {
   say('installing CRDs, policies and RBAC: kubectl apply --server-side -k config/base')
@@ -207,10 +205,7 @@ async function applyToken(controlPlane: ControlPlane): Promise<void> {
     spec: {},
   }
   const input = JSON.stringify(token)
-  const { code, stderr } = await controlPlane.kubectl(['apply', '--server-side', '-f', '-'], {
-    input,
-  })
-  if (code !== 0) throw new Error(`no sample token:\n${stderr.trim()}`)
+  await mustKubectl(controlPlane, ['apply', '--server-side', '-f', '-'], { input })
 }
 
 /** What `. .run/env` sets: kubectl of the control plane's version, its kubeconfig, and our program. */

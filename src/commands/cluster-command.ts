@@ -3,7 +3,9 @@ import { readFileSync } from 'node:fs'
 import { CONTROLLER_NAME, FIELD_MANAGER } from '../api/names.ts'
 import { type Connection, connect } from '../kube/client/connection.ts'
 import { findKubeconfig } from '../kube/client/kubeconfig.ts'
+import type { KubeClient } from '../kube/client/client.ts'
 import type { ClientDeps, ClientObserver } from '../kube/client/request.ts'
+import { type EventRecorder, createEventRecorder } from '../kube/event-recorder.ts'
 import type { InformerFactory } from '../kube/informer/informers.ts'
 import type { BindAddress } from '../runtime/address.ts'
 import type { Clock } from '../runtime/clock.ts'
@@ -31,6 +33,28 @@ export function clientDeps(
   const userAgent = `${CONTROLLER_NAME}/${PROGRAM_VERSION}`
   const observer = observeClient(metrics, clock, log)
   return { connection, clock, observer, userAgent, fieldManager: FIELD_MANAGER, mayWrite }
+}
+
+const EVENTS_STOP_WITHIN_MS = 2000
+
+/** Dependencies of startEventRecorder. */
+interface EventRecorderParts {
+  readonly client: KubeClient
+  /** This process, as `reportingInstance` of its Events. */
+  readonly instance: string
+  readonly clock: Clock
+  readonly log: Log
+  readonly lifecycle: Lifecycle
+}
+
+/** Starts a recorder of Events. At the stop it sends those that wait, for two seconds at most. */
+export function startEventRecorder({ lifecycle, ...parts }: EventRecorderParts): EventRecorder {
+  const events = createEventRecorder(parts)
+  lifecycle.onStop('events', EVENTS_STOP_WITHIN_MS, async () => {
+    await events.flush(AbortSignal.timeout(EVENTS_STOP_WITHIN_MS))
+    events.stop()
+  })
+  return events
 }
 
 /** Mean error of a Date header, which has whole seconds. */

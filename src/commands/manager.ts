@@ -6,14 +6,13 @@ import { CONTROLLER_NAME } from '../api/names.ts'
 import { createRevocationList } from '../authn/revocation/revocation-list.ts'
 import { IssuesInProgress } from '../controllers/directclusterendpointtoken/indexes.ts'
 import { createClient } from '../kube/client/client.ts'
-import { createEventRecorder } from '../kube/event-recorder.ts'
 import { type Clock, systemClock } from '../runtime/clock.ts'
 import { EventLoopShare } from '../runtime/concurrency/event-loop.ts'
 import { PROGRAM_VERSION, printText } from '../runtime/flags.ts'
 import { type Lifecycle, startLifecycle } from '../runtime/lifecycle.ts'
 import { type Log, createLogger } from '../runtime/log.ts'
 import { createKeyring } from '../signing/keyring.ts'
-import { clientDeps, connectCluster, processInputs } from './cluster-command.ts'
+import { clientDeps, connectCluster, processInputs, startEventRecorder } from './cluster-command.ts'
 import { joinElection } from './leadership.ts'
 import { startControllers } from './manager/controllers.ts'
 import { type ManagerSettings, readManagerSettings } from './manager/flags.ts'
@@ -50,7 +49,7 @@ interface Process {
   readonly metrics: ManagerMetrics
 }
 
-const STOP_WITHIN_MS = { controllers: 20_000, events: 2000, other: 2000 }
+const STOP_WITHIN_MS = { controllers: 20_000, other: 2000 }
 
 /** Starts all parts; they stop in reverse order (lifecycle.onStop). */
 async function start(self: Process): Promise<void> {
@@ -78,11 +77,7 @@ async function start(self: Process): Promise<void> {
   })
   await serveManager({ ...self, stores, following, keyring })
   await leadership.acquired
-  const events = createEventRecorder({ client, clock, log, instance: identity })
-  lifecycle.onStop('events', STOP_WITHIN_MS.events, async () => {
-    await events.flush(AbortSignal.timeout(STOP_WITHIN_MS.events))
-    events.stop()
-  })
+  const events = startEventRecorder({ ...self, client, instance: identity })
   const revocations = createRevocationList({
     ...self,
     client,

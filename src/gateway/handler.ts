@@ -10,7 +10,6 @@ import {
   type AnsweredTarget,
   type RequestContext,
   type Stage,
-  type StageResult,
   known,
   newContext,
 } from './request-context.ts'
@@ -99,13 +98,13 @@ async function runStages(context: RequestContext, options: HandlerOptions): Prom
   throw new Error('no stage answers')
 }
 
+/** Async, so that what a stage throws at once is a rejection too. */
 async function answerOf(
   stage: Stage<HandlerOptions>,
   context: RequestContext,
   options: HandlerOptions,
 ): Promise<Answer | null> {
-  const result: StageResult = await stage(context, options)
-  return result !== null && 'upgrade' in result ? result.answer : result
+  return stage(context, options)
 }
 
 /** The answer of a stage, null = none. When the key of an admitted request ends first, the refusal for that. */

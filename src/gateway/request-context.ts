@@ -2,7 +2,7 @@
 import type { Caller } from '../authn/caller.ts'
 import type { ScopeContext } from '../domain/scope/authorize.ts'
 import type { TargetKind } from '../domain/scope/request-info.ts'
-import type { Answer, BufferedAnswer } from '../serving/http/answer.ts'
+import type { Answer } from '../serving/http/answer.ts'
 import type { UpgradeProtocol } from '../kube/proxy/types.ts'
 import type { HttpRequest } from '../serving/http/server.ts'
 import type { ParsedRequest, RequestParsing } from './request/parse.ts'
@@ -52,14 +52,8 @@ export interface RequestContext {
   use: KeyUse
 }
 
-/** The refusal of an upgrade or CONNECT. Node leaves only the bare socket for its answer. */
-interface Upgrade {
-  readonly upgrade: 'refused'
-  readonly answer: BufferedAnswer
-}
-
 /** The result of a stage; null = the next stage decides. */
-export type StageResult = Answer | Upgrade | null
+type StageResult = Answer | null
 
 /** A stage, with the dependencies that it needs. */
 export type Stage<Deps = unknown> = (

@@ -1,21 +1,6 @@
-import type { KubectlOptions, KubectlResult } from '../../tools/control-plane/kubectl.ts'
 import { eventually } from './eventually.ts'
 
-/** Runs kubectl against one cluster; a failed command is a result like any other. */
-interface HasKubectl {
-  readonly kubectl: (args: readonly string[], options?: KubectlOptions) => Promise<KubectlResult>
-}
-
-/** What kubectl prints to standard output. @throws Error with what it printed to standard error, when it fails */
-export async function mustKubectl(
-  { kubectl }: HasKubectl,
-  args: readonly string[],
-  options: KubectlOptions = {},
-): Promise<string> {
-  const { code, stdout, stderr } = await kubectl(args, options)
-  if (code !== 0) throw new Error(`kubectl ${args.join(' ')}: ${stderr.trim()}`)
-  return stdout
-}
+export { mustKubectl } from '../../tools/control-plane/kubectl.ts'
 
 /** Runs kubectl; resolves with what it prints. */
 export type Kubectl = (...args: readonly string[]) => Promise<string>

@@ -7,8 +7,11 @@ export interface Cluster {
   readonly caPem: string
 }
 
-/** Credential of a client: a certificate, or a token that it reads from a file. */
-export type Credential = CertificatePair | { readonly tokenFile: string }
+/** Credential of a client: a certificate, a token that it reads from a file, or a token inline. */
+export type Credential =
+  | CertificatePair
+  | { readonly tokenFile: string }
+  | { readonly token: string }
 
 /** A kubeconfig, as YAML, with one cluster, one user and one context, all of the same name. */
 export function kubeconfig(name: string, cluster: Cluster, credential: Credential): string {
@@ -29,6 +32,7 @@ export function kubeconfig(name: string, cluster: Cluster, credential: Credentia
 
 function userOf(credential: Credential): Readonly<Record<string, string>> {
   if ('tokenFile' in credential) return { tokenFile: credential.tokenFile }
+  if ('token' in credential) return { token: credential.token }
   return {
     'client-certificate-data': base64(credential.certificatePem),
     'client-key-data': base64(credential.keyPem),

@@ -8,6 +8,7 @@ import { type ControlPlane, startControlPlane } from '../control-plane/control-p
 import type { Daemon } from '../control-plane/daemon.ts'
 import { replaceFile } from '../control-plane/exclusive-file.ts'
 import { kubeconfig } from '../control-plane/kubeconfig.ts'
+import { mustKubectl } from '../control-plane/kubectl.ts'
 
 /** Which cluster, and whose tokens it accepts. */
 export interface ConnectedOptions {
@@ -139,8 +140,7 @@ async function letLook(plane: ControlPlane): Promise<void> {
     { ...rbac('ClusterRoleBinding'), roleRef, subjects },
   ]
   const input = JSON.stringify({ apiVersion: 'v1', kind: 'List', items })
-  const { code, stderr } = await plane.kubectl(['apply', '--server-side', '-f', '-'], { input })
-  if (code !== 0) throw new Error(`the connected cluster grants nothing:\n${stderr.trim()}`)
+  await mustKubectl(plane, ['apply', '--server-side', '-f', '-'], { input })
 }
 
 /** Runs the shipped script as a timer on the cluster's control plane would. */

@@ -7,12 +7,14 @@ import type { Access } from '../control-plane/access.ts'
 import type { ControlPlane } from '../control-plane/control-plane.ts'
 import { replaceFile } from '../control-plane/exclusive-file.ts'
 import { kubeconfig } from '../control-plane/kubeconfig.ts'
+import { mustKubectl } from '../control-plane/kubectl.ts'
 import { type Kubelet, startKubelet } from '../kubelet/kubelet.ts'
 import { NODE_FLAGS } from '../node-flags.ts'
 
 /** Name of the target, as in the path `/kubernetes/cluster/my-cluster`. */
 const NAME = 'my-cluster'
 const POD = 'web'
+const APPLY = ['apply', '--server-side', '-f', '-']
 
 /** The connected cluster, and where the gateway keeps its targets. */
 interface TargetOptions {
@@ -40,13 +42,13 @@ export const LOCAL_TARGETS = ['--allow-target-cidr=127.0.0.0/8'] as const
  */
 export async function startTarget(options: TargetOptions): Promise<Kubelet | null> {
   const { management, cluster, root, log } = options
-  await kubectl(cluster, ['apply', '--server-side', '-k', join(root, 'config/target')])
-  await kubectl(management, ['apply', '--server-side', '-f', '-'], await secretOf(options))
+  await mustKubectl(cluster, ['apply', '--server-side', '-k', join(root, 'config/target')])
+  await mustKubectl(management, APPLY, { input: await secretOf(options) })
   const node = await startKubelet({ controlPlane: cluster, nodeName: 'node-1', log }).catch(
     (error: Error) => log(`no node, so there is no pod to exec into: ${error.message}`),
   )
   if (!node) return null
-  await kubectl(cluster, ['apply', '--server-side', '-f', '-'], podOn(node))
+  await mustKubectl(cluster, APPLY, { input: podOn(node) })
   return node
 }
 
@@ -67,20 +69,10 @@ export async function writeClusterKubeconfig(
 /** The manifest of the target's Secret. The token lives for a day: no controller here makes one that does not end. */
 async function secretOf({ cluster, clusterCaPem, home, main }: TargetOptions): Promise<string> {
   const account = ['create', 'token', 'gateway', '-n', 'platform-gateway', '--duration=24h']
-  const token = (await kubectl(cluster, account)).trim()
+  const token = (await mustKubectl(cluster, account)).trim()
   const file = join(home, 'target.kubeconfig')
-  const ca = Buffer.from(clusterCaPem).toString('base64')
-  await replaceFile(
-    file,
-    stringify({
-      'current-context': NAME,
-      clusters: [
-        { name: NAME, cluster: { server: cluster.url, 'certificate-authority-data': ca } },
-      ],
-      contexts: [{ name: NAME, context: { cluster: NAME, user: NAME } }],
-      users: [{ name: NAME, user: { token } }],
-    }),
-  )
+  const server = { url: cluster.url, caPem: clusterCaPem }
+  await replaceFile(file, kubeconfig(NAME, server, { token }))
   const args = ['target', `--name=${NAME}`, `--kubeconfig=${file}`, '--side=platform']
   const { stdout } = await promisify(execFile)(process.execPath, [...NODE_FLAGS, main, ...args])
   return stdout
@@ -121,10 +113,4 @@ function podOn({ nodeName }: Pick<Kubelet, 'nodeName'>): string {
     },
   ]
   return objects.map((object) => stringify(object)).join('---\n')
-}
-
-async function kubectl(access: Access, args: readonly string[], input = ''): Promise<string> {
-  const { code, stdout, stderr } = await access.kubectl(args, { input })
-  if (code !== 0) throw new Error(`kubectl ${args.join(' ')} failed:\n${stderr.trim()}`)
-  return stdout
 }

@@ -3,6 +3,7 @@
 import { copyFileSync, existsSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Access } from '../control-plane/access.ts'
+import { mustKubectl } from '../control-plane/kubectl.ts'
 import { type KeptProgram, type ProgramOptions, keepProgram } from './program.ts'
 
 /** Name of the virtual cluster, and of its own Service on the host, as in config/syncer. */
@@ -69,7 +70,5 @@ async function createNamespace(host: Access): Promise<void> {
 }
 
 async function apply(access: Access, what: readonly string[], input = ''): Promise<void> {
-  const args = ['apply', '--server-side', ...what]
-  const { code, stderr } = await access.kubectl(args, { input })
-  if (code !== 0) throw new Error(`kubectl ${args.join(' ')} failed:\n${stderr.trim()}`)
+  await mustKubectl(access, ['apply', '--server-side', ...what], { input })
 }

@@ -12,13 +12,13 @@ import { type KubeClient, createClient } from '../../kube/client/client.ts'
 import { connect } from '../../kube/client/connection.ts'
 import { listMetadata } from '../../kube/client/namespace-content.ts'
 import type { ClientDeps } from '../../kube/client/request.ts'
-import { type EventRecorder, createEventRecorder } from '../../kube/event-recorder.ts'
 import type { Upstream } from '../../kube/proxy/types.ts'
 import { createUpstream } from '../../kube/proxy/upstream.ts'
 import type { Clock } from '../../runtime/clock.ts'
+import { startEventRecorder } from '../cluster-command.ts'
 import type { GatewayProcess } from './metrics.ts'
 
-const STOP_WITHIN_MS = { targets: 2000, events: 2000 }
+const STOP_WITHIN_MS = 2000
 
 /** Starts to follow the targets, with their Events and their metric. */
 export function startTargets(self: GatewayProcess, deps: ClientDeps): ConnectedTargets {
@@ -29,13 +29,13 @@ export function startTargets(self: GatewayProcess, deps: ClientDeps): ConnectedT
     ...self,
     namespace: settings.targetNamespace,
     reader: readerOf(deps, client, settings.targetNamespace),
-    events: startEvents(self, client),
+    events: startEventRecorder({ ...self, client, instance: `gateway-${randomUUID()}` }),
     open: (kubeconfig) => openUpstream(kubeconfig, guard, clock),
     userAgent: deps.userAgent,
     signal: lifecycle.stopping,
   })
   metrics.followTargets(targets.readiness)
-  lifecycle.onStop('targets', STOP_WITHIN_MS.targets, targets.close)
+  lifecycle.onStop('targets', STOP_WITHIN_MS, targets.close)
   return targets
 }
 
@@ -43,15 +43,6 @@ const readerOf = (deps: ClientDeps, client: KubeClient, namespace: string): Targ
   list: (signal) => listMetadata(deps, SECRETS, { namespace, labelSelector: TARGET_LABEL }, signal),
   get: (name, signal) => client.get<Secret>(SECRETS, { name, namespace }, signal),
 })
-
-function startEvents({ clock, log, lifecycle }: GatewayProcess, client: KubeClient): EventRecorder {
-  const events = createEventRecorder({ client, clock, log, instance: `gateway-${randomUUID()}` })
-  lifecycle.onStop('events', STOP_WITHIN_MS.events, async () => {
-    await events.flush(AbortSignal.timeout(STOP_WITHIN_MS.events))
-    events.stop()
-  })
-  return events
-}
 
 /** Names are resolved by the system, for each connection. */
 const guardFor = (ranges: AddressRanges): AddressGuard =>

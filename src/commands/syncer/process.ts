@@ -4,11 +4,10 @@ import { randomUUID } from 'node:crypto'
 import { hostname } from 'node:os'
 import { NoResponseError, NotLeaderError, StatusError } from '../../kube/client/api-error.ts'
 import { anyOutage } from '../../kube/client/circuit-breaker.ts'
-import { type KubeClient, createClient, readKinds } from '../../kube/client/client.ts'
+import { createClient, readKinds } from '../../kube/client/client.ts'
 import { createNamespaceContent } from '../../kube/client/namespace-content.ts'
 import type { ClientDeps } from '../../kube/client/request.ts'
 import type { Connection } from '../../kube/client/connection.ts'
-import { type EventRecorder, createEventRecorder } from '../../kube/event-recorder.ts'
 import { type Clock, systemClock } from '../../runtime/clock.ts'
 import { EventLoopShare } from '../../runtime/concurrency/event-loop.ts'
 import { PROGRAM_VERSION } from '../../runtime/flags.ts'
@@ -18,7 +17,13 @@ import type { SyncConfig } from '../../sync/rules/config.ts'
 import type { RunOptions } from '../../sync/run.ts'
 import { createSandbox } from '../../sync/sandbox/sandbox.ts'
 import { type ServedKinds, createServedKinds, unservedReferences } from '../../sync/served-kinds.ts'
-import { clientDeps, commonChecks, connectCluster, serveProbes } from '../cluster-command.ts'
+import {
+  clientDeps,
+  commonChecks,
+  connectCluster,
+  serveProbes,
+  startEventRecorder,
+} from '../cluster-command.ts'
 import { joinElection } from '../leadership.ts'
 import { configReports } from './config-reports.ts'
 import { followConfigFile, readConfigFile } from './config-file.ts'
@@ -49,7 +54,7 @@ interface SyncerProcess {
   readonly metrics: SyncerMetrics
 }
 
-const STOP_WITHIN_MS = { run: 20_000, events: 2000, other: 2000 }
+const STOP_WITHIN_MS = { run: 20_000, other: 2000 }
 
 /** Starts all parts; they stop in reverse order (lifecycle.onStop). */
 async function start(self: SyncerProcess): Promise<void> {
@@ -79,8 +84,8 @@ async function start(self: SyncerProcess): Promise<void> {
   const [ofVirtual, ofHost] = [depsOf(connections.virtual), depsOf(connections.host)]
   const clients = { virtual: createClient(ofVirtual), host: createClient(ofHost) }
   const events = {
-    virtual: recorder(clients.virtual, identity, self),
-    host: recorder(clients.host, identity, self),
+    virtual: startEventRecorder({ ...self, client: clients.virtual, instance: identity }),
+    host: startEventRecorder({ ...self, client: clients.host, instance: identity }),
   }
   const sandbox = createSandbox(clock)
   lifecycle.onStop('sandbox', STOP_WITHIN_MS.other, () => sandbox.close())
@@ -181,19 +186,6 @@ async function connectedTo(
   lifecycle.onStop(`${cluster} connection`, STOP_WITHIN_MS.other, () => connection.close())
   connection.breaker.report(log.child({ cluster }))
   return connection
-}
-
-function recorder(
-  client: KubeClient,
-  instance: string,
-  { clock, log, lifecycle }: SyncerProcess,
-): EventRecorder {
-  const events = createEventRecorder({ client, clock, log, instance })
-  lifecycle.onStop('events', STOP_WITHIN_MS.events, async () => {
-    await events.flush(AbortSignal.timeout(STOP_WITHIN_MS.events))
-    events.stop()
-  })
-  return events
 }
 
 /** Serves /metrics, /healthz and /readyz at the addresses of the flags (contract 8.2). */

@@ -36,7 +36,7 @@ export async function forward(
   try {
     const { status, headers, body } = await upstream.send({
       method: request.method,
-      path: request.search === '' ? request.path : `${request.path}?${request.search}`,
+      path: pathAndQuery(request),
       headers: headersFor(request, call),
       impersonation:
         as === 'gateway' ? null : impersonationOf(as.caller.identity, as.caller.key.name),
@@ -51,6 +51,10 @@ export async function forward(
     throw error
   }
 }
+
+/** What is sent upstream of the request-target. */
+export const pathAndQuery = ({ path, search }: Pick<ParsedRequest, 'path' | 'search'>): string =>
+  search === '' ? path : `${path}?${search}`
 
 /** The headers to forward. A watch is not compressed: when the gateway cuts it, it adds a last line (contract 13.4). */
 function headersFor({ attributes }: ParsedRequest, call: HttpRequest): UpstreamHeaders {
@@ -199,12 +203,19 @@ export const framingOf = ({ 'content-length': length }: UpstreamHeaders): Outgoi
   typeof length === 'string' ? { 'content-length': length } : {}
 
 /** The headers that pass to the client; repeated ones stay repeated. */
-export function clientHeaders(headers: UpstreamHeaders): OutgoingHttpHeaders {
-  const passed = PASSED_TO_CLIENT.flatMap((name) => {
+export const clientHeaders = (headers: UpstreamHeaders): OutgoingHttpHeaders =>
+  pickedHeaders(headers, PASSED_TO_CLIENT)
+
+/** The headers of these names; repeated ones stay repeated. */
+export function pickedHeaders(
+  headers: UpstreamHeaders,
+  names: readonly string[],
+): OutgoingHttpHeaders {
+  const picked = names.flatMap((name) => {
     const value = headers[name]
     return value === undefined ? [] : [[name, typeof value === 'string' ? value : [...value]]]
   })
-  return Object.fromEntries(passed) as OutgoingHttpHeaders
+  return Object.fromEntries(picked) as OutgoingHttpHeaders
 }
 
 // W3C Trace Context: the gateway forwards it to the API server (contract 13.1), does not change or log it, and records

@@ -1,6 +1,5 @@
 // Forwards an upgrade as its caller (contract 13.2). The headers that open it are made here: the connections on both
 // sides, and the credential in a WebSocket subprotocol, are none of the upstream's business.
-import type { OutgoingHttpHeaders } from 'node:http'
 import type { Caller } from '../../authn/caller.ts'
 import {
   type Upstream,
@@ -18,6 +17,8 @@ import {
   framingOf,
   impersonationOf,
   isProxied,
+  pathAndQuery,
+  pickedHeaders,
   upstreamHeaders,
 } from './forward.ts'
 
@@ -39,7 +40,7 @@ export async function forwardUpgrade(
   try {
     const answer = await upstream.upgrade({
       method: request.method,
-      path: request.search === '' ? request.path : `${request.path}?${request.search}`,
+      path: pathAndQuery(request),
       headers: { ...upstreamHeaders(call), ...openingHeaders(call.rawHeaders) },
       impersonation: impersonationOf(caller.identity, caller.key.name),
       body: null,
@@ -48,7 +49,7 @@ export async function forwardUpgrade(
       protocol,
       signal,
     })
-    const headers = { ...clientHeaders(answer.headers), ...picked(answer.headers, OPENED) }
+    const headers = { ...clientHeaders(answer.headers), ...pickedHeaders(answer.headers, OPENED) }
     if ('body' in answer) {
       const { status, body } = answer
       return { status, headers: { ...headers, ...framingOf(answer.headers) }, body }
@@ -100,11 +101,3 @@ const withoutCredential = (protocols: string): string =>
     .map((protocol) => protocol.trim())
     .filter((protocol) => protocol !== '' && !isCredential(protocol))
     .join(', ')
-
-const picked = (headers: UpstreamHeaders, names: readonly string[]): OutgoingHttpHeaders =>
-  Object.fromEntries(
-    names.flatMap((name) => {
-      const value = headers[name]
-      return value === undefined ? [] : [[name, typeof value === 'string' ? value : [...value]]]
-    }),
-  ) as OutgoingHttpHeaders

@@ -8,6 +8,7 @@ import { UNAVAILABLE, forward } from '../proxy/forward.ts'
 import { forwardUpgrade } from '../proxy/upgrade.ts'
 import { type RequestContext, type Stage, known } from '../request-context.ts'
 import { type SelfService, isOwnKind } from '../selfservice/handler.ts'
+import { PROBE_FAULTS } from '../targets/condition.ts'
 import { asReadable, narrowedReview, selfReviewOf } from './self-subject-access-review.ts'
 
 /** The dependencies of these stages. */
@@ -44,11 +45,9 @@ export const proxy: Stage = async (context) => {
   const answer = await forwarded(context)
   const { target } = known(context, 'request').attributes
   return answer === UNAVAILABLE && target.kind !== 'Management'
-    ? refuse(ERRORS.targetUnusable, { target: targetText(target), fault: UNREACHABLE })
+    ? refuse(ERRORS.targetUnusable, { target: targetText(target), fault: PROBE_FAULTS.unreachable })
     : answer
 }
-
-const UNREACHABLE = 'its API server can not be reached'
 
 async function forwarded(context: RequestContext): Promise<Answer> {
   const { http, upgrade: protocol } = context

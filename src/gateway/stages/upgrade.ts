@@ -10,11 +10,8 @@ import { ERRORS } from '../errors.ts'
 import { hasBody } from '../proxy/forward.ts'
 import { type Stage, known } from '../request-context.ts'
 
-const BAD_PROTOCOL = {
-  upgrade: 'refused',
-  answer: refuse(ERRORS.upgradeProtocol, { protocols: UPGRADE_PROTOCOLS.join(', ') }),
-} as const
-const BAD_PATH = { upgrade: 'refused', answer: refuse(ERRORS.upgradePath) } as const
+const BAD_PROTOCOL = refuse(ERRORS.upgradeProtocol, { protocols: UPGRADE_PROTOCOLS.join(', ') })
+const BAD_PATH = refuse(ERRORS.upgradePath)
 
 /** Reads the protocol of an upgrade. Refuses CONNECT, other protocols, and upgrades with a body. */
 export const upgradeProtocol: Stage = (context) => {

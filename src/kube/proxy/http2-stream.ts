@@ -8,7 +8,7 @@ import {
   type UpstreamCall,
   UpstreamError,
   type UpstreamFailure,
-  type UpstreamHeaders,
+  headersFromRaw,
 } from './types.ts'
 
 const { NGHTTP2_NO_ERROR, NGHTTP2_REFUSED_STREAM } = constants
@@ -58,7 +58,7 @@ export function exchangeOverHttp2(
 
   stream.once('response', (...[, , raw]: readonly [unknown, unknown, readonly string[]]) => {
     cancelTimeout()
-    const { ':status': status, ...headers } = headersOf(raw)
+    const { ':status': status, ...headers } = headersFromRaw(raw)
     body = new ResponseBody(stream, end)
     head.resolve({ status: Number(status), headers, body })
   })
@@ -126,16 +126,6 @@ function startHeadTimeout(stream: ClientHttp2Stream, clock: Clock, cancel: Cance
     stream.off('finish', start)
     stop()
   }
-}
-
-function headersOf(raw: readonly string[]): UpstreamHeaders & { readonly ':status'?: string } {
-  const headers = new Map<string, string | readonly string[]>()
-  for (let at = 0; at + 1 < raw.length; at += 2) {
-    const [name = '', value = ''] = raw.slice(at, at + 2)
-    const before = headers.get(name)
-    headers.set(name, before === undefined ? value : [before, value].flat())
-  }
-  return Object.fromEntries(headers)
 }
 
 /**

@@ -4,6 +4,18 @@ import type { Duplex, Readable } from 'node:stream'
 /** Headers by lower-case name; a list is sent as one header per value. */
 export type UpstreamHeaders = Readonly<Record<string, string | readonly string[]>>
 
+/** The headers of a response as they came: names and values in turn. A repeated header is a list. */
+export function headersFromRaw(raw: readonly string[]): UpstreamHeaders {
+  const headers = new Map<string, string | readonly string[]>()
+  for (let at = 0; at + 1 < raw.length; at += 2) {
+    const [sent = '', value = ''] = raw.slice(at, at + 2)
+    const name = sent.toLowerCase()
+    const before = headers.get(name)
+    headers.set(name, before === undefined ? value : [before, value].flat())
+  }
+  return Object.fromEntries(headers)
+}
+
 /** Impersonation headers: a user and at least one extra. */
 export type Impersonation = UpstreamHeaders & { readonly 'impersonate-user': string }
 

@@ -12,8 +12,8 @@ import {
   type UpstreamCall,
   UpstreamError,
   type UpstreamFailure,
-  type UpstreamHeaders,
   type UpstreamTunnel,
+  headersFromRaw,
 } from './types.ts'
 
 /** Sessions are silent for hours: the network on the way drops connections that it believes to be dead. */
@@ -97,7 +97,7 @@ async function tunnelOf(
   socket.setNoDelay(true)
   socket.setKeepAlive(true, KEEP_ALIVE_MS)
   if (head.length > 0) socket.unshift(head)
-  return { status: 101, headers: headersOf(rawHeaders), socket }
+  return { status: 101, headers: headersFromRaw(rawHeaders), socket }
 }
 
 /** The answer that is no upgrade. Its connection is closed after it. */
@@ -106,18 +106,7 @@ function answerOf(request: ClientRequest, response: IncomingMessage): UpstreamAn
   response.once('close', () => request.destroy())
   return {
     status: response.statusCode ?? 0,
-    headers: headersOf(response.rawHeaders),
+    headers: headersFromRaw(response.rawHeaders),
     body: response,
   }
-}
-
-function headersOf(raw: readonly string[]): UpstreamHeaders {
-  const headers = new Map<string, string | readonly string[]>()
-  for (let at = 0; at + 1 < raw.length; at += 2) {
-    const [sent = '', value = ''] = raw.slice(at, at + 2)
-    const name = sent.toLowerCase()
-    const before = headers.get(name)
-    headers.set(name, before === undefined ? value : [before, value].flat())
-  }
-  return Object.fromEntries(headers)
 }
