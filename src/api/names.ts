@@ -9,6 +9,13 @@ const VERSION = 'v1'
 /** `apiVersion` of our kinds. */
 export const API_VERSION = `${GROUP}/${VERSION}`
 
+/** The extra with the name of the access key that a request was made with, or that owns its token (contract 9.2, 10.5). */
+export const ACCESS_KEY_EXTRA = 'platform.sh/access-key'
+/** The extra with the uid of the token object (contract 7.1). */
+export const TOKEN_ID_EXTRA = 'platform.sh/token-id'
+/** The extra with the scope of a token as JSON, `*` when unrestricted (contract 7.1). */
+export const SCOPE_EXTRA = 'platform.sh/scope'
+
 /** A kind of the Kubernetes API: group, version and plural give its URL. An empty group is the core group. */
 export interface Resource {
   readonly group: string

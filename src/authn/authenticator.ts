@@ -6,7 +6,7 @@ import type { Caps } from '../domain/accesskey/lifetime.ts'
 import type { KeyLookup } from '../domain/accesskey/owner-chain.ts'
 import { type Clock, type Moment, currentMoment } from '../runtime/clock.ts'
 import type { Poller } from '../runtime/concurrency/poller.ts'
-import { type Caller, identityAndScopeOf, isSameCaller } from './caller.ts'
+import { type Caller, type KeyCaller, identityAndScopeOf, isSameCaller } from './caller.ts'
 import type { KeyIndex } from './credential-index.ts'
 import { type InvalidKeyReason, UNKNOWN_KEY, checkKey } from './key-validity.ts'
 import type { LiveKeyReader } from './live-reader.ts'
@@ -14,15 +14,15 @@ import { isFresh } from './staleness.ts'
 
 /** The caller, or the reason of the refusal. `unavailable`: no decision is possible now. */
 export type AuthenticationResult =
-  | { readonly ok: true; readonly caller: Caller }
+  | { readonly ok: true; readonly caller: KeyCaller }
   | { readonly ok: false; readonly because: InvalidKeyReason | 'unavailable' }
 
 /**
  * The present state of an earlier caller. `changed`: its identity or scope differs now; `stale`: no decision is
  * possible now.
  */
-export type Reauthentication =
-  | { readonly ok: true; readonly caller: Caller }
+export type Reauthentication<Of extends Caller = Caller> =
+  | { readonly ok: true; readonly caller: Of }
   | { readonly ok: false; readonly because: 'expired' | 'revoked' | 'changed' | 'stale' }
 
 /** Dependencies of createAuthenticator. */
@@ -46,7 +46,7 @@ export interface Authenticator {
   /** The caller that presents this token. Never rejects. */
   readonly authenticate: (token: string) => Promise<AuthenticationResult>
   /** Whether an earlier caller is still valid and unchanged. Never rejects. */
-  readonly reauthenticate: (caller: Caller) => Promise<Reauthentication>
+  readonly reauthenticate: (caller: KeyCaller) => Promise<Reauthentication<KeyCaller>>
 }
 
 const UNAVAILABLE = { ok: false, because: 'unavailable' } as const
@@ -55,7 +55,7 @@ const UNAVAILABLE = { ok: false, because: 'unavailable' } as const
 export function createAuthenticator(options: AuthenticatorOptions): Authenticator {
   const { clock, index, reader, provenAt, settings, roles, scopeRulesVersion } = options
   /** By caller, the version of the rules for scopes at its authentication. */
-  const rulesVersionOf = new WeakMap<Caller, object>()
+  const rulesVersionOf = new WeakMap<KeyCaller, object>()
 
   /** The keys to decide by: the index while it is fresh, else keys read now; null = none could be read. */
   const freshKeys = async (
@@ -82,7 +82,7 @@ export function createAuthenticator(options: AuthenticatorOptions): Authenticato
     return { ok: true, caller }
   }
 
-  const isUnchanged = (before: Caller, now: Caller): boolean =>
+  const isUnchanged = (before: KeyCaller, now: KeyCaller): boolean =>
     isSameCaller(before, now) &&
     (now.scope === null || rulesVersionOf.get(before) === rulesVersionOf.get(now))
 

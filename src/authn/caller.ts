@@ -1,7 +1,9 @@
 // The authenticated caller of a request, with its identity and scope.
 import { hash } from 'node:crypto'
+import { ACCESS_KEY_EXTRA, SCOPE_EXTRA, TOKEN_ID_EXTRA } from '../api/names.ts'
 import type { AccessKey } from '../domain/accesskey/access-key.ts'
 import { type ParsedScope, parseScope } from '../domain/scope/authorize.ts'
+import type { VerifiedToken } from '../domain/token/verified-token.ts'
 
 /** The user and groups that a request is impersonated as upstream (contract 10.5). */
 export interface UserInfo {
@@ -10,22 +12,60 @@ export interface UserInfo {
   readonly groups: readonly string[]
 }
 
-/** The authenticated caller of a request: a key that was valid when it was checked. */
-export interface Caller {
+/** What every caller has, whatever its credential. */
+interface CallerBase {
+  readonly identity: UserInfo
+  /** The parsed scope of the credential. */
+  readonly scope: ParsedScope
+  /** When the credential stops working, in epoch milliseconds; null = never. */
+  readonly expiresMs: number | null
+}
+
+/** The caller that presents an access key: it was valid when it was checked. */
+export interface KeyCaller extends CallerBase {
   /** The key at the time of that check; a later state of the key is another object. */
   readonly key: AccessKey
-  readonly identity: UserInfo
-  /** The parsed scope of the key. */
-  readonly scope: ParsedScope
-  /** When the key stops working, in epoch milliseconds; null = never. */
-  readonly expiresMs: number | null
+}
+
+/** The caller that presents a direct cluster endpoint token (contract 9.2): it was valid when it was checked. */
+export interface TokenCaller extends CallerBase {
+  readonly token: VerifiedToken
+}
+
+/** The authenticated caller of a request: the gateway accepts keys, the direct endpoint tokens. */
+export type Caller = KeyCaller | TokenCaller
+
+/** Whether the caller presents an access key. */
+export const isKeyCaller = (caller: Caller): caller is KeyCaller => 'key' in caller
+
+/** The caller, which presents an access key. @throws Error for a token, which only the direct endpoint accepts */
+export function keyCaller(caller: Caller): KeyCaller {
+  if (!isKeyCaller(caller)) throw new Error('a token came where only access keys are accepted')
+  return caller
+}
+
+/** The uid of the object that holds the credential: the access key, or the token object. */
+export const credentialUid = (caller: Caller): string =>
+  isKeyCaller(caller) ? caller.key.uid : caller.token.jti
+
+/** Whether a use of the credential moves its end (`ttlAfterLastActivity`). */
+export const slides = (caller: Caller): boolean => isKeyCaller(caller) && caller.key.slides
+
+/**
+ * The extras that a request of the caller carries upstream: the name of the access key, and what a stock API server
+ * maps from a token (contract 9.2, 10.5).
+ */
+export function extrasOf(caller: Caller): Readonly<Record<string, string>> {
+  if (isKeyCaller(caller)) return { [ACCESS_KEY_EXTRA]: caller.key.name }
+  const { name, jti, scope } = caller.token
+  return { [ACCESS_KEY_EXTRA]: name, [TOKEN_ID_EXTRA]: jti, [SCOPE_EXTRA]: scope }
 }
 
 /**
  * Whether a caller is unchanged: the same object, secret, identity and scope; its expiry may differ. Every other scope
  * counts as narrower, so that clients must open their streams again (contract 13.4).
  */
-export function isSameCaller(before: Caller, now: Caller): boolean {
+export function isSameCaller(before: KeyCaller, now: KeyCaller): boolean {
   if (before.key === now.key) return true
   return (
     before.key.uid === now.key.uid &&
@@ -41,7 +81,7 @@ const digestCache = new WeakMap<AccessKey, string>()
  * SHA-256 of identity and scope, computed once for each key object: a key may have a scope of a megabyte and a thousand
  * watches, and serializing the scope for each watch would take too long (contract 13.3).
  */
-function identityAndScopeDigest({ key, identity }: Caller): string {
+function identityAndScopeDigest({ key, identity }: KeyCaller): string {
   const cached = digestCache.get(key)
   if (cached !== undefined) return cached
   // The API server always sends the members of an object in the same order.

@@ -1,5 +1,5 @@
 // The log lines of requests. They have parsed values, never the raw bytes: people paste keys into paths and queries.
-import type { Caller } from '../authn/caller.ts'
+import { type Caller, isKeyCaller } from '../authn/caller.ts'
 import { keyIdOf } from '../domain/accesskey/access-key.ts'
 import { type Json, isMap, parseJsonMap } from '../domain/json/json.ts'
 import {
@@ -28,9 +28,14 @@ export function requestLogFields({ method, target, caller, asked }: KnownRequest
     method,
     target,
     ...(asked && requestInfoFields(asked)),
-    ...(caller && { keyName: caller.key.name, keyID: keyIdOf(caller.key) }),
+    ...(caller && credentialFields(caller)),
   }
 }
+
+const credentialFields = (caller: Caller): LogFields =>
+  isKeyCaller(caller)
+    ? { keyName: caller.key.name, keyID: keyIdOf(caller.key) }
+    : { keyName: caller.token.name, tokenID: caller.token.jti }
 
 /** The fields of RequestInfo. A non-resource path is left out: its segments may be anything, such as a pasted key. */
 function requestInfoFields(asked: RequestInfo): LogFields {

@@ -1,5 +1,6 @@
 // Runs the stages of each request in their order: the first stage that answers ends the run. Requests, upgrades and
 // CONNECT pass the same stages. Metrics, the access log, the expiry headers and the request lease wrap the run.
+import { keyCaller } from '../authn/caller.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { Log } from '../runtime/log.ts'
 import { type Answer, refuse } from '../serving/http/answer.ts'
@@ -131,7 +132,7 @@ function cutWithKey(
     isWatch: request.attributes.verb === 'watch',
     isLong,
     upgrade,
-    flowed: () => recorder.flowed(caller),
+    flowed: () => recorder.flowed(keyCaller(caller)),
     done: release,
   })
 }

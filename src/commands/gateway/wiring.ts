@@ -2,6 +2,7 @@
 import { randomBytes } from 'node:crypto'
 import { crc32 } from 'node:zlib'
 import { TOKENS } from '../../api/names.ts'
+import { keyCaller } from '../../authn/caller.ts'
 import { createTokenIndex } from '../../authn/credential-index.ts'
 import { type StartedAuthenticator, startAuthenticator } from '../../authn/start.ts'
 import { formatAccessKey } from '../../domain/accesskey/access-key.ts'
@@ -96,7 +97,7 @@ export function startApi(self: GatewayProcess, deps: ClientDeps, following: Gate
     }),
     targets: createTargetRegistry(upstream, connected),
     expiryHeaders: (headers, caller, isUse) =>
-      withExpiryHeaders(headers, { caller, isUse }, caps(), clock.nowMs()),
+      withExpiryHeaders(headers, { caller: keyCaller(caller), isUse }, caps(), clock.nowMs()),
   }
 }
 
@@ -127,7 +128,7 @@ function startInFlight(
 ): InFlightRequests {
   const inFlight = new InFlightRequests({
     clock,
-    reauthenticate: authenticator.reauthenticate,
+    reauthenticate: (caller) => authenticator.reauthenticate(keyCaller(caller)),
     observer: {
       opened: metrics.streamOpened,
       closed: metrics.streamClosed,

@@ -1,6 +1,6 @@
 // Records when keys are used (contract 14). A replica keeps only the uses that are not stored yet: every replica
 // and the operator decide by the key object at the API server alone.
-import type { Caller } from '../../authn/caller.ts'
+import type { KeyCaller } from '../../authn/caller.ts'
 import type { AccessKey } from '../../domain/accesskey/access-key.ts'
 import type { Caps } from '../../domain/accesskey/lifetime.ts'
 import { type Clock, sleep } from '../../runtime/clock.ts'
@@ -40,9 +40,9 @@ export interface ActivityRecorder {
    * Records an admitted request. Await it before the request goes on: when the recorded use of a sliding key is
    * old, this use is stored first. After a failed write the use may still count: its write can't be taken back.
    */
-  readonly started: (caller: Caller) => Promise<RecordResult>
+  readonly started: (caller: KeyCaller) => Promise<RecordResult>
   /** Records that a stream transfers data. Cheap enough to call for every chunk. */
-  readonly flowed: (caller: Caller) => void
+  readonly flowed: (caller: KeyCaller) => void
   /** Writes all uses that are not recorded yet, sliding keys first. Call it at shutdown, after the last request. */
   readonly flush: () => Promise<void>
 }
@@ -104,13 +104,13 @@ class Recorder implements ActivityRecorder {
     })
   }
 
-  readonly started = ({ key }: Caller): Promise<RecordResult> => {
+  readonly started = ({ key }: KeyCaller): Promise<RecordResult> => {
     const requestMs = this.#options.clock.nowMs()
     const { use, recordedUse } = this.#addUse(key, requestMs)
     return mustRecordFirst(recordedUse, requestMs) ? this.#recordFirst(use, requestMs) : LATER
   }
 
-  readonly flowed = ({ key }: Caller): void => {
+  readonly flowed = ({ key }: KeyCaller): void => {
     const nowMs = this.#options.clock.nowMs()
     const use = this.#pending.get(key.uid)
     if (use) use.lastMs = nowMs

@@ -1,6 +1,7 @@
 // Forwards a request to the API server as its caller; both bodies are streamed.
 import type { OutgoingHttpHeaders } from 'node:http'
-import { AUTHENTICATED_GROUP, type Caller, type UserInfo } from '../../authn/caller.ts'
+import { SCOPE_EXTRA } from '../../api/names.ts'
+import { AUTHENTICATED_GROUP, type Caller, type UserInfo, extrasOf } from '../../authn/caller.ts'
 import { type RequestInfo, isResourceRequest } from '../../domain/scope/request-info.ts'
 import { isSessionSubresource } from '../../domain/scope/sensitive.ts'
 import {
@@ -39,7 +40,7 @@ export async function forward(
       path: pathAndQuery(request),
       headers: headersFor(request, call),
       impersonation:
-        as === 'gateway' ? null : impersonationOf(as.caller.identity, as.caller.key.name),
+        as === 'gateway' ? null : impersonationOf(as.caller.identity, extrasOf(as.caller)),
       body: hasBody(call) ? call.body : null,
       isLongRunning: isLongRunning(request.attributes),
       isProxied: isProxied(request.attributes),
@@ -81,27 +82,47 @@ export function hasBody({ headers }: Pick<HttpRequest, 'headers'>): boolean {
 
 // The impersonation headers of a forwarded request (contract 10.5).
 
-/** The extra `platform.sh/access-key`, percent-encoded: the name of a header can't have a slash. */
-const ACCESS_KEY_EXTRA = 'impersonate-extra-platform.sh%2faccess-key'
+/** The header of an extra. Its name is percent-encoded: the name of a header can't have a slash. */
+const extraHeader = (name: string): string =>
+  `impersonate-extra-${encodeURIComponent(name).toLowerCase()}`
 
 /** One printable word. With a blank user, the request would run as the gateway itself. */
 const VISIBLE_ASCII = /^[!-~]+$/
 const RESERVED_NAME = /^system:/i
 
+/** A scope as JSON may quote any text: no control characters, and no space at an end, which the API server would trim. */
+const SCOPE_TEXT = /^[!-~\u{80}-\u{10ffff}](?:[ -~\u{80}-\u{10ffff}]*[!-~\u{80}-\u{10ffff}])?$/u
+
 /**
- * The headers that make a request run as the identity, with the name of the key as an extra: if the user header gets
- * lost on the way, the API server answers 400 to the extra alone.
+ * The headers that make a request run as the identity, with at least one extra: if the user header gets lost on the way,
+ * the API server answers 400 to the extra alone.
  *
- * @throws Error for a name that can't be sent, or that is reserved for the API server (`system:`): the authenticator
- * refuses such keys before
+ * @throws Error for a name or an extra that can't be sent, or that is reserved for the API server (`system:`): the
+ * authenticator refuses such credentials before
  */
-export function impersonationOf({ user, groups }: UserInfo, keyName: string): Impersonation {
+export function impersonationOf(
+  { user, groups }: UserInfo,
+  extras: Readonly<Record<string, string>>,
+): Impersonation {
   const identityNames = [user, ...groups.filter((group) => group !== AUTHENTICATED_GROUP)]
-  if (![...identityNames, keyName].every((name) => VISIBLE_ASCII.test(name)))
-    throw new Error('a name in the identity of an access key can not be sent')
+  if (!identityNames.every((name) => VISIBLE_ASCII.test(name)))
+    throw new Error('a name in the identity of a caller can not be sent')
   if (identityNames.some((name) => RESERVED_NAME.test(name)))
-    throw new Error('a name in the identity of an access key begins with system:')
-  return { 'impersonate-user': user, 'impersonate-group': groups, [ACCESS_KEY_EXTRA]: keyName }
+    throw new Error('a name in the identity of a caller begins with system:')
+  const isSendable = ([name, value]: readonly [string, string]): boolean =>
+    (name === SCOPE_EXTRA ? SCOPE_TEXT : VISIBLE_ASCII).test(value)
+  if (!Object.entries(extras).every(isSendable))
+    throw new Error('an extra of a caller can not be sent')
+  const extraHeaders = Object.entries(extras).map(([name, value]) => [
+    extraHeader(name),
+    // Node sends each character of a header as one byte, and the API server reads UTF-8.
+    Buffer.from(value, 'utf8').toString('latin1'),
+  ])
+  return {
+    'impersonate-user': user,
+    'impersonate-group': groups,
+    ...Object.fromEntries(extraHeaders),
+  }
 }
 
 // The headers of a forwarded request (contract 13.1).

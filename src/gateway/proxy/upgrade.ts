@@ -1,6 +1,6 @@
 // Forwards an upgrade as its caller (contract 13.2). The headers that open it are made here: the connections on both
 // sides, and the credential in a WebSocket subprotocol, are none of the upstream's business.
-import type { Caller } from '../../authn/caller.ts'
+import { type Caller, extrasOf } from '../../authn/caller.ts'
 import {
   type Upstream,
   type UpstreamHeaders,
@@ -42,7 +42,7 @@ export async function forwardUpgrade(
       method: request.method,
       path: pathAndQuery(request),
       headers: { ...upstreamHeaders(call), ...openingHeaders(call.rawHeaders) },
-      impersonation: impersonationOf(caller.identity, caller.key.name),
+      impersonation: impersonationOf(caller.identity, extrasOf(caller)),
       body: null,
       isLongRunning: true,
       isProxied: isProxied(request.attributes),

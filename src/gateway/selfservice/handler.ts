@@ -1,7 +1,7 @@
 // Self-service for keys, tokens and Configs in the management cluster (contract 9.3, 12): users manage their own
 // objects without rights on these kinds. All other requests go to the API server as the caller, and RBAC decides there.
 import { CONFIGS, GROUP } from '../../api/names.ts'
-import type { Caller } from '../../authn/caller.ts'
+import type { KeyCaller } from '../../authn/caller.ts'
 import type { AccessKey } from '../../domain/accesskey/access-key.ts'
 import { isResourceRequest } from '../../domain/scope/request-info.ts'
 import { type Upstream, UpstreamUnavailable } from '../../kube/proxy/types.ts'
@@ -52,7 +52,7 @@ export interface SelfService {
   readonly answer: (
     request: ParsedRequest,
     call: HttpRequest,
-    caller: Caller,
+    caller: KeyCaller,
     lease: RequestLease,
   ) => Promise<Answer>
 }
@@ -104,7 +104,7 @@ export function createSelfService(options: SelfServiceOptions): SelfService {
 function reservationFor(
   buffer: ResponseBuffer,
   { ended }: HttpRequest,
-  { identity }: Caller,
+  { identity }: KeyCaller,
 ): BufferReservation {
   const reservation = buffer.holding(identity.user)
   if (ended.aborted) reservation.release()

@@ -1,7 +1,7 @@
 // A request to our own kinds, with all that its handlers need (contract 12.1).
 import { ACCESS_KEYS, CONFIGS, type Resource, TOKENS } from '../../api/names.ts'
 import type { Scope } from '../../api/scope.gen.ts'
-import type { Caller } from '../../authn/caller.ts'
+import { type KeyCaller, keyCaller } from '../../authn/caller.ts'
 import type { AccessKey } from '../../domain/accesskey/access-key.ts'
 import type { KeyRef } from '../../domain/credential-object.ts'
 import { isResourceRequest } from '../../domain/scope/request-info.ts'
@@ -21,7 +21,7 @@ export interface SelfServiceRequest {
   /** As the client sent it. */
   readonly query: Query
   readonly call: HttpRequest
-  readonly caller: Caller
+  readonly caller: KeyCaller
   readonly access: CallerAccess
   readonly findKey: FindKey
   readonly form: Form
@@ -49,7 +49,7 @@ export interface Viewer extends Pick<SelfServiceRequest, 'access' | 'findKey'> {
  * @throws Error when the key has ended
  */
 export async function reauthenticated(request: SelfServiceRequest): Promise<SelfServiceRequest> {
-  const caller = await request.still()
+  const caller = keyCaller(await request.still())
   return { ...request, caller, access: callerAccessOf(caller) }
 }
 
@@ -81,7 +81,7 @@ export function callerAccessOf({
   key,
   identity: { user: runsAs },
   expiresMs,
-}: Caller): CallerAccess {
+}: KeyCaller): CallerAccess {
   const { name, uid, identity, groups, scope, type } = key
   return {
     user: identity?.startsWith(USER_PREFIX) ? identity.slice(USER_PREFIX.length) : null,

@@ -1,5 +1,6 @@
 // Self-service's requests to the API server, as the gateway or as the caller. Answers hold whole objects in JSON.
 import { finished } from 'node:stream'
+import { extrasOf } from '../../authn/caller.ts'
 import type { Resource } from '../../api/names.ts'
 import { nestedString } from '../../domain/json/field-path.ts'
 import { type Json, type JsonMap, parseJsonMap } from '../../domain/json/json.ts'
@@ -80,7 +81,7 @@ async function send(
       ...(body ? { 'content-type': body.type } : {}),
     },
     impersonation:
-      as === 'gateway' ? null : impersonationOf(as.caller.identity, as.caller.key.name),
+      as === 'gateway' ? null : impersonationOf(as.caller.identity, extrasOf(as.caller)),
     body: body ? Buffer.from(JSON.stringify(body.json)) : null,
     isLongRunning: sent.isWatch === true,
     signal,

@@ -1,6 +1,6 @@
 // The headers of an answer that tell the caller when its key ends (contract 13.5).
 import type { OutgoingHttpHeaders } from 'node:http'
-import type { Caller } from '../../authn/caller.ts'
+import type { Caller, KeyCaller } from '../../authn/caller.ts'
 import { type Caps, lifetimeOf } from '../../domain/accesskey/lifetime.ts'
 import { formatTimestamp } from '../../domain/time.ts'
 
@@ -19,7 +19,7 @@ export type ExpiryHeaders = (
 
 /** The caller that gets the answer; `isUse`: whether the request was a use of the key (contract 14.1). */
 interface Answered {
-  readonly caller: Caller
+  readonly caller: KeyCaller
   readonly isUse: boolean
 }
 
@@ -55,7 +55,7 @@ function endOf({ caller, isUse }: Answered, caps: Caps, nowMs: number): number |
 }
 
 /** The key's lifetime in milliseconds. Without a lifetime of its own, a key lives from its start to its owner's end. */
-function lifetimeMsOf({ key }: Caller, caps: Caps, endMs: number, nowMs: number): number {
+function lifetimeMsOf({ key }: KeyCaller, caps: Caps, endMs: number, nowMs: number): number {
   const { effectiveSeconds, startMs } = lifetimeOf(key, caps, nowMs)
   return effectiveSeconds === null ? endMs - startMs : effectiveSeconds * 1000
 }

@@ -1,6 +1,7 @@
 // Limits how many requests and streams a key may have in progress (contract 13.3). The API server limits the request
 // rate: its priority and fairness knows the cost of a request and the impersonated user, and the gateway passes its
 // 429s on. Nothing limits refused credentials: each costs one digest.
+import { credentialUid } from '../../authn/caller.ts'
 import { type BufferedAnswer, refuse } from '../../serving/http/answer.ts'
 import { ERRORS } from '../errors.ts'
 import { isLongRunning } from '../proxy/forward.ts'
@@ -119,7 +120,7 @@ export interface MaxInFlightDeps {
 export const maxInFlight: Stage<MaxInFlightDeps> = (context, { limits, inFlight }) => {
   const caller = known(context, 'caller')
   const isLong = context.upgrade !== null || isLongRunning(known(context, 'request').attributes)
-  const admission = limits.admit(caller.key.uid, isLong ? 'stream' : 'request')
+  const admission = limits.admit(credentialUid(caller), isLong ? 'stream' : 'request')
   if (!admission.ok) return admission.answer
   const lease = leaseRequest(inFlight, {
     call: context.http,

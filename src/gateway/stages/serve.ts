@@ -1,4 +1,5 @@
 // The last stages, for admitted requests: record the use of the key, then answer by self-service or forward.
+import { keyCaller } from '../../authn/caller.ts'
 import { authorize, authorizeInSpace } from '../../domain/scope/authorize.ts'
 import { targetText } from '../../domain/scope/request-info.ts'
 import { type Answer, refuse } from '../../serving/http/answer.ts'
@@ -24,7 +25,8 @@ const NOT_RECORDED = refuse(ERRORS.useNotRecorded)
  * new one is stored before the request goes on (contract 14.1).
  */
 export const activity: Stage<AdmittedRequestDeps> = async (context, deps) => {
-  if ((await deps.activity.started(known(context, 'caller'))) === 'unavailable') return NOT_RECORDED
+  if ((await deps.activity.started(keyCaller(known(context, 'caller')))) === 'unavailable')
+    return NOT_RECORDED
   context.use = 'used'
   return null
 }
@@ -34,7 +36,7 @@ export const selfService: Stage<AdmittedRequestDeps> = (context, deps) => {
   const request = known(context, 'request')
   if (!isOwnKind(request)) return null
   const { lease } = known(context, 'admitted')
-  return deps.selfService.answer(request, context.http, known(context, 'caller'), lease)
+  return deps.selfService.answer(request, context.http, keyCaller(known(context, 'caller')), lease)
 }
 
 /**

@@ -2,7 +2,7 @@
 // changes (contract 13.4): the API server never ends a running watch on its own, and it waits for a body that a client
 // holds back.
 import type { Reauthentication } from '../../authn/authenticator.ts'
-import type { Caller } from '../../authn/caller.ts'
+import { type Caller, credentialUid, slides } from '../../authn/caller.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import { TimerHeap } from '../../runtime/timer-heap.ts'
 
@@ -117,7 +117,7 @@ export class InFlightRequests {
    * @param connection the connection to its target, for `endConnection`; null or absent = the management cluster
    */
   open(caller: Caller, pending: Pending, connection: object | null = null): InFlightEntry {
-    const { uid } = caller.key
+    const uid = credentialUid(caller)
     const entry: InFlightRequest = { caller, connection, pending, stream: null, isEnding: false }
     const entries = this.#byKey.get(uid) ?? new Set()
     this.#byKey.set(uid, entries.add(entry))
@@ -170,7 +170,7 @@ export class InFlightRequests {
   async #reauthenticate(entry: InFlightRequest): Promise<void> {
     const now = await this.#currentCaller(entry)
     if (!this.#isOpen(entry)) return
-    if (now.ok) this.#setDeadline(now.caller.key.uid, now.caller.expiresMs)
+    if (now.ok) this.#setDeadline(credentialUid(now.caller), now.caller.expiresMs)
     else this.#cut(entry, now.because)
   }
 
@@ -178,7 +178,7 @@ export class InFlightRequests {
     const { clock, reauthenticate } = this.#options
     const { caller } = entry
     let now = await reauthenticate(caller)
-    if (!now.ok && now.because === 'expired' && caller.key.slides) {
+    if (!now.ok && now.because === 'expired' && slides(caller)) {
       await new Promise<void>((resolve) => clock.schedule(USE_EVENT_WITHIN_MS, resolve))
       now = await reauthenticate(caller)
     }
@@ -205,7 +205,7 @@ export class InFlightRequests {
   }
 
   #isOpen(entry: InFlightRequest): boolean {
-    return this.#byKey.get(entry.caller.key.uid)?.has(entry) ?? false
+    return this.#byKey.get(credentialUid(entry.caller))?.has(entry) ?? false
   }
 
   /** Sets the time of the next check. The end of a sliding key moves with its use: the check finds the next one. */

@@ -1,5 +1,5 @@
 // Probes whether the API server lets the gateway impersonate users. Without it, the first request would be the test.
-import { HEARTBEAT_KEY } from '../../api/names.ts'
+import { ACCESS_KEY_EXTRA, HEARTBEAT_KEY } from '../../api/names.ts'
 import { AUTHENTICATED_GROUP } from '../../authn/caller.ts'
 import { parseJsonMap } from '../../domain/json/json.ts'
 import { type Upstream, UpstreamUnavailable } from '../../kube/proxy/types.ts'
@@ -50,7 +50,7 @@ const PROBE_REQUEST = {
   path: '/version',
   impersonation: impersonationOf(
     { user: USER, groups: ['platform:authenticated', AUTHENTICATED_GROUP] },
-    HEARTBEAT_KEY,
+    { [ACCESS_KEY_EXTRA]: HEARTBEAT_KEY },
   ),
   body: null,
   isLongRunning: false,

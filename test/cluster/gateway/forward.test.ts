@@ -1,7 +1,7 @@
 // Requests through forward() to a real API server with the gateway's ServiceAccount (contract 10.5, 13.1).
 import { Readable } from 'node:stream'
 import { afterAll, describe, expect, test } from 'vitest'
-import { type Caller, userInfoOf } from '../../../src/authn/caller.ts'
+import { type KeyCaller, userInfoOf } from '../../../src/authn/caller.ts'
 import { forward } from '../../../src/gateway/proxy/forward.ts'
 import { parseRequest } from '../../../src/gateway/request/parse.ts'
 import { connect } from '../../../src/kube/client/connection.ts'
@@ -37,7 +37,7 @@ interface Spec {
   readonly groups?: string[]
 }
 
-function callerOf(spec: Spec, key = 'ci'): Caller {
+function callerOf(spec: Spec, key = 'ci'): KeyCaller {
   const { user = '' } = spec
   const view = viewOf({ metadata: { name: key }, spec: { ...spec, user } })
   const identity = userInfoOf(view)
@@ -46,7 +46,7 @@ function callerOf(spec: Spec, key = 'ci'): Caller {
 }
 
 /** Forwards a client's request. */
-function send(caller: Caller, method: string, target: string, given: Partial<HttpRequest> = {}) {
+function send(caller: KeyCaller, method: string, target: string, given: Partial<HttpRequest> = {}) {
   const reading = parseRequest(method, { kind: 'Management' }, target)
   if (!reading.ok) throw new Error(reading.answer.body.toString())
   const call = callTo(target, { method, ...given })
@@ -66,7 +66,7 @@ const REVIEW = JSON.stringify({
 const JSON_BODY = { 'content-type': 'application/json', 'transfer-encoding': 'chunked' }
 
 /** The user that the API server sees: userInfo of a SelfSubjectReview. */
-async function seenUser(caller: Caller, given: Partial<HttpRequest> = {}): Promise<unknown> {
+async function seenUser(caller: KeyCaller, given: Partial<HttpRequest> = {}): Promise<unknown> {
   const body = Readable.from([Buffer.from(REVIEW)])
   const answer = await send(caller, 'POST', REVIEWS, { headers: JSON_BODY, body, ...given })
   const { status } = JSON.parse(await textOf(answer)) as { status?: { userInfo: unknown } }
@@ -184,7 +184,7 @@ describe('forwarded requests and answers', () => {
 })
 
 /** Grants a user of that name all ConfigMaps of `default`, by RBAC. */
-async function grant(user: string): Promise<Caller> {
+async function grant(user: string): Promise<KeyCaller> {
   const rbac = '/apis/rbac.authorization.k8s.io/v1/namespaces/default'
   const metadata = { name: user }
   const apiVersion = 'rbac.authorization.k8s.io/v1'
@@ -241,7 +241,7 @@ describe('concurrent requests', () => {
     const foreign: unknown[] = []
     let whole = 0
     let next = 0
-    const ask = async (caller: Caller): Promise<void> => {
+    const ask = async (caller: KeyCaller): Promise<void> => {
       const abort = new AbortController()
       if (dice.between(0, 1) < 0.4) setTimeout(() => abort.abort(), dice.between(0, 40))
       const who = await seenUser(caller, { gone: abort.signal }).catch(() => null)

@@ -12,7 +12,7 @@ import {
   HEARTBEAT_KEY,
 } from '../../../src/api/names.ts'
 import type { OwnedAccessKey, OwnedAccessKeySpec } from '../../../src/api/ownedaccesskey.gen.ts'
-import type { Caller } from '../../../src/authn/caller.ts'
+import type { KeyCaller } from '../../../src/authn/caller.ts'
 import { secretDigest } from '../../../src/authn/credential-index.ts'
 import { type StartedAuthenticator, startAuthenticator } from '../../../src/authn/start.ts'
 import { type AccessKey, accessKeyOf } from '../../../src/domain/accesskey/access-key.ts'
@@ -230,7 +230,7 @@ export interface ActivityReplica {
   readonly activity: ActivityRecorder
   readonly lines: readonly LoggedLine[]
   /** The caller that the key of this name stands for. @throws Error when its store has no such key yet */
-  readonly caller: (name: string) => Caller
+  readonly caller: (name: string) => KeyCaller
   readonly close: () => Promise<void>
 }
 

@@ -1,18 +1,18 @@
 // When a key changes, its caller is compared once for each of its watches (contract 13.3, 13.4).
 import { expect, test } from 'vitest'
 import type { Scope } from '../../../src/api/scope.gen.ts'
-import { type Caller, isSameCaller, userInfoOf } from '../../../src/authn/caller.ts'
+import { type KeyCaller, isSameCaller, userInfoOf } from '../../../src/authn/caller.ts'
 import { viewOf } from '../../support/key-builder.ts'
 
 const SHOP = { projects: [{ project: 'shop' }] }
 
-function callerOf(scope: Scope | null, spec = {}): Caller {
+function callerOf(scope: Scope | null, spec = {}): KeyCaller {
   const key = viewOf({ metadata: { name: 'ci', uid: 'uid-ci' }, spec: { user: 'ada', ...spec } })
   const identity = userInfoOf(key) ?? { user: '', groups: [] }
   return { key: { ...key, scope }, identity, scope: null, expiresMs: null }
 }
 
-test.each<{ name: string; now: Caller; isSame: boolean }>([
+test.each<{ name: string; now: KeyCaller; isSame: boolean }>([
   { name: 'the same scope', now: callerOf({ ...SHOP }), isSame: true },
   { name: 'another scope', now: callerOf({ projects: [{ project: 'mail' }] }), isSame: false },
   { name: 'no scope', now: callerOf(null), isSame: false },

@@ -4,7 +4,7 @@ import { PassThrough, Readable } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import { onTestFinished } from 'vitest'
 import type { Reauthentication } from '../../../src/authn/authenticator.ts'
-import type { Caller } from '../../../src/authn/caller.ts'
+import type { KeyCaller } from '../../../src/authn/caller.ts'
 import { createSelfService } from '../../../src/gateway/selfservice/handler.ts'
 import { createResponseBuffer } from '../../../src/gateway/selfservice/response-buffer.ts'
 import { createMaxInFlight } from '../../../src/gateway/stages/max-in-flight.ts'
@@ -39,7 +39,7 @@ const KINDS = [
 export const MAPS = '/api/v1/namespaces/default/configmaps'
 
 /** The caller: a user in person, with all rights on their own keys. */
-const CALLER: Caller = {
+const CALLER: KeyCaller = {
   key: viewOf({ metadata: { name: 'ada', uid: 'uid-ada' }, spec: { user: 'ada', type: 'Login' } }),
   identity: { user: 'ada', groups: [] },
   scope: null,

@@ -1,6 +1,6 @@
 // The gateway's handler with stages that succeed; a test replaces those it is about.
 import { Readable } from 'node:stream'
-import type { Caller } from '../../../src/authn/caller.ts'
+import { type KeyCaller, keyCaller } from '../../../src/authn/caller.ts'
 import { ERRORS } from '../../../src/gateway/errors.ts'
 import { type HandlerOptions, createHandler } from '../../../src/gateway/handler.ts'
 import { credentialOf } from '../../../src/gateway/stages/authentication.ts'
@@ -56,7 +56,7 @@ export const NO_TARGETS: Pick<ConnectedTargets, 'find' | 'isFresh'> = {
 
 /** A handler that authenticates every request as the caller and forwards it. */
 export function handlerFor(
-  caller: Caller,
+  caller: KeyCaller,
   send: Upstream['send'],
   given: Partial<HandlerOptions> = {},
 ): RequestHandler {
@@ -81,9 +81,9 @@ export function handlerFor(
     },
     selfService: { answer: async () => Promise.reject(new Error('no self-service here')) },
     targets: createTargetRegistry({ ...NO_UPSTREAM, send }, NO_TARGETS),
-    expiryHeaders: (headers, { key }, isUse) => ({
+    expiryHeaders: (headers, caller, isUse) => ({
       ...headers,
-      [EXPIRES]: `${key.name} ${isUse ? 'used' : 'unused'}`,
+      [EXPIRES]: `${keyCaller(caller).key.name} ${isUse ? 'used' : 'unused'}`,
     }),
     answered: () => undefined,
     clock,
@@ -95,7 +95,7 @@ export function handlerFor(
 // The gateway's handler behind a listening server, and requests to it.
 
 /** The caller with the credential `good`. */
-export const CALLER: Caller = {
+export const CALLER: KeyCaller = {
   key: viewOf({ metadata: { name: 'ci' } }),
   identity: { user: 'ada', groups: [] },
   scope: null,

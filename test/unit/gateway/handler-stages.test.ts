@@ -4,7 +4,7 @@ import { Readable } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import { describe, expect, test } from 'vitest'
 import type { Scope } from '../../../src/api/scope.gen.ts'
-import type { Caller } from '../../../src/authn/caller.ts'
+import type { KeyCaller } from '../../../src/authn/caller.ts'
 import { parseScope } from '../../../src/domain/scope/authorize.ts'
 import type { RecordResult } from '../../../src/gateway/activity/recorder.ts'
 import { createMaxInFlight } from '../../../src/gateway/stages/max-in-flight.ts'
@@ -36,7 +36,7 @@ const OK: Answer = {
 function handlerWith({ scope, noted = 'later', isKnown = true, upstream = () => OK }: Inputs = {}) {
   const trace: string[] = []
   const { log, lines } = memoryLog()
-  const caller: Caller = {
+  const caller: KeyCaller = {
     key: viewOf({ metadata: { name: 'ci', uid: 'uid-ci' } }),
     identity: { user: 'ada', groups: [] },
     scope: parseScope(scope ?? null),

@@ -3,7 +3,7 @@ import { Readable } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import { describe, expect, test } from 'vitest'
 import type { Scope } from '../../../src/api/scope.gen.ts'
-import type { Caller } from '../../../src/authn/caller.ts'
+import type { KeyCaller } from '../../../src/authn/caller.ts'
 import { parseScope } from '../../../src/domain/scope/authorize.ts'
 import { type RequestTarget, targetText } from '../../../src/domain/scope/request-info.ts'
 import { type TargetState, createTargetRegistry } from '../../../src/gateway/targets/registry.ts'
@@ -60,7 +60,7 @@ async function asked({ scope, method = 'GET', path, review = REVIEW, unusable }:
     if (namespace === undefined) return null
     return { kind: 'usable', connection: { upstream: upstreamOf(name) }, namespace }
   }
-  const caller: Caller = {
+  const caller: KeyCaller = {
     key: viewOf({ metadata: { name: 'ci', uid: 'uid-ci' } }),
     identity: { user: 'ada', groups: [] },
     scope: parseScope(scope ?? null),

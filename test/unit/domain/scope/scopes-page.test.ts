@@ -3,7 +3,7 @@ import { readFileSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { parse, parseAllDocuments } from 'yaml'
-import type { Caller } from '../../../../src/authn/caller.ts'
+import type { KeyCaller } from '../../../../src/authn/caller.ts'
 import { parseScope } from '../../../../src/domain/scope/authorize.ts'
 import type { RequestTarget } from '../../../../src/domain/scope/request-info.ts'
 import {
@@ -28,7 +28,7 @@ describe('docs/scopes.md shows each field alone, two together, and sensitive req
     const { target, rest } = routeOf(path)
     const reading = parseRequest(method, target, rest)
     if (!reading.ok) throw new Error(reading.answer.body.toString())
-    const caller = { scope: parseScope(scope) } as Caller
+    const caller = { scope: parseScope(scope) } as KeyCaller
     const { request } = reading
     const merge = 'application/merge-patch+json'
     const creates = mayCreate(request, method === 'PATCH' ? merge : undefined)

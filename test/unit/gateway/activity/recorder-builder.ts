@@ -1,7 +1,7 @@
 // An activity recorder on a manual clock, and an API server in memory that it writes to.
 import type { KubeObject } from '../../../../src/api/objects.ts'
 import type { OwnedAccessKey } from '../../../../src/api/ownedaccesskey.gen.ts'
-import type { Caller } from '../../../../src/authn/caller.ts'
+import type { KeyCaller } from '../../../../src/authn/caller.ts'
 import { secretDigest } from '../../../../src/authn/credential-index.ts'
 import { type AccessKey, accessKeyOf } from '../../../../src/domain/accesskey/access-key.ts'
 import type { Caps } from '../../../../src/domain/accesskey/lifetime.ts'
@@ -34,7 +34,7 @@ export interface RecorderSetup {
   readonly failures: () => number
   readonly sentences: () => readonly string[]
   readonly add: (name: string, parts?: Parts<OwnedAccessKey>) => void
-  readonly caller: (name: string) => Caller
+  readonly caller: (name: string) => KeyCaller
   readonly lastActivity: (name: string) => string | undefined
 }
 
@@ -106,7 +106,7 @@ export const keyStore = (): Store<AccessKey> =>
   new Store((object: KubeObject) => accessKeyOf(object as OwnedAccessKey, secretDigest))
 
 /** The caller of this key. */
-export const callerWith = (key: AccessKey, expiresMs: number | null = null): Caller => ({
+export const callerWith = (key: AccessKey, expiresMs: number | null = null): KeyCaller => ({
   key,
   identity: { user: 'ada', groups: [] },
   scope: null,

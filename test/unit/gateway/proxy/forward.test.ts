@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import type { IncomingMessage } from 'node:http'
 import { buffer } from 'node:stream/consumers'
 import { describe, expect, test } from 'vitest'
-import { type Caller, userInfoOf } from '../../../../src/authn/caller.ts'
+import { type KeyCaller, userInfoOf } from '../../../../src/authn/caller.ts'
 import { type RunsAs, forward, isLongRunning } from '../../../../src/gateway/proxy/forward.ts'
 import { parseRequest } from '../../../../src/gateway/request/parse.ts'
 import type { Upstream } from '../../../../src/kube/proxy/types.ts'
@@ -27,7 +27,7 @@ const MB = 1024 * 1024
 const key = viewOf({ metadata: { name: 'ci' }, spec: { user: 'ada', groups: ['dev'] } })
 const identity = userInfoOf(key)
 if (!identity) throw new Error('the key of this test names a user')
-const CALLER: Caller = { key, identity, scope: null, expiresMs: null }
+const CALLER: KeyCaller = { key, identity, scope: null, expiresMs: null }
 
 const respondBy =
   (upstream: Upstream, as: RunsAs): RequestHandler =>

@@ -4,7 +4,7 @@ import { impersonationOf } from '../../../../src/gateway/proxy/forward.ts'
 const ADA = { user: 'ada', groups: ['dev', 'system:authenticated'] }
 
 test('the headers of an identity hold one per group, and always the extra (10.5)', () => {
-  expect(impersonationOf(ADA, 'ci')).toEqual({
+  expect(impersonationOf(ADA, { 'platform.sh/access-key': 'ci' })).toEqual({
     'impersonate-user': 'ada',
     'impersonate-group': ['dev', 'system:authenticated'],
     'impersonate-extra-platform.sh%2faccess-key': 'ci',
@@ -35,15 +35,21 @@ describe('the gateway never impersonates these users, whatever the key says (A3,
     'system:authenticateD',
   ]
   test.each([...BAD, ...OWN])('%j', (name) => {
-    expect(() => impersonationOf({ ...ADA, user: name }, 'ci')).toThrow(/identity of an access key/)
-    expect(() => impersonationOf({ ...ADA, groups: ['dev', name] }, 'ci')).toThrow(/identity/)
+    expect(() =>
+      impersonationOf({ ...ADA, user: name }, { 'platform.sh/access-key': 'ci' }),
+    ).toThrow(/of a caller/)
+    expect(() =>
+      impersonationOf({ ...ADA, groups: ['dev', name] }, { 'platform.sh/access-key': 'ci' }),
+    ).toThrow(/identity/)
   })
 
   test.each(BAD)('a key named %j', (name) => {
-    expect(() => impersonationOf(ADA, name)).toThrow(/identity of an access key/)
+    expect(() => impersonationOf(ADA, { 'platform.sh/access-key': name })).toThrow(/of a caller/)
   })
 
   test("a user with the name of the platform's group", () => {
-    expect(() => impersonationOf({ ...ADA, user: 'system:authenticated' }, 'ci')).toThrow(/system:/)
+    expect(() =>
+      impersonationOf({ ...ADA, user: 'system:authenticated' }, { 'platform.sh/access-key': 'ci' }),
+    ).toThrow(/system:/)
   })
 })

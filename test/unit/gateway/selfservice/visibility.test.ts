@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { ACCESS_KEYS, CONFIGS, type Resource, TOKENS } from '../../../../src/api/names.ts'
-import type { Caller } from '../../../../src/authn/caller.ts'
+import type { KeyCaller } from '../../../../src/authn/caller.ts'
 import type { AccessKey } from '../../../../src/domain/accesskey/access-key.ts'
 import type { JsonMap } from '../../../../src/domain/json/json.ts'
 import {
@@ -39,7 +39,7 @@ const UNCONTROLLED = token({
 })
 
 describe('what a caller may see and do (12.1, 12.3)', () => {
-  const callerOf = (differing: Partial<AccessKey>): Caller => ({
+  const callerOf = (differing: Partial<AccessKey>): KeyCaller => ({
     key: accessKey(differing),
     identity: { user: 'whoever', groups: [] },
     scope: null,

@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest'
 import type { OwnedAccessKeySpec } from '../../../../src/api/ownedaccesskey.gen.ts'
 import type { Reauthentication } from '../../../../src/authn/authenticator.ts'
-import type { Caller } from '../../../../src/authn/caller.ts'
+import { type KeyCaller, credentialUid } from '../../../../src/authn/caller.ts'
 import {
   InFlightRequests,
   type InFlightEntry,
@@ -15,7 +15,7 @@ const callerOf = (
   uid: string,
   expiresMs: number | null = null,
   spec: OwnedAccessKeySpec = {},
-): Caller => ({
+): KeyCaller => ({
   key: viewOf({ metadata: { name: uid, uid }, spec }),
   identity: { user: 'ada', groups: [] },
   scope: null,
@@ -29,7 +29,7 @@ function started() {
   const observed: string[] = []
   const streams = new InFlightRequests({
     clock,
-    reauthenticate: async (caller) => now.get(caller.key.uid) ?? { ok: true, caller },
+    reauthenticate: async (caller) => now.get(credentialUid(caller)) ?? { ok: true, caller },
     observer: {
       opened: (kind) => void observed.push(`opened ${kind}`),
       closed: (kind) => void observed.push(`closed ${kind}`),
@@ -37,7 +37,7 @@ function started() {
     },
   })
   const cuts: string[] = []
-  const open = (caller: Caller): (() => void) => {
+  const open = (caller: KeyCaller): (() => void) => {
     const { flows, close } = streams.open(caller, PENDING)
     flows('watch', (reason) => {
       cuts.push(`${caller.key.uid} ${reason}`)
@@ -46,7 +46,7 @@ function started() {
     return close
   }
   /** A request without a response yet; whether it is a complete write. */
-  const ask = (caller: Caller, isAllButDone = false): InFlightEntry => {
+  const ask = (caller: KeyCaller, isAllButDone = false): InFlightEntry => {
     const opened = streams.open(caller, {
       mayComplete: () => isAllButDone,
       end: (reason) => {

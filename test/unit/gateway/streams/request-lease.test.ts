@@ -2,7 +2,7 @@
 // the refusal (contract 10.2, 13.4; threats C3). By then the request is no longer among those that the key ends.
 import { Readable } from 'node:stream'
 import { describe, expect, test } from 'vitest'
-import type { Caller } from '../../../../src/authn/caller.ts'
+import type { KeyCaller } from '../../../../src/authn/caller.ts'
 import {
   InFlightRequests,
   type InFlightEntry,
@@ -14,7 +14,7 @@ import { t0, viewOf } from '../../../support/key-builder.ts'
 import { manualClock } from '../../../support/manual-clock.ts'
 import { callTo } from '../request-builder.ts'
 
-const caller: Caller = {
+const caller: KeyCaller = {
   key: viewOf({}),
   identity: { user: 'ada', groups: [] },
   scope: null,
@@ -25,7 +25,7 @@ const caller: Caller = {
 class HeldRequests extends InFlightRequests {
   #pending: Pending | null = null
 
-  override open(of: Caller, pending: Pending): InFlightEntry {
+  override open(of: KeyCaller, pending: Pending): InFlightEntry {
     this.#pending = pending
     return super.open(of, pending)
   }
