@@ -81,9 +81,9 @@ export function handlerFor(
     },
     selfService: { answer: async () => Promise.reject(new Error('no self-service here')) },
     targets: createTargetRegistry({ ...NO_UPSTREAM, send }, NO_TARGETS),
-    expiryHeaders: (headers, caller, isUse) => ({
+    expiryHeaders: (headers, by, isUse) => ({
       ...headers,
-      [EXPIRES]: `${keyCaller(caller).key.name} ${isUse ? 'used' : 'unused'}`,
+      [EXPIRES]: `${keyCaller(by).key.name} ${isUse ? 'used' : 'unused'}`,
     }),
     answered: () => undefined,
     clock,
