@@ -2,9 +2,13 @@
 // together. A gateway has no state of its own, and replicas need no leader.
 import { randomUUID } from 'node:crypto'
 import type { StartedAuthenticator } from '../authn/start.ts'
-import { createHandler } from '../gateway/handler.ts'
+import { GATEWAY_STAGES, createHandler } from '../gateway/handler.ts'
 import { createKeysPage, createRevokedPage, discoveryAnswer } from '../gateway/oidc/documents.ts'
-import { type PublicPage, type PublicRoute, versionPage } from '../gateway/stages/public-routes.ts'
+import {
+  type PUBLIC_ROUTES,
+  type PublicPage,
+  versionPage,
+} from '../gateway/stages/public-routes.ts'
 import { createClient } from '../kube/client/client.ts'
 import { type Clock, systemClock } from '../runtime/clock.ts'
 import { PROGRAM_VERSION, printText } from '../runtime/flags.ts'
@@ -72,7 +76,7 @@ async function start(self: GatewayProcess): Promise<void> {
   const api = startApi(self, deps, following)
   metrics.followWatchAges({ keys: api.ageMs, published: following.ageMs })
   const readiness = readinessOf(lifecycle.stopping, following, api, certificate)
-  const respond = createHandler({
+  const respond = createHandler(GATEWAY_STAGES, {
     pages: publicPages(following, readiness, clock),
     version: versionPage(PROGRAM_VERSION),
     ...api,
@@ -113,7 +117,7 @@ function publicPages(
   following: GatewayInformers,
   readiness: Readonly<Record<string, HealthCheck>>,
   clock: Clock,
-): Readonly<Record<PublicRoute, PublicPage>> {
+): Readonly<Record<(typeof PUBLIC_ROUTES)[number], PublicPage>> {
   const { issuer, jwks, stores, configMapsAsOfMs } = following
   return {
     '/healthz': toPublicPage(livenessPage),

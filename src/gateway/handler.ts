@@ -1,6 +1,7 @@
 // Runs the stages of each request in their order: the first stage that answers ends the run. Requests, upgrades and
-// CONNECT pass the same stages. Metrics, the access log, the expiry headers and the request lease wrap the run.
-import { keyCaller } from '../authn/caller.ts'
+// CONNECT pass the same stages. Metrics, the access log, the expiry headers and the request lease wrap the run. The
+// gateway and the direct endpoint have a list of stages each.
+import type { Caller } from '../authn/caller.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { Log } from '../runtime/log.ts'
 import { type Answer, refuse } from '../serving/http/answer.ts'
@@ -19,11 +20,18 @@ import { type AuthorizationDeps, authorization } from './stages/authorization.ts
 import type { ExpiryHeaders } from './stages/expiry-headers.ts'
 import { type MaxInFlightDeps, maxInFlight } from './stages/max-in-flight.ts'
 import { type PublicRouteDeps, publicRoute, version } from './stages/public-routes.ts'
-import { headerRefusal, requestInfo, requestInfoRefusal } from './stages/request-info.ts'
-import { type AdmittedRequestDeps, activity, proxy, selfService } from './stages/serve.ts'
+import {
+  type RouteDeps,
+  headerRefusal,
+  requestInfo,
+  requestInfoRefusal,
+} from './stages/request-info.ts'
+import { type AdmittedKeyDeps, activity, proxy, selfService } from './stages/serve.ts'
 import { type TargetDeps, targetResolution } from './stages/target.ts'
 import { upgradePath, upgradeProtocol } from './stages/upgrade.ts'
+import { type WebhookRouteDeps, webhookRoute } from './stages/webhook.ts'
 import { isOwnKind } from './selfservice/handler.ts'
+import { credentialRefusals } from './streams/credential-refusals.ts'
 import { terminable } from './streams/terminate.ts'
 
 /** Called for every answer, for metrics. `seconds` is the time from the request to the head of its answer. */
@@ -34,26 +42,31 @@ type AnsweredObserver = (
   seconds: number,
 ) => void
 
-/** The dependencies of all stages, and the observers. */
+/** The dependencies of the stages that the gateway and the direct endpoint share, and the observers. */
 export interface HandlerOptions
-  extends PublicRouteDeps,
+  extends RouteDeps,
+    PublicRouteDeps,
     AuthenticationDeps,
     AuthorizationDeps,
     TargetDeps,
-    MaxInFlightDeps,
-    AdmittedRequestDeps {
-  /** Adds the headers that say when the key ends (contract 13.5). */
+    MaxInFlightDeps {
+  /** Called for each chunk of a long answer (contract 14.1). */
+  readonly flowed: (caller: Caller) => void
+  /** Adds the headers that say when the credential ends (contract 13.5). */
   readonly expiryHeaders: ExpiryHeaders
   readonly answered: AnsweredObserver
   readonly clock: Clock
   readonly log: Log
 }
 
+/** The dependencies of the gateway's stages. */
+export type GatewayHandlerOptions = HandlerOptions & AdmittedKeyDeps
+
 /**
- * The stages, in the order of a kube-apiserver's filters. Only public pages are answered before `authentication`: a
- * caller without a credential does not learn what the gateway serves (contract 9.1).
+ * The stages of the gateway, in the order of a kube-apiserver's filters. Only public pages are answered before
+ * `authentication`: a caller without a credential does not learn what the gateway serves (contract 9.1).
  */
-const STAGES: readonly Stage<HandlerOptions>[] = [
+export const GATEWAY_STAGES: readonly Stage<GatewayHandlerOptions>[] = [
   requestInfo,
   publicRoute,
   authentication,
@@ -70,15 +83,41 @@ const STAGES: readonly Stage<HandlerOptions>[] = [
   proxy,
 ]
 
+/** The dependencies of the direct endpoint's stages. */
+export type DirectHandlerOptions = HandlerOptions & WebhookRouteDeps
+
+/**
+ * The stages of the direct endpoint (contract 9.2): those of the gateway, without what only access keys have. The
+ * webhook has callers and credentials of its own.
+ */
+export const DIRECT_STAGES: readonly Stage<DirectHandlerOptions>[] = [
+  requestInfo,
+  publicRoute,
+  webhookRoute,
+  authentication,
+  upgradeProtocol,
+  headerRefusal,
+  version,
+  requestInfoRefusal,
+  upgradePath,
+  authorization,
+  targetResolution,
+  maxInFlight,
+  proxy,
+]
+
 const INTERNAL_ERROR = refuse(ERRORS.internal)
 
 /** Creates the handler of all requests. An unexpected error is logged; the 500 to the client has no details of it. */
-export function createHandler(options: HandlerOptions): RequestHandler {
+export function createHandler<Options extends HandlerOptions>(
+  stages: readonly Stage<Options>[],
+  options: Options,
+): RequestHandler {
   const { clock } = options
   return async (http) => {
     const startedMs = clock.monotonicMs()
     const context = newContext(http)
-    const answer = await runStages(context, options).catch((err: unknown) =>
+    const answer = await runStages(stages, context, options).catch((err: unknown) =>
       answerFailure(context, options, err),
     )
     const verb = context.request?.attributes.verb ?? http.method
@@ -89,8 +128,12 @@ export function createHandler(options: HandlerOptions): RequestHandler {
 }
 
 /** Runs the stages until one answers. The answer is cut when the caller's key ends. */
-async function runStages(context: RequestContext, options: HandlerOptions): Promise<Answer> {
-  for (const stage of STAGES) {
+async function runStages<Options extends HandlerOptions>(
+  stages: readonly Stage<Options>[],
+  context: RequestContext,
+  options: Options,
+): Promise<Answer> {
+  for (const stage of stages) {
     const answer = await underLease(context, answerOf(stage, context, options))
     if (answer === null) continue
     logAnswer(context, options, answer)
@@ -100,10 +143,10 @@ async function runStages(context: RequestContext, options: HandlerOptions): Prom
 }
 
 /** Async, so that what a stage throws at once is a rejection too. */
-async function answerOf(
-  stage: Stage<HandlerOptions>,
+async function answerOf<Options>(
+  stage: Stage<Options>,
   context: RequestContext,
-  options: HandlerOptions,
+  options: Options,
 ): Promise<Answer | null> {
   return stage(context, options)
 }
@@ -122,7 +165,7 @@ async function underLease(
 /** The answer, cut when its key ends. Its end frees the request's place in max in flight (contract 13.3, 13.4). */
 function cutWithKey(
   { admitted, caller, request, upgrade }: RequestContext,
-  { activity: recorder }: HandlerOptions,
+  { flowed }: HandlerOptions,
   answer: Answer,
 ): Answer {
   if (admitted === null || caller === null || request === null) return answer
@@ -132,7 +175,8 @@ function cutWithKey(
     isWatch: request.attributes.verb === 'watch',
     isLong,
     upgrade,
-    flowed: () => recorder.flowed(keyCaller(caller)),
+    refusals: credentialRefusals(caller).inStream,
+    flowed: () => flowed(caller),
     done: release,
   })
 }

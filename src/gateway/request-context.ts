@@ -9,8 +9,11 @@ import type { ParsedRequest, RequestParsing } from './request/parse.ts'
 import type { ResolvedTarget } from './targets/registry.ts'
 import type { HeldLease } from './streams/request-lease.ts'
 
-/** The target label of request metrics: `Public` = a page without a credential, `Other` = no API at the path. */
-export type AnsweredTarget = 'Public' | TargetKind | 'Other'
+/**
+ * The target label of request metrics: `Public` = a page without a credential, `Webhook` = the authorization webhook,
+ * `Other` = no API at the path.
+ */
+export type AnsweredTarget = 'Public' | 'Webhook' | TargetKind | 'Other'
 
 /**
  * Whether the request counts as activity of its key (contract 14.1). `ended`: the key was valid when the request came

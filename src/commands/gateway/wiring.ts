@@ -8,11 +8,11 @@ import { type StartedAuthenticator, startAuthenticator } from '../../authn/start
 import { formatAccessKey } from '../../domain/accesskey/access-key.ts'
 import type { Caps } from '../../domain/accesskey/lifetime.ts'
 import { type ActivityRecorder, createActivityRecorder } from '../../gateway/activity/recorder.ts'
-import type { HandlerOptions } from '../../gateway/handler.ts'
+import type { GatewayHandlerOptions } from '../../gateway/handler.ts'
 import { type SelfService, createSelfService } from '../../gateway/selfservice/handler.ts'
 import { createQuota } from '../../gateway/selfservice/quota.ts'
 import { createResponseBuffer } from '../../gateway/selfservice/response-buffer.ts'
-import { createAuthentication } from '../../gateway/stages/authentication.ts'
+import { KEY_ANSWERS, createAuthentication } from '../../gateway/stages/authentication.ts'
 import { withExpiryHeaders } from '../../gateway/stages/expiry-headers.ts'
 import { type MaxInFlight, createMaxInFlight } from '../../gateway/stages/max-in-flight.ts'
 import { InFlightRequests } from '../../gateway/streams/in-flight.ts'
@@ -21,6 +21,7 @@ import {
   probeImpersonation,
 } from '../../gateway/targets/impersonation-probe.ts'
 import { createTargetRegistry } from '../../gateway/targets/registry.ts'
+import { gatewayRouteOf } from '../../gateway/targets/routes.ts'
 import { type KubeClient, createClient } from '../../kube/client/client.ts'
 import type { ClientDeps, ClientObserver } from '../../kube/client/request.ts'
 import type { Upstream } from '../../kube/proxy/types.ts'
@@ -34,7 +35,7 @@ import { startTargets } from './targets.ts'
 
 /** The stages for requests with a key, with their readiness and metrics. */
 interface Api
-  extends Omit<HandlerOptions, 'pages' | 'version' | 'answered' | 'clock' | 'log'>,
+  extends Omit<GatewayHandlerOptions, 'pages' | 'version' | 'answered' | 'clock' | 'log'>,
     Pick<StartedAuthenticator, 'readiness' | 'ageMs'> {
   /** Ends all open streams. */
   readonly endStreams: () => void
@@ -74,12 +75,14 @@ export function startApi(self: GatewayProcess, deps: ClientDeps, following: Gate
   connected.subscribe((ended) => inFlight.endConnection(ended))
   const probe = startProbe(parts, upstream)
   const limits = createMaxInFlight(metrics.limited)
+  const activity = startActivity(parts, authenticator, caps)
   return {
+    routeOf: gatewayRouteOf,
     readiness: { ...authenticator.readiness, ...probe.readiness },
     ageMs: authenticator.ageMs,
     endStreams: () => inFlight.close(),
     isVersionGuarded: () => switches()?.authenticateVersionEndpoint ?? true,
-    authenticate: createAuthentication(authenticator, metrics.authenticated),
+    authenticate: createAuthentication(authenticator, KEY_ANSWERS, metrics.authenticated),
     scopeContext: () => {
       const current = switches()
       const roleRules = authenticator.roleRules
@@ -88,7 +91,8 @@ export function startApi(self: GatewayProcess, deps: ClientDeps, following: Gate
     scopeDenied: metrics.scopeDenied,
     limits,
     inFlight,
-    activity: startActivity(parts, authenticator, caps),
+    activity,
+    flowed: (caller) => activity.flowed(keyCaller(caller)),
     selfService: startSelfService(parts, authenticator, {
       upstream,
       limits,

@@ -1,31 +1,60 @@
 // Authenticates a request by its headers (contract 10.1). A refusal does not say what is wrong with the credential,
 // except that its key has expired (10.2).
-import type { AuthenticationResult, Authenticator } from '../../authn/authenticator.ts'
 import type { Caller } from '../../authn/caller.ts'
 import { INVALID_KEY_REASONS } from '../../authn/key-validity.ts'
 import { type BufferedAnswer, refuse } from '../../serving/http/answer.ts'
 import type { HttpRequest } from '../../serving/http/server.ts'
+import { TOKEN_ERRORS } from '../direct-errors.ts'
 import { ERRORS } from '../errors.ts'
 import type { Stage } from '../request-context.ts'
 
-/** Why a request has no caller, for metrics. */
+/** Why a request has no caller, for metrics, whatever the kind of credential: none, or more than one. */
+export const CREDENTIAL_FAULTS = ['none', 'twice'] as const
+
+/** Why a request has no caller at the gateway, for metrics. */
 export const AUTHENTICATION_REFUSALS = [
   ...INVALID_KEY_REASONS,
-  'none',
-  'twice',
+  ...CREDENTIAL_FAULTS,
   'unavailable',
 ] as const
 
-/** One of AUTHENTICATION_REFUSALS. */
-type AuthenticationRefusal = (typeof AUTHENTICATION_REFUSALS)[number]
-
 /** Called for every authentication, for metrics; null = success. */
-type AuthenticatedObserver = (refused: AuthenticationRefusal | null) => void
+type AuthenticatedObserver = (refused: string | null) => void
 
-const NOT_FOUND = refuse(ERRORS.keyNotFound)
-const EXPIRED = refuse(ERRORS.keyExpired)
 const CREDENTIAL_REPEATED = refuse(ERRORS.credentialRepeated)
-const UNCHECKED = refuse(ERRORS.keyUnchecked)
+
+/** The answers to credentials that are not accepted. */
+export interface CredentialAnswers {
+  /** The answer whatever is wrong, also to no credential at all. */
+  readonly refused: BufferedAnswer
+  readonly expired: BufferedAnswer
+  /** No decision is possible now. */
+  readonly unchecked: BufferedAnswer
+}
+
+/** The answers to access keys (contract 10.2). */
+export const KEY_ANSWERS: CredentialAnswers = {
+  refused: refuse(ERRORS.keyNotFound),
+  expired: refuse(ERRORS.keyExpired),
+  unchecked: refuse(ERRORS.keyUnchecked),
+}
+
+/** The answers to tokens (contract 9.2). */
+export const TOKEN_ANSWERS: CredentialAnswers = {
+  refused: refuse(TOKEN_ERRORS.tokenNotAccepted),
+  expired: refuse(TOKEN_ERRORS.tokenExpired),
+  unchecked: refuse(TOKEN_ERRORS.tokenUnchecked),
+}
+
+/** Authenticates by a bearer token. `unavailable`: no decision is possible now. Never rejects. */
+interface BearerAuthenticator {
+  readonly authenticate: (
+    token: string,
+  ) => Promise<
+    | { readonly ok: true; readonly caller: Caller }
+    | { readonly ok: false; readonly because: string }
+  >
+}
 
 /** The caller of a request, or the answer that refuses it. */
 type Authentication =
@@ -47,26 +76,28 @@ export const authentication: Stage<AuthenticationDeps> = async (context, { authe
 
 /** Creates the function that authenticates requests by their headers. It never rejects. */
 export function createAuthentication(
-  authenticator: Pick<Authenticator, 'authenticate'>,
+  authenticator: BearerAuthenticator,
+  answers: CredentialAnswers,
   observe: AuthenticatedObserver,
 ): (call: Pick<HttpRequest, 'rawHeaders'>) => Promise<Authentication> {
   return async ({ rawHeaders }) => {
     const credential = credentialOf(rawHeaders)
     if (credential.kind !== 'bearer') {
       observe(credential.kind)
-      return { ok: false, answer: credential.kind === 'none' ? NOT_FOUND : CREDENTIAL_REPEATED }
+      return {
+        ok: false,
+        answer: credential.kind === 'none' ? answers.refused : CREDENTIAL_REPEATED,
+      }
     }
     const result = await authenticator.authenticate(credential.token)
     observe(result.ok ? null : result.because)
-    return result.ok ? result : { ok: false, answer: answerTo(result.because) }
+    return result.ok ? result : { ok: false, answer: answerTo(result.because, answers) }
   }
 }
 
-function answerTo(
-  because: Exclude<AuthenticationResult, { readonly ok: true }>['because'],
-): BufferedAnswer {
-  if (because === 'unavailable') return UNCHECKED
-  return because === 'expired' ? EXPIRED : NOT_FOUND
+function answerTo(because: string, answers: CredentialAnswers): BufferedAnswer {
+  if (because === 'unavailable') return answers.unchecked
+  return because === 'expired' ? answers.expired : answers.refused
 }
 
 // Reads the credential from the headers as they were sent (contract 10.1).

@@ -4,7 +4,7 @@ import type { HttpRequest } from '../../serving/http/server.ts'
 import { ERRORS } from '../errors.ts'
 import type { RequestContext, Stage } from '../request-context.ts'
 
-/** Every path that is answered without a credential (contract 9.1). There are no others. */
+/** Every path that the gateway answers without a credential (contract 9.1). There are no others. */
 export const PUBLIC_ROUTES = [
   '/healthz',
   '/readyz',
@@ -13,28 +13,29 @@ export const PUBLIC_ROUTES = [
   '/oidc/revoked',
 ] as const
 
-/** One of PUBLIC_ROUTES. */
-export type PublicRoute = (typeof PUBLIC_ROUTES)[number]
+/** Every path that the direct endpoint answers without a credential (contract 9.2). There are no others. */
+export const DIRECT_PUBLIC_ROUTES = ['/healthz', '/readyz'] as const
 
 /** Answers GET and HEAD of one path. */
 export type PublicPage = (http: HttpRequest, query: URLSearchParams) => Answer | Promise<Answer>
 
 /** The public pages and `/version`. */
 export interface PublicRouteDeps {
-  readonly pages: Readonly<Record<PublicRoute, PublicPage>>
+  /** By path. */
+  readonly pages: Readonly<Record<string, PublicPage>>
   readonly version: PublicPage
   /** Whether `/version` needs a credential (authenticateVersionEndpoint). */
   readonly isVersionGuarded: () => boolean
 }
 
 const VERSION_ROUTE = '/version'
-const ROUTES: ReadonlySet<string> = new Set(PUBLIC_ROUTES)
 const ONLY_READS = refuse(ERRORS.onlyReads)
 
 /** Answers the routes that need no credential. They match the path byte by byte, as it was sent. */
 export const publicRoute: Stage<PublicRouteDeps> = (context, deps) => {
   const { path } = context
-  if (ROUTES.has(path)) return answerPage(context, deps.pages[path as PublicRoute])
+  const page = Object.hasOwn(deps.pages, path) ? deps.pages[path] : undefined
+  if (page) return answerPage(context, page)
   if (path === VERSION_ROUTE && !deps.isVersionGuarded()) return answerPage(context, deps.version)
   return null
 }

@@ -5,12 +5,17 @@ import { ERRORS } from '../errors.ts'
 import { headersRefusal } from '../proxy/forward.ts'
 import { type Stage, known } from '../request-context.ts'
 import { parseRequest } from '../request/parse.ts'
-import { routeOf } from '../targets/registry.ts'
+import type { RouteFinder } from '../targets/routes.ts'
 
 const NO_SUCH_API = refuse(ERRORS.noSuchApi)
 
+/** The dependencies of the stage. */
+export interface RouteDeps {
+  readonly routeOf: RouteFinder
+}
+
 /** Reads the target and RequestInfo from the request-target (contract 9.1, 11.6). It never answers. */
-export const requestInfo: Stage = (context) => {
+export const requestInfo: Stage<RouteDeps> = (context, { routeOf }) => {
   const { method, target } = context.http
   const route = routeOf(target)
   context.parsing =

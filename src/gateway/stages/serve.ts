@@ -12,8 +12,8 @@ import { type SelfService, isOwnKind } from '../selfservice/handler.ts'
 import { PROBE_FAULTS } from '../targets/condition.ts'
 import { asReadable, narrowedReview, selfReviewOf } from './self-subject-access-review.ts'
 
-/** The dependencies of these stages. */
-export interface AdmittedRequestDeps {
+/** The dependencies of the stages for access keys. */
+export interface AdmittedKeyDeps {
   readonly activity: ActivityRecorder
   readonly selfService: SelfService
 }
@@ -24,7 +24,7 @@ const NOT_RECORDED = refuse(ERRORS.useNotRecorded)
  * Records the request as a use of its key. A sliding key could end without this use: when its recorded use is old, the
  * new one is stored before the request goes on (contract 14.1).
  */
-export const activity: Stage<AdmittedRequestDeps> = async (context, deps) => {
+export const activity: Stage<AdmittedKeyDeps> = async (context, deps) => {
   if ((await deps.activity.started(keyCaller(known(context, 'caller')))) === 'unavailable')
     return NOT_RECORDED
   context.use = 'used'
@@ -32,7 +32,7 @@ export const activity: Stage<AdmittedRequestDeps> = async (context, deps) => {
 }
 
 /** Answers requests about keys, tokens and Configs (contract 9.3, 12). */
-export const selfService: Stage<AdmittedRequestDeps> = (context, deps) => {
+export const selfService: Stage<AdmittedKeyDeps> = (context, deps) => {
   const request = known(context, 'request')
   if (!isOwnKind(request)) return null
   const { lease } = known(context, 'admitted')

@@ -1,11 +1,11 @@
 // Ends an admitted request when its key ends before the answer begins (contract 13.4): the gateway authenticates by the
 // head of a request, but the client decides when its body ends.
 import type { Caller } from '../../authn/caller.ts'
-import { type Answer, type BufferedAnswer, refuse } from '../../serving/http/answer.ts'
+import type { Answer, BufferedAnswer } from '../../serving/http/answer.ts'
 import type { HttpRequest } from '../../serving/http/server.ts'
-import { ERRORS } from '../errors.ts'
 import { hasBody } from '../proxy/forward.ts'
-import type { EndReason, InFlightEntry, InFlightRequests, Pending } from './in-flight.ts'
+import { credentialRefusals } from './credential-refusals.ts'
+import type { InFlightEntry, InFlightRequests, Pending } from './in-flight.ts'
 
 /** The state of an admitted request, for the code that answers it. */
 export interface RequestLease {
@@ -57,7 +57,7 @@ export function leaseRequest(
   const pending: Pending = {
     mayComplete: () => !isLong && isWrite(call) && hasArrived(call),
     end: (reason) => {
-      refusal = REFUSALS[reason]
+      refusal = credentialRefusals(caller).beforeAnswer[reason]
       entry.close()
       keyEnded.resolve(refusal)
       controller.abort()
@@ -72,7 +72,7 @@ export function leaseRequest(
     close: entry.close,
     still: async () => {
       const now = await entry.still()
-      if (now === null) throw new Error('the access key ended while a request of it was in flight')
+      if (now === null) throw new Error('the credential ended while a request of it was in flight')
       return now
     },
     outcome: async (answering) => {
@@ -96,13 +96,4 @@ const hasArrived = (call: HttpRequest): boolean => !hasBody(call) || call.body.r
 
 const discard = (answer: Answer | null): void => {
   if (answer !== null && !Buffer.isBuffer(answer.body)) answer.body.destroy()
-}
-
-/** The answer when the key ends: the same as to the next request with this key (contract 10.2). */
-const REFUSALS: Readonly<Record<EndReason, BufferedAnswer>> = {
-  expired: refuse(ERRORS.keyExpired),
-  revoked: refuse(ERRORS.keyNotFound),
-  changed: refuse(ERRORS.keyChanged),
-  stale: refuse(ERRORS.keyUnchecked),
-  target: refuse(ERRORS.targetChanged),
 }

@@ -1,12 +1,12 @@
 // Cuts a streamed answer when its key ends (contract 13.4).
 import { type Readable, Transform, type TransformCallback, pipeline } from 'node:stream'
 import type { UpgradeProtocol } from '../../kube/proxy/types.ts'
-import { type Answer, type BufferedAnswer, refuse } from '../../serving/http/answer.ts'
+import type { Answer, BufferedAnswer } from '../../serving/http/answer.ts'
 import { nestedString } from '../../domain/json/field-path.ts'
 import { parseJsonMap } from '../../domain/json/json.ts'
-import { ERRORS } from '../errors.ts'
+import type { EndRefusals } from './credential-refusals.ts'
 import { terminableTunnel } from './terminate-tunnel.ts'
-import type { TerminationReason, EndReason, InFlightEntry, StreamKind } from './in-flight.ts'
+import type { TerminationReason, InFlightEntry, StreamKind } from './in-flight.ts'
 
 /** The parts of a request that its streamed answer uses. */
 interface TerminableOptions {
@@ -17,6 +17,8 @@ interface TerminableOptions {
   readonly isLong: boolean
   /** The protocol of an upgrade; null = none. */
   readonly upgrade: UpgradeProtocol | null
+  /** What the client is answered last, by the reason of a cut. */
+  readonly refusals: EndRefusals
   /** Called for each chunk of a long answer (contract 14.1). */
   readonly flowed: () => void
   /** Called when the answer is complete or abandoned. */
@@ -34,7 +36,11 @@ export function terminable(answer: Answer, options: TerminableOptions): Answer {
   }
   const { body: received, tunnel } = answer
   if (tunnel !== undefined)
-    return terminableTunnel(answer, { body: received, tunnel }, { ...options, textOf: lastText })
+    return terminableTunnel(
+      answer,
+      { body: received, tunnel },
+      { ...options, textOf: (reason) => lastText(reason, options.refusals) },
+    )
   const kind: StreamKind = options.isWatch && answer.status === 200 ? 'watch' : 'body'
   const body =
     kind === 'watch' && isJsonLines(answer)
@@ -47,11 +53,14 @@ const isJsonLines = ({ headers }: Answer): boolean =>
   headers['content-type']?.startsWith('application/json') ?? false
 
 /** The watch. When it is cut, an ERROR event follows, as the API server ends a watch whose version is too old. */
-function guardedWatch(source: Readable, { flows, flowed, done }: TerminableOptions): Readable {
+function guardedWatch(
+  source: Readable,
+  { flows, refusals, flowed, done }: TerminableOptions,
+): Readable {
   const watchStream = new WatchStream(flowed)
   flows('watch', (reason) => {
     source.unpipe(watchStream)
-    watchStream.cut(lastEvent(reason))
+    watchStream.cut(lastEvent(reason, refusals))
     watchStream.end()
     source.destroy()
     setTimeout(() => watchStream.destroy(), LAST_EVENT_WITHIN_MS).unref()
@@ -97,26 +106,18 @@ function withChunkObserver(source: Readable, flowed: () => void): Readable {
   return through
 }
 
-const STATUS_BY_REASON: Readonly<Record<EndReason, BufferedAnswer>> = {
-  expired: refuse(ERRORS.keyExpired),
-  revoked: refuse(ERRORS.keyNotFound),
-  changed: refuse(ERRORS.keyChangedInWatch),
-  stale: refuse(ERRORS.keyUncheckedInWatch),
-  target: refuse(ERRORS.targetChanged),
-}
-
 /** The reason as the text of a close frame. */
-const lastText = (reason: TerminationReason): string =>
-  reason === 'shutdown' ? 'the gateway ends' : messageOf(STATUS_BY_REASON[reason])
+const lastText = (reason: TerminationReason, refusals: EndRefusals): string =>
+  reason === 'shutdown' ? 'the gateway ends' : messageOf(refusals[reason])
 
 const messageOf = ({ body }: BufferedAnswer): string =>
   nestedString(parseJsonMap(body.toString()) ?? {}, ['message'])
 
 /** The ERROR event with the reason; empty at a shutdown, after which clients reconnect by themselves. */
-const lastEvent = (reason: TerminationReason): Buffer =>
+const lastEvent = (reason: TerminationReason, refusals: EndRefusals): Buffer =>
   reason === 'shutdown'
     ? Buffer.alloc(0)
-    : Buffer.from(`{"type":"ERROR","object":${STATUS_BY_REASON[reason].body.toString()}}\n`)
+    : Buffer.from(`{"type":"ERROR","object":${refusals[reason].body.toString()}}\n`)
 
 const NEWLINE = 0x0a
 

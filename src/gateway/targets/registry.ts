@@ -1,53 +1,8 @@
-// Finds the API that a path belongs to (contract 9.1), and the upstream that serves it.
+// Finds the upstream that serves a target (contract 9.1, 9.5).
 import { type RequestTarget, targetText } from '../../domain/scope/request-info.ts'
 import type { Upstream } from '../../kube/proxy/types.ts'
 import { type BufferedAnswer, refuse } from '../../serving/http/answer.ts'
 import { ERRORS } from '../errors.ts'
-
-/** The target of a request; null = no API is served at the path. */
-type Route = {
-  readonly target: RequestTarget
-  /** The raw rest after the prefix: empty, or it begins with a slash or a question mark. */
-  readonly rest: string
-} | null
-
-/** The paths of targets; a name is any text without a slash and a question mark, as it was sent. */
-const ROUTES: readonly {
-  readonly path: RegExp
-  readonly target: (first: string, second: string) => RequestTarget
-}[] = [
-  { path: /^\/kubernetes\/management(?=[/?]|$)/, target: () => ({ kind: 'Management' }) },
-  {
-    path: /^\/kubernetes\/cluster\/([^/?]*)(?=[/?]|$)/,
-    target: (cluster) => ({ kind: 'Cluster', cluster }),
-  },
-  {
-    path: /^\/kubernetes\/project\/([^/?]*)\/virtualcluster\/([^/?]*)(?=[/?]|$)/,
-    target: (project, virtualCluster) => ({
-      kind: 'ProjectVirtualCluster',
-      project,
-      virtualCluster,
-    }),
-  },
-  {
-    path: /^\/kubernetes\/project\/([^/?]*)\/space\/([^/?]*)(?=[/?]|$)/,
-    target: (project, space) => ({ kind: 'ProjectSpace', project, space }),
-  },
-]
-
-/**
- * The route of a raw request-target: it is compared byte by byte, nothing is decoded. A name that no target can have is
- * the name of an unknown target.
- */
-export function routeOf(requestTarget: string): Route {
-  for (const { path, target } of ROUTES) {
-    const found = path.exec(requestTarget)
-    if (found === null) continue
-    const [prefix, first = '', second = ''] = found
-    return { target: target(first, second), rest: requestTarget.slice(prefix.length) }
-  }
-  return null
-}
 
 /** A target besides the management cluster. */
 export type ConnectedTarget = Exclude<RequestTarget, { readonly kind: 'Management' }>

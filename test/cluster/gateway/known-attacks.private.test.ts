@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, onTestFinished, test } from 'vitest'
 import { parseRequest } from '../../../src/gateway/request/parse.ts'
-import { routeOf } from '../../../src/gateway/targets/registry.ts'
+import { gatewayRouteOf } from '../../../src/gateway/targets/routes.ts'
 import { kubeconfig as kubeconfigOf } from '../../../tools/control-plane/kubeconfig.ts'
 import {
   ADA,
@@ -252,7 +252,7 @@ const isRequest = (part: string): boolean => part.includes('GET /')
 
 /** The RequestInfo that the gateway decides on; null when it refuses the target. */
 function decidedOf(method: string, target: string): Consequences['decided'] {
-  const route = routeOf(target)
+  const route = gatewayRouteOf(target)
   const result = route && parseRequest(method, route.target, route.rest)
   if (!result?.ok || 'path' in result.request.attributes) return null
   const { verb, resource, namespace, name } = result.request.attributes

@@ -2,19 +2,20 @@
 import { Readable } from 'node:stream'
 import { type KeyCaller, keyCaller } from '../../../src/authn/caller.ts'
 import { ERRORS } from '../../../src/gateway/errors.ts'
-import { type HandlerOptions, createHandler } from '../../../src/gateway/handler.ts'
+import {
+  GATEWAY_STAGES,
+  type GatewayHandlerOptions,
+  createHandler,
+} from '../../../src/gateway/handler.ts'
 import { credentialOf } from '../../../src/gateway/stages/authentication.ts'
 import { createMaxInFlight } from '../../../src/gateway/stages/max-in-flight.ts'
-import {
-  PUBLIC_ROUTES,
-  type PublicPage,
-  type PublicRoute,
-} from '../../../src/gateway/stages/public-routes.ts'
+import { PUBLIC_ROUTES, type PublicPage } from '../../../src/gateway/stages/public-routes.ts'
 import { InFlightRequests } from '../../../src/gateway/streams/in-flight.ts'
 import {
   type ConnectedTargets,
   createTargetRegistry,
 } from '../../../src/gateway/targets/registry.ts'
+import { gatewayRouteOf } from '../../../src/gateway/targets/routes.ts'
 import { type Upstream, UpstreamUnavailable } from '../../../src/kube/proxy/types.ts'
 import { systemClock } from '../../../src/runtime/clock.ts'
 import { refuse } from '../../../src/serving/http/answer.ts'
@@ -37,9 +38,9 @@ export const page =
   })
 
 /** A page for each public route. */
-export const PAGES = Object.fromEntries(
+export const PAGES: Readonly<Record<string, PublicPage>> = Object.fromEntries(
   PUBLIC_ROUTES.map((route) => [route, page(route)]),
-) as Readonly<Record<PublicRoute, PublicPage>>
+)
 
 /** An upstream that answers nothing. */
 export const NO_UPSTREAM: Upstream = {
@@ -58,10 +59,12 @@ export const NO_TARGETS: Pick<ConnectedTargets, 'find' | 'isFresh'> = {
 export function handlerFor(
   caller: KeyCaller,
   send: Upstream['send'],
-  given: Partial<HandlerOptions> = {},
+  given: Partial<GatewayHandlerOptions> = {},
 ): RequestHandler {
   const clock = manualClock(t0)
-  return createHandler({
+  return createHandler(GATEWAY_STAGES, {
+    routeOf: gatewayRouteOf,
+    flowed: () => undefined,
     pages: PAGES,
     version: page('/version'),
     isVersionGuarded: () => true,
@@ -109,7 +112,7 @@ export const ENDING = '/ending'
 
 /** A listening server with the handler, and what it counted, forwarded and logged. */
 export async function gateway(
-  others: Partial<Readonly<Record<PublicRoute, PublicPage>>> = {},
+  others: Readonly<Record<string, PublicPage>> = {},
   isVersionGuarded = true,
 ) {
   const counted: string[] = []

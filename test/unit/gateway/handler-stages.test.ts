@@ -65,9 +65,10 @@ function handlerWith({ scope, noted = 'later', isKnown = true, upstream = () => 
     },
     activity: {
       started: async () => (trace.push('used'), noted),
-      flowed: () => void trace.push('flowed'),
+      flowed: () => undefined,
       flush: async () => undefined,
     },
+    flowed: () => void trace.push('flowed'),
     selfService: { answer: async () => (trace.push('own kinds'), OK) },
     scopeDenied: () => void trace.push('denied'),
     answered: (_, verb) => void verbs.push(verb),

@@ -7,6 +7,7 @@ import { parseRequest } from '../../../../src/gateway/request/parse.ts'
 import { createSelfService, isOwnKind } from '../../../../src/gateway/selfservice/handler.ts'
 import { createResponseBuffer } from '../../../../src/gateway/selfservice/response-buffer.ts'
 import { createMaxInFlight } from '../../../../src/gateway/stages/max-in-flight.ts'
+import { credentialRefusals } from '../../../../src/gateway/streams/credential-refusals.ts'
 import { terminable } from '../../../../src/gateway/streams/terminate.ts'
 import type { Upstream, UpstreamCall } from '../../../../src/kube/proxy/types.ts'
 import { type Clock, systemClock } from '../../../../src/runtime/clock.ts'
@@ -66,6 +67,7 @@ async function serving(answers: (call: UpstreamCall) => Readable, clock: Clock =
       isWatch,
       isLong: isWatch,
       upgrade: null,
+      refusals: credentialRefusals(caller).inStream,
       flowed: nothing,
       done: nothing,
     })

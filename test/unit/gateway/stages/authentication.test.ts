@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { createAuthentication } from '../../../../src/gateway/stages/authentication.ts'
+import { KEY_ANSWERS, createAuthentication } from '../../../../src/gateway/stages/authentication.ts'
 import { textAfter } from '../../../support/key-builder.ts'
 import { createTestAuthenticator, key, ownedBy, secretOf } from '../../authn/test-authenticator.ts'
 
@@ -20,7 +20,9 @@ function stage() {
     key('short-disabled', { ttl: 60, disabled: true }),
   )
   const reasons: (string | null)[] = []
-  const authenticate = createAuthentication(callers, (refused) => reasons.push(refused))
+  const authenticate = createAuthentication(callers, KEY_ANSWERS, (refused) =>
+    reasons.push(refused),
+  )
   const asked = (...rawHeaders: readonly string[]) => authenticate({ rawHeaders })
   return {
     asked,

@@ -4,6 +4,7 @@ import { PassThrough } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import { setImmediate } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
+import { credentialRefusals } from '../../../../src/gateway/streams/credential-refusals.ts'
 import {
   InFlightRequests,
   type TerminationReason,
@@ -47,6 +48,7 @@ function started(given: Partial<Answer> = {}, isWatch = true, isLong = isWatch) 
       isWatch,
       isLong,
       upgrade: null,
+      refusals: credentialRefusals(caller).inStream,
       flowed: () => void (counts.flowed += 1),
       done: () => {
         close()

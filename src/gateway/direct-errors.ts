@@ -1,0 +1,31 @@
+// The refusals that only the direct endpoint gives (contract 9.2). docs/direct-endpoint.md has their table from here.
+import { catalogue } from '../serving/http/answer.ts'
+
+const CHALLENGE = { 'www-authenticate': 'Bearer' }
+const SOON = { 'retry-after': '5' }
+
+/** The catalogue, in the order of the documentation. */
+export const TOKEN_ERRORS = catalogue({
+  tokenNotAccepted: {
+    reason: 'Unauthorized',
+    message: 'the token is not accepted. Please get a new one',
+    headers: CHALLENGE,
+    because:
+      'no token, or one that is forged, revoked, for another cluster, or signed with a key that is not published: the answer does not say which, the metric `platform_gateway_authentication_total` does',
+  },
+  tokenExpired: {
+    reason: 'Unauthorized',
+    message: 'the token expired. Please get a new one',
+    headers: CHALLENGE,
+    because: 'the token is past its `exp`',
+  },
+  tokenUnchecked: {
+    reason: 'ServiceUnavailable',
+    message:
+      'the direct endpoint can not tell now which tokens are revoked. Please try again, or use the gateway',
+    headers: SOON,
+    because:
+      'its list of revoked tokens is older than `--max-staleness`, or it never had one: no request passes on old data',
+    remedy: 'see [StaleRevocations](#managementoperatordirectrevocationsstale)',
+  },
+})
