@@ -65,7 +65,7 @@ export const ERRORS = catalogue({
   scopeDenied: {
     reason: 'Forbidden',
     message: '<decision>',
-    shown: 'the scope of the access key does not grant …',
+    shown: 'the scope does not grant …',
     because: 'see [Scopes](scopes.md)',
   },
   outsideSpace: {
@@ -202,14 +202,14 @@ export const ERRORS = catalogue({
   },
   tooManyOfKey: {
     reason: 'TooManyRequests',
-    message: 'too many <kind> in progress for this access key (limit <limit>); try again in 1 s',
+    message: 'too many <kind> in progress for this credential (limit <limit>); try again in 1 s',
     headers: SOON,
     because: LIMITED,
   },
   tooManyInAll: {
     reason: 'TooManyRequests',
     message:
-      'too many <kind> in progress at this gateway for all access keys together (limit <limit>); try again in 1 s',
+      'too many <kind> in progress at this gateway for all credentials together (limit <limit>); try again in 1 s',
     headers: SOON,
     because: LIMITED,
   },

@@ -29,9 +29,9 @@ import { type UpstreamObserver, createUpstream } from '../../kube/proxy/upstream
 import { type ClampedClock, type Clock, clampedClock } from '../../runtime/clock.ts'
 import type { ServerObserver } from '../../serving/http/server.ts'
 import { followGatewaySwitches } from '../../settings/follow.ts'
+import { startTargets } from '../targets.ts'
 import type { GatewayInformers } from './informers.ts'
 import type { GatewayProcess } from './metrics.ts'
-import { startTargets } from './targets.ts'
 
 /** The stages for requests with a key, with their readiness and metrics. */
 interface Api
@@ -71,7 +71,7 @@ export function startApi(self: GatewayProcess, deps: ClientDeps, following: Gate
   const switches = followGatewaySwitches(sources)
   const inFlight = startInFlight(self, authenticator)
   const upstream = startUpstream(parts)
-  const connected = startTargets(self, clamped.deps)
+  const connected = startTargets(self, clamped.deps, 'gateway', null)
   connected.subscribe((ended) => inFlight.endConnection(ended))
   const probe = startProbe(parts, upstream)
   const limits = createMaxInFlight(metrics.limited)
@@ -99,7 +99,7 @@ export function startApi(self: GatewayProcess, deps: ClientDeps, following: Gate
       caps,
       isConfigClosed: () => switches()?.disableConfigEndpoint ?? true,
     }),
-    targets: createTargetRegistry(upstream, connected),
+    targets: createTargetRegistry({ target: { kind: 'Management' }, upstream }, connected),
     expiryHeaders: (headers, caller, isUse) =>
       withExpiryHeaders(headers, { caller: keyCaller(caller), isUse }, caps(), clock.nowMs()),
   }

@@ -107,7 +107,7 @@ function denialMessage(request: RequestInfo): string {
   const sensitiveHint = isSensitiveRequest(request)
     ? ', which only a rule that names it grants'
     : ''
-  return `the scope of the access key does not grant ${requestText(request)} of ${targetText(request.target)}${sensitiveHint}`
+  return `the scope does not grant ${requestText(request)} of ${targetText(request.target)}${sensitiveHint}`
 }
 
 function requestText(request: RequestInfo): string {

@@ -63,8 +63,13 @@ const FAULT_OF: Readonly<Record<TargetField, (text: string) => string | null>> =
   },
 }
 
-/** Reads a Secret. Never throws. */
-export function definitionOf({ metadata, data = {} }: Secret): TargetDefinition {
+/**
+ * Reads a Secret. Never throws.
+ *
+ * @param isDirect whether a direct endpoint reads it: its spaces are in its own cluster, whatever `cluster` says, and it
+ * serves no other cluster (contract 9.7)
+ */
+export function definitionOf({ metadata, data = {} }: Secret, isDirect: boolean): TargetDefinition {
   const kind = CONNECTED_KINDS.find((one) => one === metadata.labels?.[TARGET_LABEL])
   if (kind === undefined)
     return invalid(null, [`label ${TARGET_LABEL} must be one of ${CONNECTED_KINDS.join(', ')}`])
@@ -74,8 +79,15 @@ export function definitionOf({ metadata, data = {} }: Secret): TargetDefinition 
   })
   const binary = read.filter(([, text]) => text === null).map(([field]) => field)
   if (binary.length > 0) return invalid(null, [`${binary.join(' and ')} must be UTF-8`])
-  return definitionFrom(kind, Object.fromEntries(read) as TargetData)
+  const given = Object.fromEntries(read) as TargetData
+  if (!isDirect) return definitionFrom(kind, given)
+  if (kind === 'cluster')
+    return invalid(targetOf(kind, given), ['a direct endpoint serves no other cluster'])
+  return definitionFrom(kind, kind === 'space' ? { ...given, cluster: IGNORED_CLUSTER } : given)
 }
+
+/** Any name: a direct endpoint looks for no cluster. */
+const IGNORED_CLUSTER = 'own'
 
 const UTF8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 

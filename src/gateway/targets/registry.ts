@@ -36,7 +36,7 @@ export interface ConnectedTargets {
 export interface ResolvedTarget {
   readonly ok: true
   readonly upstream: Upstream
-  /** null = the management cluster, whose connection never ends. */
+  /** null = the local target, whose connection never ends. */
   readonly connection: TargetConnection | null
   /** As in TargetState. */
   readonly namespace: string | null
@@ -60,15 +60,23 @@ const TARGETS_STALE: UnresolvedTarget = {
   answer: refuse(ERRORS.targetsStale),
 }
 
-/** A registry of the management cluster and the connected targets. */
+/** The target whose API server this process belongs to: it needs no Secret, and its connection never ends. */
+export interface LocalTarget {
+  readonly target: RequestTarget
+  readonly upstream: Upstream
+}
+
+/** A registry of the local target and the connected ones. */
 export function createTargetRegistry(
-  management: Upstream,
+  { target: local, upstream }: LocalTarget,
   connected: Pick<ConnectedTargets, 'find' | 'isFresh'>,
 ): TargetRegistry {
-  const resolved = { ok: true, upstream: management, connection: null, namespace: null } as const
+  const resolved = { ok: true, upstream, connection: null, namespace: null } as const
   return {
     resolve: (target) => {
-      if (target.kind === 'Management') return resolved
+      if (isSameTarget(target, local)) return resolved
+      if (target.kind === 'Management')
+        throw new Error('no route of a direct endpoint leads to the management cluster')
       if (!connected.isFresh()) return TARGETS_STALE
       const state = connected.find(target)
       const values = { target: targetText(target) }
@@ -83,3 +91,8 @@ export function createTargetRegistry(
     },
   }
 }
+
+const isSameTarget = (target: RequestTarget, local: RequestTarget): boolean =>
+  local.kind === 'Management'
+    ? target.kind === 'Management'
+    : local.kind === 'Cluster' && target.kind === 'Cluster' && target.cluster === local.cluster

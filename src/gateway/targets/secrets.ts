@@ -26,6 +26,8 @@ interface TargetSecretsOptions {
   readonly clock: Clock
   readonly log: Log
   readonly signal: AbortSignal
+  /** As in definitionOf. */
+  readonly isDirect: boolean
   /** Called with all Secrets after each comparison that found a change, and after the first one. */
   readonly changed: (secrets: readonly TargetSecret[]) => void
 }
@@ -42,7 +44,7 @@ const UNREADABLE = 'the Secret can not be read'
 
 /** Compares at once, and again until the signal aborts. */
 export function followTargetSecrets(options: TargetSecretsOptions): FollowedTargetSecrets {
-  const { reader, clock, log, signal, changed } = options
+  const { reader, clock, log, signal, isDirect, changed } = options
   const known = new Map<string, TargetSecret>()
   /** Until when a Secret that can't be read is known to have been as it was read, by its name. */
   const unreadSince = new Map<string, number>()
@@ -57,7 +59,7 @@ export function followTargetSecrets(options: TargetSecretsOptions): FollowedTarg
       unreadSince.delete(name)
       if (secret === null) return known.delete(name)
       const { uid, resourceVersion } = secret.metadata
-      known.set(name, { name, uid, resourceVersion, definition: definitionOf(secret) })
+      known.set(name, { name, uid, resourceVersion, definition: definitionOf(secret, isDirect) })
       return true
     } catch (error) {
       if (!(error instanceof StatusError)) throw error

@@ -10,7 +10,7 @@ import type { ProbeFinding } from './impersonation-probe.ts'
 import type { ConnectedTargets } from './registry.ts'
 import { createTargetReporter } from './report.ts'
 import { type TargetSecretReader, followTargetSecrets } from './secrets.ts'
-import { TargetTable } from './table.ts'
+import { type SpaceNamespace, TargetTable } from './table.ts'
 
 /** Dependencies of startConnectedTargets. */
 interface ConnectedTargetsOptions {
@@ -20,6 +20,8 @@ interface ConnectedTargetsOptions {
   readonly events: EventRecorder
   /** Opens an upstream by a kubeconfig, as KubeconfigConnectionOptions.open. */
   readonly open: (kubeconfig: string) => Promise<Upstream>
+  /** As in TargetTableOptions: null at the gateway. */
+  readonly ownCluster: Upstream | null
   /** For the audit logs of targets. */
   readonly userAgent: string
   readonly clock: Clock
@@ -29,9 +31,11 @@ interface ConnectedTargetsOptions {
 }
 
 /** The targets of this process. */
-interface StartedTargets extends ConnectedTargets {
+export interface StartedTargets extends ConnectedTargets {
   /** All targets that Secrets name, and whether each works: none does by stale knowledge. */
   readonly readiness: () => Iterable<readonly [TargetWords, boolean]>
+  /** The usable spaces: none by stale knowledge. */
+  readonly spaces: () => readonly SpaceNamespace[]
   /** Closes all connections. */
   readonly close: () => Promise<void>
 }
@@ -40,21 +44,27 @@ const PROBES_AT_A_TIME = 8
 
 /** Starts to follow the Secrets. Until the first list there are no targets, and what is known is not fresh. */
 export function startConnectedTargets(options: ConnectedTargetsOptions): StartedTargets {
-  const { clock, open, userAgent } = options
+  const { clock, open, ownCluster, userAgent } = options
   const report = createTargetReporter(options)
   const semaphore = createSemaphore(PROBES_AT_A_TIME, 1)
   const table = new TargetTable({
     clock,
+    ownCluster,
     connectionOf: (kubeconfig) =>
       createKubeconfigConnection({ open: () => open(kubeconfig), userAgent, clock }),
     turn: (key, probe) => semaphore<ProbeFinding>(key, probe),
     changed: () => report(secrets.all(), table.statuses()),
   })
-  const secrets = followTargetSecrets({ ...options, changed: (all) => table.apply(all) })
+  const secrets = followTargetSecrets({
+    ...options,
+    isDirect: ownCluster !== null,
+    changed: (all) => table.apply(all),
+  })
   return {
     find: (target) => table.find(target),
     isFresh: secrets.isFresh,
     subscribe: (listener) => table.subscribe(listener),
+    spaces: () => (secrets.isFresh() ? table.spaces() : []),
     readiness: () => {
       const isFresh = secrets.isFresh()
       return table.readiness().map(([words, isReady]) => [words, isReady && isFresh])

@@ -11,11 +11,14 @@ import {
   wordsOf,
 } from './definition.ts'
 import type { ProbeFinding } from './impersonation-probe.ts'
+import type { Upstream } from '../../kube/proxy/types.ts'
 import type { ConnectedTarget, TargetConnection, TargetState } from './registry.ts'
 
 /** Dependencies of the table. */
 interface TargetTableOptions {
   readonly clock: Clock
+  /** The upstream of all spaces, as at a direct endpoint; null = each is in the cluster that its Secret names. */
+  readonly ownCluster: Upstream | null
   /** Creates the connections of a kubeconfig, and opens none. */
   readonly connectionOf: (kubeconfig: string) => KubeconfigConnection
   /** Runs a probe as soon as others leave room for it. */
@@ -42,7 +45,14 @@ interface Connected {
 /** A space, which has a connection of its own so that its requests end with it, and the upstream of its cluster. */
 interface ConnectedSpace {
   readonly connection: TargetConnection
-  readonly of: KubeconfigConnection
+  readonly upstream: Upstream
+  readonly namespace: string
+}
+
+/** A space, and its namespace in its cluster. */
+export interface SpaceNamespace {
+  readonly project: string
+  readonly space: string
   readonly namespace: string
 }
 
@@ -103,6 +113,15 @@ export class TargetTable {
     }))
   }
 
+  /** The usable spaces. */
+  spaces(): readonly SpaceNamespace[] {
+    return [...this.#named].flatMap(([key, { target }]) => {
+      const space = this.#spaces.get(key)
+      if (!space || target.kind !== 'ProjectSpace') return []
+      return [{ project: target.project, space: target.space, namespace: space.namespace }]
+    })
+  }
+
   /** Whether each target works, for metrics. */
   readiness(): readonly (readonly [TargetWords, boolean])[] {
     return this.statuses().map(({ named, condition }) => [
@@ -128,6 +147,7 @@ export class TargetTable {
     if (named.kind !== 'valid') return { kind: 'failing', because: named.because, isTried: false }
     if (named.access.kind === 'kubeconfig')
       return this.#connected.get(key)?.condition ?? { kind: 'unproven' }
+    if (this.#options.ownCluster !== null) return { kind: 'ready' }
     const clusterKey = keyOfCluster(named.access.cluster)
     const cluster = this.#named.get(clusterKey)
     if (!cluster)
@@ -141,17 +161,19 @@ export class TargetTable {
     const wanted = new Map<string, Omit<ConnectedSpace, 'connection'>>()
     for (const [key, named] of this.#named) {
       if (named.kind !== 'valid' || named.access.kind !== 'space') continue
-      const of = this.#connected.get(keyOfCluster(named.access.cluster))?.connection
-      if (of) wanted.set(key, { of, namespace: named.access.namespace })
+      const { cluster, namespace } = named.access
+      const upstream =
+        this.#options.ownCluster ?? this.#connected.get(keyOfCluster(cluster))?.connection.upstream
+      if (upstream) wanted.set(key, { upstream, namespace })
     }
-    for (const [key, { connection, of, namespace }] of this.#spaces) {
+    for (const [key, { connection, upstream, namespace }] of this.#spaces) {
       const now = wanted.get(key)
-      if (now?.of === of && now.namespace === namespace) continue
+      if (now?.upstream === upstream && now.namespace === namespace) continue
       this.#spaces.delete(key)
       this.#notify(connection)
     }
     for (const [key, space] of wanted) {
-      const connection = { upstream: space.of.upstream }
+      const connection = { upstream: space.upstream }
       if (!this.#spaces.has(key)) this.#spaces.set(key, { ...space, connection })
     }
   }

@@ -73,7 +73,7 @@ describe('in the management cluster (11.1, 11.6)', () => {
   )
 })
 
-const REFUSAL = '"message":"the scope of the access key does not grant '
+const REFUSAL = '"message":"the scope does not grant '
 
 // Without the target, a scope that grants anything else there is answered 404 too.
 test.each(connected ?? [])(

@@ -25,7 +25,7 @@ const byCode = (answers: readonly GatewayAnswer[]): Partial<Record<number, Gatew
 const itemsIn = ({ body }: GatewayAnswer): readonly unknown[] =>
   (JSON.parse(body) as { items: readonly unknown[] }).items
 
-const TOO_MANY_LISTS = 'too many filtered lists in progress for this access key (limit 1)'
+const TOO_MANY_LISTS = 'too many filtered lists in progress for this credential (limit 1)'
 /** The answers before may still have more unread bytes than one caller may have. */
 const TOO_MANY_UNREAD_BYTES =
   'too many bytes of answers and events about keys, tokens and Configs not read yet'

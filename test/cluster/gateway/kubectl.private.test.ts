@@ -181,9 +181,7 @@ describe('kubectl with a scoped key (11.1)', () => {
   ])(
     'kubectl $line is refused, and the message names the missing grant',
     async ({ line, denied }) => {
-      expect(await refusalOf(reader, line)).toContain(
-        `the scope of the access key does not grant ${denied}`,
-      )
+      expect(await refusalOf(reader, line)).toContain(`the scope does not grant ${denied}`)
     },
   )
 
@@ -197,7 +195,7 @@ describe('kubectl with a scoped key (11.1)', () => {
       NAMESPACE,
     ])
     expect(code).toBe(1)
-    expect(stdout).toContain('no - the scope of the access key does not grant "get" on "secrets"')
+    expect(stdout).toContain('no - the scope does not grant "get" on "secrets"')
   })
 })
 

@@ -175,7 +175,7 @@ describe('clients that send slowly on purpose (13.3)', () => {
         kind: 'Status',
         reason: 'TooManyRequests',
         message: expect.stringContaining(
-          'too many requests in progress for this access key (limit 400)',
+          'too many requests in progress for this credential (limit 400)',
         ),
       })
       const endMs = performance.now() + FULL_FOR_MS

@@ -149,7 +149,7 @@ describe('the Python client gets the reason of a refusal', () => {
     const scope = { rules: [{ ...rule, namespaces: [NAMESPACE] }] }
     const denied = (asked: string): readonly unknown[] => [
       403,
-      expect.stringContaining(`the scope of the access key does not grant ${asked}`),
+      expect.stringContaining(`the scope does not grant ${asked}`),
     ]
     expect(await runClient(await setup.key({ scope }), 'refused').finished).toEqual([
       ['configmaps', 'passed'],

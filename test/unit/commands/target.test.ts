@@ -66,7 +66,11 @@ describe('the Secret for the platform (9.5)', () => {
   ])('is read as what was asked for: $line', ({ line, name, target, access }) => {
     const [secret] = printed(line)
     expect(secret?.metadata).toMatchObject({ name, namespace: 'platform-system-targets' })
-    expect(definitionOf(secret as unknown as Secret)).toEqual({ kind: 'valid', target, access })
+    expect(definitionOf(secret as unknown as Secret, false)).toEqual({
+      kind: 'valid',
+      target,
+      access,
+    })
   })
 
   test('is in the namespace of the flag', () => {

@@ -13,6 +13,7 @@ import { PUBLIC_ROUTES, type PublicPage } from '../../../src/gateway/stages/publ
 import { InFlightRequests } from '../../../src/gateway/streams/in-flight.ts'
 import {
   type ConnectedTargets,
+  type LocalTarget,
   createTargetRegistry,
 } from '../../../src/gateway/targets/registry.ts'
 import { gatewayRouteOf } from '../../../src/gateway/targets/routes.ts'
@@ -49,6 +50,12 @@ export const NO_UPSTREAM: Upstream = {
   close: async () => undefined,
 }
 
+/** The management cluster as the local target. */
+export const managementOf = (upstream: Upstream): LocalTarget => ({
+  target: { kind: 'Management' },
+  upstream,
+})
+
 /** No targets but the management cluster. */
 export const NO_TARGETS: Pick<ConnectedTargets, 'find' | 'isFresh'> = {
   find: () => null,
@@ -83,7 +90,7 @@ export function handlerFor(
       flush: async () => undefined,
     },
     selfService: { answer: async () => Promise.reject(new Error('no self-service here')) },
-    targets: createTargetRegistry({ ...NO_UPSTREAM, send }, NO_TARGETS),
+    targets: createTargetRegistry(managementOf({ ...NO_UPSTREAM, send }), NO_TARGETS),
     expiryHeaders: (headers, by, isUse) => ({
       ...headers,
       [EXPIRES]: `${keyCaller(by).key.name} ${isUse ? 'used' : 'unused'}`,

@@ -271,7 +271,7 @@ describe('a self review (11.3)', () => {
     expect(await asks(spec)).toEqual({
       allowed: false,
       denied: true,
-      reason: expect.stringContaining('the scope of the access key does not grant'),
+      reason: expect.stringContaining('the scope does not grant'),
     })
   })
 

@@ -17,7 +17,7 @@ import {
   space,
   virtualCluster,
 } from '../domain/scope/scope-builder.ts'
-import { CALLER, NO_UPSTREAM, handlerFor } from './handler-builder.ts'
+import { CALLER, NO_UPSTREAM, handlerFor, managementOf } from './handler-builder.ts'
 import { callTo } from './request-builder.ts'
 
 /** The answer of each upstream to a self review. */
@@ -66,7 +66,10 @@ async function asked({ scope, method = 'GET', path, review = REVIEW, unusable }:
     scope: parseScope(scope ?? null),
     expiresMs: null,
   }
-  const targets = createTargetRegistry(upstreamOf('management'), { find, isFresh: () => true })
+  const targets = createTargetRegistry(managementOf(upstreamOf('management')), {
+    find,
+    isFresh: () => true,
+  })
   const handle = handlerFor(caller, NO_UPSTREAM.send, { targets })
   const { status, refusal, body } = await handle(callTo(path, { method }))
   const answer = Buffer.isBuffer(body) ? body.toString() : await text(body)
@@ -179,7 +182,7 @@ describe('a request is refused before it is forwarded', () => {
 
 test('a target that can not be reached is named in the 503 (9.5)', async () => {
   const upstream = { ...NO_UPSTREAM, send: () => Promise.reject(new UpstreamUnavailable('x')) }
-  const targets = createTargetRegistry(upstream, {
+  const targets = createTargetRegistry(managementOf(upstream), {
     find: () => ({ kind: 'usable', connection: { upstream }, namespace: null }),
     isFresh: () => true,
   })

@@ -8,7 +8,7 @@ import { createTargetRegistry } from '../../../src/gateway/targets/registry.ts'
 import { systemClock } from '../../../src/runtime/clock.ts'
 import { eventuallyPasses as passesWithin } from '../../support/eventually.ts'
 import { startServerAndUpstream } from '../kube/proxy/upstream-server.ts'
-import { CALLER, NO_TARGETS, handlerFor } from './handler-builder.ts'
+import { CALLER, NO_TARGETS, handlerFor, managementOf } from './handler-builder.ts'
 import { served } from './listening-server.ts'
 
 /** Within ten seconds. */
@@ -76,7 +76,7 @@ export async function upgrading(act: ActUpgrade, respond = 'nothing is upgraded 
       cut: (reason) => void cuts.push(reason),
     },
   })
-  const targets = createTargetRegistry(upstream, {
+  const targets = createTargetRegistry(managementOf(upstream), {
     ...NO_TARGETS,
     find: () => ({ kind: 'usable', connection, namespace: null }),
   })

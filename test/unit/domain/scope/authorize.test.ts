@@ -208,7 +208,7 @@ describe('the refusal describes the request and reveals nothing of the scope (11
     [path(VIRTUAL, 'get /metrics'), '"get" on path "/metrics" of virtual cluster "a/v1"'],
     [of({ kind: 'Cluster', cluster: 'secret-cluster' }, 'bind roles m'), '"bind" on "roles" "m" of cluster "secret-cluster", which only a rule that names it grants'],
   ] as const)('%j', (request, text) => {
-    const because = `the scope of the access key does not grant ${text}`
+    const because = `the scope does not grant ${text}`
     expect(authorize(scope, request, SURROUNDINGS)).toEqual({ allowed: false, because })
   })
 })

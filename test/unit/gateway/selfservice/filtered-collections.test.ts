@@ -113,13 +113,13 @@ describe('filtered lists (13.3)', () => {
       code: 429,
       after: '1',
     })
-    expect(messageOf(more)).toContain('filtered lists in progress for this access key (limit 1)')
+    expect(messageOf(more)).toContain('filtered lists in progress for this credential (limit 1)')
     const other = await list(asking({ says: toNobody(() => says(200, EMPTY)) }))
     expect({ code: other.status, after: other.headers['retry-after'] }).toEqual({
       code: 429,
       after: '1',
     })
-    expect(messageOf(other)).toContain('for all access keys together (limit 4)')
+    expect(messageOf(other)).toContain('for all credentials together (limit 4)')
     for (const { end } of under) end()
     const codes = (await Promise.all(under.map(({ answer }) => answer))).map((one) => one.status)
     expect(new Set(codes)).toEqual(new Set([200]))
@@ -221,7 +221,7 @@ describe('filtered watches (13.3)', () => {
       after: '1',
     })
     expect(messageOf(refusal)).toContain(
-      'filtered watches in progress for this access key (limit 5)',
+      'filtered watches in progress for this credential (limit 5)',
     )
     act(held)
     await expect

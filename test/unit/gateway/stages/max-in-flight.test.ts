@@ -50,7 +50,7 @@ describe.each(ADMISSION_KINDS)('the limit of requests in flight per key: %s (13.
   test('refuses one more with a 429 that has the limit and Retry-After', () => {
     const message = messageOf(filled(kind).admit('a', kind))
     expect(message).toBe(
-      `too many ${NAMES[kind]} in progress for this access key (limit ${MAX_PER_KEY[kind]}); try again in 1 s`,
+      `too many ${NAMES[kind]} in progress for this credential (limit ${MAX_PER_KEY[kind]}); try again in 1 s`,
     )
   })
 
@@ -103,7 +103,7 @@ describe.each(['filteredList', 'filteredWatch'] as const)(
       const message = messageOf(admit('a', kind))
       expect(limited).toEqual([kind])
       expect(message).toBe(
-        `too many ${NAMES[kind]} in progress at this gateway for all access keys together (limit ${MAX_IN_TOTAL[kind]}); try again in 1 s`,
+        `too many ${NAMES[kind]} in progress at this gateway for all credentials together (limit ${MAX_IN_TOTAL[kind]}); try again in 1 s`,
       )
     })
 

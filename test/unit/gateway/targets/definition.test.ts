@@ -47,7 +47,7 @@ describe('a Secret defines a target', () => {
     })),
   ])('$name (9.1, 9.5)', ({ parts, target, access }) => {
     const text = kubeconfig()
-    expect(definitionOf(targetSecret(parts))).toEqual({
+    expect(definitionOf(targetSecret(parts), false)).toEqual({
       kind: 'valid',
       target,
       access: access ?? { kind: 'kubeconfig', text },
@@ -115,16 +115,20 @@ describe('a Secret defines a target', () => {
       because: 'cluster is missing; namespace is missing',
     },
   ])('with all faults: $name (9.1, 9.5)', ({ parts, target = null, because }) => {
-    expect(definitionOf(targetSecret(parts))).toEqual({ kind: 'invalid', target, because })
+    expect(definitionOf(targetSecret(parts), false)).toEqual({ kind: 'invalid', target, because })
   })
 
   test('binary data are a fault (9.5)', () => {
     const secret = targetSecret()
     const data = { ...secret.data, name: '/w==' }
     const because = 'name must be UTF-8'
-    expect(definitionOf({ ...secret, data })).toEqual({ kind: 'invalid', target: null, because })
+    expect(definitionOf({ ...secret, data }, false)).toEqual({
+      kind: 'invalid',
+      target: null,
+      because,
+    })
     const { data: _, ...bare } = secret
-    expect(definitionOf(bare)).toMatchObject({ kind: 'invalid' })
+    expect(definitionOf(bare, false)).toMatchObject({ kind: 'invalid' })
   })
 
   test('no fault quotes a value (9.5)', () => {
@@ -133,6 +137,7 @@ describe('a Secret defines a target', () => {
     const said = ['name', 'project', 'cluster', 'namespace', 'kubeconfig'].map((field) =>
       definitionOf(
         targetSecret({ label: 'space', data: { ...SPACE_DATA, [field]: `${secret}\n${secret}` } }),
+        false,
       ),
     )
     expect(said.map(({ kind }) => kind)).toEqual(said.map(() => 'invalid'))
@@ -146,7 +151,7 @@ describe('targets of several Secrets', () => {
     const read = secrets.map((parts) => {
       const secret = targetSecret(parts)
       const { name, uid, resourceVersion } = secret.metadata
-      return { name, uid, resourceVersion, definition: definitionOf(secret) }
+      return { name, uid, resourceVersion, definition: definitionOf(secret, false) }
     })
     return [...decideTargets(read).values()].map(({ target, kind, secrets: of }) => ({
       key: targetKey(target),

@@ -48,6 +48,7 @@ export function followTargets() {
   }
   const targets = startConnectedTargets({
     namespace: 'targets',
+    ownCluster: null,
     reader: {
       list: async () => {
         if (api.listError) throw api.listError

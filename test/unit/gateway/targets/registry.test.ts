@@ -6,7 +6,7 @@ import {
   type TargetState,
   createTargetRegistry,
 } from '../../../../src/gateway/targets/registry.ts'
-import { NO_UPSTREAM } from '../handler-builder.ts'
+import { NO_UPSTREAM, managementOf } from '../handler-builder.ts'
 
 const MANAGEMENT: RequestTarget = { kind: 'Management' }
 const EAST: ConnectedTarget = { kind: 'Cluster', cluster: 'east' }
@@ -16,7 +16,7 @@ const SPACE: ConnectedTarget = { kind: 'ProjectSpace', project: 'p', space: 's' 
 describe('a target', () => {
   const connection = { upstream: { ...NO_UPSTREAM } }
   const registry = (state: TargetState | null, isFresh = true) =>
-    createTargetRegistry(NO_UPSTREAM, { find: () => state, isFresh: () => isFresh })
+    createTargetRegistry(managementOf(NO_UPSTREAM), { find: () => state, isFresh: () => isFresh })
 
   test.each([null, 'x'])('resolves with the namespace %s of its space (9.5)', (namespace) => {
     const { resolve } = registry({ kind: 'usable', connection, namespace })
