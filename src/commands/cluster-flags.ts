@@ -181,9 +181,9 @@ export const CLOSING_FLAGS = {
   help: helpFlag,
 } satisfies Readonly<Record<string, Flag<unknown>>>
 
-type ClusterFlags = typeof CLUSTER_FLAGS & typeof CLOSING_FLAGS
+type ClusterFlags = Pick<typeof CLUSTER_FLAGS, 'kubeconfig' | 'namespace'> & typeof CLOSING_FLAGS
 
-/** The command line of a command that watches the API server. */
+/** The command line of a command that works for one API server. */
 interface ClusterCommand<Flags extends ClusterFlags, Settings> {
   readonly name: string
   /** Text of the help, as in CommandHelp. */

@@ -2,6 +2,7 @@
 // together. A gateway has no state of its own, and replicas need no leader.
 import { randomUUID } from 'node:crypto'
 import type { StartedAuthenticator } from '../authn/start.ts'
+import { issuerOfHost } from '../domain/token/token-claims.ts'
 import { GATEWAY_STAGES, createHandler } from '../gateway/handler.ts'
 import { createKeysPage, createRevokedPage, discoveryAnswer } from '../gateway/oidc/documents.ts'
 import {
@@ -16,6 +17,8 @@ import { startLifecycle } from '../runtime/lifecycle.ts'
 import { createLogger } from '../runtime/log.ts'
 import { type HealthCheck, type Page, healthPage } from '../serving/http/pages.ts'
 import { createHttpServer } from '../serving/http/server.ts'
+import { hostsOf } from '../serving/tls/secret.ts'
+import { type Certificate, startCertificate } from './certificate.ts'
 import {
   clientDeps,
   commonChecks,
@@ -24,7 +27,6 @@ import {
   processInputs,
   serveProbes,
 } from './cluster-command.ts'
-import { type Certificate, startCertificate } from './gateway/certificate.ts'
 import { readGatewaySettings } from './gateway/flags.ts'
 import { type GatewayInformers, startGatewayInformers } from './gateway/informers.ts'
 import { type GatewayProcess, createMetrics } from './gateway/metrics.ts'
@@ -69,7 +71,12 @@ async function start(self: GatewayProcess): Promise<void> {
     ...self,
     client,
     deps,
-    following,
+    hosts: () => {
+      const host = following.platformHost()
+      const urls = [following.issuer.current(), host && issuerOfHost(host)]
+      return hostsOf(urls, 'gateway', settings.namespace)
+    },
+    subscribeHosts: following.subscribe,
     manager: `gateway-${randomUUID()}`,
     show: server.show,
   })

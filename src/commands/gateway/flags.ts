@@ -1,31 +1,34 @@
 import { quantityAmount } from '../../domain/settings/validation/formats.ts'
-import type { AddressRanges } from '../../domain/ip-address.ts'
 import type { BindAddress } from '../../runtime/address.ts'
 import {
   type Flag,
   type Invocation,
   type ValueKind,
   type ValuesOf,
-  addressKind,
   countKind,
-  fileKind,
   flagsMarkdown,
 } from '../../runtime/flags.ts'
 import type { LogLevel } from '../../runtime/log.ts'
-import type { CertificateFiles } from '../../serving/tls/key-pair.ts'
 import {
   CLOSING_FLAGS,
   CLUSTER_FLAGS,
   ISSUER_FLAG,
   PROBE_FLAGS,
   type ProcessInputs,
-  cidrsKind,
-  namespaceKind,
   readCommandLine,
 } from '../cluster-flags.ts'
+import {
+  SERVING_FLAGS,
+  type ServingSettings,
+  TARGET_FLAGS,
+  type TargetSettings,
+  certificateFaults,
+  servingSettings,
+  targetSettings,
+} from '../serving-flags.ts'
 
 /** The checked settings of `gateway` (contract 9.7). */
-export interface GatewaySettings {
+export interface GatewaySettings extends ServingSettings, TargetSettings {
   /** Path; null = KUBECONFIG, else the pod's service account. */
   readonly kubeconfig: string | null
   /** The platform namespace. */
@@ -34,13 +37,6 @@ export interface GatewaySettings {
   readonly configName: string
   /** `--issuer-url`; null = from the settings in force (contract 7.2). */
   readonly issuerUrl: string | null
-  readonly bindAddress: BindAddress
-  /** Namespace of the Secrets that define targets. */
-  readonly targetNamespace: string
-  /** Ranges for the addresses of targets. */
-  readonly targetAddresses: AddressRanges
-  /** null = the gateway generates a certificate. */
-  readonly certificateFiles: CertificateFiles | null
   /** Writes of status.lastActivity per second, for keys without ttlAfterLastActivity. */
   readonly activityWritesPerSecond: number
   /** Unexpired keys of a user at which self-service refuses to create another. */
@@ -77,41 +73,8 @@ const bufferKind: ValueKind<number> = {
 const FLAGS = {
   ...CLUSTER_FLAGS,
   ...ISSUER_FLAG,
-  'bind-address': {
-    kind: addressKind,
-    fallback: ':8443',
-    help: 'Address of the gateway, in HTTPS.',
-  },
-  'tls-cert-file': {
-    kind: fileKind,
-    fallback: '',
-    shownDefault: 'a certificate of its own, in Secret platform-gateway-tls',
-    help: 'PEM file with the certificate of the gateway and its chain; reloaded when it changes.',
-  },
-  'tls-private-key-file': {
-    kind: fileKind,
-    fallback: '',
-    shownDefault: 'the key of that certificate',
-    help: 'PEM file with the private key of the certificate; reloaded when it changes.',
-  },
-  'target-namespace': {
-    kind: namespaceKind,
-    fallback: '',
-    shownDefault: 'the platform namespace with -targets behind it',
-    help: 'Namespace of the Secrets that define clusters, virtual clusters and spaces.',
-  },
-  'allow-target-cidr': {
-    kind: cidrsKind,
-    fallback: '',
-    shownDefault: 'none',
-    help: 'Addresses that targets may have although they are loopback, link-local, metadata, multicast or unspecified ones; repeatable.',
-  },
-  'deny-target-cidr': {
-    kind: cidrsKind,
-    fallback: '',
-    shownDefault: 'none',
-    help: 'Further addresses that targets may not have, also where the other flag allows them; repeatable.',
-  },
+  ...SERVING_FLAGS,
+  ...TARGET_FLAGS,
   'activity-writes-per-second': {
     kind: countKind(MAX_ACTIVITY_WRITES),
     fallback: '10',
@@ -161,18 +124,13 @@ Every request runs as the user of its key, within the scope of the key. Replicas
 }
 
 function settingsOf(values: GatewayFlagValues, namespace: string): GatewaySettings {
-  const certificateFile = values['tls-cert-file']
-  const keyFile = values['tls-private-key-file']
   return {
+    ...servingSettings(values),
+    ...targetSettings(values, namespace),
     kubeconfig: values.kubeconfig,
     namespace,
     configName: values['config-name'],
     issuerUrl: values['issuer-url'],
-    bindAddress: values['bind-address'],
-    targetNamespace: values['target-namespace'] ?? `${namespace}-targets`,
-    targetAddresses: { allowed: values['allow-target-cidr'], denied: values['deny-target-cidr'] },
-    certificateFiles:
-      certificateFile === null || keyFile === null ? null : { certificateFile, keyFile },
     activityWritesPerSecond: values['activity-writes-per-second'],
     maxKeysPerUser: values['max-keys-per-user'],
     maxTokensPerUser: values['max-tokens-per-user'],
@@ -181,10 +139,4 @@ function settingsOf(values: GatewayFlagValues, namespace: string): GatewaySettin
     healthAddress: values['health-probe-bind-address'],
     logLevel: values['log-level'],
   }
-}
-
-function certificateFaults(values: Partial<GatewayFlagValues>): readonly string[] {
-  return Boolean(values['tls-cert-file']) === Boolean(values['tls-private-key-file'])
-    ? []
-    : ['--tls-cert-file and --tls-private-key-file go together: give both or neither']
 }

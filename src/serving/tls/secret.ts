@@ -178,12 +178,17 @@ const HOST_NAME = /^[a-z0-9_]([a-z0-9._-]*[a-z0-9])?$/
 /**
  * The hosts of the gateway's own certificate: issuer, platform, localhost and the Service `gateway` (contract 9.7).
  *
- * @param urls URLs of the issuer and of the platform; null = not known yet
+ * @param urls URLs by which clients may come; null = not known yet
+ * @param service name of the Service in front of this process
  */
-export function hostsOf(urls: readonly (string | null)[], namespace: string): readonly string[] {
+export function hostsOf(
+  urls: readonly (string | null)[],
+  service: string,
+  namespace: string,
+): readonly string[] {
   const named = urls.flatMap((url) => (url === null ? [] : hostOf(url)))
   const usable = named.filter((host) => isIP(host) !== 0 || HOST_NAME.test(host))
-  const always = ['localhost', '127.0.0.1', '::1', 'gateway', `gateway.${namespace}.svc`]
+  const always = ['localhost', '127.0.0.1', '::1', service, `${service}.${namespace}.svc`]
   return [...new Set([...usable, ...always])]
 }
 

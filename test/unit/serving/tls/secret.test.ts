@@ -191,11 +191,15 @@ describe('the hosts of a generated certificate (contract 9.7)', () => {
     { name: 'a wildcard is ignored', urls: ['https://*.example.com/oidc'], hosts: always },
     { name: 'a host with a comma is ignored', urls: ['https://a,b/oidc'], hosts: always },
   ])('$name', ({ urls, hosts }) => {
-    expect(hostsOf(urls, 'n')).toEqual(hosts)
+    expect(hostsOf(urls, 'gateway', 'n')).toEqual(hosts)
   })
 
   test('are read back unchanged, so that no certificate is issued again', async () => {
-    const hosts = hostsOf(['https://[2001:db8::1]/oidc', 'https://xn--mnchen-3ya.example'], 'n')
+    const hosts = hostsOf(
+      ['https://[2001:db8::1]/oidc', 'https://xn--mnchen-3ya.example'],
+      'gateway',
+      'n',
+    )
     expect((await serverOf(hosts)).pair.hosts).toEqual(hosts)
   })
 })

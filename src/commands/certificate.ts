@@ -1,21 +1,36 @@
-import { SECRETS } from '../../api/names.ts'
-import { issuerOfHost } from '../../domain/token/token-claims.ts'
-import { type KubeClient, claim } from '../../kube/client/client.ts'
-import type { ClientDeps } from '../../kube/client/request.ts'
-import { type ValidCertificatePair, followCertificateFiles } from '../../serving/tls/key-pair.ts'
-import { hostsOf } from '../../serving/tls/secret.ts'
+import { SECRETS } from '../api/names.ts'
+import { type KubeClient, claim } from '../kube/client/client.ts'
+import type { ClientDeps } from '../kube/client/request.ts'
+import type { Clock } from '../runtime/clock.ts'
+import type { Lifecycle } from '../runtime/lifecycle.ts'
+import type { Log } from '../runtime/log.ts'
 import {
-  type ServingCertificate,
-  maintainCertificate,
-} from '../../serving/tls/serving-certificate.ts'
-import type { GatewayInformers } from './informers.ts'
-import type { GatewayProcess } from './metrics.ts'
+  type CertificateFiles,
+  type ValidCertificatePair,
+  followCertificateFiles,
+} from '../serving/tls/key-pair.ts'
+import { type ServingCertificate, maintainCertificate } from '../serving/tls/serving-certificate.ts'
 
 /** Options of startCertificate. */
-interface CertificateOptions extends GatewayProcess {
+interface CertificateOptions {
+  readonly settings: {
+    /** null = the certificate is in Secrets of the namespace. */
+    readonly certificateFiles: CertificateFiles | null
+    readonly namespace: string
+  }
+  readonly clock: Clock
+  readonly log: Log
+  readonly lifecycle: Lifecycle
+  readonly metrics: {
+    /** Validity in epoch milliseconds. */
+    readonly certificateShown: (notBeforeMs: number, notAfterMs: number) => void
+  }
   readonly client: KubeClient
   readonly deps: ClientDeps
-  readonly following: GatewayInformers
+  /** The hosts that a generated certificate should have now. */
+  readonly hosts: () => readonly string[]
+  /** Calls the listener once the hosts are known, and whenever they may have changed. */
+  readonly subscribeHosts: (listener: () => void) => void
   /** Field manager of this process; each replica has its own. */
   readonly manager: string
   readonly show: (pair: ValidCertificatePair) => void
@@ -57,17 +72,13 @@ export function startCertificate(options: CertificateOptions): Certificate {
 
 type Shared = Pick<Parameters<typeof maintainCertificate>[0], 'clock' | 'log' | 'signal' | 'take'>
 
-/** Begins once settings are listed, so that the first certificate usually has the right hosts. */
+/** Begins once the hosts are known, so that the first certificate usually has the right ones. */
 function maintainOwnCertificate(options: CertificateOptions, shared: Shared): Certificate['fault'] {
-  const { settings, client, deps, following, manager } = options
+  const { settings, client, deps, hosts, subscribeHosts, manager } = options
   const { namespace } = settings
-  const hosts = (): readonly string[] => {
-    const host = following.platformHost()
-    return hostsOf([following.issuer.current(), host && issuerOfHost(host)], namespace)
-  }
   const create = { manager, reason: 'create' }
   let certificate: ServingCertificate | null = null
-  following.subscribe(() => {
+  subscribeHosts(() => {
     certificate?.refresh()
     certificate ??= maintainCertificate({
       ...shared,
