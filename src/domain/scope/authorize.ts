@@ -1,6 +1,7 @@
 // The authorizer of scopes: whether a scope grants a request (contract 11.1, 11.3).
 import type { Scope } from '../../api/scope.gen.ts'
-import { quoteForMessage } from '../json/json.ts'
+import { parseJsonMap, quoteForMessage } from '../json/json.ts'
+import { strictJsonError } from '../json/strict-json.ts'
 import { ruleAllows, ruleAppliesTo, targetAllows, targetAppliesTo } from './grant-allows.ts'
 import { type ScopeGrant, scopeEntriesOf } from './parse.ts'
 import {
@@ -29,6 +30,17 @@ export const parseScope = (scope: Scope | null): ParsedScope =>
   scope && scopeEntriesOf(scope).flatMap(({ grant }) => (grant.kind === 'malformed' ? [] : [grant]))
 
 /**
+ * Parses the scope in a token or an extra: `*` when unrestricted, else JSON (contract 7.1).
+ *
+ * @returns null when the text is neither `*` nor a JSON object that all parsers read alike
+ */
+export function parseScopeText(text: string): { readonly grants: ParsedScope } | null {
+  if (text === '*') return { grants: null }
+  const scope = strictJsonError(text) === null ? parseJsonMap(text) : null
+  return scope && { grants: parseScope(scope) }
+}
+
+/**
  * Whether a scope grants a request (contract 11.1): it does if one of its entries does. A scope only narrows; RBAC
  * upstream still decides. On a target where a scope grants anything, it also grants discovery (11.3).
  */
@@ -38,6 +50,8 @@ export function authorize(
   context: ScopeContext,
 ): ScopeDecision {
   if (grants === null) return ALLOWED
+  // Of all verbs or all resources some are sensitive, and no entry grants these together with the others.
+  if (asksForAll(request)) return { allowed: false, because: denialMessage(request) }
   const isGranted = isDiscovery(request)
     ? grants.some((grant) => grantAppliesTo(grant, request.target, context))
     : grants.some((grant) => grantAllows(grant, request, context))
@@ -45,6 +59,12 @@ export function authorize(
 }
 
 const ALLOWED: ScopeDecision = { allowed: true }
+
+/** Whether the request is for more than one right: no API has such a request, but an access review may (`can-i '*' '*'`). */
+const asksForAll = (request: RequestInfo): boolean =>
+  request.verb === '*' ||
+  (isResourceRequest(request) &&
+    [request.group, request.resource, request.subresource].includes('*'))
 
 function grantAllows(grant: ScopeGrant, request: RequestInfo, context: ScopeContext): boolean {
   const { projectNamespacePrefix: prefix, roleRules } = context

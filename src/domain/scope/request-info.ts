@@ -1,4 +1,5 @@
 // The attributes of a request by which scopes decide, for every target, upgrades and the webhook (contract 11.1).
+import { GROUP } from '../../api/names.ts'
 import { quoteForMessage } from '../json/json.ts'
 
 /** Kinds of targets (contract 9.1): the values of requestTargets in a rule. */
@@ -72,6 +73,10 @@ export type RequestInfo = ResourceRequestInfo | NonResourceRequestInfo
 /** Whether the request is for a resource and not for another path. */
 export const isResourceRequest = (request: RequestInfo): request is ResourceRequestInfo =>
   !('path' in request)
+
+/** Whether the request is for objects of our own group: what is secret in them is hidden only where we serve them (12.4). */
+export const isOwnGroup = (request: RequestInfo): boolean =>
+  isResourceRequest(request) && request.group === GROUP
 
 /** Whether a scope grants a request; RBAC upstream may still refuse it. */
 export type ScopeDecision =

@@ -1,9 +1,9 @@
 // Self-service for keys, tokens and Configs in the management cluster (contract 9.3, 12): users manage their own
 // objects without rights on these kinds. All other requests go to the API server as the caller, and RBAC decides there.
-import { CONFIGS, GROUP } from '../../api/names.ts'
+import { CONFIGS } from '../../api/names.ts'
 import type { KeyCaller } from '../../authn/caller.ts'
 import type { AccessKey } from '../../domain/accesskey/access-key.ts'
-import { isResourceRequest } from '../../domain/scope/request-info.ts'
+import { isOwnGroup } from '../../domain/scope/request-info.ts'
 import { type Upstream, UpstreamUnavailable } from '../../kube/proxy/types.ts'
 import { type Answer, refuse } from '../../serving/http/answer.ts'
 import type { HttpRequest } from '../../serving/http/server.ts'
@@ -32,9 +32,7 @@ import { managerRefusal } from './write-options.ts'
 
 /** Whether a request is about objects of our group in the management cluster (contract 12). */
 export const isOwnKind = ({ attributes }: Pick<ParsedRequest, 'attributes'>): boolean =>
-  isResourceRequest(attributes) &&
-  attributes.target.kind === 'Management' &&
-  attributes.group === GROUP
+  attributes.target.kind === 'Management' && isOwnGroup(attributes)
 
 /** The dependencies of self-service. */
 interface SelfServiceOptions extends WriteDeps {

@@ -1,11 +1,12 @@
 // Decides whether the scope of the caller's key grants a request (contract 11.1). RBAC decides after it.
 import type { Caller } from '../../authn/caller.ts'
-import { type ScopeContext, authorize, grantsAnything } from '../../domain/scope/authorize.ts'
+import { type ScopeContext, grantsAnything } from '../../domain/scope/authorize.ts'
 import {
-  type RequestInfo,
-  type TargetKind,
-  isResourceRequest,
-} from '../../domain/scope/request-info.ts'
+  authorizeWithCreate,
+  isForNamedObject,
+  needsCreate,
+} from '../../domain/scope/create-rights.ts'
+import type { RequestInfo, TargetKind } from '../../domain/scope/request-info.ts'
 import { type BufferedAnswer, refuse } from '../../serving/http/answer.ts'
 import { ERRORS } from '../errors.ts'
 import { type Stage, known } from '../request-context.ts'
@@ -32,7 +33,7 @@ export const authorization: Stage<AuthorizationDeps> = (context, deps) => {
   const { attributes } = request
   const { scope } = known(context, 'caller')
   const creates =
-    mayCreate(request, context.http.headers['content-type']) || opensSession(attributes)
+    needsCreate(attributes) || mayCreate(request, context.http.headers['content-type'])
   const refusal = authorizeRequest({ scope }, attributes, creates, scopeContext)
   if (refusal === null) return null
   deps.scopeDenied(attributes.target.kind)
@@ -52,25 +53,9 @@ export function authorizeRequest(
   creates: boolean,
   scopeContext: ScopeContext,
 ): BufferedAnswer | null {
-  const asked = creates ? [attributes, { ...attributes, verb: 'create' }] : [attributes]
-  for (const request of asked) {
-    const decision = authorize(scope, request, scopeContext)
-    if (!decision.allowed) return refuse(ERRORS.scopeDenied, { decision: decision.because })
-  }
-  return null
+  const decision = authorizeWithCreate(scope, attributes, creates, scopeContext)
+  return decision.allowed ? null : refuse(ERRORS.scopeDenied, { decision: decision.because })
 }
-
-/**
- * Whether the request opens a session in a Pod. As a GET it is authorized as `get`, or as `create` too, by the version of
- * the API server: under a scope both are needed (contract 11.6).
- */
-const opensSession = (attributes: RequestInfo): boolean =>
-  isResourceRequest(attributes) &&
-  attributes.group === '' &&
-  attributes.resource === 'pods' &&
-  POD_SESSIONS.has(attributes.subresource)
-
-const POD_SESSIONS: ReadonlySet<string> = new Set(['attach', 'exec', 'portforward'])
 
 /** The patch types that fail when the object does not exist. Any other may create it, as server-side apply does. */
 const NEVER_CREATE: ReadonlySet<string> = new Set([
@@ -89,8 +74,7 @@ export function mayCreate(
   { attributes, method }: Pick<ParsedRequest, 'attributes' | 'method'>,
   contentType: string | undefined,
 ): boolean {
-  if (!isResourceRequest(attributes) || attributes.name === '' || attributes.subresource !== '')
-    return false
+  if (!isForNamedObject(attributes)) return false
   if (method !== 'PATCH') return method === 'PUT'
   const [type = ''] = (contentType ?? '').split(';')
   return !NEVER_CREATE.has(type.trim().toLowerCase())

@@ -1,12 +1,7 @@
 // Finds the target of a request (contract 9.5), keeps requests on the path of a space inside of it (11.9), and
 // our kinds of other clusters to those: what is secret in them is hidden in the management cluster only (12.4).
 import { authorizeInSpace } from '../../domain/scope/authorize.ts'
-import { GROUP } from '../../api/names.ts'
-import {
-  type RequestInfo,
-  type TargetKind,
-  isResourceRequest,
-} from '../../domain/scope/request-info.ts'
+import { type TargetKind, isOwnGroup } from '../../domain/scope/request-info.ts'
 import { refuse } from '../../serving/http/answer.ts'
 import { ERRORS } from '../errors.ts'
 import { type Stage, known } from '../request-context.ts'
@@ -20,9 +15,6 @@ export interface TargetDeps {
 }
 
 const OWN_KINDS_ELSEWHERE = refuse(ERRORS.ownKindsElsewhere)
-
-const isOwnGroup = (attributes: RequestInfo): boolean =>
-  isResourceRequest(attributes) && attributes.group === GROUP
 
 /** Refuses a target that is unknown or has a fault, and requests that lead out of a space. */
 export const targetResolution: Stage<TargetDeps> = (context, { targets, scopeDenied }) => {

@@ -1,7 +1,6 @@
 // Which upgrades the gateway serves (contract 11.6, 13.2): sessions in workloads, watches, logs and whatever is behind
 // `proxy`, over the two protocols of kubectl and the API server.
-import { GROUP } from '../../api/names.ts'
-import { type RequestInfo, isResourceRequest } from '../../domain/scope/request-info.ts'
+import { type RequestInfo, isOwnGroup, isResourceRequest } from '../../domain/scope/request-info.ts'
 import { isSessionSubresource } from '../../domain/scope/sensitive.ts'
 import { UPGRADE_PROTOCOLS, type UpgradeProtocol } from '../../kube/proxy/types.ts'
 import { refuse } from '../../serving/http/answer.ts'
@@ -35,7 +34,7 @@ export const upgradePath: Stage = (context) => {
 }
 
 function isUpgradable(attributes: RequestInfo): boolean {
-  if (!isResourceRequest(attributes) || attributes.group === GROUP) return false
+  if (!isResourceRequest(attributes) || isOwnGroup(attributes)) return false
   const { verb, subresource } = attributes
   if (subresource === '') return verb === 'watch'
   return subresource === 'log' || isSessionSubresource(subresource)

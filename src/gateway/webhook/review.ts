@@ -1,0 +1,79 @@
+// Reads the spec of a SubjectAccessReview (authorization.k8s.io/v1). Values that we do not use are not checked: a later
+// API server may send more.
+import {
+  type JsonMap,
+  isAbsent,
+  isMap,
+  ownValue,
+  stringOf,
+  stringsOf,
+} from '../../domain/json/json.ts'
+import type { RequestInfo, RequestTarget } from '../../domain/scope/request-info.ts'
+
+/** The user of a review. */
+export interface ReviewedUser {
+  /** Empty = the review has none. */
+  readonly name: string
+  readonly extra: JsonMap
+}
+
+/** The user of a review, or the fault as a clause. @param spec of any type */
+export function reviewedUser(spec: unknown): ReviewedUser | string {
+  if (!isMap(spec)) return 'the review has no spec'
+  const [user, extra] = [ownValue(spec, 'user'), ownValue(spec, 'extra')]
+  if (!isAbsent(user) && typeof user !== 'string') return 'the user of the review is no text'
+  if (!isAbsent(extra) && !isMap(extra)) return 'extra of the review is no object'
+  return { name: user ?? '', extra: extra ?? {} }
+}
+
+/** The values of an extra; empty when it is absent, null when they are no list of strings. */
+export const extraValues = ({ extra }: ReviewedUser, name: string): readonly string[] | null =>
+  stringsOf(ownValue(extra, name))
+
+/**
+ * The request of a review with the attributes that the API server computed, or the fault as a clause.
+ *
+ * @param spec of any type
+ */
+export function reviewedRequest(spec: unknown, target: RequestTarget): RequestInfo | string {
+  const review = isMap(spec) ? spec : {}
+  const resource = ownValue(review, 'resourceAttributes')
+  const path = ownValue(review, 'nonResourceAttributes')
+  if (isAbsent(resource) === isAbsent(path))
+    return 'the review must have either resourceAttributes or nonResourceAttributes'
+  const attributes = isAbsent(resource) ? path : resource
+  if (!isMap(attributes)) return 'the attributes of the review are no object'
+  const [required, optional] = isAbsent(resource) ? PATH_FIELDS : RESOURCE_FIELDS
+  const texts = new Map(
+    [...required, ...optional].map((field) => [field, textOf(ownValue(attributes, field))]),
+  )
+  const malformed = [...texts].find(([, text]) => text === undefined)
+  if (malformed) return `${malformed[0]} in the attributes of the review is no text`
+  const text = (field: string): string => texts.get(field) ?? ''
+  const missing = required.find((field) => text(field) === '')
+  if (missing !== undefined) return `the attributes of the review have no ${missing}`
+  const verb = text('verb')
+  if (isAbsent(resource)) return { target, verb, path: text('path') }
+  return {
+    target,
+    verb,
+    group: text('group'),
+    version: text('version'),
+    resource: text('resource'),
+    subresource: text('subresource'),
+    namespace: text('namespace'),
+    name: text('name'),
+  }
+}
+
+/** The fields that are read: those that must not be empty, and the others. */
+type AttributeFields = readonly [required: readonly string[], optional: readonly string[]]
+
+const PATH_FIELDS: AttributeFields = [['verb', 'path'], []]
+const RESOURCE_FIELDS: AttributeFields = [
+  ['verb', 'resource'],
+  ['group', 'version', 'subresource', 'namespace', 'name'],
+]
+
+/** The value as text; empty when absent, undefined for any other value. */
+const textOf = (value: unknown): string | undefined => (isAbsent(value) ? '' : stringOf(value))

@@ -1,0 +1,180 @@
+// The decision of the authorization webhook, which API servers ask before RBAC (contract 9.6). It denies what the scope
+// of a token does not grant and never allows anything: RBAC decides on the rest.
+import { ACCESS_KEY_EXTRA, SCOPE_EXTRA, TOKEN_ID_EXTRA } from '../../api/names.ts'
+import {
+  type ParsedScope,
+  type ScopeContext,
+  authorizeInSpace,
+  parseScopeText,
+} from '../../domain/scope/authorize.ts'
+import { authorizeWithCreate, needsCreate } from '../../domain/scope/create-rights.ts'
+import {
+  type RequestInfo,
+  type RequestTarget,
+  type ScopeDecision,
+  isOwnGroup,
+} from '../../domain/scope/request-info.ts'
+import { ERRORS } from '../errors.ts'
+import { type ReviewedUser, extraValues, reviewedRequest, reviewedUser } from './review.ts'
+
+/** A space of the cluster, and its namespace there. */
+export interface ClusterSpace {
+  readonly project: string
+  readonly space: string
+  readonly namespace: string
+}
+
+/** What a decision needs in addition to the review. */
+export interface WebhookContext {
+  /** Name of the cluster whose API server asks. */
+  readonly cluster: string
+  /** null until the settings are known: all tokens are denied until then. Roles grant nothing here (contract 11.4). */
+  readonly scopeContext: ScopeContext | null
+  readonly revocation: {
+    readonly isRevoked: (jti: string) => boolean
+    /** Since when the revoked tokens are not known, in RFC 3339; null = they are known. */
+    readonly unknownSince: () => string | null
+  }
+  /** The spaces of the cluster. */
+  readonly spaces: () => Iterable<ClusterSpace>
+}
+
+/** The decision on a review: denied, or no opinion, so that the next authorizer decides. The reason is for the caller. */
+export interface WebhookDecision {
+  readonly denied: boolean
+  readonly reason: string
+}
+
+const denied = (reason: string): WebhookDecision => ({ denied: true, reason })
+const noOpinion = (reason: string): WebhookDecision => ({ denied: false, reason })
+
+/** Decides on a review. Denies what it can not read. @param spec the spec of the SubjectAccessReview, of any type */
+export function decideReview(spec: unknown, context: WebhookContext): WebhookDecision {
+  const user = reviewedUser(spec)
+  if (typeof user === 'string') return denied(user)
+  for (const check of USER_CHECKS) {
+    const decision = check(user, context)
+    if (decision !== null) return decision
+  }
+  const review = tokenReview(spec, user, context)
+  if (typeof review === 'string') return denied(review)
+  for (const check of TOKEN_CHECKS) {
+    const because = check(review, context)
+    if (because !== null) return denied(because)
+  }
+  return IN_SCOPE
+}
+
+const IN_SCOPE = noOpinion('the scope of the token grants the request')
+
+/** Decides by the user alone; null = the next check decides. */
+type UserCheck = (user: ReviewedUser, context: WebhookContext) => WebhookDecision | null
+
+const USER_PREFIX = 'platform:'
+const EXTRA_PREFIX = 'platform.sh/'
+
+/** A server without our matchCondition asks for everybody: its own users must not be denied. */
+function notOurs({ name, extra }: ReviewedUser): WebhookDecision | null {
+  const hasOurExtra = Object.keys(extra).some((one) => one.startsWith(EXTRA_PREFIX))
+  return name.startsWith(USER_PREFIX) || hasOurExtra ? null : NOT_OURS
+}
+
+const NOT_OURS = noOpinion('no user of the platform')
+
+/** A gateway sends no scope: it has decided by that of the access key. A token always comes with its scope. */
+const decidedByGateway: UserCheck = (user) =>
+  hasValues(user, ACCESS_KEY_EXTRA) && extraValues(user, SCOPE_EXTRA)?.length === 0
+    ? BY_GATEWAY
+    : null
+
+const BY_GATEWAY = noOpinion('a gateway has decided on the scope')
+
+/** Whether the extra is a list with values. */
+const hasValues = (user: ReviewedUser, name: string): boolean =>
+  (extraValues(user, name)?.length ?? 0) > 0
+
+function revocationUnknown(
+  _: ReviewedUser,
+  { revocation }: WebhookContext,
+): WebhookDecision | null {
+  const since = revocation.unknownSince()
+  return since === null ? null : denied(`revocation unknown since ${since}`)
+}
+
+const USER_CHECKS: readonly UserCheck[] = [notOurs, decidedByGateway, revocationUnknown]
+
+/** A review of a request that was made with a token. */
+interface TokenReview {
+  readonly tokenId: string
+  readonly grants: ParsedScope
+  readonly scopeContext: ScopeContext
+  readonly request: RequestInfo
+  /** Whether the request came through the direct endpoint, and so perhaps by the path of a space. */
+  readonly isForwarded: boolean
+}
+
+/** The review of a token's request, or what is missing or malformed, as a clause. */
+function tokenReview(
+  spec: unknown,
+  user: ReviewedUser,
+  { cluster, scopeContext }: WebhookContext,
+): TokenReview | string {
+  if (extraValues(user, ACCESS_KEY_EXTRA) === null)
+    return `extra ${ACCESS_KEY_EXTRA} is no list of texts`
+  const [scopeText, tokenId] = [onlyValue(user, SCOPE_EXTRA), onlyValue(user, TOKEN_ID_EXTRA)]
+  if (scopeText === null) return `extra ${SCOPE_EXTRA} must have one value`
+  if (tokenId === null) return `extra ${TOKEN_ID_EXTRA} must have one value`
+  const scope = parseScopeText(scopeText)
+  if (scope === null) return `extra ${SCOPE_EXTRA} is no scope`
+  const request = reviewedRequest(spec, { kind: 'Cluster', cluster })
+  if (typeof request === 'string') return request
+  if (scopeContext === null) return 'settings are not known here yet'
+  const isForwarded = hasValues(user, ACCESS_KEY_EXTRA)
+  return { tokenId, grants: scope.grants, scopeContext, request, isForwarded }
+}
+
+/** The only value of an extra, never empty; null when it has no, several or malformed values. */
+function onlyValue(user: ReviewedUser, name: string): string | null {
+  const [value = '', ...others] = extraValues(user, name) ?? []
+  return value === '' || others.length > 0 ? null : value
+}
+
+/** Why a request with a token is denied; null = the next check decides. */
+type TokenCheck = (review: TokenReview, context: WebhookContext) => string | null
+
+const TOKEN_CHECKS: readonly TokenCheck[] = [revoked, ownKinds, outOfScope]
+
+function revoked({ tokenId }: TokenReview, { revocation }: WebhookContext): string | null {
+  return revocation.isRevoked(tokenId) ? 'the token is revoked' : null
+}
+
+/** As the gateway does on connected clusters: what is secret in these kinds would not be hidden (contract 12.4). */
+function ownKinds({ request }: TokenReview): string | null {
+  return isOwnGroup(request) ? ERRORS.ownKindsElsewhere.message : null
+}
+
+function outOfScope(review: TokenReview, { spaces }: WebhookContext): string | null {
+  const decision = authorizeOn(review.request.target, review)
+  if (decision.allowed) return null
+  // Without the direct endpoint nothing keeps a request on the path of a space: only the cluster counts.
+  if (review.isForwarded && isInGrantedSpace(review, spaces())) return null
+  return decision.because
+}
+
+/** Whether the direct endpoint passes the request on the path of one of the spaces (contract 11.9). */
+function isInGrantedSpace(review: TokenReview, spaces: Iterable<ClusterSpace>): boolean {
+  for (const { project, space, namespace } of spaces) {
+    if (!authorizeInSpace(namespace, review.request).allowed) continue
+    if (authorizeOn({ kind: 'ProjectSpace', project, space }, review).allowed) return true
+  }
+  return false
+}
+
+/** Decides by the scope, as the gateway does, on a request for this target. */
+function authorizeOn(
+  target: RequestTarget,
+  { grants, request, scopeContext }: TokenReview,
+): ScopeDecision {
+  const asked = { ...request, target }
+  return authorizeWithCreate(grants, asked, needsCreate(asked), scopeContext)
+}
