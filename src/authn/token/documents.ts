@@ -4,6 +4,7 @@ import { parseJsonMap } from '../../domain/json/json.ts'
 import { namespacePrefix } from '../../domain/settings/validation/formats.ts'
 import type { PublicJwk } from '../../domain/signingkey/signing-key.ts'
 import { type RevokedList, type Steps, parseRevokedList } from '../../domain/token/revoked-list.ts'
+import { PROJECT_PREFIX_MEMBER } from '../../domain/token/token-claims.ts'
 import { parseJwks } from '../jwks.ts'
 
 /** A document, or why it is not taken, as a clause. */
@@ -17,12 +18,12 @@ export function readDiscovery(body: Buffer, issuer: string): Read<string> {
   if (document === null) return refusal('it is no JSON object')
   if (document['issuer'] !== issuer)
     return { ok: false, because: 'it names another issuer', isOfAnotherIssuer: true }
-  const prefix = document['project_namespace_prefix']
+  const prefix = document[PROJECT_PREFIX_MEMBER]
   if (prefix === undefined)
-    return refusal('it has no project_namespace_prefix: upgrade the gateway of the centre')
+    return refusal(`it has no ${PROJECT_PREFIX_MEMBER}: upgrade the gateway of the centre`)
   return typeof prefix === 'string' && namespacePrefix(prefix) === null
     ? { ok: true, value: prefix }
-    : refusal('its project_namespace_prefix is no prefix of namespaces')
+    : refusal(`its ${PROJECT_PREFIX_MEMBER} is no prefix of namespaces`)
 }
 
 /** Reads the public signing keys. Unsound keys are left out; a set without a sound key is refused. */

@@ -48,6 +48,9 @@ interface IssuerClientOptions {
 /** Polls use one connection after the other, so that one replica answers a poll where it can; a look at keys another. */
 const MOST_SOCKETS = 2
 
+/** A proxy may cache keys for five minutes, and a withdrawn one must be noticed at the next poll. */
+const NOT_FROM_CACHE = { 'cache-control': 'no-cache' }
+
 /** Creates a client that keeps its connections open. */
 export function createIssuerClient(options: IssuerClientOptions): IssuerClient {
   const { issuer, ca, clock, signal } = options
@@ -64,7 +67,7 @@ export function createIssuerClient(options: IssuerClientOptions): IssuerClient {
     abort: AbortSignal,
   ): Promise<IssuerAnswer> => {
     const { path, maxBytes } = DOCUMENTS[document]
-    const headers = etag === null ? {} : { 'if-none-match': etag }
+    const headers = { ...NOT_FROM_CACHE, ...(etag === null ? {} : { 'if-none-match': etag }) }
     const response = await send(
       `${issuer}${path}`,
       agent,

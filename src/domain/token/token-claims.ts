@@ -184,6 +184,9 @@ export const LONGEST_TOKEN_BYTES = 8192
 
 // The issuer of tokens (contract 7.2). Verifiers compare its text byte by byte.
 
+/** The member of the discovery document with the setting projectNamespacePrefix, for direct endpoints (contract 9.2). */
+export const PROJECT_PREFIX_MEMBER = 'project_namespace_prefix'
+
 /**
  * Whether the text may be an issuer: an https URL without userinfo, query, fragment and trailing slash (contract 7.2).
  * It must be normalized: a verifier that parses and prints the URL must get the same text.
