@@ -127,11 +127,12 @@ function publicPages(
   readiness: Readonly<Record<string, HealthCheck>>,
   clock: Clock,
 ): Readonly<Record<(typeof PUBLIC_ROUTES)[number], PublicPage>> {
-  const { issuer, jwks, stores, configMapsAsOfMs } = following
+  const { issuer, jwks, stores, configMapsAsOfMs, projectNamespacePrefix } = following
   return {
     '/healthz': publicPageOf(livenessPage),
     '/readyz': publicPageOf(healthPage('readyz', readiness)),
-    '/oidc/.well-known/openid-configuration': () => discoveryAnswer(issuer.current()),
+    '/oidc/.well-known/openid-configuration': () =>
+      discoveryAnswer(issuer.current(), projectNamespacePrefix()),
     '/oidc/keys': createKeysPage(jwks),
     '/oidc/revoked': createRevokedPage({ ...stores, asOfMs: configMapsAsOfMs, clock }),
   }
