@@ -38,7 +38,7 @@ export async function served(
   const observed: unknown[] = []
   const server = createHttpServer(
     { dropped: () => observed.push(DROPPED), unsent: (error) => observed.push(error) },
-    { ...CONNECTION_LIMITS, ...limits },
+    { limits: { ...CONNECTION_LIMITS, ...limits } },
   )
   server.show(PAIR)
   const port = await server.listen({ host: '127.0.0.1', port: 0 }, respond)
