@@ -16,6 +16,9 @@ const DOCUMENTS = {
 /** A document that the issuer serves. */
 export type IssuerDocument = keyof typeof DOCUMENTS
 
+/** All of them. */
+export const ISSUER_DOCUMENTS = Object.keys(DOCUMENTS) as readonly IssuerDocument[]
+
 /** The answer to a request for a document. */
 export interface IssuerAnswer {
   /** null = unchanged since the answer with the ETag that was sent (304). */
