@@ -38,6 +38,8 @@ const kustomizations = [
   'target-namespace',
   'syncer',
   'syncer/virtual',
+  'direct',
+  'direct/target-namespace',
   ...readdirSync(join(CONFIG, 'overlays')).map((name) => `overlays/${name}`),
 ]
 const manifests = await Promise.all(
@@ -45,13 +47,22 @@ const manifests = await Promise.all(
 )
 const [base] = manifests
 const COMPONENTS = 'syncer/components'
+const DIRECT_COMPONENTS = ['claim', 'webhook', 'legacy-impersonation'].map(
+  (name) => `direct/${name}`,
+)
 manifests.push(
   ...(await Promise.all(
     ['host', 'virtual'].map(async (side) => ({
       name: `${COMPONENTS}/${side}-*`,
-      yaml: await buildWithComponents(side === 'host' ? 'syncer' : 'syncer/virtual', side),
+      yaml: await buildWithComponents(
+        side === 'host' ? 'syncer' : 'syncer/virtual',
+        readdirSync(join(CONFIG, COMPONENTS))
+          .filter((name) => name.startsWith(side))
+          .map((name) => `${COMPONENTS}/${name}`),
+      ),
     })),
   )),
+  { name: 'direct/*', yaml: await buildWithComponents('direct', DIRECT_COMPONENTS) },
 )
 // A dry run makes no namespace: those of the syncer's virtual cluster and of a target are there before it.
 await Promise.all(
@@ -102,8 +113,11 @@ test('all objects have the recommended labels, with the version of the package',
   expect(yaml.match(/image: .*/g)).toEqual(Array(2).fill(`image: management-operator:${version}`))
 })
 
-test('no object of a syncer is deleted with the platform', () => {
-  const yamls = manifests.filter(({ name }) => name.includes('syncer')).map(({ yaml }) => yaml)
+test.each([
+  { of: 'a syncer', command: 'syncer' },
+  { of: 'a direct endpoint', command: 'direct' },
+])('no object of $of is deleted with the platform', ({ command }) => {
+  const yamls = manifests.filter(({ name }) => name.includes(command)).map(({ yaml }) => yaml)
   const partOf = yamls
     .flatMap(objectsIn)
     .map(({ metadata }) => metadata.labels?.['app.kubernetes.io/part-of'])
@@ -156,18 +170,18 @@ test('the samples can be applied together, and the operator reconciles each', as
   }
 })
 
-/** A kustomization with all components of the syncer for one of the two clusters. */
-async function buildWithComponents(resource: string, side: string): Promise<string> {
+/** A kustomization of config/ with components of it. */
+async function buildWithComponents(
+  resource: string,
+  components: readonly string[],
+): Promise<string> {
   const overlay = realpathSync(mkdtempSync(join(folder, 'overlay-')))
   const toConfig = relative(overlay, CONFIG)
-  const components = readdirSync(join(CONFIG, COMPONENTS))
-    .filter((name) => name.startsWith(side))
-    .map((name) => join(toConfig, COMPONENTS, name))
   const kustomization = {
     apiVersion: 'kustomize.config.k8s.io/v1beta1',
     kind: 'Kustomization',
     resources: [join(toConfig, resource)],
-    components,
+    components: components.map((name) => join(toConfig, name)),
   }
   writeFileSync(join(overlay, 'kustomization.yaml'), JSON.stringify(kustomization))
   return mustKubectl(plane, ['kustomize', overlay])

@@ -29,11 +29,12 @@ type Made = { readonly message?: string } & Partial<Template>
 
 const NAMESPACE = OPERATOR_ACCOUNT.namespace
 const PODS = `/api/v1/namespaces/${NAMESPACE}/pods`
+const STATE_MOUNT = '/var/lib/management-operator/state'
 const TOKEN_MOUNT = '/var/run/secrets/kubernetes.io/serviceaccount'
 
 const plane = await privateControlPlane()
-const [standard, example, syncer] = await Promise.all(
-  ['default', 'overlays/example', 'syncer'].map(async (name) =>
+const [standard, example, syncer, direct] = await Promise.all(
+  ['default', 'overlays/example', 'syncer', 'direct'].map(async (name) =>
     templatesIn(await buildKustomization(plane, name)),
   ),
 )
@@ -51,8 +52,10 @@ test('the namespace enforces the restricted standard', async () => {
   })
 })
 
-// The syncer runs in the namespace of its virtual cluster; here that is this one.
-await mustKubectl(plane, ['create', 'serviceaccount', 'syncer', '-n', NAMESPACE])
+// The syncer runs in the namespace of its virtual cluster, and the direct endpoint in another cluster; here that is this
+// one.
+for (const account of ['syncer', 'direct'])
+  await mustKubectl(plane, ['create', 'serviceaccount', account, '-n', NAMESPACE])
 
 test.each(['manager', 'gateway'])(
   'a pod of the %s is admitted as in the example overlay, with its own priority class',
@@ -66,6 +69,7 @@ describe.each([
   { name: 'manager', template: of(standard, 'manager'), files: [] },
   { name: 'gateway', template: of(standard, 'gateway'), files: [] },
   { name: 'syncer', template: of(syncer, 'syncer'), files: ['/etc/virtual', '/etc/vcluster'] },
+  { name: 'direct endpoint', template: of(direct, 'direct'), files: [STATE_MOUNT] },
 ])('a pod of the $name', ({ template, files }) => {
   test('is admitted, with only its files and the token of its ServiceAccount mounted', async () => {
     const { code, body } = await make(template)
