@@ -125,12 +125,14 @@ describe('the file of the client CA', () => {
   })
 })
 
-test('with both files either lets in, but a wrong token is not mended by a certificate', async () => {
+test('with both files either lets in, but a certificate mends no wrong token, nor two', async () => {
   const { ask } = await listeningWebhook({ token: TOKEN, authority: OLD.certificatePem })
   expect(await ask()).toMatchObject({ code: 200 })
   expect(await ask(WITHOUT_BEARER, clientOf(OLD))).toMatchObject({ code: 200 })
   expect(await ask({}, clientOf(NEW))).toMatchObject({ code: 200 })
   expect(await ask({ headers: bearer('wrong') }, clientOf(OLD))).toMatchObject({ code: 401 })
+  const twice = [...bearer(TOKEN), ...bearer(TOKEN)]
+  expect(await ask({ headers: twice }, clientOf(OLD))).toMatchObject({ code: 401 })
 })
 
 test('the files are no longer read after the process stops', async () => {
