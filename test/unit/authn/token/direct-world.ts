@@ -6,10 +6,12 @@ import {
   type TokenIssuerOptions,
   startTokenAuthenticator,
 } from '../../../../src/authn/token/start.ts'
+import type { Members } from '../../../direct/forged-tokens.ts'
 import { eventually } from '../../../support/eventually.ts'
 import { type ManualClock, manualClock } from '../../../support/manual-clock.ts'
 import { type LoggedLine, memoryLog } from '../../../support/memory-log.ts'
 import {
+  type AtEnd,
   CLUSTER,
   type TestIssuer,
   type TestKey,
@@ -34,10 +36,10 @@ export interface TestDirect extends StartedTokenAuthenticator {
   readonly notified: readonly (string | null)[]
   readonly counts: Readonly<Record<string, number>>
   /** The reason for which the token is refused; null = it is accepted. */
-  because(token: string): Promise<string | null>
+  readonly because: (token: string) => Promise<string | null>
   /** Moves the clock by an interval, and waits until the poll has ended. */
-  poll(ms?: number): Promise<void>
-  stop(): void
+  readonly poll: (ms?: number) => Promise<void>
+  readonly stop: () => void
 }
 
 /** Issuer, key and clock of a test. */
@@ -46,26 +48,27 @@ export interface DirectWorld {
   readonly key: TestKey
   readonly centre: TestIssuer
   /** A sound token of now. */
-  token(claims?: Readonly<Record<string, unknown>>): {
-    readonly token: string
-    readonly jti: string
-  }
+  readonly token: (claims?: Members) => { readonly token: string; readonly jti: string }
   /** Starts an authenticator, and waits for its first poll. */
-  start(options?: Partial<TokenIssuerOptions>): Promise<TestDirect>
+  readonly start: (options?: Partial<TokenIssuerOptions>) => Promise<TestDirect>
 }
 
-/** A world whose centre and direct endpoint start with the same time. */
-export async function directWorld(): Promise<DirectWorld> {
+/**
+ * A world whose centre and direct endpoint start with the same time.
+ *
+ * @param atEnd stops it with the test, or with the file
+ */
+export async function directWorld(atEnd: AtEnd = onTestFinished): Promise<DirectWorld> {
   const clock = manualClock(START_MS)
   const key = newTestKey()
   // The centre's clock is right, whatever the own one shows.
-  const centre = await startTestIssuer(key, () => START_MS + clock.monotonicMs())
+  const centre = await startTestIssuer(key, () => START_MS + clock.monotonicMs(), atEnd)
   return {
     clock,
     key,
     centre,
     token: (claims) => newToken(key, centre.issuer, START_MS + clock.monotonicMs(), claims),
-    start: (options = {}) => startDirect(centre, clock, options),
+    start: (options = {}) => startDirect(centre, clock, options, atEnd),
   }
 }
 
@@ -73,9 +76,10 @@ async function startDirect(
   { issuer, caPem }: TestIssuer,
   clock: ManualClock,
   options: Partial<TokenIssuerOptions>,
+  atEnd: AtEnd,
 ): Promise<TestDirect> {
   const abort = new AbortController()
-  onTestFinished(() => abort.abort())
+  atEnd(() => abort.abort())
   const { log, lines } = memoryLog()
   const counts: Record<string, number> = {}
   const count = (name: string): void => {
