@@ -7,7 +7,6 @@ import {
   startTokenAuthenticator,
 } from '../../../../src/authn/token/start.ts'
 import type { Members } from '../../../direct/forged-tokens.ts'
-import { eventually } from '../../../support/eventually.ts'
 import { type ManualClock, manualClock } from '../../../support/manual-clock.ts'
 import { type LoggedLine, memoryLog } from '../../../support/memory-log.ts'
 import {
@@ -39,6 +38,8 @@ export interface TestDirect extends StartedTokenAuthenticator {
   readonly because: (token: string) => Promise<string | null>
   /** Moves the clock by an interval, and waits until the poll has ended. */
   readonly poll: (ms?: number) => Promise<void>
+  /** Resolves when no poll runs. */
+  readonly idle: () => Promise<void>
   readonly stop: () => void
 }
 
@@ -49,6 +50,8 @@ export interface DirectWorld {
   readonly centre: TestIssuer
   /** A sound token of now. */
   readonly token: (claims?: Members) => { readonly token: string; readonly jti: string }
+  /** Moves both clocks on as one step: nothing fires on the way. */
+  readonly leap: (ms: number) => void
   /** Starts an authenticator, and waits for its first poll. */
   readonly start: (options?: Partial<TokenIssuerOptions>) => Promise<TestDirect>
 }
@@ -68,6 +71,10 @@ export async function directWorld(atEnd: AtEnd = onTestFinished): Promise<Direct
     key,
     centre,
     token: (claims) => newToken(key, centre.issuer, START_MS + clock.monotonicMs(), claims),
+    leap: (ms) => {
+      clock.setNow(clock.nowMs() + ms)
+      clock.setMonotonic(clock.monotonicMs() + ms)
+    },
     start: (options = {}) => startDirect(centre, clock, options, atEnd),
   }
 }
@@ -78,6 +85,7 @@ async function startDirect(
   options: Partial<TokenIssuerOptions>,
   atEnd: AtEnd,
 ): Promise<TestDirect> {
+  const { pollIntervalMs = POLL_MS } = options
   const abort = new AbortController()
   atEnd(() => abort.abort())
   const { log, lines } = memoryLog()
@@ -86,13 +94,25 @@ async function startDirect(
     counts[name] = (counts[name] ?? 0) + 1
   }
   let polls = 0
+  let isPolling = true
+  let waiting: (() => void)[] = []
   /** Sees the pause after each poll. */
   const watchedClock = {
     ...clock,
     schedule: (delayMs: number, callback: () => void) => {
-      if (delayMs === POLL_MS) polls += 1
-      return clock.schedule(delayMs, callback)
+      if (delayMs !== pollIntervalMs) return clock.schedule(delayMs, callback)
+      polls += 1
+      isPolling = false
+      for (const resume of waiting) resume()
+      waiting = []
+      return clock.schedule(delayMs, () => {
+        isPolling = true
+        callback()
+      })
     },
+  }
+  const idle = async (): Promise<void> => {
+    if (isPolling) await new Promise<void>((resolve) => waiting.push(resolve))
   }
   const started = await startTokenAuthenticator({
     issuer,
@@ -101,7 +121,7 @@ async function startDirect(
     stateDir: null,
     instance: 'direct-0',
     maxStalenessMs: MAX_STALENESS_MS,
-    pollIntervalMs: POLL_MS,
+    pollIntervalMs,
     clock: watchedClock,
     log,
     observer: {
@@ -117,9 +137,7 @@ async function startDirect(
   })
   const notified: (string | null)[] = []
   started.subscribe((jti) => notified.push(jti))
-  const ended = (before: number) =>
-    eventually('the poll has ended', () => polls > before || undefined, { withinMs: 5000 })
-  await ended(0)
+  await idle()
   return {
     ...started,
     lines,
@@ -129,11 +147,14 @@ async function startDirect(
       const result = await started.authenticate(token)
       return result.ok ? null : result.because
     },
-    poll: async (ms = POLL_MS) => {
+    poll: async (ms = pollIntervalMs) => {
+      await idle()
       const before = polls
       await clock.advance(ms)
-      await ended(before)
+      await idle()
+      if (polls === before) throw new Error(`no poll within ${ms} ms`)
     },
+    idle,
     stop: () => abort.abort(),
   }
 }

@@ -157,7 +157,10 @@ describe('a server that does not answer as an issuer (9.2)', () => {
     }
     await clock.advance(POLL_MS)
     await eventually('the keys are asked for', () => asked || undefined, { withinMs: 5000 })
-    await direct.poll(5000)
+    await clock.advance(4999)
+    expect(direct.counts['keys failed']).toBe(undefined)
+    await clock.advance(1)
+    await direct.idle()
     expect(direct.counts['keys failed']).toBe(1)
     expect(direct.counts['revoked unchanged']).toBe(1)
     expect(await direct.because(token().token)).toBe(null)
