@@ -16,7 +16,6 @@ interface Sound {
   readonly token: string
   readonly head: string
   readonly body: string
-  readonly signature: string
 }
 
 let direct: TestDirect
@@ -26,22 +25,25 @@ beforeAll(async () => {
   const { start, key, token } = await directWorld(afterAll)
   direct = await start()
   const own = token().token
-  const [head = '', body = '', signature = ''] = own.split('.')
+  const [head = '', body = ''] = own.split('.')
   const textOf = (part: string) => Buffer.from(part, 'base64url').toString()
-  sound = { key, token: own, head: textOf(head), body: textOf(body), signature }
+  sound = { key, token: own, head: textOf(head), body: textOf(body) }
 })
 
-/** No case may pass because all tokens are refused. */
-const expectRefusal = async (token: string, reasons: readonly string[]): Promise<void> => {
-  expect(reasons).toContain(await direct.because(token))
-  expect(await direct.because(sound.token)).toBe(null)
+/** Why the token is refused. @throws Error when a sound one is too: then a refusal says nothing */
+const refusalOf = async (token: string): Promise<string | null> => {
+  const because = await direct.because(sound.token)
+  if (because !== null) throw new Error(`the sound token is refused: ${because}`)
+  return direct.because(token)
 }
 
 describe('forged signatures and headers (9.2; threats D1)', () => {
   const names = badSignatures(newTestKey(), soundClaims('https://127.0.0.1/oidc', START_MS))
   test.each(names.map(({ name }, at) => ({ name, at })))('$name', async ({ at }) => {
     const forged = badSignatures(sound.key, claimsIn(sound.token))[at]
-    await expectRefusal(forged?.token ?? '', ['malformed', 'header', 'unknownKey', 'signature'])
+    expect(['malformed', 'header', 'unknownKey', 'signature']).toContain(
+      await refusalOf(forged?.token ?? ''),
+    )
   })
 
   test.each<{ readonly name: string; readonly members: Members }>([
@@ -60,7 +62,9 @@ describe('forged signatures and headers (9.2; threats D1)', () => {
     { name: 'kid no thumbprint', members: { kid: "' or 1=1 --" } },
     { name: 'alg a list', members: { alg: ['ES256'] } },
   ])('a good signature, and a header with $name', async ({ members }) => {
-    await expectRefusal(forge(sound.key, claimsIn(sound.token), { header: members }), ['header'])
+    expect(await refusalOf(forge(sound.key, claimsIn(sound.token), { header: members }))).toBe(
+      'header',
+    )
   })
 })
 
@@ -68,7 +72,7 @@ describe('forged signatures and headers (9.2; threats D1)', () => {
 const part = (text: string | Buffer): string => Buffer.from(text).toString('base64url')
 
 /** A token with a good signature over any two texts. */
-const signed = (head: string, body: string): string => {
+const signed = (head: string, body: string | Buffer): string => {
   const text = `${part(head)}.${part(body)}`
   return `${text}.${es256(sound.key)(text)}`
 }
@@ -105,19 +109,21 @@ describe('texts that are no token (9.2; threats D1)', () => {
     { name: 'a byte order mark', text: ({ head, body }) => signed(`\uFEFF${head}`, body) },
     {
       name: 'a byte that is no UTF-8',
-      text: ({ head, signature }) =>
-        `${part(head)}.${part(Buffer.from([0x7b, 0xff, 0x7d]))}.${signature}`,
+      text: ({ head, body }) =>
+        signed(head, Buffer.from(body.replace('user:ada', 'user:a\xff'), 'latin1')),
     },
     {
       name: 'a number that parsing changes',
       text: ({ head, body }) => signed(head, body.replace(/"exp":\d+/, '"exp":1e999')),
     },
   ])('$name', async ({ text }) => {
-    await expectRefusal(text(sound), ['malformed'])
+    expect(await refusalOf(text(sound))).toBe('malformed')
   })
 
   test('a claim that is not sound, with a good signature', async () => {
-    await expectRefusal(signed(sound.head, sound.body.replace('user:ada', 'root:ada')), ['claims'])
+    expect(await refusalOf(signed(sound.head, sound.body.replace('user:ada', 'root:ada')))).toBe(
+      'claims',
+    )
   })
 })
 

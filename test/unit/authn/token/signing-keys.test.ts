@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { createTokenAuthenticator } from '../../../../src/authn/token/authenticator.ts'
 import { forge } from '../../../direct/forged-tokens.ts'
 import { POLL_MS, START_MS, directWorld } from './direct-world.ts'
 import { newTestKey, newToken, soundClaims } from './test-issuer.ts'
@@ -33,6 +34,31 @@ describe('keys that change (9.2; threats D4, F17)', () => {
     expect(direct.reauthenticate(result.caller)).toEqual({ ok: false, because: 'revoked' })
     expect(await direct.because(cached)).toBe('unknownKey')
     expect(await direct.because(newToken(next, centre.issuer, START_MS).token)).toBe(null)
+  })
+
+  test('one that is withdrawn while it verifies a token does not verify it', async () => {
+    const key = newTestKey()
+    const list = { asOfMs: START_MS, tokens: new Map() }
+    let kids = new Map([[key.kid, key.jwk]])
+    const issuer = 'https://platform.example.com/oidc'
+    const { authenticate } = createTokenAuthenticator({
+      issuer,
+      cluster: 'east',
+      knowledge: () => ({
+        keys: { keys: kids, missingSinceMs: new Map() },
+        list,
+        projectNamespacePrefix: 'p-',
+      }),
+      lookForKeys: () => Promise.resolve(),
+      nowMs: () => START_MS,
+      isStale: () => false,
+    })
+    const { token } = newToken(key, issuer, START_MS)
+    const [verifying] = [authenticate(token), (kids = new Map())]
+    expect(await verifying).toEqual({ ok: false, because: 'unknownKey' })
+    expect(await authenticate(token)).toEqual({ ok: false, because: 'unknownKey' })
+    kids = new Map([[key.kid, key.jwk]])
+    expect((await authenticate(token)).ok).toBe(true)
   })
 
   test('one that is back within a minute verifies again, one that is back later never does', async () => {
@@ -75,6 +101,16 @@ describe('a token of a key that is not known yet (9.2; threats D5)', () => {
     const next = newTestKey()
     centre.served.keys = [key.jwk, next.jwk]
     expect(await direct.because(newToken(next, centre.issuer, START_MS).token)).toBe(null)
+    expect(keyFetches(centre.requests)).toBe(2)
+  })
+
+  test('is accepted with others of that key that came while the keys were read', async () => {
+    const { start, centre, key } = await directWorld()
+    const direct = await start()
+    const next = newTestKey()
+    centre.served.keys = [key.jwk, next.jwk]
+    const tokens = [1, 2, 3].map(() => newToken(next, centre.issuer, START_MS).token)
+    expect(await Promise.all(tokens.map(direct.because))).toEqual([null, null, null])
     expect(keyFetches(centre.requests)).toBe(2)
   })
 

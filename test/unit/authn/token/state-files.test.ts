@@ -2,7 +2,7 @@ import { chmod, mkdtemp, readFile, readdir, rm, stat, utimes, writeFile } from '
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { eventually } from '../../../support/eventually.ts'
+import { eventually, eventuallyPasses } from '../../../support/eventually.ts'
 import {
   type DirectWorld,
   MAX_STALENESS_MS,
@@ -13,6 +13,8 @@ import {
 import { newTestKey, newToken } from './test-issuer.ts'
 
 const HOUR_MS = 3_600_000
+/** By the clock of the tests: files have the time of the machine. */
+const NOW = new Date(START_MS)
 
 /** An empty state directory. */
 async function stateDirectory(): Promise<string> {
@@ -205,6 +207,7 @@ describe('replicas that share a state directory (9.2)', () => {
     const text = await kept(two, world.key.kid, join(other, 'state-pod-2.jsonl'))
     two.stop()
     await writeFile(join(stateDir, 'state-pod-2.jsonl'), text)
+    for (const name of await readdir(stateDir)) await utimes(join(stateDir, name), NOW, NOW)
     await centre.stop()
 
     const three = await start({ stateDir, instance: 'pod-3' })
@@ -223,6 +226,8 @@ describe('replicas that share a state directory (9.2)', () => {
 
   test('a file that nobody has written for a day is removed, once its content is in the own one', async () => {
     const { start, stateDir, revoked, file, clock } = await stoppedWorld()
+    // The own file, just written, is old by this clock too.
+    clock.setNow(Date.now() + 48 * HOUR_MS)
     const ages = { 'state-old.jsonl': 25, 'state-old.jsonl.new': 25, 'state-new.jsonl': 23 }
     for (const [name, hours] of Object.entries(ages)) {
       await writeFile(join(stateDir, name), await readFile(file))
@@ -231,14 +236,13 @@ describe('replicas that share a state directory (9.2)', () => {
     }
     await rm(file)
     const direct = await start({ stateDir, instance: 'direct-1' })
-    await eventually(
+    await eventuallyPasses(
       'the old files are removed',
-      async () => {
-        const names = (await readdir(stateDir)).toSorted()
-        return names.length === 2
-          ? (expect(names).toEqual(['state-direct-1.jsonl', 'state-new.jsonl']) ?? true)
-          : undefined
-      },
+      async () =>
+        expect((await readdir(stateDir)).toSorted()).toEqual([
+          'state-direct-1.jsonl',
+          'state-new.jsonl',
+        ]),
       { withinMs: 5000 },
     )
     expect(await direct.because(revoked)).toBe('revoked')
