@@ -86,14 +86,13 @@ export function followIssuer(options: IssuerFollowerOptions): IssuerFollower {
   }
 
   /** The list that is valid after the answer; null = the answer is not taken. */
-  const listIn = async ({ body, dateMs }: IssuerAnswer): Promise<RevokedList | null> => {
+  const listIn = async ({ body, dateMs, asOfMs }: IssuerAnswer): Promise<RevokedList | null> => {
     const last = knowledge.current().list
     if (dateMs === null) {
       taken('revoked', { ok: false, because: 'its answer has no Date' })
       return null
     }
-    if (body === null) return last
-    const read = await readRevokedList(body)
+    const read = body === null ? unchangedList(last, asOfMs) : await readRevokedList(body)
     if (!taken('revoked', read)) {
       observer.revocationsRefused()
       return null
@@ -107,11 +106,12 @@ export function followIssuer(options: IssuerFollowerOptions): IssuerFollower {
   const takeList = async (list: RevokedList, answer: IssuerAnswer): Promise<void> => {
     const { list: last } = knowledge.current()
     const { dateMs, monotonicMs } = answer
-    const gained = list === last ? [] : await inTurns(gainedTokens(list, last))
+    const isUnchanged = list.tokens === last?.tokens
+    const gained = isUnchanged ? [] : await inTurns(gainedTokens(list, last))
     time.heard({ dateMs: dateMs ?? list.asOfMs, monotonicMs, asOfMs: list.asOfMs })
     if (answer.body) ({ etag } = answer)
     if (list !== last) knowledge.update({ list }, gained)
-    observer.polled('revoked', list === last ? 'unchanged' : 'ok')
+    observer.polled('revoked', isUnchanged ? 'unchanged' : 'ok')
     const skewMs = time.skewMs()
     if (Math.abs(skewMs) > TOLERATED_SKEW_MS)
       warn('skew', { skewMs }, 'the clock of this machine and the clock of the centre differ')
@@ -160,6 +160,12 @@ export function followIssuer(options: IssuerFollowerOptions): IssuerFollower {
   }
   return { lookForKeys: onceEvery(LOOK_EVERY_MS, clock, look) }
 }
+
+/** The list after an answer that it is unchanged: the header has its new `asOf`. Without one it has the last. */
+const unchangedList = (last: RevokedList | null, asOfMs: number | null): Read<RevokedList> =>
+  last === null
+    ? { ok: false, because: 'it is unchanged, but there was none' }
+    : { ok: true, value: asOfMs === null ? last : { ...last, asOfMs } }
 
 /** Reads the body of an answer; null = there is none. */
 const readBody = <Document>(

@@ -8,6 +8,7 @@ import { type CentreClock, createCentreClock } from './centre-clock.ts'
 import { type PollObserver, followIssuer } from './follow-issuer.ts'
 import { createIssuerClient } from './issuer-client.ts'
 import {
+  type Knowledge,
   type KnowledgeStore,
   NOTHING_KNOWN,
   type TokenChangeListener,
@@ -89,10 +90,7 @@ export async function startTokenAuthenticator(
   const knowledge = createKnowledgeStore((await files?.load()) ?? NOTHING_KNOWN)
   const { list } = knowledge.current()
   if (list) time.restored(list.asOfMs)
-  const save = (): void => files?.save(knowledge.current)
-  knowledge.whenChanged(save)
-  // What other replicas knew is in the own file from now on.
-  if (list) save()
+  if (files) keepSaved(knowledge, files)
 
   const isStale = (): boolean => time.listAgeMs() > maxStalenessMs || !hasKeys(knowledge)
   const client = createIssuerClient(options)
@@ -143,6 +141,31 @@ function stateFilesOf(options: TokenIssuerOptions): StateFiles | null {
   if (directory === null) return null
   return openStateFiles({ ...options, directory, kept: observer.stateKept })
 }
+
+/** How far the kept `asOf` may lag while nothing else changes: a list of megabytes is not written at each poll. */
+const AS_OF_LAG_MS = 60_000
+
+/** Saves what is known now, so that what other replicas knew is in the own file, and after each change. */
+function keepSaved(knowledge: KnowledgeStore, files: StateFiles): void {
+  let saved: Knowledge | null = null
+  const save = (): void => {
+    const current = knowledge.current()
+    if (current.list === null || (saved !== null && isNearlySame(saved, current))) return
+    saved = current
+    files.save(knowledge.current)
+  }
+  save()
+  knowledge.whenChanged(save)
+}
+
+const isNearlySame = (
+  saved: Knowledge,
+  { keys, list, projectNamespacePrefix }: Knowledge,
+): boolean =>
+  saved.keys === keys &&
+  saved.projectNamespacePrefix === projectNamespacePrefix &&
+  saved.list?.tokens === list?.tokens &&
+  (list?.asOfMs ?? 0) - (saved.list?.asOfMs ?? 0) < AS_OF_LAG_MS
 
 const hasKeys = (knowledge: KnowledgeStore): boolean => knowledge.current().keys.keys.size > 0
 

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import { eventually } from '../../../support/eventually.ts'
 import {
@@ -23,6 +24,7 @@ describe('a poll (9.2)', () => {
     expect(centre.requests).toEqual(['/.well-known/openid-configuration', '/keys', '/revoked'])
     await direct.poll()
     expect(centre.listStatuses).toEqual([200, 304])
+    centre.served.revoked = { [randomUUID()]: LATER_MS }
     centre.served.asOfMs = clock.nowMs()
     await direct.poll()
     await direct.poll()
@@ -38,10 +40,26 @@ describe('a poll (9.2)', () => {
     expect(direct.gauges()).toEqual({
       // asOf was of the second poll, and the fourth was two intervals later.
       listAgeMs: 2 * POLL_MS,
-      revokedTokens: 0,
+      revokedTokens: 1,
       signingKeys: 1,
       clockSkewMs: 0,
     })
+  })
+
+  test('takes the asOf of an unchanged list from its header, and none that is older', async () => {
+    const { start, centre, clock } = await directWorld()
+    const direct = await start()
+    centre.served.asOfMs = clock.nowMs() + POLL_MS
+    await direct.poll()
+    expect(centre.listStatuses).toEqual([200, 304])
+    expect(direct.gauges().listAgeMs).toBe(0)
+    centre.served.asOfMs -= 1000
+    await direct.poll()
+    expect(direct.gauges().listAgeMs).toBe(POLL_MS)
+    expect(reasonsIn(direct)).toEqual(['it is older than the last one'])
+    centre.served.hasAsOfHeader = false
+    await direct.poll()
+    expect(direct.gauges().listAgeMs).toBe(2 * POLL_MS)
   })
 
   test('keeps its connection, and asks caches for fresh documents', async () => {
