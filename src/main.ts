@@ -21,6 +21,11 @@ const COMMANDS: Readonly<Record<string, Command>> = {
     summary: 'Proxy the API server for access keys, and publish signing keys and revoked tokens.',
     load: () => import('./commands/gateway.ts'),
   },
+  direct: {
+    summary:
+      'Proxy the API server of a connected cluster for direct cluster endpoint tokens, without the platform.',
+    load: () => import('./commands/direct.ts'),
+  },
   syncer: {
     summary:
       'Copy Endpoints, Services, Secrets and ConfigMaps of a virtual cluster to its host, with patches.',

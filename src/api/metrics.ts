@@ -78,6 +78,23 @@ export const METRIC_HELP = {
     'How long after its commit a change reached this gateway, from the heartbeat.',
   platform_gateway_target_ready:
     'Whether a target besides the management cluster works, as this gateway last found: 1 = it does, 0 = it does not.',
+  platform_direct_revocation_list_age_seconds:
+    'How old the list of revoked tokens is; since the start while there is none.',
+  platform_direct_max_staleness_seconds:
+    'How old the list of revoked tokens may be: beyond it no token is accepted.',
+  platform_direct_revoked_tokens: 'Number of tokens on the list of revoked tokens.',
+  platform_direct_signing_keys: 'Number of public signing keys that verify tokens.',
+  platform_direct_clock_skew_seconds: "Local time minus the issuer's, at its last answer.",
+  platform_direct_issuer_polls_total:
+    'Number of times that a document of the issuer was read, by result.',
+  platform_direct_revocations_refused_total:
+    'Number of lists of revoked tokens that were not taken, because they lack what the last one has or are of another time.',
+  platform_direct_signing_keys_refused_total:
+    'Number of withdrawn signing keys that were published again, and not taken.',
+  platform_direct_state_saved:
+    '0 while the state directory lacks what is known, else 1, also where nothing is kept.',
+  platform_direct_webhook_requests_total: 'Number of reviews of API servers by decision.',
+  platform_direct_webhook_request_duration_seconds: 'How long the answer to a review took.',
   platform_sync_config_valid:
     '0 while the configuration file of the virtual cluster has a fault and the last valid one stays, else 1.',
   platform_sync_objects: 'Number of objects that the virtual cluster has for its host, by state.',

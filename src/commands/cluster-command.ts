@@ -2,6 +2,7 @@
 import { readFileSync } from 'node:fs'
 import { CONTROLLER_NAME, FIELD_MANAGER } from '../api/names.ts'
 import { type Connection, connect } from '../kube/client/connection.ts'
+import type { PublicPage } from '../gateway/stages/public-routes.ts'
 import { findKubeconfig } from '../kube/client/kubeconfig.ts'
 import type { KubeClient } from '../kube/client/client.ts'
 import type { ClientDeps, ClientObserver } from '../kube/client/request.ts'
@@ -139,11 +140,25 @@ export async function serveProbes(options: ProbesOptions): Promise<void> {
   })
 }
 
+/** The page for requests without a credential, on the main address. */
+export const publicPageOf =
+  (page: Page): PublicPage =>
+  async (_, query) => {
+    const { status, contentType, body } = await page(query)
+    const headers = { 'content-type': contentType, 'cache-control': 'no-store' }
+    return { status, headers, body: Buffer.from(body) }
+  }
+
 /** A clause with the names and their common fault; null without names. */
 const faultOf = (names: readonly string[], fault: string): string | null =>
   names.length === 0 ? null : `${names.join(', ')} ${fault}`
 
-/** The readiness checks that every process has (contract 8.2). */
+/** The check that every process has. */
+export const stoppingCheck = (stopping: AbortSignal): Readonly<Record<string, HealthCheck>> => ({
+  'not-stopping': () => (stopping.aborted ? 'the program is stopping' : null),
+})
+
+/** The readiness checks of every process that watches (contract 8.2). */
 export function commonChecks(
   stopping: AbortSignal,
   { unserved, stuck }: Pick<InformerFactory, 'unserved' | 'stuck'>,
@@ -152,7 +167,7 @@ export function commonChecks(
   const unsynced = (): readonly string[] =>
     Object.entries(stores).flatMap(([name, { synced }]) => (synced ? [] : [name]))
   return {
-    'not-stopping': () => (stopping.aborted ? 'the program is stopping' : null),
+    ...stoppingCheck(stopping),
     'crds-served': () =>
       faultOf(unserved(), 'not served, install the CRDs with kubectl apply -k crds'),
     'stores-synced': () =>

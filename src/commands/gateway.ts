@@ -15,7 +15,7 @@ import { type Clock, systemClock } from '../runtime/clock.ts'
 import { PROGRAM_VERSION, printText } from '../runtime/flags.ts'
 import { startLifecycle } from '../runtime/lifecycle.ts'
 import { createLogger } from '../runtime/log.ts'
-import { type HealthCheck, type Page, healthPage } from '../serving/http/pages.ts'
+import { type HealthCheck, healthPage } from '../serving/http/pages.ts'
 import { createHttpServer } from '../serving/http/server.ts'
 import { hostsOf } from '../serving/tls/secret.ts'
 import { type Certificate, startCertificate } from './certificate.ts'
@@ -25,12 +25,14 @@ import {
   connectCluster,
   livenessPage,
   processInputs,
+  publicPageOf,
   serveProbes,
 } from './cluster-command.ts'
 import { readGatewaySettings } from './gateway/flags.ts'
 import { type GatewayInformers, startGatewayInformers } from './gateway/informers.ts'
 import { type GatewayProcess, createMetrics } from './gateway/metrics.ts'
-import { connectionObserver, startApi } from './gateway/wiring.ts'
+import { startApi } from './gateway/wiring.ts'
+import { connectionObserver } from './request-observers.ts'
 
 /**
  * `management-operator gateway` (contract 9.1, 9.7).
@@ -125,20 +127,13 @@ function publicPages(
   readiness: Readonly<Record<string, HealthCheck>>,
   clock: Clock,
 ): Readonly<Record<(typeof PUBLIC_ROUTES)[number], PublicPage>> {
-  const { issuer, jwks, stores, configMapsAsOfMs } = following
+  const { issuer, jwks, stores, configMapsAsOfMs, projectNamespacePrefix } = following
   return {
-    '/healthz': toPublicPage(livenessPage),
-    '/readyz': toPublicPage(healthPage('readyz', readiness)),
-    '/oidc/.well-known/openid-configuration': () => discoveryAnswer(issuer.current()),
+    '/healthz': publicPageOf(livenessPage),
+    '/readyz': publicPageOf(healthPage('readyz', readiness)),
+    '/oidc/.well-known/openid-configuration': () =>
+      discoveryAnswer(issuer.current(), projectNamespacePrefix()),
     '/oidc/keys': createKeysPage(jwks),
     '/oidc/revoked': createRevokedPage({ ...stores, asOfMs: configMapsAsOfMs, clock }),
   }
 }
-
-const toPublicPage =
-  (page: Page): PublicPage =>
-  async (_, query) => {
-    const { status, contentType, body } = await page(query)
-    const headers = { 'content-type': contentType, 'cache-control': 'no-store' }
-    return { status, headers, body: Buffer.from(body) }
-  }

@@ -5,7 +5,11 @@ import { SECRETS, TARGET_LABEL } from '../api/names.ts'
 import type { Secret } from '../api/objects.ts'
 import { type AddressRanges, addressFault, parseIpAddress } from '../domain/ip-address.ts'
 import type { TargetSecretReader } from '../gateway/targets/secrets.ts'
-import { type StartedTargets, startConnectedTargets } from '../gateway/targets/start.ts'
+import {
+  type ConnectedTargetsOptions,
+  type StartedTargets,
+  startConnectedTargets,
+} from '../gateway/targets/start.ts'
 import { type AddressGuard, createAddressGuard } from '../kube/client/address-guard.ts'
 import { type KubeClient, createClient } from '../kube/client/client.ts'
 import { connect } from '../kube/client/connection.ts'
@@ -38,13 +42,12 @@ interface TargetProcess {
  * Starts to follow the targets, with their Events and their metric.
  *
  * @param instance the reporter of the Events, such as `gateway`
- * @param ownCluster as in ConnectedTargetsOptions
  */
 export function startTargets(
   self: TargetProcess,
   deps: ClientDeps,
   instance: string,
-  ownCluster: Upstream | null,
+  { ownCluster, extras }: Pick<ConnectedTargetsOptions, 'ownCluster' | 'extras'>,
 ): StartedTargets {
   const { settings, lifecycle, metrics, clock } = self
   const client = createClient(deps)
@@ -56,6 +59,7 @@ export function startTargets(
     events: startEventRecorder({ ...self, client, instance: `${instance}-${randomUUID()}` }),
     open: (kubeconfig) => openUpstream(kubeconfig, guard, clock),
     ownCluster,
+    extras,
     userAgent: deps.userAgent,
     signal: lifecycle.stopping,
   })

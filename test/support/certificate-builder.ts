@@ -7,6 +7,7 @@ import {
   GeneralName,
   SubjectAlternativeName,
   Validity,
+  id_ce_extKeyUsage,
   id_ce_subjectAltName,
 } from '@peculiar/asn1-x509'
 import { createAuthority, issueCertificate } from '../../src/serving/tls/issue.ts'
@@ -33,6 +34,22 @@ export function serverPair(commonName: string, parts: ServerPairParts = {}): Ser
   const use = { hosts, purposes: ['server'] } as const
   const pair = issueCertificate({ ...times, commonName }, use, authority)
   return { ...pair, caPem: authority.certificatePem }
+}
+
+/** The same certificate without extendedKeyUsage: it may be used for anything. */
+export function withoutPurpose(pair: CertificatePair, authority: CertificatePair): CertificatePair {
+  const certificate = decoded(pair.certificatePem)
+  const { tbsCertificate } = certificate
+  const kept = tbsCertificate.extensions?.filter(({ extnID }) => extnID !== id_ce_extKeyUsage)
+  tbsCertificate.extensions = new Extensions(kept)
+  return { ...pair, certificatePem: signedPem(certificate, authority.keyPem) }
+}
+
+/** Signs a certificate that was changed, by a key on P-256. */
+function signedPem(certificate: Certificate, keyPem: string): string {
+  const body = Buffer.from(AsnConvert.serialize(certificate.tbsCertificate))
+  certificate.signatureValue = new Uint8Array(sign('sha256', body, keyPem)).buffer
+  return new X509Certificate(Buffer.from(AsnConvert.serialize(certificate))).toString()
 }
 
 // The gateway's Secret in its former format, in which authority and certificate share one key.
@@ -62,11 +79,8 @@ export function oneKeySecret(
   tbsCertificate.extensions = new Extensions([
     new Extension({ extnID: id_ce_subjectAltName, extnValue }),
   ])
-  const body = Buffer.from(AsnConvert.serialize(tbsCertificate))
-  certificate.signatureValue = new Uint8Array(sign('sha256', body, keyPem)).buffer
-  const der = Buffer.from(AsnConvert.serialize(certificate))
   return {
-    'tls.crt': new X509Certificate(der).toString(),
+    'tls.crt': signedPem(certificate, keyPem),
     'tls.key': keyPem,
     'ca.crt': certificatePem,
   }

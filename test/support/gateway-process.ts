@@ -18,14 +18,25 @@ export interface OwnGateway extends OwnProcess {
  *
  * @throws Error with the end of its output when it ends first or is not ready within 30 s
  */
-export async function startGateway(options: ProcessOptions): Promise<OwnGateway> {
+export const startGateway = (options: ProcessOptions): Promise<OwnGateway> =>
+  startFrontDoor('gateway', 'serving the gateway', options)
+
+/** Starts a direct endpoint, as startGateway does. Its flags must name the cluster and the issuer. */
+export const startDirect = (options: ProcessOptions): Promise<OwnGateway> =>
+  startFrontDoor('direct', 'serving the direct endpoint', options)
+
+async function startFrontDoor(
+  command: 'gateway' | 'direct',
+  served: string,
+  options: ProcessOptions,
+): Promise<OwnGateway> {
   const flags = ['--bind-address=127.0.0.1:0', ...(options.flags ?? [])]
-  const running = await startCommand('gateway', { ...options, flags })
+  const running = await startCommand(command, { ...options, flags })
   return {
     ...running,
     url: () => {
-      const line = running.logs().find(({ msg }) => msg === 'serving the gateway')
-      if (!line) throw new Error('the gateway does not serve yet')
+      const line = running.logs().find(({ msg }) => msg === served)
+      if (!line) throw new Error(`the ${command} does not serve yet`)
       return `https://127.0.0.1:${Number(line['port'])}`
     },
   }

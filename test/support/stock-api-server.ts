@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { Agent, type Dispatcher, request } from 'undici'
 import { afterAll } from 'vitest'
 import type { Access } from '../../tools/control-plane/access.ts'
-import { startControlPlane } from '../../tools/control-plane/control-plane.ts'
+import { type ControlPlane, startControlPlane } from '../../tools/control-plane/control-plane.ts'
 import { kubeconfig } from '../../tools/control-plane/kubeconfig.ts'
 
 /** The user that a server sees, as `kubectl auth whoami` shows it. */
@@ -26,9 +26,13 @@ export interface OpenWatch {
 }
 
 /** A server that verifies tokens. Nothing else runs in its cluster, no controllers either. */
-export interface StockServer extends Pick<Access, 'kubectl'> {
+export interface StockServer extends Access, Pick<ControlPlane, 'url' | 'auditLog' | 'apiServer'> {
+  /** The certificate authority of the server; PEM. */
+  readonly caPem: string
   /** What --authentication-config names. */
   readonly authenticationFile: string
+  /** Replaces the file that --authorization-config names, by a rename. @throws Error without such a file */
+  authorize(authorization: string): Promise<void>
   /** Replaces the authentication file, by a rename. */
   configure(authentication: string): Promise<void>
   /** The user of a bearer token; null for 401. @throws Error for any other refusal */
@@ -43,30 +47,48 @@ export interface StockServer extends Pick<Access, 'kubectl'> {
 
 const SELF_REVIEW = '/apis/authentication.k8s.io/v1/selfsubjectreviews'
 
+/** Options of startStockServer. */
+interface StockServerOptions {
+  /** Text of the file that --authorization-config names; absent = RBAC alone. */
+  readonly authorization?: string
+  /** As in ControlPlaneOptions. */
+  readonly audit?: true
+}
+
 /**
  * Starts a server with that text as its authentication file; it is stopped after the last test of the
  * file. Call it while the test file loads.
  */
-export async function startStockServer(authentication: string): Promise<StockServer> {
+export async function startStockServer(
+  authentication: string,
+  { authorization, audit }: StockServerOptions = {},
+): Promise<StockServer> {
   const folder = await mkdtemp(join(tmpdir(), 'authentication-'))
   afterAll(() => rm(folder, { recursive: true }))
   const authenticationFile = join(folder, 'authentication.yaml')
   await writeFile(authenticationFile, authentication)
+  const authorizationFile = join(folder, 'authorization.yaml')
+  if (authorization !== undefined) await writeFile(authorizationFile, authorization)
   const plane = await startControlPlane({
     controllers: 'none',
-    apiServerFlags: [`--authentication-config=${authenticationFile}`],
+    apiServerFlags: [
+      `--authentication-config=${authenticationFile}`,
+      ...(authorization === undefined ? [] : [`--authorization-config=${authorizationFile}`]),
+    ],
+    ...(audit ? { audit } : {}),
     log: console.log,
   })
   afterAll(() => plane.stop())
   const caPem = await readFile(plane.caFile, 'utf8')
   return {
+    ...plane,
     ...callsOf(plane.url, caPem),
+    caPem,
     authenticationFile,
-    kubectl: (args, options) => plane.kubectl(args, options),
-    configure: async (text) => {
-      const next = `${authenticationFile}.next`
-      await writeFile(next, text)
-      await rename(next, authenticationFile)
+    configure: (text) => replace(authenticationFile, text),
+    authorize: async (text) => {
+      if (authorization === undefined) throw new Error('the server has no authorization file')
+      await replace(authorizationFile, text)
     },
     tokenKubeconfig: async (name, token) => {
       const tokenFile = join(folder, `${name}.token`)
@@ -76,6 +98,11 @@ export async function startStockServer(authentication: string): Promise<StockSer
       return file
     },
   }
+}
+
+async function replace(file: string, text: string): Promise<void> {
+  await writeFile(`${file}.next`, text)
+  await rename(`${file}.next`, file)
 }
 
 function callsOf(origin: string, caPem: string): Pick<StockServer, 'whoIs' | 'get' | 'watch'> {

@@ -106,7 +106,7 @@ export function etcdCommand(plan: Plan): Command {
   })
 }
 
-/** kube-apiserver with RBAC and its default admission plugins. */
+/** kube-apiserver with its default admission plugins, and with RBAC unless a flag names other authorizers. */
 export function apiServerCommand(plan: Plan): Command {
   const pki = (file: string) => paths.pki(plan.dataDir, file)
   const audit = {
@@ -128,7 +128,7 @@ export function apiServerCommand(plan: Plan): Command {
     'kubelet-certificate-authority': pki('ca.crt'),
     'kubelet-client-certificate': pki(`${KUBELET_CLIENT_FILES}.crt`),
     'kubelet-client-key': pki(`${KUBELET_CLIENT_FILES}.key`),
-    'authorization-mode': 'RBAC',
+    ...(hasAuthorizers(plan) ? {} : { 'authorization-mode': 'RBAC' }),
     'service-account-issuer': 'https://kubernetes.default.svc.cluster.local',
     'service-account-key-file': pki('service-account.pub'),
     'service-account-signing-key-file': pki('service-account.key'),
@@ -141,6 +141,10 @@ export function apiServerCommand(plan: Plan): Command {
   })
   return { ...ours, args: [...ours.args, ...plan.apiServerFlags] }
 }
+
+/** The API server does not start with both flags. */
+const hasAuthorizers = ({ apiServerFlags }: Plan): boolean =>
+  apiServerFlags.some((flag) => flag.startsWith('--authorization-config='))
 
 /** kube-controller-manager with those controllers, each under its own ServiceAccount. */
 export function controllerManagerCommand(plan: Plan): Command {

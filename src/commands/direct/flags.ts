@@ -80,7 +80,7 @@ const FLAGS = {
     kind: fileKind,
     fallback: '',
     shownDefault: 'the authorities that the system trusts',
-    help: "PEM file with the authority of the issuer's certificate; reloaded when it changes.",
+    help: "PEM file with the authority of the issuer's certificate; read at start.",
   },
   'state-dir': {
     kind: fileKind,

@@ -2,7 +2,7 @@ import type { Config } from '../../api/config.gen.ts'
 import { CONFIGS, CONFIG_MAPS } from '../../api/names.ts'
 import type { ConfigMap } from '../../api/objects.ts'
 import { type FollowedJwks, followJwks } from '../../authn/jwks.ts'
-import { platformHostInForce } from '../../domain/settings/in-force.ts'
+import { gatewaySwitchesInForce, platformHostInForce } from '../../domain/settings/in-force.ts'
 import type { KubeClient } from '../../kube/client/client.ts'
 import { type InformerFactory, createInformerFactory } from '../../kube/informer/informers.ts'
 import { type FullObject, Store, fullObject } from '../../kube/informer/store.ts'
@@ -21,6 +21,8 @@ export interface GatewayInformers {
   readonly jwks: FollowedJwks
   /** `platformHost` of the settings in force; null = not set, or not known yet. */
   readonly platformHost: () => string | null
+  /** `projectNamespacePrefix` of the settings in force, also by default; null = not known yet. */
+  readonly projectNamespacePrefix: () => string | null
   /** Whether settings in force have been seen. */
   readonly settingsSeen: () => boolean
   /** When the ConfigMaps were last known to be complete, in epoch milliseconds; null = never. */
@@ -50,6 +52,7 @@ export function startGatewayInformers(self: GatewayProcess, client: KubeClient):
   const jwks = followJwks(stores.configMaps, namespace, log)
   const listeners: (() => void)[] = []
   let platformHost: string | null = null
+  let projectNamespacePrefix: string | null = null
   let settingsSeen = false
   let completeAsOfMs: number | null = null
   // Before the first complete list, this is the time of the start.
@@ -57,6 +60,8 @@ export function startGatewayInformers(self: GatewayProcess, client: KubeClient):
   followSettings({ ...stores, configName, namespace }, (observed) => {
     settingsSeen ||= observed.known
     if (observed.known) platformHost = platformHostInForce(observed)
+    projectNamespacePrefix =
+      gatewaySwitchesInForce(observed)?.projectNamespacePrefix ?? projectNamespacePrefix
     for (const listener of listeners) listener()
   })
   const { startInformer, unserved, stuck } = createInformerFactory({
@@ -78,6 +83,7 @@ export function startGatewayInformers(self: GatewayProcess, client: KubeClient):
     issuer,
     jwks,
     platformHost: () => platformHost,
+    projectNamespacePrefix: () => projectNamespacePrefix,
     settingsSeen: () => settingsSeen,
     configMapsAsOfMs: () => completeAsOfMs,
     ageMs: () => clock.monotonicMs() - completeMonotonicMs,

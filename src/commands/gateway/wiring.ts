@@ -18,17 +18,18 @@ import { type MaxInFlight, createMaxInFlight } from '../../gateway/stages/max-in
 import { InFlightRequests } from '../../gateway/streams/in-flight.ts'
 import {
   type ImpersonationProbe,
+  KEY_EXTRAS,
   probeImpersonation,
 } from '../../gateway/targets/impersonation-probe.ts'
 import { createTargetRegistry } from '../../gateway/targets/registry.ts'
 import { gatewayRouteOf } from '../../gateway/targets/routes.ts'
 import { type KubeClient, createClient } from '../../kube/client/client.ts'
-import type { ClientDeps, ClientObserver } from '../../kube/client/request.ts'
+import type { ClientDeps } from '../../kube/client/request.ts'
 import type { Upstream } from '../../kube/proxy/types.ts'
-import { type UpstreamObserver, createUpstream } from '../../kube/proxy/upstream.ts'
+import { createUpstream } from '../../kube/proxy/upstream.ts'
 import { type ClampedClock, type Clock, clampedClock } from '../../runtime/clock.ts'
-import type { ServerObserver } from '../../serving/http/server.ts'
 import { followGatewaySwitches } from '../../settings/follow.ts'
+import { forwardedRequestObserver } from '../request-observers.ts'
 import { startTargets } from '../targets.ts'
 import type { GatewayInformers } from './informers.ts'
 import type { GatewayProcess } from './metrics.ts'
@@ -71,7 +72,10 @@ export function startApi(self: GatewayProcess, deps: ClientDeps, following: Gate
   const switches = followGatewaySwitches(sources)
   const inFlight = startInFlight(self, authenticator)
   const upstream = startUpstream(parts)
-  const connected = startTargets(self, clamped.deps, 'gateway', null)
+  const connected = startTargets(self, clamped.deps, 'gateway', {
+    ownCluster: null,
+    extras: KEY_EXTRAS,
+  })
   connected.subscribe((ended) => inFlight.endConnection(ended))
   const probe = startProbe(parts, upstream)
   const limits = createMaxInFlight(metrics.limited)
@@ -156,6 +160,7 @@ const startProbe = (parts: Parts, upstream: Upstream): ImpersonationProbe =>
   probeImpersonation({
     ...parts,
     upstream,
+    extras: KEY_EXTRAS,
     userAgent: parts.deps.userAgent,
     refused: () => parts.deps.observer.responded('GET', '403', null),
     signal: parts.lifecycle.stopping,
@@ -222,43 +227,4 @@ function clampedDeps(local: Clock, deps: ClientDeps): ClampedDeps {
     if (dateMs !== null) clock.observe(dateMs)
   }
   return { clock, deps: { ...deps, observer: { ...observer, responded } } }
-}
-
-/**
- * The observer of upstream requests. rest_client_requests_total counts the gateway's own requests and a 401 for its own
- * credential, but no other forwarded requests, answered or not. Their Date headers are ignored, because a pod behind
- * the API server's proxy may have set them.
- */
-export const forwardedRequestObserver = (
-  observer: Pick<ClientObserver, 'responded'>,
-): UpstreamObserver => ({
-  responded: ({ method, impersonation, isProxied = false }, code) => {
-    if (impersonation === null || (code === '401' && !isProxied))
-      observer.responded(method, code, null)
-  },
-})
-
-/** Even a flood of connections logs at most one line in this time. */
-const LOG_INTERVAL_MS = 60_000
-
-/** Counts refused connections, and logs them at most once a minute; logs responses that can't be sent. */
-export function connectionObserver({
-  clock,
-  log,
-  metrics,
-}: Pick<GatewayProcess, 'clock' | 'log' | 'metrics'>): ServerObserver {
-  let dropped = 0
-  let nextLogMs = Number.NEGATIVE_INFINITY
-  return {
-    dropped: () => {
-      metrics.connectionDropped()
-      dropped += 1
-      const nowMs = clock.monotonicMs()
-      if (nowMs < nextLogMs) return
-      log.warn({ dropped }, 'connections are refused, the limit is reached')
-      dropped = 0
-      nextLogMs = nowMs + LOG_INTERVAL_MS
-    },
-    unsent: (err) => log.error({ err }, 'an answer can not be sent'),
-  }
 }

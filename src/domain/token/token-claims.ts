@@ -30,7 +30,7 @@ export interface TokenClaims {
   readonly iat: number
   readonly nbf: number
   readonly exp: number
-  readonly token_use: 'direct-cluster-endpoint'
+  readonly token_use: typeof TOKEN_USE
   readonly 'platform.sh': PlatformClaim
 }
 
@@ -58,7 +58,16 @@ export interface IssueParameters {
   readonly expiresMs: number
 }
 
+/** The value of TokenClaims.token_use: only verifiers of the direct endpoints accept it. */
+export const TOKEN_USE = 'direct-cluster-endpoint'
+
 const KINDS = { user: 'User', team: 'Team', subject: 'Subject', token: 'Token' } as const
+
+/** The kind of a subject, from the word before its first colon; null for any other text. */
+export function kindOfSubject(subject: string): PlatformClaim['kind'] | null {
+  const word = subject.slice(0, Math.max(subject.indexOf(':'), 0))
+  return Object.hasOwn(KINDS, word) ? KINDS[word as keyof typeof KINDS] : null
+}
 
 /**
  * The claims of a token. The same object with the same owner always gives the same claims, so signing again after a
@@ -77,7 +86,7 @@ export function claimsOf(subject: TokenSubject, issue: IssueParameters): TokenCl
     iat: issuedSeconds,
     nbf: issuedSeconds,
     exp: Math.floor(issue.expiresMs / 1000),
-    token_use: 'direct-cluster-endpoint',
+    token_use: TOKEN_USE,
     'platform.sh': { uid, name, kind: KINDS[kind], scope: scopeClaimOf(scope) },
   }
 }
@@ -115,6 +124,13 @@ export function audiencesOf(
   if (clusters.length === 0 || clusters.includes('*')) return [base]
   return [...new Set(clusters)].map((cluster) => `${base}${CLUSTER_INFIX}${cluster}`)
 }
+
+/** The audiences of which a verifier in this cluster accepts each, if it enforces scopes (contract 9.2). */
+export const audiencesIn = (issuer: string, cluster: string): readonly string[] =>
+  [issuer, `${issuer}${SCOPED_SUFFIX}`].flatMap((base) => [
+    base,
+    `${base}${CLUSTER_INFIX}${cluster}`,
+  ])
 
 /**
  * Whether only verifiers that enforce scopes accept a token with these audiences: there is at least one, and all are
@@ -167,6 +183,9 @@ export const tokenLength = (claims: TokenClaims, algorithm: SigningAlgorithm): n
 export const LONGEST_TOKEN_BYTES = 8192
 
 // The issuer of tokens (contract 7.2). Verifiers compare its text byte by byte.
+
+/** The member of the discovery document with the setting projectNamespacePrefix, for direct endpoints (contract 9.2). */
+export const PROJECT_PREFIX_MEMBER = 'project_namespace_prefix'
 
 /**
  * Whether the text may be an issuer: an https URL without userinfo, query, fragment and trailing slash (contract 7.2).

@@ -10,7 +10,7 @@ import {
   revokedJtisIn,
   revokedTokensJson,
 } from '../../domain/token/revocation.ts'
-import { SIGNING_ALGORITHMS } from '../../domain/token/token-claims.ts'
+import { PROJECT_PREFIX_MEMBER, SIGNING_ALGORITHMS } from '../../domain/token/token-claims.ts'
 import type { FullObject, Store } from '../../kube/informer/store.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import { type Answer, refuse } from '../../serving/http/answer.ts'
@@ -22,18 +22,25 @@ const CACHE_CONTROL = 'max-age=300'
 
 /**
  * The OpenID Connect discovery document for verifiers of tokens, with the members that a kube-apiserver publishes for
- * its own tokens. A kube-apiserver that verifies tokens reads issuer, jwks_uri and the algorithms.
+ * its own tokens. A kube-apiserver that verifies tokens reads issuer, jwks_uri and the algorithms. A direct endpoint also
+ * reads the prefix of the namespaces of projects, by which it enforces scopes (contract 9.2).
  *
  * @param issuer null = not known yet
+ * @param projectNamespacePrefix the setting in force; null = not known yet
  */
-export function discoveryAnswer(issuer: string | null): Answer {
+export function discoveryAnswer(
+  issuer: string | null,
+  projectNamespacePrefix: string | null,
+): Answer {
   if (issuer === null) return refuse(ERRORS.issuerUnknown)
+  if (projectNamespacePrefix === null) return refuse(ERRORS.settingsUnknown)
   const document = {
     issuer,
     jwks_uri: `${issuer}/keys`,
     response_types_supported: ['id_token'],
     subject_types_supported: ['public'],
     id_token_signing_alg_values_supported: SIGNING_ALGORITHMS,
+    [PROJECT_PREFIX_MEMBER]: projectNamespacePrefix,
   }
   return {
     status: 200,

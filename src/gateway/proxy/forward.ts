@@ -4,6 +4,7 @@ import { SCOPE_EXTRA } from '../../api/names.ts'
 import { AUTHENTICATED_GROUP, type Caller, type UserInfo, extrasOf } from '../../authn/caller.ts'
 import { type RequestInfo, isResourceRequest } from '../../domain/scope/request-info.ts'
 import { isSessionSubresource } from '../../domain/scope/sensitive.ts'
+import { isSendableScope } from '../../domain/token/verified-token.ts'
 import {
   type Impersonation,
   type Upstream,
@@ -90,9 +91,6 @@ const extraHeader = (name: string): string =>
 const VISIBLE_ASCII = /^[!-~]+$/
 const RESERVED_NAME = /^system:/i
 
-/** A scope as JSON may quote any text: no control characters, and no space at an end, which the API server would trim. */
-const SCOPE_TEXT = /^[!-~\u{80}-\u{10ffff}](?:[ -~\u{80}-\u{10ffff}]*[!-~\u{80}-\u{10ffff}])?$/u
-
 /**
  * The headers that make a request run as the identity, with at least one extra: if the user header gets lost on the way,
  * the API server answers 400 to the extra alone.
@@ -110,7 +108,7 @@ export function impersonationOf(
   if (identityNames.some((name) => RESERVED_NAME.test(name)))
     throw new Error('a name in the identity of a caller begins with system:')
   const isSendable = ([name, value]: readonly [string, string]): boolean =>
-    (name === SCOPE_EXTRA ? SCOPE_TEXT : VISIBLE_ASCII).test(value)
+    name === SCOPE_EXTRA ? isSendableScope(value) : VISIBLE_ASCII.test(value)
   if (!Object.entries(extras).every(isSendable))
     throw new Error('an extra of a caller can not be sent')
   const extraHeaders = Object.entries(extras).map(([name, value]) => [

@@ -96,7 +96,7 @@ export function createAuthentication(
 }
 
 function answerTo(because: string, answers: CredentialAnswers): BufferedAnswer {
-  if (because === 'unavailable') return answers.unchecked
+  if (because === 'unavailable' || because === 'stale') return answers.unchecked
   return because === 'expired' ? answers.expired : answers.refused
 }
 

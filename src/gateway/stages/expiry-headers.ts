@@ -3,6 +3,7 @@ import type { OutgoingHttpHeaders } from 'node:http'
 import type { Caller, KeyCaller } from '../../authn/caller.ts'
 import { type Caps, lifetimeOf } from '../../domain/accesskey/lifetime.ts'
 import { formatTimestamp } from '../../domain/time.ts'
+import type { VerifiedToken } from '../../domain/token/verified-token.ts'
 
 /** When the key stops working, RFC 3339; absent = never. An upstream header of this name is dropped. */
 export const EXPIRES_HEADER = 'x-platform-key-expires'
@@ -33,17 +34,44 @@ export function withExpiryHeaders(
   caps: Caps,
   nowMs: number,
 ): OutgoingHttpHeaders {
-  const { [EXPIRES_HEADER]: _upstream, ...others } = headers
   const endMs = endOf(answered, caps, nowMs)
+  const lifetimeMs = endMs === null ? 0 : lifetimeMsOf(answered.caller, caps, endMs, nowMs)
+  return withEnd(headers, { what: 'platform access key', endMs, lifetimeMs }, nowMs)
+}
+
+/** Adds the end of the token to the headers, and a warning when that end is near. */
+export const withTokenExpiryHeaders = (
+  headers: OutgoingHttpHeaders,
+  { issuedMs, expiresMs: endMs }: VerifiedToken,
+  nowMs: number,
+): OutgoingHttpHeaders =>
+  withEnd(headers, { what: 'token', endMs, lifetimeMs: endMs - issuedMs }, nowMs)
+
+/** The end of a credential. */
+interface CredentialEnd {
+  /** The kind of credential, in a sentence. */
+  readonly what: string
+  /** null = never. */
+  readonly endMs: number | null
+  readonly lifetimeMs: number
+}
+
+/**
+ * The warning is as a kube-apiserver writes it: code 299, no agent, no date. Its text stays the same until the end,
+ * because kubectl shows each text once.
+ */
+function withEnd(
+  headers: OutgoingHttpHeaders,
+  { what, endMs, lifetimeMs }: CredentialEnd,
+  nowMs: number,
+): OutgoingHttpHeaders {
+  const { [EXPIRES_HEADER]: _upstream, ...others } = headers
   if (endMs === null) return others
   const end = formatTimestamp(endMs)
-  const withEnd = { ...others, [EXPIRES_HEADER]: end }
-  if (endMs - nowMs >= lifetimeMsOf(answered.caller, caps, endMs, nowMs) * WARNING_FRACTION)
-    return withEnd
-  return {
-    ...withEnd,
-    warning: [warningOf(end), ...upstreamWarnings(headers['warning'])].join(', '),
-  }
+  const expiring = { ...others, [EXPIRES_HEADER]: end }
+  if (endMs - nowMs >= lifetimeMs * WARNING_FRACTION) return expiring
+  const warning = `299 - "this ${what} expires at ${end}: get a new one before then"`
+  return { ...expiring, warning: [warning, ...upstreamWarnings(headers['warning'])].join(', ') }
 }
 
 function endOf({ caller, isUse }: Answered, caps: Caps, nowMs: number): number | null {
@@ -63,10 +91,3 @@ function lifetimeMsOf({ key }: KeyCaller, caps: Caps, endMs: number, nowMs: numb
 /** The upstream's warnings. They follow ours: a client that can't parse one of them has read ours. */
 const upstreamWarnings = (warning: OutgoingHttpHeaders[string]): readonly string[] =>
   warning === undefined ? [] : [warning].flat().map(String)
-
-/**
- * A warning as kube-apiserver writes it: code 299, no agent, no date. Its text stays the same until the key ends,
- * because kubectl shows each text once.
- */
-const warningOf = (end: string): string =>
-  `299 - "this platform access key expires at ${end}: get a new one before then"`

@@ -19,6 +19,8 @@ export interface KubeconfigConnection extends TargetConnection {
 interface KubeconfigConnectionOptions {
   /** Opens an upstream; closing it closes its connections. May throw, such as AddressRefused. */
   readonly open: () => Promise<Upstream>
+  /** As in ImpersonationProbeOptions. */
+  readonly extras: Readonly<Record<string, string>>
   /** For the API server's audit log. */
   readonly userAgent: string
   readonly clock: Clock
@@ -87,14 +89,14 @@ class SharedUpstream {
   }
 
   async probe(signal: AbortSignal): Promise<ProbeFinding> {
-    const { userAgent } = this.#options
+    const { extras, userAgent } = this.#options
     const ownOrShared = this.#current
     this.#probes += 1
     const upstream = await (ownOrShared ?? this.#open()).catch((cause: Error) => unavailable(cause))
     try {
       return upstream instanceof Error
         ? { kind: 'unknown', because: upstream.message, cause: upstream }
-        : await attemptOnce({ upstream, userAgent, signal })
+        : await attemptOnce({ upstream, extras, userAgent, signal })
     } finally {
       this.#probes -= 1
       if (!ownOrShared && !(upstream instanceof Error)) await upstream.close()

@@ -1,5 +1,5 @@
 // Probes whether the API server lets the gateway impersonate users. Without it, the first request would be the test.
-import { ACCESS_KEY_EXTRA, HEARTBEAT_KEY } from '../../api/names.ts'
+import { ACCESS_KEY_EXTRA, HEARTBEAT_KEY, SCOPE_EXTRA, TOKEN_ID_EXTRA } from '../../api/names.ts'
 import { AUTHENTICATED_GROUP } from '../../authn/caller.ts'
 import { parseJsonMap } from '../../domain/json/json.ts'
 import { type Upstream, UpstreamUnavailable } from '../../kube/proxy/types.ts'
@@ -12,6 +12,8 @@ import { impersonationOf } from '../proxy/forward.ts'
 /** The dependencies of the probe. */
 interface ImpersonationProbeOptions {
   readonly upstream: Pick<Upstream, 'send'>
+  /** The extras that requests of callers carry: the API server must let this process send each of them. */
+  readonly extras: Readonly<Record<string, string>>
   /** For the API server's audit log. */
   readonly userAgent: string
   readonly clock: Clock
@@ -45,15 +47,17 @@ const LONGEST_MESSAGE = 500
 
 /** The user of the heartbeat key, which is no person. RBAC lets every user read the version. */
 const USER = 'heartbeat'
-const PROBE_REQUEST = {
-  method: 'GET',
-  path: '/version',
-  impersonation: impersonationOf(
-    { user: USER, groups: ['platform:authenticated', AUTHENTICATED_GROUP] },
-    { [ACCESS_KEY_EXTRA]: HEARTBEAT_KEY },
-  ),
-  body: null,
-  isLongRunning: false,
+const GROUPS = ['platform:authenticated', AUTHENTICATED_GROUP]
+const PROBE_REQUEST = { method: 'GET', path: '/version', body: null, isLongRunning: false } as const
+
+/** The extras of requests with an access key (contract 10.5). */
+export const KEY_EXTRAS = { [ACCESS_KEY_EXTRA]: HEARTBEAT_KEY } as const
+
+/** The extras of requests with a token (contract 9.2). */
+export const TOKEN_EXTRAS = {
+  ...KEY_EXTRAS,
+  [TOKEN_ID_EXTRA]: HEARTBEAT_KEY,
+  [SCOPE_EXTRA]: '*',
 } as const
 
 /** Probes at once, then every minute, or every 5 seconds after a failure, until the signal aborts. */
@@ -92,9 +96,13 @@ export function probeImpersonation(options: ImpersonationProbeOptions): Imperson
 /** Tries once, for 10 s at most. Never rejects for what the API server or the network does. */
 export async function attemptOnce({
   upstream,
+  extras,
   userAgent,
   signal,
-}: Pick<ImpersonationProbeOptions, 'upstream' | 'userAgent' | 'signal'>): Promise<ProbeFinding> {
+}: Pick<
+  ImpersonationProbeOptions,
+  'upstream' | 'extras' | 'userAgent' | 'signal'
+>): Promise<ProbeFinding> {
   const attemptSignal = AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)])
   try {
     const headers = {
@@ -104,6 +112,7 @@ export async function attemptOnce({
     }
     const { status, body } = await upstream.send({
       ...PROBE_REQUEST,
+      impersonation: impersonationOf({ user: USER, groups: GROUPS }, extras),
       headers,
       signal: attemptSignal,
     })

@@ -13,7 +13,7 @@ import { type TargetSecretReader, followTargetSecrets } from './secrets.ts'
 import { type SpaceNamespace, TargetTable } from './table.ts'
 
 /** Dependencies of startConnectedTargets. */
-interface ConnectedTargetsOptions {
+export interface ConnectedTargetsOptions {
   /** Where the Secrets are, for Events about them. */
   readonly namespace: string
   readonly reader: TargetSecretReader
@@ -22,6 +22,8 @@ interface ConnectedTargetsOptions {
   readonly open: (kubeconfig: string) => Promise<Upstream>
   /** As in TargetTableOptions: null at the gateway. */
   readonly ownCluster: Upstream | null
+  /** As in ImpersonationProbeOptions. */
+  readonly extras: Readonly<Record<string, string>>
   /** For the audit logs of targets. */
   readonly userAgent: string
   readonly clock: Clock
@@ -44,14 +46,14 @@ const PROBES_AT_A_TIME = 8
 
 /** Starts to follow the Secrets. Until the first list there are no targets, and what is known is not fresh. */
 export function startConnectedTargets(options: ConnectedTargetsOptions): StartedTargets {
-  const { clock, open, ownCluster, userAgent } = options
+  const { clock, open, ownCluster, extras, userAgent } = options
   const report = createTargetReporter(options)
   const semaphore = createSemaphore(PROBES_AT_A_TIME, 1)
   const table = new TargetTable({
     clock,
     ownCluster,
     connectionOf: (kubeconfig) =>
-      createKubeconfigConnection({ open: () => open(kubeconfig), userAgent, clock }),
+      createKubeconfigConnection({ open: () => open(kubeconfig), extras, userAgent, clock }),
     turn: (key, probe) => semaphore<ProbeFinding>(key, probe),
     changed: () => report(secrets.all(), table.statuses()),
   })

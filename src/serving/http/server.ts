@@ -5,7 +5,12 @@ import { type Server, createServer } from 'node:https'
 import { type Duplex, Readable, type Writable } from 'node:stream'
 import type { TLSSocket } from 'node:tls'
 import { type BindAddress, closeServer, listen } from '../../runtime/address.ts'
-import type { CertificatePair } from '../tls/key-pair.ts'
+import {
+  ASK_FOR_CERTIFICATES,
+  type ClientCertificate,
+  type SecureContext,
+  secureContext,
+} from '../tls/client-certificates.ts'
 import type { Answer } from './answer.ts'
 import {
   CONNECTION_LIMITS,
@@ -33,6 +38,8 @@ export interface HttpRequest {
   readonly body: Readable
   /** Address of the peer; empty = it has disconnected already. */
   readonly remoteAddress: string
+  /** The client's certificate by the authority that is trusted now; null = it has none, or the server trusts none. */
+  readonly clientCertificate: ClientCertificate | null
   /** Aborts when the client disconnects before the response is complete. */
   readonly gone: AbortSignal
   /** Aborts when no byte of the response is buffered any more: all were sent, or the client has disconnected. */
@@ -45,9 +52,7 @@ export interface HttpRequest {
 export type RequestHandler = (call: HttpRequest) => Promise<Answer>
 
 /** An HTTPS server. It does not listen before `listen` is called. */
-export interface GatewayServer {
-  /** Uses this certificate for new connections; open connections keep theirs. */
-  readonly show: (pair: CertificatePair) => void
+export interface GatewayServer extends Pick<SecureContext, 'show' | 'trust'> {
   /**
    * Starts to listen, and answers requests by `respond`.
    *
@@ -81,17 +86,26 @@ export interface ServerObserver {
   readonly unsent: (error: unknown) => void
 }
 
+/** Options of createHttpServer. */
+export interface ServerOptions {
+  readonly limits?: ConnectionLimits
+  /** Whether clients are asked for a certificate; absent = they are not. Clients without one may connect all the same. */
+  readonly asksForCertificates?: boolean
+}
+
 /** Creates the server, which does not listen yet. */
 export function createHttpServer(
   observer: ServerObserver,
-  limits: ConnectionLimits = CONNECTION_LIMITS,
+  { limits = CONNECTION_LIMITS, asksForCertificates = false }: ServerOptions = {},
 ): GatewayServer {
-  const server = createServer(LIMITS)
+  const server = createServer({ ...LIMITS, ...(asksForCertificates ? ASK_FOR_CERTIFICATES : {}) })
   server.maxRequestsPerSocket = MAX_REQUESTS_PER_CONNECTION
+  const { show, trust, certificateOf } = secureContext(server, asksForCertificates)
   return {
-    show: ({ certificatePem: cert, keyPem: key }) => server.setSecureContext({ cert, key }),
+    show,
+    trust,
     listen: (address, respond) => {
-      answerAll(server, { respond, observer, limits })
+      answerAll(server, { respond, observer, limits, certificateOf })
       return listen(server, address)
     },
     close: () => closeServer(server, CLOSE_WITHIN_MS),
@@ -102,10 +116,14 @@ interface AnswerOptions {
   readonly respond: RequestHandler
   readonly observer: ServerObserver
   readonly limits: ConnectionLimits
+  readonly certificateOf: SecureContext['certificateOf']
 }
 
 /** Answers by one function, whichever event Node emits for a request. */
-function answerAll(server: Server, { respond, observer, limits }: AnswerOptions): void {
+function answerAll(
+  server: Server,
+  { respond, observer, limits, certificateOf }: AnswerOptions,
+): void {
   const responses = new WeakMap<Duplex, ServerResponse>()
   const latest: LatestResponse = (socket) => responses.get(socket)
   answerMalformedRequests(server, latest)
@@ -122,7 +140,7 @@ function answerAll(server: Server, { respond, observer, limits }: AnswerOptions)
     const { socket } = request
     responses.set(socket, response)
     const id = randomUUID()
-    const call = callOf(id, request, response, by)
+    const call = callOf({ id, request, response, by, certificateOf })
     const answering = isHostless(request) ? Promise.resolve(HOSTLESS_RESPONSE) : respond(call)
     answering
       .then((given) => {
@@ -174,15 +192,16 @@ function whenClosed(before: ServerResponse | undefined, act: () => void): void {
   else before.once('close', act)
 }
 
+interface CallParts extends Pick<HttpRequest, 'id' | 'by'> {
+  readonly request: IncomingMessage
+  readonly response: ServerResponse
+  readonly certificateOf: SecureContext['certificateOf']
+}
+
 /** A constant abort reason: without one, each abort creates a DOMException with a stack. */
 const GONE = 'the client is gone, or has its answer'
 
-function callOf(
-  id: string,
-  request: IncomingMessage,
-  response: ServerResponse,
-  by: HttpRequest['by'],
-): HttpRequest {
+function callOf({ id, request, response, by, certificateOf }: CallParts): HttpRequest {
   const { method = '', url: target = '', headers, rawHeaders, socket } = request
   const gone = new AbortController()
   let ended: AbortController | null = null
@@ -199,6 +218,9 @@ function callOf(
     by,
     body: bodyOf(request, response, by),
     remoteAddress: socket.remoteAddress ?? '',
+    get clientCertificate() {
+      return certificateOf(socket as TLSSocket)
+    },
     gone: gone.signal,
     get ended() {
       ended ??= new AbortController()

@@ -1,9 +1,9 @@
 import { X509Certificate, createPrivateKey } from 'node:crypto'
-import { readFileSync } from 'node:fs'
 import { isIPv6 } from 'node:net'
 import { createSecureContext } from 'node:tls'
-import { type Clock, sleep } from '../../runtime/clock.ts'
+import type { Clock } from '../../runtime/clock.ts'
 import type { Log } from '../../runtime/log.ts'
+import { type FileTexts, followFiles, readFiles } from '../followed-files.ts'
 
 /** Certificate, with its chain if it has one, and private key of a TLS server, both PEM. */
 export interface CertificatePair {
@@ -48,9 +48,12 @@ export function validateCertificatePair(pair: CertificatePair): ValidCertificate
 export function isSignedBy(certificatePem: string, authorityPem: string): boolean {
   const certificate = parseOrNull(() => new X509Certificate(certificatePem))
   const authority = parseOrNull(() => new X509Certificate(authorityPem))
-  if (!certificate || !authority) return false
-  return certificate.checkIssued(authority) && certificate.verify(authority.publicKey)
+  return certificate !== null && authority !== null && isIssuedBy(certificate, authority)
 }
+
+/** Whether the CA signed the certificate itself. */
+export const isIssuedBy = (certificate: X509Certificate, authority: X509Certificate): boolean =>
+  certificate.checkIssued(authority) && certificate.verify(authority.publicKey)
 
 function parseOrNull<T>(parse: () => T): T | null {
   try {
@@ -89,53 +92,29 @@ interface FollowFilesOptions {
 }
 
 /**
- * Pause between two reads. File events would miss updates: in a mounted Secret a symbolic link two levels up changes,
- * and network file systems send no events.
- */
-const READ_EVERY_MS = 2000
-
-/**
  * Serves the pair in the files, and reloads it when the files change (contract 9.7). If the files are unreadable or
  * do not match, as between two renames, the last good pair stays in use and a warning is logged.
  *
  * @throws Error with the fault when the first pair can't be served
  */
 export function followCertificateFiles(options: FollowFilesOptions): void {
-  const first = read(options.files)
-  if (typeof first.pair === 'string')
-    throw new Error(`--tls-cert-file and --tls-private-key-file: ${first.pair}`)
-  options.take(first.pair)
-  void follow(options, first.content)
-}
-
-async function follow(options: FollowFilesOptions, first: string): Promise<void> {
   const { files, clock, log, signal, take } = options
-  let before = first
-  for (;;) {
-    await sleep(clock, READ_EVERY_MS, signal)
-    if (signal.aborted) return
-    const { content, pair } = read(files)
-    if (content === before) continue
-    before = content
-    if (typeof pair !== 'string') take(pair)
-    else log.warn({ because: pair }, 'certificate files can not be served, the pair before stays')
+  const paths = [files.certificateFile, files.keyFile]
+  const first = readFiles(paths)
+  const pair = pairIn(first)
+  if (typeof pair === 'string')
+    throw new Error(`--tls-cert-file and --tls-private-key-file: ${pair}`)
+  take(pair)
+  const changed = (read: FileTexts): void => {
+    const next = pairIn(read)
+    if (typeof next !== 'string') take(next)
+    else log.warn({ because: next }, 'certificate files can not be served, the pair before stays')
   }
+  void followFiles({ paths, first, clock, signal, changed })
 }
 
-/** Reads both files. `content` changes whenever the files do. */
-function read({ certificateFile, keyFile }: CertificateFiles): {
-  readonly content: string
-  readonly pair: ValidCertificatePair | string
-} {
-  try {
-    const certificatePem = readFileSync(certificateFile, 'utf8')
-    const keyPem = readFileSync(keyFile, 'utf8')
-    return {
-      content: certificatePem + keyPem,
-      pair: validateCertificatePair({ certificatePem, keyPem }),
-    }
-  } catch (error) {
-    const { code = 'unreadable', path = '' } = error as NodeJS.ErrnoException
-    return { content: code, pair: `${path} can not be read (${code})` }
-  }
+function pairIn(read: FileTexts): ValidCertificatePair | string {
+  if (!read.ok) return read.fault
+  const [certificatePem = '', keyPem = ''] = read.texts
+  return validateCertificatePair({ certificatePem, keyPem })
 }

@@ -126,6 +126,7 @@ describe('the issuer (7.2)', () => {
       issuer: ISSUER,
       jwks_uri: `${ISSUER}/keys`,
       id_token_signing_alg_values_supported: ['ES256', 'RS256'],
+      project_namespace_prefix: 'p-',
     })
     expect((await get(DISCOVERY)).headers['cache-control']).toBe('max-age=300')
   })

@@ -8,7 +8,7 @@ const run = (line: string): Promise<RunResult> => runProgram(line.split(' '))
 const kubeconfig = unreachableKubeconfig()
 afterAll(kubeconfig.remove)
 
-const COMMANDS = ['manager', 'gateway', 'syncer', 'target', 'keygen', 'revoke']
+const COMMANDS = ['manager', 'gateway', 'direct', 'syncer', 'target', 'keygen', 'revoke']
 
 /** Commands that take arguments. */
 const USAGE: Readonly<Record<string, string>> = {

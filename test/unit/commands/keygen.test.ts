@@ -63,10 +63,13 @@ describe('the program', () => {
   })
 
   test.each([
-    { argv: [], says: 'no command given, accepted are manager, gateway, syncer, target, keygen' },
+    {
+      argv: [],
+      says: 'no command given, accepted are manager, gateway, direct, syncer, target, keygen',
+    },
     {
       argv: ['mangler'],
-      says: '"mangler" is no command, accepted are manager, gateway, syncer, target, keygen',
+      says: '"mangler" is no command, accepted are manager, gateway, direct, syncer, target, keygen',
     },
     { argv: ['toString'], says: '"toString" is no command' },
     { argv: ['--verbose'], says: '"--verbose" is no command' },

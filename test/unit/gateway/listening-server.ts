@@ -9,6 +9,7 @@ import {
 import {
   type GatewayServer,
   type RequestHandler,
+  type ServerOptions,
   createHttpServer,
 } from '../../../src/serving/http/server.ts'
 import { serverPair } from '../../support/certificate-builder.ts'
@@ -34,11 +35,12 @@ export const DROPPED = 'dropped'
 export async function served(
   respond: RequestHandler,
   limits: Partial<ConnectionLimits> = {},
+  options: Pick<ServerOptions, 'asksForCertificates'> = {},
 ): Promise<Served> {
   const observed: unknown[] = []
   const server = createHttpServer(
     { dropped: () => observed.push(DROPPED), unsent: (error) => observed.push(error) },
-    { ...CONNECTION_LIMITS, ...limits },
+    { ...options, limits: { ...CONNECTION_LIMITS, ...limits } },
   )
   server.show(PAIR)
   const port = await server.listen({ host: '127.0.0.1', port: 0 }, respond)

@@ -11,6 +11,7 @@ export const callTo = (target: string, given: Partial<HttpRequest> = {}): HttpRe
   by: 'request',
   body: Readable.from([]),
   remoteAddress: '192.0.2.1',
+  clientCertificate: null,
   gone: new AbortController().signal,
   ended: new AbortController().signal,
   unsent: () => 0,

@@ -11,7 +11,7 @@ import { configMap, statusOf, textOf } from './config-map-pages.ts'
 describe('the discovery document (contract 7.2)', () => {
   test('has the fields that a verifier needs', () => {
     const issuer = 'https://p.example.com/oidc'
-    const answer = discoveryAnswer(issuer)
+    const answer = discoveryAnswer(issuer, 'p-')
     expect(answer).toMatchObject({
       status: 200,
       headers: { 'content-type': 'application/json', 'cache-control': 'max-age=300' },
@@ -22,11 +22,19 @@ describe('the discovery document (contract 7.2)', () => {
       response_types_supported: ['id_token'],
       subject_types_supported: ['public'],
       id_token_signing_alg_values_supported: ['ES256', 'RS256'],
+      project_namespace_prefix: 'p-',
+    })
+  })
+
+  test('is unavailable while the prefix of the namespaces of projects is unknown (9.2)', () => {
+    expect(statusOf(discoveryAnswer('https://p.example.com/oidc', null))).toEqual({
+      status: 503,
+      message: 'the settings in force are not known here yet, try again',
     })
   })
 
   test('names the setting that is missing while the issuer is unknown', () => {
-    expect(statusOf(discoveryAnswer(null))).toEqual({
+    expect(statusOf(discoveryAnswer(null, 'p-'))).toEqual({
       status: 503,
       message:
         'the issuer of tokens is unknown: set --issuer-url, or platformHost in the spec of Config',

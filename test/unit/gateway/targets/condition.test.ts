@@ -7,7 +7,7 @@ import { connect } from '../../../../src/kube/client/connection.ts'
 import { UpstreamUnavailable } from '../../../../src/kube/proxy/types.ts'
 import { createUpstream } from '../../../../src/kube/proxy/upstream.ts'
 import { conditionOf, PROBE_FAULTS } from '../../../../src/gateway/targets/condition.ts'
-import { attemptOnce } from '../../../../src/gateway/targets/impersonation-probe.ts'
+import { KEY_EXTRAS, attemptOnce } from '../../../../src/gateway/targets/impersonation-probe.ts'
 import { systemClock } from '../../../../src/runtime/clock.ts'
 import { type Act, TLS, startUpstreamServer } from '../../kube/proxy/upstream-server.ts'
 import { kubeconfig } from './target-secrets.ts'
@@ -56,7 +56,9 @@ describe('the condition of a real server', () => {
       await connection.close()
     })
     const { signal } = new AbortController()
-    return conditionOf(await attemptOnce({ upstream, userAgent: 'test', signal }))
+    return conditionOf(
+      await attemptOnce({ upstream, extras: KEY_EXTRAS, userAgent: 'test', signal }),
+    )
   }
 
   test.each<{ name: string; act: Act; condition: object }>([

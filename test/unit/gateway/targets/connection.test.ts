@@ -8,6 +8,7 @@ import {
   UpstreamUnavailable,
 } from '../../../../src/kube/proxy/types.ts'
 import { createKubeconfigConnection } from '../../../../src/gateway/targets/connection.ts'
+import { KEY_EXTRAS } from '../../../../src/gateway/targets/impersonation-probe.ts'
 import { manualClock } from '../../../support/manual-clock.ts'
 import { call } from '../../kube/proxy/upstream-server.ts'
 
@@ -37,6 +38,7 @@ function start(open?: () => Promise<Upstream>) {
         events.push('opened')
         return upstream
       }),
+    extras: KEY_EXTRAS,
     userAgent: 'test',
     clock,
   })

@@ -6,6 +6,7 @@ import type { ConnectedTarget, TargetConnection } from '../../../../src/gateway/
 import { startConnectedTargets } from '../../../../src/gateway/targets/start.ts'
 import type { ObjectEvent } from '../../../../src/kube/event-recorder.ts'
 import { type Upstream, UpstreamUnavailable } from '../../../../src/kube/proxy/types.ts'
+import { KEY_EXTRAS } from '../../../../src/gateway/targets/impersonation-probe.ts'
 import { manualClock } from '../../../support/manual-clock.ts'
 import { memoryLog } from '../../../support/memory-log.ts'
 import { type SecretParts, targetSecret } from './target-secrets.ts'
@@ -49,6 +50,7 @@ export function followTargets() {
   const targets = startConnectedTargets({
     namespace: 'targets',
     ownCluster: null,
+    extras: KEY_EXTRAS,
     reader: {
       list: async () => {
         if (api.listError) throw api.listError

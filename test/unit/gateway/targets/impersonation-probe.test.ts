@@ -2,7 +2,10 @@
 import { Readable } from 'node:stream'
 import { setImmediate } from 'node:timers/promises'
 import { expect, onTestFinished, test } from 'vitest'
-import { probeImpersonation } from '../../../../src/gateway/targets/impersonation-probe.ts'
+import {
+  KEY_EXTRAS,
+  probeImpersonation,
+} from '../../../../src/gateway/targets/impersonation-probe.ts'
 import {
   type UpstreamAnswer,
   type UpstreamCall,
@@ -46,6 +49,7 @@ function trying(...acts: readonly Act[]) {
   const calls: UpstreamCall[] = []
   let refusals = 0
   const { readiness } = probeImpersonation({
+    extras: KEY_EXTRAS,
     userAgent: 'management-operator/test',
     upstream: {
       send: async (call) => {

@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest'
-import { createMetrics } from '../../../../src/commands/gateway/metrics.ts'
+import { createMetrics } from '../../../src/commands/gateway/metrics.ts'
 import {
   connectionObserver,
   forwardedRequestObserver,
-} from '../../../../src/commands/gateway/wiring.ts'
-import { manualClock } from '../../../support/manual-clock.ts'
-import { memoryLog } from '../../../support/memory-log.ts'
-import { ANN, call } from '../../kube/proxy/upstream-server.ts'
+} from '../../../src/commands/request-observers.ts'
+import { manualClock } from '../../support/manual-clock.ts'
+import { memoryLog } from '../../support/memory-log.ts'
+import { ANN, call } from '../kube/proxy/upstream-server.ts'
 
 test('rejected connections are counted, and logged once a minute with their number (13.3, 15)', async () => {
   const clock = manualClock(0)

@@ -1,0 +1,193 @@
+// Authenticates the holders of direct cluster endpoint tokens, offline, by what is known of the centre (contract 9.2).
+import { hash } from 'node:crypto'
+import { parseScope } from '../../domain/scope/authorize.ts'
+import { LONGEST_TOKEN_BYTES } from '../../domain/token/token-claims.ts'
+import {
+  type TokenVerifier,
+  type VerifiedToken,
+  readClaims,
+} from '../../domain/token/verified-token.ts'
+import type { Reauthentication } from '../authenticator.ts'
+import { AUTHENTICATED_GROUP, type TokenCaller, type UserInfo } from '../caller.ts'
+import {
+  type DecodedToken,
+  type VerificationKey,
+  decodeToken,
+  hasSigned,
+  verificationKey,
+} from './compact-jws.ts'
+import type { Knowledge } from './knowledge.ts'
+
+/**
+ * Why a token is refused, for metrics; clients learn of `expired` and `stale` only. `early`: it is not valid yet;
+ * `stale`: what is known of the centre is too old, or there is nothing.
+ */
+export const TOKEN_REFUSALS = [
+  'malformed',
+  'header',
+  'unknownKey',
+  'signature',
+  'claims',
+  'early',
+  'revoked',
+  'expired',
+  'stale',
+] as const
+
+/** One of TOKEN_REFUSALS. */
+export type TokenRefusal = (typeof TOKEN_REFUSALS)[number]
+
+/** The caller, or why there is none. */
+export type TokenAuthentication =
+  | { readonly ok: true; readonly caller: TokenCaller }
+  | { readonly ok: false; readonly because: TokenRefusal }
+
+/** Dependencies of createTokenAuthenticator. */
+interface TokenAuthenticatorOptions extends TokenVerifier {
+  readonly knowledge: () => Knowledge
+  /** Asks the issuer for its keys, unless that was done a moment ago. Never rejects. */
+  readonly lookForKeys: () => Promise<void>
+  /** Epoch milliseconds by CentreClock. */
+  readonly nowMs: () => number
+  readonly isStale: () => boolean
+}
+
+/** Authenticates the holders of tokens. */
+export interface TokenAuthenticator {
+  /** The caller that presents this token. Never rejects. */
+  readonly authenticate: (token: string) => Promise<TokenAuthentication>
+  /** Whether an earlier caller is still valid and unchanged, without cryptography. */
+  readonly reauthenticate: (caller: TokenCaller) => Reauthentication<TokenCaller>
+}
+
+/** Most verified tokens that are remembered. */
+const MOST_CACHED = 4096
+
+/** How far nbf may be in the future, in milliseconds: the centre's clock and Date have no common second. */
+const EARLY_MS = 60_000
+
+/** Creates an authenticator. */
+export function createTokenAuthenticator(options: TokenAuthenticatorOptions): TokenAuthenticator {
+  const { knowledge, lookForKeys, nowMs, isStale } = options
+  const cache = createCache(knowledge)
+  const importKey = createKeyImports()
+  /** What a caller was authenticated with. */
+  const authenticatedWith = new WeakMap<TokenCaller, { kid: string; prefix: string | null }>()
+
+  const isRevoked = ({ token }: TokenCaller): boolean =>
+    knowledge().list?.tokens.has(token.jti) ?? false
+
+  /** What depends on the moment: nothing of it is cached. */
+  const presentRefusal = (caller: TokenCaller): 'revoked' | 'expired' | 'stale' | null => {
+    if (isRevoked(caller)) return 'revoked'
+    if (nowMs() >= caller.token.expiresMs) return 'expired'
+    return isStale() ? 'stale' : null
+  }
+  const presentResult = (caller: TokenCaller): TokenAuthentication => {
+    const because = presentRefusal(caller)
+    return because === null ? { ok: true, caller } : refused(because)
+  }
+
+  const keyOf = async ({ kid }: DecodedToken): Promise<VerificationKey | null> => {
+    if (!knowledge().keys.keys.has(kid)) await lookForKeys()
+    const jwk = knowledge().keys.keys.get(kid)
+    // A key that can't be imported after all verifies nothing.
+    return jwk ? importKey(jwk).catch(() => null) : null
+  }
+  const verify = async (decoded: DecodedToken): Promise<TokenCaller | TokenRefusal> => {
+    const key = await keyOf(decoded)
+    // The key may be newer than what is known.
+    if (key === null) return isStale() ? 'stale' : 'unknownKey'
+    if (!(await hasSigned(key, decoded))) return 'signature'
+    const read = readClaims(decoded.claims, options)
+    if (!read.ok) return 'claims'
+    if (read.token.issuedMs > nowMs() + EARLY_MS) return 'early'
+    // It may have been withdrawn meanwhile.
+    const { keys, projectNamespacePrefix: prefix } = knowledge()
+    if (!keys.keys.has(decoded.kid)) return 'unknownKey'
+    const { token, scope } = read
+    const caller = {
+      token,
+      identity: userInfoOf(token),
+      scope: parseScope(scope),
+      expiresMs: token.expiresMs,
+    }
+    authenticatedWith.set(caller, { kid: decoded.kid, prefix })
+    return caller
+  }
+
+  return {
+    authenticate: async (token) => {
+      if (token.length > LONGEST_TOKEN_BYTES) return refused('malformed')
+      const digest = hash('sha256', token, 'base64url')
+      const cached = cache.get(digest)
+      if (cached) return presentResult(cached)
+      const decoded = decodeToken(token)
+      if (typeof decoded === 'string') return refused(decoded)
+      const caller = await verify(decoded)
+      if (typeof caller === 'string') return refused(caller)
+      cache.set(digest, caller)
+      return presentResult(caller)
+    },
+    reauthenticate: (caller) => {
+      const { keys, projectNamespacePrefix } = knowledge()
+      const before = authenticatedWith.get(caller)
+      if (!before || !keys.keys.has(before.kid)) return { ok: false, because: 'revoked' }
+      const because = presentRefusal(caller)
+      if (because !== null) return { ok: false, because }
+      // Rules of a scope may name namespaces by the prefix.
+      const isChanged = caller.scope !== null && before.prefix !== projectNamespacePrefix
+      return isChanged ? { ok: false, because: 'changed' } : { ok: true, caller }
+    },
+  }
+}
+
+const refused = (because: TokenRefusal): TokenAuthentication => ({ ok: false, because })
+
+/** The user and the groups that a stock API server makes of the token with the shipped authentication.yaml. */
+const userInfoOf = ({ subject, groups }: VerifiedToken): UserInfo => ({
+  user: `platform:${subject}`,
+  groups: [...groups.map((group) => `platform:${group}`), AUTHENTICATED_GROUP],
+})
+
+/** Verified tokens by their digest, the latest used last; empty again whenever keys or the prefix change. */
+function createCache(knowledge: () => Knowledge) {
+  const cached = new Map<string, TokenCaller>()
+  let { keys, projectNamespacePrefix: prefix } = knowledge()
+  const validate = (): void => {
+    const current = knowledge()
+    if (current.keys.keys === keys.keys && current.projectNamespacePrefix === prefix) return
+    ;({ keys, projectNamespacePrefix: prefix } = current)
+    cached.clear()
+  }
+  return {
+    get: (digest: string): TokenCaller | undefined => {
+      validate()
+      const caller = cached.get(digest)
+      if (!caller) return undefined
+      cached.delete(digest)
+      cached.set(digest, caller)
+      return caller
+    },
+    set: (digest: string, caller: TokenCaller): void => {
+      validate()
+      cached.set(digest, caller)
+      const [oldest] = cached.keys()
+      if (cached.size > MOST_CACHED && oldest !== undefined) cached.delete(oldest)
+    },
+  }
+}
+
+/** Imports each key once; a kid is a digest of its key. */
+function createKeyImports(): (
+  jwk: Parameters<typeof verificationKey>[0],
+) => Promise<VerificationKey> {
+  const imported = new WeakMap<object, Promise<VerificationKey>>()
+  return (jwk) => {
+    const known = imported.get(jwk)
+    if (known) return known
+    const importing = verificationKey(jwk)
+    imported.set(jwk, importing)
+    return importing
+  }
+}

@@ -1,0 +1,192 @@
+// Polls the issuer, and decides what of its answers is taken (contract 9.2). Replicas of the centre may lag, and a centre
+// may be restored from a backup: then the last knowledge stays.
+import type { PublicJwk } from '../../domain/signingkey/signing-key.ts'
+import { sameKeys, withNewKeys, withPublished } from '../../domain/token/known-keys.ts'
+import { type RevokedList, gainedTokens, refusalOfList } from '../../domain/token/revoked-list.ts'
+import { type Clock, sleep } from '../../runtime/clock.ts'
+import type { Log } from '../../runtime/log.ts'
+import type { CentreClock } from './centre-clock.ts'
+import { type Read, inTurns, readDiscovery, readKeys, readRevokedList } from './documents.ts'
+import type { IssuerAnswer, IssuerClient, IssuerDocument } from './issuer-client.ts'
+import type { KnowledgeStore } from './knowledge.ts'
+import { repeatedWarnings } from './repeated-warnings.ts'
+
+/** Results of reading a document. `refused`: it was read and is not taken; `failed`: it could not be read. */
+export const POLL_RESULTS = ['ok', 'unchanged', 'refused', 'failed'] as const
+
+/** One of POLL_RESULTS. */
+export type PollResult = (typeof POLL_RESULTS)[number]
+
+/** Counts what a poller does. */
+export interface PollObserver {
+  readonly polled: (document: IssuerDocument, result: PollResult) => void
+  /** A list was not taken, because it lacks what the last one has, or is of another time. */
+  readonly revocationsRefused: () => void
+  /** A withdrawn key is published again, and not taken. */
+  readonly keyRefused: () => void
+}
+
+/** Dependencies of followIssuer. */
+interface IssuerFollowerOptions {
+  readonly issuer: string
+  readonly client: IssuerClient
+  readonly knowledge: KnowledgeStore
+  readonly time: CentreClock
+  readonly clock: Clock
+  readonly log: Log
+  readonly observer: PollObserver
+  /** Pause after a poll, in milliseconds. */
+  readonly pollIntervalMs: number
+  readonly signal: AbortSignal
+}
+
+/** A running poller. */
+interface IssuerFollower {
+  /** Reads the keys now, unless that was done in the last ten seconds (threats D5). Never rejects. */
+  readonly lookForKeys: () => Promise<void>
+}
+
+/** Pause between two looks at the keys for tokens of an unknown one, in milliseconds. */
+const LOOK_EVERY_MS = 10_000
+
+/** Tolerated difference of the clocks: the Date header has whole seconds, and answers take time. */
+const TOLERATED_SKEW_MS = 2000
+
+/** Polls at once, and again until the signal aborts. */
+export function followIssuer(options: IssuerFollowerOptions): IssuerFollower {
+  const { issuer, client, knowledge, time, clock, log, observer, signal } = options
+  const warn = repeatedWarnings(clock, log)
+  /** Of the list that is known. */
+  let etag: string | null = null
+
+  const get = async (document: IssuerDocument): Promise<IssuerAnswer | null> => {
+    try {
+      return await client.get(document, document === 'revoked' ? etag : null)
+    } catch (err) {
+      observer.polled(document, 'failed')
+      if (!signal.aborted)
+        warn(`${document} failed`, { document, err }, 'can not read a document of the issuer')
+      return null
+    }
+  }
+  const taken = <Document>(
+    document: IssuerDocument,
+    read: Read<Document>,
+  ): read is Taken<Document> => {
+    if (read.ok) return true
+    const { because } = read
+    observer.polled(document, 'refused')
+    warn(`${document} ${because}`, { document, because }, 'a document of the issuer is not taken')
+    return false
+  }
+
+  /** Whether the answers come from our issuer, as far as is known. */
+  const pollDiscovery = async (): Promise<boolean> => {
+    const answer = await get('discovery')
+    if (!answer?.body) return true
+    const read = readDiscovery(answer.body, issuer)
+    if (!taken('discovery', read)) return read.isOfAnotherIssuer !== true
+    const isUnchanged = knowledge.current().projectNamespacePrefix === read.value
+    if (!isUnchanged) knowledge.update({ projectNamespacePrefix: read.value })
+    observer.polled('discovery', isUnchanged ? 'unchanged' : 'ok')
+    return true
+  }
+
+  /** The list that is valid after the answer; null = the answer is not taken. */
+  const listIn = async ({ body, dateMs }: IssuerAnswer): Promise<RevokedList | null> => {
+    const last = knowledge.current().list
+    if (dateMs === null) {
+      taken('revoked', { ok: false, because: 'its answer has no Date' })
+      return null
+    }
+    if (body === null) return last
+    const read = await readRevokedList(body)
+    if (!taken('revoked', read)) {
+      observer.revocationsRefused()
+      return null
+    }
+    const because = await inTurns(refusalOfList(read.value, last, dateMs))
+    if (because === null) return read.value
+    observer.revocationsRefused()
+    taken('revoked', { ok: false, because: `it ${because}` })
+    return null
+  }
+  const takeList = async (list: RevokedList, answer: IssuerAnswer): Promise<void> => {
+    const { list: last } = knowledge.current()
+    const { dateMs, monotonicMs } = answer
+    const gained = list === last ? [] : await inTurns(gainedTokens(list, last))
+    time.heard({ dateMs: dateMs ?? list.asOfMs, monotonicMs, asOfMs: list.asOfMs })
+    if (answer.body) ({ etag } = answer)
+    if (list !== last) knowledge.update({ list }, gained)
+    observer.polled('revoked', list === last ? 'unchanged' : 'ok')
+    const skewMs = time.skewMs()
+    if (Math.abs(skewMs) > TOLERATED_SKEW_MS)
+      warn('skew', { skewMs }, 'the clock of this machine and the clock of the centre differ')
+  }
+  const takeKeys = (published: readonly PublicJwk[]): void => {
+    const { keys } = knowledge.current()
+    const { known, refused } = withPublished(keys, published, time.nowMs())
+    for (const kid of refused) {
+      observer.keyRefused()
+      warn(`key ${kid}`, { kid }, 'a withdrawn signing key is published again and not taken')
+    }
+    const isUnchanged = sameKeys(keys, known)
+    if (!isUnchanged) knowledge.update({ keys: known })
+    observer.polled('keys', isUnchanged ? 'unchanged' : 'ok')
+  }
+
+  const poll = async (): Promise<void> => {
+    if (!(await pollDiscovery())) return
+    const keysAnswer = await get('keys')
+    const listAnswer = await get('revoked')
+    const list = listAnswer && (await listIn(listAnswer))
+    if (listAnswer && list) await takeList(list, listAnswer)
+    if (!keysAnswer?.body) return
+    const read = readKeys(keysAnswer.body)
+    if (!taken('keys', read)) return
+    // The replica that answered may lag behind.
+    if (list) takeKeys(read.value)
+    else observer.polled('keys', listAnswer ? 'refused' : 'failed')
+  }
+  void pollForever(options, poll)
+
+  const look = async (): Promise<void> => {
+    const answer = await get('keys')
+    const read = answer?.body ? readKeys(answer.body) : null
+    if (read === null || !taken('keys', read)) return
+    const { keys } = knowledge.current()
+    const known = withNewKeys(keys, read.value)
+    const isUnchanged = sameKeys(keys, known)
+    if (!isUnchanged) knowledge.update({ keys: known })
+    observer.polled('keys', isUnchanged ? 'unchanged' : 'ok')
+  }
+  return { lookForKeys: onceEvery(LOOK_EVERY_MS, clock, look) }
+}
+
+type Taken<Document> = Extract<Read<Document>, { readonly ok: true }>
+
+async function pollForever(
+  { clock, log, pollIntervalMs, signal }: IssuerFollowerOptions,
+  poll: () => Promise<void>,
+): Promise<void> {
+  while (!signal.aborted) {
+    // A poll rejects for a bug only, and must not be the last.
+    await poll().catch((err: unknown) => log.error({ err }, 'a poll of the issuer failed'))
+    await sleep(clock, pollIntervalMs, signal)
+  }
+}
+
+/** Runs the act for all callers within a time once, from its beginning; later callers do not wait for it. */
+function onceEvery(everyMs: number, clock: Clock, act: () => Promise<void>): () => Promise<void> {
+  let running: Promise<void> | null = null
+  let beganMs = Number.NEGATIVE_INFINITY
+  return async () => {
+    if (running) return running
+    if (clock.monotonicMs() - beganMs < everyMs) return undefined
+    beganMs = clock.monotonicMs()
+    running = act().finally(() => {
+      running = null
+    })
+    return running
+  }
+}

@@ -1,0 +1,153 @@
+// The state directory: one file for each replica that shares it, read by all at their start (contract 9.2).
+import { type FileHandle, open, readFile, readdir, rename, rm, stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import { NO_KEYS, mergedMissing, withPublished } from '../../domain/token/known-keys.ts'
+import { mergedLists } from '../../domain/token/revoked-list.ts'
+import type { Clock } from '../../runtime/clock.ts'
+import type { Log } from '../../runtime/log.ts'
+import { type Knowledge, NOTHING_KNOWN } from './knowledge.ts'
+import { type Warn, repeatedWarnings } from './repeated-warnings.ts'
+import { type KeptKnowledge, readStateFile, stateFileOf } from './state-format.ts'
+
+/** Options of openStateFiles. */
+interface StateFilesOptions {
+  readonly directory: string
+  /** The name of this replica; a restarted one should have the same. */
+  readonly instance: string
+  readonly issuer: string
+  readonly clock: Clock
+  readonly log: Log
+  /** Called after each attempt to write. @param isKept whether the file has what is known */
+  readonly kept: (isKept: boolean) => void
+}
+
+/** The files of a state directory. */
+export interface StateFiles {
+  /** What all files say together. Never rejects: unreadable files are left out, with a warning. */
+  readonly load: () => Promise<Knowledge>
+  /**
+   * Writes the file of this replica: soon, once for all calls during a write. A write that fails is a warning, and the
+   * next call tries again.
+   */
+  readonly save: (current: () => Knowledge) => void
+}
+
+const NAME = /^state-.+\.jsonl(?:\.new)?$/
+
+/** A file that no replica has written for so long is of a replica that is gone; in milliseconds. */
+const ABANDONED_AFTER_MS = 86_400_000
+
+/** The files of a directory, which must exist; the first write that succeeds removes abandoned ones. */
+export function openStateFiles(options: StateFilesOptions): StateFiles {
+  const { directory, instance, issuer, clock, log } = options
+  // No two instances have the same name of a file.
+  const own = `state-${encodeURIComponent(instance)}.jsonl`
+  const warn = repeatedWarnings(clock, log)
+  let isWriting = false
+  let isChanged = false
+  let isCleaned = false
+
+  const write = async (knowledge: Knowledge): Promise<void> => {
+    if (!hasList(knowledge)) return
+    try {
+      const chunks = await stateFileOf(issuer, knowledge)
+      await replaceFile(directory, own, chunks)
+      options.kept(true)
+      if (!isCleaned) await removeAbandoned(directory, own, clock.nowMs())
+      isCleaned = true
+    } catch (err) {
+      options.kept(false)
+      warn('write', { err }, 'can not write to the state directory: a restart will know less')
+    }
+  }
+  const writeWhileChanged = async (current: () => Knowledge): Promise<void> => {
+    isWriting = true
+    while (isChanged) {
+      isChanged = false
+      await write(current())
+    }
+    isWriting = false
+  }
+  return {
+    load: async () => mergedKnowledge(await readAll(options, own, warn)),
+    save: (current) => {
+      isChanged = true
+      if (!isWriting) void writeWhileChanged(current)
+    },
+  }
+}
+
+const hasList = (knowledge: Knowledge): knowledge is KeptKnowledge => knowledge.list !== null
+
+/** The usable files, that of this replica first. */
+async function readAll(
+  { directory, issuer, log }: StateFilesOptions,
+  own: string,
+  warn: Warn,
+): Promise<readonly KeptKnowledge[]> {
+  const names = await readdir(directory).catch((err: unknown) => {
+    warn('read', { err }, 'can not read the state directory')
+    return []
+  })
+  const kept: KeptKnowledge[] = []
+  for (const name of names.filter((one) => NAME.test(one) && one.endsWith('.jsonl')).sort()) {
+    try {
+      const read = await readStateFile(await readFile(join(directory, name)), issuer)
+      if (read.ok) kept.push(read.kept)
+      else log.warn({ file: name, because: read.because }, 'a file of state is not used')
+    } catch (err) {
+      log.warn({ file: name, err }, 'a file of state is not used')
+    }
+  }
+  if (kept.length > 0) log.info({ files: kept.length, own }, 'state of an earlier start is known')
+  return kept
+}
+
+/** The newest knowledge, with every unexpired revocation and every withdrawn key of the others. */
+function mergedKnowledge(kept: readonly KeptKnowledge[]): Knowledge {
+  const [newest] = kept.toSorted((a, b) => b.list.asOfMs - a.list.asOfMs)
+  if (!newest) return NOTHING_KNOWN
+  const missingSinceMs = mergedMissing(kept.map(({ keys }) => keys.missingSinceMs))
+  const published = [...newest.keys.keys.values()]
+  return {
+    ...newest,
+    keys: withPublished({ ...NO_KEYS, missingSinceMs }, published, newest.list.asOfMs).known,
+    list: mergedLists(kept.map(({ list }) => list)),
+  }
+}
+
+/** Replaces a file at once, or not at all: after a crash it has the old content or the new one. */
+async function replaceFile(
+  directory: string,
+  name: string,
+  chunks: readonly Buffer[],
+): Promise<void> {
+  const path = join(directory, name)
+  await writeAndSync(await open(`${path}.new`, 'w', 0o600), async (file) => {
+    await file.chmod(0o600)
+    for (const chunk of chunks) await file.writeFile(chunk)
+  })
+  await rename(`${path}.new`, path)
+  await writeAndSync(await open(directory, 'r'), () => Promise.resolve())
+}
+
+async function writeAndSync(
+  file: FileHandle,
+  write: (file: FileHandle) => Promise<void>,
+): Promise<void> {
+  try {
+    await write(file)
+    await file.sync()
+  } finally {
+    await file.close()
+  }
+}
+
+async function removeAbandoned(directory: string, own: string, nowMs: number): Promise<void> {
+  const names = await readdir(directory)
+  for (const name of names.filter((one) => NAME.test(one) && !one.startsWith(own))) {
+    const path = join(directory, name)
+    const { mtimeMs } = await stat(path)
+    if (nowMs - mtimeMs > ABANDONED_AFTER_MS) await rm(path, { force: true })
+  }
+}

@@ -1,0 +1,102 @@
+// The file in which a direct endpoint keeps what it knows over restarts: a line of JSON, and then the list of revoked
+// tokens as the issuer serves it, whose digest is in the first line (contract 9.2).
+import { createHash } from 'node:crypto'
+import { isMap, ownValue, parseJsonMap } from '../../domain/json/json.ts'
+import { formatTimestamp, parseTimestamp } from '../../domain/time.ts'
+import { revokedTokensJson } from '../../domain/token/revocation.ts'
+import type { RevokedList } from '../../domain/token/revoked-list.ts'
+import { inTurns, readKeys, readRevokedList } from './documents.ts'
+import type { Knowledge } from './knowledge.ts'
+
+/** Another number for another format: files of other versions are not read. */
+const FORMAT = 1
+
+/** What is kept: only a complete knowledge, with a list. */
+export type KeptKnowledge = Knowledge & { readonly list: RevokedList }
+
+/** The bytes of a file, in chunks; it yields to the event loop in between. */
+export async function stateFileOf(issuer: string, kept: KeptKnowledge): Promise<readonly Buffer[]> {
+  const { keys, list, projectNamespacePrefix } = kept
+  const listChunks = await inTurns(listText(list))
+  const missing = [...keys.missingSinceMs].map(([kid, ms]) => [kid, formatTimestamp(ms)] as const)
+  const head = JSON.stringify({
+    format: FORMAT,
+    issuer,
+    keys: [...keys.keys.values()],
+    missing: Object.fromEntries(missing),
+    projectNamespacePrefix,
+    revokedSha256: digestOf(listChunks),
+  })
+  return [Buffer.from(`${head}\n`), ...listChunks]
+}
+
+/** What a file says, or why it is not used, as a clause. */
+type ReadState =
+  | { readonly ok: true; readonly kept: KeptKnowledge }
+  | { readonly ok: false; readonly because: string }
+
+/** Reads the bytes of a file. */
+export async function readStateFile(bytes: Buffer, issuer: string): Promise<ReadState> {
+  const end = bytes.indexOf('\n')
+  const head = parseJsonMap(bytes.subarray(0, Math.max(end, 0)).toString())
+  if (head === null || head['format'] !== FORMAT) return refusal('it has another format')
+  if (head['issuer'] !== issuer) return refusal('it is of another issuer')
+  const listBytes = bytes.subarray(end + 1)
+  if (head['revokedSha256'] !== digestOf([listBytes])) return refusal('it is damaged')
+  const list = await readRevokedList(listBytes)
+  const keys = readKeys(Buffer.from(JSON.stringify({ keys: head['keys'] ?? [] })))
+  const missingSinceMs = missingIn(ownValue(head, 'missing'))
+  const prefix = head['projectNamespacePrefix']
+  if (!list.ok || missingSinceMs === null || (prefix !== null && typeof prefix !== 'string'))
+    return refusal('it is damaged')
+  const byKid = new Map(keys.ok ? keys.value.map((jwk) => [jwk.kid, jwk]) : [])
+  return {
+    ok: true,
+    kept: {
+      keys: { keys: byKid, missingSinceMs },
+      list: list.value,
+      projectNamespacePrefix: prefix,
+    },
+  }
+}
+
+function missingIn(value: unknown): ReadonlyMap<string, number> | null {
+  if (!isMap(value)) return null
+  const entries = Object.entries(value).map(([kid, since]) => [kid, parseTimestamp(since)] as const)
+  const valid = entries.filter((entry): entry is [string, number] => entry[1] !== null)
+  return valid.length === entries.length ? new Map(valid) : null
+}
+
+/** Entries in a chunk: one or two milliseconds. */
+const CHUNK = 1000
+
+/** The list as the issuer serves it, in chunks. */
+function* listText({ asOfMs, tokens }: RevokedList): Generator<void, readonly Buffer[], void> {
+  const chunks = [Buffer.from(`{"asOf":"${formatTimestamp(asOfMs)}","tokens":{`)]
+  const add = (part: readonly (readonly [string, number])[]): void => {
+    if (chunks.length > 1) chunks.push(Buffer.from(','))
+    chunks.push(Buffer.from(revokedTokensJson(part)))
+  }
+  let part: (readonly [string, number])[] = []
+  for (const entry of tokens) {
+    part.push(entry)
+    if (part.length < CHUNK) continue
+    add(part)
+    part = []
+    yield
+  }
+  if (part.length > 0) add(part)
+  chunks.push(Buffer.from('}}'))
+  return chunks
+}
+
+function digestOf(chunks: readonly Buffer[]): string {
+  const sha256 = createHash('sha256')
+  for (const chunk of chunks) sha256.update(chunk)
+  return sha256.digest('base64url')
+}
+
+const refusal = (because: string): { readonly ok: false; readonly because: string } => ({
+  ok: false,
+  because,
+})

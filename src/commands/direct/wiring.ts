@@ -1,0 +1,158 @@
+// Puts together the part of the direct endpoint that serves requests with a token, and the webhook.
+import { type Caller, type TokenCaller, isKeyCaller } from '../../authn/caller.ts'
+import type { StartedTokenAuthenticator } from '../../authn/token/start.ts'
+import type { ScopeContext } from '../../domain/scope/authorize.ts'
+import type { DirectHandlerOptions } from '../../gateway/handler.ts'
+import { TOKEN_ANSWERS, createAuthentication } from '../../gateway/stages/authentication.ts'
+import { withTokenExpiryHeaders } from '../../gateway/stages/expiry-headers.ts'
+import { createMaxInFlight } from '../../gateway/stages/max-in-flight.ts'
+import { InFlightRequests } from '../../gateway/streams/in-flight.ts'
+import {
+  type ImpersonationProbe,
+  TOKEN_EXTRAS,
+  probeImpersonation,
+} from '../../gateway/targets/impersonation-probe.ts'
+import { createTargetRegistry } from '../../gateway/targets/registry.ts'
+import { directRoutesOf } from '../../gateway/targets/routes.ts'
+import type { StartedTargets } from '../../gateway/targets/start.ts'
+import { followCallerFiles } from '../../gateway/webhook/caller-files.ts'
+import { callerCheck } from '../../gateway/webhook/callers.ts'
+import { createWebhook } from '../../gateway/webhook/handler.ts'
+import type { ClientDeps } from '../../kube/client/request.ts'
+import type { Upstream } from '../../kube/proxy/types.ts'
+import { createUpstream } from '../../kube/proxy/upstream.ts'
+import type { HealthCheck } from '../../serving/http/pages.ts'
+import type { GatewayServer } from '../../serving/http/server.ts'
+import { forwardedRequestObserver } from '../request-observers.ts'
+import { startTargets } from '../targets.ts'
+import type { DirectProcess } from './metrics.ts'
+
+/** The stages for requests with a token, with their readiness. */
+interface DirectApi
+  extends Omit<DirectHandlerOptions, 'pages' | 'version' | 'answered' | 'clock' | 'log'> {
+  readonly readiness: Readonly<Record<string, HealthCheck>>
+  /** Ends all open streams. */
+  readonly endStreams: () => void
+}
+
+/** What startDirectApi gets besides the process. */
+interface DirectParts {
+  readonly deps: ClientDeps
+  readonly tokens: StartedTokenAuthenticator
+  readonly trust: GatewayServer['trust']
+}
+
+const STOP_WITHIN_MS = { upstream: 2000 }
+
+/** Starts everything that requests with a token, and reviews of API servers, need. */
+export function startDirectApi(self: DirectProcess, parts: DirectParts): DirectApi {
+  const { settings, metrics } = self
+  const { tokens, deps } = parts
+  const upstream = startUpstream(self, deps)
+  const connected = startTargets(self, deps, 'direct', {
+    ownCluster: upstream,
+    extras: TOKEN_EXTRAS,
+  })
+  const inFlight = startInFlight(self, tokens)
+  connected.subscribe((ended) => inFlight.endConnection(ended))
+  const scopeContext = (): ScopeContext | null => {
+    const projectNamespacePrefix = tokens.projectNamespacePrefix()
+    return projectNamespacePrefix === null ? null : { projectNamespacePrefix, roleRules: NO_ROLES }
+  }
+  return {
+    routeOf: directRoutesOf(settings.cluster),
+    readiness: startProbe(self, deps, upstream).readiness,
+    endStreams: () => inFlight.close(),
+    isVersionGuarded: () => true,
+    webhook: startWebhook(self, parts, { scopeContext, spaces: connected.spaces }),
+    authenticate: createAuthentication(tokens, TOKEN_ANSWERS, metrics.authenticated),
+    scopeContext,
+    scopeDenied: metrics.scopeDenied,
+    limits: createMaxInFlight(metrics.limited),
+    inFlight,
+    flowed: () => undefined,
+    targets: createTargetRegistry(
+      { target: { kind: 'Cluster', cluster: settings.cluster }, upstream },
+      connected,
+    ),
+    expiryHeaders: (headers, caller) =>
+      withTokenExpiryHeaders(headers, tokenCaller(caller).token, tokens.nowMs()),
+  }
+}
+
+/** The roles of a scope grant nothing at a direct endpoint (contract 11.4). */
+const NO_ROLES: ScopeContext['roleRules'] = () => []
+
+/** The caller, which presents a token. @throws Error for an access key, which only the gateway accepts */
+function tokenCaller(caller: Caller): TokenCaller {
+  if (isKeyCaller(caller)) throw new Error('an access key came where only tokens are accepted')
+  return caller
+}
+
+function startUpstream({ lifecycle }: DirectProcess, deps: ClientDeps): Upstream {
+  const observer = forwardedRequestObserver(deps.observer)
+  const upstream = createUpstream({ ...deps, observer })
+  lifecycle.onStop('upstream', STOP_WITHIN_MS.upstream, () => upstream.close())
+  return upstream
+}
+
+const startProbe = (
+  self: DirectProcess,
+  deps: ClientDeps,
+  upstream: Upstream,
+): ImpersonationProbe =>
+  probeImpersonation({
+    ...self,
+    upstream,
+    extras: TOKEN_EXTRAS,
+    userAgent: deps.userAgent,
+    refused: () => deps.observer.responded('GET', '403', null),
+    signal: self.lifecycle.stopping,
+  })
+
+function startInFlight(
+  { clock, metrics }: DirectProcess,
+  tokens: StartedTokenAuthenticator,
+): InFlightRequests {
+  const inFlight = new InFlightRequests({
+    clock,
+    reauthenticate: (caller) => tokens.reauthenticate(tokenCaller(caller)),
+    observer: {
+      opened: metrics.streamOpened,
+      closed: metrics.streamClosed,
+      cut: metrics.streamCut,
+    },
+  })
+  tokens.subscribe((jti) => inFlight.look(jti))
+  return inFlight
+}
+
+/** The webhook, with the files that say who may ask it. */
+function startWebhook(
+  { settings, clock, log, lifecycle, metrics }: DirectProcess,
+  { tokens, trust }: DirectParts,
+  decided: {
+    readonly scopeContext: () => ScopeContext | null
+    readonly spaces: StartedTargets['spaces']
+  },
+): DirectHandlerOptions['webhook'] {
+  const { webhookTokenFile: tokenFile, webhookClientCaFile: clientAuthorityFile } = settings
+  const followed = followCallerFiles({
+    files: { tokenFile, clientAuthorityFile },
+    clock,
+    log,
+    signal: lifecycle.stopping,
+    trust,
+  })
+  return createWebhook({
+    isCaller: followed && callerCheck(followed, clock),
+    context: () => ({
+      cluster: settings.cluster,
+      scopeContext: decided.scopeContext(),
+      revocation: tokens.revocation,
+      spaces: decided.spaces,
+    }),
+    answered: metrics.reviewed,
+    clock,
+  })
+}

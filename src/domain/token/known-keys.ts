@@ -1,0 +1,83 @@
+// The signing keys that a direct endpoint knows, and those that were withdrawn (contract 9.2). A withdrawn key may have
+// leaked: it stays out, even if a restored backup of the centre publishes it again.
+import type { PublicJwk } from '../signingkey/signing-key.ts'
+
+/** The keys of the issuer, and when others were first missing. */
+export interface KnownKeys {
+  /** By kid: the keys that verify tokens. */
+  readonly keys: ReadonlyMap<string, PublicJwk>
+  /** By kid, in epoch milliseconds of the centre: keys that were published before and then were not. */
+  readonly missingSinceMs: ReadonlyMap<string, number>
+}
+
+/** No key was ever seen. */
+export const NO_KEYS: KnownKeys = { keys: new Map(), missingSinceMs: new Map() }
+
+/** A key that was missing for this long was withdrawn, and is refused for good. */
+const WITHDRAWN_AFTER_MS = 60_000
+
+/** Most missing keys that are remembered, the latest: a centre withdraws a key every 15 days. */
+const MOST_MISSING = 1000
+
+/** The known keys after a poll, and the kids of published keys that are refused. */
+interface KeyUpdate {
+  readonly known: KnownKeys
+  readonly refused: readonly string[]
+}
+
+/**
+ * The known keys after the centre published this set. A key that it leaves out verifies nothing from now on; one that
+ * comes back does again if it was missing for less than a minute.
+ *
+ * @param atMs the centre's time, in epoch milliseconds
+ */
+export function withPublished(
+  { keys, missingSinceMs }: KnownKeys,
+  published: readonly PublicJwk[],
+  atMs: number,
+): KeyUpdate {
+  const isRefused = ({ kid }: PublicJwk): boolean =>
+    atMs - (missingSinceMs.get(kid) ?? atMs) >= WITHDRAWN_AFTER_MS
+  const accepted = new Map(published.filter((jwk) => !isRefused(jwk)).map((jwk) => [jwk.kid, jwk]))
+  const newlyMissing = [...keys.keys()].filter((kid) => !accepted.has(kid))
+  const missing = new Map([...missingSinceMs, ...newlyMissing.map((kid) => [kid, atMs] as const)])
+  for (const kid of accepted.keys()) missing.delete(kid)
+  return {
+    known: { keys: accepted, missingSinceMs: latestOf(missing) },
+    refused: published.filter(isRefused).map(({ kid }) => kid),
+  }
+}
+
+/**
+ * The known keys with those of a set that were never seen before: what a look between two polls may add. It says nothing
+ * of keys that are missing, because the replica that answered may lag behind.
+ */
+export function withNewKeys(
+  { keys, missingSinceMs }: KnownKeys,
+  published: readonly PublicJwk[],
+): KnownKeys {
+  const unseen = published.filter(({ kid }) => !keys.has(kid) && !missingSinceMs.has(kid))
+  return {
+    keys: new Map([...keys, ...unseen.map((jwk) => [jwk.kid, jwk] as const)]),
+    missingSinceMs,
+  }
+}
+
+/** Missing keys of several memories, each since it was first missing. */
+export function mergedMissing(
+  memories: readonly ReadonlyMap<string, number>[],
+): ReadonlyMap<string, number> {
+  const merged = new Map<string, number>()
+  for (const [kid, sinceMs] of memories.flatMap((memory) => [...memory]))
+    merged.set(kid, Math.min(sinceMs, merged.get(kid) ?? sinceMs))
+  return latestOf(merged)
+}
+
+/** Whether both have the same keys; a kid is a digest of its key. */
+export const sameKeys = (a: KnownKeys, b: KnownKeys): boolean =>
+  a.keys.size === b.keys.size && [...a.keys.keys()].every((kid) => b.keys.has(kid))
+
+const latestOf = (missing: ReadonlyMap<string, number>): ReadonlyMap<string, number> =>
+  missing.size <= MOST_MISSING
+    ? missing
+    : new Map([...missing].toSorted(([, a], [, b]) => b - a).slice(0, MOST_MISSING))

@@ -1,0 +1,165 @@
+// A connected cluster with the direct endpoint, which is also the webhook of its stock API server, for one test file.
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll } from 'vitest'
+import { GATEWAY_TLS_SECRET } from '../../src/api/names.ts'
+import { adaptedAuthentication } from '../../tools/run/connected-cluster.ts'
+import { eventually } from '../support/eventually.ts'
+import {
+  type AskOptions,
+  type GatewayAnswer,
+  type OwnGateway,
+  ask,
+  startDirect,
+} from '../support/gateway-process.ts'
+import { type StockServer, startStockServer } from '../support/stock-api-server.ts'
+import { shippedFile } from './authentication-file.ts'
+import type { IssuerEndpoint } from './issuer-servers.ts'
+
+/** The name of the cluster. */
+export const CLUSTER = 'berlin'
+
+/** The namespace of the direct endpoint. */
+const NAMESPACE = 'platform-system'
+const WEBHOOK_TOKEN = 'webhook-token-of-the-tests'
+const ROOT = join(import.meta.dirname, '../..')
+
+/** The direct endpoint of the cluster. */
+export interface DirectEndpoint {
+  readonly process: OwnGateway
+  /** The CA of its certificate; PEM. */
+  readonly caPem: string
+  /** One request with a bearer token; null = without. */
+  call(path: string, token: string | null, options?: Partial<AskOptions>): Promise<GatewayAnswer>
+}
+
+/** A cluster with a direct endpoint. */
+export interface DirectCluster {
+  readonly server: StockServer
+  /** Starts a direct endpoint of the cluster; stopped after the last test of the file. */
+  startEndpoint(
+    flags?: readonly string[],
+    env?: Readonly<Record<string, string>>,
+  ): Promise<DirectEndpoint>
+  /** Lets the API server ask the endpoint before RBAC. Resolves when it does. */
+  openWebhook(endpoint: DirectEndpoint, failurePolicy?: 'Deny' | 'NoOpinion'): Promise<void>
+  /** The file with the token of the webhook's callers. */
+  readonly webhookTokenFile: string
+  /** Applies objects as an administrator of the cluster. */
+  apply(objects: readonly object[]): Promise<void>
+}
+
+/** RBAC without a webhook: the file that openWebhook replaces. */
+const WITHOUT_WEBHOOK = `apiVersion: apiserver.config.k8s.io/v1
+kind: AuthorizationConfiguration
+authorizers:
+- {type: Node, name: node}
+- {type: RBAC, name: rbac}
+`
+
+/** Starts the cluster with the shipped manifests; call it while the test file loads. @param issuer of its tokens */
+export async function startDirectCluster(issuer: IssuerEndpoint): Promise<DirectCluster> {
+  const folder = await mkdtemp(join(tmpdir(), 'direct-'))
+  afterAll(() => rm(folder, { recursive: true }))
+  const particulars = { ...issuer, cluster: CLUSTER }
+  const server = await startStockServer(
+    adaptedAuthentication(shippedFile('authentication-with-webhook'), particulars),
+    { authorization: WITHOUT_WEBHOOK, audit: true },
+  )
+  const apply = async (args: readonly string[], input?: string): Promise<void> => {
+    const { code, stderr } = await server.kubectl(
+      ['apply', '--server-side', ...args],
+      input === undefined ? {} : { input },
+    )
+    if (code !== 0) throw new Error(`kubectl apply: ${stderr}`)
+  }
+  // The namespace first: nothing else waits for it here.
+  for (const part of ['direct/namespace.yaml', 'direct/target-namespace/namespace.yaml'])
+    await apply(['-f', join(ROOT, 'config', part)])
+  for (const part of ['direct', 'direct/target-namespace'])
+    await apply(['-k', join(ROOT, 'config', part)])
+  const kubeconfig = await server.serviceAccountKubeconfig(NAMESPACE, 'direct')
+  const caFile = join(folder, 'issuer-ca.pem')
+  const webhookTokenFile = join(folder, 'webhook-token')
+  await writeFile(caFile, issuer.caPem)
+  await writeFile(webhookTokenFile, `${WEBHOOK_TOKEN}\n`)
+  const usual = [
+    `--cluster=${CLUSTER}`,
+    `--issuer-url=${issuer.issuer}`,
+    `--issuer-ca-file=${caFile}`,
+    `--webhook-token-file=${webhookTokenFile}`,
+    '--revocation-poll-interval=1s',
+    '--allow-target-cidr=127.0.0.0/8',
+  ]
+  return {
+    server,
+    webhookTokenFile,
+    apply: (objects) =>
+      apply(['-f', '-'], JSON.stringify({ apiVersion: 'v1', kind: 'List', items: objects })),
+    startEndpoint: async (flags = [], env = {}) => {
+      const process = await startDirect({ kubeconfig, flags: [...usual, ...flags], env })
+      afterAll(() => process.stop())
+      const caPem = await certificateAuthority(server)
+      return {
+        process,
+        caPem,
+        call: (path, token, options = {}) => {
+          const headers = token === null ? {} : { authorization: `Bearer ${token}` }
+          return ask(`${process.url()}${path}`, {
+            ca: caPem,
+            ...options,
+            headers: { ...headers, ...options.headers },
+          })
+        },
+      }
+    },
+    openWebhook: async (endpoint, failurePolicy = 'Deny') => {
+      const config = join(folder, 'webhook.kubeconfig')
+      await writeFile(config, webhookKubeconfig(endpoint))
+      const shipped = await readFile(join(ROOT, 'config/direct/webhook/authorization.yaml'), 'utf8')
+      const text = shipped
+        .replace('/etc/kubernetes/authorization/kubeconfig.yaml', config)
+        .replace('failurePolicy: Deny', `failurePolicy: ${failurePolicy}`)
+      const before = await loadsOf(server)
+      await server.authorize(text)
+      const loaded = async () => (await loadsOf(server)) > before || undefined
+      await eventually('the server has loaded the authorization file', loaded, {
+        withinMs: 90_000,
+      })
+    },
+  }
+}
+
+const webhookKubeconfig = ({ process, caPem }: DirectEndpoint): string =>
+  JSON.stringify({
+    apiVersion: 'v1',
+    kind: 'Config',
+    clusters: [
+      {
+        name: 'webhook',
+        cluster: {
+          server: `${process.url()}/authorize`,
+          'certificate-authority-data': Buffer.from(caPem).toString('base64'),
+        },
+      },
+    ],
+    users: [{ name: 'server', user: { token: WEBHOOK_TOKEN } }],
+    contexts: [{ name: 'webhook', context: { cluster: 'webhook', user: 'server' } }],
+    'current-context': 'webhook',
+  })
+
+async function certificateAuthority(server: StockServer): Promise<string> {
+  const secret = ['get', 'secret', GATEWAY_TLS_SECRET, '-n', NAMESPACE]
+  const { stdout } = await server.kubectl([...secret, '-o', 'jsonpath={.data.ca\\.crt}'])
+  return Buffer.from(stdout, 'base64').toString('utf8')
+}
+
+const LOADS =
+  /^apiserver_authorization_config_controller_automatic_reloads_total\{.*status="success".*\} (\d+)$/m
+
+/** How often the server has loaded a changed authorization file. */
+async function loadsOf(server: StockServer): Promise<number> {
+  const { stdout } = await server.kubectl(['get', '--raw', '/metrics'])
+  return Number(LOADS.exec(stdout)?.[1] ?? 0)
+}

@@ -1,0 +1,135 @@
+// A direct endpoint's authenticator over a local issuer, with one clock for both that only the test moves.
+import { onTestFinished } from 'vitest'
+import type { PollResult } from '../../../../src/authn/token/follow-issuer.ts'
+import {
+  type StartedTokenAuthenticator,
+  type TokenIssuerOptions,
+  startTokenAuthenticator,
+} from '../../../../src/authn/token/start.ts'
+import { eventually } from '../../../support/eventually.ts'
+import { type ManualClock, manualClock } from '../../../support/manual-clock.ts'
+import { type LoggedLine, memoryLog } from '../../../support/memory-log.ts'
+import {
+  CLUSTER,
+  type TestIssuer,
+  type TestKey,
+  newTestKey,
+  newToken,
+  startTestIssuer,
+} from './test-issuer.ts'
+
+/** When the clocks start. */
+export const START_MS = Date.parse('2026-11-21T10:00:00Z')
+
+/** Poll interval of the authenticators here: no other timer has this length. */
+export const POLL_MS = 4000
+
+/** Their outage bound. */
+export const MAX_STALENESS_MS = 3_600_000
+
+/** An authenticator with what it observed. */
+export interface TestDirect extends StartedTokenAuthenticator {
+  readonly lines: readonly LoggedLine[]
+  /** What its subscriber was called with. */
+  readonly notified: readonly (string | null)[]
+  readonly counts: Readonly<Record<string, number>>
+  /** The reason for which the token is refused; null = it is accepted. */
+  because(token: string): Promise<string | null>
+  /** Moves the clock by an interval, and waits until the poll has ended. */
+  poll(ms?: number): Promise<void>
+  stop(): void
+}
+
+/** Issuer, key and clock of a test. */
+export interface DirectWorld {
+  readonly clock: ManualClock
+  readonly key: TestKey
+  readonly centre: TestIssuer
+  /** A sound token of now. */
+  token(claims?: Readonly<Record<string, unknown>>): {
+    readonly token: string
+    readonly jti: string
+  }
+  /** Starts an authenticator, and waits for its first poll. */
+  start(options?: Partial<TokenIssuerOptions>): Promise<TestDirect>
+}
+
+/** A world whose centre and direct endpoint start with the same time. */
+export async function directWorld(): Promise<DirectWorld> {
+  const clock = manualClock(START_MS)
+  const key = newTestKey()
+  // The centre's clock is right, whatever the own one shows.
+  const centre = await startTestIssuer(key, () => START_MS + clock.monotonicMs())
+  return {
+    clock,
+    key,
+    centre,
+    token: (claims) => newToken(key, centre.issuer, START_MS + clock.monotonicMs(), claims),
+    start: (options = {}) => startDirect(centre, clock, options),
+  }
+}
+
+async function startDirect(
+  { issuer, caPem }: TestIssuer,
+  clock: ManualClock,
+  options: Partial<TokenIssuerOptions>,
+): Promise<TestDirect> {
+  const abort = new AbortController()
+  onTestFinished(() => abort.abort())
+  const { log, lines } = memoryLog()
+  const counts: Record<string, number> = {}
+  const count = (name: string): void => {
+    counts[name] = (counts[name] ?? 0) + 1
+  }
+  let polls = 0
+  /** Sees the pause after each poll. */
+  const watchedClock = {
+    ...clock,
+    schedule: (delayMs: number, callback: () => void) => {
+      if (delayMs === POLL_MS) polls += 1
+      return clock.schedule(delayMs, callback)
+    },
+  }
+  const started = await startTokenAuthenticator({
+    issuer,
+    cluster: CLUSTER,
+    ca: caPem,
+    stateDir: null,
+    instance: 'direct-0',
+    maxStalenessMs: MAX_STALENESS_MS,
+    pollIntervalMs: POLL_MS,
+    clock: watchedClock,
+    log,
+    observer: {
+      polled: (document: string, result: PollResult) => {
+        count(`${document} ${result}`)
+      },
+      revocationsRefused: () => count('revocations refused'),
+      keyRefused: () => count('key refused'),
+      stateKept: (isKept) => count(isKept ? 'state kept' : 'state not kept'),
+    },
+    signal: abort.signal,
+    ...options,
+  })
+  const notified: (string | null)[] = []
+  started.subscribe((jti) => notified.push(jti))
+  const ended = (before: number) =>
+    eventually('the poll has ended', () => polls > before || undefined, { withinMs: 5000 })
+  await ended(0)
+  return {
+    ...started,
+    lines,
+    notified,
+    counts,
+    because: async (token) => {
+      const result = await started.authenticate(token)
+      return result.ok ? null : result.because
+    },
+    poll: async (ms = POLL_MS) => {
+      const before = polls
+      await clock.advance(ms)
+      await ended(before)
+    },
+    stop: () => abort.abort(),
+  }
+}
