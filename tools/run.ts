@@ -11,6 +11,7 @@ import { choosePort } from './control-plane/ports.ts'
 import { NODE_FLAGS } from './node-flags.ts'
 import { type ConnectedCluster, startConnectedCluster } from './run/connected-cluster.ts'
 import { keepDaemons } from './run/daemons.ts'
+import { startDirectEndpoint } from './run/direct.ts'
 import {
   type GatewayAddress,
   TOUR_KEYS,
@@ -87,6 +88,16 @@ async function serve(controlPlane: ControlPlane): Promise<void> {
       log: say,
     })
     kept.push(connected)
+    say('starting its direct endpoint, which its API server asks before RBAC')
+    const direct = await startDirectEndpoint({
+      cluster: connected,
+      issuer,
+      root: ROOT,
+      home: HOME,
+      main: MAIN,
+      log: say,
+    })
+    kept.push(direct)
     say(
       'connecting that cluster to the gateway, with a node that runs pods as processes of this machine',
     )
@@ -112,7 +123,7 @@ async function serve(controlPlane: ControlPlane): Promise<void> {
     await syncer.ready()
     await writeEnvironment(controlPlane)
     isReady = true
-    sayTour(isFirst, connected, clusterKubeconfig)
+    sayTour(isFirst, { connected, direct: direct.kubeconfig, cluster: clusterKubeconfig })
     const { etcd, apiServer, controllerManager } = controlPlane
     const keeping = [
       keepDaemons('the control plane', [etcd, apiServer, controllerManager], say),
@@ -165,7 +176,7 @@ async function applySamples(controlPlane: ControlPlane): Promise<void> {
   say('applying the samples: kubectl apply --server-side -k config/samples')
   await kubectl(controlPlane, 'apply', '--server-side', '-k', SAMPLES)
   writeFileSync(SAMPLES_APPLIED, '')
-  await applyToken(controlPlane)
+  await applyTokens(controlPlane)
   const seen = '--for=jsonpath={.status.conditions[?(@.type=="Ready")].reason}'
   await kubectl(controlPlane, 'wait', seen, '--timeout=30s', 'oak,dcet,config', '--all')
 }
@@ -187,24 +198,26 @@ async function openCluster(
   return writeClusterKubeconfig(HOME, gateway, await kubectl(controlPlane, ...key))
 }
 
-/** A token under key ci-deploy, which is named by its uid: a manifest can't know that. */
-async function applyToken(controlPlane: ControlPlane): Promise<void> {
-  const uid = await kubectl(
-    controlPlane,
-    'get',
-    'oak',
-    'ci-deploy',
-    '-o',
-    'jsonpath={.metadata.uid}',
-  )
+/** The tokens of the tour by name, with their scopes. */
+const TOKENS_OF_CI = {
+  'ci-direct': {},
+  'ci-namespaces': {
+    scope: { rules: [{ verbs: ['get', 'list'], resources: [{ resources: ['namespaces'] }] }] },
+  },
+} as const
+
+/** Tokens under key ci-deploy, which is named by its uid: a manifest can't know that. */
+async function applyTokens(controlPlane: ControlPlane): Promise<void> {
+  const key = ['get', 'oak', 'ci-deploy', '-o', 'jsonpath={.metadata.uid}']
+  const uid = await kubectl(controlPlane, ...key)
   const owner = { apiVersion: API_VERSION, kind: ACCESS_KEYS.kind, name: 'ci-deploy', uid }
-  const token = {
+  const items = Object.entries(TOKENS_OF_CI).map(([name, spec]) => ({
     apiVersion: API_VERSION,
     kind: TOKENS.kind,
-    metadata: { name: 'ci-direct', ownerReferences: [{ ...owner, controller: true }] },
-    spec: {},
-  }
-  const input = JSON.stringify(token)
+    metadata: { name, ownerReferences: [{ ...owner, controller: true }] },
+    spec,
+  }))
+  const input = JSON.stringify({ apiVersion: 'v1', kind: 'List', items })
   await mustKubectl(controlPlane, ['apply', '--server-side', '-f', '-'], { input })
 }
 
@@ -226,16 +239,21 @@ async function writeEnvironment(controlPlane: ControlPlane): Promise<void> {
   writeFileSync(join(HOME, 'env'), `${lines.join('\n')}\n`)
 }
 
-function sayTour(
-  isFirst: boolean,
-  { kubeconfig, tokenFile, adminKubeconfig: virtual }: ConnectedCluster,
-  cluster: string,
-): void {
+/** The kubeconfigs that the tour names, besides those of its keys. */
+interface TourKubeconfigs {
+  readonly connected: ConnectedCluster
+  /** That of the direct endpoint. */
+  readonly direct: string
+  /** That of the connected cluster through the gateway. */
+  readonly cluster: string
+}
+
+function sayTour(isFirst: boolean, { connected, direct, cluster }: TourKubeconfigs): void {
+  const { kubeconfig: stock, tokenFile, adminKubeconfig: virtual } = connected
   const what = isFirst
     ? `a control plane with the operator and ${sampleKeys()} sample keys`
     : 'the control plane as the last run left it, with the operator'
   const look = isFirst ? '\n  kubectl describe oak one-minute' : ''
-  const direct = `kubectl --kubeconfig ${kubeconfig} auth whoami`
   const [good, scoped] = TOUR_KEYS.map((key) => tourKubeconfig(HOME, key))
   const tokens = `
 Through the gateway: with a key, with one whose scope says no, and a watch that ends when its key is disabled:
@@ -250,15 +268,20 @@ Through the gateway to a connected cluster, and into a pod there, for as long as
   kubectl --kubeconfig ${cluster} exec -it web -- sh
   kubectl get events -n platform-system-targets
 
-Straight to a second API server, stock, with a token from status.token:
+Straight to that cluster with a token from status.token: through the direct endpoint, and to its stock API server, which
+asks the direct endpoint about scopes:
 
   kubectl get dcet ci-direct -o jsonpath='{.status.token}' > ${tokenFile}
-  ${direct}
+  kubectl --kubeconfig ${direct} auth whoami
+  kubectl --kubeconfig ${stock} auth whoami
+  kubectl get dcet ci-namespaces -o jsonpath='{.status.token}' > ${tokenFile}
+  kubectl --kubeconfig ${stock} get namespaces,pods
 
-Refused there after its key was disabled; it takes 10 to 20 seconds to arrive:
+Refused by both after its key was disabled, within six seconds:
 
   kubectl patch oak ci-deploy --type=merge -p '{"spec":{"disabled":true}}'
-  SECONDS=0; while ${direct} >/dev/null 2>&1; do sleep 1; done; echo "refused after \${SECONDS}s"
+  SECONDS=0; while kubectl --kubeconfig ${stock} get namespaces >/dev/null 2>&1; do sleep 0.2; done; echo "refused after \${SECONDS}s"
+  kubectl --kubeconfig ${direct} get namespaces
 
 Endpoints of a virtual cluster, patched on the host; change a patch in vcluster.yaml and watch them follow:
 

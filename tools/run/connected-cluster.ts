@@ -1,9 +1,7 @@
-// The connected cluster of `make run`: a stock kube-apiserver with an etcd, which verifies tokens by the
-// file that we ship. Nothing of ours runs there but the script that a timer would run.
-import { spawn } from 'node:child_process'
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+// The connected cluster of `make run`: a stock kube-apiserver with an etcd, which verifies tokens by the file that we
+// ship. Until the direct endpoint runs there, RBAC alone decides.
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { type ControlPlane, startControlPlane } from '../control-plane/control-plane.ts'
 import type { Daemon } from '../control-plane/daemon.ts'
 import { replaceFile } from '../control-plane/exclusive-file.ts'
@@ -32,32 +30,48 @@ export interface ConnectedCluster {
   readonly plane: ControlPlane
   /** PEM of the authority of its API server. */
   readonly caPem: string
+  /** The file with the authority that signed the issuer's certificate. */
+  readonly issuerCaFile: string
+  /** Replaces the file of --authorization-config. */
+  authorize(text: string): Promise<void>
   /** Its daemons, in the order in which they start. */
   readonly daemons: readonly Daemon[]
   stop(): Promise<void>
 }
 
-const NAME = 'my-cluster'
-const DENY_EVERY_MS = 2000
+/** The name of the cluster, as scopes and the gateway's target have it. */
+export const CLUSTER = 'my-cluster'
 
-/** Starts it, and denies revoked tokens there every two seconds. */
+/** Who decides before the webhook is there. */
+const WITHOUT_WEBHOOK = `apiVersion: apiserver.config.k8s.io/v1
+kind: AuthorizationConfiguration
+authorizers:
+- {type: Node, name: node}
+- {type: RBAC, name: rbac}
+`
+
+/** Starts it. */
 export async function startConnectedCluster(options: ConnectedOptions): Promise<ConnectedCluster> {
   const { home, log } = options
   const folder = join(home, 'connected-cluster')
   mkdirSync(folder, { recursive: true, mode: 0o700 })
   const authentication = await writeAuthentication(folder, options)
+  const authorizationFile = join(folder, 'authorization.yaml')
+  await replaceFile(authorizationFile, WITHOUT_WEBHOOK)
   const plane = await startControlPlane({
     dataDir: join(folder, 'control-plane'),
     controllers: 'none',
-    apiServerFlags: [`--authentication-config=${authentication.file}`],
+    apiServerFlags: [
+      `--authentication-config=${authentication.file}`,
+      `--authorization-config=${authorizationFile}`,
+    ],
     log,
   })
   await letLook(plane)
-  const denying = denyRevoked(options, authentication)
   const tokenFile = join(home, 'token')
-  const config = join(home, 'direct.kubeconfig')
+  const config = join(home, 'stock.kubeconfig')
   const caPem = readFileSync(plane.caFile, 'utf8')
-  await replaceFile(config, kubeconfig(NAME, { url: plane.url, caPem }, { tokenFile }))
+  await replaceFile(config, kubeconfig(CLUSTER, { url: plane.url, caPem }, { tokenFile }))
   const adminKubeconfig = join(home, 'virtual.kubeconfig')
   await replaceFile(adminKubeconfig, readFileSync(plane.adminKubeconfig, 'utf8'))
   return {
@@ -67,10 +81,9 @@ export async function startConnectedCluster(options: ConnectedOptions): Promise<
     plane,
     caPem,
     daemons: [plane.etcd, plane.apiServer],
-    stop: async () => {
-      await denying.stop()
-      await plane.stop()
-    },
+    issuerCaFile: authentication.caFile,
+    authorize: (text) => replaceFile(authorizationFile, text),
+    stop: () => plane.stop(),
   }
 }
 
@@ -79,22 +92,16 @@ interface Authentication {
   readonly caFile: string
 }
 
-/** A file that is there for this issuer stays: it holds the tokens that are denied. */
+/** With the webhook the server may accept scoped tokens too. */
 async function writeAuthentication(
   folder: string,
   { shipped, issuer, caPem }: ConnectedOptions,
 ): Promise<Authentication> {
   const file = join(folder, 'authentication.yaml')
   const caFile = join(folder, 'issuer-ca.pem')
-  const isSame =
-    existsSync(file) &&
-    readFileSync(file, 'utf8').includes(`url: ${issuer}\n`) &&
-    readFileSync(caFile, 'utf8') === caPem
-  if (!isSame) {
-    const text = readFileSync(join(shipped, 'authentication.yaml'), 'utf8')
-    writeFileSync(caFile, caPem)
-    await replaceFile(file, adaptedAuthentication(text, { issuer, cluster: NAME, caPem }))
-  }
+  const text = readFileSync(join(shipped, 'authentication-with-webhook.yaml'), 'utf8')
+  writeFileSync(caFile, caPem)
+  await replaceFile(file, adaptedAuthentication(text, { issuer, cluster: CLUSTER, caPem }))
   return { file, caFile }
 }
 
@@ -141,44 +148,4 @@ async function letLook(plane: ControlPlane): Promise<void> {
   ]
   const input = JSON.stringify({ apiVersion: 'v1', kind: 'List', items })
   await mustKubectl(plane, ['apply', '--server-side', '-f', '-'], { input })
-}
-
-/** Runs the shipped script as a timer on the cluster's control plane would. */
-function denyRevoked(
-  { shipped, issuer, log }: ConnectedOptions,
-  { file, caFile }: Authentication,
-): { stop(): Promise<void> } {
-  const args = ['--issuer', issuer, '--file', file, '--ca-file', caFile]
-  const stopping = new AbortController()
-  let said = ''
-  const run = async (): Promise<void> => {
-    const output = await outputOf('sh', [join(shipped, 'deny-revoked.sh'), ...args])
-    const isNews = output !== said && !output.includes('nothing new')
-    if (isNews) log(`connected cluster: ${output}`)
-    said = output
-  }
-  const running = (async () => {
-    while (!stopping.signal.aborted) {
-      await run()
-      await sleep(DENY_EVERY_MS, null, { signal: stopping.signal }).catch(() => null)
-    }
-  })()
-  return {
-    stop: () => {
-      stopping.abort()
-      return running
-    },
-  }
-}
-
-function outputOf(command: string, args: readonly string[]): Promise<string> {
-  return new Promise((resolve) => {
-    const child = spawn(command, args, { stdio: ['ignore', 'pipe', 'pipe'] })
-    let output = ''
-    for (const stream of [child.stdout, child.stderr]) {
-      stream.setEncoding('utf8').on('data', (text: string) => (output += text))
-    }
-    child.once('close', () => resolve(output.trim()))
-    child.once('error', (error) => resolve(error.message))
-  })
 }

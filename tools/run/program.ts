@@ -8,7 +8,7 @@ import { tether } from '../tether.ts'
 
 /** How to run a command of the program. */
 export interface ProgramOptions {
-  readonly command: 'manager' | 'gateway' | 'syncer'
+  readonly command: 'manager' | 'gateway' | 'direct' | 'syncer'
   /** Its ServiceAccounts, each in the cluster that the flag is to name. */
   readonly accounts: readonly Account[]
   /** Its name in messages. */

@@ -10,9 +10,8 @@ import { kubeconfig } from '../control-plane/kubeconfig.ts'
 import { mustKubectl } from '../control-plane/kubectl.ts'
 import { type Kubelet, startKubelet } from '../kubelet/kubelet.ts'
 import { NODE_FLAGS } from '../node-flags.ts'
+import { CLUSTER } from './connected-cluster.ts'
 
-/** Name of the target, as in the path `/kubernetes/cluster/my-cluster`. */
-const NAME = 'my-cluster'
 const POD = 'web'
 const APPLY = ['apply', '--server-side', '-f', '-']
 
@@ -58,11 +57,11 @@ export async function writeClusterKubeconfig(
   gateway: { readonly port: number; readonly caPem: string },
   key: string,
 ): Promise<string> {
-  const url = `https://127.0.0.1:${gateway.port}/kubernetes/cluster/${NAME}`
+  const url = `https://127.0.0.1:${gateway.port}/kubernetes/cluster/${CLUSTER}`
   const tokenFile = join(home, 'cluster.key')
   await replaceFile(tokenFile, key)
   const file = join(home, 'cluster.kubeconfig')
-  await replaceFile(file, kubeconfig(NAME, { url, caPem: gateway.caPem }, { tokenFile }))
+  await replaceFile(file, kubeconfig(CLUSTER, { url, caPem: gateway.caPem }, { tokenFile }))
   return file
 }
 
@@ -72,8 +71,8 @@ async function secretOf({ cluster, clusterCaPem, home, main }: TargetOptions): P
   const token = (await mustKubectl(cluster, account)).trim()
   const file = join(home, 'target.kubeconfig')
   const server = { url: cluster.url, caPem: clusterCaPem }
-  await replaceFile(file, kubeconfig(NAME, server, { token }))
-  const args = ['target', `--name=${NAME}`, `--kubeconfig=${file}`, '--side=platform']
+  await replaceFile(file, kubeconfig(CLUSTER, server, { token }))
+  const args = ['target', `--name=${CLUSTER}`, `--kubeconfig=${file}`, '--side=platform']
   const { stdout } = await promisify(execFile)(process.execPath, [...NODE_FLAGS, main, ...args])
   return stdout
 }
