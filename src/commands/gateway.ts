@@ -66,7 +66,7 @@ async function start(self: GatewayProcess): Promise<void> {
   // Every replica may write: there is no leader, and each write carries a precondition.
   const deps = clientDeps(self, connection, () => undefined)
   const client = createClient(deps)
-  const following = startGatewayInformers(self, client)
+  const following = startGatewayInformers(self, deps)
 
   const server = createHttpServer(connectionObserver(self))
   const certificate = startCertificate({

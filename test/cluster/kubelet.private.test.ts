@@ -1,12 +1,8 @@
 // The stand-in for a kubelet, tools/kubelet: kubectl straight to a real API server, and what runs behind it.
 import { randomBytes } from 'node:crypto'
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { once } from 'node:events'
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
-import { tmpdir } from 'node:os'
+import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, describe, expect, onTestFinished, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { issueClient } from '../../tools/control-plane/certificates.ts'
 import { ask } from '../../tools/control-plane/https.ts'
 import { readKeyPair } from '../../tools/control-plane/pki.ts'
@@ -15,6 +11,13 @@ import { eventually } from '../support/eventually.ts'
 import { mustKubectl } from '../support/kubectl.ts'
 import { PROTOCOLS, startKubectl } from '../support/kubectl-process.ts'
 import { createPod, runPod, startNode } from '../support/node.ts'
+import {
+  FIRST_SIZE,
+  SIZE_PRINTER,
+  copyThereAndBack,
+  resizeTerminal,
+  serveBytes,
+} from '../support/pod-sessions.ts'
 
 const WITHIN = { withinMs: 20_000 }
 const BYTES = randomBytes(1_000_000)
@@ -28,10 +31,7 @@ let pods = 0
 /** Another pod: a second try of a test must not find that of the first. */
 const newName = (): string => `pod-${++pods}`
 
-const folder = mkdtempSync(join(tmpdir(), 'kubelet-test-'))
-afterAll(() => rmSync(folder, { recursive: true }))
-
-describe.each(PROTOCOLS)('over $protocol', ({ protocol, env }) => {
+describe.each(PROTOCOLS)('over $protocol', ({ env }) => {
   const start = (...args: readonly string[]) => startKubectl(plane, args, { env })
   const run = (...args: readonly string[]) => mustKubectl(plane, args, { env })
 
@@ -47,25 +47,9 @@ describe.each(PROTOCOLS)('over $protocol', ({ protocol, env }) => {
   test.skipIf(platform !== 'linux')(
     'exec has a terminal, which changes its size with that of the client',
     async () => {
-      const terminal = { rows: 30, columns: 100 }
-      const script = 'while read line; do [ "$line" = bye ] && exit 3; stty size; done'
-      const args = ['exec', '-it', 'web', '-c', 'main', '--', 'sh', '-c', script]
-      const exec = startKubectl(plane, args, { env, terminal })
-      const sizeIs = (size: string) =>
-        eventually(
-          `the size is ${size}`,
-          () => {
-            exec.stdin.write('\n')
-            return exec.output().includes(`${size}\r\n`) || undefined
-          },
-          WITHIN,
-        )
-      await exec.printed(/\/dev\/pts/)
-      await sizeIs('30 100')
-      await exec.resize({ rows: 50, columns: 132 })
-      await sizeIs('50 132')
-      exec.stdin.write('bye\n')
-      expect((await exec.ended).code).toBe(3)
+      const args = ['exec', '-it', 'web', '-c', 'main', '--', ...SIZE_PRINTER]
+      const exec = startKubectl(plane, args, { env, terminal: FIRST_SIZE })
+      expect(await resizeTerminal(exec)).toBe(3)
     },
   )
 
@@ -84,15 +68,11 @@ describe.each(PROTOCOLS)('over $protocol', ({ protocol, env }) => {
   })
 
   test('cp passes files both ways', async () => {
-    const [here, back] = [join(folder, protocol), join(folder, `${protocol}-back`)]
-    writeFileSync(here, BYTES)
-    await run('cp', here, `web:copied-${protocol}`)
-    await run('cp', `web:copied-${protocol}`, back)
-    expect(readFileSync(back).equals(BYTES)).toBe(true)
+    expect((await copyThereAndBack(run, 'web', BYTES)).equals(BYTES)).toBe(true)
   })
 
   test('port-forward passes connections to a port of this machine', async () => {
-    const port = await servedPort('127.0.0.1')
+    const { port } = await serveBytes(BYTES, '127.0.0.1')
     const forward = start('port-forward', 'pod/web', `:${port}`)
     const [, local] = await forward.printed(/Forwarding from 127\.0\.0\.1:(\d+)/)
     const get = async () =>
@@ -185,7 +165,7 @@ test('the API server proxies to the node and its pods, where an address allows i
   const { address, noProxy } = node.where()
   context.skip(noProxy !== '', noProxy)
   expect(await kubectl('get', '--raw', `/api/v1/nodes/${node.nodeName}/proxy/healthz`)).toBe('ok')
-  const port = await servedPort(address)
+  const { port } = await serveBytes(BYTES, address)
   const got = await plane.kubectl([
     'get',
     '--raw',
@@ -238,13 +218,4 @@ function isRunning(pid: number): boolean {
   } catch {
     return false
   }
-}
-
-/** A port at which a server answers with BYTES. */
-async function servedPort(address: string): Promise<number> {
-  const server = createServer((_, response) => response.end(BYTES))
-  onTestFinished(() => void server.close())
-  server.listen(0, address)
-  await once(server, 'listening')
-  return (server.address() as AddressInfo).port
 }

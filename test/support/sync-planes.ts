@@ -28,10 +28,17 @@ export const SYNCER_ACCOUNT = { namespace: 'syncer-system', name: 'syncer' } as 
 /** The syncer's name in the audit logs. */
 export const SYNCER_USER = `system:serviceaccount:${SYNCER_ACCOUNT.namespace}:${SYNCER_ACCOUNT.name}`
 
-/** Starts both, at the same time: each waits for its own daemons. */
-export async function startSyncPlanes(): Promise<Pair<ControlPlane>> {
-  const start = (): Promise<ControlPlane> => startControlPlane({ audit: true, log: console.log })
-  const started = await Promise.allSettled([start(), start()])
+/**
+ * Starts both, at the same time: each waits for its own daemons.
+ *
+ * @param hostFlags more flags of the host's API server
+ */
+export async function startSyncPlanes(
+  hostFlags: readonly string[] = [],
+): Promise<Pair<ControlPlane>> {
+  const start = (apiServerFlags: readonly string[]): Promise<ControlPlane> =>
+    startControlPlane({ audit: true, apiServerFlags, log: console.log })
+  const started = await Promise.allSettled([start([]), start(hostFlags)])
   const planes = started.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []))
   const failed = started.find((one) => one.status === 'rejected')
   const [virtual, host] = planes

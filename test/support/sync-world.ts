@@ -46,9 +46,15 @@ export async function syncPlanes(): Promise<Pair<SyncPlane>> {
   }
 }
 
-/** Two clusters of the test file's own, to be broken. Call it while the test file loads, in project `sync-own`. */
-export async function ownSyncPlanes(): Promise<Pair<SyncPlane & OwnControlPlane>> {
-  const planes = await startSyncPlanes()
+/**
+ * Two clusters of the test file's own, to be broken. Call it while the test file loads, in project `sync-own`.
+ *
+ * @param hostFlags more flags of the host's API server
+ */
+export async function ownSyncPlanes(
+  hostFlags: readonly string[] = [],
+): Promise<Pair<SyncPlane & OwnControlPlane>> {
+  const planes = await startSyncPlanes(hostFlags)
   const owned = {
     virtual: await ownedControlPlane(planes.virtual),
     host: await ownedControlPlane(planes.host),

@@ -1,33 +1,32 @@
 // The syncer with the rights of config/syncer, on two control planes: it does all its work with them, and needs each.
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { parse } from 'yaml'
 import { NOT_STABLE } from '../../src/sync/rules/version.ts'
-import { type OwnProcess, startServing } from '../support/command-process.ts'
 import type { OwnControlPlane } from '../support/control-plane.ts'
 import { eventually } from '../support/eventually.ts'
 import { mustKubectl } from '../support/kubectl.ts'
-import { ownSyncPlanes } from '../support/sync-world.ts'
-import { CONFIG, buildKustomization, objectsIn } from '../cluster/install/installer.ts'
+import { buildKustomization, objectsIn } from '../cluster/install/installer.ts'
+import {
+  ALL_OBJECTS,
+  BOUND,
+  HOST,
+  HOST_NAME,
+  HOST_NAMESPACE,
+  KINDS,
+  REFERENCES,
+  VIRTUAL,
+  apply,
+  componentRoles,
+  eachHas,
+  refusedTo,
+  requestsOf,
+  shippedSyncer,
+} from './shipped-syncer.ts'
 
-const HOST_NAMESPACE = 'vcluster-my-vc'
-const HOST = { namespace: HOST_NAMESPACE, name: 'syncer' }
-const VIRTUAL = { namespace: 'platform-syncer', name: 'syncer' }
-const KINDS = ['services', 'endpoints', 'secrets', 'configmaps'] as const
-const BOUND = { withinMs: 30_000 }
+const { host, virtual, configure, start: startSyncer } = await shippedSyncer()
 
-const { host, virtual } = await ownSyncPlanes()
-const home = mkdtempSync(join(tmpdir(), 'syncer-rights-'))
-afterAll(() => rmSync(home, { recursive: true }))
-const config = join(home, 'vcluster.yaml')
-
-/** Endpoints name a Secret and a ConfigMap; nothing else makes these two go to the host. */
-const REFERENCES = ['Secret', 'ConfigMap'].map((kind) => ({
-  path: `metadata.annotations["example.com/${kind}"]`,
-  reference: { apiVersion: 'v1', kind },
-}))
 /** Its result is another one after each write. */
 const GROWING = {
   path: 'metadata.annotations["example.com/number"]',
@@ -44,80 +43,8 @@ const configOf = (patches: readonly object[]): object => ({
     },
   },
 })
-const configure = (content: object): void => writeFileSync(config, JSON.stringify(content))
-
-const metadata = {
-  name: 'database',
-  namespace: 'shop',
-  annotations: {
-    'example.com/Secret': 'database',
-    'example.com/ConfigMap': 'database',
-    'example.com/number': '0',
-    'example.com/both': 'virtual',
-  },
-}
-const OBJECTS = [
-  {
-    apiVersion: 'v1',
-    kind: 'Service',
-    metadata,
-    spec: { type: 'LoadBalancer', ports: [{ name: 'sql', port: 5432 }] },
-  },
-  {
-    apiVersion: 'v1',
-    kind: 'Endpoints',
-    metadata,
-    subsets: [{ addresses: [{ ip: '203.0.113.7' }], ports: [{ name: 'sql', port: 5432 }] }],
-  },
-  { apiVersion: 'v1', kind: 'Secret', metadata, stringData: { password: 'secret' } },
-  { apiVersion: 'v1', kind: 'ConfigMap', metadata, data: { mode: 'fast' } },
-]
-const ALL_OBJECTS = JSON.stringify({ apiVersion: 'v1', kind: 'List', items: OBJECTS })
-const HOST_NAME = 'database-x-shop-x-my-vc'
 const ON_HOST = ['-n', HOST_NAMESPACE]
 const IN_VIRTUAL = ['-n', 'shop']
-const apply = (plane: OwnControlPlane, input: string): Promise<string> =>
-  mustKubectl(plane, ['apply', '--server-side', '-f', '-'], { input })
-
-beforeAll(async () => {
-  await mustKubectl(host, ['create', 'namespace', HOST_NAMESPACE])
-  await mustKubectl(virtual, ['create', 'namespace', 'shop'])
-  await apply(host, await buildKustomization(host, 'syncer'))
-  await apply(virtual, await buildKustomization(virtual, 'syncer/virtual'))
-  await mustKubectl(host, [
-    'create',
-    'service',
-    'clusterip',
-    'my-vc',
-    '--tcp=443',
-    '-n',
-    HOST_NAMESPACE,
-  ])
-})
-
-/** Waits until each kind has an object whose annotation has this value; of any value where none is given. */
-async function eachHas(
-  plane: OwnControlPlane,
-  [name, ...scope]: readonly [string, ...string[]],
-  annotation: string,
-  value?: string,
-): Promise<void> {
-  for (const kind of KINDS)
-    await eventually(
-      `${kind}/${name} has annotation ${annotation}`,
-      async () => {
-        const text = await mustKubectl(plane, ['get', kind, name, ...scope, '-o', 'json'])
-        const { metadata: found } = JSON.parse(text) as { readonly metadata: Annotated }
-        const is = found.annotations?.[annotation]
-        return (value === undefined ? is !== undefined : is === value) || undefined
-      },
-      BOUND,
-    )
-}
-
-interface Annotated {
-  readonly annotations?: Readonly<Record<string, string>>
-}
 
 async function annotateEach(
   plane: OwnControlPlane,
@@ -126,23 +53,6 @@ async function annotateEach(
 ): Promise<void> {
   for (const kind of KINDS)
     await mustKubectl(plane, ['annotate', kind, name, ...scope, '--overwrite', pair])
-}
-
-async function startSyncer(): Promise<OwnProcess> {
-  const [onHost, inVirtual] = await Promise.all([
-    host.serviceAccountKubeconfig(HOST.namespace, HOST.name),
-    virtual.serviceAccountKubeconfig(VIRTUAL.namespace, VIRTUAL.name),
-  ])
-  return startServing('syncer', {
-    flags: [
-      `--host-kubeconfig=${onHost}`,
-      `--virtual-kubeconfig=${inVirtual}`,
-      '--virtual-cluster=my-vc',
-      '--service-name=my-vc',
-      `--host-namespace=${HOST_NAMESPACE}`,
-      `--config=${config}`,
-    ],
-  })
 }
 
 test('the syncer does all its work with the rights of config/syncer (20)', async () => {
@@ -198,39 +108,6 @@ test('the syncer does all its work with the rights of config/syncer (20)', async
   expect(refusedTo(virtual, VIRTUAL)).toEqual([])
 })
 
-interface AuditedRequest {
-  readonly verb: string
-  readonly user: { readonly username: string }
-  readonly objectRef?: {
-    readonly apiGroup?: string
-    readonly resource?: string
-    readonly subresource?: string
-  }
-  readonly responseStatus?: { readonly code?: number }
-}
-
-/** The requests of an account that were answered, with their codes. */
-function requestsOf({ auditLog }: OwnControlPlane, { namespace, name }: typeof HOST) {
-  const user = `system:serviceaccount:${namespace}:${name}`
-  return readFileSync(auditLog, 'utf8')
-    .split('\n')
-    .filter((line) => line.includes(`"${user}"`))
-    .map((line) => JSON.parse(line) as AuditedRequest)
-    .map(({ verb, objectRef = {}, responseStatus }) => {
-      const { apiGroup = '', resource = '', subresource } = objectRef
-      const what = subresource === undefined ? resource : `${resource}/${subresource}`
-      return { code: responseStatus?.code ?? 0, right: `${verb} ${what}.${apiGroup}` }
-    })
-}
-
-const refusedTo = (plane: OwnControlPlane, account: typeof HOST): readonly string[] => [
-  ...new Set(
-    requestsOf(plane, account)
-      .filter(({ code }) => code === 403)
-      .map(({ right }) => right),
-  ),
-]
-
 interface Role {
   readonly rules: readonly Readonly<
     Record<'apiGroups' | 'resources' | 'verbs', readonly string[]>
@@ -273,9 +150,8 @@ test.each([
 
 test('multi-namespace mode needs the components for it, and no more (17.5, 20)', async () => {
   const components = ['host-namespaces', 'host-namespaces-deletion']
-  const manifest = (name: string): string => join(CONFIG, `syncer/components/${name}/role.yaml`)
-  for (const name of components) await mustKubectl(host, ['apply', '-f', manifest(name)])
-  await mustKubectl(virtual, ['apply', '-f', manifest('virtual-namespaces')])
+  for (const name of components) await mustKubectl(host, ['apply', '-f', componentRoles(name)])
+  await mustKubectl(virtual, ['apply', '-f', componentRoles('virtual-namespaces')])
   await mustKubectl(host, ['create', 'namespace', 'team-host'])
   await mustKubectl(virtual, ['create', 'namespace', 'team'])
   const namespaces = { enabled: true, mappings: { byName: { team: 'team-host' } } }
@@ -293,11 +169,11 @@ test('multi-namespace mode needs the components for it, and no more (17.5, 20)',
     { withinMs: 60_000 },
   )
   await syncer.stop()
-  for (const name of components) await mustKubectl(host, ['delete', '-f', manifest(name)])
+  for (const name of components) await mustKubectl(host, ['delete', '-f', componentRoles(name)])
   expect(refusedTo(host, HOST)).toEqual([])
   expect(refusedTo(virtual, VIRTUAL)).toEqual([])
   const used = usedBy(host, HOST)
-  const roles = components.flatMap((name) => objectsIn(readFileSync(manifest(name), 'utf8')))
+  const roles = components.flatMap((name) => objectsIn(readFileSync(componentRoles(name), 'utf8')))
   const onNamespaces = rightsOf(
     roles.filter(({ kind }) => kind === 'ClusterRole').map((role) => role as unknown as Role),
   ).filter((right) => right.endsWith(' namespaces.'))

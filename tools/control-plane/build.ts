@@ -95,8 +95,8 @@ export function requiredGo(goMod: string): string {
   return version
 }
 
-/** Without the settings that a developer has for other projects. */
-function goEnvironment(title: string): NodeJS.ProcessEnv {
+/** Variables for Go, without the settings that a developer has for other projects. @throws Error on other systems */
+export function goEnvironment(title: string): NodeJS.ProcessEnv {
   const os = GOOS[process.platform]
   const arch = GOARCH[process.arch]
   if (os === undefined || arch === undefined) {

@@ -89,7 +89,10 @@ export async function startTokenAuthenticator(
   const knowledge = createKnowledgeStore((await files?.load()) ?? NOTHING_KNOWN)
   const { list } = knowledge.current()
   if (list) time.restored(list.asOfMs)
-  if (files) knowledge.whenChanged(() => files.save(knowledge.current))
+  const save = (): void => files?.save(knowledge.current)
+  knowledge.whenChanged(save)
+  // What other replicas knew is in the own file from now on.
+  if (list) save()
 
   const isStale = (): boolean => time.listAgeMs() > maxStalenessMs || !hasKeys(knowledge)
   const client = createIssuerClient(options)
@@ -157,18 +160,22 @@ interface StalenessWatch {
   readonly isStale: () => boolean
 }
 
-/** Notifies all callers whenever staleness begins or ends. */
+/** Notifies all callers whenever staleness begins or ends: at once with an update, and by a look each second. */
 async function notifyOfStaleness(watch: StalenessWatch): Promise<void> {
   const { clock, log, signal, time, knowledge, isStale } = watch
   let wasStale = isStale()
-  while (!signal.aborted) {
-    await sleep(clock, STALENESS_CHECK_MS, signal)
-    if (isStale() === wasStale || signal.aborted) continue
+  const look = (): void => {
+    if (isStale() === wasStale) return
     wasStale = !wasStale
     const ageMs = time.listAgeMs()
     if (wasStale)
       log.error({ ageMs }, 'what is known of the issuer is too old, no token is accepted')
     else log.info({ ageMs }, 'what is known of the issuer is fresh, tokens are accepted')
     knowledge.notifyAll()
+  }
+  knowledge.whenChanged(look)
+  while (!signal.aborted) {
+    await sleep(clock, STALENESS_CHECK_MS, signal)
+    if (!signal.aborted) look()
   }
 }

@@ -2,10 +2,16 @@ import type { Config } from '../../api/config.gen.ts'
 import { CONFIGS, CONFIG_MAPS } from '../../api/names.ts'
 import type { ConfigMap } from '../../api/objects.ts'
 import { type FollowedJwks, followJwks } from '../../authn/jwks.ts'
+import { FRESH_FOR_MS, READ_TIMEOUT_MS, RENEW_AFTER_MS } from '../../authn/staleness.ts'
 import { gatewaySwitchesInForce, platformHostInForce } from '../../domain/settings/in-force.ts'
-import type { KubeClient } from '../../kube/client/client.ts'
+import { createClient } from '../../kube/client/client.ts'
+import { listMetadata } from '../../kube/client/namespace-content.ts'
+import type { ClientDeps } from '../../kube/client/request.ts'
 import { type InformerFactory, createInformerFactory } from '../../kube/informer/informers.ts'
+import { missedVersions } from '../../kube/informer/list-comparison.ts'
 import { type FullObject, Store, fullObject } from '../../kube/informer/store.ts'
+import { type Moment, currentMoment } from '../../runtime/clock.ts'
+import { startPoller } from '../../runtime/concurrency/poller.ts'
 import { followSettings, platformConfigMap } from '../../settings/follow.ts'
 import { type FollowedIssuer, followIssuer } from '../../settings/issuer.ts'
 import type { GatewayProcess } from './metrics.ts'
@@ -41,7 +47,7 @@ export interface GatewayInformers {
 }
 
 /** Starts the informers of Configs and ConfigMaps. */
-export function startGatewayInformers(self: GatewayProcess, client: KubeClient): GatewayInformers {
+export function startGatewayInformers(self: GatewayProcess, deps: ClientDeps): GatewayInformers {
   const { settings, clock, log, metrics, lifecycle } = self
   const { configName, namespace, issuerUrl: flag } = settings
   const stores = {
@@ -65,19 +71,28 @@ export function startGatewayInformers(self: GatewayProcess, client: KubeClient):
     for (const listener of listeners) listener()
   })
   const { startInformer, unserved, stuck } = createInformerFactory({
-    client,
+    client: createClient(deps),
     clock,
     log,
     restarted: metrics.watchRestarted,
     signal: lifecycle.stopping,
   })
+  const completeAt = ({ wallMs, monotonicMs }: Moment): void => {
+    completeAsOfMs = Math.max(wallMs, completeAsOfMs ?? wallMs)
+    completeMonotonicMs = Math.max(monotonicMs, completeMonotonicMs)
+  }
   const informers = [
     startInformer(CONFIGS, stores.configs, {}),
-    startInformer(CONFIG_MAPS, stores.configMaps, { namespace }, () => {
-      completeAsOfMs = clock.nowMs()
-      completeMonotonicMs = clock.monotonicMs()
-    }),
+    startInformer(CONFIG_MAPS, stores.configMaps, { namespace }, () =>
+      completeAt(currentMoment(clock)),
+    ),
   ]
+  const [, configMaps] = informers
+  proveComplete(self, deps, {
+    store: stores.configMaps,
+    completeAt,
+    relist: () => configMaps?.relist(),
+  })
   return {
     stores,
     issuer,
@@ -95,4 +110,48 @@ export function startGatewayInformers(self: GatewayProcess, client: KubeClient):
     stuck,
     subscribe: (listener) => void listeners.push(listener),
   }
+}
+
+/** A store of the ConfigMaps, and who hears of its completeness. */
+interface CompletenessProof {
+  readonly store: Store<FullObject<ConfigMap>>
+  /** Called with a moment up to which the store has everything. */
+  readonly completeAt: (moment: Moment) => void
+  readonly relist: () => void
+}
+
+/**
+ * Compares the ConfigMaps with those of the API server every five seconds, by names and versions: the list of revoked
+ * tokens is as old as the last proof (contract 7.4), and bookmarks come once a minute only. What two comparisons in a
+ * row find missing, the watch has missed.
+ */
+function proveComplete(
+  { settings: { namespace }, clock, log, lifecycle }: GatewayProcess,
+  deps: ClientDeps,
+  { store, completeAt, relist }: CompletenessProof,
+): void {
+  let missedBefore: ReadonlySet<string> = new Set()
+  const compare = async (abort: AbortSignal): Promise<void> => {
+    if (!store.synced) return
+    const started = currentMoment(clock)
+    const listed = await listMetadata(deps, CONFIG_MAPS, { namespace }, abort)
+    const missed = missedVersions(store.values(), listed)
+    const isBroken = [...missed].some((version) => missedBefore.has(version))
+    missedBefore = isBroken ? new Set() : missed
+    if (missed.size === 0) completeAt(started)
+    if (!isBroken) return
+    log.warn({ resource: CONFIG_MAPS.plural }, 'a watch has missed a change, listing again')
+    relist()
+  }
+  startPoller({
+    what: 'records',
+    clock,
+    log,
+    read: compare,
+    signal: lifecycle.stopping,
+    everyMs: RENEW_AFTER_MS,
+    freshForMs: FRESH_FOR_MS,
+    reuseForMs: 0,
+    timeoutMs: READ_TIMEOUT_MS,
+  })
 }

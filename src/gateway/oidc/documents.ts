@@ -97,10 +97,13 @@ interface BuiltList {
   readonly body: () => Buffer
 }
 
+/** The `asOf` of a list, also in a 304, which has no body: it advances while no token is revoked. */
+export const AS_OF_HEADER = 'x-platform-as-of'
+
 /**
  * The list of `<issuer>/revoked` (contract 7.4). `asOf` is the time at which the records were last known to be
- * complete, not the time of the request: while the API server is down it ages, and verifiers see that. It is part of
- * the ETag, because a 304 has no body.
+ * complete, not the time of the request: while the API server is down it ages, and verifiers see that. The ETag is that
+ * of the tokens, a weak one: a verifier with the same tokens gets a 304 with the new `asOf` as a header.
  *
  * The page is public, and there may be hundreds of thousands of tokens. So the list is built only after a change, once
  * a second at most, from the changed ConfigMaps, one in each turn of the event loop; concurrent requests share the
@@ -175,12 +178,17 @@ function listOf(
   parts: readonly RevokedPart[],
 ): Pick<BuiltList, 'headers' | 'body'> {
   const asOf = formatTimestamp(asOfMs)
-  const hash = createHash('sha256').update(asOf)
+  const hash = createHash('sha256')
   for (const { digest } of parts) hash.update(digest)
-  const etag = `"${hash.digest('base64url')}"`
+  const etag = `W/"${hash.digest('base64url')}"`
   let body: Buffer | null = null
   return {
-    headers: { 'content-type': 'application/json', 'cache-control': 'no-cache', etag },
+    headers: {
+      'content-type': 'application/json',
+      'cache-control': 'no-cache',
+      etag,
+      [AS_OF_HEADER]: asOf,
+    },
     body: () => {
       body ??= bodyOf(asOf, parts)
       return body
@@ -197,9 +205,12 @@ const bodyOf = (asOf: string, parts: readonly RevokedPart[]): Buffer =>
     Buffer.from('}}'),
   ])
 
-/** Whether the client has the body with this ETag; a proxy may have made the tag a weak one. */
+/** Whether the client has a list with these tokens. Weak comparison: a proxy may have dropped the mark of the tag. */
 const matchesEtag = (ifNoneMatch: string | undefined, etag: string): boolean =>
-  ifNoneMatch?.split(',').some((tag) => tag.trim().replace(/^W\//, '') === etag) ?? false
+  ifNoneMatch?.split(',').some((tag) => isSameTag(tag.trim(), etag)) ?? false
+
+const isSameTag = (a: string, b: string): boolean => opaque(a) === opaque(b)
+const opaque = (tag: string): string => tag.replace(/^W\//, '')
 
 /** The part of the list that comes from one ConfigMap. */
 interface RevokedPart {

@@ -39,16 +39,14 @@ const VERBS: Readonly<Record<Method, string>> = {
 export function requestInfoOf(request: RequestParts, target: RequestTarget): Parsed<RequestInfo> {
   const { method, segments } = request
   const parts = segments.at(-1) === '' ? segments.slice(0, -1) : segments
-  const [prefix = '', group = ''] = parts
-  const before = BEFORE_RESOURCE.get(prefix)
+  const before = BEFORE_RESOURCE.get(parts[0] ?? '')
   if (before === undefined || parts.length <= before)
     return read({ target, verb: method.toLowerCase(), path: `/${segments.join('/')}` })
   if (LEGACY_VERBS.has(parts[before] ?? '')) return refused(refuse(ERRORS.legacyVerb))
-  const { skipped: _, ...resource } = resourceOf(parts.slice(before))
+  const resource = apiResourceOf(parts, before)
   const verbAndName = verbAndNameOf(request, resource.name)
   if (!verbAndName.ok) return verbAndName
-  const kind = { group: prefix === 'api' ? '' : group, version: parts[before - 1] ?? '' }
-  return read({ target, ...kind, ...resource, ...verbAndName.value })
+  return read({ target, ...resource, ...verbAndName.value })
 }
 
 /**
@@ -73,12 +71,20 @@ export function proxyInfoOf(
   segments: readonly string[],
   target: RequestTarget,
 ): RequestInfo {
-  const [prefix = '', group = ''] = segments
-  const before = BEFORE_RESOURCE.get(prefix) ?? 0
-  const { skipped: _, ...resource } = resourceOf(segments.slice(before))
-  const kind = { group: prefix === 'api' ? '' : group, version: segments[before - 1] ?? '' }
+  const resource = apiResourceOf(segments, BEFORE_RESOURCE.get(segments[0] ?? '') ?? 0)
   // The API server has no verb for other methods, and RBAC grants that to `*` only.
-  return { target, ...kind, ...resource, verb: isMethod(method) ? VERBS[method] : '' }
+  return { target, ...resource, verb: isMethod(method) ? VERBS[method] : '' }
+}
+
+/** The resource with its group and version, of all segments; `before` as in BEFORE_RESOURCE. */
+function apiResourceOf(segments: readonly string[], before: number) {
+  const [prefix, group = ''] = segments
+  const { skipped: _, ...resource } = resourceOf(segments.slice(before))
+  return {
+    group: prefix === 'api' ? '' : group,
+    version: segments[before - 1] ?? '',
+    ...resource,
+  }
 }
 
 /** The resource, and the number of segments before it. */

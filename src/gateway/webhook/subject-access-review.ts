@@ -18,7 +18,7 @@ import { ERRORS } from '../errors.ts'
 import { type ReviewedUser, extraValues, reviewedRequest, reviewedUser } from './review.ts'
 
 /** A space of the cluster, and its namespace there. */
-export interface ClusterSpace {
+interface ClusterSpace {
   readonly project: string
   readonly space: string
   readonly namespace: string

@@ -42,11 +42,11 @@ export function startPoller(options: PollerOptions): Poller {
   const attempt = async (): Promise<void> => {
     try {
       await readNow(what)
-      if (isFailing) log.info({ what }, 'settings, roles or targets are read again')
+      if (isFailing) log.info({ what }, 'settings, roles, targets or records are read again')
       isFailing = false
     } catch (err) {
       if (!isFailing && !signal.aborted)
-        log.warn({ what, err }, 'can not read settings, roles or targets, trying again')
+        log.warn({ what, err }, 'can not read settings, roles, targets or records, trying again')
       isFailing = true
     }
   }

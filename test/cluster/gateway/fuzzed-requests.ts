@@ -1,4 +1,5 @@
 // Random requests on their way to the API server, and how its audit log has them.
+import { METHODS } from 'node:http'
 import { isDeepStrictEqual } from 'node:util'
 import type { RequestTarget } from '../../../src/domain/scope/request-info.ts'
 import { type ParsedRequest, parseRequest } from '../../../src/gateway/request/parse.ts'
@@ -31,11 +32,14 @@ export const exactly =
 
 const MANAGEMENT: RequestTarget = { kind: 'Management' }
 
+/** Whether the gateway's HTTP server reads a request of that method: others are answered 400, and CONNECT 501. */
+const isRead = (method: string): boolean => method !== 'CONNECT' && METHODS.includes(method)
+
 /** One random request to that target. */
 function randomRequest(random: Random, target: RequestTarget): FuzzedRequest {
   const sent = requestSent(random)
   const result = parseRequest(sent.method, target, sent.rest)
-  return { sent, parsed: result.ok ? result.request : null }
+  return { sent, parsed: result.ok && isRead(sent.method) ? result.request : null }
 }
 
 /**

@@ -1,6 +1,7 @@
 // The OIDC endpoints that verifiers of tokens use, while their ConfigMaps change, break and are unavailable. Only the
 // gateway runs: the test writes the ConfigMaps.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { AS_OF_HEADER } from '../../../src/gateway/oidc/documents.ts'
 import { checkJwk } from '../../../src/authn/jwks.ts'
 import { ownControlPlane } from '../../support/control-plane.ts'
 import { eventually, eventuallyPasses, staysTrue } from '../../support/eventually.ts'
@@ -245,7 +246,7 @@ describe('the list of revoked tokens (7.4)', () => {
     )
   })
 
-  test('is a 304 for its ETag until it or asOf changes', async () => {
+  test('is a 304 for its ETag until it changes, with an asOf that advances every five seconds (7.4)', async () => {
     const { headers } = await eventually(
       'the list is unchanged between two requests',
       async () => {
@@ -258,6 +259,18 @@ describe('the list of revoked tokens (7.4)', () => {
       SOON,
     )
     expect(headers['cache-control']).toBe('no-cache')
+    const { etag, [AS_OF_HEADER]: asOf } = headers
+    await eventually(
+      'asOf advances without a change',
+      async () => {
+        const answer = await get('/oidc/revoked', { 'if-none-match': String(etag) })
+        expect(answer.code).toBe(304)
+        return (
+          Date.parse(String(answer.headers[AS_OF_HEADER])) > Date.parse(String(asOf)) || undefined
+        )
+      },
+      { withinMs: 20_000 },
+    )
     await sources.revoked(HOUR, { c: EXP })
     await eventually(
       'the changed list is sent',

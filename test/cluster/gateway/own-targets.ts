@@ -3,12 +3,21 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { stringify } from 'yaml'
 import { afterAll } from 'vitest'
+import type { Kubelet } from '../../../tools/kubelet/kubelet.ts'
+import { privateControlPlane } from '../../support/control-plane.ts'
 import { eventually } from '../../support/eventually.ts'
 import type { OwnGateway } from '../../support/gateway-process.ts'
 import { GATEWAY_ACCOUNT } from '../../support/installed-control-plane.ts'
 import { mustKubectl } from '../../support/kubectl.ts'
+import { startNode } from '../../support/node.ts'
 import { CONFIG } from '../install/installer.ts'
-import { MANAGEMENT, SOON, type TestGateway, type UsableKey } from './test-gateway.ts'
+import {
+  MANAGEMENT,
+  SOON,
+  type TestGateway,
+  type UsableKey,
+  startTestGateway,
+} from './test-gateway.ts'
 
 /** Flags of a gateway that may connect to the control plane of a test. */
 export const LOCAL_TARGETS = ['--allow-target-cidr=127.0.0.0/8'] as const
@@ -39,8 +48,41 @@ export interface OwnTargets {
   readonly secretOf: (name: string, given?: string) => string
 }
 
-/** Connects the targets, and waits until the gateway knows them. Needs LOCAL_TARGETS. */
-export async function connectOwnTargets({ plane, gateways }: TestGateway): Promise<OwnTargets> {
+/** The product with its targets, and a node for pods; user ada is an administrator of TEAM. */
+interface SessionSetup {
+  readonly setup: TestGateway
+  readonly targets: OwnTargets
+  readonly node: Kubelet
+}
+
+/**
+ * Starts them on a private control plane. Call it while the test file loads.
+ *
+ * @param moreClusters names of more clusters
+ */
+export async function startForSessions(
+  moreClusters: readonly string[] = [],
+): Promise<SessionSetup> {
+  const setup = await startTestGateway(await privateControlPlane(), 1, LOCAL_TARGETS)
+  const { plane } = setup
+  const [targets, node] = await Promise.all([
+    connectOwnTargets(setup, moreClusters),
+    startNode(plane),
+  ])
+  const toAda = ['--clusterrole=cluster-admin', '--group=platform:user:ada']
+  await mustKubectl(plane, ['create', 'rolebinding', 'ada', '-n', TEAM, ...toAda])
+  return { setup, targets, node }
+}
+
+/**
+ * Connects the targets, and waits until the gateway knows them. Needs LOCAL_TARGETS.
+ *
+ * @param moreClusters names of more clusters
+ */
+export async function connectOwnTargets(
+  { plane, gateways }: TestGateway,
+  moreClusters: readonly string[] = [],
+): Promise<OwnTargets> {
   const kubectl = (args: readonly string[], input = '') => mustKubectl(plane, args, { input })
   await kubectl(['create', 'namespace', TEAM])
   await kubectl(['apply', '--server-side', '-k', join(CONFIG, 'target')])
@@ -58,7 +100,7 @@ export async function connectOwnTargets({ plane, gateways }: TestGateway): Promi
   const secretOf: OwnTargets['secretOf'] = (name, given = kubeconfig) =>
     secret(`cluster-${name}`, 'cluster', { name, kubeconfig: given })
   const secrets = [
-    secretOf('east'),
+    ...['east', ...moreClusters].map((name) => secretOf(name)),
     virtualClusterSecret(kubeconfig),
     secret('space', 'space', { name: 'team', project: 'p', cluster: 'east', namespace: TEAM }),
   ]

@@ -1,39 +1,26 @@
 // Sessions in Pods through the gateway, on the path of each target, by a real kubectl (contract 9.4, 11.6, 11.9, 13.2).
 import { randomBytes } from 'node:crypto'
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { once } from 'node:events'
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { afterAll, describe, expect, onTestFinished, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import type { OwnedAccessKeySpec } from '../../../src/api/ownedaccesskey.gen.ts'
-import { privateControlPlane } from '../../support/control-plane.ts'
 import { mustKubectl } from '../../support/kubectl.ts'
 import { PROTOCOLS, startKubectl } from '../../support/kubectl-process.ts'
-import { createPod, runPod, startNode } from '../../support/node.ts'
+import { createPod, runPod } from '../../support/node.ts'
+import {
+  FIRST_SIZE,
+  SIZE_PRINTER,
+  copyThereAndBack,
+  resizeTerminal,
+  serveBytes,
+} from '../../support/pod-sessions.ts'
 import { isWhole } from '../../support/tier.ts'
-import { LOCAL_TARGETS, TARGET_PATHS, TEAM, connectOwnTargets } from './own-targets.ts'
-import { type UsableKey, startTestGateway } from './test-gateway.ts'
+import { TARGET_PATHS, TEAM, startForSessions } from './own-targets.ts'
+import type { UsableKey } from './test-gateway.ts'
 
-const setup = await startTestGateway(await privateControlPlane(), 1, LOCAL_TARGETS)
+const { setup, targets, node } = await startForSessions()
 const { plane } = setup
-const node = await startNode(plane)
-const targets = await connectOwnTargets(setup)
-await mustKubectl(plane, [
-  'create',
-  'rolebinding',
-  'ada',
-  '-n',
-  TEAM,
-  '--clusterrole=cluster-admin',
-  '--group=platform:user:ada',
-])
 await runPod(plane, node, { name: 'web', namespace: TEAM })
 const ada = await setup.key()
 const BYTES = randomBytes(isWhole ? 50_000_000 : 1_000_000)
-const folder = mkdtempSync(join(tmpdir(), 'sessions-'))
-afterAll(() => rmSync(folder, { recursive: true }))
 
 /** In the quick tier each target is reached by one of the protocols. */
 const ROWS = TARGET_PATHS.flatMap((target, at) =>
@@ -126,16 +113,11 @@ describe.each(ROWS)(
     })
 
     test('cp passes files both ways (9.4)', async () => {
-      const id = `${target}-${protocol}`.replaceAll(' ', '-')
-      const [here, back] = [join(folder, id), join(folder, `${id}-back`)]
-      writeFileSync(here, BYTES)
-      await run('cp', here, `web:copied-${id}`)
-      await run('cp', `web:copied-${id}`, back)
-      expect(readFileSync(back).equals(BYTES)).toBe(true)
+      expect((await copyThereAndBack(run, 'web', BYTES)).equals(BYTES)).toBe(true)
     })
 
     test('port-forward passes connections (9.4)', async () => {
-      const port = await servedPort('127.0.0.1')
+      const { port } = await serveBytes(BYTES, '127.0.0.1')
       const forward = start('port-forward', 'pod/web', `:${port}`)
       const [, local] = await forward.printed(/Forwarding from 127\.0\.0\.1:(\d+)/)
       const get = async () =>
@@ -147,7 +129,7 @@ describe.each(ROWS)(
     test('a program behind a proxy of a Pod gets the path byte by byte (11.6)', async (context) => {
       const { address, noProxy } = node.where()
       context.skip(noProxy !== '', noProxy)
-      const port = await servedPort(address)
+      const { port, asked } = await serveBytes(BYTES, address)
       const pod = `/api/v1/namespaces/${TEAM}/pods/web:${port}/proxy`
       // What the API server makes of a path is its own business: it must be the same.
       for (const tail of ['', '/', '/a%20b?x=1;y&x=2&%zz', '/a//b/%2e%2e/%2f', '/watch/?watch=1']) {
@@ -163,35 +145,13 @@ describe.each(ROWS)(
   },
 )
 
-const asked: string[] = []
-
-/** A server on this machine that answers with BYTES. */
-async function servedPort(host: string): Promise<number> {
-  const server = createServer((request, response) => {
-    asked.push(request.url ?? '')
-    response.end(BYTES)
-  })
-  server.listen(0, host)
-  await once(server, 'listening')
-  onTestFinished(() => {
-    server.closeAllConnections()
-    server.close()
-  })
-  return (server.address() as AddressInfo).port
-}
-
 test.skipIf(process.platform !== 'linux')(
   'exec has a terminal, which changes its size with that of the client (9.4)',
   async () => {
     const kubeconfig = targets.kubeconfigFor(ada, '/kubernetes/cluster/east')
-    const script = 'while read line; do [ "$line" = bye ] && exit 3; stty size; done'
-    const args = ['-n', TEAM, 'exec', '-it', 'web', '--', 'sh', '-c', script]
-    const exec = startKubectl(plane, args, { kubeconfig, terminal: { rows: 30, columns: 100 } })
-    await exec.printed(/\/dev\/pts/)
-    exec.stdin.write('\n')
-    await exec.printed(/30 100\r\n/)
-    exec.stdin.write('bye\n')
-    expect((await exec.ended).code).toBe(3)
+    const args = ['-n', TEAM, 'exec', '-it', 'web', '--', ...SIZE_PRINTER]
+    const exec = startKubectl(plane, args, { kubeconfig, terminal: FIRST_SIZE })
+    expect(await resizeTerminal(exec)).toBe(3)
   },
 )
 
@@ -272,60 +232,24 @@ describe('a scope', () => {
   })
 })
 
-describe('an open session ends within a second', () => {
-  const [webSocket, spdy] = PROTOCOLS
-  const WAYS = [
-    {
-      way: 'is disabled',
-      act: (key: UsableKey) => setup.keys.patch(key.object, { spec: { disabled: true } }),
-    },
-    { way: 'is deleted', act: (key: UsableKey) => setup.keys.remove(key.object) },
-    {
-      way: 'is narrowed',
-      act: (key: UsableKey) =>
-        setup.keys.patch(key.object, { spec: { scope: { clusters: [{ cluster: 'other' }] } } }),
-    },
-  ] as const
-
-  test.each(WAYS.flatMap((way) => [webSocket, spdy].map((of) => ({ ...way, ...of }))))(
-    'when its key $way, over $protocol (13.4)',
-    async ({ act, env, protocol }) => {
-      const key = await setup.key()
-      const kubeconfig = targets.kubeconfigFor(key, '/kubernetes/cluster/east')
-      const args = ['-n', TEAM, 'exec', '-i', 'web', '--', 'sh', '-c', 'echo begun; cat']
-      const exec = startKubectl(plane, args, { kubeconfig, env })
-      await exec.printed(/begun/)
-      const changedMs = performance.now()
-      await act(key)
-      const { stderr } = await exec.ended
-      // kubectl over SPDY takes the end of the connection for that of the command.
-      const says = protocol === 'SPDY' ? /^/ : /platform access key/
-      expect(stderr).toMatch(says)
-      expect(performance.now() - changedMs).toBeLessThan(5000)
-    },
-  )
-
-  test('when its target is removed (13.4)', async () => {
-    await mustKubectl(plane, ['apply', '--server-side', '-f', '-'], {
-      input: targets.secretOf('gone'),
-    })
-    const kubeconfig = targets.kubeconfigFor(ada, '/kubernetes/cluster/gone')
+// How soon each kind of session ends, in each way, is in stream-endings.private.test.ts.
+test.each(PROTOCOLS)(
+  'kubectl ends when its key is disabled, over $protocol (13.4)',
+  async ({ env, protocol }) => {
+    const key = await setup.key()
+    const kubeconfig = targets.kubeconfigFor(key, '/kubernetes/cluster/east')
     const args = ['-n', TEAM, 'exec', '-i', 'web', '--', 'sh', '-c', 'echo begun; cat']
-    const open = async () => {
-      const exec = startKubectl(plane, args, { kubeconfig })
-      await exec.printed(/begun/)
-      return exec
-    }
-    await expect
-      .poll(() => plane.kubectl(['version'], { kubeconfig }), { timeout: 20_000 })
-      .toMatchObject({ code: 0 })
-    const exec = await open()
-    await mustKubectl(plane, ['delete', 'secret', 'cluster-gone', '-n', 'platform-system-targets'])
-    const { code, stderr } = await exec.ended
-    expect(code).not.toBe(0)
-    expect(stderr).toContain('the target of the request was removed or changed')
-  })
-})
+    const exec = startKubectl(plane, args, { kubeconfig, env })
+    await exec.printed(/begun/)
+    const changedMs = performance.now()
+    await setup.keys.patch(key.object, { spec: { disabled: true } })
+    const { stderr } = await exec.ended
+    // kubectl over SPDY takes the end of the connection for that of the command.
+    const says = protocol === 'SPDY' ? /^/ : /platform access key/
+    expect(stderr).toMatch(says)
+    expect(performance.now() - changedMs).toBeLessThan(5000)
+  },
+)
 
 test('a Pod that is not there is no tunnel (13.2; threats A9)', async () => {
   await createPod(plane, node, {

@@ -5,26 +5,19 @@ import { readFile, readdir, readlink } from 'node:fs/promises'
 import { Agent } from 'node:https'
 import { setTimeout as delay } from 'node:timers/promises'
 import { expect, test } from 'vitest'
-import { privateControlPlane } from '../../support/control-plane.ts'
 import { eventually, eventuallyPasses } from '../../support/eventually.ts'
 import { ask } from '../../support/gateway-process.ts'
 import { mustKubectl } from '../../support/kubectl.ts'
 import { seriesOf } from '../../support/metrics-page.ts'
-import { startNode } from '../../support/node.ts'
 import { uniqueName } from '../../support/object-builder.ts'
-import { LOCAL_TARGETS, TARGET_NAMESPACE, TEAM, connectOwnTargets } from './own-targets.ts'
+import { TARGET_NAMESPACE, TEAM, startForSessions } from './own-targets.ts'
 import { type RawStream, STREAMS, openStream, startStreamPods } from './raw-streams.ts'
-import { startTestGateway } from './test-gateway.ts'
 
-const setup = await startTestGateway(await privateControlPlane(), 1, LOCAL_TARGETS)
+const { setup, targets, node } = await startForSessions()
 const { plane, ca } = setup
 const [gateway] = setup.gateways
 if (!gateway) throw new Error('there is no gateway')
-const node = await startNode(plane)
-const targets = await connectOwnTargets(setup)
 const kubectl = (args: readonly string[], input = '') => mustKubectl(plane, args, { input })
-const binding = ['--clusterrole=cluster-admin', '--group=platform:user:ada']
-await kubectl(['create', 'rolebinding', 'ada', '-n', TEAM, ...binding])
 const pods = await startStreamPods(setup, node, TEAM)
 const ada = await setup.key()
 

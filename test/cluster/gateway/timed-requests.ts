@@ -186,8 +186,12 @@ export function quantile(values: readonly number[], share: number): number {
 
 /** Measures until the end of the block that it is used in. */
 export interface MachineLag extends AsyncDisposable {
-  /** The longest round trip so far, including the current one, in milliseconds. */
-  readonly maxMs: () => number
+  /**
+   * The longest round trip so far, including the current one, in milliseconds.
+   *
+   * @param sinceMs leaves out those that ended before this time, in epoch milliseconds; absent = none
+   */
+  readonly maxMs: (sinceMs?: number) => number
 }
 
 const PAUSE_MS = 10
@@ -199,7 +203,7 @@ const PAUSE_MS = 10
 export function measureMachineLag(roundTrip: () => Promise<unknown>): MachineLag {
   const stopped = new AbortController()
   let startMs = performance.now()
-  let maxMs = 0
+  const ended: { readonly atMs: number; readonly tookMs: number }[] = []
   const currentMs = (): number => performance.now() - startMs - PAUSE_MS
   const measuring = (async () => {
     while (!stopped.signal.aborted) {
@@ -207,11 +211,14 @@ export function measureMachineLag(roundTrip: () => Promise<unknown>): MachineLag
       // A failed round trip counts with its time.
       await roundTrip().catch(() => undefined)
       await delay(PAUSE_MS)
-      maxMs = Math.max(maxMs, currentMs())
+      ended.push({ atMs: Date.now(), tookMs: currentMs() })
     }
   })()
   return {
-    maxMs: () => Math.max(maxMs, currentMs()),
+    maxMs: (sinceMs = 0) => {
+      const since = ended.filter(({ atMs }) => atMs >= sinceMs)
+      return Math.max(0, currentMs(), ...since.map(({ tookMs }) => tookMs))
+    },
     [Symbol.asyncDispose]: async () => {
       stopped.abort()
       await measuring

@@ -35,12 +35,12 @@ export const DROPPED = 'dropped'
 export async function served(
   respond: RequestHandler,
   limits: Partial<ConnectionLimits> = {},
-  options: Pick<ServerOptions, 'asksForCertificates'> = {},
+  certificates: Pick<ServerOptions, 'asksForCertificates'> = {},
 ): Promise<Served> {
   const observed: unknown[] = []
   const server = createHttpServer(
     { dropped: () => observed.push(DROPPED), unsent: (error) => observed.push(error) },
-    { ...options, limits: { ...CONNECTION_LIMITS, ...limits } },
+    { ...certificates, limits: { ...CONNECTION_LIMITS, ...limits } },
   )
   server.show(PAIR)
   const port = await server.listen({ host: '127.0.0.1', port: 0 }, respond)

@@ -4,7 +4,6 @@ import { once } from 'node:events'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { createServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
-import { onTestFinished } from 'vitest'
 import { checkJwk } from '../../../../src/authn/jwks.ts'
 import type { PublicJwk } from '../../../../src/domain/signingkey/signing-key.ts'
 import { type TokenSubject, claimsOf } from '../../../../src/domain/token/token-claims.ts'
@@ -61,10 +60,17 @@ export interface TestIssuer {
   stop(): Promise<void>
 }
 
+/** Calls back at the end of a test, or of a file: onTestFinished, or afterAll. */
+export type AtEnd = (stop: () => Promise<void> | void) => void
+
 const pair = serverPair('issuer')
 
-/** Starts an issuer with one key and an empty list as of `nowMs()`; it ends with the test. */
-export async function startTestIssuer(key: TestKey, nowMs: () => number): Promise<TestIssuer> {
+/** Starts an issuer with one key and an empty list as of `nowMs()`. @param atEnd gets what stops it */
+export async function startTestIssuer(
+  key: TestKey,
+  nowMs: () => number,
+  atEnd: AtEnd,
+): Promise<TestIssuer> {
   const served: Served = {
     keys: [key.jwk],
     revoked: {},
@@ -112,7 +118,7 @@ export async function startTestIssuer(key: TestKey, nowMs: () => number): Promis
       server.close(resolve)
     })
   }
-  onTestFinished(stop)
+  atEnd(stop)
   return { issuer, caPem: pair.caPem, served, requests, listStatuses, stop }
 }
 

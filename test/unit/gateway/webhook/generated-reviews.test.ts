@@ -55,23 +55,20 @@ function isGranted(scope: Scope, request: RequestInfo): boolean {
 }
 
 test('a request is denied exactly where the scope does not grant it on this cluster (9.6, 11.1 to 11.7)', () => {
-  let asked = 0
   let granted = 0
   let needingCreate = 0
   for (let seed = 0; seed < SCOPES; seed += 1) {
     const scope = randomScope(randomFrom(seed))
     const extra = extraOf(scope)
-    for (const request of REQUESTS) {
-      const { denied } = decideReview(specOf(extra, reviewed(request)), CONTEXT)
-      const is = isGranted(scope, request)
-      if (denied === is)
-        expect({ seed, scope, request, denied }).toEqual({ seed, scope, request, denied: !is })
-      asked += 1
-      granted += is ? 1 : 0
-      needingCreate += !is && grants(scope, request) ? 1 : 0
-    }
+    const isDenied = (request: RequestInfo): boolean =>
+      decideReview(specOf(extra, reviewed(request)), CONTEXT).denied
+    const wrong = REQUESTS.find((request) => isDenied(request) === isGranted(scope, request))
+    expect({ seed, scope, wrong }).toEqual({ seed, scope, wrong: undefined })
+    const byScope = REQUESTS.filter((request) => grants(scope, request))
+    const passed = byScope.filter((request) => isGranted(scope, request))
+    granted += passed.length
+    needingCreate += byScope.length - passed.length
   }
-  expect(asked).toBe(SCOPES * REQUESTS.length)
-  expect(granted).toBeGreaterThan(asked / 20)
+  expect(granted).toBeGreaterThan((SCOPES * REQUESTS.length) / 20)
   expect(needingCreate).toBeGreaterThan(SCOPES / 2)
 })

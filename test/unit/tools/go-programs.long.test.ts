@@ -1,0 +1,29 @@
+// The programs of ours in Go. `make verify` checks their format; Go's own check for mistakes needs their modules, which
+// are there once the programs are built.
+import { execFile, spawnSync } from 'node:child_process'
+import { globSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { promisify } from 'node:util'
+import { expect, test } from 'vitest'
+import { goEnvironment } from '../../../tools/control-plane/build.ts'
+
+const TOOLS = join(import.meta.dirname, '../../../tools')
+const folders = [...new Set(globSync('**/*.go', { cwd: TOOLS }).map((file) => dirname(file)))]
+const hasGo = spawnSync('go', ['version']).status === 0
+
+test.skipIf(!hasGo).each(folders.toSorted().map((folder) => ({ folder })))(
+  'go vet finds nothing in tools/$folder',
+  // Without what a build leaves in Go's cache it takes minutes.
+  { timeout: 600_000 },
+  async ({ folder }) => {
+    const env = goEnvironment(`tools/${folder}`)
+    const vet = promisify(execFile)('go', ['vet', '-trimpath', '.'], {
+      cwd: join(TOOLS, folder),
+      env,
+    })
+    expect(await vet.catch(({ stderr }: { readonly stderr: string }) => ({ stderr }))).toEqual({
+      stdout: '',
+      stderr: '',
+    })
+  },
+)
