@@ -35,10 +35,10 @@ export const TOKEN_REFUSALS = [
 ] as const
 
 /** One of TOKEN_REFUSALS. */
-export type TokenRefusal = (typeof TOKEN_REFUSALS)[number]
+type TokenRefusal = (typeof TOKEN_REFUSALS)[number]
 
 /** The caller, or why there is none. */
-export type TokenAuthentication =
+type TokenAuthentication =
   | { readonly ok: true; readonly caller: TokenCaller }
   | { readonly ok: false; readonly because: TokenRefusal }
 

@@ -43,7 +43,7 @@ export interface TokenIssuerOptions {
 }
 
 /** What is known of revoked tokens, for decisions on requests that did not come through this process. */
-export interface KnownRevocations {
+interface KnownRevocations {
   readonly isRevoked: (jti: string) => boolean
   /** Since when revocations are unknown: a time in RFC 3339, or `the start`; null = they are known. */
   readonly unknownSince: () => string | null
