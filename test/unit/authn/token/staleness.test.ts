@@ -1,3 +1,4 @@
+/** @module-tag no-retry */
 import { describe, expect, test } from 'vitest'
 import { MAX_STALENESS_MS, POLL_MS, START_MS, directWorld } from './direct-world.ts'
 import { newToken } from './test-issuer.ts'
