@@ -6,7 +6,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Agent, request } from 'undici'
 import { afterAll } from 'vitest'
-import type { DirectClusterEndpointToken } from '../../src/api/directclusterendpointtoken.gen.ts'
+import type {
+  DirectClusterEndpointToken,
+  DirectClusterEndpointTokenSpec,
+} from '../../src/api/directclusterendpointtoken.gen.ts'
 import {
   ACCESS_KEYS,
   API_VERSION,
@@ -38,8 +41,14 @@ export interface TokenPlatform {
   readonly issuer: string
   /** The CA of the issuer's certificate; PEM. */
   readonly caPem: string
-  /** A new token without a scope, owned by key `ci` of user ada in group dev. */
-  issueToken(): Promise<string>
+  /** The management cluster. */
+  readonly plane: TestControlPlane
+  /** Where the gateway serves as issuer, whatever stands before it. */
+  readonly gateway: IssuerEndpoint
+  /** The access key `ci` of user ada in group dev, which owns all tokens. */
+  readonly accessKey: string
+  /** A new token, without a scope and good for an hour unless the spec says otherwise. */
+  issueToken(spec?: DirectClusterEndpointTokenSpec): Promise<string>
   /** A ServiceAccount token of the management cluster. */
   serviceAccountToken(): Promise<string>
   /** The private signing key of a generation, from its Secret. */
@@ -79,10 +88,14 @@ export async function startTokenPlatform(proxy?: CachingProxy): Promise<TokenPla
   afterAll(async () => void (await operator.stop()))
   const served = { issuer: `https://${address}/oidc`, caPem: await gatewayCa(plane.admin) }
   proxy?.setUpstream(served)
+  const accessKey = uniqueName('k'.repeat(32))
   return {
     issuer,
     caPem: proxy?.caPem ?? served.caPem,
-    ...tokensOf(plane, await owner(plane), served),
+    plane,
+    gateway: served,
+    accessKey,
+    ...tokensOf(plane, await owner(plane, accessKey), served),
     ...signingKeysOf(plane, served),
     fetchCount: () => gateway.publicGets(),
     stopIssuer: () => gateway.stop(),
@@ -90,8 +103,8 @@ export async function startTokenPlatform(proxy?: CachingProxy): Promise<TokenPla
   }
 }
 
-function owner({ admin }: TestControlPlane): Promise<OwnedAccessKey> {
-  const key = newKey({ user: 'ada', groups: ['dev'] }, { name: 'ci' })
+function owner({ admin }: TestControlPlane, secret: string): Promise<OwnedAccessKey> {
+  const key = newKey({ user: 'ada', groups: ['dev'], key: secret }, { name: 'ci' })
   return admin.create<OwnedAccessKey>(ACCESS_KEYS, key, 'test')
 }
 
@@ -106,14 +119,14 @@ function tokensOf(
     apiVersion: API_VERSION,
     kind: TOKENS.kind,
     metadata: { ownerReferences: [{ ...ownerReference, controller: true }] },
-    spec: { ttl: 3600 },
   }
   const names = new Map<unknown, string>()
   return {
-    issueToken: async () => {
+    issueToken: async (spec = {}) => {
       const name = uniqueName('token')
       const metadata = { ...object.metadata, name }
-      const created = await admin.create(TOKENS, { ...object, metadata }, 'test')
+      const token = { ...object, metadata, spec: { ttl: 3600, ...spec } }
+      const created = await admin.create(TOKENS, token, 'test')
       names.set(created.metadata.uid, name)
       return eventually(
         'the token is issued',

@@ -1,0 +1,87 @@
+// Measures how long a token is accepted, and its streams are open, after what ends it.
+import { Agent } from 'node:https'
+import { quantile } from '../cluster/gateway/timed-requests.ts'
+import type { DirectEndpoint } from './direct-cluster.ts'
+import { openStreams } from './direct-streams.ts'
+
+/** What happened after the end of a token was published. */
+export interface TokenEnd {
+  /** Milliseconds to the last request that was accepted; 0 = none was after it. */
+  readonly requestMs: number
+  /** Milliseconds to the end of the last stream. */
+  readonly streamMs: number
+  /** What each stream ended with. */
+  readonly lastWords: readonly string[]
+}
+
+/** Paths of a GET that the token's user may make, and of a list that the user may watch. */
+interface AskedPaths {
+  readonly asked: string
+  readonly watched: string
+}
+
+/**
+ * Asks and watches with a token while it ends.
+ *
+ * @param publish ends the token; resolves when that is published
+ * @throws Error when the token was not accepted before
+ */
+export async function measureEnd(
+  endpoint: DirectEndpoint,
+  { asked, watched }: AskedPaths,
+  token: string,
+  publish: () => Promise<void>,
+): Promise<TokenEnd> {
+  const streams = await openStreams(endpoint, watched, token)
+  const asking = lastAcceptedMs(endpoint, asked, token)
+  await publish()
+  const publishedMs = Date.now()
+  const lastMs = await asking
+  const endsMs = await Promise.all(streams.map(({ ended }) => ended))
+  return {
+    requestMs: Math.max(0, lastMs - publishedMs),
+    streamMs: Math.max(0, ...endsMs.map((endMs) => endMs - publishedMs)),
+    lastWords: streams.map(({ lastWords }) => lastWords()),
+  }
+}
+
+/** Prints the figures, and returns the longest time of all in milliseconds. */
+export function printEnds(what: string, ends: readonly TokenEnd[]): number {
+  const print = (event: string, values: readonly number[]): void =>
+    console.log(
+      `measured: ${what}, ms from publication to the ${event}: p50 ${quantile(values, 0.5)}, max ${quantile(values, 1)}`,
+    )
+  const [requests, streams] = [
+    ends.map(({ requestMs }) => requestMs),
+    ends.map(({ streamMs }) => streamMs),
+  ]
+  print('last accepted request', requests)
+  print('end of streams', streams)
+  return Math.max(...requests, ...streams)
+}
+
+/** Requests in a row that must be refused before the last accepted one is known. */
+const REFUSALS = 10
+
+/** Sends requests without a pause until ten in a row are refused; when the last accepted one was sent. */
+async function lastAcceptedMs(
+  endpoint: DirectEndpoint,
+  path: string,
+  token: string,
+): Promise<number> {
+  const agent = new Agent({ keepAlive: true, ca: endpoint.caPem })
+  let lastMs: number | null = null
+  try {
+    for (let refused = 0; refused < REFUSALS; refused += 1) {
+      const sentMs = Date.now()
+      const { code } = await endpoint.call(path, token, { agent })
+      if (code !== 200) continue
+      lastMs = sentMs
+      refused = -1
+    }
+  } finally {
+    agent.destroy()
+  }
+  if (lastMs === null) throw new Error('no request was accepted')
+  return lastMs
+}
