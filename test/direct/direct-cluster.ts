@@ -11,6 +11,7 @@ import {
 } from '../../tools/control-plane/kubeconfig.ts'
 import { adaptedAuthentication } from '../../tools/run/connected-cluster.ts'
 import { type Audit, auditOf } from '../support/audit-log.ts'
+import type { ServingOptions } from '../support/command-process.ts'
 import { eventually } from '../support/eventually.ts'
 import {
   type AskOptions,
@@ -62,10 +63,14 @@ export interface DirectCluster {
   readonly raw: Raw
   /** The audit log of the API server. */
   readonly audit: Audit
-  /** Starts a direct endpoint of the cluster; stopped after the last test of the file. */
+  /**
+   * Starts a direct endpoint of the cluster; stopped after the last test of the file.
+   *
+   * @param options as those of startDirect
+   */
   startEndpoint(
     flags?: readonly string[],
-    env?: Readonly<Record<string, string>>,
+    options?: Pick<ServingOptions, 'env' | 'until'>,
   ): Promise<DirectEndpoint>
   /** Lets the API server ask the endpoint before RBAC. Resolves when it does. */
   openWebhook(
@@ -124,6 +129,8 @@ export async function startDirectCluster(issuer: IssuerEndpoint): Promise<Direct
     '--revocation-poll-interval=1s',
     '--allow-target-cidr=127.0.0.0/8',
   ]
+  const started: OwnGateway[] = []
+  afterAll(() => Promise.all(started.map((one) => one.stop())))
   const { auditLog } = server
   if (auditLog === null) throw new Error('the server keeps no audit log')
   return {
@@ -134,9 +141,11 @@ export async function startDirectCluster(issuer: IssuerEndpoint): Promise<Direct
     webhookToken,
     apply: (objects) =>
       apply(['-f', '-'], JSON.stringify({ apiVersion: 'v1', kind: 'List', items: objects })),
-    startEndpoint: async (flags = [], env = {}) => {
-      const process = await startDirect({ kubeconfig, flags: [...usual, ...flags], env })
-      afterAll(() => process.stop())
+    startEndpoint: async (flags = [], serving = {}) => {
+      const process = await startDirect({ kubeconfig, flags: [...usual, ...flags], ...serving })
+      started.push(process)
+      // Its health is served before anything else.
+      await eventually('the endpoint serves', () => process.url(), { withinMs: 30_000 })
       const caPem = await certificateAuthority(server)
       return {
         process,

@@ -33,7 +33,9 @@ export async function measureEnd(
   publish: () => Promise<void>,
 ): Promise<TokenEnd> {
   const streams = await openStreams(endpoint, watched, token)
-  const asking = lastAcceptedMs(endpoint, asked, token)
+  const asking = lastAcceptedMs(endpoint.caPem, async (agent) => {
+    return (await endpoint.call(asked, token, { agent })).code === 200
+  })
   await publish()
   const publishedMs = Date.now()
   const lastMs = await asking
@@ -47,35 +49,39 @@ export async function measureEnd(
 
 /** Prints the figures, and returns the longest time of all in milliseconds. */
 export function printEnds(what: string, ends: readonly TokenEnd[]): number {
-  const print = (event: string, values: readonly number[]): void =>
-    console.log(
-      `measured: ${what}, ms from publication to the ${event}: p50 ${quantile(values, 0.5)}, max ${quantile(values, 1)}`,
-    )
-  const [requests, streams] = [
-    ends.map(({ requestMs }) => requestMs),
-    ends.map(({ streamMs }) => streamMs),
-  ]
-  print('last accepted request', requests)
-  print('end of streams', streams)
+  const requests = ends.map(({ requestMs }) => requestMs)
+  const streams = ends.map(({ streamMs }) => streamMs)
+  printFigures(`${what}, ms from publication to the last accepted request`, requests)
+  printFigures(`${what}, ms from publication to the end of streams`, streams)
   return Math.max(...requests, ...streams)
+}
+
+/** Prints median and maximum. */
+export function printFigures(what: string, values: readonly number[]): void {
+  const [p50, max] = [quantile(values, 0.5), quantile(values, 1)].map(Math.round)
+  console.log(`measured: ${what}: p50 ${p50}, max ${max}`)
 }
 
 /** Requests in a row that must be refused before the last accepted one is known. */
 const REFUSALS = 10
 
-/** Sends requests without a pause until ten in a row are refused; when the last accepted one was sent. */
-async function lastAcceptedMs(
-  endpoint: DirectEndpoint,
-  path: string,
-  token: string,
+/**
+ * Asks without a pause until ten answers in a row are refusals; when the last accepted request was sent, in epoch
+ * milliseconds.
+ *
+ * @param caPem of the server that is asked
+ * @throws Error when the first request is refused
+ */
+export async function lastAcceptedMs(
+  caPem: string,
+  isAccepted: (agent: Agent) => Promise<boolean>,
 ): Promise<number> {
-  const agent = new Agent({ keepAlive: true, ca: endpoint.caPem })
+  const agent = new Agent({ keepAlive: true, ca: caPem })
   let lastMs: number | null = null
   try {
     for (let refused = 0; refused < REFUSALS; refused += 1) {
       const sentMs = Date.now()
-      const { code } = await endpoint.call(path, token, { agent })
-      if (code !== 200) continue
+      if (!(await isAccepted(agent))) continue
       lastMs = sentMs
       refused = -1
     }

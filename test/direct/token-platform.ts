@@ -59,6 +59,8 @@ export interface TokenPlatform {
   withdraw(kid: string): Promise<void>
   /** Deletes the object of a token; resolves when the revocation list contains the token. */
   revoke(token: string): Promise<void>
+  /** Deletes the object of a token, also while the issuer is stopped. */
+  deleteToken(token: string): Promise<void>
   /** How many requests verifiers have sent since the last start of the issuer. */
   fetchCount(): Promise<number>
   stopIssuer(): Promise<void>
@@ -112,7 +114,7 @@ function tokensOf(
   plane: TestControlPlane,
   { metadata: { name: ownerName, uid } }: OwnedAccessKey,
   served: IssuerEndpoint,
-): Pick<TokenPlatform, 'issueToken' | 'serviceAccountToken' | 'revoke'> {
+): Pick<TokenPlatform, 'issueToken' | 'serviceAccountToken' | 'revoke' | 'deleteToken'> {
   const { admin, raw } = plane
   const ownerReference = { apiVersion: API_VERSION, kind: ACCESS_KEYS.kind, name: ownerName, uid }
   const object = {
@@ -121,6 +123,11 @@ function tokensOf(
     metadata: { ownerReferences: [{ ...ownerReference, controller: true }] },
   }
   const names = new Map<unknown, string>()
+  const deleteToken = async (token: string): Promise<void> => {
+    const path = `/apis/${API_VERSION}/${TOKENS.plural}/${names.get(claimsIn(token)['jti'])}`
+    const { code } = await raw('DELETE', path)
+    if (code !== 200) throw new Error(`DELETE ${path}: ${code}`)
+  }
   return {
     issueToken: async (spec = {}) => {
       const name = uniqueName('token')
@@ -145,11 +152,10 @@ function tokensOf(
     },
     revoke: async (token) => {
       const { jti } = claimsIn(token)
-      const path = `/apis/${API_VERSION}/${TOKENS.plural}/${names.get(jti)}`
-      const { code } = await raw('DELETE', path)
-      if (code !== 200) throw new Error(`DELETE ${path}: ${code}`)
+      await deleteToken(token)
       await published(served, '/revoked', (text) => text.includes(`"${String(jti)}"`))
     },
+    deleteToken,
   }
 }
 
