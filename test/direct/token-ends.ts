@@ -1,8 +1,12 @@
 // Measures how long a token is accepted, and its streams are open, after what ends it.
 import { Agent } from 'node:https'
 import { quantile } from '../cluster/gateway/timed-requests.ts'
+import { eventually } from '../support/eventually.ts'
 import type { DirectEndpoint } from './direct-cluster.ts'
 import { openStreams } from './direct-streams.ts'
+
+/** Far more than any bound. */
+const GIVEN_UP_AFTER_MS = 30_000
 
 /** What happened after the end of a token was published. */
 export interface TokenEnd {
@@ -39,6 +43,8 @@ export async function measureEnd(
   await publish()
   const publishedMs = Date.now()
   const lastMs = await asking
+  const haveEnded = () => streams.every(({ hasEnded }) => hasEnded()) || undefined
+  await eventually('the streams end', haveEnded, { withinMs: GIVEN_UP_AFTER_MS })
   const endsMs = await Promise.all(streams.map(({ ended }) => ended))
   return {
     requestMs: Math.max(0, lastMs - publishedMs),
@@ -70,19 +76,21 @@ const REFUSALS = 10
  * milliseconds.
  *
  * @param caPem of the server that is asked
- * @throws Error when the first request is refused
+ * @throws Error when no request is accepted, or each is for half a minute
  */
 export async function lastAcceptedMs(
   caPem: string,
   isAccepted: (agent: Agent) => Promise<boolean>,
 ): Promise<number> {
   const agent = new Agent({ keepAlive: true, ca: caPem })
+  const startMs = Date.now()
   let lastMs: number | null = null
   try {
     for (let refused = 0; refused < REFUSALS; refused += 1) {
       const sentMs = Date.now()
       if (!(await isAccepted(agent))) continue
       lastMs = sentMs
+      if (sentMs - startMs > GIVEN_UP_AFTER_MS) throw new Error('the token does not end')
       refused = -1
     }
   } finally {
