@@ -38,6 +38,10 @@ export interface TokenPlatform {
   readonly issuer: string
   /** The CA of the issuer's certificate; PEM. */
   readonly caPem: string
+  /** The control plane behind it. */
+  readonly plane: TestControlPlane
+  /** The gateway without its paths, such as `https://127.0.0.1:31000`; it may connect to targets on this machine. */
+  readonly gatewayUrl: string
   /** A new token without a scope, owned by key `ci` of user ada in group dev. */
   issueToken(): Promise<string>
   /** A ServiceAccount token of the management cluster. */
@@ -82,6 +86,8 @@ export async function startTokenPlatform(proxy?: CachingProxy): Promise<TokenPla
   return {
     issuer,
     caPem: proxy?.caPem ?? served.caPem,
+    plane,
+    gatewayUrl: `https://${address}`,
     ...tokensOf(plane, await owner(plane), served),
     ...signingKeysOf(plane, served),
     fetchCount: () => gateway.publicGets(),
@@ -214,7 +220,8 @@ function createIssuerGateway(address: string): IssuerGateway {
   let running: OwnProcess | null = null
   return {
     start: async (kubeconfig, issuer) => {
-      const flags = [`--bind-address=${address}`, `--issuer-url=${issuer}`]
+      const targets = '--allow-target-cidr=127.0.0.0/8'
+      const flags = [`--bind-address=${address}`, `--issuer-url=${issuer}`, targets]
       running = await startGateway({ kubeconfig, flags })
     },
     stop: async () => {
