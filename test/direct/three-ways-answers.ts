@@ -43,7 +43,9 @@ function refusedBy(code: number, message: string): string {
     return 'own kinds'
   const [scope] = SCOPE.exec(message) ?? []
   if (scope !== undefined) return scope
-  if (code === 400 && UNREAD_TEXTS.some((start) => message.startsWith(start))) return 'reader'
+  // The answer to a HEAD has no text, and no server answers it 400 otherwise.
+  const isUnread = message === '' || UNREAD_TEXTS.some((start) => message.startsWith(start))
+  if (code === 400 && isUnread) return 'reader'
   if (code !== 403 || message === '') return ''
   return message.includes('impersonate') ? 'impersonation' : 'RBAC'
 }

@@ -38,7 +38,7 @@ export function askedOf(text: string): Asked {
   const [, method = '', path = '', rest = ''] = /^(\S+) (\S+) ?(.*)$/s.exec(text) ?? []
   const headers = WORDS[rest]
   const isWrite = !['GET', 'HEAD'].includes(method) && headers?.['upgrade'] === undefined
-  const isSession = /\/(?:exec|attach|portforward|proxy)\b/.test(path)
+  const isSession = method === 'POST' && /\/(?:exec|attach|portforward|proxy)\b/.test(path)
   const sent = isWrite && !isSession && !path.includes('dryRun=') ? dry(path) : path
   if (!isWrite || method === 'DELETE' || isSession)
     return { method, path: sent, headers: headers ?? {}, body: null }
