@@ -1,7 +1,7 @@
 // docs/gateway.md documents exactly the responses, reasons and limits of the gateway, and
 // docs/troubleshooting.md its responses and log lines.
 import { readFileSync, readdirSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { INVALID_KEY_REASONS } from '../src/authn/key-validity.ts'
 import { RENEW_AFTER_MS } from '../src/authn/staleness.ts'
@@ -16,38 +16,17 @@ import { MAX_IN_TOTAL, MAX_PER_KEY } from '../src/gateway/stages/max-in-flight.t
 import { LONGEST_PARSED_BODY, refuse } from '../src/serving/http/answer.ts'
 import { LONGEST_HEAD } from '../src/serving/http/malformed-requests.ts'
 import { REFUSALS, shownMessage } from '../tools/generate/refusals.ts'
+import { rowsIn, sentencesOf } from './support/log-sentences.ts'
 
 const ROOT = join(import.meta.dirname, '..')
 const textOf = (path: string): string => readFileSync(join(ROOT, path), 'utf8')
 const PAGE = textOf('docs/gateway.md')
 const SIZING = textOf('docs/sizing.md')
 
-/** Quoted text; the second group is the text between the quotes. */
-const LITERAL = /(['"`])((?:\\.|(?!\1).)*)\1/
-
-/** A source without comments, each place for values an ellipsis. */
-const sourceOf = (path: string): string =>
-  textOf(path)
-    .replaceAll(/\/\*[^]*?\*\//g, '')
-    .replaceAll(/^\s*\/\/.*$/gm, '')
-    .replaceAll(/\$\{[^}]*\}/g, '…')
-    .replaceAll(/…( …)+/g, '…')
-
 const sourcesIn = (folder: string): readonly string[] =>
   readdirSync(join(ROOT, folder), { recursive: true, encoding: 'utf8' })
     .filter((name) => name.endsWith('.ts'))
     .map((name) => `${folder}/${name}`)
-
-/** The arguments of each call of a function. */
-function callsOf(source: string, named: RegExp): readonly string[] {
-  return [...source.matchAll(new RegExp(`${named.source}\\(`, 'g'))].map(({ 0: name, index }) => {
-    const start = index + name.length
-    let end = start
-    for (let open = 1; open > 0 && end < source.length; end += 1)
-      open += { '(': 1, ')': -1 }[source[end] ?? ''] ?? 0
-    return source.slice(start, end - 1).trim()
-  })
-}
 
 describe('docs: the responses of the gateway (10.2, 10.4, 11.1, 12.1, 12.2, 12.4, 13.1, 13.3)', () => {
   const TROUBLESHOOTING = textOf('docs/troubleshooting.md')
@@ -121,29 +100,12 @@ const [, AFTER = ''] = textOf('docs/troubleshooting.md').split('\n## What the ga
 const [SECTION = ''] = AFTER.split('\n## ')
 
 describe('docs/troubleshooting.md: what the gateway logs (8.5)', () => {
-  const warnings = [...partsOf('src/commands/gateway.ts')]
-    .filter((path) => path !== 'src/runtime/log.ts')
-    .flatMap((path) => callsOf(sourceOf(path), /\b(?:log|logger)\.(?:warn|error)/))
-  const sentences = warnings.map((call) => {
-    const literals = [...call.matchAll(new RegExp(LITERAL, 'g'))]
-    return literals.at(-1)?.[2] ?? call
-  })
-  const rows = [...SECTION.matchAll(/^\| (`[^|]*`) \|/gm)].flatMap(([, cell = '']) =>
-    [...cell.matchAll(/`([^`]+)`/g)].map(([, sentence = '']) => sentence),
-  )
+  const sentences = sentencesOf('src/commands/gateway.ts')
+  const rows = rowsIn(SECTION)
 
   test('each warning and each error has a row, and each row has one of them', () =>
-    expect(rows.toSorted()).toEqual([...new Set(sentences)].toSorted()))
+    expect(rows.toSorted()).toEqual([...sentences].toSorted()))
 })
-
-/** A source file and all files that it imports more than types from. */
-function partsOf(path: string, found: Set<string> = new Set()): ReadonlySet<string> {
-  if (found.has(path)) return found
-  found.add(path)
-  for (const [, from = ''] of textOf(path).matchAll(/^import (?!type )[^']*'(\.[^']+)'/gm))
-    partsOf(join(dirname(path), from), found)
-  return found
-}
 
 test('docs/gateway.md: the reasons of refusals are those of the metric (10.3)', () => {
   const [, section = ''] = PAGE.split('## Why a key was refused\n')

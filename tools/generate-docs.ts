@@ -3,6 +3,7 @@
 // something is stale.
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
+import { directFlagsTable } from '../src/commands/direct/flags.ts'
 import { gatewayFlagsTable } from '../src/commands/gateway/flags.ts'
 import { keygenFlagsTable } from '../src/commands/keygen.ts'
 import { managerFlagsTable } from '../src/commands/manager/flags.ts'
@@ -11,7 +12,14 @@ import { syncerFlagsTable } from '../src/commands/syncer/flags.ts'
 import { targetFlagsTable } from '../src/commands/target.ts'
 import { tryFlagsTable } from '../src/commands/syncer/try-patches.ts'
 import { referencePages } from './generate/reference.ts'
-import { answersTable, remediesTable, selfServiceAnswersTable } from './generate/refusals.ts'
+import {
+  answersTable,
+  directRemediesTable,
+  remediesTable,
+  selfServiceAnswersTable,
+  tokenAnswersTable,
+  webhookAnswersTable,
+} from './generate/refusals.ts'
 
 const DOCS = join(import.meta.dirname, '../docs')
 
@@ -19,14 +27,17 @@ const PARTS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   'operating.md': {
     flags: managerFlagsTable(),
     'gateway-flags': gatewayFlagsTable(),
+    'direct-flags': directFlagsTable(),
     'keygen-flags': keygenFlagsTable(),
     'revoke-flags': revokeFlagsTable(),
   },
   'gateway.md': { answers: answersTable(), 'self-service-answers': selfServiceAnswersTable() },
+  'direct-endpoint.md': { 'direct-answers': tokenAnswersTable() },
+  'direct-webhook.md': { 'webhook-answers': webhookAnswersTable() },
   'targets.md': { 'target-flags': targetFlagsTable() },
   'patches.md': { 'syncer-flags': tryFlagsTable() },
   'endpoint-sync.md': { 'syncer-flags': syncerFlagsTable() },
-  'troubleshooting.md': { answers: remediesTable() },
+  'troubleshooting.md': { answers: remediesTable(), 'direct-answers': directRemediesTable() },
 }
 
 const isCheck = process.argv.includes('--check')

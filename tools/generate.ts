@@ -1,4 +1,4 @@
-// crds/*.yaml -> src/api/*.gen.ts, and rules.yml -> prometheus-rule.yaml. With --check nothing is
+// crds/*.yaml -> src/api/*.gen.ts, and rules.yml -> both prometheus-rule.yaml. With --check nothing is
 // written: stale files are named, exit 1.
 
 import { execFileSync } from 'node:child_process'
@@ -7,12 +7,15 @@ import { join } from 'node:path'
 import { renderSettingsCheck } from './generate/check.ts'
 import { type Kind, readKind } from './generate/crd.ts'
 import { renderKind, renderScope, renderSettingsSchema } from './generate/modules.ts'
-import { prometheusRule } from './generate/prometheus-rule.ts'
+import { ALL_ALERTS, DIRECT_ALERTS, prometheusRule } from './generate/prometheus-rule.ts'
 import { plainSchema } from './generate/settings.ts'
 
 const ROOT = join(import.meta.dirname, '..')
 const RULES = 'config/components/prometheus/rules.yml'
-const PROMETHEUS_RULE = 'config/components/prometheus/prometheus-rule.yaml'
+const PROMETHEUS_RULES = {
+  'config/components/prometheus/prometheus-rule.yaml': ALL_ALERTS,
+  'config/components/prometheus-direct/prometheus-rule.yaml': DIRECT_ALERTS,
+}
 
 /**
  * The generated files, formatted: path from the repository's root -> content.
@@ -31,9 +34,12 @@ export function generate(): ReadonlyMap<string, string> {
     'config.schema': renderSettingsSchema(config),
     'config.check': renderSettingsCheck(plainSchema(config.spec)),
   }
-  const rule = prometheusRule(readFileSync(join(ROOT, RULES), 'utf8'))
+  const rules = readFileSync(join(ROOT, RULES), 'utf8')
   const files = Object.entries(modules).map(([name, text]) => asFile(name, text))
-  return new Map([...files, [PROMETHEUS_RULE, rule]])
+  const forOperators = Object.entries(PROMETHEUS_RULES).map(
+    ([path, options]) => [path, prometheusRule(rules, options)] as const,
+  )
+  return new Map([...files, ...forOperators])
 }
 
 /** Those of the generated files that are not in the tree as they should be. */

@@ -1,6 +1,6 @@
 #!/bin/sh
 # Denies revoked tokens at a stock kube-apiserver: fetches the issuer's list and writes it into the
-# server's authentication file, which the server then reloads. See docs/direct-endpoint.md.
+# server's authentication file, which the server then reloads. See docs/direct-api-server.md.
 #
 # - Needs a POSIX shell with its usual tools, awk, curl and mktemp. A timer runs it, one run at a time.
 # - It writes only between the lines `# BEGIN revoked tokens` and `# END revoked tokens`, and only if the
@@ -26,7 +26,7 @@ usage: deny-revoked.sh --issuer <url> --file <file> [--ca-file <file>] [--max-to
   --file            the authentication file, what --authentication-config of the server names
   --ca-file         who signed the issuer's certificate (PEM), where this machine does not trust them anyway
   --max-tokens      how many tokens the file denies at most; 20000 unless it is set. Of more, those that end
-                    last: see docs/direct-endpoint.md for what the server bears
+                    last: see docs/direct-api-server.md for what the server bears
   --max-list-bytes  how much of a longer list is read; 67108864, a million tokens, unless it is set. What
                     ends last comes first on it
   --reload          change the file in any case: the server then fetches the signing keys. After a key was

@@ -16,6 +16,12 @@ export const TOKEN_ID_EXTRA = 'platform.sh/token-id'
 /** The extra with the scope of a token as JSON, `*` when unrestricted (contract 7.1). */
 export const SCOPE_EXTRA = 'platform.sh/scope'
 
+/**
+ * The header with the `asOf` of a list of revoked tokens (contract 7.4), also of a 304, which has no body: `asOf`
+ * advances while no token is revoked.
+ */
+export const AS_OF_HEADER = 'x-platform-as-of'
+
 /** A kind of the Kubernetes API: group, version and plural give its URL. An empty group is the core group. */
 export interface Resource {
   readonly group: string

@@ -13,7 +13,7 @@ import type { LiveKeyReader } from './live-reader.ts'
 import { isFresh } from './staleness.ts'
 
 /** The caller, or the reason of the refusal. `unavailable`: no decision is possible now. */
-export type AuthenticationResult =
+type AuthenticationResult =
   | { readonly ok: true; readonly caller: KeyCaller }
   | { readonly ok: false; readonly because: InvalidKeyReason | 'unavailable' }
 

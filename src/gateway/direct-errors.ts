@@ -26,6 +26,6 @@ export const TOKEN_ERRORS = catalogue({
     headers: SOON,
     because:
       'its list of revoked tokens is older than `--max-staleness`, or it never had one: no request passes on old data',
-    remedy: 'see [StaleRevocations](#managementoperatordirectrevocationsstale)',
+    remedy: 'see [RevocationsStale](#managementoperatordirectrevocationsstale)',
   },
 })

@@ -43,7 +43,7 @@ type AnsweredObserver = (
 ) => void
 
 /** The dependencies of the stages that the gateway and the direct endpoint share, and the observers. */
-export interface HandlerOptions
+interface HandlerOptions
   extends RouteDeps,
     PublicRouteDeps,
     AuthenticationDeps,

@@ -124,7 +124,7 @@ test('the withdrawal of a key without tokens reaches the server only by deny-rev
   expect(await server.whoIs(fresh(await platform.signingKey(3)))).not.toBeNull()
 })
 
-/** The command of the systemd service in docs/direct-endpoint.md. */
+/** The command of the systemd service in docs/direct-api-server.md. */
 function scheduledCommand(): string {
   const [, command = ''] = /^ExecStart=([^]*?[^\\])\n/m.exec(page('direct-endpoint')) ?? []
   return command

@@ -1,6 +1,8 @@
 // The tables of docs/ about answers that refuse a request, from the catalogues of the program.
+import { TOKEN_ERRORS } from '../../src/gateway/direct-errors.ts'
 import { ERRORS } from '../../src/gateway/errors.ts'
 import { SELF_SERVICE_ERRORS } from '../../src/gateway/selfservice/errors.ts'
+import { WEBHOOK_ERRORS } from '../../src/gateway/webhook/errors.ts'
 import type { Refusal } from '../../src/serving/http/answer.ts'
 import { MALFORMED_REQUESTS } from '../../src/serving/http/malformed-requests.ts'
 
@@ -28,13 +30,27 @@ const reasonsTable = (refusals: readonly Refusal[]): string =>
     ...rowsOf(refusals, ({ because }) => because),
   ].join('\n')
 
-/** docs/troubleshooting.md: the answers that an administrator acts on, and how. */
-export const remediesTable = (): string =>
+const OF_TOKENS: readonly Refusal[] = Object.values(TOKEN_ERRORS)
+const OF_WEBHOOK: readonly Refusal[] = Object.values(WEBHOOK_ERRORS)
+
+/** docs/direct-endpoint.md: the answers about a token that only a direct endpoint gives. */
+export const tokenAnswersTable = (): string => reasonsTable(OF_TOKENS)
+
+/** docs/direct-webhook.md: the answers of the webhook that are no decisions. */
+export const webhookAnswersTable = (): string => reasonsTable(OF_WEBHOOK)
+
+/** docs/troubleshooting.md: the answers of a gateway that an administrator acts on, and how. */
+export const remediesTable = (): string => remediesOf(REFUSALS)
+
+/** docs/troubleshooting.md: the same of a direct endpoint and its webhook. */
+export const directRemediesTable = (): string => remediesOf([...OF_TOKENS, ...OF_WEBHOOK])
+
+const remediesOf = (refusals: readonly Refusal[]): string =>
   [
     '| code | message | what to do |',
     '|---|---|---|',
     ...rowsOf(
-      REFUSALS.filter(({ remedy }) => remedy !== undefined),
+      refusals.filter(({ remedy }) => remedy !== undefined),
       ({ remedy = '' }) => remedy,
     ),
   ].join('\n')

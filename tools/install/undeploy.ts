@@ -81,7 +81,7 @@ function meaningOf(held: readonly Held[]): string {
   return (
     `API servers that verify on their own accept a token that they do not know as revoked ${until}; ` +
     'to end all at once, take the issuer out of their authentication files ' +
-    '(docs/direct-endpoint.md, break-glass).'
+    '(docs/direct-api-server.md, break-glass).'
   )
 }
 

@@ -35,10 +35,10 @@ export const TOKEN_REFUSALS = [
 ] as const
 
 /** One of TOKEN_REFUSALS. */
-export type TokenRefusal = (typeof TOKEN_REFUSALS)[number]
+type TokenRefusal = (typeof TOKEN_REFUSALS)[number]
 
 /** The caller, or why there is none. */
-export type TokenAuthentication =
+type TokenAuthentication =
   | { readonly ok: true; readonly caller: TokenCaller }
   | { readonly ok: false; readonly because: TokenRefusal }
 
@@ -74,12 +74,12 @@ export function createTokenAuthenticator(options: TokenAuthenticatorOptions): To
   /** What a caller was authenticated with. */
   const authenticatedWith = new WeakMap<TokenCaller, { kid: string; prefix: string | null }>()
 
-  const isRevoked = ({ token }: TokenCaller): boolean =>
-    knowledge().list?.tokens.has(token.jti) ?? false
-
   /** What depends on the moment: nothing of it is cached. */
-  const presentRefusal = (caller: TokenCaller): 'revoked' | 'expired' | 'stale' | null => {
-    if (isRevoked(caller)) return 'revoked'
+  const presentRefusal = (caller: TokenCaller) => {
+    const { keys, list } = knowledge()
+    // A key may be withdrawn while it verifies.
+    if (!keys.keys.has(authenticatedWith.get(caller)?.kid ?? '')) return 'unknownKey'
+    if (list?.tokens.has(caller.token.jti)) return 'revoked'
     if (nowMs() >= caller.token.expiresMs) return 'expired'
     return isStale() ? 'stale' : null
   }
@@ -102,9 +102,6 @@ export function createTokenAuthenticator(options: TokenAuthenticatorOptions): To
     const read = readClaims(decoded.claims, options)
     if (!read.ok) return 'claims'
     if (read.token.issuedMs > nowMs() + EARLY_MS) return 'early'
-    // It may have been withdrawn meanwhile.
-    const { keys, projectNamespacePrefix: prefix } = knowledge()
-    if (!keys.keys.has(decoded.kid)) return 'unknownKey'
     const { token, scope } = read
     const caller = {
       token,
@@ -112,6 +109,7 @@ export function createTokenAuthenticator(options: TokenAuthenticatorOptions): To
       scope: parseScope(scope),
       expiresMs: token.expiresMs,
     }
+    const { projectNamespacePrefix: prefix } = knowledge()
     authenticatedWith.set(caller, { kid: decoded.kid, prefix })
     return caller
   }
@@ -130,13 +128,12 @@ export function createTokenAuthenticator(options: TokenAuthenticatorOptions): To
       return presentResult(caller)
     },
     reauthenticate: (caller) => {
-      const { keys, projectNamespacePrefix } = knowledge()
-      const before = authenticatedWith.get(caller)
-      if (!before || !keys.keys.has(before.kid)) return { ok: false, because: 'revoked' }
       const because = presentRefusal(caller)
+      if (because === 'unknownKey') return { ok: false, because: 'revoked' }
       if (because !== null) return { ok: false, because }
       // Rules of a scope may name namespaces by the prefix.
-      const isChanged = caller.scope !== null && before.prefix !== projectNamespacePrefix
+      const { prefix } = authenticatedWith.get(caller) ?? {}
+      const isChanged = caller.scope !== null && prefix !== knowledge().projectNamespacePrefix
       return isChanged ? { ok: false, because: 'changed' } : { ok: true, caller }
     },
   }

@@ -1,7 +1,12 @@
 // Polls the issuer, and decides what of its answers is taken (contract 9.2). Replicas of the centre may lag, and a centre
 // may be restored from a backup: then the last knowledge stays.
 import type { PublicJwk } from '../../domain/signingkey/signing-key.ts'
-import { sameKeys, withNewKeys, withPublished } from '../../domain/token/known-keys.ts'
+import {
+  type KnownKeys,
+  sameKeys,
+  withNewKeys,
+  withPublished,
+} from '../../domain/token/known-keys.ts'
 import { type RevokedList, gainedTokens, refusalOfList } from '../../domain/token/revoked-list.ts'
 import { type Clock, sleep } from '../../runtime/clock.ts'
 import type { Log } from '../../runtime/log.ts'
@@ -80,27 +85,14 @@ export function followIssuer(options: IssuerFollowerOptions): IssuerFollower {
     return false
   }
 
-  /** Whether the answers come from our issuer, as far as is known. */
-  const pollDiscovery = async (): Promise<boolean> => {
-    const answer = await get('discovery')
-    if (!answer?.body) return true
-    const read = readDiscovery(answer.body, issuer)
-    if (!taken('discovery', read)) return read.isOfAnotherIssuer !== true
-    const isUnchanged = knowledge.current().projectNamespacePrefix === read.value
-    if (!isUnchanged) knowledge.update({ projectNamespacePrefix: read.value })
-    observer.polled('discovery', isUnchanged ? 'unchanged' : 'ok')
-    return true
-  }
-
   /** The list that is valid after the answer; null = the answer is not taken. */
-  const listIn = async ({ body, dateMs }: IssuerAnswer): Promise<RevokedList | null> => {
+  const listIn = async ({ body, dateMs, asOfMs }: IssuerAnswer): Promise<RevokedList | null> => {
     const last = knowledge.current().list
     if (dateMs === null) {
       taken('revoked', { ok: false, because: 'its answer has no Date' })
       return null
     }
-    if (body === null) return last
-    const read = await readRevokedList(body)
+    const read = body === null ? unchangedList(last, asOfMs) : await readRevokedList(body)
     if (!taken('revoked', read)) {
       observer.revocationsRefused()
       return null
@@ -114,54 +106,72 @@ export function followIssuer(options: IssuerFollowerOptions): IssuerFollower {
   const takeList = async (list: RevokedList, answer: IssuerAnswer): Promise<void> => {
     const { list: last } = knowledge.current()
     const { dateMs, monotonicMs } = answer
-    const gained = list === last ? [] : await inTurns(gainedTokens(list, last))
+    const isUnchanged = list.tokens === last?.tokens
+    const gained = isUnchanged ? [] : await inTurns(gainedTokens(list, last))
     time.heard({ dateMs: dateMs ?? list.asOfMs, monotonicMs, asOfMs: list.asOfMs })
     if (answer.body) ({ etag } = answer)
     if (list !== last) knowledge.update({ list }, gained)
-    observer.polled('revoked', list === last ? 'unchanged' : 'ok')
+    observer.polled('revoked', isUnchanged ? 'unchanged' : 'ok')
     const skewMs = time.skewMs()
     if (Math.abs(skewMs) > TOLERATED_SKEW_MS)
       warn('skew', { skewMs }, 'the clock of this machine and the clock of the centre differ')
   }
+  const takePrefix = (prefix: string): void => {
+    const isUnchanged = knowledge.current().projectNamespacePrefix === prefix
+    if (!isUnchanged) knowledge.update({ projectNamespacePrefix: prefix })
+    observer.polled('discovery', isUnchanged ? 'unchanged' : 'ok')
+  }
+  const setKeys = (known: KnownKeys): void => {
+    const isUnchanged = sameKeys(knowledge.current().keys, known)
+    if (!isUnchanged) knowledge.update({ keys: known })
+    observer.polled('keys', isUnchanged ? 'unchanged' : 'ok')
+  }
   const takeKeys = (published: readonly PublicJwk[]): void => {
-    const { keys } = knowledge.current()
-    const { known, refused } = withPublished(keys, published, time.nowMs())
+    const { known, refused } = withPublished(knowledge.current().keys, published, time.nowMs())
     for (const kid of refused) {
       observer.keyRefused()
       warn(`key ${kid}`, { kid }, 'a withdrawn signing key is published again and not taken')
     }
-    const isUnchanged = sameKeys(keys, known)
-    if (!isUnchanged) knowledge.update({ keys: known })
-    observer.polled('keys', isUnchanged ? 'unchanged' : 'ok')
+    setKeys(known)
   }
 
   const poll = async (): Promise<void> => {
-    if (!(await pollDiscovery())) return
-    const keysAnswer = await get('keys')
-    const listAnswer = await get('revoked')
-    const list = listAnswer && (await listIn(listAnswer))
-    if (listAnswer && list) await takeList(list, listAnswer)
-    if (!keysAnswer?.body) return
-    const read = readKeys(keysAnswer.body)
-    if (!taken('keys', read)) return
-    // The replica that answered may lag behind.
-    if (list) takeKeys(read.value)
-    else observer.polled('keys', listAnswer ? 'refused' : 'failed')
+    const discovery = readBody(await get('discovery'), (body) => readDiscovery(body, issuer))
+    // Another server answers: what it says of keys and tokens is not looked at.
+    const isSound = discovery !== null && taken('discovery', discovery)
+    if (discovery && !discovery.ok && discovery.isOfAnotherIssuer) return
+    const keys = readBody(await get('keys'), readKeys)
+    const areSound = keys !== null && taken('keys', keys)
+    const answer = await get('revoked')
+    const list = answer && (await listIn(answer))
+    if (answer && list) await takeList(list, answer)
+    // The replica that answered may lag behind: then nothing that it says counts.
+    if (isSound && list) takePrefix(discovery.value)
+    else if (isSound) observer.polled('discovery', 'refused')
+    if (areSound && list) takeKeys(keys.value)
+    else if (areSound) observer.polled('keys', 'refused')
   }
   void pollForever(options, poll)
 
   const look = async (): Promise<void> => {
-    const answer = await get('keys')
-    const read = answer?.body ? readKeys(answer.body) : null
-    if (read === null || !taken('keys', read)) return
-    const { keys } = knowledge.current()
-    const known = withNewKeys(keys, read.value)
-    const isUnchanged = sameKeys(keys, known)
-    if (!isUnchanged) knowledge.update({ keys: known })
-    observer.polled('keys', isUnchanged ? 'unchanged' : 'ok')
+    const keys = readBody(await get('keys'), readKeys)
+    if (keys !== null && taken('keys', keys))
+      setKeys(withNewKeys(knowledge.current().keys, keys.value))
   }
   return { lookForKeys: onceEvery(LOOK_EVERY_MS, clock, look) }
 }
+
+/** The list after an answer that it is unchanged: the header has its new `asOf`. Without one it has the last. */
+const unchangedList = (last: RevokedList | null, asOfMs: number | null): Read<RevokedList> =>
+  last === null
+    ? { ok: false, because: 'it is unchanged, but there was none' }
+    : { ok: true, value: asOfMs === null ? last : { ...last, asOfMs } }
+
+/** Reads the body of an answer; null = there is none. */
+const readBody = <Document>(
+  answer: IssuerAnswer | null,
+  read: (body: Buffer) => Read<Document>,
+): Read<Document> | null => (answer?.body ? read(answer.body) : null)
 
 type Taken<Document> = Extract<Read<Document>, { readonly ok: true }>
 

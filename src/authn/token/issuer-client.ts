@@ -2,6 +2,8 @@
 // another host must not speak for the issuer.
 import type { IncomingMessage } from 'node:http'
 import { Agent, request } from 'node:https'
+import { AS_OF_HEADER } from '../../api/names.ts'
+import { parseTimestamp } from '../../domain/time.ts'
 import { type Clock, withTimeout } from '../../runtime/clock.ts'
 
 const MIB = 1024 * 1024
@@ -28,6 +30,8 @@ export interface IssuerAnswer {
   /** When the answer began, by the monotonic counter. */
   readonly monotonicMs: number
   readonly etag: string | null
+  /** The `asOf` of the list in epoch milliseconds, by its header; null = absent or malformed. */
+  readonly asOfMs: number | null
 }
 
 /** Reads documents of the issuer. */
@@ -90,6 +94,7 @@ export function createIssuerClient(options: IssuerClientOptions): IssuerClient {
       dateMs: timeOf(response.headers.date),
       monotonicMs,
       etag: response.headers.etag ?? null,
+      asOfMs: parseTimestamp(response.headers[AS_OF_HEADER]),
     }
   }
   return {

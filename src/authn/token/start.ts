@@ -8,6 +8,7 @@ import { type CentreClock, createCentreClock } from './centre-clock.ts'
 import { type PollObserver, followIssuer } from './follow-issuer.ts'
 import { createIssuerClient } from './issuer-client.ts'
 import {
+  type Knowledge,
   type KnowledgeStore,
   NOTHING_KNOWN,
   type TokenChangeListener,
@@ -43,7 +44,7 @@ export interface TokenIssuerOptions {
 }
 
 /** What is known of revoked tokens, for decisions on requests that did not come through this process. */
-export interface KnownRevocations {
+interface KnownRevocations {
   readonly isRevoked: (jti: string) => boolean
   /** Since when revocations are unknown: a time in RFC 3339, or `the start`; null = they are known. */
   readonly unknownSince: () => string | null
@@ -89,7 +90,7 @@ export async function startTokenAuthenticator(
   const knowledge = createKnowledgeStore((await files?.load()) ?? NOTHING_KNOWN)
   const { list } = knowledge.current()
   if (list) time.restored(list.asOfMs)
-  if (files) knowledge.whenChanged(() => files.save(knowledge.current))
+  if (files) keepSaved(knowledge, files)
 
   const isStale = (): boolean => time.listAgeMs() > maxStalenessMs || !hasKeys(knowledge)
   const client = createIssuerClient(options)
@@ -141,6 +142,31 @@ function stateFilesOf(options: TokenIssuerOptions): StateFiles | null {
   return openStateFiles({ ...options, directory, kept: observer.stateKept })
 }
 
+/** How far the kept `asOf` may lag while nothing else changes: a list of megabytes is not written at each poll. */
+const AS_OF_LAG_MS = 60_000
+
+/** Saves what is known now, so that what other replicas knew is in the own file, and after each change. */
+function keepSaved(knowledge: KnowledgeStore, files: StateFiles): void {
+  let saved: Knowledge | null = null
+  const save = (): void => {
+    const current = knowledge.current()
+    if (current.list === null || (saved !== null && isNearlySame(saved, current))) return
+    saved = current
+    files.save(knowledge.current)
+  }
+  save()
+  knowledge.whenChanged(save)
+}
+
+const isNearlySame = (
+  saved: Knowledge,
+  { keys, list, projectNamespacePrefix }: Knowledge,
+): boolean =>
+  saved.keys === keys &&
+  saved.projectNamespacePrefix === projectNamespacePrefix &&
+  saved.list?.tokens === list?.tokens &&
+  (list?.asOfMs ?? 0) - (saved.list?.asOfMs ?? 0) < AS_OF_LAG_MS
+
 const hasKeys = (knowledge: KnowledgeStore): boolean => knowledge.current().keys.keys.size > 0
 
 const check =
@@ -157,18 +183,22 @@ interface StalenessWatch {
   readonly isStale: () => boolean
 }
 
-/** Notifies all callers whenever staleness begins or ends. */
+/** Notifies all callers whenever staleness begins or ends: at once with an update, and by a look each second. */
 async function notifyOfStaleness(watch: StalenessWatch): Promise<void> {
   const { clock, log, signal, time, knowledge, isStale } = watch
   let wasStale = isStale()
-  while (!signal.aborted) {
-    await sleep(clock, STALENESS_CHECK_MS, signal)
-    if (isStale() === wasStale || signal.aborted) continue
+  const look = (): void => {
+    if (isStale() === wasStale) return
     wasStale = !wasStale
     const ageMs = time.listAgeMs()
     if (wasStale)
       log.error({ ageMs }, 'what is known of the issuer is too old, no token is accepted')
     else log.info({ ageMs }, 'what is known of the issuer is fresh, tokens are accepted')
     knowledge.notifyAll()
+  }
+  knowledge.whenChanged(look)
+  while (!signal.aborted) {
+    await sleep(clock, STALENESS_CHECK_MS, signal)
+    if (!signal.aborted) look()
   }
 }

@@ -1,10 +1,10 @@
 // The file in which a direct endpoint keeps what it knows over restarts: a line of JSON, and then the list of revoked
 // tokens as the issuer serves it, whose digest is in the first line (contract 9.2).
-import { createHash } from 'node:crypto'
+import { createHash, hash } from 'node:crypto'
 import { isMap, ownValue, parseJsonMap } from '../../domain/json/json.ts'
 import { formatTimestamp, parseTimestamp } from '../../domain/time.ts'
 import { revokedTokensJson } from '../../domain/token/revocation.ts'
-import type { RevokedList } from '../../domain/token/revoked-list.ts'
+import type { RevokedList, Steps } from '../../domain/token/revoked-list.ts'
 import { inTurns, readKeys, readRevokedList } from './documents.ts'
 import type { Knowledge } from './knowledge.ts'
 
@@ -17,7 +17,7 @@ export type KeptKnowledge = Knowledge & { readonly list: RevokedList }
 /** The bytes of a file, in chunks; it yields to the event loop in between. */
 export async function stateFileOf(issuer: string, kept: KeptKnowledge): Promise<readonly Buffer[]> {
   const { keys, list, projectNamespacePrefix } = kept
-  const listChunks = await inTurns(listText(list))
+  const { chunks, digest } = await inTurns(listText(list))
   const missing = [...keys.missingSinceMs].map(([kid, ms]) => [kid, formatTimestamp(ms)] as const)
   const head = JSON.stringify({
     format: FORMAT,
@@ -25,9 +25,9 @@ export async function stateFileOf(issuer: string, kept: KeptKnowledge): Promise<
     keys: [...keys.keys.values()],
     missing: Object.fromEntries(missing),
     projectNamespacePrefix,
-    revokedSha256: digestOf(listChunks),
+    revokedSha256: digest,
   })
-  return [Buffer.from(`${head}\n`), ...listChunks]
+  return [Buffer.from(`${head}\n`), ...chunks]
 }
 
 /** What a file says, or why it is not used, as a clause. */
@@ -42,7 +42,8 @@ export async function readStateFile(bytes: Buffer, issuer: string): Promise<Read
   if (head === null || head['format'] !== FORMAT) return refusal('it has another format')
   if (head['issuer'] !== issuer) return refusal('it is of another issuer')
   const listBytes = bytes.subarray(end + 1)
-  if (head['revokedSha256'] !== digestOf([listBytes])) return refusal('it is damaged')
+  if (head['revokedSha256'] !== hash('sha256', listBytes, 'base64url'))
+    return refusal('it is damaged')
   const list = await readRevokedList(listBytes)
   const keys = readKeys(Buffer.from(JSON.stringify({ keys: head['keys'] ?? [] })))
   const missingSinceMs = missingIn(ownValue(head, 'missing'))
@@ -70,30 +71,35 @@ function missingIn(value: unknown): ReadonlyMap<string, number> | null {
 /** Entries in a chunk: one or two milliseconds. */
 const CHUNK = 1000
 
-/** The list as the issuer serves it, in chunks. */
-function* listText({ asOfMs, tokens }: RevokedList): Generator<void, readonly Buffer[], void> {
-  const chunks = [Buffer.from(`{"asOf":"${formatTimestamp(asOfMs)}","tokens":{`)]
-  const add = (part: readonly (readonly [string, number])[]): void => {
-    if (chunks.length > 1) chunks.push(Buffer.from(','))
-    chunks.push(Buffer.from(revokedTokensJson(part)))
-  }
-  let part: (readonly [string, number])[] = []
-  for (const entry of tokens) {
-    part.push(entry)
-    if (part.length < CHUNK) continue
-    add(part)
-    part = []
-    yield
-  }
-  if (part.length > 0) add(part)
-  chunks.push(Buffer.from('}}'))
-  return chunks
+/** A list as the issuer serves it, in chunks, and its digest. */
+interface ListText {
+  readonly chunks: readonly Buffer[]
+  readonly digest: string
 }
 
-function digestOf(chunks: readonly Buffer[]): string {
+function* listText({ asOfMs, tokens }: RevokedList): Steps<ListText> {
+  const chunks: Buffer[] = []
   const sha256 = createHash('sha256')
-  for (const chunk of chunks) sha256.update(chunk)
-  return sha256.digest('base64url')
+  const add = (text: string): void => {
+    const chunk = Buffer.from(text)
+    chunks.push(chunk)
+    sha256.update(chunk)
+  }
+  add(`{"asOf":"${formatTimestamp(asOfMs)}","tokens":{`)
+  let entries: (readonly [string, number])[] = []
+  const addEntries = (): void => {
+    add(`${chunks.length > 1 ? ',' : ''}${revokedTokensJson(entries)}`)
+    entries = []
+  }
+  for (const entry of tokens) {
+    entries.push(entry)
+    if (entries.length < CHUNK) continue
+    addEntries()
+    yield
+  }
+  if (entries.length > 0) addEntries()
+  add('}}')
+  return { chunks, digest: sha256.digest('base64url') }
 }
 
 const refusal = (because: string): { readonly ok: false; readonly because: string } => ({

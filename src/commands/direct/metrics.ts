@@ -21,7 +21,7 @@ import { type RequestMetrics, requestMetrics } from '../request-metrics.ts'
 import type { DirectSettings } from './flags.ts'
 
 /** The metrics of the direct endpoint, with a method for each event that they count. */
-export interface DirectMetrics extends ClientMetrics, RequestMetrics, TokenIssuerObserver {
+interface DirectMetrics extends ClientMetrics, RequestMetrics, TokenIssuerObserver {
   /** The webhook answered. */
   readonly reviewed: (outcome: string, seconds: number) => void
   /** Sets the function that each scrape reads the knowledge of the issuer from. */

@@ -1,7 +1,7 @@
 // The objects that connect a target: its Secret, and the account of the gateway on the other side, which config/target
 // has as well (contract 9.5).
 import { createHash } from 'node:crypto'
-import { TARGET_LABEL } from '../../api/names.ts'
+import { ACCESS_KEY_EXTRA, SCOPE_EXTRA, TARGET_LABEL, TOKEN_ID_EXTRA } from '../../api/names.ts'
 import { isDnsSubdomain } from '../../domain/dns-name.ts'
 import type { ConnectedKind, TargetData } from '../../gateway/targets/definition.ts'
 
@@ -68,13 +68,14 @@ const ACCOUNT_MANIFESTS: readonly Manifest[] = [
 const on = (verbs: readonly string[]): readonly string[] =>
   verbs.map((verb) => `impersonate-on:user-info:${verb}`)
 
-const EXTRA = 'userextras/platform.sh/access-key'
+/** The gateway sends the first; a direct endpoint sends all to the virtual clusters of its cluster (contract 9.2, 10.5). */
+const EXTRAS = [ACCESS_KEY_EXTRA, TOKEN_ID_EXTRA, SCOPE_EXTRA].map((one) => `userextras/${one}`)
 
 /** The verbs of constrained impersonation (contract 10.5). */
 const CONSTRAINED = [
   {
     apiGroups: ['authentication.k8s.io'],
-    resources: ['users', 'groups', EXTRA],
+    resources: ['users', 'groups', ...EXTRAS],
     verbs: ['impersonate:user-info'],
   },
   {
@@ -88,7 +89,7 @@ const CONSTRAINED = [
 /** The older verb, for API servers without these. */
 const LEGACY = [
   { apiGroups: [''], resources: ['users', 'groups'], verbs: ['impersonate'] },
-  { apiGroups: ['authentication.k8s.io'], resources: [EXTRA], verbs: ['impersonate'] },
+  { apiGroups: ['authentication.k8s.io'], resources: EXTRAS, verbs: ['impersonate'] },
 ]
 
 /** The objects for the target itself. @param isLegacy whether it has no constrained impersonation */

@@ -92,6 +92,7 @@ export function* refusalOfList(
   if (list.asOfMs > dateMs + AHEAD_MS) return 'is of the future'
   if (last === null) return null
   if (list.asOfMs < last.asOfMs) return 'is older than the last one'
+  if (list.tokens === last.tokens) return null
   let count = 0
   for (const [jti, expiresMs] of last.tokens) {
     count += 1

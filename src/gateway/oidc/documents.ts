@@ -1,6 +1,7 @@
 // The public pages below /oidc: discovery, the signing keys and the list of revoked tokens (contract 7.2, 7.4).
 import { createHash } from 'node:crypto'
 import { setImmediate } from 'node:timers/promises'
+import { AS_OF_HEADER } from '../../api/names.ts'
 import type { ConfigMap } from '../../api/objects.ts'
 import type { FollowedJwks } from '../../authn/jwks.ts'
 import { StoredRevocations } from '../../authn/revocation/stored-revocations.ts'
@@ -96,9 +97,6 @@ interface BuiltList {
   /** Built for the first client that does not have this ETag. */
   readonly body: () => Buffer
 }
-
-/** The `asOf` of a list, also in a 304, which has no body: it advances while no token is revoked. */
-export const AS_OF_HEADER = 'x-platform-as-of'
 
 /**
  * The list of `<issuer>/revoked` (contract 7.4). `asOf` is the time at which the records were last known to be

@@ -32,7 +32,7 @@ export function parseRequest(method: string, target: RequestTarget, rest: string
 /**
  * A request to whatever is behind a `proxy` subresource; null = it is none. What follows `proxy` is passed byte by byte,
  * by any method (contract 11.6). The path up to there must be in the API server's own form, without escapes; else all of
- * it follows the usual rules.
+ * it follows the usual rules. So does a path with a broken escape, which no API server reads.
  */
 function proxiedRequest(
   method: string,
@@ -44,9 +44,10 @@ function proxiedRequest(
   const count = proxySegments(parts.slice(1))
   if (count === null) return null
   const head = parts.slice(0, count + 1).join('/')
-  const path = head.includes('%') ? null : parsePath(head)
-  if (!path?.ok) return null
   const tail = rawPath.slice(head.length)
+  const isUnreadable = head.includes('%') || BROKEN_ESCAPE.test(tail)
+  const path = isUnreadable ? null : parsePath(head)
+  if (!path?.ok) return null
   return {
     attributes: proxyInfoOf(method, path.value, target),
     method,
@@ -56,6 +57,8 @@ function proxiedRequest(
     search: rawQuery,
   }
 }
+
+const BROKEN_ESCAPE = /%(?![0-9a-f]{2})/i
 
 /** The specified path of Configs ends in the singular (contract 9.3); the API server knows the plural. */
 const SINGULAR_CONFIG_PATH = ['apis', CONFIGS.group, CONFIGS.version, 'config'] as const

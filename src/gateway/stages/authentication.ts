@@ -24,7 +24,7 @@ type AuthenticatedObserver = (refused: string | null) => void
 const CREDENTIAL_REPEATED = refuse(ERRORS.credentialRepeated)
 
 /** The answers to credentials that are not accepted. */
-export interface CredentialAnswers {
+interface CredentialAnswers {
   /** The answer whatever is wrong, also to no credential at all. */
   readonly refused: BufferedAnswer
   readonly expired: BufferedAnswer

@@ -124,13 +124,28 @@ function tokenReview(
   const [scopeText, tokenId] = [onlyValue(user, SCOPE_EXTRA), onlyValue(user, TOKEN_ID_EXTRA)]
   if (scopeText === null) return `extra ${SCOPE_EXTRA} must have one value`
   if (tokenId === null) return `extra ${TOKEN_ID_EXTRA} must have one value`
-  const scope = parseScopeText(scopeText)
+  const scope = knownScope(scopeText)
   if (scope === null) return `extra ${SCOPE_EXTRA} is no scope`
   const request = reviewedRequest(spec, { kind: 'Cluster', cluster })
   if (typeof request === 'string') return request
   if (scopeContext === null) return 'settings are not known here yet'
   const isForwarded = hasValues(user, ACCESS_KEY_EXTRA)
   return { tokenId, grants: scope.grants, scopeContext, request, isForwarded }
+}
+
+type ScopeOfText = ReturnType<typeof parseScopeText>
+
+/** Parsed scopes by their text: parsing costs more than the decision, and a token comes with the same text each time. */
+const knownScopes = new Map<string, ScopeOfText>()
+const MOST_SCOPES = 500
+
+function knownScope(text: string): ScopeOfText {
+  const known = knownScopes.get(text)
+  if (known !== undefined) return known
+  const scope = parseScopeText(text)
+  if (knownScopes.size >= MOST_SCOPES) knownScopes.clear()
+  knownScopes.set(text, scope)
+  return scope
 }
 
 /** The only value of an extra, never empty; null when it has no, several or malformed values. */

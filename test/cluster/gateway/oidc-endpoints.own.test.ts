@@ -1,7 +1,7 @@
 // The OIDC endpoints that verifiers of tokens use, while their ConfigMaps change, break and are unavailable. Only the
 // gateway runs: the test writes the ConfigMaps.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { AS_OF_HEADER } from '../../../src/gateway/oidc/documents.ts'
+import { AS_OF_HEADER } from '../../../src/api/names.ts'
 import { checkJwk } from '../../../src/authn/jwks.ts'
 import { ownControlPlane } from '../../support/control-plane.ts'
 import { eventually, eventuallyPasses, staysTrue } from '../../support/eventually.ts'

@@ -64,7 +64,7 @@ interface Monitor {
   readonly spec: {
     readonly selector: {
       readonly matchLabels: Readonly<Record<string, string>>
-      readonly matchExpressions: readonly {
+      readonly matchExpressions?: readonly {
         key: string
         operator: 'In'
         values: readonly string[]
@@ -75,8 +75,26 @@ interface Monitor {
 }
 
 test('the ServiceMonitor selects only the metrics ports of manager and gateway', async () => {
-  const { spec } = await read<Monitor>('servicemonitor', 'management-operator')
-  const { matchLabels, matchExpressions } = spec.selector
+  expect(await scrapedBy('management-operator')).toEqual(['gateway-metrics', 'manager-metrics'])
+})
+
+test('the component of direct endpoints passes strict validation, and selects only their metrics port (8.4, 9.2)', async () => {
+  const toConfig = relative(overlay, CONFIG)
+  writeOverlay({
+    resources: [join(toConfig, 'direct')],
+    components: [join(toConfig, 'components/prometheus-direct')],
+  })
+  await kubectl(...APPLY)
+  expect(await scrapedBy('direct')).toEqual(['direct-metrics'])
+  const { spec } = await read<{ spec: unknown }>('prometheusrule', 'management-operator-direct')
+  const { groups } = parse(monitoringFile('rules.yml')) as { readonly groups: readonly unknown[] }
+  expect(spec).toEqual({ groups: groups.slice(1) })
+})
+
+/** The Services of the namespace with a port that the ServiceMonitor selects. */
+async function scrapedBy(monitor: string): Promise<readonly string[]> {
+  const { spec } = await read<Monitor>('servicemonitor', monitor)
+  const { matchLabels, matchExpressions = [] } = spec.selector
   const selector = [
     ...Object.entries(matchLabels).map(([label, value]) => `${label}=${value}`),
     ...matchExpressions.map(({ key, values }) => `${key} in (${values.join(', ')})`),
@@ -91,8 +109,8 @@ test('the ServiceMonitor selects only the metrics ports of manager and gateway',
   const scraped = items.flatMap((service) =>
     service.spec.ports.filter(({ name }) => ports.includes(name)).map(() => service.metadata.name),
   )
-  expect(scraped.toSorted()).toEqual(['gateway-metrics', 'manager-metrics'])
-})
+  return scraped.toSorted()
+}
 
 test('the stored PrometheusRule equals the rules in their file', async () => {
   const { spec } = await read<{ spec: unknown }>('prometheusrule', 'management-operator')

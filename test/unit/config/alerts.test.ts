@@ -4,7 +4,11 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { parse } from 'yaml'
-import { prometheusRule } from '../../../tools/generate/prometheus-rule.ts'
+import {
+  ALL_ALERTS,
+  DIRECT_ALERTS,
+  prometheusRule,
+} from '../../../tools/generate/prometheus-rule.ts'
 import { RULE_TESTS, alerts, monitoringFile, namedIn, selects } from '../../support/monitoring.ts'
 
 const TROUBLESHOOTING = readFileSync(
@@ -93,13 +97,31 @@ describe('the alerts (8.4)', () => {
 
   test('the PrometheusRule holds the same groups', () => {
     const rule = monitoringFile('prometheus-rule.yaml')
-    expect(rule).toBe(prometheusRule(monitoringFile('rules.yml')))
+    expect(rule).toBe(prometheusRule(monitoringFile('rules.yml'), ALL_ALERTS))
     expect((parse(rule) as { spec: unknown }).spec).toEqual(parse(monitoringFile('rules.yml')))
+  })
+
+  // In a cluster without managers their alerts ...Down would fire.
+  test('the PrometheusRule for direct endpoints holds all groups but that of the platform', () => {
+    const rule = monitoringFile('../prometheus-direct/prometheus-rule.yaml')
+    expect(rule).toBe(prometheusRule(monitoringFile('rules.yml'), DIRECT_ALERTS))
+    const { groups } = parse(monitoringFile('rules.yml')) as {
+      readonly groups: readonly { readonly name: string }[]
+    }
+    expect(groups.map(({ name }) => name)).toEqual([
+      'management-operator',
+      'management-operator-direct',
+      'management-operator-process',
+    ])
+    expect((parse(rule) as { spec: unknown }).spec).toEqual({ groups: groups.slice(1) })
+    expect(rule).not.toContain('platform_gateway_watch_age_seconds')
   })
 })
 
 test('rejects rules without groups', () => {
-  expect(() => prometheusRule('rules: []\n')).toThrow('the rules have no line `groups:`')
+  expect(() => prometheusRule('rules: []\n', ALL_ALERTS)).toThrow(
+    'the rules have no line `groups:`',
+  )
 })
 
 interface Expectation {

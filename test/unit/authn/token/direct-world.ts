@@ -6,10 +6,11 @@ import {
   type TokenIssuerOptions,
   startTokenAuthenticator,
 } from '../../../../src/authn/token/start.ts'
-import { eventually } from '../../../support/eventually.ts'
+import type { Members } from '../../../direct/forged-tokens.ts'
 import { type ManualClock, manualClock } from '../../../support/manual-clock.ts'
 import { type LoggedLine, memoryLog } from '../../../support/memory-log.ts'
 import {
+  type AtEnd,
   CLUSTER,
   type TestIssuer,
   type TestKey,
@@ -34,10 +35,12 @@ export interface TestDirect extends StartedTokenAuthenticator {
   readonly notified: readonly (string | null)[]
   readonly counts: Readonly<Record<string, number>>
   /** The reason for which the token is refused; null = it is accepted. */
-  because(token: string): Promise<string | null>
+  readonly because: (token: string) => Promise<string | null>
   /** Moves the clock by an interval, and waits until the poll has ended. */
-  poll(ms?: number): Promise<void>
-  stop(): void
+  readonly poll: (ms?: number) => Promise<void>
+  /** Resolves when no poll runs. */
+  readonly idle: () => Promise<void>
+  readonly stop: () => void
 }
 
 /** Issuer, key and clock of a test. */
@@ -46,26 +49,33 @@ export interface DirectWorld {
   readonly key: TestKey
   readonly centre: TestIssuer
   /** A sound token of now. */
-  token(claims?: Readonly<Record<string, unknown>>): {
-    readonly token: string
-    readonly jti: string
-  }
+  readonly token: (claims?: Members) => { readonly token: string; readonly jti: string }
+  /** Moves both clocks on as one step: nothing fires on the way. */
+  readonly leap: (ms: number) => void
   /** Starts an authenticator, and waits for its first poll. */
-  start(options?: Partial<TokenIssuerOptions>): Promise<TestDirect>
+  readonly start: (options?: Partial<TokenIssuerOptions>) => Promise<TestDirect>
 }
 
-/** A world whose centre and direct endpoint start with the same time. */
-export async function directWorld(): Promise<DirectWorld> {
+/**
+ * A world whose centre and direct endpoint start with the same time.
+ *
+ * @param atEnd stops it with the test, or with the file
+ */
+export async function directWorld(atEnd: AtEnd = onTestFinished): Promise<DirectWorld> {
   const clock = manualClock(START_MS)
   const key = newTestKey()
   // The centre's clock is right, whatever the own one shows.
-  const centre = await startTestIssuer(key, () => START_MS + clock.monotonicMs())
+  const centre = await startTestIssuer(key, () => START_MS + clock.monotonicMs(), atEnd)
   return {
     clock,
     key,
     centre,
     token: (claims) => newToken(key, centre.issuer, START_MS + clock.monotonicMs(), claims),
-    start: (options = {}) => startDirect(centre, clock, options),
+    leap: (ms) => {
+      clock.setNow(clock.nowMs() + ms)
+      clock.setMonotonic(clock.monotonicMs() + ms)
+    },
+    start: (options = {}) => startDirect(centre, clock, options, atEnd),
   }
 }
 
@@ -73,22 +83,36 @@ async function startDirect(
   { issuer, caPem }: TestIssuer,
   clock: ManualClock,
   options: Partial<TokenIssuerOptions>,
+  atEnd: AtEnd,
 ): Promise<TestDirect> {
+  const { pollIntervalMs = POLL_MS } = options
   const abort = new AbortController()
-  onTestFinished(() => abort.abort())
+  atEnd(() => abort.abort())
   const { log, lines } = memoryLog()
   const counts: Record<string, number> = {}
   const count = (name: string): void => {
     counts[name] = (counts[name] ?? 0) + 1
   }
   let polls = 0
+  let isPolling = true
+  let waiting: (() => void)[] = []
   /** Sees the pause after each poll. */
   const watchedClock = {
     ...clock,
     schedule: (delayMs: number, callback: () => void) => {
-      if (delayMs === POLL_MS) polls += 1
-      return clock.schedule(delayMs, callback)
+      if (delayMs !== pollIntervalMs) return clock.schedule(delayMs, callback)
+      polls += 1
+      isPolling = false
+      for (const resume of waiting) resume()
+      waiting = []
+      return clock.schedule(delayMs, () => {
+        isPolling = true
+        callback()
+      })
     },
+  }
+  const idle = async (): Promise<void> => {
+    if (isPolling) await new Promise<void>((resolve) => waiting.push(resolve))
   }
   const started = await startTokenAuthenticator({
     issuer,
@@ -97,7 +121,7 @@ async function startDirect(
     stateDir: null,
     instance: 'direct-0',
     maxStalenessMs: MAX_STALENESS_MS,
-    pollIntervalMs: POLL_MS,
+    pollIntervalMs,
     clock: watchedClock,
     log,
     observer: {
@@ -113,9 +137,7 @@ async function startDirect(
   })
   const notified: (string | null)[] = []
   started.subscribe((jti) => notified.push(jti))
-  const ended = (before: number) =>
-    eventually('the poll has ended', () => polls > before || undefined, { withinMs: 5000 })
-  await ended(0)
+  await idle()
   return {
     ...started,
     lines,
@@ -125,11 +147,14 @@ async function startDirect(
       const result = await started.authenticate(token)
       return result.ok ? null : result.because
     },
-    poll: async (ms = POLL_MS) => {
+    poll: async (ms = pollIntervalMs) => {
+      await idle()
       const before = polls
       await clock.advance(ms)
-      await ended(before)
+      await idle()
+      if (polls === before) throw new Error(`no poll within ${ms} ms`)
     },
+    idle,
     stop: () => abort.abort(),
   }
 }

@@ -1,10 +1,10 @@
 // An issuer of tokens on a local HTTPS server, whose documents, clock and faults a test sets.
-import { generateKeyPairSync, randomUUID } from 'node:crypto'
+import { generateKeyPairSync, hash, randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { createServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
-import { onTestFinished } from 'vitest'
+import { AS_OF_HEADER } from '../../../../src/api/names.ts'
 import { checkJwk } from '../../../../src/authn/jwks.ts'
 import type { PublicJwk } from '../../../../src/domain/signingkey/signing-key.ts'
 import { type TokenSubject, claimsOf } from '../../../../src/domain/token/token-claims.ts'
@@ -42,6 +42,8 @@ export interface Served {
   asOfMs: number
   /** null = the member is missing, as in an older gateway. */
   prefix: string | null
+  /** Whether answers with the list say its asOf in a header too. */
+  hasAsOfHeader: boolean
   /** The centre's clock, for the Date header; null = no header. */
   dateMs: () => number | null
   /** Answers some requests in another way; true = it has. */
@@ -61,15 +63,23 @@ export interface TestIssuer {
   stop(): Promise<void>
 }
 
+/** Calls back at the end of a test, or of a file: onTestFinished, or afterAll. */
+export type AtEnd = (stop: () => Promise<void> | void) => void
+
 const pair = serverPair('issuer')
 
-/** Starts an issuer with one key and an empty list as of `nowMs()`; it ends with the test. */
-export async function startTestIssuer(key: TestKey, nowMs: () => number): Promise<TestIssuer> {
+/** Starts an issuer with one key and an empty list as of `nowMs()`. @param atEnd gets what stops it */
+export async function startTestIssuer(
+  key: TestKey,
+  nowMs: () => number,
+  atEnd: AtEnd,
+): Promise<TestIssuer> {
   const served: Served = {
     keys: [key.jwk],
     revoked: {},
     asOfMs: nowMs(),
     prefix: 'p-',
+    hasAsOfHeader: true,
     dateMs: nowMs,
     instead: () => false,
   }
@@ -95,11 +105,13 @@ export async function startTestIssuer(key: TestKey, nowMs: () => number): Promis
       if (dateMs !== null) response.setHeader('date', new Date(dateMs).toUTCString())
       if (served.instead(path, response, request)) return
       const text = textOf(path)
-      const etag = `"${text}"`.replaceAll(/[^\w"]/g, '').slice(0, 4000)
+      const etag = `W/"${hash('sha256', JSON.stringify(served.revoked))}"`
       const isUnchanged = path === '/revoked' && request.headers['if-none-match'] === etag
       const status = text === null ? 404 : isUnchanged ? 304 : 200
       if (path === '/revoked') listStatuses.push(status)
-      response.writeHead(status, { etag }).end(isUnchanged ? undefined : text)
+      const asOf = served.hasAsOfHeader ? { [AS_OF_HEADER]: formatTimestamp(served.asOfMs) } : {}
+      const headers = path === '/revoked' ? { etag, ...asOf } : {}
+      response.writeHead(status, headers).end(isUnchanged ? undefined : text)
     },
   )
   await once(server.listen(0, '127.0.0.1'), 'listening')
@@ -112,7 +124,7 @@ export async function startTestIssuer(key: TestKey, nowMs: () => number): Promis
       server.close(resolve)
     })
   }
-  onTestFinished(stop)
+  atEnd(stop)
   return { issuer, caPem: pair.caPem, served, requests, listStatuses, stop }
 }
 

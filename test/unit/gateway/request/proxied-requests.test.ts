@@ -22,7 +22,7 @@ describe('the tail behind proxy', () => {
     '/../../secrets',
     '/%2e%2e/x',
     '/a%2fb%00',
-    '/%ff%zz',
+    '/%ff%5A',
     '/proxy/x',
     '?a=1&a=2;b',
     '/x?%zz&watch=1',
@@ -77,10 +77,18 @@ test.each([
   { name: 'a namespace named proxy', rest: '/api/v1/namespaces/proxy/..' },
   { name: 'the status of a namespace', rest: '/api/v1/namespaces/a/status/proxy/..' },
   { name: 'a deeper proxy', rest: '/api/v1/namespaces/a/pods/b/log/proxy/..' },
+  { name: 'a broken escape behind proxy', rest: '/api/v1/namespaces/a/services/b/proxy/../%4' },
   { name: 'the legacy verb', rest: '/api/v1/proxy/nodes/n/..' },
 ])('with $name the whole path follows the usual rules (11.6)', ({ rest }) => {
   expect(['dotSegment', 'legacyVerb']).toContain(parsed('GET', rest))
 })
+
+test.each(['%', '%4', '/a%zz', '/%4/x', '/%0g?x=%zz'])(
+  'the tail %j has an escape that the API server does not read either (11.6)',
+  (tail) => {
+    expect(parsed('GET', `${SERVICE}/x${tail}`)).toBe('pathEncoding')
+  },
+)
 
 test('elsewhere other methods are refused (11.6)', () => {
   expect(parsed('OPTIONS', '/api/v1/pods')).toBe('method')

@@ -112,8 +112,7 @@ describe('the webhook denies (9.6)', () => {
   test('what the scope does not grant, with the words of the gateway', () => {
     expect(decided(scopeOf(of('pods')), 'get secrets x')).toEqual({
       denied: true,
-      reason:
-        'the scope of the access key does not grant "get" on "secrets" "x" in namespace "team" of cluster "c1"',
+      reason: 'the scope does not grant "get" on "secrets" "x" in namespace "team" of cluster "c1"',
     })
   })
 

@@ -1,0 +1,168 @@
+import { describe, expect, test } from 'vitest'
+import { createTokenAuthenticator } from '../../../../src/authn/token/authenticator.ts'
+import { forge } from '../../../direct/forged-tokens.ts'
+import { POLL_MS, START_MS, directWorld } from './direct-world.ts'
+import { newTestKey, newToken, soundClaims } from './test-issuer.ts'
+
+const keyFetches = (requests: readonly string[]): number =>
+  requests.filter((path) => path === '/keys').length
+
+describe('keys that change (9.2; threats D4, F17)', () => {
+  test('a new key verifies, and the old one goes on', async () => {
+    const { start, centre, key, token } = await directWorld()
+    const direct = await start()
+    const next = newTestKey()
+    centre.served.keys = [key.jwk, next.jwk]
+    const heard = direct.notified.length
+    await direct.poll()
+    expect(await direct.because(newToken(next, centre.issuer, START_MS).token)).toBe(null)
+    expect(await direct.because(token().token)).toBe(null)
+    expect(direct.notified.slice(heard)).toEqual([])
+  })
+
+  test('a withdrawn key verifies nothing from the poll on, and its callers are looked at', async () => {
+    const { start, centre, token } = await directWorld()
+    const direct = await start()
+    const { token: cached } = token()
+    const result = await direct.authenticate(cached)
+    if (!result.ok) throw new Error('the token is refused')
+    const next = newTestKey()
+    centre.served.keys = [next.jwk]
+    const heard = direct.notified.length
+    await direct.poll()
+    expect(direct.notified.slice(heard)).toEqual([null])
+    expect(direct.reauthenticate(result.caller)).toEqual({ ok: false, because: 'revoked' })
+    expect(await direct.because(cached)).toBe('unknownKey')
+    expect(await direct.because(newToken(next, centre.issuer, START_MS).token)).toBe(null)
+  })
+
+  test('one that is withdrawn while it verifies a token does not verify it', async () => {
+    const key = newTestKey()
+    const list = { asOfMs: START_MS, tokens: new Map() }
+    let kids = new Map([[key.kid, key.jwk]])
+    const issuer = 'https://platform.example.com/oidc'
+    const { authenticate } = createTokenAuthenticator({
+      issuer,
+      cluster: 'east',
+      knowledge: () => ({
+        keys: { keys: kids, missingSinceMs: new Map() },
+        list,
+        projectNamespacePrefix: 'p-',
+      }),
+      lookForKeys: () => Promise.resolve(),
+      nowMs: () => START_MS,
+      isStale: () => false,
+    })
+    const { token } = newToken(key, issuer, START_MS)
+    const [verifying] = [authenticate(token), (kids = new Map())]
+    expect(await verifying).toEqual({ ok: false, because: 'unknownKey' })
+    expect(await authenticate(token)).toEqual({ ok: false, because: 'unknownKey' })
+    kids = new Map([[key.kid, key.jwk]])
+    expect((await authenticate(token)).ok).toBe(true)
+  })
+
+  test('one that is back within a minute verifies again, one that is back later never does', async () => {
+    const { start, centre, key, token } = await directWorld()
+    const direct = await start()
+    const next = newTestKey()
+    const { token: sound } = token()
+    centre.served.keys = [next.jwk]
+    await direct.poll()
+    centre.served.keys = [key.jwk, next.jwk]
+    await direct.poll(60_000 - POLL_MS)
+    expect(await direct.because(sound)).toBe(null)
+    centre.served.keys = [next.jwk]
+    await direct.poll()
+    await direct.poll(60_000)
+    centre.served.keys = [key.jwk, next.jwk]
+    await direct.poll()
+    expect(await direct.because(sound)).toBe('unknownKey')
+    await direct.poll()
+    expect(await direct.because(sound)).toBe('unknownKey')
+    expect(direct.counts['key refused']).toBe(2)
+    const warned = direct.lines.filter(({ sentence }) =>
+      sentence.startsWith('a withdrawn signing key'),
+    )
+    expect(warned.map(({ fields }) => fields)).toEqual([{ kid: key.kid }])
+  })
+
+  test('with one unsound key in the set the others verify', async () => {
+    const { start, centre, key, token } = await directWorld()
+    centre.served.keys = [{ kty: 'oct', kid: 'x' } as never, key.jwk]
+    const direct = await start()
+    expect(await direct.because(token().token)).toBe(null)
+  })
+})
+
+describe('a token of a key that is not known yet (9.2; threats D5)', () => {
+  test('makes the keys be read at once, not only by the next poll', async () => {
+    const { start, centre, key } = await directWorld()
+    const direct = await start()
+    const next = newTestKey()
+    centre.served.keys = [key.jwk, next.jwk]
+    expect(await direct.because(newToken(next, centre.issuer, START_MS).token)).toBe(null)
+    expect(keyFetches(centre.requests)).toBe(2)
+  })
+
+  test('is accepted with others of that key that came while the keys were read', async () => {
+    const { start, centre, key } = await directWorld()
+    const direct = await start()
+    const next = newTestKey()
+    centre.served.keys = [key.jwk, next.jwk]
+    const tokens = [1, 2, 3].map(() => newToken(next, centre.issuer, START_MS).token)
+    expect(await Promise.all(tokens.map(direct.because))).toEqual([null, null, null])
+    expect(keyFetches(centre.requests)).toBe(2)
+  })
+
+  test('in a flood of tokens makes one request within ten seconds', async () => {
+    const { start, centre, clock, token } = await directWorld()
+    const direct = await start({ pollIntervalMs: 60_000_000 })
+    const before = keyFetches(centre.requests)
+    const flood = async (): Promise<void> => {
+      const claims = soundClaims(centre.issuer, START_MS)
+      const unknown = newTestKey()
+      const tokens = Array.from({ length: 100 }, (_, at) =>
+        forge({ ...unknown, kid: `${'x'.repeat(40)}${100 + at}` }, claims),
+      )
+      const reasons = await Promise.all(tokens.map(direct.because))
+      expect(new Set(reasons)).toEqual(new Set(['unknownKey']))
+    }
+    for (let round = 0; round < 3; round += 1) await flood()
+    expect(keyFetches(centre.requests) - before).toBe(1)
+    await clock.advance(9999)
+    await flood()
+    expect(keyFetches(centre.requests) - before).toBe(1)
+    await clock.advance(1)
+    await flood()
+    expect(keyFetches(centre.requests) - before).toBe(2)
+    expect(await direct.because(token().token)).toBe(null)
+  })
+
+  test('with a kid that no key can have makes no request', async () => {
+    const { start, centre, key } = await directWorld()
+    const direct = await start()
+    const claims = soundClaims(centre.issuer, START_MS)
+    for (const kid of ['', 'kid-1', '../../etc/passwd', 'x'.repeat(44)])
+      expect(await direct.because(forge(key, claims, { header: { kid } }))).toBe('header')
+    expect(keyFetches(centre.requests)).toBe(1)
+  })
+
+  test('does not bring a key back that was withdrawn a moment ago', async () => {
+    const { start, centre, key, token } = await directWorld()
+    const direct = await start()
+    centre.served.keys = [newTestKey().jwk]
+    await direct.poll()
+    // A replica that lags behind answers.
+    centre.served.keys = [key.jwk]
+    expect(await direct.because(token().token)).toBe('unknownKey')
+    expect(keyFetches(centre.requests)).toBe(3)
+  })
+
+  test('is refused while the centre can not be asked', async () => {
+    const { start, centre } = await directWorld()
+    const direct = await start()
+    await centre.stop()
+    const unknown = newToken(newTestKey(), centre.issuer, START_MS).token
+    expect(await direct.because(unknown)).toBe('unknownKey')
+  })
+})

@@ -1,0 +1,146 @@
+/** @module-tag no-retry */
+import { describe, expect, test } from 'vitest'
+import { MAX_STALENESS_MS, POLL_MS, START_MS, directWorld } from './direct-world.ts'
+import { newToken } from './test-issuer.ts'
+
+const [MINUTE_MS, HOUR_MS] = [60_000, 3_600_000]
+
+describe('an outage of the centre (9.2; threats F17)', () => {
+  test('is survived up to --max-staleness, then no token is accepted', async () => {
+    const { start, centre, clock, key, leap } = await directWorld()
+    const direct = await start()
+    const { token, jti } = newToken(key, centre.issuer, START_MS, {
+      exp: (START_MS + 3 * HOUR_MS) / 1000,
+    })
+    const result = await direct.authenticate(token)
+    if (!result.ok) throw new Error('the token is refused')
+    await centre.stop()
+    const heard = direct.notified.length
+    leap(MAX_STALENESS_MS)
+    expect(await direct.because(token)).toBe(null)
+    expect(direct.notified.slice(heard)).toEqual([])
+    expect(direct.revocation.unknownSince()).toBe(null)
+
+    await clock.advance(1000)
+    expect(await direct.because(token)).toBe('stale')
+    expect(direct.reauthenticate(result.caller)).toEqual({ ok: false, because: 'stale' })
+    expect(direct.notified.slice(heard)).toEqual([null])
+    expect(direct.revocation.unknownSince()).toBe('2026-11-21T10:00:00Z')
+    expect(direct.revocation.isRevoked(jti)).toBe(false)
+    expect(Object.values(direct.readiness).map((check) => check())).toEqual([null, null, null])
+  })
+
+  test('ends with the next list: tokens are accepted again, and all callers are looked at', async () => {
+    const { start, centre, clock, key, leap } = await directWorld()
+    const direct = await start()
+    centre.served.instead = (_, response) => {
+      response.writeHead(503).end()
+      return true
+    }
+    leap(MAX_STALENESS_MS + MINUTE_MS)
+    await direct.poll()
+    const { token } = newToken(key, centre.issuer, clock.nowMs())
+    expect(await direct.because(token)).toBe('stale')
+    const heard = direct.notified.length
+    centre.served.instead = () => false
+    centre.served.asOfMs = clock.nowMs()
+    await direct.poll()
+    expect(await direct.because(token)).toBe(null)
+    expect(direct.notified.slice(heard)).toEqual([null])
+    expect(direct.lines.map(({ sentence }) => sentence)).toContain(
+      'what is known of the issuer is fresh, tokens are accepted',
+    )
+  })
+
+  test('a list that stays as it is grows stale too, although the centre answers', async () => {
+    const { start, token } = await directWorld()
+    const direct = await start({ maxStalenessMs: 3 * POLL_MS })
+    for (let polls = 0; polls < 3; polls += 1) await direct.poll()
+    expect(await direct.because(token().token)).toBe(null)
+    await direct.poll()
+    expect(direct.counts['revoked unchanged']).toBe(4)
+    expect(await direct.because(token().token)).toBe('stale')
+  })
+
+  test('while it is too long, tokens that are no good are refused as ever', async () => {
+    const { start, token, centre, clock, key, leap } = await directWorld()
+    const { jti, token: revoked } = token()
+    centre.served.revoked = { [jti]: START_MS + HOUR_MS }
+    const direct = await start()
+    const { token: ended } = token()
+    expect(await direct.because(ended)).toBe(null)
+    await centre.stop()
+    leap(MAX_STALENESS_MS + MINUTE_MS)
+    expect(await direct.because(revoked)).toBe('revoked')
+    expect(await direct.because(ended)).toBe('expired')
+    expect(await direct.because('x.y.z')).toBe('malformed')
+    // Its key may be newer than what is known.
+    const unknown = newToken({ ...key, kid: 'x'.repeat(43) }, centre.issuer, clock.nowMs()).token
+    expect(await direct.because(unknown)).toBe('stale')
+  })
+
+  test('from the start on, no token is accepted, and the webhook knows nothing', async () => {
+    const { start, centre, token } = await directWorld()
+    await centre.stop()
+    const direct = await start()
+    expect(await direct.because(token().token)).toBe('stale')
+    expect(direct.revocation.unknownSince()).toBe('the start')
+    expect(direct.gauges().listAgeMs).toBe(Number.POSITIVE_INFINITY)
+  })
+})
+
+describe('a clock that is wrong (2.9, 9.2; threats F11)', () => {
+  test.each([
+    { name: 'an hour behind', aheadMs: -HOUR_MS, endsAfterMs: HOUR_MS },
+    { name: 'right', aheadMs: 0, endsAfterMs: HOUR_MS },
+    { name: 'half an hour ahead', aheadMs: HOUR_MS / 2, endsAfterMs: HOUR_MS / 2 },
+    { name: 'a second less than an hour ahead', aheadMs: HOUR_MS - 1000, endsAfterMs: 1000 },
+  ])('$name: a token of an hour ends after $endsAfterMs ms', async ({ aheadMs, endsAfterMs }) => {
+    const { start, clock, token, leap } = await directWorld()
+    clock.setNow(START_MS + aheadMs)
+    const direct = await start({ maxStalenessMs: 2 * HOUR_MS })
+    const { token: sound } = token()
+    leap(endsAfterMs - 1)
+    expect(await direct.because(sound)).toBe(null)
+    leap(1)
+    expect(await direct.because(sound)).toBe('expired')
+  })
+
+  test.each([-HOUR_MS, HOUR_MS])('by %i ms: the outage bound is the same', async (aheadMs) => {
+    const { start, clock, centre, key, leap } = await directWorld()
+    clock.setNow(START_MS + aheadMs)
+    const direct = await start()
+    const { token } = newToken(key, centre.issuer, START_MS, {
+      exp: (START_MS + 9 * HOUR_MS) / 1000,
+    })
+    await centre.stop()
+    leap(MAX_STALENESS_MS)
+    expect(await direct.because(token)).toBe(null)
+    leap(1)
+    expect(await direct.because(token)).toBe('stale')
+  })
+
+  test('the difference is in a gauge, and in the log once a minute', async () => {
+    const { start, clock } = await directWorld()
+    clock.setNow(START_MS - HOUR_MS)
+    const direct = await start()
+    expect(direct.gauges().clockSkewMs).toBe(-HOUR_MS)
+    expect(direct.nowMs()).toBe(START_MS)
+    for (let polls = 0; polls < 14; polls += 1) await direct.poll()
+    const warned = direct.lines.filter(({ level }) => level === 'warn')
+    expect(warned).toEqual([
+      {
+        level: 'warn',
+        fields: { skewMs: -HOUR_MS },
+        sentence: 'the clock of this machine and the clock of the centre differ',
+      },
+    ])
+  })
+
+  test('a token of now is not too early for a clock that is behind', async () => {
+    const { start, clock, token } = await directWorld()
+    clock.setNow(START_MS - HOUR_MS)
+    const direct = await start()
+    expect(await direct.because(token().token)).toBe(null)
+  })
+})
