@@ -5,6 +5,7 @@ import type { Random } from '../support/random.ts'
 import { requestSent } from '../support/request-fuzzer.ts'
 import { oneEntry, union } from '../unit/domain/scope/random-scopes.ts'
 import { CLUSTER } from './direct-cluster.ts'
+import { accessReview } from './three-ways-rows.ts'
 
 /** The verbs that random rules have, and what stands for them here. */
 const VERBS = [
@@ -65,10 +66,21 @@ const CLUSTER_WIDE: ReadonlySet<string> = new Set(['nodes', 'namespaces'])
 // biome-ignore format: a table
 const PATHS = ['/', '/healthz', '/healthz/ping', '/healthz/a', '/metrics', '/livez', '/logs', '/version', '/api', '/apis', '/apis/apps/v1', '/api/v1', '/openapi/v3']
 
-/** A request as tables write it; one in eight as no client makes it. */
+/** A request as tables write it; one in nine as no client makes it. */
 export function requestDrawn(random: Random): string {
   const { pick } = random
-  const kind = pick(['odd', 'path', 'core', 'core', 'core', 'core', 'group', 'group'] as const)
+  const kind = pick([
+    'odd',
+    'path',
+    'review',
+    'core',
+    'core',
+    'core',
+    'core',
+    'group',
+    'group',
+  ] as const)
+  if (kind === 'review') return reviewDrawn(random)
   if (kind === 'odd') return oddRequest(random)
   if (kind === 'path') return `${pick(['GET', 'GET', 'GET', 'HEAD', 'POST'])} ${pick(PATHS)}`
   const [version = '', resource = ''] =
@@ -89,8 +101,14 @@ const onCollection: Draw = (collection, name, { pick }) => {
 
 const onObject: Draw = (collection, name, { pick }) => {
   const how = pick(['GET', 'GET', 'GET', 'PUT', 'PATCH', 'DELETE', 'HEAD'])
+  // Of an object that exists the API server asks for no create.
+  const isApply = how === 'PATCH' && name === 'n' && APPLIED.test(collection)
+  if (isApply) return `PATCH ${collection}/n apply`
   return `${how} ${collection}/${name}${pick(['', '', '', '/'])}`
 }
+
+/** Kinds whose bodies are sound: others are refused before anybody asks for a create. */
+const APPLIED = /\/namespaces\/p-.\/(?:configmaps|services|serviceaccounts|deployments)$/
 
 const onSubresource: Draw = (collection, name, { pick }) => {
   const resource = collection.slice(collection.lastIndexOf('/') + 1)
@@ -101,6 +119,47 @@ const onSubresource: Draw = (collection, name, { pick }) => {
     return pick([`GET ${path}${query} websocket`, `POST ${path}${query}`, `GET ${path}${query}`])
   }
   return `${pick(['GET', 'GET', 'POST', 'PUT', 'PATCH'])} ${path}`
+}
+
+/** Whether the caller may do something: any attributes, whether requests have such or not. */
+function reviewDrawn(random: Random): string {
+  const { pick } = random
+  const verb = pick([
+    'get',
+    'list',
+    'create',
+    'update',
+    'delete',
+    'patch',
+    'escalate',
+    'impersonate',
+    '*',
+    'head',
+  ])
+  if (pick([1, 2, 3, 4]) === 1)
+    return accessReview({ nonResourceAttributes: { verb, path: pick(PATHS) } })
+  const [version = '', resource = ''] = pick([...CORE.map((one) => `v1 ${one}`), ...GROUPS]).split(
+    ' ',
+  )
+  const group = version.includes('/') ? version.split('/')[0] : ''
+  const subresource = pick(['', '', '', ...(SUBRESOURCES[resource] ?? []), '*'])
+  const namespace = pick(['', ...NAMESPACES])
+  const name = pick(['', 'm', 'n', '*'])
+  const written = pick([
+    { resource, subresource },
+    { resource, subresource },
+    { resource: `${resource}/${subresource}` },
+    { resource: '*' },
+  ])
+  return accessReview({
+    resourceAttributes: {
+      verb,
+      group: pick([group, group, group, '*']),
+      namespace,
+      name,
+      ...written,
+    },
+  })
 }
 
 /** What Node's client can't send, what no server answers, and an apply, are left out; writes are dry as all others. */

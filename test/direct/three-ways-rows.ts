@@ -29,16 +29,18 @@ const AUTHORIZATION = '/apis/authorization.k8s.io/v1'
 const review = (kind: string, spec: object = {}): string =>
   JSON.stringify({ apiVersion: 'authorization.k8s.io/v1', kind, spec })
 
-/** `kubectl auth can-i`; the answer is 201 in any case. */
-export const canI = (verb: string, resource: string, rest: object = {}): string => {
-  const spec = { resourceAttributes: { verb, resource, namespace: 'p-a', ...rest } }
-  return `POST ${AUTHORIZATION}/selfsubjectaccessreviews ${review('SelfSubjectAccessReview', spec)}`
-}
+/** A self access review of these attributes; the answer is 201 in any case. */
+export const accessReview = (spec: object): string =>
+  `POST ${AUTHORIZATION}/selfsubjectaccessreviews ${review('SelfSubjectAccessReview', spec)}`
+
+/** `kubectl auth can-i` in p-a. */
+export const canI = (verb: string, resource: string, rest: object = {}): string =>
+  accessReview({ resourceAttributes: { verb, resource, namespace: 'p-a', ...rest } })
+
 /** The same for a path. */
-export const canIPath = (verb: string, path: string): string => {
-  const spec = { nonResourceAttributes: { verb, path } }
-  return `POST ${AUTHORIZATION}/selfsubjectaccessreviews ${review('SelfSubjectAccessReview', spec)}`
-}
+export const canIPath = (verb: string, path: string): string =>
+  accessReview({ nonResourceAttributes: { verb, path } })
+
 /** `kubectl auth can-i --list`. */
 export const LIST_RIGHTS = `POST ${AUTHORIZATION}/selfsubjectrulesreviews ${review('SelfSubjectRulesReview', { namespace: 'p-a' })}`
 /** `kubectl auth whoami`. */

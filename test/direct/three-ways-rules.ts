@@ -132,6 +132,7 @@ export const RULE_ROWS: readonly ScopeRows[] = [
       [`GET ${A}/pods/m/exec?command=id&stdout=true websocket`, 'scope'],
       [`GET ${A}/pods/m/attach?stdout=true`, 'scope'],
       [`POST ${A}/pods/m/exec?command=id&stdout=true`, 'scope'],
+      [canI('get', 'pods', { subresource: 'exec' }), 201],
     ],
   },
   {
@@ -180,6 +181,9 @@ export const RULE_ROWS: readonly ScopeRows[] = [
       [`PATCH ${A}/configmaps/none`, 404],
       [`PATCH ${A}/configmaps/none apply`, 'scope'],
       [`PUT ${A}/pods/m/status`, 200],
+      [canI('update', 'configmaps'), 201],
+      [canI('update', 'configmaps', { name: 'm' }), 201],
+      [canI('patch', 'configmaps', { name: 'm' }), 201],
     ],
   },
   {

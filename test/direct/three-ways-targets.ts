@@ -77,6 +77,7 @@ export const TARGET_ROWS: readonly ScopeRows[] = [
       [`GET ${OWN}/configs/platform-manager-config`, 'own kinds'],
       [canI('*', '*', { group: '*' }), 201],
       [canI('*', 'pods'), 201],
+      [canI('get', 'configs', { group: 'management.platform.sh' }), 201],
       [LIST_RIGHTS, 201],
       ...sensitive('scope', /\/token|nodes\/none\/proxy|\/approval/),
     ],
