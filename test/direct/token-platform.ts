@@ -49,6 +49,8 @@ export interface TokenPlatform {
   readonly accessKey: string
   /** A new token, without a scope and good for an hour unless the spec says otherwise. */
   issueToken(spec?: DirectClusterEndpointTokenSpec): Promise<string>
+  /** The gateway without its paths, such as `https://127.0.0.1:31000`; it may connect to targets on this machine. */
+  readonly gatewayUrl: string
   /** A ServiceAccount token of the management cluster. */
   serviceAccountToken(): Promise<string>
   /** The private signing key of a generation, from its Secret. */
@@ -96,6 +98,7 @@ export async function startTokenPlatform(proxy?: CachingProxy): Promise<TokenPla
     caPem: proxy?.caPem ?? served.caPem,
     plane,
     gateway: served,
+    gatewayUrl: `https://${address}`,
     accessKey,
     ...tokensOf(plane, await owner(plane, accessKey), served),
     ...signingKeysOf(plane, served),
@@ -233,7 +236,8 @@ function createIssuerGateway(address: string): IssuerGateway {
   let running: OwnProcess | null = null
   return {
     start: async (kubeconfig, issuer) => {
-      const flags = [`--bind-address=${address}`, `--issuer-url=${issuer}`]
+      const targets = '--allow-target-cidr=127.0.0.0/8'
+      const flags = [`--bind-address=${address}`, `--issuer-url=${issuer}`, targets]
       running = await startGateway({ kubeconfig, flags })
     },
     stop: async () => {

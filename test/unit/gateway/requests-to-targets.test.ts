@@ -15,6 +15,7 @@ import {
   project,
   scopeOf,
   space,
+  verbs,
   virtualCluster,
 } from '../domain/scope/scope-builder.ts'
 import { CALLER, NO_UPSTREAM, handlerFor, managementOf } from './handler-builder.ts'
@@ -231,6 +232,34 @@ describe('a self review', () => {
     const scope = scopeOf({ ...of('secrets'), requestTargets: ['Cluster'] })
     const { answer } = await reviewed({ scope, path: `/kubernetes/cluster/east${ACCESS}` })
     expect(answer).toMatchObject({ status: { allowed: false, denied: true } })
+  })
+
+  test.each([
+    {
+      name: 'an update without create',
+      scope: scopeOf({ ...verbs('update'), ...of('configmaps') }),
+      attributes: { verb: 'update', resource: 'configmaps' },
+      reason: 'does not grant "create"',
+    },
+    {
+      name: 'a session without create',
+      scope: scopeOf({ ...verbs('get'), ...of('pods/exec') }),
+      attributes: { verb: 'get', resource: 'pods', subresource: 'exec' },
+      reason: 'does not grant "create"',
+    },
+    {
+      name: 'our own kinds',
+      scope: cluster('east'),
+      attributes: { verb: 'get', resource: 'configs', group: 'management.platform.sh' },
+      reason: 'are served below /kubernetes/management only',
+    },
+  ])('denies $name, as it would the request (11.3, 11.6)', async (row) => {
+    const spec = { resourceAttributes: { ...row.attributes, namespace: 'a', name: 'x' } }
+    const review = { spec, status: { allowed: true } }
+    const path = `/kubernetes/cluster/east${ACCESS}`
+    const { answer } = await reviewed({ scope: row.scope, path, review })
+    const reason = expect.stringContaining(row.reason)
+    expect(answer).toMatchObject({ status: { allowed: false, denied: true, reason } })
   })
 
   test('denies what is outside a space, whatever the scope (11.9)', async () => {
