@@ -36,11 +36,12 @@ interface Rbac {
 }
 
 const CONFIG = join(import.meta.dirname, '../../config')
-/** The folders with roles of the program's accounts. */
+/** The folders with roles of manager and gateway. */
 const RBAC = ['rbac', 'target-namespace']
 /** A test may borrow an account; only requests of the program count. */
 const PROGRAM = 'management-operator/'
-/** The gateway forwards the user agent of its clients, so a test that borrows its account sets this one. */
+/** These forward the user agent of their clients, so a test that borrows such an account sets BORROWED. */
+const FORWARDING = ['gateway', 'direct'].map((name) => `${ACCOUNTS}${name}`)
 const BORROWED = 'borrowed/'
 const FILE = /^rights-.*\.json$/
 
@@ -55,12 +56,16 @@ const isAskedByPolicy = ({ account, resource, verb }: Right): boolean =>
   (resource === 'ownedaccesskeys' &&
     (account === 'manager' ? verb === 'generate' : verb === 'delegate' || verb === 'use'))
 
-/** The rights that config/rbac grants to ServiceAccounts, one for each combination of a rule. */
-export function grantedRights(): readonly Right[] {
-  const texts = RBAC.flatMap((folder) =>
-    readdirSync(join(CONFIG, folder)).map((file) =>
-      readFileSync(join(CONFIG, folder, file), 'utf8'),
-    ),
+/**
+ * The rights that manifests grant to ServiceAccounts, one for each combination of a rule.
+ *
+ * @param folders below config/, without the folders in them; those of manager and gateway when absent
+ */
+export function grantedRights(folders: readonly string[] = RBAC): readonly Right[] {
+  const texts = folders.flatMap((folder) =>
+    readdirSync(join(CONFIG, folder))
+      .filter((file) => file.endsWith('.yaml'))
+      .map((file) => readFileSync(join(CONFIG, folder, file), 'utf8')),
   )
   const objects = texts
     .flatMap((text) => parseAllDocuments(text))
@@ -165,7 +170,8 @@ export async function noteRights(auditLog: string, output: string, id: string): 
   writeFileSync(join(output, `rights-${id}.json`), JSON.stringify(usage))
 }
 
-async function* requestsIn(auditLog: string): AsyncGenerator<AuditedRequest> {
+/** The requests of the program's accounts in an audit log. */
+export async function* requestsIn(auditLog: string): AsyncGenerator<AuditedRequest> {
   for await (const line of createInterface({ input: createReadStream(auditLog) })) {
     if (!line.includes(`"username":"${ACCOUNTS}`)) continue
     const request = JSON.parse(line) as AuditedRequest
@@ -175,7 +181,7 @@ async function* requestsIn(auditLog: string): AsyncGenerator<AuditedRequest> {
 
 /** Another user who acts as an account by kubectl --as is in `user`, and does not count. */
 function isOfProgram({ user, userAgent = '' }: AuditedRequest): boolean {
-  if (user.username === `${ACCOUNTS}gateway`) return !userAgent.startsWith(BORROWED)
+  if (FORWARDING.includes(user.username)) return !userAgent.startsWith(BORROWED)
   return user.username.startsWith(ACCOUNTS) && userAgent.startsWith(PROGRAM)
 }
 
