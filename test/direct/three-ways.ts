@@ -160,7 +160,8 @@ function createWay(url: string, ca: string): Way {
   afterAll(() => agent.destroy())
   const prefix = pathname === '/' ? '' : pathname
   return (bearer, { method, path, headers, body }) =>
-    new Promise((resolve, reject) => {
+    new Promise((resolve) => {
+      const broken = ({ message }: Error) => resolve({ code: 0, by: message, what: '' })
       const outgoing = send({
         hostname,
         port,
@@ -174,14 +175,14 @@ function createWay(url: string, ca: string): Way {
         },
         agent: headers['upgrade'] === undefined ? agent : false,
       })
-      outgoing.once('error', reject)
+      outgoing.on('error', broken)
       outgoing.once('upgrade', ({ statusCode = 0 }, socket) => {
         socket.destroy()
         resolve(seenOf(statusCode, ''))
       })
       outgoing.once('response', (incoming) => {
         const { statusCode = 0 } = incoming
-        incoming.on('error', reject)
+        incoming.on('error', broken)
         // A watch stays open.
         if (statusCode === 200 && /[?&]watch/i.test(path)) {
           resolve(seenOf(statusCode, ''))
