@@ -257,7 +257,7 @@ function print(what: string, ways: readonly Way[]): void {
       const ratio = ms / quantile(direct.tookMs, share)
       return `p${share * 100} ${ms.toFixed(2).padStart(7)} ms ${ratio.toFixed(2).padStart(5)}x`
     })
-    console.log(`${name.padEnd(24)}${figures.join('   ')}`)
+    console.log(`${name.padEnd(26)}${figures.join('   ')}`)
   }
 }
 
