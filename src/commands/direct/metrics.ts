@@ -94,6 +94,7 @@ export function createDirectMetrics(
     }),
     ...requestMetrics(registry, make, {
       targets: TARGETS,
+      hasWebhook: true,
       refusals: [...TOKEN_REFUSALS, ...CREDENTIAL_FAULTS],
       limits: ADMISSION_KINDS,
       streamKinds: STREAM_KINDS,
