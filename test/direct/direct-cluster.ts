@@ -4,7 +4,14 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll } from 'vitest'
 import { GATEWAY_TLS_SECRET } from '../../src/api/names.ts'
+import { systemClock } from '../../src/runtime/clock.ts'
+import {
+  type Credential,
+  kubeconfig as kubeconfigOf,
+} from '../../tools/control-plane/kubeconfig.ts'
 import { adaptedAuthentication } from '../../tools/run/connected-cluster.ts'
+import { type Audit, auditOf } from '../support/audit-log.ts'
+import type { ServingOptions } from '../support/command-process.ts'
 import { eventually } from '../support/eventually.ts'
 import {
   type AskOptions,
@@ -13,6 +20,8 @@ import {
   ask,
   startDirect,
 } from '../support/gateway-process.ts'
+import { uniqueName } from '../support/object-builder.ts'
+import { type Raw, createRaw } from '../support/raw-client.ts'
 import { type StockServer, startStockServer } from '../support/stock-api-server.ts'
 import { shippedFile } from './authentication-file.ts'
 import type { IssuerEndpoint } from './issuer-servers.ts'
@@ -22,7 +31,10 @@ export const CLUSTER = 'berlin'
 
 /** The namespace of the direct endpoint. */
 const NAMESPACE = 'platform-system'
-const WEBHOOK_TOKEN = 'webhook-token-of-the-tests'
+
+/** Whom the API server knows the direct endpoint as. */
+export const DIRECT_USER = `system:serviceaccount:${NAMESPACE}:direct`
+
 const ROOT = join(import.meta.dirname, '../..')
 
 /** The direct endpoint of the cluster. */
@@ -32,20 +44,42 @@ export interface DirectEndpoint {
   readonly caPem: string
   /** One request with a bearer token; null = without. */
   call(path: string, token: string | null, options?: Partial<AskOptions>): Promise<GatewayAnswer>
+  /** Writes a kubeconfig with a token for a path of the endpoint, and returns its own path. */
+  kubeconfig(token: string, path?: string): Promise<string>
+}
+
+/** How the API server reaches the webhook. */
+interface WebhookOptions {
+  /** As in the authorization file: `Deny` when absent. */
+  readonly failurePolicy?: 'Deny' | 'NoOpinion'
+  /** The webhook's token when absent. */
+  readonly credential?: Credential
 }
 
 /** A cluster with a direct endpoint. */
 export interface DirectCluster {
   readonly server: StockServer
-  /** Starts a direct endpoint of the cluster; stopped after the last test of the file. */
+  /** Requests as an administrator of the cluster. */
+  readonly raw: Raw
+  /** The audit log of the API server. */
+  readonly audit: Audit
+  /**
+   * Starts a direct endpoint of the cluster; stopped after the last test of the file.
+   *
+   * @param options as those of startDirect
+   */
   startEndpoint(
     flags?: readonly string[],
-    env?: Readonly<Record<string, string>>,
+    options?: Pick<ServingOptions, 'env' | 'until'>,
   ): Promise<DirectEndpoint>
   /** Lets the API server ask the endpoint before RBAC. Resolves when it does. */
-  openWebhook(endpoint: DirectEndpoint, failurePolicy?: 'Deny' | 'NoOpinion'): Promise<void>
-  /** The file with the token of the webhook's callers. */
+  openWebhook(
+    endpoint: Pick<DirectEndpoint, 'process' | 'caPem'>,
+    options?: WebhookOptions,
+  ): Promise<void>
+  /** The file with the token of the webhook's callers, which is `webhookToken` until a test changes it. */
   readonly webhookTokenFile: string
+  readonly webhookToken: string
   /** Applies objects as an administrator of the cluster. */
   apply(objects: readonly object[]): Promise<void>
 }
@@ -82,8 +116,11 @@ export async function startDirectCluster(issuer: IssuerEndpoint): Promise<Direct
   const kubeconfig = await server.serviceAccountKubeconfig(NAMESPACE, 'direct')
   const caFile = join(folder, 'issuer-ca.pem')
   const webhookTokenFile = join(folder, 'webhook-token')
+  const webhookToken = uniqueName('w'.repeat(32))
   await writeFile(caFile, issuer.caPem)
-  await writeFile(webhookTokenFile, `${WEBHOOK_TOKEN}\n`)
+  await writeFile(webhookTokenFile, `${webhookToken}\n`)
+  const raw = createRaw(server.adminKubeconfig, systemClock())
+  afterAll(() => raw.close())
   const usual = [
     `--cluster=${CLUSTER}`,
     `--issuer-url=${issuer.issuer}`,
@@ -92,14 +129,23 @@ export async function startDirectCluster(issuer: IssuerEndpoint): Promise<Direct
     '--revocation-poll-interval=1s',
     '--allow-target-cidr=127.0.0.0/8',
   ]
+  const started: OwnGateway[] = []
+  afterAll(() => Promise.all(started.map((one) => one.stop())))
+  const { auditLog } = server
+  if (auditLog === null) throw new Error('the server keeps no audit log')
   return {
     server,
+    raw: raw.call,
+    audit: auditOf({ auditLog, raw: raw.call }),
     webhookTokenFile,
+    webhookToken,
     apply: (objects) =>
       apply(['-f', '-'], JSON.stringify({ apiVersion: 'v1', kind: 'List', items: objects })),
-    startEndpoint: async (flags = [], env = {}) => {
-      const process = await startDirect({ kubeconfig, flags: [...usual, ...flags], env })
-      afterAll(() => process.stop())
+    startEndpoint: async (flags = [], serving = {}) => {
+      const process = await startDirect({ kubeconfig, flags: [...usual, ...flags], ...serving })
+      started.push(process)
+      // Its health is served before anything else.
+      await eventually('the endpoint serves', () => process.url(), { withinMs: 30_000 })
       const caPem = await certificateAuthority(server)
       return {
         process,
@@ -112,11 +158,20 @@ export async function startDirectCluster(issuer: IssuerEndpoint): Promise<Direct
             headers: { ...headers, ...options.headers },
           })
         },
+        kubeconfig: async (token, path = '/kubernetes/cluster') => {
+          const file = join(folder, `${uniqueName('client')}.kubeconfig`)
+          const url = `${process.url()}${path}`
+          await writeFile(file, kubeconfigOf('direct', { url, caPem }, { token }))
+          return file
+        },
       }
     },
-    openWebhook: async (endpoint, failurePolicy = 'Deny') => {
-      const config = join(folder, 'webhook.kubeconfig')
-      await writeFile(config, webhookKubeconfig(endpoint))
+    openWebhook: async (endpoint, options = {}) => {
+      const { failurePolicy = 'Deny', credential = { token: webhookToken } } = options
+      // Under a new name: the server compares the authorization file only.
+      const config = join(folder, `${uniqueName('webhook')}.kubeconfig`)
+      const url = `${endpoint.process.url()}/authorize`
+      await writeFile(config, kubeconfigOf('webhook', { url, caPem: endpoint.caPem }, credential))
       const shipped = await readFile(join(ROOT, 'config/direct/webhook/authorization.yaml'), 'utf8')
       const text = shipped
         .replace('/etc/kubernetes/authorization/kubeconfig.yaml', config)
@@ -130,24 +185,6 @@ export async function startDirectCluster(issuer: IssuerEndpoint): Promise<Direct
     },
   }
 }
-
-const webhookKubeconfig = ({ process, caPem }: DirectEndpoint): string =>
-  JSON.stringify({
-    apiVersion: 'v1',
-    kind: 'Config',
-    clusters: [
-      {
-        name: 'webhook',
-        cluster: {
-          server: `${process.url()}/authorize`,
-          'certificate-authority-data': Buffer.from(caPem).toString('base64'),
-        },
-      },
-    ],
-    users: [{ name: 'server', user: { token: WEBHOOK_TOKEN } }],
-    contexts: [{ name: 'webhook', context: { cluster: 'webhook', user: 'server' } }],
-    'current-context': 'webhook',
-  })
 
 async function certificateAuthority(server: StockServer): Promise<string> {
   const secret = ['get', 'secret', GATEWAY_TLS_SECRET, '-n', NAMESPACE]

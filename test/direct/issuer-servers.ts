@@ -17,10 +17,23 @@ export interface ListAnswer {
 /** `asOf` of the revocation lists in these tests. */
 export const AS_OF = '2026-11-21T10:00:00Z'
 
-/** A revocation list as the issuer serves it (contract 7.4): `exp` as text by token id. */
-export function revocationList(tokens: Readonly<Record<string, string>>): ListAnswer {
-  return { code: 200, body: JSON.stringify({ asOf: AS_OF, tokens }) }
+/** The content of a revocation list (contract 7.4). */
+export interface ServedList {
+  readonly asOf: string
+  readonly tokens: Readonly<Record<string, string>>
 }
+
+/** A revocation list as the issuer serves it (contract 7.4): `exp` as text by token id. */
+export function revocationList(
+  tokens: Readonly<Record<string, string>>,
+  asOf: string = AS_OF,
+): ListAnswer {
+  return { code: 200, body: JSON.stringify({ asOf, tokens }) }
+}
+
+/** The list as if it was completed now: one of a gateway is some seconds older. */
+export const completeNow = ({ tokens }: ServedList): ListAnswer =>
+  revocationList(tokens, new Date().toISOString())
 
 /** Serves whatever `answer` returns as the revocation list, 404 elsewhere. Closed after the last test. */
 export async function startListServer(
@@ -50,27 +63,39 @@ export interface IssuerEndpoint {
 export interface CachingProxy extends IssuerEndpoint {
   /** Sets the upstream; without one, or while it is down, every answer is 502. */
   setUpstream(endpoint: IssuerEndpoint): void
+  /** While it is away, connections end without an answer. */
+  setAway(isAway: boolean): void
+  /** Replaces the revocation list of the upstream; null = no longer. */
+  setList(replaced: ((list: ServedList) => ListAnswer) | null): void
 }
 
 /** Starts a proxy that sends `max-age` on every answer. Closed after the last test. */
 export async function startCachingProxy(maxAgeSeconds: number): Promise<CachingProxy> {
   const { keyPem, certificatePem, caPem } = serverPair('proxy')
   let upstream: { readonly origin: string; readonly dispatcher: Agent } | null = null
+  let isAway = false
+  let replaced: ((list: ServedList) => ListAnswer) | null = null
   const forward = async (path: string) => {
     if (upstream === null) throw new Error('no upstream is set')
     const { origin, dispatcher } = upstream
     const { statusCode, body } = await request(`${origin}${path}`, { dispatcher })
-    return { statusCode, text: await body.text() }
+    const text = await body.text()
+    if (replaced === null || path !== '/oidc/revoked') return { statusCode, text }
+    const answer = replaced(JSON.parse(text) as ServedList)
+    return { statusCode: answer.code, text: answer.body }
   }
-  const server = createServer({ key: keyPem, cert: certificatePem }, ({ url = '' }, response) => {
+  const server = createServer({ key: keyPem, cert: certificatePem }, (incoming, response) => {
+    const { url = '', socket } = incoming
     const headers = {
       'content-type': 'application/json',
       'cache-control': `max-age=${maxAgeSeconds}`,
     }
-    forward(url).then(
-      ({ statusCode, text }) => response.writeHead(statusCode, headers).end(text),
-      () => response.writeHead(502).end(),
-    )
+    if (isAway) socket.destroy()
+    else
+      forward(url).then(
+        ({ statusCode, text }) => response.writeHead(statusCode, headers).end(text),
+        () => response.writeHead(502).end(),
+      )
   })
   await once(server.listen(0, '127.0.0.1'), 'listening')
   afterAll(async () => {
@@ -84,6 +109,12 @@ export async function startCachingProxy(maxAgeSeconds: number): Promise<CachingP
     setUpstream: (endpoint) => {
       const dispatcher = new Agent({ connect: { ca: endpoint.caPem } })
       upstream = { origin: new URL(endpoint.issuer).origin, dispatcher }
+    },
+    setAway: (value) => {
+      isAway = value
+    },
+    setList: (value) => {
+      replaced = value
     },
   }
 }

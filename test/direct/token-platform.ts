@@ -6,7 +6,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Agent, request } from 'undici'
 import { afterAll } from 'vitest'
-import type { DirectClusterEndpointToken } from '../../src/api/directclusterendpointtoken.gen.ts'
+import type {
+  DirectClusterEndpointToken,
+  DirectClusterEndpointTokenSpec,
+} from '../../src/api/directclusterendpointtoken.gen.ts'
 import {
   ACCESS_KEYS,
   API_VERSION,
@@ -38,8 +41,16 @@ export interface TokenPlatform {
   readonly issuer: string
   /** The CA of the issuer's certificate; PEM. */
   readonly caPem: string
-  /** A new token without a scope, owned by key `ci` of user ada in group dev. */
-  issueToken(): Promise<string>
+  /** The management cluster. */
+  readonly plane: TestControlPlane
+  /** Where the gateway serves as issuer, whatever stands before it. */
+  readonly gateway: IssuerEndpoint
+  /** The access key `ci` of user ada in group dev, which owns all tokens. */
+  readonly accessKey: string
+  /** A new token, without a scope and good for an hour unless the spec says otherwise. */
+  issueToken(spec?: DirectClusterEndpointTokenSpec): Promise<string>
+  /** The gateway without its paths, such as `https://127.0.0.1:31000`; it may connect to targets on this machine. */
+  readonly gatewayUrl: string
   /** A ServiceAccount token of the management cluster. */
   serviceAccountToken(): Promise<string>
   /** The private signing key of a generation, from its Secret. */
@@ -50,6 +61,8 @@ export interface TokenPlatform {
   withdraw(kid: string): Promise<void>
   /** Deletes the object of a token; resolves when the revocation list contains the token. */
   revoke(token: string): Promise<void>
+  /** Deletes the object of a token, also while the issuer is stopped. */
+  deleteToken(token: string): Promise<void>
   /** How many requests verifiers have sent since the last start of the issuer. */
   fetchCount(): Promise<number>
   stopIssuer(): Promise<void>
@@ -79,10 +92,15 @@ export async function startTokenPlatform(proxy?: CachingProxy): Promise<TokenPla
   afterAll(async () => void (await operator.stop()))
   const served = { issuer: `https://${address}/oidc`, caPem: await gatewayCa(plane.admin) }
   proxy?.setUpstream(served)
+  const accessKey = uniqueName('k'.repeat(32))
   return {
     issuer,
     caPem: proxy?.caPem ?? served.caPem,
-    ...tokensOf(plane, await owner(plane), served),
+    plane,
+    gateway: served,
+    gatewayUrl: `https://${address}`,
+    accessKey,
+    ...tokensOf(plane, await owner(plane, accessKey), served),
     ...signingKeysOf(plane, served),
     fetchCount: () => gateway.publicGets(),
     stopIssuer: () => gateway.stop(),
@@ -90,8 +108,8 @@ export async function startTokenPlatform(proxy?: CachingProxy): Promise<TokenPla
   }
 }
 
-function owner({ admin }: TestControlPlane): Promise<OwnedAccessKey> {
-  const key = newKey({ user: 'ada', groups: ['dev'] }, { name: 'ci' })
+function owner({ admin }: TestControlPlane, secret: string): Promise<OwnedAccessKey> {
+  const key = newKey({ user: 'ada', groups: ['dev'], key: secret }, { name: 'ci' })
   return admin.create<OwnedAccessKey>(ACCESS_KEYS, key, 'test')
 }
 
@@ -99,21 +117,26 @@ function tokensOf(
   plane: TestControlPlane,
   { metadata: { name: ownerName, uid } }: OwnedAccessKey,
   served: IssuerEndpoint,
-): Pick<TokenPlatform, 'issueToken' | 'serviceAccountToken' | 'revoke'> {
+): Pick<TokenPlatform, 'issueToken' | 'serviceAccountToken' | 'revoke' | 'deleteToken'> {
   const { admin, raw } = plane
   const ownerReference = { apiVersion: API_VERSION, kind: ACCESS_KEYS.kind, name: ownerName, uid }
   const object = {
     apiVersion: API_VERSION,
     kind: TOKENS.kind,
     metadata: { ownerReferences: [{ ...ownerReference, controller: true }] },
-    spec: { ttl: 3600 },
   }
   const names = new Map<unknown, string>()
+  const deleteToken = async (token: string): Promise<void> => {
+    const path = `/apis/${API_VERSION}/${TOKENS.plural}/${names.get(claimsIn(token)['jti'])}`
+    const { code } = await raw('DELETE', path)
+    if (code !== 200) throw new Error(`DELETE ${path}: ${code}`)
+  }
   return {
-    issueToken: async () => {
+    issueToken: async (spec = {}) => {
       const name = uniqueName('token')
       const metadata = { ...object.metadata, name }
-      const created = await admin.create(TOKENS, { ...object, metadata }, 'test')
+      const token = { ...object, metadata, spec: { ttl: 3600, ...spec } }
+      const created = await admin.create(TOKENS, token, 'test')
       names.set(created.metadata.uid, name)
       return eventually(
         'the token is issued',
@@ -132,11 +155,10 @@ function tokensOf(
     },
     revoke: async (token) => {
       const { jti } = claimsIn(token)
-      const path = `/apis/${API_VERSION}/${TOKENS.plural}/${names.get(jti)}`
-      const { code } = await raw('DELETE', path)
-      if (code !== 200) throw new Error(`DELETE ${path}: ${code}`)
+      await deleteToken(token)
       await published(served, '/revoked', (text) => text.includes(`"${String(jti)}"`))
     },
+    deleteToken,
   }
 }
 
@@ -214,7 +236,8 @@ function createIssuerGateway(address: string): IssuerGateway {
   let running: OwnProcess | null = null
   return {
     start: async (kubeconfig, issuer) => {
-      const flags = [`--bind-address=${address}`, `--issuer-url=${issuer}`]
+      const targets = '--allow-target-cidr=127.0.0.0/8'
+      const flags = [`--bind-address=${address}`, `--issuer-url=${issuer}`, targets]
       running = await startGateway({ kubeconfig, flags })
     },
     stop: async () => {

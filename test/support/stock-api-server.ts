@@ -26,7 +26,9 @@ export interface OpenWatch {
 }
 
 /** A server that verifies tokens. Nothing else runs in its cluster, no controllers either. */
-export interface StockServer extends Access, Pick<ControlPlane, 'url' | 'auditLog' | 'apiServer'> {
+export interface StockServer
+  extends Access,
+    Pick<ControlPlane, 'url' | 'auditLog' | 'apiServer' | 'adminKubeconfig'> {
   /** The certificate authority of the server; PEM. */
   readonly caPem: string
   /** What --authentication-config names. */

@@ -1,7 +1,13 @@
 // The last stages, for admitted requests: record the use of the key, then answer by self-service or forward.
 import { keyCaller } from '../../authn/caller.ts'
-import { authorize, authorizeInSpace } from '../../domain/scope/authorize.ts'
-import { targetText } from '../../domain/scope/request-info.ts'
+import { authorizeInSpace } from '../../domain/scope/authorize.ts'
+import { authorizeWithCreate, needsCreate } from '../../domain/scope/create-rights.ts'
+import {
+  type RequestInfo,
+  type ScopeDecision,
+  isOwnGroup,
+  targetText,
+} from '../../domain/scope/request-info.ts'
 import { type Answer, refuse } from '../../serving/http/answer.ts'
 import type { ActivityRecorder } from '../activity/recorder.ts'
 import { ERRORS } from '../errors.ts'
@@ -64,9 +70,22 @@ async function forwarded(context: RequestContext): Promise<Answer> {
   const sent = review === null ? http : asReadable(http)
   const answer = await forward(upstream, request, sent, { caller }, signal)
   if (review === null) return answer
-  const scopeContext = known(context, 'scopeContext')
-  return narrowedReview(review, answer, request.attributes.target, (reviewed) => {
-    const decision = authorize(caller.scope, reviewed, scopeContext)
-    return decision.allowed && namespace !== null ? authorizeInSpace(namespace, reviewed) : decision
-  })
+  const decide = (reviewed: RequestInfo): ScopeDecision => decisionOn(reviewed, context)
+  return narrowedReview(review, answer, request.attributes.target, decide)
+}
+
+/** The decision on a request of these attributes, were it sent (contract 11.3, 11.9, 12.4). */
+function decisionOn(reviewed: RequestInfo, context: RequestContext): ScopeDecision {
+  const { scope } = known(context, 'caller')
+  const { namespace } = known(context, 'resolved')
+  const creates = needsCreate(reviewed)
+  const decision = authorizeWithCreate(scope, reviewed, creates, known(context, 'scopeContext'))
+  if (!decision.allowed) return decision
+  if (reviewed.target.kind !== 'Management' && isOwnGroup(reviewed)) return OWN_KINDS_ELSEWHERE
+  return namespace === null ? decision : authorizeInSpace(namespace, reviewed)
+}
+
+const OWN_KINDS_ELSEWHERE: ScopeDecision = {
+  allowed: false,
+  because: ERRORS.ownKindsElsewhere.message,
 }

@@ -157,7 +157,7 @@ function onlyValue(user: ReviewedUser, name: string): string | null {
 /** Why a request with a token is denied; null = the next check decides. */
 type TokenCheck = (review: TokenReview, context: WebhookContext) => string | null
 
-const TOKEN_CHECKS: readonly TokenCheck[] = [revoked, ownKinds, outOfScope]
+const TOKEN_CHECKS: readonly TokenCheck[] = [revoked, outOfScope, ownKinds]
 
 function revoked({ tokenId }: TokenReview, { revocation }: WebhookContext): string | null {
   return revocation.isRevoked(tokenId) ? 'the token is revoked' : null

@@ -15,6 +15,7 @@ import {
   project,
   scopeOf,
   space,
+  verbs,
   virtualCluster,
 } from '../domain/scope/scope-builder.ts'
 import { CALLER, NO_UPSTREAM, handlerFor, managementOf } from './handler-builder.ts'
@@ -202,13 +203,13 @@ test('a target that can not be reached is named in the 503 (9.5)', async () => {
 describe('a session in a Pod needs create under a scope, and get too by GET (11.6)', () => {
   const EXEC = '/kubernetes/cluster/east/api/v1/namespaces/a/pods/b/exec'
   test.each([
-    { verbs: ['get'], method: 'GET', status: 403 },
-    { verbs: ['create'], method: 'GET', status: 403 },
-    { verbs: ['get', 'create'], method: 'GET', status: 201 },
-    { verbs: ['create'], method: 'POST', status: 201 },
-    { verbs: ['get'], method: 'POST', status: 403 },
-  ])('$verbs by $method: $status', async ({ verbs, method, status }) => {
-    const scope = scopeOf({ ...of('pods/exec'), verbs, requestTargets: ['Cluster'] })
+    { granted: ['get'], method: 'GET', status: 403 },
+    { granted: ['create'], method: 'GET', status: 403 },
+    { granted: ['get', 'create'], method: 'GET', status: 201 },
+    { granted: ['create'], method: 'POST', status: 201 },
+    { granted: ['get'], method: 'POST', status: 403 },
+  ])('$granted by $method: $status', async ({ granted, method, status }) => {
+    const scope = scopeOf({ ...of('pods/exec'), verbs: granted, requestTargets: ['Cluster'] })
     expect(await asked({ scope, method, path: EXEC })).toMatchObject({ status })
   })
 
@@ -231,6 +232,34 @@ describe('a self review', () => {
     const scope = scopeOf({ ...of('secrets'), requestTargets: ['Cluster'] })
     const { answer } = await reviewed({ scope, path: `/kubernetes/cluster/east${ACCESS}` })
     expect(answer).toMatchObject({ status: { allowed: false, denied: true } })
+  })
+
+  test.each([
+    {
+      name: 'an update without create',
+      scope: scopeOf({ ...verbs('update'), ...of('configmaps') }),
+      attributes: { verb: 'update', resource: 'configmaps' },
+      reason: 'does not grant "create"',
+    },
+    {
+      name: 'a session without create',
+      scope: scopeOf({ ...verbs('get'), ...of('pods/exec') }),
+      attributes: { verb: 'get', resource: 'pods', subresource: 'exec' },
+      reason: 'does not grant "create"',
+    },
+    {
+      name: 'our own kinds',
+      scope: cluster('east'),
+      attributes: { verb: 'get', resource: 'configs', group: 'management.platform.sh' },
+      reason: 'are served below /kubernetes/management only',
+    },
+  ])('denies $name, as it would the request (11.3, 11.6)', async (row) => {
+    const spec = { resourceAttributes: { ...row.attributes, namespace: 'a', name: 'x' } }
+    const review = { spec, status: { allowed: true } }
+    const path = `/kubernetes/cluster/east${ACCESS}`
+    const { answer } = await reviewed({ scope: row.scope, path, review })
+    const reason = expect.stringContaining(row.reason)
+    expect(answer).toMatchObject({ status: { allowed: false, denied: true, reason } })
   })
 
   test('denies what is outside a space, whatever the scope (11.9)', async () => {

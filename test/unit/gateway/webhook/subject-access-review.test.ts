@@ -109,6 +109,13 @@ describe('the webhook denies (9.6)', () => {
     },
   )
 
+  test('our own kinds out of the scope as any other, as the gateway does (11.1)', () => {
+    expect(decided(scopeOf(of('pods')), 'get configs.management.platform.sh x')).toMatchObject({
+      denied: true,
+      reason: expect.stringMatching(/^the scope does not grant "get" on "configs/),
+    })
+  })
+
   test('what the scope does not grant, with the words of the gateway', () => {
     expect(decided(scopeOf(of('pods')), 'get secrets x')).toEqual({
       denied: true,
