@@ -68,6 +68,8 @@ export interface StartedTokenAuthenticator extends TokenAuthenticator {
 export interface TokenIssuerGauges {
   /** Infinity = there was no list. */
   readonly listAgeMs: number
+  /** Infinity = there were no keys. */
+  readonly keysAgeMs: number
   readonly revokedTokens: number
   readonly signingKeys: number
   /** Own clock minus the centre's. */
@@ -92,7 +94,8 @@ export async function startTokenAuthenticator(
   if (list) time.restored(list.asOfMs)
   if (files) keepSaved(knowledge, files)
 
-  const isStale = (): boolean => time.listAgeMs() > maxStalenessMs || !hasKeys(knowledge)
+  const isStale = (): boolean =>
+    Math.max(time.listAgeMs(), time.keysAgeMs()) > maxStalenessMs || !hasKeys(knowledge)
   const client = createIssuerClient(options)
   const { lookForKeys } = followIssuer({ ...options, client, knowledge, time })
   void notifyOfStaleness({ clock, log, signal, time, knowledge, isStale })
@@ -129,6 +132,7 @@ export async function startTokenAuthenticator(
     },
     gauges: () => ({
       listAgeMs: time.listAgeMs(),
+      keysAgeMs: time.keysAgeMs(),
       revokedTokens: knowledge.current().list?.tokens.size ?? 0,
       signingKeys: knowledge.current().keys.keys.size,
       clockSkewMs: time.skewMs(),
