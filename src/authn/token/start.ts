@@ -62,6 +62,8 @@ export interface StartedTokenAuthenticator extends TokenAuthenticator {
   /** A stale list does not make it unready: it answers 503 then, and no other replica knows more. */
   readonly readiness: Readonly<Record<string, HealthCheck>>
   readonly gauges: () => TokenIssuerGauges
+  /** Resolves once the state directory has what is known, for the end of the process. Never rejects. */
+  readonly stateSettled: () => Promise<void>
 }
 
 /** Values for metrics. */
@@ -130,6 +132,7 @@ export async function startTokenAuthenticator(
         'the prefix of the namespaces of projects is not known',
       ),
     },
+    stateSettled: () => files?.settled() ?? Promise.resolve(),
     gauges: () => ({
       listAgeMs: time.listAgeMs(),
       keysAgeMs: time.keysAgeMs(),

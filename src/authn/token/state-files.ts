@@ -30,6 +30,8 @@ export interface StateFiles {
    * next call tries again.
    */
   readonly save: (current: () => Knowledge) => void
+  /** Resolves once everything is written that was saved, or could not be. Never rejects. */
+  readonly settled: () => Promise<void>
 }
 
 const NAME = /^state-.+\.jsonl(?:\.new)?$/
@@ -44,6 +46,7 @@ export function openStateFiles(options: StateFilesOptions): StateFiles {
   const own = `state-${encodeURIComponent(instance)}.jsonl`
   const warn = repeatedWarnings(clock, log)
   let isWriting = false
+  let writing = Promise.resolve()
   let isChanged = false
   let isCleaned = false
 
@@ -72,8 +75,9 @@ export function openStateFiles(options: StateFilesOptions): StateFiles {
     load: async () => mergedKnowledge(await readAll(options, own, warn)),
     save: (current) => {
       isChanged = true
-      if (!isWriting) void writeWhileChanged(current)
+      if (!isWriting) writing = writeWhileChanged(current)
     },
+    settled: () => writing,
   }
 }
 

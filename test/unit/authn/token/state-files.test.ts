@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { chmod, mkdtemp, readFile, readdir, rm, stat, utimes, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -65,6 +66,22 @@ describe('a restart without the centre (9.2; threats F17)', () => {
     expect(await direct.because(revoked)).toBe('revoked')
     expect(direct.projectNamespacePrefix()).toBe('p-')
     expect(Object.values(direct.readiness).map((check) => check())).toEqual([null, null, null])
+  })
+
+  test('knows what took effect a moment before an orderly end', async () => {
+    const { start, token, centre, key } = await directWorld()
+    const stateDir = await stateDirectory()
+    const direct = await start({ stateDir })
+    // Enough for a write to take its time.
+    const others = Array.from({ length: 20_000 }, () => [randomUUID(), START_MS + HOUR_MS] as const)
+    const { jti, token: revoked } = token()
+    centre.served.revoked = { ...Object.fromEntries(others), [jti]: START_MS + HOUR_MS }
+    await direct.poll()
+    expect(await direct.because(revoked)).toBe('revoked')
+    direct.stop()
+    await direct.stateSettled()
+    const text = await readFile(join(stateDir, 'state-direct-0.jsonl'), 'utf8')
+    for (const known of [jti, key.kid]) expect(text).toContain(known)
   })
 
   test('knows nothing without a state directory', async () => {
