@@ -15,7 +15,6 @@ import {
   project,
   scopeOf,
   space,
-  verbs,
   virtualCluster,
 } from '../domain/scope/scope-builder.ts'
 import { CALLER, NO_UPSTREAM, handlerFor, managementOf } from './handler-builder.ts'
@@ -237,13 +236,13 @@ describe('a self review', () => {
   test.each([
     {
       name: 'an update without create',
-      scope: scopeOf({ ...verbs('update'), ...of('configmaps') }),
+      scope: scopeOf({ ...of('configmaps'), verbs: ['update'] }),
       attributes: { verb: 'update', resource: 'configmaps' },
       reason: 'does not grant "create"',
     },
     {
       name: 'a session without create',
-      scope: scopeOf({ ...verbs('get'), ...of('pods/exec') }),
+      scope: scopeOf({ ...of('pods/exec'), verbs: ['get'] }),
       attributes: { verb: 'get', resource: 'pods', subresource: 'exec' },
       reason: 'does not grant "create"',
     },
