@@ -107,10 +107,17 @@ describe('the metrics of a direct endpoint (8.4, 9.2, 15)', () => {
     await clock.advance(90_000)
     const age = 'platform_direct_revocation_list_age_seconds'
     expect(await scraped()).toHaveProperty([age], 90)
-    const gauges = { listAgeMs: 4200, revokedTokens: 7, signingKeys: 2, clockSkewMs: -1500 }
+    const gauges = {
+      listAgeMs: 4200,
+      keysAgeMs: 3100,
+      revokedTokens: 7,
+      signingKeys: 2,
+      clockSkewMs: -1500,
+    }
     metrics.followIssuer(() => gauges)
     expect(await scraped()).toMatchObject({
       [age]: 4.2,
+      platform_direct_signing_keys_age_seconds: 3.1,
       platform_direct_revoked_tokens: 7,
       platform_direct_signing_keys: 2,
       platform_direct_clock_skew_seconds: -1.5,
