@@ -15,6 +15,7 @@ import {
   project,
   scopeOf,
   space,
+  verbs,
   virtualCluster,
 } from '../domain/scope/scope-builder.ts'
 import { CALLER, NO_UPSTREAM, handlerFor, managementOf } from './handler-builder.ts'
@@ -236,13 +237,13 @@ describe('a self review', () => {
   test.each([
     {
       name: 'an update without create',
-      scope: scopeOf({ ...of('configmaps'), verbs: ['update'] }),
+      scope: scopeOf({ ...verbs('update'), ...of('configmaps') }),
       attributes: { verb: 'update', resource: 'configmaps' },
       reason: 'does not grant "create"',
     },
     {
       name: 'a session without create',
-      scope: scopeOf({ ...of('pods/exec'), verbs: ['get'] }),
+      scope: scopeOf({ ...verbs('get'), ...of('pods/exec') }),
       attributes: { verb: 'get', resource: 'pods', subresource: 'exec' },
       reason: 'does not grant "create"',
     },
