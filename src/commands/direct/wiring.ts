@@ -6,6 +6,7 @@ import type { DirectHandlerOptions } from '../../gateway/handler.ts'
 import { TOKEN_ANSWERS, createAuthentication } from '../../gateway/stages/authentication.ts'
 import { withTokenExpiryHeaders } from '../../gateway/stages/expiry-headers.ts'
 import { createMaxInFlight } from '../../gateway/stages/max-in-flight.ts'
+import type { InFlightRequests } from '../../gateway/streams/in-flight.ts'
 import { TOKEN_EXTRAS } from '../../gateway/targets/impersonation-probe.ts'
 import { createTargetRegistry } from '../../gateway/targets/registry.ts'
 import { directRoutesOf } from '../../gateway/targets/routes.ts'
@@ -14,9 +15,10 @@ import { followCallerFiles } from '../../gateway/webhook/caller-files.ts'
 import { callerCheck } from '../../gateway/webhook/callers.ts'
 import { createWebhook } from '../../gateway/webhook/handler.ts'
 import type { ClientDeps } from '../../kube/client/request.ts'
+import { type Clock, jumpingClock } from '../../runtime/clock.ts'
 import type { HealthCheck } from '../../serving/http/pages.ts'
 import type { GatewayServer } from '../../serving/http/server.ts'
-import { startInFlight, startProbe, startUpstream } from '../serving-parts.ts'
+import { type StreamMetrics, startInFlight, startProbe, startUpstream } from '../serving-parts.ts'
 import { startTargets } from '../targets.ts'
 import type { DirectProcess } from './metrics.ts'
 
@@ -44,10 +46,7 @@ export function startDirectApi(self: DirectProcess, parts: DirectParts): DirectA
     ownCluster: upstream,
     extras: TOKEN_EXTRAS,
   })
-  const inFlight = startInFlight(self.clock, metrics, {
-    reauthenticate: (caller) => tokens.reauthenticate(tokenCaller(caller)),
-    subscribe: tokens.subscribe,
-  })
+  const inFlight = watchRequests(self.clock, metrics, tokens)
   connected.subscribe((ended) => inFlight.endConnection(ended))
   const scopeContext = (): ScopeContext | null => {
     const projectNamespacePrefix = tokens.projectNamespacePrefix()
@@ -82,6 +81,17 @@ function tokenCaller(caller: Caller): TokenCaller {
   if (isKeyCaller(caller)) throw new Error('an access key came where only tokens are accepted')
   return caller
 }
+
+/** Starts to watch the requests in flight. Tokens end by the centre's time, whatever the own clock shows (contract 2.9). */
+export const watchRequests = (
+  clock: Clock,
+  metrics: StreamMetrics,
+  tokens: Pick<StartedTokenAuthenticator, 'nowMs' | 'reauthenticate' | 'subscribe'>,
+): InFlightRequests =>
+  startInFlight(jumpingClock(clock, tokens.nowMs), metrics, {
+    reauthenticate: (caller) => tokens.reauthenticate(tokenCaller(caller)),
+    subscribe: tokens.subscribe,
+  })
 
 /** The webhook, with the files that say who may ask it. */
 function startWebhook(
