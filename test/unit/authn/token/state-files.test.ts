@@ -146,7 +146,7 @@ describe('files that can not be used (9.2)', () => {
     { name: 'cut off in the first line', damage: (text) => text.slice(0, 30) },
     { name: 'no JSON', damage: () => Buffer.from([0xff, 0xfe, 0x0a, 0x00]) },
     {
-      name: 'of another issuer',
+      name: 'changed in the issuer',
       damage: (text) => text.replace(/https:[^"]*oidc/, 'https://other/oidc'),
     },
     { name: 'of another format', damage: (text) => text.replace('"format":1', '"format":2') },
