@@ -145,14 +145,19 @@ function stateFilesOf(options: TokenIssuerOptions): StateFiles | null {
 /** How far the kept `asOf` may lag while nothing else changes: a list of megabytes is not written at each poll. */
 const AS_OF_LAG_MS = 60_000
 
-/** Saves what is known now, so that what other replicas knew is in the own file, and after each change. */
+/**
+ * Saves what is known now, so that what other replicas knew is in the own file, and after each change. What could not be
+ * saved is tried again with the next poll.
+ */
 function keepSaved(knowledge: KnowledgeStore, files: StateFiles): void {
   let saved: Knowledge | null = null
   const save = (): void => {
     const current = knowledge.current()
     if (current.list === null || (saved !== null && isNearlySame(saved, current))) return
     saved = current
-    files.save(knowledge.current)
+    files.save(knowledge.current, () => {
+      saved = null
+    })
   }
   save()
   knowledge.whenChanged(save)
