@@ -192,8 +192,9 @@ describe('the webhook denies what it can not read, and says what is missing or w
     { name: 'attributes of a prototype', asked: Object.create({ resourceAttributes: attributes }) as object, reason: either },
     { name: 'a list as attributes',   asked: { resourceAttributes: [attributes] },                         reason: 'the attributes of the review are no object' },
     { name: 'text as attributes',     asked: { nonResourceAttributes: '/healthz' },                        reason: 'the attributes of the review are no object' },
-    { name: 'no verb',                asked: { resourceAttributes: { resource: 'pods' } },                 reason: 'the attributes of the review have no verb' },
-    { name: 'an empty verb',          asked: { nonResourceAttributes: { ...path, verb: '' } },             reason: 'the attributes of the review have no verb' },
+    { name: 'no verb of a path',      asked: { nonResourceAttributes: { path: '/healthz' } },              reason: 'the attributes of the review have no verb' },
+    { name: 'an empty verb of a path', asked: { nonResourceAttributes: { ...path, verb: '' } },            reason: 'the attributes of the review have no verb' },
+    { name: 'neither verb nor resource', asked: { resourceAttributes: { namespace: 'team' } },             reason: 'the attributes of the review have no resource' },
     { name: 'no resource',            asked: { resourceAttributes: { verb: 'get', name: 'pods' } },        reason: 'the attributes of the review have no resource' },
     { name: 'no path',                asked: { nonResourceAttributes: { verb: 'get' } },                   reason: 'the attributes of the review have no path' },
     ...['verb', 'group', 'version', 'resource', 'subresource', 'namespace', 'name'].flatMap((field) =>
