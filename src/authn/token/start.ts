@@ -46,7 +46,7 @@ export interface TokenIssuerOptions {
 /** What is known of revoked tokens, for decisions on requests that did not come through this process. */
 interface KnownRevocations {
   readonly isRevoked: (jti: string) => boolean
-  /** Since when revocations are unknown: a time in RFC 3339, or `the start`; null = they are known. */
+  /** Since when revocations are unknown, in RFC 3339: as of the last list, or since the start; null = they are known. */
   readonly unknownSince: () => string | null
 }
 
@@ -85,6 +85,7 @@ export async function startTokenAuthenticator(
   options: TokenIssuerOptions,
 ): Promise<StartedTokenAuthenticator> {
   const { issuer, cluster, clock, log, signal, maxStalenessMs } = options
+  const startedMs = clock.nowMs()
   const time = createCentreClock(clock)
   const files = stateFilesOf(options)
   const knowledge = createKnowledgeStore((await files?.load()) ?? NOTHING_KNOWN)
@@ -110,8 +111,7 @@ export async function startTokenAuthenticator(
       isRevoked: (jti) => knowledge.current().list?.tokens.has(jti) ?? false,
       unknownSince: () => {
         if (time.listAgeMs() <= maxStalenessMs) return null
-        const asOfMs = time.asOfMs()
-        return asOfMs === null ? 'the start' : formatTimestamp(asOfMs)
+        return formatTimestamp(time.asOfMs() ?? startedMs)
       },
     },
     projectNamespacePrefix: () => knowledge.current().projectNamespacePrefix,
