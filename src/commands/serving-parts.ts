@@ -93,13 +93,13 @@ interface Callers {
   readonly subscribe: (listener: (uid: string | null) => void) => void
 }
 
-/** The metrics of streams. */
-export type StreamMetrics = Pick<RequestMetrics, 'streamOpened' | 'streamClosed' | 'streamCut'>
+/** What counts streams. */
+export type StreamCounters = Pick<RequestMetrics, 'streamOpened' | 'streamClosed' | 'streamCut'>
 
 /** Starts to watch the requests in flight. @param clock the one by which credentials end */
 export function startInFlight(
   clock: Clock,
-  metrics: StreamMetrics,
+  metrics: StreamCounters,
   { reauthenticate, subscribe }: Callers,
 ): InFlightRequests {
   const inFlight = new InFlightRequests({

@@ -18,7 +18,7 @@ import type { ClientDeps } from '../../kube/client/request.ts'
 import { type Clock, jumpingClock } from '../../runtime/clock.ts'
 import type { HealthCheck } from '../../serving/http/pages.ts'
 import type { GatewayServer } from '../../serving/http/server.ts'
-import { type StreamMetrics, startInFlight, startProbe, startUpstream } from '../serving-parts.ts'
+import { type StreamCounters, startInFlight, startProbe, startUpstream } from '../serving-parts.ts'
 import { startTargets } from '../targets.ts'
 import type { DirectProcess } from './metrics.ts'
 
@@ -85,7 +85,7 @@ function tokenCaller(caller: Caller): TokenCaller {
 /** Starts to watch the requests in flight. Tokens end by the centre's time, whatever the own clock shows (contract 2.9). */
 export const watchRequests = (
   clock: Clock,
-  metrics: StreamMetrics,
+  metrics: StreamCounters,
   tokens: Pick<StartedTokenAuthenticator, 'nowMs' | 'reauthenticate' | 'subscribe'>,
 ): InFlightRequests =>
   startInFlight(jumpingClock(clock, tokens.nowMs), metrics, {
