@@ -1,14 +1,23 @@
-// What the gateway adds to the time of a request: `node bench/added-latency.ts [requests]`, 5000 by each way where none
-// are given. One client gets one small object of one control plane by three ways in turn, one request at a time, so that
-// whatever disturbs the machine disturbs them alike. Prints p50 and p99 of each, and the ratios to the direct way.
+// What gateway, direct endpoint and webhook add to the time of a request: `node bench/added-latency.ts [requests]`, 5000 by
+// each way where none are given. One client gets one small object by all ways in turn, one request at a time, so that
+// whatever disturbs the machine disturbs them alike. Prints p50 and p99 of each, and the ratios to a client certificate.
 import { randomBytes } from 'node:crypto'
 import { readFileSync } from 'node:fs'
+import { mkdtemp, rm } from 'node:fs/promises'
 import { Agent } from 'node:https'
-import { cpus, loadavg } from 'node:os'
-import { ACCESS_KEYS, API_VERSION, GATEWAY_TLS_SECRET, TARGET_LABEL } from '../src/api/names.ts'
+import { createServer } from 'node:net'
+import { cpus, loadavg, tmpdir } from 'node:os'
+import { join } from 'node:path'
+import {
+  ACCESS_KEYS,
+  API_VERSION,
+  GATEWAY_TLS_SECRET,
+  TARGET_LABEL,
+  TOKENS,
+} from '../src/api/names.ts'
 import { connect } from '../src/kube/client/connection.ts'
 import { systemClock } from '../src/runtime/clock.ts'
-import { ISSUER, startOperator } from '../test/support/command-process.ts'
+import { startOperator } from '../test/support/command-process.ts'
 import { eventually } from '../test/support/eventually.ts'
 import { type AskOptions, ask, startGateway } from '../test/support/gateway-process.ts'
 import {
@@ -18,6 +27,7 @@ import {
 } from '../test/support/installed-control-plane.ts'
 import { mustKubectl } from '../test/support/kubectl.ts'
 import { type ControlPlane, startControlPlane } from '../tools/control-plane/control-plane.ts'
+import { type ConnectedCluster, startConnectedCluster } from './connected-cluster.ts'
 
 /** A way to the object, over one kept connection. */
 interface Way {
@@ -27,125 +37,188 @@ interface Way {
   readonly tookMs: number[]
 }
 
-type Account = Readonly<Record<'namespace' | 'name', string>>
-
 const OBJECT = '/api/v1/namespaces/default/configmaps/small'
 const WARM_UP = 1000
-const SOON = { withinMs: 30_000 }
+const SOON = { withinMs: 120_000 }
 const USER = 'ada'
 const KEY = `pak_${randomBytes(24).toString('hex')}`
-const CLUSTER = 'own'
+const CLUSTER = 'east'
+const RBAC = 'rbac.authorization.k8s.io'
 
 async function main(requests: number): Promise<void> {
+  const folder = await mkdtemp(join(tmpdir(), 'latency-'))
   const plane = await startControlPlane({ log: console.error })
   try {
-    await compare(plane, requests)
+    await compare(plane, folder, requests)
   } finally {
     await plane.stop()
+    await rm(folder, { recursive: true })
   }
 }
 
-async function compare(plane: ControlPlane, requests: number): Promise<void> {
+async function compare(plane: ControlPlane, folder: string, requests: number): Promise<void> {
   await installProduct(plane)
-  const flags = [`--issuer-url=${ISSUER}`]
-  await using _ = await startOperator({
-    kubeconfig: await accountOf(plane, OPERATOR_ACCOUNT),
-    flags,
-  })
+  const address = `127.0.0.1:${await freePort()}`
+  const issuer = `https://${address}/oidc`
+  const [operator, account] = await Promise.all(
+    [OPERATOR_ACCOUNT, GATEWAY_ACCOUNT].map(({ namespace, name }) =>
+      plane.serviceAccountKubeconfig(namespace, name),
+    ),
+  )
+  const flags = [`--issuer-url=${issuer}`]
+  await using _ = await startOperator({ kubeconfig: operator ?? '', flags })
   await using gateway = await startGateway({
-    kubeconfig: await accountOf(plane, GATEWAY_ACCOUNT),
-    flags: [...flags, '--allow-target-cidr=127.0.0.0/8'],
+    kubeconfig: account ?? '',
+    flags: [...flags, `--bind-address=${address}`, '--allow-target-cidr=127.0.0.0/8'],
   })
-  await createObjects(plane)
-  const ways = [
-    await directWay(plane),
-    ...(await gatewayWays(plane, gateway.url(), ['management', `cluster/${CLUSTER}`])),
-  ]
+  const caPem = await gatewayCa(plane)
+  const connected = await startConnectedCluster({ issuer, cluster: CLUSTER, caPem }, folder)
+  try {
+    const token = await createObjects(plane, connected)
+    const certificate = await certificateWay(connected.plane)
+    const ofKey = ['management', `cluster/${CLUSTER}`].map((path) =>
+      bearerWay(`/kubernetes/${path}`, `${gateway.url()}/kubernetes/${path}`, caPem, KEY),
+    )
+    const endpoint = `${connected.endpoint.url()}/kubernetes/cluster`
+    const ofToken = [
+      bearerWay('direct endpoint', endpoint, connected.caPem, token),
+      bearerWay('API server, token', connected.plane.url, caOf(connected.plane), token),
+    ]
+    await measured('RBAC alone', [certificate, ...ofKey, ...ofToken], requests)
+    await connected.openWebhook()
+    await measured('webhook before RBAC', [certificate, ...ofToken], requests)
+    for (const { options } of [certificate, ...ofKey, ...ofToken]) options.agent?.destroy()
+  } finally {
+    await connected.stop()
+  }
+}
+
+/** A port that was free a moment ago: the issuer of tokens must be known before it serves. */
+async function freePort(): Promise<number> {
+  const server = createServer()
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const address = server.address()
+  await new Promise((resolve) => server.close(resolve))
+  return typeof address === 'object' ? (address?.port ?? 0) : 0
+}
+
+/** Measures the ways in turn, after requests that are not counted, and prints the figures. */
+async function measured(what: string, ways: readonly Way[], requests: number): Promise<void> {
   for (const way of ways) await eventually(`${way.name} answers`, () => answers(way), SOON)
   await measure(ways, WARM_UP)
   for (const { tookMs } of ways) tookMs.length = 0
   await measure(ways, requests)
-  print(ways)
-  for (const { options } of ways) options.agent?.destroy()
+  print(what, ways)
 }
 
-const accountOf = (plane: ControlPlane, { namespace, name }: Account): Promise<string> =>
-  plane.serviceAccountKubeconfig(namespace, name)
+const caOf = ({ caFile }: ControlPlane): string => readFileSync(caFile, 'utf8')
 
-/** The object, a user who may read it, a key of that user, and the control plane as a cluster of its own gateway. */
-async function createObjects(plane: ControlPlane): Promise<void> {
-  const { namespace, name } = GATEWAY_ACCOUNT
-  const token = (await mustKubectl(plane, ['create', 'token', name, '-n', namespace])).trim()
-  const ca = readFileSync(plane.caFile).toString('base64')
+async function gatewayCa(plane: ControlPlane): Promise<string> {
+  const secret = ['get', 'secret', GATEWAY_TLS_SECRET, '-n', GATEWAY_ACCOUNT.namespace]
+  const encoded = await mustKubectl(plane, [...secret, '-o', 'jsonpath={.data.ca\\.crt}'])
+  return Buffer.from(encoded, 'base64').toString()
+}
+
+/** The object in both clusters, for groups of the user; a key, a target, and a token, which is returned. */
+async function createObjects(
+  plane: ControlPlane,
+  { plane: other, gatewayToken }: ConnectedCluster,
+): Promise<string> {
+  const create = (to: ControlPlane, ...items: readonly object[]) =>
+    mustKubectl(to, ['create', '-f', '-'], {
+      input: JSON.stringify({ apiVersion: 'v1', kind: 'List', items }),
+    })
+  await create(other, ...READABLE)
   const kubeconfig = JSON.stringify({
     'current-context': CLUSTER,
-    clusters: [{ name: CLUSTER, cluster: { server: plane.url, 'certificate-authority-data': ca } }],
+    clusters: [
+      {
+        name: CLUSTER,
+        cluster: {
+          server: other.url,
+          'certificate-authority-data': Buffer.from(caOf(other)).toString('base64'),
+        },
+      },
+    ],
     contexts: [{ name: CLUSTER, context: { cluster: CLUSTER, user: CLUSTER } }],
-    users: [{ name: CLUSTER, user: { token } }],
+    users: [{ name: CLUSTER, user: { token: gatewayToken } }],
   })
-  const apiGroup = 'rbac.authorization.k8s.io'
-  const items = [
-    {
-      apiVersion: 'v1',
-      kind: 'ConfigMap',
-      metadata: { name: 'small', namespace: 'default' },
-      data: { text: 'x'.repeat(1000) },
-    },
-    {
-      apiVersion: `${apiGroup}/v1`,
-      kind: 'RoleBinding',
-      metadata: { name: USER, namespace: 'default' },
-      roleRef: { apiGroup, kind: 'ClusterRole', name: 'view' },
-      subjects: [{ apiGroup, kind: 'User', name: USER }],
-    },
-    {
-      apiVersion: API_VERSION,
-      kind: ACCESS_KEYS.kind,
-      metadata: { name: USER },
-      spec: { user: USER, key: KEY },
-    },
+  const ours = { apiVersion: API_VERSION, metadata: { name: USER } }
+  await create(
+    plane,
+    ...READABLE,
+    { ...ours, kind: ACCESS_KEYS.kind, spec: { user: USER, key: KEY } },
     {
       apiVersion: 'v1',
       kind: 'Secret',
       metadata: {
         name: CLUSTER,
-        namespace: `${namespace}-targets`,
+        namespace: `${GATEWAY_ACCOUNT.namespace}-targets`,
         labels: { [TARGET_LABEL]: 'cluster' },
       },
       stringData: { name: CLUSTER, kubeconfig },
     },
-  ]
-  const input = JSON.stringify({ apiVersion: 'v1', kind: 'List', items })
-  await mustKubectl(plane, ['create', '-f', '-'], { input })
+  )
+  const get = (resource: string, path: string) =>
+    mustKubectl(plane, [
+      'get',
+      `${resource}.management.platform.sh`,
+      USER,
+      '-o',
+      `jsonpath=${path}`,
+    ])
+  const uid = await get(ACCESS_KEYS.plural, '{.metadata.uid}')
+  const owner = { apiVersion: API_VERSION, kind: ACCESS_KEYS.kind, name: USER, uid }
+  await create(plane, {
+    apiVersion: API_VERSION,
+    kind: TOKENS.kind,
+    metadata: { name: USER, ownerReferences: [{ ...owner, controller: true }] },
+    spec: { ttl: 3600 },
+  })
+  const issued = async () => (await get(TOKENS.plural, '{.status.token}')) || undefined
+  return eventually('the token is issued', issued, SOON)
 }
 
-/** To the API server, as the user by a client certificate. */
-async function directWay(plane: ControlPlane): Promise<Way> {
-  const config = await plane.clientKubeconfig({ name: USER, user: USER, groups: [] })
+/** The object, and a group that may read it: the gateway and tokens give it to the user. */
+const READABLE: readonly object[] = [
+  {
+    apiVersion: 'v1',
+    kind: 'ConfigMap',
+    metadata: { name: 'small', namespace: 'default' },
+    data: { text: 'x'.repeat(1000) },
+  },
+  {
+    apiVersion: `${RBAC}/v1`,
+    kind: 'Role',
+    metadata: { name: USER, namespace: 'default' },
+    rules: [{ apiGroups: [''], resources: ['configmaps'], verbs: ['get'] }],
+  },
+  {
+    apiVersion: `${RBAC}/v1`,
+    kind: 'RoleBinding',
+    metadata: { name: USER, namespace: 'default' },
+    roleRef: { apiGroup: RBAC, kind: 'Role', name: USER },
+    subjects: [{ apiGroup: RBAC, kind: 'Group', name: `platform:user:${USER}` }],
+  },
+]
+
+/** To the API server of the connected cluster, as the user by a client certificate. */
+async function certificateWay(plane: ControlPlane): Promise<Way> {
+  const groups = [`platform:user:${USER}`]
+  const config = await plane.clientKubeconfig({ name: USER, user: USER, groups })
   const connection = await connect({ kind: 'files', paths: [config] }, systemClock())
   const { tls } = await connection.open()
   await connection.close()
   const agent = new Agent({ keepAlive: true, ...(tls as object) })
-  const options = { ca: readFileSync(plane.caFile, 'utf8'), agent }
-  return { name: 'direct', url: `${plane.url}${OBJECT}`, options, tookMs: [] }
+  const options = { ca: caOf(plane), agent }
+  return { name: 'API server, certificate', url: `${plane.url}${OBJECT}`, options, tookMs: [] }
 }
 
-/** Through the gateway, with the key of the user. */
-async function gatewayWays(
-  plane: ControlPlane,
-  gateway: string,
-  paths: readonly string[],
-): Promise<readonly Way[]> {
-  const secret = ['get', 'secret', GATEWAY_TLS_SECRET, '-n', GATEWAY_ACCOUNT.namespace]
-  const encoded = await mustKubectl(plane, [...secret, '-o', 'jsonpath={.data.ca\\.crt}'])
-  const ca = Buffer.from(encoded, 'base64').toString()
-  const headers = { authorization: `Bearer ${KEY}` }
-  return paths.map((path) => ({
-    name: `/kubernetes/${path}`,
-    url: `${gateway}/kubernetes/${path}${OBJECT}`,
-    options: { ca, headers, agent: new Agent({ keepAlive: true, ca }) },
-    tookMs: [],
-  }))
+/** With a key or a token. */
+function bearerWay(name: string, url: string, ca: string, bearer: string): Way {
+  const headers = { authorization: `Bearer ${bearer}` }
+  const agent = new Agent({ keepAlive: true, ca })
+  return { name, url: `${url}${OBJECT}`, options: { ca, headers, agent }, tookMs: [] }
 }
 
 const answers = async ({ url, options }: Way): Promise<true | undefined> =>
@@ -171,20 +244,20 @@ function quantile(values: readonly number[], share: number): number {
   return sorted[Math.ceil(sorted.length * share) - 1] ?? Number.NaN
 }
 
-function print(ways: readonly Way[]): void {
+function print(what: string, ways: readonly Way[]): void {
   const [direct] = ways
   if (!direct) throw new Error('nothing was measured')
   const [{ model } = { model: 'unknown' }, ...others] = cpus()
   const load = loadavg()[0]?.toFixed(1)
   console.log(`${others.length + 1} x ${model}, Node ${process.version}, load ${load}`)
-  console.log(`${direct.tookMs.length} requests by each way\n`)
+  console.log(`${what}: ${direct.tookMs.length} requests by each way`)
   for (const { name, tookMs } of ways) {
     const figures = [0.5, 0.99].map((share) => {
       const ms = quantile(tookMs, share)
       const ratio = ms / quantile(direct.tookMs, share)
       return `p${share * 100} ${ms.toFixed(2).padStart(7)} ms ${ratio.toFixed(2).padStart(5)}x`
     })
-    console.log(`${name.padEnd(24)}${figures.join('   ')}`)
+    console.log(`${name.padEnd(26)}${figures.join('   ')}`)
   }
 }
 

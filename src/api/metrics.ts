@@ -80,8 +80,10 @@ export const METRIC_HELP = {
     'Whether a target besides the management cluster works, as this gateway last found: 1 = it does, 0 = it does not.',
   platform_direct_revocation_list_age_seconds:
     'How old the list of revoked tokens is; since the start while there is none.',
+  platform_direct_signing_keys_age_seconds:
+    'How old the answer with the public signing keys is; since the start while there is none.',
   platform_direct_max_staleness_seconds:
-    'How old the list of revoked tokens may be: beyond it no token is accepted.',
+    'How old the list of revoked tokens and the signing keys may be: beyond it no token is accepted.',
   platform_direct_revoked_tokens: 'Number of tokens on the list of revoked tokens.',
   platform_direct_signing_keys: 'Number of public signing keys that verify tokens.',
   platform_direct_clock_skew_seconds: "Local time minus the issuer's, at its last answer.",

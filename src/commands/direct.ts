@@ -38,7 +38,7 @@ import { runServing } from './serving-parts.ts'
 export const run = (argv: readonly string[]): Promise<number> =>
   runServing(readDirectSettings(argv, processInputs), { createMetrics: createDirectMetrics, start })
 
-const STOP_WITHIN_MS = { endpoint: 20_000, connection: 2000 }
+const STOP_WITHIN_MS = { endpoint: 20_000, connection: 2000, state: 5000 }
 
 /** Name of the Service in front of it, as in config/direct. */
 const SERVICE = 'direct'
@@ -49,6 +49,8 @@ async function start(self: DirectProcess): Promise<void> {
   log.info({ version: PROGRAM_VERSION, cluster: settings.cluster }, 'starting')
   const tokens = await followTokens(self)
   metrics.followIssuer(tokens.gauges)
+  // The last revocation has taken effect, and may not be on the disk yet.
+  lifecycle.onStop('state', STOP_WITHIN_MS.state, tokens.stateSettled)
   const connection = await connectCluster(settings.kubeconfig, clock)
   lifecycle.onStop('connection', STOP_WITHIN_MS.connection, () => connection.close())
   connection.breaker.report(log)

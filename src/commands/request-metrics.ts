@@ -7,6 +7,8 @@ import { type Instruments, type Registry, changingGauge } from '../runtime/metri
 export interface RequestLabels {
   /** APIs that requests lead to. */
   readonly targets: readonly string[]
+  /** Whether this process answers the authorization webhook. */
+  readonly hasWebhook: boolean
   /** Why credentials are refused. */
   readonly refusals: readonly string[]
   /** Kinds of limits at which requests are answered with 429. */
@@ -25,7 +27,7 @@ export interface RequestMetrics {
   /**
    * A request was answered.
    *
-   * @param target `Public` for the routes without a credential, an API, or `Other` for no API
+   * @param target `Public` for the routes without a credential, `Webhook`, an API, or `Other` for no API
    * @param verb the API server's verb, or the HTTP method
    * @param seconds until the head of the response was known
    */
@@ -58,16 +60,25 @@ const LATENCY_BUCKETS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10
 const CODES = {
   Public: ['200', '304', '500', '503'],
   Other: ['400', '401', '404', '500', '501', '503'],
+  Webhook: ['200', '400', '413', '500'],
+  /** The webhook, whatever the method. */
+  WebhookRefused: ['401', '404', '405'],
   api: ['200', '401', '403', '404', '429', '500', '503', '504'],
 }
 
-const requestLabels = (targets: readonly string[]) => {
+const requestLabels = ({ targets, hasWebhook }: RequestLabels) => {
   const labelsOf = (target: string, verbs: readonly string[], codes: readonly string[]) =>
     verbs.flatMap((verb) => codes.map((code) => ({ target, verb, code })))
+  // Reviews are sent by POST, which is no read.
+  const webhook = [
+    ...labelsOf('Webhook', ['other'], CODES.Webhook),
+    ...labelsOf('Webhook', METHODS, CODES.WebhookRefused),
+  ]
   return [
     ...labelsOf('Public', READS, CODES.Public),
     ...labelsOf('Public', ['other'], ['405']),
     ...labelsOf('Other', METHODS, CODES.Other),
+    ...(hasWebhook ? webhook : []),
     ...targets.flatMap((target) => labelsOf(target, VERBS, CODES.api)),
   ]
 }
@@ -103,11 +114,9 @@ type AnswerMetrics = Pick<
   'answered' | 'authenticated' | 'scopeDenied' | 'limited' | 'connectionDropped'
 >
 
-function answerMetrics(
-  make: Instruments<MetricName>,
-  { targets, refusals, limits }: RequestLabels,
-): AnswerMetrics {
-  const requests = make.counter('platform_gateway_requests_total', requestLabels(targets))
+function answerMetrics(make: Instruments<MetricName>, labels: RequestLabels): AnswerMetrics {
+  const { targets, refusals, limits } = labels
+  const requests = make.counter('platform_gateway_requests_total', requestLabels(labels))
   const durations = make.histogram(
     'platform_gateway_request_duration_seconds',
     LATENCY_BUCKETS,
@@ -143,7 +152,8 @@ function answerMetrics(
   }
 }
 
-type StreamMetrics = Pick<RequestMetrics, 'streamOpened' | 'streamClosed' | 'streamCut'>
+/** What counts streams. */
+export type StreamMetrics = Pick<RequestMetrics, 'streamOpened' | 'streamClosed' | 'streamCut'>
 
 function streamMetrics(
   make: Instruments<MetricName>,

@@ -15,7 +15,7 @@ import { type Invocation, printText } from '../runtime/flags.ts'
 import { type Lifecycle, startLifecycle } from '../runtime/lifecycle.ts'
 import { type Log, type LogLevel, createLogger } from '../runtime/log.ts'
 import { forwardedRequestObserver } from './request-observers.ts'
-import type { RequestMetrics } from './request-metrics.ts'
+import type { StreamMetrics } from './request-metrics.ts'
 
 /** What all parts of a process share. */
 interface ServingProcess<Settings, Metrics> {
@@ -93,13 +93,10 @@ interface Callers {
   readonly subscribe: (listener: (uid: string | null) => void) => void
 }
 
-/** What counts streams. */
-export type StreamCounters = Pick<RequestMetrics, 'streamOpened' | 'streamClosed' | 'streamCut'>
-
 /** Starts to watch the requests in flight. @param clock the one by which credentials end */
 export function startInFlight(
   clock: Clock,
-  metrics: StreamCounters,
+  metrics: StreamMetrics,
   { reauthenticate, subscribe }: Callers,
 ): InFlightRequests {
   const inFlight = new InFlightRequests({

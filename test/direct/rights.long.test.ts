@@ -84,7 +84,7 @@ test('a space works, and its Secret has an Event that says so (9.5)', async () =
 test('the direct endpoint lacks none of the rights of config/direct, and uses each (9.2)', async () => {
   await endpoint.process.stop()
   const granted = grantedRights(['direct', 'direct/target-namespace'])
-  const { used, refused } = await usageOf(requestsIn(cluster.server.auditLog), granted)
+  const { used, refused } = await usageOf(requestsIn(cluster.server.auditLog ?? ''), granted)
   const idle = granted.map(rightText).filter((right) => !used.includes(right))
   expect({ refused, idle }).toEqual({ refused: [], idle: [] })
   expect(granted.length).toBeGreaterThan(0)

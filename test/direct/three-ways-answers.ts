@@ -1,6 +1,6 @@
 // What three answers to one request must have in common: who refused it, and what was answered.
 import { ERRORS } from '../../src/gateway/errors.ts'
-import { parseJsonMap } from '../../src/domain/json/json.ts'
+import { parseJsonMap, stringsOf } from '../../src/domain/json/json.ts'
 
 /** An answer without what differs by nature: the name of the user, times, versions. */
 export interface Seen {
@@ -23,6 +23,15 @@ const UNREAD = [
 ]
 /** The texts of refusals of requests that two servers could read differently (contract 11.6), without what varies. */
 const UNREAD_TEXTS = UNREAD.map(({ message }) => message.split('<')[0] ?? '')
+
+/** The answer in a word or a number, as tables write it. */
+export function inWords({ code, by, what }: Seen): number | string {
+  if (what.startsWith(ACCESS_REVIEW)) return what.includes('"allowed":true') ? 'yes' : 'no'
+  if (code !== 403 || by === '') return code
+  return by.startsWith('the scope') ? 'scope' : by
+}
+
+const ACCESS_REVIEW = '{"kind":"SelfSubjectAccessReview"'
 
 /** Reduces an answer. @param text the body; empty for an answer that is not read */
 export function seenOf(code: number, text: string): Seen {
@@ -56,7 +65,7 @@ const mapOf = (value: unknown): Body =>
   typeof value === 'object' && value !== null ? (value as Body) : {}
 
 function whatIs(body: Body): string {
-  const kind = String(body['kind'] ?? '')
+  const kind = typeof body['kind'] === 'string' ? body['kind'] : ''
   const status = mapOf(body['status'])
   switch (kind) {
     case 'SelfSubjectAccessReview':
@@ -79,10 +88,11 @@ function whatIs(body: Body): string {
   }
 }
 
+/** The gateway sends them in another order. */
 const platformGroups = (groups: unknown): readonly string[] =>
-  Array.isArray(groups)
-    ? groups.filter((one: string) => one.startsWith('platform:')).toSorted()
-    : []
+  (stringsOf(groups) ?? [])
+    .filter((one) => one.startsWith('platform:'))
+    .toSorted((a, b) => a.localeCompare(b))
 
 /** The names in a list; none for Events, which come and go. */
 const namesIn = (kind: string, items: unknown): readonly unknown[] =>

@@ -2,8 +2,8 @@
 import type { Scope } from '../../src/api/scope.gen.ts'
 import { scopeOf } from '../unit/domain/scope/scope-builder.ts'
 
-/** The answer: a status code, or who refuses by a 403. */
-export type Expected = number | 'scope' | 'RBAC' | 'own kinds'
+/** The answer: a status code, who refuses by a 403, or the answer to a self access review. */
+export type Expected = number | 'scope' | 'RBAC' | 'own kinds' | 'yes' | 'no'
 
 /** A scope, with the requests of its rows. */
 export interface ScopeRows {
@@ -29,7 +29,7 @@ const AUTHORIZATION = '/apis/authorization.k8s.io/v1'
 const review = (kind: string, spec: object = {}): string =>
   JSON.stringify({ apiVersion: 'authorization.k8s.io/v1', kind, spec })
 
-/** A self access review of these attributes; the answer is 201 in any case. */
+/** A self access review of these attributes. */
 export const accessReview = (spec: object): string =>
   `POST ${AUTHORIZATION}/selfsubjectaccessreviews ${review('SelfSubjectAccessReview', spec)}`
 
@@ -59,20 +59,17 @@ const SENSITIVE: readonly (readonly [request: string, granted: Expected])[] = [
   [`POST ${A}/serviceaccounts/m/token`, 201],
   ['GET /api/v1/nodes/none/proxy/metrics', 404],
   ['PUT /apis/certificates.k8s.io/v1/certificatesigningrequests/none/approval', 404],
-  [canI('escalate', 'clusterroles', { group: 'rbac.authorization.k8s.io' }), 201],
-  [canI('bind', 'roles', { group: 'rbac.authorization.k8s.io' }), 201],
-  [canI('impersonate', 'users'), 201],
-  [canI('impersonate', 'serviceaccounts'), 201],
-  [canI('approve', 'signers', { group: 'certificates.k8s.io' }), 201],
+  [canI('escalate', 'clusterroles', { group: 'rbac.authorization.k8s.io' }), 'yes'],
+  [canI('bind', 'roles', { group: 'rbac.authorization.k8s.io' }), 'yes'],
+  [canI('impersonate', 'users'), 'yes'],
+  [canI('impersonate', 'serviceaccounts'), 'yes'],
+  [canI('approve', 'signers', { group: 'certificates.k8s.io' }), 'yes'],
 ]
 
-/** The same with that answer for those that begin with one of the texts. */
-export const sensitive = (refused: Expected, isRefused: RegExp): ScopeRows['rows'] =>
-  SENSITIVE.map(([request, granted]) => [
-    request,
-    granted !== 201 || request.includes('/token')
-      ? isRefused.test(request)
-        ? refused
-        : granted
-      : 201,
-  ])
+/** These requests. @param refused those that the scope refuses, beside the verbs of reviews; null = it grants all */
+export const sensitive = (refused: RegExp | null): ScopeRows['rows'] =>
+  SENSITIVE.map(([request, granted]) => {
+    if (refused === null) return [request, granted]
+    if (granted === 'yes') return [request, 'no']
+    return [request, refused.test(request) ? 'scope' : granted]
+  })

@@ -2,14 +2,14 @@
 // the direct endpoint and at the stock API server that asks our webhook, and nothing else (contract 9.2, 9.6, 11).
 import { isDeepStrictEqual } from 'node:util'
 import { describe, expect, test } from 'vitest'
-import { RULE_ROWS } from './three-ways-rules.ts'
-import { EXCEPTIONS, TARGET_ROWS } from './three-ways-targets.ts'
-import { requestDrawn, scopeDrawn } from './three-ways-random.ts'
-import { askedOf } from './three-ways-requests.ts'
 import type { Scope } from '../../src/api/scope.gen.ts'
 import { randomFrom } from '../support/random.ts'
 import { repeated } from '../support/tier.ts'
-import type { Seen } from './three-ways-answers.ts'
+import { inWords } from './three-ways-answers.ts'
+import { requestDrawn, scopeDrawn } from './three-ways-random.ts'
+import { askedOf } from './three-ways-requests.ts'
+import { RULE_ROWS } from './three-ways-rules.ts'
+import { EXCEPTIONS, TARGET_ROWS } from './three-ways-targets.ts'
 import { type Answers, isElsewhere, startThreeWays } from './three-ways.ts'
 
 const ways = await startThreeWays()
@@ -21,12 +21,6 @@ const TABLE = await Promise.all(
     return { ...entry, credentials }
   }),
 )
-
-/** The answer in the words of the table. */
-function inWords({ code, by }: Seen): number | string {
-  if (code !== 403 || by === '') return code
-  return by.startsWith('the scope') ? 'scope' : by
-}
 
 /** Whether the answers are those of one decision: a token for other clusters is none here (7.1). */
 function areAlike({ gateway, direct, stock }: Answers, scope: Scope | null): boolean {
@@ -48,7 +42,7 @@ describe.each(TABLE)('with $name', ({ scope, credentials, rows }) => {
 })
 
 test.each(EXCEPTIONS)(
-  '$name (9.6, 11.6, 11.7)',
+  '$name (7.1, 9.6, 11.6, 11.7)',
   async ({ scope, request, gateway, direct, stock }) => {
     const credentials = await ways.credentials(scope)
     if (credentials === null) throw new Error('the API server refuses the scope')

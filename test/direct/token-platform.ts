@@ -252,7 +252,7 @@ function createIssuerGateway(address: string): IssuerGateway {
 }
 
 /** A free address that no other process of the tests chooses while the gateway is stopped. */
-async function freeAddress(): Promise<string> {
+export async function freeAddress(): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'port-'))
   try {
     const file = join(folder, 'port')

@@ -1,12 +1,7 @@
 // Polls the issuer, and decides what of its answers is taken (contract 9.2). Replicas of the centre may lag, and a centre
 // may be restored from a backup: then the last knowledge stays.
 import type { PublicJwk } from '../../domain/signingkey/signing-key.ts'
-import {
-  type KnownKeys,
-  sameKeys,
-  withNewKeys,
-  withPublished,
-} from '../../domain/token/known-keys.ts'
+import { type KnownKeys, sameKeys, withPublished } from '../../domain/token/known-keys.ts'
 import { type RevokedList, gainedTokens, refusalOfList } from '../../domain/token/revoked-list.ts'
 import { type Clock, sleep } from '../../runtime/clock.ts'
 import type { Log } from '../../runtime/log.ts'
@@ -47,7 +42,7 @@ interface IssuerFollowerOptions {
 
 /** A running poller. */
 interface IssuerFollower {
-  /** Reads the keys now, unless that was done in the last ten seconds (threats D5). Never rejects. */
+  /** Polls now, unless that was done for a token in the last ten seconds (threats D5). Never rejects. */
   readonly lookForKeys: () => Promise<void>
 }
 
@@ -88,8 +83,9 @@ export function followIssuer(options: IssuerFollowerOptions): IssuerFollower {
   /** The list that is valid after the answer; null = the answer is not taken. */
   const listIn = async ({ body, dateMs, asOfMs }: IssuerAnswer): Promise<RevokedList | null> => {
     const last = knowledge.current().list
-    if (dateMs === null) {
-      taken('revoked', { ok: false, because: 'its answer has no Date' })
+    const because = dateRefusal(dateMs, clock.nowMs())
+    if (dateMs === null || because !== null) {
+      taken('revoked', { ok: false, because: because ?? '' })
       return null
     }
     const read = body === null ? unchangedList(last, asOfMs) : await readRevokedList(body)
@@ -97,10 +93,10 @@ export function followIssuer(options: IssuerFollowerOptions): IssuerFollower {
       observer.revocationsRefused()
       return null
     }
-    const because = await inTurns(refusalOfList(read.value, last, dateMs))
-    if (because === null) return read.value
+    const refusal = await inTurns(refusalOfList(read.value, last, dateMs))
+    if (refusal === null) return read.value
     observer.revocationsRefused()
-    taken('revoked', { ok: false, because: `it ${because}` })
+    taken('revoked', { ok: false, because: `it ${refusal}` })
     return null
   }
   const takeList = async (list: RevokedList, answer: IssuerAnswer): Promise<void> => {
@@ -126,13 +122,23 @@ export function followIssuer(options: IssuerFollowerOptions): IssuerFollower {
     if (!isUnchanged) knowledge.update({ keys: known })
     observer.polled('keys', isUnchanged ? 'unchanged' : 'ok')
   }
-  const takeKeys = (published: readonly PublicJwk[]): void => {
-    const { known, refused } = withPublished(knowledge.current().keys, published, time.nowMs())
+  const takeKeys = (published: readonly PublicJwk[], dateMs: number): void => {
+    const { known, refused } = withPublished(knowledge.current().keys, published, dateMs)
     for (const kid of refused) {
       observer.keyRefused()
       warn(`key ${kid}`, { kid }, 'a withdrawn signing key is published again and not taken')
     }
     setKeys(known)
+  }
+  /** The keys of an answer, with its Date; null = they are not taken. */
+  const keysIn = (answer: IssuerAnswer | null): DatedKeys | null => {
+    const read = readBody(answer, readKeys)
+    if (read === null || !taken('keys', read)) return null
+    const dateMs = answer?.dateMs ?? null
+    const because = keysDateRefusal(dateMs, time.keysAsOfMs())
+    if (dateMs !== null && because === null) return { keys: read.value, dateMs }
+    taken('keys', { ok: false, because: because ?? '' })
+    return null
   }
 
   const poll = async (): Promise<void> => {
@@ -140,25 +146,49 @@ export function followIssuer(options: IssuerFollowerOptions): IssuerFollower {
     // Another server answers: what it says of keys and tokens is not looked at.
     const isSound = discovery !== null && taken('discovery', discovery)
     if (discovery && !discovery.ok && discovery.isOfAnotherIssuer) return
-    const keys = readBody(await get('keys'), readKeys)
-    const areSound = keys !== null && taken('keys', keys)
+    const published = keysIn(await get('keys'))
     const answer = await get('revoked')
     const list = answer && (await listIn(answer))
+    // Before the list: listeners look at once whether what is known is fresh again.
+    if (published && list) time.heardKeys(published.dateMs)
     if (answer && list) await takeList(list, answer)
     // The replica that answered may lag behind: then nothing that it says counts.
     if (isSound && list) takePrefix(discovery.value)
     else if (isSound) observer.polled('discovery', 'refused')
-    if (areSound && list) takeKeys(keys.value)
-    else if (areSound) observer.polled('keys', 'refused')
+    if (published && list) takeKeys(published.keys, published.dateMs)
+    else if (published) observer.polled('keys', 'refused')
   }
-  void pollForever(options, poll)
+  const shared = sharedRun(() =>
+    // A poll rejects for a bug only, and must not be the last.
+    poll().catch((err: unknown) => log.error({ err }, 'a poll of the issuer failed')),
+  )
+  void pollForever(options, shared)
+  return { lookForKeys: onceEvery(LOOK_EVERY_MS, clock, shared) }
+}
 
-  const look = async (): Promise<void> => {
-    const keys = readBody(await get('keys'), readKeys)
-    if (keys !== null && taken('keys', keys))
-      setKeys(withNewKeys(knowledge.current().keys, keys.value))
-  }
-  return { lookForKeys: onceEvery(LOOK_EVERY_MS, clock, look) }
+/** Keys that may be taken, and the Date of their answer in epoch milliseconds. */
+interface DatedKeys {
+  readonly keys: readonly PublicJwk[]
+  readonly dateMs: number
+}
+
+/** How far Date may be behind the own clock, which may be an hour ahead (threats F11), and answers take time. */
+const OLDEST_DATE_MS = 65 * 60_000
+
+/** Why an answer is not looked at for its Date, as a clause; null = it is. A process that starts knows no older one. */
+function dateRefusal(dateMs: number | null, nowMs: number): string | null {
+  if (dateMs === null) return 'its answer has no Date'
+  return nowMs - dateMs > OLDEST_DATE_MS
+    ? 'its answer is more than an hour older than the clock of this machine'
+    : null
+}
+
+/** Why keys are not taken for their Date, as a clause; null = they are. Of two caches one may be behind. */
+function keysDateRefusal(dateMs: number | null, lastMs: number | null): string | null {
+  if (dateMs === null) return 'its answer has no Date'
+  return lastMs !== null && dateMs < lastMs - TOLERATED_SKEW_MS
+    ? 'it is older than the last one'
+    : null
 }
 
 /** The list after an answer that it is unchanged: the header has its new `asOf`. Without one it has the last. */
@@ -176,13 +206,23 @@ const readBody = <Document>(
 type Taken<Document> = Extract<Read<Document>, { readonly ok: true }>
 
 async function pollForever(
-  { clock, log, pollIntervalMs, signal }: IssuerFollowerOptions,
+  { clock, pollIntervalMs, signal }: IssuerFollowerOptions,
   poll: () => Promise<void>,
 ): Promise<void> {
   while (!signal.aborted) {
-    // A poll rejects for a bug only, and must not be the last.
-    await poll().catch((err: unknown) => log.error({ err }, 'a poll of the issuer failed'))
+    await poll()
     await sleep(clock, pollIntervalMs, signal)
+  }
+}
+
+/** Runs the act once at a time: callers meanwhile share the run. */
+function sharedRun(act: () => Promise<void>): () => Promise<void> {
+  let running: Promise<void> | null = null
+  return () => {
+    running ??= act().finally(() => {
+      running = null
+    })
+    return running
   }
 }
 

@@ -62,12 +62,16 @@ export interface StartedTokenAuthenticator extends TokenAuthenticator {
   /** A stale list does not make it unready: it answers 503 then, and no other replica knows more. */
   readonly readiness: Readonly<Record<string, HealthCheck>>
   readonly gauges: () => TokenIssuerGauges
+  /** Resolves once the state directory has what is known, for the end of the process. Never rejects. */
+  readonly stateSettled: () => Promise<void>
 }
 
 /** Values for metrics. */
 export interface TokenIssuerGauges {
   /** Infinity = there was no list. */
   readonly listAgeMs: number
+  /** Infinity = there were no keys. */
+  readonly keysAgeMs: number
   readonly revokedTokens: number
   readonly signingKeys: number
   /** Own clock minus the centre's. */
@@ -93,7 +97,8 @@ export async function startTokenAuthenticator(
   if (list) time.restored(list.asOfMs)
   if (files) keepSaved(knowledge, files)
 
-  const isStale = (): boolean => time.listAgeMs() > maxStalenessMs || !hasKeys(knowledge)
+  const isStale = (): boolean =>
+    Math.max(time.listAgeMs(), time.keysAgeMs()) > maxStalenessMs || !hasKeys(knowledge)
   const client = createIssuerClient(options)
   const { lookForKeys } = followIssuer({ ...options, client, knowledge, time })
   void notifyOfStaleness({ clock, log, signal, time, knowledge, isStale })
@@ -127,8 +132,10 @@ export async function startTokenAuthenticator(
         'the prefix of the namespaces of projects is not known',
       ),
     },
+    stateSettled: () => files?.settled() ?? Promise.resolve(),
     gauges: () => ({
       listAgeMs: time.listAgeMs(),
+      keysAgeMs: time.keysAgeMs(),
       revokedTokens: knowledge.current().list?.tokens.size ?? 0,
       signingKeys: knowledge.current().keys.keys.size,
       clockSkewMs: time.skewMs(),

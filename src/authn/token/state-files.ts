@@ -33,6 +33,8 @@ export interface StateFiles {
    * @param failed called after each write that fails
    */
   readonly save: (current: () => Knowledge, failed: () => void) => void
+  /** Resolves once everything is written that was saved, or could not be. Never rejects. */
+  readonly settled: () => Promise<void>
 }
 
 const NAME = /^state-.+\.jsonl(?:\.new)?$/
@@ -50,6 +52,7 @@ export function openStateFiles(options: StateFilesOptions): StateFiles {
   const own = `state-${encodeURIComponent(instance)}.jsonl`
   const warn = repeatedWarnings(clock, log)
   let isWriting = false
+  let writing = Promise.resolve()
   let isChanged = false
   let isCleaned = false
 
@@ -82,8 +85,9 @@ export function openStateFiles(options: StateFilesOptions): StateFiles {
     load: async () => mergedKnowledge(await readAll(options, own, warn)),
     save: (current, failed) => {
       isChanged = true
-      if (!isWriting) void writeWhileChanged(current, failed)
+      if (!isWriting) writing = writeWhileChanged(current, failed)
     },
+    settled: () => writing,
   }
 }
 

@@ -43,9 +43,10 @@ const TARGETS = TARGET_KINDS.filter((kind) => kind !== 'Management')
 
 const REVIEW_BUCKETS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1]
 
-/** Before the issuer was ever read. The age of the list counts from the start then. */
+/** Before the issuer was ever read. Ages count from the start then. */
 const NO_GAUGES: TokenIssuerGauges = {
   listAgeMs: Number.POSITIVE_INFINITY,
+  keysAgeMs: Number.POSITIVE_INFINITY,
   revokedTokens: 0,
   signingKeys: 0,
   clockSkewMs: 0,
@@ -60,10 +61,10 @@ export function createDirectMetrics(
   const make = instruments(registry, METRIC_HELP)
   const startedMs = clock.monotonicMs()
   let read = (): TokenIssuerGauges => NO_GAUGES
-  make.gauge('platform_direct_revocation_list_age_seconds', [{}], () => {
-    const { listAgeMs } = read()
-    return (Number.isFinite(listAgeMs) ? listAgeMs : clock.monotonicMs() - startedMs) / 1000
-  })
+  const secondsOf = (ageMs: number): number =>
+    (Number.isFinite(ageMs) ? ageMs : clock.monotonicMs() - startedMs) / 1000
+  make.gauge('platform_direct_revocation_list_age_seconds', [{}], () => secondsOf(read().listAgeMs))
+  make.gauge('platform_direct_signing_keys_age_seconds', [{}], () => secondsOf(read().keysAgeMs))
   make.gauge('platform_direct_max_staleness_seconds', [{}], () => settings.maxStalenessMs / 1000)
   make.gauge('platform_direct_revoked_tokens', [{}], () => read().revokedTokens)
   make.gauge('platform_direct_signing_keys', [{}], () => read().signingKeys)
@@ -93,6 +94,7 @@ export function createDirectMetrics(
     }),
     ...requestMetrics(registry, make, {
       targets: TARGETS,
+      hasWebhook: true,
       refusals: [...TOKEN_REFUSALS, ...CREDENTIAL_FAULTS],
       limits: ADMISSION_KINDS,
       streamKinds: STREAM_KINDS,

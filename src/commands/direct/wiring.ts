@@ -18,7 +18,8 @@ import type { ClientDeps } from '../../kube/client/request.ts'
 import { type Clock, jumpingClock } from '../../runtime/clock.ts'
 import type { HealthCheck } from '../../serving/http/pages.ts'
 import type { GatewayServer } from '../../serving/http/server.ts'
-import { type StreamCounters, startInFlight, startProbe, startUpstream } from '../serving-parts.ts'
+import type { StreamMetrics } from '../request-metrics.ts'
+import { startInFlight, startProbe, startUpstream } from '../serving-parts.ts'
 import { startTargets } from '../targets.ts'
 import type { DirectProcess } from './metrics.ts'
 
@@ -85,7 +86,7 @@ function tokenCaller(caller: Caller): TokenCaller {
 /** Starts to watch the requests in flight. Tokens end by the centre's time, whatever the own clock shows (contract 2.9). */
 export const watchRequests = (
   clock: Clock,
-  metrics: StreamCounters,
+  metrics: StreamMetrics,
   tokens: Pick<StartedTokenAuthenticator, 'nowMs' | 'reauthenticate' | 'subscribe'>,
 ): InFlightRequests =>
   startInFlight(jumpingClock(clock, tokens.nowMs), metrics, {

@@ -99,6 +99,7 @@ export const createMetrics = (): GatewayMetrics =>
     watches: [ACCESS_KEYS, TOKENS, CONFIGS, CONFIG_MAPS].map(({ plural }) => plural),
     watchRestartReasons: RESTART_REASONS,
     targets: TARGET_KINDS,
+    hasWebhook: false,
     refusals: AUTHENTICATION_REFUSALS,
     limits: [...ADMISSION_KINDS, 'buffer'],
     streamKinds: STREAM_KINDS,

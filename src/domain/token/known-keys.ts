@@ -13,8 +13,11 @@ export interface KnownKeys {
 /** No key was ever seen. */
 export const NO_KEYS: KnownKeys = { keys: new Map(), missingSinceMs: new Map() }
 
-/** A key that was missing for this long was withdrawn, and is refused for good. */
-const WITHDRAWN_AFTER_MS = 60_000
+/**
+ * A key that was missing for this long was withdrawn, and is refused for good. Longer than caches keep a set of keys
+ * (contract 7.2), and no longer than a key is published before its first use (7.3).
+ */
+const WITHDRAWN_AFTER_MS = 600_000
 
 /** Most missing keys that are remembered, the latest: a centre withdraws a key every 15 days. */
 const MOST_MISSING = 1000
@@ -27,9 +30,9 @@ interface KeyUpdate {
 
 /**
  * The known keys after the centre published this set. A key that it leaves out verifies nothing from now on; one that
- * comes back does again if it was missing for less than a minute.
+ * comes back does again if it was missing for less than ten minutes.
  *
- * @param atMs the centre's time, in epoch milliseconds
+ * @param atMs Date of the answer, in epoch milliseconds: by no clock but the centre's
  */
 export function withPublished(
   { keys, missingSinceMs }: KnownKeys,
@@ -45,21 +48,6 @@ export function withPublished(
   return {
     known: { keys: accepted, missingSinceMs: latestOf(missing) },
     refused: published.filter(isRefused).map(({ kid }) => kid),
-  }
-}
-
-/**
- * The known keys with those of a set that were never seen before: what a look between two polls may add. It says nothing
- * of keys that are missing, because the replica that answered may lag behind.
- */
-export function withNewKeys(
-  { keys, missingSinceMs }: KnownKeys,
-  published: readonly PublicJwk[],
-): KnownKeys {
-  const unseen = published.filter(({ kid }) => !keys.has(kid) && !missingSinceMs.has(kid))
-  return {
-    keys: new Map([...keys, ...unseen.map((jwk) => [jwk.kid, jwk] as const)]),
-    missingSinceMs,
   }
 }
 

@@ -1,11 +1,9 @@
-// A real Prometheus scrapes a busy manager and gateway, and a syncer, as two clusters, and evaluates our rules, our dashboard and
-// community dashboards.
-import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
+// A real Prometheus scrapes a busy manager, gateway and direct endpoint, and a syncer, as two clusters, and evaluates our
+// rules, our dashboard and community dashboards.
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { findPrometheus } from '../../../tools/prometheus/programs.ts'
+import { freeAddress } from '../../direct/token-platform.ts'
 import {
-  ISSUER,
   type Operator,
   type OwnOperator,
   type OwnProcess,
@@ -15,7 +13,6 @@ import { privateControlPlane } from '../../support/control-plane.ts'
 import { eventually, eventuallyPasses } from '../../support/eventually.ts'
 import { type OwnGateway, ask, gatewayCa, startGateway } from '../../support/gateway-process.ts'
 import { GATEWAY_ACCOUNT } from '../../support/installed-control-plane.ts'
-import { familiesOf, titleOf } from '../../support/metrics-page.ts'
 import { RULES_FILE, alerts, dashboard, namedIn } from '../../support/monitoring.ts'
 import {
   type Prometheus,
@@ -28,39 +25,58 @@ import { LOCAL_TARGETS, connectOwnVirtualCluster } from '../gateway/own-targets.
 import { keyClientOf } from '../keys/key-client.ts'
 import { tokenClientOf, under } from '../tokens/token-client.ts'
 import { usualQueries } from './community-dashboards.ts'
+import {
+  checksIn,
+  listedChecks,
+  listedMetrics,
+  listedMetricsOfDirect,
+  metricsOfDirect,
+  nameOf,
+  ownMetrics,
+} from './documented-metrics.ts'
+import { startDirectOn, useDirect } from './direct-series.ts'
+import {
+  CLUSTERS,
+  NAMESPACE,
+  SYNCER_NAMESPACE,
+  expressions,
+  filledIn,
+  shown,
+} from './expressions.ts'
 import { startSyncerOn } from './syncer-series.ts'
 
-const NAMESPACE = 'platform-system'
-const SYNCER_NAMESPACE = 'vcluster-my-vc'
-// Both clusters have the same jobs and instances.
-const CLUSTERS = ['a', 'b']
 const BOUND = { withinMs: 30_000 }
-const pageOf = (name: string): string =>
-  readFileSync(join(import.meta.dirname, '../../../docs', name), 'utf8')
-const OPERATING = pageOf('operating.md')
 
 const found = await findPrometheus(console.log)
 const plane = await privateControlPlane()
 let manager: OwnOperator
 let gateway: OwnGateway
+let direct: OwnGateway
 let syncer: OwnProcess
 let prometheus: Prometheus
 
 beforeAll(async () => {
   if (found.programs === null) return
-  const flags = [`--issuer-url=${ISSUER}`]
+  const address = await freeAddress()
+  const issuer = `https://${address}/oidc`
+  const flags = [`--issuer-url=${issuer}`]
   manager = await startOperator({
     kubeconfig: await plane.operatorKubeconfig(),
     flags: [...flags, '--leader-elect', '--per-object-metrics'],
   })
   const { namespace, name } = GATEWAY_ACCOUNT
   const kubeconfig = await plane.serviceAccountKubeconfig(namespace, name)
-  gateway = await startGateway({ kubeconfig, flags: [...flags, ...LOCAL_TARGETS] })
+  gateway = await startGateway({
+    kubeconfig,
+    flags: [...flags, `--bind-address=${address}`, ...LOCAL_TARGETS],
+  })
   await connectOwnVirtualCluster(plane, gateway)
+  direct = await startDirectOn(plane, { issuer, caPem: await gatewayCa(plane.admin) })
   syncer = await startSyncerOn(plane, SYNCER_NAMESPACE)
   const targets = CLUSTERS.flatMap((cluster) => [
     target(cluster, 'manager', manager),
     target(cluster, 'gateway', gateway),
+    target(cluster, 'direct', direct),
     target(cluster, 'syncer', syncer),
   ])
   prometheus = await startPrometheus(found.programs, targets, RULES_FILE)
@@ -70,6 +86,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await prometheus?.[Symbol.asyncDispose]()
   await syncer?.stop()
+  await direct?.stop()
   await gateway?.stop()
   await manager?.stop()
 })
@@ -88,16 +105,17 @@ function target(cluster: string, component: string, process: Operator) {
 }
 
 const areUp = async (): Promise<boolean> =>
-  (await prometheus.query('up == 1')).length === 3 * CLUSTERS.length
+  (await prometheus.query('up == 1')).length === 4 * CLUSTERS.length
 
-/** Creates activity: expiring keys, a token revoked with its key, requests to the gateway. */
+/** Creates activity: expiring keys, a token revoked with its key, requests to gateway and direct endpoint. */
 async function createActivity(): Promise<void> {
   const keys = keyClientOf(plane)
   const tokens = tokenClientOf(plane)
   const short = await keys.create({ ttl: 2 })
   const owner = await keys.shown(await keys.create({ ttl: 600 }), 'Active')
-  await tokens.issue({}, under(owner))
+  const token = await tokens.issue({}, under(owner))
   await tokens.issue()
+  expect(await useDirect(plane, direct, token.status.token ?? '')).toEqual([200, 200])
   const ca = await gatewayCa(plane.admin)
   await eventuallyPasses(
     'the gateway accepts the key',
@@ -117,8 +135,14 @@ async function createActivity(): Promise<void> {
     async () => {
       expect(await values('platform_access_key_expirations_total')).toEqual([1])
       expect(await values('platform_revocations_total')).toEqual([1])
-      const [answered] = await values('sum(platform_gateway_requests_total{code!="401"})')
-      expect(answered).toBeGreaterThanOrEqual(3)
+      expect(await values('platform_direct_revoked_tokens')).toEqual([1])
+      for (const [job, least] of [
+        ['gateway', 3],
+        ['direct', 2],
+      ] as const) {
+        const answered = `platform_gateway_requests_total{job="${job}-metrics",code!="401"}`
+        expect((await values(`sum(${answered})`))[0]).toBeGreaterThanOrEqual(least)
+      }
     },
     BOUND,
   )
@@ -143,9 +167,9 @@ const values = async (expression: string): Promise<readonly number[]> =>
     .map(({ value }) => value)
 
 describe('the scraped metrics (8.4)', () => {
-  test('of manager and gateway pass promtool check metrics', async ({ skip }) => {
+  test('of manager, gateway and direct endpoint pass promtool check metrics', async ({ skip }) => {
     const programs = programsOrSkip(found, skip)
-    for (const process of [manager, gateway]) {
+    for (const process of [manager, gateway, direct]) {
       const verdict = await promtool(programs, ['check', 'metrics'], await process.metrics())
       expect(verdict).toEqual({ code: 0, printed: '' })
     }
@@ -153,24 +177,22 @@ describe('the scraped metrics (8.4)', () => {
 
   test('are exactly those in docs/operating.md, with their labels', async () => {
     const pages = [await manager.metrics(), await gateway.metrics()]
-    const own = pages.flatMap(familiesOf).filter(({ name }) => !isOfProcess(name))
-    const listed = [...OPERATING.matchAll(/^\| `([a-z_]+(?:\{[a-z,]+\})?)` \|/gm)].map(
-      ([, title = '']) => sorted(title),
-    )
-    expect(listed.toSorted()).toEqual([...new Set(own.map(titleOf))].toSorted())
+    expect(listedMetrics).toEqual([...new Set(pages.flatMap(ownMetrics))].toSorted())
   })
 
-  test.each(['manager', 'gateway'])(
-    'have exactly the readiness checks of a %s in docs/troubleshooting.md (8.2)',
+  test('of a direct endpoint are those in docs/direct-endpoint.md, and some of the others (9.2)', async () => {
+    const { own, others } = metricsOfDirect(await direct.metrics())
+    expect(own).toEqual(listedMetricsOfDirect)
+    const names = listedMetrics.map(nameOf)
+    expect(others.length).toBeGreaterThan(10)
+    expect(others.filter((name) => !names.includes(name))).toEqual([])
+  })
+
+  test.each(['manager', 'gateway', 'direct'] as const)(
+    'have exactly the readiness checks of a %s in the docs (8.2, 9.2)',
     async (program) => {
-      const [, section = ''] = pageOf('troubleshooting.md').split('\n## A pod that is not ready\n')
-      const [table = ''] = section.split('\n## ')
-      const listed = [...table.matchAll(/^\| (`.*?) \| (\w+) \|/gm)]
-        .filter(([, , of = '']) => ['both', program].includes(of))
-        .flatMap(([, names = '']) => names.split(', ').map((name) => name.slice(1, -1)))
-      const page = await (program === 'manager' ? manager : gateway).metrics()
-      const checks = page.matchAll(/^platform_ready\{check="(.+)"\}/gm)
-      expect(listed.toSorted()).toEqual(Array.from(checks, ([, name = '']) => name).toSorted())
+      const page = await { manager, gateway, direct }[program].metrics()
+      expect(listedChecks(program)).toEqual(checksIn(page))
     },
   )
 
@@ -196,29 +218,6 @@ describe('the scraped metrics (8.4)', () => {
     expect(await values('platform_signing_key_faults')).toEqual([0])
   })
 })
-
-const sorted = (title: string): string =>
-  title.replace(/\{(.*)\}/, (_, labels: string) => `{${labels.split(',').toSorted().join(',')}}`)
-
-/** Metrics of the process and of Node.js, which the page does not list one by one. */
-const isOfProcess = (name: string): boolean => /^(process|nodejs)_/.test(name)
-
-/** The expressions of our rules and dashboard. */
-const expressions = [
-  ...alerts().map(({ alert, expr }) => ({ of: alert, expr })),
-  ...dashboard().panels.flatMap(({ title, targets = [] }) =>
-    targets.map(({ expr }) => ({ of: title, expr: filledIn(expr) })),
-  ),
-  ...dashboard().annotations.list.map(({ expr }) => ({ of: 'annotation', expr: filledIn(expr) })),
-]
-
-/** Replaces the variables of Grafana. */
-function filledIn(expr: string): string {
-  return expr
-    .replaceAll('$cluster', CLUSTERS[0] ?? '')
-    .replaceAll('$namespace', /platform_(sync|patch)_/.test(expr) ? SYNCER_NAMESPACE : NAMESPACE)
-    .replaceAll('$__rate_interval', '5m')
-}
 
 /** A series of Prometheus itself, which exists only while an alert is pending or firing. */
 const ALERTS = 'ALERTS'
@@ -272,8 +271,6 @@ const WITHOUT_DATA: Readonly<Record<string, string>> = {
 }
 
 describe('the dashboard on a running system (8.4)', () => {
-  const shown = expressions.filter(({ of }) => !alerts().some(({ alert }) => alert === of))
-
   test.each(shown.filter(({ of }) => !(of in WITHOUT_DATA)))(
     '$of has data: $expr',
     async ({ expr }) => {
@@ -328,18 +325,21 @@ describe('community dashboards for controller-runtime have data (8.4)', () => {
 })
 
 test('the Down alerts of each cluster are pending when its processes have stopped (8.4)', async () => {
+  await direct.stop()
   await gateway.stop()
   await manager.stop()
   await eventuallyPasses(
-    'all four alerts are pending',
+    'all six alerts are pending',
     async () => {
       const waiting = await prometheus.query(
-        'ALERTS{alertname=~"ManagementOperator(Gateway)?Down"}',
+        'ALERTS{alertname=~"ManagementOperator(Gateway|Direct)?Down"}',
       )
       const names = waiting.map(({ metric }) => `${metric['cluster']} ${metric['alertname']}`)
       expect(names.toSorted()).toEqual([
+        'a ManagementOperatorDirectDown',
         'a ManagementOperatorDown',
         'a ManagementOperatorGatewayDown',
+        'b ManagementOperatorDirectDown',
         'b ManagementOperatorDown',
         'b ManagementOperatorGatewayDown',
       ])

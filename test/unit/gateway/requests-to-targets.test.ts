@@ -203,13 +203,13 @@ test('a target that can not be reached is named in the 503 (9.5)', async () => {
 describe('a session in a Pod needs create under a scope, and get too by GET (11.6)', () => {
   const EXEC = '/kubernetes/cluster/east/api/v1/namespaces/a/pods/b/exec'
   test.each([
-    { verbs: ['get'], method: 'GET', status: 403 },
-    { verbs: ['create'], method: 'GET', status: 403 },
-    { verbs: ['get', 'create'], method: 'GET', status: 201 },
-    { verbs: ['create'], method: 'POST', status: 201 },
-    { verbs: ['get'], method: 'POST', status: 403 },
-  ])('$verbs by $method: $status', async ({ verbs, method, status }) => {
-    const scope = scopeOf({ ...of('pods/exec'), verbs, requestTargets: ['Cluster'] })
+    { granted: ['get'], method: 'GET', status: 403 },
+    { granted: ['create'], method: 'GET', status: 403 },
+    { granted: ['get', 'create'], method: 'GET', status: 201 },
+    { granted: ['create'], method: 'POST', status: 201 },
+    { granted: ['get'], method: 'POST', status: 403 },
+  ])('$granted by $method: $status', async ({ granted, method, status }) => {
+    const scope = scopeOf({ ...of('pods/exec'), verbs: granted, requestTargets: ['Cluster'] })
     expect(await asked({ scope, method, path: EXEC })).toMatchObject({ status })
   })
 

@@ -63,6 +63,40 @@ describe('a clock that is wrong, while the centre is heard (2.9, 9.2; threats F1
   })
 })
 
+describe('answers that are repeated, by a cache or an attacker (9.2)', () => {
+  test('do not stop the time: the list grows old', async () => {
+    const { own, time } = clockAt(-HOUR)
+    const repeat = (): void => time.heard({ dateMs: T, monotonicMs: own.monotonicMs(), asOfMs: T })
+    repeat()
+    for (let count = 0; count < 100; count += 1) {
+      await own.advance(MINUTE)
+      repeat()
+    }
+    expect(time.listAgeMs()).toBe(99 * MINUTE)
+    expect(time.nowMs()).toBe(T + 99 * MINUTE)
+  })
+
+  test('of a centre whose clock runs slower are followed within a hundredth', async () => {
+    const { own, time } = clockAt(0)
+    const hear = (dateMs: number): void =>
+      time.heard({ dateMs, monotonicMs: own.monotonicMs(), asOfMs: dateMs })
+    hear(T)
+    await own.advance(100 * SECOND)
+    hear(T + 99.5 * SECOND)
+    expect(time.listAgeMs()).toBe(0)
+  })
+
+  test('of keys only, let the keys grow old', async () => {
+    const { own, time } = clockAt(0)
+    time.heard({ dateMs: T, monotonicMs: 0, asOfMs: T })
+    time.heardKeys(T)
+    await own.advance(HOUR)
+    time.heard({ dateMs: T + HOUR, monotonicMs: own.monotonicMs(), asOfMs: T + HOUR })
+    time.heardKeys(T)
+    expect([time.listAgeMs(), time.keysAgeMs()]).toEqual([0, HOUR])
+  })
+})
+
 describe('after a restart without the centre (2.9, 9.2)', () => {
   test.each([
     { name: 'right', aheadMs: 0, ageMs: MINUTE, nowMs: T },

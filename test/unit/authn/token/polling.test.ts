@@ -40,6 +40,7 @@ describe('a poll (9.2)', () => {
     expect(direct.gauges()).toEqual({
       // asOf was of the second poll, and the fourth was two intervals later.
       listAgeMs: 2 * POLL_MS,
+      keysAgeMs: 0,
       revokedTokens: 1,
       signingKeys: 1,
       clockSkewMs: 0,

@@ -62,6 +62,58 @@ describe('an outage of the centre (9.2; threats F17)', () => {
     expect(await direct.because(token().token)).toBe('stale')
   })
 
+  test.each([
+    { name: 'all documents', paths: ['/.well-known/openid-configuration', '/keys', '/revoked'] },
+    { name: 'the keys alone', paths: ['/keys'] },
+  ])('answers of a cache that repeats $name do not lengthen it', async ({ paths }) => {
+    const { start, centre, clock, token } = await directWorld()
+    const date = new Date(START_MS).toUTCString()
+    centre.served.instead = (path, response) => {
+      if (paths.includes(path)) response.setHeader('date', date)
+      return false
+    }
+    const direct = await start({ maxStalenessMs: 3 * POLL_MS })
+    const asOf = (): void => {
+      if (!paths.includes('/revoked')) centre.served.asOfMs = clock.nowMs()
+    }
+    for (let polls = 0; polls < 3; polls += 1) {
+      asOf()
+      await direct.poll()
+    }
+    expect(await direct.because(token().token)).toBe(null)
+    for (let polls = 0; polls < 2; polls += 1) {
+      asOf()
+      await direct.poll()
+    }
+    expect(await direct.because(token().token)).toBe('stale')
+  })
+
+  test('answers of yesterday open nothing, also not where nothing is known', async () => {
+    const { start, centre, token } = await directWorld()
+    centre.served.dateMs = () => START_MS - 24 * HOUR_MS
+    centre.served.asOfMs = START_MS - 24 * HOUR_MS
+    const direct = await start()
+    expect(await direct.because(token().token)).toBe('stale')
+    expect(direct.lines.map(({ fields }) => fields['because'])).toContain(
+      'its answer is more than an hour older than the clock of this machine',
+    )
+  })
+
+  test('without keys for as long as without a list, no token is accepted', async () => {
+    const { start, centre, clock, token } = await directWorld()
+    const direct = await start({ maxStalenessMs: 3 * POLL_MS })
+    centre.served.instead = (path, response) => {
+      if (path === '/keys') response.writeHead(500).end()
+      return path === '/keys'
+    }
+    for (let polls = 0; polls < 4; polls += 1) {
+      centre.served.asOfMs = clock.nowMs() + POLL_MS
+      await direct.poll()
+    }
+    expect(direct.gauges()).toMatchObject({ listAgeMs: 0, keysAgeMs: 4 * POLL_MS })
+    expect(await direct.because(token().token)).toBe('stale')
+  })
+
   test('while it is too long, tokens that are no good are refused as ever', async () => {
     const { start, token, centre, clock, key, leap } = await directWorld()
     const { jti, token: revoked } = token()

@@ -1,4 +1,5 @@
 import { execFile as execFileWithCallback } from 'node:child_process'
+import { randomUUID } from 'node:crypto'
 import {
   chmod,
   mkdir,
@@ -82,6 +83,22 @@ describe('a restart without the centre (9.2; threats F17)', () => {
     expect(Object.values(direct.readiness).map((check) => check())).toEqual([null, null, null])
   })
 
+  test('knows what took effect a moment before an orderly end', async () => {
+    const { start, token, centre, key } = await directWorld()
+    const stateDir = await stateDirectory()
+    const direct = await start({ stateDir })
+    // Enough for a write to take its time.
+    const others = Array.from({ length: 20_000 }, () => [randomUUID(), START_MS + HOUR_MS] as const)
+    const { jti, token: revoked } = token()
+    centre.served.revoked = { ...Object.fromEntries(others), [jti]: START_MS + HOUR_MS }
+    await direct.poll()
+    expect(await direct.because(revoked)).toBe('revoked')
+    direct.stop()
+    await direct.stateSettled()
+    const text = await readFile(join(stateDir, 'state-direct-0.jsonl'), 'utf8')
+    for (const known of [jti, key.kid]) expect(text).toContain(known)
+  })
+
   test('knows nothing without a state directory', async () => {
     const { start, token } = await stoppedWorld()
     const direct = await start()
@@ -145,11 +162,12 @@ describe('a restart with the centre (9.2)', () => {
     await first.poll()
     await kept(first, `"missing":{"${world.key.kid}"`, join(stateDir, 'state-direct-0.jsonl'))
     first.stop()
-    world.leap(61_000)
+    world.leap(601_000)
     world.centre.served.keys = [world.key.jwk, next.jwk]
     const direct = await world.start({ stateDir })
     expect(await direct.because(world.token().token)).toBe('unknownKey')
-    expect(direct.counts['key refused']).toBe(1)
+    // At the first poll, and at one for the token.
+    expect(direct.counts['key refused']).toBe(2)
     expect(await direct.because(newToken(next, world.centre.issuer, START_MS).token)).toBe(null)
   })
 })

@@ -12,6 +12,7 @@ const started = (): GatewayMetrics =>
     watches: ['configs', 'configmaps'],
     watchRestartReasons: ['closed'],
     targets: ['Management'],
+    hasWebhook: false,
     refusals: ['unknown', 'expired'],
     limits: ['stream'],
     streamKinds: ['watch'],

@@ -2,9 +2,13 @@
 import { describe, expect, test } from 'vitest'
 import type { AccessKey } from '../../../../src/domain/accesskey/access-key.ts'
 import { lifetimeOf } from '../../../../src/domain/accesskey/lifetime.ts'
-import { withExpiryHeaders } from '../../../../src/gateway/stages/expiry-headers.ts'
+import {
+  withExpiryHeaders,
+  withTokenExpiryHeaders,
+} from '../../../../src/gateway/stages/expiry-headers.ts'
 import { accessKey, after, textAfter } from '../../../support/key-builder.ts'
 import { UNCAPPED, callerWith } from '../activity/recorder-builder.ts'
+import { verifiedToken } from '../token-caller.ts'
 
 const DAY = 86_400
 
@@ -182,6 +186,38 @@ describe('the expiry headers of a response (13.5)', () => {
     expect(withExpiryHeaders(given, endless, UNCAPPED, after(5))).toEqual({})
     expect(withExpiryHeaders(given, ending, UNCAPPED, after(5))).toEqual({
       'x-platform-key-expires': textAfter(100),
+    })
+  })
+})
+
+describe('the expiry headers of a response to a token (9.2, 13.5)', () => {
+  const WARNING = `299 - "this token expires at ${textAfter(100)}: get a new one before then"`
+
+  test.each([
+    { name: 'much is left', at: 0, warns: false },
+    { name: 'a tenth is left', at: 90, warns: false },
+    { name: 'less is left', at: 90.001, warns: true },
+    { name: 'it has ended', at: 101, warns: true },
+  ])('$name: a warning is $warns', ({ at, warns }) => {
+    const headers = withTokenExpiryHeaders({ vary: 'accept' }, verifiedToken(), after(at))
+    expect(headers).toEqual({
+      vary: 'accept',
+      'x-platform-key-expires': textAfter(100),
+      ...(warns ? { warning: WARNING } : {}),
+    })
+  })
+
+  test('count from the issue of the token, not from its first use', () => {
+    const later = verifiedToken({ issuedMs: after(50) })
+    expect(withTokenExpiryHeaders({}, later, after(95))).not.toHaveProperty('warning')
+    expect(withTokenExpiryHeaders({}, later, after(96))).toHaveProperty('warning', WARNING)
+  })
+
+  test("replace those of upstream, and keep the API server's warnings behind ours", () => {
+    const given = { 'x-platform-key-expires': textAfter(DAY), warning: '299 - "old API"' }
+    expect(withTokenExpiryHeaders(given, verifiedToken(), after(95))).toEqual({
+      'x-platform-key-expires': textAfter(100),
+      warning: `${WARNING}, 299 - "old API"`,
     })
   })
 })

@@ -146,6 +146,63 @@ describe('a Secret defines a target', () => {
   })
 })
 
+describe('at a direct endpoint, a Secret defines', () => {
+  const ofVirtual = { name: 'v', project: 'p', kubeconfig: kubeconfig() }
+  const inOwn = { kind: 'space', cluster: 'own', namespace: 'shop' }
+  const { cluster: _, ...withoutCluster } = SPACE_DATA
+  test.each<{ name: string; parts: SecretParts; defines: object }>([
+    {
+      name: 'a virtual cluster',
+      parts: { label: 'virtualcluster', data: ofVirtual },
+      defines: {
+        kind: 'valid',
+        target: VIRTUAL,
+        access: { kind: 'kubeconfig', text: kubeconfig() },
+      },
+    },
+    {
+      name: 'a space, whatever its cluster is',
+      parts: { label: 'space', data: SPACE_DATA },
+      defines: { kind: 'valid', target: SPACE, access: inOwn },
+    },
+    {
+      name: 'a space with a cluster that has no valid name',
+      parts: { label: 'space', data: { ...SPACE_DATA, cluster: '-' } },
+      defines: { kind: 'valid', target: SPACE, access: inOwn },
+    },
+    {
+      name: 'a space without a cluster',
+      parts: { label: 'space', data: withoutCluster },
+      defines: { kind: 'valid', target: SPACE, access: inOwn },
+    },
+    {
+      name: 'no space without a namespace',
+      parts: { label: 'space', data: { name: 's', project: 'p' } },
+      defines: { kind: 'invalid', target: SPACE, because: 'namespace is missing' },
+    },
+    {
+      name: 'no virtual cluster with a cluster',
+      parts: { label: 'virtualcluster', data: { ...ofVirtual, cluster: 'c1' } },
+      defines: {
+        kind: 'invalid',
+        target: VIRTUAL,
+        because: 'cluster is not for a virtualcluster',
+      },
+    },
+    {
+      name: 'no cluster',
+      parts: {},
+      defines: {
+        kind: 'invalid',
+        target: CLUSTER,
+        because: 'a direct endpoint serves no other cluster',
+      },
+    },
+  ])('$name (9.2, 9.5)', ({ parts, defines }) => {
+    expect(definitionOf(targetSecret(parts), true)).toEqual(defines)
+  })
+})
+
 describe('targets of several Secrets', () => {
   const decide = (...secrets: readonly SecretParts[]) => {
     const read = secrets.map((parts) => {

@@ -16,8 +16,8 @@ export type Answers = (kubeconfig: string) => 'ready' | 'refuses' | 'away'
 
 const POWERLESS = JSON.stringify({ message: 'users is forbidden: User "x" cannot impersonate' })
 
-/** Starts to follow a namespace without Secrets. */
-export function followTargets() {
+/** Starts to follow a namespace without Secrets. @param ownCluster that of a direct endpoint; null = at a gateway */
+export function followTargets(ownCluster: Upstream | null = null) {
   const clock = manualClock(Date.parse('2026-11-21T10:00:00Z'))
   const { log, lines } = memoryLog()
   const secrets = new Map<string, Secret>()
@@ -49,7 +49,7 @@ export function followTargets() {
   }
   const targets = startConnectedTargets({
     namespace: 'targets',
-    ownCluster: null,
+    ownCluster,
     extras: KEY_EXTRAS,
     reader: {
       list: async () => {

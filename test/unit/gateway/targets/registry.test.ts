@@ -75,3 +75,34 @@ describe('a target', () => {
     )
   })
 })
+
+describe('at a direct endpoint, a target', () => {
+  const find = () => null
+  const known = (isFresh: boolean) =>
+    createTargetRegistry({ target: EAST, upstream: NO_UPSTREAM }, { find, isFresh: () => isFresh })
+
+  test('of its own cluster needs no Secret (9.2)', () => {
+    expect(known(false).resolve({ kind: 'Cluster', cluster: 'east' })).toEqual({
+      ok: true,
+      upstream: NO_UPSTREAM,
+      connection: null,
+      namespace: null,
+    })
+  })
+
+  test.each([
+    { target: { kind: 'Cluster', cluster: 'west' } as const, isFresh: true, status: 404 },
+    { target: { kind: 'Cluster', cluster: 'west' } as const, isFresh: false, status: 503 },
+    { target: SPACE, isFresh: true, status: 404 },
+    { target: VC, isFresh: false, status: 503 },
+  ])('$target is none that it serves without a Secret: $status (9.2, 10.4)', (row) => {
+    expect(known(row.isFresh).resolve(row.target)).toMatchObject({
+      ok: false,
+      answer: { status: row.status },
+    })
+  })
+
+  test('of the management cluster is a fault of the program (9.2)', () => {
+    expect(() => known(true).resolve(MANAGEMENT)).toThrow('no route of a direct endpoint leads')
+  })
+})
