@@ -15,7 +15,7 @@ import { type Invocation, printText } from '../runtime/flags.ts'
 import { type Lifecycle, startLifecycle } from '../runtime/lifecycle.ts'
 import { type Log, type LogLevel, createLogger } from '../runtime/log.ts'
 import { forwardedRequestObserver } from './request-observers.ts'
-import type { RequestMetrics } from './request-metrics.ts'
+import type { StreamMetrics } from './request-metrics.ts'
 
 /** What all parts of a process share. */
 interface ServingProcess<Settings, Metrics> {
@@ -92,9 +92,6 @@ interface Callers {
   /** Calls the listener with the uid of a credential that must be looked at again; null = all of them. */
   readonly subscribe: (listener: (uid: string | null) => void) => void
 }
-
-/** The metrics of streams. */
-export type StreamMetrics = Pick<RequestMetrics, 'streamOpened' | 'streamClosed' | 'streamCut'>
 
 /** Starts to watch the requests in flight. @param clock the one by which credentials end */
 export function startInFlight(

@@ -81,12 +81,12 @@ function missingIn(value: unknown): ReadonlyMap<string, number> | null {
 const CHUNK = 1000
 
 /** What follows the first line, in chunks, and its digest. */
-interface FileContent {
+interface StateContent {
   readonly chunks: readonly Buffer[]
   readonly digest: string
 }
 
-function* contentOf(head: string, { asOfMs, tokens }: RevokedList): Steps<FileContent> {
+function* contentOf(head: string, { asOfMs, tokens }: RevokedList): Steps<StateContent> {
   const chunks: Buffer[] = []
   const sha256 = createHash('sha256')
   const add = (text: string): void => {
