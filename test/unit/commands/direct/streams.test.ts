@@ -1,4 +1,3 @@
-/** @module-tag no-retry */
 // Streams of a token end by the centre's time, with the parts as the command puts them together (contract 2.9, 13.4).
 import { describe, expect, test } from 'vitest'
 import { watchRequests } from '../../../../src/commands/direct/wiring.ts'
