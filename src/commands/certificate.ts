@@ -1,3 +1,5 @@
+// The serving certificate of the gateway, and of the direct endpoint: from files, or generated and shared by all
+// replicas (contract 9.7).
 import { SECRETS } from '../api/names.ts'
 import { type KubeClient, claim } from '../kube/client/client.ts'
 import type { ClientDeps } from '../kube/client/request.ts'

@@ -10,10 +10,7 @@ import {
   versionPage,
 } from '../gateway/stages/public-routes.ts'
 import { createClient } from '../kube/client/client.ts'
-import { systemClock } from '../runtime/clock.ts'
-import { PROGRAM_VERSION, printText } from '../runtime/flags.ts'
-import { startLifecycle } from '../runtime/lifecycle.ts'
-import { createLogger } from '../runtime/log.ts'
+import { PROGRAM_VERSION } from '../runtime/flags.ts'
 import { type HealthCheck, healthPage } from '../serving/http/pages.ts'
 import { createHttpServer } from '../serving/http/server.ts'
 import { hostsOf } from '../serving/tls/secret.ts'
@@ -31,29 +28,17 @@ import { type DirectSettings, readDirectSettings } from './direct/flags.ts'
 import { type DirectProcess, createDirectMetrics } from './direct/metrics.ts'
 import { startDirectApi } from './direct/wiring.ts'
 import { connectionObserver } from './request-observers.ts'
+import { runServing } from './serving-parts.ts'
 
 /**
  * `management-operator direct` (contract 9.2, 9.7).
  *
  * @returns the exit code, after all parts have stopped
  */
-export async function run(argv: readonly string[]): Promise<number> {
-  const invocation = readDirectSettings(argv, processInputs)
-  if (invocation.kind !== 'run') return printText(invocation)
-  const { settings } = invocation
-  const clock = systemClock()
-  const log = createLogger(settings.logLevel)
-  const lifecycle = startLifecycle(process, clock, log)
-  const metrics = createDirectMetrics(settings, clock)
-  // Not awaited: the start waits for a certificate, and a signal may arrive before.
-  start({ settings, clock, log, lifecycle, metrics }).catch((err: unknown) => {
-    log.error({ err }, 'could not start')
-    lifecycle.stop('start failed', 1)
-  })
-  return lifecycle.finished
-}
+export const run = (argv: readonly string[]): Promise<number> =>
+  runServing(readDirectSettings(argv, processInputs), { createMetrics: createDirectMetrics, start })
 
-const STOP_WITHIN_MS = { endpoint: 20_000, connection: 2000 }
+const STOP_WITHIN_MS = { endpoint: 20_000, connection: 2000, state: 5000 }
 
 /** Name of the Service in front of it, as in config/direct. */
 const SERVICE = 'direct'
@@ -64,6 +49,8 @@ async function start(self: DirectProcess): Promise<void> {
   log.info({ version: PROGRAM_VERSION, cluster: settings.cluster }, 'starting')
   const tokens = await followTokens(self)
   metrics.followIssuer(tokens.gauges)
+  // The last revocation has taken effect, and may not be on the disk yet.
+  lifecycle.onStop('state', STOP_WITHIN_MS.state, tokens.stateSettled)
   const connection = await connectCluster(settings.kubeconfig, clock)
   lifecycle.onStop('connection', STOP_WITHIN_MS.connection, () => connection.close())
   connection.breaker.report(log)

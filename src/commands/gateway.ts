@@ -11,10 +11,8 @@ import {
   versionPage,
 } from '../gateway/stages/public-routes.ts'
 import { createClient } from '../kube/client/client.ts'
-import { type Clock, systemClock } from '../runtime/clock.ts'
-import { PROGRAM_VERSION, printText } from '../runtime/flags.ts'
-import { startLifecycle } from '../runtime/lifecycle.ts'
-import { createLogger } from '../runtime/log.ts'
+import type { Clock } from '../runtime/clock.ts'
+import { PROGRAM_VERSION } from '../runtime/flags.ts'
 import { type HealthCheck, healthPage } from '../serving/http/pages.ts'
 import { createHttpServer } from '../serving/http/server.ts'
 import { hostsOf } from '../serving/tls/secret.ts'
@@ -33,26 +31,15 @@ import { type GatewayInformers, startGatewayInformers } from './gateway/informer
 import { type GatewayProcess, createMetrics } from './gateway/metrics.ts'
 import { startApi } from './gateway/wiring.ts'
 import { connectionObserver } from './request-observers.ts'
+import { runServing } from './serving-parts.ts'
 
 /**
  * `management-operator gateway` (contract 9.1, 9.7).
  *
  * @returns the exit code, after all parts have stopped
  */
-export async function run(argv: readonly string[]): Promise<number> {
-  const invocation = readGatewaySettings(argv, processInputs)
-  if (invocation.kind !== 'run') return printText(invocation)
-  const { settings } = invocation
-  const clock = systemClock()
-  const log = createLogger(settings.logLevel)
-  const lifecycle = startLifecycle(process, clock, log)
-  // Not awaited: the start waits for a certificate, and a signal may arrive before.
-  start({ settings, clock, log, lifecycle, metrics: createMetrics() }).catch((err: unknown) => {
-    log.error({ err }, 'could not start')
-    lifecycle.stop('start failed', 1)
-  })
-  return lifecycle.finished
-}
+export const run = (argv: readonly string[]): Promise<number> =>
+  runServing(readGatewaySettings(argv, processInputs), { createMetrics, start })
 
 const STOP_WITHIN_MS = { gateway: 20_000, connection: 2000 }
 

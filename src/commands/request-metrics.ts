@@ -152,7 +152,8 @@ function answerMetrics(make: Instruments<MetricName>, labels: RequestLabels): An
   }
 }
 
-type StreamMetrics = Pick<RequestMetrics, 'streamOpened' | 'streamClosed' | 'streamCut'>
+/** What counts streams. */
+export type StreamMetrics = Pick<RequestMetrics, 'streamOpened' | 'streamClosed' | 'streamCut'>
 
 function streamMetrics(
   make: Instruments<MetricName>,

@@ -19,6 +19,15 @@ export const TOKEN_ERRORS = catalogue({
     headers: CHALLENGE,
     because: 'the token is past its `exp`',
   },
+  tooManyChecks: {
+    reason: 'TooManyRequests',
+    message: 'too many tokens to check at this server (limit <limit>); try again in 1 s',
+    headers: { 'retry-after': '1' },
+    because:
+      'so many tokens that were not used here before came at once, good or forged: their signatures are checked a few at a time',
+    remedy:
+      'see by `platform_gateway_authentication_total{reason="signature"}` whether somebody sends forged tokens, and keep that client out',
+  },
   tokenUnchecked: {
     reason: 'ServiceUnavailable',
     message:

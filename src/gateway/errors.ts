@@ -215,8 +215,8 @@ export const ERRORS = catalogue({
   },
   internal: {
     reason: 'InternalError',
-    message: 'internal error, see the log of the gateway',
-    because: 'a fault of the gateway',
+    message: 'internal error, see the log of this server',
+    because: 'a fault of this server',
     remedy: 'a fault of this program: the log line `request failed` says where; report it',
   },
   upgradeProtocol: {
@@ -268,13 +268,13 @@ export const ERRORS = catalogue({
     reason: 'ServiceUnavailable',
     message: 'the settings in force are not known here yet, try again',
     headers: SOON,
-    because: 'the gateway has just started',
+    because: 'this server has just started',
     remedy:
       'nothing, if it has just started. Otherwise its check `settings-seen` fails: a manager publishes the settings in ConfigMap `platform-config-in-force`',
   },
   selfReviewUnreadable: {
     reason: 'ServiceUnavailable',
-    message: 'the API server answered a self review in a form that the gateway can not read',
+    message: 'the API server answered a self review in a form that this server can not read',
     because: '`kubectl auth can-i` with a scoped key: a proxy in between changes answers',
     remedy: 'a proxy between gateway and API server changes responses: remove it',
   },

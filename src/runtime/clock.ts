@@ -144,3 +144,17 @@ export function clampedClock(clock: Clock): ClampedClock {
     },
   }
 }
+
+/** How soon a jump is noticed, in milliseconds: it leaves half of the second within which streams end (contract 13.4). */
+const JUMP_NOTICED_WITHIN_MS = 500
+
+/**
+ * The clock with another time, which may jump forward whenever a better one is heard. Its timers end after half a second
+ * at most, so that all who wait for a time look again soon after a jump.
+ */
+export const jumpingClock = (clock: Clock, nowMs: () => number): Clock => ({
+  nowMs,
+  monotonicMs: () => clock.monotonicMs(),
+  schedule: (delayMs, callback) =>
+    clock.schedule(Math.min(delayMs, JUMP_NOTICED_WITHIN_MS), callback),
+})

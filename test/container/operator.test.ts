@@ -7,8 +7,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { GATEWAY_TLS_SECRET } from '../../src/api/names.ts'
-import { eventually } from '../support/eventually.ts'
+import { eventually, eventuallyPasses } from '../support/eventually.ts'
 import { type Cluster, startCluster } from './container-cluster.ts'
+import { deployDirect, probe } from './direct-deployment.ts'
 import {
   BASE_IMAGE,
   MOST_RESTRICTED,
@@ -147,6 +148,27 @@ test('the gateway serves the public keys with a certificate of its CA (7.3, 9.7)
   )
   expect(status).toBe(200)
   expect((JSON.parse(body) as { keys: readonly object[] }).keys).toHaveLength(1)
+})
+
+test('the Deployment of config/direct is alive without an issuer, and its readiness says what it lacks (8.2, 9.2)', async () => {
+  const { node, pod } = await deployDirect(cluster, containers?.image ?? '')
+  const checks = [
+    '[+]not-stopping ok',
+    '[-]signing-keys-known failed',
+    '[-]revocations-known failed',
+    '[-]project-prefix-known failed',
+    '[+]may-act ok',
+    '[+]certificate ok',
+  ]
+  const lacksTheIssuer = async (): Promise<void> => {
+    const { code, text } = await probe(pod, '/readyz?verbose')
+    expect(code).toBe(500)
+    expect(checks.filter((check) => !text.includes(check))).toEqual([])
+  }
+  await eventuallyPasses('only the issuer is missing', lacksTheIssuer, { withinMs: 30_000 })
+  expect(pod.log()).not.toContain('"level":"error"')
+  expect(node.problems).toEqual([])
+  expect(node.ended).toEqual([])
 })
 
 describe.each<{ command: Command }>([{ command: 'manager' }, { command: 'gateway' }])(

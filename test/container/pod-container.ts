@@ -30,7 +30,7 @@ export function containerOf(
     .withExtraHosts([{ host: api.host, ipAddress: api.ip }])
     .withExposedPorts(...(spec.ports ?? []).map(({ containerPort }) => containerPort))
     .withBindMounts(mountsOf(spec, folders))
-    .withTmpFs(tmpFsOf(spec, folders))
+    .withTmpFs(tmpFsOf(pod, folders))
   if (spec.command) container.withEntrypoint([...spec.command])
   return spec.args ? container.withCommand([...spec.args]) : container
 }
@@ -46,11 +46,17 @@ function mountsOf({ volumeMounts = [] }: Container, folders: ReadonlyMap<string,
   })
 }
 
-/** The other volumes are emptyDirs. */
-const tmpFsOf = ({ volumeMounts = [] }: Container, folders: ReadonlyMap<string, string>) =>
-  Object.fromEntries(
-    volumeMounts.flatMap(({ name, mountPath }) => (folders.has(name) ? [] : [[mountPath, 'rw']])),
+/** The other volumes are emptyDirs: for all, or with `fsGroup` for the group alone, as a claim's volume is. */
+function tmpFsOf({ spec }: Pod, folders: ReadonlyMap<string, string>) {
+  const { fsGroup } = spec.securityContext ?? {}
+  const options = fsGroup === undefined ? 'rw' : `rw,mode=2770,gid=${fsGroup}`
+  const [{ volumeMounts = [] }] = spec.containers
+  return Object.fromEntries(
+    volumeMounts.flatMap(({ name, mountPath }) =>
+      folders.has(name) ? [] : [[mountPath, options]],
+    ),
   )
+}
 
 /** The container's security context overrides the pod's. @throws Error where kubelet would not start it */
 function restrictionsOf({ spec }: Pod, { securityContext, resources }: Container): Restrictions {

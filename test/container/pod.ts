@@ -41,6 +41,8 @@ export interface SecurityContext {
   readonly runAsNonRoot?: boolean
   readonly runAsUser?: number
   readonly runAsGroup?: number
+  /** Of a pod: the group of its volumes. */
+  readonly fsGroup?: number
   readonly seccompProfile?: { readonly type: string }
   readonly allowPrivilegeEscalation?: boolean
   readonly readOnlyRootFilesystem?: boolean
@@ -103,7 +105,7 @@ const KNOWN = {
     terminationMessagePolicy`,
   probe: `httpGet periodSeconds timeoutSeconds failureThreshold initialDelaySeconds successThreshold`,
   httpGet: 'path port scheme',
-  security: `runAsNonRoot runAsUser runAsGroup seccompProfile allowPrivilegeEscalation
+  security: `runAsNonRoot runAsUser runAsGroup fsGroup seccompProfile allowPrivilegeEscalation
     readOnlyRootFilesystem capabilities`,
   capabilities: 'drop',
   lifecycle: 'preStop',

@@ -3,7 +3,7 @@
 // state or clock fails: it goes on with what it knows, for --max-staleness, and never forgets a revocation (contract
 // 2.9, 9.2; threats D4, D8).
 import { randomUUID } from 'node:crypto'
-import { mkdtempSync, readFileSync, readdirSync, rmSync, statSync, watch } from 'node:fs'
+import { cpSync, mkdtempSync, readFileSync, readdirSync, rmSync, statSync, watch } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
@@ -54,25 +54,19 @@ function tokenOf(different: Members = {}, fromSeconds = Math.floor(Date.now() / 
 /** The token of a client that has had it for ten minutes. */
 const valid = tokenOf({}, Math.floor(Date.now() / 1000) - 600)
 
-function newStateDir(): string {
-  const folder = mkdtempSync(join(tmpdir(), 'direct-state-'))
-  afterAllRemove.push(folder)
-  return folder
-}
-const afterAllRemove: string[] = []
-afterAll(() => {
-  for (const folder of afterAllRemove) rmSync(folder, { recursive: true, force: true })
-})
+const root = mkdtempSync(join(tmpdir(), 'outage-'))
+afterAll(() => rmSync(root, { recursive: true, force: true }))
+const newStateDir = (): string => mkdtempSync(join(root, 'state-'))
 
 const codeOf = async (endpoint: DirectEndpoint, token: string): Promise<number> =>
   (await endpoint.call(VERSION, token)).code
 const codesOf = (endpoint: DirectEndpoint, ...tokens: readonly string[]) =>
   Promise.all(tokens.map((token) => codeOf(endpoint, token)))
-const untilCode = (endpoint: DirectEndpoint, token: string, code: number, bound = SOON) =>
+const untilCode = (endpoint: DirectEndpoint, token: string, code: number) =>
   eventuallyPasses(
     `a token is answered ${code}`,
     async () => expect(await codeOf(endpoint, token)).toBe(code),
-    bound,
+    SOON,
   )
 /** Waits until the endpoint has refused so many polls more. */
 async function untilPolled(endpoint: DirectEndpoint, result: string, times = 2): Promise<void> {
@@ -246,6 +240,14 @@ test('replicas that share a state directory have a file each, and know after a r
   await platform.revoke(late)
   await untilCode(a, late, 401)
   await a.process.stop()
+
+  // Another one began without these files, while the platform had lost its revocations.
+  proxy.setList(() => revocationList({}, new Date().toISOString()))
+  const elsewhere = newStateDir()
+  const c = await cluster.startEndpoint([`--state-dir=${elsewhere}`], { env: podEnv('direct-c') })
+  await untilKept(elsewhere, key.kid)
+  await c.process.stop()
+  cpSync(elsewhere, stateDir, { recursive: true })
   proxy.setAway(true)
   const again = await start('direct-b')
   expect(await codesOf(again, late, valid)).toEqual([401, 200])

@@ -12,15 +12,16 @@ import { AUTHENTICATED_GROUP, type TokenCaller, type UserInfo } from '../caller.
 import {
   type DecodedToken,
   type VerificationKey,
+  claimsIn,
   decodeToken,
-  hasSigned,
   verificationKey,
 } from './compact-jws.ts'
 import type { Knowledge } from './knowledge.ts'
+import { createSignatureCheck } from './signature-checks.ts'
 
 /**
- * Why a token is refused, for metrics; clients learn of `expired` and `stale` only. `early`: it is not valid yet;
- * `stale`: what is known of the centre is too old, or there is nothing.
+ * Why a token is refused, for metrics; clients learn of `expired`, `stale` and `busy` only. `early`: it is not valid yet;
+ * `stale`: what is known of the centre is too old, or there is nothing. `busy`: too many others wait for their check.
  */
 export const TOKEN_REFUSALS = [
   'malformed',
@@ -32,6 +33,7 @@ export const TOKEN_REFUSALS = [
   'revoked',
   'expired',
   'stale',
+  'busy',
 ] as const
 
 /** One of TOKEN_REFUSALS. */
@@ -71,6 +73,7 @@ export function createTokenAuthenticator(options: TokenAuthenticatorOptions): To
   const { knowledge, lookForKeys, nowMs, isStale } = options
   const cache = createCache(knowledge)
   const importKey = createKeyImports()
+  const checkSignature = createSignatureCheck()
   /** What a caller was authenticated with. */
   const authenticatedWith = new WeakMap<TokenCaller, { kid: string; prefix: string | null }>()
 
@@ -98,8 +101,12 @@ export function createTokenAuthenticator(options: TokenAuthenticatorOptions): To
     const key = await keyOf(decoded)
     // The key may be newer than what is known.
     if (key === null) return isStale() ? 'stale' : 'unknownKey'
-    if (!(await hasSigned(key, decoded))) return 'signature'
-    const read = readClaims(decoded.claims, options)
+    const isSigned = await checkSignature(key, decoded)
+    if (isSigned === null) return 'busy'
+    if (!isSigned) return 'signature'
+    const claims = claimsIn(decoded)
+    if (claims === null) return 'malformed'
+    const read = readClaims(claims, options)
     if (!read.ok) return 'claims'
     if (read.token.issuedMs > nowMs() + EARLY_MS) return 'early'
     const { token, scope } = read

@@ -131,7 +131,7 @@ export function followIssuer(options: IssuerFollowerOptions): IssuerFollower {
     setKeys(known)
   }
   /** The keys of an answer, with its Date; null = they are not taken. */
-  const keysIn = (answer: IssuerAnswer | null): PublishedKeys | null => {
+  const keysIn = (answer: IssuerAnswer | null): DatedKeys | null => {
     const read = readBody(answer, readKeys)
     if (read === null || !taken('keys', read)) return null
     const dateMs = answer?.dateMs ?? null
@@ -167,7 +167,7 @@ export function followIssuer(options: IssuerFollowerOptions): IssuerFollower {
 }
 
 /** Keys that may be taken, and the Date of their answer in epoch milliseconds. */
-interface PublishedKeys {
+interface DatedKeys {
   readonly keys: readonly PublicJwk[]
   readonly dateMs: number
 }

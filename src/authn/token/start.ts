@@ -46,7 +46,7 @@ export interface TokenIssuerOptions {
 /** What is known of revoked tokens, for decisions on requests that did not come through this process. */
 interface KnownRevocations {
   readonly isRevoked: (jti: string) => boolean
-  /** Since when revocations are unknown: a time in RFC 3339, or `the start`; null = they are known. */
+  /** Since when revocations are unknown, in RFC 3339: as of the last list, or since the start; null = they are known. */
   readonly unknownSince: () => string | null
 }
 
@@ -62,6 +62,8 @@ export interface StartedTokenAuthenticator extends TokenAuthenticator {
   /** A stale list does not make it unready: it answers 503 then, and no other replica knows more. */
   readonly readiness: Readonly<Record<string, HealthCheck>>
   readonly gauges: () => TokenIssuerGauges
+  /** Resolves once the state directory has what is known, for the end of the process. Never rejects. */
+  readonly stateSettled: () => Promise<void>
 }
 
 /** Values for metrics. */
@@ -87,6 +89,7 @@ export async function startTokenAuthenticator(
   options: TokenIssuerOptions,
 ): Promise<StartedTokenAuthenticator> {
   const { issuer, cluster, clock, log, signal, maxStalenessMs } = options
+  const startedMs = clock.nowMs()
   const time = createCentreClock(clock)
   const files = stateFilesOf(options)
   const knowledge = createKnowledgeStore((await files?.load()) ?? NOTHING_KNOWN)
@@ -113,8 +116,7 @@ export async function startTokenAuthenticator(
       isRevoked: (jti) => knowledge.current().list?.tokens.has(jti) ?? false,
       unknownSince: () => {
         if (time.listAgeMs() <= maxStalenessMs) return null
-        const asOfMs = time.asOfMs()
-        return asOfMs === null ? 'the start' : formatTimestamp(asOfMs)
+        return formatTimestamp(time.asOfMs() ?? startedMs)
       },
     },
     projectNamespacePrefix: () => knowledge.current().projectNamespacePrefix,
@@ -130,6 +132,7 @@ export async function startTokenAuthenticator(
         'the prefix of the namespaces of projects is not known',
       ),
     },
+    stateSettled: () => files?.settled() ?? Promise.resolve(),
     gauges: () => ({
       listAgeMs: time.listAgeMs(),
       keysAgeMs: time.keysAgeMs(),
@@ -149,14 +152,19 @@ function stateFilesOf(options: TokenIssuerOptions): StateFiles | null {
 /** How far the kept `asOf` may lag while nothing else changes: a list of megabytes is not written at each poll. */
 const AS_OF_LAG_MS = 60_000
 
-/** Saves what is known now, so that what other replicas knew is in the own file, and after each change. */
+/**
+ * Saves what is known now, so that what other replicas knew is in the own file, and after each change. What could not be
+ * saved is tried again with the next poll.
+ */
 function keepSaved(knowledge: KnowledgeStore, files: StateFiles): void {
   let saved: Knowledge | null = null
   const save = (): void => {
     const current = knowledge.current()
     if (current.list === null || (saved !== null && isNearlySame(saved, current))) return
     saved = current
-    files.save(knowledge.current)
+    files.save(knowledge.current, () => {
+      saved = null
+    })
   }
   save()
   knowledge.whenChanged(save)

@@ -1,5 +1,6 @@
 // The state directory: one file for each replica that shares it, read by all at their start (contract 9.2).
-import { type FileHandle, open, readFile, readdir, rename, rm, stat } from 'node:fs/promises'
+import { type Stats, constants } from 'node:fs'
+import { type FileHandle, lstat, open, readdir, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { NO_KEYS, mergedMissing, withPublished } from '../../domain/token/known-keys.ts'
 import { mergedLists } from '../../domain/token/revoked-list.ts'
@@ -28,14 +29,21 @@ export interface StateFiles {
   /**
    * Writes the file of this replica: soon, once for all calls during a write. A write that fails is a warning, and the
    * next call tries again.
+   *
+   * @param failed called after each write that fails
    */
-  readonly save: (current: () => Knowledge) => void
+  readonly save: (current: () => Knowledge, failed: () => void) => void
+  /** Resolves once everything is written that was saved, or could not be. Never rejects. */
+  readonly settled: () => Promise<void>
 }
 
 const NAME = /^state-.+\.jsonl(?:\.new)?$/
 
 /** A file that no replica has written for so long is of a replica that is gone; in milliseconds. */
 const ABANDONED_AFTER_MS = 86_400_000
+
+/** No list is longer than 64 MiB (issuer-client.ts), and what is beside it is small: a larger file is not of ours. */
+const LARGEST_FILE = 65 * 1024 * 1024
 
 /** The files of a directory, which must exist; the first write that succeeds removes abandoned ones. */
 export function openStateFiles(options: StateFilesOptions): StateFiles {
@@ -44,42 +52,48 @@ export function openStateFiles(options: StateFilesOptions): StateFiles {
   const own = `state-${encodeURIComponent(instance)}.jsonl`
   const warn = repeatedWarnings(clock, log)
   let isWriting = false
+  let writing = Promise.resolve()
   let isChanged = false
   let isCleaned = false
 
-  const write = async (knowledge: Knowledge): Promise<void> => {
+  const write = async (knowledge: Knowledge, failed: () => void): Promise<void> => {
     if (!hasList(knowledge)) return
     try {
       const chunks = await stateFileOf(issuer, knowledge)
+      const size = chunks.reduce((sum, { length }) => sum + length, 0)
+      if (size > LARGEST_FILE) throw new Error(`it would have more than ${LARGEST_FILE} bytes`)
       await replaceFile(directory, own, chunks)
-      options.kept(true)
-      if (!isCleaned) await removeAbandoned(directory, own, clock.nowMs())
-      isCleaned = true
     } catch (err) {
       options.kept(false)
+      failed()
       warn('write', { err }, 'can not write to the state directory: a restart will know less')
+      return
     }
+    options.kept(true)
+    if (!isCleaned)
+      isCleaned = await removeAbandoned(directory, own, { nowMs: clock.nowMs(), warn })
   }
-  const writeWhileChanged = async (current: () => Knowledge): Promise<void> => {
+  const writeWhileChanged = async (...[current, failed]: Parameters<StateFiles['save']>) => {
     isWriting = true
     while (isChanged) {
       isChanged = false
-      await write(current())
+      await write(current(), failed)
     }
     isWriting = false
   }
   return {
     load: async () => mergedKnowledge(await readAll(options, own, warn)),
-    save: (current) => {
+    save: (current, failed) => {
       isChanged = true
-      if (!isWriting) void writeWhileChanged(current)
+      if (!isWriting) writing = writeWhileChanged(current, failed)
     },
+    settled: () => writing,
   }
 }
 
 const hasList = (knowledge: Knowledge): knowledge is KeptKnowledge => knowledge.list !== null
 
-/** The usable files, that of this replica first. */
+/** What the usable files say, in the order of their names. */
 async function readAll(
   { directory, issuer, log }: StateFilesOptions,
   own: string,
@@ -92,7 +106,7 @@ async function readAll(
   const kept: KeptKnowledge[] = []
   for (const name of names.filter((one) => NAME.test(one) && one.endsWith('.jsonl')).sort()) {
     try {
-      const read = await readStateFile(await readFile(join(directory, name)), issuer)
+      const read = await readStateFile(await contentOf(join(directory, name)), issuer)
       if (read.ok) kept.push(read.kept)
       else log.warn({ file: name, because: read.because }, 'a file of state is not used')
     } catch (err) {
@@ -116,6 +130,23 @@ function mergedKnowledge(kept: readonly KeptKnowledge[]): Knowledge {
   }
 }
 
+/** Not blocked by a FIFO, not led elsewhere by a link: the directory may be shared with other programs. */
+const READ_FILE = constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOFOLLOW
+
+/** The content of a file. @throws Error when it is none of ours by its kind or size */
+async function contentOf(path: string): Promise<Buffer> {
+  const file = await open(path, READ_FILE)
+  try {
+    if (!isOurs(await file.stat()))
+      throw new Error(`it is no file of at most ${LARGEST_FILE} bytes`)
+    return await file.readFile()
+  } finally {
+    await file.close()
+  }
+}
+
+const isOurs = (found: Stats): boolean => found.isFile() && found.size <= LARGEST_FILE
+
 /** Replaces a file at once, or not at all: after a crash it has the old content or the new one. */
 async function replaceFile(
   directory: string,
@@ -123,7 +154,9 @@ async function replaceFile(
   chunks: readonly Buffer[],
 ): Promise<void> {
   const path = join(directory, name)
-  await writeAndSync(await open(`${path}.new`, 'w', 0o600), async (file) => {
+  // What is left of an earlier attempt, of any kind: opening a FIFO would wait for its reader.
+  await rm(`${path}.new`, { force: true })
+  await writeAndSync(await open(`${path}.new`, 'wx', 0o600), async (file) => {
     await file.chmod(0o600)
     for (const chunk of chunks) await file.writeFile(chunk)
   })
@@ -143,11 +176,35 @@ async function writeAndSync(
   }
 }
 
-async function removeAbandoned(directory: string, own: string, nowMs: number): Promise<void> {
-  const names = await readdir(directory)
-  for (const name of names.filter((one) => NAME.test(one) && !one.startsWith(own))) {
+/** What removeAbandoned needs besides the names. */
+interface Removal {
+  readonly nowMs: number
+  readonly warn: Warn
+}
+
+/** Removes abandoned files. Never rejects. @returns whether there is none left */
+async function removeAbandoned(
+  directory: string,
+  own: string,
+  { nowMs, warn }: Removal,
+): Promise<boolean> {
+  const remove = async (name: string): Promise<boolean> => {
     const path = join(directory, name)
-    const { mtimeMs } = await stat(path)
-    if (nowMs - mtimeMs > ABANDONED_AFTER_MS) await rm(path, { force: true })
+    try {
+      const found = await lstat(path)
+      const isAbandoned = isOurs(found) && nowMs - found.mtimeMs > ABANDONED_AFTER_MS
+      if (isAbandoned) await rm(path, { force: true })
+      return true
+    } catch (err) {
+      // Another replica has renamed or removed it meanwhile.
+      if ((err as NodeJS.ErrnoException).code === 'ENOENT') return true
+      warn('remove', { file: name, err }, 'can not remove an old file of the state directory')
+      return false
+    }
   }
+  const names = await readdir(directory).catch(() => null)
+  if (names === null) return false
+  const others = names.filter((one) => NAME.test(one) && !one.startsWith(own))
+  const removed = await Promise.all(others.map(remove))
+  return removed.every(Boolean)
 }

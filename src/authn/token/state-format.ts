@@ -1,7 +1,9 @@
-// The file in which a direct endpoint keeps what it knows over restarts: a line of JSON, and then the list of revoked
-// tokens as the issuer serves it, whose digest is in the first line (contract 9.2).
+// The file in which a direct endpoint keeps what it knows over restarts (contract 9.2). Three parts: a line with the
+// format and the digest of what follows, a line with keys and the prefix, and the list of revoked tokens as the issuer
+// serves it. Whatever is damaged, nothing of the file is used.
 import { createHash, hash } from 'node:crypto'
 import { isMap, ownValue, parseJsonMap } from '../../domain/json/json.ts'
+import { namespacePrefix } from '../../domain/settings/validation/formats.ts'
 import { formatTimestamp, parseTimestamp } from '../../domain/time.ts'
 import { revokedTokensJson } from '../../domain/token/revocation.ts'
 import type { RevokedList, Steps } from '../../domain/token/revoked-list.ts'
@@ -17,17 +19,15 @@ export type KeptKnowledge = Knowledge & { readonly list: RevokedList }
 /** The bytes of a file, in chunks; it yields to the event loop in between. */
 export async function stateFileOf(issuer: string, kept: KeptKnowledge): Promise<readonly Buffer[]> {
   const { keys, list, projectNamespacePrefix } = kept
-  const { chunks, digest } = await inTurns(listText(list))
   const missing = [...keys.missingSinceMs].map(([kid, ms]) => [kid, formatTimestamp(ms)] as const)
-  const head = JSON.stringify({
-    format: FORMAT,
+  const head = {
     issuer,
     keys: [...keys.keys.values()],
     missing: Object.fromEntries(missing),
     projectNamespacePrefix,
-    revokedSha256: digest,
-  })
-  return [Buffer.from(`${head}\n`), ...chunks]
+  }
+  const { chunks, digest } = await inTurns(contentOf(`${JSON.stringify(head)}\n`, list))
+  return [Buffer.from(`${JSON.stringify({ format: FORMAT, sha256: digest })}\n`), ...chunks]
 }
 
 /** What a file says, or why it is not used, as a clause. */
@@ -37,19 +37,18 @@ type ReadState =
 
 /** Reads the bytes of a file. */
 export async function readStateFile(bytes: Buffer, issuer: string): Promise<ReadState> {
-  const end = bytes.indexOf('\n')
-  const head = parseJsonMap(bytes.subarray(0, Math.max(end, 0)).toString())
-  if (head === null || head['format'] !== FORMAT) return refusal('it has another format')
+  const [first, content] = splitLine(bytes)
+  const seal = parseJsonMap(first)
+  if (seal === null || seal['format'] !== FORMAT) return refusal('it has another format')
+  if (seal['sha256'] !== hash('sha256', content, 'base64url')) return refusal('it is damaged')
+  const [second, listBytes] = splitLine(content)
+  const head = parseJsonMap(second) ?? {}
   if (head['issuer'] !== issuer) return refusal('it is of another issuer')
-  const listBytes = bytes.subarray(end + 1)
-  if (head['revokedSha256'] !== hash('sha256', listBytes, 'base64url'))
-    return refusal('it is damaged')
   const list = await readRevokedList(listBytes)
   const keys = readKeys(Buffer.from(JSON.stringify({ keys: head['keys'] ?? [] })))
   const missingSinceMs = missingIn(ownValue(head, 'missing'))
   const prefix = head['projectNamespacePrefix']
-  if (!list.ok || missingSinceMs === null || (prefix !== null && typeof prefix !== 'string'))
-    return refusal('it is damaged')
+  if (!list.ok || missingSinceMs === null || !isPrefix(prefix)) return refusal('it is damaged')
   const byKid = new Map(keys.ok ? keys.value.map((jwk) => [jwk.kid, jwk]) : [])
   return {
     ok: true,
@@ -61,6 +60,16 @@ export async function readStateFile(bytes: Buffer, issuer: string): Promise<Read
   }
 }
 
+/** The first line, and the rest; without a line break there is no line. */
+function splitLine(bytes: Buffer): readonly [line: string, rest: Buffer] {
+  const end = bytes.indexOf('\n')
+  return [bytes.subarray(0, Math.max(end, 0)).toString(), bytes.subarray(end + 1)]
+}
+
+/** null = not known when the file was written. */
+const isPrefix = (value: unknown): value is string | null =>
+  value === null || (typeof value === 'string' && namespacePrefix(value) === null)
+
 function missingIn(value: unknown): ReadonlyMap<string, number> | null {
   if (!isMap(value)) return null
   const entries = Object.entries(value).map(([kid, since]) => [kid, parseTimestamp(since)] as const)
@@ -71,13 +80,13 @@ function missingIn(value: unknown): ReadonlyMap<string, number> | null {
 /** Entries in a chunk: one or two milliseconds. */
 const CHUNK = 1000
 
-/** A list as the issuer serves it, in chunks, and its digest. */
-interface ListText {
+/** What follows the first line, in chunks, and its digest. */
+interface StateContent {
   readonly chunks: readonly Buffer[]
   readonly digest: string
 }
 
-function* listText({ asOfMs, tokens }: RevokedList): Steps<ListText> {
+function* contentOf(head: string, { asOfMs, tokens }: RevokedList): Steps<StateContent> {
   const chunks: Buffer[] = []
   const sha256 = createHash('sha256')
   const add = (text: string): void => {
@@ -85,10 +94,11 @@ function* listText({ asOfMs, tokens }: RevokedList): Steps<ListText> {
     chunks.push(chunk)
     sha256.update(chunk)
   }
+  add(head)
   add(`{"asOf":"${formatTimestamp(asOfMs)}","tokens":{`)
   let entries: (readonly [string, number])[] = []
   const addEntries = (): void => {
-    add(`${chunks.length > 1 ? ',' : ''}${revokedTokensJson(entries)}`)
+    add(`${chunks.length > 2 ? ',' : ''}${revokedTokensJson(entries)}`)
     entries = []
   }
   for (const entry of tokens) {

@@ -91,7 +91,7 @@ const FLAGS = {
   'max-staleness': {
     kind: durationKind(1000, '1s'),
     fallback: '1h',
-    help: 'Longest age of the list of revoked tokens; beyond it no token is accepted. At least 1s.',
+    help: 'Longest age of the list of revoked tokens and of the signing keys; beyond it no token is accepted. At least 1s; below 15s the platform seems away now and then.',
   },
   'revocation-poll-interval': {
     kind: durationKind(1000, '1s'),

@@ -6,12 +6,8 @@ import type { DirectHandlerOptions } from '../../gateway/handler.ts'
 import { TOKEN_ANSWERS, createAuthentication } from '../../gateway/stages/authentication.ts'
 import { withTokenExpiryHeaders } from '../../gateway/stages/expiry-headers.ts'
 import { createMaxInFlight } from '../../gateway/stages/max-in-flight.ts'
-import { InFlightRequests } from '../../gateway/streams/in-flight.ts'
-import {
-  type ImpersonationProbe,
-  TOKEN_EXTRAS,
-  probeImpersonation,
-} from '../../gateway/targets/impersonation-probe.ts'
+import type { InFlightRequests } from '../../gateway/streams/in-flight.ts'
+import { TOKEN_EXTRAS } from '../../gateway/targets/impersonation-probe.ts'
 import { createTargetRegistry } from '../../gateway/targets/registry.ts'
 import { directRoutesOf } from '../../gateway/targets/routes.ts'
 import type { StartedTargets } from '../../gateway/targets/start.ts'
@@ -19,11 +15,11 @@ import { followCallerFiles } from '../../gateway/webhook/caller-files.ts'
 import { callerCheck } from '../../gateway/webhook/callers.ts'
 import { createWebhook } from '../../gateway/webhook/handler.ts'
 import type { ClientDeps } from '../../kube/client/request.ts'
-import type { Upstream } from '../../kube/proxy/types.ts'
-import { createUpstream } from '../../kube/proxy/upstream.ts'
+import { type Clock, jumpingClock } from '../../runtime/clock.ts'
 import type { HealthCheck } from '../../serving/http/pages.ts'
 import type { GatewayServer } from '../../serving/http/server.ts'
-import { forwardedRequestObserver } from '../request-observers.ts'
+import type { StreamMetrics } from '../request-metrics.ts'
+import { startInFlight, startProbe, startUpstream } from '../serving-parts.ts'
 import { startTargets } from '../targets.ts'
 import type { DirectProcess } from './metrics.ts'
 
@@ -42,18 +38,16 @@ interface DirectParts {
   readonly trust: GatewayServer['trust']
 }
 
-const STOP_WITHIN_MS = { upstream: 2000 }
-
 /** Starts everything that requests with a token, and reviews of API servers, need. */
 export function startDirectApi(self: DirectProcess, parts: DirectParts): DirectApi {
   const { settings, metrics } = self
   const { tokens, deps } = parts
-  const upstream = startUpstream(self, deps)
+  const upstream = startUpstream(self.lifecycle, deps)
   const connected = startTargets(self, deps, 'direct', {
     ownCluster: upstream,
     extras: TOKEN_EXTRAS,
   })
-  const inFlight = startInFlight(self, tokens)
+  const inFlight = watchRequests(self.clock, metrics, tokens)
   connected.subscribe((ended) => inFlight.endConnection(ended))
   const scopeContext = (): ScopeContext | null => {
     const projectNamespacePrefix = tokens.projectNamespacePrefix()
@@ -61,7 +55,7 @@ export function startDirectApi(self: DirectProcess, parts: DirectParts): DirectA
   }
   return {
     routeOf: directRoutesOf(settings.cluster),
-    readiness: startProbe(self, deps, upstream).readiness,
+    readiness: startProbe(self, deps, upstream, TOKEN_EXTRAS).readiness,
     endStreams: () => inFlight.close(),
     isVersionGuarded: () => true,
     webhook: startWebhook(self, parts, { scopeContext, spaces: connected.spaces }),
@@ -89,43 +83,16 @@ function tokenCaller(caller: Caller): TokenCaller {
   return caller
 }
 
-function startUpstream({ lifecycle }: DirectProcess, deps: ClientDeps): Upstream {
-  const observer = forwardedRequestObserver(deps.observer)
-  const upstream = createUpstream({ ...deps, observer })
-  lifecycle.onStop('upstream', STOP_WITHIN_MS.upstream, () => upstream.close())
-  return upstream
-}
-
-const startProbe = (
-  self: DirectProcess,
-  deps: ClientDeps,
-  upstream: Upstream,
-): ImpersonationProbe =>
-  probeImpersonation({
-    ...self,
-    upstream,
-    extras: TOKEN_EXTRAS,
-    userAgent: deps.userAgent,
-    refused: () => deps.observer.responded('GET', '403', null),
-    signal: self.lifecycle.stopping,
-  })
-
-function startInFlight(
-  { clock, metrics }: DirectProcess,
-  tokens: StartedTokenAuthenticator,
-): InFlightRequests {
-  const inFlight = new InFlightRequests({
-    clock,
+/** Starts to watch the requests in flight. Tokens end by the centre's time, whatever the own clock shows (contract 2.9). */
+export const watchRequests = (
+  clock: Clock,
+  metrics: StreamMetrics,
+  tokens: Pick<StartedTokenAuthenticator, 'nowMs' | 'reauthenticate' | 'subscribe'>,
+): InFlightRequests =>
+  startInFlight(jumpingClock(clock, tokens.nowMs), metrics, {
     reauthenticate: (caller) => tokens.reauthenticate(tokenCaller(caller)),
-    observer: {
-      opened: metrics.streamOpened,
-      closed: metrics.streamClosed,
-      cut: metrics.streamCut,
-    },
+    subscribe: tokens.subscribe,
   })
-  tokens.subscribe((jti) => inFlight.look(jti))
-  return inFlight
-}
 
 /** The webhook, with the files that say who may ask it. */
 function startWebhook(

@@ -8,7 +8,7 @@ import { createClient } from '../../kube/client/client.ts'
 import { listMetadata } from '../../kube/client/namespace-content.ts'
 import type { ClientDeps } from '../../kube/client/request.ts'
 import { type InformerFactory, createInformerFactory } from '../../kube/informer/informers.ts'
-import { missedVersions } from '../../kube/informer/list-comparison.ts'
+import { createListComparison } from '../../kube/informer/list-comparison.ts'
 import { type FullObject, Store, fullObject } from '../../kube/informer/store.ts'
 import { type Moment, currentMoment } from '../../runtime/clock.ts'
 import { startPoller } from '../../runtime/concurrency/poller.ts'
@@ -130,16 +130,14 @@ function proveComplete(
   deps: ClientDeps,
   { store, completeAt, relist }: CompletenessProof,
 ): void {
-  let missedBefore: ReadonlySet<string> = new Set()
+  const compareWith = createListComparison()
   const compare = async (abort: AbortSignal): Promise<void> => {
     if (!store.synced) return
     const started = currentMoment(clock)
     const listed = await listMetadata(deps, CONFIG_MAPS, { namespace }, abort)
-    const missed = missedVersions(store.values(), listed)
-    const isBroken = [...missed].some((version) => missedBefore.has(version))
-    missedBefore = isBroken ? new Set() : missed
-    if (missed.size === 0) completeAt(started)
-    if (!isBroken) return
+    const found = compareWith(store.values(), listed)
+    if (found === 'complete') completeAt(started)
+    if (found !== 'broken') return
     log.warn({ resource: CONFIG_MAPS.plural }, 'a watch has missed a change, listing again')
     relist()
   }

@@ -15,21 +15,15 @@ import { createResponseBuffer } from '../../gateway/selfservice/response-buffer.
 import { KEY_ANSWERS, createAuthentication } from '../../gateway/stages/authentication.ts'
 import { withExpiryHeaders } from '../../gateway/stages/expiry-headers.ts'
 import { type MaxInFlight, createMaxInFlight } from '../../gateway/stages/max-in-flight.ts'
-import { InFlightRequests } from '../../gateway/streams/in-flight.ts'
-import {
-  type ImpersonationProbe,
-  KEY_EXTRAS,
-  probeImpersonation,
-} from '../../gateway/targets/impersonation-probe.ts'
+import { KEY_EXTRAS } from '../../gateway/targets/impersonation-probe.ts'
 import { createTargetRegistry } from '../../gateway/targets/registry.ts'
 import { gatewayRouteOf } from '../../gateway/targets/routes.ts'
 import { type KubeClient, createClient } from '../../kube/client/client.ts'
 import type { ClientDeps } from '../../kube/client/request.ts'
 import type { Upstream } from '../../kube/proxy/types.ts'
-import { createUpstream } from '../../kube/proxy/upstream.ts'
 import { type ClampedClock, type Clock, clampedClock } from '../../runtime/clock.ts'
 import { followGatewaySwitches } from '../../settings/follow.ts'
-import { forwardedRequestObserver } from '../request-observers.ts'
+import { startInFlight, startProbe, startUpstream } from '../serving-parts.ts'
 import { startTargets } from '../targets.ts'
 import type { GatewayInformers } from './informers.ts'
 import type { GatewayProcess } from './metrics.ts'
@@ -42,7 +36,7 @@ interface Api
   readonly endStreams: () => void
 }
 
-const STOP_WITHIN_MS = { upstream: 2000, activity: 8000 }
+const STOP_WITHIN_MS = { activity: 8000 }
 
 /** What the start functions below share. */
 interface Parts extends GatewayProcess {
@@ -70,14 +64,17 @@ export function startApi(self: GatewayProcess, deps: ClientDeps, following: Gate
   const authenticator = startAuthentication(parts)
   const caps = (): Caps => currentCaps(authenticator)
   const switches = followGatewaySwitches(sources)
-  const inFlight = startInFlight(self, authenticator)
-  const upstream = startUpstream(parts)
+  const inFlight = startInFlight(clock, metrics, {
+    reauthenticate: (caller) => authenticator.reauthenticate(keyCaller(caller)),
+    subscribe: authenticator.subscribe,
+  })
+  const upstream = startUpstream(self.lifecycle, clamped.deps)
   const connected = startTargets(self, clamped.deps, 'gateway', {
     ownCluster: null,
     extras: KEY_EXTRAS,
   })
   connected.subscribe((ended) => inFlight.endConnection(ended))
-  const probe = startProbe(parts, upstream)
+  const probe = startProbe(self, deps, upstream, KEY_EXTRAS)
   const limits = createMaxInFlight(metrics.limited)
   const activity = startActivity(parts, authenticator, caps)
   return {
@@ -129,42 +126,6 @@ function currentCaps({ caps }: StartedAuthenticator): Caps {
   if (current === null) throw new Error('the caps are asked for before they are known')
   return current
 }
-
-function startInFlight(
-  { clock, metrics }: GatewayProcess,
-  authenticator: StartedAuthenticator,
-): InFlightRequests {
-  const inFlight = new InFlightRequests({
-    clock,
-    reauthenticate: (caller) => authenticator.reauthenticate(keyCaller(caller)),
-    observer: {
-      opened: metrics.streamOpened,
-      closed: metrics.streamClosed,
-      cut: metrics.streamCut,
-    },
-  })
-  authenticator.subscribe((uid) => inFlight.look(uid))
-  return inFlight
-}
-
-function startUpstream({ clamped, lifecycle }: Parts): Upstream {
-  const upstream = createUpstream({
-    ...clamped.deps,
-    observer: forwardedRequestObserver(clamped.deps.observer),
-  })
-  lifecycle.onStop('upstream', STOP_WITHIN_MS.upstream, () => upstream.close())
-  return upstream
-}
-
-const startProbe = (parts: Parts, upstream: Upstream): ImpersonationProbe =>
-  probeImpersonation({
-    ...parts,
-    upstream,
-    extras: KEY_EXTRAS,
-    userAgent: parts.deps.userAgent,
-    refused: () => parts.deps.observer.responded('GET', '403', null),
-    signal: parts.lifecycle.stopping,
-  })
 
 function startActivity(
   parts: Parts,

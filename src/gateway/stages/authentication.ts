@@ -2,6 +2,7 @@
 // except that its key has expired (10.2).
 import type { Caller } from '../../authn/caller.ts'
 import { INVALID_KEY_REASONS } from '../../authn/key-validity.ts'
+import { MOST_SIGNATURE_CHECKS } from '../../authn/token/signature-checks.ts'
 import { type BufferedAnswer, refuse } from '../../serving/http/answer.ts'
 import type { HttpRequest } from '../../serving/http/server.ts'
 import { TOKEN_ERRORS } from '../direct-errors.ts'
@@ -27,26 +28,30 @@ const CREDENTIAL_REPEATED = refuse(ERRORS.credentialRepeated)
 interface CredentialAnswers {
   /** The answer whatever is wrong, also to no credential at all. */
   readonly refused: BufferedAnswer
-  readonly expired: BufferedAnswer
-  /** No decision is possible now. */
-  readonly unchecked: BufferedAnswer
+  /** The other answers: of these reasons the caller learns. */
+  readonly byReason: ReadonlyMap<string, BufferedAnswer>
 }
 
 /** The answers to access keys (contract 10.2). */
 export const KEY_ANSWERS: CredentialAnswers = {
   refused: refuse(ERRORS.keyNotFound),
-  expired: refuse(ERRORS.keyExpired),
-  unchecked: refuse(ERRORS.keyUnchecked),
+  byReason: new Map([
+    ['expired', refuse(ERRORS.keyExpired)],
+    ['unavailable', refuse(ERRORS.keyUnchecked)],
+  ]),
 }
 
 /** The answers to tokens (contract 9.2). */
 export const TOKEN_ANSWERS: CredentialAnswers = {
   refused: refuse(TOKEN_ERRORS.tokenNotAccepted),
-  expired: refuse(TOKEN_ERRORS.tokenExpired),
-  unchecked: refuse(TOKEN_ERRORS.tokenUnchecked),
+  byReason: new Map([
+    ['expired', refuse(TOKEN_ERRORS.tokenExpired)],
+    ['stale', refuse(TOKEN_ERRORS.tokenUnchecked)],
+    ['busy', refuse(TOKEN_ERRORS.tooManyChecks, { limit: MOST_SIGNATURE_CHECKS })],
+  ]),
 }
 
-/** Authenticates by a bearer token. `unavailable`: no decision is possible now. Never rejects. */
+/** Authenticates by a bearer token. Never rejects. */
 interface BearerAuthenticator {
   readonly authenticate: (
     token: string,
@@ -91,13 +96,9 @@ export function createAuthentication(
     }
     const result = await authenticator.authenticate(credential.token)
     observe(result.ok ? null : result.because)
-    return result.ok ? result : { ok: false, answer: answerTo(result.because, answers) }
+    if (result.ok) return result
+    return { ok: false, answer: answers.byReason.get(result.because) ?? answers.refused }
   }
-}
-
-function answerTo(because: string, answers: CredentialAnswers): BufferedAnswer {
-  if (because === 'unavailable' || because === 'stale') return answers.unchecked
-  return because === 'expired' ? answers.expired : answers.refused
 }
 
 // Reads the credential from the headers as they were sent (contract 10.1).

@@ -1,6 +1,7 @@
 // Limits how many requests and streams a key may have in progress (contract 13.3). The API server limits the request
 // rate: its priority and fairness knows the cost of a request and the impersonated user, and the gateway passes its
-// 429s on. Nothing limits refused credentials: each costs one digest.
+// 429s on. Refused credentials are not counted here: a key costs one digest, and signature-checks.ts limits what tokens
+// cost.
 import { credentialUid } from '../../authn/caller.ts'
 import { type BufferedAnswer, refuse } from '../../serving/http/answer.ts'
 import { ERRORS } from '../errors.ts'

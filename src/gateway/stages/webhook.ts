@@ -2,14 +2,13 @@
 import type { Answer } from '../../serving/http/answer.ts'
 import type { HttpRequest } from '../../serving/http/server.ts'
 import type { Stage } from '../request-context.ts'
+import { WEBHOOK_PATH } from '../webhook/handler.ts'
 
 /** The dependencies of the stage. */
 export interface WebhookRouteDeps {
   /** Answers requests at the path of the webhook, and checks who sends them. */
   readonly webhook: (http: HttpRequest) => Promise<Answer>
 }
-
-const WEBHOOK_PATH = '/authorize'
 
 /** Answers requests at the path of the webhook. */
 export const webhookRoute: Stage<WebhookRouteDeps> = (context, { webhook }) => {

@@ -108,7 +108,7 @@ function withChunkObserver(source: Readable, flowed: () => void): Readable {
 
 /** The reason as the text of a close frame. */
 const lastText = (reason: TerminationReason, refusals: EndRefusals): string =>
-  reason === 'shutdown' ? 'the gateway ends' : messageOf(refusals[reason])
+  reason === 'shutdown' ? 'this server ends' : messageOf(refusals[reason])
 
 const messageOf = ({ body }: BufferedAnswer): string =>
   nestedString(parseJsonMap(body.toString()) ?? {}, ['message'])

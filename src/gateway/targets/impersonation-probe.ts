@@ -69,7 +69,7 @@ export function probeImpersonation(options: ImpersonationProbeOptions): Imperson
   const attempt = async (): Promise<number> => {
     const finding = await attemptOnce(options)
     if (finding.kind === 'allowed') {
-      if (wasRefused) log.info({}, 'the API server lets this gateway act for its callers again')
+      if (wasRefused) log.info({}, 'the API server lets this server act for its callers again')
       isProven = true
       wasRefused = false
       return PAUSE_MS.allowed
@@ -78,10 +78,7 @@ export function probeImpersonation(options: ImpersonationProbeOptions): Imperson
     if (finding.kind === 'unknown') return PAUSE_MS.otherwise
     refused()
     if (!wasRefused)
-      log.error(
-        { refusal: because },
-        'the API server does not let this gateway act for its callers',
-      )
+      log.error({ refusal: because }, 'the API server does not let this server act for its callers')
     wasRefused = true
     return PAUSE_MS.otherwise
   }
@@ -89,7 +86,7 @@ export function probeImpersonation(options: ImpersonationProbeOptions): Imperson
     while (!signal.aborted) await sleep(clock, await attempt(), signal)
   }
   void keepTrying()
-  const unreadyMessage = (): string => `the gateway is not known to act for its callers: ${because}`
+  const unreadyMessage = (): string => `this server is not known to act for its callers: ${because}`
   return { readiness: { 'may-act': () => (isProven ? null : unreadyMessage()) } }
 }
 

@@ -70,9 +70,10 @@ export function reviewedRequest(spec: unknown, target: RequestTarget): RequestIn
 type AttributeFields = readonly [required: readonly string[], optional: readonly string[]]
 
 const PATH_FIELDS: AttributeFields = [['verb', 'path'], []]
+/** An API server has no verb for other methods, which reach what is behind `proxy` (contract 11.6). */
 const RESOURCE_FIELDS: AttributeFields = [
-  ['verb', 'resource'],
-  ['group', 'version', 'subresource', 'namespace', 'name'],
+  ['resource'],
+  ['verb', 'group', 'version', 'subresource', 'namespace', 'name'],
 ]
 
 /** The value as text; empty when absent, undefined for any other value. */

@@ -32,7 +32,7 @@ export interface WebhookContext {
   readonly scopeContext: ScopeContext | null
   readonly revocation: {
     readonly isRevoked: (jti: string) => boolean
-    /** Since when the revoked tokens are not known, in RFC 3339; null = they are known. */
+    /** Since when revocations are unknown, in RFC 3339: as of the last list, or since the start; null = they are known. */
     readonly unknownSince: () => string | null
   }
   /** The spaces of the cluster. */
@@ -81,13 +81,22 @@ function notOurs({ name, extra }: ReviewedUser): WebhookDecision | null {
 
 const NOT_OURS = noOpinion('no user of the platform')
 
-/** A gateway sends no scope: it has decided by that of the access key. A token always comes with its scope. */
+/**
+ * A gateway sends neither a scope nor the id of a token: it has decided by the scope of the access key. A token always
+ * comes with both, and one that has lost its scope on the way is denied below.
+ */
 const decidedByGateway: UserCheck = (user) =>
-  hasValues(user, ACCESS_KEY_EXTRA) && extraValues(user, SCOPE_EXTRA)?.length === 0
+  hasValues(user, ACCESS_KEY_EXTRA) &&
+  isAbsentExtra(user, SCOPE_EXTRA) &&
+  isAbsentExtra(user, TOKEN_ID_EXTRA)
     ? BY_GATEWAY
     : null
 
 const BY_GATEWAY = noOpinion('a gateway has decided on the scope')
+
+/** Whether the extra is absent, or an empty list, which is the same to an API server. */
+const isAbsentExtra = (user: ReviewedUser, name: string): boolean =>
+  extraValues(user, name)?.length === 0
 
 /** Whether the extra is a list with values. */
 const hasValues = (user: ReviewedUser, name: string): boolean =>

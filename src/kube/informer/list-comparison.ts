@@ -13,22 +13,51 @@ interface StoredVersion {
 }
 
 /**
- * What the store lacks of the list, and what it has beyond it, as one text for each; empty = the store is complete up to
- * the moment of the list. A store may be newer: those objects are not lacking.
+ * `complete`: the store has all that the list has. `behind`: it lacks something, which the watch may be about to
+ * deliver. `broken`: it lacked something at the last comparison as well, and the watch has not moved that since.
  */
-export function missedVersions(
+type ListComparison = 'complete' | 'behind' | 'broken'
+
+/**
+ * Creates the comparison of a store with its list, to be made again and again: pauses between two must be longer than
+ * a watch takes to deliver. After `broken` it begins anew.
+ */
+export function createListComparison(): (
+  stored: Iterable<StoredVersion>,
+  listed: Iterable<ListedVersion>,
+) => ListComparison {
+  let lackedBefore: ReadonlySet<string> = new Set()
+  return (stored, listed) => {
+    const lacking = lackingStates(stored, listed)
+    const isBroken = [...lacking].some((state) => lackedBefore.has(state))
+    lackedBefore = isBroken ? new Set() : lacking
+    if (isBroken) return 'broken'
+    return lacking.size === 0 ? 'complete' : 'behind'
+  }
+}
+
+/**
+ * The states of the store that are not as new as the list, as one text for each. A store may be newer: that is not
+ * lacking. The version is the one in the store: the one in the list of a busy object is another each time, and the one
+ * in the store moves on as long as the watch delivers.
+ */
+function lackingStates(
   stored: Iterable<StoredVersion>,
   listed: Iterable<ListedVersion>,
 ): ReadonlySet<string> {
   const left = new Map([...stored].map((one) => [one.name, one] as const))
-  const missed = new Set<string>()
+  const lacking = new Set<string>()
   for (const { name, uid, resourceVersion } of listed) {
     const known = left.get(name)
     left.delete(name)
-    const isCurrent = known?.uid === uid && BigInt(known.resourceVersion) >= BigInt(resourceVersion)
-    if (!isCurrent) missed.add(`${name} ${resourceVersion}`)
+    if (known === undefined) lacking.add(`${name} ${uid}`)
+    else if (known.uid !== uid || BigInt(known.resourceVersion) < BigInt(resourceVersion))
+      lacking.add(stateOf(known))
   }
   // Deleted before the list, or created after it: the next comparison knows.
-  for (const { name, uid } of left.values()) missed.add(`${name} ${uid}`)
-  return missed
+  for (const known of left.values()) lacking.add(stateOf(known))
+  return lacking
 }
+
+const stateOf = ({ name, uid, resourceVersion }: StoredVersion): string =>
+  `${name} ${uid} ${resourceVersion}`

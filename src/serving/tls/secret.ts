@@ -176,7 +176,7 @@ const secretOf = (namespace: string, name: string, texts: Readonly<Record<string
 const HOST_NAME = /^[a-z0-9_]([a-z0-9._-]*[a-z0-9])?$/
 
 /**
- * The hosts of the gateway's own certificate: issuer, platform, localhost and the Service `gateway` (contract 9.7).
+ * The hosts of a generated certificate: those of the URLs, localhost, and the Service in its namespace (contract 9.7).
  *
  * @param urls URLs by which clients may come; null = not known yet
  * @param service name of the Service in front of this process

@@ -20,8 +20,8 @@ const SOON = { withinMs: 20_000 }
 const WITHIN_A_PROBE = { withinMs: 90_000 }
 const BINDINGS = '/apis/rbac.authorization.k8s.io/v1/clusterrolebindings'
 const BINDING = 'management-operator-gateway-impersonation'
-const LOST = 'the API server does not let this gateway act for its callers'
-const REGAINED = 'the API server lets this gateway act for its callers again'
+const LOST = 'the API server does not let this server act for its callers'
+const REGAINED = 'the API server lets this server act for its callers again'
 const TOKEN = uniqueName('k'.repeat(32))
 
 const plane = await privateControlPlane()
@@ -78,7 +78,7 @@ test('a gateway that starts without the right is not ready, and names it (8.2, 1
     expect(body.split('\n').filter((line) => line.startsWith('[-]'))).toEqual([
       expect.stringMatching(
         new RegExp(
-          `^\\[-\\]may-act failed: the gateway is not known to act for its callers: .*User "${GATEWAY_USER}" cannot impersonate`,
+          `^\\[-\\]may-act failed: this server is not known to act for its callers: .*User "${GATEWAY_USER}" cannot impersonate`,
         ),
       ),
     ])

@@ -1,6 +1,21 @@
-import { chmod, mkdtemp, readFile, readdir, rm, stat, utimes, writeFile } from 'node:fs/promises'
+import { execFile as execFileWithCallback } from 'node:child_process'
+import { randomUUID } from 'node:crypto'
+import {
+  chmod,
+  mkdir,
+  mkdtemp,
+  readFile,
+  readdir,
+  rm,
+  stat,
+  symlink,
+  truncate,
+  utimes,
+  writeFile,
+} from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { promisify } from 'node:util'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { eventually, eventuallyPasses } from '../../../support/eventually.ts'
 import {
@@ -12,6 +27,7 @@ import {
 } from './direct-world.ts'
 import { newTestKey, newToken } from './test-issuer.ts'
 
+const execFile = promisify(execFileWithCallback)
 const HOUR_MS = 3_600_000
 /** By the clock of the tests: files have the time of the machine. */
 const NOW = new Date(START_MS)
@@ -65,6 +81,22 @@ describe('a restart without the centre (9.2; threats F17)', () => {
     expect(await direct.because(revoked)).toBe('revoked')
     expect(direct.projectNamespacePrefix()).toBe('p-')
     expect(Object.values(direct.readiness).map((check) => check())).toEqual([null, null, null])
+  })
+
+  test('knows what took effect a moment before an orderly end', async () => {
+    const { start, token, centre, key } = await directWorld()
+    const stateDir = await stateDirectory()
+    const direct = await start({ stateDir })
+    // Enough for a write to take its time.
+    const others = Array.from({ length: 20_000 }, () => [randomUUID(), START_MS + HOUR_MS] as const)
+    const { jti, token: revoked } = token()
+    centre.served.revoked = { ...Object.fromEntries(others), [jti]: START_MS + HOUR_MS }
+    await direct.poll()
+    expect(await direct.because(revoked)).toBe('revoked')
+    direct.stop()
+    await direct.stateSettled()
+    const text = await readFile(join(stateDir, 'state-direct-0.jsonl'), 'utf8')
+    for (const known of [jti, key.kid]) expect(text).toContain(known)
   })
 
   test('knows nothing without a state directory', async () => {
@@ -147,7 +179,7 @@ describe('files that can not be used (9.2)', () => {
     { name: 'cut off in the first line', damage: (text) => text.slice(0, 30) },
     { name: 'no JSON', damage: () => Buffer.from([0xff, 0xfe, 0x0a, 0x00]) },
     {
-      name: 'of another issuer',
+      name: 'changed in the issuer',
       damage: (text) => text.replace(/https:[^"]*oidc/, 'https://other/oidc'),
     },
     { name: 'of another format', damage: (text) => text.replace('"format":1', '"format":2') },
@@ -162,6 +194,41 @@ describe('files that can not be used (9.2)', () => {
     const direct = await start({ stateDir })
     expect(direct.lines.map(({ sentence }) => sentence)).toContain('a file of state is not used')
     expect(await direct.because(token().token)).toBe('stale')
+  })
+
+  test.each([
+    { name: 'a FIFO', make: (path: string) => execFile('mkfifo', [path]) },
+    { name: 'a directory', make: (path: string) => mkdir(path) },
+    { name: 'a link that leads nowhere', make: (path: string) => symlink(`${path}.none`, path) },
+    { name: 'a link to a file', make: (path: string) => symlink('notes.txt', path) },
+    {
+      name: 'a file of more than 65 MiB',
+      make: async (path: string) => {
+        await writeFile(path, '')
+        await truncate(path, 65 * 1024 * 1024 + 1)
+      },
+    },
+  ])('$name by the name of one: it is left alone, and others count', async ({ make }) => {
+    const { start, stateDir, revoked, clock } = await stoppedWorld()
+    const name = 'state-y.jsonl'
+    await make(join(stateDir, name))
+    // All are old.
+    clock.setNow(Date.now() + 48 * HOUR_MS)
+    const direct = await start({ stateDir, maxStalenessMs: 999_999 * HOUR_MS })
+    const unused = direct.lines.filter(({ sentence }) => sentence.includes('not used'))
+    expect(unused.map(({ fields }) => fields['file'])).toEqual([name])
+    expect(await direct.because(revoked)).toBe('revoked')
+    await eventually('the state is kept', () => direct.counts['state kept'], { withinMs: 5000 })
+    expect(direct.counts['state not kept']).toBe(undefined)
+    expect(await readdir(stateDir)).toContain(name)
+  })
+
+  test('a FIFO in the place of the new file does not stop the writes', async () => {
+    const { start, stateDir, file } = await stoppedWorld()
+    await execFile('mkfifo', [`${file}.new`])
+    const direct = await start({ stateDir })
+    await eventually('the state is kept', () => direct.counts['state kept'], { withinMs: 5000 })
+    expect(await readdir(stateDir)).toEqual(['state-direct-0.jsonl'])
   })
 
   test('other files are neither read nor removed', async () => {
@@ -187,6 +254,20 @@ describe('files that can not be used (9.2)', () => {
       ]),
     )
     expect(await direct.because(token().token)).toBe(null)
+  })
+
+  test('a write that failed is tried again at the next poll', async () => {
+    const { start, centre } = await directWorld()
+    const stateDir = await stateDirectory()
+    await rm(stateDir, { recursive: true })
+    const direct = await start({ stateDir })
+    await eventually('the write has failed', () => direct.counts['state not kept'], {
+      withinMs: 5000,
+    })
+    await mkdir(stateDir)
+    centre.served.asOfMs += 1000
+    await direct.poll()
+    await eventually('the state is kept', () => direct.counts['state kept'], { withinMs: 5000 })
   })
 })
 

@@ -84,7 +84,7 @@ function trying(...acts: readonly Act[]) {
   }
 }
 
-const NOT = 'the gateway is not known to act for its callers: '
+const NOT = 'this server is not known to act for its callers: '
 
 test('the impersonation probe reads the version as a user without rights, with the usual extra (10.5)', async () => {
   const { calls, settled, notReady } = trying(allows)
@@ -176,7 +176,7 @@ test('a refused probe is repeated every 5 seconds, counted each time and logged 
   const lost = {
     level: 'error',
     fields: { refusal: REFUSAL },
-    sentence: 'the API server does not let this gateway act for its callers',
+    sentence: 'the API server does not let this server act for its callers',
   }
   expect(trial.lines).toEqual([lost])
   expect(trial.notReady()).toBe(`${NOT}${REFUSAL}`)
@@ -187,7 +187,7 @@ test('a refused probe is repeated every 5 seconds, counted each time and logged 
     {
       level: 'info',
       fields: {},
-      sentence: 'the API server lets this gateway act for its callers again',
+      sentence: 'the API server lets this server act for its callers again',
     },
   ])
 })

@@ -44,6 +44,8 @@ const SENSITIVE = [
   'impersonate-on:user-info:get pods x',
   'approve signers.certificates.k8s.io x',
   'get nodes/proxy x',
+  // By a method that the API server has no verb for, as PROPFIND.
+  ' nodes/proxy x',
 ]
 const SESSIONS = [
   'create pods/exec x',
@@ -52,6 +54,8 @@ const SESSIONS = [
   'create pods/portforward x',
   'patch pods/ephemeralcontainers x',
   'get services/proxy x',
+  ' services/proxy x',
+  ' pods/proxy x',
   'get machines.example.com/vnc x',
 ]
 const DISCOVERY = [
@@ -116,6 +120,18 @@ const ROWS: readonly Row[] = [
     scope: { ...scopeOf(of('pods')), ...project('p') },
     passes: ['get pods x'],
     denies: ['get secrets x'],
+  },
+  {
+    name: 'a proxy that the rule names, by any method (11.6, 11.7)',
+    scope: scopeOf(of('services/proxy')),
+    passes: [' services/proxy x', 'get services/proxy x', 'update services/proxy x'],
+    denies: [' pods/proxy x', ' services x', ' nodes/proxy x'],
+  },
+  {
+    name: 'a proxy by the verb get only (11.5, 11.6)',
+    scope: scopeOf({ ...of('services/proxy'), ...verbs('get') }),
+    passes: ['get services/proxy x'],
+    denies: [' services/proxy x'],
   },
   {
     name: 'verbs are exact (11.5)',

@@ -57,6 +57,7 @@ describe('the webhook has no opinion, whatever else is wrong, on (9.6)', () => {
     { name: 'of a user', user: 'ada', extra: { [KEY]: ['ci'] } },
     { name: 'with an empty scope', user: 'ada', extra: { [KEY]: ['ci'], [SCOPE]: [] } },
     { name: 'with a null scope', user: 'ada', extra: { [KEY]: ['ci'], [SCOPE]: null } },
+    { name: 'with an empty token-id', user: 'ada', extra: { [KEY]: ['ci'], [ID]: [] } },
     {
       name: 'for our own kinds',
       user: 'ada',
@@ -170,6 +171,8 @@ describe('the webhook denies what it can not read, and says what is missing or w
     { name: 'the same, without a scope',    extra: { [KEY]: 'ci' },                      reason: `extra ${KEY} is no list of texts` },
     { name: 'an empty access-key alone',    extra: { [KEY]: [] },                        reason: oneScope },
     { name: 'a malformed scope of a gateway', extra: { [KEY]: ['ci'], [SCOPE]: '*' },    reason: oneScope },
+    { name: 'a token-id, and no scope',     extra: { [KEY]: ['ci'], [ID]: ['x'] },       reason: oneScope },
+    { name: 'a malformed token-id, and no scope', extra: { [KEY]: ['ci'], [ID]: 'x' },   reason: oneScope },
     { name: 'an empty scope of a gateway',  extra: { [KEY]: ['ci'], [SCOPE]: [''] },     reason: oneScope },
   ])('$name', ({ extra, reason }) => {
     expect(decide({ ...specOf({}, PODS), extra })).toEqual({ denied: true, reason })
@@ -192,8 +195,9 @@ describe('the webhook denies what it can not read, and says what is missing or w
     { name: 'attributes of a prototype', asked: Object.create({ resourceAttributes: attributes }) as object, reason: either },
     { name: 'a list as attributes',   asked: { resourceAttributes: [attributes] },                         reason: 'the attributes of the review are no object' },
     { name: 'text as attributes',     asked: { nonResourceAttributes: '/healthz' },                        reason: 'the attributes of the review are no object' },
-    { name: 'no verb',                asked: { resourceAttributes: { resource: 'pods' } },                 reason: 'the attributes of the review have no verb' },
-    { name: 'an empty verb',          asked: { nonResourceAttributes: { ...path, verb: '' } },             reason: 'the attributes of the review have no verb' },
+    { name: 'no verb of a path',      asked: { nonResourceAttributes: { path: '/healthz' } },              reason: 'the attributes of the review have no verb' },
+    { name: 'an empty verb of a path', asked: { nonResourceAttributes: { ...path, verb: '' } },            reason: 'the attributes of the review have no verb' },
+    { name: 'neither verb nor resource', asked: { resourceAttributes: { namespace: 'team' } },             reason: 'the attributes of the review have no resource' },
     { name: 'no resource',            asked: { resourceAttributes: { verb: 'get', name: 'pods' } },        reason: 'the attributes of the review have no resource' },
     { name: 'no path',                asked: { nonResourceAttributes: { verb: 'get' } },                   reason: 'the attributes of the review have no path' },
     ...['verb', 'group', 'version', 'resource', 'subresource', 'namespace', 'name'].flatMap((field) =>

@@ -1,0 +1,29 @@
+// Bounds the checks of signatures: a forged token costs one, and anybody can send forged tokens (threats D5).
+import { createSemaphore } from '../../runtime/concurrency/limited-concurrency.ts'
+import { type DecodedToken, type VerificationKey, hasSigned } from './compact-jws.ts'
+
+/** Checks at a time: Node has four threads for them, which files and names of hosts need too. */
+const AT_A_TIME = 2
+
+/** Most checks under way, most of which wait: some tens of milliseconds. */
+export const MOST_SIGNATURE_CHECKS = 256
+
+/** Whether the key has signed the token; null = too many checks are under way. Never rejects. */
+type SignatureCheck = (key: VerificationKey, decoded: DecodedToken) => Promise<boolean | null>
+
+/** Creates the check. Requests that come with the same token at once share one. */
+export function createSignatureCheck(): SignatureCheck {
+  const semaphore = createSemaphore(AT_A_TIME, AT_A_TIME)
+  const underWay = new Map<string, Promise<boolean>>()
+  return async (key, decoded) => {
+    const { token } = decoded
+    const same = underWay.get(token)
+    if (same) return same
+    if (underWay.size >= MOST_SIGNATURE_CHECKS) return null
+    const checking = semaphore('token', () => hasSigned(key, decoded)).finally(() =>
+      underWay.delete(token),
+    )
+    underWay.set(token, checking)
+    return checking
+  }
+}
