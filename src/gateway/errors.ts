@@ -270,7 +270,7 @@ export const ERRORS = catalogue({
     headers: SOON,
     because: 'this server has just started',
     remedy:
-      'nothing, if it has just started. Otherwise its check `settings-seen` fails: a manager publishes the settings in ConfigMap `platform-config-in-force`',
+      'nothing, if it has just started. Otherwise its check `settings-seen` fails: a manager publishes the settings in ConfigMap `platform-config-in-force`. At a direct endpoint it is `project-prefix-known`: see [Health](direct-endpoint.md#health)',
   },
   selfReviewUnreadable: {
     reason: 'ServiceUnavailable',
