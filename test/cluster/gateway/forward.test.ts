@@ -123,7 +123,7 @@ describe('the API server sees exactly the identity of the key (10.5)', () => {
         { ...caller.identity, groups: [user] },
       ]) {
         await expect(send({ ...caller, identity }, 'GET', '/version')).rejects.toThrow(
-          /identity of an access key/,
+          /identity of a caller/,
         )
       }
     },
