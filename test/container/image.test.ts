@@ -51,7 +51,11 @@ describe('commands in a read-only container without capabilities (8.1)', () => {
     { args: ['gateway', '--help'], code: 0, says: '--bind-address' },
     { args: ['direct', '--help'], code: 0, says: '--max-staleness' },
     { args: ['keygen'], code: 0, says: 'digest: sha256:' },
-    { args: ['bogus'], code: 2, says: 'accepted are manager, gateway, direct, syncer, target, keygen' },
+    {
+      args: ['bogus'],
+      code: 2,
+      says: 'accepted are manager, gateway, direct, syncer, target, keygen',
+    },
     { args: ['manager', '--bogus'], code: 2, says: 'is no flag, accepted are --kubeconfig' },
     { args: ['gateway', '--bind-address=x'], code: 2, says: 'an address such as :8443' },
     { args: ['manager'], code: 1, says: 'no cluster: give --kubeconfig' },
