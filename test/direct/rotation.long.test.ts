@@ -126,7 +126,7 @@ test('the withdrawal of a key without tokens reaches the server only by deny-rev
 
 /** The command of the systemd service in docs/direct-api-server.md. */
 function scheduledCommand(): string {
-  const [, command = ''] = /^ExecStart=([^]*?[^\\])\n/m.exec(page('direct-endpoint')) ?? []
+  const [, command = ''] = /^ExecStart=([^]*?[^\\])\n/m.exec(page('direct-api-server')) ?? []
   return command
 }
 
