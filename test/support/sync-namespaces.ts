@@ -1,6 +1,8 @@
 // Namespaces of both clusters of endpoint sync, and the rights that multi-namespace mode needs beside the others.
 import { afterAll } from 'vitest'
+import { CONFIG_MAPS, ENDPOINTS, SECRETS, SERVICES } from '../../src/api/names.ts'
 import type { KubeObject } from '../../src/api/objects.ts'
+import { pathOf } from '../../src/kube/client/client.ts'
 import type { TestControlPlane } from './control-plane.ts'
 import { eventually } from './eventually.ts'
 import type { Raw } from './raw-client.ts'
@@ -39,7 +41,7 @@ export function namespacesOf({ raw }: TestControlPlane): Namespaces {
     return body
   }
   afterAll(async () => {
-    for (const name of created) await remove(name)
+    for (const name of created) await sweepNamespace(raw, name)
   })
   const until: Namespaces['until'] = (name, isSo) =>
     eventually(
@@ -65,6 +67,17 @@ export function namespacesOf({ raw }: TestControlPlane): Namespaces {
       await eventually(`namespace ${name} is gone`, isGone, SOON)
     },
   }
+}
+
+const SWEPT = [SERVICES, ENDPOINTS, SECRETS, CONFIG_MAPS]
+
+/**
+ * Deletes a namespace, and what is in it at once: objects of a namespace that ends would keep the syncer of the next
+ * file busy.
+ */
+export async function sweepNamespace(raw: Raw, namespace: string): Promise<void> {
+  for (const resource of SWEPT) await raw('DELETE', pathOf(resource, { namespace }))
+  await raw('DELETE', `${ROOT}/${namespace}`)
 }
 
 /** The object of Events about a namespace: they stand in namespace `default`. */

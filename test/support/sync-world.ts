@@ -4,7 +4,7 @@ import { mkdtemp, rename, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, expect, inject } from 'vitest'
-import { CONFIG_MAPS, ENDPOINTS, LEASES, SECRETS, SERVICES } from '../../src/api/names.ts'
+import { ENDPOINTS, LEASES, SERVICES } from '../../src/api/names.ts'
 import { pathOf } from '../../src/kube/client/client.ts'
 import { SYNCED_KINDS } from '../../src/sync/rules/config.ts'
 import { type HostPlace, hostNameOf } from '../../src/sync/rules/host-name.ts'
@@ -19,6 +19,7 @@ import {
 import { eventually } from './eventually.ts'
 import { isIdle, metric } from './metrics-page.ts'
 import { uniqueName } from './object-builder.ts'
+import { sweepNamespace } from './sync-namespaces.ts'
 import {
   type Pair,
   SYNCER_USER,
@@ -116,7 +117,6 @@ export interface SyncWorld {
 export const NO_WRITES: Writes = { virtual: [], host: [] }
 
 const FENCE = 'fence'
-const SWEPT = [SERVICES, ENDPOINTS, SECRETS, CONFIG_MAPS]
 
 /** The names of a virtual cluster, and its configuration file. */
 type WorldNames = Pick<
@@ -143,8 +143,9 @@ export async function syncWorld(planes: Pair<SyncPlane>, toHost: object = {}): P
   await configure(toHost)
   afterAll(async () => {
     await Promise.all(syncers.map((syncer) => syncer.stop()))
-    await sweep(planes.host, hostNamespace)
-    for (const namespace of namespaces) await sweep(planes.virtual, namespace)
+    if (planes.host.isShared) await sweepNamespace(planes.host.raw, hostNamespace)
+    if (planes.virtual.isShared)
+      for (const namespace of namespaces) await sweepNamespace(planes.virtual.raw, namespace)
     await rm(folder, { recursive: true })
   })
   const namespace = async (name = uniqueName('ns')): Promise<string> => {
@@ -245,13 +246,6 @@ const timesRead = (syncer: Syncer): number =>
 
 const createNamespace = ({ raw }: TestControlPlane, name: string): Promise<void> =>
   make(raw, '/api/v1/namespaces', { metadata: { name } })
-
-/** The objects go at once: those of a namespace that ends would keep the syncer of the next file busy. */
-async function sweep({ raw, isShared }: SyncPlane, namespace: string): Promise<void> {
-  if (!isShared) return
-  for (const resource of SWEPT) await raw('DELETE', pathOf(resource, { namespace }))
-  await raw('DELETE', `/api/v1/namespaces/${namespace}`)
-}
 
 const namesOf = (writes: readonly AuditedWrite[]): readonly string[] =>
   writes

@@ -87,7 +87,12 @@ async function startDirect(
 ): Promise<TestDirect> {
   const { pollIntervalMs = POLL_MS } = options
   const abort = new AbortController()
-  atEnd(() => abort.abort())
+  let started: StartedTokenAuthenticator | null = null
+  // The last write ends before the state directory goes.
+  atEnd(async () => {
+    abort.abort()
+    await started?.stateSettled()
+  })
   const { log, lines } = memoryLog()
   const counts: Record<string, number> = {}
   const count = (name: string): void => {
@@ -114,7 +119,7 @@ async function startDirect(
   const idle = async (): Promise<void> => {
     if (isPolling) await new Promise<void>((resolve) => waiting.push(resolve))
   }
-  const started = await startTokenAuthenticator({
+  started = await startTokenAuthenticator({
     issuer,
     cluster: CLUSTER,
     ca: caPem,
