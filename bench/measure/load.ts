@@ -1,0 +1,52 @@
+// The load: `load` of bench/peers, which costs little itself, prints one line of JSON.
+import { execFile } from 'node:child_process'
+import { promisify } from 'node:util'
+
+const LIMIT_MS = 900_000
+
+/** Runs it to its end. @returns what it printed @throws Error with what it wrote to stderr */
+export async function runLoad<Result>(program: string, args: readonly string[]): Promise<Result> {
+  try {
+    const { stdout } = await promisify(execFile)(program, args, { timeout: LIMIT_MS })
+    return JSON.parse(stdout) as Result
+  } catch (error) {
+    const { stderr = '', message } = error as Error & { readonly stderr?: string }
+    throw new Error(`load ${args[0]}: ${stderr.trim() || message}`, { cause: error })
+  }
+}
+
+/** What `load keys` and `load floor` print. */
+export interface KeysLoad {
+  readonly count: number
+  /** From the first POST to the last object that is ready. */
+  readonly seconds: number
+  readonly perSecond: number
+  readonly latencyMs: { readonly p50: number; readonly p99: number; readonly max: number }
+}
+
+/** What `load delete` prints. */
+export interface DeleteLoad {
+  readonly count: number
+  readonly seconds: number
+  readonly perSecond: number
+}
+
+/** What `load http` prints. */
+export interface HttpLoad {
+  readonly requests: number
+  readonly errors: number
+  readonly statuses: Readonly<Record<string, number>>
+  readonly seconds: number
+  readonly perSecond: number
+  readonly bytes: number
+  readonly p50Ms: number
+  readonly p99Ms: number
+}
+
+/** What `load http --mode watch` prints. */
+export interface WatchLoad {
+  readonly watches: number
+  readonly events: number
+  readonly seconds: number
+  readonly perSecond: number
+}

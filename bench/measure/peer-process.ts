@@ -1,0 +1,61 @@
+// A program to compare with, as a child process that says `ready` on a line of its own.
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { createInterface } from 'node:readline'
+import { cleanEnv } from '../../test/support/command-process.ts'
+import { tether } from '../../tools/tether.ts'
+
+/** A running comparator. */
+export interface Running {
+  readonly pid: number
+  /** SIGTERM, and SIGKILL after ten seconds. Resolves when it has ended. */
+  stop(): Promise<void>
+}
+
+const START_LIMIT_MS = 60_000
+const STOP_LIMIT_MS = 10_000
+
+/**
+ * Starts a program and waits for its line `ready`. It ends with this process, whatever ends that.
+ *
+ * @throws Error with the end of its output when it ends first or is not ready within a minute
+ */
+export async function startPeer(
+  program: string,
+  args: readonly string[],
+  env: Readonly<Record<string, string>> = {},
+): Promise<Running> {
+  const child = spawn(program, args, { env: cleanEnv(env), stdio: ['ignore', 'pipe', 'pipe'] })
+  tether(child)
+  const exited = once(child, 'exit')
+  const tail: string[] = []
+  const keep = (line: string): void => {
+    tail.push(line)
+    if (tail.length > 20) tail.shift()
+  }
+  createInterface({ input: child.stderr }).on('line', keep)
+  const isReady = new Promise<true>((resolve) => {
+    createInterface({ input: child.stdout }).on('line', (line) => {
+      keep(line)
+      if (line === 'ready') resolve(true)
+    })
+  })
+  const limit = AbortSignal.timeout(START_LIMIT_MS)
+  const started = await Promise.race([
+    isReady,
+    exited.then(() => false),
+    once(limit, 'abort').then(() => false),
+  ])
+  if (!started || child.pid === undefined) {
+    child.kill('SIGKILL')
+    throw new Error(`${program} did not get ready:\n${tail.join('\n')}`)
+  }
+  return { pid: child.pid, stop: () => stopped(child, exited) }
+}
+
+async function stopped(child: ReturnType<typeof spawn>, exited: Promise<unknown>): Promise<void> {
+  child.kill('SIGTERM')
+  const limit = setTimeout(() => child.kill('SIGKILL'), STOP_LIMIT_MS)
+  await exited
+  clearTimeout(limit)
+}
