@@ -1,0 +1,52 @@
+// The benchmark: the product beside its peers and the floor, on one real API server, in rounds.
+// `node bench/main.ts [--full] [--only=operators,start]` prints tables and the verdict on each goal, and writes
+// .bench/results.json and pictures. Nothing else should run on the machine. Linux only: CPU time is read from /proc.
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { cpus, loadavg } from 'node:os'
+import { join } from 'node:path'
+import { parseArgs } from 'node:util'
+import type { Measured } from './measure/rounds.ts'
+import { pictures } from './report/pictures.ts'
+import type { Results } from './report/results.ts'
+import { asText, figuresTable, goalsTable } from './report/tables.ts'
+import { FULL, QUICK, SECTIONS, withBed } from './sections.ts'
+
+const { values } = parseArgs({
+  options: { full: { type: 'boolean', default: false }, only: { type: 'string' } },
+})
+const chosen = values.only?.split(',') ?? Object.keys(SECTIONS)
+const unknown = chosen.filter((name) => !(name in SECTIONS))
+if (unknown.length > 0) {
+  console.error(`no section ${unknown.join(', ')}: there are ${Object.keys(SECTIONS).join(', ')}`)
+  process.exit(2)
+}
+
+const OUTPUT = join(import.meta.dirname, '../.bench')
+const loadNow = (): number => Math.round((loadavg()[0] ?? 0) * 10) / 10
+
+const loadBefore = loadNow()
+const sections: Record<string, Measured> = {}
+await withBed(async (bed) => {
+  for (const name of chosen) {
+    console.log(`\n== ${name} ==`)
+    const startMs = performance.now()
+    Object.assign(sections, await SECTIONS[name]?.(bed, values.full ? FULL : QUICK, console.log))
+    console.log(`${name} took ${Math.round((performance.now() - startMs) / 1000)} s`)
+  }
+})
+
+const results: Results = {
+  machine: `${cpus().length} x ${cpus()[0]?.model ?? 'unknown'}, Node ${process.version}`,
+  date: new Date().toISOString().slice(0, 10),
+  command: `make bench${values.full ? '-full' : ''}`,
+  load: [loadBefore, loadNow()],
+  sections,
+}
+mkdirSync(OUTPUT, { recursive: true })
+writeFileSync(join(OUTPUT, 'results.json'), `${JSON.stringify(results, null, 2)}\n`)
+for (const [file, svg] of Object.entries(pictures(results))) writeFileSync(join(OUTPUT, file), svg)
+console.log(`\n${results.machine}, load ${results.load.join(' before, ')} after`)
+for (const section of Object.keys(sections))
+  console.log(`\n${asText(figuresTable(results, section))}`)
+console.log(`\n${asText(goalsTable(results))}`)
+console.log(`\nresults.json and pictures are in ${OUTPUT}`)

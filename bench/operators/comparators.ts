@@ -1,0 +1,53 @@
+// The operators that `make bench` compares, each on the same API server, one at a time.
+import { join } from 'node:path'
+import { ISSUER, startOperator } from '../../test/support/command-process.ts'
+import type { Audit } from '../../test/support/audit-log.ts'
+import { OPERATOR_USER } from '../../test/support/installed-control-plane.ts'
+import type { Raw } from '../../test/support/raw-client.ts'
+import type { ControlPlane } from '../../tools/control-plane/control-plane.ts'
+import { type Running, startPeer } from '../measure/peer-process.ts'
+import type { PeerName } from '../peers.ts'
+
+/**
+ * The operators: the product; one on controller-runtime; one on client-node's own informer and client; and the floor of
+ * all, which writes straight from the event.
+ */
+export const OPERATORS = ['product', 'controller-runtime', 'client-node', 'echo'] as const
+
+/** One of them. */
+export type OperatorName = (typeof OPERATORS)[number]
+
+/** Where all are measured. */
+export interface Bed {
+  readonly plane: ControlPlane
+  readonly peers: Readonly<Record<PeerName, string>>
+  /** Kubeconfig of the product's own account. */
+  readonly operatorKubeconfig: string
+  /** Kubeconfig of the others: user PEER_USER. */
+  readonly peerKubeconfig: string
+  readonly raw: Raw
+  readonly audit: Audit
+}
+
+/** The user of all comparators but the product. */
+export const PEER_USER = 'peer'
+
+/** The user of an operator in the audit log. */
+export const userOf = (name: OperatorName): string =>
+  name === 'product' ? OPERATOR_USER : PEER_USER
+
+const CLIENT_NODE = join(import.meta.dirname, '../peers/client-node.ts')
+const NAMESPACE = 'platform-system'
+
+/** Starts an operator. Resolves when it has read what there is, and leads. */
+export async function startNamed(name: OperatorName, bed: Bed): Promise<Running> {
+  const { peers, operatorKubeconfig, peerKubeconfig } = bed
+  if (name === 'product') {
+    const flags = [`--issuer-url=${ISSUER}`]
+    const product = await startOperator({ kubeconfig: operatorKubeconfig, flags })
+    return { pid: product.pid, stop: async () => void (await product.stop()) }
+  }
+  if (name === 'client-node') return startPeer(process.execPath, [CLIENT_NODE, peerKubeconfig])
+  const args = [`--kubeconfig=${peerKubeconfig}`]
+  return startPeer(peers[name], name === 'echo' ? args : [...args, `--namespace=${NAMESPACE}`])
+}

@@ -1,0 +1,64 @@
+// Many keys that end at once, or within a minute: how long after its end the status of each says so.
+import { setTimeout as sleep } from 'node:timers/promises'
+import { ACCESS_KEYS, API_VERSION } from '../../src/api/names.ts'
+import type { OwnedAccessKeyObject } from '../../src/domain/accesskey/access-key.ts'
+import { eventually } from '../../test/support/eventually.ts'
+import { OPERATOR_USER } from '../../test/support/installed-control-plane.ts'
+import type { Figures } from '../measure/rounds.ts'
+import { type Bed, startNamed } from './comparators.ts'
+import { madeBy } from './scale.ts'
+import { removeSeeds, seedKeys } from './seed.ts'
+
+const PREFIX = 'ending'
+const TTL_SECONDS = 3600
+/** Time for the operator to start and to read them. */
+const AHEAD_MS = 15_000
+/** A list of all keys costs the API server time that the operator needs. */
+const LOOK_EVERY_MS = 1000
+const PATH = `/apis/${API_VERSION}/${ACCESS_KEYS.plural}`
+
+/**
+ * Lets `count` keys end, evenly over `withinMs`; 0 = all in the same second.
+ *
+ * @throws Error when a status that says so comes before the end, or never
+ */
+export async function measureExpiry(bed: Bed, count: number, withinMs: number): Promise<Figures> {
+  const original = await madeBy('product', bed, { ttl: TTL_SECONDS })
+  const firstEndMs = Math.ceil((Date.now() + AHEAD_MS + count / 2) / 1000) * 1000
+  const endMsOf = (n: number): number =>
+    firstEndMs + Math.floor(((n / count) * withinMs) / 1000) * 1000
+  await seedKeys(bed.plane, original, { prefix: PREFIX, count, endMsOf })
+  const mark = await bed.audit.mark()
+  const operator = await startNamed('product', bed)
+  await sleep(firstEndMs + withinMs - Date.now())
+  await eventually('every status says so', () => allExpired(bed, count), { withinMs: 600_000 })
+  await operator.stop()
+  const writes = (await bed.audit.writesSince(mark, { user: OPERATOR_USER })).filter(
+    ({ resource, name }) => resource === ACCESS_KEYS.plural && name.startsWith(`${PREFIX}-`),
+  )
+  for (const prefix of [PREFIX, 'original']) await removeSeeds(bed.plane, prefix)
+  const lags = writes
+    .map(({ name, at }) => Date.parse(at) - endMsOf(Number(name.slice(PREFIX.length + 1))))
+    .toSorted((a, b) => a - b)
+  if ((lags[0] ?? -1) < 0) throw new Error('a key was called expired before its end')
+  return {
+    lagP50Ms: lags[Math.floor(lags.length * 0.5)] ?? Number.NaN,
+    lagP99Ms: lags[Math.floor(lags.length * 0.99)] ?? Number.NaN,
+    seconds: ((lags.at(-1) ?? 0) - (lags[0] ?? 0)) / 1000,
+    writesPerKey: writes.length / count,
+  }
+}
+
+async function allExpired({ raw }: Bed, count: number): Promise<true | undefined> {
+  await sleep(LOOK_EVERY_MS)
+  const { body } = await raw<{ readonly items: readonly OwnedAccessKeyObject[] }>(
+    'GET',
+    `${PATH}?resourceVersion=0`,
+  )
+  const expired = body.items.filter(
+    ({ metadata, status }) =>
+      metadata.name.startsWith(`${PREFIX}-`) &&
+      status?.conditions?.some(({ type, reason }) => type === 'Ready' && reason === 'Expired'),
+  )
+  return expired.length === count || undefined
+}

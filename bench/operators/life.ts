@@ -1,0 +1,102 @@
+// A life of access keys under one operator: a burst, a steady stream, a restart, a deletion in bulk.
+import { callsFor, callsSince, keyWritesIn } from '../measure/calls.ts'
+import type { Running } from '../measure/peer-process.ts'
+import type { Figures } from '../measure/rounds.ts'
+import { cpuMs, residentMb, settled } from '../measure/usage.ts'
+import { type Bed, type OperatorName, startNamed, userOf } from './comparators.ts'
+import { createLoad, deleteLoad, floorLoad } from './load.ts'
+
+/** How much each operator is given. */
+export interface LifeSizes {
+  /** Keys of a burst. */
+  readonly burst: number
+  /** Keys of a steady stream of STEADY_PER_SECOND. */
+  readonly steady: number
+}
+
+const STEADY_PER_SECOND = 50
+const RESOURCE = 'ownedaccesskeys'
+
+/** Measures one operator from its start to the end of all keys. */
+export async function measureLife(
+  name: OperatorName,
+  bed: Bed,
+  { burst, steady }: LifeSizes,
+): Promise<Figures> {
+  const prefix = `life-${name}`
+  const first = await startNamed(name, bed)
+  await settled(first.pid)
+  const atStart = { startCpuMs: cpuMs(first.pid), idleMb: residentMb(first.pid) }
+  const inBurst = await loaded(first, name, bed, { prefix: `${prefix}-b`, count: burst })
+  const inStream = await loaded(first, name, bed, {
+    prefix: `${prefix}-s`,
+    count: steady,
+    rate: STEADY_PER_SECOND,
+  })
+  const withKeysMb = residentMb(first.pid)
+  const stopStartMs = performance.now()
+  await first.stop()
+  const stopMs = performance.now() - stopStartMs
+  const mark = await bed.audit.mark()
+  const second = await startNamed(name, bed)
+  await settled(second.pid)
+  const restartCpuMs = cpuMs(second.pid)
+  const restartWrites = keyWritesIn(await callsSince(bed.audit, mark, userOf(name)))
+  const deletions = [
+    await deleteLoad(bed, { prefix: `${prefix}-b` }),
+    await deleteLoad(bed, { prefix: `${prefix}-s` }),
+  ]
+  await second.stop()
+  return {
+    ...atStart,
+    burstPerSecond: inBurst.perSecond,
+    burstP50Ms: inBurst.p50Ms,
+    burstP99Ms: inBurst.p99Ms,
+    burstCpuMsPerKey: inBurst.cpuMsPerKey,
+    burstCallsPerKey: inBurst.callsPerKey,
+    steadyP50Ms: inStream.p50Ms,
+    steadyP99Ms: inStream.p99Ms,
+    steadyCpuMsPerKey: inStream.cpuMsPerKey,
+    withKeysMb,
+    stopMs,
+    restartCpuMs,
+    restartWrites,
+    deletedPerSecond:
+      deletions.reduce((sum, { count }) => sum + count, 0) /
+      deletions.reduce((sum, { seconds }) => sum + seconds, 0),
+  }
+}
+
+interface Loaded {
+  readonly perSecond: number
+  readonly p50Ms: number
+  readonly p99Ms: number
+  readonly cpuMsPerKey: number
+  readonly callsPerKey: number
+}
+
+async function loaded(
+  { pid }: Running,
+  name: OperatorName,
+  bed: Bed,
+  flags: Parameters<typeof createLoad>[1],
+): Promise<Loaded> {
+  const mark = await bed.audit.mark()
+  const before = cpuMs(pid)
+  const { count, perSecond, latencyMs } = await createLoad(bed, flags)
+  await settled(pid)
+  return {
+    perSecond,
+    p50Ms: latencyMs.p50,
+    p99Ms: latencyMs.p99,
+    cpuMsPerKey: (cpuMs(pid) - before) / count,
+    callsPerKey: callsFor(await callsSince(bed.audit, mark, userOf(name)), RESOURCE) / count,
+  }
+}
+
+/** The floor of a burst: the same writes by a client that knows them beforehand, without any operator. */
+export async function measureFloor(bed: Bed, burst: number): Promise<Figures> {
+  const { perSecond } = await floorLoad(bed, { prefix: 'floor', count: burst })
+  const ended = await deleteLoad(bed, { prefix: 'floor', 'strip-finalizers': 'true' })
+  return { burstPerSecond: perSecond, deletedPerSecond: ended.perSecond }
+}

@@ -1,0 +1,25 @@
+// Keys and tokens as `load` of bench/peers makes and deletes them.
+import { type DeleteLoad, type KeysLoad, runLoad } from '../measure/load.ts'
+import type { Bed } from './comparators.ts'
+
+/** Flags of `load`, without their hyphens. */
+type Flags = Readonly<Record<string, string | number>>
+
+const argsOf = ({ plane }: Bed, command: string, flags: Flags): readonly string[] => [
+  command,
+  ...Object.entries({ kubeconfig: plane.adminKubeconfig, ...flags }).map(
+    ([name, value]) => `--${name}=${value}`,
+  ),
+]
+
+/** Creates objects, and waits until the operator has made each ready. @throws Error when one is not */
+export const createLoad = (bed: Bed, flags: Flags): Promise<KeysLoad> =>
+  runLoad<KeysLoad>(bed.peers.load, argsOf(bed, 'keys', flags))
+
+/** The same writes without an operator. */
+export const floorLoad = (bed: Bed, flags: Flags): Promise<KeysLoad> =>
+  runLoad<KeysLoad>(bed.peers.load, argsOf(bed, 'floor', flags))
+
+/** Deletes objects, and waits until all are gone. */
+export const deleteLoad = (bed: Bed, flags: Flags): Promise<DeleteLoad> =>
+  runLoad<DeleteLoad>(bed.peers.load, argsOf(bed, 'delete', flags))

@@ -1,0 +1,45 @@
+// CPU time of a reconcile that finds nothing to do: what each key costs at a restart, a resync or a scrape of a cap.
+import { IssuesInProgress } from '../../src/controllers/directclusterendpointtoken/indexes.ts'
+import { type KeyDeps, reconcile } from '../../src/controllers/ownedaccesskey/reconcile.ts'
+import { systemClock } from '../../src/runtime/clock.ts'
+import { recordedRevocations, recordingClient } from '../../test/support/fake-kube-client.ts'
+import { settledKeys } from '../../test/support/key-controller-at-scale.ts'
+import { memoryLog } from '../../test/support/memory-log.ts'
+import { keyStore, tokenStore } from '../../test/support/token-builder.ts'
+import type { Figures } from '../measure/rounds.ts'
+
+const KEYS = 5000
+const PASSES = 10
+const DAY_SECONDS = 86_400
+
+/** Reconciles settled keys again and again. @throws Error when one of them writes */
+export async function measureNoOp(): Promise<Figures> {
+  const clock = systemClock()
+  const objects = settledKeys(KEYS, clock.nowMs(), () => DAY_SECONDS)
+  const { client, asked } = recordingClient({})
+  const deps: KeyDeps = {
+    client,
+    keys: keyStore(...objects),
+    tokens: tokenStore(),
+    revocations: recordedRevocations().revocations,
+    issues: new IssuesInProgress(),
+    clock,
+    caps: () => ({ maxTtlSeconds: null, loginTtlSeconds: null }),
+    configName: 'platform-manager-config',
+    retentionMs: DAY_SECONDS * 1000,
+    newKey: () => 'never',
+    events: { record: () => undefined, flush: () => Promise.resolve(), stop: () => undefined },
+    log: memoryLog().log,
+    observer: { expired: () => undefined },
+  }
+  const names = objects.map(({ metadata }) => metadata.name)
+  const pass = async (): Promise<void> => {
+    for (const name of names) await reconcile(name, deps)
+  }
+  await pass()
+  const before = process.cpuUsage()
+  for (let passes = 0; passes < PASSES; passes += 1) await pass()
+  const { user, system } = process.cpuUsage(before)
+  if (asked.length > 0) throw new Error('a reconcile of a settled key has written')
+  return { noOpUs: (user + system) / (KEYS * PASSES) }
+}

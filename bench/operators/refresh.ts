@@ -1,0 +1,41 @@
+// A new key while the status of all others is being written, as after a change of the cap.
+import { settingsOf } from '../../test/support/config-client.ts'
+import type { KeysLoad } from '../measure/load.ts'
+import type { Figures } from '../measure/rounds.ts'
+import { settled } from '../measure/usage.ts'
+import { type Bed, startNamed } from './comparators.ts'
+import { createLoad } from './load.ts'
+import { madeBy } from './scale.ts'
+import { removeSeeds, seedKeys } from './seed.ts'
+
+const PREFIX = 'refreshed'
+const NEW_KEYS = 100
+const NEW_PER_SECOND = 20
+const CAP_SECONDS = 86_400
+
+/** Creates keys at the product while it is idle, and while `count` others wait for a write of their status. */
+export async function measureRefresh(bed: Bed, count: number): Promise<Figures> {
+  const original = await madeBy('product', bed)
+  await seedKeys(bed.plane, original, { prefix: PREFIX, count })
+  const operator = await startNamed('product', bed)
+  await settled(operator.pid)
+  const idle = await newKeys(bed, 'idle')
+  const settings = settingsOf(bed)
+  await settings.declare({ auth: { accessKeyMaxTTLSeconds: CAP_SECONDS } })
+  await settings.settled(
+    'the cap is in force',
+    ({ auth }) => auth?.accessKeyMaxTTLSeconds === CAP_SECONDS,
+  )
+  const busy = await newKeys(bed, 'busy')
+  await settings.declare({})
+  await operator.stop()
+  for (const prefix of [PREFIX, 'original', 'idle', 'busy']) await removeSeeds(bed.plane, prefix)
+  return {
+    idleP99Ms: idle.latencyMs.p99,
+    busyP99Ms: busy.latencyMs.p99,
+    times: busy.latencyMs.p99 / idle.latencyMs.p99,
+  }
+}
+
+const newKeys = (bed: Bed, prefix: string): Promise<KeysLoad> =>
+  createLoad(bed, { prefix, count: NEW_KEYS, rate: NEW_PER_SECOND })

@@ -1,0 +1,64 @@
+// What many keys cost: a start over them, and the memory that they take.
+import { join } from 'node:path'
+import { callsSince, keyWritesIn } from '../measure/calls.ts'
+import { type Running, startPeer } from '../measure/peer-process.ts'
+import type { Figures } from '../measure/rounds.ts'
+import { cpuMs, peakMb, residentMb, settled } from '../measure/usage.ts'
+import { type Bed, type OperatorName, startNamed, userOf } from './comparators.ts'
+import { createLoad } from './load.ts'
+import { removeSeeds, seedKeys } from './seed.ts'
+
+/** Operators, and beside them a program that only lists and parses. */
+export const STARTED = ['product', 'controller-runtime', 'list and parse'] as const
+
+type StartedName = (typeof STARTED)[number]
+
+const LISTER = join(import.meta.dirname, '../peers/list.ts')
+
+/**
+ * Starts it over no keys, and over `count`: the difference is what these cost. The keys are copies of one that the same
+ * operator has made, so that it finds nothing to do.
+ */
+export async function measureStart(name: StartedName, bed: Bed, count: number): Promise<Figures> {
+  const empty = await started(name, bed)
+  const maker = name === 'list and parse' ? 'product' : name
+  const original = await madeBy(maker, bed)
+  await seedKeys(bed.plane, original, { prefix: 'scale', count })
+  const mark = await bed.audit.mark()
+  const full = await started(name, bed)
+  const writes =
+    name === 'list and parse' ? 0 : keyWritesIn(await callsSince(bed.audit, mark, userOf(maker)))
+  for (const prefix of ['scale', 'original']) await removeSeeds(bed.plane, prefix)
+  return {
+    cpuMs: full.cpuMs - empty.cpuMs,
+    mbPer10000: ((full.mb - empty.mb) / count) * 10_000,
+    mb: full.mb,
+    peakMb: full.peakMb,
+    writes,
+  }
+}
+
+async function started(name: StartedName, bed: Bed) {
+  const running: Running =
+    name === 'list and parse'
+      ? await startPeer(process.execPath, [LISTER, bed.peerKubeconfig])
+      : await startNamed(name, bed)
+  await settled(running.pid)
+  const { pid } = running
+  const seen = { cpuMs: cpuMs(pid), mb: residentMb(pid), peakMb: peakMb(pid) }
+  await running.stop()
+  return seen
+}
+
+/** One key that this operator has made ready. @returns its name */
+export async function madeBy(
+  name: OperatorName,
+  bed: Bed,
+  more: Parameters<typeof createLoad>[1] = {},
+): Promise<string> {
+  const operator = await startNamed(name, bed)
+  await createLoad(bed, { prefix: 'original', count: 1, ...more })
+  await settled(operator.pid)
+  await operator.stop()
+  return 'original-0'
+}

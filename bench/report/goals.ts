@@ -1,0 +1,108 @@
+// The goals, and what a run says of each. They are verdicts of the benchmark and never fail a test: the machine decides too.
+import { type Spread, shortNumber } from '../measure/rounds.ts'
+import { type Results, figureIn, ratioIn } from './results.ts'
+
+/** A goal and its verdict. */
+export interface Verdict {
+  readonly goal: string
+  /** Such as `at most 1.15`. */
+  readonly wanted: string
+  /** The median, and the range in brackets; `not measured` where there is none. */
+  readonly found: string
+  readonly verdict: 'met' | 'not met' | 'not measured'
+}
+
+interface Goal {
+  readonly goal: string
+  readonly bound: Bound
+  readonly unit: string
+  readonly found: (results: Results) => Spread | null
+}
+
+type Bound = { readonly atMost: number } | { readonly atLeast: number }
+
+const PRODUCT = 'product'
+const GATEWAY = 'gateway'
+
+const ratio = (
+  goal: string,
+  [section, figure]: readonly [string, string],
+  bound: Bound,
+  beside: string,
+  name = PRODUCT,
+): Goal => ({
+  goal: `${goal}, beside ${beside}`,
+  bound,
+  unit: '',
+  found: (results) => ratioIn(results, section, figure, name, beside),
+})
+
+const figure = (
+  goal: string,
+  [section, name, its]: readonly [string, string, string],
+  bound: Bound,
+  unit: string,
+): Goal => ({ goal, bound, unit, found: (results) => figureIn(results, section, name, its) })
+
+// biome-ignore format: a table
+const GOALS: readonly Goal[] = [
+  ratio('create to status at 50/s, p50', ['operators', 'steadyP50Ms'], { atMost: 1.15 }, 'echo'),
+  ratio('create to status at 50/s, p50', ['operators', 'steadyP50Ms'], { atMost: 1 }, 'controller-runtime'),
+  ratio('create to status at 50/s, p99', ['operators', 'steadyP99Ms'], { atMost: 1 }, 'controller-runtime'),
+  ratio('keys a second in a burst', ['operators', 'burstPerSecond'], { atLeast: 0.95 }, 'floor'),
+  ratio('keys a second in a burst', ['operators', 'burstPerSecond'], { atLeast: 1 }, 'controller-runtime'),
+  ratio('keys a second in a burst', ['operators', 'burstPerSecond'], { atLeast: 2 }, 'client-node'),
+  figure('a new key while all others are refreshed, p99 beside an idle operator', ['refresh', PRODUCT, 'times'], { atMost: 2 }, ''),
+  ratio('operator CPU a key in a burst', ['operators', 'burstCpuMsPerKey'], { atMost: 0.7 }, 'controller-runtime'),
+  figure('a reconcile without work', ['no-op', PRODUCT, 'noOpUs'], { atMost: 20 }, 'µs'),
+  figure('memory for 10,000 keys', ['start', PRODUCT, 'mbPer10000'], { atMost: 25 }, 'MB'),
+  figure('idle memory of the manager', ['operators', PRODUCT, 'idleMb'], { atMost: 110 }, 'MB'),
+  ratio('memory with all keys', ['start', 'mb'], { atMost: 0.6 }, 'controller-runtime'),
+  ratio('CPU that keys add to a start', ['start', 'cpuMs'], { atMost: 1.3 }, 'list and parse'),
+  figure('writes at a restart', ['start', PRODUCT, 'writes'], { atMost: 0 }, ''),
+  figure('longest turn of the event loop, CPU time', ['turns', PRODUCT, 'longestMs'], { atMost: 50 }, 'ms'),
+  figure('API calls for a key created by kubectl', ['operators', PRODUCT, 'burstCallsPerKey'], { atMost: 2 }, ''),
+  figure('writes for an expiry', ['expiry', PRODUCT, 'writesPerKey'], { atMost: 1 }, ''),
+  figure('lag of status when keys end within a minute, p99', ['expiry', PRODUCT, 'lagP99Ms'], { atMost: 500 }, 'ms'),
+  ratio('seconds until the last of keys that end at once says so', ['expiry-at-once', 'seconds'], { atMost: 1.15 }, 'floor'),
+  ratio('tokens a second in a burst', ['tokens', 'burstPerSecond'], { atLeast: 0.95 }, 'keys'),
+  figure('signing, share of the CPU of a token', ['tokens', PRODUCT, 'signingPercent'], { atMost: 3 }, '%'),
+  figure('leader killed: until the next reconcile', ['leader', PRODUCT, 'takeOverMs'], { atMost: 16_000 }, 'ms'),
+  figure('SIGTERM: until the end of the process', ['operators', PRODUCT, 'stopMs'], { atMost: 1500 }, 'ms'),
+  ...(['get', 'list', 'patch', 'watch'] as const).flatMap((kind) => [
+    ratio(`gateway: ${kind} a second`, [kind, 'perSecond'], { atLeast: 0.8 }, 'direct', GATEWAY),
+    ratio(`gateway: ${kind} a second`, [kind, 'perSecond'], { atLeast: 1.2 }, 'delegate', GATEWAY),
+  ]),
+  ratio('gateway: CPU a GET', ['get', 'cpuUsPerRequest'], { atMost: 1 }, 'delegate', GATEWAY),
+  figure('gateway: added at half load, p50', ['half-load', GATEWAY, 'addedP50Ms'], { atMost: 0.7 }, 'ms'),
+  figure('gateway: added at half load, p99', ['half-load', GATEWAY, 'addedP99Ms'], { atMost: 3 }, 'ms'),
+  figure('gateway: idle memory', ['memory', GATEWAY, 'idleMb'], { atMost: 120 }, 'MB'),
+  figure('gateway: memory at its most', ['memory', GATEWAY, 'peakMb'], { atMost: 200 }, 'MB'),
+  figure('authentication of a known key', ['authentication', GATEWAY, 'authenticationUs'], { atMost: 5 }, 'µs'),
+  figure('revoked, until refused, p99', ['revoked', GATEWAY, 'revokedP99Ms'], { atMost: 500 }, 'ms'),
+]
+
+/** The verdicts of a run, in the order of the goals. */
+export const verdictsOf = (results: Results): readonly Verdict[] =>
+  GOALS.map(({ goal, bound, unit, found }) => {
+    const spread = found(results)
+    const wanted = 'atMost' in bound ? `at most ${bound.atMost}` : `at least ${bound.atLeast}`
+    return {
+      goal,
+      wanted: withUnit(wanted, unit),
+      found: spread === null ? 'not measured' : withUnit(spreadText(spread), unit),
+      verdict:
+        spread === null ? 'not measured' : isWithin(spread.median, bound) ? 'met' : 'not met',
+    }
+  })
+
+const isWithin = (value: number, bound: Bound): boolean =>
+  'atMost' in bound ? value <= bound.atMost : value >= bound.atLeast
+
+const withUnit = (text: string, unit: string): string => (unit === '' ? text : `${text} ${unit}`)
+
+/** Such as `1.02 (0.97 to 1.10)`. */
+export const spreadText = ({ median, min, max }: Spread): string =>
+  min === max
+    ? shortNumber(median)
+    : `${shortNumber(median)} (${shortNumber(min)} to ${shortNumber(max)})`

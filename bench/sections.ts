@@ -1,0 +1,125 @@
+// The sections of the benchmark, and the control plane on which they run.
+import { auditOf } from '../test/support/audit-log.ts'
+import {
+  OPERATOR_ACCOUNT,
+  coordinatesOf,
+  installProduct,
+} from '../test/support/installed-control-plane.ts'
+import { createRaw } from '../test/support/raw-client.ts'
+import { systemClock } from '../src/runtime/clock.ts'
+import { startControlPlane } from '../tools/control-plane/control-plane.ts'
+import { type Measured, interleaved } from './measure/rounds.ts'
+import { type Bed, OPERATORS, PEER_USER } from './operators/comparators.ts'
+import { measureExpiry } from './operators/expiry.ts'
+import { measureLeader } from './operators/leader.ts'
+import { measureFloor, measureLife } from './operators/life.ts'
+import { measureNoOp } from './operators/no-op.ts'
+import { measureRefresh } from './operators/refresh.ts'
+import { STARTED, measureStart } from './operators/scale.ts'
+import { ensurePeers } from './peers.ts'
+
+/** How much each section is given. */
+interface Sizes {
+  readonly rounds: number
+  /** Keys of a burst, and of a steady stream. */
+  readonly burst: number
+  readonly steady: number
+  /** Keys of a start, and how often it is measured. */
+  readonly start: readonly number[]
+  readonly startRounds: number
+  readonly expiry: { readonly count: number; readonly withinMs: number; readonly atOnce: number }
+  readonly refresh: number
+}
+
+/** Ten minutes for all sections. */
+export const QUICK: Sizes = {
+  rounds: 5,
+  burst: 300,
+  steady: 150,
+  start: [10_000],
+  startRounds: 3,
+  expiry: { count: 1000, withinMs: 20_000, atOnce: 1000 },
+  refresh: 2000,
+}
+
+/** The scale of the goals: hours. */
+export const FULL: Sizes = {
+  rounds: 5,
+  burst: 3000,
+  steady: 1500,
+  start: [10_000, 100_000],
+  startRounds: 5,
+  expiry: { count: 10_000, withinMs: 60_000, atOnce: 3000 },
+  refresh: 10_000,
+}
+
+type Section = (
+  bed: Bed,
+  sizes: Sizes,
+  log: (line: string) => void,
+) => Promise<Readonly<Record<string, Measured>>>
+
+const product = async (measure: () => Promise<Measured[string][number]>): Promise<Measured> => ({
+  product: [await measure()],
+})
+
+/** Every section by name; each returns one or more groups of figures. */
+export const SECTIONS: Readonly<Record<string, Section>> = {
+  operators: async (bed, { rounds, burst, steady }, log) => ({
+    operators: await interleaved(
+      [...OPERATORS, 'floor'] as const,
+      rounds,
+      (name) =>
+        name === 'floor' ? measureFloor(bed, burst) : measureLife(name, bed, { burst, steady }),
+      log,
+    ),
+  }),
+  start: async (bed, { start, startRounds }, log) => {
+    const groups: Record<string, Measured> = {}
+    for (const count of start) {
+      const name = count === start[0] ? 'start' : `start-${count}`
+      groups[name] = await interleaved(
+        STARTED,
+        startRounds,
+        (one) => measureStart(one, bed, count),
+        log,
+      )
+    }
+    return groups
+  },
+  'no-op': async () => ({ 'no-op': await product(measureNoOp) }),
+  expiry: async (bed, { expiry }) => ({
+    expiry: await product(() => measureExpiry(bed, expiry.count, expiry.withinMs)),
+    'expiry-at-once': await product(() => measureExpiry(bed, expiry.atOnce, 0)),
+  }),
+  refresh: async (bed, { refresh }) => ({
+    refresh: await product(() => measureRefresh(bed, refresh)),
+  }),
+  leader: async (bed) => ({ leader: await product(() => measureLeader(bed)) }),
+}
+
+/** Starts a control plane with the product installed and no operator, for as long as `use` takes. */
+export async function withBed(use: (bed: Bed) => Promise<void>): Promise<void> {
+  const peers = await ensurePeers(console.log)
+  const plane = await startControlPlane({ audit: true, controllers: 'none', log: console.log })
+  const raw = createRaw(plane.adminKubeconfig, systemClock())
+  try {
+    await installProduct(plane)
+    const { namespace, name } = OPERATOR_ACCOUNT
+    await use({
+      plane,
+      peers,
+      raw: raw.call,
+      audit: auditOf({ ...coordinatesOf(plane), raw: raw.call }),
+      operatorKubeconfig: await plane.serviceAccountKubeconfig(namespace, name),
+      peerKubeconfig: await plane.clientKubeconfig({
+        name: PEER_USER,
+        user: PEER_USER,
+        groups: ['system:masters'],
+      }),
+    })
+  } finally {
+    await raw.close()
+    await plane.stop()
+  }
+}
