@@ -5,29 +5,18 @@ import { randomBytes } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { Agent } from 'node:https'
-import { createServer } from 'node:net'
 import { cpus, loadavg, tmpdir } from 'node:os'
 import { join } from 'node:path'
-import {
-  ACCESS_KEYS,
-  API_VERSION,
-  GATEWAY_TLS_SECRET,
-  TARGET_LABEL,
-  TOKENS,
-} from '../src/api/names.ts'
+import { ACCESS_KEYS, API_VERSION, TARGET_LABEL, TOKENS } from '../src/api/names.ts'
 import { connect } from '../src/kube/client/connection.ts'
 import { systemClock } from '../src/runtime/clock.ts'
-import { startOperator } from '../test/support/command-process.ts'
 import { eventually } from '../test/support/eventually.ts'
-import { type AskOptions, ask, startGateway } from '../test/support/gateway-process.ts'
-import {
-  GATEWAY_ACCOUNT,
-  OPERATOR_ACCOUNT,
-  installProduct,
-} from '../test/support/installed-control-plane.ts'
+import { type AskOptions, ask } from '../test/support/gateway-process.ts'
+import { GATEWAY_ACCOUNT } from '../test/support/installed-control-plane.ts'
 import { mustKubectl } from '../test/support/kubectl.ts'
 import { type ControlPlane, startControlPlane } from '../tools/control-plane/control-plane.ts'
 import { type ConnectedCluster, startConnectedCluster } from './connected-cluster.ts'
+import { type RunningProduct, startProduct } from './product.ts'
 
 /** A way to the object, over one kept connection. */
 interface Way {
@@ -57,21 +46,20 @@ async function main(requests: number): Promise<void> {
 }
 
 async function compare(plane: ControlPlane, folder: string, requests: number): Promise<void> {
-  await installProduct(plane)
-  const address = `127.0.0.1:${await freePort()}`
-  const issuer = `https://${address}/oidc`
-  const [operator, account] = await Promise.all(
-    [OPERATOR_ACCOUNT, GATEWAY_ACCOUNT].map(({ namespace, name }) =>
-      plane.serviceAccountKubeconfig(namespace, name),
-    ),
-  )
-  const flags = [`--issuer-url=${issuer}`]
-  await using _ = await startOperator({ kubeconfig: operator ?? '', flags })
-  await using gateway = await startGateway({
-    kubeconfig: account ?? '',
-    flags: [...flags, `--bind-address=${address}`, '--allow-target-cidr=127.0.0.0/8'],
-  })
-  const caPem = await gatewayCa(plane)
+  const product = await startProduct(plane)
+  try {
+    await compareWays(plane, product, folder, requests)
+  } finally {
+    await product.stop()
+  }
+}
+
+async function compareWays(
+  plane: ControlPlane,
+  { issuer, caPem, gateway }: RunningProduct,
+  folder: string,
+  requests: number,
+): Promise<void> {
   const connected = await startConnectedCluster({ issuer, cluster: CLUSTER, caPem }, folder)
   try {
     const token = await createObjects(plane, connected)
@@ -93,15 +81,6 @@ async function compare(plane: ControlPlane, folder: string, requests: number): P
   }
 }
 
-/** A port that was free a moment ago: the issuer of tokens must be known before it serves. */
-async function freePort(): Promise<number> {
-  const server = createServer()
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const address = server.address()
-  await new Promise((resolve) => server.close(resolve))
-  return typeof address === 'object' ? (address?.port ?? 0) : 0
-}
-
 /** Measures the ways in turn, after requests that are not counted, and prints the figures. */
 async function measured(what: string, ways: readonly Way[], requests: number): Promise<void> {
   for (const way of ways) await eventually(`${way.name} answers`, () => answers(way), SOON)
@@ -112,12 +91,6 @@ async function measured(what: string, ways: readonly Way[], requests: number): P
 }
 
 const caOf = ({ caFile }: ControlPlane): string => readFileSync(caFile, 'utf8')
-
-async function gatewayCa(plane: ControlPlane): Promise<string> {
-  const secret = ['get', 'secret', GATEWAY_TLS_SECRET, '-n', GATEWAY_ACCOUNT.namespace]
-  const encoded = await mustKubectl(plane, [...secret, '-o', 'jsonpath={.data.ca\\.crt}'])
-  return Buffer.from(encoded, 'base64').toString()
-}
 
 /** The object in both clusters, for groups of the user; a key, a target, and a token, which is returned. */
 async function createObjects(

@@ -1,12 +1,12 @@
 // The connected cluster of bench/added-latency.ts: a stock API server that takes tokens, and the direct endpoint.
 import { readFile, rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { GATEWAY_TLS_SECRET } from '../src/api/names.ts'
 import { eventually } from '../test/support/eventually.ts'
 import { type OwnGateway, startDirect } from '../test/support/gateway-process.ts'
 import { mustKubectl } from '../test/support/kubectl.ts'
 import { type ControlPlane, startControlPlane } from '../tools/control-plane/control-plane.ts'
 import { type Particulars, adaptedAuthentication } from '../tools/run/connected-cluster.ts'
+import { servingCa } from './product.ts'
 
 /** A cluster with its direct endpoint. */
 export interface ConnectedCluster {
@@ -60,9 +60,7 @@ export async function startConnectedCluster(
     for (const part of ['direct', 'direct/target-namespace', 'target'])
       await kubectl('apply', '--server-side', '-k', join(CONFIG, part))
     const endpoint = await startEndpoint(plane, issuer, folder)
-    const secret = ['get', 'secret', GATEWAY_TLS_SECRET, '-n', NAMESPACE]
-    const encoded = await kubectl(...secret, '-o', 'jsonpath={.data.ca\\.crt}')
-    const caPem = Buffer.from(encoded, 'base64').toString()
+    const caPem = await servingCa(plane)
     const account = ['create', 'token', 'gateway', '-n', 'platform-gateway', '--duration=24h']
     return {
       plane,

@@ -1,4 +1,4 @@
-// A Debian package, unpacked into a folder without installing it: no root is needed. apt-get gets lists of
+// Debian packages, unpacked into a folder without installing them: no root is needed. apt-get gets lists of
 // its own, as those of the machine may be missing, or as old as the image that it was made from.
 import { execFile } from 'node:child_process'
 import { mkdir, mkdtemp, readdir, rename, rm } from 'node:fs/promises'
@@ -6,10 +6,11 @@ import { basename, dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import { withLock } from '../control-plane/lock.ts'
 
-/** A package to unpack. */
-export interface DebianPackage {
-  readonly name: string
-  /** The folder that gets its files; it appears when it is complete. */
+/** Packages to unpack. */
+interface DebianPackages {
+  /** The first is what they are for; the others are what it needs. */
+  readonly names: readonly [string, ...string[]]
+  /** The folder that gets all their files; it appears when it is complete. */
   readonly into: string
   /** Whether the folder holds what is needed; asked again once the lock is held. */
   readonly isThere: () => boolean
@@ -20,11 +21,17 @@ const run = promisify(execFile)
 const LIMIT_MS = 300_000
 
 /**
- * Fetches and unpacks the package unless it is there; one process at a time per folder.
+ * Fetches and unpacks the packages unless they are there; one process at a time per folder.
  *
  * @throws Error with what apt-get or dpkg-deb printed
  */
-export async function unpackFromDebian({ name, into, isThere, log }: DebianPackage): Promise<void> {
+export async function unpackFromDebian({
+  names,
+  into,
+  isThere,
+  log,
+}: DebianPackages): Promise<void> {
+  const [name] = names
   if (isThere()) return
   await mkdir(dirname(into), { recursive: true })
   const waiting = (pid: number): void =>
@@ -34,7 +41,7 @@ export async function unpackFromDebian({ name, into, isThere, log }: DebianPacka
     await removeUnfinished(into)
     const draft = await mkdtemp(`${into}.unfinished-`)
     try {
-      await fetchInto(draft, name, log)
+      await fetchInto(draft, names, log)
       await rm(into, { recursive: true, force: true })
       await rename(join(draft, 'files'), into)
     } finally {
@@ -44,7 +51,12 @@ export async function unpackFromDebian({ name, into, isThere, log }: DebianPacka
   })
 }
 
-async function fetchInto(draft: string, name: string, log: (line: string) => void): Promise<void> {
+async function fetchInto(
+  draft: string,
+  names: DebianPackages['names'],
+  log: (line: string) => void,
+): Promise<void> {
+  const all = names.join(', ')
   const startMs = performance.now()
   const apt = join(draft, 'apt')
   for (const folder of ['lists/partial', 'archives/partial'])
@@ -56,16 +68,17 @@ async function fetchInto(draft: string, name: string, log: (line: string) => voi
     // As root it would become another user, who may not write here.
     'APT::Sandbox::User=',
   ].flatMap((option) => ['-o', option])
-  log(`fetching ${name} with apt-get once, about half a minute, into the user's cache`)
+  log(`fetching ${all} with apt-get once, about half a minute, into the user's cache`)
   // A source of packages that does not answer is no reason to stop: ours may be in another.
   const update = await attempt('apt-get', [...options, 'update'], draft)
-  const download = await attempt('apt-get', [...options, 'download', name], draft)
+  const download = await attempt('apt-get', [...options, 'download', ...names], draft)
   if (download !== null)
-    throw new Error(`apt-get can't fetch ${name}:\n${[update, download].join('\n').trim()}`)
-  const archive = (await readdir(draft)).find((file) => file.endsWith('.deb')) ?? ''
-  const unpacked = await attempt('dpkg-deb', ['-x', archive, 'files'], draft)
-  if (unpacked !== null) throw new Error(`dpkg-deb can't unpack ${archive}:\n${unpacked}`)
-  log(`fetched ${archive} in ${Math.round((performance.now() - startMs) / 1000)} s`)
+    throw new Error(`apt-get can't fetch ${all}:\n${[update, download].join('\n').trim()}`)
+  for (const archive of (await readdir(draft)).filter((file) => file.endsWith('.deb'))) {
+    const unpacked = await attempt('dpkg-deb', ['-x', archive, 'files'], draft)
+    if (unpacked !== null) throw new Error(`dpkg-deb can't unpack ${archive}:\n${unpacked}`)
+  }
+  log(`fetched ${all} in ${Math.round((performance.now() - startMs) / 1000)} s`)
 }
 
 /** The output of the program when it failed; null when it did not. */

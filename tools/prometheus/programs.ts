@@ -66,7 +66,7 @@ async function fromDebian(log: (line: string) => void): Promise<PrometheusProgra
   const folder = join(into, 'usr/bin')
   const isThere = (): boolean => missingIn(folder, PROMETHEUS_PROGRAMS).length === 0
   try {
-    await unpackFromDebian({ name: 'prometheus', into, isThere, log })
+    await unpackFromDebian({ names: ['prometheus'], into, isThere, log })
   } catch (cause) {
     const why = cause instanceof Error ? cause.message : String(cause)
     throw new Error(`${why}\nEither make apt-get work, or ${WAYS_OUT}.`, { cause })
