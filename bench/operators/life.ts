@@ -1,5 +1,5 @@
 // A life of access keys under one operator: a burst, a steady stream, a restart, a deletion in bulk.
-import { callsFor, callsSince, keyWritesIn } from '../measure/calls.ts'
+import { callsFor, callsSince, keyWritesIn } from '../../test/support/api-calls.ts'
 import type { Running } from '../measure/peer-process.ts'
 import type { Figures } from '../measure/rounds.ts'
 import { cpuMs, residentMb, settled } from '../measure/usage.ts'

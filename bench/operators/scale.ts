@@ -1,6 +1,6 @@
 // What many keys cost: a start over them, and the memory that they take.
 import { join } from 'node:path'
-import { callsSince, keyWritesIn } from '../measure/calls.ts'
+import { callsSince, keyWritesIn } from '../../test/support/api-calls.ts'
 import { type Running, startPeer } from '../measure/peer-process.ts'
 import type { Figures } from '../measure/rounds.ts'
 import { cpuMs, peakMb, residentMb, settled } from '../measure/usage.ts'

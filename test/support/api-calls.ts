@@ -1,5 +1,5 @@
 // Requests of one user, from the audit log: they cost the API server, and do not depend on how noisy the machine is.
-import type { Audit, Mark } from '../../test/support/audit-log.ts'
+import type { Audit, Mark } from './audit-log.ts'
 
 /** Requests since a mark, by `verb resource[/subresource]`, without those of leader election and Events. */
 export type Calls = Readonly<Record<string, number>>
