@@ -16,6 +16,8 @@ import { measureFloor, measureLife } from './operators/life.ts'
 import { measureNoOp } from './operators/no-op.ts'
 import { measureRefresh } from './operators/refresh.ts'
 import { STARTED, measureStart } from './operators/scale.ts'
+import { TOKEN_COMPARATORS, measureTokens } from './operators/tokens.ts'
+import { measureTurns } from './operators/turns.ts'
 import { ensurePeers } from './peers.ts'
 
 /** How much each section is given. */
@@ -29,6 +31,7 @@ interface Sizes {
   readonly startRounds: number
   readonly expiry: { readonly count: number; readonly withinMs: number; readonly atOnce: number }
   readonly refresh: number
+  readonly turns: number
 }
 
 /** Ten minutes for all sections. */
@@ -40,6 +43,7 @@ export const QUICK: Sizes = {
   startRounds: 3,
   expiry: { count: 1000, withinMs: 20_000, atOnce: 1000 },
   refresh: 2000,
+  turns: 10_000,
 }
 
 /** The scale of the goals: hours. */
@@ -51,6 +55,7 @@ export const FULL: Sizes = {
   startRounds: 5,
   expiry: { count: 10_000, withinMs: 60_000, atOnce: 3000 },
   refresh: 10_000,
+  turns: 100_000,
 }
 
 type Section = (
@@ -95,6 +100,15 @@ export const SECTIONS: Readonly<Record<string, Section>> = {
   refresh: async (bed, { refresh }) => ({
     refresh: await product(() => measureRefresh(bed, refresh)),
   }),
+  tokens: async (bed, { rounds, burst }, log) => ({
+    tokens: await interleaved(
+      TOKEN_COMPARATORS,
+      rounds,
+      (name) => measureTokens(name, bed, burst),
+      log,
+    ),
+  }),
+  turns: async (_, { turns }) => ({ turns: await product(() => measureTurns(turns)) }),
   leader: async (bed) => ({ leader: await product(() => measureLeader(bed)) }),
 }
 

@@ -43,7 +43,7 @@ const NAMESPACE = 'platform-system'
 export async function startNamed(name: OperatorName, bed: Bed): Promise<Running> {
   const { peers, operatorKubeconfig, peerKubeconfig } = bed
   if (name === 'product') {
-    const flags = [`--issuer-url=${ISSUER}`]
+    const flags = [`--issuer-url=${ISSUER}`, '--leader-elect']
     const product = await startOperator({ kubeconfig: operatorKubeconfig, flags })
     return { pid: product.pid, stop: async () => void (await product.stop()) }
   }

@@ -11,7 +11,10 @@ const SOON = { withinMs: 60_000 }
 
 /** Kills the leader of two replicas with a key to be reconciled, then stops the other one. */
 export async function measureLeader(bed: Bed): Promise<Figures> {
-  const options = { kubeconfig: bed.operatorKubeconfig, flags: [`--issuer-url=${ISSUER}`] }
+  const options = {
+    kubeconfig: bed.operatorKubeconfig,
+    flags: [`--issuer-url=${ISSUER}`, '--leader-elect'],
+  }
   const leader = await startOperator(options)
   await eventually('the first replica leads', async () => (await leads(leader)) || undefined, SOON)
   const standby = await startOperator(options)

@@ -10,7 +10,7 @@ const connection = await connect({ kind: 'files', paths: [process.argv[2] ?? '']
 const { calls, headers } = await connection.open()
 const answer = await calls.request({
   method: 'GET',
-  path: `${connection.prefix}${PATH}?resourceVersion=0`,
+  path: `${connection.prefix}${PATH}`,
   headers,
 })
 const list: unknown = JSON.parse(await answer.body.text())

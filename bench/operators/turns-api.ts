@@ -1,10 +1,10 @@
-// The API server of bench/manager-turns.ts, in a process of its own so that its work is not measured: access keys
+// The API server of turns.ts, in a process of its own so that its work is not measured: access keys
 // in memory, one watch of them, and applies of their status.
 import { type IncomingMessage, type ServerResponse, createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { json } from 'node:stream/consumers'
-import type { OwnedAccessKeyObject } from '../src/domain/accesskey/access-key.ts'
-import { settledKeys, withStatus } from '../test/support/key-controller-at-scale.ts'
+import type { OwnedAccessKeyObject } from '../../src/domain/accesskey/access-key.ts'
+import { settledKeys, withStatus } from '../../test/support/key-controller-at-scale.ts'
 
 const DAY_SECONDS = 86_400
 

@@ -1,31 +1,31 @@
-// How long the manager's work on many access keys keeps the event loop from all else, in CPU time:
-// `node bench/manager-turns.ts [keys]`, 100000 where none are given. Prints the longest turn of each scene, and the
-// p99 of those in which anything was done. The API server is one in memory, in another process;
-// the calls to it are real. The metrics are read all the while.
+// How long the manager's work on many access keys keeps the event loop from all else, in CPU time: the longest turn of
+// each scene. The API server is one in memory, in another process; the calls to it are real. The metrics are read all
+// the while.
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { ACCESS_KEYS } from '../src/api/names.ts'
-import { clientDeps } from '../src/commands/cluster-command.ts'
-import type { ManagerSettings } from '../src/commands/manager/flags.ts'
-import { createStores } from '../src/commands/manager/informers.ts'
+import { ACCESS_KEYS } from '../../src/api/names.ts'
+import { clientDeps } from '../../src/commands/cluster-command.ts'
+import type { ManagerSettings } from '../../src/commands/manager/flags.ts'
+import { createStores } from '../../src/commands/manager/informers.ts'
 import {
   type ManagerMetrics,
   countObjects,
   createManagerMetrics,
-} from '../src/commands/manager/metrics.ts'
-import type { AccessKey } from '../src/domain/accesskey/access-key.ts'
-import { createClient } from '../src/kube/client/client.ts'
-import { connect } from '../src/kube/client/connection.ts'
-import { createInformerFactory } from '../src/kube/informer/informers.ts'
-import type { Store, StoreSink } from '../src/kube/informer/store.ts'
-import { systemClock } from '../src/runtime/clock.ts'
-import { createLogger } from '../src/runtime/log.ts'
-import { keyController } from '../test/support/key-controller-at-scale.ts'
-import { meterOfTurns } from './turns-meter.ts'
+} from '../../src/commands/manager/metrics.ts'
+import type { AccessKey } from '../../src/domain/accesskey/access-key.ts'
+import { createClient } from '../../src/kube/client/client.ts'
+import { connect } from '../../src/kube/client/connection.ts'
+import { createInformerFactory } from '../../src/kube/informer/informers.ts'
+import type { Store, StoreSink } from '../../src/kube/informer/store.ts'
+import { systemClock } from '../../src/runtime/clock.ts'
+import { createLogger } from '../../src/runtime/log.ts'
+import { keyController } from '../../test/support/key-controller-at-scale.ts'
+import type { Figures } from '../measure/rounds.ts'
+import { meterOfTurns } from '../measure/turns-meter.ts'
 
 const HOUR_SECONDS = 3600
 /** Oftener than any Prometheus does. */
@@ -64,7 +64,7 @@ function clockAhead() {
 
 /** An API server with so many keys, and a kubeconfig for it. */
 async function startApi(keys: number) {
-  const api = fork(join(import.meta.dirname, 'manager-turns-api.ts'), [String(keys)])
+  const api = fork(join(import.meta.dirname, 'turns-api.ts'), [String(keys)])
   const [port] = (await once(api, 'message')) as [number]
   const folder = await mkdtemp(join(tmpdir(), 'bench-'))
   const kubeconfig = join(folder, 'kubeconfig')
@@ -151,7 +151,11 @@ const toldOf = (keys: Store<AccessKey>, tally: Tally): StoreSink => ({
   },
 })
 
-async function measure({ name, act, isDone }: Scene, scrape: () => Promise<unknown>) {
+/** @returns the longest turn, in milliseconds of CPU time */
+async function longestTurnOf(
+  { act, isDone }: Scene,
+  scrape: () => Promise<unknown>,
+): Promise<number> {
   const meter = meterOfTurns()
   act()
   for (let scrapedMs = performance.now(); !isDone(); await sleep(20)) {
@@ -159,12 +163,11 @@ async function measure({ name, act, isDone }: Scene, scrape: () => Promise<unkno
     await scrape()
     scrapedMs = performance.now()
   }
-  const { longestMs, p99Ms } = meter.stop()
-  const figures = [longestMs, p99Ms].map((ms) => ms.toFixed(1).padStart(12))
-  console.log(name.padEnd(28) + figures.join(''))
+  return meter.stop()
 }
 
-async function main(count: number): Promise<void> {
+/** The longest turn of each scene with `count` keys, and of all, in milliseconds of CPU time. */
+export async function measureTurns(count: number): Promise<Figures> {
   const api = await startApi(count)
   const tally: Tally = { reconciled: 0, changed: 0, gone: 0, listed: 0 }
   const { clock, metrics, cap, list, stop } = await startManager(api.kubeconfig, tally)
@@ -190,14 +193,13 @@ async function main(count: number): Promise<void> {
     { name: 'listed anew, none changed', act: () => listAnew(), isDone: () => tally.listed > 0 },
     { name: 'listed anew, all gone', act: loseAll, isDone: () => tally.gone >= count && tally.reconciled >= count },
   ]
-  console.log(`${count} keys`.padEnd(28) + '  longest ms      p99 ms')
+  const longest: Record<string, number> = {}
   for (const scene of scenes) {
     Object.assign(tally, { reconciled: 0, changed: 0, gone: 0, listed: 0 })
     scrapes = 0
-    await measure(scene, scrape)
+    longest[scene.name] = await longestTurnOf(scene, scrape)
   }
   await stop()
   await api.stop()
+  return { ...longest, longestMs: Math.max(...Object.values(longest)) }
 }
-
-await main(Number(process.argv[2] ?? 100_000))

@@ -1,0 +1,33 @@
+// Tokens in a burst beside keys in one, both at the product; and what signing has to do with it.
+import { ISSUER, startOperator } from '../../test/support/command-process.ts'
+import { valueOf } from '../../test/support/metrics-page.ts'
+import type { Figures } from '../measure/rounds.ts'
+import { cpuMs, settled } from '../measure/usage.ts'
+import type { Bed } from './comparators.ts'
+import { createLoad, deleteLoad } from './load.ts'
+
+/** Tokens at the product, and keys at it. */
+export const TOKEN_COMPARATORS = ['product', 'keys'] as const
+
+/** The operator's sum of the time of all signatures. */
+const SIGNING_SECONDS = 'platform_token_signing_seconds_sum'
+
+/** A burst of tokens, or of keys. */
+export async function measureTokens(
+  name: (typeof TOKEN_COMPARATORS)[number],
+  bed: Bed,
+  count: number,
+): Promise<Figures> {
+  const kind = name === 'keys' ? 'keys' : 'tokens'
+  const flags = [`--issuer-url=${ISSUER}`, '--leader-elect']
+  await using operator = await startOperator({ kubeconfig: bed.operatorKubeconfig, flags })
+  await settled(operator.pid)
+  const before = cpuMs(operator.pid)
+  const { perSecond, latencyMs } = await createLoad(bed, { prefix: `burst-${kind}`, kind, count })
+  await settled(operator.pid)
+  const usedMs = cpuMs(operator.pid) - before
+  const signingMs = valueOf(await operator.metrics(), SIGNING_SECONDS) * 1000
+  await deleteLoad(bed, { prefix: `burst-${kind}`, kind })
+  const burst = { burstPerSecond: perSecond, burstP50Ms: latencyMs.p50, cpuMsEach: usedMs / count }
+  return kind === 'keys' ? burst : { ...burst, signingPercent: (signingMs / usedMs) * 100 }
+}
