@@ -2,7 +2,7 @@
 SHELL := /bin/bash
 export PATH := $(CURDIR)/node_modules/.bin:$(PATH)
 .DEFAULT_GOAL := help
-.PHONY: help run test test-all test-unit test-cluster test-faults test-container fuzz image install deploy undeploy verify generate fmt clean
+.PHONY: help run test test-all test-unit test-cluster test-faults test-container fuzz bench bench-full soak image install deploy undeploy verify generate fmt clean
 
 INSTALLED := node_modules/.package-lock.json
 SOURCES := src test tools bench
@@ -33,6 +33,15 @@ test-container: $(INSTALLED) ## Run the tests of the container image; needs Dock
 
 fuzz: $(INSTALLED) ## Compare the gateway's request attributes with the API server's audit log; FUZZ_REQUESTS=1000000.
 	@node tools/fuzz.ts
+
+bench: $(INSTALLED) ## Measure operator and gateway beside their peers, with a verdict on each goal; ten minutes, Linux.
+	@node bench/main.ts
+
+bench-full: $(INSTALLED) ## The same with 100,000 keys and bursts of thousands; hours.
+	@node bench/main.ts --full
+
+soak: $(INSTALLED) ## Run operator and gateway under load for 30 minutes while connections break; MINUTES=30 PER_MINUTE=4000.
+	@node bench/soak.ts --minutes='$(or $(MINUTES),30)' --per-minute='$(or $(PER_MINUTE),4000)'
 
 # DOCKER_BUILD_FLAGS are added as they are, such as --network host or --build-arg NODE_IMAGE=... .
 IMG ?= management-operator:dev

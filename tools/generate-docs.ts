@@ -11,6 +11,7 @@ import { revokeFlagsTable } from '../src/commands/revoke.ts'
 import { syncerFlagsTable } from '../src/commands/syncer/flags.ts'
 import { targetFlagsTable } from '../src/commands/target.ts'
 import { tryFlagsTable } from '../src/commands/syncer/try-patches.ts'
+import { performanceParts, performancePictures } from './generate/performance.ts'
 import { referencePages } from './generate/reference.ts'
 import {
   answersTable,
@@ -37,12 +38,16 @@ const PARTS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   'targets.md': { 'target-flags': targetFlagsTable() },
   'patches.md': { 'syncer-flags': tryFlagsTable() },
   'endpoint-sync.md': { 'syncer-flags': syncerFlagsTable() },
+  'performance.md': performanceParts(),
   'troubleshooting.md': { answers: remediesTable(), 'direct-answers': directRemediesTable() },
 }
 
 const isCheck = process.argv.includes('--check')
 const pages = [
   ...Object.entries(PARTS).map(([file, parts]) => [file, filled(file, parts)] as const),
+  ...Object.entries(performancePictures()).map(
+    ([file, svg]) => [join('performance', file), svg] as const,
+  ),
   ...[...referencePages()].map(([file, text]) => [join('reference', file), text] as const),
 ]
 for (const [file, text] of pages) {
