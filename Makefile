@@ -58,7 +58,7 @@ verify: $(INSTALLED) ## Check generated files, lock file, format, lint, types an
 	@node tools/complete-lock.ts --check
 	@biome format .
 	@if ! command -v gofmt > /dev/null; then echo 'skipped: the format of Go, as gofmt is not on PATH'; \
-	  elif [ -n "$$(gofmt -l tools)" ]; then gofmt -d tools; exit 1; fi
+	  elif [ -n "$$(gofmt -l tools bench)" ]; then gofmt -d tools bench; exit 1; fi
 	@oxlint --type-aware --deny-warnings $(SOURCES)
 	@tsc
 	@node tools/structure.ts
@@ -70,7 +70,7 @@ generate: $(INSTALLED) ## Write the generated files: types from crds/, tables of
 
 fmt: $(INSTALLED) ## Format the sources.
 	@biome format --write .
-	@if command -v gofmt > /dev/null; then gofmt -w tools; fi
+	@if command -v gofmt > /dev/null; then gofmt -w tools bench; fi
 
 clean: ## Remove npm packages, the data of make run, and what tests left; the built control plane stays cached.
 	rm -rf node_modules .run .test coverage

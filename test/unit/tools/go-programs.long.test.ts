@@ -7,18 +7,19 @@ import { promisify } from 'node:util'
 import { expect, test } from 'vitest'
 import { goEnvironment } from '../../../tools/control-plane/build.ts'
 
-const TOOLS = join(import.meta.dirname, '../../../tools')
-const folders = [...new Set(globSync('**/*.go', { cwd: TOOLS }).map((file) => dirname(file)))]
+const ROOT = join(import.meta.dirname, '../../..')
+const files = globSync('{tools,bench}/**/*.go', { cwd: ROOT })
+const folders = [...new Set(files.map((file) => dirname(file)))]
 const hasGo = spawnSync('go', ['version']).status === 0
 
 test.skipIf(!hasGo).each(folders.toSorted().map((folder) => ({ folder })))(
-  'go vet finds nothing in tools/$folder',
+  'go vet finds nothing in $folder',
   // Without what a build leaves in Go's cache it takes minutes.
   { timeout: 600_000 },
   async ({ folder }) => {
-    const env = goEnvironment(`tools/${folder}`)
+    const env = goEnvironment(folder)
     const vet = promisify(execFile)('go', ['vet', '-trimpath', '.'], {
-      cwd: join(TOOLS, folder),
+      cwd: join(ROOT, folder),
       env,
     })
     expect(await vet.catch(({ stderr }: { readonly stderr: string }) => ({ stderr }))).toEqual({
