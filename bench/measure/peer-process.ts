@@ -58,10 +58,11 @@ export async function startPeer(
   return { pid: child.pid, stop: () => stopped(child, exited) }
 }
 
-/** Aborts once it resolves. */
+/** Aborts once it resolves or rejects. */
 function signalOf(event: Promise<unknown>): AbortSignal {
   const controller = new AbortController()
-  void event.then(() => controller.abort())
+  const abort = (): void => controller.abort()
+  void event.then(abort, abort)
   return controller.signal
 }
 
