@@ -16,6 +16,7 @@ import { GATEWAY_ACCOUNT } from '../test/support/installed-control-plane.ts'
 import { mustKubectl } from '../test/support/kubectl.ts'
 import { type ControlPlane, startControlPlane } from '../tools/control-plane/control-plane.ts'
 import { type ConnectedCluster, startConnectedCluster } from './connected-cluster.ts'
+import { quantile } from './measure/rounds.ts'
 import { type RunningProduct, startProduct } from './product.ts'
 
 /** A way to the object, over one kept connection. */
@@ -209,12 +210,6 @@ async function measure(ways: readonly Way[], rounds: number): Promise<void> {
       if (code !== 200) throw new Error(`${way.name} is answered ${code}`)
     }
   }
-}
-
-/** The smallest value that is not below this share of all. */
-function quantile(values: readonly number[], share: number): number {
-  const sorted = values.toSorted((a, b) => a - b)
-  return sorted[Math.ceil(sorted.length * share) - 1] ?? Number.NaN
 }
 
 function print(what: string, ways: readonly Way[]): void {

@@ -2,7 +2,7 @@
 import { once } from 'node:events'
 import { createServer } from 'node:net'
 import { GATEWAY_TLS_SECRET } from '../src/api/names.ts'
-import { startOperator } from '../test/support/command-process.ts'
+import { type OwnOperator, startOperator } from '../test/support/command-process.ts'
 import { type OwnGateway, startGateway } from '../test/support/gateway-process.ts'
 import {
   GATEWAY_ACCOUNT,
@@ -14,6 +14,7 @@ import type { ControlPlane } from '../tools/control-plane/control-plane.ts'
 
 /** An operator and a gateway that are ready. */
 export interface RunningProduct {
+  readonly operator: OwnOperator
   readonly gateway: OwnGateway
   /** The issuer of tokens: the gateway itself. */
   readonly issuer: string
@@ -39,6 +40,7 @@ export async function startProduct(plane: ControlPlane): Promise<RunningProduct>
   try {
     const gateway = await startAnotherGateway([`--bind-address=${address}`])
     return {
+      operator,
       gateway,
       issuer,
       caPem: await servingCa(plane),

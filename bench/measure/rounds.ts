@@ -65,6 +65,12 @@ function medianOf(sorted: readonly number[]): number {
   return (low + high) / 2
 }
 
+/** The smallest value that is not below this share of all; NaN without values. */
+export function quantile(values: readonly number[], share: number): number {
+  const sorted = values.toSorted((a, b) => a - b)
+  return sorted[Math.ceil(sorted.length * share) - 1] ?? Number.NaN
+}
+
 /** The spread of one figure of a comparator; null when it was not measured. */
 export const figureOf = (measured: Measured, name: string, figure: string): Spread | null =>
   spreadOf((measured[name] ?? []).map((round) => round[figure] ?? Number.NaN))

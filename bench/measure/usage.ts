@@ -38,9 +38,10 @@ function kilobytesOf(pid: number, field: 'VmRSS' | 'VmHWM'): number {
 
 const LOOK_EVERY_MS = 100
 const QUIET_LOOKS = 4
+const REST_LOOK_MS = 50
 
-/** Waits until a process has used no CPU time for 400 ms, for ten seconds at most. */
-export async function settled(pid: number): Promise<void> {
+/** Waits until a process has used no CPU time for 400 ms, for ten seconds at most. @returns whether it has */
+export async function settled(pid: number): Promise<boolean> {
   let before = cpuMs(pid)
   let quiet = 0
   for (let looks = 0; looks < 100 && quiet < QUIET_LOOKS; looks += 1) {
@@ -48,5 +49,28 @@ export async function settled(pid: number): Promise<void> {
     const now = cpuMs(pid)
     quiet = now === before ? quiet + 1 : 0
     before = now
+  }
+  return quiet === QUIET_LOOKS
+}
+
+/**
+ * Looks for the longest rest of a process, such as that between two kinds of work.
+ *
+ * `stop` returns its CPU time at that rest in milliseconds, as cpuMs does; null when it never rested for 150 ms.
+ */
+export function seekRest(pid: number): { readonly stop: () => number | null } {
+  let longest = { looks: 2, ms: null as number | null }
+  let now = { looks: 0, ms: cpuMs(pid) }
+  const look = (): void => {
+    const ms = cpuMs(pid)
+    now = ms === now.ms ? { looks: now.looks + 1, ms } : { looks: 0, ms }
+    if (now.looks > longest.looks) longest = now
+  }
+  const timer = setInterval(look, REST_LOOK_MS)
+  return {
+    stop: () => {
+      clearInterval(timer)
+      return longest.ms
+    },
   }
 }

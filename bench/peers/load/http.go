@@ -23,8 +23,9 @@ const bufferBytes = 64 << 10
 type target struct {
 	url, method, contentType string
 	body                     []byte
-	authorization            string
-	tls                      *tls.Config
+	// Connections take them in turn; none means no token.
+	authorizations []string
+	tls            *tls.Config
 }
 
 type requestFigures struct {
@@ -48,17 +49,17 @@ type seen struct {
 
 func requests(flags *flag.FlagSet, args []string) (any, error) {
 	var to target
-	flags.StringVar(&to.url, "url", "", "what to ask for")
+	flags.StringVar(&to.url, "url", "", "what to ask for; {connection} in it is the number of the connection, from 0")
 	ca := flags.String("ca", "", "file with the certificate authority of the server")
 	cert := flags.String("cert", "", "file with a client certificate")
 	private := flags.String("key", "", "file with its private key")
-	token := flags.String("token-file", "", "file with a bearer token")
+	token := flags.String("token-file", "", "file with a bearer token, or with one a line, which connections take in turn")
 	connections := flags.Int("connections", 16, "how many connections, each with one request at a time")
 	window := flags.Float64("seconds", 3, "how long requests are sent, or the longest that watches wait")
 	perSecond := flags.Float64("rate", 0, "requests a second over all connections, whatever the answers, which latency counts from; 0 means as fast as can be")
 	warmUp := flags.Int("warm-up", 1, "requests of each connection before those that count")
 	flags.StringVar(&to.method, "method", "GET", "HTTP method")
-	bodyFile := flags.String("body-file", "", "file with the body")
+	bodyFile := flags.String("body-file", "", "file with the body; {request} in it is a number that differs in each request")
 	flags.StringVar(&to.contentType, "content-type", "", "its type")
 	mode := flags.String("mode", "request", "request, or watch: open as many watches of the URL as connections, and count lines")
 	var w watches
@@ -106,7 +107,9 @@ func (t *target) read(ca, cert, private, token, bodyFile string) error {
 		if err != nil {
 			return err
 		}
-		t.authorization = "Bearer " + strings.TrimSpace(string(text))
+		for _, line := range strings.Fields(string(text)) {
+			t.authorizations = append(t.authorizations, "Bearer "+line)
+		}
 	}
 	if bodyFile == "" {
 		return nil
@@ -129,13 +132,15 @@ func (t *target) connection() *http.Transport {
 	}
 }
 
-func (t *target) request() (*http.Request, error) {
-	request, err := http.NewRequest(t.method, t.url, bytes.NewReader(t.body))
+func (t *target) request(connection int) (*http.Request, error) {
+	url := strings.ReplaceAll(t.url, "{connection}", strconv.Itoa(connection))
+	body := bytes.ReplaceAll(t.body, []byte("{request}"), strconv.AppendInt(nil, time.Now().UnixNano(), 10))
+	request, err := http.NewRequest(t.method, url, bytes.NewReader(body))
 	if err != nil {
 		return nil, err
 	}
-	if t.authorization != "" {
-		request.Header.Set("Authorization", t.authorization)
+	if count := len(t.authorizations); count > 0 {
+		request.Header.Set("Authorization", t.authorizations[connection%count])
 	}
 	if t.contentType != "" {
 		request.Header.Set("Content-Type", t.contentType)
@@ -159,7 +164,7 @@ func (t *target) measure(connections, warmUp int, window time.Duration, perSecon
 			defer transport.CloseIdleConnections()
 			buffer := make([]byte, bufferBytes)
 			for range warmUp {
-				t.ask(transport, one, buffer, time.Now())
+				t.ask(transport, i, one, buffer, time.Now())
 			}
 			*one = seen{statuses: map[int]int64{}}
 			warm.Done()
@@ -179,7 +184,7 @@ func (t *target) measure(connections, warmUp int, window time.Duration, perSecon
 				if time.Since(begin) >= window && perSecond == 0 {
 					break
 				}
-				t.ask(transport, one, buffer, from)
+				t.ask(transport, i, one, buffer, from)
 			}
 			all[i] = *one
 		})
@@ -192,9 +197,9 @@ func (t *target) measure(connections, warmUp int, window time.Duration, perSecon
 }
 
 // Sends one request and reads the whole answer.
-func (t *target) ask(transport *http.Transport, one *seen, buffer []byte, from time.Time) {
+func (t *target) ask(transport *http.Transport, connection int, one *seen, buffer []byte, from time.Time) {
 	one.requests++
-	request, err := t.request()
+	request, err := t.request(connection)
 	if err != nil {
 		one.errors, one.last = one.errors+1, err
 		return

@@ -47,7 +47,7 @@ func (w *watches) measure(to target, connections int, window time.Duration) (any
 	bodies := make([]io.ReadCloser, connections)
 	for i := range bodies {
 		var err error
-		if bodies[i], err = openWatch(ctx, to); err != nil {
+		if bodies[i], err = openWatch(ctx, to, i); err != nil {
 			return nil, err
 		}
 	}
@@ -104,8 +104,8 @@ func (w *watches) awaitQuiet(count *lines, counts []atomic.Int64) (int64, error)
 	return extra, nil
 }
 
-func openWatch(ctx context.Context, to target) (io.ReadCloser, error) {
-	request, err := to.request()
+func openWatch(ctx context.Context, to target, connection int) (io.ReadCloser, error) {
+	request, err := to.request(connection)
 	if err != nil {
 		return nil, err
 	}

@@ -1,0 +1,88 @@
+// Measures the authentication of known keys, in a process of its own: argv is the number of keys in the index and of
+// rounds. Prints the microseconds of CPU that one authentication took in each round, as JSON.
+import { createAuthenticator } from '../../src/authn/authenticator.ts'
+import { createKeyIndex } from '../../src/authn/credential-index.ts'
+import { createLiveKeyReader } from '../../src/authn/live-reader.ts'
+import {
+  FRESH_FOR_MS,
+  READ_TIMEOUT_MS,
+  RENEW_AFTER_MS,
+  REUSE_READS_FOR_MS,
+} from '../../src/authn/staleness.ts'
+import type { KubeClient } from '../../src/kube/client/client.ts'
+import { currentMoment, systemClock } from '../../src/runtime/clock.ts'
+import { startPoller } from '../../src/runtime/concurrency/poller.ts'
+import { memoryLog } from '../../test/support/memory-log.ts'
+import { keyObject } from '../../test/support/object-builder.ts'
+
+const AUTHENTICATIONS = 20_000
+/** Passes over the index in steps that share no divisor with its size, so that neighbours are not asked in turn. */
+const STEP = 7919
+
+const secretOf = (at: number): string => `pak_${at}_`.padEnd(52, 'x')
+
+function indexOf(keys: number) {
+  const index = createKeyIndex(crypto.getRandomValues(new Uint8Array(32)))
+  index.store.begin()
+  for (let at = 0; at < keys; at += 1)
+    index.store.put(
+      keyObject({
+        metadata: { name: `key-${at}` },
+        spec: { user: `user-${at}`, key: secretOf(at) },
+      }),
+    )
+  index.store.end()
+  return index
+}
+
+/** The authenticator as the gateway has it, of which everything is current. */
+function authenticatorOf(keys: number, signal: AbortSignal) {
+  const clock = systemClock()
+  const index = indexOf(keys)
+  const polled = (what: string) =>
+    startPoller({
+      what,
+      clock,
+      signal,
+      log: memoryLog().log,
+      read: () => Promise.resolve(),
+      everyMs: RENEW_AFTER_MS,
+      freshForMs: FRESH_FOR_MS,
+      reuseForMs: REUSE_READS_FOR_MS,
+      timeoutMs: READ_TIMEOUT_MS,
+    })
+  const client = { get: () => Promise.reject(new Error('nothing is read')) }
+  const version = {}
+  return createAuthenticator({
+    clock,
+    index,
+    reader: createLiveKeyReader(client as unknown as KubeClient, clock, index),
+    provenAt: () => currentMoment(clock),
+    caps: () => ({ maxTtlSeconds: null, loginTtlSeconds: null }),
+    settings: polled('settings'),
+    roles: polled('roles'),
+    scopeRulesVersion: () => version,
+  })
+}
+
+async function main(keys: number, rounds: number): Promise<void> {
+  const stop = new AbortController()
+  const { authenticate } = authenticatorOf(keys, stop.signal)
+  const round = async (): Promise<number> => {
+    const before = process.cpuUsage()
+    for (let count = 0; count < AUTHENTICATIONS; count += 1) {
+      const result = await authenticate(secretOf((count * STEP) % keys))
+      if (!result.ok) throw new Error(`a known key is refused: ${result.because}`)
+    }
+    const { user, system } = process.cpuUsage(before)
+    return (user + system) / AUTHENTICATIONS
+  }
+  // The first is not counted: Node compiles what runs often.
+  await round()
+  const tookUs: number[] = []
+  while (tookUs.length < rounds) tookUs.push(await round())
+  stop.abort()
+  console.log(JSON.stringify(tookUs))
+}
+
+await main(Number(process.argv[2]), Number(process.argv[3]))

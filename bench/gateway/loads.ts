@@ -1,0 +1,117 @@
+// The kinds of load, each in rounds over its ways.
+import type { Raw } from '../../test/support/raw-client.ts'
+import { type Figures, type Measured, interleaved } from '../measure/rounds.ts'
+import { KINDS, type Kind, type KindFiles } from './kinds.ts'
+import { NAMESPACE, configMapPath } from './objects.ts'
+import { type Asked, measureRequests, measureWatches } from './request.ts'
+import { WAYS, type Way, type WayName } from './ways.ts'
+
+/** What all loads share. */
+export interface LoadOptions {
+  /** The Go program. */
+  readonly load: string
+  readonly ways: readonly Way[]
+  readonly files: KindFiles
+  readonly raw: Raw
+  /** Who patches what is watched. */
+  readonly adminKubeconfig: string
+  readonly rounds: number
+  /** Of each load of requests. */
+  readonly seconds: number
+  /** Patches of what is watched, for each load of watches. */
+  readonly watchEvents: number
+  readonly log: (line: string) => void
+}
+
+const WATCHES = 500
+const WARM_UP_SHARE = 0.5
+
+/** Sends one kind of request as fast as it goes, 16 at a time. @returns the figures of measureRequests by way */
+export async function measureKind(
+  name: keyof typeof KINDS,
+  options: LoadOptions,
+): Promise<Measured> {
+  const { load, files, seconds, raw } = options
+  const { ways, asked, changes }: Kind = KINDS[name]
+  const measure = async (way: Way, forSeconds: number): Promise<Figures> => {
+    const before = changes === undefined ? null : await versionOf(raw, changes)
+    const figures = await measureRequests(load, way, asked(way.name, files), {
+      seconds: forSeconds,
+    })
+    if (changes !== undefined && (await versionOf(raw, changes)) === before)
+      throw new Error(`${name} by ${way.name} wrote nothing to ${changes}`)
+    return figures
+  }
+  // What is not counted: connections are opened, caches filled and what runs often compiled.
+  for (const way of among(options, ways)) await measure(way, seconds * WARM_UP_SHARE)
+  return inRounds(name, among(options, ways), options, (way) => measure(way, seconds))
+}
+
+/**
+ * Sends the requests of `get` at half the rate that the gateway reached in the same round, by the gateway and direct.
+ *
+ * @param get what measureKind found
+ * @returns besides the usual figures, of the gateway addedP50Ms and addedP99Ms: how much later than direct
+ */
+export async function measureHalfLoad(get: Measured, options: LoadOptions): Promise<Measured> {
+  const { load, seconds } = options
+  const measured = await inRounds(
+    'half-load',
+    among(options, ['direct', 'gateway']),
+    options,
+    (way, round) =>
+      measureRequests(load, way, KINDS.get.asked(), {
+        seconds,
+        perSecond: (get['gateway']?.[round]?.['perSecond'] ?? 0) / 2,
+      }),
+  )
+  const { direct = [], gateway = [] } = measured
+  const added = (figure: string, round: number): number =>
+    (gateway[round]?.[figure] ?? 0) - (direct[round]?.[figure] ?? 0)
+  return {
+    direct,
+    gateway: gateway.map((figures, round) => ({
+      ...figures,
+      addedP50Ms: added('p50Ms', round),
+      addedP99Ms: added('p99Ms', round),
+    })),
+  }
+}
+
+/** Opens 500 watches of one ConfigMap, and patches it. @returns the figures of measureWatches by way */
+export async function measureWatch(options: LoadOptions): Promise<Measured> {
+  const { load, adminKubeconfig: kubeconfig, watchEvents: events } = options
+  const fields = 'fieldSelector=metadata.name%3Dwatched'
+  const asked: Asked = { path: `${configMapPath('')}?watch=true&${fields}`, status: 200 }
+  const watched = { watches: WATCHES, events, configMap: `${NAMESPACE}/watched`, kubeconfig }
+  return inRounds('watch', among(options, WAYS), options, (way) =>
+    measureWatches(load, way, asked, watched),
+  )
+}
+
+const among = ({ ways }: LoadOptions, names: readonly WayName[]): readonly Way[] =>
+  ways.filter(({ name }) => names.includes(name))
+
+function inRounds(
+  kind: string,
+  ways: readonly Way[],
+  { rounds, log }: LoadOptions,
+  measure: (way: Way, round: number) => Promise<Figures>,
+): Promise<Measured> {
+  const byName = new Map(ways.map((way) => [way.name, way]))
+  const measureNamed = (name: WayName, round: number): Promise<Figures> => {
+    const way = byName.get(name)
+    if (!way) throw new Error(`there is no way ${name}`)
+    return measure(way, round)
+  }
+  return interleaved([...byName.keys()], rounds, measureNamed, (line) => log(`${kind}, ${line}`))
+}
+
+async function versionOf(raw: Raw, path: string): Promise<string> {
+  const { code, body } = await raw<{ readonly metadata: { readonly resourceVersion: string } }>(
+    'GET',
+    path,
+  )
+  if (code !== 200) throw new Error(`GET ${path} is answered ${code}`)
+  return body.metadata.resourceVersion
+}

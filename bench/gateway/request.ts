@@ -1,0 +1,117 @@
+// One load of requests on one way: what is asked, how often, and whether each answer is the one expected.
+import { type HttpLoad, type WatchLoad, runLoad } from '../measure/load.ts'
+import type { Figures } from '../measure/rounds.ts'
+import { cpuMs, seekRest } from '../measure/usage.ts'
+import { CONNECTIONS } from './objects.ts'
+import type { Way } from './ways.ts'
+
+/** What is asked of a way. */
+export interface Asked {
+  readonly path: string
+  /** The only status that is right. */
+  readonly status: number
+  /** Instead of the credential of the way. */
+  readonly credential?: readonly string[]
+  /** More flags of `load http`, such as its method. */
+  readonly flags?: readonly string[]
+}
+
+/** How long, and how fast: absent, as fast as it goes. */
+export interface Pace {
+  readonly seconds: number
+  readonly perSecond?: number
+}
+
+/**
+ * Sends requests and counts them. CPU time is that of the way's process, the opening of the connections included.
+ *
+ * @returns perSecond, p50Ms, p99Ms, and cpuUsPerRequest where the way has a process
+ * @throws Error when an answer has another status, or there is none
+ */
+export async function measureRequests(
+  load: string,
+  way: Way,
+  asked: Asked,
+  { seconds, perSecond }: Pace,
+): Promise<Figures> {
+  const beforeMs = way.pid === null ? 0 : cpuMs(way.pid)
+  const result = await runLoad<HttpLoad>(load, [
+    ...flagsOf(way, asked),
+    `--connections=${CONNECTIONS}`,
+    `--seconds=${seconds}`,
+    ...(perSecond === undefined ? [] : [`--rate=${perSecond}`]),
+  ])
+  checkAnswers(way, asked, result)
+  const { perSecond: reached, p50Ms, p99Ms, requests } = result
+  const figures = { perSecond: reached, p50Ms, p99Ms }
+  if (way.pid === null) return figures
+  return { ...figures, cpuUsPerRequest: ((cpuMs(way.pid) - beforeMs) * 1000) / requests }
+}
+
+/** Whether the way answers one connection as expected. @throws Error where nothing answers */
+export async function answersWith(load: string, way: Way, asked: Asked): Promise<boolean> {
+  const flags = ['--connections=1', '--seconds=0.01']
+  const { statuses } = await runLoad<HttpLoad>(load, [...flagsOf(way, asked), ...flags])
+  return Object.keys(statuses).join() === String(asked.status)
+}
+
+/** Checks all answers of a load. @throws Error with what came instead */
+export function checkAnswers(way: Way, { path, status }: Asked, result: HttpLoad): void {
+  const { requests, statuses } = result
+  if (requests > 0 && statuses[status] === requests) return
+  const seen = JSON.stringify({ requests, errors: result.errors, statuses })
+  throw new Error(`${way.name}, ${path}: each answer should be ${status}, but there were ${seen}`)
+}
+
+/** What many watches of one ConfigMap get. */
+export interface Watched {
+  readonly watches: number
+  /** Patches of the ConfigMap, one after the other. */
+  readonly events: number
+  /** `namespace/name` of the ConfigMap, and the kubeconfig of who patches it. */
+  readonly configMap: string
+  readonly kubeconfig: string
+}
+
+const LONGEST_WATCH_SECONDS = 60
+
+/**
+ * Opens watches, patches the object, and waits until each watch has an event for each patch.
+ *
+ * @returns perSecond: events over all watches; and cpuUsPerRequest, of one event, where the way has a process
+ * @throws Error when a watch misses an event
+ */
+export async function measureWatches(
+  load: string,
+  way: Way,
+  asked: Asked,
+  { watches, events, configMap, kubeconfig }: Watched,
+): Promise<Figures> {
+  const rest = way.pid === null ? null : seekRest(way.pid)
+  const result = await runLoad<WatchLoad>(load, [
+    ...flagsOf(way, asked),
+    '--mode=watch',
+    `--connections=${watches}`,
+    `--events=${events}`,
+    `--kubeconfig=${kubeconfig}`,
+    `--patch-configmap=${configMap}`,
+    `--seconds=${LONGEST_WATCH_SECONDS}`,
+  ])
+  const openedMs = rest?.stop() ?? null
+  if (result.watches !== watches || result.events < watches * events)
+    throw new Error(
+      `${way.name}: ${watches} watches of ${events} events: ${JSON.stringify(result)}`,
+    )
+  if (way.pid === null || openedMs === null) return { perSecond: result.perSecond }
+  const cpuUsPerRequest = ((cpuMs(way.pid) - openedMs) * 1000) / result.events
+  return { perSecond: result.perSecond, cpuUsPerRequest }
+}
+
+/** The flags of `load http` that say what is asked of the way, and as whom. */
+export const flagsOf = (way: Way, { path, credential, flags = [] }: Asked): readonly string[] => [
+  'http',
+  `--url=${way.url}${path}`,
+  `--ca=${way.caFile}`,
+  ...(credential ?? way.credential),
+  ...flags,
+]

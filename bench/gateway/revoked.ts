@@ -1,0 +1,171 @@
+// How soon a disabled key is refused by a gateway that is busy and has many keys.
+import { writeFile } from 'node:fs/promises'
+import { Agent } from 'node:https'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { ask } from '../../test/support/gateway-process.ts'
+import type { Raw } from '../../test/support/raw-client.ts'
+import { type HttpLoad, runLoad } from '../measure/load.ts'
+import { type Figures, quantile } from '../measure/rounds.ts'
+import { settled } from '../measure/usage.ts'
+import { KEYS_PATH, configMapPath, createAll, keyOf, newSecret } from './objects.ts'
+import { type Asked, checkAnswers, flagsOf, measureRequests } from './request.ts'
+import type { Way } from './ways.ts'
+
+/** What the revocations are measured with. */
+export interface RevokedOptions {
+  readonly load: string
+  readonly gateway: Way
+  /** The CA of the gateway; PEM. */
+  readonly caPem: string
+  /** The operator, which works on new keys until it rests. */
+  readonly operatorPid: number
+  /** As an administrator. */
+  readonly raw: Raw
+  /** Keys that are neither used nor revoked. */
+  readonly furtherKeys: number
+  /** A folder for keys. */
+  readonly folder: string
+}
+
+const USED_KEYS = 50
+const REVOKED_KEYS = 20
+const EVERY_MS = 250
+/** Beside the revocations, before them and after them. */
+const MARGIN_SECONDS = 3
+const MOST_PER_SECOND = 1000
+/** Of what the gateway can do: an open load at all of it would measure a queue. */
+const SHARE_OF_MOST = 0.6
+/**
+ * A scope by which the gateway itself refuses what is asked. With such keys the time until the first 401 is not that of
+ * an API server that answers before.
+ */
+export const NO_RIGHTS = { rules: [{ verbs: ['get'], nonResourceURLs: ['/version'] }] }
+const SMALL: Asked = { path: configMapPath('small'), status: 200 }
+
+/**
+ * Disables 20 keys in turn while the gateway serves up to 1,000 requests a second with 50 others.
+ *
+ * @returns revokedP50Ms, revokedP99Ms and revokedMaxMs: from the API server's answer to the first 401, 0 where that
+ *   comes first; and perSecond, what the gateway served meanwhile
+ */
+export async function measureRevoked(options: RevokedOptions): Promise<Figures> {
+  const { load, gateway, furtherKeys } = options
+  const revoked = await createKeys(options, 'bench-revoked', REVOKED_KEYS, { scope: NO_RIGHTS })
+  await createKeys(options, 'bench-further', furtherKeys)
+  const used = await createKeys(options, 'bench-used', USED_KEYS)
+  await untilRest(options)
+  const most = await measureRequests(load, gateway, SMALL, { seconds: 1 })
+  const rate = Math.min(MOST_PER_SECOND, SHARE_OF_MOST * (most['perSecond'] ?? 0))
+  const secrets = used.map(({ secret }) => secret)
+  const traffic = serve(options, secrets, rate)
+  const ended = endOf(traffic)
+  // Awaited below, and not before that: a rejection until then must not end the process.
+  ended.catch(() => undefined)
+  await sleep((MARGIN_SECONDS * 1000) / 2)
+  const tookMs: number[] = []
+  for (const one of revoked) {
+    const next = sleep(EVERY_MS)
+    tookMs.push(await Promise.race([revoke(options, one), ended]))
+    await next
+  }
+  const { perSecond } = await traffic
+  return {
+    revokedP50Ms: quantile(tookMs, 0.5),
+    revokedP99Ms: quantile(tookMs, 0.99),
+    revokedMaxMs: Math.max(...tookMs),
+    perSecond,
+  }
+}
+
+interface Key {
+  readonly name: string
+  readonly secret: string
+}
+
+async function createKeys(
+  { raw }: RevokedOptions,
+  prefix: string,
+  count: number,
+  spec: Parameters<typeof keyOf>[2] = {},
+): Promise<readonly Key[]> {
+  const keys = Array.from({ length: count }, (_, at) => ({
+    name: `${prefix}-${at}`,
+    secret: newSecret(),
+  }))
+  await createAll(
+    raw,
+    KEYS_PATH,
+    keys.map(({ name, secret }) => keyOf(name, secret, spec)),
+  )
+  return keys
+}
+
+const LONGEST_REST_MS = 600_000
+
+/** Waits until the operator has done what it does with new keys. */
+async function untilRest({ operatorPid, furtherKeys }: RevokedOptions): Promise<void> {
+  const deadlineMs = performance.now() + LONGEST_REST_MS
+  while (!(await settled(operatorPid)))
+    if (performance.now() > deadlineMs)
+      throw new Error(`the operator is still busy with ${furtherKeys} keys`)
+}
+
+/** Requests at that rate with all of the keys, until after the last revocation. */
+async function serve(
+  { load, gateway, folder }: RevokedOptions,
+  secrets: readonly string[],
+  perSecond: number,
+): Promise<HttpLoad> {
+  const file = join(folder, 'used-keys')
+  await writeFile(file, secrets.join('\n'), { mode: 0o600 })
+  const seconds = (REVOKED_KEYS * EVERY_MS) / 1000 + MARGIN_SECONDS
+  const asked = { ...SMALL, credential: [`--token-file=${file}`] }
+  const result = await runLoad<HttpLoad>(load, [
+    ...flagsOf(gateway, asked),
+    `--connections=${secrets.length}`,
+    `--seconds=${seconds}`,
+    `--rate=${perSecond}`,
+  ])
+  checkAnswers(gateway, asked, result)
+  return result
+}
+
+/** @throws Error once the traffic has ended */
+async function endOf(traffic: Promise<HttpLoad>): Promise<never> {
+  await traffic
+  throw new Error('the traffic ended before the last revocation')
+}
+
+/** Milliseconds from the API server's answer to the first 401. The key is tried from before the write on. */
+async function revoke(
+  { gateway, caPem, raw }: RevokedOptions,
+  { name, secret }: Key,
+): Promise<number> {
+  const agent = new Agent({ keepAlive: true, maxSockets: 1, ca: caPem })
+  const headers = { authorization: `Bearer ${secret}` }
+  const codeNow = async (): Promise<number> => {
+    const { code } = await ask(`${gateway.url}${SMALL.path}`, { ca: caPem, agent, headers })
+    if (code !== 401 && code !== 403) throw new Error(`a key without rights is answered ${code}`)
+    return code
+  }
+  const over = new AbortController()
+  const refused = async (): Promise<number> => {
+    while (!over.signal.aborted && (await codeNow()) !== 401);
+    return performance.now()
+  }
+  const written = async (): Promise<number> => {
+    const { code } = await raw('PATCH', `${KEYS_PATH}/${name}`, { spec: { disabled: true } })
+    if (code !== 200) throw new Error(`the write to key ${name} is answered ${code}`)
+    return performance.now()
+  }
+  try {
+    if ((await codeNow()) !== 403)
+      throw new Error(`key ${name} does not work before it is disabled`)
+    const [refusedMs, writtenMs] = await Promise.all([refused(), written()])
+    return Math.max(refusedMs - writtenMs, 0)
+  } finally {
+    over.abort()
+    agent.destroy()
+  }
+}

@@ -1,0 +1,172 @@
+// The ways to one API server: straight to it, through the gateway, and through each proxy to compare with.
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { mustKubectl } from '../../test/support/kubectl.ts'
+import { issueClient, issueServing } from '../../tools/control-plane/certificates.ts'
+import { paths } from '../../tools/control-plane/commands.ts'
+import type { ControlPlane } from '../../tools/control-plane/control-plane.ts'
+import { readKeyPair } from '../../tools/control-plane/pki.ts'
+import { type Running, startPeer } from '../measure/peer-process.ts'
+import { type RunningProduct, freePort } from '../product.ts'
+import { ACCOUNT, GROUP, USER, configMapPath } from './objects.ts'
+import { type ProxyOptions, startProxy } from './proxies.ts'
+import { answersWith } from './request.ts'
+
+/** The names of the ways, in the order of tables. */
+export const WAYS = ['direct', 'gateway', 'delegate', 'nginx', 'haproxy'] as const
+
+/** One of WAYS. */
+export type WayName = (typeof WAYS)[number]
+
+/** A way to the API server. */
+export interface Way {
+  readonly name: WayName
+  /** What stands before the path of an API. */
+  readonly url: string
+  /** The CA of its certificate. */
+  readonly caFile: string
+  /** How the caller shows who it is: flags of `load http`. */
+  readonly credential: readonly string[]
+  /** The process whose CPU time and memory count; null = there is none but the API server. */
+  readonly pid: number | null
+}
+
+/** The ways that could be started. */
+export interface Ways {
+  readonly ways: readonly Way[]
+  /** By way, why it is not among them. */
+  readonly missing: Readonly<Partial<Record<WayName, string>>>
+  stop(): Promise<void>
+}
+
+/** What the ways are made of. */
+export interface WaysOptions {
+  readonly plane: ControlPlane
+  readonly product: RunningProduct
+  /** The Go programs. */
+  readonly programs: Readonly<Record<'load' | 'delegate', string>>
+  /** The key of callers of the gateway. */
+  readonly key: string
+  readonly log: (line: string) => void
+}
+
+/** Starts all ways. One that can't be had is missing; nothing runs when any other step throws. */
+export async function startWays(options: WaysOptions): Promise<Ways> {
+  const { plane, log } = options
+  const folder = await mkdtemp(join(tmpdir(), 'bench-gateway-'))
+  const running: Running[] = []
+  const stop = async (): Promise<void> => {
+    for (const one of running) await one.stop()
+    await rm(folder, { recursive: true })
+  }
+  try {
+    const files = await writeFiles(options, folder)
+    const missing: Partial<Record<WayName, string>> = {}
+    const ways = [directWay(plane, files), gatewayWay(options, files)]
+    for (const name of ['delegate', 'nginx', 'haproxy'] as const) {
+      try {
+        const { way, process } = await startProxyWay(name, options, folder, files)
+        running.push(process)
+        ways.push(way)
+      } catch (error) {
+        missing[name] = error instanceof Error ? error.message : String(error)
+        log(`${name} is not measured: ${missing[name]}`)
+      }
+    }
+    return { ways, missing, stop }
+  } catch (error) {
+    await stop()
+    throw error
+  }
+}
+
+type Files = Readonly<
+  Record<'cert' | 'key' | 'servingCert' | 'servingKey' | 'pair' | 'token' | 'ca' | 'bearer', string>
+>
+
+/** Writes certificates and credentials into a folder that only its owner can read. */
+async function writeFiles({ plane, product, key }: WaysOptions, folder: string): Promise<Files> {
+  const authority = await readKeyPair(paths.pki(plane.dataDir), 'ca')
+  const client = issueClient(authority, { user: USER, groups: [GROUP] })
+  const serving = issueServing(authority, ['localhost', '127.0.0.1'])
+  const { namespace, name } = ACCOUNT
+  const token = ['create', 'token', name, '--namespace', namespace, '--duration=24h']
+  const write = async (file: string, content: string): Promise<string> => {
+    await writeFile(join(folder, file), content, { mode: 0o600 })
+    return join(folder, file)
+  }
+  return {
+    cert: await write('client.crt', client.certificatePem),
+    key: await write('client.key', client.keyPem),
+    servingCert: await write('serving.crt', serving.certificatePem),
+    servingKey: await write('serving.key', serving.keyPem),
+    pair: await write('serving.pem', `${serving.certificatePem}\n${serving.keyPem}`),
+    token: await write('token', await mustKubectl(plane, token)),
+    ca: await write('gateway-ca.crt', product.caPem),
+    bearer: await write('bearer', key),
+  }
+}
+
+const directWay = ({ url, caFile }: ControlPlane, { cert, key }: Files): Way => ({
+  name: 'direct',
+  url,
+  caFile,
+  credential: [`--cert=${cert}`, `--key=${key}`],
+  pid: null,
+})
+
+const gatewayWay = ({ product: { gateway } }: WaysOptions, { ca, bearer }: Files): Way => ({
+  name: 'gateway',
+  url: `${gateway.url()}/kubernetes/management`,
+  caFile: ca,
+  credential: [`--token-file=${bearer}`],
+  pid: gateway.pid,
+})
+
+/** Of a proxy whose certificate is of the API server's authority. */
+async function startProxyWay(
+  name: 'delegate' | 'nginx' | 'haproxy',
+  options: WaysOptions,
+  folder: string,
+  files: Files,
+): Promise<{ readonly way: Way; readonly process: Running }> {
+  const { plane, programs, log } = options
+  const port = await freePort()
+  const way = {
+    name,
+    url: `https://127.0.0.1:${port}`,
+    caFile: plane.caFile,
+    credential: [`--token-file=${files.token}`],
+    pid: null,
+  }
+  const small = { path: configMapPath('small'), status: 200 }
+  const proxy: ProxyOptions = {
+    port,
+    upstream: new URL(plane.url).host,
+    caFile: plane.caFile,
+    certificateFile: files.servingCert,
+    keyFile: files.servingKey,
+    pairFile: files.pair,
+    folder,
+    answers: () => answersWith(programs.load, way, small),
+    log,
+  }
+  const process = await (name === 'delegate'
+    ? startDelegate(programs.delegate, plane, proxy)
+    : startProxy(name, proxy))
+  return { way: { ...way, pid: process.pid }, process }
+}
+
+/** It asks the API server who its callers are and what they may do, and acts as itself. */
+const startDelegate = (
+  program: string,
+  { adminKubeconfig }: ControlPlane,
+  { port, certificateFile, keyFile }: ProxyOptions,
+): Promise<Running> =>
+  startPeer(program, [
+    `--kubeconfig=${adminKubeconfig}`,
+    `--listen=127.0.0.1:${port}`,
+    `--cert=${certificateFile}`,
+    `--key=${keyFile}`,
+  ])
