@@ -5,7 +5,10 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { cpus, loadavg } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
+import { startControlPlane } from '../tools/control-plane/control-plane.ts'
+import { GATEWAY_SIZES, GATEWAY_SUBJECTS, measureGateway } from './gateway/measure.ts'
 import type { Measured } from './measure/rounds.ts'
+import type { Bed } from './operators/comparators.ts'
 import { pictures } from './report/pictures.ts'
 import type { Results } from './report/results.ts'
 import { asText, figuresTable, goalsTable } from './report/tables.ts'
@@ -14,10 +17,11 @@ import { FULL, QUICK, SECTIONS, withBed } from './sections.ts'
 const { values } = parseArgs({
   options: { full: { type: 'boolean', default: false }, only: { type: 'string' } },
 })
-const chosen = values.only?.split(',') ?? Object.keys(SECTIONS)
-const unknown = chosen.filter((name) => !(name in SECTIONS))
+const known: readonly string[] = [...Object.keys(SECTIONS), ...GATEWAY_SUBJECTS]
+const chosen = values.only?.split(',') ?? known
+const unknown = chosen.filter((name) => !known.includes(name))
 if (unknown.length > 0) {
-  console.error(`no section ${unknown.join(', ')}: there are ${Object.keys(SECTIONS).join(', ')}`)
+  console.error(`no section ${unknown.join(', ')}: there are ${known.join(', ')}`)
   process.exit(2)
 }
 
@@ -26,14 +30,10 @@ const loadNow = (): number => Math.round((loadavg()[0] ?? 0) * 10) / 10
 
 const loadBefore = loadNow()
 const sections: Record<string, Measured> = {}
-await withBed(async (bed) => {
-  for (const name of chosen) {
-    console.log(`\n== ${name} ==`)
-    const startMs = performance.now()
-    Object.assign(sections, await SECTIONS[name]?.(bed, values.full ? FULL : QUICK, console.log))
-    console.log(`${name} took ${Math.round((performance.now() - startMs) / 1000)} s`)
-  }
-})
+const ofOperators = chosen.filter((name) => name in SECTIONS)
+if (ofOperators.length > 0) await withBed(measureOperators)
+const ofGateway = GATEWAY_SUBJECTS.filter((name) => chosen.includes(name))
+if (ofGateway.length > 0) await measureProxies()
 
 const results: Results = {
   machine: `${cpus().length} x ${cpus()[0]?.model ?? 'unknown'}, Node ${process.version}`,
@@ -50,3 +50,30 @@ for (const section of Object.keys(sections))
   console.log(`\n${asText(figuresTable(results, section))}`)
 console.log(`\n${asText(goalsTable(results))}`)
 console.log(`\nresults.json and pictures are in ${OUTPUT}`)
+
+async function measureOperators(bed: Bed): Promise<void> {
+  for (const name of ofOperators) {
+    console.log(`\n== ${name} ==`)
+    const startMs = performance.now()
+    Object.assign(sections, await SECTIONS[name]?.(bed, values.full ? FULL : QUICK, console.log))
+    console.log(`${name} took ${Math.round((performance.now() - startMs) / 1000)} s`)
+  }
+}
+
+/** On a control plane of its own, as its objects stay there. */
+async function measureProxies(): Promise<void> {
+  console.log('\n== gateway ==')
+  const plane = await startControlPlane({ log: console.log })
+  try {
+    const sizes = values.full ? GATEWAY_SIZES.full : GATEWAY_SIZES.quick
+    const { figures, missing } = await measureGateway(plane, {
+      ...sizes,
+      subjects: ofGateway,
+      log: console.log,
+    })
+    Object.assign(sections, figures)
+    for (const [way, because] of Object.entries(missing)) console.log(`without ${way}: ${because}`)
+  } finally {
+    await plane.stop()
+  }
+}

@@ -13,7 +13,7 @@ import { eventually } from '../test/support/eventually.ts'
 import { ask, startGateway } from '../test/support/gateway-process.ts'
 import { GATEWAY_ACCOUNT } from '../test/support/installed-control-plane.ts'
 import type { Bed } from './operators/comparators.ts'
-import { createLoad, deleteLoad } from './operators/load.ts'
+import { createLoad } from './operators/load.ts'
 import { servingCa } from './product.ts'
 import { withBed } from './sections.ts'
 import { layCable } from './soak/cable.ts'
@@ -102,10 +102,10 @@ async function wave(bed: Bed, minute: number): Promise<void> {
   const prefix = `soak-${minute}`
   const expires = minute % 2 === 0
   const count = Math.round(PER_SECOND * 60)
-  const flags = { prefix, count, rate: PER_SECOND, timeout: '180s' }
+  const flags = { prefix, count, rate: PER_SECOND, timeout: '180s', patient: 'true' }
   try {
     const { latencyMs } = await createLoad(bed, expires ? { ...flags, ttl: TTL_SECONDS } : flags)
-    if (!expires) await deleteLoad(bed, { prefix })
+    if (!expires) await deleteAll(bed, prefix)
     await eventually(`${prefix} is gone`, async () => isGone(bed, prefix), {
       withinMs: 2 * MINUTE_MS,
     })
@@ -115,6 +115,19 @@ async function wave(bed: Bed, minute: number): Promise<void> {
   } catch (error) {
     fault(error instanceof Error ? error.message : String(error))
   }
+}
+
+/** Deletes them in one request, again when the API server is away. */
+async function deleteAll({ raw }: Bed, prefix: string): Promise<void> {
+  await eventually(
+    `${prefix} is deleted`,
+    async () => {
+      await sleep(1000)
+      const { code } = await raw('DELETE', `${PATH}?labelSelector=bench%3D${prefix}`)
+      return code === 200 || undefined
+    },
+    { withinMs: MINUTE_MS },
+  )
 }
 
 async function isGone(bed: Bed, prefix: string): Promise<true | undefined> {

@@ -10,6 +10,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"net/http"
 	"net/url"
 	"strconv"
 	"strings"
@@ -26,6 +27,7 @@ const (
 	label     = "bench"
 	users     = 100
 	tokenKind = "DirectClusterEndpointToken"
+	pause     = 200 * time.Millisecond
 )
 
 var paths = map[string]string{
@@ -39,6 +41,7 @@ type keyOptions struct {
 	rate               float64
 	ttl                int64
 	timeout            time.Duration
+	patient            bool
 }
 
 // A run of one burst, or of one series at a rate. Times are since its start; 0 means not yet.
@@ -80,6 +83,7 @@ func keys(flags *flag.FlagSet, args []string, isFloor bool) (any, error) {
 	flags.IntVar(&r.count, "count", 500, "how many")
 	flags.IntVar(&r.concurrency, "concurrency", 16, "how many are created at a time")
 	flags.Int64Var(&r.ttl, "ttl", 0, "spec.ttl in seconds; 0 leaves it out")
+	flags.BoolVar(&r.patient, "patient", false, "send again what fails while the server is away, until the timeout")
 	flags.DurationVar(&r.timeout, "timeout", 2*time.Minute, "how long all may take")
 	by := writes.Update
 	r.kind = "keys"
@@ -147,11 +151,21 @@ func (r *run) startWatch(ctx context.Context, watcher *kube.Client, fail context
 	opened := make(chan struct{})
 	failed := make(chan error, 1)
 	query := "?watch=1&timeoutSeconds=86400&labelSelector=" + url.QueryEscape(label+"="+r.prefix)
+	var once sync.Once
+	// Each watch begins with what there is: nothing is lost when the server ends one, as it does soon after a new kind.
 	go func() {
-		err := watcher.Watch(ctx, paths[r.kind]+query, func() { close(opened) }, r.see)
-		failed <- err
-		if err != nil {
-			fail(fmt.Errorf("the watch ended: %w", err))
+		for {
+			isOpen := false
+			err := watcher.Watch(ctx, paths[r.kind]+query, func() { isOpen = true; once.Do(func() { close(opened) }) }, r.see)
+			if err == nil || ctx.Err() != nil {
+				return
+			}
+			if !isOpen && !r.patient {
+				failed <- err
+				fail(fmt.Errorf("the watch ended: %w", err))
+				return
+			}
+			time.Sleep(pause)
 		}
 	}()
 	select {
@@ -245,7 +259,7 @@ func (r *run) createOne(ctx context.Context, at int) error {
 	if r.writer != nil {
 		out = &object
 	}
-	if err := r.client.Send(ctx, "POST", paths[r.kind], kube.JSON, body, out); err != nil {
+	if err := r.create(ctx, body, out); err != nil {
 		return err
 	}
 	r.created[at] = time.Since(begin)
@@ -253,6 +267,24 @@ func (r *run) createOne(ctx context.Context, at int) error {
 		return nil
 	}
 	return r.writer.Adopt(ctx, &object)
+}
+
+func (r *run) create(ctx context.Context, body []byte, out any) error {
+	for {
+		err := r.client.Send(ctx, "POST", paths[r.kind], kube.JSON, body, out)
+		if err == nil || !r.patient || ctx.Err() != nil {
+			return err
+		}
+		var status *kube.StatusError
+		if errors.As(err, &status) && status.Code == http.StatusConflict {
+			// The answer to an earlier try was lost.
+			return nil
+		}
+		if errors.As(err, &status) && status.Code < http.StatusInternalServerError && status.Code != http.StatusTooManyRequests {
+			return err
+		}
+		time.Sleep(pause)
+	}
 }
 
 func (r *run) object(at int) ([]byte, error) {
