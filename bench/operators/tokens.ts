@@ -1,16 +1,13 @@
 // Tokens in a burst beside keys in one, both at the product; and what signing has to do with it.
 import { ISSUER, startOperator } from '../../test/support/command-process.ts'
-import { valueOf } from '../../test/support/metrics-page.ts'
 import type { Figures } from '../measure/rounds.ts'
 import { cpuMs, settled } from '../measure/usage.ts'
 import type { Bed } from './comparators.ts'
 import { createLoad, deleteLoad } from './load.ts'
+import { signingCpuMs } from './signing.ts'
 
 /** Tokens at the product, and keys at it. */
 export const TOKEN_COMPARATORS = ['product', 'keys'] as const
-
-/** The operator's sum of the time of all signatures. */
-const SIGNING_SECONDS = 'platform_token_signing_seconds_sum'
 
 /** A burst of tokens, or of keys. */
 export async function measureTokens(
@@ -26,8 +23,8 @@ export async function measureTokens(
   const { perSecond, latencyMs } = await createLoad(bed, { prefix: `burst-${kind}`, kind, count })
   await settled(operator.pid)
   const usedMs = cpuMs(operator.pid) - before
-  const signingMs = valueOf(await operator.metrics(), SIGNING_SECONDS) * 1000
   await deleteLoad(bed, { prefix: `burst-${kind}`, kind })
   const burst = { burstPerSecond: perSecond, burstP50Ms: latencyMs.p50, cpuMsEach: usedMs / count }
-  return kind === 'keys' ? burst : { ...burst, signingPercent: (signingMs / usedMs) * 100 }
+  if (kind === 'keys') return burst
+  return { ...burst, signingPercent: ((await signingCpuMs()) / burst.cpuMsEach) * 100 }
 }
