@@ -1,15 +1,17 @@
 // The sections of the benchmark, and the control plane on which they run.
+import { join } from 'node:path'
 import { auditOf } from '../test/support/audit-log.ts'
 import {
   OPERATOR_ACCOUNT,
   coordinatesOf,
   installProduct,
 } from '../test/support/installed-control-plane.ts'
+import { mustKubectl } from '../test/support/kubectl.ts'
 import { createRaw } from '../test/support/raw-client.ts'
 import { systemClock } from '../src/runtime/clock.ts'
 import { startControlPlane } from '../tools/control-plane/control-plane.ts'
 import { type Measured, interleaved } from './measure/rounds.ts'
-import { type Bed, OPERATORS, PEER_USER } from './operators/comparators.ts'
+import { type Bed, OPERATORS, PEER_ACCOUNT } from './operators/comparators.ts'
 import { measureExpiry } from './operators/expiry.ts'
 import { measureLeader } from './operators/leader.ts'
 import { measureFloor, measureLife } from './operators/life.ts'
@@ -112,6 +114,14 @@ export const SECTIONS: Readonly<Record<string, Section>> = {
   leader: async (bed) => ({ leader: await product(() => measureLeader(bed)) }),
 }
 
+/** Least rights of the peers. */
+const RIGHTS = join(import.meta.dirname, 'peers/rights.yaml')
+
+interface Account {
+  readonly namespace: string
+  readonly name: string
+}
+
 /** Starts a control plane with the product installed and no operator, for as long as `use` takes. */
 export async function withBed(use: (bed: Bed) => Promise<void>): Promise<void> {
   const peers = await ensurePeers(console.log)
@@ -119,18 +129,16 @@ export async function withBed(use: (bed: Bed) => Promise<void>): Promise<void> {
   const raw = createRaw(plane.adminKubeconfig, systemClock())
   try {
     await installProduct(plane)
-    const { namespace, name } = OPERATOR_ACCOUNT
+    await mustKubectl(plane, ['apply', '--server-side', '-f', RIGHTS])
+    const kubeconfigOf = ({ namespace, name }: Account): Promise<string> =>
+      plane.serviceAccountKubeconfig(namespace, name)
     await use({
       plane,
       peers,
       raw: raw.call,
       audit: auditOf({ ...coordinatesOf(plane), raw: raw.call }),
-      operatorKubeconfig: await plane.serviceAccountKubeconfig(namespace, name),
-      peerKubeconfig: await plane.clientKubeconfig({
-        name: PEER_USER,
-        user: PEER_USER,
-        groups: ['system:masters'],
-      }),
+      operatorKubeconfig: await kubeconfigOf(OPERATOR_ACCOUNT),
+      peerKubeconfig: await kubeconfigOf(PEER_ACCOUNT),
     })
   } finally {
     await raw.close()

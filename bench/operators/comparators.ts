@@ -23,21 +23,22 @@ export interface Bed {
   readonly peers: Readonly<Record<PeerName, string>>
   /** Kubeconfig of the product's own account. */
   readonly operatorKubeconfig: string
-  /** Kubeconfig of the others: user PEER_USER. */
+  /** Kubeconfig of the others' account. */
   readonly peerKubeconfig: string
   readonly raw: Raw
   readonly audit: Audit
 }
 
-/** The user of all comparators but the product. */
-export const PEER_USER = 'peer'
+/** The ServiceAccount of all comparators but the product (bench/peers/rights.yaml). */
+export const PEER_ACCOUNT = { namespace: 'platform-system', name: 'bench-peer' } as const
+
+const PEER_USER = `system:serviceaccount:${PEER_ACCOUNT.namespace}:${PEER_ACCOUNT.name}`
 
 /** The user of an operator in the audit log. */
 export const userOf = (name: OperatorName): string =>
   name === 'product' ? OPERATOR_USER : PEER_USER
 
 const CLIENT_NODE = join(import.meta.dirname, '../peers/client-node.ts')
-const NAMESPACE = 'platform-system'
 
 /** Starts an operator. Resolves when it has read what there is, and leads. */
 export async function startNamed(name: OperatorName, bed: Bed): Promise<Running> {
@@ -49,5 +50,8 @@ export async function startNamed(name: OperatorName, bed: Bed): Promise<Running>
   }
   if (name === 'client-node') return startPeer(process.execPath, [CLIENT_NODE, peerKubeconfig])
   const args = [`--kubeconfig=${peerKubeconfig}`]
-  return startPeer(peers[name], name === 'echo' ? args : [...args, `--namespace=${NAMESPACE}`])
+  return startPeer(
+    peers[name],
+    name === 'echo' ? args : [...args, `--namespace=${PEER_ACCOUNT.namespace}`],
+  )
 }

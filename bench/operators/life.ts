@@ -15,6 +15,9 @@ export interface LifeSizes {
 }
 
 const STEADY_PER_SECOND = 50
+const WARM_UP = 200
+/** As many as create keys and as an operator has workers, together. */
+const FLOOR_CONCURRENCY = 32
 const RESOURCE = 'ownedaccesskeys'
 
 /** Measures one operator from its start to the end of all keys. */
@@ -27,6 +30,8 @@ export async function measureLife(
   const first = await startNamed(name, bed)
   await settled(first.pid)
   const atStart = { startCpuMs: cpuMs(first.pid), idleMb: residentMb(first.pid) }
+  // The first keys meet code that is not compiled yet.
+  await loaded(first, name, bed, { prefix: `${prefix}-w`, count: WARM_UP })
   const inBurst = await loaded(first, name, bed, { prefix: `${prefix}-b`, count: burst })
   const inStream = await loaded(first, name, bed, {
     prefix: `${prefix}-s`,
@@ -42,10 +47,9 @@ export async function measureLife(
   await settled(second.pid)
   const restartCpuMs = cpuMs(second.pid)
   const restartWrites = keyWritesIn(await callsSince(bed.audit, mark, userOf(name)))
-  const deletions = [
-    await deleteLoad(bed, { prefix: `${prefix}-b` }),
-    await deleteLoad(bed, { prefix: `${prefix}-s` }),
-  ]
+  const deletions = []
+  for (const part of ['w', 'b', 's'])
+    deletions.push(await deleteLoad(bed, { prefix: `${prefix}-${part}` }))
   await second.stop()
   return {
     ...atStart,
@@ -96,7 +100,11 @@ async function loaded(
 
 /** The floor of a burst: the same writes by a client that knows them beforehand, without any operator. */
 export async function measureFloor(bed: Bed, burst: number): Promise<Figures> {
-  const { perSecond } = await floorLoad(bed, { prefix: 'floor', count: burst })
+  const { perSecond } = await floorLoad(bed, {
+    prefix: 'floor',
+    count: burst,
+    concurrency: FLOOR_CONCURRENCY,
+  })
   const ended = await deleteLoad(bed, { prefix: 'floor', 'strip-finalizers': 'true' })
   return { burstPerSecond: perSecond, deletedPerSecond: ended.perSecond }
 }
