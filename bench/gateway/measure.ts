@@ -12,7 +12,7 @@ import { type RunningProduct, startProduct } from '../product.ts'
 import { measureAuthentication } from './authentication.ts'
 import { measureStarts, watchMemory } from './footprint.ts'
 import { KINDS, type KindFiles } from './kinds.ts'
-import { type LoadOptions, measureHalfLoad, measureKind, measureWatch } from './loads.ts'
+import { type LoadOptions, measureHalfLoad, measureKind, measureWatch, warmUp } from './loads.ts'
 import { KEYS_PATH, USER, createAll, createObjects, keyOf, newSecret } from './objects.ts'
 import { answersWith } from './request.ts'
 import { NO_RIGHTS, measureRevoked } from './revoked.ts'
@@ -54,7 +54,7 @@ export interface GatewayOptions {
 
 /** The usual sizes: for `make bench` within three minutes, and for figures to publish within fifteen. */
 export const GATEWAY_SIZES = {
-  quick: { rounds: 5, seconds: 0.5, watchEvents: 20, keys: 1000 },
+  quick: { rounds: 5, seconds: 0.4, watchEvents: 20, keys: 1000 },
   full: { rounds: 5, seconds: 3, watchEvents: 100, keys: 20_000 },
 } as const
 
@@ -159,11 +159,12 @@ async function measureFigures(
   files: KindFiles,
 ): Promise<Figured> {
   const { plane, product, programs, raw, options } = world
-  const { subjects, rounds, log } = options
+  const { subjects, log } = options
   const { adminKubeconfig } = plane
   const loads: LoadOptions = { ...options, load: programs.load, ways, files, raw, adminKubeconfig }
   const figures: Figured = {}
   const memory = subjects.includes('memory') ? await watchMemory(ways) : null
+  await warmUp(loads)
   for (const subject of GATEWAY_SUBJECTS.filter((one) => subjects.includes(one))) {
     if (subject in KINDS) figures[subject] = await measureKind(subject as keyof typeof KINDS, loads)
     if (subject === 'half-load') figures[subject] = await measureHalfLoad(figures.get ?? {}, loads)
@@ -171,7 +172,7 @@ async function measureFigures(
     if (subject === 'memory' && memory) figures[subject] = await memory()
     if (subject === 'start')
       figures[subject] = {
-        gateway: await measureStarts(() => product.startAnotherGateway(), rounds, log),
+        gateway: await measureStarts(() => product.startAnotherGateway(), log),
       }
     if (subject === 'revoked') figures[subject] = await revokedOf(world, ways)
   }
