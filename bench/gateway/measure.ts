@@ -3,7 +3,6 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { systemClock } from '../../src/runtime/clock.ts'
-import { eventually } from '../../test/support/eventually.ts'
 import { type Raw, createRaw } from '../../test/support/raw-client.ts'
 import type { ControlPlane } from '../../tools/control-plane/control-plane.ts'
 import type { Measured } from '../measure/rounds.ts'
@@ -14,7 +13,7 @@ import { measureStarts, watchMemory } from './footprint.ts'
 import { KINDS, type KindFiles } from './kinds.ts'
 import { type LoadOptions, measureHalfLoad, measureKind, measureWatch, warmUp } from './loads.ts'
 import { KEYS_PATH, USER, createAll, createObjects, keyOf, newSecret } from './objects.ts'
-import { answersWith } from './request.ts'
+import { untilAnswers } from './request.ts'
 import { NO_RIGHTS, measureRevoked } from './revoked.ts'
 import { type Way, type WayName, startWays } from './ways.ts'
 
@@ -119,19 +118,9 @@ async function measureServed(
   const started = await startWays({ ...world, key, log: options.log })
   ends.defer(() => started.stop())
   const { ways, missing } = started
-  await untilAllAnswer(programs.load, ways)
+  // The API server learns of rights, and the gateway of keys, a moment after they are stored.
+  for (const way of ways) await untilAnswers(programs.load, way, KINDS.get.asked())
   return { figures: await measureFigures(world, ways, files), missing }
-}
-
-const SOON = { withinMs: 60_000 }
-
-/** The API server learns of rights, and the gateway of keys, a moment after they are stored. */
-async function untilAllAnswer(load: string, ways: readonly Way[]): Promise<void> {
-  const asked = KINDS.get.asked()
-  for (const way of ways) {
-    const answers = async () => (await answersWith(load, way, asked)) || undefined
-    await eventually(`${way.name} answers`, answers, SOON)
-  }
 }
 
 /** Creates the objects and keys, and the files of loads. */

@@ -18,7 +18,8 @@ export const LISTED = 'bench-list'
 /** Connections of a load, and so ConfigMaps to patch: no two connections write the same. */
 export const CONNECTIONS = 16
 const LISTED_OBJECTS = 500
-const CREATES_AT_ONCE = 32
+/** More would keep the API server from the heartbeats of the gateway. */
+const CREATES_AT_ONCE = 8
 const RBAC = 'rbac.authorization.k8s.io'
 
 /** A key in clear that nobody else has. */

@@ -9,7 +9,7 @@ import { type HttpLoad, runLoad } from '../measure/load.ts'
 import { type Figures, quantile } from '../measure/rounds.ts'
 import { settled } from '../measure/usage.ts'
 import { KEYS_PATH, configMapPath, createAll, keyOf, newSecret } from './objects.ts'
-import { type Asked, checkAnswers, flagsOf, measureRequests } from './request.ts'
+import { type Asked, checkAnswers, flagsOf, measureRequests, untilAnswers } from './request.ts'
 import type { Way } from './ways.ts'
 
 /** What the revocations are measured with. */
@@ -55,6 +55,7 @@ export async function measureRevoked(options: RevokedOptions): Promise<Figures> 
   await createKeys(options, 'bench-further', furtherKeys)
   const used = await createKeys(options, 'bench-used', USED_KEYS)
   await untilRest(options)
+  await untilAnswers(load, gateway, SMALL)
   const most = await measureRequests(load, gateway, SMALL, { seconds: 1 })
   const rate = Math.min(MOST_PER_SECOND, SHARE_OF_MOST * (most['perSecond'] ?? 0))
   const secrets = used.map(({ secret }) => secret)
