@@ -1,7 +1,7 @@
 // The kinds of load, each in rounds over its ways.
 import type { Raw } from '../../test/support/raw-client.ts'
 import { type Figures, type Measured, interleaved } from '../measure/rounds.ts'
-import { KINDS, type Kind, type KindFiles } from './kinds.ts'
+import { KINDS, type Kind, type KindFiles, type KindName } from './kinds.ts'
 import { NAMESPACE, configMapPath } from './objects.ts'
 import { type Asked, measureRequests, measureWatches } from './request.ts'
 import { WAYS, type Way, type WayName } from './ways.ts'
@@ -35,10 +35,7 @@ export async function warmUp({ load, ways }: LoadOptions): Promise<void> {
 }
 
 /** Sends one kind of request as fast as it goes, 16 at a time. @returns the figures of measureRequests by way */
-export async function measureKind(
-  name: keyof typeof KINDS,
-  options: LoadOptions,
-): Promise<Measured> {
+export async function measureKind(name: KindName, options: LoadOptions): Promise<Measured> {
   const { load, files, seconds, raw } = options
   const { ways, asked, changes }: Kind = KINDS[name]
   const measure = async (way: Way, forSeconds: number): Promise<Figures> => {

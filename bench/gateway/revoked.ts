@@ -26,11 +26,12 @@ export interface RevokedOptions {
   readonly furtherKeys: number
   /** A folder for keys. */
   readonly folder: string
+  readonly log: (line: string) => void
 }
 
 const USED_KEYS = 50
 const REVOKED_KEYS = 20
-const EVERY_MS = 250
+const EVERY_MS = 150
 /** Beside the revocations, before them and after them. */
 const MARGIN_SECONDS = 3
 const MOST_PER_SECOND = 1000
@@ -50,7 +51,8 @@ const SMALL: Asked = { path: configMapPath('small'), status: 200 }
  *   perSecond, what the gateway served meanwhile
  */
 export async function measureRevoked(options: RevokedOptions): Promise<Figures> {
-  const { load, gateway, furtherKeys } = options
+  const { load, gateway, furtherKeys, log } = options
+  log(`revoked: creating ${furtherKeys} keys and ${REVOKED_KEYS + USED_KEYS} more`)
   const revoked = await createKeys(options, 'bench-revoked', REVOKED_KEYS, { scope: NO_RIGHTS })
   await createKeys(options, 'bench-further', furtherKeys)
   const used = await createKeys(options, 'bench-used', USED_KEYS)
@@ -58,6 +60,7 @@ export async function measureRevoked(options: RevokedOptions): Promise<Figures> 
   await untilAnswers(load, gateway, SMALL)
   const most = await measureRequests(load, gateway, SMALL, { seconds: 1 })
   const rate = Math.min(MOST_PER_SECOND, SHARE_OF_MOST * (most['perSecond'] ?? 0))
+  log(`revoked: ${REVOKED_KEYS} keys at ${Math.round(rate)} requests a second`)
   const secrets = used.map(({ secret }) => secret)
   const traffic = serve(options, secrets, rate)
   const ended = endOf(traffic)
