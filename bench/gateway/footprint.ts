@@ -41,7 +41,7 @@ export async function measureStarts(
   while (starts.length < STARTS) {
     await using gateway = await start()
     const startCpuMs = cpuMs(gateway.pid)
-    log(`start ${starts.length + 1} of ${STARTS}: startCpuMs ${shortNumber(startCpuMs)}`)
+    log(`gateway-start, ${starts.length + 1} of ${STARTS}: startCpuMs ${shortNumber(startCpuMs)}`)
     starts.push({ startCpuMs })
   }
   return starts

@@ -1,9 +1,57 @@
 // The gateway beside a direct connection and other proxies, on one API server.
 import type { ControlPlane } from '../../tools/control-plane/control-plane.ts'
+import type { Measured } from '../measure/rounds.ts'
 import { ensurePeers } from '../peers.ts'
 import { measureAuthentication } from './authentication.ts'
-import type { GatewayMeasured, GatewayOptions } from './options.ts'
 import { measureServed } from './served.ts'
+import type { WayName } from './ways.ts'
+
+/** What is measured, in this order; `half-load` needs `get`. */
+export const GATEWAY_SUBJECTS = [
+  'get',
+  'half-load',
+  'list',
+  'patch',
+  'own-key',
+  'refused-rbac',
+  'refused-scope',
+  'unknown-key',
+  'watch',
+  'memory',
+  'gateway-start',
+  'revoked',
+  'authentication',
+] as const
+
+/** One of GATEWAY_SUBJECTS. */
+export type GatewaySubject = (typeof GATEWAY_SUBJECTS)[number]
+
+/** How much is measured. */
+export interface GatewayOptions {
+  readonly rounds: number
+  /** Of each load of requests. */
+  readonly seconds: number
+  /** Patches of the object that 500 watches follow, in each round. */
+  readonly watchEvents: number
+  /** Access keys that the gateway knows, but for some hundred more, when keys are revoked. */
+  readonly keys: number
+  readonly subjects: readonly GatewaySubject[]
+  /** Gets a line about each measurement. */
+  readonly log: (line: string) => void
+}
+
+/** The usual sizes: for `make bench` within three minutes, and for figures to publish within fifteen. */
+export const GATEWAY_SIZES = {
+  quick: { rounds: 5, seconds: 0.4, watchEvents: 20, keys: 1000 },
+  full: { rounds: 5, seconds: 3, watchEvents: 100, keys: 20_000 },
+} as const
+
+/** The figures of all subjects that were asked for. */
+export interface GatewayMeasured {
+  readonly figures: Readonly<Partial<Record<GatewaySubject, Measured>>>
+  /** By way that could not be had, the reason. */
+  readonly missing: Readonly<Partial<Record<WayName, string>>>
+}
 
 /**
  * Measures the gateway. Installs the product, starts it and the other proxies, and stops them; its objects stay on
@@ -15,15 +63,17 @@ export async function measureGateway(
   plane: ControlPlane,
   options: GatewayOptions,
 ): Promise<GatewayMeasured> {
-  const { subjects, rounds, log } = options
+  const { rounds, log } = options
+  const subjects = GATEWAY_SUBJECTS.filter((one) => options.subjects.includes(one))
   if (subjects.includes('half-load') && !subjects.includes('get'))
     throw new Error('half-load is half of what get reaches: measure both')
-  const isServed = subjects.some((one) => one !== 'authentication')
-  const served = isServed
-    ? await measureServed(plane, await ensurePeers(log), options)
-    : { figures: {}, missing: {} }
-  if (!subjects.includes('authentication')) return served
+  const served = subjects.filter((one) => one !== 'authentication')
+  const measured =
+    served.length > 0
+      ? await measureServed(plane, await ensurePeers(log), served, options)
+      : { figures: {}, missing: {} }
+  if (!subjects.includes('authentication')) return measured
   // Last, when nothing else runs.
   const authentication = { gateway: await measureAuthentication(rounds) }
-  return { ...served, figures: { ...served.figures, authentication } }
+  return { ...measured, figures: { ...measured.figures, authentication } }
 }

@@ -2,8 +2,7 @@
 // [--only get,list]`. Prints all figures as a table.
 import { parseArgs } from 'node:util'
 import { startControlPlane } from '../../tools/control-plane/control-plane.ts'
-import { measureGateway } from './measure.ts'
-import { GATEWAY_SIZES, GATEWAY_SUBJECTS, type GatewayOptions } from './options.ts'
+import { GATEWAY_SIZES, GATEWAY_SUBJECTS, type GatewayOptions, measureGateway } from './measure.ts'
 import { tableOf } from './table.ts'
 
 /** What the command line asks for. @throws Error for what it can't ask for */

@@ -10,12 +10,7 @@ import { measureStarts, watchMemory } from './footprint.ts'
 import { KINDS, type KindFiles, type KindName } from './kinds.ts'
 import { type LoadOptions, measureHalfLoad, measureKind, measureWatch, warmUp } from './loads.ts'
 import { KEYS_PATH, USER, createAll, createObjects, keyOf, newSecret } from './objects.ts'
-import {
-  GATEWAY_SUBJECTS,
-  type GatewayMeasured,
-  type GatewayOptions,
-  type GatewaySubject,
-} from './options.ts'
+import type { GatewayMeasured, GatewayOptions, GatewaySubject } from './measure.ts'
 import { untilAnswers } from './request.ts'
 import { NO_RIGHTS, measureRevoked } from './revoked.ts'
 import { type Way, startWays } from './ways.ts'
@@ -31,10 +26,14 @@ interface World {
   readonly options: GatewayOptions
 }
 
-/** Measures all subjects but `authentication`, as measureGateway does. */
+/** What needs a control plane. */
+type ServedSubject = Exclude<GatewaySubject, 'authentication'>
+
+/** Measures subjects in this order, as measureGateway does. */
 export async function measureServed(
   plane: ControlPlane,
   programs: World['programs'],
+  subjects: readonly ServedSubject[],
   options: GatewayOptions,
 ): Promise<GatewayMeasured> {
   await using ends = new AsyncDisposableStack()
@@ -53,7 +52,7 @@ export async function measureServed(
   const { ways, missing } = started
   // The API server learns of rights, and the gateway of keys, a moment after they are stored.
   for (const way of ways) await untilAnswers(programs.load, way, KINDS.get.asked())
-  return { figures: await measureFigures({ ...world, ways, files }), missing }
+  return { figures: await measureFigures({ ...world, ways, files }, subjects), missing }
 }
 
 /** Creates the objects and keys, and the files of loads. */
@@ -83,16 +82,15 @@ interface Stage extends World {
 
 type Figured = Partial<Record<GatewaySubject, Measured>>
 
-async function measureFigures(stage: Stage): Promise<Figured> {
+async function measureFigures(stage: Stage, subjects: readonly ServedSubject[]): Promise<Figured> {
   const { plane, programs, options } = stage
   const { adminKubeconfig } = plane
   const loads: LoadOptions = { ...options, ...stage, load: programs.load, adminKubeconfig }
   const memory = await watchMemory(stage.ways)
   await warmUp(loads)
   const figures: Figured = {}
-  for (const subject of GATEWAY_SUBJECTS)
-    if (subject !== 'authentication' && options.subjects.includes(subject))
-      figures[subject] = await measureSubject(subject, figures, { loads, stage, memory })
+  for (const subject of subjects)
+    figures[subject] = await measureSubject(subject, figures, { loads, stage, memory })
   return figures
 }
 
@@ -104,7 +102,7 @@ interface Measuring {
 }
 
 async function measureSubject(
-  subject: Exclude<GatewaySubject, 'authentication'>,
+  subject: ServedSubject,
   before: Figured,
   { loads, stage, memory }: Measuring,
 ): Promise<Measured> {
@@ -116,7 +114,7 @@ async function measureSubject(
       return measureWatch(loads)
     case 'memory':
       return memory()
-    case 'start':
+    case 'gateway-start':
       return { gateway: await startsOf(stage) }
     case 'revoked':
       return { gateway: [await revokedOf(stage)] }

@@ -1,7 +1,7 @@
 // The figures of the gateway as a table: a line for each figure, a column for each way.
 import { cpus } from 'node:os'
 import { type Measured, figureOf, ratioOf, shortNumber } from '../measure/rounds.ts'
-import type { GatewayMeasured } from './options.ts'
+import type { GatewayMeasured } from './measure.ts'
 import { WAYS } from './ways.ts'
 
 const NAME_WIDTH = 32
