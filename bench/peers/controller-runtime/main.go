@@ -24,7 +24,6 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/resourceversion"
 	clientscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/tools/clientcmd"
@@ -175,7 +174,7 @@ func (r *reconciler) release(ctx context.Context, object *key.OwnedAccessKey) er
 
 // Whether the event of this process's last write is still to come: it brings the key back.
 func (r *reconciler) isOutdated(object *key.OwnedAccessKey) bool {
-	last, found := r.written.Load(types.UID(object.UID))
+	last, found := r.written.Load(object.UID)
 	if !found {
 		return false
 	}
