@@ -8,9 +8,9 @@ import type { Figures } from '../measure/rounds.ts'
 const KEYS = 100_000
 const LOOP = join(import.meta.dirname, 'authentication-loop.ts')
 
-/** @returns cpuUs of each round: microseconds of CPU that one authentication takes among 100,000 keys */
+/** @returns authenticationUs of each round: microseconds of CPU that one authentication takes among 100,000 keys */
 export async function measureAuthentication(rounds: number): Promise<readonly Figures[]> {
   const args = [...NODE_FLAGS, LOOP, String(KEYS), String(rounds)]
   const { stdout } = await promisify(execFile)(process.execPath, args)
-  return (JSON.parse(stdout) as readonly number[]).map((cpuUs) => ({ cpuUs }))
+  return (JSON.parse(stdout) as readonly number[]).map((us) => ({ authenticationUs: us }))
 }

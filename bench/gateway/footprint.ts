@@ -30,17 +30,18 @@ async function restingMb({ pid }: Way): Promise<number | null> {
   return residentMb(pid)
 }
 
-/** Starts gateways one after the other. @returns startCpuMs of each: CPU time until it is ready */
+const STARTS = 3
+
+/** Starts gateways one after the other. @returns startCpuMs of each of three: CPU time until it is ready */
 export async function measureStarts(
   start: () => Promise<OwnGateway>,
-  rounds: number,
   log: (line: string) => void,
 ): Promise<readonly Figures[]> {
   const starts: Figures[] = []
-  while (starts.length < rounds) {
+  while (starts.length < STARTS) {
     await using gateway = await start()
     const startCpuMs = cpuMs(gateway.pid)
-    log(`start ${starts.length + 1} of ${rounds}: startCpuMs ${shortNumber(startCpuMs)}`)
+    log(`gateway-start, ${starts.length + 1} of ${STARTS}: startCpuMs ${shortNumber(startCpuMs)}`)
     starts.push({ startCpuMs })
   }
   return starts

@@ -1,6 +1,6 @@
-// The kinds of load that differ only in what is asked. watches.ts, half-load.ts and revoked.ts have the others.
-import { type Asked } from './request.ts'
+// The kinds of load that differ only in what is asked; loads.ts has the others.
 import { CONNECTIONS, KEYS_PATH, LISTED, USER, configMapPath } from './objects.ts'
+import type { Asked } from './request.ts'
 import { WAYS, type WayName } from './ways.ts'
 
 /** Files that loads read. */
@@ -76,3 +76,6 @@ export const KINDS = {
     }),
   },
 } as const satisfies Readonly<Record<string, Kind>>
+
+/** The name of a kind. */
+export type KindName = keyof typeof KINDS

@@ -1,7 +1,7 @@
 // The kinds of load, each in rounds over its ways.
 import type { Raw } from '../../test/support/raw-client.ts'
 import { type Figures, type Measured, interleaved } from '../measure/rounds.ts'
-import { KINDS, type Kind, type KindFiles } from './kinds.ts'
+import { KINDS, type Kind, type KindFiles, type KindName } from './kinds.ts'
 import { NAMESPACE, configMapPath } from './objects.ts'
 import { type Asked, measureRequests, measureWatches } from './request.ts'
 import { WAYS, type Way, type WayName } from './ways.ts'
@@ -24,13 +24,18 @@ export interface LoadOptions {
 }
 
 const WATCHES = 500
+const WATCH_ROUNDS = 3
 const WARM_UP_SHARE = 0.5
+const WARM_UP_REQUESTS_EACH = 200
+
+/** Sends thousands of requests on each way that count nowhere: Node compiles what runs often. */
+export async function warmUp({ load, ways }: LoadOptions): Promise<void> {
+  const asked = { ...KINDS.get.asked(), flags: [`--warm-up=${WARM_UP_REQUESTS_EACH}`] }
+  for (const way of ways) await measureRequests(load, way, asked, { seconds: 0.01 })
+}
 
 /** Sends one kind of request as fast as it goes, 16 at a time. @returns the figures of measureRequests by way */
-export async function measureKind(
-  name: keyof typeof KINDS,
-  options: LoadOptions,
-): Promise<Measured> {
+export async function measureKind(name: KindName, options: LoadOptions): Promise<Measured> {
   const { load, files, seconds, raw } = options
   const { ways, asked, changes }: Kind = KINDS[name]
   const measure = async (way: Way, forSeconds: number): Promise<Figures> => {
@@ -42,7 +47,7 @@ export async function measureKind(
       throw new Error(`${name} by ${way.name} wrote nothing to ${changes}`)
     return figures
   }
-  // What is not counted: connections are opened, caches filled and what runs often compiled.
+  // Not counted: caches are filled.
   for (const way of among(options, ways)) await measure(way, seconds * WARM_UP_SHARE)
   return inRounds(name, among(options, ways), options, (way) => measure(way, seconds))
 }
@@ -78,13 +83,18 @@ export async function measureHalfLoad(get: Measured, options: LoadOptions): Prom
   }
 }
 
-/** Opens 500 watches of one ConfigMap, and patches it. @returns the figures of measureWatches by way */
+/**
+ * Opens 500 watches of one ConfigMap, and patches it; in three rounds at most, as the opening takes a second.
+ *
+ * @returns the figures of measureWatches by way
+ */
 export async function measureWatch(options: LoadOptions): Promise<Measured> {
   const { load, adminKubeconfig: kubeconfig, watchEvents: events } = options
   const fields = 'fieldSelector=metadata.name%3Dwatched'
   const asked: Asked = { path: `${configMapPath('')}?watch=true&${fields}`, status: 200 }
   const watched = { watches: WATCHES, events, configMap: `${NAMESPACE}/watched`, kubeconfig }
-  return inRounds('watch', among(options, WAYS), options, (way) =>
+  const fewer = { ...options, rounds: Math.min(options.rounds, WATCH_ROUNDS) }
+  return inRounds('watch', among(options, WAYS), fewer, (way) =>
     measureWatches(load, way, asked, watched),
   )
 }

@@ -11,6 +11,8 @@ export const USER = 'bench'
 export const GROUP = `platform:user:${USER}`
 /** The ServiceAccount whose token callers of the other proxies have. */
 export const ACCOUNT = { namespace: 'bench-gateway', name: 'caller' } as const
+/** The account of the delegating proxy, which acts as itself. */
+export const DELEGATE = { namespace: ACCOUNT.namespace, name: 'delegate' } as const
 /** The namespace of ConfigMaps `small`, `watched` and `patched-0` onwards. */
 export const NAMESPACE = ACCOUNT.namespace
 /** The namespace of what is listed. */
@@ -18,7 +20,8 @@ export const LISTED = 'bench-list'
 /** Connections of a load, and so ConfigMaps to patch: no two connections write the same. */
 export const CONNECTIONS = 16
 const LISTED_OBJECTS = 500
-const CREATES_AT_ONCE = 32
+/** More would keep the API server from the heartbeats of the gateway. */
+const CREATES_AT_ONCE = 8
 const RBAC = 'rbac.authorization.k8s.io'
 
 /** A key in clear that nobody else has. */
@@ -45,11 +48,20 @@ export async function createObjects(raw: Raw): Promise<void> {
     await createAll(raw, '/api/v1/namespaces', [
       { apiVersion: 'v1', kind: 'Namespace', metadata: { name } },
     ])
-  await createAll(raw, `/api/v1/namespaces/${NAMESPACE}/serviceaccounts`, [
-    { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name: ACCOUNT.name } },
-  ])
+  await createAll(
+    raw,
+    `/api/v1/namespaces/${NAMESPACE}/serviceaccounts`,
+    [ACCOUNT, DELEGATE].map(({ name }) => ({
+      apiVersion: 'v1',
+      kind: 'ServiceAccount',
+      metadata: { name },
+    })),
+  )
   await createAll(raw, `/apis/${RBAC}/v1/clusterroles`, [OWN_KEY_ROLE, CONFIG_MAPS_ROLE])
-  await createAll(raw, `/apis/${RBAC}/v1/clusterrolebindings`, [bindingOf(OWN_KEY_ROLE)])
+  await createAll(raw, `/apis/${RBAC}/v1/clusterrolebindings`, [
+    bindingOf(OWN_KEY_ROLE),
+    DELEGATOR_BINDING,
+  ])
   for (const namespace of [NAMESPACE, LISTED])
     await createAll(raw, `/apis/${RBAC}/v1/namespaces/${namespace}/rolebindings`, [
       { ...bindingOf(CONFIG_MAPS_ROLE), kind: 'RoleBinding' },
@@ -116,8 +128,18 @@ const bindingOf = ({ metadata: { name } }: NewObject): NewObject => ({
   subjects: [
     { kind: 'Group', apiGroup: RBAC, name: GROUP },
     { kind: 'ServiceAccount', ...ACCOUNT },
+    { kind: 'ServiceAccount', ...DELEGATE },
   ],
 })
+
+/** It may ask who callers are and what they may do. */
+const DELEGATOR_BINDING: NewObject = {
+  apiVersion: `${RBAC}/v1`,
+  kind: 'ClusterRoleBinding',
+  metadata: { name: 'bench-gateway-delegator' },
+  roleRef: { apiGroup: RBAC, kind: 'ClusterRole', name: 'system:auth-delegator' },
+  subjects: [{ kind: 'ServiceAccount', ...DELEGATE }],
+}
 
 /** Without it the API server has a queue for users and another, longer one for ServiceAccounts. */
 const FLOW_SCHEMA: NewObject = {
@@ -132,6 +154,7 @@ const FLOW_SCHEMA: NewObject = {
         subjects: [
           { kind: 'User', user: { name: USER } },
           { kind: 'ServiceAccount', serviceAccount: ACCOUNT },
+          { kind: 'ServiceAccount', serviceAccount: DELEGATE },
         ],
         resourceRules: [
           {

@@ -1,4 +1,5 @@
 // One load of requests on one way: what is asked, how often, and whether each answer is the one expected.
+import { eventually } from '../../test/support/eventually.ts'
 import { type HttpLoad, type WatchLoad, runLoad } from '../measure/load.ts'
 import type { Figures } from '../measure/rounds.ts'
 import { cpuMs, seekRest } from '../measure/usage.ts'
@@ -54,6 +55,16 @@ export async function answersWith(load: string, way: Way, asked: Asked): Promise
   const { statuses } = await runLoad<HttpLoad>(load, [...flagsOf(way, asked), ...flags])
   return Object.keys(statuses).join() === String(asked.status)
 }
+
+const SOON = { withinMs: 60_000 }
+
+/** Waits until the way answers as expected. @throws Error when it does not within a minute */
+export const untilAnswers = (load: string, way: Way, asked: Asked): Promise<true> =>
+  eventually(
+    `${way.name} answers ${asked.status}`,
+    async () => (await answersWith(load, way, asked)) || undefined,
+    SOON,
+  )
 
 /** Checks all answers of a load. @throws Error with what came instead */
 export function checkAnswers(way: Way, { path, status }: Asked, result: HttpLoad): void {

@@ -1,6 +1,5 @@
 // The ways to one API server: straight to it, through the gateway, and through each proxy to compare with.
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { mustKubectl } from '../../test/support/kubectl.ts'
 import { issueClient, issueServing } from '../../tools/control-plane/certificates.ts'
@@ -9,7 +8,7 @@ import type { ControlPlane } from '../../tools/control-plane/control-plane.ts'
 import { readKeyPair } from '../../tools/control-plane/pki.ts'
 import { type Running, startPeer } from '../measure/peer-process.ts'
 import { type RunningProduct, freePort } from '../product.ts'
-import { ACCOUNT, GROUP, USER, configMapPath } from './objects.ts'
+import { ACCOUNT, DELEGATE, GROUP, USER, configMapPath } from './objects.ts'
 import { type ProxyOptions, startProxy } from './proxies.ts'
 import { answersWith } from './request.ts'
 
@@ -48,45 +47,40 @@ export interface WaysOptions {
   readonly programs: Readonly<Record<'load' | 'delegate', string>>
   /** The key of callers of the gateway. */
   readonly key: string
+  /** A folder for files of the proxies, credentials among them, that only its owner can read. */
+  readonly folder: string
   readonly log: (line: string) => void
 }
 
-/** Starts all ways. One that can't be had is missing; nothing runs when any other step throws. */
+/** Starts all ways. One that can't be had is missing. @throws Error when the API server refuses a token */
 export async function startWays(options: WaysOptions): Promise<Ways> {
   const { plane, log } = options
-  const folder = await mkdtemp(join(tmpdir(), 'bench-gateway-'))
+  const files = await writeFiles(options)
   const running: Running[] = []
+  const missing: Partial<Record<WayName, string>> = {}
+  const ways = [directWay(plane, files), gatewayWay(options, files)]
+  for (const name of ['delegate', 'nginx', 'haproxy'] as const) {
+    try {
+      const { way, process } = await startProxyWay(name, options, files)
+      running.push(process)
+      ways.push(way)
+    } catch (error) {
+      missing[name] = error instanceof Error ? error.message : String(error)
+      log(`${name} is not measured: ${missing[name]}`)
+    }
+  }
   const stop = async (): Promise<void> => {
     for (const one of running) await one.stop()
-    await rm(folder, { recursive: true })
   }
-  try {
-    const files = await writeFiles(options, folder)
-    const missing: Partial<Record<WayName, string>> = {}
-    const ways = [directWay(plane, files), gatewayWay(options, files)]
-    for (const name of ['delegate', 'nginx', 'haproxy'] as const) {
-      try {
-        const { way, process } = await startProxyWay(name, options, folder, files)
-        running.push(process)
-        ways.push(way)
-      } catch (error) {
-        missing[name] = error instanceof Error ? error.message : String(error)
-        log(`${name} is not measured: ${missing[name]}`)
-      }
-    }
-    return { ways, missing, stop }
-  } catch (error) {
-    await stop()
-    throw error
-  }
+  return { ways, missing, stop }
 }
 
 type Files = Readonly<
   Record<'cert' | 'key' | 'servingCert' | 'servingKey' | 'pair' | 'token' | 'ca' | 'bearer', string>
 >
 
-/** Writes certificates and credentials into a folder that only its owner can read. */
-async function writeFiles({ plane, product, key }: WaysOptions, folder: string): Promise<Files> {
+/** Writes certificates and credentials. */
+async function writeFiles({ plane, product, key, folder }: WaysOptions): Promise<Files> {
   const authority = await readKeyPair(paths.pki(plane.dataDir), 'ca')
   const client = issueClient(authority, { user: USER, groups: [GROUP] })
   const serving = issueServing(authority, ['localhost', '127.0.0.1'])
@@ -128,10 +122,9 @@ const gatewayWay = ({ product: { gateway } }: WaysOptions, { ca, bearer }: Files
 async function startProxyWay(
   name: 'delegate' | 'nginx' | 'haproxy',
   options: WaysOptions,
-  folder: string,
   files: Files,
 ): Promise<{ readonly way: Way; readonly process: Running }> {
-  const { plane, programs, log } = options
+  const { plane, programs, folder, log } = options
   const port = await freePort()
   const way = {
     name,
@@ -159,14 +152,16 @@ async function startProxyWay(
 }
 
 /** It asks the API server who its callers are and what they may do, and acts as itself. */
-const startDelegate = (
+async function startDelegate(
   program: string,
-  { adminKubeconfig }: ControlPlane,
+  plane: ControlPlane,
   { port, certificateFile, keyFile }: ProxyOptions,
-): Promise<Running> =>
-  startPeer(program, [
-    `--kubeconfig=${adminKubeconfig}`,
+): Promise<Running> {
+  const kubeconfig = await plane.serviceAccountKubeconfig(DELEGATE.namespace, DELEGATE.name)
+  return startPeer(program, [
+    `--kubeconfig=${kubeconfig}`,
     `--listen=127.0.0.1:${port}`,
     `--cert=${certificateFile}`,
     `--key=${keyFile}`,
   ])
+}

@@ -1,0 +1,144 @@
+// The measurements on a control plane with the product, and the objects and processes that they need.
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { systemClock } from '../../src/runtime/clock.ts'
+import { type Raw, createRaw } from '../../test/support/raw-client.ts'
+import type { ControlPlane } from '../../tools/control-plane/control-plane.ts'
+import type { Figures, Measured } from '../measure/rounds.ts'
+import { type RunningProduct, startProduct } from '../product.ts'
+import { measureStarts, watchMemory } from './footprint.ts'
+import { KINDS, type KindFiles, type KindName } from './kinds.ts'
+import { type LoadOptions, measureHalfLoad, measureKind, measureWatch, warmUp } from './loads.ts'
+import { KEYS_PATH, USER, createAll, createObjects, keyOf, newSecret } from './objects.ts'
+import type { GatewayMeasured, GatewayOptions, GatewaySubject } from './measure.ts'
+import { untilAnswers } from './request.ts'
+import { NO_RIGHTS, measureRevoked } from './revoked.ts'
+import { type Way, startWays } from './ways.ts'
+
+/** What the parts of the measurement share. */
+interface World {
+  readonly plane: ControlPlane
+  readonly product: RunningProduct
+  readonly programs: Readonly<Record<'load' | 'delegate', string>>
+  readonly raw: Raw
+  /** A folder for keys; removed in the end. */
+  readonly folder: string
+  readonly options: GatewayOptions
+}
+
+/** What needs a control plane. */
+type ServedSubject = Exclude<GatewaySubject, 'authentication'>
+
+/** Measures subjects in this order, as measureGateway does. */
+export async function measureServed(
+  plane: ControlPlane,
+  programs: World['programs'],
+  subjects: readonly ServedSubject[],
+  options: GatewayOptions,
+): Promise<GatewayMeasured> {
+  await using ends = new AsyncDisposableStack()
+  // There, as a temporary folder of a control plane is removed even when this process is killed.
+  const folder = await mkdtemp(join(plane.dataDir, 'bench-gateway-'))
+  ends.defer(() => rm(folder, { recursive: true }))
+  const product = await startProduct(plane)
+  ends.defer(() => product.stop())
+  const client = createRaw(plane.adminKubeconfig, systemClock())
+  ends.defer(() => client.close())
+  const world: World = { plane, product, programs, raw: client.call, folder, options }
+  const key = newSecret()
+  const files = await createWorld(world, key)
+  const started = await startWays({ ...world, key, log: options.log })
+  ends.defer(() => started.stop())
+  const { ways, missing } = started
+  // The API server learns of rights, and the gateway of keys, a moment after they are stored.
+  for (const way of ways) await untilAnswers(programs.load, way, KINDS.get.asked())
+  return { figures: await measureFigures({ ...world, ways, files }, subjects), missing }
+}
+
+/** Creates the objects and keys, and the files of loads. */
+async function createWorld({ raw, folder }: World, key: string): Promise<KindFiles> {
+  const write = async (name: string, content: string): Promise<string> => {
+    await writeFile(join(folder, name), content, { mode: 0o600 })
+    return join(folder, name)
+  }
+  const scoped = newSecret()
+  await createObjects(raw)
+  await createAll(raw, KEYS_PATH, [
+    keyOf(USER, key),
+    keyOf('bench-scoped', scoped, { scope: NO_RIGHTS }),
+  ])
+  return {
+    scopedKey: await write('scoped-key', scoped),
+    unknownKey: await write('unknown-key', newSecret()),
+    patch: await write('patch.json', '{"data":{"patched":"{request}"}}'),
+  }
+}
+
+/** What is there while it is measured. */
+interface Stage extends World {
+  readonly ways: readonly Way[]
+  readonly files: KindFiles
+}
+
+type Figured = Partial<Record<GatewaySubject, Measured>>
+
+async function measureFigures(stage: Stage, subjects: readonly ServedSubject[]): Promise<Figured> {
+  const { plane, programs, options } = stage
+  const { adminKubeconfig } = plane
+  const loads: LoadOptions = { ...options, ...stage, load: programs.load, adminKubeconfig }
+  const memory = await watchMemory(stage.ways)
+  await warmUp(loads)
+  const figures: Figured = {}
+  for (const subject of subjects)
+    figures[subject] = await measureSubject(subject, figures, { loads, stage, memory })
+  return figures
+}
+
+interface Measuring {
+  readonly loads: LoadOptions
+  readonly stage: Stage
+  /** Ends the observation of the processes' memory. */
+  readonly memory: () => Promise<Measured>
+}
+
+async function measureSubject(
+  subject: ServedSubject,
+  before: Figured,
+  { loads, stage, memory }: Measuring,
+): Promise<Measured> {
+  if (isKind(subject)) return measureKind(subject, loads)
+  switch (subject) {
+    case 'half-load':
+      return measureHalfLoad(before.get ?? {}, loads)
+    case 'watch':
+      return measureWatch(loads)
+    case 'memory':
+      return memory()
+    case 'gateway-start':
+      return { gateway: await startsOf(stage) }
+    case 'revoked':
+      return { gateway: [await revokedOf(stage)] }
+    default:
+      return subject satisfies never
+  }
+}
+
+const isKind = (subject: GatewaySubject): subject is KindName => subject in KINDS
+
+const startsOf = ({ product, options }: Stage): Promise<readonly Figures[]> =>
+  measureStarts(() => product.startAnotherGateway(), options.log)
+
+function revokedOf(stage: Stage): Promise<Figures> {
+  const { product, programs, options, ways } = stage
+  const gateway = ways.find(({ name }) => name === 'gateway')
+  if (!gateway) throw new Error('the gateway does not run')
+  return measureRevoked({
+    ...stage,
+    load: programs.load,
+    gateway,
+    caPem: product.caPem,
+    operatorPid: product.operator.pid,
+    furtherKeys: options.keys,
+    log: options.log,
+  })
+}
