@@ -127,14 +127,19 @@ export async function* upstreamPages(
 const LARGE = 16_384
 const turn = createTurnQueue(1)
 
-/** Reads an answer to its end. @param reserve called with the bytes so far; an error from it ends the reading */
+/**
+ * Reads an answer to its end.
+ *
+ * @param reserve called with the bytes so far; an error from it ends the reading
+ * @throws UpstreamUnavailable when the answer breaks off, and Error for one that is not JSON
+ */
 export async function readReply(
   { status, headers, body }: UpstreamAnswer,
   reserve: (bytes: number) => void,
 ): Promise<UpstreamReply> {
   const pieces: Buffer[] = []
   let bytes = 0
-  for await (const piece of body as AsyncIterable<Buffer>) {
+  for await (const piece of piecesOf(body)) {
     bytes += piece.length
     reserve(bytes)
     pieces.push(piece)
@@ -145,6 +150,14 @@ export async function readReply(
   if (json) return { status, headers: clientHeaders(headers), json }
   if (status < 400) throw new Error('the API server answered something else than JSON')
   return { status, headers: clientHeaders(headers), json: plainFailure(status) }
+}
+
+async function* piecesOf(body: AsyncIterable<Buffer>): AsyncGenerator<Buffer, void> {
+  try {
+    yield* body
+  } catch (cause) {
+    throw new UpstreamUnavailable('the answer broke off', { cause })
+  }
 }
 
 /** Turns an answer of the gateway into a reply, as if it came from the API server. */
