@@ -21,6 +21,7 @@ import { eventually, eventuallyPasses } from '../../../support/eventually.ts'
 import {
   type DirectWorld,
   MAX_STALENESS_MS,
+  POLL_MS,
   START_MS,
   type TestDirect,
   directWorld,
@@ -103,6 +104,24 @@ describe('a restart without the centre (9.2; threats F17)', () => {
     const { start, token } = await stoppedWorld()
     const direct = await start()
     expect(await direct.because(token().token)).toBe('stale')
+  })
+
+  test('knows the age of a list that does not change, without a write at each poll', async () => {
+    const { start, centre } = await directWorld()
+    const stateDir = await stateDirectory()
+    const direct = await start({ stateDir })
+    const pollWithAge = async (ms: number): Promise<number> => {
+      centre.served.asOfMs += ms
+      await direct.poll(ms)
+      await direct.stateSettled()
+      return direct.counts['state kept'] ?? 0
+    }
+    const before = await pollWithAge(POLL_MS)
+    expect(await pollWithAge(POLL_MS)).toBe(before)
+    expect(await pollWithAge(60_000)).toBe(before + 1)
+    direct.stop()
+    await centre.stop()
+    expect((await start({ stateDir })).gauges().listAgeMs).toBe(0)
   })
 
   test('does not begin the outage bound anew', async () => {
