@@ -89,7 +89,8 @@ const LONGEST_WATCH_SECONDS = 60
 /**
  * Opens watches, patches the object, and waits until each watch has an event for each patch.
  *
- * @returns perSecond: events over all watches; and cpuUsPerRequest, of one event, where the way has a process
+ * @returns perSecond: events over all watches; and cpuUsPerRequest, of one event, where the way has a process:
+ *   the end of the watches is among it, their beginning is not
  * @throws Error when a watch misses an event
  */
 export async function measureWatches(

@@ -1,0 +1,52 @@
+// The gateway's part of the benchmark measures what it says: small sizes, all subjects, every answer checked by itself.
+import { expect, test } from 'vitest'
+import { GATEWAY_SUBJECTS, measureGateway } from '../../bench/gateway/measure.ts'
+import { startControlPlane } from '../../tools/control-plane/control-plane.ts'
+
+const REQUESTS = ['perSecond', 'p50Ms', 'p99Ms']
+const OF_A_PROCESS = [...REQUESTS, 'cpuUsPerRequest']
+const MEMORY = ['idleMb', 'afterMb', 'peakMb']
+
+/** What the gateway shows of each subject, and direct where it is beside it. */
+const FIGURES = {
+  get: { direct: REQUESTS, gateway: OF_A_PROCESS },
+  'half-load': { direct: REQUESTS, gateway: [...OF_A_PROCESS, 'addedP50Ms', 'addedP99Ms'] },
+  list: { direct: REQUESTS, gateway: OF_A_PROCESS },
+  patch: { direct: REQUESTS, gateway: OF_A_PROCESS },
+  'own-key': { direct: REQUESTS, gateway: OF_A_PROCESS },
+  'refused-rbac': { direct: REQUESTS, gateway: OF_A_PROCESS },
+  'refused-scope': { direct: REQUESTS, gateway: OF_A_PROCESS },
+  'unknown-key': { direct: REQUESTS, gateway: OF_A_PROCESS },
+  watch: { direct: ['perSecond'], gateway: ['perSecond', 'cpuUsPerRequest'] },
+  memory: { direct: [], gateway: MEMORY },
+  'gateway-start': { direct: [], gateway: ['startCpuMs'] },
+  revoked: { direct: [], gateway: ['revokedP50Ms', 'revokedP99Ms', 'perSecond'] },
+  authentication: { direct: [], gateway: ['authenticationUs'] },
+} as const
+
+test('every subject has its figures, and every answer is the one expected', async () => {
+  const plane = await startControlPlane({ log: console.log })
+  try {
+    const { figures, missing } = await measureGateway(plane, {
+      rounds: 1,
+      seconds: 0.1,
+      watchEvents: 2,
+      keys: 20,
+      subjects: GATEWAY_SUBJECTS,
+      log: console.log,
+    })
+    // They are fetched, and not from everywhere.
+    for (const way of Object.keys(missing)) expect(['nginx', 'haproxy']).toContain(way)
+    const shown = Object.entries(figures).map(([subject, { direct = [], gateway = [] }]) => [
+      subject,
+      { direct: Object.keys(direct[0] ?? {}), gateway: Object.keys(gateway[0] ?? {}) },
+    ])
+    expect(Object.fromEntries(shown)).toEqual(FIGURES)
+    const values = Object.values(figures).flatMap((measured) =>
+      Object.values(measured).flatMap((rounds) => rounds.flatMap(Object.values)),
+    )
+    expect(values.filter((value) => !Number.isFinite(value))).toEqual([])
+  } finally {
+    await plane.stop()
+  }
+}, 600_000)
