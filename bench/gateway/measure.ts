@@ -18,6 +18,7 @@ export const GATEWAY_SUBJECTS = [
   'unknown-key',
   'watch',
   'memory',
+  'last-uses',
   'gateway-start',
   'revoked',
   'authentication',

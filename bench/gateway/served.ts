@@ -7,6 +7,7 @@ import type { ControlPlane } from '../../tools/control-plane/control-plane.ts'
 import type { Figures, Measured } from '../measure/rounds.ts'
 import { type RunningProduct, startProduct } from '../product.ts'
 import { measureStarts, watchMemory } from './footprint.ts'
+import { watchLastUses } from './last-uses.ts'
 import { KINDS, type KindFiles, type KindName } from './kinds.ts'
 import { type LoadOptions, measureHalfLoad, measureKind, measureWatch, warmUp } from './loads.ts'
 import { KEYS_PATH, USER, createAll, createObjects, keyOf, newSecret } from './objects.ts'
@@ -87,10 +88,11 @@ async function measureFigures(stage: Stage, subjects: readonly ServedSubject[]):
   const { adminKubeconfig } = plane
   const loads: LoadOptions = { ...options, ...stage, load: programs.load, adminKubeconfig }
   const memory = await watchMemory(stage.ways)
+  const lastUses = await watchLastUses(stage.product.gateway)
   await warmUp(loads)
   const figures: Figured = {}
   for (const subject of subjects)
-    figures[subject] = await measureSubject(subject, figures, { loads, stage, memory })
+    figures[subject] = await measureSubject(subject, figures, { loads, stage, memory, lastUses })
   return figures
 }
 
@@ -99,12 +101,14 @@ interface Measuring {
   readonly stage: Stage
   /** Ends the observation of the processes' memory. */
   readonly memory: () => Promise<Measured>
+  /** Ends the count of recorded uses. */
+  readonly lastUses: () => Promise<Measured>
 }
 
 async function measureSubject(
   subject: ServedSubject,
   before: Figured,
-  { loads, stage, memory }: Measuring,
+  { loads, stage, memory, lastUses }: Measuring,
 ): Promise<Measured> {
   if (isKind(subject)) return measureKind(subject, loads)
   switch (subject) {
@@ -114,6 +118,8 @@ async function measureSubject(
       return measureWatch(loads)
     case 'memory':
       return memory()
+    case 'last-uses':
+      return lastUses()
     case 'gateway-start':
       return { gateway: await startsOf(stage) }
     case 'revoked':

@@ -76,6 +76,8 @@ const GOALS: readonly Goal[] = [
   ratio('gateway: CPU a GET', ['get', 'cpuUsPerRequest'], { atMost: 1 }, 'delegate', GATEWAY),
   figure('gateway: added at half load, p50', ['half-load', GATEWAY, 'addedP50Ms'], { atMost: 0.7 }, 'ms'),
   figure('gateway: added at half load, p99', ['half-load', GATEWAY, 'addedP99Ms'], { atMost: 3 }, 'ms'),
+  figure('gateway: CPU time until it is ready', ['gateway-start', GATEWAY, 'startCpuMs'], { atMost: 500 }, 'ms'),
+  figure('writes a minute for the last use of a key', ['last-uses', GATEWAY, 'writesPerKeyAndMinute'], { atMost: 1 }, ''),
   figure('gateway: idle memory', ['memory', GATEWAY, 'idleMb'], { atMost: 120 }, 'MB'),
   figure('gateway: memory at its most', ['memory', GATEWAY, 'peakMb'], { atMost: 200 }, 'MB'),
   figure('authentication of a known key', ['authentication', GATEWAY, 'authenticationUs'], { atMost: 5 }, 'µs'),
