@@ -70,7 +70,7 @@ test('the image has user, entrypoint, version and labels', async () => {
   const { Config } = await inspect(image)
   expect(Config.User).toBe('65532:65532')
   expect(Config.Entrypoint?.[0]).toBe(NODE)
-  expect(Config.Entrypoint?.at(-1)).toBe('/app/src/main.ts')
+  expect(Config.Entrypoint?.at(-1)).toBe('/app/src/main.js')
   const labels = Config.Labels as Readonly<Record<string, string>>
   expect(labels['org.opencontainers.image.title']).toBe('management-operator')
   expect(labels['org.opencontainers.image.licenses']).toBe('Apache-2.0')
@@ -131,7 +131,7 @@ describe('the files of the image', () => {
       ours.has(path) ||
       LIBRARY.test(path) ||
       path.startsWith('/app/node_modules/') ||
-      (/^\/app\/src\/.*\.ts$/.test(path) && !path.endsWith('.test.ts'))
+      /^\/app\/src\/.*\.js$/.test(path)
     expect(paths((file) => file.kind !== 'folder' && !isOurs(file)).slice(0, 20)).toEqual([])
     expect(paths(isOurs).length).toBeGreaterThan(100)
     expect(paths(({ kind }) => kind === 'other')).toEqual([])

@@ -1,10 +1,11 @@
 // Connection pools to one API server, because client-node opens a connection for each call. The credential is cached
 // for a minute.
-import { type Dispatcher, Pool } from 'undici'
+import type { Dispatcher, Pool as PoolType } from 'undici'
 import type { Clock } from '../../runtime/clock.ts'
 import type { AddressGuard } from './address-guard.ts'
 import { CircuitBreaker } from './circuit-breaker.ts'
 import { type KubeconfigSource, type Tls, readKubeconfig } from './kubeconfig.ts'
+import { Pool } from './undici.ts'
 
 /** Connection pools to one API server, with the headers that authenticate a request. */
 export interface Connection {
@@ -106,7 +107,7 @@ function newPools(origin: string, tls: Tls, key: string): Pools {
     ...tls,
     keepAlive: true,
     keepAliveInitialDelay: 30_000,
-  } as NonNullable<Pool.Options['connect']>
+  } as NonNullable<PoolType.Options['connect']>
   const shared = { pipelining: 1, allowH2: false, headersTimeout: 30_000, connect: sockets }
   return {
     // The API server closes idle connections after 90 s. We close them earlier, so that none breaks a call.

@@ -5,9 +5,6 @@ import { createSecureContext } from 'node:tls'
 import { type Json, type JsonMap, isList, isMap } from '../../domain/json/json.ts'
 import { parsePlainYaml } from '../../runtime/yaml.ts'
 
-/** A parsed kubeconfig, for client-node. */
-type InlineKubeconfig = JsonMap
-
 /** The YAML parser takes up to 3 ms for 1 KiB. */
 const LONGEST_TEXT = 64 * 1024
 const MOST_FAULTS_LISTED = 50
@@ -18,7 +15,7 @@ const MOST_FAULTS_LISTED = 50
  *
  * @throws Error that lists each fault with its path, such as `users[0].user.exec`, and quotes no value
  */
-export function parseKubeconfigValue(text: string): InlineKubeconfig {
+export function parseKubeconfigValue(text: string): JsonMap {
   const config = parsed(text)
   const faults = isMap(config) ? faultsOf(config) : ['it is no map']
   if (isMap(config) && faults.length === 0) return config
@@ -92,8 +89,6 @@ const USER: Fields = {
   username: namesIdentity,
   password: namesIdentity,
   tokenFile: namesFile,
-  // client-node reads it, too.
-  'token-file': namesFile,
   'client-certificate': namesFile,
   'client-key': namesFile,
   exec: runsProgram,
@@ -168,7 +163,8 @@ function faultsOfCurrent(config: JsonMap): readonly string[] {
   ]
 }
 
-function contentOf(
+/** The content of the entry with this name in a list of a kubeconfig; null = there is none. */
+export function contentOf(
   config: JsonMap,
   list: string,
   content: string,

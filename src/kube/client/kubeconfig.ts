@@ -1,12 +1,12 @@
 // The address of an API server and the credential of this process, from files, the pod's service account or a value.
-// client-node's KubeConfig reads certificates and token files, and runs credential plugins.
 import { readFileSync } from 'node:fs'
 import type { RequestOptions } from 'node:https'
 import { type LookupFunction, isIPv6 } from 'node:net'
 import { delimiter, dirname, resolve } from 'node:path'
-import type { KubeConfig } from '@kubernetes/client-node'
+import { type Json, type JsonMap, isMap, stringOf } from '../../domain/json/json.ts'
 import { parseYaml } from '../../runtime/yaml.ts'
-import { parseKubeconfigValue } from './kubeconfig-value.ts'
+import { type CredentialPlugin, loadPlugin } from './credential-plugin.ts'
+import { contentOf, parseKubeconfigValue } from './kubeconfig-value.ts'
 
 /**
  * Where a kubeconfig comes from. `files`: merged as in kubectl. `pod`: the service account of this process's
@@ -77,120 +77,95 @@ export function findKubeconfig(
  * @throws Error that names the fault, and quotes no secret
  */
 export async function readKubeconfig(source: KubeconfigSource): Promise<ServerAccess> {
-  const load = loaderOf(source)
-  let config = await load()
-  const cluster = config.getCurrentCluster()
-  if (!cluster) throw new Error('the kubeconfig has no current context with a cluster')
-  if (cluster.proxyUrl) throw new Error('proxy-url in a kubeconfig is not supported')
+  const load = (): Promise<CurrentContext> => currentOf(documentsOf(source))
+  let current = await load()
+  const { content: cluster } = current.cluster
+  if (cluster['proxy-url']) throw new Error('proxy-url in a kubeconfig is not supported')
+  const server = URL.parse(stringOf(cluster['server']) ?? '')
+  if (!server) throw new Error('the current cluster of the kubeconfig has no server that is a URL')
+  if (server.protocol !== 'https:' && !skipsVerification(current))
+    throw new Error('the server of a kubeconfig has no https, and no insecure-skip-tls-verify')
   return {
-    server: new URL(cluster.server),
+    server,
     readCredential: async (refused) => {
-      if (refused) config = await load()
-      else if (readsTokenFile(config)) config = await withoutCachedTokens(config)
-      const options = await optionsOf(config)
-      return { tls: tlsOf(options), headers: headersOf(options) }
+      if (refused) current = await load()
+      return credentialOf(current)
     },
   }
 }
 
-function loaderOf(source: KubeconfigSource): () => Promise<KubeConfig> {
-  if (source.kind === 'files') return () => mergedFiles(source.paths)
-  if (source.kind === 'pod') return () => podConfig(source)
-  const config = configOf(parseKubeconfigValue(source.text))
-  return () => config
+/** A parsed kubeconfig. Paths in it are relative to the folder. */
+interface KubeconfigDocument {
+  readonly folder: string
+  readonly config: JsonMap
 }
 
-/** client-node takes 0.3 s and memory to load: only commands that call a cluster load it. */
-async function emptyConfig(): Promise<KubeConfig> {
-  const { KubeConfig } = await import('@kubernetes/client-node')
-  return new KubeConfig()
+function documentsOf(source: KubeconfigSource): readonly KubeconfigDocument[] {
+  if (source.kind === 'files') return source.paths.map(readFile)
+  const config = source.kind === 'pod' ? podConfig(source) : parseKubeconfigValue(source.text)
+  return [{ folder: SERVICE_ACCOUNT, config }]
 }
 
-async function configOf(kubeconfig: object): Promise<KubeConfig> {
-  const config = await emptyConfig()
-  config.loadFromString(JSON.stringify(kubeconfig))
-  return config
-}
-
-async function mergedFiles(paths: readonly string[]): Promise<KubeConfig> {
-  const config = await emptyConfig()
-  for (const path of paths) {
-    const one = await configOf(readFile(path))
-    one.makePathsAbsolute(dirname(path))
-    // As in kubectl, the first file with a current context decides. client-node would take the last, perhaps for
-    // another cluster.
-    config.mergeConfig(one, Boolean(config.currentContext))
-  }
-  return config
-}
-
-/** client-node's name for the authenticator that reads a token file. */
-const TOKEN_FILE = 'tokenFile'
-
-interface FileContent {
-  readonly users?: readonly {
-    readonly name: string
-    readonly user?: { readonly tokenFile?: string }
-  }[]
-}
-
-/** Reads a kubeconfig file. client-node's parser is not used: it prints the lines around an error, with tokens. */
-function readFile(path: string): object {
+/** Reads a kubeconfig file; an empty one has nothing in it. */
+function readFile(path: string): KubeconfigDocument {
   try {
-    const content = parseYaml(readFileSync(path, 'utf8')) as FileContent | null
-    const users = (content?.users ?? []).map(({ name, user }) => ({
-      name,
-      user: user?.tokenFile ? withTokenFile(user, resolve(dirname(path), user.tokenFile)) : user,
-    }))
-    return { ...content, users }
+    const config = parseYaml(readFileSync(path, 'utf8'))
+    return { folder: dirname(path), config: isMap(config) ? config : {} }
   } catch (cause) {
     throw new Error(`kubeconfig ${path} is unreadable`, { cause })
   }
 }
 
-/** The user with its `tokenFile` as a file authenticator, as client-node ignores the field. It precedes `token`. */
-const withTokenFile = (user: object, tokenFile: string): object => ({
-  ...user,
-  token: undefined,
-  'auth-provider': { name: TOKEN_FILE, config: { tokenFile } },
-})
-
 const SERVICE_ACCOUNT = '/var/run/secrets/kubernetes.io/serviceaccount'
 
-/** The pod's service account. Not by client-node's loadFromCluster(), which reads the environment. */
-async function podConfig({ host, port }: { readonly host: string; readonly port: string }) {
-  const config = await emptyConfig()
+/** The pod's service account. */
+function podConfig({ host, port }: { readonly host: string; readonly port: string }): JsonMap {
   const server = `https://${isIPv6(host) ? `[${host}]` : host}:${port}`
   const name = 'pod'
-  const provider = { name: TOKEN_FILE, config: { tokenFile: `${SERVICE_ACCOUNT}/token` } }
-  config.loadFromOptions({
-    clusters: [{ name, server, caFile: `${SERVICE_ACCOUNT}/ca.crt`, skipTLSVerify: false }],
-    users: [{ name, authProvider: provider }],
-    contexts: [{ name, cluster: name, user: name }],
-    currentContext: name,
-  })
-  return config
+  return {
+    'current-context': name,
+    clusters: [{ name, cluster: { server, 'certificate-authority': 'ca.crt' } }],
+    contexts: [{ name, context: { cluster: name, user: name } }],
+    users: [{ name, user: { tokenFile: 'token' } }],
+  }
 }
 
-const readsTokenFile = (config: KubeConfig): boolean =>
-  config.getCurrentUser()?.authProvider?.name === TOKEN_FILE
-
-/**
- * The same configuration without cached tokens. client-node caches the token of a file for a minute and that of a
- * plugin until it expires, even after a 401.
- */
-async function withoutCachedTokens(config: KubeConfig): Promise<KubeConfig> {
-  const copy = await emptyConfig()
-  const { clusters, contexts, users, currentContext } = config
-  copy.loadFromOptions({ clusters, contexts, users, currentContext })
-  return copy
+/** The content of an entry of a kubeconfig. */
+interface NamedContent {
+  readonly folder: string
+  readonly content: JsonMap
 }
 
-async function optionsOf(config: KubeConfig): Promise<RequestOptions> {
-  const options: RequestOptions = { headers: {} }
+/** What the current context names. */
+interface CurrentContext {
+  readonly cluster: NamedContent
+  readonly user: NamedContent
+  /** What gives the user's credential, if the user has none of its own. */
+  readonly plugin: CredentialPlugin | null
+}
+
+/** The current context of merged documents: as in kubectl, the first that has a value decides it. */
+async function currentOf(documents: readonly KubeconfigDocument[]): Promise<CurrentContext> {
+  const find = (list: string, content: string, name: Json | undefined): NamedContent | undefined =>
+    documents
+      .map(({ folder, config }) => ({ folder, content: contentOf(config, list, content, name) }))
+      .find((entry): entry is NamedContent => entry.content !== null)
+  const name = documents.map(({ config }) => config['current-context']).find(Boolean)
+  const context = find('contexts', 'context', name)?.content
+  const cluster = find('clusters', 'cluster', context?.['cluster'])
+  if (!context || !cluster) throw new Error('the kubeconfig has no current context with a cluster')
+  const user = find('users', 'user', context['user']) ?? { folder: '', content: {} }
+  return { cluster, user, plugin: await loadPlugin(user.content) }
+}
+
+const skipsVerification = ({ cluster }: CurrentContext): boolean =>
+  cluster.content['insecure-skip-tls-verify'] === true
+
+async function credentialOf(current: CurrentContext): Promise<ServerCredential> {
   try {
-    await config.applyToHTTPSOptions(options)
-    return options
+    const given = await current.plugin?.()
+    const headers = { ...headersOf(current.user), ...given?.headers }
+    return { tls: { ...tlsOf(current), ...given?.tls }, headers }
   } catch (cause) {
     const message = 'the credentials for the API server are unreadable'
     if (!(cause instanceof SyntaxError)) throw new Error(message, { cause })
@@ -199,21 +174,40 @@ async function optionsOf(config: KubeConfig): Promise<RequestOptions> {
   }
 }
 
-function tlsOf({ ca, cert, key, rejectUnauthorized, servername }: RequestOptions): Tls {
+function tlsOf(current: CurrentContext): Tls {
+  const { cluster, user } = current
+  const ca = bytesOf(cluster, 'certificate-authority')
+  const cert = bytesOf(user, 'client-certificate')
+  const key = bytesOf(user, 'client-key')
+  const servername = stringOf(cluster.content['tls-server-name'])
   return {
     ...(ca ? { ca } : {}),
     ...(cert ? { cert } : {}),
     ...(key ? { key } : {}),
-    ...(rejectUnauthorized === undefined ? {} : { rejectUnauthorized }),
+    ...(skipsVerification(current) ? { rejectUnauthorized: false } : {}),
     ...(servername ? { servername } : {}),
   }
 }
 
-function headersOf(options: RequestOptions): Readonly<Record<string, string>> {
-  const basic = options.auth ? { authorization: `Basic ${btoa(options.auth)}` } : {}
-  const given = Object.entries(options.headers ?? {}).map(([name, value]) => [
-    name,
-    String(value).trim(),
-  ])
-  return { ...basic, ...Object.fromEntries(given) }
+/** The bytes of a field, inline or in a file; null = neither. As in kubectl, those inline come first. */
+function bytesOf(entry: NamedContent, field: string): Buffer | null {
+  const inline = stringOf(entry.content[`${field}-data`])
+  return inline ? Buffer.from(inline, 'base64') : fileOf(entry, field)
+}
+
+/** The file that a field names; null = it names none. */
+function fileOf({ folder, content }: NamedContent, field: string): Buffer | null {
+  const path = stringOf(content[field])
+  return path ? readFileSync(resolve(folder, path)) : null
+}
+
+function headersOf(user: NamedContent): Readonly<Record<string, string>> {
+  const text = (field: string): string => stringOf(user.content[field]) ?? ''
+  const token = (fileOf(user, 'tokenFile')?.toString() ?? text('token')).trim()
+  const basic = text('username') && `Basic ${btoa(`${text('username')}:${text('password')}`)}`
+  const authorization = token ? `Bearer ${token}` : basic
+  return {
+    ...(authorization ? { authorization } : {}),
+    ...(text('as') ? { 'impersonate-user': text('as') } : {}),
+  }
 }

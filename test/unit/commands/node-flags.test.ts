@@ -18,7 +18,7 @@ describe('every way to start the program has the flags of Node (threats E15)', (
     const [node, heap, ...args] = JSON.parse(entrypoint.replaceAll('\\\n', ''))
     expect(node).toBe('/usr/local/bin/node')
     expect(heap).toMatch(/^--max-old-space-size-percentage=/)
-    expect(args).toEqual([...NODE_FLAGS, '/app/src/main.ts'])
+    expect(args).toEqual([...NODE_FLAGS, '/app/src/main.js'])
   })
 
   test('docs/operating.md', () => {

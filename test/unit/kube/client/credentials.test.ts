@@ -32,6 +32,11 @@ describe('a credential', () => {
       user: { username: 'ann', password: 'p:w' },
       header: `Basic ${base64('ann:p:w')}`,
     },
+    {
+      name: 'a token beside a name',
+      user: { token: 'abc', username: 'ann', password: 'p' },
+      header: 'Bearer abc',
+    },
     { name: 'none', user: {}, header: undefined },
   ])('is sent with each request: $name', async ({ user, header }) => {
     const server = await startScriptedServer(good)

@@ -127,11 +127,6 @@ describe('a kubeconfig from a value (9.5)', () => {
       fault: `users[0].user.tokenFile ${FILE}`,
     },
     {
-      name: "a token in a file, under client-node's name",
-      parts: { user: { 'token-file': 'a' } },
-      fault: `users[0].user.token-file ${FILE}`,
-    },
-    {
       name: 'an exec plugin',
       parts: { user: { exec: { command: 'sh' } } },
       fault: `users[0].user.exec ${PROGRAM}`,
@@ -300,7 +295,7 @@ describe('a kubeconfig from a value (9.5)', () => {
   test('reads no file that it names', async () => {
     const path = join(await scratchFolder(), 'token')
     await writeFile(path, 'abc')
-    await expect(ofValue(kubeconfig({ user: { 'token-file': path } }))).rejects.toThrow(FILE)
+    await expect(ofValue(kubeconfig({ user: { tokenFile: path } }))).rejects.toThrow(FILE)
   })
 
   test('is refused with an error that quotes none of its values', async () => {

@@ -130,7 +130,7 @@ export interface KubeconfigParts {
   readonly folder?: string
 }
 
-/** Writes a kubeconfig (JSON is YAML). client-node accepts plain HTTP only with insecure-skip-tls-verify. */
+/** Writes a kubeconfig (JSON is YAML). Plain HTTP is accepted only with insecure-skip-tls-verify. */
 export async function writeKubeconfig(parts: KubeconfigParts): Promise<string> {
   const { server, cluster = { 'insecure-skip-tls-verify': true }, user = {} } = parts
   const path = join(parts.folder ?? (await scratchFolder()), 'kubeconfig')

@@ -1,0 +1,14 @@
+// The parts of undici that the program uses. Its index loads fetch, WebSocket, caches and mocks too: 12 MB.
+import type { Dispatcher, Pool as PoolType } from 'undici'
+// @ts-expect-error -- undici has types for its index only
+import api from 'undici/lib/api/index.js'
+// @ts-expect-error -- as above
+import DispatcherOfUndici from 'undici/lib/dispatcher/dispatcher.js'
+// @ts-expect-error -- as above
+import PoolOfUndici from 'undici/lib/dispatcher/pool.js'
+
+// As in undici's index: `request` and its like are methods of every dispatcher.
+Object.assign((DispatcherOfUndici as typeof Dispatcher).prototype, api)
+
+/** undici's connections to one origin. */
+export const Pool = PoolOfUndici as typeof PoolType
