@@ -13,6 +13,7 @@ import { pictures } from './report/pictures.ts'
 import type { Results } from './report/results.ts'
 import { asText, figuresTable, goalsTable } from './report/tables.ts'
 import { FULL, QUICK, SECTIONS, withBed } from './sections.ts'
+import { useShippedProgram } from './shipped-program.ts'
 
 const { values } = parseArgs({
   options: { full: { type: 'boolean', default: false }, only: { type: 'string' } },
@@ -28,6 +29,7 @@ if (unknown.length > 0) {
 const OUTPUT = join(import.meta.dirname, '../.bench')
 const loadNow = (): number => Math.round((loadavg()[0] ?? 0) * 10) / 10
 
+useShippedProgram()
 const loadBefore = loadNow()
 const sections: Record<string, Measured> = {}
 const ofOperators = chosen.filter((name) => name in SECTIONS)

@@ -16,6 +16,7 @@ import type { Bed } from './operators/comparators.ts'
 import { createLoad } from './operators/load.ts'
 import { servingCa } from './product.ts'
 import { withBed } from './sections.ts'
+import { useShippedProgram } from './shipped-program.ts'
 import { layCable } from './soak/cable.ts'
 import { type Sample, descriptorGrowth, growthMb, sampleOf } from './soak/samples.ts'
 
@@ -47,6 +48,7 @@ const fault = (text: string): void => {
   console.log(`FAULT: ${text}`)
 }
 
+useShippedProgram()
 await withBed(soak)
 for (const text of faults) console.log(text)
 console.log(faults.length === 0 ? 'nothing missed, nothing stuck' : `${faults.length} faults`)

@@ -13,14 +13,14 @@ import type { NamespaceMappings, VirtualName } from '../src/sync/rules/host-name
 import { checkPatches } from '../src/sync/rules/patch.ts'
 import { WITHOUT_CLUSTERS } from '../src/sync/rules/references.ts'
 import { createSandbox } from '../src/sync/sandbox/sandbox.ts'
-import { PROGRAM } from './support/command-process.ts'
+import { programArgs } from './support/command-process.ts'
 import { stepsOf } from './support/documentation-blocks.ts'
 
 const ROOT = join(import.meta.dirname, '..')
 const PAGE = readFileSync(join(ROOT, 'docs/patches.md'), 'utf8')
 const home = mkdtempSync(join(tmpdir(), 'patches-'))
 const program = join(home, 'management-operator')
-writeFileSync(program, `#!/bin/sh\nexec '${process.execPath}' ${PROGRAM.join(' ')} "$@"\n`)
+writeFileSync(program, `#!/bin/sh\nexec '${process.execPath}' ${programArgs().join(' ')} "$@"\n`)
 chmodSync(program, 0o755)
 const sandbox = createSandbox(systemClock())
 afterAll(async () => {

@@ -90,7 +90,7 @@ function spawnCommand(
   const directory = mkdtempSync(join(OUTPUT_ROOT, `${command}-`))
   const files = ['stdout.log', 'stderr.log'].map((name) => openSync(join(directory, name), 'a'))
   const own = [`--health-probe-bind-address=${ANY_PORT}`, `--metrics-bind-address=${ANY_PORT}`]
-  const child = spawn(process.execPath, [...PROGRAM, command, ...own, ...flags], {
+  const child = spawn(process.execPath, [...programArgs(), command, ...own, ...flags], {
     env: cleanEnv(env),
     stdio: ['ignore', ...files],
   })
@@ -160,10 +160,10 @@ export const ISSUER = 'https://platform.example.com/oidc'
 export const startOperator = (options: ProcessOptions): Promise<OwnOperator> =>
   startCommand('manager', options)
 
-/** The arguments of Node that run the program; its command and flags follow. */
-export const PROGRAM: readonly string[] = [
+/** The arguments of Node that run the program; its command and flags follow. PROGRAM_FILE names another file of it. */
+export const programArgs = (): readonly string[] => [
   ...NODE_FLAGS,
-  join(import.meta.dirname, '../../src/main.ts'),
+  process.env['PROGRAM_FILE'] ?? join(import.meta.dirname, '../../src/main.ts'),
 ]
 
 /** How a finished run ended and what it printed. */
@@ -193,7 +193,7 @@ export function runProgram(
   return new Promise((resolve) => {
     const child = execFile(
       process.execPath,
-      [...PROGRAM, ...args],
+      [...programArgs(), ...args],
       { env: cleanEnv(env), timeout: 30_000, killSignal: 'SIGKILL' },
       (_, stdout, stderr) => resolve({ code: child.exitCode, stdout, stderr }),
     )

@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import { PROGRAM_VERSION } from '../../../src/runtime/flags.ts'
 import { hasValidChecksum } from '../../support/canary.ts'
-import { PROGRAM } from '../../support/command-process.ts'
+import { programArgs } from '../../support/command-process.ts'
 
 interface Ran {
   readonly status: number | null
@@ -12,7 +12,7 @@ interface Ran {
 }
 
 const run = (...argv: readonly string[]): Ran =>
-  spawnSync(process.execPath, [...PROGRAM, ...argv], { encoding: 'utf8' })
+  spawnSync(process.execPath, [...programArgs(), ...argv], { encoding: 'utf8' })
 
 const digestOf = (key: string): string => `sha256:${createHash('sha256').update(key).digest('hex')}`
 

@@ -2,7 +2,7 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { afterAll, expect, test } from 'vitest'
-import { PROGRAM, cleanEnv } from '../../support/command-process.ts'
+import { programArgs, cleanEnv } from '../../support/command-process.ts'
 import { eventually } from '../../support/eventually.ts'
 import { unreachableKubeconfig } from './unreachable-kubeconfig.ts'
 
@@ -16,7 +16,7 @@ afterAll(kubeconfig.remove)
 test('SIGTERM while the program is loading ends it with exit code 0 (8.3)', async () => {
   const env = cleanEnv({ NODE_OPTIONS })
   const args = [
-    ...PROGRAM,
+    ...programArgs(),
     'manager',
     `--kubeconfig=${kubeconfig.path}`,
     '--metrics-bind-address=0',

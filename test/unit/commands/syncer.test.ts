@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { afterAll, describe, expect, test } from 'vitest'
 import { NODE_FLAGS } from '../../../tools/node-flags.ts'
 import { findCanaries, plantCanary } from '../../support/canary.ts'
-import { PROGRAM, type RunResult, runProgram } from '../../support/command-process.ts'
+import { programArgs, type RunResult, runProgram } from '../../support/command-process.ts'
 
 const home = mkdtempSync(join(tmpdir(), 'syncer-'))
 afterAll(() => rmSync(home, { recursive: true, force: true }))
@@ -186,7 +186,7 @@ test('the time zone of the process is none of the expressions (19.4)', () => {
   const argv = ['syncer', 'try', '--config', configOf('endpoints', local)]
   const { stdout } = spawnSync(
     process.execPath,
-    [...PROGRAM, ...argv, '--object', objectOf('Endpoints')],
+    [...programArgs(), ...argv, '--object', objectOf('Endpoints')],
     { encoding: 'utf8', env: { ...process.env, TZ: 'Asia/Tokyo' } },
   )
   expect(stdout).toContain('+    app: "Fri Jan 31 2020 00:00:00 GMT+0000"\n')
