@@ -1,6 +1,7 @@
 // What a thousand access keys cost the API server: the requests of the operator, which do not depend on the machine.
 import { expect, test } from 'vitest'
 import { ACCESS_KEYS } from '../../../src/api/names.ts'
+import type { KubeObject } from '../../../src/api/objects.ts'
 import { pathOf } from '../../../src/kube/client/client.ts'
 import { type Calls, callsSince } from '../../support/api-calls.ts'
 import { auditOf } from '../../support/audit-log.ts'
@@ -19,8 +20,10 @@ const settings = settingsOf(plane)
 const kubeconfig = await plane.operatorKubeconfig()
 
 const MANY = 1000
+const CONCURRENT_DELETES = 8
 const keys = () => Array.from({ length: MANY }, () => newKey())
-const IN_TIME = { withinMs: 120_000 }
+/** Some ten seconds on a machine that has nothing else to do. */
+const IN_TIME = { withinMs: 240_000 }
 
 /** Requests for keys, other than the list and the watch at a start. */
 async function callsOf(act: () => Promise<unknown>): Promise<Calls> {
@@ -31,6 +34,16 @@ async function callsOf(act: () => Promise<unknown>): Promise<Calls> {
     ([call]) => call === 'conflict' || /^(?!watch |list )\S+ ownedaccesskeys(?:$|\/)/.test(call),
   )
   return Object.fromEntries(ofKeys)
+}
+
+/** One by one: a request for all would take longer than a request may. */
+async function deleteAll(names: readonly string[]): Promise<void> {
+  const left = [...names]
+  const deleters = Array.from({ length: CONCURRENT_DELETES }, async () => {
+    for (let name = left.pop(); name !== undefined; name = left.pop())
+      await plane.raw('DELETE', pathOf(ACCESS_KEYS, { name }))
+  })
+  await Promise.all(deleters)
 }
 
 const untilKeysAre = (operator: Operator, state: string, count: number): Promise<true> =>
@@ -44,10 +57,13 @@ const untilKeysAre = (operator: Operator, state: string, count: number): Promise
   )
 
 test('a key costs two writes when it is new, one at its end, one at its deletion, and no reads (3.1, 8.6)', async () => {
+  let names: readonly string[] = []
   {
     await using operator = await startOperator({ kubeconfig })
     const created = await callsOf(async () => {
-      await createMany(plane, ACCESS_KEYS, keys())
+      names = (await createMany<KubeObject>(plane, ACCESS_KEYS, keys())).map(
+        ({ metadata }) => metadata.name,
+      )
       await untilKeysAre(operator, 'active', MANY)
     })
     expect(created).toEqual({
@@ -63,7 +79,7 @@ test('a key costs two writes when it is new, one at its end, one at its deletion
   await using operator = await startOperator({ kubeconfig })
   expect(await callsOf(() => untilKeysAre(operator, 'expired', MANY))).toEqual({})
   const deleted = await callsOf(async () => {
-    await plane.raw('DELETE', pathOf(ACCESS_KEYS, {}))
+    await deleteAll(names)
     await untilKeysAre(operator, 'expired', 0)
   })
   expect(deleted).toEqual({ 'patch ownedaccesskeys': MANY })
