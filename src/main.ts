@@ -1,4 +1,4 @@
-#!/usr/bin/env -S node --disable-sigusr1 --disable-proto=delete --disallow-code-generation-from-strings
+#!/usr/bin/env -S node --disable-sigusr1 --disable-proto=delete --disallow-code-generation-from-strings --max-semi-space-size=2
 import { PROGRAM_VERSION } from './runtime/flags.ts'
 
 /** A command by its name. */
