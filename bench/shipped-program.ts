@@ -1,4 +1,4 @@
-// The program as the image has it: JavaScript, and its flags of Node. A checkout runs TypeScript, whose compiler takes
+// The program as the image has it: JavaScript, with its flags and variables. A checkout runs TypeScript, whose compiler takes
 // memory and time at each start that no installation pays.
 import { execFileSync } from 'node:child_process'
 import { cpSync, rmSync } from 'node:fs'
@@ -18,5 +18,7 @@ export function useShippedProgram(): void {
     join(FOLDER, 'src'),
   ])
   cpSync(join(ROOT, 'package.json'), join(FOLDER, 'package.json'))
+  // As the Dockerfile has it.
+  process.env['MALLOC_TRIM_THRESHOLD_'] = '131072'
   process.env['PROGRAM_FILE'] = join(FOLDER, 'src/main.js')
 }

@@ -174,15 +174,15 @@ export interface RunResult {
   readonly stderr: string
 }
 
+const KEPT = ['PATH', 'HOME', 'NODE_COMPILE_CACHE', 'MALLOC_TRIM_THRESHOLD_']
+
 /** Variables of a test's child processes: what they need to run, and what the test adds. */
 export function cleanEnv(added: Readonly<Record<string, string>> = {}): NodeJS.ProcessEnv {
-  const { PATH, HOME, NODE_COMPILE_CACHE } = process.env
-  return {
-    ...(PATH ? { PATH } : {}),
-    ...(HOME ? { HOME } : {}),
-    ...(NODE_COMPILE_CACHE ? { NODE_COMPILE_CACHE } : {}),
-    ...added,
-  }
+  const kept = KEPT.flatMap((name) => {
+    const value = process.env[name]
+    return value ? [[name, value] as const] : []
+  })
+  return { ...Object.fromEntries(kept), ...added }
 }
 
 /** Runs `management-operator <args>` to its end; killed when that takes longer than 30 s. */
