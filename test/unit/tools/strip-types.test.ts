@@ -14,7 +14,7 @@ beforeAll(() => {
   execFileSync(process.execPath, ['--no-warnings', tool, join(ROOT, 'src'), join(home, 'src')])
   copyFileSync(join(ROOT, 'package.json'), join(home, 'package.json'))
   symlinkSync(join(ROOT, 'node_modules'), join(home, 'node_modules'))
-})
+}, 60_000)
 afterAll(() => rmSync(home, { recursive: true, force: true }))
 
 /** Runs the program without Node's own compiler of types. */
@@ -30,12 +30,9 @@ test('each source is a file of JavaScript', () => {
   expect(written.toSorted()).toEqual(sources.map((path) => path.replace(/ts$/, 'js')).toSorted())
 })
 
-test.each(['manager', 'gateway', 'direct', 'syncer', 'target', 'keygen', 'revoke'])(
-  'the command %s is loaded',
-  (command) => {
-    expect(run(command, '--help')).toContain(`Usage: management-operator ${command}`)
-  },
-)
+test.each(['manager', 'gateway', 'direct'])('the command %s is loaded', (command) => {
+  expect(run(command, '--help')).toContain(`Usage: management-operator ${command}`)
+})
 
 test('the program of a worker thread is loaded', () => {
   const write = (name: string, content: object): string => {
