@@ -20,6 +20,9 @@ import type { ParsedRequest } from '../request/parse.ts'
 export type RunsAs = { readonly caller: Caller } | 'gateway'
 
 /** The answer when the API server can't be reached. */
+/** What is forwarded of a request, besides what is parsed. */
+export type ForwardedCall = Pick<HttpRequest, 'id' | 'headers' | 'body' | 'remoteAddress'>
+
 export const UNAVAILABLE = refuse(ERRORS.apiServerUnreachable)
 
 /**
@@ -30,7 +33,7 @@ export const UNAVAILABLE = refuse(ERRORS.apiServerUnreachable)
 export async function forward(
   upstream: Pick<Upstream, 'send'>,
   request: ParsedRequest,
-  call: HttpRequest,
+  call: ForwardedCall,
   as: RunsAs,
   signal: AbortSignal,
 ): Promise<Answer> {
@@ -59,10 +62,11 @@ export const pathAndQuery = ({ path, search }: Pick<ParsedRequest, 'path' | 'sea
   search === '' ? path : `${path}?${search}`
 
 /** The headers to forward. A watch is not compressed: when the gateway cuts it, it adds a last line (contract 13.4). */
-function headersFor({ attributes }: ParsedRequest, call: HttpRequest): UpstreamHeaders {
-  const { 'accept-encoding': encodings, ...headers } = upstreamHeaders(call)
-  if (encodings === undefined || attributes.verb === 'watch') return headers
-  return { ...headers, 'accept-encoding': encodings }
+function headersFor({ attributes }: ParsedRequest, call: ForwardedCall): UpstreamHeaders {
+  const headers = upstreamHeaders(call)
+  if (attributes.verb !== 'watch') return headers
+  const { 'accept-encoding': _, ...plain } = headers
+  return plain
 }
 
 /** Whether the API server sets no time limit for the request. */
@@ -175,22 +179,28 @@ const impersonates = (name: string): boolean =>
     .includes('impersonate')
 
 /** The headers to forward, with the client's address and the request ID, but without impersonation. */
-export function upstreamHeaders(call: HttpRequest): UpstreamHeaders {
-  const connectionHeaders = new Set(
-    (call.headers.connection ?? '')
-      .toLowerCase()
-      .split(',')
-      .map((name) => name.trim()),
-  )
-  const endToEnd = (name: string) => (connectionHeaders.has(name) ? undefined : call.headers[name])
-  const passed = PASSED_UPSTREAM.flatMap((name) => {
+export function upstreamHeaders(
+  call: Pick<HttpRequest, 'id' | 'headers' | 'remoteAddress'>,
+): UpstreamHeaders {
+  const { connection } = call.headers
+  const hopByHop =
+    connection === undefined
+      ? []
+      : connection
+          .toLowerCase()
+          .split(',')
+          .map((name) => name.trim())
+  const endToEnd = (name: string) => (hopByHop.includes(name) ? undefined : call.headers[name])
+  const headers: Record<string, string | readonly string[]> = {}
+  for (const name of PASSED_UPSTREAM) {
     const value = endToEnd(name)
-    return value === undefined ? [] : [[name, value] as const]
-  })
-  const trace = traceContext(endToEnd('traceparent'), endToEnd('tracestate'))
-  const from = call.remoteAddress === '' ? {} : { 'x-forwarded-for': call.remoteAddress }
+    if (value !== undefined) headers[name] = value
+  }
+  Object.assign(headers, traceContext(endToEnd('traceparent'), endToEnd('tracestate')))
+  if (call.remoteAddress !== '') headers['x-forwarded-for'] = call.remoteAddress
   // The API server uses `audit-id` as the ID of its audit event.
-  return { ...Object.fromEntries(passed), ...trace, ...from, 'audit-id': call.id }
+  headers['audit-id'] = call.id
+  return headers
 }
 
 // The headers of the API server's answer for the client (contract 13.1).
