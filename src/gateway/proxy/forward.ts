@@ -6,6 +6,7 @@ import { type RequestInfo, isResourceRequest } from '../../domain/scope/request-
 import { isSessionSubresource } from '../../domain/scope/sensitive.ts'
 import { isSendableScope } from '../../domain/token/verified-token.ts'
 import {
+  ArrivedBody,
   type Impersonation,
   type Upstream,
   type UpstreamHeaders,
@@ -19,10 +20,10 @@ import type { ParsedRequest } from '../request/parse.ts'
 /** The identity that a request to the API server runs as; there is no default. */
 export type RunsAs = { readonly caller: Caller } | 'gateway'
 
-/** The answer when the API server can't be reached. */
 /** What is forwarded of a request, besides what is parsed. */
 export type ForwardedCall = Pick<HttpRequest, 'id' | 'headers' | 'body' | 'remoteAddress'>
 
+/** The answer when the API server can't be reached. */
 export const UNAVAILABLE = refuse(ERRORS.apiServerUnreachable)
 
 /**
@@ -50,7 +51,12 @@ export async function forward(
       isProxied: isProxied(request.attributes),
       signal,
     })
-    return { status, headers: { ...clientHeaders(headers), ...framingOf(headers) }, body }
+    const passed = { ...clientHeaders(headers), ...framingOf(headers) }
+    // Bytes are sent in one piece with their head. Without any, the length in the head may be another one, as for HEAD.
+    if (!(body instanceof ArrivedBody) || body.bytes.length === 0)
+      return { status, headers: passed, body }
+    body.destroy()
+    return { status, headers: passed, body: body.bytes }
   } catch (error) {
     if (error instanceof UpstreamUnavailable) return UNAVAILABLE
     throw error

@@ -48,8 +48,8 @@ export async function narrowedReview(
   target: RequestTarget,
   decide: (request: RequestInfo) => ScopeDecision,
 ): Promise<Answer> {
-  if (Buffer.isBuffer(answer.body) || answer.status !== 201) return answer
-  const body = await readBody(answer.body)
+  if (answer.status !== 201) return answer
+  const body = Buffer.isBuffer(answer.body) ? answer.body : await readBody(answer.body)
   const review = body && parseJsonMap(body.toString('utf8'))
   if (!review || !isMap(review['spec']) || !isMap(review['status'] ?? {})) return UNREADABLE
   const status =
