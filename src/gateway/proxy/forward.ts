@@ -113,24 +113,25 @@ export function impersonationOf(
   extras: Readonly<Record<string, string>>,
 ): Impersonation {
   const identityNames = [user, ...groups.filter((group) => group !== AUTHENTICATED_GROUP)]
-  if (!identityNames.every((name) => VISIBLE_ASCII.test(name)))
-    throw new Error('a name in the identity of a caller can not be sent')
-  if (identityNames.some((name) => RESERVED_NAME.test(name)))
-    throw new Error('a name in the identity of a caller begins with system:')
-  const isSendable = ([name, value]: readonly [string, string]): boolean =>
-    name === SCOPE_EXTRA ? isSendableScope(value) : VISIBLE_ASCII.test(value)
-  if (!Object.entries(extras).every(isSendable))
-    throw new Error('an extra of a caller can not be sent')
-  const extraHeaders = Object.entries(extras).map(([name, value]) => [
-    extraHeader(name),
-    // Node sends each character of a header as one byte, and the API server reads UTF-8.
-    Buffer.from(value, 'utf8').toString('latin1'),
-  ])
-  return {
+  for (const name of identityNames) {
+    if (!VISIBLE_ASCII.test(name))
+      throw new Error('a name in the identity of a caller can not be sent')
+    if (RESERVED_NAME.test(name))
+      throw new Error('a name in the identity of a caller begins with system:')
+  }
+  const headers: Record<string, string | readonly string[]> & { 'impersonate-user': string } = {
     'impersonate-user': user,
     'impersonate-group': groups,
-    ...Object.fromEntries(extraHeaders),
   }
+  for (const name of Object.keys(extras)) {
+    const value = extras[name] ?? ''
+    const isVisible = VISIBLE_ASCII.test(value)
+    if (!(name === SCOPE_EXTRA ? isSendableScope(value) : isVisible))
+      throw new Error('an extra of a caller can not be sent')
+    // Node sends each character of a header as one byte, and the API server reads UTF-8.
+    headers[extraHeader(name)] = isVisible ? value : Buffer.from(value, 'utf8').toString('latin1')
+  }
+  return headers
 }
 
 // The headers of a forwarded request (contract 13.1).
@@ -162,12 +163,14 @@ const NEVER_REPEATED = ['authorization', 'content-type', 'content-length', 'host
 
 /** The refusal of a request for its headers; null = none. */
 export function headersRefusal(rawHeaders: readonly string[]): BufferedAnswer | null {
-  const names = rawHeaders.filter((_, at) => at % 2 === 0).map((name) => name.toLowerCase())
+  const names: string[] = []
+  for (let at = 0; at < rawHeaders.length; at += 2) names.push((rawHeaders[at] ?? '').toLowerCase())
   if (names.some(impersonates)) return refuse(ERRORS.impersonationHeader)
-  const repeated = NEVER_REPEATED.find((name) => names.filter((one) => one === name).length > 1)
+  const repeated = NEVER_REPEATED.find((name) => names.indexOf(name) !== names.lastIndexOf(name))
   if (repeated !== undefined) return refuse(ERRORS.headerRepeated, { header: repeated })
+  if (!names.includes('transfer-encoding')) return null
   const transferEncodings = rawHeaders.filter(
-    (_, at) => names[(at - 1) / 2] === 'transfer-encoding',
+    (_, at) => at % 2 === 1 && names[(at - 1) / 2] === 'transfer-encoding',
   )
   return transferEncodings.every(isChunked) && transferEncodings.length <= 1
     ? null
@@ -179,10 +182,12 @@ const isChunked = (value: string): boolean => value.trim().toLowerCase() === 'ch
 
 /** Whether a header impersonates, in any spelling that a server or proxy behind the gateway might accept. */
 const impersonates = (name: string): boolean =>
+  (name.includes('%') ? percentDecoded(name) : name).includes('impersonate')
+
+const percentDecoded = (name: string): string =>
   name
     .replace(/%([0-9a-f]{2})/g, (_, hex: string) => String.fromCharCode(parseInt(hex, 16)))
     .toLowerCase()
-    .includes('impersonate')
 
 /** The headers to forward, with the client's address and the request ID, but without impersonation. */
 export function upstreamHeaders(
@@ -246,11 +251,12 @@ export function pickedHeaders(
   headers: UpstreamHeaders,
   names: readonly string[],
 ): OutgoingHttpHeaders {
-  const picked = names.flatMap((name) => {
+  const picked: OutgoingHttpHeaders = {}
+  for (const name of names) {
     const value = headers[name]
-    return value === undefined ? [] : [[name, typeof value === 'string' ? value : [...value]]]
-  })
-  return Object.fromEntries(picked) as OutgoingHttpHeaders
+    if (value !== undefined) picked[name] = typeof value === 'string' ? value : [...value]
+  }
+  return picked
 }
 
 // W3C Trace Context: the gateway forwards it to the API server (contract 13.1), does not change or log it, and records
