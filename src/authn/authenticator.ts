@@ -54,32 +54,40 @@ const UNAVAILABLE = { ok: false, because: 'unavailable' } as const
 /** Authenticates callers by the index, or by reads of the API server. */
 export function createAuthenticator(options: AuthenticatorOptions): Authenticator {
   const { clock, index, reader, provenAt, settings, roles, scopeRulesVersion } = options
-  /** By caller, the version of the rules for scopes at its authentication. */
+  /** By caller with a scope, the version of the rules for scopes at its authentication. */
   const rulesVersionOf = new WeakMap<KeyCaller, object>()
 
+  // A promise for each answer that is known at once would take most of the time of an authentication.
+
   /** The keys to decide by: the index while it is fresh, else keys read now; null = none could be read. */
-  const freshKeys = async (
+  const freshKeys = (
     keysToReread: () => readonly { readonly name: string }[],
-  ): Promise<KeyLookup | null> => {
+  ): KeyLookup | null | Promise<KeyLookup | null> => {
     if (isFresh(provenAt(), currentMoment(clock))) return index
     const keys = keysToReread()
     if (keys.length === 0) return null
     return reader.readWithRelated(keys.map(({ name }) => name)).catch(() => null)
   }
 
-  const callerOf = async (key: AccessKey, known: KeyLookup): Promise<AuthenticationResult> => {
+  const callerOf = (
+    key: AccessKey,
+    known: KeyLookup,
+  ): AuthenticationResult | Promise<AuthenticationResult> => {
     const caps = options.caps()
     if (caps === null) return UNAVAILABLE
     const verdict = checkKey(key, known, caps, clock.nowMs())
     if (!verdict.ok) return verdict
     const scopedKey = withScope(key, verdict.scope)
     const { identity, scope } = identityAndScopeOf(scopedKey)
+    const accepted = (): AuthenticationResult => {
+      if (identity === null) return { ok: false, because: 'noIdentity' }
+      const caller = { key: scopedKey, identity, scope, expiresMs: verdict.expiresMs }
+      if (scope !== null) rulesVersionOf.set(caller, scopeRulesVersion())
+      return { ok: true, caller }
+    }
     const hasRoles = scope?.some(({ kind }) => kind === 'role') ?? false
-    if (hasRoles && !(await roles.refreshed())) return UNAVAILABLE
-    if (identity === null) return { ok: false, because: 'noIdentity' }
-    const caller = { key: scopedKey, identity, scope, expiresMs: verdict.expiresMs }
-    rulesVersionOf.set(caller, scopeRulesVersion())
-    return { ok: true, caller }
+    if (!hasRoles || roles.isFresh()) return accepted()
+    return roles.refreshed().then((isRead) => (isRead ? accepted() : UNAVAILABLE))
   }
 
   const isUnchanged = (before: KeyCaller, now: KeyCaller): boolean =>
@@ -88,10 +96,11 @@ export function createAuthenticator(options: AuthenticatorOptions): Authenticato
 
   return {
     authenticate: async (token) => {
-      if (!(await settings.refreshed())) return UNAVAILABLE
+      if (!settings.isFresh() && !(await settings.refreshed())) return UNAVAILABLE
       const found = index.findBySecret(token)
       const holders = () => (found === UNKNOWN_KEY ? [] : index.sharing(found))
-      const known = await freshKeys(holders)
+      const fresh = freshKeys(holders)
+      const known = fresh instanceof Promise ? await fresh : fresh
       if (known === null) return UNAVAILABLE
       // Only the oldest key counts, and the key found above may be deleted by now. An unknown token takes the same
       // steps, because the duration of a refusal must not reveal its reason.
@@ -99,8 +108,10 @@ export function createAuthenticator(options: AuthenticatorOptions): Authenticato
       return callerOf(found === UNKNOWN_KEY ? UNKNOWN_KEY : eldest, known)
     },
     reauthenticate: async (caller) => {
-      if (!(await settings.refreshed())) return { ok: false, because: 'stale' }
-      const known = await freshKeys(() => [caller.key])
+      if (!settings.isFresh() && !(await settings.refreshed()))
+        return { ok: false, because: 'stale' }
+      const fresh = freshKeys(() => [caller.key])
+      const known = fresh instanceof Promise ? await fresh : fresh
       if (known === null) return { ok: false, because: 'stale' }
       const key = known.named(caller.key.name)
       const current = await callerOf(key?.uid === caller.key.uid ? key : UNKNOWN_KEY, known)

@@ -134,7 +134,9 @@ async function runStages<Options extends HandlerOptions>(
   options: Options,
 ): Promise<Answer> {
   for (const stage of stages) {
-    const answer = await underLease(context, answerOf(stage, context, options))
+    const result = stage(context, options)
+    // Most stages leave the answer to the next one at once: to wait for each would cost more than the stage does.
+    const answer = result === null ? null : await underLease(context, result)
     if (answer === null) continue
     logAnswer(context, options, answer)
     return cutWithKey(context, options, answer)
@@ -142,22 +144,13 @@ async function runStages<Options extends HandlerOptions>(
   throw new Error('no stage answers')
 }
 
-/** Async, so that what a stage throws at once is a rejection too. */
-async function answerOf<Options>(
-  stage: Stage<Options>,
-  context: RequestContext,
-  options: Options,
-): Promise<Answer | null> {
-  return stage(context, options)
-}
-
 /** The answer of a stage, null = none. When the key of an admitted request ends first, the refusal for that. */
 async function underLease(
   context: RequestContext,
-  pending: Promise<Answer | null>,
+  result: Answer | Promise<Answer | null>,
 ): Promise<Answer | null> {
-  if (context.admitted === null) return pending
-  const { answer, isOver } = await context.admitted.lease.outcome(pending)
+  if (context.admitted === null) return result
+  const { answer, isOver } = await context.admitted.lease.outcome(Promise.resolve(result))
   if (isOver) context.use = 'ended'
   return answer
 }
@@ -183,8 +176,9 @@ function cutWithKey(
 
 function logAnswer(context: RequestContext, { log }: HandlerOptions, answer: Answer): void {
   const { http, admitted, caller, request } = context
-  const requestLog = log.child({ requestId: http.id })
   const isAdmittedOwnKind = admitted !== null && request !== null && isOwnKind(request)
+  if (!isAdmittedOwnKind && answer.refusal === undefined) return
+  const requestLog = log.child({ requestId: http.id })
   const isLoggedWrite =
     isAdmittedOwnKind && logWrite(requestLog, request, known(context, 'caller'), answer)
   if (!isLoggedWrite && answer.refusal !== undefined && !http.gone.aborted)

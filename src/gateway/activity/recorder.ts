@@ -39,8 +39,9 @@ export interface ActivityRecorder {
   /**
    * Records an admitted request. Await it before the request goes on: when the recorded use of a sliding key is
    * old, this use is stored first. After a failed write the use may still count: its write can't be taken back.
+   * Without a promise there is nothing to wait for.
    */
-  readonly started: (caller: KeyCaller) => Promise<RecordResult>
+  readonly started: (caller: KeyCaller) => RecordResult | Promise<RecordResult>
   /** Records that a stream transfers data. Cheap enough to call for every chunk. */
   readonly flowed: (caller: KeyCaller) => void
   /** Writes all uses that are not recorded yet, sliding keys first. Call it at shutdown, after the last request. */
@@ -73,8 +74,6 @@ const SHORTEST_RETRY_MS = 100
 /** Attempts for each key at shutdown: few, as there may be many keys. */
 const FLUSH_ATTEMPTS = 3
 
-const LATER = Promise.resolve('later' as const)
-
 class Recorder implements ActivityRecorder {
   readonly #options: ActivityRecorderOptions
   /** By uid of the key. */
@@ -104,10 +103,10 @@ class Recorder implements ActivityRecorder {
     })
   }
 
-  readonly started = ({ key }: KeyCaller): Promise<RecordResult> => {
+  readonly started = ({ key }: KeyCaller): RecordResult | Promise<RecordResult> => {
     const requestMs = this.#options.clock.nowMs()
     const { use, recordedUse } = this.#addUse(key, requestMs)
-    return mustRecordFirst(recordedUse, requestMs) ? this.#recordFirst(use, requestMs) : LATER
+    return mustRecordFirst(recordedUse, requestMs) ? this.#recordFirst(use, requestMs) : 'later'
   }
 
   readonly flowed = ({ key }: KeyCaller): void => {

@@ -6,6 +6,7 @@ import { type RequestInfo, isResourceRequest } from '../../domain/scope/request-
 import { isSessionSubresource } from '../../domain/scope/sensitive.ts'
 import { isSendableScope } from '../../domain/token/verified-token.ts'
 import {
+  ArrivedBody,
   type Impersonation,
   type Upstream,
   type UpstreamHeaders,
@@ -19,6 +20,9 @@ import type { ParsedRequest } from '../request/parse.ts'
 /** The identity that a request to the API server runs as; there is no default. */
 export type RunsAs = { readonly caller: Caller } | 'gateway'
 
+/** What is forwarded of a request, besides what is parsed. */
+export type ForwardedCall = Pick<HttpRequest, 'id' | 'headers' | 'body' | 'remoteAddress'>
+
 /** The answer when the API server can't be reached. */
 export const UNAVAILABLE = refuse(ERRORS.apiServerUnreachable)
 
@@ -30,7 +34,7 @@ export const UNAVAILABLE = refuse(ERRORS.apiServerUnreachable)
 export async function forward(
   upstream: Pick<Upstream, 'send'>,
   request: ParsedRequest,
-  call: HttpRequest,
+  call: ForwardedCall,
   as: RunsAs,
   signal: AbortSignal,
 ): Promise<Answer> {
@@ -47,7 +51,12 @@ export async function forward(
       isProxied: isProxied(request.attributes),
       signal,
     })
-    return { status, headers: { ...clientHeaders(headers), ...framingOf(headers) }, body }
+    const passed = { ...clientHeaders(headers), ...framingOf(headers) }
+    // Bytes are sent in one piece with their head. Without any, the length in the head may be another one, as for HEAD.
+    if (!(body instanceof ArrivedBody) || body.bytes.length === 0)
+      return { status, headers: passed, body }
+    body.destroy()
+    return { status, headers: passed, body: body.bytes }
   } catch (error) {
     if (error instanceof UpstreamUnavailable) return UNAVAILABLE
     throw error
@@ -59,10 +68,11 @@ export const pathAndQuery = ({ path, search }: Pick<ParsedRequest, 'path' | 'sea
   search === '' ? path : `${path}?${search}`
 
 /** The headers to forward. A watch is not compressed: when the gateway cuts it, it adds a last line (contract 13.4). */
-function headersFor({ attributes }: ParsedRequest, call: HttpRequest): UpstreamHeaders {
-  const { 'accept-encoding': encodings, ...headers } = upstreamHeaders(call)
-  if (encodings === undefined || attributes.verb === 'watch') return headers
-  return { ...headers, 'accept-encoding': encodings }
+function headersFor({ attributes }: ParsedRequest, call: ForwardedCall): UpstreamHeaders {
+  const headers = upstreamHeaders(call)
+  if (attributes.verb !== 'watch') return headers
+  const { 'accept-encoding': _, ...plain } = headers
+  return plain
 }
 
 /** Whether the API server sets no time limit for the request. */
@@ -103,24 +113,25 @@ export function impersonationOf(
   extras: Readonly<Record<string, string>>,
 ): Impersonation {
   const identityNames = [user, ...groups.filter((group) => group !== AUTHENTICATED_GROUP)]
-  if (!identityNames.every((name) => VISIBLE_ASCII.test(name)))
-    throw new Error('a name in the identity of a caller can not be sent')
-  if (identityNames.some((name) => RESERVED_NAME.test(name)))
-    throw new Error('a name in the identity of a caller begins with system:')
-  const isSendable = ([name, value]: readonly [string, string]): boolean =>
-    name === SCOPE_EXTRA ? isSendableScope(value) : VISIBLE_ASCII.test(value)
-  if (!Object.entries(extras).every(isSendable))
-    throw new Error('an extra of a caller can not be sent')
-  const extraHeaders = Object.entries(extras).map(([name, value]) => [
-    extraHeader(name),
-    // Node sends each character of a header as one byte, and the API server reads UTF-8.
-    Buffer.from(value, 'utf8').toString('latin1'),
-  ])
-  return {
+  for (const name of identityNames) {
+    if (!VISIBLE_ASCII.test(name))
+      throw new Error('a name in the identity of a caller can not be sent')
+    if (RESERVED_NAME.test(name))
+      throw new Error('a name in the identity of a caller begins with system:')
+  }
+  const headers: Record<string, string | readonly string[]> & { 'impersonate-user': string } = {
     'impersonate-user': user,
     'impersonate-group': groups,
-    ...Object.fromEntries(extraHeaders),
   }
+  for (const name of Object.keys(extras)) {
+    const value = extras[name] ?? ''
+    const isVisible = VISIBLE_ASCII.test(value)
+    if (!(name === SCOPE_EXTRA ? isSendableScope(value) : isVisible))
+      throw new Error('an extra of a caller can not be sent')
+    // Node sends each character of a header as one byte, and the API server reads UTF-8.
+    headers[extraHeader(name)] = isVisible ? value : Buffer.from(value, 'utf8').toString('latin1')
+  }
+  return headers
 }
 
 // The headers of a forwarded request (contract 13.1).
@@ -152,12 +163,14 @@ const NEVER_REPEATED = ['authorization', 'content-type', 'content-length', 'host
 
 /** The refusal of a request for its headers; null = none. */
 export function headersRefusal(rawHeaders: readonly string[]): BufferedAnswer | null {
-  const names = rawHeaders.filter((_, at) => at % 2 === 0).map((name) => name.toLowerCase())
+  const names: string[] = []
+  for (let at = 0; at < rawHeaders.length; at += 2) names.push((rawHeaders[at] ?? '').toLowerCase())
   if (names.some(impersonates)) return refuse(ERRORS.impersonationHeader)
-  const repeated = NEVER_REPEATED.find((name) => names.filter((one) => one === name).length > 1)
+  const repeated = NEVER_REPEATED.find((name) => names.indexOf(name) !== names.lastIndexOf(name))
   if (repeated !== undefined) return refuse(ERRORS.headerRepeated, { header: repeated })
+  if (!names.includes('transfer-encoding')) return null
   const transferEncodings = rawHeaders.filter(
-    (_, at) => names[(at - 1) / 2] === 'transfer-encoding',
+    (_, at) => at % 2 === 1 && names[(at - 1) / 2] === 'transfer-encoding',
   )
   return transferEncodings.every(isChunked) && transferEncodings.length <= 1
     ? null
@@ -169,28 +182,36 @@ const isChunked = (value: string): boolean => value.trim().toLowerCase() === 'ch
 
 /** Whether a header impersonates, in any spelling that a server or proxy behind the gateway might accept. */
 const impersonates = (name: string): boolean =>
+  (name.includes('%') ? percentDecoded(name) : name).includes('impersonate')
+
+const percentDecoded = (name: string): string =>
   name
     .replace(/%([0-9a-f]{2})/g, (_, hex: string) => String.fromCharCode(parseInt(hex, 16)))
     .toLowerCase()
-    .includes('impersonate')
 
 /** The headers to forward, with the client's address and the request ID, but without impersonation. */
-export function upstreamHeaders(call: HttpRequest): UpstreamHeaders {
-  const connectionHeaders = new Set(
-    (call.headers.connection ?? '')
-      .toLowerCase()
-      .split(',')
-      .map((name) => name.trim()),
-  )
-  const endToEnd = (name: string) => (connectionHeaders.has(name) ? undefined : call.headers[name])
-  const passed = PASSED_UPSTREAM.flatMap((name) => {
+export function upstreamHeaders(
+  call: Pick<HttpRequest, 'id' | 'headers' | 'remoteAddress'>,
+): UpstreamHeaders {
+  const { connection } = call.headers
+  const hopByHop =
+    connection === undefined
+      ? []
+      : connection
+          .toLowerCase()
+          .split(',')
+          .map((name) => name.trim())
+  const endToEnd = (name: string) => (hopByHop.includes(name) ? undefined : call.headers[name])
+  const headers: Record<string, string | readonly string[]> = {}
+  for (const name of PASSED_UPSTREAM) {
     const value = endToEnd(name)
-    return value === undefined ? [] : [[name, value] as const]
-  })
-  const trace = traceContext(endToEnd('traceparent'), endToEnd('tracestate'))
-  const from = call.remoteAddress === '' ? {} : { 'x-forwarded-for': call.remoteAddress }
+    if (value !== undefined) headers[name] = value
+  }
+  Object.assign(headers, traceContext(endToEnd('traceparent'), endToEnd('tracestate')))
+  if (call.remoteAddress !== '') headers['x-forwarded-for'] = call.remoteAddress
   // The API server uses `audit-id` as the ID of its audit event.
-  return { ...Object.fromEntries(passed), ...trace, ...from, 'audit-id': call.id }
+  headers['audit-id'] = call.id
+  return headers
 }
 
 // The headers of the API server's answer for the client (contract 13.1).
@@ -230,11 +251,12 @@ export function pickedHeaders(
   headers: UpstreamHeaders,
   names: readonly string[],
 ): OutgoingHttpHeaders {
-  const picked = names.flatMap((name) => {
+  const picked: OutgoingHttpHeaders = {}
+  for (const name of names) {
     const value = headers[name]
-    return value === undefined ? [] : [[name, typeof value === 'string' ? value : [...value]]]
-  })
-  return Object.fromEntries(picked) as OutgoingHttpHeaders
+    if (value !== undefined) picked[name] = typeof value === 'string' ? value : [...value]
+  }
+  return picked
 }
 
 // W3C Trace Context: the gateway forwards it to the API server (contract 13.1), does not change or log it, and records

@@ -9,10 +9,11 @@ export function parsePath(raw: string): Parsed<readonly string[]> {
   if (raw !== '' && !raw.startsWith('/')) return refused(refuse(ERRORS.pathStart))
   const parts = raw.slice(1).split('/')
   const segments: string[] = []
-  for (const [at, part] of parts.entries()) {
+  for (const part of parts) {
     const segment = percentDecode(part)
     if (segment === null) return refused(refuse(ERRORS.pathEncoding))
-    const fault = segment === '' && at === parts.length - 1 ? null : segmentFault(segment)
+    const isLast = segments.length === parts.length - 1
+    const fault = segment === '' && isLast ? null : segmentFault(segment)
     if (fault !== null) return refused(refuse(fault))
     segments.push(segment)
   }
@@ -38,6 +39,7 @@ function segmentFault(segment: string): Refusal | null {
  * gateway could not encode the same text again.
  */
 function percentDecode(text: string): string | null {
+  if (!text.includes('%')) return text
   try {
     return decodeURIComponent(text)
   } catch {
@@ -47,7 +49,12 @@ function percentDecode(text: string): string | null {
 
 /** Encodes every character that has a special meaning to some server on the way. */
 const percentEncode = (text: string): string =>
-  encodeURIComponent(text).replace(/[!'()*]/g, (char) => `%${char.charCodeAt(0).toString(16)}`)
+  UNRESERVED.test(text)
+    ? text
+    : encodeURIComponent(text).replace(/[!'()*]/g, (char) => `%${char.charCodeAt(0).toString(16)}`)
+
+/** Nothing of this is encoded: so is nearly every segment and parameter. */
+const UNRESERVED = /^[\w.~-]*$/
 
 /** A parsed value, or the answer that refuses its bytes. */
 export type Parsed<Value> =

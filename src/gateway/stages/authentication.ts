@@ -120,17 +120,18 @@ const TOKEN_SUBPROTOCOL_PREFIX = 'base64url.bearer.authorization.k8s.io.'
 export function credentialOf(rawHeaders: readonly string[]): Credential {
   const tokens: string[] = []
   for (let at = 0; at < rawHeaders.length; at += 2) {
-    const [name = '', value = ''] = rawHeaders.slice(at, at + 2)
-    tokens.push(...tokensIn(name.toLowerCase(), value))
+    const name = (rawHeaders[at] ?? '').toLowerCase()
+    if (CREDENTIAL_HEADERS.has(name)) tokens.push(...tokensIn(name, rawHeaders[at + 1] ?? ''))
   }
   const [token, ...others] = tokens
   if (token === undefined) return { kind: 'none' }
   return others.length > 0 ? { kind: 'twice' } : { kind: 'bearer', token }
 }
 
+const CREDENTIAL_HEADERS: ReadonlySet<string> = new Set(['authorization', 'sec-websocket-protocol'])
+
 function tokensIn(name: string, value: string): readonly string[] {
   if (name === 'authorization') return [bearerIn(value)]
-  if (name !== 'sec-websocket-protocol') return []
   return value
     .split(',')
     .map((protocol) => protocol.trim())

@@ -65,10 +65,12 @@ function withEnd(
   { what, endMs, lifetimeMs }: CredentialEnd,
   nowMs: number,
 ): OutgoingHttpHeaders {
-  const { [EXPIRES_HEADER]: _upstream, ...others } = headers
-  if (endMs === null) return others
+  if (endMs === null) {
+    const { [EXPIRES_HEADER]: _upstream, ...others } = headers
+    return others
+  }
   const end = formatTimestamp(endMs)
-  const expiring = { ...others, [EXPIRES_HEADER]: end }
+  const expiring = { ...headers, [EXPIRES_HEADER]: end }
   if (endMs - nowMs >= lifetimeMs * WARNING_FRACTION) return expiring
   const warning = `299 - "this ${what} expires at ${end}: get a new one before then"`
   return { ...expiring, warning: [warning, ...upstreamWarnings(headers['warning'])].join(', ') }

@@ -8,8 +8,8 @@ import {
   isResourceRequest,
 } from '../../domain/scope/request-info.ts'
 import { type Answer, readBody, refuse } from '../../serving/http/answer.ts'
-import type { HttpRequest } from '../../serving/http/server.ts'
 import { ERRORS } from '../errors.ts'
+import type { ForwardedCall } from '../proxy/forward.ts'
 
 /** The kind of a self review: of one access, or of all rules. */
 type SelfReviewKind = 'access' | 'rules'
@@ -31,9 +31,11 @@ const SELF_REVIEWS: ReadonlyMap<string, SelfReviewKind> = new Map([
  * The request with headers that ask for JSON, the only form that `narrowedReview` reads. The API server repeats the
  * review in its answer, even a review that kubectl sent as protobuf.
  */
-export const asReadable = (call: HttpRequest): HttpRequest => ({
-  ...call,
-  headers: { ...call.headers, accept: 'application/json', 'accept-encoding': 'identity' },
+export const asReadable = ({ id, headers, body, remoteAddress }: ForwardedCall): ForwardedCall => ({
+  id,
+  headers: { ...headers, accept: 'application/json', 'accept-encoding': 'identity' },
+  body,
+  remoteAddress,
 })
 
 /**
@@ -46,8 +48,8 @@ export async function narrowedReview(
   target: RequestTarget,
   decide: (request: RequestInfo) => ScopeDecision,
 ): Promise<Answer> {
-  if (Buffer.isBuffer(answer.body) || answer.status !== 201) return answer
-  const body = await readBody(answer.body)
+  if (answer.status !== 201) return answer
+  const body = Buffer.isBuffer(answer.body) ? answer.body : await readBody(answer.body)
   const review = body && parseJsonMap(body.toString('utf8'))
   if (!review || !isMap(review['spec']) || !isMap(review['status'] ?? {})) return UNREADABLE
   const status =

@@ -8,8 +8,8 @@ import {
   isOwnGroup,
   targetText,
 } from '../../domain/scope/request-info.ts'
-import { type Answer, refuse } from '../../serving/http/answer.ts'
-import type { ActivityRecorder } from '../activity/recorder.ts'
+import { type Answer, type BufferedAnswer, refuse } from '../../serving/http/answer.ts'
+import type { ActivityRecorder, RecordResult } from '../activity/recorder.ts'
 import { ERRORS } from '../errors.ts'
 import { UNAVAILABLE, forward } from '../proxy/forward.ts'
 import { forwardUpgrade } from '../proxy/upgrade.ts'
@@ -30,11 +30,14 @@ const NOT_RECORDED = refuse(ERRORS.useNotRecorded)
  * Records the request as a use of its key. A sliding key could end without this use: when its recorded use is old, the
  * new one is stored before the request goes on (contract 14.1).
  */
-export const activity: Stage<AdmittedKeyDeps> = async (context, deps) => {
-  if ((await deps.activity.started(keyCaller(known(context, 'caller')))) === 'unavailable')
-    return NOT_RECORDED
-  context.use = 'used'
-  return null
+export const activity: Stage<AdmittedKeyDeps> = (context, deps) => {
+  const recorded = (result: RecordResult): BufferedAnswer | null => {
+    if (result === 'unavailable') return NOT_RECORDED
+    context.use = 'used'
+    return null
+  }
+  const result = deps.activity.started(keyCaller(known(context, 'caller')))
+  return result instanceof Promise ? result.then(recorded) : recorded(result)
 }
 
 /** Answers requests about keys, tokens and Configs (contract 9.3, 12). */

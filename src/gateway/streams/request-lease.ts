@@ -52,14 +52,15 @@ export function leaseRequest(
   { call, caller, connection, isLong }: LeaseOptions,
 ): HeldLease {
   const controller = new AbortController()
-  const keyEnded = Promise.withResolvers<BufferedAnswer>()
   let refusal = null as BufferedAnswer | null
+  /** Answers the stage that runs now with the refusal. */
+  let endStage = (): void => undefined
   const pending: Pending = {
     mayComplete: () => !isLong && isWrite(call) && hasArrived(call),
     end: (reason) => {
       refusal = credentialRefusals(caller).beforeAnswer[reason]
       entry.close()
-      keyEnded.resolve(refusal)
+      endStage()
       controller.abort()
     },
   }
@@ -75,15 +76,18 @@ export function leaseRequest(
       if (now === null) throw new Error('the credential ended while a request of it was in flight')
       return now
     },
-    outcome: async (answering) => {
-      const first = await Promise.race([answering, keyEnded.promise]).catch((error: unknown) => {
-        if (refusal === null) throw error
-        return refusal
-      })
-      if (refusal === null) return { answer: first as Awaited<typeof answering>, isOver: false }
-      void answering.then(discard, () => undefined)
-      return { answer: refusal, isOver: true }
-    },
+    outcome: (answering) =>
+      new Promise((resolve, reject) => {
+        endStage = () => refusal && resolve({ answer: refusal, isOver: true })
+        endStage()
+        answering.then(
+          (answer) => {
+            if (refusal === null) resolve({ answer, isOver: false })
+            else discard(answer)
+          },
+          (error: Error) => refusal ?? reject(error),
+        )
+      }),
   }
 }
 

@@ -40,6 +40,9 @@ export interface OpenConnection {
 
 const REREAD_AFTER_MS = 60_000
 
+/** Most bytes of the headers of a forwarded response: as many as by HTTP/2. */
+const LONGEST_ANSWER_HEAD = 65_536
+
 /**
  * Connects to the API server of a kubeconfig; the first request opens the first socket.
  *
@@ -119,7 +122,12 @@ function newPools(origin: string, tls: Tls, key: string): Pools {
     }),
     // The reflector's watchdog bounds a silent watch.
     watches: new Pool(origin, { ...shared, bodyTimeout: 0 }),
-    forwards: new Pool(origin, { ...shared, bodyTimeout: 0, keepAliveTimeout: 60_000 }),
+    forwards: new Pool(origin, {
+      ...shared,
+      bodyTimeout: 0,
+      keepAliveTimeout: 60_000,
+      maxHeaderSize: LONGEST_ANSWER_HEAD,
+    }),
     origin,
     tls,
     headers: {},

@@ -1,7 +1,9 @@
-// Sends a request by HTTP/1.1, for servers that do not support HTTP/2.
+// Sends a request by HTTP/1.1. By undici's `dispatch`: the objects of its `request` cost as much as all the rest, and
+// survive the collection of young objects.
 import { PassThrough, Readable } from 'node:stream'
 import type { Dispatcher } from 'undici'
 import {
+  ArrivedBody,
   HEAD_WITHIN_MS,
   type UpstreamAnswer,
   type UpstreamCall,
@@ -14,29 +16,124 @@ import {
  * Sends a request on a connection of the pool, and waits for the head of the response. undici sends a body of unknown
  * length in chunks, for any method.
  *
+ * @param closed called once when the request and its response are over
  * @throws UpstreamError
  */
-export async function exchangeOverHttp1(
+export function exchangeOverHttp1(
   pool: Dispatcher,
   call: UpstreamCall,
+  closed: () => void,
 ): Promise<UpstreamAnswer> {
-  const { method, path, headers, body, signal, isLongRunning } = call
-  try {
-    const answer = await pool.request({
+  const { method, path, headers, body, isLongRunning } = call
+  const { promise, resolve, reject } = Promise.withResolvers<UpstreamAnswer>()
+  pool.dispatch(
+    {
       method,
       path,
       headers: headers as Record<string, string | string[]>,
       body: body instanceof Readable ? shielded(body) : body,
-      signal,
       headersTimeout: isLongRunning ? 0 : HEAD_WITHIN_MS,
+    },
+    new Http1Exchange(call, { resolve, reject, closed }),
+  )
+  return promise
+}
+
+/** What an exchange reports. */
+interface Http1Results {
+  readonly resolve: (answer: UpstreamAnswer) => void
+  readonly reject: (error: UpstreamError) => void
+  readonly closed: () => void
+}
+
+/** One request and its response. */
+class Http1Exchange implements Dispatcher.DispatchHandler {
+  readonly #signal: AbortSignal
+  readonly #results: Http1Results
+  readonly #end = (): void => {
+    this.#isEnded = true
+    this.#controller?.abort(ENDED)
+  }
+  /** null = not sent yet, or over. */
+  #controller: Dispatcher.DispatchController | null = null
+  /** Whether this process has ended it. */
+  #isEnded: boolean
+  #isOver = false
+  /** What has arrived before there is a stream for it. */
+  #arrived: Buffer[] = []
+  #body: Readable | null = null
+
+  constructor({ signal }: UpstreamCall, results: Http1Results) {
+    this.#signal = signal
+    this.#results = results
+    this.#isEnded = signal.aborted
+    signal.addEventListener('abort', this.#end, { once: true })
+  }
+
+  /** A request that has ended before waits for its connection all the same: else many would open more and more of them. */
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    this.#controller = controller
+    if (this.#isEnded) this.#end()
+  }
+
+  onResponseStart(_: unknown, status: number, headers: Record<string, unknown>): void {
+    if (status < 200) return
+    // Answered in the next microtask: then all is here that came together with the head, mostly the whole body.
+    queueMicrotask(() => this.#answer(status, headers as UpstreamHeaders))
+  }
+
+  onResponseData(controller: Dispatcher.DispatchController, piece: Buffer): void {
+    if (this.#body === null) this.#arrived.push(piece)
+    else if (!this.#body.push(piece)) controller.pause()
+  }
+
+  onResponseEnd(): void {
+    this.#close()
+    this.#body?.push(null)
+  }
+
+  onResponseError(_: unknown, cause: Error): void {
+    this.#close()
+    if (this.#body) this.#body.destroy(cause)
+    else this.#results.reject(new UpstreamError(failureOf(cause), cause))
+  }
+
+  #answer(status: number, headers: UpstreamHeaders): void {
+    if (this.#isOver) {
+      this.#results.resolve({ status, headers, body: new ArrivedBody(joined(this.#arrived)) })
+      return
+    }
+    const body = new Readable({
+      read: () => this.#controller?.resume(),
+      destroy: (error, done) => {
+        this.#end()
+        done(error)
+      },
     })
-    const { statusCode: status } = answer
-    answer.body.on('error', () => undefined)
-    return { status, headers: answer.headers as UpstreamHeaders, body: answer.body }
-  } catch (cause) {
-    throw new UpstreamError(failureOf(cause), cause)
+    // A reader gets the error anyway; without any reader Node would throw it.
+    body.on('error', () => undefined)
+    for (const piece of this.#arrived) body.push(piece)
+    this.#arrived = []
+    this.#body = body
+    this.#results.resolve({ status, headers, body })
+  }
+
+  #close(): void {
+    if (this.#isOver) return
+    this.#isOver = true
+    this.#controller = null
+    this.#signal.removeEventListener('abort', this.#end)
+    this.#results.closed()
   }
 }
+
+/** The bytes of the pieces; a single piece is not copied. */
+const joined = (pieces: readonly Buffer[]): Buffer => {
+  const [first, ...others] = pieces
+  return first && others.length === 0 ? first : Buffer.concat(pieces)
+}
+
+const ENDED = new Error('the request was ended')
 
 /**
  * A copy of the stream. undici destroys the body of a failed request, which would close the connection of the client.

@@ -1,5 +1,5 @@
 // The requests that the gateway forwards to an API server, with their responses and failures.
-import type { Duplex, Readable } from 'node:stream'
+import { type Duplex, Readable } from 'node:stream'
 
 /** Headers by lower-case name; a list is sent as one header per value. */
 export type UpstreamHeaders = Readonly<Record<string, string | readonly string[]>>
@@ -43,6 +43,21 @@ export interface UpstreamAnswer {
   readonly headers: UpstreamHeaders
   /** The body; fails with the connection. Destroying it ends the request. */
   readonly body: Readable
+}
+
+/** A body that arrived whole, together with the head of its response. Whoever takes its bytes must destroy it. */
+export class ArrivedBody extends Readable {
+  readonly bytes: Buffer
+
+  constructor(bytes: Buffer) {
+    super()
+    this.bytes = bytes
+  }
+
+  override _read(): void {
+    this.push(this.bytes)
+    this.push(null)
+  }
 }
 
 /** The protocols of upgraded connections: those of kubectl and of the API server. */

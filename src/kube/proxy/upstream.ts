@@ -1,6 +1,12 @@
-// Forwards requests to an API server, by HTTP/2 if the server chooses it, else by HTTP/1.1. Bodies stream both ways,
-// unread. HTTP/2 has unambiguous framing, and many watches share a connection. It is Node's own client: undici's
-// joins repeated headers, which would turn a caller's groups into one unknown group. bench/upstream.ts compares them.
+// Forwards requests to an API server. Bodies stream both ways, unread.
+//
+// - Reads that end soon go by HTTP/1.1, which takes half of the CPU of HTTP/2. A read that is lost with its connection is
+//   sent again.
+// - All others go by HTTP/2 if the server chooses it: many watches share a connection, and a server that ends says which
+//   writes it has not processed. It is Node's own client: undici's joins repeated headers, which would turn a caller's
+//   groups into one unknown group.
+//
+// bench/upstream.ts compares them.
 import type { Clock } from '../../runtime/clock.ts'
 import type { Connection, OpenConnection } from '../client/connection.ts'
 import type { Tls } from '../client/kubeconfig.ts'
@@ -109,8 +115,20 @@ const isRepeatable = (body: UpstreamCall['body']): boolean =>
 interface Connections {
   readonly tls: Tls
   readonly sessions: Http2Pool
+  speaksHttp1: boolean
   speaksHttp2: boolean
+  /** Number of reads by HTTP/1.1. */
+  reads: number
 }
+
+/** Most reads by HTTP/1.1 at a time, each with a connection of its own; those beyond share one of HTTP/2. */
+const MOST_READS = 64
+
+/** The fault of a server that speaks HTTP/2 only. */
+const NO_HTTP1 = 'ERR_SSL_TLSV1_ALERT_NO_APPLICATION_PROTOCOL'
+
+const needsHttp2Only = ({ cause }: UpstreamError): boolean =>
+  cause instanceof Error && 'code' in cause && cause.code === NO_HTTP1
 
 /** Sends requests with the present client certificate. Requests in flight with a former one finish. */
 class Transport {
@@ -125,10 +143,14 @@ class Transport {
   /** @throws UpstreamError */
   async send(open: OpenConnection, call: UpstreamCall): Promise<UpstreamAnswer> {
     const current = this.#connectionsOf(open)
+    if (current.speaksHttp1 && current.reads < MOST_READS && isShortRead(call)) {
+      const read = await readOverHttp1(open, call, current)
+      if (read) return read
+    }
     const answer = current.speaksHttp2 ? await current.sessions.send(call) : null
     if (answer) return answer
     current.speaksHttp2 = false
-    return exchangeOverHttp1(open.forwards, call)
+    return exchangeOverHttp1(open.forwards, call, () => undefined)
   }
 
   /** Ends requests by HTTP/2. The pools for HTTP/1.1 belong to the connection. */
@@ -144,8 +166,30 @@ class Transport {
     const retired = [...this.#retired, ...(previous ? [previous.sessions] : [])]
     this.#retired = retired.filter(({ isEmpty }) => !isEmpty)
     const sessions = new Http2Pool({ origin, tls, clock: this.#clock })
-    this.#current = { tls, sessions, speaksHttp2: origin.startsWith('https:') }
+    const speaksHttp2 = origin.startsWith('https:')
+    this.#current = { tls, sessions, speaksHttp1: true, speaksHttp2, reads: 0 }
     return this.#current
+  }
+}
+
+const isShortRead = ({ method, body, isLongRunning }: UpstreamCall): boolean =>
+  body === null && SAFE.has(method) && !isLongRunning
+
+/** null = not sent, as the server does not support HTTP/1.1. @throws UpstreamError */
+async function readOverHttp1(
+  open: OpenConnection,
+  call: UpstreamCall,
+  connections: Connections,
+): Promise<UpstreamAnswer | null> {
+  connections.reads += 1
+  try {
+    return await exchangeOverHttp1(open.forwards, call, () => {
+      connections.reads -= 1
+    })
+  } catch (error) {
+    if (!(error instanceof UpstreamError && needsHttp2Only(error))) throw error
+    connections.speaksHttp1 = false
+    return null
   }
 }
 

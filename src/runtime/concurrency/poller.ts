@@ -21,6 +21,8 @@ interface PollerOptions extends SingleFlightLimits {
 export interface Poller {
   /** When the last successful read started; null = no read has succeeded yet. */
   readonly provenAt: () => Moment | null
+  /** Whether the result is fresh, without reading it again. */
+  readonly isFresh: () => boolean
   /** Whether the result is fresh. A stale result is first read again. Never rejects. */
   readonly refreshed: () => Promise<boolean>
 }
@@ -60,6 +62,7 @@ export function startPoller(options: PollerOptions): Poller {
   const isFresh = (): boolean => msBetween(proven, currentMoment(clock)) <= freshForMs
   return {
     provenAt: () => proven,
+    isFresh,
     refreshed: async () => {
       if (!isFresh()) await attempt()
       return isFresh()

@@ -140,7 +140,7 @@ function answerAll(
     const { socket } = request
     responses.set(socket, response)
     const id = randomUUID()
-    const call = callOf({ id, request, response, by, certificateOf })
+    const call = new ReceivedRequest({ id, request, response, by, certificateOf })
     const answering = isHostless(request) ? Promise.resolve(HOSTLESS_RESPONSE) : respond(call)
     answering
       .then((given) => {
@@ -201,34 +201,67 @@ interface CallParts extends Pick<HttpRequest, 'id' | 'by'> {
 /** A constant abort reason: without one, each abort creates a DOMException with a stack. */
 const GONE = 'the client is gone, or has its answer'
 
-function callOf({ id, request, response, by, certificateOf }: CallParts): HttpRequest {
-  const { method = '', url: target = '', headers, rawHeaders, socket } = request
-  const gone = new AbortController()
-  let ended: AbortController | null = null
-  response.once('close', () => {
-    if (!response.writableFinished) gone.abort(GONE)
-    ended?.abort(GONE)
-  })
-  return {
-    id,
-    method,
-    target,
-    headers,
-    rawHeaders,
-    by,
-    body: bodyOf(request, response, by),
-    remoteAddress: socket.remoteAddress ?? '',
-    get clientCertificate() {
-      return certificateOf(socket as TLSSocket)
-    },
-    gone: gone.signal,
-    get ended() {
-      ended ??= new AbortController()
-      if (response.closed) ended.abort(GONE)
-      return ended.signal
-    },
-    unsent: () => response.writableLength,
+/**
+ * A request as received. A class, because Node keeps what the getters of an object literal refer to: each such literal has
+ * a hidden class of its own, which lives until the next full collection, and with it the whole request.
+ */
+class ReceivedRequest implements HttpRequest {
+  readonly id: string
+  readonly method: string
+  readonly target: string
+  readonly headers: IncomingMessage['headers']
+  readonly rawHeaders: readonly string[]
+  readonly by: HttpRequest['by']
+  readonly body: Readable
+  readonly remoteAddress: string
+  readonly #socket: TLSSocket
+  readonly #response: ServerResponse
+  readonly #certificateOf: SecureContext['certificateOf']
+  #gone: AbortController | null = null
+  #ended: AbortController | null = null
+
+  constructor({ id, request, response, by, certificateOf }: CallParts) {
+    this.id = id
+    this.method = request.method ?? ''
+    this.target = request.url ?? ''
+    this.headers = request.headers
+    this.rawHeaders = request.rawHeaders
+    this.by = by
+    this.body = bodyOf(request, response, by)
+    this.remoteAddress = request.socket.remoteAddress ?? ''
+    this.#socket = request.socket as TLSSocket
+    this.#response = response
+    this.#certificateOf = certificateOf
   }
+
+  get clientCertificate(): ClientCertificate | null {
+    return this.#certificateOf(this.#socket)
+  }
+
+  get gone(): AbortSignal {
+    this.#gone ??= abortedAfter(this.#response, () => !this.#response.writableFinished)
+    return this.#gone.signal
+  }
+
+  get ended(): AbortSignal {
+    this.#ended ??= abortedAfter(this.#response, () => true)
+    return this.#ended.signal
+  }
+
+  unsent(): number {
+    return this.#response.writableLength
+  }
+}
+
+/** Aborts once the response is closed, if the condition holds then. */
+function abortedAfter(response: ServerResponse, condition: () => boolean): AbortController {
+  const controller = new AbortController()
+  const closed = (): void => {
+    if (condition()) controller.abort(GONE)
+  }
+  if (response.closed) closed()
+  else response.once('close', closed)
+  return controller
 }
 
 function bodyOf(

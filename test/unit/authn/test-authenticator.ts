@@ -61,6 +61,7 @@ export function createTestAuthenticator(...keys: readonly OwnedAccessKey[]): Tes
   } as unknown as KubeClient
   const polled = (what: 'settings' | 'roles'): Poller => ({
     provenAt: () => null,
+    isFresh: () => now[what],
     refreshed: async () => now[what],
   })
   const callers = createAuthenticator({

@@ -139,7 +139,7 @@ export function createStage({
       },
     },
     activity: {
-      started: async () => (await started(), 'later'),
+      started: () => started().then(() => 'later' as const),
       flowed: () => undefined,
       flush: async () => undefined,
     },

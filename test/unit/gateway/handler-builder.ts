@@ -85,7 +85,7 @@ export function handlerFor(
       observer: { opened: () => undefined, closed: () => undefined, cut: () => undefined },
     }),
     activity: {
-      started: async () => 'later',
+      started: () => 'later',
       flowed: () => undefined,
       flush: async () => undefined,
     },

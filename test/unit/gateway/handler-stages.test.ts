@@ -8,7 +8,7 @@ import type { KeyCaller } from '../../../src/authn/caller.ts'
 import { parseScope } from '../../../src/domain/scope/authorize.ts'
 import type { RecordResult } from '../../../src/gateway/activity/recorder.ts'
 import { createMaxInFlight } from '../../../src/gateway/stages/max-in-flight.ts'
-import type { Upstream, UpstreamHeaders } from '../../../src/kube/proxy/types.ts'
+import { ArrivedBody, type Upstream, type UpstreamHeaders } from '../../../src/kube/proxy/types.ts'
 import type { Answer } from '../../../src/serving/http/answer.ts'
 import type { HttpRequest } from '../../../src/serving/http/server.ts'
 import { viewOf } from '../../support/key-builder.ts'
@@ -218,7 +218,10 @@ describe('a request that may create needs the verb create as well (11.6; threats
   })
 })
 
-describe('a self review (11.3)', () => {
+describe.each([
+  { form: 'a stream', bodyOf: (bytes: Buffer) => Readable.from([bytes]) },
+  { form: 'bytes that came with its head', bodyOf: (bytes: Buffer) => new ArrivedBody(bytes) },
+])('a self review whose answer is $form (11.3)', ({ bodyOf }) => {
   const REVIEW = '/apis/authorization.k8s.io/v1/selfsubjectaccessreviews'
   const answered =
     (spec: object) =>
@@ -229,7 +232,7 @@ describe('a self review (11.3)', () => {
         status: { allowed: true, reason: 'RBAC' },
       }
       expect(headers).toMatchObject({ accept: 'application/json', 'accept-encoding': 'identity' })
-      return { ...OK, status: 201, body: Readable.from([Buffer.from(JSON.stringify(review))]) }
+      return { ...OK, status: 201, body: bodyOf(Buffer.from(JSON.stringify(review))) }
     }
   const asks = async (spec: object) => {
     const { ask } = handlerWith({ scope: CONFIG_MAPS, upstream: answered(spec) })
@@ -285,7 +288,7 @@ describe('a self review (11.3)', () => {
       const upstream = (): Answer => ({
         ...OK,
         status: 201,
-        body: Readable.from([Buffer.from(body)]),
+        body: bodyOf(Buffer.from(body)),
       })
       const { answer } = await handlerWith({ scope: CONFIG_MAPS, upstream }).ask(REVIEW, {
         method: 'POST',
@@ -298,7 +301,7 @@ describe('a self review (11.3)', () => {
     const upstream = (): Answer => ({
       ...OK,
       status: 403,
-      body: Readable.from([Buffer.from('{"code":403}')]),
+      body: bodyOf(Buffer.from('{"code":403}')),
     })
     const { said } = await handlerWith({ scope: CONFIG_MAPS, upstream }).ask(REVIEW, {
       method: 'POST',

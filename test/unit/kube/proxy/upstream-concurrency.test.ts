@@ -6,7 +6,7 @@ import { Readable } from 'node:stream'
 import type { TLSSocket } from 'node:tls'
 import { describe, expect, test } from 'vitest'
 import { connect } from '../../../../src/kube/client/connection.ts'
-import type { Impersonation, Upstream } from '../../../../src/kube/proxy/types.ts'
+import type { Impersonation, Upstream, UpstreamCall } from '../../../../src/kube/proxy/types.ts'
 import { createUpstream } from '../../../../src/kube/proxy/upstream.ts'
 import { eventually, staysTrue } from '../../../support/eventually.ts'
 import { type ManualClock, manualClock } from '../../../support/manual-clock.ts'
@@ -91,6 +91,52 @@ describe('requests by HTTP/2', () => {
     for (let n = 0; n < 500; n += 1) await comeAndGo()
     expect(server.opened()).toBe(6)
     expect(isCut).toBe(false)
+  })
+})
+
+describe('a server of both protocols', () => {
+  const told: Act = (incoming, outgoing) => {
+    incoming.resume()
+    outgoing.end(incoming.httpVersion)
+  }
+
+  test.each<{ name: string; parts: Partial<UpstreamCall>; version: string }>([
+    { name: 'a read', parts: {}, version: '1.1' },
+    { name: 'a watch', parts: { isLongRunning: true }, version: '2.0' },
+    { name: 'a write', parts: { method: 'DELETE' }, version: '2.0' },
+    { name: 'a read with a body', parts: { body: Buffer.from('x') }, version: '2.0' },
+  ])('gets $name by HTTP/$version', async ({ parts, version }) => {
+    const { upstream } = await startServerAndUpstream('both', told)
+    expect(await textOf(await upstream.send(call(parts)))).toBe(version)
+  })
+
+  test('gets at most 64 reads by HTTP/1.1 at a time, and later ones so again', async () => {
+    const held: ServerResponse[] = []
+    const versions: string[] = []
+    const { upstream } = await startServerAndUpstream('both', ({ httpVersion }, outgoing) => {
+      versions.push(httpVersion)
+      held.push(outgoing)
+    })
+    const sent = Array.from({ length: 70 }, () => upstream.send(call()))
+    await eventually('all have arrived', () => held.length === 70 || undefined, SOON)
+    expect(versions.filter((one) => one === '1.1')).toHaveLength(64)
+    for (const outgoing of held) outgoing.end('x')
+    for (const answer of sent) expect(await textOf(await answer)).toBe('x')
+    const last = upstream.send(call())
+    await eventually('the next one has arrived', () => held.length === 71 || undefined, SOON)
+    expect(versions.at(-1)).toBe('1.1')
+    held.at(-1)?.end()
+    await textOf(await last)
+  })
+
+  test('gets a read again that was lost with its connection', async () => {
+    let count = 0
+    const { upstream } = await startServerAndUpstream('both', (incoming, outgoing) => {
+      count += 1
+      if (count === 1) incoming.socket.destroy()
+      else outgoing.end('again')
+    })
+    expect(await textOf(await upstream.send(call()))).toBe('again')
   })
 })
 

@@ -61,17 +61,21 @@ export const TLS = {
   rejectUnauthorized: false,
 }
 
-function created(wire: Wire): Server {
+function created(wire: Wire | 'both'): Server {
   // As much as kube-apiserver takes: a megabyte.
   const maxHeaderSize = 1024 * 1024
   if (wire === 'https') return createTls({ ...TLS, maxHeaderSize })
   if (wire === 'http') return createPlain({ maxHeaderSize })
   const settings = { maxHeaderListSize: maxHeaderSize, maxConcurrentStreams: 100 }
-  return createSecureServer({ ...TLS, settings, maxHeaderListPairs: 4096 })
+  const allowHTTP1 = wire === 'both'
+  return createSecureServer({ ...TLS, settings, allowHTTP1, maxHeaderListPairs: 4096 })
 }
 
-/** Starts a server for one protocol. */
-export async function startUpstreamServer(wire: Wire, respond: Act): Promise<UpstreamServer> {
+/** Starts a server for one protocol, or for HTTP/2 and HTTP/1.1 as the API server is. */
+export async function startUpstreamServer(
+  wire: Wire | 'both',
+  respond: Act,
+): Promise<UpstreamServer> {
   const server = created(wire)
   const sockets = new Set<Socket>()
   const sessions = new Set<ServerHttp2Session>()
@@ -141,7 +145,7 @@ export async function upstreamTo(
 
 /** Starts a server and builds an upstream to it. */
 export async function startServerAndUpstream(
-  wire: Wire,
+  wire: Wire | 'both',
   respond: Act,
   parts: UpstreamParts = {},
 ): Promise<UpstreamWithResponses & { readonly server: UpstreamServer }> {
