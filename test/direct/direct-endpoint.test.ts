@@ -9,7 +9,6 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { afterAll, describe, expect, test } from 'vitest'
 import { ACCESS_KEY_EXTRA } from '../../src/api/names.ts'
 import { DIRECT_PUBLIC_ROUTES, PUBLIC_ROUTES } from '../../src/gateway/stages/public-routes.ts'
-import { TOKEN_EXTRAS } from '../../src/gateway/targets/impersonation-probe.ts'
 import { answeredIn } from '../support/audit-log.ts'
 import { eventually, staysTrue } from '../support/eventually.ts'
 import { type GatewayAnswer, ask } from '../support/gateway-process.ts'
@@ -343,15 +342,6 @@ test('in the audit log every request of a bearer is impersonated, and the endpoi
   const users = new Set(requests.map(({ impersonatedUser }) => impersonatedUser?.username))
   expect(users).toContain('platform:user:ada')
   for (const user of users) expect(user ?? 'heartbeat').toMatch(/^(platform:|heartbeat$)/)
-})
-
-test('its probes carry every extra that requests of bearers do, so that a missing right is noticed before one (9.2)', async () => {
-  const requests = answeredIn(await cluster.audit.linesSince({ offset: 0 }, DIRECT_USER))
-  const extras = requests
-    .filter(({ impersonatedUser }) => impersonatedUser?.username === 'heartbeat')
-    .map(({ impersonatedUser }) => Object.keys(impersonatedUser?.extra ?? {}).toSorted())
-  expect(extras).not.toHaveLength(0)
-  for (const names of extras) expect(names).toEqual(Object.keys(TOKEN_EXTRAS).toSorted())
 })
 
 test('no token, access key or private key is in logs, metrics, Events, audit log or state (3.5)', async () => {

@@ -2,10 +2,12 @@
 // needs each.
 import { expect, test } from 'vitest'
 import { TARGET_LABEL } from '../../src/api/names.ts'
+import { TOKEN_EXTRAS } from '../../src/gateway/targets/impersonation-probe.ts'
 import { grantedRights, requestsIn, rightText, usageOf } from '../../tools/test/rights.ts'
+import { answeredIn } from '../support/audit-log.ts'
 import { eventually, eventuallyPasses } from '../support/eventually.ts'
 import { mustKubectl } from '../support/kubectl.ts'
-import { startDirectCluster } from './direct-cluster.ts'
+import { DIRECT_USER, startDirectCluster } from './direct-cluster.ts'
 import { startTokenPlatform } from './token-platform.ts'
 
 const BOUND = { withinMs: 30_000 }
@@ -49,6 +51,15 @@ test.each([
 
 test('a HEAD of the bearer is answered by RBAC, too (9.2)', async () => {
   expect(await endpoint.call(`${PATH}/x`, token, { method: 'HEAD' })).toMatchObject({ code: 403 })
+})
+
+test('its probes carry every extra that requests of bearers do: they notice a missing right first (9.2)', async () => {
+  const requests = answeredIn(await cluster.audit.linesSince({ offset: 0 }, DIRECT_USER))
+  const extras = requests
+    .filter(({ impersonatedUser }) => impersonatedUser?.username === 'heartbeat')
+    .map(({ impersonatedUser }) => Object.keys(impersonatedUser?.extra ?? {}).toSorted())
+  expect(extras).not.toHaveLength(0)
+  for (const names of extras) expect(names).toEqual(Object.keys(TOKEN_EXTRAS).toSorted())
 })
 
 test('a space works, and its Secret has an Event that says so (9.5)', async () => {

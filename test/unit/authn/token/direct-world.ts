@@ -1,4 +1,7 @@
 // A direct endpoint's authenticator over a local issuer, with one clock for both that only the test moves.
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { onTestFinished } from 'vitest'
 import type { PollResult } from '../../../../src/authn/token/follow-issuer.ts'
 import {
@@ -162,4 +165,11 @@ async function startDirect(
     idle,
     stop: () => abort.abort(),
   }
+}
+
+/** An empty state directory, which goes with the test. */
+export async function stateDirectory(): Promise<string> {
+  const directory = await mkdtemp(join(tmpdir(), 'direct-state-'))
+  onTestFinished(() => rm(directory, { recursive: true, force: true }))
+  return directory
 }

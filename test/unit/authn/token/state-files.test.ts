@@ -3,7 +3,6 @@ import { randomUUID } from 'node:crypto'
 import {
   chmod,
   mkdir,
-  mkdtemp,
   readFile,
   readdir,
   rm,
@@ -13,18 +12,17 @@ import {
   utimes,
   writeFile,
 } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { eventually, eventuallyPasses } from '../../../support/eventually.ts'
 import {
   type DirectWorld,
   MAX_STALENESS_MS,
-  POLL_MS,
   START_MS,
   type TestDirect,
   directWorld,
+  stateDirectory,
 } from './direct-world.ts'
 import { newTestKey, newToken } from './test-issuer.ts'
 
@@ -32,13 +30,6 @@ const execFile = promisify(execFileWithCallback)
 const HOUR_MS = 3_600_000
 /** By the clock of the tests: files have the time of the machine. */
 const NOW = new Date(START_MS)
-
-/** An empty state directory. */
-async function stateDirectory(): Promise<string> {
-  const directory = await mkdtemp(join(tmpdir(), 'direct-state-'))
-  onTestFinished(() => rm(directory, { recursive: true, force: true }))
-  return directory
-}
 
 /** Waits until the number of writes has settled at this, or more. */
 const kept = (direct: TestDirect, text: string, path: string): Promise<string> =>
@@ -104,24 +95,6 @@ describe('a restart without the centre (9.2; threats F17)', () => {
     const { start, token } = await stoppedWorld()
     const direct = await start()
     expect(await direct.because(token().token)).toBe('stale')
-  })
-
-  test('knows the age of a list that does not change, without a write at each poll', async () => {
-    const { start, centre } = await directWorld()
-    const stateDir = await stateDirectory()
-    const direct = await start({ stateDir })
-    const pollWithAge = async (ms: number): Promise<number> => {
-      centre.served.asOfMs += ms
-      await direct.poll(ms)
-      await direct.stateSettled()
-      return direct.counts['state kept'] ?? 0
-    }
-    const before = await pollWithAge(POLL_MS)
-    expect(await pollWithAge(POLL_MS)).toBe(before)
-    expect(await pollWithAge(60_000)).toBe(before + 1)
-    direct.stop()
-    await centre.stop()
-    expect((await start({ stateDir })).gauges().listAgeMs).toBe(0)
   })
 
   test('does not begin the outage bound anew', async () => {
