@@ -35,7 +35,7 @@ const sections: Record<string, Measured> = {}
 const ofOperators = chosen.filter((name) => name in SECTIONS)
 if (ofOperators.length > 0) await withBed(measureOperators)
 const ofGateway = GATEWAY_SUBJECTS.filter((name) => chosen.includes(name))
-if (ofGateway.length > 0) await measureProxies()
+if (ofGateway.length > 0) await measured('gateway', measureProxies)
 
 const results: Results = {
   machine: `${cpus().length} x ${cpus()[0]?.model ?? 'unknown'}, Node ${process.version}`,
@@ -54,27 +54,35 @@ console.log(`\n${asText(goalsTable(results))}`)
 console.log(`\nresults.json and pictures are in ${OUTPUT}`)
 
 async function measureOperators(bed: Bed): Promise<void> {
-  for (const name of ofOperators) {
-    console.log(`\n== ${name} ==`)
-    const startMs = performance.now()
-    Object.assign(sections, await SECTIONS[name]?.(bed, values.full ? FULL : QUICK, console.log))
-    console.log(`${name} took ${Math.round((performance.now() - startMs) / 1000)} s`)
+  for (const name of ofOperators)
+    await measured(name, async () => SECTIONS[name]?.(bed, values.full ? FULL : QUICK, console.log))
+}
+
+/** Keeps what a part finds. One that fails is reported, and does not end the others. */
+async function measured(
+  part: string,
+  measure: () => Promise<Readonly<Record<string, Measured>> | undefined>,
+): Promise<void> {
+  console.log(`\n== ${part} ==`)
+  const startMs = performance.now()
+  try {
+    Object.assign(sections, await measure())
+    console.log(`${part} took ${Math.round((performance.now() - startMs) / 1000)} s`)
+  } catch (error) {
+    console.error(`${part} could not be measured:`, error)
+    process.exitCode = 1
   }
 }
 
 /** On a control plane of its own, as its objects stay there. */
-async function measureProxies(): Promise<void> {
-  console.log('\n== gateway ==')
+async function measureProxies(): Promise<Readonly<Record<string, Measured>>> {
   const plane = await startControlPlane({ log: console.log })
   try {
     const sizes = values.full ? GATEWAY_SIZES.full : GATEWAY_SIZES.quick
-    const { figures, missing } = await measureGateway(plane, {
-      ...sizes,
-      subjects: ofGateway,
-      log: console.log,
-    })
-    Object.assign(sections, figures)
+    const options = { ...sizes, subjects: ofGateway, log: console.log }
+    const { figures, missing } = await measureGateway(plane, options)
     for (const [way, because] of Object.entries(missing)) console.log(`without ${way}: ${because}`)
+    return figures
   } finally {
     await plane.stop()
   }

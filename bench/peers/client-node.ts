@@ -1,6 +1,7 @@
 // A comparator: an operator for access keys on the informer and the generated client of @kubernetes/client-node, as its
 // documentation shows them. It does the same two writes to a new key as the product, and one at its end; it has no
 // queue, no retry and no timers. `node bench/peers/client-node.ts <kubeconfig>` prints `ready` once it has listed.
+import { readFileSync } from 'node:fs'
 import {
   CustomObjectsApi,
   KubeConfig,
@@ -27,7 +28,19 @@ const FINALIZER = 'management.platform.sh/revoke'
 const CREATED = 'management.platform.sh/created'
 
 const config = new KubeConfig()
-config.loadFromFile(process.argv[2] ?? '')
+const file = process.argv[2] ?? ''
+config.loadFromFile(file)
+// client-node ignores the field.
+const tokenFile = /\btokenFile"?: "?([^"\s]+)/.exec(readFileSync(file, 'utf8'))?.[1]
+const { clusters, contexts, users, currentContext } = config
+config.loadFromOptions({
+  clusters,
+  contexts,
+  currentContext,
+  users: users.map((user) =>
+    tokenFile === undefined ? user : { ...user, token: readFileSync(tokenFile, 'utf8').trim() },
+  ),
+})
 const api = config.makeApiClient(CustomObjectsApi)
 
 async function adopt(key: Key): Promise<void> {
