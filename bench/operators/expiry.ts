@@ -12,7 +12,7 @@ import { removeSeeds, seedKeys } from './seed.ts'
 const PREFIX = 'ending'
 const TTL_SECONDS = 3600
 /** Time for the operator to start and to read them. */
-const AHEAD_MS = 15_000
+const AHEAD_MS = 8000
 /** A list of all keys costs the API server time that the operator needs. */
 const LOOK_EVERY_MS = 1000
 const PATH = `/apis/${API_VERSION}/${ACCESS_KEYS.plural}`

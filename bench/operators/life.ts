@@ -1,5 +1,5 @@
-// A life of access keys under one operator: a burst, a steady stream, a restart, a deletion in bulk.
-import { callsFor, callsSince, keyWritesIn } from '../../test/support/api-calls.ts'
+// A life of access keys under one operator: a burst, a steady stream, a deletion in bulk.
+import { callsFor, callsSince } from '../../test/support/api-calls.ts'
 import type { Running } from '../measure/peer-process.ts'
 import type { Figures } from '../measure/rounds.ts'
 import { cpuMs, residentMb, settled } from '../measure/usage.ts'
@@ -15,7 +15,7 @@ export interface LifeSizes {
 }
 
 const STEADY_PER_SECOND = 50
-const WARM_UP = 200
+const WARM_UP = 150
 /** As many as create keys and as an operator has workers, together. */
 const FLOOR_CONCURRENCY = 32
 const RESOURCE = 'ownedaccesskeys'
@@ -27,30 +27,24 @@ export async function measureLife(
   { burst, steady }: LifeSizes,
 ): Promise<Figures> {
   const prefix = `life-${name}`
-  const first = await startNamed(name, bed)
-  await settled(first.pid)
-  const atStart = { startCpuMs: cpuMs(first.pid), idleMb: residentMb(first.pid) }
+  const operator = await startNamed(name, bed)
+  await settled(operator.pid)
+  const atStart = { startCpuMs: cpuMs(operator.pid), idleMb: residentMb(operator.pid) }
   // The first keys meet code that is not compiled yet.
-  await loaded(first, name, bed, { prefix: `${prefix}-w`, count: WARM_UP })
-  const inBurst = await loaded(first, name, bed, { prefix: `${prefix}-b`, count: burst })
-  const inStream = await loaded(first, name, bed, {
+  await loaded(operator, name, bed, { prefix: `${prefix}-w`, count: WARM_UP })
+  const inBurst = await loaded(operator, name, bed, { prefix: `${prefix}-b`, count: burst })
+  const inStream = await loaded(operator, name, bed, {
     prefix: `${prefix}-s`,
     count: steady,
     rate: STEADY_PER_SECOND,
   })
-  const withKeysMb = residentMb(first.pid)
-  const stopStartMs = performance.now()
-  await first.stop()
-  const stopMs = performance.now() - stopStartMs
-  const mark = await bed.audit.mark()
-  const second = await startNamed(name, bed)
-  await settled(second.pid)
-  const restartCpuMs = cpuMs(second.pid)
-  const restartWrites = keyWritesIn(await callsSince(bed.audit, mark, userOf(name)))
+  const withKeysMb = residentMb(operator.pid)
   const deletions = []
   for (const part of ['w', 'b', 's'])
     deletions.push(await deleteLoad(bed, { prefix: `${prefix}-${part}` }))
-  await second.stop()
+  const stopStartMs = performance.now()
+  await operator.stop()
+  const stopMs = performance.now() - stopStartMs
   return {
     ...atStart,
     burstPerSecond: inBurst.perSecond,
@@ -63,8 +57,6 @@ export async function measureLife(
     steadyCpuMsPerKey: inStream.cpuMsPerKey,
     withKeysMb,
     stopMs,
-    restartCpuMs,
-    restartWrites,
     deletedPerSecond:
       deletions.reduce((sum, { count }) => sum + count, 0) /
       deletions.reduce((sum, { seconds }) => sum + seconds, 0),
