@@ -12,9 +12,11 @@ import { type SyncedKind, checkSyncConfig } from '../src/sync/rules/config.ts'
 import type { NamespaceMappings, VirtualName } from '../src/sync/rules/host-name.ts'
 import { checkPatches } from '../src/sync/rules/patch.ts'
 import { WITHOUT_CLUSTERS } from '../src/sync/rules/references.ts'
+import { OVERRUN } from '../src/sync/sandbox/protocol.ts'
 import { createSandbox } from '../src/sync/sandbox/sandbox.ts'
 import { programArgs } from './support/command-process.ts'
 import { stepsOf } from './support/documentation-blocks.ts'
+import { eventually } from './support/eventually.ts'
 
 const ROOT = join(import.meta.dirname, '..')
 const PAGE = readFileSync(join(ROOT, 'docs/patches.md'), 'utf8')
@@ -121,19 +123,30 @@ describe('the table of expressions', () => {
     const { patches, faults } = checkPatches([{ path, expression }], 'p', [])
     expect(faults).toEqual([])
     const object = { metadata: { labels: { example: JSON.parse(value) as string } } }
-    const patched = await applyPatches(
-      object,
-      patches,
-      'forward',
-      {
-        place: { virtualCluster: 'my-vc', hostNamespace: 'vc-host', namespaces: null },
-        namespace: 'shop',
-        config: {},
-        virtualObject: object,
-        hostObject: null,
-        ...WITHOUT_CLUSTERS,
+    const apply = () =>
+      applyPatches(
+        object,
+        patches,
+        'forward',
+        {
+          place: { virtualCluster: 'my-vc', hostNamespace: 'vc-host', namespaces: null },
+          namespace: 'shop',
+          config: {},
+          virtualObject: object,
+          hostObject: null,
+          ...WITHOUT_CLUSTERS,
+        },
+        sandbox.evaluate,
+      )
+    // An overrun is for now, as a busy machine may have no time: the syncer tries again, too.
+    const patched = await eventually(
+      'there is time for it',
+      async () => {
+        const outcome = await apply()
+        const isOverrun = !outcome.ok && outcome.failure.because === OVERRUN.because
+        return isOverrun && !result.includes(OVERRUN.because) ? undefined : outcome
       },
-      sandbox.evaluate,
+      { withinMs: 20_000 },
     )
     const shown = patched.ok
       ? (patched.object as unknown as typeof object).metadata.labels.example
