@@ -2,16 +2,15 @@
 // every second minute expire, the others are deleted; some are used through the gateway. Every minute all connections of
 // operator and gateway to the API server are cut, and half way the API server is restarted. Fails when an object is
 // missed or stuck, when memory grows, or when file descriptors do. Linux only.
-import { randomBytes } from 'node:crypto'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
-import { ACCESS_KEYS, API_VERSION } from '../src/api/names.ts'
 import { ISSUER, startOperator } from '../test/support/command-process.ts'
 import { eventually } from '../test/support/eventually.ts'
 import { ask, startGateway } from '../test/support/gateway-process.ts'
 import { GATEWAY_ACCOUNT } from '../test/support/installed-control-plane.ts'
+import { KEYS_PATH, createAll, keyOf, newSecret } from './gateway/objects.ts'
 import type { Bed } from './operators/comparators.ts'
 import { createLoad } from './operators/load.ts'
 import { servingCa } from './product.ts'
@@ -35,7 +34,6 @@ const USED_KEYS = 20
 const USE_EVERY_MS = 500
 const SAMPLE_EVERY_MS = 5000
 const LARGEST_GROWTH_MB = 1
-const PATH = `/apis/${API_VERSION}/${ACCESS_KEYS.plural}`
 const OUTPUT = join(import.meta.dirname, '../.bench')
 
 /** A server that has just started refuses everybody, until it has read the roles. */
@@ -130,7 +128,7 @@ async function deleteAll({ raw }: Bed, prefix: string): Promise<void> {
     `${prefix} is deleted`,
     async () => {
       await sleep(1000)
-      const { code } = await raw('DELETE', `${PATH}?labelSelector=bench%3D${prefix}`)
+      const { code } = await raw('DELETE', `${KEYS_PATH}?labelSelector=bench%3D${prefix}`)
       return code === 200 || undefined
     },
     { withinMs: MINUTE_MS },
@@ -148,7 +146,7 @@ async function keysLeft({ raw }: Bed, selector: string): Promise<number> {
   const { code, body } = await raw<{
     readonly items: readonly unknown[]
     readonly metadata: { readonly remainingItemCount?: number }
-  }>('GET', `${PATH}?${query}limit=1`)
+  }>('GET', `${KEYS_PATH}?${query}limit=1`)
   if (code !== 200) throw new Error(`the list is answered ${code}`)
   return body.items.length
 }
@@ -158,23 +156,18 @@ async function useKeys(bed: Bed, url: string, signal: AbortSignal): Promise<void
   const ca = await servingCa(bed.plane)
   const used = Array.from({ length: USED_KEYS }, (_, n) => ({
     name: `used-${n}`,
-    key: `pak_${randomBytes(24).toString('hex')}`,
+    key: newSecret(),
   }))
-  for (const { name, key } of used) {
-    const metadata = { name }
-    const body = {
-      apiVersion: API_VERSION,
-      kind: ACCESS_KEYS.kind,
-      metadata,
-      spec: { user: 'ada', key },
-    }
-    await bed.raw('POST', PATH, body)
-  }
+  await createAll(
+    bed.raw,
+    KEYS_PATH,
+    used.map(({ name, key }) => keyOf(name, key)),
+  )
   let n = 0
   await every(USE_EVERY_MS, signal, async () => {
     const { name, key } = used[n++ % USED_KEYS] ?? { name: '', key: '' }
     const headers = { authorization: `Bearer ${key}` }
-    const answer = await ask(`${url}/kubernetes/management${PATH}/${name}`, { ca, headers })
+    const answer = await ask(`${url}/kubernetes/management${KEYS_PATH}/${name}`, { ca, headers })
     // While connections are cut, or the API server is away, an honest gateway may say that it can't know.
     const isExcused = answer.code === 403 && Date.now() - restartedMs < REFUSES_FOR_MS
     if (!isExcused && ![200, 502, 503, 504].includes(answer.code))

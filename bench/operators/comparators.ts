@@ -1,6 +1,6 @@
 // The operators that `make bench` compares, each on the same API server, one at a time.
 import { join } from 'node:path'
-import { ISSUER, startOperator } from '../../test/support/command-process.ts'
+import { ISSUER, type OwnOperator, startOperator } from '../../test/support/command-process.ts'
 import type { Audit } from '../../test/support/audit-log.ts'
 import { OPERATOR_USER } from '../../test/support/installed-control-plane.ts'
 import type { Raw } from '../../test/support/raw-client.ts'
@@ -40,12 +40,15 @@ export const userOf = (name: OperatorName): string =>
 
 const CLIENT_NODE = join(import.meta.dirname, '../peers/client-node.ts')
 
+/** Starts the product's operator, with leader election as an installation has it. Resolves when it is ready. */
+export const startManager = ({ operatorKubeconfig: kubeconfig }: Bed): Promise<OwnOperator> =>
+  startOperator({ kubeconfig, flags: [`--issuer-url=${ISSUER}`, '--leader-elect'] })
+
 /** Starts an operator. Resolves when it has read what there is, and leads. */
 export async function startNamed(name: OperatorName, bed: Bed): Promise<Running> {
-  const { peers, operatorKubeconfig, peerKubeconfig } = bed
+  const { peers, peerKubeconfig } = bed
   if (name === 'product') {
-    const flags = [`--issuer-url=${ISSUER}`, '--leader-elect']
-    const product = await startOperator({ kubeconfig: operatorKubeconfig, flags })
+    const product = await startManager(bed)
     return { pid: product.pid, stop: async () => void (await product.stop()) }
   }
   if (name === 'client-node') return startPeer(process.execPath, [CLIENT_NODE, peerKubeconfig])

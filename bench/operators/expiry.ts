@@ -1,10 +1,11 @@
 // Many keys that end at once, or within a minute: how long after its end the status of each says so.
 import { setTimeout as sleep } from 'node:timers/promises'
-import { ACCESS_KEYS, API_VERSION } from '../../src/api/names.ts'
+import { ACCESS_KEYS } from '../../src/api/names.ts'
 import type { OwnedAccessKeyObject } from '../../src/domain/accesskey/access-key.ts'
 import { eventually } from '../../test/support/eventually.ts'
 import { OPERATOR_USER } from '../../test/support/installed-control-plane.ts'
-import type { Figures } from '../measure/rounds.ts'
+import { KEYS_PATH } from '../gateway/objects.ts'
+import { type Figures, quantile } from '../measure/rounds.ts'
 import { type Bed, startNamed } from './comparators.ts'
 import { madeBy } from './scale.ts'
 import { removeSeeds, seedKeys } from './seed.ts'
@@ -15,7 +16,6 @@ const TTL_SECONDS = 3600
 const AHEAD_MS = 8000
 /** A list of all keys costs the API server time that the operator needs. */
 const LOOK_EVERY_MS = 1000
-const PATH = `/apis/${API_VERSION}/${ACCESS_KEYS.plural}`
 
 /**
  * Lets `count` keys end, evenly over `withinMs`; 0 = all in the same second.
@@ -42,8 +42,8 @@ export async function measureExpiry(bed: Bed, count: number, withinMs: number): 
     .toSorted((a, b) => a - b)
   if ((lags[0] ?? -1) < 0) throw new Error('a key was called expired before its end')
   return {
-    lagP50Ms: lags[Math.floor(lags.length * 0.5)] ?? Number.NaN,
-    lagP99Ms: lags[Math.floor(lags.length * 0.99)] ?? Number.NaN,
+    lagP50Ms: quantile(lags, 0.5),
+    lagP99Ms: quantile(lags, 0.99),
     seconds: ((lags.at(-1) ?? 0) - (lags[0] ?? 0)) / 1000,
     writesPerKey: writes.length / count,
   }
@@ -53,7 +53,7 @@ async function allExpired({ raw }: Bed, count: number): Promise<true | undefined
   await sleep(LOOK_EVERY_MS)
   const { body } = await raw<{ readonly items: readonly OwnedAccessKeyObject[] }>(
     'GET',
-    `${PATH}?resourceVersion=0`,
+    `${KEYS_PATH}?resourceVersion=0`,
   )
   const expired = body.items.filter(
     ({ metadata, status }) =>

@@ -1,9 +1,8 @@
 // The end of the leader: killed, the other replica takes over when the Lease is over; stopped, at once.
-import { ISSUER, startOperator } from '../../test/support/command-process.ts'
 import { eventually } from '../../test/support/eventually.ts'
 import { metric } from '../../test/support/metrics-page.ts'
 import type { Figures } from '../measure/rounds.ts'
-import type { Bed } from './comparators.ts'
+import { type Bed, startManager } from './comparators.ts'
 import { createLoad } from './load.ts'
 import { removeSeeds } from './seed.ts'
 
@@ -11,13 +10,9 @@ const SOON = { withinMs: 60_000 }
 
 /** Kills the leader of two replicas with a key to be reconciled, then stops the other one. */
 export async function measureLeader(bed: Bed): Promise<Figures> {
-  const options = {
-    kubeconfig: bed.operatorKubeconfig,
-    flags: [`--issuer-url=${ISSUER}`, '--leader-elect'],
-  }
-  const leader = await startOperator(options)
+  const leader = await startManager(bed)
   await eventually('the first replica leads', async () => (await leads(leader)) || undefined, SOON)
-  const standby = await startOperator(options)
+  const standby = await startManager(bed)
   const killedMs = performance.now()
   leader.kill('SIGKILL')
   await leader.exited
@@ -25,8 +20,9 @@ export async function measureLeader(bed: Bed): Promise<Figures> {
   const takeOverMs = performance.now() - killedMs
   const stopStartMs = performance.now()
   await standby.stop()
+  const stopMs = performance.now() - stopStartMs
   await removeSeeds(bed.plane, 'leaderless')
-  return { takeOverMs, stopMs: performance.now() - stopStartMs }
+  return { takeOverMs, stopMs }
 }
 
 const leads = async (operator: Parameters<typeof metric>[0]): Promise<boolean> =>

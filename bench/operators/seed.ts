@@ -1,12 +1,7 @@
 // Many keys at once: copies of one, written to etcd as the API server stores it. 10,000 take seconds instead of minutes.
 import { createHash, randomUUID } from 'node:crypto'
-import { readFile } from 'node:fs/promises'
-import { etcdValues } from '../../test/support/etcd-values.ts'
-import { paths, urls } from '../../tools/control-plane/commands.ts'
+import { etcdOf, etcdValues } from '../../test/support/etcd-values.ts'
 import type { ControlPlane } from '../../tools/control-plane/control-plane.ts'
-import { type Tls, ask } from '../../tools/control-plane/https.ts'
-import { readKeyPair } from '../../tools/control-plane/pki.ts'
-import type { Ports } from '../../tools/control-plane/ports.ts'
 
 /** Which copies to make. */
 export interface Seeds {
@@ -104,15 +99,3 @@ function copyOf(original: Original, { prefix, endMsOf }: Seeds, n: number) {
 
 const timestamp = (ms: number): string => `${new Date(ms).toISOString().slice(0, 19)}Z`
 const encoded = (text: string): string => Buffer.from(text).toString('base64')
-
-/** Calls etcd's JSON gateway. */
-async function etcdOf({ dataDir }: ControlPlane) {
-  const ports = JSON.parse(await readFile(paths.ports(dataDir), 'utf8')) as Ports
-  const pki = paths.pki(dataDir)
-  const { certificatePem: caPem } = await readKeyPair(pki, 'etcd-ca')
-  const tls: Tls = { caPem, client: await readKeyPair(pki, 'etcd-client') }
-  return async (call: 'txn' | 'deleterange', request: object): Promise<void> => {
-    const { status, body } = await ask(`${urls(ports).etcdClient}/v3/kv/${call}`, tls, request)
-    if (status !== 200) throw new Error(`etcd answers ${status}: ${body}`)
-  }
-}

@@ -1,8 +1,7 @@
 // Tokens in a burst beside keys in one, both at the product; and what signing has to do with it.
-import { ISSUER, startOperator } from '../../test/support/command-process.ts'
 import type { Figures } from '../measure/rounds.ts'
 import { cpuMs, settled } from '../measure/usage.ts'
-import type { Bed } from './comparators.ts'
+import { type Bed, startManager } from './comparators.ts'
 import { createLoad, deleteLoad } from './load.ts'
 import { signingCpuMs } from './signing.ts'
 
@@ -16,8 +15,7 @@ export async function measureTokens(
   count: number,
 ): Promise<Figures> {
   const kind = name === 'keys' ? 'keys' : 'tokens'
-  const flags = [`--issuer-url=${ISSUER}`, '--leader-elect']
-  await using operator = await startOperator({ kubeconfig: bed.operatorKubeconfig, flags })
+  await using operator = await startManager(bed)
   await settled(operator.pid)
   const before = cpuMs(operator.pid)
   const { perSecond, latencyMs } = await createLoad(bed, { prefix: `burst-${kind}`, kind, count })

@@ -1,4 +1,4 @@
-// Raw values from etcd, to check that they are encrypted.
+// Raw values from etcd, past the API server.
 import { readFile } from 'node:fs/promises'
 import { paths, urls } from '../../tools/control-plane/commands.ts'
 import { ask } from '../../tools/control-plane/https.ts'
@@ -11,10 +11,6 @@ export async function etcdValues(
   { dataDir }: Pick<Coordinates, 'dataDir'>,
   prefix: string,
 ): Promise<ReadonlyMap<string, Buffer>> {
-  const ports = JSON.parse(await readFile(paths.ports(dataDir), 'utf8')) as Ports
-  const pki = paths.pki(dataDir)
-  const { certificatePem: caPem } = await readKeyPair(pki, 'etcd-ca')
-  const tls = { caPem, client: await readKeyPair(pki, 'etcd-client') }
   // The end of a range by prefix is the prefix with its last byte one higher.
   const end = Buffer.from(prefix)
   end[end.length - 1] = (end.at(-1) ?? 0) + 1
@@ -22,9 +18,8 @@ export async function etcdValues(
     key: Buffer.from(prefix).toString('base64'),
     range_end: end.toString('base64'),
   }
-  const { status, body } = await ask(`${urls(ports).etcdClient}/v3/kv/range`, tls, range)
-  if (status !== 200) throw new Error(`etcd answers ${status}: ${body}`)
-  const { kvs = [] } = JSON.parse(body) as {
+  const call = await etcdOf({ dataDir })
+  const { kvs = [] } = (await call('range', range)) as {
     readonly kvs?: readonly { readonly key: string; readonly value: string }[]
   }
   return new Map(
@@ -33,4 +28,20 @@ export async function etcdValues(
       Buffer.from(value, 'base64'),
     ]),
   )
+}
+
+/** A call of etcd's JSON gateway: keys and values are base64. Throws Error when etcd refuses. */
+type EtcdCall = (name: 'range' | 'txn' | 'deleterange', request: object) => Promise<unknown>
+
+/** Calls the etcd of a control plane. */
+export async function etcdOf({ dataDir }: Pick<Coordinates, 'dataDir'>): Promise<EtcdCall> {
+  const ports = JSON.parse(await readFile(paths.ports(dataDir), 'utf8')) as Ports
+  const pki = paths.pki(dataDir)
+  const { certificatePem: caPem } = await readKeyPair(pki, 'etcd-ca')
+  const tls = { caPem, client: await readKeyPair(pki, 'etcd-client') }
+  return async (name, request) => {
+    const { status, body } = await ask(`${urls(ports).etcdClient}/v3/kv/${name}`, tls, request)
+    if (status !== 200) throw new Error(`etcd answers ${status}: ${body}`)
+    return JSON.parse(body) as unknown
+  }
 }
