@@ -12,9 +12,11 @@ import { systemClock } from '../src/runtime/clock.ts'
 import { startControlPlane } from '../tools/control-plane/control-plane.ts'
 import { type Measured, interleaved } from './measure/rounds.ts'
 import { type Bed, OPERATORS, PEER_ACCOUNT } from './operators/comparators.ts'
-import { measureExpiry } from './operators/expiry.ts'
+import { EXPIRY_COMPARATORS, measureExpiry, measureExpiryAtOnce } from './operators/expiry.ts'
 import { measureLeader } from './operators/leader.ts'
+import { measureLifecycle } from './operators/lifecycle.ts'
 import { measureFloor, measureLife } from './operators/life.ts'
+import { measureMany } from './operators/many.ts'
 import { measureNoOp } from './operators/no-op.ts'
 import { measureRefresh } from './operators/refresh.ts'
 import { STARTED, measureStart } from './operators/scale.ts'
@@ -31,9 +33,16 @@ interface Sizes {
   /** Keys of a start, and how often it is measured. */
   readonly start: readonly number[]
   readonly startRounds: number
-  readonly expiry: { readonly count: number; readonly withinMs: number; readonly atOnce: number }
+  readonly expiry: {
+    readonly count: number
+    readonly withinMs: number
+    readonly atOnce: number
+    readonly rounds: number
+  }
   readonly refresh: number
   readonly turns: number
+  /** Keys and tokens of one operator. */
+  readonly many: { readonly keys: number; readonly tokens: number }
 }
 
 /** Ten minutes for all sections, with the gateway's. */
@@ -43,9 +52,10 @@ export const QUICK: Sizes = {
   steady: 100,
   start: [10_000],
   startRounds: 2,
-  expiry: { count: 500, withinMs: 10_000, atOnce: 500 },
+  expiry: { count: 500, withinMs: 10_000, atOnce: 500, rounds: 2 },
   refresh: 1000,
   turns: 10_000,
+  many: { keys: 10_000, tokens: 2000 },
 }
 
 /** The scale of the goals: hours. */
@@ -54,10 +64,11 @@ export const FULL: Sizes = {
   burst: 3000,
   steady: 1500,
   start: [10_000, 100_000],
-  startRounds: 5,
-  expiry: { count: 10_000, withinMs: 60_000, atOnce: 3000 },
+  startRounds: 2,
+  expiry: { count: 10_000, withinMs: 60_000, atOnce: 3000, rounds: 3 },
   refresh: 10_000,
   turns: 100_000,
+  many: { keys: 100_000, tokens: 20_000 },
 }
 
 type Section = (
@@ -95,9 +106,14 @@ export const SECTIONS: Readonly<Record<string, Section>> = {
     return groups
   },
   'no-op': async () => ({ 'no-op': await product(measureNoOp) }),
-  expiry: async (bed, { expiry }) => ({
+  expiry: async (bed, { expiry }, log) => ({
     expiry: await product(() => measureExpiry(bed, expiry.count, expiry.withinMs)),
-    'expiry-at-once': await product(() => measureExpiry(bed, expiry.atOnce, 0)),
+    'expiry-at-once': await interleaved(
+      EXPIRY_COMPARATORS,
+      expiry.rounds,
+      (name) => measureExpiryAtOnce(name, bed, expiry.atOnce),
+      log,
+    ),
   }),
   refresh: async (bed, { refresh }) => ({
     refresh: await product(() => measureRefresh(bed, refresh)),
@@ -111,6 +127,8 @@ export const SECTIONS: Readonly<Record<string, Section>> = {
     ),
   }),
   turns: async (_, { turns }) => ({ turns: await product(() => measureTurns(turns)) }),
+  many: async (bed, { many }) => ({ many: await product(() => measureMany(bed, many)) }),
+  lifecycle: async (bed) => ({ lifecycle: await product(() => measureLifecycle(bed)) }),
   leader: async (bed) => ({ leader: await product(() => measureLeader(bed)) }),
 }
 

@@ -6,7 +6,7 @@ import { measureAuthentication } from './authentication.ts'
 import { measureServed } from './served.ts'
 import type { WayName } from './ways.ts'
 
-/** What is measured, in this order; `half-load` needs `get`. */
+/** What is measured, in this order; `half-load` needs `get`, and the share of `active-keys` needs `patch`. */
 export const GATEWAY_SUBJECTS = [
   'get',
   'half-load',
@@ -20,6 +20,7 @@ export const GATEWAY_SUBJECTS = [
   'memory',
   'last-uses',
   'gateway-start',
+  'active-keys',
   'revoked',
   'authentication',
 ] as const
@@ -36,6 +37,8 @@ export interface GatewayOptions {
   readonly watchEvents: number
   /** Access keys that the gateway knows, but for some hundred more, when keys are revoked. */
   readonly keys: number
+  /** Keys that are all in use. */
+  readonly activeKeys: number
   readonly subjects: readonly GatewaySubject[]
   /** Gets a line about each measurement. */
   readonly log: (line: string) => void
@@ -43,8 +46,8 @@ export interface GatewayOptions {
 
 /** The usual sizes: for `make bench` within three minutes, and for figures to publish within fifteen. */
 export const GATEWAY_SIZES = {
-  quick: { rounds: 5, seconds: 0.4, watchEvents: 40, keys: 1000 },
-  full: { rounds: 5, seconds: 3, watchEvents: 100, keys: 20_000 },
+  quick: { rounds: 5, seconds: 0.4, watchEvents: 40, keys: 1000, activeKeys: 300 },
+  full: { rounds: 5, seconds: 3, watchEvents: 100, keys: 20_000, activeKeys: 10_000 },
 } as const
 
 /** The figures of all subjects that were asked for. */

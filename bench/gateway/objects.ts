@@ -90,6 +90,28 @@ export async function createAll(
   await Promise.all(creators)
 }
 
+/** A key whose secret is known. */
+export interface KnownKey {
+  readonly name: string
+  readonly secret: string
+}
+
+/** Creates keys of the user, named by a prefix, a hyphen and a number. */
+export async function createKeys(
+  raw: Raw,
+  prefix: string,
+  count: number,
+  spec: OwnedAccessKeySpec = {},
+): Promise<readonly KnownKey[]> {
+  const keys = Array.from({ length: count }, (_, at) => ({
+    name: `${prefix}-${at}`,
+    secret: newSecret(),
+  }))
+  const objects = keys.map(({ name, secret }) => keyOf(name, secret, spec))
+  await createAll(raw, KEYS_PATH, objects)
+  return keys
+}
+
 /** A ConfigMap with a kilobyte of data. */
 const configMapOf = (name: string): NewObject => ({
   apiVersion: 'v1',

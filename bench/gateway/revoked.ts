@@ -7,8 +7,8 @@ import { ask } from '../../test/support/gateway-process.ts'
 import type { Raw } from '../../test/support/raw-client.ts'
 import { type HttpLoad, runLoad } from '../measure/load.ts'
 import { type Figures, quantile } from '../measure/rounds.ts'
-import { settled } from '../measure/usage.ts'
-import { KEYS_PATH, configMapPath, createAll, keyOf, newSecret } from './objects.ts'
+import { untilRest } from '../measure/usage.ts'
+import { type KnownKey, KEYS_PATH, configMapPath, createKeys } from './objects.ts'
 import { type Asked, checkAnswers, flagsOf, measureRequests, untilAnswers } from './request.ts'
 import type { Way } from './ways.ts'
 
@@ -51,12 +51,12 @@ const SMALL: Asked = { path: configMapPath('small'), status: 200 }
  *   perSecond, what the gateway served meanwhile
  */
 export async function measureRevoked(options: RevokedOptions): Promise<Figures> {
-  const { load, gateway, furtherKeys, log } = options
+  const { load, gateway, raw, operatorPid, furtherKeys, log } = options
   log(`revoked: creating ${furtherKeys} keys and ${REVOKED_KEYS + USED_KEYS} more`)
-  const revoked = await createKeys(options, 'bench-revoked', REVOKED_KEYS, { scope: NO_RIGHTS })
-  await createKeys(options, 'bench-further', furtherKeys)
-  const used = await createKeys(options, 'bench-used', USED_KEYS)
-  await untilRest(options)
+  const revoked = await createKeys(raw, 'bench-revoked', REVOKED_KEYS, { scope: NO_RIGHTS })
+  await createKeys(raw, 'bench-further', furtherKeys)
+  const used = await createKeys(raw, 'bench-used', USED_KEYS)
+  await untilRest(operatorPid)
   await untilAnswers(load, gateway, SMALL)
   const most = await measureRequests(load, gateway, SMALL, { seconds: 1 })
   const rate = Math.min(MOST_PER_SECOND, SHARE_OF_MOST * (most['perSecond'] ?? 0))
@@ -79,39 +79,6 @@ export async function measureRevoked(options: RevokedOptions): Promise<Figures> 
     revokedP99Ms: quantile(tookMs, 0.99),
     perSecond,
   }
-}
-
-interface Key {
-  readonly name: string
-  readonly secret: string
-}
-
-async function createKeys(
-  { raw }: RevokedOptions,
-  prefix: string,
-  count: number,
-  spec: Parameters<typeof keyOf>[2] = {},
-): Promise<readonly Key[]> {
-  const keys = Array.from({ length: count }, (_, at) => ({
-    name: `${prefix}-${at}`,
-    secret: newSecret(),
-  }))
-  await createAll(
-    raw,
-    KEYS_PATH,
-    keys.map(({ name, secret }) => keyOf(name, secret, spec)),
-  )
-  return keys
-}
-
-const LONGEST_REST_MS = 600_000
-
-/** Waits until the operator has done what it does with new keys. */
-async function untilRest({ operatorPid, furtherKeys }: RevokedOptions): Promise<void> {
-  const deadlineMs = performance.now() + LONGEST_REST_MS
-  while (!(await settled(operatorPid)))
-    if (performance.now() > deadlineMs)
-      throw new Error(`the operator is still busy with ${furtherKeys} keys`)
 }
 
 /** Requests at that rate with all of the keys, until after the last revocation. */
@@ -143,7 +110,7 @@ async function endOf(traffic: Promise<HttpLoad>): Promise<never> {
 /** Milliseconds from the API server's answer to the first 401. The key is tried from before the write on. */
 async function revoke(
   { gateway, caPem, raw }: RevokedOptions,
-  { name, secret }: Key,
+  { name, secret }: KnownKey,
 ): Promise<number> {
   const agent = new Agent({ keepAlive: true, maxSockets: 1, ca: caPem })
   const headers = { authorization: `Bearer ${secret}` }

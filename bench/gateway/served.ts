@@ -4,8 +4,9 @@ import { join } from 'node:path'
 import { systemClock } from '../../src/runtime/clock.ts'
 import { type Raw, createRaw } from '../../test/support/raw-client.ts'
 import type { ControlPlane } from '../../tools/control-plane/control-plane.ts'
-import type { Figures, Measured } from '../measure/rounds.ts'
+import { type Figures, type Measured, figureOf } from '../measure/rounds.ts'
 import { type RunningProduct, startProduct } from '../product.ts'
+import { measureActiveKeys } from './active-keys.ts'
 import { measureStarts, watchMemory } from './footprint.ts'
 import { watchLastUses } from './last-uses.ts'
 import { KINDS, type KindFiles, type KindName } from './kinds.ts'
@@ -122,6 +123,8 @@ async function measureSubject(
       return lastUses()
     case 'gateway-start':
       return { gateway: await startsOf(stage) }
+    case 'active-keys':
+      return { gateway: [await activeKeysOf(stage, before)] }
     case 'revoked':
       return { gateway: [await revokedOf(stage)] }
     default:
@@ -134,14 +137,31 @@ const isKind = (subject: GatewaySubject): subject is KindName => subject in KIND
 const startsOf = ({ product, options }: Stage): Promise<readonly Figures[]> =>
   measureStarts(() => product.startAnotherGateway(), options.log)
 
-function revokedOf(stage: Stage): Promise<Figures> {
-  const { product, programs, options, ways } = stage
+function gatewayOf({ ways }: Stage): Way {
   const gateway = ways.find(({ name }) => name === 'gateway')
   if (!gateway) throw new Error('the gateway does not run')
+  return gateway
+}
+
+function activeKeysOf(stage: Stage, { patch = {} }: Figured): Promise<Figures> {
+  const { product, options } = stage
+  return measureActiveKeys({
+    ...stage,
+    gateway: product.gateway,
+    way: gatewayOf(stage),
+    caPem: product.caPem,
+    operatorPid: product.operator.pid,
+    count: options.activeKeys,
+    serverWritesPerSecond: figureOf(patch, 'direct', 'perSecond')?.median ?? Number.NaN,
+  })
+}
+
+function revokedOf(stage: Stage): Promise<Figures> {
+  const { product, programs, options } = stage
   return measureRevoked({
     ...stage,
     load: programs.load,
-    gateway,
+    gateway: gatewayOf(stage),
     caPem: product.caPem,
     operatorPid: product.operator.pid,
     furtherKeys: options.keys,

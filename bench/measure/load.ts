@@ -24,8 +24,8 @@ export interface KeysLoad {
   readonly latencyMs: { readonly p50: number; readonly p99: number; readonly max: number }
 }
 
-/** What `load delete` prints. */
-export interface DeleteLoad {
+/** What `load delete` and `load status` print. */
+export interface CountedLoad {
   readonly count: number
   readonly seconds: number
   readonly perSecond: number

@@ -53,6 +53,15 @@ export async function settled(pid: number): Promise<boolean> {
   return quiet === QUIET_LOOKS
 }
 
+const LONGEST_WORK_MS = 600_000
+
+/** As `settled`, for ten minutes. @throws Error when it still works then */
+export async function untilRest(pid: number): Promise<void> {
+  const deadlineMs = performance.now() + LONGEST_WORK_MS
+  while (!(await settled(pid)))
+    if (performance.now() > deadlineMs) throw new Error('the process does not come to rest')
+}
+
 /**
  * Looks for the longest rest of a process, such as that between two kinds of work.
  *

@@ -1,4 +1,5 @@
-// Many keys that end at once, or within a minute: how long after its end the status of each says so.
+// Many keys that end at once, or within a minute: how long after its end the status of each says so; and the floor, the
+// same writes without an operator.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { ACCESS_KEYS } from '../../src/api/names.ts'
 import type { OwnedAccessKeyObject } from '../../src/domain/accesskey/access-key.ts'
@@ -7,8 +8,9 @@ import { OPERATOR_USER } from '../../test/support/installed-control-plane.ts'
 import { KEYS_PATH } from '../gateway/objects.ts'
 import { type Figures, quantile } from '../measure/rounds.ts'
 import { type Bed, startNamed } from './comparators.ts'
+import { statusLoad } from './load.ts'
 import { madeBy } from './scale.ts'
-import { removeSeeds, seedKeys } from './seed.ts'
+import { removeSeeds, seed } from './seed.ts'
 
 const PREFIX = 'ending'
 const TTL_SECONDS = 3600
@@ -16,6 +18,24 @@ const TTL_SECONDS = 3600
 const AHEAD_MS = 8000
 /** A list of all keys costs the API server time that the operator needs. */
 const LOOK_EVERY_MS = 1000
+
+/** Keys that end at once at the product, and the floor. */
+export const EXPIRY_COMPARATORS = ['product', 'floor'] as const
+
+/** As measureExpiry, or the same writes by a client that knows the keys: as many at a time as the operator has. */
+export async function measureExpiryAtOnce(
+  name: (typeof EXPIRY_COMPARATORS)[number],
+  bed: Bed,
+  count: number,
+): Promise<Figures> {
+  if (name === 'product') return measureExpiry(bed, count, 0)
+  const original = await madeBy('product', bed, { ttl: TTL_SECONDS })
+  const endedMs = Date.now() - 1000
+  await seed(bed.plane, 'keys', original, { prefix: PREFIX, count, endMsOf: () => endedMs })
+  const { seconds } = await statusLoad(bed, { prefix: PREFIX, count })
+  for (const prefix of [PREFIX, 'original']) await removeSeeds(bed.plane, prefix)
+  return { seconds }
+}
 
 /**
  * Lets `count` keys end, evenly over `withinMs`; 0 = all in the same second.
@@ -27,7 +47,7 @@ export async function measureExpiry(bed: Bed, count: number, withinMs: number): 
   const firstEndMs = Math.ceil((Date.now() + AHEAD_MS + count / 2) / 1000) * 1000
   const endMsOf = (n: number): number =>
     firstEndMs + Math.floor(((n / count) * withinMs) / 1000) * 1000
-  await seedKeys(bed.plane, original, { prefix: PREFIX, count, endMsOf })
+  await seed(bed.plane, 'keys', original, { prefix: PREFIX, count, endMsOf })
   const mark = await bed.audit.mark()
   const operator = await startNamed('product', bed)
   await sleep(firstEndMs + withinMs - Date.now())
@@ -37,6 +57,7 @@ export async function measureExpiry(bed: Bed, count: number, withinMs: number): 
     ({ resource, name }) => resource === ACCESS_KEYS.plural && name.startsWith(`${PREFIX}-`),
   )
   for (const prefix of [PREFIX, 'original']) await removeSeeds(bed.plane, prefix)
+  const ended = writes.map(({ at }) => Date.parse(at) - firstEndMs)
   const lags = writes
     .map(({ name, at }) => Date.parse(at) - endMsOf(Number(name.slice(PREFIX.length + 1))))
     .toSorted((a, b) => a - b)
@@ -44,7 +65,8 @@ export async function measureExpiry(bed: Bed, count: number, withinMs: number): 
   return {
     lagP50Ms: quantile(lags, 0.5),
     lagP99Ms: quantile(lags, 0.99),
-    seconds: ((lags.at(-1) ?? 0) - (lags[0] ?? 0)) / 1000,
+    // From the end of the first key to the write for the last one.
+    seconds: Math.max(...ended) / 1000,
     writesPerKey: writes.length / count,
   }
 }

@@ -1,5 +1,5 @@
 // Keys and tokens as `load` of bench/peers makes and deletes them.
-import { type DeleteLoad, type KeysLoad, runLoad } from '../measure/load.ts'
+import { type CountedLoad, type KeysLoad, runLoad } from '../measure/load.ts'
 import type { Bed } from './comparators.ts'
 
 /** Flags of `load`, without their hyphens. */
@@ -20,6 +20,10 @@ export const createLoad = (bed: Bed, flags: Flags): Promise<KeysLoad> =>
 export const floorLoad = (bed: Bed, flags: Flags): Promise<KeysLoad> =>
   runLoad<KeysLoad>(bed.peers.load, argsOf(bed, 'floor', flags))
 
+/** Writes the status of keys that there are, without an operator. */
+export const statusLoad = (bed: Bed, flags: Flags): Promise<CountedLoad> =>
+  runLoad<CountedLoad>(bed.peers.load, argsOf(bed, 'status', flags))
+
 /** Deletes objects, and waits until all are gone. */
-export const deleteLoad = (bed: Bed, flags: Flags): Promise<DeleteLoad> =>
-  runLoad<DeleteLoad>(bed.peers.load, argsOf(bed, 'delete', flags))
+export const deleteLoad = (bed: Bed, flags: Flags): Promise<CountedLoad> =>
+  runLoad<CountedLoad>(bed.peers.load, argsOf(bed, 'delete', flags))

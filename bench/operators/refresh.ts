@@ -6,7 +6,7 @@ import { settled } from '../measure/usage.ts'
 import { type Bed, startNamed } from './comparators.ts'
 import { createLoad } from './load.ts'
 import { madeBy } from './scale.ts'
-import { removeSeeds, seedKeys } from './seed.ts'
+import { removeSeeds, seed } from './seed.ts'
 
 const PREFIX = 'refreshed'
 const NEW_KEYS = 100
@@ -16,7 +16,7 @@ const CAP_SECONDS = 86_400
 /** Creates keys at the product while it is idle, and while `count` others wait for a write of their status. */
 export async function measureRefresh(bed: Bed, count: number): Promise<Figures> {
   const original = await madeBy('product', bed)
-  await seedKeys(bed.plane, original, { prefix: PREFIX, count })
+  await seed(bed.plane, 'keys', original, { prefix: PREFIX, count })
   const operator = await startNamed('product', bed)
   await settled(operator.pid)
   const idle = await newKeys(bed, 'idle')

@@ -3,10 +3,10 @@ import { join } from 'node:path'
 import { callsSince, keyWritesIn } from '../../test/support/api-calls.ts'
 import { type Running, startPeer } from '../measure/peer-process.ts'
 import type { Figures } from '../measure/rounds.ts'
-import { cpuMs, peakMb, residentMb, settled } from '../measure/usage.ts'
+import { cpuMs, peakMb, residentMb, settled, untilRest } from '../measure/usage.ts'
 import { type Bed, type OperatorName, startNamed, userOf } from './comparators.ts'
 import { createLoad } from './load.ts'
-import { removeSeeds, seedKeys } from './seed.ts'
+import { removeSeeds, seed } from './seed.ts'
 
 /** Operators, and beside them a program that only lists and parses. */
 export const STARTED = ['product', 'controller-runtime', 'list and parse'] as const
@@ -23,7 +23,7 @@ export async function measureStart(name: StartedName, bed: Bed, count: number): 
   const empty = await started(name, bed)
   const maker = name === 'list and parse' ? 'product' : name
   const original = await madeBy(maker, bed)
-  await seedKeys(bed.plane, original, { prefix: 'scale', count })
+  await seed(bed.plane, 'keys', original, { prefix: 'scale', count })
   const mark = await bed.audit.mark()
   const full = await started(name, bed)
   const writes =
@@ -43,14 +43,14 @@ async function started(name: StartedName, bed: Bed) {
     name === 'list and parse'
       ? await startPeer(process.execPath, [LISTER, bed.peerKubeconfig])
       : await startNamed(name, bed)
-  await settled(running.pid)
+  await untilRest(running.pid)
   const { pid } = running
   const seen = { cpuMs: cpuMs(pid), mb: residentMb(pid), peakMb: peakMb(pid) }
   await running.stop()
   return seen
 }
 
-/** One key that this operator has made ready. @returns its name */
+/** One key, or token, that this operator has made ready. @returns its name */
 export async function madeBy(
   name: OperatorName,
   bed: Bed,

@@ -61,9 +61,10 @@ export function createAuthenticator(options: AuthenticatorOptions): Authenticato
 
   /** The keys to decide by: the index while it is fresh, else keys read now; null = none could be read. */
   const freshKeys = (
+    now: Moment,
     keysToReread: () => readonly { readonly name: string }[],
   ): KeyLookup | null | Promise<KeyLookup | null> => {
-    if (isFresh(provenAt(), currentMoment(clock))) return index
+    if (isFresh(provenAt(), now)) return index
     const keys = keysToReread()
     if (keys.length === 0) return null
     return reader.readWithRelated(keys.map(({ name }) => name)).catch(() => null)
@@ -72,10 +73,11 @@ export function createAuthenticator(options: AuthenticatorOptions): Authenticato
   const callerOf = (
     key: AccessKey,
     known: KeyLookup,
+    nowMs: number,
   ): AuthenticationResult | Promise<AuthenticationResult> => {
     const caps = options.caps()
     if (caps === null) return UNAVAILABLE
-    const verdict = checkKey(key, known, caps, clock.nowMs())
+    const verdict = checkKey(key, known, caps, nowMs)
     if (!verdict.ok) return verdict
     const scopedKey = withScope(key, verdict.scope)
     const { identity, scope } = identityAndScopeOf(scopedKey)
@@ -99,22 +101,25 @@ export function createAuthenticator(options: AuthenticatorOptions): Authenticato
       if (!settings.isFresh() && !(await settings.refreshed())) return UNAVAILABLE
       const found = index.findBySecret(token)
       const holders = () => (found === UNKNOWN_KEY ? [] : index.sharing(found))
-      const fresh = freshKeys(holders)
+      const now = currentMoment(clock)
+      const fresh = freshKeys(now, holders)
       const known = fresh instanceof Promise ? await fresh : fresh
       if (known === null) return UNAVAILABLE
-      // Only the oldest key counts, and the key found above may be deleted by now. An unknown token takes the same
-      // steps, because the duration of a refusal must not reveal its reason.
-      const eldest = known.eldest(found) ?? UNKNOWN_KEY
-      return callerOf(found === UNKNOWN_KEY ? UNKNOWN_KEY : eldest, known)
+      const nowMs = known === index ? now.wallMs : clock.nowMs()
+      // Only the oldest key counts: the index has found that, but what was read may differ. An unknown token takes the
+      // same steps, because the duration of a refusal must not reveal its reason.
+      const eldest = known === index ? found : (known.eldest(found) ?? UNKNOWN_KEY)
+      return callerOf(found === UNKNOWN_KEY ? UNKNOWN_KEY : eldest, known, nowMs)
     },
     reauthenticate: async (caller) => {
       if (!settings.isFresh() && !(await settings.refreshed()))
         return { ok: false, because: 'stale' }
-      const fresh = freshKeys(() => [caller.key])
+      const fresh = freshKeys(currentMoment(clock), () => [caller.key])
       const known = fresh instanceof Promise ? await fresh : fresh
       if (known === null) return { ok: false, because: 'stale' }
       const key = known.named(caller.key.name)
-      const current = await callerOf(key?.uid === caller.key.uid ? key : UNKNOWN_KEY, known)
+      const isSame = key?.uid === caller.key.uid
+      const current = await callerOf(isSame ? key : UNKNOWN_KEY, known, clock.nowMs())
       if (current.ok)
         return isUnchanged(caller, current.caller) ? current : { ok: false, because: 'changed' }
       return { ok: false, because: REAUTHENTICATION_REASONS[current.because] ?? 'revoked' }

@@ -76,15 +76,18 @@ export function checkKey(
 /** Types of keys that are no bearer credentials (contract 1.3): as a bearer token they count as unknown. */
 const OTHER_PURPOSES: ReadonlySet<string> = new Set(['OIDCRefreshToken', 'Reset'])
 
-/** Why this key is invalid, apart from its lifetime and owners; null = it is valid. */
+/**
+ * Why this key is invalid, apart from its lifetime and owners; null = it is valid. All is looked at in any case, so
+ * that the time does not tell the reason.
+ */
 function invalidReasonOf(key: AccessKey, lookup: KeyLookup): InvalidKeyReason | null {
-  const checks: readonly (readonly [InvalidKeyReason, boolean])[] = [
-    ['unknown', key === UNKNOWN_KEY],
-    ['deleted', key.isDeleting],
-    ['noIdentity', identityAndScopeOf(key).identity === null],
-    ['purpose', OTHER_PURPOSES.has(key.type)],
-    ['conflict', hasKeyConflict(key, lookup)],
-    ['disabled', key.isDisabled],
-  ]
-  return checks.find(([, holds]) => holds)?.[0] ?? null
+  const hasIdentity = identityAndScopeOf(key).identity !== null
+  const isNoBearer = OTHER_PURPOSES.has(key.type)
+  const hasConflict = hasKeyConflict(key, lookup)
+  if (key === UNKNOWN_KEY) return 'unknown'
+  if (key.isDeleting) return 'deleted'
+  if (!hasIdentity) return 'noIdentity'
+  if (isNoBearer) return 'purpose'
+  if (hasConflict) return 'conflict'
+  return key.isDisabled ? 'disabled' : null
 }

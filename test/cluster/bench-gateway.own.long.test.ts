@@ -19,7 +19,9 @@ const FIGURES = {
   'unknown-key': { direct: REQUESTS, gateway: OF_A_PROCESS },
   watch: { direct: ['perSecond'], gateway: ['perSecond', 'cpuUsPerRequest'] },
   memory: { direct: [], gateway: MEMORY },
+  'last-uses': { direct: [], gateway: ['writesPerKeyAndMinute'] },
   'gateway-start': { direct: [], gateway: ['startCpuMs'] },
+  'active-keys': { direct: [], gateway: ['writesPerSecond', 'percentOfWrites'] },
   revoked: { direct: [], gateway: ['revokedP50Ms', 'revokedP99Ms', 'perSecond'] },
   authentication: { direct: [], gateway: ['authenticationUs'] },
 } as const
@@ -32,6 +34,7 @@ test('every subject has its figures, and every answer is the one expected', asyn
       seconds: 0.1,
       watchEvents: 2,
       keys: 20,
+      activeKeys: 20,
       subjects: GATEWAY_SUBJECTS,
       log: console.log,
     })

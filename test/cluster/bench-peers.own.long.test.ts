@@ -12,6 +12,7 @@ import { tether } from '../../tools/tether.ts'
 import { paths } from '../../tools/control-plane/commands.ts'
 import { startOperator } from '../support/command-process.ts'
 import { ownControlPlane } from '../support/control-plane.ts'
+import { eventually } from '../support/eventually.ts'
 import { mustKubectl } from '../support/kubectl.ts'
 
 const NAMESPACE = 'platform-system'
@@ -109,6 +110,24 @@ test('controller-runtime publishes the end of a key', async () => {
   expect(waited).toContain('condition met')
   await load('delete', ...asAdmin('short'))
   await peer.stop()
+})
+
+test.each(['update', 'apply'])('load status publishes the end of keys, by %s', async (writes) => {
+  const prefix = `ended-${writes}`
+  const count = ['--count', String(COUNT)]
+  await load('floor', ...asAdmin(prefix), ...count, '--ttl', '1')
+  const reason = 'jsonpath={.items[*].status.conditions[?(@.type=="Ready")].reason}'
+  await eventually(
+    'all statuses say so',
+    async () => {
+      await load('status', ...asAdmin(prefix), ...count, '--writes', writes)
+      const selected = [ACCESS_KEYS.plural, '-l', `bench=${prefix}`]
+      const reasons = (await kubectl('get', ...selected, '-o', reason)).split(' ')
+      return reasons.every((one) => one === 'Expired') || undefined
+    },
+    { withinMs: 10_000 },
+  )
+  await load('delete', ...asAdmin(prefix), '--strip-finalizers')
 })
 
 test('load says what did not become ready', async () => {

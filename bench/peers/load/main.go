@@ -18,17 +18,19 @@ const usage = `usage: load COMMAND [FLAGS]; load COMMAND --help lists them
 
 keys    creates keys or tokens, and waits until each is Ready
 floor   creates keys and does the operator's writes itself: without any operator
+status  writes the status of keys that there are, as an operator does when keys end
 delete  deletes all of one prefix, and waits until they are gone
 patch   patches one ConfigMap again and again
 http    sends requests to a URL, or opens watches of it
 
-keys, floor and delete need the kubeconfig of an administrator: a policy of the product lets others name only
+keys, floor, status and delete need the kubeconfig of an administrator: a policy of the product lets others name only
 themselves in a key, and only its operator and administrators take its finalizer off.
 `
 
 var commands = map[string]func(flags *flag.FlagSet, args []string) (any, error){
 	"keys":   func(flags *flag.FlagSet, args []string) (any, error) { return keys(flags, args, false) },
 	"floor":  func(flags *flag.FlagSet, args []string) (any, error) { return keys(flags, args, true) },
+	"status": statuses,
 	"delete": remove,
 	"patch":  patch,
 	"http":   requests,

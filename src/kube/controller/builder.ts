@@ -158,11 +158,23 @@ export interface ControllerRuntime {
 /** First and longest back-off of a key. */
 const BACK_OFF = { baseDelayMs: 100, maxDelayMs: 15_000 }
 
+/**
+ * The share of the workers that may be busy with resyncs. With more of them a new object waits: 16 writes at a time keep
+ * a small API server busy, and four are as many as it can do.
+ */
+const RESYNC_SHARE = 0.25
+
 /** Starts a controller with a work queue of its own. */
 export function runController(spec: ControllerSpec, runtime: ControllerRuntime): StopController {
   const { clock, outage } = runtime
   const { queue: queueObserver, loop: observer, follow } = runtime.metrics.controller(spec.name)
-  const queue = new WorkQueue({ clock, ...BACK_OFF, observer: queueObserver, gate: outage })
+  const queue = new WorkQueue({
+    clock,
+    ...BACK_OFF,
+    resyncsAtOnce: Math.ceil(spec.workers * RESYNC_SHARE),
+    observer: queueObserver,
+    gate: outage,
+  })
   follow(queue)
   const stopController = startController({ ...runtime, ...spec, queue, observer })
   const stops: (() => void)[] = []

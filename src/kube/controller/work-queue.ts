@@ -36,6 +36,8 @@ export interface QueueGate {
 /** Back-off per key: `baseDelayMs` after the first failure, doubled each time up to `maxDelayMs`. */
 interface QueueOptions {
   readonly clock: Clock
+  /** How many keys of priority `resync` are reconciled at a time: the others are not to wait behind their writes. */
+  readonly resyncsAtOnce: number
   readonly baseDelayMs: number
   readonly maxDelayMs: number
   readonly observer: QueueObserver
@@ -64,6 +66,7 @@ interface InFlight {
   /** Monotonic milliseconds. */
   readonly sinceMs: number
   readonly isProbe: boolean
+  readonly isResync: boolean
   /** The priority to queue the key with afterwards; null = it was not added meanwhile. */
   requeueAs: Priority | null
 }
@@ -85,6 +88,7 @@ export class WorkQueue {
   readonly #waitingWorkers: ((key: string | null) => void)[] = []
   readonly #leaveGate: () => void
   #takeCount = 0
+  #resyncsInFlight = 0
   #closed = false
 
   constructor(options: QueueOptions) {
@@ -189,8 +193,10 @@ export class WorkQueue {
     if (!inFlight) return
     this.#inFlight.delete(key)
     this.#options.observer.worked((this.#options.clock.monotonicMs() - inFlight.sinceMs) / 1000)
+    if (inFlight.isResync) this.#resyncsInFlight -= 1
     if (inFlight.requeueAs) this.add(key, inFlight.requeueAs)
     if (inFlight.isProbe) this.#options.gate.probed()
+    this.#handOut()
   }
 
   /** Closes the queue: waiting workers and later takes get null. */
@@ -210,10 +216,11 @@ export class WorkQueue {
   }
 
   #next(): string | null {
-    // Ask the gate only if a key is queued: a probe without a key would block the gate.
-    const admitted = this.depth > 0 ? this.#options.gate.admit() : null
-    if (admitted === null) return null
-    const first = this.#nextQueue().shift()
+    const priority = this.#nextPriority()
+    // Ask the gate only if a key can be taken: a probe without a key would block the gate.
+    const admitted = priority && this.#options.gate.admit()
+    if (priority === null || admitted === null) return null
+    const first = this.#queues[priority].shift()
     if (first === null) return null
     const [key, sinceMs] = first
     // This reconcile sets the next time. A time set before could fire during it and cut its Retry-After short.
@@ -222,15 +229,22 @@ export class WorkQueue {
     const nowMs = this.#options.clock.monotonicMs()
     this.#options.observer.waited((nowMs - sinceMs) / 1000)
     const isProbe = admitted === 'as a probe'
-    this.#inFlight.set(key, { sinceMs: nowMs, isProbe, requeueAs: null })
+    const isResync = priority === 'resync'
+    if (isResync) this.#resyncsInFlight += 1
+    this.#inFlight.set(key, { sinceMs: nowMs, isProbe, isResync, requeueAs: null })
     return key
   }
 
-  /** The queue that TAKE_ORDER prefers, or the most urgent one if that is empty. */
-  #nextQueue(): KeyFifo {
-    const preferred = this.#queues[TAKE_ORDER[this.#takeCount % TAKE_ORDER.length] ?? 'change']
-    const { change, due, resync } = this.#queues
-    return [preferred, change, due].find(({ size }) => size > 0) ?? resync
+  /** The priority that TAKE_ORDER prefers, or the most urgent one if no key of that can be taken; null = none can. */
+  #nextPriority(): Priority | null {
+    const preferred = TAKE_ORDER[this.#takeCount % TAKE_ORDER.length] ?? 'change'
+    if (this.#canTake(preferred)) return preferred
+    return PRIORITIES.find((priority) => this.#canTake(priority)) ?? null
+  }
+
+  #canTake(priority: Priority): boolean {
+    const isFull = priority === 'resync' && this.#resyncsInFlight >= this.#options.resyncsAtOnce
+    return !isFull && this.#queues[priority].size > 0
   }
 }
 

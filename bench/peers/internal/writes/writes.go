@@ -41,6 +41,11 @@ func (w *Writer) Adopt(ctx context.Context, object *key.OwnedAccessKey) error {
 	if err := w.write(ctx, object, ""); err != nil {
 		return err
 	}
+	return w.Publish(ctx, object)
+}
+
+// Publish writes the status of a key as it is now.
+func (w *Writer) Publish(ctx context.Context, object *key.OwnedAccessKey) error {
 	object.Status, _ = key.StatusOf(object, time.Now())
 	return w.write(ctx, object, "/status")
 }

@@ -121,7 +121,8 @@ describe('a gate of two API servers', () => {
 
 function queueOn(clock: ManualClock, gate: Outage): WorkQueue {
   const observer = { added: ignore, retried: ignore, waited: ignore, worked: ignore }
-  return new WorkQueue({ clock, baseDelayMs: 100, maxDelayMs: 15_000, observer, gate })
+  const delays = { baseDelayMs: 100, maxDelayMs: 15_000 }
+  return new WorkQueue({ clock, resyncsAtOnce: 4, ...delays, observer, gate })
 }
 
 describe('queues behind a gate of two API servers', () => {

@@ -5,12 +5,13 @@ import { OPEN_GATE, manualClock } from '../../../support/manual-clock.ts'
 /** Start of the clock, in epoch milliseconds. */
 export const T0 = Date.parse('2026-11-21T10:00:00Z')
 
-/** A work queue on a manual clock, and what its observer recorded; times in seconds. */
-export function workQueueOnClock() {
+/** A work queue on a manual clock, and what its observer recorded; times in seconds. By default no bound of resyncs. */
+export function workQueueOnClock({ resyncsAtOnce = Number.POSITIVE_INFINITY } = {}) {
   const clock = manualClock(T0)
   const observed = { added: 0, retried: 0, waited: [] as number[], worked: [] as number[] }
   const queue = new WorkQueue({
     clock,
+    resyncsAtOnce,
     baseDelayMs: 200,
     maxDelayMs: 1000,
     observer: {

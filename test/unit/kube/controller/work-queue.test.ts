@@ -167,6 +167,29 @@ describe('a key runs on one worker at a time', () => {
     expect(clock.pending()).toBe(0)
   })
 
+  test('no more resyncs run at a time than may, and the next one runs once one is done', async () => {
+    const { queue } = workQueueOnClock({ resyncsAtOnce: 2 })
+    for (const key of ['a', 'b', 'c', 'd']) queue.add(key, 'resync')
+    const taken: (string | null)[] = []
+    const worker = async (): Promise<void> => void taken.push(await queue.take())
+    const workers = [worker(), worker(), worker(), worker()]
+    await Promise.all(workers.slice(0, 2))
+    expect(taken).toEqual(['a', 'b'])
+    // The waiting workers are free for what is more urgent.
+    queue.add('new', 'change')
+    await workers[2]
+    expect(taken).toEqual(['a', 'b', 'new'])
+    queue.done('new')
+    expect(queue.depth).toBe(2)
+    queue.done('a')
+    await workers[3]
+    expect(taken).toEqual(['a', 'b', 'new', 'c'])
+    // A change of a key that waits for its resync is no resync any more.
+    queue.add('d', 'change')
+    expect(await queue.take()).toBe('d')
+    expect(queue.depth).toBe(0)
+  })
+
   test('10,000 random steps of 8 workers never run a key twice at once, and lose none', async () => {
     const { clock, queue } = workQueueOnClock()
     const random = randomFrom(7)
