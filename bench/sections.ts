@@ -52,8 +52,8 @@ export const QUICK: Sizes = {
   steady: 100,
   start: [10_000],
   startRounds: 2,
-  expiry: { count: 500, withinMs: 10_000, atOnce: 500, rounds: 2 },
-  refresh: 1000,
+  expiry: { count: 500, withinMs: 10_000, atOnce: 500, rounds: 1 },
+  refresh: 3000,
   turns: 10_000,
   many: { keys: 10_000, tokens: 2000 },
 }

@@ -5,6 +5,7 @@ import type { Figures } from '../measure/rounds.ts'
 import { cpuMs, residentMb, settled } from '../measure/usage.ts'
 import { type Bed, type OperatorName, startNamed, userOf } from './comparators.ts'
 import { createLoad, deleteLoad, floorLoad } from './load.ts'
+import { removeSeeds } from './seed.ts'
 
 /** How much each operator is given. */
 export interface LifeSizes {
@@ -15,7 +16,8 @@ export interface LifeSizes {
 }
 
 const STEADY_PER_SECOND = 50
-const WARM_UP = 150
+/** The first keys of a process meet code that is not compiled yet, and take twice the CPU of later ones. */
+const WARM_UP = 400
 /** As many as create keys and as an operator has workers, together. */
 const FLOOR_CONCURRENCY = 32
 const RESOURCE = 'ownedaccesskeys'
@@ -30,8 +32,9 @@ export async function measureLife(
   const operator = await startNamed(name, bed)
   await settled(operator.pid)
   const atStart = { startCpuMs: cpuMs(operator.pid), idleMb: residentMb(operator.pid) }
-  // The first keys meet code that is not compiled yet.
-  await loaded(operator, name, bed, { prefix: `${prefix}-w`, count: WARM_UP })
+  await createLoad(bed, { prefix: `${prefix}-w`, count: WARM_UP })
+  await removeSeeds(bed.plane, `${prefix}-w`)
+  await settled(operator.pid)
   const inBurst = await loaded(operator, name, bed, { prefix: `${prefix}-b`, count: burst })
   const inStream = await loaded(operator, name, bed, {
     prefix: `${prefix}-s`,
@@ -40,7 +43,7 @@ export async function measureLife(
   })
   const withKeysMb = residentMb(operator.pid)
   const deletions = []
-  for (const part of ['w', 'b', 's'])
+  for (const part of ['b', 's'])
     deletions.push(await deleteLoad(bed, { prefix: `${prefix}-${part}` }))
   const stopStartMs = performance.now()
   await operator.stop()

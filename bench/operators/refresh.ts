@@ -1,9 +1,10 @@
 // A new key while the status of all others is being written, as after a change of the cap.
 import { settingsOf } from '../../test/support/config-client.ts'
+import { metric } from '../../test/support/metrics-page.ts'
 import type { KeysLoad } from '../measure/load.ts'
 import type { Figures } from '../measure/rounds.ts'
 import { settled } from '../measure/usage.ts'
-import { type Bed, startNamed } from './comparators.ts'
+import { type Bed, startManager } from './comparators.ts'
 import { createLoad } from './load.ts'
 import { madeBy } from './scale.ts'
 import { removeSeeds, seed } from './seed.ts'
@@ -17,7 +18,7 @@ const CAP_SECONDS = 86_400
 export async function measureRefresh(bed: Bed, count: number): Promise<Figures> {
   const original = await madeBy('product', bed)
   await seed(bed.plane, 'keys', original, { prefix: PREFIX, count })
-  const operator = await startNamed('product', bed)
+  await using operator = await startManager(bed)
   await settled(operator.pid)
   const idle = await newKeys(bed, 'idle')
   const settings = settingsOf(bed)
@@ -27,6 +28,8 @@ export async function measureRefresh(bed: Bed, count: number): Promise<Figures> 
     ({ auth }) => auth?.accessKeyMaxTTLSeconds === CAP_SECONDS,
   )
   const busy = await newKeys(bed, 'busy')
+  if ((await metric(operator, 'workqueue_depth', 'controller="ownedaccesskey"')) === 0)
+    throw new Error('the refresh had ended before the last new key: refresh more')
   await settings.declare({})
   await operator.stop()
   for (const prefix of [PREFIX, 'original', 'idle', 'busy']) await removeSeeds(bed.plane, prefix)

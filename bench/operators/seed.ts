@@ -52,14 +52,17 @@ export async function seed(
   if (text === undefined) throw new Error(`there is no ${name} among the ${kind}`)
   const original = originalOf(text.toString())
   const etcd = await etcdOf(plane)
+  const putOf = (n: number) => {
+    const copy = copyOf(original, seeds, n)
+    const put = { key: encoded(`${directory}${copy.name}`), value: encoded(copy.text) }
+    return { request_put: put }
+  }
   for (let first = 0; first < seeds.count; first += PUTS_PER_TRANSACTION) {
     const size = Math.min(PUTS_PER_TRANSACTION, seeds.count - first)
-    const puts = Array.from({ length: size }, (_, n) => {
-      const copy = copyOf(original, seeds, first + n)
-      return { key: encoded(`${directory}${copy.name}`), value: encoded(copy.text) }
-    })
-    await etcd('txn', { success: puts.map((put) => ({ request_put: put })) })
+    await etcd('txn', { success: Array.from({ length: size }, (_, n) => putOf(first + n)) })
   }
+  // A transaction is one revision, which the API server calls read once it has its first key: one more, and it has all.
+  await etcd('txn', { success: [putOf(seeds.count - 1)] })
 }
 
 /** Removes all objects with this prefix from etcd, finalizers or not. */

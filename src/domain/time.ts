@@ -23,8 +23,9 @@ export function parseTimestamp(text: unknown): number | null {
   return Number.isNaN(atMs) ? null : atMs
 }
 
-/** Date.parse reads February 30 as March 2; the API server refuses it. */
+/** Date.parse reads February 30 as March 2; the API server refuses it. The first 28 days are in every month. */
 function isCalendarDay(day: string): boolean {
+  if (day.slice(-2) <= '28') return true
   const atMs = Date.parse(day)
   return !Number.isNaN(atMs) && new Date(atMs).toISOString().startsWith(day)
 }

@@ -159,8 +159,8 @@ export interface ControllerRuntime {
 const BACK_OFF = { baseDelayMs: 100, maxDelayMs: 15_000 }
 
 /**
- * The share of the workers that may be busy with resyncs. With more of them a new object waits: 16 writes at a time keep
- * a small API server busy, and four are as many as it can do.
+ * The share of the workers that may be busy with resyncs: with all of them, the first new key would wait behind 16
+ * writes, and four are as many as a small API server can do at a time.
  */
 const RESYNC_SHARE = 0.25
 

@@ -36,7 +36,7 @@ export interface QueueGate {
 /** Back-off per key: `baseDelayMs` after the first failure, doubled each time up to `maxDelayMs`. */
 interface QueueOptions {
   readonly clock: Clock
-  /** How many keys of priority `resync` are reconciled at a time: the others are not to wait behind their writes. */
+  /** How many keys of priority `resync` are reconciled at a time, while more urgent ones have no work (RESYNC_CALM_MS). */
   readonly resyncsAtOnce: number
   readonly baseDelayMs: number
   readonly maxDelayMs: number
@@ -60,6 +60,15 @@ const TAKE_ORDER: readonly Priority[] = [
   'due',
   'resync',
 ]
+
+/**
+ * Resyncs are reconciled one at a time for so long after a more urgent key had work: the next one is not to wait behind
+ * their writes, which keep a small API server busy.
+ */
+const RESYNC_CALM_MS = 1000
+
+/** A reconcile takes less when it only finds that nothing is to do, as after each of our own writes. */
+const WORK_MS = 1
 
 /** A reconcile in flight. */
 interface InFlight {
@@ -89,6 +98,8 @@ export class WorkQueue {
   readonly #leaveGate: () => void
   #takeCount = 0
   #resyncsInFlight = 0
+  /** When a key of another priority has last had work, in monotonic milliseconds. */
+  #urgentWorkMs = Number.NEGATIVE_INFINITY
   #closed = false
 
   constructor(options: QueueOptions) {
@@ -192,8 +203,11 @@ export class WorkQueue {
     const inFlight = this.#inFlight.get(key)
     if (!inFlight) return
     this.#inFlight.delete(key)
-    this.#options.observer.worked((this.#options.clock.monotonicMs() - inFlight.sinceMs) / 1000)
+    const nowMs = this.#options.clock.monotonicMs()
+    const tookMs = nowMs - inFlight.sinceMs
+    this.#options.observer.worked(tookMs / 1000)
     if (inFlight.isResync) this.#resyncsInFlight -= 1
+    else if (tookMs >= WORK_MS) this.#urgentWorkMs = nowMs
     if (inFlight.requeueAs) this.add(key, inFlight.requeueAs)
     if (inFlight.isProbe) this.#options.gate.probed()
     this.#handOut()
@@ -243,8 +257,12 @@ export class WorkQueue {
   }
 
   #canTake(priority: Priority): boolean {
-    const isFull = priority === 'resync' && this.#resyncsInFlight >= this.#options.resyncsAtOnce
-    return !isFull && this.#queues[priority].size > 0
+    return this.#queues[priority].size > 0 && (priority !== 'resync' || this.#hasRoomForResync())
+  }
+
+  #hasRoomForResync(): boolean {
+    const isCalm = this.#options.clock.monotonicMs() - this.#urgentWorkMs >= RESYNC_CALM_MS
+    return this.#resyncsInFlight < (isCalm ? this.#options.resyncsAtOnce : 1)
   }
 }
 

@@ -190,40 +190,71 @@ describe('a key runs on one worker at a time', () => {
     expect(queue.depth).toBe(0)
   })
 
+  test('resyncs run one at a time for a second after more urgent work', async () => {
+    const { clock, queue } = workQueueOnClock({ resyncsAtOnce: 3 })
+    const running = new Set<string | null>()
+    const work = async (): Promise<void> => void running.add(await queue.take())
+    queue.add('urgent', 'change')
+    await work()
+    for (let n = 0; n < 9; n += 1) queue.add(`resync-${n}`, 'resync')
+    await clock.advance(1)
+    queue.done('urgent')
+    const workers = Array.from({ length: 4 }, work)
+    const atOnce = async (): Promise<number> => {
+      await clock.advance(0)
+      return [...running].filter((key) => key?.startsWith('resync')).length
+    }
+    expect(await atOnce()).toBe(1)
+    await clock.advance(999)
+    expect(await atOnce()).toBe(1)
+    await clock.advance(1)
+    queue.done('resync-0')
+    await Promise.all(workers)
+    expect(await atOnce()).toBe(4)
+  })
+
+  test('a reconcile that finds nothing to do holds no resync back', async () => {
+    const { queue } = workQueueOnClock({ resyncsAtOnce: 2 })
+    queue.add('echo', 'change')
+    queue.done((await queue.take()) ?? '')
+    for (const key of ['a', 'b']) queue.add(key, 'resync')
+    expect([await queue.take(), await queue.take()]).toEqual(['a', 'b'])
+  })
+
   test('10,000 random steps of 8 workers never run a key twice at once, and lose none', async () => {
-    const { clock, queue } = workQueueOnClock()
+    const { clock, queue } = workQueueOnClock({ resyncsAtOnce: 4 })
     const random = randomFrom(7)
-    const running = new Set<string>()
+    /** What ends the reconcile of each running key. */
+    const running = new Map<string, () => void>()
     const expectedKeys = new Set<string>()
-    const take = async (): Promise<void> => {
-      const key = await queue.take()
-      if (key === null) return
-      if (running.has(key)) throw new Error(`${key} runs on two workers`)
-      running.add(key)
-      expectedKeys.delete(key)
-    }
-    for (let step = 0; step < 10_000; step += 1) {
-      const key = `key-${Math.floor(random.between(0, 30))}`
-      const action = random.pick(['add', 'add', 'later', 'take', 'take', 'done', 'done', 'pass'])
-      if (action === 'add') queue.add(key, random.pick<Priority>(['change', 'resync']))
-      if (action === 'later') queue.addAt(key, clock.nowMs() + random.between(0, 50))
-      if (action === 'add' || action === 'later') expectedKeys.add(key)
-      if (action === 'take' && running.size < 8 && queue.depth > 0) await take()
-      if (action === 'pass') await clock.advance(5)
-      const runningKey = [...running][0]
-      if (action === 'done' && runningKey !== undefined) {
-        running.delete(runningKey)
-        queue.done(runningKey)
-      }
-    }
-    await clock.advance(60_000)
-    while (queue.depth > 0 || running.size > 0) {
-      for (const key of running) {
+    const work = async (): Promise<void> => {
+      for (let key = await queue.take(); key !== null; key = await queue.take()) {
+        if (running.has(key)) throw new Error(`${key} runs on two workers`)
+        const { promise, resolve } = Promise.withResolvers<void>()
+        running.set(key, resolve)
+        expectedKeys.delete(key)
+        await promise
         running.delete(key)
         queue.done(key)
       }
-      if (queue.depth > 0) await take()
     }
+    const workers = Array.from({ length: 8 }, work)
+    for (let step = 0; step < 10_000; step += 1) {
+      const key = `key-${Math.floor(random.between(0, 30))}`
+      const action = random.pick(['add', 'add', 'later', 'done', 'done', 'pass'])
+      if (action === 'add') queue.add(key, random.pick<Priority>(['change', 'resync']))
+      if (action === 'later') queue.addAt(key, clock.nowMs() + random.between(0, 50))
+      if (action === 'add' || action === 'later') expectedKeys.add(key)
+      if (action === 'done') running.values().next().value?.()
+      await clock.advance(action === 'pass' ? 5 : 0)
+    }
+    await clock.advance(60_000)
+    while (queue.depth > 0 || running.size > 0) {
+      for (const end of running.values()) end()
+      await clock.advance(0)
+    }
+    queue.close()
+    await Promise.all(workers)
     expect([...expectedKeys]).toEqual([])
   })
 })
