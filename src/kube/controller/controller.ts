@@ -136,7 +136,7 @@ function waitForAnswer(
   key: string,
   err: NoResponseError,
 ): 'requeue' {
-  queue.add(key, 'due')
+  queue.requeue(key)
   log.debug(
     { controller: name, object: { name: key }, err },
     'no answer: waiting for the API server',

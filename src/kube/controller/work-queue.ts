@@ -75,7 +75,7 @@ interface InFlight {
   /** Monotonic milliseconds. */
   readonly sinceMs: number
   readonly isProbe: boolean
-  readonly isResync: boolean
+  readonly priority: Priority
   /** The priority to queue the key with afterwards; null = it was not added meanwhile. */
   requeueAs: Priority | null
 }
@@ -155,6 +155,12 @@ export class WorkQueue {
     this.#handOut()
   }
 
+  /** Adds a key again that is being reconciled, with the priority that it was taken with. */
+  requeue(key: string): void {
+    const inFlight = this.#inFlight.get(key)
+    if (inFlight) this.add(key, inFlight.priority)
+  }
+
   /**
    * Adds the key with priority `due` at a time in epoch milliseconds, which replaces a time set before. A take of
    * the key drops the time.
@@ -206,7 +212,7 @@ export class WorkQueue {
     const nowMs = this.#options.clock.monotonicMs()
     const tookMs = nowMs - inFlight.sinceMs
     this.#options.observer.worked(tookMs / 1000)
-    if (inFlight.isResync) this.#resyncsInFlight -= 1
+    if (inFlight.priority === 'resync') this.#resyncsInFlight -= 1
     else if (tookMs >= WORK_MS) this.#urgentWorkMs = nowMs
     if (inFlight.requeueAs) this.add(key, inFlight.requeueAs)
     if (inFlight.isProbe) this.#options.gate.probed()
@@ -243,9 +249,8 @@ export class WorkQueue {
     const nowMs = this.#options.clock.monotonicMs()
     this.#options.observer.waited((nowMs - sinceMs) / 1000)
     const isProbe = admitted === 'as a probe'
-    const isResync = priority === 'resync'
-    if (isResync) this.#resyncsInFlight += 1
-    this.#inFlight.set(key, { sinceMs: nowMs, isProbe, isResync, requeueAs: null })
+    if (priority === 'resync') this.#resyncsInFlight += 1
+    this.#inFlight.set(key, { sinceMs: nowMs, isProbe, priority, requeueAs: null })
     return key
   }
 

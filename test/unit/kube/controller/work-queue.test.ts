@@ -156,6 +156,20 @@ describe('a key runs on one worker at a time', () => {
     expect(queue.depth).toBe(1)
   })
 
+  test.each<{ taken: Priority; order: readonly string[] }>([
+    { taken: 'change', order: ['key', 'due', 'resync'] },
+    { taken: 'resync', order: ['due', 'resync', 'key'] },
+  ])('a key that is requeued keeps the priority $taken', async ({ taken, order }) => {
+    const { queue, drain } = workQueueOnClock()
+    queue.add('key', taken)
+    await queue.take()
+    queue.add('due', 'due')
+    queue.add('resync', 'resync')
+    queue.requeue('key')
+    queue.done('key')
+    expect(await drain()).toEqual(order)
+  })
+
   test('taking a key cancels its earlier time', async () => {
     const { clock, queue } = workQueueOnClock()
     queue.addAt('a', T0 + 10)
