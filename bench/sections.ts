@@ -140,21 +140,10 @@ interface Account {
   readonly name: string
 }
 
-/**
- * Starts a control plane with the product installed and no operator, for as long as `use` takes.
- *
- * @param audit whether the API server writes its audit log; without, `Bed.audit` fails
- */
-export async function withBed(
-  use: (bed: Bed) => Promise<void>,
-  { audit = true }: { readonly audit?: boolean } = {},
-): Promise<void> {
+/** Starts a control plane with the product installed and no operator, for as long as `use` takes. */
+export async function withBed(use: (bed: Bed) => Promise<void>): Promise<void> {
   const peers = await ensurePeers(console.log)
-  const plane = await startControlPlane({
-    ...(audit ? { audit } : {}),
-    controllers: 'none',
-    log: console.log,
-  })
+  const plane = await startControlPlane({ audit: true, controllers: 'none', log: console.log })
   const raw = createRaw(plane.adminKubeconfig, systemClock())
   try {
     await installProduct(plane)

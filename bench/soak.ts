@@ -48,7 +48,7 @@ const fault = (text: string): void => {
 }
 
 useShippedProgram()
-await withBed(soak, { audit: false })
+await withBed(soak)
 for (const text of faults) console.log(text)
 console.log(faults.length === 0 ? 'nothing missed, nothing stuck' : `${faults.length} faults`)
 process.exitCode = faults.length === 0 ? 0 : 1
