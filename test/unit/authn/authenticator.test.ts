@@ -160,6 +160,17 @@ describe('authentication with a stale watch reads the key or refuses (10.4)', ()
     expect(await outcome(secretOf('a'))).toBe('disabled')
   })
 
+  test('counts the time that a read takes', async () => {
+    const { clock, now, outcome } = createTestAuthenticator(key('a', { ttl: 60 }))
+    const { promise: answered, resolve: answer } = Promise.withResolvers<void>()
+    Object.assign(now, { ...STALE, answered })
+    await clock.advance(59_000)
+    const asked = outcome(secretOf('a'))
+    await clock.advance(1000)
+    answer()
+    expect(await asked).toBe('expired')
+  })
+
   test('reads the older key with the same secret as well, which may be deleted', async () => {
     const same = { key: secretOf('same') }
     const [elder, younger] = [key('a', { ...same, disabled: true }), key('b', same, {}, 1)]

@@ -1,8 +1,10 @@
 // The look-ups that refuse a key, counted and not timed (contract 3.3, 10.2; threat C1).
+import { hash } from 'node:crypto'
 import { expect, test, vi } from 'vitest'
-import { secretDigest } from '../../../src/authn/credential-index.ts'
+import { createKeyIndex, secretDigest } from '../../../src/authn/credential-index.ts'
 import { UNKNOWN_KEY, checkKey } from '../../../src/authn/key-validity.ts'
 import { t0, textAfter } from '../../support/key-builder.ts'
+import { keyObject } from '../../support/object-builder.ts'
 import { createTestAuthenticator, indexOf, key, secretOf } from './test-authenticator.ts'
 
 const NO_CAPS = { maxTtlSeconds: null, loginTtlSeconds: null }
@@ -39,6 +41,31 @@ test('unknown, malformed, disabled and deleted keys are refused by the same look
 test('a key with the digest of the unknown key does not match unknown secrets (3.6)', async () => {
   const { outcome } = createTestAuthenticator(key('zeros', { key: `sha256:${UNKNOWN_KEY.digest}` }))
   expect(await outcome(secretOf('unknown'))).toBe('unknown')
+})
+
+test('a key in clear that begins like a digest, in any case, authenticates nobody (3.6)', async () => {
+  for (const text of [`SHA256:${'0'.repeat(64)}`, `Sha256:${'a'.repeat(40)}`])
+    expect(await createTestAuthenticator(key('a', { key: text })).outcome(text)).toBe('unknown')
+})
+
+test('the index is by a hash that nobody can compute who does not know the secret of the process (C1)', () => {
+  const digest = Buffer.from(secretDigest(secretOf('a')), 'hex')
+  const foundBy = (secret: Uint8Array): number =>
+    index.store.countBy('keyedDigest', hash('sha256', Buffer.concat([secret, digest]), 'binary'))
+  const secret = Buffer.alloc(32, 7)
+  const index = createKeyIndex(secret)
+  index.store.put(key('a'))
+  expect([foundBy(secret), foundBy(Buffer.alloc(32))]).toEqual([1, 0])
+})
+
+test('a key without a secret shares none with the key that was asked for before', () => {
+  const index = indexOf(key('a'), keyObject({ metadata: { name: 'none' }, spec: { user: 'ada' } }))
+  expect(index.findBySecret(secretOf('a')).name).toBe('a')
+  const none = index.named('none')
+  if (!none) throw new Error('the key is missing')
+  expect(index.eldest(none)).toBeUndefined()
+  index.findBySecret(secretOf('a'))
+  expect(index.sharing(none)).toEqual([])
 })
 
 /** How many objects are looked up to check each of so many keys with the same secret. */

@@ -25,6 +25,8 @@ export interface Knowledge {
   meaning: object
   /** The keys of the API server; null = it does not answer. */
   stored: readonly OwnedAccessKey[] | null
+  /** What reads wait for. */
+  answered: Promise<void>
 }
 
 /** An authenticator, and its inputs. */
@@ -50,11 +52,13 @@ export function createTestAuthenticator(...keys: readonly OwnedAccessKey[]): Tes
     roles: true,
     meaning: {},
     stored: keys,
+    answered: Promise.resolve(),
   }
   const reads: string[] = []
   const client = {
     get: async (_: unknown, { name }: { readonly name: string }) => {
       reads.push(name)
+      await now.answered
       if (now.stored === null) throw new Error('no connection')
       return now.stored.find(({ metadata }) => metadata.name === name) ?? null
     },
