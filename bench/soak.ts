@@ -163,15 +163,25 @@ async function useKeys(bed: Bed, url: string, signal: AbortSignal): Promise<void
     KEYS_PATH,
     used.map(({ name, key }) => keyOf(name, key)),
   )
+  const use = ({ name, key }: (typeof used)[number]) =>
+    ask(`${url}/kubernetes/management${KEYS_PATH}/${name}`, {
+      ca,
+      headers: { authorization: `Bearer ${key}` },
+    })
+  // The gateway learns of a new key by a watch.
+  for (const one of used)
+    await eventually(`${one.name} works`, async () => (await use(one)).code === 200 || undefined, {
+      withinMs: MINUTE_MS,
+    })
   let n = 0
   await every(USE_EVERY_MS, signal, async () => {
-    const { name, key } = used[n++ % USED_KEYS] ?? { name: '', key: '' }
-    const headers = { authorization: `Bearer ${key}` }
-    const answer = await ask(`${url}/kubernetes/management${KEYS_PATH}/${name}`, { ca, headers })
+    const one = used[n++ % USED_KEYS]
+    if (!one) return
+    const answer = await use(one)
     // While connections are cut, or the API server is away, an honest gateway may say that it can't know.
     const isExcused = answer.code === 403 && Date.now() - restartedMs < REFUSES_FOR_MS
     if (!isExcused && ![200, 502, 503, 504].includes(answer.code))
-      fault(`a use of ${name} is answered ${answer.code}`)
+      fault(`a use of ${one.name} is answered ${answer.code}`)
   })
 }
 
