@@ -5,6 +5,7 @@ import { keysAffectedBy } from '../../domain/accesskey/owner-chain.ts'
 import {
   type ControllerSpec,
   type Watch,
+  fewResyncs,
   onChange,
   onSignal,
 } from '../../kube/controller/builder.ts'
@@ -68,6 +69,7 @@ export const tokenController = {
     return {
       name: tokenController.name,
       workers: settings.workers,
+      resyncsAtOnce: fewResyncs(settings.workers),
       reconcile: (key) => reconcile(key, deps),
       objectOf: (key) => tokens.getByKey(key),
       reads: [keys, tokens, configMaps, signingSecrets],

@@ -7,6 +7,7 @@ import { keysAffectedBy } from '../../domain/accesskey/owner-chain.ts'
 import {
   type ControllerSpec,
   type Watch,
+  fewResyncs,
   onChange,
   onSignal,
 } from '../../kube/controller/builder.ts'
@@ -55,6 +56,7 @@ export const keyController = {
     return {
       name: keyController.name,
       workers: settings.workers,
+      resyncsAtOnce: fewResyncs(settings.workers),
       reconcile: (key) => reconcile(key, deps),
       objectOf: (key) => keys.getByKey(key),
       reads: [keys, tokens, configMaps],

@@ -136,6 +136,10 @@ export interface ControllerSpec {
   readonly name: string
   /** How many keys it reconciles at a time. */
   readonly workers: number
+  /**
+   * How many of them may be busy with resyncs; one, while anything else has work. Absent = all, whatever else there is.
+   */
+  readonly resyncsAtOnce?: number
   readonly reconcile: (key: string) => Promise<Outcome>
   /** The object of a key, for the log; undefined when there is none. */
   readonly objectOf: (key: string) => CachedObject | undefined
@@ -143,6 +147,12 @@ export interface ControllerSpec {
   readonly reads: readonly Pick<ObjectSource<CachedObject>, 'whenSynced'>[]
   readonly watches: readonly Watch[]
 }
+
+/**
+ * A quarter of the workers, as resyncsAtOnce: with all of them, the first new object would wait behind 16 writes, and four
+ * are as many as a small API server does at a time.
+ */
+export const fewResyncs = (workers: number): number => Math.ceil(workers / 4)
 
 /** Shared by all controllers of a process. */
 export interface ControllerRuntime {
@@ -158,12 +168,6 @@ export interface ControllerRuntime {
 /** First and longest back-off of a key. */
 const BACK_OFF = { baseDelayMs: 100, maxDelayMs: 15_000 }
 
-/**
- * The share of the workers that may be busy with resyncs: with all of them, the first new key would wait behind 16
- * writes, and four are as many as a small API server can do at a time.
- */
-const RESYNC_SHARE = 0.25
-
 /** Starts a controller with a work queue of its own. */
 export function runController(spec: ControllerSpec, runtime: ControllerRuntime): StopController {
   const { clock, outage } = runtime
@@ -171,7 +175,7 @@ export function runController(spec: ControllerSpec, runtime: ControllerRuntime):
   const queue = new WorkQueue({
     clock,
     ...BACK_OFF,
-    resyncsAtOnce: Math.ceil(spec.workers * RESYNC_SHARE),
+    resyncsAtOnce: spec.resyncsAtOnce ?? null,
     observer: queueObserver,
     gate: outage,
   })

@@ -36,8 +36,11 @@ export interface QueueGate {
 /** Back-off per key: `baseDelayMs` after the first failure, doubled each time up to `maxDelayMs`. */
 interface QueueOptions {
   readonly clock: Clock
-  /** How many keys of priority `resync` are reconciled at a time, while more urgent ones have no work (RESYNC_CALM_MS). */
-  readonly resyncsAtOnce: number
+  /**
+   * How many keys of priority `resync` are reconciled at a time, while more urgent ones have no work (RESYNC_CALM_MS);
+   * null = as many as there are workers, whatever else has work.
+   */
+  readonly resyncsAtOnce: number | null
   readonly baseDelayMs: number
   readonly maxDelayMs: number
   readonly observer: QueueObserver
@@ -266,8 +269,10 @@ export class WorkQueue {
   }
 
   #hasRoomForResync(): boolean {
-    const isCalm = this.#options.clock.monotonicMs() - this.#urgentWorkMs >= RESYNC_CALM_MS
-    return this.#resyncsInFlight < (isCalm ? this.#options.resyncsAtOnce : 1)
+    const { resyncsAtOnce, clock } = this.#options
+    if (resyncsAtOnce === null) return true
+    const isCalm = clock.monotonicMs() - this.#urgentWorkMs >= RESYNC_CALM_MS
+    return this.#resyncsInFlight < (isCalm ? resyncsAtOnce : 1)
   }
 }
 

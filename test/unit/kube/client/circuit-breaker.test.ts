@@ -22,7 +22,7 @@ function controllerWithOutages(keys: number, workers = 32) {
   outage.report(log)
   const queue = new WorkQueue({
     clock,
-    resyncsAtOnce: workers,
+    resyncsAtOnce: null,
     baseDelayMs: 100,
     maxDelayMs: 15_000,
     observer: { added: ignore, retried: ignore, waited: ignore, worked: ignore },

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { type Watch, runController } from '../../../../src/kube/controller/builder.ts'
+import { type Watch, fewResyncs, runController } from '../../../../src/kube/controller/builder.ts'
 import type { Priority } from '../../../../src/kube/controller/work-queue.ts'
 import { CircuitBreaker } from '../../../../src/kube/client/circuit-breaker.ts'
 import { EventLoopShare } from '../../../../src/runtime/concurrency/event-loop.ts'
@@ -14,14 +14,14 @@ const UNOBSERVED = {
   follow: ignore,
 }
 
-test.each<{ priority: Priority; workers: number; atOnce: number }>([
-  { priority: 'change', workers: 8, atOnce: 8 },
-  { priority: 'due', workers: 8, atOnce: 8 },
-  { priority: 'resync', workers: 8, atOnce: 2 },
-  { priority: 'resync', workers: 1, atOnce: 1 },
+test.each<{ priority: Priority; resyncsAtOnce?: number; atOnce: number }>([
+  { priority: 'change', resyncsAtOnce: 2, atOnce: 8 },
+  { priority: 'due', resyncsAtOnce: 2, atOnce: 8 },
+  { priority: 'resync', resyncsAtOnce: 2, atOnce: 2 },
+  { priority: 'resync', atOnce: 8 },
 ])(
-  'of $workers workers, $atOnce reconcile keys that are queued for $priority',
-  async ({ priority, workers, atOnce }) => {
+  'of 8 workers, $atOnce reconcile keys of $priority with resyncsAtOnce $resyncsAtOnce',
+  async ({ priority, atOnce, ...spec }) => {
     const clock = manualClock(T0)
     const begun: string[] = []
     const { promise: ended, resolve: end } = Promise.withResolvers<void>()
@@ -31,7 +31,8 @@ test.each<{ priority: Priority; workers: number; atOnce: number }>([
     const stop = runController(
       {
         name: 'things',
-        workers,
+        workers: 8,
+        ...spec,
         reconcile: async (key) => {
           begun.push(key)
           await ended
@@ -55,3 +56,7 @@ test.each<{ priority: Priority; workers: number; atOnce: number }>([
     await stop()
   },
 )
+
+test('a quarter of the workers may be busy with resyncs of keys and tokens, and one at least', () => {
+  expect([1, 4, 16, 17, 256].map(fewResyncs)).toEqual([1, 1, 4, 5, 64])
+})

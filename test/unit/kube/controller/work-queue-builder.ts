@@ -6,7 +6,11 @@ import { OPEN_GATE, manualClock } from '../../../support/manual-clock.ts'
 export const T0 = Date.parse('2026-11-21T10:00:00Z')
 
 /** A work queue on a manual clock, and what its observer recorded; times in seconds. By default no bound of resyncs. */
-export function workQueueOnClock({ resyncsAtOnce = Number.POSITIVE_INFINITY } = {}) {
+export function workQueueOnClock({
+  resyncsAtOnce = null,
+}: {
+  readonly resyncsAtOnce?: number | null
+} = {}) {
   const clock = manualClock(T0)
   const observed = { added: 0, retried: 0, waited: [] as number[], worked: [] as number[] }
   const queue = new WorkQueue({
