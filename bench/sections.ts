@@ -121,7 +121,7 @@ export const SECTIONS: Readonly<Record<string, Section>> = {
   tokens: async (bed, { rounds, burst }, log) => ({
     tokens: await interleaved(
       TOKEN_COMPARATORS,
-      Math.min(rounds, 3),
+      Math.min(rounds, 2),
       (name) => measureTokens(name, bed, burst),
       log,
     ),

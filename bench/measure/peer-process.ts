@@ -6,10 +6,10 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { cleanEnv } from '../../test/support/command-process.ts'
 import { tether } from '../../tools/tether.ts'
 
-/** A running comparator. */
-export interface Running {
+/** A running comparator. `await using` stops it at the end of the block. */
+export interface Running extends AsyncDisposable {
   readonly pid: number
-  /** SIGTERM, and SIGKILL after ten seconds. Resolves when it has ended. */
+  /** SIGTERM, and SIGKILL after ten seconds. Resolves when it has ended, also when it had before. */
   stop(): Promise<void>
 }
 
@@ -55,7 +55,8 @@ export async function startPeer(
     child.kill('SIGKILL')
     throw new Error(`${program} did not get ready:\n${tail.join('\n')}`)
   }
-  return { pid: child.pid, stop: () => stopped(child, exited) }
+  const stop = (): Promise<void> => stopped(child, exited)
+  return { pid: child.pid, stop, [Symbol.asyncDispose]: stop }
 }
 
 /** Aborts once it resolves or rejects. */

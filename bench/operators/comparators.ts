@@ -49,7 +49,8 @@ export async function startNamed(name: OperatorName, bed: Bed): Promise<Running>
   const { peers, peerKubeconfig } = bed
   if (name === 'product') {
     const product = await startManager(bed)
-    return { pid: product.pid, stop: async () => void (await product.stop()) }
+    const stop = async (): Promise<void> => void (await product.stop())
+    return { pid: product.pid, stop, [Symbol.asyncDispose]: stop }
   }
   if (name === 'client-node') return startPeer(process.execPath, [CLIENT_NODE, peerKubeconfig])
   const args = [`--kubeconfig=${peerKubeconfig}`]

@@ -31,9 +31,9 @@ export async function measureExpiryAtOnce(
   if (name === 'product') return measureExpiry(bed, count, 0)
   const original = await madeBy('product', bed, { ttl: TTL_SECONDS })
   const endedMs = Date.now() - 1000
-  await seed(bed.plane, 'keys', original, { prefix: PREFIX, count, endMsOf: () => endedMs })
+  await seed(bed, 'keys', original, { prefix: PREFIX, count, endMsOf: () => endedMs })
   const { seconds } = await statusLoad(bed, { prefix: PREFIX, count })
-  for (const prefix of [PREFIX, 'original']) await removeSeeds(bed.plane, prefix)
+  for (const prefix of [PREFIX, 'original']) await removeSeeds(bed, prefix)
   return { seconds }
 }
 
@@ -47,16 +47,16 @@ export async function measureExpiry(bed: Bed, count: number, withinMs: number): 
   const firstEndMs = Math.ceil((Date.now() + AHEAD_MS + count / 2) / 1000) * 1000
   const endMsOf = (n: number): number =>
     firstEndMs + Math.floor(((n / count) * withinMs) / 1000) * 1000
-  await seed(bed.plane, 'keys', original, { prefix: PREFIX, count, endMsOf })
+  await seed(bed, 'keys', original, { prefix: PREFIX, count, endMsOf })
   const mark = await bed.audit.mark()
-  const operator = await startNamed('product', bed)
+  await using operator = await startNamed('product', bed)
   await sleep(firstEndMs + withinMs - Date.now())
   await eventually('every status says so', () => allExpired(bed, count), { withinMs: 600_000 })
   await operator.stop()
   const writes = (await bed.audit.writesSince(mark, { user: OPERATOR_USER })).filter(
     ({ resource, name }) => resource === ACCESS_KEYS.plural && name.startsWith(`${PREFIX}-`),
   )
-  for (const prefix of [PREFIX, 'original']) await removeSeeds(bed.plane, prefix)
+  for (const prefix of [PREFIX, 'original']) await removeSeeds(bed, prefix)
   const ended = writes.map(({ at }) => Date.parse(at) - firstEndMs)
   const lags = writes
     .map(({ name, at }) => Date.parse(at) - endMsOf(Number(name.slice(PREFIX.length + 1))))

@@ -21,7 +21,7 @@ export async function measureLeader(bed: Bed): Promise<Figures> {
   const stopStartMs = performance.now()
   await standby.stop()
   const stopMs = performance.now() - stopStartMs
-  await removeSeeds(bed.plane, 'leaderless')
+  await removeSeeds(bed, 'leaderless')
   return { takeOverMs, stopMs }
 }
 

@@ -17,7 +17,7 @@ export interface LifeSizes {
 
 const STEADY_PER_SECOND = 50
 /** The first keys of a process meet code that is not compiled yet, and take twice the CPU of later ones. */
-const WARM_UP = 400
+const WARM_UP = 300
 /** As many as create keys and as an operator has workers, together. */
 const FLOOR_CONCURRENCY = 32
 const RESOURCE = 'ownedaccesskeys'
@@ -29,11 +29,11 @@ export async function measureLife(
   { burst, steady }: LifeSizes,
 ): Promise<Figures> {
   const prefix = `life-${name}`
-  const operator = await startNamed(name, bed)
+  await using operator = await startNamed(name, bed)
   await settled(operator.pid)
   const atStart = { startCpuMs: cpuMs(operator.pid), idleMb: residentMb(operator.pid) }
   await createLoad(bed, { prefix: `${prefix}-w`, count: WARM_UP })
-  await removeSeeds(bed.plane, `${prefix}-w`)
+  await removeSeeds(bed, `${prefix}-w`)
   await settled(operator.pid)
   const inBurst = await loaded(operator, name, bed, { prefix: `${prefix}-b`, count: burst })
   const inStream = await loaded(operator, name, bed, {

@@ -12,7 +12,7 @@ import { type Bed, startManager } from './comparators.ts'
 import { removeSeeds } from './seed.ts'
 
 const COUNT = 30
-const CALLER = 'lifecycle-caller'
+const CALLER = 'lifecycle-0'
 const RESOURCE = 'ownedaccesskeys'
 const SOON = { withinMs: 30_000 }
 
@@ -52,6 +52,6 @@ export async function measureLifecycle(bed: Bed): Promise<Figures> {
     for (const one of deleted) await raw('DELETE', `${KEYS_PATH}/${one}`)
   })
   await raw('DELETE', `${KEYS_PATH}/${names[0]}`)
-  await removeSeeds(plane, 'lifecycle')
+  await removeSeeds(bed, 'lifecycle')
   return { gatewayCreateCalls, deleteCalls }
 }

@@ -16,10 +16,10 @@ export async function measureMany(
   bed: Bed,
   count: { readonly keys: number; readonly tokens: number },
 ): Promise<Figures> {
-  const { plane, audit } = bed
+  const { audit } = bed
   for (const kind of ['keys', 'tokens'] as const) {
     const original = await madeBy('product', bed, { kind })
-    await seed(plane, kind, original, { prefix: PREFIX, count: count[kind] })
+    await seed(bed, kind, original, { prefix: PREFIX, count: count[kind] })
   }
   const mark = await audit.mark()
   const startMs = performance.now()
@@ -33,7 +33,7 @@ export async function measureMany(
   const keys = await createLoad(bed, { prefix: 'beside', kind: 'keys', ...NEW })
   const tokens = await createLoad(bed, { prefix: 'beside', kind: 'tokens', ...NEW })
   for (const kind of ['keys', 'tokens'] as const)
-    for (const prefix of [PREFIX, 'original', 'beside']) await removeSeeds(plane, prefix, kind)
+    for (const prefix of [PREFIX, 'original', 'beside']) await removeSeeds(bed, prefix, kind)
   return {
     readyMs,
     ...atRest,

@@ -17,7 +17,7 @@ const CAP_SECONDS = 86_400
 /** Creates keys at the product while it is idle, and while `count` others wait for a write of their status. */
 export async function measureRefresh(bed: Bed, count: number): Promise<Figures> {
   const original = await madeBy('product', bed)
-  await seed(bed.plane, 'keys', original, { prefix: PREFIX, count })
+  await seed(bed, 'keys', original, { prefix: PREFIX, count })
   await using operator = await startManager(bed)
   await settled(operator.pid)
   const idle = await newKeys(bed, 'idle')
@@ -32,7 +32,7 @@ export async function measureRefresh(bed: Bed, count: number): Promise<Figures> 
     throw new Error('the refresh had ended before the last new key: refresh more')
   await settings.declare({})
   await operator.stop()
-  for (const prefix of [PREFIX, 'original', 'idle', 'busy']) await removeSeeds(bed.plane, prefix)
+  for (const prefix of [PREFIX, 'original', 'idle', 'busy']) await removeSeeds(bed, prefix)
   return {
     idleP99Ms: idle.latencyMs.p99,
     busyP99Ms: busy.latencyMs.p99,

@@ -23,12 +23,12 @@ export async function measureStart(name: StartedName, bed: Bed, count: number): 
   const empty = await started(name, bed)
   const maker = name === 'list and parse' ? 'product' : name
   const original = await madeBy(maker, bed)
-  await seed(bed.plane, 'keys', original, { prefix: 'scale', count })
+  await seed(bed, 'keys', original, { prefix: 'scale', count })
   const mark = await bed.audit.mark()
   const full = await started(name, bed)
   const writes =
     name === 'list and parse' ? 0 : keyWritesIn(await callsSince(bed.audit, mark, userOf(maker)))
-  for (const prefix of ['scale', 'original']) await removeSeeds(bed.plane, prefix)
+  for (const prefix of ['scale', 'original']) await removeSeeds(bed, prefix)
   return {
     cpuMs: full.cpuMs - empty.cpuMs,
     mbPer10000: ((full.mb - empty.mb) / count) * 10_000,
@@ -39,14 +39,13 @@ export async function measureStart(name: StartedName, bed: Bed, count: number): 
 }
 
 async function started(name: StartedName, bed: Bed) {
-  const running: Running =
+  await using running: Running =
     name === 'list and parse'
       ? await startPeer(process.execPath, [LISTER, bed.peerKubeconfig])
       : await startNamed(name, bed)
   await untilRest(running.pid)
   const { pid } = running
   const seen = { cpuMs: cpuMs(pid), mb: residentMb(pid), peakMb: peakMb(pid) }
-  await running.stop()
   return seen
 }
 
@@ -56,9 +55,8 @@ export async function madeBy(
   bed: Bed,
   more: Parameters<typeof createLoad>[1] = {},
 ): Promise<string> {
-  const operator = await startNamed(name, bed)
+  await using operator = await startNamed(name, bed)
   await createLoad(bed, { prefix: 'original', count: 1, ...more })
   await settled(operator.pid)
-  await operator.stop()
   return 'original-0'
 }

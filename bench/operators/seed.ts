@@ -1,8 +1,10 @@
 // Many keys or tokens at once: copies of one, written to etcd as the API server stores it. 10,000 take seconds instead
 // of minutes.
 import { createHash, randomUUID } from 'node:crypto'
+import { ACCESS_KEYS, API_VERSION, TOKENS } from '../../src/api/names.ts'
+import { eventually } from '../../test/support/eventually.ts'
 import { etcdOf, etcdValues } from '../../test/support/etcd-values.ts'
-import type { ControlPlane } from '../../tools/control-plane/control-plane.ts'
+import type { Bed } from './comparators.ts'
 
 /** What is copied. */
 export type SeedKind = 'keys' | 'tokens'
@@ -16,10 +18,14 @@ export interface Seeds {
   readonly endMsOf?: (n: number) => number
 }
 
-const DIRECTORIES: Readonly<Record<SeedKind, string>> = {
-  keys: '/registry/management.platform.sh/ownedaccesskeys/',
-  tokens: '/registry/management.platform.sh/directclusterendpointtokens/',
-}
+const KINDS = { keys: ACCESS_KEYS, tokens: TOKENS } as const
+
+const directoryOf = (kind: SeedKind): string =>
+  `/registry/${KINDS[kind].group}/${KINDS[kind].plural}/`
+
+/** An API server reads some thousand objects a second. */
+const READ_IN_TIME = { withinMs: 300_000 }
+
 /** etcd takes 128 at most. */
 const PUTS_PER_TRANSACTION = 100
 
@@ -39,15 +45,17 @@ interface Original {
  * Copies the key or token of this name: each copy has a name, a uid and a credential of its own, and their times where
  * they end at another time. The signature of a copied JWT is that of the original.
  *
+ * Resolves once the API server has read them.
+ *
  * @throws Error when there is no such object, or when etcd refuses
  */
 export async function seed(
-  plane: ControlPlane,
+  { plane, raw }: Pick<Bed, 'plane' | 'raw'>,
   kind: SeedKind,
   name: string,
   seeds: Seeds,
 ): Promise<void> {
-  const directory = DIRECTORIES[kind]
+  const directory = directoryOf(kind)
   const text = (await etcdValues(plane, `${directory}${name}`)).get(`${directory}${name}`)
   if (text === undefined) throw new Error(`there is no ${name} among the ${kind}`)
   const original = originalOf(text.toString())
@@ -62,21 +70,38 @@ export async function seed(
     await etcd('txn', { success: Array.from({ length: size }, (_, n) => putOf(first + n)) })
   }
   // A transaction is one revision, which the API server calls read once it has its first key: one more, and it has all.
-  await etcd('txn', { success: [putOf(seeds.count - 1)] })
+  await untilRead({ raw }, kind, await etcd('txn', { success: [putOf(seeds.count - 1)] }))
 }
 
-/** Removes all objects with this prefix from etcd, finalizers or not. */
+/** Removes all objects with this prefix from etcd, finalizers or not. Resolves once the API server has seen that. */
 export async function removeSeeds(
-  plane: ControlPlane,
+  { plane, raw }: Pick<Bed, 'plane' | 'raw'>,
   prefix: string,
   kind: SeedKind = 'keys',
 ): Promise<void> {
   const etcd = await etcdOf(plane)
-  const range = {
-    key: encoded(`${DIRECTORIES[kind]}${prefix}-`),
-    range_end: encoded(`${DIRECTORIES[kind]}${prefix}.`),
-  }
-  await etcd('deleterange', range)
+  const first = `${directoryOf(kind)}${prefix}-0`
+  const rest = { key: encoded(`${first}\0`), range_end: encoded(`${directoryOf(kind)}${prefix}.`) }
+  await etcd('deleterange', rest)
+  // As a revision of its own, for the reason above.
+  const removed = await etcd('deleterange', { key: encoded(first) })
+  if ((removed as { readonly deleted?: string }).deleted === '1')
+    await untilRead({ raw }, kind, removed)
+}
+
+/** Waits until the API server's cache has the revision of this answer of etcd. */
+async function untilRead(
+  { raw }: Pick<Bed, 'raw'>,
+  kind: SeedKind,
+  answer: unknown,
+): Promise<void> {
+  const { revision } = (answer as { readonly header: { readonly revision: string } }).header
+  const path = `/apis/${API_VERSION}/${KINDS[kind].plural}?limit=1&resourceVersion=${revision}`
+  await eventually(
+    `the API server has read the ${kind}`,
+    async () => (await raw('GET', path)).code === 200 || undefined,
+    READ_IN_TIME,
+  )
 }
 
 function originalOf(text: string): Original {
