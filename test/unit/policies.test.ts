@@ -14,6 +14,8 @@ interface Policy {
         readonly resources: readonly string[]
       }[]
     }
+    /** The API server asks them first, with a budget of their own. */
+    readonly matchConditions?: readonly { readonly expression: string }[]
     readonly variables?: readonly { readonly expression: string }[]
     readonly validations: readonly { readonly expression: string }[]
   }
@@ -36,7 +38,7 @@ const checksIn = (expression: string): number =>
   expression.split(".check('").length - 1 + (LOOP.test(expression) ? 1 : 0)
 
 describe.each(policies)('$metadata.name', ({ spec }) => {
-  const { variables = [], validations, matchConstraints } = spec
+  const { matchConditions = [], variables = [], validations, matchConstraints } = spec
   const expressions = [...variables, ...validations].map(({ expression }) => expression)
 
   test("calls the authorizer within the API server's cost budget (5.5)", () => {
@@ -50,7 +52,8 @@ describe.each(policies)('$metadata.name', ({ spec }) => {
     const operations = resourceRules.flatMap((rule) => rule.operations)
     expect(['CREATE', 'UPDATE']).toEqual(expect.arrayContaining(operations))
     expect(resourceRules.flatMap(({ resources }) => resources).join()).not.toContain('/')
-    expect(expressions.join('\n')).toContain('oldObject')
+    const conditions = matchConditions.map(({ expression }) => expression)
+    expect([...conditions, ...expressions].join('\n')).toContain('oldObject')
   })
 })
 
