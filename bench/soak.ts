@@ -1,8 +1,8 @@
 // A long run: `node bench/soak.ts [--minutes=30] [--per-minute=4000]`. Access keys are created all the time; those of
 // every second minute expire, the others are deleted; some are used through the gateway. Every minute all connections of
-// operator and gateway to the API server are cut, and after a quarter of the time the API server is restarted. Fails when an object is
-// missed or stuck, when memory grows, or when file descriptors do. Linux only. On two cores the API server can't do what
-// 4,000 keys a minute need, six writes each: --per-minute=2000.
+// operator and gateway to the API server are cut, and after a quarter of the time the API server is restarted. Fails when
+// an object is missed or stuck, when memory grows, or when file descriptors do. Linux only. On two cores the API server
+// can't do what 4,000 keys a minute need, six writes each: --per-minute=2000.
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'

@@ -45,8 +45,7 @@ async function started(name: StartedName, bed: Bed) {
       : await startNamed(name, bed)
   await untilRest(running.pid)
   const { pid } = running
-  const seen = { cpuMs: cpuMs(pid), mb: residentMb(pid), peakMb: peakMb(pid) }
-  return seen
+  return { cpuMs: cpuMs(pid), mb: residentMb(pid), peakMb: peakMb(pid) }
 }
 
 /** One key, or token, that this operator has made ready. @returns its name */

@@ -15,7 +15,7 @@ import (
 	"management.platform.sh/bench/peers/internal/kube"
 )
 
-type deleteFigures struct {
+type countedFigures struct {
 	Count     int    `json:"count"`
 	Seconds   figure `json:"seconds"`
 	PerSecond figure `json:"perSecond"`
@@ -46,7 +46,7 @@ func remove(flags *flag.FlagSet, args []string) (any, error) {
 	query := "labelSelector=" + url.QueryEscape(label+"="+*prefix)
 	names, version, err := listNames(ctx, client, path+"?"+query)
 	if err != nil || len(names) == 0 {
-		return deleteFigures{}, err
+		return countedFigures{}, err
 	}
 	left := len(names)
 	gone := make(chan error, 1)
@@ -79,7 +79,7 @@ func remove(flags *flag.FlagSet, args []string) (any, error) {
 		return nil, err
 	}
 	took := time.Since(begin)
-	return deleteFigures{len(names), seconds(took), rate(int64(len(names)), took)}, nil
+	return countedFigures{len(names), seconds(took), rate(int64(len(names)), took)}, nil
 }
 
 func deleteOne(ctx context.Context, client *kube.Client, path string, strips bool) error {

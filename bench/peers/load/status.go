@@ -14,12 +14,6 @@ import (
 	"management.platform.sh/bench/peers/internal/writes"
 )
 
-type statusFigures struct {
-	Count     int    `json:"count"`
-	Seconds   figure `json:"seconds"`
-	PerSecond figure `json:"perSecond"`
-}
-
 func statuses(flags *flag.FlagSet, args []string) (any, error) {
 	kubeconfig := flags.String("kubeconfig", "", "an administrator's kubeconfig")
 	prefix := flags.String("prefix", "", "what the names of the keys begin with, before a hyphen and a number from 0")
@@ -59,7 +53,7 @@ func statuses(flags *flag.FlagSet, args []string) (any, error) {
 		return nil, err
 	}
 	took := time.Since(begin)
-	return statusFigures{*count, seconds(took), rate(int64(*count), took)}, nil
+	return countedFigures{*count, seconds(took), rate(int64(*count), took)}, nil
 }
 
 // All keys by name.
