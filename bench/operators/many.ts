@@ -1,5 +1,5 @@
 // One operator with many keys and tokens: what a start over them costs, and how soon a new key is ready beside them.
-import { callsSince } from '../../test/support/api-calls.ts'
+import { callsSince, writesIn } from '../../test/support/api-calls.ts'
 import { OPERATOR_USER } from '../../test/support/installed-control-plane.ts'
 import type { Figures } from '../measure/rounds.ts'
 import { cpuMs, peakMb, residentMb, untilRest } from '../measure/usage.ts'
@@ -28,8 +28,7 @@ export async function measureMany(
   const readyMs = performance.now() - startMs
   await untilRest(pid)
   const atRest = { startCpuMs: cpuMs(pid), mb: residentMb(pid), peakMb: peakMb(pid) }
-  const calls = Object.entries(await callsSince(audit, mark, OPERATOR_USER))
-  const writes = calls.filter(([call]) => /^(?:create|update|patch|delete) /.test(call))
+  const writes = writesIn(await callsSince(audit, mark, OPERATOR_USER))
   const keys = await createLoad(bed, { prefix: 'beside', kind: 'keys', ...NEW })
   const tokens = await createLoad(bed, { prefix: 'beside', kind: 'tokens', ...NEW })
   for (const kind of ['keys', 'tokens'] as const)
@@ -37,7 +36,7 @@ export async function measureMany(
   return {
     readyMs,
     ...atRest,
-    writes: writes.reduce((sum, [, times]) => sum + times, 0),
+    writes,
     newKeyP50Ms: keys.latencyMs.p50,
     newKeyP99Ms: keys.latencyMs.p99,
     newTokenP50Ms: tokens.latencyMs.p50,

@@ -1,6 +1,6 @@
 // What many keys cost: a start over them, and the memory that they take.
 import { join } from 'node:path'
-import { callsSince, keyWritesIn } from '../../test/support/api-calls.ts'
+import { callsSince, writesIn } from '../../test/support/api-calls.ts'
 import { type Running, startPeer } from '../measure/peer-process.ts'
 import type { Figures } from '../measure/rounds.ts'
 import { cpuMs, peakMb, residentMb, settled, untilRest } from '../measure/usage.ts'
@@ -27,7 +27,7 @@ export async function measureStart(name: StartedName, bed: Bed, count: number): 
   const mark = await bed.audit.mark()
   const full = await started(name, bed)
   const writes =
-    name === 'list and parse' ? 0 : keyWritesIn(await callsSince(bed.audit, mark, userOf(maker)))
+    name === 'list and parse' ? 0 : writesIn(await callsSince(bed.audit, mark, userOf(maker)))
   for (const prefix of ['scale', 'original']) await removeSeeds(bed, prefix)
   return {
     cpuMs: full.cpuMs - empty.cpuMs,

@@ -36,8 +36,8 @@ export const callsFor = (calls: Calls, resource: string): number =>
     .filter(([call]) => call.split(' ')[1]?.split('/')[0] === resource)
     .reduce((sum, [, count]) => sum + count, 0)
 
-/** Writes of access keys among them. */
-export const keyWritesIn = (calls: Calls): number =>
+/** Writes among them, of any resource. */
+export const writesIn = (calls: Calls): number =>
   Object.entries(calls)
-    .filter(([call]) => /^(?:create|update|patch|delete) ownedaccesskeys/.test(call))
+    .filter(([call]) => /^(?:create|update|patch|delete) /.test(call))
     .reduce((sum, [, count]) => sum + count, 0)

@@ -12,6 +12,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"management.platform.sh/bench/peers/internal/kube"
 )
 
@@ -43,15 +45,18 @@ func remove(flags *flag.FlagSet, args []string) (any, error) {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), *timeout)
 	defer cancel()
-	query := "labelSelector=" + url.QueryEscape(label+"="+*prefix)
-	names, version, err := listNames(ctx, client, path+"?"+query)
+	ofPrefix := url.Values{"labelSelector": {label + "=" + *prefix}}
+	var names []string
+	version, err := list(ctx, client, path, ofPrefix, func(object *metav1.PartialObjectMetadata) {
+		names = append(names, object.Name)
+	})
 	if err != nil || len(names) == 0 {
 		return countedFigures{}, err
 	}
 	left := len(names)
 	gone := make(chan error, 1)
 	opened := make(chan struct{})
-	query = "?watch=1&timeoutSeconds=86400&resourceVersion=" + version + "&" + query
+	query := "?watch=1&timeoutSeconds=86400&resourceVersion=" + version + "&" + ofPrefix.Encode()
 	go func() {
 		gone <- watcher.Watch(ctx, path+query, func() { close(opened) }, func(line []byte) bool {
 			if bytes.HasPrefix(line, []byte(`{"type":"DELETED"`)) {
@@ -95,33 +100,6 @@ func deleteOne(ctx context.Context, client *kube.Client, path string, strips boo
 		return nil
 	}
 	return err
-}
-
-func listNames(ctx context.Context, client *kube.Client, path string) ([]string, string, error) {
-	var names []string
-	for next := ""; ; {
-		var page struct {
-			Metadata struct {
-				ResourceVersion string `json:"resourceVersion"`
-				Continue        string `json:"continue"`
-			} `json:"metadata"`
-			Items []struct {
-				Metadata struct {
-					Name string `json:"name"`
-				} `json:"metadata"`
-			} `json:"items"`
-		}
-		query := "&limit=500&continue=" + url.QueryEscape(next)
-		if err := client.Send(ctx, "GET", path+query, "", nil, &page); err != nil {
-			return nil, "", err
-		}
-		for _, item := range page.Items {
-			names = append(names, item.Metadata.Name)
-		}
-		if next = page.Metadata.Continue; next == "" {
-			return names, page.Metadata.ResourceVersion, nil
-		}
-	}
 }
 
 // Calls do for each name, some at a time; it stops at the first error.

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"flag"
-	"net/url"
 	"strconv"
 	"time"
 
@@ -59,18 +58,9 @@ func statuses(flags *flag.FlagSet, args []string) (any, error) {
 // All keys by name.
 func listKeys(ctx context.Context, client *kube.Client) (map[string]*key.OwnedAccessKey, error) {
 	objects := map[string]*key.OwnedAccessKey{}
-	for next := ""; ; {
-		var page key.OwnedAccessKeyList
-		if err := client.Send(ctx, "GET", key.Path+"?limit=500&continue="+url.QueryEscape(next), "", nil, &page); err != nil {
-			return nil, err
-		}
-		for i := range page.Items {
-			object := &page.Items[i]
-			object.TypeMeta.Kind, object.TypeMeta.APIVersion = key.Kind, key.GroupVersion.String()
-			objects[object.Name] = object
-		}
-		if next = page.Continue; next == "" {
-			return objects, nil
-		}
-	}
+	_, err := list(ctx, client, key.Path, nil, func(object *key.OwnedAccessKey) {
+		object.TypeMeta.Kind, object.TypeMeta.APIVersion = key.Kind, key.GroupVersion.String()
+		objects[object.Name] = object
+	})
+	return objects, err
 }

@@ -59,7 +59,7 @@ class Http1Exchange implements Dispatcher.DispatchHandler {
   /** Whether this process has ended it. */
   #isEnded: boolean
   #isOver = false
-  /** What has arrived before there is a stream for it. */
+  /** What has arrived and is not passed on yet. */
   #arrived: Buffer[] = []
   #body: Readable | null = null
 
@@ -82,18 +82,21 @@ class Http1Exchange implements Dispatcher.DispatchHandler {
     queueMicrotask(() => this.#answer(status, headers as UpstreamHeaders))
   }
 
-  onResponseData(controller: Dispatcher.DispatchController, piece: Buffer): void {
-    if (this.#body === null) this.#arrived.push(piece)
-    else if (!this.#body.push(piece)) controller.pause()
+  /** Passed on in the next microtask too: a list arrives in hundreds of chunks, many in each turn. */
+  onResponseData(_: unknown, piece: Buffer): void {
+    if (this.#body !== null && this.#arrived.length === 0) queueMicrotask(() => this.#pass())
+    this.#arrived.push(piece)
   }
 
   onResponseEnd(): void {
     this.#close()
+    this.#pass()
     this.#body?.push(null)
   }
 
   onResponseError(_: unknown, cause: Error): void {
     this.#close()
+    this.#pass()
     if (this.#body) this.#body.destroy(cause)
     else this.#results.reject(new UpstreamError(failureOf(cause), cause))
   }
@@ -112,10 +115,16 @@ class Http1Exchange implements Dispatcher.DispatchHandler {
     })
     // A reader gets the error anyway; without any reader Node would throw it.
     body.on('error', () => undefined)
-    for (const piece of this.#arrived) body.push(piece)
-    this.#arrived = []
     this.#body = body
+    this.#pass()
     this.#results.resolve({ status, headers, body })
+  }
+
+  #pass(): void {
+    if (this.#body === null || this.#arrived.length === 0) return
+    const pieces = this.#arrived
+    this.#arrived = []
+    if (!this.#body.push(joined(pieces))) this.#controller?.pause()
   }
 
   #close(): void {

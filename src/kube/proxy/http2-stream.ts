@@ -1,6 +1,6 @@
 // Sends a request on a stream of an HTTP/2 connection.
 import { type ClientHttp2Session, type ClientHttp2Stream, constants } from 'node:http2'
-import { Readable } from 'node:stream'
+import { Readable, addAbortSignal } from 'node:stream'
 import type { Clock } from '../../runtime/clock.ts'
 import {
   HEAD_WITHIN_MS,
@@ -31,8 +31,7 @@ export function exchangeOverHttp2(
   call: UpstreamCall,
   clock: Clock,
 ): Http2Exchange {
-  const cancellation = new AbortController()
-  const stream = open(session, call, cancellation.signal)
+  const stream = open(session, call)
   const head = Promise.withResolvers<UpstreamAnswer>()
   const closed = Promise.withResolvers<{ readonly isCancelled: boolean }>()
   let body: ResponseBody | null = null
@@ -47,9 +46,11 @@ export function exchangeOverHttp2(
   const cancel: Cancel = (failure, because) => {
     if (stream.closed) return
     isCancelled = true
-    fail(failure, new Error(because))
-    // Not close(), which ends the body first: the server would take the truncated body as complete.
-    cancellation.abort()
+    const cause = new Error(because)
+    fail(failure, cause)
+    // Not close(), which ends the body first: the server would take the truncated body as complete. Nor destroy(), which
+    // resets the stream as after a fault of this process. Only now, as Node adds ten listeners for a signal.
+    addAbortSignal(AbortSignal.abort(cause), stream)
   }
   const end = (): void => cancel('lost', 'the request was ended')
   const cancelTimeout = call.isLongRunning
@@ -66,7 +67,8 @@ export function exchangeOverHttp2(
   stream.once('close', () => {
     cancelTimeout()
     call.signal.removeEventListener('abort', end)
-    breakOff(new Error('the connection to the API server broke off'))
+    // Only then: the stack trace of an Error costs as much as many a stage.
+    if (!body?.isComplete) breakOff(new Error('the connection to the API server broke off'))
     closed.resolve({ isCancelled })
   })
   send(call.body, stream, cancel)
@@ -75,16 +77,12 @@ export function exchangeOverHttp2(
   return { answer: head.promise, closed: closed.promise }
 }
 
-function open(
-  session: ClientHttp2Session,
-  call: UpstreamCall,
-  cancelled: AbortSignal,
-): ClientHttp2Stream {
+function open(session: ClientHttp2Session, call: UpstreamCall): ClientHttp2Stream {
   const { method, path, headers, body } = call
   return session.request(
     { ...(headers as Record<string, string | string[]>), ':method': method, ':path': path },
     // By default Node decides by the method, and drops the body of a DELETE.
-    { endStream: body === null, signal: cancelled },
+    { endStream: body === null },
   )
 }
 
@@ -150,6 +148,11 @@ class ResponseBody extends Readable {
       this.#isComplete = (stream.rstCode ?? NGHTTP2_NO_ERROR) === NGHTTP2_NO_ERROR
       if (this.#isComplete) this.push(null)
     })
+  }
+
+  /** Whether all of it has arrived. */
+  get isComplete(): boolean {
+    return this.#isComplete
   }
 
   /** Fails the body, unless it has arrived completely. */

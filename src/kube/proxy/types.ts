@@ -8,8 +8,8 @@ export type UpstreamHeaders = Readonly<Record<string, string | readonly string[]
 export function headersFromRaw(raw: readonly string[]): UpstreamHeaders {
   const headers = new Map<string, string | readonly string[]>()
   for (let at = 0; at + 1 < raw.length; at += 2) {
-    const [sent = '', value = ''] = raw.slice(at, at + 2)
-    const name = sent.toLowerCase()
+    const name = raw[at]?.toLowerCase() ?? ''
+    const value = raw[at + 1] ?? ''
     const before = headers.get(name)
     headers.set(name, before === undefined ? value : [before, value].flat())
   }

@@ -140,6 +140,14 @@ describe('a server of both protocols', () => {
   })
 })
 
+test('a server of HTTP/2 only is asked for HTTP/1.1 once', async () => {
+  const { upstream, server } = await startServerAndUpstream('h2', (_, outgoing) => outgoing.end())
+  let refused = 0
+  server.server.on('tlsClientError', () => (refused += 1))
+  for (let n = 0; n < 3; n += 1) await textOf(await upstream.send(call()))
+  expect([refused, server.received.length]).toEqual([1, 3])
+})
+
 /** Waits a moment; true without open connections. */
 async function idle(open: number, clock: ManualClock): Promise<true | undefined> {
   await clock.advance(5000)
