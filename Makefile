@@ -37,7 +37,7 @@ fuzz: $(INSTALLED) ## Compare the gateway's request attributes with the API serv
 bench: $(INSTALLED) ## Measure operator and gateway beside their peers, with a verdict on each goal; eleven minutes, Linux.
 	@node bench/main.ts
 
-bench-full: $(INSTALLED) ## The same with 100,000 keys and bursts of thousands; hours.
+bench-full: $(INSTALLED) ## The same with 100,000 keys and bursts of thousands; an hour and a half.
 	@node bench/main.ts --full
 
 soak: $(INSTALLED) ## Run operator and gateway under load for 30 minutes while connections break; MINUTES=30 PER_MINUTE=4000.

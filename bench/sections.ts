@@ -15,7 +15,7 @@ import { type Bed, OPERATORS, PEER_ACCOUNT } from './operators/comparators.ts'
 import { EXPIRY_COMPARATORS, measureExpiry, measureExpiryAtOnce } from './operators/expiry.ts'
 import { measureLeader } from './operators/leader.ts'
 import { measureLifecycle } from './operators/lifecycle.ts'
-import { measureFloor, measureLife } from './operators/life.ts'
+import { BURST_COMPARATORS, measureBurst, measureFloor, measureLife } from './operators/life.ts'
 import { measureMany } from './operators/many.ts'
 import { measureNoOp } from './operators/no-op.ts'
 import { measureRefresh } from './operators/refresh.ts'
@@ -30,6 +30,8 @@ interface Sizes {
   /** Keys of a burst, and of a steady stream. */
   readonly burst: number
   readonly steady: number
+  /** Bursts without a stream. */
+  readonly bursts: readonly { readonly count: number; readonly rounds: number }[]
   /** Keys of a start, and how often it is measured. */
   readonly start: readonly number[]
   readonly startRounds: number
@@ -50,6 +52,7 @@ export const QUICK: Sizes = {
   rounds: 5,
   burst: 200,
   steady: 100,
+  bursts: [],
   start: [10_000],
   startRounds: 2,
   expiry: { count: 500, withinMs: 10_000, atOnce: 500, rounds: 1 },
@@ -58,11 +61,15 @@ export const QUICK: Sizes = {
   many: null,
 }
 
-/** The scale of the goals: hours. */
+/** The scale of the goals: an hour and a half. */
 export const FULL: Sizes = {
-  rounds: 5,
-  burst: 3000,
+  rounds: 3,
+  burst: 1000,
   steady: 1500,
+  bursts: [
+    { count: 3000, rounds: 2 },
+    { count: 10_000, rounds: 1 },
+  ],
   start: [10_000, 100_000],
   startRounds: 2,
   expiry: { count: 10_000, withinMs: 60_000, atOnce: 3000, rounds: 3 },
@@ -92,6 +99,17 @@ export const SECTIONS: Readonly<Record<string, Section>> = {
       log,
     ),
   }),
+  bursts: async (bed, { bursts }, log) => {
+    const groups: Record<string, Measured> = {}
+    for (const { count, rounds } of bursts)
+      groups[`burst-${count}`] = await interleaved(
+        BURST_COMPARATORS,
+        rounds,
+        (name) => measureBurst(name, bed, count),
+        log,
+      )
+    return groups
+  },
   start: async (bed, { start, startRounds }, log) => {
     const groups: Record<string, Measured> = {}
     for (const count of start) {

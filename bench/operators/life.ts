@@ -18,6 +18,8 @@ export interface LifeSizes {
 const STEADY_PER_SECOND = 50
 /** The first keys of a process meet code that is not compiled yet, and take twice the CPU of later ones. */
 const WARM_UP = 300
+/** What a burst of 10,000 keys, or its deletion, may take. */
+const LONGEST = '10m'
 /** As many as create keys and as an operator has workers, together. */
 const FLOOR_CONCURRENCY = 32
 const RESOURCE = 'ownedaccesskeys'
@@ -32,9 +34,7 @@ export async function measureLife(
   await using operator = await startNamed(name, bed)
   await settled(operator.pid)
   const atStart = { startCpuMs: cpuMs(operator.pid), idleMb: residentMb(operator.pid) }
-  await createLoad(bed, { prefix: `${prefix}-w`, count: WARM_UP })
-  await removeSeeds(bed, `${prefix}-w`)
-  await settled(operator.pid)
+  await warmUp(operator, bed, prefix)
   const inBurst = await loaded(operator, name, bed, { prefix: `${prefix}-b`, count: burst })
   const inStream = await loaded(operator, name, bed, {
     prefix: `${prefix}-s`,
@@ -64,6 +64,40 @@ export async function measureLife(
       deletions.reduce((sum, { count }) => sum + count, 0) /
       deletions.reduce((sum, { seconds }) => sum + seconds, 0),
   }
+}
+
+/** What measureBurst compares. */
+export const BURST_COMPARATORS = ['product', 'controller-runtime', 'client-node', 'floor'] as const
+
+/** Measures a burst alone, which may be of many thousands. */
+export async function measureBurst(
+  name: (typeof BURST_COMPARATORS)[number],
+  bed: Bed,
+  count: number,
+): Promise<Figures> {
+  if (name === 'floor') return measureFloor(bed, count)
+  const prefix = `burst-${name}`
+  await using operator = await startNamed(name, bed)
+  await warmUp(operator, bed, prefix)
+  const inBurst = await loaded(operator, name, bed, { prefix, count, timeout: LONGEST })
+  const withKeysMb = residentMb(operator.pid)
+  const { perSecond } = await deleteLoad(bed, { prefix, timeout: LONGEST })
+  await operator.stop()
+  return {
+    burstPerSecond: inBurst.perSecond,
+    burstP50Ms: inBurst.p50Ms,
+    burstP99Ms: inBurst.p99Ms,
+    burstCpuMsPerKey: inBurst.cpuMsPerKey,
+    burstCallsPerKey: inBurst.callsPerKey,
+    withKeysMb,
+    deletedPerSecond: perSecond,
+  }
+}
+
+async function warmUp({ pid }: Running, bed: Bed, prefix: string): Promise<void> {
+  await createLoad(bed, { prefix: `${prefix}-w`, count: WARM_UP })
+  await removeSeeds(bed, `${prefix}-w`)
+  await settled(pid)
 }
 
 interface Loaded {
@@ -99,7 +133,12 @@ export async function measureFloor(bed: Bed, burst: number): Promise<Figures> {
     prefix: 'floor',
     count: burst,
     concurrency: FLOOR_CONCURRENCY,
+    timeout: LONGEST,
   })
-  const ended = await deleteLoad(bed, { prefix: 'floor', 'strip-finalizers': 'true' })
+  const ended = await deleteLoad(bed, {
+    prefix: 'floor',
+    'strip-finalizers': 'true',
+    timeout: LONGEST,
+  })
   return { burstPerSecond: perSecond, deletedPerSecond: ended.perSecond }
 }
