@@ -20,6 +20,5 @@ export function useShippedProgram(): void {
   cpSync(join(ROOT, 'package.json'), join(FOLDER, 'package.json'))
   // As the Dockerfile has it.
   process.env['MALLOC_TRIM_THRESHOLD_'] = '131072'
-  process.env['MALLOC_ARENA_MAX'] = '1'
   process.env['PROGRAM_FILE'] = join(FOLDER, 'src/main.js')
 }
