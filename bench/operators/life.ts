@@ -50,11 +50,7 @@ export async function measureLife(
   const stopMs = performance.now() - stopStartMs
   return {
     ...atStart,
-    burstPerSecond: inBurst.perSecond,
-    burstP50Ms: inBurst.p50Ms,
-    burstP99Ms: inBurst.p99Ms,
-    burstCpuMsPerKey: inBurst.cpuMsPerKey,
-    burstCallsPerKey: inBurst.callsPerKey,
+    ...burstFigures(inBurst),
     steadyP50Ms: inStream.p50Ms,
     steadyP99Ms: inStream.p99Ms,
     steadyCpuMsPerKey: inStream.cpuMsPerKey,
@@ -83,16 +79,16 @@ export async function measureBurst(
   const withKeysMb = residentMb(operator.pid)
   const { perSecond } = await deleteLoad(bed, { prefix, timeout: LONGEST })
   await operator.stop()
-  return {
-    burstPerSecond: inBurst.perSecond,
-    burstP50Ms: inBurst.p50Ms,
-    burstP99Ms: inBurst.p99Ms,
-    burstCpuMsPerKey: inBurst.cpuMsPerKey,
-    burstCallsPerKey: inBurst.callsPerKey,
-    withKeysMb,
-    deletedPerSecond: perSecond,
-  }
+  return { ...burstFigures(inBurst), withKeysMb, deletedPerSecond: perSecond }
 }
+
+const burstFigures = ({ perSecond, p50Ms, p99Ms, cpuMsPerKey, callsPerKey }: Loaded): Figures => ({
+  burstPerSecond: perSecond,
+  burstP50Ms: p50Ms,
+  burstP99Ms: p99Ms,
+  burstCpuMsPerKey: cpuMsPerKey,
+  burstCallsPerKey: callsPerKey,
+})
 
 async function warmUp({ pid }: Running, bed: Bed, prefix: string): Promise<void> {
   await createLoad(bed, { prefix: `${prefix}-w`, count: WARM_UP })
