@@ -15,6 +15,9 @@ export const BOUNDS = {
   resultLevels: 100,
 } as const
 
+/** The times of BOUNDS. */
+export type TimeBounds = Readonly<Record<'wallMs' | 'interruptMs', number>>
+
 /** One evaluation of a checked expression. */
 export interface EvaluationRequest {
   readonly source: string

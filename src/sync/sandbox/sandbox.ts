@@ -7,6 +7,7 @@ import {
   type EvaluationRequest,
   type EvaluationResult,
   OVERRUN,
+  type TimeBounds,
   type WorkerMessage,
   failedForNow,
 } from './protocol.ts'
@@ -24,8 +25,14 @@ interface QueuedEvaluation {
   readonly resolve: (result: EvaluationResult) => void
 }
 
-/** Starts the worker; `clock` bounds each evaluation by the wall clock. */
-export const createSandbox = (clock: Clock): Sandbox => new WorkerSandbox(clock)
+/**
+ * Starts the worker.
+ *
+ * @param clock bounds each evaluation by the wall clock
+ * @param bounds its times in milliseconds; absent = those of contract 19.4
+ */
+export const createSandbox = (clock: Clock, bounds: TimeBounds = BOUNDS): Sandbox =>
+  new WorkerSandbox(clock, bounds)
 
 const CLOSED = failedForNow('the process ends')
 const DIED = failedForNow('it ended the sandbox')
@@ -33,6 +40,7 @@ const NOT_STARTED = failedForNow('the sandbox can not start')
 
 class WorkerSandbox implements Sandbox {
   readonly #clock: Clock
+  readonly #bounds: TimeBounds
   readonly #waiting: QueuedEvaluation[] = []
   /** null after one that could not start: the next request starts another. */
   #worker: Worker | null
@@ -40,8 +48,9 @@ class WorkerSandbox implements Sandbox {
   #isClosed = false
   #current: { readonly waiting: QueuedEvaluation; readonly cancel: () => void } | null = null
 
-  constructor(clock: Clock) {
+  constructor(clock: Clock, bounds: TimeBounds) {
     this.#clock = clock
+    this.#bounds = bounds
     this.#worker = this.#start()
   }
 
@@ -66,6 +75,7 @@ class WorkerSandbox implements Sandbox {
     const worker = new Worker(new URL('./worker.ts', import.meta.url), {
       env: {},
       execArgv: [],
+      workerData: this.#bounds.interruptMs,
       resourceLimits: { maxOldGenerationSizeMb: 64, maxYoungGenerationSizeMb: 8 },
     })
     // A worker that was replaced says nothing that counts.
@@ -91,7 +101,7 @@ class WorkerSandbox implements Sandbox {
     const waiting = this.#waiting.shift()
     if (!waiting) return
     // The result may have arrived while this thread was busy: it is read before the check.
-    const cancel = this.#clock.schedule(BOUNDS.wallMs, () => {
+    const cancel = this.#clock.schedule(this.#bounds.wallMs, () => {
       setImmediate(() => {
         if (this.#current?.waiting === waiting) this.#replace(OVERRUN)
       })

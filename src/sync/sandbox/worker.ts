@@ -1,6 +1,6 @@
 // A worker thread that evaluates expressions in QuickJS: a fresh runtime for each, without clock, randomness,
 // network and files. It may be killed at any moment.
-import { parentPort } from 'node:worker_threads'
+import { parentPort, workerData } from 'node:worker_threads'
 import variant from '@jitl/quickjs-wasmfile-release-sync'
 import {
   type QuickJSContext,
@@ -30,8 +30,11 @@ function freezeClock(): void {
     Reflect.set(prototype, `get${field}`, Reflect.get(prototype, `getUTC${field}`))
 }
 
+/** TimeBounds.interruptMs, given by the thread that started this one. */
+const INTERRUPT_MS = workerData as number
+
 function evaluate(engine: QuickJSWASMModule, request: EvaluationRequest): WorkerMessage {
-  const endMs = performance.now() + BOUNDS.interruptMs
+  const endMs = performance.now() + INTERRUPT_MS
   let isLate = false
   const runtime = engine.newRuntime({
     memoryLimitBytes: BOUNDS.memoryBytes,

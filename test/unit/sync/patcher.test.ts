@@ -1,17 +1,16 @@
 import { afterAll, describe, expect, test } from 'vitest'
 import type { JsonMap } from '../../../src/domain/json/json.ts'
-import { systemClock } from '../../../src/runtime/clock.ts'
 import { type Patched, applyPatches } from '../../../src/sync/patcher.ts'
 import { checkPatches } from '../../../src/sync/rules/patch.ts'
 import { WITHOUT_CLUSTERS } from '../../../src/sync/rules/references.ts'
 import { NOT_STABLE } from '../../../src/sync/rules/version.ts'
 import { OVERRUN, failed } from '../../../src/sync/sandbox/protocol.ts'
-import { createSandbox } from '../../../src/sync/sandbox/sandbox.ts'
+import { createPatientSandbox } from '../../support/patient-sandbox.ts'
 import { PLACE, countingSandbox, variablesOf } from './counting-sandbox.ts'
 import type { PatchRow } from './expression-rows.ts'
 import { ROWS } from './patch-rows.ts'
 
-const sandbox = createSandbox(systemClock())
+const sandbox = createPatientSandbox()
 afterAll(() => sandbox.close())
 
 const CONFIG = { sync: { toHost: { endpoints: { enabled: true } } }, region: 'north' }
