@@ -28,7 +28,8 @@ const { values } = parseArgs({
 })
 const MINUTES = Number(values.minutes)
 const PER_SECOND = Number(values['per-minute']) / 60
-const TTL_SECONDS = 45
+/** More than the operator is behind on two cores after a restart of the API server: a key that ends before is not ready. */
+const TTL_SECONDS = 150
 const RETENTION_SECONDS = 5
 const MINUTE_MS = 60_000
 const USED_KEYS = 20
@@ -115,7 +116,7 @@ async function wave(bed: Bed, minute: number): Promise<void> {
     const { latencyMs } = await createLoad(bed, expires ? { ...flags, ttl: TTL_SECONDS } : flags)
     if (!expires) await deleteAll(bed, prefix)
     await eventually(`${prefix} is gone`, async () => isGone(bed, prefix), {
-      withinMs: 2 * MINUTE_MS,
+      withinMs: 5 * MINUTE_MS,
     })
     console.log(
       `${prefix}: ${count} keys, ready after p50 ${latencyMs.p50} ms, p99 ${latencyMs.p99} ms`,

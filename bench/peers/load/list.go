@@ -14,9 +14,6 @@ import (
 // Calls each with every object of the path that the query selects, and returns the version of the list.
 func list[Object any](ctx context.Context, client *kube.Client, path string, query url.Values, each func(*Object)) (string, error) {
 	asked := maps.Clone(query)
-	if asked == nil {
-		asked = url.Values{}
-	}
 	asked.Set("limit", "500")
 	for {
 		var page struct {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"flag"
+	"net/url"
 	"strconv"
 	"time"
 
@@ -58,7 +59,7 @@ func statuses(flags *flag.FlagSet, args []string) (any, error) {
 // All keys by name.
 func listKeys(ctx context.Context, client *kube.Client) (map[string]*key.OwnedAccessKey, error) {
 	objects := map[string]*key.OwnedAccessKey{}
-	_, err := list(ctx, client, key.Path, nil, func(object *key.OwnedAccessKey) {
+	_, err := list(ctx, client, key.Path, url.Values{}, func(object *key.OwnedAccessKey) {
 		object.TypeMeta.Kind, object.TypeMeta.APIVersion = key.Kind, key.GroupVersion.String()
 		objects[object.Name] = object
 	})

@@ -2,6 +2,7 @@
 import type { ServerResponse } from 'node:http'
 import { Readable } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
+import { finished } from 'node:stream/promises'
 import { describe, expect, test } from 'vitest'
 import type { UpstreamHeaders } from '../../../../src/kube/proxy/types.ts'
 import { headersToSend } from '../../../../src/kube/proxy/upstream.ts'
@@ -121,6 +122,33 @@ describe.each(WIRES)('over %s', (wire) => {
     expect(groups).toBe(256)
   })
 })
+
+test.each(['https', 'http'] as const)(
+  'chunks that arrive together pass on together, over %s',
+  async (wire) => {
+    const CHUNKS = 200
+    let sendRest: (() => void) | null = null
+    const { upstream } = await startServerAndUpstream(wire, (_, outgoing) => {
+      outgoing.write('first ')
+      // In one turn: Node sends them with one write.
+      sendRest = () => {
+        for (let n = 0; n < CHUNKS; n += 1) outgoing.write('chunk ')
+        outgoing.end()
+      }
+    })
+    const { body } = await upstream.send(call())
+    const pieces: string[] = []
+    body.on('data', (piece: Buffer) => {
+      pieces.push(piece.toString())
+      sendRest?.()
+      sendRest = null
+    })
+    await finished(body)
+    expect(pieces.join('')).toBe(`first ${'chunk '.repeat(CHUNKS)}`)
+    // One; a few where the kernel splits what was written.
+    expect(pieces.length).toBeLessThan(CHUNKS / 10)
+  },
+)
 
 describe('an upstream refuses headers that its callers must not pass on (A1, A2, A6)', () => {
   const REFUSED: readonly UpstreamHeaders[] = [
