@@ -135,6 +135,12 @@ export const EXPIRED_ANNOTATION = `${GROUP}/expired`
 /** Our field manager in every server-side apply, on objects and on their status (contract 3.1). */
 export const FIELD_MANAGER = 'management-operator'
 
+/**
+ * The field manager of the fields that the gateway adds to a client's object. It never applies again, so the fields
+ * stay when the client applies without them.
+ */
+export const GATEWAY_MANAGER = `${FIELD_MANAGER}-gateway`
+
 /** `reportingController` of our events and name of the Lease (contract 4.5, 8.1). */
 export const CONTROLLER_NAME = 'management-operator'
 

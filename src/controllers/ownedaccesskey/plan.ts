@@ -63,6 +63,8 @@ export function plan(key: AccessKey, input: KeyPlanInput): KeyStep {
       createdAt: formatTimestamp(Math.min(key.creationMs, key.firstSeenMs ?? key.creationMs)),
     }
   }
+  const claimedByMs = claimedBy(key, input.nowMs)
+  if (claimedByMs !== null) return { kind: 'wait', wakeMs: claimedByMs }
   const snapshot = snapshotOf(key, input)
   const status = statusOf(snapshot)
   const wakeMs = wakeMsOf(snapshot)
@@ -71,6 +73,19 @@ export function plan(key: AccessKey, input: KeyPlanInput): KeyStep {
   if (key.isDeleting && hasFinalizer) return { kind: 'release' }
   if (isOverdue(snapshot)) return { kind: 'delete' }
   return wakeMs === null ? { kind: 'nothing' } : { kind: 'wait', wakeMs }
+}
+
+/** More than a gateway takes from the creation of a key to its claim of fields, in milliseconds. */
+const CLAIM_WITHIN_MS = 3000
+
+/**
+ * Until when a key that a gateway has just created waits for the gateway's second write, which a status that is
+ * written between the two would meet as a conflict; null = it does not wait. One of a clock ahead does not.
+ */
+function claimedBy(key: AccessKey, nowMs: number): number | null {
+  if (key.isDeleting || !key.isUnclaimed || key.firstSeenMs === null) return null
+  const byMs = key.firstSeenMs + CLAIM_WITHIN_MS
+  return nowMs >= key.firstSeenMs && nowMs < byMs ? byMs : null
 }
 
 /** Heartbeat keys never expire: a running gateway would only create them again. */

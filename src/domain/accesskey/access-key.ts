@@ -1,6 +1,11 @@
 // Parses an OwnedAccessKey into the form that all decisions use, which has no secret; and formats new keys.
-import { CREATED_ANNOTATION, HEARTBEAT_KEY } from '../../api/names.ts'
-import type { Condition, KubeObject, ObjectMeta } from '../../api/objects.ts'
+import {
+  CREATED_ANNOTATION,
+  FIELD_MANAGER,
+  GATEWAY_MANAGER,
+  HEARTBEAT_KEY,
+} from '../../api/names.ts'
+import type { Condition, KubeObject, ManagedFieldsEntry, ObjectMeta } from '../../api/objects.ts'
 import type { OwnedAccessKeySpec, OwnedAccessKeyStatus } from '../../api/ownedaccesskey.gen.ts'
 import type { Scope } from '../../api/scope.gen.ts'
 import { type CredentialObject, credentialObjectOf } from '../credential-object.ts'
@@ -47,6 +52,8 @@ export interface AccessKey extends LifetimeFields, CredentialObject {
    * Whether our field manager owns spec.key: the operator generated the key, and every apply of the operator has it.
    */
   readonly isKeyOurs: boolean
+  /** Whether no field manager of the platform has written it: a gateway that creates a key claims fields right after. */
+  readonly isUnclaimed: boolean
   readonly published: PublishedKeyStatus
 }
 
@@ -68,6 +75,7 @@ export function accessKeyOf(
   const status: Untyped<OwnedAccessKeyStatus> = fieldsOf(object.status)
   const key = stringOf(spec.key) ?? ''
   const groups = stringsOf(spec.groups)
+  const { managedFields = [] } = metadata
   return {
     ...credentialObjectOf(metadata),
     isDisabled: isDisabled(spec),
@@ -76,7 +84,8 @@ export function accessKeyOf(
     scope: scopeOf(spec.scope),
     digest: key === '' ? null : digestOf(key),
     holdsDigest: storedDigestOf(key) !== null,
-    isKeyOurs: ownedFieldsOf(metadata.managedFields ?? [], '').has('spec', 'key'),
+    isKeyOurs: ownedFieldsOf(managedFields, '').has('spec', 'key'),
+    isUnclaimed: managedFields.length > 0 && !managedFields.some(isOfPlatform),
     ttl: secondsOf(spec.ttl) ?? 0,
     type: stringOf(spec.type) ?? '',
     slides: spec.ttlAfterLastActivity === true,
@@ -86,6 +95,9 @@ export function accessKeyOf(
     published: publishedOf(metadata, status),
   }
 }
+
+const isOfPlatform = ({ manager }: ManagedFieldsEntry): boolean =>
+  manager === FIELD_MANAGER || manager === GATEWAY_MANAGER
 
 const DIGEST_FORM = /^sha256:([0-9a-f]{64})$/
 

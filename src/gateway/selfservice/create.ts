@@ -1,6 +1,6 @@
 // Creation of keys and tokens (contract 12.2, 12.3): defaulting, a dry run, validation of its answer, then one
 // write. Configs are created as the caller.
-import { API_VERSION, CONFIGS, HEARTBEAT_KEY, TOKENS } from '../../api/names.ts'
+import { API_VERSION, CONFIGS, GATEWAY_MANAGER, HEARTBEAT_KEY, TOKENS } from '../../api/names.ts'
 import type { Caps } from '../../domain/accesskey/lifetime.ts'
 import type { KeyRef } from '../../domain/credential-object.ts'
 import {
@@ -26,14 +26,7 @@ import { type UpstreamReply, answerOf } from './response.ts'
 import { type UpstreamRequest, sendAndRead } from './upstream-client.ts'
 import { validate } from './validation.ts'
 import { isHidden, shownTo } from './visibility.ts'
-import {
-  DRY_RUN,
-  type FieldRefusal,
-  GATEWAY_MANAGER,
-  isDryRun,
-  refusal,
-  writeParameters,
-} from './write-options.ts'
+import { DRY_RUN, type FieldRefusal, isDryRun, refusal, writeParameters } from './write-options.ts'
 
 /** The dependencies of writes. */
 export interface WriteDeps {

@@ -1,6 +1,6 @@
 // Updates and patches of our kinds (contract 12.1, 12.3, 12.5). The caller's own objects: a dry run, validation of
 // its answer, then the write, on condition that the object has not changed since. Other objects: as the caller.
-import { ACCESS_KEYS, CONFIGS } from '../../api/names.ts'
+import { ACCESS_KEYS, CONFIGS, GATEWAY_MANAGER } from '../../api/names.ts'
 import { nestedString } from '../../domain/json/field-path.ts'
 import type { JsonMap } from '../../domain/json/json.ts'
 import { parseTimestamp } from '../../domain/time.ts'
@@ -29,14 +29,7 @@ import { type UpstreamReply, answerOf } from './response.ts'
 import { type UpstreamRequest, sendAndRead } from './upstream-client.ts'
 import { validate } from './validation.ts'
 import { isOpen, isOwn, isVisible, notFound, shownTo, alreadyExists } from './visibility.ts'
-import {
-  DRY_RUN,
-  type FieldRefusal,
-  GATEWAY_MANAGER,
-  entriesOf,
-  refusal,
-  writeParameters,
-} from './write-options.ts'
+import { DRY_RUN, type FieldRefusal, entriesOf, refusal, writeParameters } from './write-options.ts'
 
 /** Attempts to change an object. A client that named a version gets one only, and the conflict as its answer. */
 const MOST_ATTEMPTS = 8

@@ -2,6 +2,7 @@
 import {
   ACCESS_KEYS,
   FIELD_MANAGER,
+  GATEWAY_MANAGER,
   GROUP,
   MADE_WITH_LABEL,
   type Resource,
@@ -58,12 +59,6 @@ export function managerRefusal(query: Query): Answer | null {
   const because = `${RESERVED_MANAGERS.join(' and ')} are managers of the platform: choose another name`
   return refusal({ field: 'fieldManager', because })
 }
-
-/**
- * The field manager of the fields that the gateway adds to a client's object. It never applies again, so the fields
- * stay when the client applies without them.
- */
-export const GATEWAY_MANAGER = `${FIELD_MANAGER}-gateway`
 
 /** The field managers that clients must not use. */
 export const RESERVED_MANAGERS: readonly string[] = [FIELD_MANAGER, GATEWAY_MANAGER]

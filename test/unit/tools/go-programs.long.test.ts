@@ -22,9 +22,9 @@ test.skipIf(!hasGo).each(folders.toSorted().map((folder) => ({ folder })))(
       cwd: join(ROOT, folder),
       env,
     })
-    expect(await vet.catch(({ stderr }: { readonly stderr: string }) => ({ stderr }))).toEqual({
-      stdout: '',
-      stderr: '',
-    })
+    const { stderr } = await vet.catch((error: { readonly stderr: string }) => error)
+    // A fresh machine gets the modules first.
+    const found = stderr.split('\n').filter((line) => !line.startsWith('go: downloading '))
+    expect(found.join('\n')).toBe('')
   },
 )

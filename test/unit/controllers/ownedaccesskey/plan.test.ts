@@ -66,6 +66,30 @@ describe('adoption (contract 2.8, 3.1)', () => {
   })
 })
 
+describe('a key that a gateway has just created waits for the claim of its fields', () => {
+  const created = { finalizers: [REVOKE_FINALIZER], firstSeenMs: after(0), isUnclaimed: true }
+
+  // biome-ignore format: a table
+  test.each([
+    { name: 'at once', differing: {}, second: 0 },
+    { name: 'some seconds later', differing: {}, second: 2.999 },
+  ])('$name', ({ differing, second }) => {
+    expect(plan(accessKey({ ...created, ...differing }), at(second))).toEqual(waitFor(3))
+  })
+
+  // biome-ignore format: a table
+  test.each([
+    { name: 'claimed', differing: { isUnclaimed: false }, second: 1, kind: 'publish' },
+    { name: 'no claim within three seconds', differing: {}, second: 3, kind: 'publish' },
+    { name: 'an annotation of a clock ahead', differing: { firstSeenMs: after(60) }, second: 1, kind: 'publish' },
+    { name: 'restored from a backup', differing: { firstSeenMs: after(-500) }, second: 1, kind: 'publish' },
+    { name: 'deleted meanwhile', differing: { isDeleting: true }, second: 1, kind: 'release' },
+    { name: 'created by kubectl', differing: { finalizers: [], firstSeenMs: null }, second: 1, kind: 'adopt' },
+  ])('not: $name', ({ differing, second, kind }) => {
+    expect(plan(accessKey({ ...created, ...differing }), at(second)).kind).toBe(kind)
+  })
+})
+
 describe('the heartbeat key of the gateways (contract 10.4)', () => {
   const heartbeat = {
     name: HEARTBEAT_KEY,

@@ -189,6 +189,20 @@ describe('isKeyOurs, the ownership of spec.key (contract 3.1)', () => {
   })
 })
 
+describe('isUnclaimed, a key that the platform has not written yet', () => {
+  const kubectl: ManagedFieldsEntry = { manager: 'kubectl', operation: 'Update' }
+  const by = (manager: string): ManagedFieldsEntry => ({ manager, operation: 'Apply' })
+  // biome-ignore format: a table
+  test.each([
+    { name: 'only another manager', managedFields: [kubectl], isUnclaimed: true },
+    { name: 'the gateway has claimed its fields', managedFields: [kubectl, by('management-operator-gateway')], isUnclaimed: false },
+    { name: 'the operator has written it', managedFields: [by('management-operator'), kubectl], isUnclaimed: false },
+    { name: 'nobody is known', managedFields: [], isUnclaimed: false },
+  ])('is $isUnclaimed: $name', ({ managedFields, isUnclaimed }) => {
+    expect(viewOf({ metadata: { managedFields } }).isUnclaimed).toBe(isUnclaimed)
+  })
+})
+
 test('the view has the published status except lastActivity', () => {
   const status = {
     lastActivity: textAfter(3),
