@@ -34,7 +34,7 @@ test-container: $(INSTALLED) ## Run the tests of the container image; needs Dock
 fuzz: $(INSTALLED) ## Compare the gateway's request attributes with the API server's audit log; FUZZ_REQUESTS=1000000.
 	@node tools/fuzz.ts
 
-bench: $(INSTALLED) ## Measure operator and gateway beside their peers, with a verdict on each goal; eleven minutes, Linux.
+bench: $(INSTALLED) ## Measure operator and gateway beside their peers, with a verdict on each goal; ten minutes, Linux.
 	@node bench/main.ts
 
 bench-full: $(INSTALLED) ## The same with 100,000 keys and bursts of thousands; an hour and a half.

@@ -47,7 +47,7 @@ interface Sizes {
   readonly many: { readonly keys: number; readonly tokens: number } | null
 }
 
-/** Eleven minutes for all sections, with the gateway's. */
+/** Ten minutes for all sections, with the gateway's. */
 export const QUICK: Sizes = {
   rounds: 5,
   burst: 200,

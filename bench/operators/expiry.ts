@@ -8,14 +8,16 @@ import { OPERATOR_USER } from '../../test/support/installed-control-plane.ts'
 import { KEYS_PATH } from '../gateway/objects.ts'
 import { type Figures, quantile } from '../measure/rounds.ts'
 import { type Bed, startNamed } from './comparators.ts'
+import { warmUp } from './life.ts'
 import { statusLoad } from './load.ts'
 import { madeBy } from './scale.ts'
 import { removeSeeds, seed } from './seed.ts'
 
 const PREFIX = 'ending'
 const TTL_SECONDS = 3600
-/** Time for the operator to start and to read them. */
-const AHEAD_MS = 8000
+/** Time to write all of them, and for the operator to read them. */
+const AHEAD_MS = 4000
+const AHEAD_MS_EACH = 0.8
 /** A list of all keys costs the API server time that the operator needs. */
 const LOOK_EVERY_MS = 1000
 
@@ -44,12 +46,13 @@ export async function measureExpiryAtOnce(
  */
 export async function measureExpiry(bed: Bed, count: number, withinMs: number): Promise<Figures> {
   const original = await madeBy('product', bed, { ttl: TTL_SECONDS })
-  const firstEndMs = Math.ceil((Date.now() + AHEAD_MS + count / 2) / 1000) * 1000
+  await using operator = await startNamed('product', bed)
+  await warmUp(operator, 'product', bed)
+  const firstEndMs = Math.ceil((Date.now() + AHEAD_MS + AHEAD_MS_EACH * count) / 1000) * 1000
   const endMsOf = (n: number): number =>
     firstEndMs + Math.floor(((n / count) * withinMs) / 1000) * 1000
   await seed(bed, 'keys', original, { prefix: PREFIX, count, endMsOf })
   const mark = await bed.audit.mark()
-  await using operator = await startNamed('product', bed)
   await sleep(firstEndMs + withinMs - Date.now())
   await eventually('every status says so', () => allExpired(bed, count), { withinMs: 600_000 })
   await operator.stop()

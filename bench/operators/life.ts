@@ -5,7 +5,7 @@ import type { Figures } from '../measure/rounds.ts'
 import { cpuMs, residentMb, settled } from '../measure/usage.ts'
 import { type Bed, type OperatorName, startNamed, userOf } from './comparators.ts'
 import { createLoad, deleteLoad, floorLoad } from './load.ts'
-import { removeSeeds } from './seed.ts'
+import { type SeedKind, removeSeeds } from './seed.ts'
 
 /** How much each operator is given. */
 export interface LifeSizes {
@@ -16,8 +16,8 @@ export interface LifeSizes {
 }
 
 const STEADY_PER_SECOND = 50
-/** The first keys of a process meet code that is not compiled yet, and take twice the CPU of later ones. */
-const WARM_UP = 300
+/** The first keys of a process on Node meet code that is not compiled yet, and take twice the CPU of later ones. */
+const WARM_UP = { product: 300, 'client-node': 300, 'controller-runtime': 30, echo: 30 } as const
 /** What a burst of 10,000 keys, or its deletion, may take. */
 const LONGEST = '10m'
 /** As many as create keys and as an operator has workers, together. */
@@ -34,7 +34,7 @@ export async function measureLife(
   await using operator = await startNamed(name, bed)
   await settled(operator.pid)
   const atStart = { startCpuMs: cpuMs(operator.pid), idleMb: residentMb(operator.pid) }
-  await warmUp(operator, bed, prefix)
+  await warmUp(operator, name, bed)
   const inBurst = await loaded(operator, name, bed, { prefix: `${prefix}-b`, count: burst })
   const inStream = await loaded(operator, name, bed, {
     prefix: `${prefix}-s`,
@@ -74,7 +74,7 @@ export async function measureBurst(
   if (name === 'floor') return measureFloor(bed, count)
   const prefix = `burst-${name}`
   await using operator = await startNamed(name, bed)
-  await warmUp(operator, bed, prefix)
+  await warmUp(operator, name, bed)
   const inBurst = await loaded(operator, name, bed, { prefix, count, timeout: LONGEST })
   const withKeysMb = residentMb(operator.pid)
   const { perSecond } = await deleteLoad(bed, { prefix, timeout: LONGEST })
@@ -90,9 +90,16 @@ const burstFigures = ({ perSecond, p50Ms, p99Ms, cpuMsPerKey, callsPerKey }: Loa
   burstCallsPerKey: callsPerKey,
 })
 
-async function warmUp({ pid }: Running, bed: Bed, prefix: string): Promise<void> {
-  await createLoad(bed, { prefix: `${prefix}-w`, count: WARM_UP })
-  await removeSeeds(bed, `${prefix}-w`)
+/** Gives an operator that has just started its first keys, or tokens, which no figure counts. */
+export async function warmUp(
+  { pid }: Pick<Running, 'pid'>,
+  name: OperatorName,
+  bed: Bed,
+  kind: SeedKind = 'keys',
+): Promise<void> {
+  const prefix = `warm-${name}`
+  await createLoad(bed, { prefix, kind, count: WARM_UP[name] })
+  await removeSeeds(bed, prefix, kind)
   await settled(pid)
 }
 

@@ -2,6 +2,7 @@
 import type { Figures } from '../measure/rounds.ts'
 import { cpuMs, settled } from '../measure/usage.ts'
 import { type Bed, startManager } from './comparators.ts'
+import { warmUp } from './life.ts'
 import { createLoad, deleteLoad } from './load.ts'
 import { signingCpuMs } from './signing.ts'
 
@@ -16,7 +17,7 @@ export async function measureTokens(
 ): Promise<Figures> {
   const kind = name === 'keys' ? 'keys' : 'tokens'
   await using operator = await startManager(bed)
-  await settled(operator.pid)
+  await warmUp(operator, 'product', bed, kind)
   const before = cpuMs(operator.pid)
   const { perSecond, latencyMs } = await createLoad(bed, { prefix: `burst-${kind}`, kind, count })
   await settled(operator.pid)

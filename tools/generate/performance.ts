@@ -19,7 +19,7 @@ export function performanceParts(): Readonly<Record<string, string>> {
   return {
     machine: machineOf(run),
     'machine-full': machineOf(full),
-    // A goal that both have measured is judged by the run that anyone repeats in eleven minutes.
+    // A goal that both have measured is judged by the run that anyone repeats in ten minutes.
     goals: asMarkdown(goalsTable({ ...run, sections: { ...full.sections, ...run.sections } })),
     figures: figuresOf(run),
     'figures-full': figuresOf(full),
