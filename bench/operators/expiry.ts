@@ -15,9 +15,8 @@ import { removeSeeds, seed } from './seed.ts'
 
 const PREFIX = 'ending'
 const TTL_SECONDS = 3600
-/** Time to write all of them, and for the operator to read them. */
-const AHEAD_MS = 4000
-const AHEAD_MS_EACH = 0.8
+/** Time to write all of them, for the operator to read them, and for its first keys. */
+const AHEAD_MS = 12_000
 /** A list of all keys costs the API server time that the operator needs. */
 const LOOK_EVERY_MS = 1000
 
@@ -46,13 +45,14 @@ export async function measureExpiryAtOnce(
  */
 export async function measureExpiry(bed: Bed, count: number, withinMs: number): Promise<Figures> {
   const original = await madeBy('product', bed, { ttl: TTL_SECONDS })
-  await using operator = await startNamed('product', bed)
-  await warmUp(operator, 'product', bed)
-  const firstEndMs = Math.ceil((Date.now() + AHEAD_MS + AHEAD_MS_EACH * count) / 1000) * 1000
+  const firstEndMs = Math.ceil((Date.now() + AHEAD_MS + count / 2) / 1000) * 1000
   const endMsOf = (n: number): number =>
     firstEndMs + Math.floor(((n / count) * withinMs) / 1000) * 1000
   await seed(bed, 'keys', original, { prefix: PREFIX, count, endMsOf })
+  await using operator = await startNamed('product', bed)
+  await warmUp(operator, 'product', bed)
   const mark = await bed.audit.mark()
+  if (Date.now() > firstEndMs) throw new Error('the keys ended before the operator was ready')
   await sleep(firstEndMs + withinMs - Date.now())
   await eventually('every status says so', () => allExpired(bed, count), { withinMs: 600_000 })
   await operator.stop()

@@ -45,7 +45,8 @@ interface Original {
  * Copies the key or token of this name: each copy has a name, a uid and a credential of its own, and their times where
  * they end at another time. The signature of a copied JWT is that of the original.
  *
- * Resolves once the API server has read them.
+ * Resolves once the API server has read them. No operator may watch meanwhile: a hundred copies have one revision, so
+ * that a watch which the API server closes between them goes on after the last one.
  *
  * @throws Error when there is no such object, or when etcd refuses
  */
