@@ -141,6 +141,9 @@ export const FIELD_MANAGER = 'management-operator'
  */
 export const GATEWAY_MANAGER = `${FIELD_MANAGER}-gateway`
 
+/** The platform's field managers, which clients must not use. */
+export const RESERVED_MANAGERS: readonly string[] = [FIELD_MANAGER, GATEWAY_MANAGER]
+
 /** `reportingController` of our events and name of the Lease (contract 4.5, 8.1). */
 export const CONTROLLER_NAME = 'management-operator'
 

@@ -1,10 +1,5 @@
 // Parses an OwnedAccessKey into the form that all decisions use, which has no secret; and formats new keys.
-import {
-  CREATED_ANNOTATION,
-  FIELD_MANAGER,
-  GATEWAY_MANAGER,
-  HEARTBEAT_KEY,
-} from '../../api/names.ts'
+import { CREATED_ANNOTATION, HEARTBEAT_KEY, RESERVED_MANAGERS } from '../../api/names.ts'
 import type { Condition, KubeObject, ManagedFieldsEntry, ObjectMeta } from '../../api/objects.ts'
 import type { OwnedAccessKeySpec, OwnedAccessKeyStatus } from '../../api/ownedaccesskey.gen.ts'
 import type { Scope } from '../../api/scope.gen.ts'
@@ -97,7 +92,7 @@ export function accessKeyOf(
 }
 
 const isOfPlatform = ({ manager }: ManagedFieldsEntry): boolean =>
-  manager === FIELD_MANAGER || manager === GATEWAY_MANAGER
+  RESERVED_MANAGERS.includes(manager ?? '')
 
 const DIGEST_FORM = /^sha256:([0-9a-f]{64})$/
 

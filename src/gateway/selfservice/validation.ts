@@ -1,6 +1,12 @@
 // Validating admission of self-service (contract 12.1, 12.3): checks the object as it would be stored, for writes that
 // need no rights on our kinds.
-import { ACCESS_KEYS, API_VERSION, REVOKE_FINALIZER, type Resource } from '../../api/names.ts'
+import {
+  ACCESS_KEYS,
+  API_VERSION,
+  RESERVED_MANAGERS,
+  REVOKE_FINALIZER,
+  type Resource,
+} from '../../api/names.ts'
 import type { Caps } from '../../domain/accesskey/lifetime.ts'
 import type { KeyRef } from '../../domain/credential-object.ts'
 import { nestedField, nestedString, nestedStringSlice } from '../../domain/json/field-path.ts'
@@ -18,12 +24,7 @@ import { NO_DIGEST, endsWithin, rightsIncreaseRefusal } from './escalation.ts'
 import type { CallerAccess } from './request.ts'
 import { changedClosedField } from './spec-fields.ts'
 import { scopeIn } from './visibility.ts'
-import {
-  type FieldRefusal,
-  RESERVED_MANAGERS,
-  entriesOf,
-  platformMetadataFault,
-} from './write-options.ts'
+import { type FieldRefusal, entriesOf, platformMetadataFault } from './write-options.ts'
 
 /** A write to validate. */
 interface Write {

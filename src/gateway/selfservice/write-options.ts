@@ -1,10 +1,9 @@
 // Shared by all writes of our kinds: the parameters, the platform's field managers, its labels and annotations.
 import {
   ACCESS_KEYS,
-  FIELD_MANAGER,
-  GATEWAY_MANAGER,
   GROUP,
   MADE_WITH_LABEL,
+  RESERVED_MANAGERS,
   type Resource,
 } from '../../api/names.ts'
 import type { KeyRef } from '../../domain/credential-object.ts'
@@ -59,9 +58,6 @@ export function managerRefusal(query: Query): Answer | null {
   const because = `${RESERVED_MANAGERS.join(' and ')} are managers of the platform: choose another name`
   return refusal({ field: 'fieldManager', because })
 }
-
-/** The field managers that clients must not use. */
-export const RESERVED_MANAGERS: readonly string[] = [FIELD_MANAGER, GATEWAY_MANAGER]
 
 /** The managedFields entries of these field managers. */
 export function entriesOf(object: JsonMap, managers: readonly string[]): readonly Json[] {
