@@ -37,28 +37,35 @@ if (ofOperators.length > 0) await withBed(measureOperators)
 const ofGateway = GATEWAY_SUBJECTS.filter((name) => chosen.includes(name))
 if (ofGateway.length > 0) await measured('gateway', measureProxies)
 
-const results: Results = {
-  machine: `${cpus().length} x ${cpus()[0]?.model ?? 'unknown'}, Node ${process.version}`,
-  date: new Date().toISOString().slice(0, 10),
-  command: `make bench${values.full ? '-full' : ''}`,
-  load: [loadBefore, loadNow()],
-  sections,
-}
-mkdirSync(OUTPUT, { recursive: true })
-writeFileSync(join(OUTPUT, 'results.json'), `${JSON.stringify(results, null, 2)}\n`)
-for (const [file, svg] of Object.entries(pictures(results))) writeFileSync(join(OUTPUT, file), svg)
+const results = kept()
 console.log(`\n${results.machine}, load ${results.load.join(' before, ')} after`)
 for (const section of Object.keys(sections))
   console.log(`\n${asText(figuresTable(results, section))}`)
 console.log(`\n${asText(goalsTable(results))}`)
 console.log(`\nresults.json and pictures are in ${OUTPUT}`)
 
+/** Writes all results so far, and returns them. */
+function kept(): Results {
+  const results: Results = {
+    machine: `${cpus().length} x ${cpus()[0]?.model ?? 'unknown'}, Node ${process.version}`,
+    date: new Date().toISOString().slice(0, 10),
+    command: `make bench${values.full ? '-full' : ''}`,
+    load: [loadBefore, loadNow()],
+    sections,
+  }
+  mkdirSync(OUTPUT, { recursive: true })
+  writeFileSync(join(OUTPUT, 'results.json'), `${JSON.stringify(results, null, 2)}\n`)
+  for (const [file, svg] of Object.entries(pictures(results)))
+    writeFileSync(join(OUTPUT, file), svg)
+  return results
+}
+
 async function measureOperators(bed: Bed): Promise<void> {
   for (const name of ofOperators)
     await measured(name, async () => SECTIONS[name]?.(bed, values.full ? FULL : QUICK, console.log))
 }
 
-/** Keeps what a part finds. One that fails is reported, and does not end the others. */
+/** Keeps what a part finds, at once: a run that is stopped has its results so far. One that fails does not end the others. */
 async function measured(
   part: string,
   measure: () => Promise<Readonly<Record<string, Measured>> | undefined>,
@@ -67,6 +74,7 @@ async function measured(
   const startMs = performance.now()
   try {
     Object.assign(sections, await measure())
+    kept()
     console.log(`${part} took ${Math.round((performance.now() - startMs) / 1000)} s`)
   } catch (error) {
     console.error(`${part} could not be measured:`, error)
