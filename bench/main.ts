@@ -46,7 +46,7 @@ console.log(`\nresults.json and pictures are in ${OUTPUT}`)
 
 /** Writes all results so far, and returns them. */
 function kept(): Results {
-  const results: Results = {
+  const soFar: Results = {
     machine: `${cpus().length} x ${cpus()[0]?.model ?? 'unknown'}, Node ${process.version}`,
     date: new Date().toISOString().slice(0, 10),
     command: `make bench${values.full ? '-full' : ''}`,
@@ -54,10 +54,9 @@ function kept(): Results {
     sections,
   }
   mkdirSync(OUTPUT, { recursive: true })
-  writeFileSync(join(OUTPUT, 'results.json'), `${JSON.stringify(results, null, 2)}\n`)
-  for (const [file, svg] of Object.entries(pictures(results)))
-    writeFileSync(join(OUTPUT, file), svg)
-  return results
+  writeFileSync(join(OUTPUT, 'results.json'), `${JSON.stringify(soFar, null, 2)}\n`)
+  for (const [file, svg] of Object.entries(pictures(soFar))) writeFileSync(join(OUTPUT, file), svg)
+  return soFar
 }
 
 async function measureOperators(bed: Bed): Promise<void> {

@@ -21,7 +21,7 @@ function binariesIn(directory: string): Binaries {
 
 /**
  * The programs of a control plane: from KUBEBUILDER_ASSETS when that folder holds all four, else
- * from the user's cache, else built with Go into that cache, which takes about five minutes on two
+ * from the user's cache, else built with Go into that cache, which takes 5 to 10 minutes on two
  * cores the first time.
  *
  * A folder that holds only some of them is not mixed with others, so that all are of one version.
