@@ -39,9 +39,14 @@ const attackerServer = createServer((socket) => {
   attackerCalls += 1
   socket.destroy()
 })
-await new Promise<void>((resolve) => attackerServer.listen(0, '127.0.0.1', resolve))
+/**
+ * Not the address that all other servers of tests have: a process that has lost one of those calls its port again and
+ * again, and the attacker's server may get that port.
+ */
+const ATTACKER_ADDRESS = process.platform === 'linux' ? '127.66.0.1' : '127.0.0.1'
+await new Promise<void>((resolve) => attackerServer.listen(0, ATTACKER_ADDRESS, resolve))
 afterAll(() => attackerServer.close())
-const attackerHost = `127.0.0.1:${(attackerServer.address() as AddressInfo).port}`
+const attackerHost = `${ATTACKER_ADDRESS}:${(attackerServer.address() as AddressInfo).port}`
 
 const proxy = await startStrictProxy({
   url: plane.url,
