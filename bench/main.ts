@@ -37,7 +37,7 @@ if (ofOperators.length > 0) await withBed(measureOperators)
 const ofGateway = GATEWAY_SUBJECTS.filter((name) => chosen.includes(name))
 if (ofGateway.length > 0) await measured('gateway', measureProxies)
 
-const results = kept()
+const results = writeResults()
 console.log(`\n${results.machine}, load ${results.load.join(' before, ')} after`)
 for (const section of Object.keys(sections))
   console.log(`\n${asText(figuresTable(results, section))}`)
@@ -45,7 +45,7 @@ console.log(`\n${asText(goalsTable(results))}`)
 console.log(`\nresults.json and pictures are in ${OUTPUT}`)
 
 /** Writes all results so far, and returns them. */
-function kept(): Results {
+function writeResults(): Results {
   const soFar: Results = {
     machine: `${cpus().length} x ${cpus()[0]?.model ?? 'unknown'}, Node ${process.version}`,
     date: new Date().toISOString().slice(0, 10),
@@ -64,7 +64,10 @@ async function measureOperators(bed: Bed): Promise<void> {
     await measured(name, async () => SECTIONS[name]?.(bed, values.full ? FULL : QUICK, console.log))
 }
 
-/** Keeps what a part finds, at once: a run that is stopped has its results so far. One that fails does not end the others. */
+/**
+ * Writes what a part finds at once, so that a stopped run has it. A part that fails is reported, and does not end the
+ * others.
+ */
 async function measured(
   part: string,
   measure: () => Promise<Readonly<Record<string, Measured>> | undefined>,
@@ -73,7 +76,7 @@ async function measured(
   const startMs = performance.now()
   try {
     Object.assign(sections, await measure())
-    kept()
+    writeResults()
     console.log(`${part} took ${Math.round((performance.now() - startMs) / 1000)} s`)
   } catch (error) {
     console.error(`${part} could not be measured:`, error)
