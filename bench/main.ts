@@ -42,6 +42,10 @@ console.log(`\n${results.machine}, load ${results.load.join(' before, ')} after`
 for (const section of Object.keys(sections))
   console.log(`\n${asText(figuresTable(results, section))}`)
 console.log(`\n${asText(goalsTable(results))}`)
+if (!values.full)
+  console.log(
+    '\nmake bench-full measures what is missing here: docs/performance.md has a run of it',
+  )
 console.log(`\nresults.json and pictures are in ${OUTPUT}`)
 
 /** Writes all results so far, and returns them. */
@@ -49,7 +53,7 @@ function writeResults(): Results {
   const soFar: Results = {
     machine: `${cpus().length} x ${cpus()[0]?.model ?? 'unknown'}, Node ${process.version}`,
     date: new Date().toISOString().slice(0, 10),
-    command: `make bench${values.full ? '-full' : ''}`,
+    command: commandOf(values),
     load: [loadBefore, loadNow()],
     sections,
   }
@@ -57,6 +61,12 @@ function writeResults(): Results {
   writeFileSync(join(OUTPUT, 'results.json'), `${JSON.stringify(soFar, null, 2)}\n`)
   for (const [file, svg] of Object.entries(pictures(soFar))) writeFileSync(join(OUTPUT, file), svg)
   return soFar
+}
+
+/** What repeats this run. */
+function commandOf({ full, only }: typeof values): string {
+  if (only === undefined) return full ? 'make bench-full' : 'make bench'
+  return `node bench/main.ts ${full ? '--full ' : ''}--only=${only}`
 }
 
 async function measureOperators(bed: Bed): Promise<void> {

@@ -1,7 +1,7 @@
 // Fills the parts of docs/ that come from the program: what stands between `<!-- name -->` and
 // `<!-- /name -->`, and the pages of docs/reference. With --check it changes nothing and fails where
 // something is stale.
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { directFlagsTable } from '../src/commands/direct/flags.ts'
 import { gatewayFlagsTable } from '../src/commands/gateway/flags.ts'
@@ -42,6 +42,7 @@ const PARTS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   'troubleshooting.md': { answers: remediesTable(), 'direct-answers': directRemediesTable() },
 }
 
+failOnUnknownMarks()
 const isCheck = process.argv.includes('--check')
 const pages = [
   ...Object.entries(PARTS).map(([file, parts]) => [file, filled(file, parts)] as const),
@@ -71,6 +72,14 @@ function filled(file: string, parts: Readonly<Record<string, string>>): string {
       (_, open: string, close: string) => `${open}${text.trim()}\n${close}`,
     )
   }, current(file))
+}
+
+/** A part that this program does not fill would keep its text for ever. @throws Error that names its page */
+function failOnUnknownMarks(): void {
+  for (const file of readdirSync(DOCS).filter((name) => name.endsWith('.md')))
+    for (const [, part = ''] of current(file).matchAll(/<!-- \/([\w-]+) -->/g))
+      if (PARTS[file]?.[part] === undefined)
+        throw new Error(`docs/${file} has a place for ${part}, which nothing fills`)
 }
 
 /** Empty where there is no such page yet. */
