@@ -18,6 +18,8 @@ export interface LoadOptions {
   readonly rounds: number
   /** Of each load of requests. */
   readonly seconds: number
+  /** Of those that GET one object instead: most goals are about these. */
+  readonly getSeconds: number
   /** Patches of what is watched, for each load of watches. */
   readonly watchEvents: number
   readonly log: (line: string) => void
@@ -37,7 +39,8 @@ export async function warmUp(options: LoadOptions): Promise<void> {
 
 /** Sends one kind of request as fast as it goes, 16 at a time. @returns the figures of measureRequests by way */
 export async function measureKind(name: KindName, options: LoadOptions): Promise<Measured> {
-  const { load, files, seconds, raw } = options
+  const { load, files, raw } = options
+  const seconds = name === 'get' ? options.getSeconds : options.seconds
   const { ways, asked, changes }: Kind = KINDS[name]
   const measure = async (way: Way, forSeconds: number): Promise<Figures> => {
     const before = changes === undefined ? null : await versionOf(raw, changes)
@@ -54,33 +57,36 @@ export async function measureKind(name: KindName, options: LoadOptions): Promise
 }
 
 /**
- * Sends the requests of `get` at half the rate that the gateway reached in the same round, by the gateway and direct.
+ * Sends the requests of `get` at half the rate that the gateway reached in the same round.
  *
  * @param get what measureKind found
- * @returns besides the usual figures, of the gateway addedP50Ms and addedP99Ms: how much later than direct
+ * @returns besides the usual figures, of each proxy addedP50Ms and addedP99Ms: how much later than direct
  */
 export async function measureHalfLoad(get: Measured, options: LoadOptions): Promise<Measured> {
-  const { load, seconds } = options
   const measured = await inRounds(
     'half-load',
-    among(options, ['direct', 'gateway']),
+    among(options, ['direct', 'gateway', 'delegate']),
     options,
     (way, round) =>
-      measureRequests(load, way, KINDS.get.asked(), {
-        seconds,
+      measureRequests(options.load, way, KINDS.get.asked(), {
+        seconds: options.getSeconds,
         perSecond: (get['gateway']?.[round]?.['perSecond'] ?? 0) / 2,
       }),
   )
-  const { direct = [], gateway = [] } = measured
-  const added = (figure: string, round: number): number =>
-    (gateway[round]?.[figure] ?? 0) - (direct[round]?.[figure] ?? 0)
+  const { direct = [], ...proxies } = measured
+  const added = (figures: Figures, figure: string, round: number): number =>
+    (figures[figure] ?? 0) - (direct[round]?.[figure] ?? 0)
+  const withAdded = (rounds: readonly Figures[]): readonly Figures[] =>
+    rounds.map((figures, round) => ({
+      ...figures,
+      addedP50Ms: added(figures, 'p50Ms', round),
+      addedP99Ms: added(figures, 'p99Ms', round),
+    }))
   return {
     direct,
-    gateway: gateway.map((figures, round) => ({
-      ...figures,
-      addedP50Ms: added('p50Ms', round),
-      addedP99Ms: added('p99Ms', round),
-    })),
+    ...Object.fromEntries(
+      Object.entries(proxies).map(([name, rounds]) => [name, withAdded(rounds)]),
+    ),
   }
 }
 

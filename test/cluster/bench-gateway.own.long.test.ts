@@ -32,6 +32,7 @@ test('every subject has its figures, and every answer is the one expected', asyn
     const { figures, missing } = await measureGateway(plane, {
       rounds: 1,
       seconds: 0.1,
+      getSeconds: 0.1,
       watchEvents: 2,
       keys: 20,
       activeKeys: 20,
