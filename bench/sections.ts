@@ -41,13 +41,13 @@ interface Sizes {
     readonly atOnce: number
     readonly rounds: number
   }
-  readonly refresh: number
+  readonly refresh: { readonly count: number; readonly rounds: number }
   readonly turns: number
   /** Keys and tokens of one operator; null = not measured. */
   readonly many: { readonly keys: number; readonly tokens: number } | null
 }
 
-/** Ten minutes for all sections, with the gateway's. */
+/** Twelve minutes for all sections, with the gateway's. */
 export const QUICK: Sizes = {
   rounds: 5,
   burst: 200,
@@ -56,7 +56,7 @@ export const QUICK: Sizes = {
   start: [10_000],
   startRounds: 2,
   expiry: { count: 500, withinMs: 10_000, atOnce: 500, rounds: 1 },
-  refresh: 3000,
+  refresh: { count: 3000, rounds: 3 },
   turns: 10_000,
   many: null,
 }
@@ -73,7 +73,7 @@ export const FULL: Sizes = {
   start: [10_000, 100_000],
   startRounds: 2,
   expiry: { count: 10_000, withinMs: 60_000, atOnce: 3000, rounds: 3 },
-  refresh: 10_000,
+  refresh: { count: 10_000, rounds: 1 },
   turns: 100_000,
   many: { keys: 100_000, tokens: 20_000 },
 }
@@ -123,8 +123,8 @@ export const SECTIONS: Readonly<Record<string, Section>> = {
       log,
     ),
   }),
-  refresh: async (bed, { refresh }) => ({
-    refresh: await product(() => measureRefresh(bed, refresh)),
+  refresh: async (bed, { refresh: { count, rounds } }, log) => ({
+    refresh: await interleaved(['product'], rounds, () => measureRefresh(bed, count), log),
   }),
   tokens: async (bed, { rounds, burst }, log) => ({
     tokens: await interleaved(
