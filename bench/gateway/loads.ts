@@ -74,20 +74,15 @@ export async function measureHalfLoad(get: Measured, options: LoadOptions): Prom
       }),
   )
   const { direct = [], ...proxies } = measured
-  const added = (figures: Figures, figure: string, round: number): number =>
-    (figures[figure] ?? 0) - (direct[round]?.[figure] ?? 0)
-  const withAdded = (rounds: readonly Figures[]): readonly Figures[] =>
-    rounds.map((figures, round) => ({
-      ...figures,
-      addedP50Ms: added(figures, 'p50Ms', round),
-      addedP99Ms: added(figures, 'p99Ms', round),
-    }))
-  return {
-    direct,
-    ...Object.fromEntries(
-      Object.entries(proxies).map(([name, rounds]) => [name, withAdded(rounds)]),
-    ),
+  const withAdded = (figures: Figures, round: number): Figures => {
+    const added = (figure: string): number =>
+      (figures[figure] ?? 0) - (direct[round]?.[figure] ?? 0)
+    return { ...figures, addedP50Ms: added('p50Ms'), addedP99Ms: added('p99Ms') }
   }
+  const ofProxies = Object.entries(proxies).map(
+    ([name, rounds]) => [name, rounds.map(withAdded)] as const,
+  )
+  return { direct, ...Object.fromEntries(ofProxies) }
 }
 
 /**

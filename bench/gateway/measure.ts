@@ -46,7 +46,7 @@ export interface GatewayOptions {
   readonly log: (line: string) => void
 }
 
-/** The usual sizes: for `make bench` within three minutes, and for figures to publish within fifteen. */
+/** The usual sizes: for `make bench` in four minutes, and for `make bench-full` in sixteen. */
 export const GATEWAY_SIZES = {
   quick: { rounds: 5, seconds: 0.4, getSeconds: 1, watchEvents: 40, keys: 300, activeKeys: 300 },
   full: {
