@@ -7,6 +7,7 @@ import { parseJsonMap } from '../../domain/json/json.ts'
 import type { EndRefusals } from './credential-refusals.ts'
 import { terminableTunnel } from './terminate-tunnel.ts'
 import type { TerminationReason, InFlightEntry, StreamKind } from './in-flight.ts'
+import { WatchStream } from './watch-stream.ts'
 
 /** The parts of a request that its streamed answer uses. */
 interface TerminableOptions {
@@ -58,13 +59,14 @@ function guardedWatch(
   { flows, refusals, flowed, done }: TerminableOptions,
 ): Readable {
   const watchStream = new WatchStream(flowed)
-  flows('watch', (reason) => {
-    source.unpipe(watchStream)
-    watchStream.cut(lastEvent(reason, refusals))
-    watchStream.end()
-    source.destroy()
-    setTimeout(() => watchStream.destroy(), LAST_EVENT_WITHIN_MS).unref()
-  })
+  flows('watch', (reason) =>
+    watchStream.cut(lastEvent(reason, refusals), () => {
+      source.unpipe(watchStream)
+      watchStream.end()
+      source.destroy()
+      setTimeout(() => watchStream.destroy(), LAST_EVENT_WITHIN_MS).unref()
+    }),
+  )
   // Not with `pipeline`, which would drop the last event when the source is destroyed.
   source.pipe(watchStream)
   source.once('error', (error) => watchStream.destroy(error))
@@ -118,55 +120,3 @@ const lastEvent = (reason: TerminationReason, refusals: EndRefusals): Buffer =>
   reason === 'shutdown'
     ? Buffer.alloc(0)
     : Buffer.from(`{"type":"ERROR","object":${refusals[reason].body.toString()}}\n`)
-
-const NEWLINE = 0x0a
-
-/**
- * Forwards only whole lines of a watch: after a cut, the gateway's own line follows a whole event, never half of one
- * (contract 13.4).
- */
-export class WatchStream extends Transform {
-  readonly #flowed: () => void
-  #rest: Buffer[] = []
-  #isCut = false
-
-  /** @param flowed called for each chunk that passes */
-  constructor(flowed: () => void) {
-    super()
-    this.#flowed = flowed
-  }
-
-  /** Whether it was cut. */
-  get isCut(): boolean {
-    return this.#isCut
-  }
-
-  /** Ends the stream with this line, which may be empty; the rest of the source is dropped. */
-  cut(line: Buffer): void {
-    if (this.#isCut || this.writableFinished || this.destroyed) return
-    this.#isCut = true
-    this.#rest = []
-    if (line.length > 0) this.push(line)
-    this.push(null)
-  }
-
-  override _transform(piece: Buffer, _: BufferEncoding, done: TransformCallback): void {
-    if (this.#isCut) {
-      done()
-      return
-    }
-    this.#flowed()
-    const end = piece.lastIndexOf(NEWLINE) + 1
-    const whole = end === 0 ? [] : [...this.#rest, piece.subarray(0, end)]
-    if (end > 0) this.#rest = []
-    if (end < piece.length) this.#rest.push(piece.subarray(end))
-    if (whole.length > 0) this.push(whole.length === 1 ? whole[0] : Buffer.concat(whole))
-    done()
-  }
-
-  override _flush(done: TransformCallback): void {
-    // If the API server breaks off in a line, that part of a line is forwarded as it is.
-    if (!this.#isCut) for (const piece of this.#rest) this.push(piece)
-    done()
-  }
-}

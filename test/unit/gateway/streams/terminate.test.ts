@@ -85,10 +85,12 @@ describe('a watch', () => {
     const said = text(streamOf(answer))
     await setImmediate()
     cut(row.reason)
+    await setImmediate()
+    source.write('DIFIED"}\n{"type":"AD')
     const lines = (await said).split('\n')
-    expect(lines).toHaveLength(3)
-    expect(lines[0]).toBe('{"type":"ADDED"}')
-    const { type, object } = JSON.parse(lines[1] ?? '') as {
+    expect(lines).toHaveLength(4)
+    expect(lines.slice(0, 2)).toEqual(['{"type":"ADDED"}', '{"type":"MODIFIED"}'])
+    const { type, object } = JSON.parse(lines[2] ?? '') as {
       readonly type: string
       readonly object: Readonly<Record<string, unknown>>
     }
@@ -99,7 +101,26 @@ describe('a watch', () => {
     })
     expect(object['message']).toContain(row.says)
     expect(source.destroyed).toBe(true)
-    expect({ counts, open }).toEqual({ counts: { done: 1, flowed: 1 }, open: [] })
+    expect({ counts, open }).toEqual({ counts: { done: 1, flowed: 2 }, open: [] })
+  })
+
+  test('that is cut in a line without an end is aborted, so that it does not look complete (13.4)', async () => {
+    const { answer, source, cut, counts, open } = started()
+    source.write('{"type":"ADDED"}\n{"type":"MO')
+    const said: string[] = []
+    streamOf(answer).on('data', (piece: Buffer) => said.push(piece.toString()))
+    let hasEnded = false
+    streamOf(answer).once('end', () => (hasEnded = true))
+    await setImmediate()
+    cut('revoked')
+    await once(streamOf(answer), 'close')
+    expect({ said: said.join(''), hasEnded, upstream: source.destroyed, counts, open }).toEqual({
+      said: '{"type":"ADDED"}\n{"type":"MO',
+      hasEnded: false,
+      upstream: true,
+      counts: { done: 1, flowed: 1 },
+      open: [],
+    })
   })
 
   test('ends without a Status when the gateway stops (8.3)', async () => {
