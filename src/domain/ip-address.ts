@@ -103,9 +103,10 @@ const REFUSED: readonly (readonly [range: Cidr, what: string])[] = [
   ...['169.254.169.254', '100.100.100.200', '168.63.129.16'].map(
     (base) => [range(base, 32), 'a metadata address'] as const,
   ),
-  ...['fd00:ec2::254', 'fd20:ce::254'].map(
-    (base) => [range(base, 128), 'a metadata address'] as const,
-  ),
+  [range('192.0.0.0', 24), 'a metadata address'],
+  [range('fd20:ce::254', 128), 'a metadata address'],
+  [range('fd00:ec2::', 32), 'a metadata address'],
+  [range('255.255.255.255', 32), 'the broadcast address'],
   [range('::1', 128), 'a loopback address'],
   [range('127.0.0.0', 8), 'a loopback address'],
   // Linux connects to itself where the address is 0.0.0.0, for which `::` stands; others of the range name no host.

@@ -177,8 +177,11 @@ export function headersRefusal(rawHeaders: readonly string[]): BufferedAnswer | 
     : refuse(ERRORS.transferEncoding)
 }
 
-/** Node's parser refuses any other framing, but only at the body, when the request is already forwarded. */
-const isChunked = (value: string): boolean => value.trim().toLowerCase() === 'chunked'
+/**
+ * Node's parser refuses any other framing, but only at the body, when the request is already forwarded. Around a value are
+ * spaces and tabs alone: `trim` would remove U+00A0 as well.
+ */
+const isChunked = (value: string): boolean => /^[ \t]*chunked[ \t]*$/i.test(value)
 
 /** Whether a header impersonates, in any spelling that a server or proxy behind the gateway might accept. */
 const impersonates = (name: string): boolean =>

@@ -1,6 +1,7 @@
 // Self subject reviews: the scope of the key and the space narrow the API server's answer (contract 11.3, 11.9).
 import { nestedMap } from '../../domain/json/field-path.ts'
 import { type Json, type JsonMap, isMap, parseJsonMap } from '../../domain/json/json.ts'
+import { isDeeperThan } from '../../domain/json/nesting.ts'
 import {
   type RequestInfo,
   type RequestTarget,
@@ -50,7 +51,8 @@ export async function narrowedReview(
 ): Promise<Answer> {
   if (answer.status !== 201) return answer
   const body = Buffer.isBuffer(answer.body) ? answer.body : await readBody(answer.body)
-  const review = body && parseJsonMap(body.toString('utf8'))
+  if (body === null || isDeeperThan(body, MAX_DEPTH)) return UNREADABLE
+  const review = parseJsonMap(body.toString('utf8'))
   if (!review || !isMap(review['spec']) || !isMap(review['status'] ?? {})) return UNREADABLE
   const status =
     kind === 'rules'
@@ -63,6 +65,9 @@ const narrowedStatus = (review: JsonMap, decision: ScopeDecision): Json =>
   decision.allowed
     ? (review['status'] ?? {})
     : { allowed: false, denied: true, reason: decision.because }
+
+/** A review has six levels and those of its managed fields. Some thousands of levels fail in JSON.stringify. */
+const MAX_DEPTH = 64
 
 const UNREADABLE = refuse(ERRORS.selfReviewUnreadable)
 

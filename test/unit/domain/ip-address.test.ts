@@ -39,6 +39,10 @@ describe('allowed ranges', () => {
     // A connection to it goes to the IPv4 address, which nobody has allowed.
     { address: '::ffff:127.0.0.1', allowed: '::/0', fault: 'is a loopback address' },
     { address: '::1', allowed: '127.0.0.0/8', fault: 'is a loopback address' },
+    { address: 'fd00:ec2::23', allowed: 'fe80::/10', fault: 'is a metadata address' },
+    { address: '192.0.0.192', allowed: '10.0.0.0/8', fault: 'is a metadata address' },
+    { address: '::ffff:192.0.0.192', allowed: '::/0', fault: 'is a metadata address' },
+    { address: '255.255.255.255', allowed: '10.0.0.0/8', fault: 'is the broadcast address' },
   ])('$allowed does not allow $address (9.5)', ({ address, allowed, fault }) => {
     expect(faultOf(address, [allowed])).toBe(fault)
   })

@@ -90,7 +90,8 @@ describe('a request that is refused for its headers', () => {
 
   // biome-ignore format: a table
   test.each([
-    [['chunked'], true], [['Chunked'], true], [[' chunked '], true],
+    [['chunked'], true], [['Chunked'], true], [[' chunked\t'], true],
+    [['chunked\u00a0'], false], [['\u00a0chunked'], false], [['chunked\u0085'], false], [['chunked\v'], false], [['chunked\n'], false],
     [['xchunked'], false], [['"chunked"'], false], [['chunked;q=1'], false], [['gzip'], false], [['identity'], false], [[''], false],
     [['gzip, chunked'], false], [['chunked, chunked'], false], [['chunked', 'chunked'], false], [['chunked', 'identity'], false],
   ] as const)('a body in transfer-encodings %j: %s (A11)', (values, isTaken) => {
