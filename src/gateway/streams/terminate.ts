@@ -1,5 +1,5 @@
 // Cuts a streamed answer when its key ends (contract 13.4).
-import { type Readable, Transform, type TransformCallback, pipeline } from 'node:stream'
+import { type Readable, Transform, pipeline } from 'node:stream'
 import type { UpgradeProtocol } from '../../kube/proxy/types.ts'
 import type { Answer, BufferedAnswer } from '../../serving/http/answer.ts'
 import { nestedString } from '../../domain/json/field-path.ts'

@@ -9,15 +9,13 @@ const review = (status: string): string =>
   `{"kind":"SelfSubjectAccessReview","spec":{"resourceAttributes":{"verb":"get","resource":"pods"}},"status":${status}}`
 const deep = (levels: number): string => `${'['.repeat(levels)}${']'.repeat(levels)}`
 
-const answerTo = (text: string, allowed: boolean, isStreamed: boolean) => {
-  const bytes = Buffer.from(text)
-  return narrowedReview(
+const answerTo = (text: string, allowed: boolean) =>
+  narrowedReview(
     'access',
-    { status: 201, headers: {}, body: isStreamed ? Readable.from([bytes]) : bytes },
+    { status: 201, headers: {}, body: Readable.from([Buffer.from(text)]) },
     TARGET,
     () => (allowed ? { allowed } : { allowed, because: 'out of the scope' }),
   )
-}
 
 describe('a self review that a target answers', () => {
   test.each([
@@ -32,17 +30,15 @@ describe('a self review that a target answers', () => {
     { name: 'with half of an object', text: '{"spec":{}' },
     { name: 'with a list', text: '[]' },
   ])('$name is refused, for whatever the scope decides (11.3, 13.3)', async ({ text }) => {
-    for (const isStreamed of [true, false]) {
-      for (const allowed of [true, false]) {
-        const answer = await answerTo(text, allowed, isStreamed)
-        const isLongInMemory = !isStreamed && text.length > 3 * MEBIBYTE
-        if (!isLongInMemory) expect(answer.refusal).toBe('selfReviewUnreadable')
-      }
-    }
+    const answers = await Promise.all([answerTo(text, true), answerTo(text, false)])
+    expect(answers.map(({ refusal }) => refusal)).toEqual([
+      'selfReviewUnreadable',
+      'selfReviewUnreadable',
+    ])
   })
 
   test('within the bounds is narrowed by the scope (11.3)', async () => {
-    const answer = await answerTo(review(`{"allowed":true,"a":${deep(50)}}`), false, true)
+    const answer = await answerTo(review(`{"allowed":true,"a":${deep(50)}}`), false)
     expect(JSON.parse((answer.body as Buffer).toString())).toMatchObject({
       status: { allowed: false, denied: true, reason: 'out of the scope' },
     })
