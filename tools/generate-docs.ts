@@ -11,6 +11,7 @@ import { revokeFlagsTable } from '../src/commands/revoke.ts'
 import { syncerFlagsTable } from '../src/commands/syncer/flags.ts'
 import { targetFlagsTable } from '../src/commands/target.ts'
 import { tryFlagsTable } from '../src/commands/syncer/try-patches.ts'
+import { hostMeaningsTable } from './generate/host-meanings.ts'
 import { performanceParts, performancePictures } from './generate/performance.ts'
 import { referencePages } from './generate/reference.ts'
 import {
@@ -37,7 +38,10 @@ const PARTS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   'direct-webhook.md': { 'webhook-answers': webhookAnswersTable() },
   'targets.md': { 'target-flags': targetFlagsTable() },
   'patches.md': { 'syncer-flags': tryFlagsTable() },
-  'endpoint-sync.md': { 'syncer-flags': syncerFlagsTable() },
+  'endpoint-sync.md': {
+    'host-meanings': hostMeaningsTable(),
+    'syncer-flags': syncerFlagsTable(),
+  },
   'performance.md': performanceParts(),
   'troubleshooting.md': { answers: remediesTable(), 'direct-answers': directRemediesTable() },
 }

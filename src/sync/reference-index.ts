@@ -94,5 +94,5 @@ export class ReferenceIndex {
 
 const NOTHING: ReadonlySet<string> = new Set()
 
-/** A kind has no slash: the text names one object. */
-const textOf = (kind: string, key: string): string => `${kind}/${key}`
+/** As JSON: no text of one part can pass for the end of another. */
+const textOf = (kind: string, key: string): string => JSON.stringify([kind, key])

@@ -111,7 +111,7 @@ function namedByReferrer(
 ): (referrer: Referrer, change: Partial<Names>) => void {
   const named = new Map<string, Names>()
   return (referrer, change) => {
-    const text = `${referrer.kind}/${referrer.key}`
+    const text = JSON.stringify([referrer.kind, referrer.key])
     const before = named.get(text) ?? NAMES_NOTHING
     const next = { ...before, ...change }
     if (next.now.length === 0 && next.soon.length === 0) named.delete(text)
@@ -121,8 +121,8 @@ function namedByReferrer(
   }
 }
 
-/** The name in a key of objectKey. */
+/** The name in a key of objectKey. No namespace has a slash: what follows the first one is the whole name. */
 export function virtualNameOf(key: string): VirtualName {
-  const [namespace = '', name = ''] = key.split('/')
-  return { name, namespace }
+  const at = key.indexOf('/')
+  return { name: key.slice(at + 1), namespace: key.slice(0, at) }
 }

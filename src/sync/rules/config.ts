@@ -73,8 +73,9 @@ export function checkSyncConfig(file: unknown): CheckedConfig {
     faults.push('sync.toHost.services requires sync.toHost.endpoints')
   warnings.push(...unservedPatches(toHost))
   const namespaces = namespacesOf(toHost, faults)
-  if (namespaces === null)
-    warnings.push(...SYNCED_KINDS.flatMap((kind) => idlePatches(kind, kinds[kind].patches)))
+  warnings.push(
+    ...SYNCED_KINDS.flatMap((kind) => idlePatches(kind, kinds[kind].patches, namespaces)),
+  )
   if (faults.length > 0) return { config: null, faults, warnings }
   const defaults = mapFromEntries(
     SYNCED_KINDS.map((kind) => {

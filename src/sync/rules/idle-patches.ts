@@ -1,25 +1,67 @@
-// Patches that find nothing on the way to the host, as the label that they name has another key there (contract 17.3).
-import { isTakenKey } from './labels.ts'
+// Patches that find nothing on the way to the host, as the key that they name is another one there, or none (17.3).
+import type { HostPlace } from './host-name.ts'
+import { hostKeyOf, hostLabelKey } from './labels.ts'
+import type { MetadataField } from './marks.ts'
 import type { Patch } from './patch.ts'
 import { type PatchPath, canBeWithin, patchPath } from './patch-path.ts'
 
-/** Maps of labels whose keys are translated before the patches apply, in single-namespace mode. */
-const LABELS = patchPath('metadata.labels')
+const FIELDS: readonly MetadataField[] = ['labels', 'annotations']
 const SELECTOR = patchPath('spec.selector')
 
-/** A sentence for each patch of a kind that names the old key of a translated label. @param kind as in SyncedKind */
-export function idlePatches(kind: string, patches: readonly Patch[]): readonly string[] {
+/** The kinds as in manifests, by their keys below `sync.toHost`. */
+const KINDS = new Map([
+  ['endpoints', 'Endpoints'],
+  ['services', 'Service'],
+  ['secrets', 'Secret'],
+  ['configMaps', 'ConfigMap'],
+])
+
+/**
+ * A sentence for each patch that names a label or an annotation that has another key on the host, or none.
+ *
+ * @param kind the key below `sync.toHost`
+ */
+export function idlePatches(
+  kind: string,
+  patches: readonly Patch[],
+  namespaces: HostPlace['namespaces'],
+): readonly string[] {
   const isSelectorPatched = patches.some(
     (patch) => patch.kind === 'labels' && canBeWithin(SELECTOR, patch.path),
   )
-  const maps = kind === 'services' && !isSelectorPatched ? [LABELS, SELECTOR] : [LABELS]
+  const hasSelector = kind === 'services' && namespaces === null && !isSelectorPatched
   return patches.flatMap((patch) => {
     if (patch.kind === 'expression' && patch.forward === null) return []
-    const key = maps.map((map) => keyWithin(patch.path, map)).find((name) => name !== null)
-    return key !== undefined && key !== null && isTakenKey(key)
-      ? [`${patch.entry} has no effect on the way to the host: label ${key} has another key there`]
-      : []
+    const because = [
+      ...FIELDS.map((field) =>
+        metadataFault(patch.path, field, KINDS.get(kind) ?? kind, namespaces),
+      ),
+      hasSelector ? selectorFault(patch.path) : null,
+    ].find((one) => one !== null)
+    return because ? [`${patch.entry} has no effect on the way to the host: ${because}`] : []
   })
+}
+
+/** Of any virtual cluster: its name is part of keys only. */
+const PLACE = { virtualCluster: 'vc', hostNamespace: '' }
+
+function metadataFault(
+  path: PatchPath,
+  field: MetadataField,
+  kind: string,
+  namespaces: HostPlace['namespaces'],
+): string | null {
+  const key = keyWithin(path, patchPath(`metadata.${field}`))
+  const crossed = key === null ? null : hostKeyOf(field, key, kind, { ...PLACE, namespaces })
+  if (key === null || crossed === key) return null
+  const what = `${field === 'labels' ? 'label' : 'annotation'} ${key}`
+  return crossed === null ? `${what} does not cross` : `${what} has another key there`
+}
+
+function selectorFault(path: PatchPath): string | null {
+  const key = keyWithin(path, SELECTOR)
+  const isSame = key === null || hostLabelKey(key, PLACE.virtualCluster) === key
+  return isSame ? null : `label ${key} has another key there`
 }
 
 /** The key that the path names in the map; null = it names none, or all. */

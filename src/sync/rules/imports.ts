@@ -91,8 +91,8 @@ function copyOf(kind: SyncedKind, virtual: JsonMap, host: JsonMap): JsonMap {
 
 function importedFrom(virtual: JsonMap): { readonly uid: string; readonly digest: string } | null {
   const annotation = nestedString(virtual, ['metadata', 'annotations', IMPORTED_FROM])
-  const [uid = '', digest = ''] = annotation.split('/')
-  return uid === '' || digest === '' ? null : { uid, digest }
+  const [uid = '', digest = '', ...more] = annotation.split('/')
+  return uid === '' || digest === '' || more.length > 0 ? null : { uid, digest }
 }
 
 const digestOf = (kind: SyncedKind, name: VirtualName, uid: string, data: JsonMap): string =>

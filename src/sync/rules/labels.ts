@@ -8,30 +8,45 @@ import {
   ownValue,
   sameJson,
 } from '../../domain/json/json.ts'
-import { shortDigest } from './host-name.ts'
-import { MARK_LABELS, MARK_PREFIX } from './marks.ts'
+import { TAKEN_KEYS, hasTranslatedLabels, hostMeaningOf } from './host-meanings.ts'
+import { type HostPlace, shortDigest } from './host-name.ts'
+import { MARK_LABELS, MARK_PREFIX, type MetadataField } from './marks.ts'
 
-/** Keys that mean something on the host: the virtual cluster's own get another key there. */
-const TAKEN_KEYS: ReadonlySet<string> = new Set([
-  'release',
-  MARK_LABELS.managedBy,
-  MARK_LABELS.namespace,
-  `${MARK_PREFIX}controlled-by`,
-])
+/** The key that a label of a selector has on the host in single-namespace mode (contract 19.5). */
+export const hostLabelKey = (key: string, virtualCluster: string): string =>
+  TAKEN_KEYS.includes(key) ? translatedKey(key, virtualCluster) : key
 
-/** Whether a label has another key on the host in single-namespace mode. */
-export const isTakenKey = (key: string): boolean => TAKEN_KEYS.has(key)
-
-/** The key that a label of the virtual cluster has on the host in single-namespace mode (contract 17.3). */
-export function hostLabelKey(key: string, virtualCluster: string): string {
-  if (!isTakenKey(key)) return key
-  return `${MARK_PREFIX}label-${virtualCluster}-x-${shortDigest(key)}`
-}
+const translatedKey = (key: string, virtualCluster: string): string =>
+  `${MARK_PREFIX}label-${virtualCluster}-x-${shortDigest(key)}`
 
 /** Whether a translated label has this key on the host: another label with it would take its place. */
-export const isTranslatedKey = (key: string, virtualCluster: string): boolean =>
+const isTranslatedKey = (key: string, virtualCluster: string): boolean =>
   key.startsWith(MARK_PREFIX) &&
-  [...TAKEN_KEYS].some((taken) => hostLabelKey(taken, virtualCluster) === key)
+  TAKEN_KEYS.some((taken) => translatedKey(taken, virtualCluster) === key)
+
+/**
+ * The key that a label or annotation of a virtual object has on the host; null = it does not cross (contract 17.3).
+ *
+ * @param kind as in manifests
+ */
+export function hostKeyOf(
+  field: MetadataField,
+  key: string,
+  kind: string,
+  { virtualCluster, namespaces }: HostPlace,
+): string | null {
+  const meaning = hostMeaningOf(field, key)
+  const isOurs = key.startsWith(MARK_PREFIX)
+  if (meaning?.becomes === 'nothing' && isOurs) return null
+  if (field === 'labels' && hasTranslatedLabels(kind)) return translatedKey(key, virtualCluster)
+  if (meaning?.becomes === 'nothing') return null
+  const isTranslated = field === 'labels' && namespaces === null
+  if (isTranslated && isTranslatedKey(key, virtualCluster)) return null
+  if (meaning === null) return key
+  if (isTranslated) return translatedKey(key, virtualCluster)
+  // A mark that the syncer writes itself.
+  return isOurs ? null : key
+}
 
 /** The virtual cluster and the virtual namespace that a selector is meant for. */
 interface SelectorPlace {
@@ -54,7 +69,7 @@ export const hostSelector = (selector: Json, place: SelectorPlace): Json =>
 export function virtualSelector(selector: Json, place: SelectorPlace): Json | undefined {
   const marks: readonly string[] = Object.values(MARK_LABELS)
   const virtualKeys = new Map(
-    [...TAKEN_KEYS].map((key) => [hostLabelKey(key, place.virtualCluster), key]),
+    TAKEN_KEYS.map((key) => [hostLabelKey(key, place.virtualCluster), key]),
   )
   const keyOf = (key: string): string => virtualKeys.get(key) ?? key
   const labelsOf = (labels: JsonMap): JsonMap =>

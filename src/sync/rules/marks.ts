@@ -37,6 +37,16 @@ const PATCHED_KEYS: Readonly<Record<MetadataField, string>> = {
   annotations: `${MARK_PREFIX}patched-annotations`,
 }
 
+/** Annotation with the version of the rules by which labels and annotations crossed when the object was written. */
+const CROSSING_RULES = `${MARK_PREFIX}crossing-rules`
+
+/** Objects of the first rules have no mark: there keys crossed that decide something on a host. */
+const CURRENT_RULES = '2'
+
+/** Whether the host object was written by the rules of this syncer, so that no key of others has crossed to it. */
+export const hasCurrentRules = (metadata: JsonMap): boolean =>
+  nestedString(metadata, ['annotations', CROSSING_RULES]) === CURRENT_RULES
+
 /** The keys of marks. The syncer alone writes them on host objects, and they never cross (contract 17.3). */
 export const MARK_KEYS: Readonly<Record<MetadataField, ReadonlySet<string>>> = {
   labels: new Set(Object.values(MARK_LABELS)),
@@ -44,6 +54,7 @@ export const MARK_KEYS: Readonly<Record<MetadataField, ReadonlySet<string>>> = {
     ...Object.values(MARK_ANNOTATIONS),
     ...Object.values(MANAGED_KEYS),
     ...Object.values(PATCHED_KEYS),
+    CROSSING_RULES,
   ]),
 }
 
@@ -83,6 +94,7 @@ export function marksOf(
       [MARK_ANNOTATIONS.kind, markedKind(kind)],
       [MARK_ANNOTATIONS.hostName, host.name],
       [MARK_ANNOTATIONS.hostNamespace, host.namespace],
+      [CROSSING_RULES, CURRENT_RULES],
       [MANAGED_KEYS.labels, joinedKeys([...stringsIn(metadata, 'labels').keys()])],
       [MANAGED_KEYS.annotations, joinedKeys([...stringsIn(metadata, 'annotations').keys()])],
     ]),

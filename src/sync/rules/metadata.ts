@@ -9,12 +9,12 @@ import {
 } from '../../domain/json/field-path.ts'
 import { type Json, type JsonMap, isList, isMap, mapFromEntries } from '../../domain/json/json.ts'
 import { type HostPlace, hostNameOf } from './host-name.ts'
-import { hostLabelKey, isTranslatedKey } from './labels.ts'
+import { hostKeyOf } from './labels.ts'
 import {
   MARK_KEYS,
   MARK_PREFIX,
   type MetadataField,
-  SKIP_SYNC,
+  hasCurrentRules,
   managedKeys,
   marksOf,
   stringsIn,
@@ -46,19 +46,6 @@ export interface MetadataExchange {
   /** Whether a patch takes the map back as a whole, from the host's values to those of the virtual object. */
   readonly isTakenWhole: (field: MetadataField) => boolean
 }
-
-/** Keys that have their meaning on one side only; marks do not cross either. */
-const UNCROSSED: ReadonlySet<string> = new Set([
-  SKIP_SYNC,
-  `${MARK_PREFIX}controlled-by`,
-  `${MARK_PREFIX}import`,
-  `${MARK_PREFIX}imported-from`,
-  `${MARK_PREFIX}patches-not-stable`,
-  'control-plane.alpha.kubernetes.io/leader',
-  'kubectl.kubernetes.io/last-applied-configuration',
-  ...MARK_KEYS.labels,
-  ...MARK_KEYS.annotations,
-])
 
 /**
  * The whole metadata of the host object before patches. An existing object keeps what only the host has: its own
@@ -127,7 +114,10 @@ function hostStrings(field: MetadataField, exchange: MetadataExchange): JsonMap 
   const metadata = hostMetadataOf(exchange)
   // A key that is here and not in the virtual object was removed there.
   const fromVirtual = new Set(
-    managedKeys(metadata, field).map((key) => hostKey(field, key, exchange.place)),
+    managedKeys(metadata, field).flatMap((key) => [
+      hostKeyOf(field, key, exchange.kind, exchange.place),
+      ...(crossedByOldRules(key, metadata) ? [key] : []),
+    ]),
   )
   const hostOnly = [...stringsIn(metadata, field)].filter(
     ([key]) => !fromVirtual.has(key) && !MARK_KEYS[field].has(key),
@@ -137,6 +127,10 @@ function hostStrings(field: MetadataField, exchange: MetadataExchange): JsonMap 
   )
   return mapFromEntries([...hostOnly, ...crossed])
 }
+
+/** Whether a key of the virtual object can stand on the host only because an older syncer let it cross. */
+const crossedByOldRules = (key: string, onHost: JsonMap): boolean =>
+  !hasCurrentRules(onHost) && !key.startsWith(MARK_PREFIX)
 
 /** A label or annotation of the virtual object that the host object gets. */
 interface CrossingEntry {
@@ -151,12 +145,12 @@ interface CrossingEntry {
 }
 
 function crossings(field: MetadataField, exchange: MetadataExchange): readonly CrossingEntry[] {
-  const { virtual, written, place, isPatched } = exchange
+  const { virtual, kind, written, place, isPatched } = exchange
   const onHost = stringsIn(hostMetadataOf(exchange), field)
   const wasVirtual = stringsIn(written?.virtual ?? {}, field)
   const wasOnHost = stringsIn(written?.host ?? {}, field)
   return [...stringsIn(nestedMap(virtual, ['metadata']), field)].flatMap(([key, value]) => {
-    const crossed = hostKey(field, key, place)
+    const crossed = hostKeyOf(field, key, kind, place)
     if (crossed === null) return []
     const hostValue = onHost.get(crossed) ?? null
     const hasHostChange =
@@ -167,14 +161,6 @@ function crossings(field: MetadataField, exchange: MetadataExchange): readonly C
     const flowsBack = hasHostChange && !isPatched(['metadata', field, crossed]) ? hostValue : null
     return [{ key, hostKey: crossed, value, hostValue, flowsBack }]
   })
-}
-
-/** The key that a label or annotation of the virtual object has on the host; null = it does not cross. */
-function hostKey(field: MetadataField, key: string, place: HostPlace): string | null {
-  const isTranslated = field === 'labels' && place.namespaces === null
-  if (isTranslated && isTranslatedKey(key, place.virtualCluster)) return null
-  const crossed = isTranslated ? hostLabelKey(key, place.virtualCluster) : key
-  return UNCROSSED.has(crossed) ? null : crossed
 }
 
 /** References of others as they are, and to the virtual cluster's own Service, which may have been created anew. */

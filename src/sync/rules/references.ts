@@ -7,6 +7,7 @@ import {
   quoteForMessage,
   sameJson,
 } from '../../domain/json/json.ts'
+import { canBeNamed } from './possible-name.ts'
 import { type Failure, failed } from '../sandbox/protocol.ts'
 import { type HostPlace, type VirtualName, hostNameOf, importSourceOf } from './host-name.ts'
 import { type Patch, type Reference, hasGroupOrIsBuiltIn } from './patch.ts'
@@ -137,6 +138,9 @@ export function virtualReference(
   const { place, namespace } = context
   const hostNamespace = hostNameOf({ name: '', namespace }, place).namespace
   const read = readServed(value, reference, hostNamespace, context)
+  // What somebody on the host wrote there must not stop the virtual object.
+  if (read.kind === 'failed' && read.because === NO_NAME.because)
+    return { ok: true, value: own ?? value }
   if (read.kind === 'failed') return { ok: false, failure: read }
   if (read.kind === 'none') return { ok: true, value }
   const owner = context.virtualNameOf(read.target)
@@ -146,6 +150,8 @@ export function virtualReference(
     virtual === null || (read.namespaceAt === null && virtual.namespace !== namespace)
   return { ok: true, value: isOutOfReach ? (own ?? value) : renamed(value, read, virtual) }
 }
+
+const NO_NAME = failed('no object of the kind can have the name or the namespace that it names')
 
 const NOT_OPEN = failed('the namespace that it names has none on the host')
 
@@ -216,7 +222,12 @@ function readReference(value: Json, reference: Reference, namespace: string): Re
     namespace: textAt(namespaceAt) || namespace,
     name,
   }
-  return { kind: 'named', target, nameAt, namespaceAt }
+  return canBeNamed(target) ? { kind: 'named', target, nameAt, namespaceAt } : impossible(target)
+}
+
+function impossible({ kind, namespace, name }: ObjectReference): Failure {
+  const detail = `kind ${quoteForMessage(kind)}, namespace ${quoteForMessage(namespace)}, name ${quoteForMessage(name)}`
+  return { ...NO_NAME, detail }
 }
 
 function unknownKind(kind: string, apiVersion: string): Failure {

@@ -19,13 +19,23 @@ export const configMapsTranslator: KindTranslator = {
 }
 
 /**
- * As ConfigMaps. A token of a ServiceAccount becomes an Opaque Secret: the host's token controller would delete it, or
- * fill it with the token of a host ServiceAccount of that name. The virtual cluster's token in it still works.
+ * The types that cross: plain data, and credentials that Pods name. Another one makes a Secret something on the host: a
+ * release of Helm, a token that controllers fill or delete, a bootstrap token.
  */
+const CROSSING_TYPES: ReadonlySet<string> = new Set([
+  OPAQUE,
+  'kubernetes.io/tls',
+  'kubernetes.io/dockercfg',
+  'kubernetes.io/dockerconfigjson',
+  'kubernetes.io/basic-auth',
+  'kubernetes.io/ssh-auth',
+])
+
+/** As ConfigMaps, with a type of the list. The data of another type still means the same to who names the Secret. */
 export const secretsTranslator: KindTranslator = {
   ...configMapsTranslator,
   toHost: (virtual) =>
-    typeOf(virtual) === SERVICE_ACCOUNT_TOKEN ? setNestedField(virtual, ['type'], OPAQUE) : virtual,
+    CROSSING_TYPES.has(typeOf(virtual)) ? virtual : setNestedField(virtual, ['type'], OPAQUE),
   needsRecreation: (desired, host) =>
     typeOf(desired) !== typeOf(host) || configMapsTranslator.needsRecreation(desired, host),
 }

@@ -2,6 +2,7 @@
 import { nestedField, setNestedField } from '../../domain/json/field-path.ts'
 import { type Json, type JsonMap, isList, ownValue } from '../../domain/json/json.ts'
 import { type AddressSettings, externalIpRefusal } from './addresses.ts'
+import { externalNameFault } from './external-name.ts'
 import { hostDns, parseServiceDns } from './host-name.ts'
 import { specOf, typeOf, withoutUnusedFields } from './service-type.ts'
 import type { CheckedObject, TranslationContext } from './translator.ts'
@@ -9,26 +10,47 @@ import type { CheckedObject, TranslationContext } from './translator.ts'
 const FOREIGN_NAME =
   'spec.externalName must name a synced Service of this virtual cluster, or nothing within a cluster'
 
-/** The patched Service with its external name translated, and without refused external IPs; a refused name refuses it all. */
+/**
+ * The patched Service with its external name translated, and without refused external IPs and load balancer's address;
+ * a refused name refuses it all.
+ */
 export function checkedService(
   service: JsonMap,
   settings: AddressSettings,
   context: TranslationContext,
 ): CheckedObject {
-  const named = withHostExternalName(service, context)
-  if (named === null) return { object: null, refusals: [FOREIGN_NAME] }
-  const { allowed, refusals } = withAllowedExternalIps(named, settings)
-  return { object: { ...allowed, spec: withoutUnusedFields(specOf(allowed)) }, refusals }
+  const used = { ...service, spec: withoutUnusedFields(specOf(service)) }
+  const named = withHostExternalName(used, context)
+  if (!named.ok) return { object: null, refusals: [named.refusal] }
+  const addresses = withAllowedExternalIps(named.service, settings)
+  const balancer = withAllowedBalancerIp(addresses.allowed, settings)
+  const { allowed } = balancer
+  return {
+    // Without external IPs another field may be of no use.
+    object: { ...allowed, spec: withoutUnusedFields(specOf(allowed)) },
+    refusals: [...addresses.refusals, ...balancer.refusals],
+  }
 }
 
-/** null = the name is refused. Other types do not use it. A patch has seen it as the virtual Service has it. */
-function withHostExternalName(service: JsonMap, context: TranslationContext): JsonMap | null {
+type NamedService =
+  | { readonly ok: true; readonly service: JsonMap }
+  | { readonly ok: false; readonly refusal: string }
+
+/** Other types do not use the name. A patch has seen it as the virtual Service has it. */
+function withHostExternalName(service: JsonMap, context: TranslationContext): NamedService {
   const spec = specOf(service)
-  if (typeOf(spec) !== 'ExternalName') return service
+  if (typeOf(spec) !== 'ExternalName') return { ok: true, service }
   const given = ownValue(spec, 'externalName')
-  const name = typeof given === 'string' ? hostExternalName(given, context) : null
-  if (name === null) return null
-  return name === given ? service : setNestedField(service, ['spec', 'externalName'], name)
+  if (typeof given !== 'string') return { ok: false, refusal: FOREIGN_NAME }
+  const fault = externalNameFault(given.toLowerCase())
+  if (fault !== null) return { ok: false, refusal: `spec.externalName ${fault}` }
+  const name = hostExternalName(given, context)
+  if (name === null) return { ok: false, refusal: FOREIGN_NAME }
+  const isSame = name === given
+  return {
+    ok: true,
+    service: isSame ? service : setNestedField(service, ['spec', 'externalName'], name),
+  }
 }
 
 /**
@@ -48,6 +70,18 @@ function hostExternalName(name: string, context: TranslationContext): string | n
 
 /** Whether the name is below `<namespace>.svc`: that of a Service, or of one of its Pods or ports. */
 const isClusterName = (name: string): boolean => name.split('.').includes('svc', 2)
+
+/** The Service without the address of its load balancer where that is refused. */
+function withAllowedBalancerIp(
+  service: JsonMap,
+  settings: AddressSettings,
+): { readonly allowed: JsonMap; readonly refusals: readonly string[] } {
+  const path = ['spec', 'loadBalancerIP']
+  const given = nestedField(service, path) ?? ''
+  const refusal = given === '' ? null : externalIpRefusal(path.join('.'), given, settings)
+  if (refusal === null) return { allowed: service, refusals: [] }
+  return { allowed: setNestedField(service, path, undefined), refusals: [refusal] }
+}
 
 /** The Service without the addresses that are refused, and without the field where none is left. */
 function withAllowedExternalIps(

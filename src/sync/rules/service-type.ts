@@ -19,19 +19,27 @@ export const hasNodePorts = (spec: JsonMap): boolean =>
 export const hasHealthCheck = (spec: JsonMap): boolean =>
   typeOf(spec) === 'LoadBalancer' && nestedString(spec, ['externalTrafficPolicy']) === 'Local'
 
+/** The API server keeps the address of a load balancer in other types, too. */
+const BALANCER_FIELDS = [
+  'allocateLoadBalancerNodePorts',
+  'loadBalancerClass',
+  'loadBalancerIP',
+  'loadBalancerSourceRanges',
+]
+
 /**
- * The spec without fields that its type has no use for. A virtual Service has none of them: they are left where a patch
- * has changed the type, or external IPs were refused.
+ * The spec without fields that its type has no use for: they are left where a patch has changed the type, or external
+ * IPs were refused, and of some the API server takes no notice.
  */
 export function withoutUnusedFields(spec: JsonMap): JsonMap {
   const hasExternalIps = isList(ownValue(spec, 'externalIPs'))
   const unused = [
-    ...(hasClusterIp(spec) ? [] : ['clusterIP', 'clusterIPs', 'ipFamilies', 'ipFamilyPolicy']),
+    ...(hasClusterIp(spec)
+      ? ['externalName']
+      : ['clusterIP', 'clusterIPs', 'ipFamilies', 'ipFamilyPolicy']),
     ...(hasNodePorts(spec) || hasExternalIps ? [] : ['externalTrafficPolicy']),
     ...(hasHealthCheck(spec) ? [] : ['healthCheckNodePort']),
-    ...(typeOf(spec) === 'LoadBalancer'
-      ? []
-      : ['allocateLoadBalancerNodePorts', 'loadBalancerClass', 'loadBalancerSourceRanges']),
+    ...(typeOf(spec) === 'LoadBalancer' ? [] : BALANCER_FIELDS),
   ]
   const used = withoutNames(spec, unused)
   return hasNodePorts(used) ? used : withoutNodePorts(used, () => true)

@@ -118,7 +118,7 @@ describe('syncer try (16.1)', () => {
       path: 'metadata.labels.app',
       reverseExpression: 'context.virtualObject === null',
     }
-    const reference = { path: 'metadata.labels.other', reference: { kind: 'Secret' } }
+    const reference = { path: 'metadata.annotations.other', reference: { kind: 'Secret' } }
     const { stdout, stderr } = await attempt(
       configOf('configMaps', reverse, reference),
       objectOf('ConfigMap'),

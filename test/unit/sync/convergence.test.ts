@@ -120,8 +120,8 @@ function fieldsOf(kind: SyncedKind, random: Random): JsonMap {
 /** Patches that never settle. */
 const RESTLESS: readonly object[] = [
   {
-    path: 'metadata.labels.app',
-    expression: '(context.hostObject?.metadata?.labels?.app ?? "") + "x"',
+    path: 'metadata.annotations.app',
+    expression: '(context.hostObject?.metadata?.annotations?.app ?? "") + "x"',
   },
   { path: 'spec.ports[*].nodePort', expression: 'value + 1', reverseExpression: 'value + 1' },
 ]

@@ -53,6 +53,20 @@ test.each<{
     warnings: [],
   },
   {
+    name: 'a label of a ConfigMap, whose labels all have other keys',
+    kind: 'configMaps',
+    patches: [{ path: 'metadata.labels.app', expression }],
+    isMulti: true,
+    warnings: [`sync.toHost.configMaps.patches[0] ${IDLE.replace('release', 'app')}`],
+  },
+  {
+    name: 'an annotation that does not cross',
+    patches: [{ path: 'metadata.annotations["argocd.argoproj.io/tracking-id"]', expression }],
+    warnings: [
+      'sync.toHost.services.patches[0] has no effect on the way to the host: annotation argocd.argoproj.io/tracking-id does not cross',
+    ],
+  },
+  {
     name: 'a label in multi-namespace mode',
     patches: [{ path: 'metadata.labels.release', expression }],
     isMulti: true,

@@ -42,6 +42,7 @@ describe('marks of a host object', () => {
         [`${PREFIX}object-kind`]: '/v1, Kind=Endpoints',
         [`${PREFIX}object-host-name`]: 'web-x-shop-x-vc',
         [`${PREFIX}object-host-namespace`]: 'host',
+        [`${PREFIX}crossing-rules`]: '2',
         [`${PREFIX}managed-labels`]: 'app\ntier',
         [`${PREFIX}managed-annotations`]: 'example.org/a\nnote',
       },

@@ -21,6 +21,16 @@ describe('Secrets and ConfigMaps on the host (18.5)', () => {
       fields: { type: TOKEN, data: { token: 'eA==' } },
       host: { type: 'Opaque', data: { token: 'eA==' } },
     },
+    ...['helm.sh/release.v1', 'bootstrap.kubernetes.io/token', 'example.org/any'].map((type) => ({
+      name: `one of type ${type} is opaque (17.3)`,
+      fields: { type, data: { a: 'eA==' } },
+      host: { type: 'Opaque', data: { a: 'eA==' } },
+    })),
+    ...['dockercfg', 'dockerconfigjson', 'basic-auth', 'ssh-auth'].map((name) => ({
+      name: `one of type ${name} keeps it (17.3)`,
+      fields: { type: `kubernetes.io/${name}` },
+      host: { type: `kubernetes.io/${name}` },
+    })),
     { name: 'no type', fields: { data: {} }, host: { data: {} } },
   ])('a Secret: $name', ({ fields, host }) => {
     expect(secrets.toHost(virtual(fields), context())).toEqual(virtual(host))

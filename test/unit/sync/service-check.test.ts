@@ -56,7 +56,10 @@ describe('external names (18.6)', () => {
     { name: 'my.svc.example.com' },
     { name: 'a.b.svcs.example.com' },
     { name: 'a.b.my-svc' },
-    { name: 'localhost' },
+    { name: 'localhost.example.com' },
+    { name: '10-0-0-1.example.com' },
+    { name: 'db.shop.pod.example.com' },
+    { name: '1.example' },
     { name: '' },
   ])('%j passes: $name', ({ name, given }) => {
     const { object, refusals } = checked(name, given)
@@ -92,10 +95,57 @@ describe('external names (18.6)', () => {
     expect(checked(name, given)).toEqual({ object: null, refusals: [REFUSAL] })
   })
 
-  test('other types do not use the name', () => {
-    const object = virtual({ spec: { type: 'ClusterIP', externalName: 'web.other.svc' } })
-    expect(services.check(object, settings(), context())).toEqual({ object, refusals: [] })
+  test.each([
+    '169.254.169.254',
+    '169.254.169.254.',
+    '2852039166',
+    '0xa9fea9fe',
+    '0xA9FEA9FE',
+    '0x',
+    '0251.0376.0251.0376',
+    '169.254.43518',
+    '10.1',
+    '999.999',
+    '::1',
+    'fe80::1',
+  ])('%s is an IP address', (name) => {
+    const refusals = ['spec.externalName is an IP address, not a name']
+    expect(checked(name)).toEqual({ object: null, refusals })
   })
+
+  test.each([
+    'localhost',
+    'LOCALHOST',
+    'localhost.',
+    'a.localhost',
+    'localhost.localdomain',
+    'localhost6',
+    'ip6-loopback',
+  ])('%s is the machine itself', (name) => {
+    const refusals = ['spec.externalName is the machine itself']
+    expect(checked(name)).toEqual({ object: null, refusals })
+  })
+
+  test.each([
+    '169-254-169-254.default.pod.cluster.local',
+    '10-0-0-1.other.pod',
+    'fd00-ec2--254.other.pod.cluster.local.',
+  ])('%s is the address of a Pod', (name) => {
+    const refusals = ['spec.externalName is the address of a Pod, written as a name']
+    expect(checked(name)).toEqual({ object: null, refusals })
+  })
+
+  test.each(['ClusterIP', 'NodePort', 'LoadBalancer', undefined])(
+    'type %s does not use the name, which is left out',
+    (type) => {
+      const spec: Fields = type === undefined ? {} : { type }
+      const object = virtual({ spec: { ...spec, externalName: 'web.other.svc' } })
+      expect(services.check(object, settings(), context())).toEqual({
+        object: virtual({ spec }),
+        refusals: [],
+      })
+    },
+  )
 
   test('a patch sees the name as the virtual Service has it (19.4)', () => {
     const spec = { type: 'ExternalName', externalName: 'web.shop.svc' }
@@ -154,17 +204,33 @@ describe('external IPs of Services (18.6)', () => {
     { name: 'none', spec: { externalIPs: null }, host: {}, refusals: [] },
     { name: 'an empty list', spec: { externalIPs: [] }, host: {}, refusals: [] },
     {
-      name: 'an address of the load balancer and its sources pass',
+      name: 'sources of the load balancer pass, and its allowed address',
       spec: {
         type: 'LoadBalancer',
-        loadBalancerIP: '169.254.169.254',
+        loadBalancerIP: '192.0.2.7',
         loadBalancerSourceRanges: ['0.0.0.0/0'],
       },
       host: {
         type: 'LoadBalancer',
-        loadBalancerIP: '169.254.169.254',
+        loadBalancerIP: '192.0.2.7',
         loadBalancerSourceRanges: ['0.0.0.0/0'],
       },
+      refusals: [],
+    },
+    ...[
+      ['169.254.169.254', '169.254.169.254 is a metadata address'],
+      ['10.0.0.1', '10.0.0.1 is in no range that external IPs are allowed from'],
+      ['lb.example.com', 'must be an IP address'],
+    ].map(([loadBalancerIP = '', because = '']) => ({
+      name: `address ${loadBalancerIP} of the load balancer goes`,
+      spec: { type: 'LoadBalancer', loadBalancerIP },
+      host: { type: 'LoadBalancer' },
+      refusals: [`spec.loadBalancerIP ${because}`],
+    })),
+    {
+      name: 'of another type it goes without a word',
+      spec: { type: 'ClusterIP', loadBalancerIP: '192.0.2.7' },
+      host: { type: 'ClusterIP' },
       refusals: [],
     },
   ])('$name', ({ spec, host, refusals }) => {
@@ -205,6 +271,7 @@ describe('a type that a patch has changed: fields that it has no use for go (18.
     'healthCheckNodePort',
     'allocateLoadBalancerNodePorts',
     'loadBalancerClass',
+    'loadBalancerIP',
     'loadBalancerSourceRanges',
   ]
   const OF_CLUSTER_IPS = ['clusterIP', 'clusterIPs', 'ipFamilies', 'ipFamilyPolicy']
@@ -249,7 +316,8 @@ describe('a type that a patch has changed: fields that it has no use for go (18.
       },
     },
   ])('$name', ({ spec, host }) => {
-    expect(services.check(virtual({ spec }), settings(), context())).toEqual({
+    const allowing = settings({ allowedExternal: cidrs('192.0.2.0/24') })
+    expect(services.check(virtual({ spec }), allowing, context())).toEqual({
       object: virtual({ spec: host }),
       refusals: [],
     })

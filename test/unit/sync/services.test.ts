@@ -104,7 +104,6 @@ describe('Services on the way to the host (18.4)', () => {
       spec: {
         type: 'LoadBalancer',
         sessionAffinity: 'ClientIP',
-        loadBalancerIP: '192.0.2.1',
         loadBalancerSourceRanges: ['10.0.0.0/8'],
         loadBalancerClass: 'a.example/b',
         allocateLoadBalancerNodePorts: false,
@@ -113,7 +112,6 @@ describe('Services on the way to the host (18.4)', () => {
       host: {
         type: 'LoadBalancer',
         sessionAffinity: 'ClientIP',
-        loadBalancerIP: '192.0.2.1',
         loadBalancerSourceRanges: ['10.0.0.0/8'],
         loadBalancerClass: 'a.example/b',
         allocateLoadBalancerNodePorts: false,
