@@ -36,6 +36,14 @@ const COMMANDS: Readonly<Record<string, Command>> = {
       'Print the manifests that connect a cluster, a virtual cluster or a space to the gateway.',
     load: () => import('./commands/target.ts'),
   },
+  kubeconfig: {
+    summary: "Write a kubeconfig with the gateway's address and an access key.",
+    load: () => import('./commands/kubeconfig.ts'),
+  },
+  check: {
+    summary: 'Check an installation: say what is missing, and how to get it.',
+    load: () => import('./commands/check.ts'),
+  },
   keygen: {
     summary: 'Print a new access key and its digest.',
     load: () => import('./commands/keygen.ts'),
@@ -52,9 +60,9 @@ Usage: management-operator <command> [flags]
 
 Commands:
 ${Object.entries(COMMANDS)
-  .map(([name, { summary }]) => `  ${name.padEnd(7)}  ${summary}`)
+  .map(([name, { summary }]) => `  ${name.padEnd(10)}  ${summary}`)
   .join('\n')}
-  help     Print this text; help <command> prints the help of a command.
+  help        Print this text; help <command> prints the help of a command.
 
 Flags:
   --version   Print the version and exit.

@@ -14,6 +14,17 @@ const PATH = /(?<![\w/.:([<>-])(?:[\w<>-]+\/)+(?:[\w-]+(?:\.[\w-]+)*\.ts\b|(?![\
 
 const named = [...new Set(Array.from(PAGE.matchAll(PATH), ([path]) => path))]
 
+test('docs/architecture.md says of each package why it is there, and of no other', () => {
+  const { dependencies, devDependencies } = JSON.parse(
+    readFileSync(join(ROOT, 'package.json'), 'utf8'),
+  ) as Readonly<Record<'dependencies' | 'devDependencies', Readonly<Record<string, string>>>>
+  const [, section = ''] = PAGE.split('\n## Packages\n')
+  const rows = section.split('\n## ')[0]?.match(/^\| `.*?(?= \| )/gm) ?? []
+  const packages = rows.flatMap((row) => [...row.matchAll(/`([^`]+)`/g)].map(([, name]) => name))
+  const installed = [...Object.keys(dependencies), ...Object.keys(devDependencies)]
+  expect(packages.toSorted()).toEqual(installed.toSorted())
+})
+
 test('docs/architecture.md names many files and folders', () =>
   expect(named.length).toBeGreaterThan(80))
 

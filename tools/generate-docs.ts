@@ -5,7 +5,9 @@ import { existsSync, mkdirSync, readFileSync, readdirSync, writeFileSync } from 
 import { dirname, join } from 'node:path'
 import { directFlagsTable } from '../src/commands/direct/flags.ts'
 import { gatewayFlagsTable } from '../src/commands/gateway/flags.ts'
+import { checkFlagsTable } from '../src/commands/check/flags.ts'
 import { keygenFlagsTable } from '../src/commands/keygen.ts'
+import { kubeconfigFlagsTable } from '../src/commands/kubeconfig.ts'
 import { managerFlagsTable } from '../src/commands/manager/flags.ts'
 import { revokeFlagsTable } from '../src/commands/revoke.ts'
 import { syncerFlagsTable } from '../src/commands/syncer/flags.ts'
@@ -31,6 +33,8 @@ const PARTS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     'gateway-flags': gatewayFlagsTable(),
     'direct-flags': directFlagsTable(),
     'keygen-flags': keygenFlagsTable(),
+    'check-flags': checkFlagsTable(),
+    'kubeconfig-flags': kubeconfigFlagsTable(),
     'revoke-flags': revokeFlagsTable(),
   },
   'gateway.md': { answers: answersTable(), 'self-service-answers': selfServiceAnswersTable() },

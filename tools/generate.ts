@@ -1,11 +1,12 @@
-// crds/*.yaml -> src/api/*.gen.ts, and rules.yml -> both prometheus-rule.yaml. With --check nothing is
-// written: stale files are named, exit 1.
+// crds/*.yaml and config/ -> src/api/*.gen.ts, and rules.yml -> both prometheus-rule.yaml. With --check nothing
+// is written: stale files are named, exit 1.
 
 import { execFileSync } from 'node:child_process'
-import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, globSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { renderSettingsCheck } from './generate/check.ts'
 import { type Kind, readKind } from './generate/crd.ts'
+import { renderInstallation } from './generate/installation.ts'
 import { renderKind, renderScope, renderSettingsSchema } from './generate/modules.ts'
 import { ALL_ALERTS, DIRECT_ALERTS, prometheusRule } from './generate/prometheus-rule.ts'
 import { plainSchema } from './generate/settings.ts'
@@ -35,11 +36,11 @@ export function generate(): ReadonlyMap<string, string> {
     'config.check': renderSettingsCheck(plainSchema(config.spec)),
   }
   const rules = readFileSync(join(ROOT, RULES), 'utf8')
-  const files = Object.entries(modules).map(([name, text]) => asFile(name, text))
+  const files = Object.entries(modules).map(([name, text]) => asFile(name, 'crds/', text))
   const forOperators = Object.entries(PROMETHEUS_RULES).map(
     ([path, options]) => [path, prometheusRule(rules, options)] as const,
   )
-  return new Map([...files, ...forOperators])
+  return new Map([...files, asFile('installation', 'config/', installation()), ...forOperators])
 }
 
 /** Those of the generated files that are not in the tree as they should be. */
@@ -51,9 +52,17 @@ function readCrd(plural: string): Kind {
   return readKind(join(ROOT, 'crds', `${plural}.yaml`))
 }
 
-function asFile(name: string, text: string): [path: string, content: string] {
+function installation(): string {
+  const inConfig = (path: string): string => join(ROOT, 'config', path)
+  return renderInstallation({
+    policies: globSync(inConfig('policies/*.yaml')),
+    accounts: { manager: inConfig('rbac/manager.yaml'), gateway: inConfig('rbac/gateway.yaml') },
+  })
+}
+
+function asFile(name: string, source: string, text: string): [path: string, content: string] {
   const path = `src/api/${name}.gen.ts`
-  const input = `// Generated from crds/ by \`make generate\`: do not edit.\n\n${text}`
+  const input = `// Generated from ${source} by \`make generate\`: do not edit.\n\n${text}`
   const biome = join(ROOT, 'node_modules/.bin/biome')
   const args = ['format', `--stdin-file-path=${path}`]
   return [path, execFileSync(biome, args, { cwd: ROOT, input, encoding: 'utf8' })]

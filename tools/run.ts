@@ -1,6 +1,6 @@
 // `make run`: a real control plane with the operator and the samples on it, to look at. The data
 // stays in .run, so the next run goes on where this one ended; `make clean` forgets it.
-import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { chmodSync, existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { constants } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
 import { ACCESS_KEYS, API_VERSION, GATEWAY_TLS_SECRET, TOKENS } from '../src/api/names.ts'
@@ -9,18 +9,15 @@ import { type ControlPlane, startControlPlane } from './control-plane/control-pl
 import { mustKubectl } from './control-plane/kubectl.ts'
 import { choosePort } from './control-plane/ports.ts'
 import { NODE_FLAGS } from './node-flags.ts'
-import { type ConnectedCluster, startConnectedCluster } from './run/connected-cluster.ts'
+import { startConnectedCluster } from './run/connected-cluster.ts'
 import { keepDaemons } from './run/daemons.ts'
 import { startDirectEndpoint } from './run/direct.ts'
-import {
-  type GatewayAddress,
-  TOUR_KEYS,
-  tourKubeconfig,
-  writeTourKubeconfig,
-} from './run/gateway.ts'
+import { mustHaveSpace } from './run/disk-space.ts'
+import { writeKeyKubeconfigs } from './run/key-kubeconfigs.ts'
 import { type ProgramOptions, keepProgram } from './run/program.ts'
-import { LOCAL_TARGETS, startTarget, writeClusterKubeconfig } from './run/target.ts'
-import { configFile, startVirtualCluster } from './run/virtual-cluster.ts'
+import { LOCAL_TARGETS, startTarget } from './run/target.ts'
+import { countSampleKeys, tourText } from './run/tour.ts'
+import { startVirtualCluster } from './run/virtual-cluster.ts'
 
 const ROOT = resolve(import.meta.dirname, '..')
 const MAIN = join(ROOT, 'src/main.ts')
@@ -49,6 +46,7 @@ const stopped = new Promise<void>((stop) => {
 
 async function main(): Promise<void> {
   mkdirSync(HOME, { recursive: true, mode: 0o700 })
+  await mustHaveSpace(HOME)
   const controlPlane = await startControlPlane({ dataDir: DATA, log: say })
   try {
     await install(controlPlane)
@@ -59,7 +57,7 @@ async function main(): Promise<void> {
 }
 
 async function serve(controlPlane: ControlPlane): Promise<void> {
-  const port = await choosePort(join(HOME, 'gateway-port'))
+  const port = await choosePort(join(HOME, 'gateway-port'), say)
   const issuer = `https://127.0.0.1:${port}/oidc`
   const kept: { stop(): Promise<void> }[] = []
   try {
@@ -77,8 +75,7 @@ async function serve(controlPlane: ControlPlane): Promise<void> {
     const isFirst = !existsSync(SAMPLES_APPLIED)
     if (isFirst) await applySamples(controlPlane)
     const caPem = await gatewayCa(controlPlane)
-    if (isFirst) await openGateway(controlPlane, { home: HOME, port, caPem })
-    const clusterKubeconfig = await openCluster(controlPlane, { port, caPem })
+    const kubeconfigs = await writeKeyKubeconfigs(controlPlane, { home: HOME, port, caPem }, say)
     say('starting a connected cluster: a stock kube-apiserver that verifies tokens')
     const connected = await startConnectedCluster({
       home: HOME,
@@ -123,7 +120,9 @@ async function serve(controlPlane: ControlPlane): Promise<void> {
     await syncer.ready()
     await writeEnvironment(controlPlane)
     isReady = true
-    sayTour(isFirst, { connected, direct: direct.kubeconfig, cluster: clusterKubeconfig })
+    const metrics = { operator, gateway, 'direct endpoint': direct, syncer }
+    const samples = isFirst ? countSampleKeys(SAMPLES) : null
+    say(tourText({ home: HOME, samples, kubeconfigs, connected, direct, metrics }))
     const { etcd, apiServer, controllerManager } = controlPlane
     const keeping = [
       keepDaemons('the control plane', [etcd, apiServer, controllerManager], say),
@@ -181,23 +180,6 @@ async function applySamples(controlPlane: ControlPlane): Promise<void> {
   await kubectl(controlPlane, 'wait', seen, '--timeout=30s', 'oak,dcet,config', '--all')
 }
 
-/** Writes the kubeconfigs with which a newcomer calls the gateway. */
-async function openGateway(controlPlane: ControlPlane, address: GatewayAddress): Promise<void> {
-  for (const name of TOUR_KEYS) {
-    const secret = ['get', 'oak', name, '-o', 'jsonpath={.spec.key}']
-    await writeTourKubeconfig(address, name, await kubectl(controlPlane, ...secret))
-  }
-}
-
-/** Writes the kubeconfig of the connected cluster with the key that owns the sample token. @returns its path */
-async function openCluster(
-  controlPlane: ControlPlane,
-  gateway: Pick<GatewayAddress, 'port' | 'caPem'>,
-): Promise<string> {
-  const key = ['get', 'oak', 'ci-deploy', '--ignore-not-found', '-o', 'jsonpath={.spec.key}']
-  return writeClusterKubeconfig(HOME, gateway, await kubectl(controlPlane, ...key))
-}
-
 /** The tokens of the tour by name, with their scopes. */
 const TOKENS_OF_CI = {
   'ci-direct': {},
@@ -238,69 +220,6 @@ async function writeEnvironment(controlPlane: ControlPlane): Promise<void> {
   ]
   writeFileSync(join(HOME, 'env'), `${lines.join('\n')}\n`)
 }
-
-/** The kubeconfigs that the tour names, besides those of its keys. */
-interface TourKubeconfigs {
-  readonly connected: ConnectedCluster
-  /** That of the direct endpoint. */
-  readonly direct: string
-  /** That of the connected cluster through the gateway. */
-  readonly cluster: string
-}
-
-function sayTour(isFirst: boolean, { connected, direct, cluster }: TourKubeconfigs): void {
-  const { kubeconfig: stock, tokenFile, adminKubeconfig: virtual } = connected
-  const what = isFirst
-    ? `a control plane with the operator and ${sampleKeys()} sample keys`
-    : 'the control plane as the last run left it, with the operator'
-  const look = isFirst ? '\n  kubectl describe oak one-minute' : ''
-  const [good, scoped] = TOUR_KEYS.map((key) => tourKubeconfig(HOME, key))
-  const tokens = `
-Through the gateway: with a key, with one whose scope says no, and a watch that ends when its key is disabled:
-
-  kubectl --kubeconfig ${good} auth whoami
-  kubectl --kubeconfig ${scoped} get secrets
-  (sleep 5; kubectl patch oak laptop-cli --type=merge -p '{"spec":{"disabled":true}}') & kubectl --kubeconfig ${good} get config --watch
-
-Through the gateway to a connected cluster, and into a pod there, for as long as key ci-deploy is good:
-
-  kubectl --kubeconfig ${cluster} get pods
-  kubectl --kubeconfig ${cluster} exec -it web -- sh
-  kubectl get events -n platform-system-targets
-
-Straight to that cluster with a token from status.token: through the direct endpoint, and to its stock API server, which
-asks the direct endpoint about scopes:
-
-  kubectl get dcet ci-direct -o jsonpath='{.status.token}' > ${tokenFile}
-  kubectl --kubeconfig ${direct} auth whoami
-  kubectl --kubeconfig ${stock} auth whoami
-  kubectl get dcet ci-namespaces -o jsonpath='{.status.token}' > ${tokenFile}
-  kubectl --kubeconfig ${stock} get namespaces,pods
-
-Refused by both after its key was disabled, within six seconds:
-
-  kubectl patch oak ci-deploy --type=merge -p '{"spec":{"disabled":true}}'
-  SECONDS=0; while kubectl --kubeconfig ${stock} get namespaces >/dev/null 2>&1; do sleep 0.2; done; echo "refused after \${SECONDS}s"
-  kubectl --kubeconfig ${direct} get namespaces
-
-Endpoints of a virtual cluster, patched on the host; change a patch in vcluster.yaml and watch them follow:
-
-  kubectl --kubeconfig ${virtual} get endpoints database -n shop -o yaml
-  kubectl get endpoints database-x-shop-x-my-vc -n vcluster-my-vc -o yaml
-  sed -i 's/"shop-"/"store-"/' ${configFile(HOME)}; kubectl get endpoints -n vcluster-my-vc -o yaml --watch
-`
-  say(`
-Ready: ${what}. In another terminal:
-
-  . ${HOME}/env
-  kubectl get oak${look}
-  kubectl explain oak.spec
-${isFirst ? tokens : ''}
-docs/tour.md goes on from here. Ctrl-C ends it; the data stays in ${HOME}.`)
-}
-
-const sampleKeys = (): number =>
-  readFileSync(join(SAMPLES, 'keys.yaml'), 'utf8').match(/^kind: OwnedAccessKey$/gm)?.length ?? 0
 
 const messageOf = (error: unknown): string =>
   error instanceof Error ? error.message : String(error)

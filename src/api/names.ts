@@ -62,6 +62,29 @@ export const SELF_SUBJECT_ACCESS_REVIEWS: Resource = {
   kind: 'SelfSubjectAccessReview',
 }
 
+/** Ask the API server's authorizers what another account may do. */
+export const SUBJECT_ACCESS_REVIEWS: Resource = {
+  group: 'authorization.k8s.io',
+  version: 'v1',
+  plural: 'subjectaccessreviews',
+  kind: 'SubjectAccessReview',
+}
+
+/** The admission policies of config/policies. */
+export const POLICIES: Resource = {
+  group: 'admissionregistration.k8s.io',
+  version: 'v1',
+  plural: 'validatingadmissionpolicies',
+  kind: 'ValidatingAdmissionPolicy',
+}
+
+/** What puts a policy in force. */
+export const POLICY_BINDINGS: Resource = {
+  ...POLICIES,
+  plural: 'validatingadmissionpolicybindings',
+  kind: 'ValidatingAdmissionPolicyBinding',
+}
+
 /** Core ConfigMaps. */
 export const CONFIG_MAPS: Resource = {
   group: '',

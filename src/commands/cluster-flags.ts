@@ -219,7 +219,7 @@ export function readCommandLine<Flags extends ClusterFlags, Settings>(
  * The platform's namespace when no flag names it: POD_NAMESPACE, else the service account's, else platform-system
  * (contract 8.1). It may be malformed; namespaceFaults checks it.
  */
-const defaultNamespace = ({ env, file }: ProcessInputs): string =>
+export const defaultNamespace = ({ env, file }: ProcessInputs): string =>
   env('POD_NAMESPACE') || file(NAMESPACE_FILE)?.trim() || DEFAULT_NAMESPACE
 
 /** Faults of a namespace from the environment. */

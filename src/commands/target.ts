@@ -155,7 +155,10 @@ function platformFaults(
 
 function faultsOf(kind: ConnectedKind, data: TargetData): readonly string[] {
   const definition = definitionFrom(kind, data)
-  return definition.kind === 'valid' ? [] : [definition.because]
+  // The Secret's fields have the names of the flags.
+  return definition.kind === 'valid'
+    ? []
+    : [definition.because.replace(/(^|; )([a-z]+) is missing/g, '$1--$2 is required')]
 }
 
 /** The data of the Secret; what is not given is absent. */

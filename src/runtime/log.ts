@@ -92,9 +92,23 @@ function errorFields(error: unknown, remainingCauses: number): ErrorFields {
     message,
     // Such as ECONNREFUSED: the message of undici's AggregateError lacks it.
     ...(typeof code === 'string' && /^[A-Z][A-Z0-9_]*$/.test(code) ? { code } : {}),
-    ...(stack === undefined ? {} : { stack }),
+    ...(stack === undefined || isFailedSystemCall(error) ? {} : { stack }),
     ...(cause === undefined || remainingCauses === 0
       ? {}
       : { cause: errorFields(cause, remainingCauses - 1) }),
   }
+}
+
+/**
+ * Whether a system call failed, such as the opening of a file: the message names it, and the stack would only hide that
+ * from whoever mistyped a path.
+ */
+function isFailedSystemCall(error: unknown): boolean {
+  for (
+    let one = error, left = MAX_CAUSES;
+    one instanceof Error && left > 0;
+    one = one.cause, left--
+  )
+    if ('syscall' in one) return true
+  return false
 }

@@ -1,13 +1,24 @@
 // `make run` that ends before it is ready: it exits at once with one clear message and leaves no processes. One whose
 // API servers are killed goes on. docs.test.ts covers a successful run.
 import { execFile } from 'node:child_process'
-import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
+import { once } from 'node:events'
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
+import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import { expect, onTestFinished, test } from 'vitest'
 import { cacheDirectory } from '../../tools/control-plane/cache.ts'
 import { lockContent } from '../../tools/control-plane/lock.ts'
+import { spaceFault } from '../../tools/run/disk-space.ts'
 import { startMakeRun } from '../support/command-process.ts'
 import { eventually, eventuallyPasses } from '../support/eventually.ts'
 
@@ -70,6 +81,44 @@ test.each([
   expect(await run.exited).toBe(0)
 })
 
+test('a second start writes kubeconfigs for the port and the keys of now, and says what is gone', async () => {
+  const folder = newFolder()
+  const first = startMakeRun(folder)
+  await first.says(/To begin anew: rm -rf /)
+  const command = (...args: readonly string[]) =>
+    promisify(execFile)('bash', ['-c', `. ${folder}/env && exec "$@"`, 'bash', ...args])
+  await command('kubectl', 'delete', 'oak', 'ci-deploy')
+  first.kill('SIGINT')
+  expect(await first.exited).toBe(0)
+  const port = Number(readFileSync(join(folder, 'gateway-port'), 'utf8'))
+  const other = createServer().listen(port, '127.0.0.1')
+  onTestFinished(() => void other.close())
+  await once(other, 'listening')
+  const second = startMakeRun(folder)
+  await second.says(/To begin anew: rm -rf /)
+  const { out } = second.printed
+  expect(out).toContain(`port ${port} of the last time`)
+  expect(out).toContain(`key ci-deploy is deleted, so there is no ${folder}/cluster.kubeconfig`)
+  expect(existsSync(join(folder, 'cluster.kubeconfig'))).toBe(false)
+  expect(out).not.toContain('--kubeconfig null')
+  for (const section of ['Through the gateway: with a key', 'Endpoints of a virtual cluster'])
+    expect(out).toContain(section)
+  const [, metrics = ''] = /^ {2}operator +(http\S+)$/m.exec(out) ?? []
+  expect(await (await fetch(metrics)).text()).toContain('platform_access_keys{')
+  const own = join(folder, 'laptop-cli.kubeconfig')
+  const { stdout } = await command('kubectl', '--kubeconfig', own, 'auth', 'whoami')
+  expect(stdout).toContain('grace')
+  second.kill('SIGINT')
+  expect(await second.exited).toBe(0)
+})
+
+test('on a full disk it prints only the reason', async () => {
+  expect(spaceFault('/data', { bavail: 100, bsize: 4096 })).toBe(
+    'the disk of /data has 0 MiB left, and make run needs 512: free some, or set RUN_DIR to a folder elsewhere',
+  )
+  expect(spaceFault('/data', { bavail: 512 * 256, bsize: 4096 })).toBeNull()
+})
+
 /** An empty cache of programs. */
 function emptyCache(folder: string): {
   readonly env: Readonly<Record<string, string>>
@@ -95,7 +144,7 @@ test.each([
   {
     name: 'without Go',
     env: (folder: string) => ({ ...emptyCache(folder).env, PATH: '' }),
-    err: /^The control plane has to be built once, and Go is not on PATH\./,
+    err: /^The control plane has to be built once, and Go is not on PATH\.[^]*KUBEBUILDER_ASSETS/,
   },
   {
     name: "on a folder that can't be created",

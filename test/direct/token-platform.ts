@@ -258,7 +258,7 @@ export async function freeAddress(): Promise<string> {
     const file = join(folder, 'port')
     // Above the range of control planes: one may start while the gateway is stopped.
     await writeFile(file, String(randomInt(30_000, 32_768)))
-    return `127.0.0.1:${await choosePort(file)}`
+    return `127.0.0.1:${await choosePort(file, console.log)}`
   } finally {
     await rm(folder, { recursive: true })
   }

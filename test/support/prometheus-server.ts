@@ -56,7 +56,7 @@ export async function startPrometheus(
   rulesFile: string,
 ): Promise<Prometheus> {
   const folder = mkdtempSync(join(tmpdir(), 'prometheus-'))
-  const port = await choosePort(join(folder, 'port'))
+  const port = await choosePort(join(folder, 'port'), console.log)
   const config = join(folder, 'prometheus.yml')
   const logFile = join(folder, 'log')
   writeFileSync(config, JSON.stringify(configOf(targets, rulesFile)))

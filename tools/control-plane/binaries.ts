@@ -43,7 +43,7 @@ export async function ensureBinaries(log: (line: string) => void): Promise<Binar
     into: cache,
     sources: SOURCES,
     linkerFlags,
-    otherwise: `set KUBEBUILDER_ASSETS to a folder that holds ${PROGRAMS.join(', ')}`,
+    otherwise: `set KUBEBUILDER_ASSETS to a folder that holds ${PROGRAMS.join(', ')}, such as prebuilt archives have them: etcd, kube-apiserver and kubectl by setup-envtest (controller-runtime), kube-controller-manager from the Kubernetes release`,
     log,
   })
   return binariesIn(cache)

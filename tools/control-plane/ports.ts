@@ -34,11 +34,19 @@ export async function choosePorts(file: string, log: (line: string) => void): Pr
   return ports
 }
 
-/** The port that the file remembers when it is free, else another, which it then remembers. */
-export async function choosePort(file: string): Promise<number> {
+/**
+ * The port that the file remembers when it is free, else another, which it then remembers.
+ *
+ * @param log says when the port of the last time is not free
+ */
+export async function choosePort(file: string, log: (line: string) => void): Promise<number> {
   const last = Number(await readIfThere(file))
   if (last > 0 && (await isFree(last))) return last
   const { apiServer: port } = await freePorts()
+  if (last > 0)
+    log(
+      `port ${last} of the last time (${file}) is taken, this time it is ${port}: kubeconfigs that were copied need it`,
+    )
   await replaceFile(file, String(port))
   return port
 }

@@ -21,6 +21,11 @@ export async function must(args: readonly string[], input = ''): Promise<string>
 
 /** Where it all goes, such as `https://10.0.0.1:6443 (context kind)`. @throws Error without a cluster */
 export async function clusterText(): Promise<string> {
+  if ((await must(['config', 'view', '-o', 'jsonpath={.current-context}'])) === '')
+    throw new Error(NO_CLUSTER)
   const path = '{.clusters[0].cluster.server} (context {.current-context})'
   return must(['config', 'view', '--minify', '-o', `jsonpath=${path}`])
 }
+
+const NO_CLUSTER =
+  'no cluster to install into: set KUBECONFIG to its kubeconfig, or choose one with kubectl config use-context (kubectl config get-contexts lists them)'

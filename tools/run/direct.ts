@@ -46,7 +46,7 @@ export async function startDirectEndpoint(options: DirectOptions): Promise<KeptD
   await mkdir(stateDir, { recursive: true, mode: 0o700 })
   const webhookTokenFile = join(home, 'webhook-token')
   writeFileSync(webhookTokenFile, randomBytes(32).toString('base64url'), { mode: 0o600 })
-  const port = await choosePort(join(home, 'direct-port'))
+  const port = await choosePort(join(home, 'direct-port'), log)
   const endpoint = await keepProgram({
     command: 'direct',
     accounts: [{ flag: '--kubeconfig', access: plane, namespace: NAMESPACE, name: 'direct' }],

@@ -1,6 +1,7 @@
 // The processes of `make run`: each as its own ServiceAccount, started again whenever it ends.
 import { type ChildProcess, spawn } from 'node:child_process'
 import { createWriteStream, writeFileSync } from 'node:fs'
+import { PassThrough } from 'node:stream'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Access } from '../control-plane/access.ts'
 import { NODE_FLAGS } from '../node-flags.ts'
@@ -36,6 +37,8 @@ interface Account {
 export interface KeptProgram {
   /** Resolves when it answers that it is ready. @throws Error when it does not within a minute */
   ready(): Promise<void>
+  /** Address of its metrics; another one after each restart. undefined = not served yet */
+  metricsUrl(): string | undefined
   /** Ends it in its own order, for good. */
   stop(): Promise<void>
 }
@@ -43,7 +46,7 @@ export interface KeptProgram {
 /** One process; where its health is served is known as soon as it says so. */
 interface Running {
   readonly child: ChildProcess
-  readonly healthPort: () => string | undefined
+  readonly portOf: (server: 'health probes' | 'metrics') => string | undefined
 }
 
 const RESTART_AFTER_MS = 1000
@@ -70,7 +73,7 @@ export async function keepProgram(options: ProgramOptions): Promise<KeptProgram>
     () => void renew().catch((error: Error) => log(error.message)),
     RENEW_TOKEN_EVERY_MS,
   )
-  const output = createWriteStream(logFile, { flags: 'a' })
+  const output = openLog(logFile, log)
   let isStopping = false
   const start = (): Running => {
     const running = spawnProgram(options, kubeconfigs, output)
@@ -87,13 +90,30 @@ export async function keepProgram(options: ProgramOptions): Promise<KeptProgram>
   const names = accounts.map(({ namespace, name }) => `${namespace}/${name}`).join(' and ')
   log(`${title} runs as service account ${names}, its log is ${logFile}`)
   return {
-    ready: () => ready(title, () => current.healthPort(), logFile),
+    ready: () => ready(title, () => current.portOf('health probes'), logFile),
+    metricsUrl: () => {
+      const port = current.portOf('metrics')
+      return port && `http://127.0.0.1:${port}/metrics`
+    },
     stop: () => {
       isStopping = true
       clearInterval(renewal)
       return ended(current.child)
     },
   }
+}
+
+/** A log that can't be written, such as on a full disk, is said once and loses its lines; the program goes on. */
+function openLog(file: string, log: (line: string) => void): NodeJS.WritableStream {
+  const output = createWriteStream(file, { flags: 'a' })
+  const sink = new PassThrough()
+  output.once('error', ({ message }) => {
+    log(`cannot write ${file}, its lines are lost from here on: ${message}`)
+    sink.unpipe(output)
+    sink.resume()
+  })
+  sink.pipe(output)
+  return sink
 }
 
 function spawnProgram(
@@ -116,20 +136,23 @@ function spawnProgram(
   child.stdout.pipe(output, { end: false })
   child.stderr.pipe(output, { end: false })
   writeFileSync(pidFile, `${child.pid}\n`)
-  return { child, healthPort: healthPortIn(child.stdout) }
+  return { child, portOf: portsIn(child.stdout) }
 }
 
-const SERVING_HEALTH = /"port":(\d+),"msg":"serving health probes"/
+const SERVING = /"port":(\d+),"msg":"serving (health probes|metrics)"/g
+const MOST_SERVERS = 2
 
-/** Reads along until the log says it. */
-function healthPortIn(stdout: NodeJS.ReadableStream): () => string | undefined {
-  let said = ''
+/** Reads along until the log has named the ports of both servers. */
+function portsIn(stdout: NodeJS.ReadableStream): Running['portOf'] {
+  const ports = new Map<string, string>()
+  let text = ''
   const read = (chunk: Buffer): void => {
-    said += chunk.toString()
-    if (SERVING_HEALTH.test(said)) stdout.off('data', read)
+    text += chunk.toString()
+    for (const [, port = '', server = ''] of text.matchAll(SERVING)) ports.set(server, port)
+    if (ports.size === MOST_SERVERS) stdout.off('data', read)
   }
   stdout.on('data', read)
-  return () => SERVING_HEALTH.exec(said)?.[1]
+  return (server) => ports.get(server)
 }
 
 async function ready(

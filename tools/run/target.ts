@@ -51,20 +51,6 @@ export async function startTarget(options: TargetOptions): Promise<Kubelet | nul
   return node
 }
 
-/** Writes the kubeconfig with which a newcomer calls the cluster through the gateway. @returns its path */
-export async function writeClusterKubeconfig(
-  home: string,
-  gateway: { readonly port: number; readonly caPem: string },
-  key: string,
-): Promise<string> {
-  const url = `https://127.0.0.1:${gateway.port}/kubernetes/cluster/${CLUSTER}`
-  const tokenFile = join(home, 'cluster.key')
-  await replaceFile(tokenFile, key)
-  const file = join(home, 'cluster.kubeconfig')
-  await replaceFile(file, kubeconfig(CLUSTER, { url, caPem: gateway.caPem }, { tokenFile }))
-  return file
-}
-
 /** The manifest of the target's Secret. The token lives for a day: no controller here makes one that does not end. */
 async function secretOf({ cluster, clusterCaPem, home, main }: TargetOptions): Promise<string> {
   const account = ['create', 'token', 'gateway', '-n', 'platform-gateway', '--duration=24h']

@@ -8,7 +8,16 @@ const run = (line: string): Promise<RunResult> => runProgram(line.split(' '))
 const kubeconfig = unreachableKubeconfig()
 afterAll(kubeconfig.remove)
 
-const COMMANDS = ['manager', 'gateway', 'direct', 'syncer', 'target', 'keygen', 'revoke']
+const COMMANDS = [
+  'manager',
+  'gateway',
+  'direct',
+  'syncer',
+  'target',
+  'kubeconfig',
+  'keygen',
+  'revoke',
+]
 
 /** Commands that take arguments. */
 const USAGE: Readonly<Record<string, string>> = {

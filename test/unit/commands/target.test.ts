@@ -143,10 +143,10 @@ describe('the manifests for the target (9.5, 10.5)', () => {
 describe('refusals (8.1, 9.5)', () => {
   const NAME = 'must be at most 253 of a-z, 0-9, - and ., with a letter or digit at both ends'
   test.each([
-    { line: '', says: 'name is missing; kubeconfig is missing' },
+    { line: '', says: '--name is required; --kubeconfig is required' },
     {
       line: '--name C1 --project p --kubeconfig /none --cluster x',
-      says: `--kubeconfig: /none can not be read; name ${NAME}; project is not for a cluster; kubeconfig is missing; cluster is not for a cluster`,
+      says: `--kubeconfig: /none can not be read; name ${NAME}; project is not for a cluster; --kubeconfig is required; cluster is not for a cluster`,
     },
     {
       line: '--name c1 --kubeconfig /bad',
@@ -154,7 +154,7 @@ describe('refusals (8.1, 9.5)', () => {
     },
     {
       line: '--kind space --name s --kubeconfig /good',
-      says: 'project is missing; kubeconfig is not for a space; cluster is missing; namespace is missing',
+      says: '--project is required; kubeconfig is not for a space; --cluster is required; --namespace is required',
     },
     {
       line: '--kind space --side target',
@@ -181,7 +181,7 @@ describe('refusals (8.1, 9.5)', () => {
     expect({ code, stdout, stderr }).toEqual({
       code: 2,
       stdout: '',
-      stderr: 'management-operator target: kubeconfig is missing\n',
+      stderr: 'management-operator target: --kubeconfig is required\n',
     })
   })
 })

@@ -83,6 +83,24 @@ describe('a log line holds no secret (contract 3.5)', () => {
     expect(JSON.stringify(line)).not.toContain('HUNTER2')
   })
 
+  test('an error of a failed system call has no stack: its message names the call', () => {
+    const [line] = logged(
+      'info',
+      `
+      try { process.chdir('/nonexistent') }
+      catch (cause) { log.error({ err: new Error('the folder is unreadable', { cause }) }, 's') }`,
+    )
+    expect(line?.['err']).toEqual({
+      name: 'Error',
+      message: 'the folder is unreadable',
+      cause: {
+        name: 'Error',
+        message: expect.stringContaining('ENOENT: no such file or directory, chdir'),
+        code: 'ENOENT',
+      },
+    })
+  })
+
   test.each([
     { name: 'a string', thrown: `'HUNTER2'`, type: 'string' },
     { name: 'an object', thrown: `{ body: 'HUNTER2' }`, type: 'object' },

@@ -1,0 +1,126 @@
+// The parts of an installation that the API server knows: kinds, policies, rights, settings, the leader.
+import { SHIPPED_POLICIES } from '../../api/installation.gen.ts'
+import {
+  ACCESS_KEYS,
+  CONFIGS,
+  CONTROLLER_NAME,
+  GROUP,
+  LEASES,
+  POLICIES,
+  POLICY_BINDINGS,
+  SUBJECT_ACCESS_REVIEWS,
+  TOKENS,
+} from '../../api/names.ts'
+import type { Config } from '../../api/config.gen.ts'
+import type { KubeObject } from '../../api/objects.ts'
+import { parseTimestamp } from '../../domain/time.ts'
+import { type KubeClient, readKinds } from '../../kube/client/client.ts'
+import type { ClientDeps } from '../../kube/client/request.ts'
+import type { Lease, LeaseSpec } from '../../kube/leader-election/rules.ts'
+import { type CheckResult, found, missing } from './result.ts'
+import { type Right, lackOf, shippedRights } from './rights.ts'
+
+const APPLY = 'kubectl apply --server-side -k config/base'
+
+/** The three kinds are served. */
+export async function checkKinds(deps: ClientDeps): Promise<CheckResult> {
+  const served = await readKinds(deps, GROUP, ACCESS_KEYS.version)
+  const absent = [ACCESS_KEYS, TOKENS, CONFIGS].filter(({ kind }) => !served?.has(kind))
+  if (absent.length === 0) return found('the API server serves all three')
+  return missing(`the API server does not serve ${names(absent.map(({ kind }) => kind))}: ${APPLY}`)
+}
+
+/** Every shipped policy has its binding. */
+export async function checkPolicies(client: KubeClient): Promise<CheckResult> {
+  const absent: string[] = []
+  for (const name of SHIPPED_POLICIES)
+    for (const resource of [POLICIES, POLICY_BINDINGS])
+      if ((await client.get(resource, { name })) === null) absent.push(`${resource.kind} ${name}`)
+  if (absent.length === 0) return found(`all ${SHIPPED_POLICIES.length}, with their bindings`)
+  return missing(`there is no ${names(absent)}: ${APPLY}`)
+}
+
+/** The accounts of manager and gateway have their rights. */
+export async function checkRights(client: KubeClient, namespace: string): Promise<CheckResult> {
+  const rights = shippedRights(namespace)
+  const lacks: string[] = []
+  for (const right of rights)
+    if (!(await isAllowed(client, right, namespace))) lacks.push(lackOf(right))
+  if (lacks.length === 0) return found(`all ${rights.length} of manager and gateway`)
+  return missing(`${names(lacks)}: ${APPLY}`)
+}
+
+async function isAllowed(
+  client: KubeClient,
+  { account, attributes }: Right,
+  namespace: string,
+): Promise<boolean> {
+  const user = `system:serviceaccount:${namespace}:${account}`
+  const groups = ['system:serviceaccounts', `system:serviceaccounts:${namespace}`]
+  const review = {
+    apiVersion: `${SUBJECT_ACCESS_REVIEWS.group}/${SUBJECT_ACCESS_REVIEWS.version}`,
+    kind: SUBJECT_ACCESS_REVIEWS.kind,
+    metadata: {},
+    spec: { user, groups, resourceAttributes: attributes },
+  }
+  const answer = await client.create<KubeObject<unknown, { readonly allowed?: boolean }>>(
+    SUBJECT_ACCESS_REVIEWS,
+    review,
+    'check',
+  )
+  return answer.status?.allowed === true
+}
+
+/** The settings of the Config are in force: a manager leads and writes. */
+export function checkSettings(config: Config | null, name: string): CheckResult {
+  if (config === null) return missing(`there is no Config ${name}: is a manager running?`)
+  const { conditions = [], observedGeneration } = config.status ?? {}
+  const ready = conditions.find(({ type }) => type === 'Ready')
+  if (ready?.status !== 'True')
+    return missing(`Config ${name} is not ready: ${ready?.message ?? 'no manager has read it'}`)
+  if (observedGeneration !== config.metadata.generation)
+    return missing(`no manager has read the last change of Config ${name}`)
+  return found(`Config ${name} is in force`)
+}
+
+/**
+ * A manager holds the Lease. Without --leader-elect there is none, which is no fault where a manager works.
+ *
+ * @param isManaged whether a manager has worked on the key of the check
+ */
+export async function checkLease(
+  client: KubeClient,
+  namespace: string,
+  nowMs: number,
+  isManaged: boolean,
+): Promise<CheckResult> {
+  const lease = await client.get<Lease>(LEASES, { name: CONTROLLER_NAME, namespace })
+  const where = `Lease ${CONTROLLER_NAME} in namespace ${namespace}`
+  if (lease === null)
+    return isManaged
+      ? found(`there is no ${where}: the manager runs without --leader-elect`)
+      : missing(`there is no ${where}: is a manager running?`)
+  return leaseResult(lease.spec ?? {}, where, nowMs)
+}
+
+/** Half a minute more than the Lease's own duration: this machine's clock may be another. */
+const CLOCK_TOLERANCE_MS = 30_000
+
+/** Whether the Lease is held, by the time of its last renewal. @param where the Lease in words */
+export function leaseResult(spec: LeaseSpec, where: string, nowMs: number): CheckResult {
+  const { holderIdentity = '', leaseDurationSeconds = 0, renewTime } = spec
+  if (holderIdentity === '') return missing(`no manager holds ${where}`)
+  const renewedMs = parseTimestamp(renewTime) ?? 0
+  const untilMs = renewedMs + leaseDurationSeconds * 1000 + CLOCK_TOLERANCE_MS
+  if (untilMs < nowMs)
+    return missing(`${holderIdentity} has not renewed ${where} since ${renewTime ?? 'ever'}`)
+  return found(`${holderIdentity} leads`)
+}
+
+const MOST_NAMED = 5
+
+/** At most five, and the number of the others. */
+const names = (all: readonly string[]): string =>
+  all.length <= MOST_NAMED
+    ? all.join(', ')
+    : `${all.slice(0, MOST_NAMED).join(', ')} and ${all.length - MOST_NAMED} more`

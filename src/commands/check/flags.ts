@@ -1,0 +1,109 @@
+// The command line of `management-operator check`.
+import { parseDuration } from '../../domain/time.ts'
+import {
+  type Flag,
+  type Invocation,
+  type ValueKind,
+  fileKind,
+  flagsMarkdown,
+  helpFlag,
+  helpText,
+  readFlags,
+  refusal,
+} from '../../runtime/flags.ts'
+import { CLUSTER_FLAGS, type ProcessInputs, defaultNamespace } from '../cluster-flags.ts'
+
+/** The settings of `check`. */
+export interface CheckSettings {
+  /** Path; null = KUBECONFIG, else the pod's service account. */
+  readonly kubeconfig: string | null
+  readonly namespace: string
+  readonly configName: string
+  /** URL without a path; null = https://<platformHost of the Config>. */
+  readonly gateway: string | null
+  /** PEM; null = the authority in the gateway's Secret, where there is one. */
+  readonly ca: string | null
+  /** How long parts may be missing; 0 = one attempt. */
+  readonly waitMs: number
+}
+
+const gatewayKind: ValueKind<string | null> = {
+  placeholder: '<url>',
+  accepts: 'an https URL without a path, such as https://platform.example.com',
+  read: (text) => (text === '' ? null : originOf(text)),
+}
+
+const waitKind: ValueKind<number> = {
+  placeholder: '<duration>',
+  accepts: 'a duration such as 30s or 2m, or 0',
+  read: (text) => (text === '0' ? 0 : (parseDuration(text) ?? undefined)),
+}
+
+const FLAGS = {
+  kubeconfig: CLUSTER_FLAGS.kubeconfig,
+  namespace: CLUSTER_FLAGS.namespace,
+  'config-name': CLUSTER_FLAGS['config-name'],
+  gateway: {
+    kind: gatewayKind,
+    fallback: '',
+    shownDefault: 'https://<platformHost of the Config>',
+    help: 'Address of the gateway, as clients see it.',
+  },
+  'ca-file': {
+    kind: fileKind,
+    fallback: '',
+    shownDefault: "the authority in the gateway's Secret, beside the system's",
+    help: "Path of the authority that signed the gateway's certificate, in PEM.",
+  },
+  wait: {
+    kind: waitKind,
+    fallback: '0',
+    help: 'How long to try again while a part is missing, such as 2m after an install; 0 = once.',
+  },
+  help: helpFlag,
+} satisfies Readonly<Record<string, Flag<unknown>>>
+
+const HELP = helpText({
+  usage: 'check',
+  summary: `Check an installation: say what is missing, and how to get it.
+It looks for the kinds, the policies, the rights of manager and gateway, settings in force, a leader, the
+gateway's certificate and the issuer of tokens. Then it makes an access key, uses it, removes it, and sees
+it refused. It needs the rights of a cluster administrator.`,
+  flags: FLAGS,
+  exitCodes: {
+    0: 'Nothing is missing.',
+    1: 'A part is missing, or the API server does not answer.',
+  },
+})
+
+/** The flags of `check` as a Markdown table, for the docs. */
+export const checkFlagsTable = (): string => flagsMarkdown(FLAGS)
+
+/** Parses a command line of `check`; reports every fault (contract 8.1). */
+export function readCheckSettings(
+  argv: readonly string[],
+  { env, file }: ProcessInputs,
+): Invocation<CheckSettings> {
+  const { values, faults } = readFlags(FLAGS, argv)
+  if (values.help) return { kind: 'print', text: HELP }
+  const caFile = values['ca-file'] ?? null
+  const ca = caFile === null ? null : file(caFile)
+  const all = [
+    ...faults,
+    ...(caFile !== null && ca === null ? [`--ca-file: ${caFile} cannot be read`] : []),
+  ]
+  if (all.length > 0) return refusal('check', all)
+  const { kubeconfig = null, namespace = null, gateway = null, wait: waitMs = 0 } = values
+  const configName = values['config-name'] ?? FLAGS['config-name'].fallback
+  const settings = { kubeconfig, configName, gateway, ca, waitMs }
+  return {
+    kind: 'run',
+    settings: { ...settings, namespace: namespace ?? defaultNamespace({ env, file }) },
+  }
+}
+
+function originOf(text: string): string | undefined {
+  const url = URL.parse(text)
+  const isOrigin = url?.protocol === 'https:' && [url.origin, `${url.origin}/`].includes(text)
+  return isOrigin ? url.origin : undefined
+}

@@ -1,0 +1,61 @@
+// One HTTPS request to the gateway or the issuer, bounded in time and size; it follows no redirect.
+import { request } from 'node:https'
+import { rootCertificates, type TLSSocket } from 'node:tls'
+
+/** An answer, and the certificate of its server. */
+export interface HttpsAnswer {
+  readonly status: number
+  readonly body: string
+  /** End of the server's certificate, as in the certificate. */
+  readonly validTo: string
+}
+
+/** A request. */
+export interface HttpsCall {
+  readonly method?: 'GET' | 'POST'
+  /** The access key that it carries; absent = no credential. */
+  readonly bearer?: string
+  /** JSON; absent = none. */
+  readonly body?: string
+}
+
+/** Sends a request. @throws Error with the code of the cause, for no answer in time, or one that is too large */
+export type SendHttps = (url: string, call?: HttpsCall) => Promise<HttpsAnswer>
+
+const WITHIN_MS = 5000
+const MOST_BYTES = 256 * 1024
+
+/** A sender that trusts Node's authorities, and this one. @param ca PEM; null = no other */
+export const httpsSender =
+  (ca: string | null): SendHttps =>
+  (url, { method = 'GET', bearer, body } = {}) =>
+    new Promise((resolve, reject) => {
+      const sent = request(url, {
+        method,
+        agent: false,
+        signal: AbortSignal.timeout(WITHIN_MS),
+        ca: ca === null ? [...rootCertificates] : [...rootCertificates, ca],
+        headers: {
+          accept: 'application/json',
+          ...(bearer === undefined ? {} : { authorization: `Bearer ${bearer}` }),
+          ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+        },
+      })
+      sent.once('response', (response) => {
+        const validTo = (response.socket as TLSSocket).getPeerX509Certificate()?.validTo ?? ''
+        let text = ''
+        response.setEncoding('utf8')
+        response.on('data', (chunk: string) => {
+          text += chunk
+          if (text.length > MOST_BYTES) response.destroy(new Error('the answer is too large'))
+        })
+        response.once('error', reject)
+        response.once('end', () =>
+          resolve({ status: response.statusCode ?? 0, body: text, validTo }),
+        )
+      })
+      sent.once('error', (error: Error) =>
+        reject(error.name === 'TimeoutError' ? new Error('no answer within 5 s') : error),
+      )
+      sent.end(body)
+    })

@@ -1,0 +1,164 @@
+// Makes an access key, uses it at the gateway, removes it, and sees it refused: the whole way of a credential.
+import { randomBytes } from 'node:crypto'
+import { ACCESS_KEYS, API_VERSION } from '../../api/names.ts'
+import type { OwnedAccessKeyObject } from '../../domain/accesskey/access-key.ts'
+import { isConflict } from '../../kube/client/api-error.ts'
+import type { KubeClient, NewObject } from '../../kube/client/client.ts'
+import { type Clock, sleep } from '../../runtime/clock.ts'
+import { stringOf } from '../../domain/json/json.ts'
+import { documentOf } from './gateway-checks.ts'
+import type { SendHttps } from './https.ts'
+import { type CheckResult, failureOf, found, missing } from './result.ts'
+
+/** What the check of a key needs. */
+export interface KeyCheckParts {
+  readonly client: KubeClient
+  readonly clock: Clock
+  readonly send: SendHttps
+  /** URL without a path; null = the key is made and removed, and not used. */
+  readonly gateway: string | null
+}
+
+/** The result, and whether a manager has worked on the key. */
+export interface KeyCheckResult {
+  readonly result: CheckResult
+  readonly isManaged: boolean
+}
+
+/** Whom the key names: RBAC gives this user nothing. */
+const SUBJECT = 'management-operator-check'
+/** Should this process end before it has removed the key. */
+const TTL_SECONDS = 300
+const WITHIN_MS = 10_000
+const PAUSE_MS = 200
+const NEVER_ABORTED = new AbortController().signal
+
+/** Makes the key, uses it where the gateway's address is known, and removes it whatever happens. */
+export async function checkKey(parts: KeyCheckParts): Promise<KeyCheckResult> {
+  const { client } = parts
+  const name = `check-${randomBytes(6).toString('hex')}`
+  await client.create<OwnedAccessKeyObject>(ACCESS_KEYS, keyNamed(name), 'check')
+  let key: OwnedAccessKeyObject | null = null
+  let used: CheckResult
+  try {
+    key = await awaited(parts, () => activeKey(client, name))
+    used = key === null ? missing(NO_MANAGER(name)) : await use(parts, key.spec?.key ?? '')
+  } catch (error) {
+    used = missing(failureOf(error))
+  } finally {
+    await remove(parts, name)
+  }
+  const isManaged = key !== null
+  if (key === null || used.kind === 'missing') return { result: used, isManaged }
+  return { result: await afterRemoval(parts, name, key.spec?.key ?? '', used), isManaged }
+}
+
+const NO_MANAGER = (name: string): string =>
+  `no manager has made access key ${name} ready within 10 s: is one running?`
+
+function keyNamed(name: string): NewObject {
+  return {
+    apiVersion: API_VERSION,
+    kind: ACCESS_KEYS.kind,
+    metadata: { name },
+    spec: {
+      displayName: 'Made by management-operator check, which removes it',
+      subject: SUBJECT,
+      ttl: TTL_SECONDS,
+      scope: { roles: [{ role: 'platformCLI' }] },
+    },
+  }
+}
+
+async function activeKey(client: KubeClient, name: string): Promise<OwnedAccessKeyObject | null> {
+  const key = await client.get<OwnedAccessKeyObject>(ACCESS_KEYS, { name })
+  const ready = key?.status?.conditions?.find(({ type }) => type === 'Ready')
+  return ready?.status === 'True' ? key : null
+}
+
+/** A replica learns of a new key within a second; until then it refuses it. */
+async function use(parts: KeyCheckParts, key: string): Promise<CheckResult> {
+  if (parts.gateway === null) return found('made')
+  let last = ''
+  const user = await awaited(parts, async () => {
+    const { status, body } = await whoami(parts, key)
+    last = `the gateway answers ${status} to it: ${stringOf(documentOf(body)['message']) ?? ''}`
+    return status === 201 ? userIn(body) : null
+  })
+  if (user === null) return missing(`a new access key does not work within 10 s: ${last}`)
+  return user === SUBJECT
+    ? found('made, used at the gateway')
+    : missing(`a key of ${SUBJECT} runs as ${JSON.stringify(user)}`)
+}
+
+const SELF_REVIEW = { apiVersion: 'authentication.k8s.io/v1', kind: 'SelfSubjectReview' }
+
+const whoami = ({ gateway, send }: KeyCheckParts, bearer: string) =>
+  send(`${gateway}/kubernetes/management/apis/authentication.k8s.io/v1/selfsubjectreviews`, {
+    method: 'POST',
+    bearer,
+    body: JSON.stringify(SELF_REVIEW),
+  })
+
+function userIn(body: string): string {
+  const { status } = documentOf(body) as {
+    readonly status?: { readonly userInfo?: { readonly username?: unknown } }
+  }
+  return stringOf(status?.userInfo?.username) ?? ''
+}
+
+/** Deletes the key as it stands; tried again, because its use may be recorded meanwhile. */
+async function remove(parts: KeyCheckParts, name: string): Promise<void> {
+  const { client } = parts
+  await awaited(parts, async () => {
+    const key = await client.get<OwnedAccessKeyObject>(ACCESS_KEYS, { name })
+    if (key === null || key.metadata.deletionTimestamp) return true
+    const { uid, resourceVersion } = key.metadata
+    return client.delete(ACCESS_KEYS, { name }, { uid, resourceVersion }, 'check').then(
+      () => true,
+      (error: unknown) => {
+        if (isConflict(error)) return null
+        throw error
+      },
+    )
+  })
+}
+
+/** The key is gone, and the gateway refuses it. */
+async function afterRemoval(
+  parts: KeyCheckParts,
+  name: string,
+  key: string,
+  used: CheckResult,
+): Promise<CheckResult> {
+  const { client, gateway } = parts
+  const isGone = await awaited(parts, async () =>
+    (await client.get(ACCESS_KEYS, { name })) === null ? true : null,
+  )
+  if (isGone === null)
+    return missing(`no manager has taken its finalizer off access key ${name} within 10 s`)
+  if (gateway === null)
+    return missing(`${used.text} and removed, but not used: its address is unknown, ${NAME_IT}`)
+  const isRefused = await awaited(parts, async () =>
+    (await whoami(parts, key)).status === 401 ? true : null,
+  )
+  if (isRefused === null)
+    return missing('the gateway still accepts a key that was deleted 10 s ago')
+  return found(`${used.text}, removed, and refused from then on`)
+}
+
+/** How the command gets the gateway's address. */
+export const NAME_IT = 'name it by --gateway, or set platformHost of the Config'
+
+/** Tries until there is a value, for ten seconds at most; null = there was none. */
+async function awaited<T>(
+  { clock }: KeyCheckParts,
+  attempt: () => Promise<T | null>,
+): Promise<T | null> {
+  const dueMs = clock.monotonicMs() + WITHIN_MS
+  for (;;) {
+    const value = await attempt()
+    if (value !== null || clock.monotonicMs() > dueMs) return value
+    await sleep(clock, PAUSE_MS, NEVER_ABORTED)
+  }
+}
