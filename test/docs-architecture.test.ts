@@ -20,7 +20,9 @@ test('docs/architecture.md says of each package why it is there, and of no other
   ) as Readonly<Record<'dependencies' | 'devDependencies', Readonly<Record<string, string>>>>
   const [, section = ''] = PAGE.split('\n## Packages\n')
   const rows = section.split('\n## ')[0]?.match(/^\| `.*?(?= \| )/gm) ?? []
-  const packages = rows.flatMap((row) => [...row.matchAll(/`([^`]+)`/g)].map(([, name]) => name))
+  const packages = rows.flatMap((row) =>
+    [...row.matchAll(/`([^`]+)`/g)].map(([, name = '']) => name),
+  )
   const installed = [...Object.keys(dependencies), ...Object.keys(devDependencies)]
   expect(packages.toSorted()).toEqual(installed.toSorted())
 })
