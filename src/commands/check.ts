@@ -56,7 +56,7 @@ const clientDepsOf = (connection: ClientDeps['connection'], clock: Clock): Clien
 })
 
 /** The result of each part. */
-type Results = Readonly<Record<Part, CheckResult>>
+type CheckResults = Readonly<Record<Part, CheckResult>>
 
 const PAUSE_MS = 2000
 
@@ -65,7 +65,7 @@ async function checkUntilComplete(
   settings: CheckSettings,
   deps: ClientDeps,
   clock: Clock,
-): Promise<Results> {
+): Promise<CheckResults> {
   const dueMs = clock.monotonicMs() + settings.waitMs
   for (;;) {
     const results = await checkAll(settings, deps, clock)
@@ -74,10 +74,14 @@ async function checkUntilComplete(
   }
 }
 
-const isComplete = (results: Results): boolean =>
+const isComplete = (results: CheckResults): boolean =>
   Object.values(results).every(({ kind }) => kind === 'found')
 
-async function checkAll(settings: CheckSettings, deps: ClientDeps, clock: Clock): Promise<Results> {
+async function checkAll(
+  settings: CheckSettings,
+  deps: ClientDeps,
+  clock: Clock,
+): Promise<CheckResults> {
   const { namespace, configName } = settings
   const client = createClient(deps)
   const kinds = await resultOf(() => checkKinds(deps))
@@ -119,7 +123,7 @@ async function ownAuthority(client: KubeClient, namespace: string): Promise<stri
 }
 
 /** Prints a line for each part. @returns the exit code */
-function print(results: Results): number {
+function print(results: CheckResults): number {
   for (const part of PARTS) {
     const { kind, text } = results[part]
     process.stdout.write(`${kind.padEnd(7)}  ${part.padEnd(11)}  ${text}\n`)

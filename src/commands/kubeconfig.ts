@@ -80,7 +80,7 @@ interface KubeconfigSettings {
 }
 
 /** Parses a command line of `kubeconfig`; reports every fault (contract 8.1). */
-export function readKubeconfigSettings(
+function readKubeconfigSettings(
   argv: readonly string[],
   { file }: Pick<ProcessInputs, 'file'>,
 ): Invocation<KubeconfigSettings> {

@@ -3,7 +3,7 @@ import { request } from 'node:https'
 import { rootCertificates, type TLSSocket } from 'node:tls'
 
 /** An answer, and the certificate of its server. */
-export interface HttpsAnswer {
+interface HttpsAnswer {
   readonly status: number
   readonly body: string
   /** End of the server's certificate, as in the certificate. */
@@ -11,7 +11,7 @@ export interface HttpsAnswer {
 }
 
 /** A request. */
-export interface HttpsCall {
+interface HttpsCall {
   readonly method?: 'GET' | 'POST'
   /** The access key that it carries; absent = no credential. */
   readonly bearer?: string

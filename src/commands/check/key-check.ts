@@ -11,7 +11,7 @@ import type { SendHttps } from './https.ts'
 import { type CheckResult, failureOf, found, missing } from './result.ts'
 
 /** What the check of a key needs. */
-export interface KeyCheckParts {
+interface KeyCheckParts {
   readonly client: KubeClient
   readonly clock: Clock
   readonly send: SendHttps
@@ -20,7 +20,7 @@ export interface KeyCheckParts {
 }
 
 /** The result, and whether a manager has worked on the key. */
-export interface KeyCheckResult {
+interface KeyCheckResult {
   readonly result: CheckResult
   readonly isManaged: boolean
 }
