@@ -1,5 +1,6 @@
 // What `management-operator check` makes of a Lease, a Config and the shipped roles, without a cluster.
 import { describe, expect, test } from 'vitest'
+import type { Config } from '../../../../src/api/config.gen.ts'
 import { checkSettings, leaseResult } from '../../../../src/commands/check/cluster-checks.ts'
 import { lackOf, shippedRights } from '../../../../src/commands/check/rights.ts'
 import type { LeaseSpec } from '../../../../src/kube/leader-election/rules.ts'
@@ -40,7 +41,7 @@ describe('the Lease', () => {
 })
 
 describe('the settings', () => {
-  const config = (status: string | null, observedGeneration: number) => ({
+  const config = (status: 'True' | 'False' | null, observedGeneration: number): Config => ({
     apiVersion: 'management.platform.sh/v1',
     kind: 'Config',
     metadata: { name: 'c', uid: 'u', resourceVersion: '1', generation: 2, creationTimestamp: '' },
@@ -53,7 +54,12 @@ describe('the settings', () => {
     },
   })
 
-  test.each([
+  test.each<{
+    readonly name: string
+    readonly status: 'True' | 'False' | null
+    readonly seen: number
+    readonly says: string
+  }>([
     { name: 'in force', status: 'True', seen: 2, says: 'Config c is in force' },
     { name: 'invalid', status: 'False', seen: 2, says: 'Config c is not ready: why' },
     { name: 'new', status: null, seen: -1, says: 'Config c is not ready: no manager has read it' },
