@@ -264,6 +264,30 @@ export const ERRORS = catalogue({
     remedy:
       "look at the API server and the network; a 503 with another text is the API server's own",
   },
+  accountRefused: {
+    reason: 'ServiceUnavailable',
+    message: 'the API server does not let this server act for its callers now, try again',
+    headers: SOON,
+    because:
+      'it refuses the account of this server, not the caller: for a moment after its start, or for a lack of rights',
+    remedy:
+      'nothing, if the API server has just started. Otherwise see check `may-act` and log line `the API server does not let this server act for its callers`',
+  },
+  unanswered: {
+    reason: 'Timeout',
+    message:
+      'no answer came to this request: the API server may have carried it out. See whether it did before you repeat it',
+    because:
+      'the connection broke or the time was over after the request was sent. There is no `Retry-After`: clients would repeat a write',
+    remedy: 'look at the API server and the network; see whether the write was done',
+  },
+  endedUnderWay: {
+    reason: 'Timeout',
+    message: 'the request was ended: <because>. The API server may have carried it out',
+    because:
+      'the same, as the target was removed or changed, or the credential can not be checked any more, while a write was in progress',
+    remedy: 'see whether the write was done',
+  },
   settingsUnknown: {
     reason: 'ServiceUnavailable',
     message: 'the settings in force are not known here yet, try again',

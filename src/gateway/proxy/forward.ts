@@ -23,11 +23,31 @@ export type RunsAs = { readonly caller: Caller } | 'gateway'
 /** What is forwarded of a request, besides what is parsed. */
 export type ForwardedCall = Pick<HttpRequest, 'id' | 'headers' | 'body' | 'remoteAddress'>
 
-/** The answer when the API server can't be reached. */
+/** The answer when the API server has not processed the request, as it can't be reached. */
 export const UNAVAILABLE = refuse(ERRORS.apiServerUnreachable)
 
+/** The answer when the API server refuses the account of this process. */
+export const ACCOUNT_REFUSED = refuse(ERRORS.accountRefused)
+
+/** The answer when a write may have been carried out. Without Retry-After: clients would send it again (contract 13.1). */
+export const UNANSWERED = refuse(ERRORS.unanswered)
+
 /**
- * Forwards the request. Returns the API server's answer while its body streams, or a 503 if there is none.
+ * The answer to a request that got none.
+ *
+ * @param changes whether the request changes anything, once it is carried out
+ */
+export function unavailable({ outcome }: UpstreamUnavailable, changes: boolean): BufferedAnswer {
+  if (outcome === 'unanswered' && changes) return UNANSWERED
+  return outcome === 'accountRefused' ? ACCOUNT_REFUSED : UNAVAILABLE
+}
+
+/** Whether a request by this method may change something. */
+export const mayChange = ({ method }: Pick<HttpRequest, 'method'>): boolean =>
+  method !== 'GET' && method !== 'HEAD'
+
+/**
+ * Forwards the request. Returns the API server's answer while its body streams, or `unavailable` if there is none.
  *
  * @param signal aborts the request and its answer
  */
@@ -58,7 +78,7 @@ export async function forward(
     body.destroy()
     return { status, headers: passed, body: body.bytes }
   } catch (error) {
-    if (error instanceof UpstreamUnavailable) return UNAVAILABLE
+    if (error instanceof UpstreamUnavailable) return unavailable(error, mayChange(request))
     throw error
   }
 }

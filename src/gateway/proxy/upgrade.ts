@@ -19,6 +19,7 @@ import {
   isProxied,
   pathAndQuery,
   pickedHeaders,
+  unavailable,
   upstreamHeaders,
 } from './forward.ts'
 
@@ -31,7 +32,7 @@ interface UpgradeCall {
   readonly signal: AbortSignal
 }
 
-/** Forwards the upgrade. Returns the upstream's 101 with the tunnel, its other answer, or a 503 if there is none. */
+/** Forwards the upgrade. Returns the upstream's 101 with the tunnel, its other answer, or `unavailable` if there is none. */
 export async function forwardUpgrade(
   upstream: Pick<Upstream, 'upgrade'>,
   { request, call, protocol, caller, signal }: UpgradeCall,
@@ -58,7 +59,8 @@ export async function forwardUpgrade(
     const opened = { ...headers, connection: 'Upgrade', upgrade: protocol }
     return { status: 101, headers: opened, body: socket, tunnel: socket }
   } catch (error) {
-    if (error instanceof UpstreamUnavailable) return UNAVAILABLE
+    // A session may have run, whatever its method.
+    if (error instanceof UpstreamUnavailable) return unavailable(error, true)
     throw error
   }
 }

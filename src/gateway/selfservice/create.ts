@@ -10,6 +10,7 @@ import {
   setNestedField,
 } from '../../domain/json/field-path.ts'
 import type { JsonMap } from '../../domain/json/json.ts'
+import { UpstreamUnavailable } from '../../kube/proxy/types.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import type { Answer } from '../../serving/http/answer.ts'
 import type { RunsAs } from '../proxy/forward.ts'
@@ -186,7 +187,7 @@ async function withClaimedFields(
     ['metadata', 'uid'],
     uid,
   )
-  const reply = await sendAndRead(request, {
+  const reply = await sendIfReached(request, {
     as: 'gateway',
     method: 'PATCH',
     resource: info.resource,
@@ -199,8 +200,18 @@ async function withClaimedFields(
       json: { apiVersion: API_VERSION, kind: info.resource.kind, ...named },
     },
   })
-  return reply.status === 200 ? { ...stored, json: reply.json } : stored
+  return reply?.status === 200 ? { ...stored, json: reply.json } : stored
 }
+
+/** The reply; null = none came. */
+const sendIfReached = (
+  request: SelfServiceRequest,
+  sent: UpstreamRequest,
+): Promise<UpstreamReply | null> =>
+  sendAndRead(request, sent).catch((error: unknown) => {
+    if (error instanceof UpstreamUnavailable) return null
+    throw error
+  })
 
 /** Answers with the issued token. If none is issued, the object is deleted again. */
 async function answerWithToken(

@@ -207,7 +207,10 @@ async function withoutQuotes(
   let { json } = refused
   for await (const page of upstreamPages(request, resource, selected)) {
     if (page.status !== 200)
-      throw new UpstreamUnavailable('the objects that a refusal may quote can not be read')
+      throw new UpstreamUnavailable(
+        'unprocessed',
+        'the objects that a refusal may quote can not be read',
+      )
     const secrets = objectsIn(page.json).flatMap((object) => secretsIn(resource, object))
     json = redactSecrets(json, secrets)
   }

@@ -7,7 +7,7 @@ import { isOwnGroup } from '../../domain/scope/request-info.ts'
 import { type Upstream, UpstreamUnavailable } from '../../kube/proxy/types.ts'
 import { type Answer, refuse } from '../../serving/http/answer.ts'
 import type { HttpRequest } from '../../serving/http/server.ts'
-import { UNAVAILABLE } from '../proxy/forward.ts'
+import { UNANSWERED, unavailable } from '../proxy/forward.ts'
 import type { ParsedRequest } from '../request/parse.ts'
 import { parameter } from '../request/path-and-query.ts'
 import type { MaxInFlight } from '../stages/max-in-flight.ts'
@@ -29,6 +29,7 @@ import { update } from './update.ts'
 import { isHidden, notFound } from './visibility.ts'
 import { watch } from './watch.ts'
 import { managerRefusal } from './write-options.ts'
+import { WriteTracker } from './write-tracker.ts'
 
 /** Whether a request is about objects of our group in the management cluster (contract 12). */
 export const isOwnKind = ({ attributes }: Pick<ParsedRequest, 'attributes'>): boolean =>
@@ -70,7 +71,8 @@ export function createSelfService(options: SelfServiceOptions): SelfService {
       if (form === null) return NOT_ACCEPTABLE
       const include = includeObjectOf(parameter(parsed.query, 'includeObject'))
       if (include === null) return INVALID_INCLUDE_OBJECT
-      const { upstream, limits, clock, keyNamed: findKey } = options
+      const { limits, clock, keyNamed: findKey } = options
+      const upstream = new WriteTracker(options.upstream)
       const request: SelfServiceRequest = {
         info,
         query: parsed.query,
@@ -90,9 +92,11 @@ export function createSelfService(options: SelfServiceOptions): SelfService {
       try {
         return await dispatch(request, options)
       } catch (error) {
-        if (error instanceof UpstreamUnavailable) return UNAVAILABLE
-        if (error instanceof BufferFull) return error.answer
-        throw error
+        const isKnown = error instanceof UpstreamUnavailable || error instanceof BufferFull
+        if (!isKnown) throw error
+        // A read that fails after the write must not let the client repeat the write.
+        if (upstream.mayHaveWritten) return UNANSWERED
+        return error instanceof BufferFull ? error.answer : unavailable(error, false)
       }
     },
   }

@@ -65,7 +65,7 @@ async function send(
   { upstream, call, signal }: UpstreamClient,
   sent: UpstreamRequest,
 ): Promise<UpstreamAnswer> {
-  if (signal.aborted) throw new UpstreamUnavailable('the request was ended before')
+  if (signal.aborted) throw new UpstreamUnavailable('unprocessed', 'the request was ended before')
   const { as, method, resource, name, subresource, body, form = WHOLE } = sent
   const isTable = form.shape.as === 'Table'
   const query = isTable ? [...sent.query, ['includeObject', 'Object'] as const] : sent.query
@@ -156,7 +156,7 @@ async function* piecesOf(body: AsyncIterable<Buffer>): AsyncGenerator<Buffer, vo
   try {
     yield* body
   } catch (cause) {
-    throw new UpstreamUnavailable('the answer broke off', { cause })
+    throw new UpstreamUnavailable('unanswered', 'the answer broke off', { cause })
   }
 }
 

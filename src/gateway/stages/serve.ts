@@ -11,7 +11,7 @@ import {
 import { type Answer, type BufferedAnswer, refuse } from '../../serving/http/answer.ts'
 import type { ActivityRecorder, RecordResult } from '../activity/recorder.ts'
 import { ERRORS } from '../errors.ts'
-import { UNAVAILABLE, forward } from '../proxy/forward.ts'
+import { ACCOUNT_REFUSED, UNAVAILABLE, forward } from '../proxy/forward.ts'
 import { forwardUpgrade } from '../proxy/upgrade.ts'
 import { type RequestContext, type Stage, known } from '../request-context.ts'
 import { type SelfService, isOwnKind } from '../selfservice/handler.ts'
@@ -55,10 +55,17 @@ export const selfService: Stage<AdmittedKeyDeps> = (context, deps) => {
 export const proxy: Stage = async (context) => {
   const answer = await forwarded(context)
   const { target } = known(context, 'request').attributes
-  return answer === UNAVAILABLE && target.kind !== 'Management'
-    ? refuse(ERRORS.targetUnusable, { target: targetText(target), fault: PROBE_FAULTS.unreachable })
+  const fault = FAULTS.get(answer)
+  return fault !== undefined && target.kind !== 'Management'
+    ? refuse(ERRORS.targetUnusable, { target: targetText(target), fault })
     : answer
 }
+
+/** The faults of targets by the answer that does not name the target. */
+const FAULTS: ReadonlyMap<Answer, string> = new Map([
+  [UNAVAILABLE, PROBE_FAULTS.unreachable],
+  [ACCOUNT_REFUSED, PROBE_FAULTS.refused],
+])
 
 async function forwarded(context: RequestContext): Promise<Answer> {
   const { http, upgrade: protocol } = context

@@ -9,22 +9,37 @@ import type { EndReason } from './in-flight.ts'
 /** The refusals by the reason of the end. */
 export type EndRefusals = Readonly<Record<EndReason, BufferedAnswer>>
 
-/** Refusals before an answer has begun, and as the last event of a watch. */
+/**
+ * Refusals before an answer has begun, the same for a request that may have changed something (contract 13.1), and as
+ * the last event of a watch.
+ */
 interface CredentialRefusals {
   readonly beforeAnswer: EndRefusals
+  readonly ofChanges: EndRefusals
   readonly inStream: EndRefusals
+}
+
+const endedUnderWay = (because: string): BufferedAnswer => refuse(ERRORS.endedUnderWay, { because })
+
+/** Without Retry-After. A client does not repeat what gets a 401. */
+const UNDER_WAY = {
+  target: endedUnderWay('its target was removed or changed'),
+  stale: endedUnderWay('its credential can not be checked any more'),
 }
 
 const TARGET = { target: refuse(ERRORS.targetChanged) }
 
+const END_OF_KEYS: EndRefusals = {
+  ...TARGET,
+  expired: refuse(ERRORS.keyExpired),
+  revoked: refuse(ERRORS.keyNotFound),
+  changed: refuse(ERRORS.keyChanged),
+  stale: refuse(ERRORS.keyUnchecked),
+}
+
 const OF_KEYS: CredentialRefusals = {
-  beforeAnswer: {
-    ...TARGET,
-    expired: refuse(ERRORS.keyExpired),
-    revoked: refuse(ERRORS.keyNotFound),
-    changed: refuse(ERRORS.keyChanged),
-    stale: refuse(ERRORS.keyUnchecked),
-  },
+  beforeAnswer: END_OF_KEYS,
+  ofChanges: { ...END_OF_KEYS, ...UNDER_WAY },
   inStream: {
     ...TARGET,
     expired: refuse(ERRORS.keyExpired),
@@ -43,7 +58,11 @@ const END_OF_TOKENS: EndRefusals = {
   stale: refuse(TOKEN_ERRORS.tokenUnchecked),
 }
 
-const OF_TOKENS: CredentialRefusals = { beforeAnswer: END_OF_TOKENS, inStream: END_OF_TOKENS }
+const OF_TOKENS: CredentialRefusals = {
+  beforeAnswer: END_OF_TOKENS,
+  ofChanges: { ...END_OF_TOKENS, ...UNDER_WAY },
+  inStream: END_OF_TOKENS,
+}
 
 /** The refusals for the caller's kind of credential. */
 export const credentialRefusals = (caller: Caller): CredentialRefusals =>

@@ -3,7 +3,7 @@
 import type { Caller } from '../../authn/caller.ts'
 import type { Answer, BufferedAnswer } from '../../serving/http/answer.ts'
 import type { HttpRequest } from '../../serving/http/server.ts'
-import { hasBody } from '../proxy/forward.ts'
+import { hasBody, mayChange } from '../proxy/forward.ts'
 import { credentialRefusals } from './credential-refusals.ts'
 import type { InFlightEntry, InFlightRequests, Pending } from './in-flight.ts'
 
@@ -58,7 +58,10 @@ export function leaseRequest(
   const pending: Pending = {
     mayComplete: () => !isLong && isWrite(call) && hasArrived(call),
     end: (reason) => {
-      refusal = credentialRefusals(caller).beforeAnswer[reason]
+      const { beforeAnswer, ofChanges } = credentialRefusals(caller)
+      // Of a body without its end the API server carries out nothing.
+      const isCarriedOut = call.by !== 'request' || (mayChange(call) && hasArrived(call))
+      refusal = (isCarriedOut ? ofChanges : beforeAnswer)[reason]
       entry.close()
       endStage()
       controller.abort()

@@ -146,7 +146,8 @@ class SharedUpstream {
   }
 
   async #opened(): Promise<Upstream> {
-    if (this.#isClosed) throw new UpstreamUnavailable('the target is gone or has changed')
+    if (this.#isClosed)
+      throw new UpstreamUnavailable('unprocessed', 'the target is gone or has changed')
     const opening = (this.#current ??= this.#open())
     try {
       return await opening
@@ -162,4 +163,4 @@ class SharedUpstream {
 }
 
 const unavailable = (cause: unknown): UpstreamUnavailable =>
-  new UpstreamUnavailable('no connection to the target can be opened', { cause })
+  new UpstreamUnavailable('unprocessed', 'no connection to the target can be opened', { cause })

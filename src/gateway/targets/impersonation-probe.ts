@@ -2,6 +2,7 @@
 import { ACCESS_KEY_EXTRA, HEARTBEAT_KEY, SCOPE_EXTRA, TOKEN_ID_EXTRA } from '../../api/names.ts'
 import { AUTHENTICATED_GROUP } from '../../authn/caller.ts'
 import { parseJsonMap } from '../../domain/json/json.ts'
+import { AccountRefused } from '../../kube/proxy/account-refusal.ts'
 import { type Upstream, UpstreamUnavailable } from '../../kube/proxy/types.ts'
 import { type Clock, sleep } from '../../runtime/clock.ts'
 import type { Log } from '../../runtime/log.ts'
@@ -116,6 +117,8 @@ export async function attemptOnce({
     const answerBody = await readBody(body).catch(() => null)
     return findingOf(status, answerBody?.toString('utf8') ?? '')
   } catch (error) {
+    if (error instanceof UpstreamUnavailable && error.cause instanceof AccountRefused)
+      return findingOf(403, error.cause.body.toString('utf8'))
     if (error instanceof UpstreamUnavailable)
       return { kind: 'unknown', because: error.message, cause: error }
     throw error

@@ -58,6 +58,7 @@ class Http1Exchange implements Dispatcher.DispatchHandler {
   #controller: Dispatcher.DispatchController | null = null
   /** Whether this process has ended it. */
   #isEnded: boolean
+  #isSent = false
   #isOver = false
   /** What has arrived and is not passed on yet. */
   #arrived: Buffer[] = []
@@ -74,6 +75,7 @@ class Http1Exchange implements Dispatcher.DispatchHandler {
   onRequestStart(controller: Dispatcher.DispatchController): void {
     this.#controller = controller
     if (this.#isEnded) this.#end()
+    else this.#isSent = true
   }
 
   onResponseStart(_: unknown, status: number, headers: Record<string, unknown>): void {
@@ -98,7 +100,7 @@ class Http1Exchange implements Dispatcher.DispatchHandler {
     this.#close()
     this.#pass()
     if (this.#body) this.#body.destroy(cause)
-    else this.#results.reject(new UpstreamError(failureOf(cause), cause))
+    else this.#results.reject(new UpstreamError(failureOf(cause, this.#isSent), cause))
   }
 
   #answer(status: number, headers: UpstreamHeaders): void {
@@ -157,9 +159,7 @@ function shielded(body: Readable): Readable {
   return body.pipe(shield)
 }
 
-function failureOf(cause: unknown): UpstreamFailure {
-  if (!(cause instanceof Error)) return 'lost'
-  if (cause.name === 'HeadersTimeoutError') return 'timedOut'
-  const isConnecting = 'syscall' in cause && cause.syscall === 'connect'
-  return isConnecting || cause.name === 'ConnectTimeoutError' ? 'unprocessed' : 'lost'
+function failureOf(cause: unknown, isSent: boolean): UpstreamFailure {
+  if (!isSent) return 'unprocessed'
+  return cause instanceof Error && cause.name === 'HeadersTimeoutError' ? 'timedOut' : 'lost'
 }

@@ -79,8 +79,8 @@ export interface Upstream {
   /**
    * Sends a request. Resolves with the head of the response, of any status; redirects are not followed.
    *
-   * @throws UpstreamUnavailable without a response, or when the API server refuses the credential of this process,
-   * which has nothing to do with the caller's
+   * @throws UpstreamUnavailable without a response, or when the API server refuses the account of this process, which
+   * has nothing to do with the caller's
    */
   readonly send: (call: UpstreamCall) => Promise<UpstreamAnswer>
   /**
@@ -96,9 +96,22 @@ export interface Upstream {
   readonly close: () => Promise<void>
 }
 
+/**
+ * What is known of a request without a response. `unprocessed`: it was not sent, or the API server has not processed it.
+ * `accountRefused`: the same, as the API server refuses the account of this process. `unanswered`: the API server may
+ * have carried it out.
+ */
+export type UnavailableOutcome = 'unprocessed' | 'accountRefused' | 'unanswered'
+
 /** The API server gave no response for the caller. The message quotes nothing of the request. */
 export class UpstreamUnavailable extends Error {
   override readonly name = 'UpstreamUnavailable'
+  readonly outcome: UnavailableOutcome
+
+  constructor(outcome: UnavailableOutcome, message: string, options?: ErrorOptions) {
+    super(message, options)
+    this.outcome = outcome
+  }
 }
 
 /**

@@ -10,9 +10,11 @@
 import type { Clock } from '../../runtime/clock.ts'
 import type { Connection, OpenConnection } from '../client/connection.ts'
 import type { Tls } from '../client/kubeconfig.ts'
+import { AccountRefused, unlessAccountRefused } from './account-refusal.ts'
 import { exchangeOverHttp1 } from './http1.ts'
 import { Http2Pool } from './http2-pool.ts'
 import {
+  type UnavailableOutcome,
   type UpgradeProtocol,
   type Upstream,
   type UpstreamAnswer,
@@ -51,7 +53,8 @@ export function createUpstream(options: UpstreamOptions): Upstream {
     // This request can't be repeated, but the next ones need a new credential.
     if (isRefused && !willRepeat) await options.connection.open(true).catch(() => undefined)
     const last = willRepeat ? await attempt(options, exchange, call, isRefused) : first
-    if (last instanceof Error) throw new UpstreamUnavailable(last.message, { cause: last })
+    if (last instanceof Error)
+      throw new UpstreamUnavailable(outcomeOf(last), last.message, { cause: last })
     return last
   }
   return {
@@ -66,12 +69,17 @@ export class CredentialRefused extends Error {
   override readonly name = 'CredentialRefused'
 }
 
+function outcomeOf(error: CredentialRefused | AccountRefused | UpstreamError): UnavailableOutcome {
+  if (!(error instanceof UpstreamError)) return 'accountRefused'
+  return error.failure === 'unprocessed' ? 'unprocessed' : 'unanswered'
+}
+
 async function attempt<Sent extends UpstreamCall, Result extends UpstreamAnswer | UpstreamTunnel>(
   { connection, observer }: UpstreamOptions,
   exchange: (open: OpenConnection, call: Sent) => Promise<Result>,
   call: Sent,
   refused: boolean,
-): Promise<Result | CredentialRefused | UpstreamError> {
+): Promise<Result | CredentialRefused | AccountRefused | UpstreamError> {
   const open = await connection
     .open(refused)
     .catch((cause: unknown) => new UpstreamError('unprocessed', cause))
@@ -81,9 +89,12 @@ async function attempt<Sent extends UpstreamCall, Result extends UpstreamAnswer 
   try {
     const answer = await exchange(open, { ...call, path, headers })
     observer.responded(call, String(answer.status))
-    if (!('body' in answer) || answer.status !== 401 || call.isProxied === true) return answer
-    answer.body.destroy()
-    return new CredentialRefused('the API server refuses the credential of this process')
+    if (!('body' in answer)) return answer
+    if (answer.status === 401 && call.isProxied !== true) {
+      answer.body.destroy()
+      return new CredentialRefused('the API server refuses the credential of this process')
+    }
+    return (await unlessAccountRefused(answer, call)) as Result | AccountRefused
   } catch (error) {
     // A request that this process ended is no failure of the API server.
     if (!call.signal.aborted) observer.responded(call, '<error>')
@@ -98,9 +109,10 @@ const SAFE: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS'])
 /** Whether to send the request again: the API server has not processed it, or it changes nothing. */
 function mayRepeat(
   { method, body, signal, protocol }: UpstreamCall & { readonly protocol?: UpgradeProtocol },
-  error: CredentialRefused | UpstreamError,
+  error: CredentialRefused | AccountRefused | UpstreamError,
 ): boolean {
   if (signal.aborted || !isRepeatable(body)) return false
+  if (error instanceof AccountRefused) return false
   if (error instanceof CredentialRefused || error.failure === 'unprocessed') return true
   // A session may have run by then, whatever its method.
   const isSafe = SAFE.has(method) && protocol === undefined

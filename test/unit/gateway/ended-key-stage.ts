@@ -60,7 +60,7 @@ function apiServer(act: (call: UpstreamCall) => Promise<void> | void, isDeaf: bo
   const answerTo: Upstream['send'] = async (call) => {
     const { body, signal, method, path, impersonation } = call
     const ended = once(signal, 'abort').then(() => {
-      throw new UpstreamUnavailable('ended')
+      throw new UpstreamUnavailable('unprocessed', 'ended')
     })
     ended.catch(() => undefined)
     const sent = body instanceof Readable ? text(body) : (body?.toString() ?? '')

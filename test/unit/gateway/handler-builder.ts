@@ -140,7 +140,7 @@ export async function gateway(
       hasEnded = true
       inFlight.look(null)
       signal.throwIfAborted()
-      throw new UpstreamUnavailable('ended')
+      throw new UpstreamUnavailable('unprocessed', 'ended')
     }
     const text = `${String(impersonation?.['impersonate-user'])} asks for ${path}`
     const upstream = { 'content-type': 'text/plain', 'audit-id': 'of-the-api-server' }

@@ -182,7 +182,10 @@ describe('a request is refused before it is forwarded', () => {
 })
 
 test('a target that can not be reached is named in the 503 (9.5)', async () => {
-  const upstream = { ...NO_UPSTREAM, send: () => Promise.reject(new UpstreamUnavailable('x')) }
+  const upstream = {
+    ...NO_UPSTREAM,
+    send: () => Promise.reject(new UpstreamUnavailable('unprocessed', 'x')),
+  }
   const targets = createTargetRegistry(managementOf(upstream), {
     find: () => ({ kind: 'usable', connection: { upstream }, namespace: null }),
     isFresh: () => true,

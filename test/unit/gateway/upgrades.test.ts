@@ -89,13 +89,13 @@ describe('an upgrade', () => {
     },
     {
       name: '101 to another protocol',
-      code: 503,
+      code: 504,
       act: (socket: Duplex) =>
         socket.write(
           'HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: h2c\r\n\r\n',
         ),
     },
-    { name: 'the end of the connection', code: 503, act: (socket: Duplex) => socket.destroy() },
+    { name: 'the end of the connection', code: 504, act: (socket: Duplex) => socket.destroy() },
   ])(
     'that is answered by $name closes both connections (threats A9)',
     async ({ name, code, act }) => {

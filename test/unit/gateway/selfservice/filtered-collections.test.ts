@@ -134,7 +134,7 @@ describe('filtered lists (13.3)', () => {
     {
       name: 'is not answered',
       own: () => {
-        throw new UpstreamUnavailable('gone')
+        throw new UpstreamUnavailable('unprocessed', 'gone')
       },
     },
     {
@@ -242,7 +242,7 @@ describe('filtered watches (13.3)', () => {
     {
       name: 'is not answered',
       own: () => {
-        throw new UpstreamUnavailable('gone')
+        throw new UpstreamUnavailable('unprocessed', 'gone')
       },
     },
     {
@@ -256,7 +256,7 @@ describe('filtered watches (13.3)', () => {
       name: 'begins at an unknown resourceVersion',
       own: (path) => {
         if (path.includes('watch=true')) return says(200, new PassThrough())
-        throw new UpstreamUnavailable('gone')
+        throw new UpstreamUnavailable('unprocessed', 'gone')
       },
     },
   ])('one that $name frees its place', async ({ own }) => {

@@ -48,7 +48,7 @@ test('the semaphore admits some requests of one caller at a time; the next wait,
   await turn()
   expect(waiting).toHaveLength(SELF_SERVICE.ofOne + 2)
   answerOne(found())
-  answerOne(new UpstreamUnavailable('gone'))
+  answerOne(new UpstreamUnavailable('unprocessed', 'gone'))
   for (let at = 0; at < 5; at += 1) await turn()
   expect(waiting, 'whatever came of two, two more go').toHaveLength(SELF_SERVICE.ofOne + 2)
   while (waiting.length > 0) {

@@ -4,6 +4,7 @@ import { Readable } from 'node:stream'
 import { describe, expect, test } from 'vitest'
 import type { KeyCaller } from '../../../../src/authn/caller.ts'
 import {
+  type EndReason,
   InFlightRequests,
   type InFlightEntry,
   type Pending,
@@ -30,26 +31,26 @@ class HeldRequests extends InFlightRequests {
     return super.open(of, pending)
   }
 
-  end(): void {
-    this.#pending?.end('revoked')
+  end(reason: EndReason = 'revoked'): void {
+    this.#pending?.end(reason)
   }
 }
 
-function leased() {
+function leased(given: Parameters<typeof callTo>[1] = {}) {
   const streams = new HeldRequests({
     clock: manualClock(t0),
     reauthenticate: () => ({ ok: true, caller }),
     observer: { opened: () => undefined, closed: () => undefined, cut: () => undefined },
   })
   const lease = leaseRequest(streams, {
-    call: callTo('/api'),
+    call: callTo('/api', given),
     caller,
     connection: null,
     isLong: false,
   })
   const answering = Promise.withResolvers<Answer | null>()
   const outcome = lease.outcome(answering.promise)
-  return { lease, answering, outcome, end: () => streams.end() }
+  return { lease, answering, outcome, end: (reason?: EndReason) => streams.end(reason) }
 }
 
 const REFUSED = { isOver: true, answer: { status: 401, refusal: 'keyNotFound' } }
@@ -90,4 +91,40 @@ test('while the key lives, a stage that fails passes its failure on', async () =
   const { answering, outcome } = leased()
   answering.reject(new Error('broken'))
   await expect(outcome).rejects.toThrow('broken')
+})
+
+describe('a request that is ended under way (13.1)', () => {
+  test.each(['target', 'stale'] as const)(
+    'gets a 504 without Retry-After where it may have been carried out: %s',
+    async (reason) => {
+      for (const given of [{ method: 'POST' }, { method: 'DELETE' }, { by: 'upgrade' as const }]) {
+        const { outcome, end } = leased(given)
+        end(reason)
+        const { answer } = await outcome
+        expect(answer).toMatchObject({ status: 504, refusal: 'endedUnderWay' })
+        expect(answer?.headers).not.toHaveProperty('retry-after')
+        const text = Buffer.isBuffer(answer?.body) ? answer.body.toString() : ''
+        expect(text).toContain('The API server may have carried it out')
+      }
+    },
+  )
+
+  test.each(['target', 'stale'] as const)(
+    'gets a 503 with Retry-After where nothing was carried out: %s',
+    async (reason) => {
+      const unfinished = {
+        method: 'POST',
+        headers: { 'content-length': '9' },
+        body: new Readable({ read: () => undefined }),
+      }
+      for (const given of [{}, unfinished]) {
+        const { outcome, end } = leased(given)
+        end(reason)
+        expect((await outcome).answer).toMatchObject({
+          status: 503,
+          headers: { 'retry-after': '1' },
+        })
+      }
+    },
+  )
 })

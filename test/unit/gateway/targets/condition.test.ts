@@ -21,7 +21,9 @@ test('a fault quotes nothing of what the API server says (9.5)', () => {
 })
 
 test('a refused address is told by its kind (9.5)', () => {
-  const cause = new UpstreamUnavailable('x', { cause: new AddressRefused('is a loopback address') })
+  const cause = new UpstreamUnavailable('unprocessed', 'x', {
+    cause: new AddressRefused('is a loopback address'),
+  })
   expect(conditionOf({ kind: 'unknown', because: 'x', cause })).toEqual(
     failing('the address of the API server is a loopback address', false),
   )

@@ -22,7 +22,7 @@ function start(open?: () => Promise<Upstream>) {
   const upstream: Upstream = {
     send: async ({ path, signal }): Promise<UpstreamAnswer> => {
       const body = Readable.from([Buffer.from('{}')])
-      if (path === '/fails') throw new UpstreamUnavailable('no answer')
+      if (path === '/fails') throw new UpstreamUnavailable('unprocessed', 'no answer')
       if (path === '/version' && answerProbe !== null)
         await new Promise<void>((resolve) => (answerProbe = resolve))
       signal.throwIfAborted()

@@ -37,7 +37,7 @@ export function followTargets(ownCluster: Upstream | null = null) {
     const upstream: Upstream = {
       send: async () => {
         const answer = api.answers(kubeconfig)
-        if (answer === 'away') throw new UpstreamUnavailable('no answer')
+        if (answer === 'away') throw new UpstreamUnavailable('unprocessed', 'no answer')
         const [status, text] = answer === 'ready' ? [200, '{}'] : [403, POWERLESS]
         return { status, headers: {}, body: Readable.from([Buffer.from(text)]) }
       },

@@ -29,7 +29,7 @@ const REFUSAL = `forbidden: ${GATEWAY} impersonate-on:user-info:get path "/versi
 const allows = answer(200, '{"major":"1"}')
 const refuses = forbidden(REFUSAL)
 const isAway: Act = () => {
-  throw new UpstreamUnavailable('the API server did not answer')
+  throw new UpstreamUnavailable('unprocessed', 'the API server did not answer')
 }
 const breaksOff = (status: number): Act =>
   answer(

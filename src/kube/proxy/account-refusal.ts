@@ -1,0 +1,77 @@
+// Recognizes a 403 that refuses the account of this process, not the caller (contract 10.4). An API server gives them for
+// a moment after its start, when it has not read its roles yet.
+import { Readable } from 'node:stream'
+import { ArrivedBody, type UpstreamAnswer, type UpstreamCall } from './types.ts'
+
+/** The API server's fairness adds it to each request that has passed authentication and impersonation. */
+const PAST_IMPERSONATION = 'x-kubernetes-pf-flowschema-uid'
+
+const FORBIDDEN = 403
+const SUBJECT = 'User '
+/** Most bytes of a refusal that are looked at: the server writes a Status in one piece, and the account comes early. */
+const LOOKED_AT = 16_384
+
+/**
+ * Whether a refusal is of the account of this process. The text stands in a Status of any encoding, with the quotes
+ * of JSON or without: `User "system:serviceaccount:p:gateway" cannot impersonate …`.
+ *
+ * @param caller the impersonated user; null = the request ran as this process, and any right may be missing
+ * @param isPastImpersonation whether the API server's fairness has seen the request
+ */
+export function refusesAccount(
+  text: string,
+  caller: string | null,
+  isPastImpersonation: boolean,
+): boolean {
+  if (caller !== null && isPastImpersonation) return false
+  const cannot = caller === null ? '" cannot ' : '" cannot impersonate'
+  const plain = text.slice(0, LOOKED_AT).replaceAll('\\"', '"')
+  const end = plain.indexOf(cannot)
+  const start = plain.lastIndexOf(`${SUBJECT}"`, end)
+  if (end < 0 || start < 0) return false
+  return plain.slice(start + SUBJECT.length + 1, end) !== caller
+}
+
+/** The API server knows the credential of this process, and does not let its account act. */
+export class AccountRefused extends Error {
+  override readonly name = 'AccountRefused'
+  /** The body of the 403, cut at 16 KiB. It names the account and the caller. */
+  readonly body: Buffer
+
+  constructor(body: Buffer) {
+    super('the API server does not let this process act')
+    this.body = body
+  }
+}
+
+/** The answer, or AccountRefused for a 403 of that kind. Only the first piece of a body is looked at. */
+export async function unlessAccountRefused(
+  answer: UpstreamAnswer,
+  { impersonation }: Pick<UpstreamCall, 'impersonation'>,
+): Promise<UpstreamAnswer | AccountRefused> {
+  const isPast = answer.headers[PAST_IMPERSONATION] !== undefined
+  if (answer.status !== FORBIDDEN || (impersonation !== null && isPast)) return answer
+  const caller = impersonation?.['impersonate-user'] ?? null
+  const pieces = answer.body.iterator({ destroyOnReturn: false }) as AsyncIterableIterator<Buffer>
+  const first = await pieces.next().catch(() => null)
+  // The body has failed, and whoever reads it gets the error.
+  if (first === null) return answer
+  if (first.done === true) return { ...answer, body: new ArrivedBody(Buffer.alloc(0)) }
+  if (refusesAccount(first.value.toString('utf8'), caller, isPast)) {
+    answer.body.destroy()
+    return new AccountRefused(first.value.subarray(0, LOOKED_AT))
+  }
+  return { ...answer, body: withFirst(first.value, pieces, answer.body) }
+}
+
+/** The body with its first piece put back. Destroying it destroys the body. */
+function withFirst(first: Buffer, rest: AsyncIterable<Buffer>, body: Readable): Readable {
+  async function* whole(): AsyncGenerator<Buffer> {
+    yield first
+    yield* rest
+  }
+  const restored = Readable.from(whole(), { objectMode: false })
+  // A reader gets the error anyway; without any reader Node would throw it.
+  restored.on('error', () => undefined).once('close', () => body.destroy())
+  return restored
+}

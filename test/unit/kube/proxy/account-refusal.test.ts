@@ -1,0 +1,103 @@
+// A 403 that refuses the account of this process is no answer to the caller (10.4).
+import type { ServerResponse } from 'node:http'
+import { describe, expect, test } from 'vitest'
+import { refusesAccount } from '../../../../src/kube/proxy/account-refusal.ts'
+import { UpstreamUnavailable } from '../../../../src/kube/proxy/types.ts'
+import { ANN, WIRES, call, startServerAndUpstream, textOf } from './upstream-server.ts'
+
+const OWN = 'system:serviceaccount:platform-system:management-operator-gateway'
+/** As kube-apiserver 1.36 says it for a moment after its start. */
+const IMPERSONATION = `configmaps is forbidden: User "${OWN}" cannot impersonate-on:user-info:list resource "users" in API group "authentication.k8s.io": RBAC: clusterrole.rbac.authorization.k8s.io "x" not found`
+const status = (message: string): string =>
+  JSON.stringify({ kind: 'Status', status: 'Failure', message, reason: 'Forbidden', code: 403 })
+
+describe('a 403 refuses the account of this process (10.4)', () => {
+  test.each([
+    { name: 'in JSON', text: status(IMPERSONATION), caller: 'ann', isPast: false, is: true },
+    {
+      name: 'in protobuf',
+      text: `k8s\0\n${IMPERSONATION}`,
+      caller: 'ann',
+      isPast: false,
+      is: true,
+    },
+    {
+      name: 'for the legacy verb',
+      text: status(`users "ann" is forbidden: User "${OWN}" cannot impersonate resource "users"`),
+      caller: 'ann',
+      isPast: false,
+      is: true,
+    },
+    {
+      name: 'not where it names the caller',
+      text: status('pods is forbidden: User "ann" cannot impersonate resource "users"'),
+      caller: 'ann',
+      isPast: false,
+      is: false,
+    },
+    {
+      name: 'not where the caller lacks a right',
+      text: status('pods is forbidden: User "ann" cannot list resource "pods"'),
+      caller: 'ann',
+      isPast: false,
+      is: false,
+    },
+    {
+      name: 'not where a policy quotes it after the impersonation',
+      text: status(IMPERSONATION),
+      caller: 'ann',
+      isPast: true,
+      is: false,
+    },
+    {
+      name: 'where it runs as this process and lacks a right',
+      text: status(`ownedaccesskeys is forbidden: User "${OWN}" cannot create resource "x"`),
+      caller: null,
+      isPast: true,
+      is: true,
+    },
+    {
+      name: 'not where a policy refuses a write of this process',
+      text: status('ownedaccesskeys "x" is forbidden: exceeded quota'),
+      caller: null,
+      isPast: true,
+      is: false,
+    },
+  ])('$name', ({ text, caller, isPast, is }) => {
+    expect(refusesAccount(text, caller, isPast)).toBe(is)
+  })
+})
+
+const forbid = (outgoing: ServerResponse, message: string, headers = {}): void => {
+  outgoing.writeHead(403, { 'content-type': 'application/json', ...headers }).end(status(message))
+}
+
+describe.each(WIRES)('over %s', (wire) => {
+  test.each(['GET', 'POST'])(
+    'a %s whose 403 names this process has no answer, and was not processed (10.4)',
+    async (method) => {
+      const { upstream, server } = await startServerAndUpstream(wire, (_, outgoing) =>
+        forbid(outgoing, IMPERSONATION),
+      )
+      const sent = upstream.send(call({ method, impersonation: ANN }))
+      await expect(sent).rejects.toMatchObject({
+        name: UpstreamUnavailable.name,
+        outcome: 'accountRefused',
+      })
+      expect(server.received).toHaveLength(1)
+    },
+  )
+
+  test.each([0, 20_000, 300_000])(
+    'another 403 passes whole, with %d bytes more (10.4)',
+    async (more) => {
+      const message = `pods is forbidden: User "ann" cannot list resource "pods"${'.'.repeat(more)}`
+      const { upstream } = await startServerAndUpstream(wire, (_, outgoing) =>
+        forbid(outgoing, message),
+      )
+      const answer = await upstream.send(call({ impersonation: ANN }))
+      expect(answer.status).toBe(403)
+      expect(await textOf(answer)).toBe(status(message))
+    },
+  )
+})
