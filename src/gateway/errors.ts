@@ -230,6 +230,13 @@ export const ERRORS = catalogue({
     because:
       'exec, attach, port-forward, logs, watches and whatever is behind `proxy` can be upgraded, but not requests for keys, tokens and Configs',
   },
+  notUpgraded: {
+    reason: 'InternalError',
+    code: 502,
+    message: 'the API server answered the upgrade with 101, but not to the protocol of the request',
+    because: 'the answer has no `Upgrade` header, or one with another protocol',
+    remedy: 'a proxy between gateway and API server changes responses: remove it',
+  },
   keyUnchecked: {
     reason: 'ServiceUnavailable',
     message:

@@ -7,8 +7,9 @@ import {
   UpstreamUnavailable,
   type UpgradeProtocol,
 } from '../../kube/proxy/types.ts'
-import type { Answer } from '../../serving/http/answer.ts'
+import { type Answer, refuse } from '../../serving/http/answer.ts'
 import type { HttpRequest } from '../../serving/http/server.ts'
+import { ERRORS } from '../errors.ts'
 import type { ParsedRequest } from '../request/parse.ts'
 import { isCredential } from '../stages/authentication.ts'
 import {
@@ -51,6 +52,10 @@ export async function forwardUpgrade(
       signal,
     })
     const headers = { ...clientHeaders(answer.headers), ...pickedHeaders(answer.headers, OPENED) }
+    if ('body' in answer && answer.status === 101) {
+      answer.body.destroy()
+      return NOT_UPGRADED
+    }
     if ('body' in answer) {
       const { status, body } = answer
       return { status, headers: { ...headers, ...framingOf(answer.headers) }, body }
@@ -64,6 +69,8 @@ export async function forwardUpgrade(
     throw error
   }
 }
+
+const NOT_UPGRADED = refuse(ERRORS.notUpgraded)
 
 /** The headers that open a WebSocket, or a session over SPDY. */
 const OPENING: ReadonlySet<string> = new Set([

@@ -1,10 +1,11 @@
 // Sends a request by HTTP/1.1. By undici's `dispatch`: the objects of its `request` cost as much as all the rest, and
 // survive the collection of young objects.
-import { PassThrough, Readable } from 'node:stream'
+import { Readable, Transform } from 'node:stream'
 import type { Dispatcher } from 'undici'
+import type { Clock } from '../../runtime/clock.ts'
+import { HeadLimits } from './head-limits.ts'
 import {
   ArrivedBody,
-  HEAD_WITHIN_MS,
   type UpstreamAnswer,
   type UpstreamCall,
   UpstreamError,
@@ -22,19 +23,22 @@ import {
 export function exchangeOverHttp1(
   pool: Dispatcher,
   call: UpstreamCall,
+  clock: Clock,
   closed: () => void,
 ): Promise<UpstreamAnswer> {
-  const { method, path, headers, body, isLongRunning } = call
+  const { method, path, headers, body } = call
   const { promise, resolve, reject } = Promise.withResolvers<UpstreamAnswer>()
+  const exchange = new Http1Exchange(call, clock, { resolve, reject, closed })
   pool.dispatch(
     {
       method,
       path,
       headers: headers as Record<string, string | string[]>,
-      body: body instanceof Readable ? shielded(body) : body,
-      headersTimeout: isLongRunning ? 0 : HEAD_WITHIN_MS,
+      body: body instanceof Readable ? shielded(body, () => exchange.bodySent()) : body,
+      // undici's own begins anew with each informational response.
+      headersTimeout: 0,
     },
-    new Http1Exchange(call, { resolve, reject, closed }),
+    exchange,
   )
   return promise
 }
@@ -48,12 +52,15 @@ interface Http1Results {
 
 /** One request and its response. */
 class Http1Exchange implements Dispatcher.DispatchHandler {
-  readonly #signal: AbortSignal
+  readonly #call: UpstreamCall
+  readonly #clock: Clock
   readonly #results: Http1Results
   readonly #end = (): void => {
     this.#isEnded = true
     this.#controller?.abort(ENDED)
   }
+  /** null = not sent yet. */
+  #limits: HeadLimits | null = null
   /** null = not sent yet, or over. */
   #controller: Dispatcher.DispatchController | null = null
   /** Whether this process has ended it. */
@@ -64,22 +71,37 @@ class Http1Exchange implements Dispatcher.DispatchHandler {
   #arrived: Buffer[] = []
   #body: Readable | null = null
 
-  constructor({ signal }: UpstreamCall, results: Http1Results) {
-    this.#signal = signal
+  constructor(call: UpstreamCall, clock: Clock, results: Http1Results) {
+    this.#call = call
+    this.#clock = clock
     this.#results = results
-    this.#isEnded = signal.aborted
-    signal.addEventListener('abort', this.#end, { once: true })
+    this.#isEnded = call.signal.aborted
+    call.signal.addEventListener('abort', this.#end, { once: true })
   }
 
   /** A request that has ended before waits for its connection all the same: else many would open more and more of them. */
   onRequestStart(controller: Dispatcher.DispatchController): void {
     this.#controller = controller
     if (this.#isEnded) this.#end()
-    else this.#isSent = true
+    else {
+      this.#isSent = true
+      this.#limits = new HeadLimits(this.#clock, this.#call, (because) =>
+        controller.abort(new HeadLimitExceeded(because)),
+      )
+    }
+  }
+
+  /** A chunk of the body of the request was passed on. */
+  bodySent(): void {
+    this.#limits?.sent()
   }
 
   onResponseStart(_: unknown, status: number, headers: Record<string, unknown>): void {
+    if (status === 101)
+      this.#controller?.abort(new Error('the API server changed to another protocol'))
+    else if (status < 200) this.#limits?.informational()
     if (status < 200) return
+    this.#limits?.stop()
     // Answered in the next microtask: then all is here that came together with the head, mostly the whole body.
     queueMicrotask(() => this.#answer(status, headers as UpstreamHeaders))
   }
@@ -133,7 +155,8 @@ class Http1Exchange implements Dispatcher.DispatchHandler {
     if (this.#isOver) return
     this.#isOver = true
     this.#controller = null
-    this.#signal.removeEventListener('abort', this.#end)
+    this.#limits?.stop()
+    this.#call.signal.removeEventListener('abort', this.#end)
     this.#results.closed()
   }
 }
@@ -144,13 +167,23 @@ const joined = (pieces: readonly Buffer[]): Buffer => {
   return first && others.length === 0 ? first : Buffer.concat(pieces)
 }
 
+/** No head came in time, or too many informational responses. */
+class HeadLimitExceeded extends Error {
+  override readonly name = 'HeadLimitExceeded'
+}
+
 const ENDED = new Error('the request was ended')
 
 /**
- * A copy of the stream. undici destroys the body of a failed request, which would close the connection of the client.
+ * A copy of the stream; calls `sent` for each chunk. undici destroys the body of a failed request, which would close the connection of the client.
  */
-function shielded(body: Readable): Readable {
-  const shield = new PassThrough()
+function shielded(body: Readable, sent: () => void): Readable {
+  const shield = new Transform({
+    transform: (piece: Buffer, _, pass) => {
+      sent()
+      pass(null, piece)
+    },
+  })
   const fail = (): void => void shield.destroy(new Error('the body of the request broke off'))
   // The body may have failed before this listener was added: Node emits no second event.
   if (body.destroyed) fail()
@@ -161,5 +194,5 @@ function shielded(body: Readable): Readable {
 
 function failureOf(cause: unknown, isSent: boolean): UpstreamFailure {
   if (!isSent) return 'unprocessed'
-  return cause instanceof Error && cause.name === 'HeadersTimeoutError' ? 'timedOut' : 'lost'
+  return cause instanceof HeadLimitExceeded ? 'timedOut' : 'lost'
 }

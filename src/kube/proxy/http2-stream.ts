@@ -2,8 +2,8 @@
 import { type ClientHttp2Session, type ClientHttp2Stream, constants } from 'node:http2'
 import { Readable, addAbortSignal } from 'node:stream'
 import type { Clock } from '../../runtime/clock.ts'
+import { HeadLimits } from './head-limits.ts'
 import {
-  HEAD_WITHIN_MS,
   type UpstreamAnswer,
   type UpstreamCall,
   UpstreamError,
@@ -53,25 +53,24 @@ export function exchangeOverHttp2(
     addAbortSignal(AbortSignal.abort(cause), stream)
   }
   const end = (): void => cancel('lost', 'the request was ended')
-  const cancelTimeout = call.isLongRunning
-    ? () => undefined
-    : startHeadTimeout(stream, clock, cancel)
-
   stream.once('response', (...[, , raw]: readonly [unknown, unknown, readonly string[]]) => {
-    cancelTimeout()
+    limits.stop()
     const { ':status': status, ...headers } = headersFromRaw(raw)
     body = new ResponseBody(stream, end)
     head.resolve({ status: Number(status), headers, body })
   })
   stream.on('error', breakOff)
   stream.once('close', () => {
-    cancelTimeout()
+    limits.stop()
     call.signal.removeEventListener('abort', end)
     // Only then: the stack trace of an Error costs as much as many a stage.
     if (!body?.isComplete) breakOff(new Error('the connection to the API server broke off'))
     closed.resolve({ isCancelled })
   })
-  send(call.body, stream, cancel)
+  const limits = new HeadLimits(clock, call, (because) => cancel('timedOut', because))
+  // Node reports informational responses by this event, also 100.
+  stream.on('headers', () => limits.informational())
+  send(call.body, stream, { sent: () => limits.sent(), cancel })
   if (call.signal.aborted) end()
   else call.signal.addEventListener('abort', end, { once: true })
   return { answer: head.promise, closed: closed.promise }
@@ -87,7 +86,11 @@ function open(session: ClientHttp2Session, call: UpstreamCall): ClientHttp2Strea
 }
 
 /** Writes the body to the stream, and ends the stream. If the body fails, the stream is cancelled. */
-function send(body: UpstreamCall['body'], stream: ClientHttp2Stream, cancel: Cancel): void {
+function send(
+  body: UpstreamCall['body'],
+  stream: ClientHttp2Stream,
+  { sent, cancel }: { readonly sent: () => void; readonly cancel: Cancel },
+): void {
   if (body === null) return
   if (Buffer.isBuffer(body)) {
     stream.end(body)
@@ -99,6 +102,7 @@ function send(body: UpstreamCall['body'], stream: ClientHttp2Stream, cancel: Can
   // If the response ends before the body does, pipeline() would destroy the body, and with it the connection of the
   // client; pipe() would write on, and so destroy the response.
   const write = (chunk: Buffer): void => {
+    sent()
     if (stream.writableEnded || stream.destroyed) body.off('data', write).pause()
     else if (!stream.write(chunk)) body.pause()
   }
@@ -107,23 +111,6 @@ function send(body: UpstreamCall['body'], stream: ClientHttp2Stream, cancel: Can
   body.once('end', () => stream.end())
   body.once('error', cancelTruncated)
   body.once('close', () => body.readableEnded || cancelTruncated())
-}
-
-/** Cancels the stream when the head of the response takes too long. @returns cancels this timeout */
-function startHeadTimeout(stream: ClientHttp2Stream, clock: Clock, cancel: Cancel): () => void {
-  let stop = (): void => undefined
-  const start = (): void => {
-    stop = clock.schedule(HEAD_WITHIN_MS, () =>
-      cancel('timedOut', 'the API server did not answer in time'),
-    )
-  }
-  // The time to send the body does not count: the gateway's own server limits it.
-  if (stream.writableFinished) start()
-  else stream.once('finish', start)
-  return () => {
-    stream.off('finish', start)
-    stop()
-  }
 }
 
 /**

@@ -84,8 +84,8 @@ export interface Upstream {
    */
   readonly send: (call: UpstreamCall) => Promise<UpstreamAnswer>
   /**
-   * Sends a request for an upgrade, on a connection of its own. Resolves with the tunnel, or with an answer of any other
-   * status, after which the connection is closed.
+   * Sends a request for an upgrade, on a connection of its own. Resolves with the tunnel, or with another answer, after
+   * which the connection is closed: of any other status, or a 101 that is not to the protocol of the call.
    *
    * @throws UpstreamUnavailable as `send` does
    */
@@ -115,7 +115,7 @@ export class UpstreamUnavailable extends Error {
 }
 
 /**
- * Time limit of the head of a response. The API server itself limits requests that are not long-running to a minute.
+ * Time limit of the head of a response, and of the informational ones before it. The API server itself limits requests that are not long-running to a minute.
  */
 export const HEAD_WITHIN_MS = 60_000
 

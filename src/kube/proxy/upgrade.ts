@@ -5,8 +5,9 @@ import { request as requestHttps } from 'node:https'
 import type { Socket } from 'node:net'
 import type { Clock } from '../../runtime/clock.ts'
 import type { OpenConnection } from '../client/connection.ts'
+import { HeadLimits } from './head-limits.ts'
 import {
-  HEAD_WITHIN_MS,
+  ArrivedBody,
   type UpgradeProtocol,
   type UpstreamAnswer,
   type UpstreamCall,
@@ -49,12 +50,12 @@ export function upgradeOverHttp1(
     answer.reject(new UpstreamError(failure, cause))
     request.destroy()
   }
-  const cancelTimeout = clock.schedule(HEAD_WITHIN_MS, () =>
-    fail('timedOut', new Error('the API server did not answer in time')),
+  const limits = new HeadLimits(clock, { isLongRunning: false }, (because) =>
+    fail('timedOut', new Error(because)),
   )
   const end = (): void => fail('lost', new Error('the request was ended'))
   const settled = (): void => {
-    cancelTimeout()
+    limits.stop()
     signal.removeEventListener('abort', end)
   }
   request.once('socket', (socket) =>
@@ -64,15 +65,20 @@ export function upgradeOverHttp1(
   )
   request.once('upgrade', (response, socket: Socket, head) => {
     settled()
-    tunnelOf(response, socket, head, protocol).then(answer.resolve, (error: unknown) => {
+    if (isUpgradeTo(protocol, response)) answer.resolve(tunnelOf(response, socket, head))
+    else {
       socket.destroy()
-      answer.reject(error)
-    })
+      const { rawHeaders } = response
+      const body = new ArrivedBody(Buffer.alloc(0))
+      answer.resolve({ status: 101, headers: headersFromRaw(rawHeaders), body })
+    }
   })
   request.once('response', (response) => {
     settled()
     answer.resolve(answerOf(request, response))
   })
+  // Node reports `100 Continue` by this event as well.
+  request.on('information', () => limits.informational())
   request.once('error', (cause) => {
     settled()
     fail(isConnected ? 'lost' : 'unprocessed', cause)
@@ -83,14 +89,12 @@ export function upgradeOverHttp1(
   return answer.promise
 }
 
-async function tunnelOf(
-  { statusCode, headers, rawHeaders }: IncomingMessage,
-  socket: Socket,
-  head: Buffer,
+const isUpgradeTo = (
   protocol: UpgradeProtocol,
-): Promise<UpstreamTunnel> {
-  if (statusCode !== 101 || headers.upgrade?.toLowerCase() !== protocol.toLowerCase())
-    throw new UpstreamError('lost', new Error('the API server has changed to another protocol'))
+  { statusCode, headers }: IncomingMessage,
+): boolean => statusCode === 101 && headers.upgrade?.toLowerCase() === protocol.toLowerCase()
+
+function tunnelOf({ rawHeaders }: IncomingMessage, socket: Socket, head: Buffer): UpstreamTunnel {
   // The caller ends both directions, each when its own side has ended.
   socket.allowHalfOpen = true
   socket.setTimeout(0)

@@ -156,13 +156,13 @@ class Transport {
   async send(open: OpenConnection, call: UpstreamCall): Promise<UpstreamAnswer> {
     const current = this.#connectionsOf(open)
     if (current.speaksHttp1 && current.reads < MOST_READS && isShortRead(call)) {
-      const read = await readOverHttp1(open, call, current)
+      const read = await readOverHttp1(open, call, current, this.#clock)
       if (read) return read
     }
     const answer = current.speaksHttp2 ? await current.sessions.send(call) : null
     if (answer) return answer
     current.speaksHttp2 = false
-    return exchangeOverHttp1(open.forwards, call, () => undefined)
+    return exchangeOverHttp1(open.forwards, call, this.#clock, () => undefined)
   }
 
   /** Ends requests by HTTP/2. The pools for HTTP/1.1 belong to the connection. */
@@ -192,10 +192,11 @@ async function readOverHttp1(
   open: OpenConnection,
   call: UpstreamCall,
   connections: Connections,
+  clock: Clock,
 ): Promise<UpstreamAnswer | null> {
   connections.reads += 1
   try {
-    return await exchangeOverHttp1(open.forwards, call, () => {
+    return await exchangeOverHttp1(open.forwards, call, clock, () => {
       connections.reads -= 1
     })
   } catch (error) {

@@ -89,11 +89,22 @@ describe('an upgrade', () => {
     },
     {
       name: '101 to another protocol',
-      code: 504,
+      code: 502,
       act: (socket: Duplex) =>
         socket.write(
           'HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: h2c\r\n\r\n',
         ),
+    },
+    {
+      name: '101 without a protocol (13.2)',
+      code: 502,
+      act: (socket: Duplex) => socket.write('HTTP/1.1 101 Switching Protocols\r\n\r\n'),
+    },
+    {
+      name: '101 with a body and without a protocol (13.2)',
+      code: 502,
+      act: (socket: Duplex) =>
+        socket.write('HTTP/1.1 101 Switching Protocols\r\nContent-Length: 2\r\n\r\nok'),
     },
     { name: 'the end of the connection', code: 504, act: (socket: Duplex) => socket.destroy() },
   ])(
