@@ -113,7 +113,6 @@ const REFUSED: readonly (readonly [range: Cidr, what: string])[] = [
   [range('0.0.0.0', 8), 'an unspecified address'],
   [range('169.254.0.0', 16), 'a link-local address'],
   [range('fe80::', 10), 'a link-local address'],
-  [range('255.255.255.255', 32), 'a broadcast address'],
   [range('224.0.0.0', 4), 'a multicast address'],
   [range('ff00::', 8), 'a multicast address'],
 ]

@@ -49,6 +49,19 @@ export function ownedFieldsOf(
   }
 }
 
+/** Whether anybody has written the field: the API server owns none of those that it fills in itself. */
+export const hasManager = (
+  managedFields: readonly ManagedFieldsEntry[],
+  path: readonly string[],
+): boolean =>
+  managedFields.some(
+    ({ fieldsV1 }) =>
+      fieldsAt(
+        fieldsV1 ?? {},
+        path.map((name) => `f:${name}`),
+      ) !== undefined,
+  )
+
 /** Returns a reader of the status fields that our field manager owns; it gives undefined for all other fields. */
 export const ownedStatusField =
   <Status extends object>(owned: OwnedFields, status: Status) =>

@@ -55,7 +55,7 @@ interface SyncDeps extends PairWriteDeps {
   readonly awaited: AwaitedNames
 }
 
-type Settings = Omit<TranslationSettings, 'lookups'>
+type Settings = Omit<TranslationSettings, 'lookups' | 'choosesIpFamilies'>
 
 /** The reconcile function of one kind; a key is that of the virtual object. */
 export function createReconcile(deps: SyncDeps): (key: string) => Promise<Outcome> {
@@ -170,7 +170,8 @@ async function bringInStep(
     return done
   }
   const lookups = deps.lookups.begin(key)
-  const given = { ...settings, lookups }
+  const { choosesIpFamilies } = virtual
+  const given = { ...settings, lookups, choosesIpFamilies }
   const { first, settled } = await settledTranslation(key, cached, verdict !== null, deps, given)
   const lookedUp = await lookups.end()
   if (lookedUp !== 'complete') {

@@ -235,7 +235,10 @@ function isLeftover({ object, ...ref }: SyncedObject, { sources, place }: SyncSe
   return isOurs && !hasSelector(service) && isMadeByEndpointsController(metadata)
 }
 
-function settingsOf(kind: SyncedKind, setup: SyncSetup): Omit<TranslationSettings, 'lookups'> {
+function settingsOf(
+  kind: SyncedKind,
+  setup: SyncSetup,
+): Omit<TranslationSettings, 'lookups' | 'choosesIpFamilies'> {
   const { place, sources, config } = setup
   const { kinds, withDefaults } = config
   return {

@@ -1,4 +1,5 @@
 import type { KubeObject } from '../api/objects.ts'
+import { hasManager } from '../domain/managed-fields.ts'
 import type { JsonMap } from '../domain/json/json.ts'
 import { nestedMap, nestedString } from '../domain/json/field-path.ts'
 import type { CachedObject } from '../kube/informer/store.ts'
@@ -8,6 +9,8 @@ export interface SyncedObject extends CachedObject {
   readonly namespace: string
   /** The whole object without managedFields, with apiVersion and kind. */
   readonly object: JsonMap
+  /** Whether somebody has set `spec.ipFamilies`; else the API server has filled it in, or it is not there. */
+  readonly choosesIpFamilies: boolean
 }
 
 /**
@@ -18,7 +21,7 @@ export interface SyncedObject extends CachedObject {
 export const syncedObject =
   (kind: string) =>
   (object: KubeObject): SyncedObject => {
-    const { managedFields: _, ...metadata } = object.metadata
+    const { managedFields, ...metadata } = object.metadata
     return {
       name: metadata.name,
       namespace: metadata.namespace ?? '',
@@ -30,6 +33,7 @@ export const syncedObject =
         kind,
         metadata: metadata as unknown as JsonMap,
       },
+      choosesIpFamilies: hasManager(managedFields ?? [], ['spec', 'ipFamilies']),
     }
   }
 

@@ -32,7 +32,9 @@ export interface TranslationSettings {
   readonly kind: string
   readonly translator: KindTranslator
   readonly patches: readonly Patch[]
-  readonly context: Omit<TranslationContext, 'patchKindAt'>
+  readonly context: Omit<TranslationContext, 'patchKindAt' | 'choosesIpFamilies'>
+  /** As in SyncedObject, of the virtual object at hand. */
+  readonly choosesIpFamilies: boolean
   readonly addresses: AddressSettings
   /** The virtual cluster's own Service; null = host objects have no owner. */
   readonly owner: OwnerReference | null
@@ -63,6 +65,7 @@ export async function translate(
   const { translator, addresses } = settings
   const context = {
     ...settings.context,
+    choosesIpFamilies: settings.choosesIpFamilies,
     patchKindAt: forwardPatchKinds(virtual, settings.patches),
   }
   const forth = await patchedForHost({ ...pair, virtual }, context, settings, evaluate)

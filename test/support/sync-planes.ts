@@ -31,14 +31,14 @@ export const SYNCER_USER = `system:serviceaccount:${SYNCER_ACCOUNT.namespace}:${
 /**
  * Starts both, at the same time: each waits for its own daemons.
  *
- * @param hostFlags more flags of the host's API server
+ * @param flags more flags of their API servers
  */
 export async function startSyncPlanes(
-  hostFlags: readonly string[] = [],
+  flags: Partial<Pair<readonly string[]>> = {},
 ): Promise<Pair<ControlPlane>> {
   const start = (apiServerFlags: readonly string[]): Promise<ControlPlane> =>
     startControlPlane({ audit: true, apiServerFlags, log: console.log })
-  const started = await Promise.allSettled([start([]), start(hostFlags)])
+  const started = await Promise.allSettled([start(flags.virtual ?? []), start(flags.host ?? [])])
   const planes = started.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []))
   const failed = started.find((one) => one.status === 'rejected')
   const [virtual, host] = planes

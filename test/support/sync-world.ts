@@ -50,12 +50,12 @@ export async function syncPlanes(): Promise<Pair<SyncPlane>> {
 /**
  * Two clusters of the test file's own, to be broken. Call it while the test file loads, in project `sync-own`.
  *
- * @param hostFlags more flags of the host's API server
+ * @param flags more flags of their API servers
  */
 export async function ownSyncPlanes(
-  hostFlags: readonly string[] = [],
+  flags: Partial<Pair<readonly string[]>> = {},
 ): Promise<Pair<SyncPlane & OwnControlPlane>> {
-  const planes = await startSyncPlanes(hostFlags)
+  const planes = await startSyncPlanes(flags)
   const owned = {
     virtual: await ownedControlPlane(planes.virtual),
     host: await ownedControlPlane(planes.host),

@@ -50,8 +50,10 @@ const CONFIG = {
         expression: 'atob(context.virtualObject.data.labelled) + " "',
       },
       {
-        path: 'metadata.labels.copied',
-        expression: 'atob(context.virtualObject.data.labelled) + " "',
+        // Its labels have other keys on the host: a patch of the whole map sets one.
+        path: 'metadata.labels',
+        expression:
+          'context.virtualObject.data?.labelled === undefined ? value : ({ ...value, copied: atob(context.virtualObject.data.labelled) + " " })',
       },
     ],
   },

@@ -101,7 +101,7 @@ interface ShippedSyncer extends Pair<OwnControlPlane> {
  * @param hostFlags more flags of the host's API server
  */
 export async function shippedSyncer(hostFlags: readonly string[] = []): Promise<ShippedSyncer> {
-  const { host, virtual } = await ownSyncPlanes(hostFlags)
+  const { host, virtual } = await ownSyncPlanes({ host: hostFlags })
   const home = mkdtempSync(join(tmpdir(), 'shipped-syncer-'))
   afterAll(() => rmSync(home, { recursive: true }))
   const config = join(home, 'vcluster.yaml')

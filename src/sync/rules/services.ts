@@ -68,6 +68,7 @@ function hostSpec(virtual: JsonMap, context: TranslationContext): JsonMap {
     ...(isHeadless || isAskedFor(['clusterIP']) ? [] : ['clusterIP']),
     // The API server derives it from clusterIP.
     ...(isAskedFor(['clusterIPs']) ? [] : ['clusterIPs']),
+    ...(isAskedFor(['ipFamilies']) || sendsIpFamilies(spec, context) ? [] : ['ipFamilies']),
   ]
   return mapFromEntries([
     ...Object.entries(
@@ -76,6 +77,10 @@ function hostSpec(virtual: JsonMap, context: TranslationContext): JsonMap {
     ['selector', selectorOnHost(virtual, context)],
   ])
 }
+
+/** A host of one family refuses two, though the policy would take one; and what nobody chose may be none of its own. */
+const sendsIpFamilies = (spec: JsonMap, { choosesIpFamilies }: TranslationContext): boolean =>
+  choosesIpFamilies && nestedString(spec, ['ipFamilyPolicy']) !== 'PreferDualStack'
 
 /** In multi-namespace mode labels have the same keys on the host. A selector without keys selects nothing. */
 function selectorOnHost(

@@ -12,6 +12,8 @@ export interface TranslationContext {
   readonly hasService: (service: VirtualName) => boolean
   /** Whether the name on the host is that of a Service of this virtual cluster, by its marks or because it gets that name. */
   readonly ownsHostService: (service: VirtualName) => boolean
+  /** Whether somebody has set the IP families of the virtual Service, and not its API server. */
+  readonly choosesIpFamilies: boolean
   /** The patch that acts from virtual to host on this very field of the virtual object; null = none. */
   readonly patchKindAt: (path: FieldPath) => Patch['kind'] | null
 }

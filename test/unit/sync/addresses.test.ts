@@ -73,8 +73,8 @@ describe('addresses that are always refused (18.2)', () => {
     { what: 'a multicast address', address: '224.0.0.1' },
     { what: 'a multicast address', address: '239.255.255.255' },
     { what: 'a multicast address', address: 'ff02::1' },
-    { what: 'a broadcast address', address: '255.255.255.255' },
-    { what: 'a broadcast address', address: '::ffff:255.255.255.255' },
+    { what: 'the broadcast address', address: '255.255.255.255' },
+    { what: 'the broadcast address', address: '::ffff:255.255.255.255' },
     // IPv4 in IPv6: mapped, compatible, translated, NAT64, 6to4.
     { what: 'a loopback address', address: '::ffff:127.0.0.1' },
     { what: 'a loopback address', address: '::ffff:7f00:1' },

@@ -118,6 +118,24 @@ describe('Services on the way to the host (18.4)', () => {
         publishNotReadyAddresses: true,
       },
     },
+    ...[
+      { policy: 'SingleStack', chooses: true, isSent: true },
+      { policy: 'RequireDualStack', chooses: true, isSent: true },
+      { policy: 'PreferDualStack', chooses: true, isSent: false },
+      { policy: 'SingleStack', chooses: false, isSent: false },
+      { policy: 'RequireDualStack', chooses: false, isSent: false },
+    ].map(({ policy, chooses, isSent }) => ({
+      name: `IP families with ${policy}, ${chooses ? 'chosen' : 'filled in'}: ${isSent}`,
+      spec: { ipFamilyPolicy: policy, ipFamilies: ['IPv6'] },
+      host: { ipFamilyPolicy: policy, ...(isSent ? { ipFamilies: ['IPv6'] } : {}) },
+      given: { choosesIpFamilies: chooses },
+    })),
+    {
+      name: 'IP families that a patch asks for',
+      spec: { ipFamilyPolicy: 'PreferDualStack', ipFamilies: ['IPv6'] },
+      host: { ipFamilyPolicy: 'PreferDualStack', ipFamilies: ['IPv6'] },
+      given: { patchKindAt: patchedAt(['spec', 'ipFamilies'], 'expression') },
+    },
   ])('$name', ({ spec, host, given }) => {
     const object = virtual({ spec, status: { loadBalancer: { ingress: [{ ip: '192.0.2.9' }] } } })
     expect(services.toHost(object, context(given))).toEqual(virtual({ spec: host }))

@@ -76,6 +76,7 @@ export function syncedPair(kind: SyncedKind, options: PairOptions = {}) {
       ownsHostService: () => false,
     },
     addresses: { denied: cidrs('10.66.0.0/16'), allowedExternal: [] },
+    choosesIpFamilies: false,
     owner: OWNER,
     config: config.withDefaults,
     lookups,

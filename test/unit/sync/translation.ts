@@ -19,6 +19,7 @@ export const context = (given: Partial<TranslationContext> = {}): TranslationCon
   place: SINGLE,
   hasService: ({ name, namespace }) => name === 'web' && namespace === 'shop',
   ownsHostService: ({ name, namespace }) => name === 'web-x-shop-x-vc' && namespace === 'host',
+  choosesIpFamilies: true,
   patchKindAt: () => null,
   ...given,
 })
