@@ -6,6 +6,7 @@ import { HOST_MEANINGS } from '../../../src/sync/rules/host-meanings.ts'
 import type { HostPlace } from '../../../src/sync/rules/host-name.ts'
 import { marksOf } from '../../../src/sync/rules/marks.ts'
 import { hostMetadata, withHostMetadata } from '../../../src/sync/rules/metadata.ts'
+import { endpoints, inStep, syncedPair } from './synced-pair.ts'
 import { PREFIX, exchangeOf, metadataOf, several, single, virtualWith } from './metadata-objects.ts'
 
 const PLACES: readonly (readonly [string, HostPlace])[] = [
@@ -111,6 +112,35 @@ describe('what decides something on the host', () => {
       'labels controlled-by',
     ])
   })
+})
+
+test('a patch of all annotations or labels may set any of them, and they go with it (17.3)', async () => {
+  const KEY = 'external-dns.alpha.kubernetes.io/hostname'
+  const annotated = { annotations: { [KEY]: 'web.tenant.example.com', other: 'x' } }
+  const patches = [
+    {
+      path: 'metadata.annotations',
+      expression: `({ ...value, "${KEY}": context.virtualObject.metadata.annotations["${KEY}"] })`,
+    },
+    { path: 'metadata.labels', expression: '({ ...value, "app.kubernetes.io/instance": "ours" })' },
+  ]
+  const pair = await inStep('endpoints', endpoints({}, annotated), { patches })
+  expect(pair.atHost()).toMatchObject({
+    metadata: {
+      annotations: { [KEY]: 'web.tenant.example.com' },
+      labels: { 'app.kubernetes.io/instance': 'ours' },
+    },
+  })
+  const later = syncedPair('endpoints', {})
+  later.virtual.put(pair.atVirtual() ?? {})
+  later.host.put(pair.atHost() ?? {})
+  await later.settle()
+  const metadata = metadataOf(later.atHost())
+  expect(nestedMap(metadata, ['annotations'])).toMatchObject({ other: 'x' })
+  expect(Object.hasOwn(nestedMap(metadata, ['annotations']), KEY)).toBe(false)
+  expect(nestedMap(metadata, ['labels'])).toEqual(
+    marksOf(pair.atVirtual() ?? {}, 'Endpoints', single).labels,
+  )
 })
 
 describe('labels of Secrets and ConfigMaps', () => {
