@@ -5,6 +5,7 @@ import {
   type ImportFacts,
   isImportOf,
   isImportable,
+  isMarkedAsImport,
   isUnchangedImport,
   planImport,
 } from '../../../src/sync/rules/imports.ts'
@@ -291,4 +292,15 @@ describe('a virtual object with the annotation of an import', () => {
     expect(isUnchangedImport('secrets', row.virtual)).toBe(row.unchanged)
     expect(isImportOf('secrets', row.virtual, row.host)).toBe(row.is)
   })
+})
+
+test.each([
+  { annotation: 'h1/d1', is: true },
+  { annotation: 'h1/d1/more', is: false },
+  { annotation: '/d1', is: false },
+  { annotation: 'h1/', is: false },
+  { annotation: 'h1', is: false },
+  { annotation: '', is: false },
+])('the annotation $annotation is that of an import: $is (19.5)', ({ annotation, is }) => {
+  expect(isMarkedAsImport({ metadata: { annotations: { [FROM]: annotation } } })).toBe(is)
 })
