@@ -66,6 +66,13 @@ export const SHIPPED_RULES: readonly ShippedRule[] = [
   {
     account: 'manager',
     isNamespaced: true,
+    apiGroups: ['management.platform.sh'],
+    resources: ['tokensecrets'],
+    verbs: ['confine'],
+  },
+  {
+    account: 'manager',
+    isNamespaced: true,
     apiGroups: [''],
     resources: ['configmaps'],
     verbs: ['get', 'list', 'watch', 'create', 'update', 'patch', 'delete'],
@@ -144,10 +151,20 @@ export const SHIPPED_RULES: readonly ShippedRule[] = [
     resourceNames: ['platform-gateway-ca', 'platform-gateway-tls'],
     verbs: ['get', 'create', 'patch'],
   },
+  {
+    account: 'gateway',
+    isNamespaced: true,
+    apiGroups: ['management.platform.sh'],
+    resources: ['tokensecrets'],
+    verbs: ['confine'],
+  },
 ]
 
 /** Names of the ValidatingAdmissionPolicies in config/policies; each has a binding of the same name. */
 export const SHIPPED_POLICIES: readonly string[] = [
+  'account-token.management.platform.sh',
+  'advice-config.management.platform.sh',
+  'advice.management.platform.sh',
   'finalizer.management.platform.sh',
   'identity.management.platform.sh',
   'lifetime.management.platform.sh',

@@ -75,12 +75,18 @@ const MALFORMED_OWNER: KeyRef = { name: '(unreadable)', uid: '' }
 export function owningKeyOf({ ownerReferences }: ObjectMeta): KeyRef | null {
   const references: unknown = ownerReferences ?? []
   if (!Array.isArray(references) || !references.every(isOwnerReference)) return MALFORMED_OWNER
-  const owner = references.find(
-    ({ apiVersion, kind, controller }) =>
-      controller === true && kind === ACCESS_KEYS.kind && apiVersion.startsWith(`${GROUP}/`),
-  )
+  const owner = references.find((to) => to.controller === true && namesAccessKey(to))
   return owner ? { name: owner.name, uid: owner.uid } : null
 }
+
+/** Whether owner references name access keys, and none of them as the controller (contract 5.4). */
+export const namesKeysWithoutController = ({ ownerReferences = [] }: ObjectMeta): boolean => {
+  const keys = ownerReferences.filter(namesAccessKey)
+  return keys.length > 0 && keys.every(({ controller }) => controller !== true)
+}
+
+const namesAccessKey = ({ apiVersion, kind }: OwnerReference): boolean =>
+  kind === ACCESS_KEYS.kind && apiVersion.startsWith(`${GROUP}/`)
 
 const STRING_FIELDS = ['apiVersion', 'kind', 'name', 'uid']
 

@@ -107,6 +107,7 @@ export async function shippedSyncer(hostFlags: readonly string[] = []): Promise<
   const config = join(home, 'vcluster.yaml')
   await mustKubectl(host, ['create', 'namespace', HOST_NAMESPACE])
   await mustKubectl(virtual, ['create', 'namespace', 'shop'])
+  await apply(host, await buildKustomization(host, 'syncer/policy'))
   await apply(host, await buildKustomization(host, 'syncer'))
   await apply(virtual, await buildKustomization(virtual, 'syncer/virtual'))
   const service = ['create', 'service', 'clusterip', 'my-vc', '--tcp=443', '-n', HOST_NAMESPACE]

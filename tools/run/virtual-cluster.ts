@@ -33,7 +33,8 @@ export async function startVirtualCluster(options: VirtualClusterOptions): Promi
   const samples = join(root, 'config/samples/virtual-cluster')
   const config = configFile(home)
   await createNamespace(host)
-  await apply(host, ['-k', join(root, 'config/syncer/host')])
+  for (const part of ['policy', 'host'])
+    await apply(host, ['-k', join(root, 'config/syncer', part)])
   await apply(virtual, ['-k', join(root, 'config/syncer/virtual')])
   if (!existsSync(config)) {
     await apply(host, ['-n', HOST_NAMESPACE, '-f', join(samples, 'host-service.yaml')])

@@ -49,10 +49,12 @@ const FILE = /^rights-.*\.json$/
  * Rights that no request shows, because policies ask for them: on finalizers, when the manager takes its own
  * off (test/cluster/policies/reserved-cases.ts: without it the finalizer stays), to generate, when it sets a key
  * (test/cluster/policies/reserved-cases.ts: without it there is none), and to delegate and to use, when the gateway
- * makes a key or a token for a caller (test/cluster/gateway/impersonation.test.ts).
+ * makes a key or a token for a caller (test/cluster/gateway/impersonation.test.ts). By confine a policy knows the
+ * accounts of the product (test/cluster/policies/account-token.test.ts).
  */
 const isAskedByPolicy = ({ account, resource, verb }: Right): boolean =>
   (resource.endsWith('/finalizers') && verb === 'update') ||
+  (resource === 'tokensecrets' && verb === 'confine') ||
   (resource === 'ownedaccesskeys' &&
     (account === 'manager' ? verb === 'generate' : verb === 'delegate' || verb === 'use'))
 

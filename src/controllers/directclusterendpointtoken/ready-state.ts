@@ -205,6 +205,7 @@ function issuableOrPending(token: TokenObject, input: ReadyStateInput): TokenRea
     endMs,
   })
   const { ownerRef } = token
+  if (token.lacksController) return pending('OwnerNotReady', NO_CONTROLLER)
   if (ownerRef && owner === null) {
     const untilMs = token.creationMs + OWNER_GRACE_MS
     return nowMs < untilMs
@@ -250,6 +251,9 @@ function issuableOrPending(token: TokenObject, input: ReadyStateInput): TokenRea
     )
   return { reason: 'Issued', issue: { claims, lifetime }, endMs: lifetime.expiresMs }
 }
+
+const NO_CONTROLLER =
+  'The owner references name access keys, and none of them as the controller: set controller: true on the owner, or leave the reference out.'
 
 const ISSUER_UNKNOWN =
   "The issuer is not known: set platformHost in Config, or the operator's flag --issuer-url."

@@ -6,7 +6,12 @@ import type {
 } from '../../api/directclusterendpointtoken.gen.ts'
 import type { Condition, ObjectMeta } from '../../api/objects.ts'
 import type { Scope } from '../../api/scope.gen.ts'
-import { type CredentialObject, type KeyRef, credentialObjectOf } from '../credential-object.ts'
+import {
+  type CredentialObject,
+  type KeyRef,
+  credentialObjectOf,
+  namesKeysWithoutController,
+} from '../credential-object.ts'
 import { type Untyped, fieldsOf, parseJsonMap, scopeOf, secondsOf, stringOf } from '../json/json.ts'
 import { ownedFieldsOf, ownedStatusField } from '../managed-fields.ts'
 import { LONGEST_TOKEN_TTL_MS } from '../signingkey/signing-key.ts'
@@ -35,6 +40,8 @@ export interface TokenObject extends CredentialObject {
   readonly ttl: number
   /** null = the owner's scope applies; without an owner, the token is unrestricted. */
   readonly scope: Scope | null
+  /** Whether owner references name access keys, and none as the controller: the owner is unclear (contract 5.4). */
+  readonly lacksController: boolean
   readonly published: PublishedTokenStatus
 }
 
@@ -49,8 +56,11 @@ export function tokenOf(object: DirectClusterEndpointToken): TokenObject {
   const { metadata } = object
   const spec: Untyped<DirectClusterEndpointTokenSpec> = fieldsOf(object.spec)
   const status = fieldsOf(object.status)
+  const credential = credentialObjectOf(metadata)
   return {
-    ...credentialObjectOf(metadata),
+    ...credential,
+    // Malformed references have an owner that does not exist: only well-formed ones come here.
+    lacksController: credential.ownerRef === null && namesKeysWithoutController(metadata),
     creationMs: parseTimestamp(metadata.creationTimestamp) ?? 0,
     ttl: secondsOf(spec.ttl) ?? SHORTEST_TTL,
     scope: scopeOf(spec.scope),

@@ -38,6 +38,7 @@ const kustomizations = [
   'target-namespace',
   'syncer',
   'syncer/virtual',
+  'syncer/policy',
   'direct',
   'direct/target-namespace',
   ...readdirSync(join(CONFIG, 'overlays')).map((name) => `overlays/${name}`),

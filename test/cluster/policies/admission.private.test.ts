@@ -82,7 +82,7 @@ describe('the identity of a key (5.5)', () => {
 })
 
 describe.each([ACCESS_KEYS, TOKENS, CONFIGS])('owners of a $kind (5.5)', (resource) => {
-  eachWay(resource, ownerRows(owners))
+  eachWay(resource, ownerRows(owners, resource))
   eachWay(resource, blockRows(owners))
 })
 

@@ -1,4 +1,5 @@
 // Which callers may name which owner in an ownerReference, and set blockOwnerDeletion on it.
+import { ACCESS_KEYS, type Resource } from '../../../src/api/names.ts'
 import type { KubeObject, OwnerReference } from '../../../src/api/objects.ts'
 import { WRITES, onPlatformKinds } from './rbac-users.ts'
 import type { Manifest, Row } from './write-methods.ts'
@@ -88,15 +89,19 @@ function refusalOf(
   return { code: 403, says: says(`naming an access key as owner ${what}`) }
 }
 
-/** Each change of owners, by callers with and without the right. */
-export function ownerRows({
-  one,
-  two,
-  three,
-  token,
-  config,
-  role,
-}: Owners): readonly Row<Caller>[] {
+/** A key that owns another one without being its controller gives it nothing: the reference takes no right (5.4, 5.5). */
+function ofKey({ lacksUse = [], tooMany: _, ...row }: Case): Case {
+  const lacked = lacksUse.filter((name) =>
+    row.to.some((reference) => reference.name === name && reference.controller),
+  )
+  return { ...row, ...(lacked.length > 0 && { lacksUse: lacked }) }
+}
+
+/** Each change of owners of a kind, by callers with and without the right. */
+export function ownerRows(
+  { one, two, three, token, config, role }: Owners,
+  { kind }: Resource,
+): readonly Row<Caller>[] {
   const [ownedByOne, controlled] = [ownedBy(one), ownedBy(one, CONTROLLER)]
   const [ownedByTwo, ownedByThree] = [ownedBy(two), ownedBy(three)]
   const unserved = ownedBy(one, { apiVersion: 'management.platform.sh/v9' })
@@ -122,7 +127,7 @@ export function ownerRows({
     { name: 'an annotation beside the owner', by: 'writer', from: [controlled], to: [controlled], noted: true },
     { name: 'the owner from none to a key', by: 'limitedUser', from: [], to: [controlled] },
   ]
-  return cases.map(rowOf)
+  return cases.map(kind === ACCESS_KEYS.kind ? ofKey : (row) => row).map(rowOf)
 }
 
 /** Each change of blockOwnerDeletion, by callers with and without the right. */

@@ -266,3 +266,17 @@ describe.concurrent('a token that was never issued', () => {
     expect(issued.status.conditions).toHaveLength(1)
   })
 })
+
+test('a token whose owner references name a key, but no controller, is not issued until one does (5.4)', async () => {
+  const owner = await keys.shown(await keys.create({}), 'Active')
+  const reference = controllerOf(owner)
+  const waiting = await tokens.create(
+    {},
+    { ownerReferences: [{ ...reference, controller: false }] },
+  )
+  const { status } = await tokens.shown(waiting, 'OwnerNotReady')
+  expect(conditionIn({ status }, 'Ready')?.message).toContain('set controller: true on the owner')
+  expect(status.token).toBeUndefined()
+  await owned(waiting, [reference])
+  expect((await tokens.shown(waiting, 'Issued')).status.owner?.uid).toBe(owner.metadata.uid)
+})

@@ -13,6 +13,7 @@ import {
   type TokenParts,
   UNDER_CI,
   owner,
+  referenceTo,
   token,
   tokenCircumstances,
   tokenText,
@@ -126,6 +127,7 @@ describe('a token that waits has the cause in Ready (4.2, 4.4)', () => {
   })[] = [
     { name: 'the owner is not in the store yet', parts: under, reason: 'Pending', says: 'The token is about to be issued.', ends: 5 },
     { name: 'a millisecond before the missing owner is reported', parts: under, now: 4.999, reason: 'Pending', says: 'The token is about to be issued.', ends: 5 },
+    { name: 'its reference has no controller', parts: { metadata: { ownerReferences: [{ ...referenceTo({ name: 'ci', uid: 'uid-ci' }), controller: false }] } }, now: 90_000, reason: 'OwnerNotReady', says: 'The owner references name access keys, and none of them as the controller: set controller: true on the owner, or leave the reference out.', ends: null },
     { name: 'there is no such owner', parts: under, now: 5, reason: 'OwnerNotReady', says: NO_OWNER, ends: null },
     { name: 'there is no such owner a day later', parts: under, now: 90_000, reason: 'OwnerNotReady', says: NO_OWNER, ends: null },
     ...REASONS.accessKeyReady.filter((state) => state !== 'Active' && state !== 'OwnerNotReady').map((state) => ({

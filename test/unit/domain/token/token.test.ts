@@ -44,6 +44,7 @@ describe('the view of a token', () => {
       ttl: 0,
       scope: null,
       ownerRef: null,
+      lacksController: false,
       published: {
         issued: null,
         isTokenForeign: false,
