@@ -90,11 +90,18 @@ function refusalOf(
 }
 
 /** A key that owns another one without being its controller gives it nothing: the reference takes no right (5.4, 5.5). */
-function ofKey({ lacksUse = [], tooMany: _, ...row }: Case): Case {
+function ofKey({ name, by, from, to, noted, lacksUse = [] }: Case): Case {
   const lacked = lacksUse.filter((name) =>
-    row.to.some((reference) => reference.name === name && reference.controller),
+    to.some((reference) => reference.name === name && reference.controller),
   )
-  return { ...row, ...(lacked.length > 0 && { lacksUse: lacked }) }
+  return {
+    name,
+    by,
+    to,
+    ...(from && { from }),
+    ...(noted && { noted }),
+    ...(lacked.length > 0 && { lacksUse: lacked }),
+  }
 }
 
 /** Each change of owners of a kind, by callers with and without the right. */
