@@ -91,8 +91,8 @@ function refusalOf(
 
 /** A key that owns another one without being its controller gives it nothing: the reference takes no right (5.4, 5.5). */
 function ofKey({ name, by, from, to, noted, lacksUse = [] }: Case): Case {
-  const lacked = lacksUse.filter((name) =>
-    to.some((reference) => reference.name === name && reference.controller),
+  const lacked = lacksUse.filter((key) =>
+    to.some((reference) => reference.name === key && reference.controller),
   )
   return {
     name,
