@@ -19,7 +19,7 @@ const LABELS: readonly MetadataField[] = ['labels']
 const ANNOTATIONS: readonly MetadataField[] = ['annotations']
 const BOTH: readonly MetadataField[] = ['labels', 'annotations']
 
-/** Ours, which decide in both directions: the first rows that fit a key win. */
+/** Ours, which decide in both directions. */
 const OWN: readonly HostMeaning[] = [
   {
     keys: [MARK_LABELS.managedBy, MARK_LABELS.namespace, `${MARK_PREFIX}controlled-by`],
@@ -217,19 +217,42 @@ export const HOST_MEANINGS: readonly HostMeaning[] = [
   ...PUBLISHING,
 ]
 
-/** What a label or annotation decides on a host; null = nothing. The first row that has the key wins. */
+/** The rows by their keys or domains, in lower case; the first row that has one wins. A tenant decides how many are asked for. */
+const indexOf = (
+  field: MetadataField,
+  name: 'keys' | 'domains',
+): ReadonlyMap<string, HostMeaning> =>
+  new Map(
+    HOST_MEANINGS.filter(({ of }) => of.includes(field))
+      .toReversed()
+      .flatMap((row) => row[name].map((one) => [one.toLowerCase(), row] as const)),
+  )
+
+const BY_KEY = { labels: indexOf('labels', 'keys'), annotations: indexOf('annotations', 'keys') }
+const BY_DOMAIN = {
+  labels: indexOf('labels', 'domains'),
+  annotations: indexOf('annotations', 'domains'),
+}
+
+/** The most labels that a domain of the table has: a longer end of a prefix need not be looked up. */
+const MOST_LABELS = Math.max(
+  ...HOST_MEANINGS.flatMap(({ domains }) => domains.map((one) => one.split('.').length)),
+)
+
+/** What a label or annotation decides on a host; null = nothing. */
 export function hostMeaningOf(field: MetadataField, key: string): HostMeaning | null {
   const lower = key.toLowerCase()
-  const at = lower.indexOf('/')
-  const prefix = at === -1 ? '' : lower.slice(0, at)
-  const isBelow = (domain: string): boolean => prefix === domain || prefix.endsWith(`.${domain}`)
-  return (
-    HOST_MEANINGS.find(
-      ({ keys, domains, of }) =>
-        of.includes(field) &&
-        (keys.some((one) => one.toLowerCase() === lower) || domains.some(isBelow)),
-    ) ?? null
-  )
+  const found = BY_KEY[field].get(lower)
+  if (found !== undefined) return found
+  const prefix = lower.slice(0, Math.max(lower.indexOf('/'), 0))
+  let start = prefix.length
+  for (let labels = 0; labels < MOST_LABELS && start > 0; labels += 1) {
+    // Without another dot the whole prefix is left.
+    start = start === 1 ? 0 : prefix.lastIndexOf('.', start - 2) + 1
+    const row = BY_DOMAIN[field].get(prefix.slice(start))
+    if (row !== undefined) return row
+  }
+  return null
 }
 
 /** The keys of labels that get another one on the host, whatever their kind. */

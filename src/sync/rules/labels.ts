@@ -16,12 +16,15 @@ import { MARK_LABELS, MARK_PREFIX, type MetadataField } from './marks.ts'
 export const hostLabelKey = (key: string, virtualCluster: string): string =>
   TAKEN_KEYS.includes(key) ? translatedKey(key, virtualCluster) : key
 
+const translatedPrefix = (virtualCluster: string): string =>
+  `${MARK_PREFIX}label-${virtualCluster}-x-`
+
 const translatedKey = (key: string, virtualCluster: string): string =>
-  `${MARK_PREFIX}label-${virtualCluster}-x-${shortDigest(key)}`
+  `${translatedPrefix(virtualCluster)}${shortDigest(key)}`
 
 /** Whether a translated label has this key on the host: another label with it would take its place. */
 const isTranslatedKey = (key: string, virtualCluster: string): boolean =>
-  key.startsWith(MARK_PREFIX) &&
+  key.startsWith(translatedPrefix(virtualCluster)) &&
   TAKEN_KEYS.some((taken) => translatedKey(taken, virtualCluster) === key)
 
 /**

@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest'
 import { nestedMap } from '../../../src/domain/json/field-path.ts'
 import type { JsonMap } from '../../../src/domain/json/json.ts'
-import { HOST_MEANINGS } from '../../../src/sync/rules/host-meanings.ts'
+import { HOST_MEANINGS, hostMeaningOf } from '../../../src/sync/rules/host-meanings.ts'
 import type { HostPlace } from '../../../src/sync/rules/host-name.ts'
 import { marksOf } from '../../../src/sync/rules/marks.ts'
 import { hostMetadata, withHostMetadata } from '../../../src/sync/rules/metadata.ts'
@@ -141,6 +141,19 @@ test('a patch of all annotations or labels may set any of them, and they go with
   expect(nestedMap(metadata, ['labels'])).toEqual(
     marksOf(pair.atVirtual() ?? {}, 'Endpoints', single).labels,
   )
+})
+
+test('every key and domain of the table is found, also below it and in upper case (17.3)', () => {
+  for (const row of HOST_MEANINGS)
+    for (const field of row.of) {
+      for (const key of row.keys) expect(hostMeaningOf(field, key.toUpperCase())).not.toBeNull()
+      for (const domain of row.domains) {
+        const below = `${'a.'.repeat(60)}${domain}/x`
+        expect([`${domain}/x`, below].map((key) => hostMeaningOf(field, key))).toEqual([row, row])
+      }
+    }
+  for (const key of ['', '/', 'a', 'a/', './x', '..io/x', '.argoproj/x', 'io/x'])
+    expect(hostMeaningOf('labels', key)).toBeNull()
 })
 
 describe('labels of Secrets and ConfigMaps', () => {
