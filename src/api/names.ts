@@ -232,7 +232,7 @@ export const REASONS = {
     'Revoked',
   ],
   /** Ready of a Config (contract 4.3). */
-  configReady: ['Applied', 'Invalid', 'NotInForce'],
+  configReady: ['Applied', 'Invalid', 'NotWritten', 'NotInForce'],
   /** LifetimeCapped of keys and tokens. */
   lifetimeCapped: ['CappedByConfig', 'CappedByOwner', 'CappedByLimit'],
   /** PartsNotServed of a Config (contract 6.7). */
@@ -251,6 +251,7 @@ export const REASONS = {
     'ConfigApplied',
     'InvalidConfig',
     'UnknownField',
+    'SettingsKept',
     'SigningKeyRotated',
     'SigningKeyCorrupt',
     'UnknownSigningKey',

@@ -21,12 +21,13 @@ import {
   CONDITION_MESSAGE_LIMIT,
   EVENT_NOTE_LIMIT,
   faultsMessage,
+  joinWithin,
 } from '../../domain/settings/validation/faults.ts'
 import type { TransitionEvent } from '../../kube/event-recorder.ts'
 
 /** A change of the settings that an event reports. */
 type ConfigTransition = TransitionEvent<
-  Extract<EventReason, 'ConfigApplied' | 'InvalidConfig' | 'UnknownField'>
+  Extract<EventReason, 'ConfigApplied' | 'InvalidConfig' | 'UnknownField' | 'SettingsKept'>
 >
 
 /** The status of a Config: the settings in force and the conditions. */
@@ -71,6 +72,37 @@ export function planInForce(input: ConfigPlanInput): {
     isValid,
   }
 }
+
+/**
+ * The status after the API server refused a write of the settings (contract 6.5): what status shows stays, and Ready
+ * says `NotWritten` with the server's words. They can quote no secret, because the written settings have none.
+ *
+ * @param what the refused object, such as `status of Config platform-manager-config`
+ * @param words the server's message; empty = it gave none
+ */
+export function planNotWritten(
+  config: Config,
+  what: string,
+  words: string,
+  nowMs: number,
+): ConfigStep {
+  const said = words === '' ? 'without a message' : `: ${words}`
+  const message = `The API server refused the ${what}, so the settings before stay in force${said}`
+  const ready: DesiredCondition = { type: 'Ready', status: 'False', reason: 'NotWritten', message }
+  const { ours } = settingsByOwner(config.status, config.metadata.managedFields, FIELD_MANAGER)
+  const others = (config.status?.conditions ?? []).filter(
+    ({ type }) => type === 'PartsNotServed' || type === 'SigningKeyCorrupt',
+  ) as readonly DesiredCondition[]
+  const desired = [ready, stalledCondition(ready), ...others.map(withoutTimes)]
+  return publish(config, statusOf(config, ours, desired, nowMs), [])
+}
+
+const withoutTimes = ({ type, status, reason, message }: DesiredCondition): DesiredCondition => ({
+  type,
+  status,
+  reason,
+  message,
+})
 
 /** The next step for any other Config: its status reports that it is not in force (contract 6.1). */
 export function planNotInForce(config: Config, configName: string, nowMs: number): ConfigStep {
@@ -134,7 +166,7 @@ function readyOf(outcome: SettingsResolution, { issuerToCome }: ConfigPlanInput)
   const later = issuerToCome
     ? `; platformHost has changed, but tokens are issued by ${issuerToCome.now} until operator and gateways are restarted, then by ${issuerToCome.next}, and API servers that verify tokens need it in their file`
     : ''
-  const message = `The settings are in force${ignoredOf(outcome.unknown)}${later}.`
+  const message = `The settings are in force${keptOf(outcome.kept)}${ignoredOf(outcome.unknown)}${later}.`
   return { type: 'Ready', status: 'True', reason: 'Applied', message }
 }
 
@@ -154,8 +186,26 @@ function transitionsOf(
     return [{ reason: 'InvalidConfig', note, of: note }, ...unknown]
   }
   const of = `${config.metadata.generation} ${record?.['config']}`
-  return [{ reason: 'ConfigApplied', note: 'The settings are in force.', of }, ...unknown]
+  const applied = { reason: 'ConfigApplied', note: 'The settings are in force.', of } as const
+  return [applied, ...unknown, ...keptTransitions(outcome.kept)]
 }
+
+const KEPT_ADVICE = 'set each in spec or in the Secret; 0 lifts a cap'
+
+function keptTransitions(kept: readonly string[]): readonly ConfigTransition[] {
+  if (kept.length === 0) return []
+  const named = joinWithin(kept, EVENT_NOTE_LIMIT - 256)
+  const note = `These settings stay from before the Config was created anew, and neither spec nor the Secret has them: ${named}. ${KEPT_ADVICE}.`
+  return [{ reason: 'SettingsKept', note, of: kept.join(' ') }]
+}
+
+const keptOf = (kept: readonly string[]): string =>
+  kept.length === 0
+    ? ''
+    : `; these stay from before the Config was created anew, ${KEPT_ADVICE}: ${joinWithin(kept, MAX_KEPT_LENGTH)}`
+
+/** Characters of the kept settings in the message of Ready; the longest part of that message. */
+const MAX_KEPT_LENGTH = 4096
 
 const MAX_IGNORED_SHOWN = 10
 

@@ -5,7 +5,7 @@ import type { ConfigMapData } from '../../domain/settings/in-force.ts'
 import type { SecretSource } from '../../domain/settings/resolve.ts'
 import type { SchemaCheck } from '../../domain/settings/schema.ts'
 import type { Environment } from '../../domain/settings/secret-values.ts'
-import { isConflict } from '../../kube/client/api-error.ts'
+import { StatusError, isConflict, isRefusal } from '../../kube/client/api-error.ts'
 import type { KubeClient } from '../../kube/client/client.ts'
 import { type Outcome, done } from '../../kube/controller/controller.ts'
 import { type EventRecorder, recordTransitions } from '../../kube/event-recorder.ts'
@@ -14,7 +14,7 @@ import type { Clock } from '../../runtime/clock.ts'
 import type { Log } from '../../runtime/log.ts'
 import { parseYaml } from '../../runtime/yaml.ts'
 import type { FollowedIssuer } from '../../settings/issuer.ts'
-import { type ConfigStep, planInForce, planNotInForce } from './plan.ts'
+import { type ConfigStep, planInForce, planNotInForce, planNotWritten } from './plan.ts'
 
 /** Callbacks for the platform_config_* metrics: after each check, and after each publication of valid settings. */
 interface ConfigObserver {
@@ -33,6 +33,8 @@ export interface ConfigDeps {
   readonly issuer: Pick<FollowedIssuer, 'current' | 'next'>
   readonly signingKeyFaults: () => readonly string[]
   readonly environment: Environment
+  /** Version of this program. */
+  readonly platformVersion: string
   readonly shapeCheck: SchemaCheck
   readonly events: EventRecorder
   readonly clock: Clock
@@ -50,42 +52,73 @@ export const RECORD_WRITE_REASONS = ['record'] as const
 export async function reconcile(name: string, deps: ConfigDeps): Promise<Outcome> {
   const stored = deps.configs.get(name)
   if (!stored) return name === deps.configName ? create(deps) : done
-  const step = planFor(stored.object, deps)
+  const { step, isValid } = planFor(stored.object, deps)
+  try {
+    await perform(step, stored.object, deps)
+  } catch (error) {
+    if (name === deps.configName) await reportRefusal(error, step, stored.object, deps)
+    throw error
+  }
+  if (isValid !== null) deps.observer.checked(isValid)
+  return done
+}
+
+async function perform(step: ConfigStep, config: Config, deps: ConfigDeps): Promise<void> {
   switch (step.kind) {
     case 'nothing':
-      return done
+      return
     case 'record':
-      await record(step.data, deps)
-      return done
+      return record(step.data, deps)
     case 'publish':
-      await publish(stored.object, step, deps)
-      return done
+      return publish(config, step, deps)
     default:
       return step satisfies never
   }
 }
 
-function planFor(config: Config, deps: ConfigDeps): ConfigStep {
+/** Publishes that the API server refuses the settings. The caller throws on, so the write is tried again. */
+async function reportRefusal(
+  error: unknown,
+  step: ConfigStep,
+  config: Config,
+  deps: ConfigDeps,
+): Promise<void> {
+  const isRecord = step.kind === 'record'
+  if (!isRefusal(error, !isRecord)) return
+  deps.observer.checked(false)
+  const what = isRecord ? `ConfigMap ${IN_FORCE_CONFIG_MAP}` : 'status of this Config'
+  const report = planNotWritten(config, what, error.words, deps.clock.nowMs())
+  // Where not even this status can be written, the log has the first refusal.
+  if (report.kind === 'publish')
+    await publish(config, report, deps).catch((second: unknown) => {
+      if (!(second instanceof StatusError)) throw second
+    })
+}
+
+/** The step, and whether the sources of the Config in force have no faults; null for another Config. */
+function planFor(
+  config: Config,
+  deps: ConfigDeps,
+): { readonly step: ConfigStep; readonly isValid: boolean | null } {
   const nowMs = deps.clock.nowMs()
   if (config.metadata.name !== deps.configName)
-    return planNotInForce(config, deps.configName, nowMs)
-  const { environment, shapeCheck, observer } = deps
+    return { step: planNotInForce(config, deps.configName, nowMs), isValid: null }
+  const { environment, platformVersion, shapeCheck } = deps
   const [now, next] = [deps.issuer.current(), deps.issuer.next()]
   const secret = secretSourceOf(deps.secrets.get(deps.configName, deps.namespace)?.object)
   const stored = deps.configMaps.get(IN_FORCE_CONFIG_MAP, deps.namespace)
   const recorded = stored ? (stored.object.data ?? {}) : null
-  const { step, isValid } = planInForce({
+  return planInForce({
     config,
     secret,
     record: recorded,
     environment,
+    platformVersion,
     shapeCheck,
     issuerToCome: now !== null && next !== null ? { now, next } : null,
     signingKeyFaults: deps.signingKeyFaults(),
     nowMs,
   })
-  observer.checked(isValid)
-  return step
 }
 
 /** The content of the Secret, or the reason why it is unreadable, which quotes none of it. */

@@ -4,6 +4,7 @@ import type { Secret } from '../../api/objects.ts'
 import { checkSettingsSchema } from '../../domain/settings/schema.ts'
 import { type ControllerSpec, onChange, onSignal } from '../../kube/controller/builder.ts'
 import type { FullObject, Store } from '../../kube/informer/store.ts'
+import { PROGRAM_VERSION } from '../../runtime/flags.ts'
 import type { Instruments } from '../../runtime/metrics.ts'
 import type { FollowedIssuer } from '../../settings/issuer.ts'
 import type { Keyring } from '../../signing/keyring.ts'
@@ -59,6 +60,7 @@ export const configController = {
       configName,
       namespace,
       environment: (name) => process.env[name],
+      platformVersion: PROGRAM_VERSION,
       shapeCheck: checkSettingsSchema,
       signingKeyFaults: () => keyring.faults(),
       log: setup.log.child({ controller: configController.name }),

@@ -78,6 +78,7 @@ const providers = {
     redirectURI: webUrl,
     ssoURL: webUrl,
     caData: text(format.base64),
+    nameIDPolicyFormat: text(format.nameIdFormat),
   } satisfies RulesOf<Api.SamlProvider>),
 }
 
@@ -126,7 +127,12 @@ export const SETTING_RULES: SettingRule = group({
   audit: group({
     level: zeroIsAbsent,
     policy: group({
-      rules: list(group({ namespaces: list(emptyCounts) } satisfies RulesOf<Api.AuditPolicyRule>)),
+      rules: list(
+        group({
+          namespaces: list(emptyCounts),
+          requestTargets: list(text(format.requestTarget)),
+        } satisfies RulesOf<Api.AuditPolicyRule>),
+      ),
     } satisfies RulesOf<Api.AuditPolicy>),
     dataStoreEndpoint: dsn,
     dataStoreTTL: zeroIsAbsent,
@@ -137,6 +143,7 @@ export const SETTING_RULES: SettingRule = group({
   } satisfies RulesOf<Api.AuditSettings>),
   platformHost: text(format.host),
   projectNamespacePrefix: text(format.namespacePrefix),
+  devPodSubDomain: text(format.workspaceDomain),
   uiSettings: group({
     logoURL: webUrl,
     faviconURL: webUrl,

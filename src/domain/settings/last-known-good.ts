@@ -1,6 +1,6 @@
 // The last known good settings: they stay in force while the declared settings have faults (contract 6.5).
 import type { ConfigSettings } from '../../api/config.gen.ts'
-import { type JsonMap, isEmptyMap, jsonToSettings, sameJson, settingsToJson } from '../json/json.ts'
+import { type JsonMap, isEmptyMap, jsonToSettings, settingsToJson } from '../json/json.ts'
 import { type SettingsByOwner, settingsOfStatus } from '../managed-fields.ts'
 import {
   type ConfigMapData,
@@ -10,7 +10,13 @@ import {
   parseRecord,
   recordData,
 } from './in-force.ts'
-import { withDefaults, withoutPathsOf } from './layers.ts'
+import {
+  mergeSettings,
+  withDefaults,
+  withPlatformVersion,
+  withoutEqualValues,
+  withoutPathsOf,
+} from './layers.ts'
 import { type SourceReading, readSource } from './read-source.ts'
 import { redactSettings } from './redaction.ts'
 import type { SchemaCheck } from './schema.ts'
@@ -48,6 +54,7 @@ interface LastKnownGoodSources {
   readonly status: unknown
   readonly byOwner: SettingsByOwner
   readonly record: ConfigMapData | null
+  readonly platformVersion: string
   readonly shapeCheck: SchemaCheck
 }
 
@@ -60,6 +67,7 @@ export function lastKnownGood({
   status,
   byOwner,
   record,
+  platformVersion,
   shapeCheck,
 }: LastKnownGoodSources): LastKnownGood {
   const recorded = parseRecord(record)
@@ -71,7 +79,8 @@ export function lastKnownGood({
     return { from: 'status', shown, ours: byOwner.ours, isRecordLost: !isReadable }
   if (isReadable) return { from: 'earlier', shown: recorded.settings }
   if (recorded !== 'none') return { from: 'lost' }
-  return { from: 'never', shown: redactSettings(settingsToJson(withDefaults({}))) }
+  const defaults = withPlatformVersion(withDefaults({}), platformVersion)
+  return { from: 'never', shown: redactSettings(settingsToJson(defaults)) }
 }
 
 function fromRecord(shown: JsonMap, { secret, carried }: RecordOrigin): LastKnownGood {
@@ -80,17 +89,47 @@ function fromRecord(shown: JsonMap, { secret, carried }: RecordOrigin): LastKnow
 }
 
 /**
- * Settings that stay in force, with less precedence than the Secret, although no source of this Config has them
- * (contract 6.5): after the Config was created again or its record was lost, while spec is empty and the Secret is
- * unchanged. null: these settings are lost.
- *
- * @param secret the current settings of the Secret, redacted
+ * Settings that stay in force, with less precedence than every source, although no source of this Config has them
+ * (contract 6.5): after the Config was created anew without a spec, or its record was lost. Each stays until spec or
+ * the Secret has a value at its path. Defaults are no memory: they are left out. null: these settings are lost.
  */
-export function carriedOverSettings(last: LastKnownGood, secret: JsonMap): JsonMap | null {
-  if (last.from === 'lost') return null
-  if (last.from === 'this') return sameJson(secret, last.secret) ? last.carried : {}
-  if (last.from === 'status') return last.ours
-  return last.from === 'earlier' ? last.shown : {}
+export function carriedOverSettings(
+  last: LastKnownGood,
+  spec: SourceReading,
+  secret: SourceReading,
+): JsonMap | null {
+  if (last.from === 'lost') return isEmptyMap(spec.settings) ? null : {}
+  const declared = mergeSettings(spec.settings, secret.settings)
+  const remembered = withoutPathsOf(
+    withoutVersion(rememberedSettings(last, spec.settings)),
+    declared,
+  )
+  // Defaults of providers and the like depend on what is declared, which is not typed while it has faults.
+  const isTyped = spec.faults.length + secret.faults.length === 0
+  const defaults = withDefaults(isTyped ? jsonToSettings(declared) : {})
+  return withoutEqualValues(remembered, settingsToJson(defaults))
+}
+
+// The version of another program is no setting to keep.
+const withoutVersion = (settings: JsonMap): JsonMap =>
+  withoutPathsOf(settings, { uiSettings: { platformVersion: '' } })
+
+function rememberedSettings(
+  last: Exclude<LastKnownGood, { from: 'lost' }>,
+  spec: JsonMap,
+): JsonMap {
+  switch (last.from) {
+    case 'this':
+      return last.carried
+    case 'status':
+      return isEmptyMap(spec) ? last.ours : {}
+    case 'earlier':
+      return isEmptyMap(spec) ? last.shown : {}
+    case 'never':
+      return {}
+    default:
+      return last satisfies never
+  }
 }
 
 /**
@@ -105,7 +144,10 @@ export function isAbsentSecretNeeded(
   if (last.from !== 'status' || !last.isRecordLost) return false
   if (isEmptyMap(settings) || faults.length > 0) return false
   return !isEmptyMap(
-    withoutPathsOf(last.ours, settingsToJson(withDefaults(jsonToSettings(settings)))),
+    withoutPathsOf(
+      withoutVersion(last.ours),
+      settingsToJson(withDefaults(jsonToSettings(settings))),
+    ),
   )
 }
 

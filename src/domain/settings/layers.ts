@@ -94,7 +94,7 @@ export const DEFAULT_NAMESPACE_PREFIX = 'p-'
  * button exists; all others always appear.
  */
 export function withDefaults(settings: Api.ConfigSettings): Api.ConfigSettings {
-  const { auth, audit, secretStore, costControl, uiSettings } = settings
+  const { auth, apps, audit, secretStore, costControl, imageBuilder, uiSettings } = settings
   return {
     ...settings,
     auth: {
@@ -107,32 +107,78 @@ export function withDefaults(settings: Api.ConfigSettings): Api.ConfigSettings {
     },
     projectNamespacePrefix: settings.projectNamespacePrefix ?? DEFAULT_NAMESPACE_PREFIX,
     audit: { maxSize: 100, ...audit },
+    ...(apps && { apps: withTitles(apps) }),
     ...(uiSettings && { uiSettings: withPositions(uiSettings) }),
-    secretStore: { syncInterval: '1m', ...secretStore },
+    secretStore: withTokenKey({ syncInterval: '1m', ...secretStore }),
     costControl: {
       ...costControl,
       global: { ...costControl?.global, metrics: withRetention(costControl?.global?.metrics) },
-      cluster: { ...costControl?.cluster, metrics: withRetention(costControl?.cluster?.metrics) },
+      cluster: {
+        ...costControl?.cluster,
+        metrics: withRetention(costControl?.cluster?.metrics),
+        ...(costControl?.cluster?.costEstimator && {
+          costEstimator: withRequests(costControl.cluster.costEstimator),
+        }),
+      },
     },
+    ...(imageBuilder && { imageBuilder: withRequests(imageBuilder) }),
   }
 }
 
+/** Adds the version of the program, which status shows where nobody set another (contract 6.4). */
+export const withPlatformVersion = (
+  settings: Api.ConfigSettings,
+  platformVersion: string,
+): Api.ConfigSettings => ({
+  ...settings,
+  uiSettings: { platformVersion, ...settings.uiSettings },
+})
+
 // The specification names the scopes of the two providers in this order.
-function providersOf({ oidc, idpA, idpB }: Api.Connector = {}): Partial<Api.Connector> {
+function providersOf({ oidc, idpA, idpB, saml }: Api.Connector = {}): Partial<Api.Connector> {
   return {
     ...(oidc && { oidc: { ...oidc, scopes: scopes(oidc.scopes, ['email', 'profile']) } }),
     ...(idpA && { idpA: { ...idpA, scopes: scopes(idpA.scopes, ['profile', 'email']) } }),
     ...(idpB && { idpB: { tenant: 'common', ...idpB } }),
+    ...(saml && { saml: { nameIDPolicyFormat: DEFAULT_NAME_ID_FORMAT, ...saml } }),
   }
 }
 
 const scopes = (given: readonly string[] = [], defaults: readonly string[]): readonly string[] =>
   given.length > 0 ? given : defaults
 
+const DEFAULT_NAME_ID_FORMAT = 'urn:oasis:names:tc:SAML:2.0:nameid-format:persistent'
+
 const withRetention = (metrics?: Api.CostControlMetrics): Api.CostControlMetrics => ({
   retention: '1y',
-  ...metrics,
+  ...withRequests(metrics ?? {}),
 })
+
+/** Without requests they equal the limits, as in a Pod. */
+function withRequests<T extends { readonly resources?: Api.ComputeResources }>(owner: T): T {
+  const { resources } = owner
+  if (!resources?.limits || resources.requests) return owner
+  return { ...owner, resources: { ...resources, requests: resources.limits } }
+}
+
+function withTokenKey(store: Api.SecretStoreSettings): Api.SecretStoreSettings {
+  const { auth } = store
+  if (!auth?.tokenSecretRef) return store
+  return { ...store, auth: { ...auth, tokenSecretRef: { key: 'token', ...auth.tokenSecretRef } } }
+}
+
+function withTitles(apps: Api.AppsSettings): Api.AppsSettings {
+  if (!apps.predefinedApps) return apps
+  return {
+    ...apps,
+    predefinedApps: apps.predefinedApps.map((app) => ({
+      ...(app.chart === undefined
+        ? {}
+        : { title: app.chart.slice(app.chart.lastIndexOf('/') + 1) }),
+      ...app,
+    })),
+  }
+}
 
 function withPositions(ui: Api.UiSettings): Api.UiSettings {
   if (!ui.navBarButtons) return ui

@@ -1,8 +1,8 @@
 import { isInsidePath, pathText } from '../json/field-path.ts'
-import { type JsonMap, isMap } from '../json/json.ts'
+import { type Json, type JsonMap, isList, isMap, mapFromEntries } from '../json/json.ts'
 import { mergeSettings, sourceOfPath } from './layers.ts'
 import { isRedactedLeaf } from './redaction.ts'
-import { type SchemaCheck, splitUnknownFields } from './schema.ts'
+import { type SchemaCheck, type UnknownPath, splitUnknownFields } from './schema.ts'
 import { type Environment, resolveReferences } from './secret-values.ts'
 import { type SettingFault, type SettingSource, settingFault } from './validation/faults.ts'
 import { relationFaults, valueFaults } from './validation/validate.ts'
@@ -37,14 +37,39 @@ export function readSource(
       'is not a map: write the groups of settings, as in spec of a Config',
     )
   const known = splitUnknownFields(value)
+  // Spec and status lose unknown fields before the operator reads them: only a typo in the Secret could pass in silence.
+  const misspelt = source === 'Secret' ? known.unknown.filter(isMisspelt) : []
+  const unknown = known.unknown.filter((one) => !misspelt.some((other) => other === one))
   // The operator redacts the secrets of a record, so REDACTED is no fault there.
   const settings = (source === 'ConfigMap' ? withoutUnsetAndRedacted : withoutUnset)(known.settings)
   return {
     source,
     settings,
-    faults: shapeCheck(settings).map((fault) => ({ ...fault, source })),
-    unknown: known.unknown.map((path) => ({ path: pathText(path), source })),
+    faults: [
+      // Before unset values are removed: false or an empty text in place of another type is a fault, not absence.
+      ...shapeCheck(withoutNulls(known.settings)).map((fault) => ({ ...fault, source })),
+      ...misspelt.map(({ path, meant }) => settingFault(path, source, misspeltMessage(meant))),
+    ],
+    unknown: unknown.map(({ path }) => ({ path: pathText(path), source })),
   }
+}
+
+const isMisspelt = (one: UnknownPath): one is UnknownPath & { readonly meant: string } =>
+  one.meant !== null
+
+const misspeltMessage = (meant: string): string =>
+  `is not a setting, but is spelt almost like one: write ${meant}, or leave it out`
+
+/** The value without fields of null, which equal absent fields. Entries of lists stay. */
+function withoutNulls(value: Json): Json {
+  if (isList(value)) return value.map(withoutNulls)
+  if (!isMap(value)) return value
+  return mapFromEntries(
+    Object.entries(value).map(([name, inner]) => [
+      name,
+      inner === null ? undefined : withoutNulls(inner),
+    ]),
+  )
 }
 
 /** A source that could not be read. */
@@ -76,12 +101,16 @@ export function mergeAndValidate(
   const mergedFaults = [
     ...valueFaults(resolved.settings),
     ...(isEverySourceReadable ? relationFaults(resolved.settings) : []),
-  ].map(({ path, because, message }) =>
-    settingFault(path, sourceOfPath(readings, because ?? path) ?? 'spec', message),
-  )
-  const furtherFaults = mergedFaults.filter(
-    (fault) => !sourceFaults.some((other) => isConsequence(fault, other)),
-  )
+  ].map(({ path, because, message, isOfName = false }) => ({
+    isOfName,
+    fault: settingFault(path, sourceOfPath(readings, because ?? path) ?? 'spec', message),
+  }))
+  const furtherFaults = mergedFaults
+    .filter(
+      ({ fault, isOfName }) =>
+        isOfName || !sourceFaults.some((other) => isConsequence(fault, other)),
+    )
+    .map(({ fault }) => fault)
   return {
     settings: resolved.settings,
     faults: [...sourceFaults, ...furtherFaults].filter(isReportable),

@@ -3,7 +3,7 @@
 
 import type { ConfigSettings } from '../../api/config.gen.ts'
 import type { ManagedFieldsEntry } from '../../api/objects.ts'
-import { type JsonMap, isEmptyMap, jsonToSettings, settingsToJson } from '../json/json.ts'
+import { type JsonMap, jsonToSettings, settingsToJson } from '../json/json.ts'
 import { type SettingsByOwner, settingsByOwner } from '../managed-fields.ts'
 import { type ConfigMapData, recordData } from './in-force.ts'
 import {
@@ -15,7 +15,13 @@ import {
   secretForRecord,
   usableSettings,
 } from './last-known-good.ts'
-import { mergeSettings, withDefaults, withoutEqualValues, withoutPathsOf } from './layers.ts'
+import {
+  mergeSettings,
+  withDefaults,
+  withPlatformVersion,
+  withoutEqualValues,
+  withoutPathsOf,
+} from './layers.ts'
 import {
   type SourceReading,
   type UnknownField,
@@ -27,6 +33,7 @@ import { redactSettings } from './redaction.ts'
 import type { SchemaCheck } from './schema.ts'
 import type { Environment } from './secret-values.ts'
 import type { SettingFault } from './validation/faults.ts'
+import { pathsOfSettings } from './walk.ts'
 
 /**
  * The Secret that has the Config's name. `absent`: it does not exist. `parsed`: the value of its YAML. `unreadable`:
@@ -54,6 +61,8 @@ export interface ConfigSources {
   /** Data of ConfigMap `platform-config-in-force`; null when there is none. */
   readonly record: ConfigMapData | null
   readonly environment: Environment
+  /** Version of this program, the default of uiSettings.platformVersion. */
+  readonly platformVersion: string
   readonly shapeCheck: SchemaCheck
 }
 
@@ -71,6 +80,8 @@ interface ResolvedSettings {
    */
   readonly record: ConfigMapData
   readonly unknown: readonly UnknownField[]
+  /** Paths of the settings that no source has: they stay from before the Config was created anew, sorted. */
+  readonly kept: readonly string[]
 }
 
 /** The sources have faults: the last good settings stay in force. */
@@ -95,31 +106,37 @@ interface KeptSettings {
  * - With any fault, the last good settings stay in force: those of the ConfigMap, else those in this Config's status,
  *   else defaults. In status, changes of other managers to them are reverted; valid settings that they add are in
  *   force.
- * - A Config that is created again with an empty spec keeps the settings of the ConfigMap, with less precedence than
- *   its Secret, until spec is set or the Secret changes. So the deletion of a Config lifts no cap, even if its Secret
- *   remains.
+ * - A Config that is created again with an empty spec keeps each setting of the ConfigMap until spec or its Secret has
+ *   a value for that very setting. So the deletion of a Config lifts no cap, whatever is set afterwards.
  * - A setting that is removed from spec, or from the Secret's text, is removed from status. The deletion of a Secret
  *   that had settings of this Config is a fault: an unreadable source never lifts a cap. To drop them, empty its text
  *   first.
  * - REDACTED, null, empty texts and false are unset values in every source.
  */
 export function resolveSettings(sources: ConfigSources): SettingsResolution {
-  const { config, record, shapeCheck } = sources
+  const { config, record, platformVersion, shapeCheck } = sources
   const { uid, managedFields } = config.metadata
   const byOwner = settingsByOwner(config.status, managedFields, sources.manager)
-  const last = lastKnownGood({ uid, status: config.status, byOwner, record, shapeCheck })
+  const last = lastKnownGood({
+    uid,
+    status: config.status,
+    byOwner,
+    record,
+    platformVersion,
+    shapeCheck,
+  })
   const previous = { uid, last, shapeCheck }
   const spec = readSource('spec', config.spec ?? null, shapeCheck)
   const secret = readSecret(sources.secret, spec, previous)
   const foreign = readSource('status', byOwner.foreign, shapeCheck)
   const redactedSecret = redactSettings(secret.settings)
-  const carried = carriedOverSource(spec, redactedSecret, previous)
+  const carried = carriedOverSource(spec, secret, previous)
   const readings = [spec, secret, foreign, carried]
   const unknown = readings.flatMap((reading) => reading.unknown)
   const { settings, faults } = mergeAndValidate(readings, sources.environment)
   if (faults.length > 0)
     return { ok: false, faults, unknown, ...keepLastKnownGood(previous, faults, byOwner) }
-  const inForce = withDefaults(jsonToSettings(settings))
+  const inForce = withPlatformVersion(withDefaults(jsonToSettings(settings)), platformVersion)
   const shown = redactSettings(settingsToJson(inForce))
   return {
     ok: true,
@@ -134,6 +151,7 @@ export function resolveSettings(sources: ConfigSources): SettingsResolution {
       carried: carried.settings,
     }),
     unknown,
+    kept: pathsOfSettings(withoutPathsOf(carried.settings, foreign.settings)),
   }
 }
 
@@ -167,10 +185,10 @@ const RECORD_LOST =
 
 function carriedOverSource(
   spec: SourceReading,
-  redactedSecret: JsonMap,
+  secret: SourceReading,
   { last }: PreviousSettings,
 ): SourceReading {
-  const carried = isEmptyMap(spec.settings) ? carriedOverSettings(last, redactedSecret) : {}
+  const carried = carriedOverSettings(last, spec, secret)
   return carried === null
     ? unreadableSource('ConfigMap', RECORD_LOST)
     : readSource('ConfigMap', carried, () => [])

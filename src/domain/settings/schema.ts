@@ -1,6 +1,7 @@
 // Checks settings against their schema: which fields exist, and their types (contract 6.2, 6.5).
 import { type SettingsError, settingsErrors } from '../../api/config.check.gen.ts'
 import { type SettingsSchema, configSettingsSchema } from '../../api/config.schema.gen.ts'
+import { isSimilarName } from './similar-name.ts'
 import { type FieldPath, pathFromPointer, pathText } from '../json/field-path.ts'
 import { type Json, type JsonMap, isList, isMap, mapFromEntries, ownValue } from '../json/json.ts'
 
@@ -40,7 +41,14 @@ const typesOf = (errors: readonly SettingsError[]): string =>
 /** Settings of one source without unknown fields, and the paths of the unknown fields. */
 interface KnownSettings {
   readonly settings: JsonMap
-  readonly unknown: readonly FieldPath[]
+  readonly unknown: readonly UnknownPath[]
+}
+
+/** A field that the schema does not have. */
+export interface UnknownPath {
+  readonly path: FieldPath
+  /** The known field beside it whose name differs only by case and one letter; null = there is none. */
+  readonly meant: string | null
 }
 
 /** Limit on nesting for objects of free form; no setting has as many levels. */
@@ -51,7 +59,7 @@ const MAX_DEPTH = 32
  * dropped, so that no later copy of the settings can change a prototype.
  */
 export function splitUnknownFields(source: JsonMap): KnownSettings {
-  const unknown: FieldPath[] = []
+  const unknown: UnknownPath[] = []
   const settings = knownMap(source, configSettingsSchema, [], unknown)
   return { settings, unknown }
 }
@@ -60,7 +68,7 @@ function knownValue(
   value: Json,
   schema: SettingsSchema | null,
   path: FieldPath,
-  unknown: FieldPath[],
+  unknown: UnknownPath[],
 ): Json {
   if (isMap(value)) return knownMap(value, schema, path, unknown)
   if (!isList(value)) return value
@@ -71,7 +79,7 @@ function knownMap(
   map: JsonMap,
   schema: SettingsSchema | null,
   path: FieldPath,
-  unknown: FieldPath[],
+  unknown: UnknownPath[],
 ): JsonMap {
   return mapFromEntries(
     Object.entries(map).map(([name, value]) => {
@@ -79,7 +87,7 @@ function knownMap(
       const field = fieldSchema(schema, name)
       if (field !== undefined && name !== '__proto__' && fieldPath.length <= MAX_DEPTH)
         return [name, knownValue(value, field, fieldPath, unknown)]
-      unknown.push(fieldPath)
+      unknown.push({ path: fieldPath, meant: similarField(schema, name) })
       return [name, undefined]
     }),
   )
@@ -93,4 +101,9 @@ function fieldSchema(
   if (schema?.properties)
     return ownValue(schema.properties as never, name) as SettingsSchema | undefined
   return schema?.additionalProperties ?? null
+}
+
+function similarField(schema: SettingsSchema | null, name: string): string | null {
+  const known = Object.keys(schema?.properties ?? {})
+  return known.find((field) => isSimilarName(field, name)) ?? null
 }

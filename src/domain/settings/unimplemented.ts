@@ -3,7 +3,7 @@ import type { DesiredCondition } from '../conditions.ts'
 import { type FieldPath, pathText } from '../json/field-path.ts'
 import { indexedMaps, isMap } from '../json/json.ts'
 import { configuredProviders } from './validation/auth.ts'
-import { CONDITION_MESSAGE_LIMIT } from './validation/faults.ts'
+import { CONDITION_MESSAGE_LIMIT, joinWithin } from './validation/faults.ts'
 
 /**
  * Condition `PartsNotServed` with the path of every setting that is switched on although nothing in this product acts
@@ -22,7 +22,7 @@ export function unimplementedConditions(settings: ConfigSettings): readonly Desi
     ...(settings.devPodSubDomain === undefined ? [] : [['devPodSubDomain']]),
   ]
   if (paths.length === 0) return []
-  const message = `${MESSAGE_PREFIX}${joinWithinLimit(paths.map(pathText))}.`
+  const message = `${MESSAGE_PREFIX}${joinWithin(paths.map(pathText), MAX_PATHS_LENGTH)}.`
   return [{ type: 'PartsNotServed', status: 'True', reason: 'NotBuilt', message }]
 }
 
@@ -53,7 +53,7 @@ const signInPaths = (auth: AuthSettings): readonly FieldPath[] => [
 /** The paths of a group's settings with an effect, sorted: the message changes only with the settings. */
 const effectiveSettingsIn = (name: string, group: object = {}): readonly FieldPath[] =>
   Object.entries(group)
-    .filter(([, value]) => hasEffect(value))
+    .filter(([field, value]) => hasEffect(value) && field !== 'platformVersion')
     .map(([field]) => [name, field])
     .toSorted(([, a = ''], [, b = '']) => (a < b ? -1 : 1))
 
@@ -66,13 +66,3 @@ function hasEffect(value: unknown): boolean {
 
 /** Characters for the paths, leaving room for the text around them and the number of omitted paths. */
 const MAX_PATHS_LENGTH = CONDITION_MESSAGE_LIMIT - 128
-
-function joinWithinLimit(paths: readonly string[]): string {
-  let used = 0
-  const cut = paths.findIndex((path) => {
-    used += path.length + ', '.length
-    return used > MAX_PATHS_LENGTH
-  })
-  if (cut === -1) return paths.join(', ')
-  return `${paths.slice(0, cut).join(', ')} and ${paths.length - cut} more`
-}

@@ -1,6 +1,6 @@
 // Walks over the single values of settings, each with the rule of its field.
 import { type Json, type JsonMap, isEmptyMap, isList, isMap, mapFromEntries } from '../json/json.ts'
-import type { FieldPath } from '../json/field-path.ts'
+import { type FieldPath, pathText } from '../json/field-path.ts'
 import {
   type FieldRule,
   PLAIN,
@@ -38,6 +38,15 @@ export function leavesOf(settings: JsonMap): readonly SettingLeaf[] {
     return leaf.value
   })
   return leaves
+}
+
+/** The paths of all settings as text, sorted; a list counts as one setting, because lists replace each other whole. */
+export const pathsOfSettings = (settings: JsonMap): readonly string[] =>
+  [...new Set(leavesOf(settings).map(({ path }) => pathText(upToList(path))))].toSorted()
+
+function upToList(path: FieldPath): FieldPath {
+  const at = path.findIndex((step) => typeof step === 'number')
+  return at === -1 ? path : path.slice(0, at)
 }
 
 /** A key of a map whose keys users choose, such as a header name, with the check of its format. */

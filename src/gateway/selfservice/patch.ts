@@ -26,7 +26,7 @@ export interface Body {
   readonly json: Json
 }
 
-/** The content type of an apply. The gateway always sends it as JSON, which is YAML. */
+/** The content type of an apply. The gateway sends it as JSON that is YAML too. */
 export const APPLY = 'application/apply-patch+yaml'
 
 const TYPES: Readonly<Record<Change['by'], string>> = {

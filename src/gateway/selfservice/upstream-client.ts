@@ -2,6 +2,7 @@
 import { finished } from 'node:stream'
 import { extrasOf } from '../../authn/caller.ts'
 import type { Resource } from '../../api/names.ts'
+import { bodyText } from '../../domain/json/body-text.ts'
 import { nestedString } from '../../domain/json/field-path.ts'
 import { type Json, type JsonMap, parseJsonMap } from '../../domain/json/json.ts'
 import { pathOf } from '../../kube/client/client.ts'
@@ -82,7 +83,7 @@ async function send(
     },
     impersonation:
       as === 'gateway' ? null : impersonationOf(as.caller.identity, extrasOf(as.caller)),
-    body: body ? Buffer.from(JSON.stringify(body.json)) : null,
+    body: body ? Buffer.from(bodyText(body.json, body.type)) : null,
     isLongRunning: sent.isWatch === true,
     signal,
   })

@@ -10,6 +10,11 @@ interface StatusDetails {
   readonly retryAfterMs: number | null
   /** Whether a `test` of a JSON patch failed: the object is another one than the caller has read. */
   readonly isTestFailed: boolean
+  /**
+   * The server's own message, cut to 1024 characters. It may quote values of the object: never log it, and show it only
+   * of an object without secrets. Absent or empty = the server gave none.
+   */
+  readonly words?: string
 }
 
 /** The API server answered a call with an error. */
@@ -19,6 +24,8 @@ export class StatusError extends Error implements StatusDetails {
   readonly reason: string
   readonly retryAfterMs: number | null
   readonly isTestFailed: boolean
+  /** The server's own message; not for logs. Empty = none. */
+  declare readonly words: string
 
   constructor(details: StatusDetails) {
     super(details.message)
@@ -28,6 +35,8 @@ export class StatusError extends Error implements StatusDetails {
     this.reason = details.reason
     this.retryAfterMs = details.retryAfterMs
     this.isTestFailed = details.isTestFailed
+    // Not enumerable, so that no log and no inspection shows it.
+    Object.defineProperty(this, 'words', { value: details.words ?? '', enumerable: false })
   }
 }
 
@@ -85,8 +94,11 @@ export function statusErrorOf(
     message,
     retryAfterMs: retryAfterMsOf(status, retryAfter),
     isTestFailed,
+    words: typeof status.message === 'string' ? status.message.slice(0, LONGEST_WORDS) : '',
   })
 }
+
+const LONGEST_WORDS = 1024
 
 const SAFE_TO_LOG: ReadonlySet<number> = new Set([401, 403, 404, 409, 410, 429, 503, 504])
 

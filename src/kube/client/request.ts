@@ -1,6 +1,7 @@
 // One request to the API server, with credentials, one retry after a 401, and a few after a 429.
 import type { Readable } from 'node:stream'
 import type { Dispatcher } from 'undici'
+import { bodyText } from '../../domain/json/body-text.ts'
 import { type Clock, sleep } from '../../runtime/clock.ts'
 import { NoResponseError, NotLeaderError, StatusError, statusErrorOf } from './api-error.ts'
 import type { Connection } from './connection.ts'
@@ -26,7 +27,7 @@ export interface ClientDeps {
   readonly mayWrite: () => void
 }
 
-/** A request; the body is sent as JSON. */
+/** A request. A body is sent as JSON, or as YAML that its content type asks for. */
 export interface Call {
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
   readonly path: string
@@ -136,7 +137,7 @@ async function request(
         'user-agent': deps.userAgent,
         ...(contentType ? { 'content-type': contentType } : {}),
       },
-      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      ...(body === undefined ? {} : { body: bodyText(body, contentType) }),
       ...(signal ? { signal } : {}),
     })
     breaker.answered()

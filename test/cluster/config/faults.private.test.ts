@@ -198,3 +198,86 @@ describe('invalid settings', () => {
     expect(JSON.parse(body.data.config)).toMatchObject({ auth: { accessKeyMaxTTLSeconds: CAP } })
   })
 })
+
+/** One character of each kind that a parser of YAML refuses or folds, in one text. */
+const ODD_TEXT = 'a\u007fb\u0080c\u0085d\u2028e\u2029f\ufeffg\ufffeh\uffffi😀'
+
+test('a text with odd characters is stored as it is, and the cap beside it is in force (6.5)', async () => {
+  await settings.declare({
+    auth: { accessKeyMaxTTLSeconds: CAP - 1, customHttpHeaders: {} },
+    uiSettings: { legalTemplate: ODD_TEXT },
+    costControl: { settings: { averageCPUPricePerNode: { ['k'.repeat(3000)]: 1 } } },
+  })
+  const status = await settings.settled('the settings are in force', isReadyBy('Applied'))
+  expect(status.auth?.accessKeyMaxTTLSeconds).toBe(CAP - 1)
+  expect(status['uiSettings']).toMatchObject({ legalTemplate: ODD_TEXT })
+  const record = await raw<{ readonly data: { readonly config: string } }>('GET', RECORD_PATH)
+  expect(JSON.parse(record.body.data.config)).toMatchObject({
+    auth: { accessKeyMaxTTLSeconds: CAP - 1 },
+    uiSettings: { legalTemplate: ODD_TEXT },
+  })
+  await settings.declare({ auth: { accessKeyMaxTTLSeconds: CAP } })
+  await capHolds()
+})
+
+test('a cap with a typo, or of another type, in the Secret is a fault, and the cap before stays (6.5)', async () => {
+  await settings.declare({})
+  await settings.secret(`auth: {accessKeyMaxTTLSeconds: ${CAP}}`)
+  await capHolds()
+  for (const text of [
+    `auth: {accessKeyMaxTTLSecond: ${CAP}}`,
+    `Auth: {accessKeyMaxTTLSeconds: ${CAP}}`,
+    'auth: no',
+    'auth: {accessKeyMaxTTLSeconds: no}',
+    'auth: {accessKeyMaxTTLSeconds: ""}',
+  ]) {
+    await settings.secret(text)
+    const status = await settings.settled(text, isReadyBy('Invalid'))
+    expect({ text, cap: status.auth?.accessKeyMaxTTLSeconds }).toEqual({ text, cap: CAP })
+    await settings.secret(`auth: {accessKeyMaxTTLSeconds: ${CAP}}`)
+    await settings.settled('the Secret is sound again', isReadyBy('Applied'))
+  }
+})
+
+test('a refused record is Ready False NotWritten with the words of the server (6.5)', async () => {
+  // 1 MiB is the bound of a ConfigMap, and less than that of a Config.
+  const long = 'x'.repeat(1_048_576)
+  await settings.declare({
+    auth: { accessKeyMaxTTLSeconds: 1 },
+    uiSettings: { legalTemplate: long },
+  })
+  const status = await settings.settled('the write is refused', isReadyBy('NotWritten'))
+  expect(readyOf(status).message).toMatch(/ConfigMap platform-config-in-force.*1048576/)
+  expect(status.auth?.accessKeyMaxTTLSeconds).toBe(CAP)
+  await settings.declare({})
+  await capHolds()
+})
+
+test('a Config that was deleted keeps its cap when it gets an unrelated setting (6.5)', async () => {
+  await settings.declare({ auth: { accessKeyMaxTTLSeconds: CAP } })
+  await settings.secret(null)
+  await capHolds()
+  await raw('DELETE', IN_FORCE_PATH)
+  await eventually(
+    'it is created anew',
+    async () => (await raw('GET', IN_FORCE_PATH)).code === 200 || undefined,
+    { withinMs: 20_000 },
+  )
+  await settings.settled('the new one is in force', isReadyBy('Applied'))
+  await settings.declare({ platformHost: 'p.example.com' })
+  await settings.settled('it is in force', ({ platformHost }) => platformHost === 'p.example.com')
+  await capHolds()
+  type Events = { readonly items: readonly { readonly reason: string; readonly note: string }[] }
+  const events = await eventually(
+    'the Event',
+    async () => {
+      const { body } = await raw<Events>('GET', '/apis/events.k8s.io/v1/namespaces/default/events')
+      const found = body.items.filter(({ reason }) => reason === 'SettingsKept')
+      return found.length > 0 ? found : undefined
+    },
+    { withinMs: 40_000 },
+  )
+  expect(events.map(({ note }) => note).join()).toContain('auth.accessKeyMaxTTLSeconds')
+  await settings.declare({ auth: { accessKeyMaxTTLSeconds: 0 } })
+  await settings.settled('0 lifts the cap', ({ auth }) => !auth?.accessKeyMaxTTLSeconds)
+})

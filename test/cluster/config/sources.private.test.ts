@@ -267,7 +267,7 @@ describe('settings', () => {
   })
 
   test('with an unknown field cause an event, not a fault (6.5, 4.5)', async () => {
-    await settings.secret('auth: {acessKeyMaxTTLSeconds: 60}\nnonsense: 1')
+    await settings.secret('auth: {longestTTL: 60}\nnonsense: 1')
     await eventually(
       'the events exist',
       async () => {
@@ -276,7 +276,7 @@ describe('settings', () => {
           '--for',
           'config/platform-manager-config',
         ])
-        return stdout.includes('acessKeyMaxTTLSeconds') &&
+        return stdout.includes('longestTTL') &&
           stdout.includes('nonsense') &&
           stdout.includes('UnknownField')
           ? true

@@ -121,6 +121,8 @@ function headerFaults(headers: AuthSettings['customHttpHeaders']): readonly Unso
     const isDuplicate = seen.has(name.toLowerCase())
     seen.add(name.toLowerCase())
     const message = 'is there in another spelling too: name each header once'
-    return isDuplicate ? [{ path: ['auth', 'customHttpHeaders', name], message }] : []
+    return isDuplicate
+      ? [{ path: ['auth', 'customHttpHeaders', name], message, isOfName: true }]
+      : []
   })
 }

@@ -24,6 +24,8 @@ export interface UnsourcedFault {
   readonly path: FieldPath
   readonly message: string
   readonly because?: FieldPath
+  /** Whether the fault is in the last name of the path, whatever its value is. */
+  readonly isOfName?: boolean
 }
 
 /** Maximum length of the message of a metav1.Condition, in characters. */
@@ -73,4 +75,18 @@ function countFitting(texts: readonly string[], room: number): number {
     return used > room + '; '.length
   })
   return cut === -1 ? texts.length : cut
+}
+
+/**
+ * The texts with commas between them, cut between two texts to at most `limit` characters, followed by the number of
+ * omitted ones.
+ */
+export function joinWithin(texts: readonly string[], limit: number): string {
+  let used = 0
+  const cut = texts.findIndex((text) => {
+    used += text.length + ', '.length
+    return used > limit
+  })
+  if (cut === -1) return texts.join(', ')
+  return `${texts.slice(0, cut).join(', ')} and ${texts.length - cut} more`
 }

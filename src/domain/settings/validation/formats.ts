@@ -2,6 +2,7 @@
 // which may be a secret in the wrong field (contract 3.5).
 
 import { RE2JS } from 're2js'
+import { isDnsSubdomain } from '../../dns-name.ts'
 import { parseDuration } from '../../time.ts'
 
 /** Checks a text: returns a clause with the fault and how to correct it; null when the text is valid. */
@@ -133,6 +134,44 @@ export const auditPath: FormatCheck = (text) => {
     ? null
     : 'is neither an absolute path nor -: write a directory such as /var/log/platform, or - for standard output'
 }
+
+const NAME_ID_FORMATS = [
+  ...['unspecified', 'emailAddress', 'X509SubjectName', 'WindowsDomainQualifiedName'].map(
+    (name) => ['1.1', name] as const,
+  ),
+  ...['encrypted', 'entity', 'kerberos', 'persistent', 'transient'].map(
+    (name) => ['2.0', name] as const,
+  ),
+]
+
+/** A NameID format of SAML, whole or as its last part. */
+export const nameIdFormat: FormatCheck = (text) =>
+  NAME_ID_FORMATS.some(
+    ([version, name]) =>
+      text === name || text === `urn:oasis:names:tc:SAML:${version}:nameid-format:${name}`,
+  )
+    ? null
+    : `is not a NameID format: write one of ${NAME_ID_FORMATS.map(([, name]) => name).join(', ')}, or its whole URN`
+
+/** The domain of workspaces. */
+export const workspaceDomain: FormatCheck = (text) =>
+  text.startsWith(WORKSPACE_PREFIX) && isDnsSubdomain(text.slice(WORKSPACE_PREFIX.length))
+    ? null
+    : 'is not a domain of workspaces: write *.workspace. and a domain, for example *.workspace.example.com'
+
+const WORKSPACE_PREFIX = '*.workspace.'
+
+const REQUEST_TARGETS = [
+  'Management',
+  'Cluster',
+  'VCluster',
+  'ProjectSpace',
+  'ProjectVCluster',
+  'ProjectVirtualCluster',
+]
+
+/** A kind of targets in an audit rule; the last is a scope's word for the one before it. */
+export const requestTarget: FormatCheck = oneOf(REQUEST_TARGETS, 'a kind of targets')
 
 /** A regular expression in RE2 syntax, as in Go: its matching time is linear. */
 export const re2: FormatCheck = (text) => {

@@ -13,7 +13,9 @@ import { quantityAmount } from './formats.ts'
  */
 export const valueFaults = (settings: JsonMap): readonly UnsourcedFault[] => [
   ...leavesOf(settings).flatMap((leaf) => faultsAt(leaf.path, valueFault(leaf))),
-  ...checkedMapKeys(settings).flatMap(({ path, name, check }) => faultsAt(path, check(name))),
+  ...checkedMapKeys(settings).flatMap(({ path, name, check }) =>
+    faultsAt(path, check(name)).map((fault) => ({ ...fault, isOfName: true })),
+  ),
 ]
 
 const faultsAt = (path: FieldPath, message: string | null): readonly UnsourcedFault[] =>
@@ -42,6 +44,7 @@ export function relationFaults(json: JsonMap): readonly UnsourcedFault[] {
   return [
     ...authFaults(groupOf<AuthSettings>(settings.auth)),
     ...auditFaults(groupOf(settings.audit)),
+
     ...resourcesIn(settings).flatMap(([path, resources]) => resourceFaults(path, resources)),
   ]
 }

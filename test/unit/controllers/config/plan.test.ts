@@ -4,6 +4,7 @@ import {
   type ConfigPlanInput,
   type ConfigStep,
   planInForce,
+  planNotWritten,
   planNotInForce,
 } from '../../../../src/controllers/config/plan.ts'
 import { statusEntry } from '../../../support/key-builder.ts'
@@ -16,6 +17,7 @@ const initialState = (differing: Partial<ConfigPlanInput> = {}): ConfigPlanInput
   secret: { kind: 'absent' },
   record: null,
   environment: () => undefined,
+  platformVersion: '1.2.3',
   shapeCheck: () => [],
   issuerToCome: null,
   signingKeyFaults: [],
@@ -142,5 +144,33 @@ describe('another Config', () => {
     expect(planNotInForce(message, 'platform-manager-config', NOW_MS + 1000)).toEqual({
       kind: 'nothing',
     })
+  })
+})
+
+describe('a refused write of the settings (6.5)', () => {
+  const before = stepsOf(
+    initialState({ config: configObject({ spec: { platformHost: 'p' } }) }),
+  ).end
+
+  test('is Ready False NotWritten with the words of the server; the settings stay', () => {
+    const step = planNotWritten(before.config, 'status of this Config', 'yaml: no', NOW_MS)
+    expect(step).toMatchObject({
+      kind: 'publish',
+      announce: [],
+      status: { platformHost: 'p', projectNamespacePrefix: 'p-' },
+    })
+    const conditions = step.kind === 'publish' ? step.status.conditions : []
+    const message =
+      'The API server refused the status of this Config, so the settings before stay in force: yaml: no'
+    const [ready, stalled] = conditions
+    expect(ready).toMatchObject({ type: 'Ready', status: 'False', reason: 'NotWritten', message })
+    expect(stalled).toMatchObject({ type: 'Stalled', status: 'True', reason: 'NotWritten' })
+  })
+
+  test('is reported once', () => {
+    const write = (state: ConfigPlanInput) =>
+      planNotWritten(state.config, 'ConfigMap x', 'no', NOW_MS)
+    const reported = after(before, { step: write(before) })
+    expect(write(reported)).toEqual({ kind: 'nothing' })
   })
 })

@@ -16,6 +16,8 @@ const ALWAYS: ConfigSettings = {
 
 const metrics = { retention: '30d', replicas: 2 }
 
+const PERSISTENT = 'urn:oasis:names:tc:SAML:2.0:nameid-format:persistent'
+
 test.each<{ name: string; given: ConfigSettings; adds?: ConfigSettings }>([
   { name: 'nothing set', given: {} },
   {
@@ -66,7 +68,7 @@ test.each<{ name: string; given: ConfigSettings; adds?: ConfigSettings }>([
       auth: {
         connectors: [
           { id: 'a', idpB: { tenant: 'common' } },
-          { id: 'b', saml: {} },
+          { id: 'b', saml: { nameIDPolicyFormat: PERSISTENT } },
         ],
       },
     },
@@ -76,6 +78,48 @@ test.each<{ name: string; given: ConfigSettings; adds?: ConfigSettings }>([
     given: { uiSettings: { navBarButtons: [{ text: 'a' }, { position: 'TopEnd' }] } },
     adds: {
       uiSettings: { navBarButtons: [{ text: 'a', position: 'BottomEnd' }, { position: 'TopEnd' }] },
+    },
+  },
+  {
+    name: 'the format of names, unless one is given',
+    given: { auth: { saml: {}, connectors: [{ id: 'a', saml: { nameIDPolicyFormat: 'email' } }] } },
+    adds: { auth: { saml: { nameIDPolicyFormat: PERSISTENT } } },
+  },
+  {
+    name: 'the title of an app: the name of its chart',
+    given: { apps: { predefinedApps: [{ chart: 'repo/web' }, { chart: 'web', title: 'Shop' }] } },
+    adds: {
+      apps: {
+        predefinedApps: [
+          { chart: 'repo/web', title: 'web' },
+          { chart: 'web', title: 'Shop' },
+        ],
+      },
+    },
+  },
+  {
+    name: 'the key of a Secret with a token',
+    given: { secretStore: { auth: { tokenSecretRef: { name: 's' } } } },
+    adds: { secretStore: { auth: { tokenSecretRef: { key: 'token' } } } },
+  },
+  {
+    name: 'requests: the limits',
+    given: {
+      imageBuilder: { resources: { limits: { cpu: 1 } } },
+      costControl: {
+        global: { metrics: { resources: { limits: { cpu: 2 } } } },
+        cluster: {
+          metrics: { resources: { limits: { cpu: 3 }, requests: { memory: '1Gi' } } },
+          costEstimator: { resources: { limits: { cpu: 4 } } },
+        },
+      },
+    },
+    adds: {
+      imageBuilder: { resources: { requests: { cpu: 1 } } },
+      costControl: {
+        global: { metrics: { resources: { requests: { cpu: 2 } } } },
+        cluster: { costEstimator: { resources: { requests: { cpu: 4 } } } },
+      },
     },
   },
   { name: 'no buttons', given: { uiSettings: { platformVersion: '1' } } },

@@ -69,14 +69,14 @@ describe('unknown fields', () => {
   ])('$name', ({ given, known, unknown }) => {
     const found = splitUnknownFields(given as JsonMap)
     expect(found.settings).toEqual(known)
-    expect(found.unknown.map(pathText)).toEqual(unknown)
+    expect(found.unknown.map(({ path }) => pathText(path))).toEqual(unknown)
     expect(Object.getPrototypeOf(found.settings)).toBe(Object.prototype)
   })
 
   test('fields below 32 levels are unknown', () => {
     const deep = { costControl: { settings: { averageCPUPricePerNode: nested(5000) } } }
     const { settings, unknown } = splitUnknownFields(deep)
-    expect(unknown.map((path) => path.length)).toEqual([33])
+    expect(unknown.map(({ path }) => path.length)).toEqual([33])
     expect(JSON.stringify(settings).split('{').length - 1).toBe(33)
   })
 })
@@ -230,3 +230,105 @@ describe('the path of a JSON pointer', () => {
     expect(isInsidePath(inner, outer)).toBe(is)
   })
 })
+
+describe('values of another type are faults, never absence (6.5)', () => {
+  test.each<{ name: string; given: unknown; path: string }>([
+    { name: 'a group that is no', given: { auth: false }, path: 'auth' },
+    { name: 'a cap that is no', given: cap(false), path: 'auth.accessKeyMaxTTLSeconds' },
+    { name: 'a cap that is an empty text', given: cap(''), path: 'auth.accessKeyMaxTTLSeconds' },
+    { name: 'a cap that is an empty map', given: cap({}), path: 'auth.accessKeyMaxTTLSeconds' },
+    { name: 'a cap that is an empty list', given: cap([]), path: 'auth.accessKeyMaxTTLSeconds' },
+    { name: 'a group that is 0', given: { audit: 0 }, path: 'audit' },
+    { name: 'a group that is empty text', given: { oidc: '' }, path: 'oidc' },
+    {
+      name: 'a list that is an empty map',
+      given: { auth: { groupsFilters: {} } },
+      path: 'auth.groupsFilters',
+    },
+    {
+      name: 'a switch that is empty text',
+      given: { audit: { enabled: '' } },
+      path: 'audit.enabled',
+    },
+    { name: 'a text that is no', given: { platformHost: false }, path: 'platformHost' },
+  ])('$name', ({ given, path }) => {
+    for (const source of ['spec', 'Secret', 'status'] as const) {
+      const { faults } = readSource(source, given, checkSettingsSchema)
+      expect(faults).toEqual([{ path, source, message: expect.stringMatching(/^must be /) }])
+    }
+  })
+
+  test('null is absence', () => {
+    const given = { auth: { accessKeyMaxTTLSeconds: null, groupsFilters: null }, audit: null }
+    expect(readSource('Secret', given, checkSettingsSchema)).toMatchObject({
+      faults: [],
+      settings: {},
+    })
+  })
+})
+
+describe('an unknown field of the Secret that is spelt almost like a known one is a fault (6.5)', () => {
+  test.each<{ name: string; given: unknown; path: string; meant: string }>([
+    {
+      name: 'one letter less',
+      given: { auth: { accessKeyMaxTTLSecond: 60 } },
+      path: 'auth.accessKeyMaxTTLSecond',
+      meant: 'accessKeyMaxTTLSeconds',
+    },
+    {
+      name: 'one letter more',
+      given: { auth: { accessKeysMaxTTLSeconds: 60 } },
+      path: 'auth.accessKeysMaxTTLSeconds',
+      meant: 'accessKeyMaxTTLSeconds',
+    },
+    {
+      name: 'another letter',
+      given: { auth: { accessKeyMoxTTLSeconds: 60 } },
+      path: 'auth.accessKeyMoxTTLSeconds',
+      meant: 'accessKeyMaxTTLSeconds',
+    },
+    {
+      name: 'two letters in the other order',
+      given: { auth: { accessKeyMaxTTLSecodns: 60 } },
+      path: 'auth.accessKeyMaxTTLSecodns',
+      meant: 'accessKeyMaxTTLSeconds',
+    },
+    {
+      name: 'another case',
+      given: { auth: { accessKeyMaxTtlSeconds: 60 } },
+      path: 'auth.accessKeyMaxTtlSeconds',
+      meant: 'accessKeyMaxTTLSeconds',
+    },
+    {
+      name: 'a group in another case',
+      given: { Auth: { accessKeyMaxTTLSeconds: 60 } },
+      path: 'Auth',
+      meant: 'auth',
+    },
+    {
+      name: 'in an entry of a list',
+      given: { auth: { connectors: [{ ids: 'a' }] } },
+      path: 'auth.connectors[0].ids',
+      meant: 'id',
+    },
+  ])('$name', ({ given, path, meant }) => {
+    const { faults, unknown } = readSource('Secret', given, checkSettingsSchema)
+    const message = expect.stringContaining(`write ${meant},`)
+    expect(faults).toEqual([{ path, source: 'Secret', message }])
+    expect(unknown.map((field) => field.path)).not.toContain(path)
+  })
+
+  test('others stay a warning, in every source', () => {
+    for (const source of ['spec', 'Secret', 'status'] as const)
+      expect(
+        readSource(source, { auth: { cap: 60 }, future: {} }, checkSettingsSchema),
+      ).toMatchObject({
+        faults: [],
+        unknown: [{ path: 'auth.cap' }, { path: 'future' }],
+      })
+  })
+})
+
+function cap(value: unknown) {
+  return { auth: { accessKeyMaxTTLSeconds: value } }
+}

@@ -32,22 +32,35 @@ describe('a Config that was deleted', () => {
   })
 
   const carried = run(deleted(run({ spec: { ...cap(60), ...host } })))
-  test('starts from the record until spec is first set', () => {
-    const set = run({ ...carried, spec: { cloud: { releaseChannel: 'x' } } })
-    expect(shown(set)).toEqual({ ...DEFAULTS, cloud: { releaseChannel: 'x' } })
-    expect(shown(run({ ...set, spec: {} }))).toEqual(DEFAULTS)
+  const kept = { ...DEFAULTS, ...host, auth: { ...(DEFAULTS['auth'] as JsonMap), ...cap(60).auth } }
+  test('keeps each setting when spec gets an unrelated one, and forgets it once spec has had it (6.5)', () => {
+    const other = { cloud: { releaseChannel: 'x' } }
+    const set = run({ ...carried, spec: other })
+    expect(shown(set)).toEqual({ ...kept, ...other })
+    expect(settled(set)).toMatchObject({
+      kept: ['auth.accessKeyMaxTTLSeconds', 'platformHost'],
+    })
+    const lifted = run({ ...set, spec: { ...other, ...cap(0) } })
+    expect(readCap(lifted)).toBeNull()
+    expect(shown(lifted)).toMatchObject(host)
+    expect(settled(lifted)).toMatchObject({ kept: ['platformHost'] })
+    expect(readCap(run({ ...lifted, spec: {} }))).toBeNull()
+    expect(shown(run({ ...lifted, spec: {} }))).toMatchObject(host)
   })
-  test('starts from the record until the Secret is first set', () => {
-    const set = run({ ...carried, secret: { cloud: { releaseChannel: 'x' } } })
-    expect(shown(set)).toEqual({ ...DEFAULTS, cloud: { releaseChannel: 'x' } })
+  test('keeps each setting when the Secret gets an unrelated one (6.5)', () => {
+    const other = { cloud: { releaseChannel: 'x' } }
+    const set = run({ ...carried, secret: other })
+    expect(shown(set)).toEqual({ ...kept, ...other })
+    expect(readCap(run({ ...set, secret: cap(30) }))).toBe(30)
+    expect(readCap(run({ ...run({ ...set, secret: cap(30) }), secret: other }))).toBeNull()
   })
-  test('starts from the record until the remaining Secret is changed', () => {
+  test('keeps what the remaining Secret does not have, and follows the Secret (6.5)', () => {
     const beside = run(deleted(run({ spec: cap(60), secret: host })))
     expect(readCap(beside)).toBe(60)
-    expect(shown(run({ ...beside, secret: { platformHost: 'q.example.com' } }))).toEqual({
-      ...DEFAULTS,
-      platformHost: 'q.example.com',
-    })
+    const changed = run({ ...beside, secret: { platformHost: 'q.example.com' } })
+    expect(shown(changed)).toEqual({ ...kept, platformHost: 'q.example.com' })
+    expect(settled(changed)).toMatchObject({ kept: ['auth.accessKeyMaxTTLSeconds'] })
+    expect(shown(run({ ...changed, secret: {} }))).not.toHaveProperty('platformHost')
   })
   test('ignores unset values', () => {
     expect(

@@ -91,7 +91,7 @@ describe('resolveSettings with valid sources', () => {
       ok: true,
       settings: { uiSettings: { navBarButtons: [{ position: 'BottomEnd' }] } },
     })
-    expect(outcome.owned).not.toHaveProperty('uiSettings')
+    expect(outcome.owned['uiSettings']).toEqual({ platformVersion: '1.2.3' })
   })
 
   test('removes a setting from status that is removed from spec', () => {

@@ -18,6 +18,7 @@ import {
 import {
   mergeSettings,
   withDefaults,
+  withPlatformVersion,
   withoutEqualValues,
   withoutPathsOf,
 } from '../../../../src/domain/settings/layers.ts'
@@ -61,6 +62,7 @@ export function settled(current: SettingsState): SettingsResolution {
     secret: secretOf(current),
     record: current.record ?? null,
     environment: (name) => environment[name],
+    platformVersion: '1.2.3',
     shapeCheck: checkSettingsSchema,
   })
 }
@@ -174,7 +176,7 @@ export const BROKEN = { uiSettings: { primaryColor: 'red' } }
 /** Settings without caps. */
 export const host = { platformHost: 'p.example.com' }
 /** The status without any settings. */
-export const DEFAULTS = settingsToJson(withDefaults({}))
+export const DEFAULTS = settingsToJson(withPlatformVersion(withDefaults({}), '1.2.3'))
 
 /** Reconciles until nothing changes, which takes at most two rounds. */
 export function run(current: SettingsState): SettingsState {
