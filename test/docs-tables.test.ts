@@ -150,7 +150,7 @@ describe('docs/troubleshooting.md', () => {
   const [before = '', alerts = ''] = textOf('docs/troubleshooting.md').split('\n## Alerts\n')
   const [conditions = '', syncEvents = ''] = before.split('\n## Events of endpoint sync\n')
   const entriesOf = (text: string): ReadonlySet<string> =>
-    new Set([...text.matchAll(/^### (\w+)$/gm)].map(([, name = '']) => name))
+    new Set([...text.matchAll(/^### (\w+)(?: of endpoint sync)?$/gm)].map(([, name = '']) => name))
 
   const reasons: readonly string[] = Object.values(REASONS).flat()
 
