@@ -1,7 +1,7 @@
 // Self subject reviews: the scope of the key and the space narrow the API server's answer (contract 11.3, 11.9).
 import { nestedMap } from '../../domain/json/field-path.ts'
 import { type Json, type JsonMap, isMap, parseJsonMap } from '../../domain/json/json.ts'
-import { isDeeperThan } from '../../domain/json/nesting.ts'
+import { type JsonBounds, exceedsBounds } from '../../domain/json/bounds.ts'
 import {
   type RequestInfo,
   type RequestTarget,
@@ -51,7 +51,7 @@ export async function narrowedReview(
 ): Promise<Answer> {
   if (answer.status !== 201) return answer
   const body = Buffer.isBuffer(answer.body) ? answer.body : await readBody(answer.body)
-  if (body === null || isDeeperThan(body, MAX_DEPTH)) return UNREADABLE
+  if (body === null || exceedsBounds(body, BOUNDS)) return UNREADABLE
   const review = parseJsonMap(body.toString('utf8'))
   if (!review || !isMap(review['spec']) || !isMap(review['status'] ?? {})) return UNREADABLE
   const status =
@@ -66,8 +66,8 @@ const narrowedStatus = (review: JsonMap, decision: ScopeDecision): Json =>
     ? (review['status'] ?? {})
     : { allowed: false, denied: true, reason: decision.because }
 
-/** A review has six levels and those of its managed fields. Some thousands of levels fail in JSON.stringify. */
-const MAX_DEPTH = 64
+/** A review has six levels and those of its managed fields; the values are enough for some ten thousand rules. */
+const BOUNDS: JsonBounds = { levels: 64, values: 200_000 }
 
 const UNREADABLE = refuse(ERRORS.selfReviewUnreadable)
 

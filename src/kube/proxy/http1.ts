@@ -70,6 +70,10 @@ class Http1Exchange implements Dispatcher.DispatchHandler {
   /** What has arrived and is not passed on yet. */
   #arrived: Buffer[] = []
   #body: Readable | null = null
+  /** Whether the reader has enough for now. */
+  #isFull = false
+  /** Whether this turn has had its pieces. */
+  #isResting = false
 
   constructor(call: UpstreamCall, clock: Clock, results: Http1Results) {
     this.#call = call
@@ -110,6 +114,22 @@ class Http1Exchange implements Dispatcher.DispatchHandler {
   onResponseData(_: unknown, piece: Buffer): void {
     if (this.#body !== null && this.#arrived.length === 0) queueMicrotask(() => this.#pass())
     this.#arrived.push(piece)
+    if (this.#arrived.length >= MOST_PIECES) this.#rest()
+  }
+
+  /** Reads on in the next turn of the event loop. */
+  #rest(): void {
+    if (this.#isResting) return
+    this.#isResting = true
+    this.#controller?.pause()
+    setImmediate(() => {
+      this.#isResting = false
+      this.#resume()
+    })
+  }
+
+  #resume(): void {
+    if (!this.#isFull && !this.#isResting) this.#controller?.resume()
   }
 
   onResponseEnd(): void {
@@ -131,7 +151,10 @@ class Http1Exchange implements Dispatcher.DispatchHandler {
       return
     }
     const body = new Readable({
-      read: () => this.#controller?.resume(),
+      read: () => {
+        this.#isFull = false
+        this.#resume()
+      },
       destroy: (error, done) => {
         this.#end()
         done(error)
@@ -148,7 +171,9 @@ class Http1Exchange implements Dispatcher.DispatchHandler {
     if (this.#body === null || this.#arrived.length === 0) return
     const pieces = this.#arrived
     this.#arrived = []
-    if (!this.#body.push(joined(pieces))) this.#controller?.pause()
+    if (this.#body.push(joined(pieces))) return
+    this.#isFull = true
+    this.#controller?.pause()
   }
 
   #close(): void {
@@ -160,6 +185,12 @@ class Http1Exchange implements Dispatcher.DispatchHandler {
     this.#results.closed()
   }
 }
+
+/**
+ * Most pieces of a body that are read in one turn of the event loop: a server may send each byte in a chunk of its own, ten
+ * thousand in what one read of the socket gives. API servers send kilobytes in each.
+ */
+const MOST_PIECES = 64
 
 /** The bytes of the pieces; a single piece is not copied. */
 const joined = (pieces: readonly Buffer[]): Buffer => {

@@ -97,8 +97,7 @@ export async function connectOwnTargets(
     SOON,
   )
   const kubeconfig = kubeconfigText(serverOf(plane), { token })
-  const secretOf: OwnTargets['secretOf'] = (name, given = kubeconfig) =>
-    secret(`cluster-${name}`, 'cluster', { name, kubeconfig: given })
+  const secretOf: OwnTargets['secretOf'] = (name, given = kubeconfig) => clusterSecret(name, given)
   const secrets = [
     ...['east', ...moreClusters].map((name) => secretOf(name)),
     virtualClusterSecret(kubeconfig),
@@ -146,6 +145,10 @@ export async function connectOwnVirtualCluster(
 
 const virtualClusterSecret = (kubeconfig: string): string =>
   secret('vc', 'virtualcluster', { name: 'vc', project: 'p', kubeconfig })
+
+/** The Secret of cluster `name` with this kubeconfig, as YAML. */
+export const clusterSecret = (name: string, kubeconfig: string): string =>
+  secret(`cluster-${name}`, 'cluster', { name, kubeconfig })
 
 /** The kubeconfig of that server for a user, as in a Secret. */
 export function kubeconfigText(

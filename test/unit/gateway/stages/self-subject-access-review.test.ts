@@ -20,6 +20,7 @@ const answerTo = (text: string, allowed: boolean) =>
 describe('a self review that a target answers', () => {
   test.each([
     { name: 'with 2.8 MB of nested lists', text: review(`{"a":${deep(1.4e6)}}`) },
+    { name: 'with a million lists', text: review(`{"a":[${'[],'.repeat(9e5)}1]}`) },
     { name: 'with nested lists in its spec', text: `{"spec":{"a":${deep(20_000)}},"status":{}}` },
     {
       name: 'with nested objects',

@@ -1,10 +1,9 @@
 // A head that never comes, or comes behind endless informational responses (contract 13.3).
 import { once } from 'node:events'
-import type { Server, Socket } from 'node:net'
+import type { AddressInfo, Server, Socket } from 'node:net'
 import { PassThrough } from 'node:stream'
-import type { TLSSocket } from 'node:tls'
-import { createServer } from 'node:tls'
-import type { AddressInfo } from 'node:net'
+import { buffer } from 'node:stream/consumers'
+import { type TLSSocket, createServer } from 'node:tls'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { eventually } from '../../../support/eventually.ts'
 import { manualClock } from '../../../support/manual-clock.ts'
@@ -126,6 +125,27 @@ describe('informational responses', () => {
     const { upstream } = await upstreamTo(server.url)
     expect(await outcomeOf(upstream.send(call()))).toBe('unavailable')
   })
+})
+
+test('a body in chunks of one byte is read in many turns of the event loop (13.3)', async () => {
+  const CHUNKS = 20_000
+  const head = 'HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n'
+  const server = await rawServer((socket) =>
+    socket.write(`${head}${'1\r\nx\r\n'.repeat(CHUNKS)}0\r\n\r\n`),
+  )
+  const { upstream } = await upstreamTo(server.url)
+  const { body } = await upstream.send(call())
+  let turns = 0
+  let hasEnded = false
+  const count = (): void => {
+    turns += 1
+    if (!hasEnded) setImmediate(count)
+  }
+  count()
+  const received = (await buffer(body)).length
+  hasEnded = true
+  expect(received).toBe(CHUNKS)
+  expect(turns).toBeGreaterThan(CHUNKS / 64 / 2)
 })
 
 describe('one deadline', () => {
