@@ -1,7 +1,14 @@
 // The flags that the gateway and the direct endpoint share: how they serve, and the targets that they lead to.
 import type { AddressRanges } from '../domain/ip-address.ts'
+import { quantityAmount } from '../domain/settings/validation/formats.ts'
 import type { BindAddress } from '../runtime/address.ts'
-import { type Flag, type ValuesOf, addressKind, fileKind } from '../runtime/flags.ts'
+import {
+  type Flag,
+  type ValueKind,
+  type ValuesOf,
+  addressKind,
+  fileKind,
+} from '../runtime/flags.ts'
 import type { CertificateFiles } from '../serving/tls/key-pair.ts'
 import { cidrsKind, namespaceKind } from './cluster-flags.ts'
 
@@ -10,6 +17,8 @@ export interface ServingSettings {
   readonly bindAddress: BindAddress
   /** null = this process generates a certificate. */
   readonly certificateFiles: CertificateFiles | null
+  /** Limit on the memory that all tunnels hold for clients that have not read it yet. */
+  readonly forwardBufferBytes: number
 }
 
 /** The checked settings of TARGET_FLAGS (contract 9.5). */
@@ -18,6 +27,19 @@ export interface TargetSettings {
   readonly targetNamespace: string
   /** Ranges for the addresses of targets. */
   readonly targetAddresses: AddressRanges
+}
+
+const MIN_BUFFER_BYTES = 32 * 1024 ** 2
+
+/** A size of a buffer. At least 32Mi: one caller or session gets an eighth, into which what it needs must fit. */
+export const bufferKind: ValueKind<number> = {
+  placeholder: '<quantity>',
+  accepts: 'a Kubernetes quantity of at least 32Mi, such as 64Mi or 1Gi',
+  read: (text) => {
+    const bytes = quantityAmount(text)
+    const isLargeEnough = Number.isSafeInteger(bytes) && Number(bytes) >= MIN_BUFFER_BYTES
+    return bytes !== null && isLargeEnough ? bytes : undefined
+  },
 }
 
 /** Flags of the HTTPS server. */
@@ -38,6 +60,11 @@ export const SERVING_FLAGS = {
     fallback: '',
     shownDefault: 'the key of that certificate',
     help: 'PEM file with the private key of the certificate; reloaded when it changes.',
+  },
+  'forward-buffer': {
+    kind: bufferKind,
+    fallback: '256Mi',
+    help: 'Memory for what exec, attach, cp, port-forward and WebSockets send faster than their clients read, at least 32Mi; one session gets at most 8Mi.',
   },
 } satisfies Readonly<Record<string, Flag<unknown>>>
 
@@ -73,6 +100,7 @@ export function servingSettings(values: ServingFlagValues): ServingSettings {
     bindAddress: values['bind-address'],
     certificateFiles:
       certificateFile === null || keyFile === null ? null : { certificateFile, keyFile },
+    forwardBufferBytes: values['forward-buffer'],
   }
 }
 

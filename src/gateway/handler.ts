@@ -32,6 +32,7 @@ import { upgradePath, upgradeProtocol } from './stages/upgrade.ts'
 import { type WebhookRouteDeps, webhookRoute } from './stages/webhook.ts'
 import { isOwnKind } from './selfservice/handler.ts'
 import { credentialRefusals } from './streams/credential-refusals.ts'
+import type { ForwardBuffer } from './streams/forward-buffer.ts'
 import { terminable } from './streams/terminate.ts'
 
 /** Called for every answer, for metrics. `seconds` is the time from the request to the head of its answer. */
@@ -50,6 +51,8 @@ interface HandlerOptions
     AuthorizationDeps,
     TargetDeps,
     MaxInFlightDeps {
+  /** What tunnels hold for their clients (contract 13.3). */
+  readonly forwardBuffer: ForwardBuffer
   /** Called for each chunk of a long answer (contract 14.1). */
   readonly flowed: (caller: Caller) => void
   /** Adds the headers that say when the credential ends (contract 13.5). */
@@ -158,7 +161,7 @@ async function underLease(
 /** The answer, cut when its key ends. Its end frees the request's place in max in flight (contract 13.3, 13.4). */
 function cutWithKey(
   { admitted, caller, request, upgrade }: RequestContext,
-  { flowed }: HandlerOptions,
+  { flowed, forwardBuffer }: HandlerOptions,
   answer: Answer,
 ): Answer {
   if (admitted === null || caller === null || request === null) return answer
@@ -168,6 +171,7 @@ function cutWithKey(
     isWatch: request.attributes.verb === 'watch',
     isLong,
     upgrade,
+    buffer: forwardBuffer,
     refusals: credentialRefusals(caller).inStream,
     flowed: () => flowed(caller),
     done: release,

@@ -6,6 +6,7 @@ import type { DirectHandlerOptions } from '../../gateway/handler.ts'
 import { TOKEN_ANSWERS, createAuthentication } from '../../gateway/stages/authentication.ts'
 import { withTokenExpiryHeaders } from '../../gateway/stages/expiry-headers.ts'
 import { createMaxInFlight } from '../../gateway/stages/max-in-flight.ts'
+import { ForwardBuffer } from '../../gateway/streams/forward-buffer.ts'
 import type { InFlightRequests } from '../../gateway/streams/in-flight.ts'
 import { TOKEN_EXTRAS } from '../../gateway/targets/impersonation-probe.ts'
 import { createTargetRegistry } from '../../gateway/targets/registry.ts'
@@ -64,6 +65,7 @@ export function startDirectApi(self: DirectProcess, parts: DirectParts): DirectA
     scopeDenied: metrics.scopeDenied,
     limits: createMaxInFlight(metrics.limited),
     inFlight,
+    forwardBuffer: new ForwardBuffer(settings.forwardBufferBytes),
     flowed: () => undefined,
     targets: createTargetRegistry(
       { target: { kind: 'Cluster', cluster: settings.cluster }, upstream },

@@ -1,9 +1,7 @@
-import { quantityAmount } from '../../domain/settings/validation/formats.ts'
 import type { BindAddress } from '../../runtime/address.ts'
 import {
   type Flag,
   type Invocation,
-  type ValueKind,
   type ValuesOf,
   countKind,
   flagsMarkdown,
@@ -22,6 +20,7 @@ import {
   type ServingSettings,
   TARGET_FLAGS,
   type TargetSettings,
+  bufferKind,
   certificateFaults,
   servingSettings,
   targetSettings,
@@ -56,19 +55,6 @@ export interface GatewaySettings extends ServingSettings, TargetSettings {
 const MAX_ACTIVITY_WRITES = 100
 
 const MAX_QUOTA = 1_000_000
-
-const MIN_BUFFER_BYTES = 32 * 1024 ** 2
-
-/** At least 32Mi: a caller gets an eighth, into which the largest object of our kinds must fit. */
-const bufferKind: ValueKind<number> = {
-  placeholder: '<quantity>',
-  accepts: 'a Kubernetes quantity of at least 32Mi, such as 64Mi or 1Gi',
-  read: (text) => {
-    const bytes = quantityAmount(text)
-    const isLargeEnough = Number.isSafeInteger(bytes) && Number(bytes) >= MIN_BUFFER_BYTES
-    return bytes !== null && isLargeEnough ? bytes : undefined
-  },
-}
 
 const FLAGS = {
   ...CLUSTER_FLAGS,

@@ -15,6 +15,7 @@ import { createResponseBuffer } from '../../gateway/selfservice/response-buffer.
 import { KEY_ANSWERS, createAuthentication } from '../../gateway/stages/authentication.ts'
 import { withExpiryHeaders } from '../../gateway/stages/expiry-headers.ts'
 import { type MaxInFlight, createMaxInFlight } from '../../gateway/stages/max-in-flight.ts'
+import { ForwardBuffer } from '../../gateway/streams/forward-buffer.ts'
 import { KEY_EXTRAS } from '../../gateway/targets/impersonation-probe.ts'
 import { createTargetRegistry } from '../../gateway/targets/registry.ts'
 import { gatewayRouteOf } from '../../gateway/targets/routes.ts'
@@ -93,6 +94,7 @@ export function startApi(self: GatewayProcess, deps: ClientDeps, following: Gate
     limits,
     inFlight,
     activity,
+    forwardBuffer: new ForwardBuffer(self.settings.forwardBufferBytes),
     flowed: (caller) => activity.flowed(keyCaller(caller)),
     selfService: startSelfService(parts, authenticator, {
       upstream,

@@ -1,10 +1,12 @@
 // Cuts a streamed answer when its key ends (contract 13.4).
-import { type Readable, Transform, pipeline } from 'node:stream'
+import type { Readable } from 'node:stream'
 import type { UpgradeProtocol } from '../../kube/proxy/types.ts'
-import type { Answer, BufferedAnswer } from '../../serving/http/answer.ts'
+import { type Answer, BodyCut, type BufferedAnswer } from '../../serving/http/answer.ts'
 import { nestedString } from '../../domain/json/field-path.ts'
 import { parseJsonMap } from '../../domain/json/json.ts'
 import type { EndRefusals } from './credential-refusals.ts'
+import type { ForwardBuffer } from './forward-buffer.ts'
+import { ObservedBody } from './observed-body.ts'
 import { terminableTunnel } from './terminate-tunnel.ts'
 import type { TerminationReason, InFlightEntry, StreamKind } from './in-flight.ts'
 import { WatchStream } from './watch-stream.ts'
@@ -18,6 +20,8 @@ interface TerminableOptions {
   readonly isLong: boolean
   /** The protocol of an upgrade; null = none. */
   readonly upgrade: UpgradeProtocol | null
+  /** What tunnels hold for their clients. */
+  readonly buffer: ForwardBuffer
   /** What the client is answered last, by the reason of a cut. */
   readonly refusals: EndRefusals
   /** Called for each chunk of a long answer (contract 14.1). */
@@ -86,26 +90,13 @@ function guardedBody(
   kind: StreamKind,
   { flows, isLong, flowed, done }: TerminableOptions,
 ): Readable {
-  const source = isLong ? withChunkObserver(answered, flowed) : answered
+  const source = isLong ? new ObservedBody(answered, flowed) : answered
   const cut = (reason: TerminationReason): void =>
-    void source.destroy(new Error(`the stream was cut: ${reason}`))
+    void source.destroy(new BodyCut(`the stream was cut: ${reason}`))
   // A client of a watch or of logs can't tell whether they are complete.
   flows(kind, cut, kind === 'body' && !isLong)
   source.once('close', done)
   return source
-}
-
-/** The same body; calls `flowed` for each chunk. */
-function withChunkObserver(source: Readable, flowed: () => void): Readable {
-  const through = new Transform({
-    transform: (piece: Buffer, _, pass) => {
-      flowed()
-      pass(null, piece)
-    },
-  })
-  // Errors of the source reach the reader as those of `through`.
-  pipeline(source, through, () => undefined)
-  return through
 }
 
 /** The reason as the text of a close frame. */

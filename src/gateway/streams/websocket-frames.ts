@@ -15,51 +15,58 @@ export function closeFrame(reason: string): Buffer {
 
 /** Follows the frames in one direction of a connection. */
 export class FrameCounter {
-  /** The bytes of a head that is not complete yet. */
-  #head: number[] = []
-  /** The bytes of the payload that are still to come. */
-  #payload = 0n
+  /** Bytes of the head that have been read; 0 = none, or the head is complete. */
+  #headRead = 0
+  /** Bytes of the length, and of length and mask, that are still to come in the head. */
+  #lengthLeft = 0
+  #headLeft = 0
+  /** The bytes of the payload that are still to come. A length above 2^53 is inexact: no connection passes as much. */
+  #payload = 0
 
   /** Whether the next byte begins a frame. */
   get isAtBoundary(): boolean {
-    return this.#payload === 0n && this.#head.length === 0
+    return this.#payload === 0 && this.#headRead === 0
   }
 
   /**
-   * Reads the chunk up to its end, or up to the first frame that ends in it.
+   * Reads the chunk from this byte on, up to its end, or up to the first frame that ends in it.
    *
    * @returns the number of bytes read
    */
-  readToBoundary(chunk: Buffer): number {
-    let at = 0
+  readToBoundary(chunk: Buffer, from = 0): number {
+    let at = from
     while (at < chunk.length) {
-      if (this.#payload > 0n) {
-        const rest = BigInt(chunk.length - at)
-        const taken = this.#payload < rest ? this.#payload : rest
+      if (this.#headRead === 0 && this.#payload > 0) {
+        const taken = Math.min(this.#payload, chunk.length - at)
         this.#payload -= taken
-        at += Number(taken)
+        at += taken
       } else {
-        this.#head.push(chunk[at] ?? 0)
+        this.#readHead(chunk[at] ?? 0)
         at += 1
-        this.#readHead()
       }
-      if (this.isAtBoundary) return at
+      if (this.isAtBoundary) break
     }
-    return at
+    return at - from
   }
 
-  #readHead(): void {
-    const [, second] = this.#head
-    if (second === undefined) return
-    const short = second & 0x7f
-    const lengthBytes = short === 127 ? 8 : short === 126 ? 2 : 0
-    const maskBytes = second & 0x80 ? 4 : 0
-    if (this.#head.length < 2 + lengthBytes + maskBytes) return
-    const length = this.#head.slice(2, 2 + lengthBytes)
-    this.#payload =
-      lengthBytes === 0
-        ? BigInt(short)
-        : length.reduce((sum, byte) => (sum << 8n) + BigInt(byte), 0n)
-    this.#head = []
+  #readHead(byte: number): void {
+    this.#headRead += 1
+    if (this.#headRead === 1) {
+      this.#payload = 0
+      return
+    }
+    if (this.#headRead === 2) {
+      const short = byte & 0x7f
+      this.#lengthLeft = short === 127 ? 8 : short === 126 ? 2 : 0
+      this.#headLeft = this.#lengthLeft + (byte & 0x80 ? 4 : 0)
+      if (this.#lengthLeft === 0) this.#payload = short
+    } else {
+      this.#headLeft -= 1
+      if (this.#lengthLeft > 0) {
+        this.#lengthLeft -= 1
+        this.#payload = this.#payload * 256 + byte
+      }
+    }
+    if (this.#headLeft === 0) this.#headRead = 0
   }
 }

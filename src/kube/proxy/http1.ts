@@ -4,6 +4,7 @@ import { Readable, Transform } from 'node:stream'
 import type { Dispatcher } from 'undici'
 import type { Clock } from '../../runtime/clock.ts'
 import { HeadLimits } from './head-limits.ts'
+import { ReceivedBody } from './received-body.ts'
 import {
   ArrivedBody,
   type UpstreamAnswer,
@@ -69,7 +70,7 @@ class Http1Exchange implements Dispatcher.DispatchHandler {
   #isOver = false
   /** What has arrived and is not passed on yet. */
   #arrived: Buffer[] = []
-  #body: Readable | null = null
+  #body: Http1Body | null = null
   /** Whether the reader has enough for now. */
   #isFull = false
   /** Whether this turn has had its pieces. */
@@ -141,8 +142,10 @@ class Http1Exchange implements Dispatcher.DispatchHandler {
   onResponseError(_: unknown, cause: Error): void {
     this.#close()
     this.#pass()
-    if (this.#body) this.#body.destroy(cause)
-    else this.#results.reject(new UpstreamError(failureOf(cause, this.#isSent), cause))
+    if (this.#body) {
+      if (this.#isEnded) this.#body.destroy(cause)
+      else this.#body.breakOffAfterRest(cause)
+    } else this.#results.reject(new UpstreamError(failureOf(cause, this.#isSent), cause))
   }
 
   #answer(status: number, headers: UpstreamHeaders): void {
@@ -150,18 +153,11 @@ class Http1Exchange implements Dispatcher.DispatchHandler {
       this.#results.resolve({ status, headers, body: new ArrivedBody(joined(this.#arrived)) })
       return
     }
-    const body = new Readable({
-      read: () => {
-        this.#isFull = false
-        this.#resume()
-      },
-      destroy: (error, done) => {
-        this.#end()
-        done(error)
-      },
-    })
-    // A reader gets the error anyway; without any reader Node would throw it.
-    body.on('error', () => undefined)
+    const read = (): void => {
+      this.#isFull = false
+      this.#resume()
+    }
+    const body = new Http1Body(read, this.#end)
     this.#body = body
     this.#pass()
     this.#results.resolve({ status, headers, body })
@@ -191,6 +187,27 @@ class Http1Exchange implements Dispatcher.DispatchHandler {
  * thousand in what one read of the socket gives. API servers send kilobytes in each.
  */
 const MOST_PIECES = 64
+
+/** The body of a response; destroying it ends the request. */
+class Http1Body extends ReceivedBody {
+  readonly #resume: () => void
+  readonly #end: () => void
+
+  constructor(resume: () => void, end: () => void) {
+    super()
+    this.#resume = resume
+    this.#end = end
+  }
+
+  override _read(): void {
+    this.#resume()
+  }
+
+  override _destroy(error: Error | null, done: (error: Error | null) => void): void {
+    this.#end()
+    done(error)
+  }
+}
 
 /** The bytes of the pieces; a single piece is not copied. */
 const joined = (pieces: readonly Buffer[]): Buffer => {

@@ -1,8 +1,9 @@
 // Sends a request on a stream of an HTTP/2 connection.
 import { type ClientHttp2Session, type ClientHttp2Stream, constants } from 'node:http2'
-import { Readable, addAbortSignal } from 'node:stream'
+import { addAbortSignal } from 'node:stream'
 import type { Clock } from '../../runtime/clock.ts'
 import { HeadLimits } from './head-limits.ts'
+import { ReceivedBody, takeRest } from './received-body.ts'
 import {
   type UpstreamAnswer,
   type UpstreamCall,
@@ -47,7 +48,8 @@ export function exchangeOverHttp2(
     if (stream.closed) return
     isCancelled = true
     const cause = new Error(because)
-    fail(failure, cause)
+    if (body) body.cancel(cause)
+    else fail(failure, cause)
     // Not close(), which ends the body first: the server would take the truncated body as complete. Nor destroy(), which
     // resets the stream as after a fault of this process. Only now, as Node adds ten listeners for a signal.
     addAbortSignal(AbortSignal.abort(cause), stream)
@@ -117,15 +119,13 @@ function send(
  * The body of a response, which fails if it is truncated. When the connection breaks or the server resets the stream,
  * Node ends the stream as if it were complete: only its code differs.
  */
-class ResponseBody extends Readable {
+class ResponseBody extends ReceivedBody {
   readonly #stream: ClientHttp2Stream
   readonly #cancel: () => void
   #isComplete = false
 
   constructor(stream: ClientHttp2Stream, cancel: () => void) {
     super()
-    // A reader gets the error anyway; without any reader Node would throw it.
-    this.on('error', () => undefined)
     this.#stream = stream
     this.#cancel = cancel
     stream.on('data', (chunk: Buffer) => {
@@ -142,8 +142,15 @@ class ResponseBody extends Readable {
     return this.#isComplete
   }
 
-  /** Fails the body, unless it has arrived completely. */
+  /** Fails the body after what has arrived, unless that is all of it. */
   breakOff(cause: Error): void {
+    if (this.#isComplete || this.destroyed) return
+    takeRest(this.#stream, (bytes) => this.push(bytes))
+    this.breakOffAfterRest(cause)
+  }
+
+  /** Fails the body at once, unless it has arrived completely. */
+  cancel(cause: Error): void {
     if (!this.#isComplete) this.destroy(cause)
   }
 

@@ -19,6 +19,11 @@ export interface Answer {
   readonly refusal?: string
 }
 
+/** Ends a streamed body at once. After any other error the client first gets what arrived before (contract 13.3, 13.4). */
+export class BodyCut extends Error {
+  override readonly name = 'BodyCut'
+}
+
 /** A response whose body is in memory, not streamed. */
 export interface BufferedAnswer extends Answer {
   readonly body: Buffer

@@ -2,7 +2,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Readable } from 'node:stream'
-import { COMMON_HEADERS, type Answer } from './answer.ts'
+import { type Answer, BodyCut, COMMON_HEADERS } from './answer.ts'
 
 /** Options of deliver. */
 interface DeliverOptions {
@@ -55,9 +55,9 @@ function send(response: ServerResponse, answer: Answer, isLast: boolean): void {
 const NO_BYTES = Buffer.alloc(0)
 
 /**
- * Streams a body with back-pressure. If it fails, the connection is destroyed, so that a truncated response never
- * looks complete; if the client disconnects, the body is destroyed. Not `pipeline`, which costs two AbortControllers
- * each time.
+ * Streams a body with back-pressure. If it fails, the connection is destroyed after what was written before, so that a
+ * truncated response never looks complete; if the client disconnects, the body is destroyed. Not `pipeline`, which costs
+ * two AbortControllers each time.
  */
 function stream(body: Readable, response: ServerResponse): void {
   if (body.destroyed || response.destroyed) {
@@ -69,6 +69,7 @@ function stream(body: Readable, response: ServerResponse): void {
   // Node's flushHeaders would encode header values as UTF-8.
   const headTimer = setImmediate(() => response.write(NO_BYTES))
   let hasEnded = false
+  let isBroken = false
   body.on('data', (piece: Buffer) => {
     clearImmediate(headTimer)
     if (!response.write(piece)) body.pause()
@@ -84,7 +85,12 @@ function stream(body: Readable, response: ServerResponse): void {
     if (!hasEnded) response.destroy()
     body.destroy()
   }
-  body.on('error', abort).once('close', abort)
+  const breakOff = (): void => {
+    if (hasEnded || body.errored instanceof BodyCut || response.destroyed) abort()
+    else if (!isBroken) response.write(NO_BYTES, abort)
+    isBroken = true
+  }
+  body.on('error', breakOff).once('close', breakOff)
   response.on('error', abort).once('close', abort)
 }
 

@@ -128,6 +128,7 @@ function answerAll(
   const latest: LatestResponse = (socket) => responses.get(socket)
   answerMalformedRequests(server, latest)
   const { dropped } = observer
+  const { stalledMs } = limits
   const isCrowded = limitConnections(server, { limits, latest, dropped })
   const isEnding = (): boolean => !server.listening || isCrowded()
   const answer = (
@@ -146,7 +147,7 @@ function answerAll(
       .then((given) => {
         const identified = withId(given, id)
         return isTunnel(identified)
-          ? openTunnel({ socket: socket as TLSSocket, head, response }, identified)
+          ? openTunnel({ socket: socket as TLSSocket, head, response, stalledMs }, identified)
           : deliver(response, identified, { socket, isEnding })
       })
       .catch((error: unknown) => {

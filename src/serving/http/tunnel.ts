@@ -3,6 +3,7 @@ import { type ServerResponse, STATUS_CODES, validateHeaderValue } from 'node:htt
 import type { Readable, Writable } from 'node:stream'
 import type { TLSSocket } from 'node:tls'
 import { type Answer, COMMON_HEADERS } from './answer.ts'
+import { TunnelWriter } from './tunnel-writer.ts'
 
 /** Sessions are silent for hours: the network on the way drops connections that it believes to be dead. */
 const KEEP_ALIVE_MS = 30_000
@@ -20,6 +21,8 @@ interface UpgradedConnection {
   readonly head: Buffer
   /** Leaves the socket. */
   readonly response: ServerResponse
+  /** A client that reads nothing for so long, while something waits for it, is cut; milliseconds. */
+  readonly stalledMs: number
 }
 
 /**
@@ -28,7 +31,7 @@ interface UpgradedConnection {
  * @throws Error for an invalid header; body and tunnel are destroyed then
  */
 export function openTunnel(
-  { socket, head, response }: UpgradedConnection,
+  { socket, head, response, stalledMs }: UpgradedConnection,
   { headers, body, tunnel }: Answer & { readonly body: Readable; readonly tunnel: Writable },
 ): void {
   const close = (): void => {
@@ -39,6 +42,7 @@ export function openTunnel(
   for (const stream of [socket, body, tunnel]) {
     stream.on('error', close)
   }
+  const writer = new TunnelWriter(socket, { stalledMs, stalled: close })
   try {
     const text = headOf({ ...COMMON_HEADERS, ...headers })
     response.detachSocket(socket)
@@ -47,7 +51,7 @@ export function openTunnel(
     socket.setTimeout(0)
     socket.setNoDelay(true)
     socket.setKeepAlive(true, KEEP_ALIVE_MS)
-    socket.write(text, 'latin1')
+    writer.write(Buffer.from(text, 'latin1'))
   } catch (error) {
     close()
     throw error
@@ -59,23 +63,25 @@ export function openTunnel(
     setTimeout(close, HALF_CLOSED_MS).unref()
   }
   if (head.length > 0) socket.unshift(head)
-  pass(body, socket, halfClosed)
-  pass(socket, tunnel, halfClosed)
+  writer.passFrom(body, () => {
+    halfClosed()
+    // Nobody reads what the client would still send.
+    if (tunnel.destroyed) socket.once('finish', close)
+  })
+  passUpstream(socket, tunnel, halfClosed)
   socket.once('close', close)
   // A body that was cut ends its connection; one that is complete is still being written.
   body.once('close', () => body.readableEnded || close())
 }
 
-/**
- * Passes the bytes on, and their end. One piece at a time: pieces that wait together would be written as one, and a TLS
- * record is what some clients wait for. Not `pipeline`, which would destroy the other direction with the first end.
- */
-function pass(from: Readable, to: Writable, ended: () => void): void {
+/** Passes on what the client sends, and its end. */
+function passUpstream(from: Readable, to: Writable, ended: () => void): void {
   from.on('data', (piece: Buffer) => {
-    if (!to.writable) return
-    from.pause()
-    to.write(piece, () => from.resume())
+    if (to.writable && !to.write(piece)) from.pause()
   })
+  to.on('drain', () => from.resume())
+  // What the client sends after that is dropped, and its end is still seen.
+  to.once('close', () => from.resume())
   from.once('end', () => {
     to.end()
     ended()

@@ -24,6 +24,7 @@ import { memoryLog } from '../../support/memory-log.ts'
 import { NO_TARGETS, NO_UPSTREAM, page } from './handler-builder.ts'
 import { callTo } from './request-builder.ts'
 import { TOKEN_CALLER } from './token-caller.ts'
+import { ForwardBuffer } from '../../../src/gateway/streams/forward-buffer.ts'
 
 type Ending = 'expired' | 'revoked' | 'changed' | 'stale'
 
@@ -56,6 +57,7 @@ function directEndpoint(send: Upstream['send'] = NO_UPSTREAM.send) {
     scopeDenied: () => undefined,
     limits: createMaxInFlight(() => undefined),
     inFlight,
+    forwardBuffer: new ForwardBuffer(2 ** 28),
     flowed: () => undefined,
     targets: createTargetRegistry(
       { target: { kind: 'Cluster', cluster: 'c1' }, upstream: { ...NO_UPSTREAM, send } },

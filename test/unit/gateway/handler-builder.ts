@@ -25,6 +25,7 @@ import { t0, viewOf } from '../../support/key-builder.ts'
 import { manualClock } from '../../support/manual-clock.ts'
 import { memoryLog } from '../../support/memory-log.ts'
 import { answersIn, served } from './listening-server.ts'
+import { ForwardBuffer } from '../../../src/gateway/streams/forward-buffer.ts'
 
 /** A response header with the name of the key, and whether the request counted as a use of it. */
 export const EXPIRES = 'x-platform-key-expires'
@@ -71,6 +72,7 @@ export function handlerFor(
   const clock = manualClock(t0)
   return createHandler(GATEWAY_STAGES, {
     routeOf: gatewayRouteOf,
+    forwardBuffer: new ForwardBuffer(2 ** 28),
     flowed: () => undefined,
     pages: PAGES,
     version: page('/version'),

@@ -7,6 +7,7 @@ import { credentialRefusals } from '../../../src/gateway/streams/credential-refu
 import { terminable } from '../../../src/gateway/streams/terminate.ts'
 import { closeFrame } from '../../../src/gateway/streams/websocket-frames.ts'
 import { viewOf } from '../../support/key-builder.ts'
+import { ForwardBuffer } from '../../../src/gateway/streams/forward-buffer.ts'
 
 test('only answers to access keys, and to lists of them, name the gateway (9.2)', () => {
   const naming = Object.entries(ERRORS).filter(([, { message }]) => message.includes('gateway'))
@@ -31,6 +32,7 @@ test('a WebSocket learns at the shutdown that this server ends, whichever it is 
       isWatch: false,
       isLong: true,
       upgrade: 'websocket',
+      buffer: new ForwardBuffer(2 ** 28),
       refusals: credentialRefusals(caller).inStream,
       flowed: () => undefined,
       done: () => undefined,

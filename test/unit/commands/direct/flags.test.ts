@@ -34,6 +34,7 @@ const defaults: DirectSettings = {
   webhookClientCaFile: null,
   bindAddress: { host: null, port: 8443 },
   certificateFiles: null,
+  forwardBufferBytes: 256 * 1024 ** 2,
   targetNamespace: 'platform-system-targets',
   targetAddresses: { allowed: [], denied: [] },
   metricsAddress: { host: null, port: 8080 },
@@ -45,6 +46,11 @@ describe('flags of direct (9.7)', () => {
   test.each<{ name: string; line: string; differs: Partial<DirectSettings> }>([
     { name: 'the required ones alone', line: '', differs: {} },
     { name: 'a kubeconfig', line: '--kubeconfig /k', differs: { kubeconfig: '/k' } },
+    {
+      name: 'a buffer for tunnels',
+      line: '--forward-buffer=1Gi',
+      differs: { forwardBufferBytes: 1024 ** 3 },
+    },
     {
       name: 'a namespace',
       line: '--namespace n',
@@ -146,6 +152,7 @@ describe('the texts of the command', () => {
       'bind-address',
       'tls-cert-file',
       'tls-private-key-file',
+      'forward-buffer',
       'target-namespace',
       'allow-target-cidr',
       'deny-target-cidr',

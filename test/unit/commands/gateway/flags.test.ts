@@ -28,6 +28,7 @@ const defaults: GatewaySettings = {
   issuerUrl: null,
   bindAddress: { host: null, port: 8443 },
   certificateFiles: null,
+  forwardBufferBytes: 256 * 1024 ** 2,
   targetNamespace: 'platform-system-targets',
   targetAddresses: { allowed: [], denied: [] },
   activityWritesPerSecond: 10,
@@ -43,6 +44,11 @@ describe('flags of gateway (contract 9.7)', () => {
   test.each<{ name: string; line: string; differs: Partial<GatewaySettings> }>([
     { name: 'no flags', line: '', differs: {} },
     { name: 'a kubeconfig', line: '--kubeconfig /k', differs: { kubeconfig: '/k' } },
+    {
+      name: 'a buffer for tunnels',
+      line: '--forward-buffer=1Gi',
+      differs: { forwardBufferBytes: 1024 ** 3 },
+    },
     {
       name: 'a namespace',
       line: '--namespace n',
@@ -120,6 +126,7 @@ describe('flags of gateway (contract 9.7)', () => {
   test.each([
     { line: '--leader-elect', says: ['"--leader-elect" is no flag', '--bind-address'] },
     { line: '--own-kinds-buffer=1Mi', says: ['--own-kinds-buffer is "1Mi"', 'at least 32Mi'] },
+    { line: '--forward-buffer=31Mi', says: ['--forward-buffer is "31Mi"', 'at least 32Mi'] },
     { line: '--max-keys-per-user=0', says: ['from 1 to 1000000'] },
     { line: '--own-kinds-buffer=much', says: ['quantity'] },
     { line: '--bind-address=0', says: ['--bind-address is "0"', ':8443'] },
@@ -156,6 +163,7 @@ describe('the texts of the command', () => {
       'bind-address',
       'tls-cert-file',
       'tls-private-key-file',
+      'forward-buffer',
       'target-namespace',
       'allow-target-cidr',
       'deny-target-cidr',

@@ -17,6 +17,7 @@ import { t0, viewOf } from '../../../support/key-builder.ts'
 import { manualClock } from '../../../support/manual-clock.ts'
 import { served } from '../listening-server.ts'
 import { COUNTS } from './self-service-request.ts'
+import { ForwardBuffer } from '../../../../src/gateway/streams/forward-buffer.ts'
 
 const PATH = '/apis/management.platform.sh/v1/ownedaccesskeys'
 const MEBIBYTE = 1024 ** 2
@@ -67,6 +68,7 @@ async function serving(answers: (call: UpstreamCall) => Readable, clock: Clock =
       isWatch,
       isLong: isWatch,
       upgrade: null,
+      buffer: new ForwardBuffer(2 ** 28),
       refusals: credentialRefusals(caller).inStream,
       flowed: nothing,
       done: nothing,

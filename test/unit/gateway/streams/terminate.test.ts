@@ -13,6 +13,7 @@ import { terminable } from '../../../../src/gateway/streams/terminate.ts'
 import type { Answer } from '../../../../src/serving/http/answer.ts'
 import { t0, viewOf } from '../../../support/key-builder.ts'
 import { manualClock } from '../../../support/manual-clock.ts'
+import { ForwardBuffer } from '../../../../src/gateway/streams/forward-buffer.ts'
 
 const caller = {
   key: viewOf({}),
@@ -48,6 +49,7 @@ function started(given: Partial<Answer> = {}, isWatch = true, isLong = isWatch) 
       isWatch,
       isLong,
       upgrade: null,
+      buffer: new ForwardBuffer(2 ** 28),
       refusals: credentialRefusals(caller).inStream,
       flowed: () => void (counts.flowed += 1),
       done: () => {

@@ -1,8 +1,9 @@
 // An upstream whose server or connection fails, or answers early (contract 13.3).
 import { PassThrough, Readable } from 'node:stream'
+import { setTimeout as delay } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
 import { UpstreamUnavailable } from '../../../../src/kube/proxy/types.ts'
-import { staysTrue } from '../../../support/eventually.ts'
+import { eventually, staysTrue } from '../../../support/eventually.ts'
 import {
   ERROR_CODES,
   type FrameSender,
@@ -20,6 +21,7 @@ import {
 } from './upstream-server.ts'
 
 const MB = 1024 * 1024
+const SOON = { withinMs: 5000 }
 
 describe('a truncated answer never looks complete', () => {
   test.each<{ name: string; say: (sender: FrameSender, stream: number) => void; outcome: string }>([
@@ -83,6 +85,26 @@ describe('a truncated answer never looks complete', () => {
     })
     expect(await outcomeOf(upstream.send(call()))).toBe('broken')
   })
+
+  test.each(WIRES)(
+    'over %s: what arrived before the break is read before it (13.3)',
+    async (wire) => {
+      const { upstream, server } = await startServerAndUpstream(wire, (_, outgoing) => {
+        outgoing.write('half')
+      })
+      const { body } = await upstream.send(call({ isLongRunning: true }))
+      await eventually('the half is here', () => body.readableLength === 4 || undefined, SOON)
+      breakConnection(server)
+      // The reader comes after the break.
+      await delay(100)
+      const pieces: string[] = []
+      const reading = (async () => {
+        for await (const piece of body) pieces.push(String(piece))
+      })()
+      await expect(reading).rejects.toBeInstanceOf(Error)
+      expect(pieces.join('')).toBe('half')
+    },
+  )
 })
 
 describe('an answer before the body has ended', () => {

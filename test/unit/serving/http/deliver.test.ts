@@ -5,6 +5,7 @@ import { type AddressInfo, connect, createServer } from 'node:net'
 import { Readable } from 'node:stream'
 import { connect as connectTls } from 'node:tls'
 import { expect, onTestFinished, test } from 'vitest'
+import { ReceivedBody } from '../../../../src/kube/proxy/received-body.ts'
 import type { Answer } from '../../../../src/serving/http/answer.ts'
 import { served } from '../../gateway/listening-server.ts'
 
@@ -144,4 +145,30 @@ test('a body is paused while the client does not read', async () => {
   const gone = once(body, 'close')
   socket.destroy()
   await gone
+})
+
+class PushedBody extends ReceivedBody {
+  override _read(): void {
+    // What it has is pushed by the test.
+  }
+}
+
+test('what arrived before a body broke off is sent before the connection ends, without an end (13.3)', async () => {
+  // More than the connection holds.
+  const length = 24_000_000
+  const body = new PushedBody()
+  body.push(Buffer.alloc(length, 'x'))
+  body.breakOffAfterRest(new Error('read ECONNRESET'))
+  const server = await served(async () => ({ status: 200, headers: {}, body }))
+  const socket = await server.connect()
+  socket.write('GET / HTTP/1.1\r\nHost: h\r\n\r\n')
+  await new Promise((resolve) => body.once('close', resolve))
+  const parts: Buffer[] = []
+  socket.on('data', (part: Buffer) => parts.push(part))
+  socket.on('error', () => undefined)
+  await once(socket, 'close')
+  const text = Buffer.concat(parts).toString('latin1')
+  const start = text.indexOf('xxx')
+  expect(text.lastIndexOf('x') - start + 1).toBe(length)
+  expect(text).not.toMatch(/0\r\n\r\n$/)
 })

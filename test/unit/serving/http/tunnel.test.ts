@@ -1,0 +1,81 @@
+// The client's side of a tunnel: one that reads nothing is cut, one that reads slowly or that nothing waits for is not.
+import { once } from 'node:events'
+import { PassThrough } from 'node:stream'
+import { setTimeout as delay } from 'node:timers/promises'
+import type { TLSSocket } from 'node:tls'
+import { expect, test } from 'vitest'
+import { eventually } from '../../../support/eventually.ts'
+import { served } from '../../gateway/listening-server.ts'
+
+const SOON = { withinMs: 10_000 }
+const STALLED_MS = 1000
+
+/** A tunnel from a server with a short limit, and the streams at its other end. */
+async function opened() {
+  const [body, tunnel] = [new PassThrough(), new PassThrough()]
+  tunnel.resume()
+  const { connect } = await served(
+    async () => ({ status: 101, headers: { connection: 'Upgrade', upgrade: 'x' }, body, tunnel }),
+    { stalledMs: STALLED_MS },
+  )
+  const socket = await connect()
+  socket.on('error', () => undefined)
+  socket.write('GET / HTTP/1.1\r\nHost: h\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n')
+  return { body, tunnel, socket }
+}
+
+/** Writes more than the connection holds, as it is read, 32 MB at most. */
+async function flood(body: PassThrough): Promise<void> {
+  const chunk = Buffer.alloc(65_536)
+  const closed = once(body, 'close')
+  for (let at = 0; at < 500 && !body.destroyed; at += 1) {
+    if (body.write(chunk)) continue
+    await Promise.race([once(body, 'drain'), closed])
+  }
+}
+
+const readHead = async (socket: TLSSocket): Promise<void> => {
+  expect(String((await once(socket, 'data'))[0])).toContain('101')
+}
+
+test('a client that reads nothing while something waits for it is cut, whatever it sends (13.3)', async () => {
+  const { body, tunnel, socket } = await opened()
+  await readHead(socket)
+  socket.pause()
+  const pings = setInterval(() => socket.write('ping'), STALLED_MS / 10)
+  try {
+    await flood(body)
+    expect(body.destroyed).toBe(true)
+    await eventually('the tunnel ends as well', () => tunnel.destroyed || undefined, SOON)
+  } finally {
+    clearInterval(pings)
+  }
+})
+
+test('a client for which nothing waits is not cut, nor one that reads slowly (13.3)', async () => {
+  const { body, socket } = await opened()
+  await readHead(socket)
+  await delay(1.5 * STALLED_MS)
+  expect(body.destroyed).toBe(false)
+  let received = 0
+  let isOver = false
+  socket.on('data', (piece: Buffer) => {
+    received += piece.length
+    socket.pause()
+    setTimeout(() => socket.resume(), isOver ? 0 : 2)
+  })
+  const flooding = flood(body)
+  await delay(2.5 * STALLED_MS)
+  isOver = true
+  await flooding
+  expect(body.destroyed).toBe(false)
+  body.end()
+  await eventually('everything arrives', () => received === 500 * 65_536 || undefined, SOON)
+})
+
+test('what is written to a client that is gone ends both sides (13.3)', async () => {
+  const { body, tunnel, socket } = await opened()
+  await readHead(socket)
+  socket.destroy()
+  await eventually('both end', () => (body.destroyed && tunnel.destroyed) || undefined, SOON)
+})
