@@ -26,7 +26,13 @@ import {
   requestInfo,
   requestInfoRefusal,
 } from './stages/request-info.ts'
-import { type AdmittedKeyDeps, activity, proxy, selfService } from './stages/serve.ts'
+import {
+  type AdmittedKeyDeps,
+  activity,
+  managementReview,
+  proxy,
+  selfService,
+} from './stages/serve.ts'
 import { type TargetDeps, targetResolution } from './stages/target.ts'
 import { upgradePath, upgradeProtocol } from './stages/upgrade.ts'
 import { type WebhookRouteDeps, webhookRoute } from './stages/webhook.ts'
@@ -83,6 +89,7 @@ export const GATEWAY_STAGES: readonly Stage<GatewayHandlerOptions>[] = [
   maxInFlight,
   activity,
   selfService,
+  managementReview,
   proxy,
 ]
 

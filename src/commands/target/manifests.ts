@@ -81,7 +81,11 @@ const CONSTRAINED = [
   {
     apiGroups: ['*'],
     resources: ['*'],
-    verbs: on(['get', 'list', 'watch', 'create', 'update', 'patch', 'delete', 'deletecollection']),
+    // The last is for the methods behind …/proxy/ that the API server has no verb for, such as OPTIONS.
+    verbs: on([
+      ...['get', 'list', 'watch', 'create', 'update', 'patch', 'delete', 'deletecollection'],
+      '',
+    ]),
   },
   { nonResourceURLs: ['*'], verbs: on(['get', 'head', 'post', 'put', 'patch', 'delete']) },
 ]

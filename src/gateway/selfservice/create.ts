@@ -1,6 +1,14 @@
 // Creation of keys and tokens (contract 12.2, 12.3): defaulting, a dry run, validation of its answer, then one
 // write. Configs are created as the caller.
-import { API_VERSION, CONFIGS, GATEWAY_MANAGER, HEARTBEAT_KEY, TOKENS } from '../../api/names.ts'
+import {
+  ACCESS_KEYS,
+  API_VERSION,
+  CONFIGS,
+  GATEWAY_MANAGER,
+  HEARTBEAT_KEY,
+  type Resource,
+  TOKENS,
+} from '../../api/names.ts'
 import type { Caps } from '../../domain/accesskey/lifetime.ts'
 import type { KeyRef } from '../../domain/credential-object.ts'
 import {
@@ -21,8 +29,10 @@ import { awaitToken } from './await-token.ts'
 import { sentObject } from './decode.ts'
 import { type DefaultedObject, defaulted, finished, isForSelf } from './defaulting.ts'
 import { creationEscalation } from './escalation.ts'
-import { type Quota, bodyRefusal, createWithinQuota, sizeRefusal } from './quota.ts'
-import { type SelfServiceRequest, reauthenticated } from './request.ts'
+import { bodyRefusal, sizeRefusal } from './object-size.ts'
+import { type Quota, createWithinQuota } from './quota.ts'
+import { isWithoutRight, notOwn } from './other-keys.ts'
+import { type CallerAccess, type SelfServiceRequest, reauthenticated } from './request.ts'
 import { type UpstreamReply, answerOf } from './response.ts'
 import { type UpstreamRequest, sendAndRead } from './upstream-client.ts'
 import { validate } from './validation.ts'
@@ -94,11 +104,13 @@ async function admitAndCreate(
   const draft = defaulted(resource, sent, access, deps.newKey)
   const escalation = creationEscalation(resource, draft.object, isSelf, access)
   if (escalation !== null) return refusal(escalation)
-  if (!isSelf && access.scope !== null) return refusal(SCOPED_KEY_REFUSAL)
+  const other = isSelf ? null : fieldOfOther(resource, sent, access)
+  if (!isSelf && access.scope !== null) return refusal(scopedKeyRefusal(other))
   const bodyTooLarge = isSelf ? bodyRefusal(request.call, sent, null) : null
   if (bodyTooLarge !== null) return bodyTooLarge
   const as: RunsAs = isSelf ? 'gateway' : { caller }
   const dryRun = await sendAndRead(request, createRequest(request, as, via, draft.object, DRY_RUN))
+  if (other !== null && isWithoutRight(dryRun)) return refusal(other)
   if (dryRun.status !== 201) return answerOf(request, dryRun, shown)
   const objectTooLarge = isSelf ? sizeRefusal(null, dryRun.json) : null
   if (objectTooLarge !== null) return objectTooLarge
@@ -115,6 +127,13 @@ async function admitAndCreate(
   if (resource === TOKENS) return answerWithToken(request, deps.clock, claimed)
   return answerOf(request, claimed, { ...shown, shows: () => [KEY] })
 }
+
+/** The field by which a key is none of the caller's own; null for tokens, and for a team or subject, which has no keys. */
+const fieldOfOther = (
+  resource: Resource,
+  sent: JsonMap,
+  { user }: CallerAccess,
+): FieldRefusal | null => (resource === ACCESS_KEYS && user !== null ? notOwn(sent, user) : null)
 
 function refOf({ json }: UpstreamReply): KeyRef {
   const { metadata } = objectIn(json)
@@ -138,10 +157,11 @@ const HEARTBEAT_NAME_REFUSAL: FieldRefusal = {
   because: `${HEARTBEAT_KEY} is the platform's: choose another name`,
 }
 
-const SCOPED_KEY_REFUSAL: FieldRefusal = {
-  field: 'spec',
+/** @param other the field by which the key is none of the caller's own; null = the key of a team or subject calls */
+const scopedKeyRefusal = (other: FieldRefusal | null): FieldRefusal => ({
+  field: other?.field ?? 'spec',
   because: 'an access key that has a scope creates keys of type User for its own user only',
-}
+})
 
 /** The request that creates the object. It fails rather than change an existing object. */
 function createRequest(

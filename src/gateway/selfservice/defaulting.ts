@@ -15,8 +15,9 @@ import {
   setNestedField,
 } from '../../domain/json/field-path.ts'
 import type { Json, JsonMap } from '../../domain/json/json.ts'
-import { KEY, isDigest } from '../redaction/fields.ts'
+import { KEY } from '../redaction/fields.ts'
 import { longestTtl } from './escalation.ts'
+import { notOwn } from './other-keys.ts'
 import type { CallerAccess } from './request.ts'
 import { ownersOf } from './validation.ts'
 import { labelsOfMade } from './write-options.ts'
@@ -28,20 +29,13 @@ export interface DefaultedObject {
   readonly added: JsonMap
 }
 
-const EXPECTED_TYPES: ReadonlySet<string> = new Set(['', 'User', 'Other'])
-
 /**
  * Whether self-service creates the object as the caller's own. Any other create goes to the API server as the caller,
  * where RBAC and the policies decide (contract 12.1, 12.3).
  */
-export function isForSelf(resource: Resource, sent: JsonMap, { user }: CallerAccess): boolean {
-  if (resource !== ACCESS_KEYS) return resource === TOKENS
-  const named = ['team', 'subject'].some((name) => nestedString(sent, ['spec', name]) !== '')
-  const other = nestedString(sent, ['spec', 'user'])
-  const isExpected =
-    EXPECTED_TYPES.has(nestedString(sent, ['spec', 'type'])) && !isDigest(nestedString(sent, KEY))
-  return user !== null && !named && (other === '' || other === user) && isExpected
-}
+export const isForSelf = (resource: Resource, sent: JsonMap, access: CallerAccess): boolean =>
+  resource === TOKENS ||
+  (resource === ACCESS_KEYS && access.user !== null && notOwn(sent, access.user) === null)
 
 /** The object for the dry run. `finished` adds the fields that depend on the answer to the dry run. */
 export function defaulted(

@@ -11,16 +11,19 @@ import { UNANSWERED, unavailable } from '../proxy/forward.ts'
 import type { ParsedRequest } from '../request/parse.ts'
 import { parameter } from '../request/path-and-query.ts'
 import type { MaxInFlight } from '../stages/max-in-flight.ts'
+import type { OwnRights } from '../stages/self-subject-access-review.ts'
 import type { RequestLease } from '../streams/request-lease.ts'
 import { SELF_SERVICE_ERRORS } from './errors.ts'
 import { type WriteDeps, create } from './create.ts'
 import { deleteCollection, deleteOne } from './delete.ts'
+import { ownRightsOf } from './own-rights.ts'
 import { get, list } from './read.ts'
 import {
   type SelfServiceInfo,
   type SelfServiceRequest,
   type Verb,
   callerAccessOf,
+  isRead,
   selfServiceInfoOf,
 } from './request.ts'
 import { type BufferReservation, BufferFull, type ResponseBuffer } from './response-buffer.ts'
@@ -54,7 +57,19 @@ export interface SelfService {
     caller: KeyCaller,
     lease: RequestLease,
   ) => Promise<Answer>
+  /** What self-service gives the caller, for self reviews in the management cluster. */
+  readonly rights: (call: HttpRequest, caller: KeyCaller, lease: RequestLease) => OwnRights
 }
+
+/** The answer where the API server or the memory limits fail self-service. @throws every other error again */
+export function answerToFailure(error: unknown): Answer {
+  if (error instanceof UpstreamUnavailable) return unavailable(error, false)
+  if (error instanceof BufferFull) return error.answer
+  throw error
+}
+
+const isKnownFailure = (error: unknown): boolean =>
+  error instanceof UpstreamUnavailable || error instanceof BufferFull
 
 const RESOURCE_NOT_FOUND = refuse(SELF_SERVICE_ERRORS.resourceNotFound)
 
@@ -92,13 +107,21 @@ export function createSelfService(options: SelfServiceOptions): SelfService {
       try {
         return await dispatch(request, options)
       } catch (error) {
-        const isKnown = error instanceof UpstreamUnavailable || error instanceof BufferFull
-        if (!isKnown) throw error
         // A read that fails after the write must not let the client repeat the write.
-        if (upstream.mayHaveWritten) return UNANSWERED
-        return error instanceof BufferFull ? error.answer : unavailable(error, false)
+        if (upstream.mayHaveWritten && isKnownFailure(error)) return UNANSWERED
+        return answerToFailure(error)
       }
     },
+    rights: (call, caller, lease) =>
+      ownRightsOf({
+        access: callerAccessOf(caller),
+        findKey: options.keyNamed,
+        upstream: options.upstream,
+        call,
+        caller,
+        signal: lease.signal,
+        reservation: reservationFor(options.buffer, call, caller),
+      }),
   }
 }
 
@@ -129,12 +152,10 @@ function writeRefusal(
   { query }: ParsedRequest,
   options: SelfServiceOptions,
 ): Answer | null {
-  if (READS.has(verb)) return null
+  if (isRead(verb)) return null
   if (resource === CONFIGS && options.isConfigClosed()) return CONFIG_CLOSED
   return managerRefusal(query)
 }
-
-const READS: ReadonlySet<Verb> = new Set(['get', 'list', 'watch'])
 
 function dispatch(request: SelfServiceRequest, deps: WriteDeps): Promise<Answer> {
   switch (request.info.verb) {

@@ -12,6 +12,7 @@ import { type BufferedAnswer, refuse } from '../../serving/http/answer.ts'
 import { secretsAt, secretsIn, withHiddenFields } from '../redaction/fields.ts'
 import { type Sender, type Sent, patchKindOf, sentList, sentMap, sentObject } from './decode.ts'
 import { SELF_SERVICE_ERRORS } from './errors.ts'
+import { withFilledFields } from './filled-fields.ts'
 import { type DraftStep, patchingOf } from './json-patch-draft.ts'
 import { withMarksOf } from './write-options.ts'
 
@@ -105,7 +106,10 @@ const BODIES: Readonly<
     withPreconditions(
       withEnvelope(
         resource,
-        withPlatformMetadata(withHiddenFields(resource, sent, current), current),
+        withPlatformMetadata(
+          withHiddenFields(resource, withFilledFields(resource, sent, current), current),
+          current,
+        ),
       ),
       current,
       ['uid'],

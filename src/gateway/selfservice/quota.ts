@@ -1,14 +1,12 @@
-// The quota of self-service: how many keys and tokens one user, team or subject may have, and how large they may be
-// (contract 12.2). It counts the objects in this replica's informers, and those that this replica has just stored.
+// The quota of self-service: how many keys and tokens one user, team or subject may have (contract 12.2). It counts the objects in this replica's informers, and those that this replica has just stored.
 import { ACCESS_KEYS, type Resource, TOKENS } from '../../api/names.ts'
 import { type KeyIndex, type TokenIndex, secretDigest } from '../../authn/credential-index.ts'
 import { type OwnedAccessKeyObject, accessKeyOf } from '../../domain/accesskey/access-key.ts'
 import { type Caps, isLive, lifetimeOf } from '../../domain/accesskey/lifetime.ts'
 import type { KeyRef } from '../../domain/credential-object.ts'
-import type { Json, JsonMap } from '../../domain/json/json.ts'
+import type { JsonMap } from '../../domain/json/json.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import { type Answer, type BufferedAnswer, refuse } from '../../serving/http/answer.ts'
-import type { HttpRequest } from '../../serving/http/server.ts'
 import { SELF_SERVICE_ERRORS } from './errors.ts'
 import type { SelfServiceRequest } from './request.ts'
 import { sendAndRead } from './upstream-client.ts'
@@ -257,33 +255,3 @@ async function deleteEnded(
     body: { type: 'application/json', json },
   })
 }
-
-// The size of the caller's own keys and tokens (contract 12.2): etcd and every replica hold them in memory.
-
-/** The most bytes of a body, and of an object as JSON with all that the API server adds. */
-export const LARGEST_OWN = 64 * 1024
-
-/**
- * The 413 for a body beyond the limit; null = none. A body as large as the stored object may be sent, so that an object
- * beyond the limit can be made smaller.
- *
- * @param before the stored object; null = the write creates it
- */
-export function bodyRefusal(
-  { headers }: Pick<HttpRequest, 'headers'>,
-  sent: Json,
-  before: JsonMap | null,
-): BufferedAnswer | null {
-  const bytes = Math.max(Number(headers['content-length'] ?? 0), lengthOf(sent))
-  if (bytes <= Math.max(LARGEST_OWN, before === null ? 0 : lengthOf(before))) return null
-  return refuse(SELF_SERVICE_ERRORS.ownBodyTooLarge, { bytes, limit: LARGEST_OWN })
-}
-
-/** The 413 for an object that would be stored beyond the limit; null = none, also for an object that shrinks. */
-export function sizeRefusal(before: JsonMap | null, after: JsonMap): BufferedAnswer | null {
-  const bytes = lengthOf(after)
-  if (bytes <= LARGEST_OWN || (before !== null && bytes < lengthOf(before))) return null
-  return refuse(SELF_SERVICE_ERRORS.ownObjectTooLarge, { bytes, limit: LARGEST_OWN })
-}
-
-const lengthOf = (value: Json): number => Buffer.byteLength(JSON.stringify(value))

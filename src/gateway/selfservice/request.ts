@@ -128,7 +128,14 @@ const METHODS: Readonly<Record<Verb, string>> = {
 
 const STATUS_VERBS: ReadonlySet<Verb> = new Set(['get', 'update', 'patch'])
 
-const RESOURCES: ReadonlyMap<string, Resource> = new Map(
+/** All verbs that our kinds support. */
+export const VERBS = Object.keys(METHODS) as readonly Verb[]
+
+/** Whether a verb only reads. */
+export const isRead = (verb: Verb): boolean => METHODS[verb] === 'GET'
+
+/** Our kinds, by plural. */
+export const OWN_RESOURCES: ReadonlyMap<string, Resource> = new Map(
   [ACCESS_KEYS, TOKENS, CONFIGS].map((resource) => [resource.plural, resource]),
 )
 
@@ -139,7 +146,7 @@ export function selfServiceInfoOf({
 }: Pick<ParsedRequest, 'attributes' | 'method'>): SelfServiceInfo | null {
   if (!isResourceRequest(attributes)) return null
   const { verb, namespace, version, subresource, name } = attributes
-  const resource = RESOURCES.get(attributes.resource)
+  const resource = OWN_RESOURCES.get(attributes.resource)
   if (!resource || version !== resource.version || namespace !== '') return null
   if (!isVerb(verb) || METHODS[verb] !== method) return null
   const isStatus = subresource === 'status'

@@ -11,6 +11,8 @@ import { secretsIn } from '../redaction/fields.ts'
 import { SELF_SERVICE_ERRORS } from './errors.ts'
 import { type WriteDeps, createObject } from './create.ts'
 import { NO_DIGEST, bringsDigest, updateEscalation } from './escalation.ts'
+import { bodyRefusal, sizeRefusal } from './object-size.ts'
+import { DIGEST_CHANGED, isWithoutRight } from './other-keys.ts'
 import {
   APPLY,
   type Body,
@@ -23,7 +25,6 @@ import {
   sentPut,
   versionIn,
 } from './patch.ts'
-import { bodyRefusal, sizeRefusal } from './quota.ts'
 import { type SelfServiceRequest, reauthenticated } from './request.ts'
 import { type UpstreamReply, answerOf } from './response.ts'
 import { type UpstreamRequest, sendAndRead } from './upstream-client.ts'
@@ -245,11 +246,13 @@ function admissionRefusal(
   return counts.revivalRefusal(request.caller.key.identity ?? '', before, after)
 }
 
+/** Stores a change of another's object, or one that brings a digest into an own key, as the caller. */
 async function storeAsCaller(attempt: Attempt, body: Body): Promise<Answer> {
   const { request, answered } = attempt
   await reauthenticated(request)
   const write = writeRequest(attempt, body, { caller: request.caller })
-  return answered(await sendAndRead(request, { ...write, form: request.form }))
+  const reply = await sendAndRead(request, { ...write, form: request.form })
+  return attempt.isMine && isWithoutRight(reply) ? refusal(DIGEST_CHANGED) : answered(reply)
 }
 
 function writeRequest({ request, change }: Attempt, body: Body, as: RunsAs): UpstreamRequest {

@@ -1,11 +1,14 @@
-// Self subject reviews: the scope of the key and the space narrow the API server's answer (contract 11.3, 11.9).
-import { nestedMap } from '../../domain/json/field-path.ts'
-import { type Json, type JsonMap, isMap, parseJsonMap } from '../../domain/json/json.ts'
+// Self subject reviews: the scope of the key and the space narrow the API server's answer, and self-service adds to it
+// what RBAC does not know of (contract 11.3, 11.9, 12.1).
+import { GROUP, type Resource } from '../../api/names.ts'
+import { nestedField, nestedMap } from '../../domain/json/field-path.ts'
 import { type JsonBounds, exceedsBounds } from '../../domain/json/bounds.ts'
+import { type JsonMap, isList, isMap, parseJsonMap } from '../../domain/json/json.ts'
 import {
   type RequestInfo,
   type RequestTarget,
   type ScopeDecision,
+  isOwnGroup,
   isResourceRequest,
 } from '../../domain/scope/request-info.ts'
 import { type Answer, readBody, refuse } from '../../serving/http/answer.ts'
@@ -29,7 +32,7 @@ const SELF_REVIEWS: ReadonlyMap<string, SelfReviewKind> = new Map([
 ])
 
 /**
- * The request with headers that ask for JSON, the only form that `narrowedReview` reads. The API server repeats the
+ * The request with headers that ask for JSON, the only form that `completedReview` reads. The API server repeats the
  * review in its answer, even a review that kubectl sent as protobuf.
  */
 export const asReadable = ({ id, headers, body, remoteAddress }: ForwardedCall): ForwardedCall => ({
@@ -39,15 +42,44 @@ export const asReadable = ({ id, headers, body, remoteAddress }: ForwardedCall):
   remoteAddress,
 })
 
+/** What self-service gives a caller on our kinds. */
+export interface OwnRights {
+  /**
+   * Why self-service grants the request, in a few words; null = it does not.
+   *
+   * @throws UpstreamUnavailable or BufferFull when the object that the request names can't be read
+   */
+  readonly reasonFor: (request: RequestInfo) => Promise<string | null>
+  readonly rules: readonly OwnRule[]
+}
+
+/** The verbs that self-service gives a caller on one kind. */
+export interface OwnRule {
+  readonly resource: Resource
+  readonly verbs: readonly string[]
+}
+
+/** What narrows and widens the answer to a self review. */
+interface ReviewedCaller {
+  readonly target: RequestTarget
+  /** Whether the scope of the key, or the space, may deny anything. */
+  readonly isNarrowed: boolean
+  /** Decides by the scope and the space. */
+  readonly decide: (request: RequestInfo) => ScopeDecision
+  /** null = self-service answers nothing on the target. */
+  readonly rights: OwnRights | null
+}
+
 /**
- * The API server's answer to a self review: an access that `decide` denies is denied, and rules are no complete list
- * (contract 11.3, 11.9).
+ * The answer to a self review, by the answer of the API server: an access that `decide` denies is denied, one that
+ * self-service grants is allowed, and rules are no complete list where anything may deny them (contract 11.3, 11.9).
+ *
+ * @throws as OwnRights does
  */
-export async function narrowedReview(
+export async function completedReview(
   kind: SelfReviewKind,
   answer: Answer,
-  target: RequestTarget,
-  decide: (request: RequestInfo) => ScopeDecision,
+  caller: ReviewedCaller,
 ): Promise<Answer> {
   if (answer.status !== 201) return answer
   const body = Buffer.isBuffer(answer.body) ? answer.body : await readBody(answer.body)
@@ -56,15 +88,43 @@ export async function narrowedReview(
   if (!review || !isMap(review['spec']) || !isMap(review['status'] ?? {})) return UNREADABLE
   const status =
     kind === 'rules'
-      ? { ...nestedMap(review, ['status']), incomplete: true }
-      : narrowedStatus(review, decide(reviewedRequest(review['spec'], target)))
+      ? rulesStatus(nestedMap(review, ['status']), caller)
+      : await accessStatus(review['spec'], nestedMap(review, ['status']), caller)
   return { ...answer, body: Buffer.from(JSON.stringify({ ...review, status })) }
 }
 
-const narrowedStatus = (review: JsonMap, decision: ScopeDecision): Json =>
-  decision.allowed
-    ? (review['status'] ?? {})
-    : { allowed: false, denied: true, reason: decision.because }
+async function accessStatus(
+  spec: JsonMap,
+  status: JsonMap,
+  { target, decide, rights }: ReviewedCaller,
+): Promise<JsonMap> {
+  const reviewed = reviewedRequest(spec, target, rights !== null)
+  const decision = decide(reviewed)
+  if (!decision.allowed) return { allowed: false, denied: true, reason: decision.because }
+  if (rights === null || status['allowed'] === true || !isOwnGroup(reviewed)) return status
+  const reason = await rights.reasonFor(reviewed)
+  return reason === null ? status : { allowed: true, reason }
+}
+
+function rulesStatus(
+  status: JsonMap,
+  { target, isNarrowed, decide, rights }: ReviewedCaller,
+): JsonMap {
+  const added = (rights?.rules ?? []).flatMap(({ resource, verbs }): readonly JsonMap[] => {
+    const { group, version, plural } = resource
+    const attributes = { target, group, version, resource: plural, ...OF_A_COLLECTION }
+    const granted = verbs.filter((verb) => decide({ ...attributes, verb }).allowed)
+    return granted.length === 0 ? [] : [{ verbs: granted, apiGroups: [group], resources: [plural] }]
+  })
+  const rules = nestedField(status, ['resourceRules'])
+  return {
+    ...status,
+    ...(added.length === 0 ? {} : { resourceRules: [...(isList(rules) ? rules : []), ...added] }),
+    ...(isNarrowed ? { incomplete: true } : {}),
+  }
+}
+
+const OF_A_COLLECTION = { subresource: '', namespace: '', name: '' } as const
 
 /** A review has six levels and those of its managed fields; the values are enough for some ten thousand rules. */
 const BOUNDS: JsonBounds = { levels: 64, values: 200_000 }
@@ -74,17 +134,21 @@ const UNREADABLE = refuse(ERRORS.selfReviewUnreadable)
 function reviewedRequest(
   { resourceAttributes, nonResourceAttributes: path }: JsonMap,
   target: RequestTarget,
+  servesOwnKinds: boolean,
 ): RequestInfo {
   if (isMap(path)) return { target, verb: text(path['verb']), path: text(path['path']) }
   const attributes = isMap(resourceAttributes) ? resourceAttributes : {}
+  const group = text(attributes['group'])
+  // Our kinds have no namespace, but kubectl names its own in every review.
+  const isNamespaced = !servesOwnKinds || group !== GROUP
   return {
     target,
     verb: text(attributes['verb']),
-    group: text(attributes['group']),
+    group,
     version: text(attributes['version']),
     resource: text(attributes['resource']),
     subresource: text(attributes['subresource']),
-    namespace: text(attributes['namespace']),
+    namespace: isNamespaced ? text(attributes['namespace']) : '',
     name: text(attributes['name']),
   }
 }

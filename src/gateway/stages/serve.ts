@@ -14,9 +14,14 @@ import { ERRORS } from '../errors.ts'
 import { ACCOUNT_REFUSED, UNAVAILABLE, forward } from '../proxy/forward.ts'
 import { forwardUpgrade } from '../proxy/upgrade.ts'
 import { type RequestContext, type Stage, known } from '../request-context.ts'
-import { type SelfService, isOwnKind } from '../selfservice/handler.ts'
+import { type SelfService, answerToFailure, isOwnKind } from '../selfservice/handler.ts'
 import { PROBE_FAULTS } from '../targets/condition.ts'
-import { asReadable, narrowedReview, selfReviewOf } from './self-subject-access-review.ts'
+import {
+  type OwnRights,
+  asReadable,
+  completedReview,
+  selfReviewOf,
+} from './self-subject-access-review.ts'
 
 /** The dependencies of the stages for access keys. */
 export interface AdmittedKeyDeps {
@@ -48,12 +53,21 @@ export const selfService: Stage<AdmittedKeyDeps> = (context, deps) => {
   return deps.selfService.answer(request, context.http, keyCaller(known(context, 'caller')), lease)
 }
 
+/** Answers self reviews in the management cluster, with what self-service gives the caller (contract 11.3). */
+export const managementReview: Stage<AdmittedKeyDeps> = (context, deps) => {
+  const { attributes } = known(context, 'request')
+  if (attributes.target.kind !== 'Management' || selfReviewOf(attributes) === null) return null
+  const { lease } = known(context, 'admitted')
+  const rights = deps.selfService.rights(context.http, keyCaller(known(context, 'caller')), lease)
+  return forwarded(context, rights).catch(answerToFailure)
+}
+
 /**
  * Forwards a request to its target as the caller. The scope of the key and the space narrow self reviews (11.3, 11.9). Where
  * a connected target can't be reached, the refusal names it (9.5).
  */
 export const proxy: Stage = async (context) => {
-  const answer = await forwarded(context)
+  const answer = await forwarded(context, null)
   const { target } = known(context, 'request').attributes
   const fault = FAULTS.get(answer)
   return fault !== undefined && target.kind !== 'Management'
@@ -67,7 +81,8 @@ const FAULTS: ReadonlyMap<Answer, string> = new Map([
   [ACCOUNT_REFUSED, PROBE_FAULTS.refused],
 ])
 
-async function forwarded(context: RequestContext): Promise<Answer> {
+/** @param rights what self-service gives the caller; null = nothing on this target */
+async function forwarded(context: RequestContext, rights: OwnRights | null): Promise<Answer> {
   const { http, upgrade: protocol } = context
   const request = known(context, 'request')
   const caller = known(context, 'caller')
@@ -75,13 +90,14 @@ async function forwarded(context: RequestContext): Promise<Answer> {
   const { upstream, namespace } = known(context, 'resolved')
   if (protocol !== null)
     return forwardUpgrade(upstream, { request, call: http, protocol, caller, signal })
-  const review =
-    caller.scope === null && namespace === null ? null : selfReviewOf(request.attributes)
+  const isNarrowed = caller.scope !== null || namespace !== null
+  const review = isNarrowed || rights !== null ? selfReviewOf(request.attributes) : null
   const sent = review === null ? http : asReadable(http)
   const answer = await forward(upstream, request, sent, { caller }, signal)
   if (review === null) return answer
   const decide = (reviewed: RequestInfo): ScopeDecision => decisionOn(reviewed, context)
-  return narrowedReview(review, answer, request.attributes.target, decide)
+  const { target } = request.attributes
+  return completedReview(review, answer, { target, isNarrowed, decide, rights })
 }
 
 /** The decision on a request of these attributes, were it sent (contract 11.3, 11.9, 12.4). */

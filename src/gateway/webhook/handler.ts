@@ -88,8 +88,8 @@ async function reviewed(http: HttpRequest, { context }: WebhookOptions): Promise
 }
 
 /** Never allows: `denied` ends the decision at the API server, without it the next authorizer decides. */
-function answerWith({ denied, reason }: WebhookDecision): BufferedAnswer {
-  const status = { allowed: false, ...(denied ? { denied: true } : {}), reason }
+function answerWith(decision: WebhookDecision): BufferedAnswer {
+  const status = { allowed: false, ...(decision.denied ? decision : {}) }
   const review = { apiVersion: REVIEW_VERSION, kind: 'SubjectAccessReview', status }
   return {
     status: 200,

@@ -39,14 +39,16 @@ export interface WebhookContext {
   readonly spaces: () => Iterable<ClusterSpace>
 }
 
-/** The decision on a review: denied, or no opinion, so that the next authorizer decides. The reason is for the caller. */
-export interface WebhookDecision {
-  readonly denied: boolean
-  readonly reason: string
-}
+/**
+ * The decision on a review: denied, with the reason for the caller, or no opinion, so that the next authorizer decides.
+ * No opinion has no reason: a server appends it to RBAC's refusal, where it reads as the cause.
+ */
+export type WebhookDecision =
+  | { readonly denied: true; readonly reason: string }
+  | { readonly denied: false }
 
 const denied = (reason: string): WebhookDecision => ({ denied: true, reason })
-const noOpinion = (reason: string): WebhookDecision => ({ denied: false, reason })
+const NO_OPINION: WebhookDecision = { denied: false }
 
 /** Decides on a review. Denies what it can not read. @param spec the spec of the SubjectAccessReview, of any type */
 export function decideReview(spec: unknown, context: WebhookContext): WebhookDecision {
@@ -62,10 +64,8 @@ export function decideReview(spec: unknown, context: WebhookContext): WebhookDec
     const because = check(review, context)
     if (because !== null) return denied(because)
   }
-  return IN_SCOPE
+  return NO_OPINION
 }
-
-const IN_SCOPE = noOpinion('the scope of the token grants the request')
 
 /** Decides by the user alone; null = the next check decides. */
 type UserCheck = (user: ReviewedUser, context: WebhookContext) => WebhookDecision | null
@@ -76,10 +76,8 @@ const EXTRA_PREFIX = 'platform.sh/'
 /** A server without our matchCondition asks for everybody: its own users must not be denied. */
 function notOurs({ name, extra }: ReviewedUser): WebhookDecision | null {
   const hasOurExtra = Object.keys(extra).some((one) => one.startsWith(EXTRA_PREFIX))
-  return name.startsWith(USER_PREFIX) || hasOurExtra ? null : NOT_OURS
+  return name.startsWith(USER_PREFIX) || hasOurExtra ? null : NO_OPINION
 }
-
-const NOT_OURS = noOpinion('no user of the platform')
 
 /**
  * A gateway sends neither a scope nor the id of a token: it has decided by the scope of the access key. A token always
@@ -89,10 +87,8 @@ const decidedByGateway: UserCheck = (user) =>
   hasValues(user, ACCESS_KEY_EXTRA) &&
   isAbsentExtra(user, SCOPE_EXTRA) &&
   isAbsentExtra(user, TOKEN_ID_EXTRA)
-    ? BY_GATEWAY
+    ? NO_OPINION
     : null
-
-const BY_GATEWAY = noOpinion('a gateway has decided on the scope')
 
 /** Whether the extra is absent, or an empty list, which is the same to an API server. */
 const isAbsentExtra = (user: ReviewedUser, name: string): boolean =>

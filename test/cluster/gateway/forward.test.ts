@@ -268,3 +268,15 @@ describe('concurrent requests', () => {
 function printableAscii(): string {
   return Array.from({ length: 94 }, (_, at) => String.fromCharCode(33 + at)).join('')
 }
+
+test.each(['OPTIONS', 'HEAD', 'PROPFIND', 'GET', 'DELETE'])(
+  '%s behind the proxy of a Service is decided by the rights of the caller (11.6)',
+  async (method) => {
+    const caller = callerOf({ user: 'options-user' })
+    const path = '/api/v1/namespaces/default/services/none/proxy/page'
+    const answer = await send(caller, method, path)
+    // A user without rights gets the refusal of RBAC, which names this user and not the gateway.
+    expect(answer.status).toBe(403)
+    if (method !== 'HEAD') expect(await textOf(answer)).toContain('User \\"options-user\\" cannot ')
+  },
+)

@@ -91,7 +91,10 @@ export function handlerFor(
       flowed: () => undefined,
       flush: async () => undefined,
     },
-    selfService: { answer: async () => Promise.reject(new Error('no self-service here')) },
+    selfService: {
+      answer: async () => Promise.reject(new Error('no self-service here')),
+      rights: () => ({ reasonFor: async () => null, rules: [] }),
+    },
     targets: createTargetRegistry(managementOf({ ...NO_UPSTREAM, send }), NO_TARGETS),
     expiryHeaders: (headers, by, isUse) => ({
       ...headers,

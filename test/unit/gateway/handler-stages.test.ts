@@ -69,7 +69,10 @@ function handlerWith({ scope, noted = 'later', isKnown = true, upstream = () => 
       flush: async () => undefined,
     },
     flowed: () => void trace.push('flowed'),
-    selfService: { answer: async () => (trace.push('own kinds'), OK) },
+    selfService: {
+      answer: async () => (trace.push('own kinds'), OK),
+      rights: () => ({ reasonFor: async () => null, rules: [] }),
+    },
     scopeDenied: () => void trace.push('denied'),
     answered: (_, verb) => void verbs.push(verb),
     log,

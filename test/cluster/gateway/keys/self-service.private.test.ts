@@ -4,6 +4,7 @@ import { testCallerRights } from './caller-rights.ts'
 import { testKeyCreation } from './create-keys.ts'
 import { testTokenCreation } from './create-tokens.ts'
 import { testListsAndWatches } from './list-keys.ts'
+import { testKeysPutAgain } from './put-again.ts'
 import { testKeyRevocation, testKeyUpdates } from './update-and-revoke-keys.ts'
 import { startSelfService } from './self-service-gateway.ts'
 
@@ -13,5 +14,6 @@ testCallerRights(setup)
 testListsAndWatches(setup)
 testKeyCreation(setup)
 testKeyUpdates(setup)
+testKeysPutAgain(setup)
 testTokenCreation(setup)
 testKeyRevocation(setup)

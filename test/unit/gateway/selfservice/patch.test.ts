@@ -1,6 +1,7 @@
 import { Readable } from 'node:stream'
 import { describe, expect, test } from 'vitest'
 import { ACCESS_KEYS, CONFIGS, type Resource } from '../../../../src/api/names.ts'
+import { nestedField } from '../../../../src/domain/json/field-path.ts'
 import type { Json, JsonMap } from '../../../../src/domain/json/json.ts'
 import {
   type Change,
@@ -9,7 +10,7 @@ import {
   sentPut,
 } from '../../../../src/gateway/selfservice/patch.ts'
 import { callTo } from '../request-builder.ts'
-import { MADE_WITH_CI, key, owner } from './key-objects.ts'
+import { MADE_WITH_CI, key, owner, project } from './key-objects.ts'
 
 const current = key({
   metadata: {
@@ -61,6 +62,58 @@ describe('a PUT (12.4)', () => {
         identity: { username: 'x', connectorData: 'data' },
         oidcLogin: { idToken: 'token' },
       },
+    })
+  })
+
+  describe('of the manifest that created a key', () => {
+    const FILLED = { user: 'ada', type: 'User', ttl: 3600, scope: project('shop') }
+    const GATEWAY = 'management-operator-gateway'
+    const filled = (...fields: readonly string[]): JsonMap =>
+      key({
+        metadata: {
+          managedFields: [
+            {
+              manager: GATEWAY,
+              fieldsV1: { 'f:spec': Object.fromEntries(fields.map((name) => [`f:${name}`, {}])) },
+            },
+            { manager: 'kubectl-create', fieldsV1: { 'f:spec': { 'f:displayName': {} } } },
+          ],
+        },
+        spec: { ...FILLED, key: 'the-key-itself' },
+      })
+    const ALL = ['user', 'type', 'ttl', 'scope', 'key']
+    const specOf = (spec: Json | undefined, ...fields: readonly string[]) => {
+      const sent: JsonMap = { metadata: { name: 'ci' }, ...(spec === undefined ? {} : { spec }) }
+      return nestedField(sentOn({ by: 'put', sent }, ACCESS_KEYS, filled(...fields)), ['spec'])
+    }
+    const kept = { ...FILLED, key: 'the-key-itself' }
+
+    test.each([
+      { name: 'without a spec', spec: undefined, is: kept },
+      { name: 'with a null as spec', spec: null, is: kept },
+      { name: 'with an empty spec', spec: {}, is: kept },
+      {
+        name: 'with empty values',
+        spec: { user: '', type: '', ttl: 0, scope: null, key: '' },
+        is: kept,
+      },
+      { name: 'with a title', spec: { displayName: 'x' }, is: { ...kept, displayName: 'x' } },
+    ])('keeps what the create filled in, $name (12.1)', ({ spec, is }) => {
+      expect(specOf(spec, ...ALL)).toEqual(is)
+    })
+
+    test('changes a field that it has, and keeps the others (12.1)', () => {
+      expect(specOf({ ttl: 60 }, ...ALL)).toEqual({ ...kept, ttl: 60 })
+      const other = { user: 'bob', type: 'Other', ttl: 5, scope: project('bank'), key: 'x' }
+      expect(specOf(other, ...ALL)).toEqual(other)
+    })
+
+    test('removes a field that a client has set since (12.1)', () => {
+      expect(specOf({}, 'user')).toEqual({ user: 'ada', key: 'the-key-itself' })
+    })
+
+    test('names a team or subject instead of the user, and is checked for that (12.1)', () => {
+      expect(specOf({ team: 'ops' }, 'user')).toEqual({ team: 'ops', key: 'the-key-itself' })
     })
   })
 

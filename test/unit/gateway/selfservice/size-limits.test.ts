@@ -5,7 +5,8 @@ import { nestedMap } from '../../../../src/domain/json/field-path.ts'
 import type { JsonMap } from '../../../../src/domain/json/json.ts'
 import { create } from '../../../../src/gateway/selfservice/create.ts'
 import { SELF_SERVICE_ERRORS } from '../../../../src/gateway/selfservice/errors.ts'
-import { LARGEST_OWN, type Quota, bodyRefusal } from '../../../../src/gateway/selfservice/quota.ts'
+import { LARGEST_OWN, bodyRefusal } from '../../../../src/gateway/selfservice/object-size.ts'
+import type { Quota } from '../../../../src/gateway/selfservice/quota.ts'
 import { update } from '../../../../src/gateway/selfservice/update.ts'
 import type { UpstreamCall } from '../../../../src/kube/proxy/types.ts'
 import { systemClock } from '../../../../src/runtime/clock.ts'
@@ -97,7 +98,7 @@ describe('the limit of 64 KiB for a caller’s own keys (12.2)', () => {
       name: 'of a key above the limit, to the same size',
       before: 90_000,
       after: 90_000,
-      code: 413,
+      code: 200,
     },
   ])('holds on a change $name: $code', async ({ before, after, code }) => {
     const { answers, stored } = storing(keyOf(before))
@@ -110,6 +111,68 @@ describe('the limit of 64 KiB for a caller’s own keys (12.2)', () => {
     expect({ code: answer.status, stored: stored.length > 0 }).toEqual({
       code,
       stored: code === 200,
+    })
+  })
+
+  describe('lets a key above the limit be', () => {
+    const spec = nestedMap(keyOf(90_000), ['spec'])
+    const metadata = { name: 'big', uid: 'uid-big', resourceVersion: '5' }
+    const kind = { apiVersion: 'management.platform.sh/v1', kind: 'OwnedAccessKey' }
+    const merge = { verb: 'patch', type: 'application/merge-patch+json' } as const
+    const put = { verb: 'update', type: 'application/json' } as const
+    test.each([
+      {
+        name: 'disabled by a patch',
+        ...merge,
+        json: { spec: { disabled: true } },
+        added: 900,
+        code: 200,
+      },
+      {
+        name: 'shortened by a patch',
+        ...merge,
+        json: { spec: { ttl: 2_147_483_647 } },
+        added: 900,
+        code: 200,
+      },
+      {
+        name: 'disabled and shortened by a PUT',
+        ...put,
+        json: { ...kind, metadata, spec: { ...spec, disabled: true, ttl: 60 } },
+        added: 900,
+        code: 200,
+      },
+      {
+        name: 'disabled, and no larger beside',
+        ...merge,
+        json: { spec: { disabled: true, displayName: 'y'.repeat(90_000) } },
+        added: 0,
+        code: 200,
+      },
+      {
+        name: 'disabled, but not made larger',
+        ...merge,
+        json: { spec: { disabled: true, description: 'y' } },
+        added: 0,
+        code: 413,
+      },
+      {
+        name: 'disabled, but not by managers without end',
+        ...merge,
+        json: { spec: { disabled: true } },
+        added: 17_000,
+        code: 413,
+      },
+    ])('$name: $code (12.2)', async ({ verb, type, json, added, code }) => {
+      const { answers, stored } = storing(keyOf(90_000), added)
+      const answer = await update(
+        exchangeOf({ verb, name: 'big', body: { type, json }, answers }, PERSON),
+        DEPS,
+      )
+      expect({ code: answer.status, stored: stored.length > 0 }).toEqual({
+        code,
+        stored: code === 200,
+      })
     })
   })
 

@@ -1,7 +1,7 @@
 // The answer of a target to a self review is bounded before it is read (contract 11.3, 13.3).
 import { Readable } from 'node:stream'
 import { describe, expect, test } from 'vitest'
-import { narrowedReview } from '../../../../src/gateway/stages/self-subject-access-review.ts'
+import { completedReview } from '../../../../src/gateway/stages/self-subject-access-review.ts'
 
 const MEBIBYTE = 1024 ** 2
 const TARGET = { kind: 'Management' } as const
@@ -10,11 +10,15 @@ const review = (status: string): string =>
 const deep = (levels: number): string => `${'['.repeat(levels)}${']'.repeat(levels)}`
 
 const answerTo = (text: string, allowed: boolean) =>
-  narrowedReview(
+  completedReview(
     'access',
     { status: 201, headers: {}, body: Readable.from([Buffer.from(text)]) },
-    TARGET,
-    () => (allowed ? { allowed } : { allowed, because: 'out of the scope' }),
+    {
+      target: TARGET,
+      isNarrowed: true,
+      decide: () => (allowed ? { allowed } : { allowed, because: 'out of the scope' }),
+      rights: null,
+    },
   )
 
 describe('a self review that a target answers', () => {
