@@ -71,6 +71,19 @@ const on = (verbs: readonly string[]): readonly string[] =>
 /** The gateway sends the first; a direct endpoint sends all to the virtual clusters of its cluster (contract 9.2, 10.5). */
 const EXTRAS = [ACCESS_KEY_EXTRA, TOKEN_ID_EXTRA, SCOPE_EXTRA].map((one) => `userextras/${one}`)
 
+/** The verbs on objects; the last is for methods behind …/proxy/ that the API server has no verb for, such as OPTIONS. */
+const OBJECT_VERBS = [
+  'get',
+  'list',
+  'watch',
+  'create',
+  'update',
+  'patch',
+  'delete',
+  'deletecollection',
+  '',
+]
+
 /** The verbs of constrained impersonation (contract 10.5). */
 const CONSTRAINED = [
   {
@@ -81,11 +94,7 @@ const CONSTRAINED = [
   {
     apiGroups: ['*'],
     resources: ['*'],
-    // The last is for the methods behind …/proxy/ that the API server has no verb for, such as OPTIONS.
-    verbs: on([
-      ...['get', 'list', 'watch', 'create', 'update', 'patch', 'delete', 'deletecollection'],
-      '',
-    ]),
+    verbs: on(OBJECT_VERBS),
   },
   { nonResourceURLs: ['*'], verbs: on(['get', 'head', 'post', 'put', 'patch', 'delete']) },
 ]

@@ -277,6 +277,9 @@ test.each(['OPTIONS', 'HEAD', 'PROPFIND', 'GET', 'DELETE'])(
     const answer = await send(caller, method, path)
     // A user without rights gets the refusal of RBAC, which names this user and not the gateway.
     expect(answer.status).toBe(403)
-    if (method !== 'HEAD') expect(await textOf(answer)).toContain('User \\"options-user\\" cannot ')
+    // An answer to HEAD has no body.
+    expect(
+      method === 'HEAD' || (await textOf(answer)).includes('User \\"options-user\\" cannot '),
+    ).toBe(true)
   },
 )
