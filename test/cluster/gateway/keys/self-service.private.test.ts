@@ -2,6 +2,7 @@
 // it takes a while to start.
 import { testCallerRights } from './caller-rights.ts'
 import { testKeyCreation } from './create-keys.ts'
+import { testForeignFields } from './foreign-fields.ts'
 import { testTokenCreation } from './create-tokens.ts'
 import { testListsAndWatches } from './list-keys.ts'
 import { testKeysPutAgain } from './put-again.ts'
@@ -13,6 +14,7 @@ const setup = await startSelfService()
 testCallerRights(setup)
 testListsAndWatches(setup)
 testKeyCreation(setup)
+testForeignFields(setup)
 testKeyUpdates(setup)
 testKeysPutAgain(setup)
 testTokenCreation(setup)
