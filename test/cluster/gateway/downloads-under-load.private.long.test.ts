@@ -1,7 +1,7 @@
 /** @module-tag no-retry */
 // On a machine whose CPUs are all busy, what a Pod sends arrives whole: an API server closes a session once it has written
 // everything, and a proxy that reads too slowly loses the end of it (contract 13.3). kubectl's own proxy is the measure.
-import { spawn } from 'node:child_process'
+import { type ChildProcess, spawn } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -24,6 +24,14 @@ await runPod(plane, node, { name: 'web', namespace: TEAM })
 const ada = await setup.key()
 const throughGateway = targets.kubeconfigFor(ada, MANAGEMENT)
 
+// Registered here: Vitest runs no afterAll that a hook registers.
+const children: ChildProcess[] = []
+const folders: string[] = []
+afterAll(async () => {
+  for (const child of children) child.kill('SIGKILL')
+  for (const folder of folders) await rm(folder, { recursive: true })
+})
+
 const digest = (bytes: Buffer): string => createHash('sha256').update(bytes).digest('hex')
 
 /** A kubeconfig of `kubectl proxy`, which passes sessions too. */
@@ -31,7 +39,7 @@ async function throughProxy(): Promise<string> {
   const flags = ['--port=0', '--reject-paths=^$', '--accept-hosts=.*']
   const { program, env } = plane.kubectlCommand({})
   const proxy = spawn(program, ['proxy', ...flags], { env, stdio: ['ignore', 'pipe', 'inherit'] })
-  afterAll(() => void proxy.kill('SIGKILL'))
+  children.push(proxy)
   const [, port] = await new Promise<RegExpExecArray>((resolve, reject) => {
     proxy.once('error', reject)
     proxy.stdout.on('data', (text: Buffer) => {
@@ -40,7 +48,7 @@ async function throughProxy(): Promise<string> {
     })
   })
   const folder = await mkdtemp(join(tmpdir(), 'proxy-'))
-  afterAll(() => rm(folder, { recursive: true }))
+  folders.push(folder)
   const file = join(folder, 'kubeconfig')
   await writeFile(file, kubeconfigText({ url: `http://127.0.0.1:${port}`, caPem: '' }, {}))
   return file
@@ -57,7 +65,7 @@ beforeAll(async () => {
   if (!/^[0-9a-f]{64}$/.test(sent)) throw new Error(`no digest: ${sent}`)
   for (let at = 0; at < BUSY_LOOPS; at += 1) {
     const loop = spawn(process.execPath, ['-e', 'for (;;);'], { stdio: 'ignore' })
-    afterAll(() => void loop.kill('SIGKILL'))
+    children.push(loop)
   }
 })
 
