@@ -61,8 +61,8 @@ export interface OwnedAccessKeySpec {
   /**
    * What the key is for, and whether people or the platform manage it. User is for keys that people
    * make. Login is for keys that a person signs in with; without a ttl it takes Config's
-   * loginAccessKeyTTLSeconds. Reset and OIDCRefreshToken do not work as bearer tokens. Immutable;
-   * empty counts as absent.
+   * loginAccessKeyTTLSeconds. Reset and OIDCRefreshToken are no bearer credentials: the gateway
+   * refuses such keys, and their Ready says so. Immutable; empty counts as absent.
    */
   readonly type?:
     | ''

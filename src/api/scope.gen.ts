@@ -105,9 +105,9 @@ export interface ScopeRule {
    */
   readonly namespaces?: readonly string[]
   /**
-   * URL paths that match. * alone matches every path, and the last step of a path may be *. Without
-   * effect beside resources or namespaces: such a rule matches no path. Absent or empty, every
-   * path.
+   * URL paths that match. * alone matches every path, and the last step of a path may be *. Refused
+   * beside resources or namespaces: no request is for a path and for resources. Absent or empty,
+   * every path.
    */
   readonly nonResourceURLs?: readonly string[]
   /** Targets that match. Absent or empty, every target. */
@@ -144,7 +144,10 @@ export interface ScopeRuleResources {
   readonly resourceNames?: readonly string[]
 }
 
-/** Virtual clusters by name, by namespace or both. */
+/**
+ * Virtual clusters by name, by namespace or both. An entry without both matches all virtual
+ * clusters.
+ */
 export interface ScopeRuleVirtualCluster {
   /** Name of the virtual cluster. Absent or empty, all virtual clusters. */
   readonly name?: string

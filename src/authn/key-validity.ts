@@ -2,7 +2,7 @@
 // with its secret, and the caps. The status that the operator wrote does not count.
 import { ACCESS_KEYS, API_VERSION } from '../api/names.ts'
 import type { Scope } from '../api/scope.gen.ts'
-import { type AccessKey, accessKeyOf } from '../domain/accesskey/access-key.ts'
+import { type AccessKey, accessKeyOf, isBearerType } from '../domain/accesskey/access-key.ts'
 import { type Caps, isLive } from '../domain/accesskey/lifetime.ts'
 import {
   type KeyLookup,
@@ -73,16 +73,13 @@ export function checkKey(
     : { ok: false, because: 'expired' }
 }
 
-/** Types of keys that are no bearer credentials (contract 1.3): as a bearer token they count as unknown. */
-const OTHER_PURPOSES: ReadonlySet<string> = new Set(['OIDCRefreshToken', 'Reset'])
-
 /**
  * Why this key is invalid, apart from its lifetime and owners; null = it is valid. All is looked at in any case, so
  * that the time does not tell the reason.
  */
 function invalidReasonOf(key: AccessKey, lookup: KeyLookup): InvalidKeyReason | null {
   const hasIdentity = identityAndScopeOf(key).identity !== null
-  const isNoBearer = OTHER_PURPOSES.has(key.type)
+  const isNoBearer = !isBearerType(key.type)
   const hasConflict = hasKeyConflict(key, lookup)
   if (key === UNKNOWN_KEY) return 'unknown'
   if (key.isDeleting) return 'deleted'

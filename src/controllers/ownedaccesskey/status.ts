@@ -5,6 +5,7 @@ import {
   type PublishedKeyStatus,
   isHeartbeatKey,
   keyIdOf,
+  isBearerType,
 } from '../../domain/accesskey/access-key.ts'
 import type { KeyState, KeyConflict } from '../../domain/accesskey/key-state.ts'
 import type { Caps, Lifetime } from '../../domain/accesskey/lifetime.ts'
@@ -114,6 +115,7 @@ const HEARTBEAT_SENTENCE =
 const MESSAGES: Readonly<Record<KeyState, (snapshot: KeySnapshot) => string>> = {
   Active: (snapshot) => {
     if (isHeartbeatKey(snapshot.key)) return HEARTBEAT_SENTENCE
+    if (!isBearerType(snapshot.key.type)) return notBearerMessage(snapshot)
     return snapshot.lifetime.expiresMs === null
       ? 'The key works and never expires.'
       : `The key works until ${formatTimestamp(snapshot.lifetime.expiresMs)}, ${expiryBasisOf(snapshot)}.`
@@ -132,6 +134,12 @@ const MESSAGES: Readonly<Record<KeyState, (snapshot: KeySnapshot) => string>> = 
     `The key expired ${formatTimestamp(snapshot.lifetime.expiresMs ?? 0)}, ${expiryBasisOf(snapshot)}; ${removalMessageOf(snapshot)}.`,
   Disabled: () => 'The key is disabled and does not work: remove spec.disabled to enable it.',
   OwnerNotReady: ({ ownerFault }) => `The key does not work, because ${ownerFault}.`,
+}
+
+/** Keys of a type for one purpose open nothing as a bearer (contract 1.3, 10.3). */
+function notBearerMessage({ key, lifetime: { expiresMs } }: KeySnapshot): string {
+  const end = expiresMs === null ? 'It never expires' : `It expires ${formatTimestamp(expiresMs)}`
+  return `A key of type ${key.type} is no bearer credential: the gateway refuses it. ${end}.`
 }
 
 const MOST_NAMES = 10

@@ -52,6 +52,12 @@ export interface AccessKey extends LifetimeFields, CredentialObject {
   readonly published: PublishedKeyStatus
 }
 
+/** Types of keys for one purpose each. */
+const OTHER_PURPOSES: ReadonlySet<string> = new Set(['OIDCRefreshToken', 'Reset'])
+
+/** Whether keys of the type are bearer credentials (contract 1.3); as a bearer token the others count as unknown. */
+export const isBearerType = (type: string): boolean => !OTHER_PURPOSES.has(type)
+
 /** An OwnedAccessKey as the API server sends it. */
 export type OwnedAccessKeyObject = KubeObject<OwnedAccessKeySpec, OwnedAccessKeyStatus>
 

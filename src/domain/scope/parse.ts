@@ -95,9 +95,7 @@ const RULE: EntryShape<ScopeRule> = {
   nonResourceURLs: listOf(stringMatching((value) => URL_PATH.test(value))),
   requestTargets: listOf((value) => (TARGET_KINDS as readonly unknown[]).includes(value)),
   cluster: optional(anyString),
-  virtualClusters: listOf(
-    (value) => shapeFault(RULE_VIRTUAL_CLUSTER, value) === null && !isEmptyMap(value),
-  ),
+  virtualClusters: listOf((value) => shapeFault(RULE_VIRTUAL_CLUSTER, value) === null),
 }
 
 /** A clause saying why a value does not have this shape; null when it does. */

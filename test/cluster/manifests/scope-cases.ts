@@ -89,6 +89,8 @@ export const acceptedScopes: readonly AcceptedScope[] = [
     name: 'virtual clusters of a namespace',
     scope: rule({ virtualClusters: [{ namespace: 'p-web' }, { name: 'test', namespace: '' }] }),
   },
+  { name: 'all virtual clusters, by an entry that sets nothing', scope: rule({ virtualClusters: [{}, { name: '' }] }) },
+  { name: 'a cluster with its target', scope: rule({ cluster: 'prod', requestTargets: ['Management', 'Cluster'] }) },
   { name: 'the largest scope, most expensive for the overlap checks', scope: largestScope },
 ]
 
@@ -197,6 +199,31 @@ export const refusedScopes: readonly RefusedScope[] = [
     field: 'rules[0].requestTargets[0]', says: /\* is refused, leave requestTargets out for all/,
   },
   {
+    name: '* for a cluster of a rule', scope: rule({ cluster: '*' }),
+    field: 'rules[0].cluster', says: /\* is refused, leave cluster out for all/,
+  },
+  {
+    name: '* for a virtual cluster of a rule', scope: rule({ virtualClusters: [{ name: '*', namespace: 'p-web' }] }),
+    field: 'rules[0].virtualClusters[0].name', says: /\* is refused, leave name out for all/,
+  },
+  ...[{ resources: [{ resources: ['pods'] }] }, { namespaces: ['web'] }].map((beside) => ({
+    name: `URL paths beside ${JSON.stringify(beside)}`, scope: rule({ nonResourceURLs: ['/healthz'], ...beside }),
+    field: 'rules[0].nonResourceURLs', says: /write two rules, one with nonResourceURLs/,
+  })),
+  {
+    name: 'a cluster whose target is left out', scope: rule({ cluster: 'prod', requestTargets: ['Management'] }),
+    field: 'rules[0].requestTargets', says: /leave requestTargets out, or write Cluster in it/,
+  },
+  {
+    name: 'virtual clusters whose target is left out',
+    scope: rule({ virtualClusters: [{ name: 'test' }], requestTargets: ['Cluster'] }),
+    field: 'rules[0].requestTargets', says: /leave requestTargets out, or write ProjectVirtualCluster in it/,
+  },
+  {
+    name: 'a cluster and virtual clusters', scope: rule({ cluster: 'prod', virtualClusters: [{ name: 'test' }] }),
+    field: 'rules[0].virtualClusters', says: /no request is to a cluster and to a virtual cluster; write two rules/,
+  },
+  {
     name: 'an unknown target', scope: rule({ requestTargets: ['management'] }),
     field: 'rules[0].requestTargets[0]', says: /write Management, Cluster, ProjectSpace or ProjectVirtualCluster/,
   },
@@ -233,10 +260,6 @@ export const refusedScopes: readonly RefusedScope[] = [
   {
     name: 'an empty entry in resources', scope: rule({ verbs: ['get'], resources: [{}] }),
     field: 'rules[0].resources[0]', says: /write resources: \["\*"\] for all of the core group/,
-  },
-  {
-    name: 'an empty entry in virtualClusters', scope: rule({ virtualClusters: [{}] }),
-    field: 'rules[0].virtualClusters[0]', says: /requestTargets: \[ProjectVirtualCluster\] for all/,
   },
   { name: '33 rules', scope: { rules: times(33, () => ({ verbs: ['get'] })) }, field: 'rules', says: /at most 32/ },
   {

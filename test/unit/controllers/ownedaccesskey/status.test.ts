@@ -44,6 +44,8 @@ describe('the message of Ready, with its numbers (contract 4.4)', () => {
   // biome-ignore format: a table
   const rows: readonly (Given & { readonly name: string; readonly says: string })[] = [
     { name: 'never ends', says: 'The key works and never expires.' },
+    { name: 'Reset, which is no bearer credential', key: { type: 'Reset', ttl: 60 }, says: 'A key of type Reset is no bearer credential: the gateway refuses it. It expires 2026-11-21T10:01:00Z.' },
+    { name: 'OIDCRefreshToken without an end', key: { type: 'OIDCRefreshToken' }, says: 'A key of type OIDCRefreshToken is no bearer credential: the gateway refuses it. It never expires.' },
     { name: 'with a fixed end', key: { ttl: 60 }, says: 'The key works until 2026-11-21T10:01:00Z, 60 s after its creation.' },
     { name: 'sliding, never used', key: sliding, says: 'The key works until 2026-11-21T10:01:00Z, 60 s after its creation.' },
     { name: 'sliding, used', key: used(30), now: 30, says: 'The key works until 2026-11-21T10:01:30Z, 60 s after its last use.' },
