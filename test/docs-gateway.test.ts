@@ -12,7 +12,7 @@ import { LARGE_BODIES, LONGEST_YAML } from '../src/gateway/selfservice/decode.ts
 import { LARGEST_OWN } from '../src/gateway/selfservice/object-size.ts'
 import { SELF_SERVICE } from '../src/gateway/selfservice/upstream-client.ts'
 import { UNREAD_WITHIN_MS } from '../src/gateway/selfservice/watch-events.ts'
-import { MAX_IN_TOTAL, MAX_PER_KEY } from '../src/gateway/stages/max-in-flight.ts'
+import { MAX_IN_TOTAL, MAX_PER_KEY, MAX_PER_USER } from '../src/gateway/stages/max-in-flight.ts'
 import { LONGEST_PARSED_BODY, refuse } from '../src/serving/http/answer.ts'
 import { LONGEST_HEAD } from '../src/serving/http/malformed-requests.ts'
 import { REFUSALS, shownMessage } from '../tools/generate/refusals.ts'
@@ -120,13 +120,20 @@ test('docs/gateway.md: the reasons of refusals are those of the metric (10.3)', 
 
 test('docs/gateway.md, docs/sizing.md: limits are those of the program (13.3)', () => {
   const { request, stream, filteredList: list, filteredWatch: watch } = MAX_PER_KEY
+  const ofUser = MAX_PER_USER
   expect(PAGE).toContain(`| path and headers of a request | ${LONGEST_HEAD / 1024} KiB |`)
-  expect(PAGE).toContain(`| requests of one key at a time, at one gateway | ${request} |`)
   expect(PAGE).toContain(
-    `| streams of one key at a time, at one gateway: watches, logs, upgrades, proxied requests | ${stream} |`,
+    `| requests of one key at a time, at one gateway | ${request}; ${ofUser.request} of all keys of one user, team or subject |`,
   )
-  expect(PAGE).toContain(`| ${list} of one key, ${MAX_IN_TOTAL.filteredList} of all |`)
-  expect(PAGE).toContain(`| ${watch} of one key, ${MAX_IN_TOTAL.filteredWatch} of all |`)
+  expect(PAGE).toContain(
+    `| streams of one key at a time, at one gateway: watches, logs, upgrades, proxied requests | ${stream}; ${ofUser.stream} of all keys of one user, team or subject |`,
+  )
+  expect(PAGE).toContain(
+    `| ${list} of one key, ${ofUser.filteredList} of one user, ${MAX_IN_TOTAL.filteredList} of all |`,
+  )
+  expect(PAGE).toContain(
+    `| ${watch} of one key, ${ofUser.filteredWatch} of one user, ${MAX_IN_TOTAL.filteredWatch} of all |`,
+  )
   const [json, yaml] = [LONGEST_PARSED_BODY / 1024 / 1024, LONGEST_YAML / 1024]
   expect(PAGE).toContain(`| ${json} MiB, and ${yaml} KiB as YAML; others are not looked at |`)
   expect(PAGE).toContain(`ends when an event waits for ${UNREAD_WITHIN_MS / 1000} s`)

@@ -206,6 +206,13 @@ export const ERRORS = catalogue({
     headers: SOON,
     because: LIMITED,
   },
+  tooManyOfUser: {
+    reason: 'TooManyRequests',
+    message:
+      'too many <kind> in progress for all credentials of this user, team or subject together (limit <limit>); try again in 1 s',
+    headers: SOON,
+    because: LIMITED,
+  },
   tooManyInAll: {
     reason: 'TooManyRequests',
     message:

@@ -18,7 +18,7 @@ import { type Answer, refuse } from '../../serving/http/answer.ts'
 import { TOKEN } from '../redaction/fields.ts'
 import type { VisibleSecrets } from '../redaction/redact.ts'
 import { type Query, parameter, pick } from '../request/path-and-query.ts'
-import type { Admission, AdmissionKind } from '../stages/max-in-flight.ts'
+import { type Admission, type AdmissionKind, inFlightOwnerOf } from '../stages/max-in-flight.ts'
 import {
   type FindKey,
   type SelfServiceInfo,
@@ -145,7 +145,9 @@ export const admitted = (
   selection: Selection,
   kind: Extract<AdmissionKind, 'filteredList' | 'filteredWatch'>,
 ): Admission =>
-  isFiltered(request, selection) ? request.limits.admit(request.caller.key.uid, kind) : ADMITTED
+  isFiltered(request, selection)
+    ? request.limits.admit(inFlightOwnerOf(request.caller), kind)
+    : ADMITTED
 
 // Objects of other users (contract 12.1). Unless RBAC grants such an object to the caller, the answer is the same as for
 // a name that does not exist.

@@ -1,8 +1,8 @@
-// Limits how many requests and streams a key may have in progress (contract 13.3). The API server limits the request
+// Limits how many requests and streams a key, and the person behind it, may have in progress (contract 13.3). The API server limits the request
 // rate: its priority and fairness knows the cost of a request and the impersonated user, and the gateway passes its
 // 429s on. Refused credentials are not counted here: a key costs one digest, and signature-checks.ts limits what tokens
 // cost.
-import { credentialUid } from '../../authn/caller.ts'
+import { type Caller, credentialUid } from '../../authn/caller.ts'
 import { type BufferedAnswer, refuse } from '../../serving/http/answer.ts'
 import { ERRORS } from '../errors.ts'
 import { isLongRunning } from '../proxy/forward.ts'
@@ -27,9 +27,23 @@ export type Admission =
   | { readonly ok: true; readonly release: () => void }
   | { readonly ok: false; readonly answer: BufferedAnswer }
 
+/** Whose request it is. */
+export interface InFlightOwner {
+  /** Uid of the access key or token. */
+  readonly credential: string
+  /** The user, team or subject that the credential names, as the API server sees it. */
+  readonly user: string
+}
+
+/** The owner of a caller's requests. */
+export const inFlightOwnerOf = (caller: Caller): InFlightOwner => ({
+  credential: credentialUid(caller),
+  user: caller.identity.user,
+})
+
 /** Counts the requests in progress at this replica. */
 export interface MaxInFlight {
-  readonly admit: (keyUid: string, kind: AdmissionKind) => Admission
+  readonly admit: (owner: InFlightOwner, kind: AdmissionKind) => Admission
 }
 
 /**
@@ -42,6 +56,17 @@ export const MAX_PER_KEY: Readonly<Record<AdmissionKind, number>> = {
   stream: 1000,
   filteredList: 1,
   filteredWatch: 5,
+}
+
+/**
+ * The limits for all keys of one user, team or subject at one replica: twice what one key may have, so that a person with
+ * many keys does not hold all connections.
+ */
+export const MAX_PER_USER: Readonly<Record<AdmissionKind, number>> = {
+  request: 800,
+  stream: 2000,
+  filteredList: 2,
+  filteredWatch: 10,
 }
 
 /**
@@ -65,6 +90,9 @@ const NAMES: Readonly<Record<AdmissionKind, string>> = {
 const perKeyRefusal = (kind: AdmissionKind): BufferedAnswer =>
   refuse(ERRORS.tooManyOfKey, { kind: NAMES[kind], limit: MAX_PER_KEY[kind] })
 
+const perUserRefusal = (kind: AdmissionKind): BufferedAnswer =>
+  refuse(ERRORS.tooManyOfUser, { kind: NAMES[kind], limit: MAX_PER_USER[kind] })
+
 const inTotalRefusal = (kind: AdmissionKind): BufferedAnswer =>
   refuse(ERRORS.tooManyInAll, { kind: NAMES[kind], limit: MAX_IN_TOTAL[kind] })
 
@@ -77,17 +105,17 @@ export function createMaxInFlight(limited: LimitedObserver): MaxInFlight {
     filteredWatch: newCount(),
   }
   return {
-    admit: (keyUid, kind) => {
+    admit: (owner, kind) => {
       const count = counts[kind]
-      const isKeyFull = (count.byKey.get(keyUid) ?? 0) >= MAX_PER_KEY[kind]
-      if (isKeyFull || count.total >= MAX_IN_TOTAL[kind]) {
+      const answer = refusalOf(count, owner, kind)
+      if (answer !== null) {
         limited(kind)
-        return { ok: false, answer: isKeyFull ? perKeyRefusal(kind) : inTotalRefusal(kind) }
+        return { ok: false, answer }
       }
-      add(count, keyUid, 1)
+      add(count, owner, 1)
       let isReleased = false
       const release = (): void => {
-        if (!isReleased) add(count, keyUid, -1)
+        if (!isReleased) add(count, owner, -1)
         isReleased = true
       }
       return { ok: true, release }
@@ -97,16 +125,33 @@ export function createMaxInFlight(limited: LimitedObserver): MaxInFlight {
 
 interface Count {
   total: number
-  readonly byKey: Map<string, number>
+  readonly byCredential: Map<string, number>
+  readonly byUser: Map<string, number>
 }
 
-const newCount = (): Count => ({ total: 0, byKey: new Map() })
+const newCount = (): Count => ({ total: 0, byCredential: new Map(), byUser: new Map() })
 
-function add(count: Count, keyUid: string, change: 1 | -1): void {
+/** The refusal by the nearest limit that is reached; null = none is. */
+function refusalOf(
+  { total, byCredential, byUser }: Count,
+  { credential, user }: InFlightOwner,
+  kind: AdmissionKind,
+): BufferedAnswer | null {
+  if ((byCredential.get(credential) ?? 0) >= MAX_PER_KEY[kind]) return perKeyRefusal(kind)
+  if ((byUser.get(user) ?? 0) >= MAX_PER_USER[kind]) return perUserRefusal(kind)
+  return total >= MAX_IN_TOTAL[kind] ? inTotalRefusal(kind) : null
+}
+
+function add(count: Count, { credential, user }: InFlightOwner, change: 1 | -1): void {
   count.total += change
-  const now = (count.byKey.get(keyUid) ?? 0) + change
-  if (now > 0) count.byKey.set(keyUid, now)
-  else count.byKey.delete(keyUid)
+  addTo(count.byCredential, credential, change)
+  addTo(count.byUser, user, change)
+}
+
+function addTo(counts: Map<string, number>, name: string, change: 1 | -1): void {
+  const now = (counts.get(name) ?? 0) + change
+  if (now > 0) counts.set(name, now)
+  else counts.delete(name)
 }
 
 /** The dependencies of the stage. */
@@ -121,7 +166,7 @@ export interface MaxInFlightDeps {
 export const maxInFlight: Stage<MaxInFlightDeps> = (context, { limits, inFlight }) => {
   const caller = known(context, 'caller')
   const isLong = context.upgrade !== null || isLongRunning(known(context, 'request').attributes)
-  const admission = limits.admit(credentialUid(caller), isLong ? 'stream' : 'request')
+  const admission = limits.admit(inFlightOwnerOf(caller), isLong ? 'stream' : 'request')
   if (!admission.ok) return admission.answer
   const lease = leaseRequest(inFlight, {
     call: context.http,

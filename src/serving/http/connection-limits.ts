@@ -1,10 +1,11 @@
 // Limits the number of connections, and how long one may be idle, so that clients without a credential can't occupy
-// all of them (contract 13.3).
+// all of them (contract 13.3). new-connections.ts limits those without a request yet.
 import type { ServerResponse } from 'node:http'
 import type { Server } from 'node:https'
 import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import type { TLSSocket } from 'node:tls'
+import { type NewConnectionLimits, NewConnections } from './new-connections.ts'
 
 /** Limits of connections; times in milliseconds. */
 export interface ConnectionLimits {
@@ -14,6 +15,8 @@ export interface ConnectionLimits {
   readonly idleMs: number
   /** A connection whose client reads nothing of its response is closed after this time. */
   readonly stalledMs: number
+  /** Connections without a request yet. */
+  readonly fresh: NewConnectionLimits
 }
 
 /** The limits of the gateway. Idle connections live longer than in load balancers, so that those close them first. */
@@ -21,9 +24,10 @@ export const CONNECTION_LIMITS: ConnectionLimits = {
   most: 8192,
   idleMs: 75_000,
   stalledMs: 30_000,
+  fresh: { most: 1024, withinMs: 10_000 },
 }
 
-/** Idle connections are closed once this share of the allowed connections is open. */
+/** Idle connections are closed once this share of the allowed connections is in use. */
 const CROWDED_SHARE = 0.75
 
 /** Finds the latest response on a socket; undefined = there was no request. */
@@ -37,19 +41,25 @@ interface LimitOptions {
   readonly dropped: () => void
 }
 
-/**
- * Closes idle connections, and refuses connections beyond the limit.
- *
- * @returns whether the server is crowded: then each response must close its connection, because a client could keep
- *   it open forever by further requests
- */
+/** The limited connections of a server. */
+interface LimitedConnections {
+  /** A request has come on the socket: from its first one on, the connection counts as used. */
+  readonly requested: (socket: Socket) => void
+  /**
+   * Whether the server is crowded by used connections: then each response must close its connection, because a client
+   * could keep it open forever by further requests.
+   */
+  readonly isCrowded: () => boolean
+}
+
+/** Closes idle connections and late new ones, and refuses connections beyond the limit. */
 export function limitConnections(
   server: Server,
   { limits, latest, dropped }: LimitOptions,
-): () => boolean {
+): LimitedConnections {
   const crowdedFrom = Math.ceil(limits.most * CROWDED_SHARE)
-  const secured = new Set<TLSSocket>()
-  let open = 0
+  const used = new Set<Socket>()
+  const fresh = new NewConnections(limits.fresh, () => performance.now())
   server.maxConnections = limits.most
   server.keepAliveTimeout = limits.idleMs
   server.timeout = limits.stalledMs
@@ -60,24 +70,24 @@ export function limitConnections(
       socket.setTimeout(limits.stalledMs)
     else socket.destroy()
   })
-  server.on('secureConnection', (socket) => {
-    secured.add(socket)
-    socket.once('close', () => secured.delete(socket))
-  })
-  // Counts connections before their TLS handshake as well.
-  server.on('connection', (socket: Socket) => {
-    open += 1
-    socket.once('close', () => (open -= 1))
-    if (open !== crowdedFrom) return
-    for (const each of secured) if (isIdle(latest(each))) each.destroySoon()
-  })
-  return () => open >= crowdedFrom
+  // Before the TLS handshake.
+  server.on('connection', (socket: Socket) => fresh.add(socket))
+  return {
+    requested: (socket) => {
+      if (!fresh.requested(socket)) return
+      used.add(socket)
+      socket.once('close', () => used.delete(socket))
+      if (used.size !== crowdedFrom) return
+      for (const each of used) if (isIdle(latest(each))) each.destroySoon()
+    },
+    isCrowded: () => used.size >= crowdedFrom,
+  }
 }
 
 /** Whether the response is not complete, or the client is still sending its request. */
 const isInProgress = (response: ServerResponse | undefined): boolean =>
   response !== undefined && !(response.closed && response.req.complete)
 
-/** Whether the client has got all its responses. A client without a request yet is not idle: it has a timeout. */
+/** Whether the client has got all its responses. */
 const isIdle = (response: ServerResponse | undefined): boolean =>
   response !== undefined && !isInProgress(response)

@@ -129,7 +129,7 @@ function answerAll(
   answerMalformedRequests(server, latest)
   const { dropped } = observer
   const { stalledMs } = limits
-  const isCrowded = limitConnections(server, { limits, latest, dropped })
+  const { requested, isCrowded } = limitConnections(server, { limits, latest, dropped })
   const isEnding = (): boolean => !server.listening || isCrowded()
   const answer = (
     request: IncomingMessage,
@@ -140,6 +140,7 @@ function answerAll(
     // Read now: Node removes the socket from a request that is destroyed.
     const { socket } = request
     responses.set(socket, response)
+    requested(socket)
     const id = randomUUID()
     const call = new ReceivedRequest({ id, request, response, by, certificateOf })
     const answering = isHostless(request) ? Promise.resolve(HOSTLESS_RESPONSE) : respond(call)

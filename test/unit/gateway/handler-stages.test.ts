@@ -150,7 +150,8 @@ describe('a request', () => {
 
   test('over the limit gets a 429 and does not count as a use (13.3)', async () => {
     const { ask, trace, limits } = handlerWith()
-    for (let at = 0; at < 400; at += 1) limits.admit('uid-ci', 'request')
+    for (let at = 0; at < 400; at += 1)
+      limits.admit({ credential: 'uid-ci', user: 'ada' }, 'request')
     const { answer } = await ask('/api')
     expect(answer.status).toBe(429)
     expect(answer.headers['retry-after']).toBe('1')

@@ -53,7 +53,7 @@ interface Asking {
   readonly query?: SelfServiceRequest['query']
 }
 
-/** A request for tokens by a key of ada; `key` names the owner when it is another. */
+/** A request for tokens by a key of some user; `key` names the owner when it is another. */
 function asking({
   says: said,
   key = uniqueName('key'),
@@ -62,7 +62,8 @@ function asking({
 }: Asking): SelfServiceRequest {
   const caller: SelfServiceRequest['caller'] = {
     key: viewOf({ metadata: { name: key, uid: `uid-${key}` }, spec }),
-    identity: { user: 'ada', groups: [] },
+    // A user of its own: the limit of one user is below that of all.
+    identity: { user: `user-of-${key}`, groups: [] },
     scope: null,
     expiresMs: null,
   }

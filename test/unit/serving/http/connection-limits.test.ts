@@ -104,11 +104,12 @@ describe('the idle timeout closes', () => {
 describe('a server near its limit of eight connections', () => {
   const FEW = { most: 8 }
 
-  /** Five connections: one with a stream, one without a request yet, and three idle ones after a response. */
+  /** Five used connections: one with a stream, one that waits, three idle ones after a response; and one without a request. */
   async function sixConnectionsTaken() {
     const { respond, streams } = streamingHandler()
     const server = await served(respond, FEW)
-    const [stream, unused, ...idle] = [
+    const [stream, unused, waiting, ...idle] = [
+      await client(server),
       await client(server),
       await client(server),
       await client(server),
@@ -116,8 +117,9 @@ describe('a server near its limit of eight connections', () => {
       await client(server),
     ]
     await stream?.ask('/stream')
+    await waiting?.ask('/never')
     for (const { ask } of idle) await ask('/')
-    if (!stream || !unused) throw new Error('there are five')
+    if (!stream || !unused) throw new Error('there are six')
     return { server, streams, stream, unused, idle }
   }
 
@@ -131,16 +133,18 @@ describe('a server near its limit of eight connections', () => {
       ])
   })
 
-  test('closes idle connections at six, and keeps the others', async () => {
+  test('closes idle connections when a sixth is used, and keeps the others', async () => {
     const { server, streams, stream, unused, idle } = await sixConnectionsTaken()
+    await client(server)
     const next = await client(server)
+    for (const { ask } of idle) await ask('/')
+    await next.ask('/')
     for (const each of idle) await closed('an idle connection', each)
     streams[0]?.push('news')
     await eventually('the news', () => stream.received().includes('news') || undefined, SOON)
-    for (const each of [unused, next]) {
-      await each.ask('/')
-      expect(answersIn(each.received())).toMatchObject([{ code: 401 }])
-    }
+    await unused.ask('/')
+    for (const { received } of [unused, next])
+      expect(answersIn(received())).toMatchObject([{ code: 401 }])
   })
 
   test('closes each connection after its response, until there is room again', async () => {
