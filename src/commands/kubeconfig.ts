@@ -181,5 +181,9 @@ function isCertificate(pem: string | null): boolean {
 function serverOf(text: string): string | undefined {
   const url = URL.parse(text)
   const isPlain = url && url.protocol === 'https:' && !url.username && !url.search && !url.hash
-  return isPlain ? text.replace(/\/+$/, '') : undefined
+  return isPlain
+    ? `${url.origin}${url.pathname === '/' ? '' : withoutLastSlash(url.pathname)}`
+    : undefined
 }
+
+const withoutLastSlash = (path: string): string => (path.endsWith('/') ? path.slice(0, -1) : path)

@@ -1,6 +1,5 @@
 // Writes of keys that are no self-service: RBAC decides on them, and where it refuses, the answer names the field
 // that takes the write out of self-service (contract 12.1).
-import { ACCESS_KEYS } from '../../api/names.ts'
 import { nestedString } from '../../domain/json/field-path.ts'
 import type { JsonMap } from '../../domain/json/json.ts'
 import { KEY, isDigest } from '../redaction/fields.ts'
@@ -36,10 +35,7 @@ export const DIGEST_CHANGED: FieldRefusal = {
 }
 
 /** The words of RBAC about a write. Admission policies say others: their message stays. */
-const REFUSED_BY_RBAC = new RegExp(
-  ` cannot (create|patch|update) resource "${ACCESS_KEYS.plural}"`,
-  'u',
-)
+const REFUSED_BY_RBAC = / cannot (create|patch|update) resource "ownedaccesskeys"/u
 
 /** Whether the API server refused a write for want of a right to it. */
 export const isWithoutRight = ({ status, json }: UpstreamReply): boolean =>

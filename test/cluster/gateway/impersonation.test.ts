@@ -159,6 +159,7 @@ describe('the own rights of the gateway (12.1)', () => {
     const granted = own.filter((rule) => !unprivileged.includes(rule))
     const KINDS = 'directclusterendpointtokens, ownedaccesskeys of management.platform.sh'
     expect(granted.filter((rule) => !rule.startsWith('impersonate')).toSorted()).toEqual([
+      'confine: tokensecrets of management.platform.sh',
       `create, delete, get, list, patch, update, watch: ${KINDS}`,
       'create, get, patch: secrets platform-gateway-ca, platform-gateway-tls',
       'delegate, use: ownedaccesskeys of management.platform.sh',
@@ -168,7 +169,7 @@ describe('the own rights of the gateway (12.1)', () => {
       'patch: ownedaccesskeys/status of management.platform.sh',
     ])
     expect(granted.filter((rule) => rule.startsWith('impersonate')).toSorted()).toEqual([
-      `${on('create', 'delete', 'deletecollection', 'get', 'list', 'patch', 'update', 'watch')}: * of *`,
+      `${on('', 'create', 'delete', 'deletecollection', 'get', 'list', 'patch', 'update', 'watch')}: * of *`,
       `${on('delete', 'get', 'head', 'patch', 'post', 'put')}: path *`,
       'impersonate:user-info: groups, userextras/platform.sh/access-key, users of authentication.k8s.io',
     ])

@@ -15,6 +15,7 @@ const COMMANDS = [
   'syncer',
   'target',
   'kubeconfig',
+  'check',
   'keygen',
   'revoke',
 ]
