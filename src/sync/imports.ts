@@ -13,7 +13,7 @@ import { type ImportPlan, isMarkedAsImport, planImport } from './rules/imports.t
 import type { SyncSetup } from './setup.ts'
 import { SYNCED_RESOURCES } from './sources.ts'
 import type { SyncedObject } from './synced-object.ts'
-import { WritePace } from './write-pace.ts'
+import { WritePace, pacedWrite } from './write-pace.ts'
 
 /** The name of the controller of imports, in metrics and logs. */
 export const IMPORTS_CONTROLLER = 'sync-imports'
@@ -93,24 +93,27 @@ async function reconcile(
   // An object that is not read yet is no object that is gone; its first read queues the key again.
   if (!virtual.isSynced(name) || (isReferenced && !candidates.isSynced(source))) return done
   const copy = virtual.getByKey(key) ?? null
+  const host = candidates.getByKey(objectKey(source)) ?? null
   const plan = planImport({
     kind,
     name,
     virtualCluster: place.virtualCluster,
     isReferenced,
     virtual: copy && copy.object,
-    host: candidates.getByKey(objectKey(source))?.object ?? null,
+    host: host && host.object,
   })
+  const pace = memory.pace[kind]
   if (plan.step === 'nothing') {
     memory.reported.delete(text)
+    if (copy === null && !isReferenced) pace.forget(key)
     return done
   }
-  const pace = memory.pace[kind]
-  const delayMs = pace.delayMs(key)
+  const paced = pacedWrite(host, 'object' in plan ? plan.object : null)
+  const { delayMs } = pace.waitOf(key, paced)
   if (delayMs > 0) return { result: 'later', atMs: clock.nowMs() + delayMs }
   try {
     await write(kind, plan, copy, deps)
-    pace.wrote(key)
+    pace.wrote(key, paced)
     deps.observer(kind).wrote('toVirtual')
   } catch (error) {
     if (isRefusal(error, copy !== null)) {

@@ -17,7 +17,7 @@ import type { KindTranslator } from './rules/translator.ts'
 import { NOT_STABLE } from './rules/version.ts'
 import type { SyncedObject } from './synced-object.ts'
 import type { ObjectPair } from './translation.ts'
-import type { WritePace } from './write-pace.ts'
+import { type PacedWait, type PacedWrite, type WritePace, pacedWrite } from './write-pace.ts'
 
 /** Why objects are written, for metrics. */
 export const SYNC_WRITE_REASONS = [
@@ -76,8 +76,8 @@ export async function deleteHost(
 }
 
 /**
- * Keeps the verdict on the host object, so that a restart writes nothing either. Beyond the pace it is left out, and
- * where the host refuses it, which is reported.
+ * Keeps the verdict on the host object, so that a restart writes nothing either. Beyond the pace of answers it is left
+ * out, and where the host refuses it, which is reported.
  */
 export async function keepVerdict(
   key: string,
@@ -86,7 +86,7 @@ export async function keepVerdict(
   deps: PairWriteDeps,
 ): Promise<void> {
   const { host, resource, pace, report } = deps
-  if (pace.host.delayMs(key) > 0) return
+  if (pace.host.waitOf(key, 'answer').delayMs > 0) return
   const { name, namespace, resourceVersion } = pair.host
   const annotation = `/metadata/annotations/${NOT_STABLE.replaceAll('/', '~1')}`
   const operations: readonly PatchOperation[] = [
@@ -98,7 +98,8 @@ export async function keepVerdict(
     const stored = await refusalReported(write, deps, () =>
       host.client.patch(resource, { name, namespace }, operations, 'unstable'),
     )
-    pace.host.wrote(key)
+    pace.host.wrote(key, 'answer')
+    pace.virtual.sourceWritten(key, pair.host, stored.metadata.resourceVersion)
     report.wrote('toHost')
     host.objects.observe(stored)
   } catch (error) {
@@ -112,7 +113,10 @@ export async function keepVerdict(
  */
 const CREATED_SEEN_MS = 10_000
 
-/** Writes the virtual object first: a syncer that ends in between finds the value of the host there. */
+/**
+ * Writes the virtual object first: a syncer that ends in between finds the value of the host there. A side that must wait
+ * keeps nothing from the other one.
+ */
 export async function writePair(
   key: string,
   cached: CachedPair,
@@ -120,44 +124,82 @@ export async function writePair(
   deps: PairWriteDeps,
   translator: KindTranslator,
 ): Promise<Outcome> {
-  const { report, pace, clock, written, noChange } = deps
+  const { report, clock, written } = deps
   const { uid } = cached.virtual
-  const isVirtualChanged =
-    !sameJson(wanted.virtual, cached.virtual.object) &&
-    !noChange.virtual.has(key, wanted.virtual, cached.virtual)
-  const isHostChanged =
-    wanted.host !== null &&
-    (cached.host === null || !sameJson(wanted.host, cached.host.object)) &&
-    !noChange.host.has(key, wanted.host, cached.host)
-  const delayMs = Math.max(
-    isVirtualChanged ? pace.virtual.delayMs(key) : 0,
-    isHostChanged ? pace.host.delayMs(key) : 0,
-  )
-  if (delayMs > 0) {
-    report.state(key, 'delayed')
-    return { result: 'later', atMs: clock.nowMs() + delayMs }
-  }
-  const refusal = isVirtualChanged ? await writtenBack(key, cached, wanted.virtual, deps) : null
+  const changes = changesOf(key, cached, wanted, deps)
+  const waits = waitsOf(key, changes, deps)
+  const isDue = (side: keyof PairChanges): boolean => changes[side] !== null && waits[side] === null
+  const refusal = isDue('virtual') ? await writtenBack(key, cached, wanted.virtual, deps) : null
   const host =
-    isHostChanged && wanted.host
+    isDue('host') && wanted.host
       ? await writtenForth(key, cached, wanted.host, deps, translator)
       : wanted.host
   // What the virtual cluster refuses is not known there: its values must flow back when it takes them.
   if (refusal !== null) throw refusal
+  const delayMs = reportedWait(key, cached.virtual, waits, report)
+  if (delayMs > 0) return { result: 'later', atMs: clock.nowMs() + delayMs }
   if (wanted.host === null) return done
   if (host === null) {
     report.state(key, 'waiting')
     return done
   }
   written.set(key, { uid, metadata: metadataOf({ virtual: wanted.virtual, host }) })
-  report.inStep(key, isVirtualChanged || isHostChanged)
+  report.inStep(key, isDue('virtual') || isDue('host'))
   return cached.host === null ? { result: 'later', atMs: clock.nowMs() + CREATED_SEEN_MS } : done
+}
+
+/** What is to be written on each side; null = nothing. */
+interface PairChanges {
+  readonly virtual: PacedWrite | null
+  readonly host: PacedWrite | null
+}
+
+function changesOf(
+  key: string,
+  { virtual, host }: CachedPair,
+  wanted: ObjectPair,
+  { noChange }: PairWriteDeps,
+): PairChanges {
+  const isVirtualChanged =
+    !sameJson(wanted.virtual, virtual.object) && !noChange.virtual.has(key, wanted.virtual, virtual)
+  const isHostChanged =
+    wanted.host !== null &&
+    (host === null || !sameJson(wanted.host, host.object)) &&
+    !noChange.host.has(key, wanted.host, host)
+  return {
+    virtual: isVirtualChanged ? pacedWrite(host, wanted.virtual) : null,
+    host: isHostChanged ? pacedWrite(virtual, wanted.host) : null,
+  }
+}
+
+/** The wait of each side's write; null = none, or nothing is to be written there. */
+type PairWaits = Readonly<Record<keyof PairChanges, PacedWait | null>>
+
+function waitsOf(key: string, changes: PairChanges, { pace }: PairWriteDeps): PairWaits {
+  const of = (side: keyof PairChanges): PacedWait | null => {
+    const wait = changes[side] && pace[side].waitOf(key, changes[side])
+    return wait !== null && wait.delayMs > 0 ? wait : null
+  }
+  return { virtual: of('virtual'), host: of('host') }
+}
+
+/** Reports answers that wait. @returns milliseconds until the first write that waits may be written; 0 = none waits */
+function reportedWait(
+  key: string,
+  virtual: SyncedObject,
+  waits: PairWaits,
+  report: SyncReport,
+): number {
+  if (waits.virtual?.isAnswer) report.delayed(key, virtual, 'virtual cluster')
+  if (waits.host?.isAnswer) report.delayed(key, virtual, 'host')
+  const late = [waits.virtual, waits.host].filter((wait) => wait !== null)
+  return late.length === 0 ? 0 : Math.min(...late.map(({ delayMs }) => delayMs))
 }
 
 /** @returns why the virtual cluster refuses the object; null = it is written. A refusal keeps nothing from the host. */
 async function writtenBack(
   key: string,
-  { virtual }: CachedPair,
+  { virtual, host }: CachedPair,
   wanted: JsonMap,
   deps: PairWriteDeps,
 ): Promise<StatusError | null> {
@@ -165,11 +207,12 @@ async function writtenBack(
     const write = { key, virtual, cluster: 'virtual cluster', isKnown: true } as const
     const version = await refusalReported(write, deps, () => writeVirtual(virtual, wanted, deps))
     if (version === virtual.resourceVersion) deps.noChange.virtual.add(key, wanted, virtual)
+    deps.pace.host.sourceWritten(key, virtual, version)
   } catch (error) {
     if (isRefusal(error, true)) return error
     throw error
   }
-  deps.pace.virtual.wrote(key)
+  deps.pace.virtual.wrote(key, pacedWrite(host, wanted))
   deps.report.wrote('toVirtual')
   return null
 }
@@ -186,7 +229,12 @@ async function writtenForth(
   const stored = await refusalReported(write, deps, () =>
     writeHost(key, host, wanted, deps, translator),
   )
-  deps.pace.host.wrote(key)
+  // An object that was deleted to be made anew is made at once.
+  if (stored !== null) {
+    deps.pace.host.wrote(key, pacedWrite(virtual, wanted))
+    const version = nestedString(stored, ['metadata', 'resourceVersion'])
+    if (host) deps.pace.virtual.sourceWritten(key, host, version)
+  }
   deps.report.wrote('toHost')
   return stored
 }

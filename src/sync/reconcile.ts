@@ -124,6 +124,8 @@ function forget(key: string, deps: SyncDeps): void {
   deps.written.delete(key)
   deps.noChange.virtual.forget(key)
   deps.noChange.host.forget(key)
+  deps.pace.virtual.forget(key)
+  deps.pace.host.forget(key)
   deps.forgotten(key)
 }
 

@@ -31,6 +31,7 @@ export const ERROR_REASONS = [
   'NotWritten',
   'PatchFailed',
   'PatchNotStable',
+  'WritesDelayed',
 ] as const
 
 /** One of ERROR_REASONS. */
@@ -66,6 +67,9 @@ interface ReportOptions {
   readonly log: Log
 }
 
+/** An object whose writes were not delayed for this long is no longer known to be written too often. */
+const DELAY_ENDS_MS = 600_000
+
 /** The states of the objects of one kind, by the key of the virtual object. */
 export class SyncReport {
   readonly #options: ReportOptions
@@ -78,6 +82,8 @@ export class SyncReport {
   readonly #reported = new Map<string, string>()
   /** Monotonic milliseconds of the first change that is not on both sides yet. */
   readonly #changedMs = new Map<string, number>()
+  /** Monotonic milliseconds of the last delay of an object's writes. */
+  readonly #delayedMs = new Map<string, number>()
 
   constructor(options: ReportOptions) {
     this.#options = options
@@ -108,6 +114,7 @@ export class SyncReport {
     this.state(key, null)
     this.#verdicts.delete(key)
     this.#reported.delete(key)
+    this.#delayedMs.delete(key)
   }
 
   /** Both objects are as they are to be. @param isWritten whether that took a write: the event of it is no change */
@@ -182,6 +189,17 @@ export class SyncReport {
     this.#fail(key, virtual, 'not-written', 'NotWritten', note, note)
   }
 
+  /** Answers to changes of one side wait, as there were too many; said once. @param by `host` or `virtual cluster` */
+  delayed(key: string, virtual: SyncedObject, by: string): void {
+    const nowMs = this.#options.clock.monotonicMs()
+    const lastMs = this.#delayedMs.get(key)
+    this.#delayedMs.set(key, nowMs)
+    this.#states.set(key, 'delayed')
+    if (lastMs !== undefined && nowMs - lastMs < DELAY_ENDS_MS) return
+    const note = `Somebody changes the object of the ${by} again and again; what is written in answer waits up to a minute, and changes of the other side do not.`
+    this.#record(virtual, 'WritesDelayed', note, by)
+  }
+
   /** The error of a write as it may be logged. @param to `host` or `virtual cluster` */
   loggable(error: unknown, to: string): unknown {
     if (!this.#isHidden || !(error instanceof StatusError)) return error
@@ -190,20 +208,28 @@ export class SyncReport {
 
   #fail(
     key: string,
-    { name, namespace, uid }: SyncedObject,
+    virtual: SyncedObject,
     state: ObjectState,
     reason: ErrorReason,
     note: string,
     of: string,
   ): void {
-    const { kind, events, observer, log } = this.#options
     this.#states.set(key, state)
     this.#changedMs.delete(key)
-    observer.failed(reason)
-    const discriminator = shortDigest(of)
-    const reported = `${uid} ${reason} ${discriminator}`
-    if (this.#reported.get(key) === reported) return
+    const reported = `${virtual.uid} ${reason} ${shortDigest(of)}`
+    if (this.#reported.get(key) === reported) return this.#options.observer.failed(reason)
     this.#reported.set(key, reported)
+    this.#record(virtual, reason, note, of)
+  }
+
+  #record(
+    { name, namespace, uid }: SyncedObject,
+    reason: ErrorReason,
+    note: string,
+    of: string,
+  ): void {
+    const { kind, events, observer, log } = this.#options
+    observer.failed(reason)
     log.warn({ kind, object: { name, namespace }, reason, note }, 'an object is not in step')
     events.record({
       regarding: { apiVersion: 'v1', kind, name, namespace, uid },
@@ -211,7 +237,7 @@ export class SyncReport {
       reason,
       action: 'Sync',
       note,
-      discriminator,
+      discriminator: shortDigest(of),
     })
   }
 }

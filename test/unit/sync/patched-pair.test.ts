@@ -204,6 +204,7 @@ describe('a Service', () => {
     await pair.reconcile(KEY)
     await expect(pair.reconcile(KEY)).rejects.toMatchObject({ code: 422 })
     pair.virtual.put(withField(['spec', 'sessionAffinity'], 'ClientIP')(pair.atVirtual()))
+    await pair.clock.advance(1000)
     await expect(pair.reconcile(KEY)).rejects.toMatchObject({ code: 422 })
     expect(nestedField(pair.atHost() ?? {}, ['spec', 'sessionAffinity'])).toBe('ClientIP')
     expect(pair.events.map(({ reason }) => reason)).toEqual(['NotWritten'])

@@ -230,43 +230,88 @@ describe('what the API server does not take as a change', () => {
 })
 
 describe('the pace of writes', () => {
-  test('delays the eleventh write of a minute, and writes the newest state then (19.7)', async () => {
-    const pair = await inStep()
-    const change = (n: number) =>
-      pair.virtual.put(
-        setNestedField(pair.atVirtual() ?? {}, ['metadata', 'labels'], { n: String(n) }),
-      )
-    for (let n = 0; n < 9; n += 1) {
-      change(n)
+  const versionAt = (host: JsonMap | null) => nestedField(host ?? {}, ['metadata', 'labels', 'n'])
+  /** Somebody on the host undoes each write, and the syncer answers. */
+  const undo = async (pair: Awaited<ReturnType<typeof inStep>>, times: number) => {
+    for (let n = 0; n < times; n += 1) {
+      pair.host.put(setNestedField(pair.atHost() ?? {}, ['subsets'], []))
       await pair.settle()
     }
-    expect(pair.writes().host).toHaveLength(9)
-    change(9)
+  }
+  const change = (pair: Awaited<ReturnType<typeof inStep>>, n: number) =>
+    pair.virtual.put(setNestedField(pair.atVirtual() ?? {}, ['metadata', 'labels'], { n: `${n}` }))
+
+  test('delays the eleventh answer of a minute, and writes the newest state then (19.7)', async () => {
+    const pair = await inStep()
+    await undo(pair, 10)
+    expect(pair.writes().host).toHaveLength(10)
+    pair.host.put(setNestedField(pair.atHost() ?? {}, ['subsets'], []))
     const nowMs = pair.clock.nowMs()
     expect(await pair.reconcile(KEY)).toEqual({ result: 'later', atMs: nowMs + 60_000 })
-    change(10)
     await pair.reconcile(KEY)
     expect(pair.writes()).toEqual(NO_WRITES)
     expect(pair.report.countByState()).toEqual({ delayed: 1 })
+    expect(pair.events).toMatchObject([{ reason: 'WritesDelayed', regarding: { name: 'web' } }])
     await pair.clock.advance(60_000)
     await pair.settle()
     expect(pair.writes().host).toEqual(['replace update'])
-    expect(nestedField(pair.atHost() ?? {}, ['metadata', 'labels', 'n'])).toBe('10')
+    expect(pair.report.countByState()).toEqual({ synced: 1 })
+    await undo(pair, 11).catch(() => undefined)
+    await pair.reconcile(KEY)
+    expect(pair.events).toHaveLength(1)
   })
-  test('holds for the virtual object as well (19.7)', async () => {
-    const pair = await inStep('endpoints', endpoints(undefined, { annotations: { note: 'n' } }))
-    const change = (n: number) =>
-      pair.host.put(withField(['metadata', 'annotations', 'note'], String(n))(pair.atHost()))
-    for (let n = 0; n < 10; n += 1) {
-      change(n)
-      await pair.settle()
-    }
-    expect(pair.writes().virtual).toHaveLength(10)
-    change(10)
+
+  test('holds back no change of the tenant, however often somebody undoes it on the host (19.7)', async () => {
+    const pair = await inStep()
+    await undo(pair, 10)
+    pair.host.put(setNestedField(pair.atHost() ?? {}, ['subsets'], []))
     expect(await pair.reconcile(KEY)).toMatchObject({ result: 'later' })
-    expect(pair.writes().virtual).toEqual([])
-    await pair.clock.advance(60_000)
-    await pair.settle()
-    expect(pair.writes().virtual).toEqual(['replace back-flow'])
+    pair.writes()
+    await pair.clock.advance(1000)
+    change(pair, 1)
+    await pair.reconcile(KEY)
+    expect(pair.writes().host).toEqual(['replace update'])
+    expect(versionAt(pair.atHost())).toBe('1')
+  })
+
+  test('a tenant that changes an object each second has each change on the host a second later (19.7)', async () => {
+    const pair = await inStep()
+    for (let n = 0; n < 90; n += 1) {
+      await pair.clock.advance(1000)
+      change(pair, n)
+      await pair.reconcile(KEY)
+      expect(versionAt(pair.atHost())).toBe(`${n}`)
+    }
+    expect(pair.writes().host).toHaveLength(90)
+    expect(pair.events).toEqual([])
+  })
+
+  test('changes within a second are written together (19.7)', async () => {
+    const pair = await inStep()
+    await pair.clock.advance(1000)
+    for (let n = 0; n < 10; n += 1) {
+      change(pair, n)
+      await pair.reconcile(KEY)
+    }
+    expect(versionAt(pair.atHost())).toBe('0')
+    expect(pair.report.countByState()).toEqual({ synced: 1 })
+    await pair.clock.advance(1000)
+    await pair.reconcile(KEY)
+    expect(pair.writes().host).toHaveLength(2)
+    expect(versionAt(pair.atHost())).toBe('9')
+  })
+
+  test('holds for the virtual object as well: the host is at once, who undoes it is not (19.7)', async () => {
+    const pair = await inStep('endpoints', endpoints(undefined, { annotations: { note: 'n' } }))
+    const note = (object: JsonMap | null) =>
+      nestedField(object ?? {}, ['metadata', 'annotations', 'note'])
+    for (let n = 0; n < 30; n += 1) {
+      await pair.clock.advance(1000)
+      pair.host.put(withField(['metadata', 'annotations', 'note'], `${n}`)(pair.atHost()))
+      await pair.settle()
+      expect(note(pair.atVirtual())).toBe(`${n}`)
+    }
+    expect(pair.writes().virtual).toHaveLength(30)
+    expect(pair.events).toEqual([])
   })
 })

@@ -175,8 +175,14 @@ export function setupWorld(toHost: object, role: 'leader' | 'standby' = 'leader'
         for (const { queue, reconcile } of controllers) {
           const keys = [...queue]
           queue.clear()
-          for (const key of keys)
-            await reconcile(key).catch((error: unknown) => void errors.push(error))
+          for (const key of keys) {
+            const outcome = await reconcile(key).catch((error: unknown) => void errors.push(error))
+            const waitMs = outcome?.result === 'later' ? outcome.atMs - clock.nowMs() : 0
+            // A change that waits for those that may come within the same second.
+            if (waitMs <= 0 || waitMs > 1000) continue
+            await clock.advance(waitMs)
+            queue.add(key)
+          }
         }
       }
       return errors
