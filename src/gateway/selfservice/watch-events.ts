@@ -31,25 +31,33 @@ type WatchRequest = Pick<SelfServiceRequest, 'call' | 'caller' | 'clock' | 'rese
  * The lines for the client. Ends with an ERROR event if the next line exceeds the memory limits.
  *
  * @param toLine writes an upstream event as the client's line; null = the client does not get it
+ * @param end ends the stream of these lines with an error, while it waits for its client in the middle of a line
  * @throws Error when the client does not read, and for a line that is not JSON
  */
 export async function* eventsThrough(
   request: WatchRequest,
   body: AsyncIterable<Uint8Array>,
   toLine: (event: JsonMap) => Buffer | null,
+  end: (error: Error) => void,
 ): AsyncGenerator<Buffer, void> {
-  const { reservation } = request
+  const { reservation, clock } = request
   for await (const { pieces, bytes, bytesAfter } of linesOf(request, body, toLine)) {
     const refusal = refusalOf(() => reservation.exactly(bytes + bytesAfter))
     if (refusal !== null) {
       yield refusal
       return
     }
-    for (let piece = pieces.shift(); piece; piece = pieces.shift()) yield piece
-    if (!(await isTaken(request))) throw new Error('the client does not read its watch')
+    for (let piece = pieces.shift(); piece; piece = pieces.shift()) {
+      const cancel = clock.schedule(UNREAD_WITHIN_MS, () => end(unread()))
+      yield piece
+      cancel()
+    }
+    if (!(await isTaken(request))) throw unread()
     reservation.exactly(0)
   }
 }
+
+const unread = (): Error => new Error('the client does not read its watch')
 
 /** A line, and the number of bytes after it in the same chunk. */
 interface Line extends Pieces {

@@ -100,7 +100,8 @@ async function watchAnswer(
   // The lists that `uidsAtStart` has read are not in memory any more.
   request.reservation.exactly(0)
   const toLine = eventWriter(request, selection, known.uids)
-  const events = Readable.from(eventsThrough(request, answer.body, toLine), { objectMode: false })
+  const lines = eventsThrough(request, answer.body, toLine, (error) => void events.destroy(error))
+  const events: Readable = Readable.from(lines, { objectMode: false })
   // Without events, the generator does not run and can't end the upstream watch.
   events.once('close', () => answer.body.destroy())
   const headers = headersOf(clientHeaders(answer.headers), 'application/json')

@@ -45,7 +45,8 @@ function watching({ buffer = buffered(), caller = 'ada', unsent = () => 0 }: Opt
     signal: call.gone,
   }
   const tell = (event: JsonMap): Buffer => Buffer.from(`${JSON.stringify(event)}\n`)
-  const events = Readable.from(eventsThrough(parts, upstream, tell), { objectMode: false })
+  const lines = eventsThrough(parts, upstream, tell, (error) => void events.destroy(error))
+  const events: Readable = Readable.from(lines, { objectMode: false })
   let said = ''
   let ended = ''
   events.on('data', (piece: Buffer) => (said += piece.toString()))
