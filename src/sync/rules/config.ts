@@ -11,6 +11,7 @@ import {
 import type { NamespaceMappings } from './host-name.ts'
 import { idlePatches } from './idle-patches.ts'
 import { type Patch, checkPatches } from './patch.ts'
+import { slipOf, slipsIn } from './slips.ts'
 
 /** The kinds that the syncer syncs, by their key below `sync.toHost`. */
 export const SYNCED_KINDS = ['endpoints', 'services', 'secrets', 'configMaps'] as const
@@ -49,6 +50,9 @@ const KEYS: Readonly<Record<SyncedKind, readonly string[]>> = {
   configMaps: ['enabled', 'all', 'patches'],
 }
 
+/** The keys of ours below `sync.toHost`. */
+const TO_HOST_KEYS: readonly string[] = [...SYNCED_KINDS, 'namespaces']
+
 const METADATA_FLOWS = ['metadata.labels', 'metadata.annotations']
 
 /** The fields that flow from host to virtual (contract 18.5). */
@@ -66,13 +70,18 @@ export function checkSyncConfig(file: unknown): CheckedConfig {
   const root = mapAt(file as Json, 'the configuration', faults)
   const sync = mapAt(ownValue(root, 'sync'), 'sync', faults)
   const toHost = mapAt(ownValue(sync, 'toHost'), 'sync.toHost', faults)
+  warnings.push(
+    ...slipsIn(Object.keys(root), ['sync'], ''),
+    ...slipsIn(Object.keys(sync), ['toHost'], 'sync.'),
+    ...slipsIn(Object.keys(toHost), TO_HOST_KEYS, 'sync.toHost.'),
+  )
   const kinds = Object.fromEntries(
     SYNCED_KINDS.map((kind) => [kind, kindConfig(toHost, kind, faults, warnings)]),
   ) as Record<SyncedKind, KindConfig>
   if (kinds.services.enabled && !kinds.endpoints.enabled)
     faults.push('sync.toHost.services requires sync.toHost.endpoints')
   warnings.push(...unservedPatches(toHost))
-  const namespaces = namespacesOf(toHost, faults)
+  const namespaces = namespacesOf(toHost, faults, warnings)
   warnings.push(
     ...SYNCED_KINDS.flatMap((kind) => idlePatches(kind, kinds[kind].patches, namespaces)),
   )
@@ -102,10 +111,7 @@ function kindConfig(
   const at = `sync.toHost.${kind}`
   const map = mapAt(ownValue(toHost, kind), at, faults)
   const known = KEYS[kind]
-  for (const name of Object.keys(map).filter((one) => !known.includes(one)))
-    warnings.push(
-      `${at} has no key ${JSON.stringify(name)} for this syncer, it knows ${known.join(', ')}`,
-    )
+  warnings.push(...unknownKeys(map, known, at))
   const { patches, faults: patchFaults } = checkPatches(
     ownValue(map, 'patches'),
     `${at}.patches`,
@@ -118,6 +124,14 @@ function kindConfig(
     patches,
   }
 }
+
+const unknownKeys = (map: JsonMap, known: readonly string[], at: string): readonly string[] =>
+  Object.keys(map)
+    .filter((name) => !known.includes(name))
+    .map(
+      (name) =>
+        `${at} has no key ${JSON.stringify(name)} for this syncer, it knows ${known.join(', ')}`,
+    )
 
 function mapAt(value: Json | undefined, at: string, faults: string[]): JsonMap {
   if (value === undefined || value === null) return {}
@@ -143,7 +157,8 @@ function booleanAt(
 /** Patches of kinds that this syncer does not sync (contract 16.2). */
 const unservedPatches = (toHost: JsonMap): readonly string[] =>
   Object.entries(toHost).flatMap(([name, value]) => {
-    if ((SYNCED_KINDS as readonly string[]).includes(name) || !isMap(value)) return []
+    if (TO_HOST_KEYS.includes(name) || slipOf(name, TO_HOST_KEYS) !== null || !isMap(value))
+      return []
     const patches = ownValue(value, 'patches')
     if (!isList(patches) || patches.length === 0) return []
     return [
@@ -154,10 +169,18 @@ const unservedPatches = (toHost: JsonMap): readonly string[] =>
 const NAMESPACE = /^[a-z0-9*](?:[-a-z0-9*]{0,61}[a-z0-9*])?$/
 
 /** null in single-namespace mode. */
-function namespacesOf(toHost: JsonMap, faults: string[]): NamespaceMappings | null {
+function namespacesOf(
+  toHost: JsonMap,
+  faults: string[],
+  warnings: string[],
+): NamespaceMappings | null {
   const at = 'sync.toHost.namespaces'
   const map = mapAt(ownValue(toHost, 'namespaces'), at, faults)
   const mappings = mapAt(ownValue(map, 'mappings'), `${at}.mappings`, faults)
+  warnings.push(
+    ...unknownKeys(map, ['enabled', 'mappings'], at),
+    ...unknownKeys(mappings, ['byName'], `${at}.mappings`),
+  )
   const byName = mapAt(ownValue(mappings, 'byName'), `${at}.mappings.byName`, faults)
   const pairs = Object.entries(byName).flatMap(([virtual, host]) => {
     const where = `${at}.mappings.byName[${JSON.stringify(virtual)}]`

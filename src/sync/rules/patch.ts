@@ -218,8 +218,9 @@ function checkReference(value: Json, entry: string, faults: string[]): PatchActi
   faults.push(...unknownFields(value, at, REFERENCE_FIELDS))
   if (isGiven(value, 'labels')) {
     if (!isMap(ownValue(value, 'labels'))) faults.push(`${at} labels must be an object`)
-    if (REFERENCE_FIELDS.some((name) => name !== 'labels' && isGiven(value, name)))
-      faults.push(ONLY_ONE(entry))
+    const others = REFERENCE_FIELDS.filter((name) => name !== 'labels' && isGiven(value, name))
+    if (others.length > 0)
+      faults.push(`${at} labels stands alone: remove it, or ${others.join(', ')}`)
     return { kind: 'labels' }
   }
   const text = (name: string): string => {

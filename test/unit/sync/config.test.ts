@@ -23,7 +23,7 @@ describe('the faults of patches, in their words (19.1)', () => {
     {
       name: 'labels beside other fields of a reference',
       patches: [{ path, reference: { labels: {}, kind: 'Secret' } }],
-      faults: [`${P}[0] can only use one of: expression, labels or reference`],
+      faults: [`${P}[0] reference labels stands alone: remove it, or kind`],
     },
     {
       name: 'nothing to do',
