@@ -65,11 +65,11 @@ describe('the program', () => {
   test.each([
     {
       argv: [],
-      says: 'no command given, accepted are manager, gateway, direct, syncer, target, keygen',
+      says: 'no command given, accepted are manager, gateway, direct, syncer, target, kubeconfig, check, keygen',
     },
     {
       argv: ['mangler'],
-      says: '"mangler" is no command, accepted are manager, gateway, direct, syncer, target, keygen',
+      says: '"mangler" is no command, accepted are manager, gateway, direct, syncer, target, kubeconfig, check, keygen',
     },
     { argv: ['toString'], says: '"toString" is no command' },
     { argv: ['--verbose'], says: '"--verbose" is no command' },
