@@ -35,7 +35,7 @@ describe('packages', () => {
   })
 })
 
-test('the program starts no process and writes no file but the state of a direct endpoint', () => {
+test('the program starts no process and writes no file but the state of a direct endpoint, and a kubeconfig for who asks', () => {
   const files = readdirSync(join(ROOT, 'src'), { recursive: true, encoding: 'utf8' })
   const sources = files.filter((name) => name.endsWith('.ts'))
   const textOf = (name: string): string => readFileSync(join(ROOT, 'src', name), 'utf8')
@@ -47,5 +47,5 @@ test('the program starts no process and writes no file but the state of a direct
     ),
   )
   expect(sources.length).toBeGreaterThan(50)
-  expect(reaching).toEqual(['authn/token/state-files.ts'])
+  expect(reaching.toSorted()).toEqual(['authn/token/state-files.ts', 'commands/kubeconfig.ts'])
 })

@@ -7,6 +7,7 @@ import { testTokenCreation } from './create-tokens.ts'
 import { testListsAndWatches } from './list-keys.ts'
 import { testKeysPutAgain } from './put-again.ts'
 import { testKeyRevocation, testKeyUpdates } from './update-and-revoke-keys.ts'
+import { testSelfReviews } from './self-reviews.ts'
 import { startSelfService } from './self-service-gateway.ts'
 
 const setup = await startSelfService()
@@ -17,5 +18,6 @@ testKeyCreation(setup)
 testForeignFields(setup)
 testKeyUpdates(setup)
 testKeysPutAgain(setup)
+testSelfReviews(setup)
 testTokenCreation(setup)
 testKeyRevocation(setup)
