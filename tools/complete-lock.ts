@@ -1,9 +1,12 @@
 // Adds to package-lock.json the optional packages of other platforms that the registry in use did
 // not offer at install time. Without them `npm ci` refuses the lock file where the registry has them.
+// Every entry gets the hash of its package, which the registry is asked for; --check only counts.
+import { execFileSync } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'
 
 interface LockEntry {
   readonly version?: string
+  readonly integrity?: string
   readonly dev?: boolean
   readonly optional?: boolean
   readonly os?: readonly string[]
@@ -46,11 +49,29 @@ for (const [path, entry] of Object.entries({ ...lock.packages })) {
     added += 1
   }
 }
-if (added > 0) {
+const unhashed = Object.entries(lock.packages).filter(
+  ([path, { integrity }]) => path !== '' && integrity === undefined,
+)
+if (added + unhashed.length > 0) {
   if (process.argv.includes('--check')) {
-    console.error(`${LOCK_FILE} lacks ${added} packages of other platforms: run make generate`)
+    console.error(
+      `${LOCK_FILE} lacks ${added} packages of other platforms and ${unhashed.length} hashes: run make generate`,
+    )
     process.exit(1)
   }
+  for (const [path, entry] of unhashed) lock.packages[path] = withHash(path, entry)
   writeFileSync(LOCK_FILE, `${JSON.stringify(lock, null, 2)}\n`)
 }
-console.log(`${LOCK_FILE}: ${added} packages of other platforms added`)
+console.log(
+  `${LOCK_FILE}: ${added} packages of other platforms and ${unhashed.length} hashes added`,
+)
+
+/** The entry with the hash that the registry has. @throws Error where it has none */
+function withHash(path: string, { version, ...rest }: LockEntry): LockEntry {
+  const name = path.slice(path.lastIndexOf('node_modules/') + 'node_modules/'.length)
+  const args = ['view', `${name}@${version}`, 'dist.integrity']
+  const integrity = execFileSync('npm', args, { encoding: 'utf8' }).trim()
+  if (!integrity.startsWith('sha512-'))
+    throw new Error(`the registry has no hash of ${name}@${version}`)
+  return { version: version ?? '', integrity, ...rest }
+}
