@@ -5,7 +5,7 @@ import {
   keyIdOf,
 } from '../../domain/accesskey/access-key.ts'
 import { keyConflictOf } from '../../domain/accesskey/key-state.ts'
-import type { Caps } from '../../domain/accesskey/lifetime.ts'
+import { type Caps, lifetimeOf } from '../../domain/accesskey/lifetime.ts'
 import { CHAIN_STATE_MESSAGES, chainStatusOf } from '../../domain/accesskey/owner-chain.ts'
 import { type AppliedObject, type KubeClient, removeFinalizer } from '../../kube/client/client.ts'
 import { type Outcome, done } from '../../kube/controller/controller.ts'
@@ -177,9 +177,10 @@ function statusObject(
 function reportExpiry(
   key: AccessKey,
   { expirationTimestamp }: DesiredKeyStatus,
-  { clock, log, observer }: KeyDeps,
+  { caps, clock, log, observer }: KeyDeps,
 ): void {
-  const lagMs = clock.nowMs() - Date.parse(expirationTimestamp ?? '')
+  const nowMs = clock.nowMs()
+  const lagMs = nowMs - (lifetimeOf(key, caps(), nowMs).expiresMs ?? nowMs)
   observer.expired(lagMs / 1000)
   log.info({ object: ref(key), expirationTimestamp, lagMs }, 'access key expired')
 }

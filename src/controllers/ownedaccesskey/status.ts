@@ -46,8 +46,8 @@ export function statusOf(snapshot: KeySnapshot): DesiredKeyStatus {
   const { key, lifetime, removalMs, nowMs } = snapshot
   const { expiresMs, effectiveSeconds } = lifetime
   return {
-    ...(expiresMs === null ? {} : { expirationTimestamp: formatTimestamp(expiresMs) }),
-    ...(removalMs === null ? {} : { removalTimestamp: formatTimestamp(removalMs) }),
+    ...(expiresMs === null ? {} : { expirationTimestamp: secondOf(expiresMs) }),
+    ...(removalMs === null ? {} : { removalTimestamp: secondOf(removalMs) }),
     ...(effectiveSeconds === null ? {} : { effectiveTTLSeconds: effectiveSeconds }),
     ...(key.digest === null ? {} : { keyID: keyIdOf(key) }),
     ...(key.identity === null ? {} : { identity: key.identity }),
@@ -60,6 +60,12 @@ export function statusOf(snapshot: KeySnapshot): DesiredKeyStatus {
     ),
   }
 }
+
+/**
+ * A time in status: whole seconds, as everywhere in Kubernetes. The end of a key that slides has milliseconds, since
+ * its last use has; it works until then, less than a second longer than status says.
+ */
+export const secondOf = (atMs: number): string => formatTimestamp(Math.floor(atMs / 1000) * 1000)
 
 /** Whether the wanted status is published already. */
 export function isPublished(wanted: DesiredKeyStatus, published: PublishedKeyStatus): boolean {
@@ -118,7 +124,7 @@ const MESSAGES: Readonly<Record<KeyState, (snapshot: KeySnapshot) => string>> = 
     if (!isBearerType(snapshot.key.type)) return notBearerMessage(snapshot)
     return snapshot.lifetime.expiresMs === null
       ? 'The key works and never expires.'
-      : `The key works until ${formatTimestamp(snapshot.lifetime.expiresMs)}, ${expiryBasisOf(snapshot)}.`
+      : `The key works until ${secondOf(snapshot.lifetime.expiresMs)}, ${expiryBasisOf(snapshot)}.`
   },
   Terminating: ({ tokensFault }) =>
     tokensFault === null
@@ -131,14 +137,14 @@ const MESSAGES: Readonly<Record<KeyState, (snapshot: KeySnapshot) => string>> = 
       ? `${listed(conflict.names)} have the same key, and the oldest holds only its digest, which does not prove that its author knew the key. None of them works: delete all but the one that is to have it.`
       : `${conflict?.names[0]} has the same key and is older: this object does not work; delete one of the two.`,
   Expired: (snapshot) =>
-    `The key expired ${formatTimestamp(snapshot.lifetime.expiresMs ?? 0)}, ${expiryBasisOf(snapshot)}; ${removalMessageOf(snapshot)}.`,
+    `The key expired ${secondOf(snapshot.lifetime.expiresMs ?? 0)}, ${expiryBasisOf(snapshot)}; ${removalMessageOf(snapshot)}.`,
   Disabled: () => 'The key is disabled and does not work: remove spec.disabled to enable it.',
   OwnerNotReady: ({ ownerFault }) => `The key does not work, because ${ownerFault}.`,
 }
 
 /** Keys of a type for one purpose open nothing as a bearer (contract 1.3, 10.3). */
 function notBearerMessage({ key, lifetime: { expiresMs } }: KeySnapshot): string {
-  const end = expiresMs === null ? 'It never expires' : `It expires ${formatTimestamp(expiresMs)}`
+  const end = expiresMs === null ? 'It never expires' : `It expires ${secondOf(expiresMs)}`
   return `A key of type ${key.type} is no bearer credential: the gateway refuses it. ${end}.`
 }
 
@@ -162,7 +168,7 @@ function expiryBasisOf({ lifetime, caps, key }: KeySnapshot): string {
 
 function removalMessageOf({ removalMs, key, lifetime }: KeySnapshot): string {
   if (removalMs !== null && removalMs === lifetime.expiresMs) return 'it is deleted at once'
-  if (removalMs !== null) return `it is deleted ${formatTimestamp(removalMs)}`
+  if (removalMs !== null) return `it is deleted ${secondOf(removalMs)}`
   return key.onExpiry === 'Keep'
     ? 'it is kept, as its annotation asks'
     : 'it is kept, because a GitOps tool applies it'

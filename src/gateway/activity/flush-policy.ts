@@ -13,7 +13,7 @@ interface UnrecordedUses {
 export interface RecordedUse {
   /** Whether the key has expired or is disabled or deleted: its uses are not recorded any more. */
   readonly hasEnded: boolean
-  /** The time of the recorded use; -Infinity = none. */
+  /** The time of the recorded use; -Infinity = none, or one so far in the future that it does not count (2.9). */
   readonly recordedMs: number
   /** Whether the key expires some time after its last use: its uses are recorded without a rate limit. */
   readonly slides: boolean
@@ -31,7 +31,7 @@ export function recordedUseOf(key: AccessKey, caps: Caps, nowMs: number): Record
   const { expiresMs, startMs, activityMs, effectiveSeconds } = lifetimeOf(key, caps, nowMs)
   const common = {
     hasEnded: key.isDeleting || key.isDisabled || !isLive(expiresMs, nowMs),
-    recordedMs: key.lastActivityMs ?? Number.NEGATIVE_INFINITY,
+    recordedMs: activityMs ?? Number.NEGATIVE_INFINITY,
   }
   if (!key.slides || effectiveSeconds === null)
     return { ...common, slides: false, staleFromMs: Number.POSITIVE_INFINITY, withinMs: MINUTE_MS }
@@ -67,7 +67,7 @@ export function dueMsOf(
 
 /**
  * Whether a request at this time must wait until its use is recorded. It need not wait when a later use is
- * recorded already (by a replica whose clock is ahead): a recorded use never moves back.
+ * recorded already (by a replica whose clock is ahead): a recorded use that counts never moves back.
  */
 export const mustRecordFirst = (
   { staleFromMs, recordedMs }: RecordedUse,

@@ -40,7 +40,8 @@ const MOST_RETRIES = 8
 
 /**
  * Writes only `status.lastActivity`, with tests of the key's uid and of the value that was read: so the value never
- * moves back, however many replicas write (contract 3.4, 14.1). A change of another field causes no retry.
+ * moves back, however many replicas write (contract 3.4, 14.1), unless the caller replaces one that does not count
+ * (contract 2.9). A change of another field causes no retry.
  *
  * @throws StatusError, or Error when there is no answer, or when the stored key does not have the use
  */

@@ -80,7 +80,8 @@ function endOf({ caller, isUse }: Answered, caps: Caps, nowMs: number): number |
   const { key, expiresMs } = caller
   // The end of an owned key may be the end of its owner, which this use does not move.
   if (!isUse || !key.slides || key.ownerRef !== null) return expiresMs
-  const lastActivityMs = Math.max(key.lastActivityMs ?? nowMs, nowMs)
+  const { activityMs } = lifetimeOf(key, caps, nowMs)
+  const lastActivityMs = Math.max(activityMs ?? nowMs, nowMs)
   return lifetimeOf({ ...key, lastActivityMs }, caps, nowMs).expiresMs
 }
 

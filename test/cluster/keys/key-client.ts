@@ -96,6 +96,10 @@ export const endingSoon = (key: Parameters<typeof createdMs>[0]): { readonly ttl
 export const textAfter = (fromMs: number, seconds: number): string =>
   formatTimestamp(fromMs + seconds * 1000)
 
+/** The same in whole seconds: the end of a key in status (contract 1.6). */
+export const secondAfter = (fromMs: number, seconds: number): string =>
+  textAfter(Math.floor(fromMs / 1000) * 1000, seconds)
+
 /** Metadata of a restored key that was created that many seconds ago (contract 2.8). */
 export const createdAgo = (seconds: number): { readonly annotations: Record<string, string> } => ({
   annotations: { [CREATED_ANNOTATION]: textAfter(Math.floor(Date.now() / 1000) * 1000, -seconds) },

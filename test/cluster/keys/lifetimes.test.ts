@@ -16,6 +16,7 @@ import {
   hasConditions,
   keyClientOf,
   createdAgo,
+  secondAfter,
   textAfter,
 } from './key-client.ts'
 
@@ -111,7 +112,7 @@ describe.concurrent('a key with a ttl of seconds', () => {
   test('expires ttl after its last use if it slides (2.3, 2.6)', async () => {
     const { key, usedMs } = await usedInTime(() => Date.now())
     const expired = await keys.shown(key, 'Expired')
-    const end = textAfter(usedMs, 3)
+    const end = secondAfter(usedMs, 3)
     expect(expired.status.expirationTimestamp).toBe(end)
     expect(condition(expired, 'Ready').message).toContain(`expired ${end}, 3 s after its last use`)
   })
@@ -119,7 +120,7 @@ describe.concurrent('a key with a ttl of seconds', () => {
   test('does not expire at its end if it slides and is used in that second (2.3, 2.6)', async () => {
     const { key, usedMs } = await usedInTime((created) => createdMs(created) + 3000)
     const expired = await keys.shown(key, 'Expired')
-    expect(expired.status.expirationTimestamp).toBe(textAfter(usedMs, 3))
+    expect(expired.status.expirationTimestamp).toBe(secondAfter(usedMs, 3))
     expect(await eventually('its expiry is logged', () => lagsOf([expired]), SOON)).toHaveLength(1)
   })
 })
@@ -155,7 +156,7 @@ describe.concurrent('a recorded use', () => {
     const created = await keys.shown(await keys.create(slidingFor(HOUR)), 'Active')
     const usedMs = Date.now() + 30_000
     await keys.use(created, usedMs)
-    const end = textAfter(usedMs, HOUR)
+    const end = secondAfter(usedMs, HOUR)
     const follows = ({ status }: StoredKey) => status.expirationTimestamp === end
     const key = await keys.until(created, 'follows its use', follows)
     expect(condition(key, 'Ready').message).toBe(

@@ -20,7 +20,7 @@ import {
   fieldsOfOperator,
   keyClientOf,
   createdAgo,
-  textAfter,
+  secondAfter,
 } from './key-client.ts'
 
 const HOUR = 3600
@@ -74,7 +74,7 @@ describe.concurrent('an expired key that changes while its delete is held', () =
     expect(key.metadata).toMatchObject({ uid: used.metadata.uid })
     expect(key.metadata).not.toHaveProperty('deletionTimestamp')
     expect(key.spec).toEqual(used.spec)
-    expect(key.status.expirationTimestamp).toBe(textAfter(usedMs, HOUR))
+    expect(key.status.expirationTimestamp).toBe(secondAfter(usedMs, HOUR))
   })
 
   test('is Active again with a longer ttl (5.3)', async () => {

@@ -11,7 +11,7 @@ import {
   fieldsOfOperator,
   keyClientOf,
   createdAgo,
-  textAfter,
+  secondAfter,
   writesTo,
 } from './key-client.ts'
 
@@ -73,7 +73,7 @@ describe('a started operator', () => {
     const mark = await audit.mark()
     await using _ = await start()
     const active = await keys.shown(key, 'Active')
-    expect(active.status.expirationTimestamp).toBe(textAfter(usedMs, HOUR / 2))
+    expect(active.status.expirationTimestamp).toBe(secondAfter(usedMs, HOUR / 2))
     expect(condition(active, 'Ready').lastTransitionTime).toBe(
       condition(key, 'Ready').lastTransitionTime,
     )

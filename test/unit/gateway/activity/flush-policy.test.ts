@@ -117,10 +117,16 @@ describe('a request waits until its use is recorded (14.1)', () => {
       waits: false,
     },
     {
-      name: 'no: recorded too far in the future, so no use can replace it',
+      name: 'no: a replica whose clock is ahead recorded a later use',
+      key: { ...slides, ttl: 60, ...usedAt(59) },
+      at: 50,
+      waits: false,
+    },
+    {
+      name: 'yes: recorded so far in the future that it does not count (2.9)',
       key: { ...slides, ...usedAt(1e6) },
       at: 3000,
-      waits: false,
+      waits: true,
     },
   ])('$name', ({ key, at, cap = null, waits }) => {
     const caps = { ...UNCAPPED, maxTtlSeconds: cap }

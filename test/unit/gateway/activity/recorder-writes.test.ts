@@ -34,14 +34,29 @@ describe('a use that another replica recorded', () => {
     },
   )
 
-  test('is kept when it lies in the future, and no request waits for it (3.4)', async () => {
+  test('is kept when it lies in the future by a clock that is ahead, and no request waits for it (3.4)', async () => {
     const { activity, add, caller, clock, lastActivity } = setUpRecorder()
-    add('a', { spec: slides, status: { lastActivity: textAfter(1e6) } })
+    add('a', { spec: slides, status: { lastActivity: textAfter(3050) } })
     await clock.advance(3000 * 1000)
     expect(await activity.started(caller('a'))).toBe('later')
-    await clock.advance(300_000)
-    expect(lastActivity('a')).toBe(textAfter(1e6))
+    await clock.advance(30_000)
+    expect(lastActivity('a')).toBe(textAfter(3050))
   })
+
+  test.each([
+    { name: 'slides', spec: slides },
+    { name: 'does not slide', spec: {} },
+  ])(
+    'is replaced when it lies so far in the future that it does not count, of a key that $name (2.9)',
+    async ({ spec }) => {
+      const { activity, add, caller, clock, lastActivity } = setUpRecorder()
+      add('a', { spec, status: { lastActivity: textAfter(1e6) } })
+      await clock.advance(100 * 1000)
+      await activity.started(caller('a'))
+      await clock.advance(300_000)
+      expect(lastActivity('a')).toBe(textAfter(100))
+    },
+  )
 })
 
 describe('at shutdown the recorder (14.1)', () => {

@@ -118,6 +118,13 @@ describe('the expiry headers of a response (13.5)', () => {
       warns: false,
     },
     {
+      name: 'sliding, with a recorded use that does not count (2.9): from this use on',
+      key: { ttl: 100, slides: true, lastActivityMs: after(1e6) },
+      at: 60,
+      expires: 160,
+      warns: false,
+    },
+    {
       name: 'sliding, refused: the expiry without this use',
       key: { ttl: 100, slides: true, lastActivityMs: after(50) },
       at: 60,
