@@ -45,6 +45,7 @@ interface Example {
   readonly synced?: Readonly<Record<string, Readonly<Record<string, VirtualName>>>>
   readonly object?: JsonMap
   readonly becomes?: JsonMap
+  readonly warning?: string
   readonly fault?: string
   readonly error?: string
 }
@@ -61,12 +62,13 @@ describe('the examples', () => {
   })
 
   test.each(examples)(
-    '$text (19.1, 19.2, 19.3, 19.4, 19.5, 19.6, 19.8)',
-    async ({ fault, error, becomes, ...example }) => {
+    '$text (18.5, 19.1, 19.2, 19.3, 19.4, 19.5, 19.6, 19.8)',
+    async ({ warning, fault, error, becomes, ...example }) => {
       const expected = fault ?? error ?? ''
       const outcome = await outcomeOf(example)
       expect(outcome.said.slice(0, expected.length)).toBe(expected)
       expect(outcome.becomes).toEqual(becomes)
+      expect(outcome.warns).toEqual(warning === undefined ? [] : [warning])
     },
   )
 })
@@ -79,9 +81,16 @@ async function outcomeOf({
   namespaces = null,
   synced = {},
   object = {},
-}: Example): Promise<{ readonly said: string; readonly becomes?: JsonMap }> {
-  const { config, faults } = checkSyncConfig({ sync: { toHost: { [kind]: { patches } } } })
-  if (config === null) return { said: faults.join('\n') }
+}: Example): Promise<{
+  readonly warns: readonly string[]
+  readonly said: string
+  readonly becomes?: JsonMap
+}> {
+  const { config, faults, warnings } = checkSyncConfig({
+    sync: { toHost: { [kind]: { patches } } },
+  })
+  const warns = warnings.map(({ text }) => text)
+  if (config === null) return { warns, said: faults.join('\n') }
   const isForward = direction === 'forward'
   const patched = await applyPatches(
     object,
@@ -98,9 +107,9 @@ async function outcomeOf({
     },
     sandbox.evaluate,
   )
-  if (patched.ok) return { said: '', becomes: patched.object }
+  if (patched.ok) return { warns, said: '', becomes: patched.object }
   const { patch, path, failure } = patched
-  return { said: `${patch.entry} at ${path}: ${failure.because}` }
+  return { warns, said: `${patch.entry} at ${path}: ${failure.because}` }
 }
 
 test('the example on the page is the one in the file', () => {

@@ -79,12 +79,13 @@ describe('docs/endpoint-sync.md: metrics (20)', async () => {
   })
 })
 
-/** Reasons of the syncer's Events; the last two are about the configuration. */
+/** Reasons of the syncer's Events; the last three are about the configuration. */
 const SYNC_REASONS: ReadonlySet<string> = new Set([
   ...ERROR_REASONS,
   ...NAMESPACE_ERROR_REASONS,
   'ConfigInvalid',
   'PatchesNotServed',
+  'ReverseNotServed',
 ])
 
 /** Metrics of a scrape with their labels, without those of the process and of Node. */

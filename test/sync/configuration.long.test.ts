@@ -131,6 +131,29 @@ test('patches of a kind that is not synced: an Event names them, the rest is in 
   await host.shows(ENDPOINTS, hostRef(at('served')), portNamed('served-sql'))
 })
 
+test("vcluster's example with a reverseExpression that flows nowhere starts a syncer, and an Event names it, once (18.5)", async () => {
+  const path = 'spec.ports[*].name'
+  const patch = {
+    path,
+    expression: 'value.startsWith("prefix-") ? value : "prefix-" + value',
+    reverseExpression: 'value.startsWith("prefix-") ? value.slice("prefix-".length) : value',
+  }
+  await syncer.stop()
+  await world.configure({ services: { patches: [patch] } })
+  syncer = await world.start()
+  const own = await host.get(SERVICES, ownService)
+  const event = await host.event(own, 'ReverseNotServed')
+  expect(event.message).toBe(
+    `sync.toHost.services.patches[0] reverseExpression has no effect: "${path}" does not flow back`,
+  )
+  const ref = at('prefixed')
+  await createPair(virtual, ref, '10.7.4.1')
+  await host.shows(SERVICES, hostRef(ref), { spec: { ports: [{ name: 'prefix-sql' }] } })
+  expect(await virtual.get(SERVICES, ref)).toMatchObject({ spec: { ports: [{ name: 'sql' }] } })
+  const events = await host.events(own)
+  expect(events.filter(({ reason }) => reason === 'ReverseNotServed')).toHaveLength(1)
+})
+
 test('a kind that is switched off leaves its host objects until the virtual object goes (16.2)', async () => {
   await world.reconfigure(syncer, {})
   const [stays, goes] = [at('off-stays'), at('off-goes')]

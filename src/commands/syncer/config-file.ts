@@ -2,7 +2,12 @@
 import { readFileSync } from 'node:fs'
 import { type Clock, sleep } from '../../runtime/clock.ts'
 import { parseYaml } from '../../runtime/yaml.ts'
-import { type CheckedConfig, type SyncConfig, checkSyncConfig } from '../../sync/rules/config.ts'
+import {
+  type CheckedConfig,
+  type ConfigWarning,
+  type SyncConfig,
+  checkSyncConfig,
+} from '../../sync/rules/config.ts'
 
 /** The document in a file. @throws Error that names the file, never a value */
 export function readYaml(path: string): unknown {
@@ -17,7 +22,7 @@ interface ConfigFileOptions {
   /** A sentence for each fault that only the clusters can know. */
   readonly faultsOf: (config: SyncConfig) => Promise<readonly string[]>
   /** Called with each other valid configuration, one after the other. Until it has resolved, nothing is read. */
-  readonly onConfig: (config: SyncConfig, warnings: readonly string[]) => Promise<void>
+  readonly onConfig: (config: SyncConfig, warnings: readonly ConfigWarning[]) => Promise<void>
   /** Called when a content is invalid or can not be read, and when its faults are others: the last valid one stays in force. */
   readonly onFaults: (faults: readonly string[]) => void
   /** Called when the content in force is back after faults. */

@@ -3,6 +3,7 @@ import { SERVICES } from '../../api/names.ts'
 import type { KubeClient } from '../../kube/client/client.ts'
 import type { EventRecorder } from '../../kube/event-recorder.ts'
 import type { Log } from '../../runtime/log.ts'
+import type { ConfigWarning } from '../../sync/rules/config.ts'
 import { shortDigest } from '../../sync/rules/host-name.ts'
 import type { SyncerSettings } from './flags.ts'
 
@@ -19,7 +20,7 @@ interface ConfigReportsOptions {
 /** Reports what the configuration file says. */
 interface ConfigReports {
   /** Another configuration is in force, with these warnings. */
-  readonly inForce: (warnings: readonly string[]) => void
+  readonly inForce: (warnings: readonly ConfigWarning[]) => void
   readonly faults: (faults: readonly string[]) => void
   /** The configuration in force is back after faults. */
   readonly restored: () => void
@@ -28,7 +29,7 @@ interface ConfigReports {
 }
 
 /** The reasons of the Events. */
-type Reason = 'ConfigInvalid' | 'PatchesNotServed'
+type Reason = 'ConfigInvalid' | ConfigWarning['reason']
 
 /** Creates the reports of faults and warnings; without an own Service there is no Event. */
 export function configReports({
@@ -72,7 +73,10 @@ export function configReports({
   return {
     inForce: (warnings) => {
       current.delete('ConfigInvalid')
-      report('PatchesNotServed', warnings, 'the configuration has warnings')
+      for (const reason of ['PatchesNotServed', 'ReverseNotServed'] as const) {
+        const texts = warnings.flatMap((one) => (one.reason === reason ? [one.text] : []))
+        report(reason, texts, 'the configuration has warnings')
+      }
     },
     faults: (faults) =>
       report('ConfigInvalid', faults, 'the configuration is invalid, the last valid one stays'),

@@ -109,7 +109,7 @@ export async function run(argv: readonly string[]): Promise<number> {
   const { config, attempt } = invocation.settings
   try {
     const checked = checkSyncConfig(readYaml(config))
-    for (const warning of checked.warnings) process.stderr.write(`warning: ${warning}\n`)
+    for (const { text } of checked.warnings) process.stderr.write(`warning: ${text}\n`)
     for (const fault of checked.faults) process.stderr.write(`${fault}\n`)
     if (checked.config === null) return 1
     return attempt === null ? reportValid(checked) : await tryPatches(checked.config, attempt)

@@ -36,11 +36,17 @@ export interface SyncConfig {
   readonly withDefaults: JsonMap
 }
 
+/** A sentence about a part of the configuration that has no effect, with the reason of its Event. */
+export interface ConfigWarning {
+  readonly reason: 'PatchesNotServed' | 'ReverseNotServed'
+  readonly text: string
+}
+
 /** The settings, or null with faults; a sentence for each. Warnings stop nothing. */
 export interface CheckedConfig {
   readonly config: SyncConfig | null
   readonly faults: readonly string[]
-  readonly warnings: readonly string[]
+  readonly warnings: readonly ConfigWarning[]
 }
 
 const KEYS: Readonly<Record<SyncedKind, readonly string[]>> = {
@@ -67,6 +73,7 @@ const BACK_FLOWS: Readonly<Record<SyncedKind, readonly string[]>> = {
 export function checkSyncConfig(file: unknown): CheckedConfig {
   const faults: string[] = []
   const warnings: string[] = []
+  const unservedReverses: string[] = []
   const root = mapAt(file as Json, 'the configuration', faults)
   const sync = mapAt(ownValue(root, 'sync'), 'sync', faults)
   const toHost = mapAt(ownValue(sync, 'toHost'), 'sync.toHost', faults)
@@ -76,7 +83,10 @@ export function checkSyncConfig(file: unknown): CheckedConfig {
     ...slipsIn(Object.keys(toHost), TO_HOST_KEYS, 'sync.toHost.'),
   )
   const kinds = Object.fromEntries(
-    SYNCED_KINDS.map((kind) => [kind, kindConfig(toHost, kind, faults, warnings)]),
+    SYNCED_KINDS.map((kind) => [
+      kind,
+      kindConfig(toHost, kind, { faults, warnings, unservedReverses }),
+    ]),
   ) as Record<SyncedKind, KindConfig>
   if (kinds.services.enabled && !kinds.endpoints.enabled)
     faults.push('sync.toHost.services requires sync.toHost.endpoints')
@@ -85,7 +95,11 @@ export function checkSyncConfig(file: unknown): CheckedConfig {
   warnings.push(
     ...SYNCED_KINDS.flatMap((kind) => idlePatches(kind, kinds[kind].patches, namespaces)),
   )
-  if (faults.length > 0) return { config: null, faults, warnings }
+  const allWarnings: readonly ConfigWarning[] = [
+    ...warnings.map((text) => ({ reason: 'PatchesNotServed' as const, text })),
+    ...unservedReverses.map((text) => ({ reason: 'ReverseNotServed' as const, text })),
+  ]
+  if (faults.length > 0) return { config: null, faults, warnings: allWarnings }
   const defaults = mapFromEntries(
     SYNCED_KINDS.map((kind) => {
       const { enabled, all } = kinds[kind]
@@ -99,29 +113,29 @@ export function checkSyncConfig(file: unknown): CheckedConfig {
     ...root,
     sync: { ...sync, toHost: { ...toHost, ...defaults, namespaces: mode } },
   }
-  return { config: { kinds, namespaces, withDefaults }, faults, warnings }
+  return { config: { kinds, namespaces, withDefaults }, faults, warnings: allWarnings }
 }
 
-function kindConfig(
-  toHost: JsonMap,
-  kind: SyncedKind,
-  faults: string[],
-  warnings: string[],
-): KindConfig {
+/** Sentences about the configuration, as they are found. */
+interface Findings {
+  readonly faults: string[]
+  readonly warnings: string[]
+  readonly unservedReverses: string[]
+}
+
+function kindConfig(toHost: JsonMap, kind: SyncedKind, findings: Findings): KindConfig {
+  const { faults } = findings
   const at = `sync.toHost.${kind}`
   const map = mapAt(ownValue(toHost, kind), at, faults)
   const known = KEYS[kind]
-  warnings.push(...unknownKeys(map, known, at))
-  const { patches, faults: patchFaults } = checkPatches(
-    ownValue(map, 'patches'),
-    `${at}.patches`,
-    BACK_FLOWS[kind],
-  )
-  faults.push(...patchFaults)
+  findings.warnings.push(...unknownKeys(map, known, at))
+  const checked = checkPatches(ownValue(map, 'patches'), `${at}.patches`, BACK_FLOWS[kind])
+  faults.push(...checked.faults)
+  findings.unservedReverses.push(...checked.unservedReverses)
   return {
     enabled: booleanAt(map, 'enabled', at, true, faults),
     all: known.includes('all') && booleanAt(map, 'all', at, false, faults),
-    patches,
+    patches: checked.patches,
   }
 }
 

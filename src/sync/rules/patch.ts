@@ -48,6 +48,8 @@ export const readsConfig = (patch: Patch): boolean =>
 interface CheckedPatches {
   readonly patches: readonly Patch[]
   readonly faults: readonly string[]
+  /** A sentence for each `reverseExpression` on a path that does not flow back: its patch has none (contract 18.5). */
+  readonly unservedReverses: readonly string[]
 }
 
 /**
@@ -61,16 +63,19 @@ export function checkPatches(
   at: string,
   backFlows: readonly string[],
 ): CheckedPatches {
-  if (value === undefined || value === null) return { patches: [], faults: [] }
-  if (!isList(value)) return { patches: [], faults: [`${at} must be a list`] }
+  if (value === undefined || value === null) return { ...NO_PATCHES, faults: [] }
+  if (!isList(value)) return { ...NO_PATCHES, faults: [`${at} must be a list`] }
   const flows = backFlows.map(patchPath)
   const checked = value.map((entry, index) => checkEntry(entry, `${at}[${index}]`, flows))
   const faults = checked.flatMap((one) => one.faults)
   return {
     patches: checked.flatMap(({ patch }) => (patch === null ? [] : [patch])),
     faults: [...faults, ...duplicates(checked, at)],
+    unservedReverses: checked.flatMap(({ unservedReverse }) => unservedReverse ?? []),
   }
 }
+
+const NO_PATCHES = { patches: [], unservedReverses: [] }
 
 interface CheckedEntry {
   /** null = it has faults. */
@@ -78,20 +83,28 @@ interface CheckedEntry {
   /** null = it can not be parsed. */
   readonly path: { readonly parsed: PatchPath; readonly text: string } | null
   readonly faults: readonly string[]
+  /** null = it has no `reverseExpression`, or one that is used. */
+  readonly unservedReverse: string | null
 }
 
 const FIELDS = ['path', 'expression', 'reverseExpression', 'reference', 'labels']
 
 function checkEntry(value: Json, entry: string, flows: readonly PatchPath[]): CheckedEntry {
-  if (!isMap(value)) return { patch: null, path: null, faults: [`${entry} must be an object`] }
+  const nothing = { patch: null, path: null, unservedReverse: null }
+  if (!isMap(value)) return { ...nothing, faults: [`${entry} must be an object`] }
   const faults = [...unknownFields(value, entry, FIELDS)]
   const path = checkPath(value, entry, faults)
   const use = checkUse(value, entry, faults)
-  if (use !== null && use.kind === 'expression' && path !== null && use.reverse !== null)
-    if (!flows.some((flow) => canBeWithin(path.parsed, flow)))
-      faults.push(`${entry} reverseExpression has no effect: "${path.text}" does not flow back`)
-  if (faults.length > 0 || path === null || use === null) return { patch: null, path, faults }
-  return { patch: { entry, path: path.parsed, ...use }, path, faults }
+  if (faults.length > 0 || path === null || use === null) return { ...nothing, path, faults }
+  const isUnserved =
+    use.kind === 'expression' &&
+    use.reverse !== null &&
+    !flows.some((flow) => canBeWithin(path.parsed, flow))
+  const unservedReverse = isUnserved
+    ? `${entry} reverseExpression has no effect: "${path.text}" does not flow back`
+    : null
+  const served = isUnserved ? { ...use, reverse: null } : use
+  return { patch: { entry, path: path.parsed, ...served }, path, faults, unservedReverse }
 }
 
 function unknownFields(map: JsonMap, at: string, known: readonly string[]): readonly string[] {

@@ -78,13 +78,6 @@ describe('the faults of patches, in their words (19.1)', () => {
       faults: [`${P}[0] reference namePath "b[*]" must name one field, without wildcards`],
     },
     {
-      name: 'a field that does not flow back',
-      patches: [{ path: 'subsets[*].addresses', reverseExpression: 'value' }],
-      faults: [
-        `${P}[0] reverseExpression has no effect: "subsets[*].addresses" does not flow back`,
-      ],
-    },
-    {
       name: 'a field that an entry does not have',
       patches: [{ path, expresion: 'value', expression: 'value' }],
       faults: [
@@ -231,9 +224,45 @@ describe('the settings of a virtual cluster (16.1, 16.2, 17.5)', () => {
   test('patches of a kind that is not synced, and unknown keys, are warnings (16.2)', () => {
     const patches = [{ path: 'spec', expression: 'value' }]
     const toHost = { pods: { patches }, ingresses: { patches: [] }, endpoints: { enable: false } }
-    expect(checkSyncConfig({ sync: { toHost } }).warnings).toEqual([
+    expect(checkSyncConfig({ sync: { toHost } }).warnings.map(({ text }) => text)).toEqual([
       'sync.toHost.endpoints has no key "enable" for this syncer, it knows enabled, patches',
       'sync.toHost.pods.patches is not served: this syncer syncs endpoints, services, secrets, configMaps',
     ])
+  })
+
+  test.each([
+    { kind: 'services', path: 'spec.ports[*].name', forward: '"prefix-" + value' },
+    { kind: 'endpoints', path: 'subsets[*].addresses', forward: null },
+    { kind: 'endpoints', path: 'spec.ports[*].nodePort', forward: null },
+    { kind: 'secrets', path: 'data.url', forward: 'btoa("x" + atob(value))' },
+    { kind: 'configMaps', path: 'metadata.labels2', forward: 'value' },
+  ] as const)(
+    'a reverseExpression of $kind at $path does nothing, which is a warning (18.5)',
+    ({ kind, path, forward }) => {
+      const patches = [{ path, expression: forward, reverseExpression: 'value.slice(7)' }]
+      const { config, faults, warnings } = checkSyncConfig({
+        sync: { toHost: { [kind]: { patches } } },
+      })
+      const text = `sync.toHost.${kind}.patches[0] reverseExpression has no effect: "${path}" does not flow back`
+      expect({ faults, warnings }).toEqual({
+        faults: [],
+        warnings: [{ reason: 'ReverseNotServed', text }],
+      })
+      expect(config?.kinds[kind].patches).toMatchObject([
+        { kind: 'expression', forward: forward && { source: forward }, reverse: null },
+      ])
+    },
+  )
+
+  test.each([
+    { kind: 'services', path: 'spec.ports[0].nodePort' },
+    { kind: 'services', path: 'status.loadBalancer.ingress' },
+    { kind: 'endpoints', path: 'metadata.labels.app' },
+    { kind: 'secrets', path: 'metadata.annotations.*' },
+  ] as const)('a reverseExpression of $kind at $path is in force (18.5)', ({ kind, path }) => {
+    const patches = [{ path, reverseExpression: 'value' }]
+    const { config, warnings } = checkSyncConfig({ sync: { toHost: { [kind]: { patches } } } })
+    expect(warnings).toEqual([])
+    expect(config?.kinds[kind].patches).toMatchObject([{ reverse: { source: 'value' } }])
   })
 })

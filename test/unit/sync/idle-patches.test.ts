@@ -74,5 +74,8 @@ test.each<{
   },
 ])('a patch of $name (17.3)', ({ kind = 'services', patches, isMulti = false, warnings }) => {
   const toHost = { [kind]: { patches }, namespaces: { enabled: isMulti } }
-  expect(checkSyncConfig({ sync: { toHost } })).toMatchObject({ faults: [], warnings })
+  expect(checkSyncConfig({ sync: { toHost } })).toMatchObject({
+    faults: [],
+    warnings: warnings.map((text) => ({ reason: 'PatchesNotServed', text })),
+  })
 })

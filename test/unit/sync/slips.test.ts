@@ -41,7 +41,7 @@ describe('a key of the configuration that is probably meant to be another', () =
       warns: 'sync.toHost.namespaces.mappings has no key "byname" for this syncer, it knows byName',
     },
   ])('is a warning: $name (16.1)', ({ file, warns }) => {
-    expect(checkSyncConfig(file)).toMatchObject({ faults: [], warnings: [warns] })
+    expect(checkSyncConfig(file)).toMatchObject({ faults: [], warnings: [{ text: warns }] })
   })
 
   test('is none of those that the virtual cluster itself has (16.1)', () => {

@@ -33,7 +33,7 @@ type Step = (reports: ReturnType<typeof configReports>) => void
 const inForce =
   (...warnings: readonly string[]): Step =>
   (reports) =>
-    reports.inForce(warnings)
+    reports.inForce(warnings.map((text) => ({ reason: 'PatchesNotServed', text })))
 const faults =
   (...sentences: readonly string[]): Step =>
   (reports) =>
@@ -51,6 +51,18 @@ test.each<{ name: string; before: readonly Step[]; events: readonly string[] }>(
     before: [inForce('a'), inForce('b')],
     events: ['s1 PatchesNotServed: b'],
   },
+  {
+    name: 'what does not flow back apart',
+    before: [
+      (reports) =>
+        reports.inForce([
+          { reason: 'PatchesNotServed', text: 'a' },
+          { reason: 'ReverseNotServed', text: 'b' },
+          { reason: 'ReverseNotServed', text: 'c' },
+        ]),
+    ],
+    events: ['s1 PatchesNotServed: a', 's1 ReverseNotServed: b\nc'],
+  },
   { name: 'no warnings that hold no more', before: [inForce('a'), inForce()], events: [] },
   {
     name: 'the faults of a file that a standby has read, and the warnings in force',
@@ -59,7 +71,7 @@ test.each<{ name: string; before: readonly Step[]; events: readonly string[] }>(
   },
   { name: 'no faults of before', before: [faults('f'), restored], events: [] },
   { name: 'no faults that are corrected', before: [faults('f'), inForce()], events: [] },
-])('when it leads, a process records $name (16.1, 16.2)', async ({ before, events }) => {
+])('when it leads, a process records $name (16.1, 16.2, 18.5)', async ({ before, events }) => {
   const { reports, lines, takeEvents } = reportsWorld()
   for (const step of before) step(reports)
   expect(await takeEvents()).toEqual([])
@@ -73,7 +85,7 @@ test.each<{ name: string; before: readonly Step[]; events: readonly string[] }>(
 
 test('without a Service of the virtual cluster there is no Event (16.1)', async () => {
   const { reports, takeEvents } = reportsWorld(null)
-  reports.inForce(['a'])
+  reports.inForce([{ reason: 'PatchesNotServed', text: 'a' }])
   reports.lead()
   expect(await takeEvents()).toEqual([])
 })
