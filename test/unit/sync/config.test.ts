@@ -231,19 +231,19 @@ describe('the settings of a virtual cluster (16.1, 16.2, 17.5)', () => {
   })
 
   test.each([
-    { kind: 'services', path: 'spec.ports[*].name', forward: '"prefix-" + value' },
-    { kind: 'endpoints', path: 'subsets[*].addresses', forward: null },
-    { kind: 'endpoints', path: 'spec.ports[*].nodePort', forward: null },
-    { kind: 'secrets', path: 'data.url', forward: 'btoa("x" + atob(value))' },
-    { kind: 'configMaps', path: 'metadata.labels2', forward: 'value' },
+    { kind: 'services', at: 'spec.ports[*].name', forward: '"prefix-" + value' },
+    { kind: 'endpoints', at: 'subsets[*].addresses', forward: null },
+    { kind: 'endpoints', at: 'spec.ports[*].nodePort', forward: null },
+    { kind: 'secrets', at: 'data.url', forward: 'btoa("x" + atob(value))' },
+    { kind: 'configMaps', at: 'metadata.labels2', forward: 'value' },
   ] as const)(
-    'a reverseExpression of $kind at $path does nothing, which is a warning (18.5)',
-    ({ kind, path, forward }) => {
-      const patches = [{ path, expression: forward, reverseExpression: 'value.slice(7)' }]
+    'a reverseExpression of $kind at $at does nothing, which is a warning (18.5)',
+    ({ kind, at, forward }) => {
+      const patches = [{ path: at, expression: forward, reverseExpression: 'value.slice(7)' }]
       const { config, faults, warnings } = checkSyncConfig({
         sync: { toHost: { [kind]: { patches } } },
       })
-      const text = `sync.toHost.${kind}.patches[0] reverseExpression has no effect: "${path}" does not flow back`
+      const text = `sync.toHost.${kind}.patches[0] reverseExpression has no effect: "${at}" does not flow back`
       expect({ faults, warnings }).toEqual({
         faults: [],
         warnings: [{ reason: 'ReverseNotServed', text }],
@@ -255,12 +255,12 @@ describe('the settings of a virtual cluster (16.1, 16.2, 17.5)', () => {
   )
 
   test.each([
-    { kind: 'services', path: 'spec.ports[0].nodePort' },
-    { kind: 'services', path: 'status.loadBalancer.ingress' },
-    { kind: 'endpoints', path: 'metadata.labels.app' },
-    { kind: 'secrets', path: 'metadata.annotations.*' },
-  ] as const)('a reverseExpression of $kind at $path is in force (18.5)', ({ kind, path }) => {
-    const patches = [{ path, reverseExpression: 'value' }]
+    { kind: 'services', at: 'spec.ports[0].nodePort' },
+    { kind: 'services', at: 'status.loadBalancer.ingress' },
+    { kind: 'endpoints', at: 'metadata.labels.app' },
+    { kind: 'secrets', at: 'metadata.annotations.*' },
+  ] as const)('a reverseExpression of $kind at $at is in force (18.5)', ({ kind, at }) => {
+    const patches = [{ path: at, reverseExpression: 'value' }]
     const { config, warnings } = checkSyncConfig({ sync: { toHost: { [kind]: { patches } } } })
     expect(warnings).toEqual([])
     expect(config?.kinds[kind].patches).toMatchObject([{ reverse: { source: 'value' } }])

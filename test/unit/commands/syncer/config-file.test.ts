@@ -55,7 +55,7 @@ function follow(): Followed {
     faultsOf: (config) => Promise.resolve(sourceOf(config) === '"refused"' ? answers : []),
     onConfig: async (config, warnings) => {
       const source = sourceOf(config)
-      calls.push([`config ${source}`, ...warnings.map(({ text }) => text)].join('; '))
+      calls.push([`config ${source}`, ...warnings.map((one) => one.text)].join('; '))
       await held
     },
     onFaults: (faults) => void calls.push(`faults ${faults.join('; ').replaceAll(home, '')}`),
