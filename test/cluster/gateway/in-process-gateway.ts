@@ -279,11 +279,11 @@ export type GatewayAccountClient = <Body = unknown>(
   body?: unknown,
 ) => Promise<RawAnswer<Body>>
 
-/** A client with a token of the gateway's ServiceAccount. */
+/** A client with a token of the gateway's ServiceAccount, or of another one that impersonates. */
 export async function gatewayAccountClient(
   plane: Pick<TestControlPlane, 'raw' | 'serviceAccountKubeconfig'>,
+  { namespace, name }: { readonly namespace: string; readonly name: string } = GATEWAY_ACCOUNT,
 ): Promise<GatewayAccountClient> {
-  const { namespace, name } = GATEWAY_ACCOUNT
   const kubeconfig = await plane.serviceAccountKubeconfig(namespace, name)
   return (method, path, impersonation = {}, body) => {
     const sent = Object.entries(impersonation).map(([end, value]) => [`impersonate-${end}`, value])
