@@ -77,6 +77,8 @@ const MASKS: readonly (readonly [RegExp, string])[] = [
   [/sha256:[0-9a-f]{64}/g, 'sha256:<hex>'],
   // The id of a signing key.
   [/(?<![\w-])[\w-]{43}(?![\w-])/g, '<kid>'],
+  // A port that another program has is replaced by one that is free.
+  [/(https:\/\/127\.0\.0\.1:)\d+/g, '$1<port>'],
   [/(Resource Version: +)\d+/g, '$1<number>'],
   [/\b[0-9a-f]{16}\b/g, '<id>'],
   [/\b(\d+[dhms])+\b/g, '<age>'],
