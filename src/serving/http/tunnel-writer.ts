@@ -37,16 +37,13 @@ export class TunnelWriter {
     this.#to.write(bytes, (error) => error ?? this.#written())
   }
 
-  /** Writes all that the stream has. Its end ends the connection to the client; `ended` is called then. */
-  passFrom(from: Readable, ended: () => void): void {
+  /** Writes all that the stream has. Its end ends the connection to the client. */
+  passFrom(from: Readable): void {
     this.#from = from
     from.on('data', (piece: Buffer) => {
       if (this.#to.writable) this.write(piece)
     })
-    from.once('end', () => {
-      this.#to.end()
-      ended()
-    })
+    from.once('end', () => this.#to.end())
   }
 
   #written(): void {

@@ -8,10 +8,7 @@ import { TunnelWriter } from './tunnel-writer.ts'
 /** Sessions are silent for hours: the network on the way drops connections that it believes to be dead. */
 const KEEP_ALIVE_MS = 30_000
 
-/**
- * How long one direction stays open after the other has ended: what is under way arrives, and a client that is gone
- * does not keep a session.
- */
+/** How long the API server may still send after its client has ended: what is under way arrives. */
 const HALF_CLOSED_MS = 5000
 
 /** The connection of a client after its request for an upgrade. */
@@ -56,19 +53,18 @@ export function openTunnel(
     close()
     throw error
   }
-  let isHalfClosed = false
-  const halfClosed = (): void => {
-    if (isHalfClosed) return
-    isHalfClosed = true
-    setTimeout(close, HALF_CLOSED_MS).unref()
-  }
   if (head.length > 0) socket.unshift(head)
-  writer.passFrom(body, () => {
-    halfClosed()
-    // Nobody reads what the client would still send.
-    if (tunnel.destroyed) socket.once('finish', close)
+  writer.passFrom(body)
+  // Closed by the client, once it has read everything: a connection that is closed here loses what is still under way when
+  // its client sends one more ping.
+  socket.once('finish', () => {
+    if (socket.readableEnded) close()
+    else setTimeout(close, stalledMs).unref()
   })
-  passUpstream(socket, tunnel, halfClosed)
+  passUpstream(socket, tunnel, () => {
+    if (socket.writableFinished) close()
+    else setTimeout(close, HALF_CLOSED_MS).unref()
+  })
   socket.once('close', close)
   // A body that was cut ends its connection; one that is complete is still being written.
   body.once('close', () => body.readableEnded || close())

@@ -79,3 +79,31 @@ test('what is written to a client that is gone ends both sides (13.3)', async ()
   socket.destroy()
   await eventually('both end', () => (body.destroyed && tunnel.destroyed) || undefined, SOON)
 })
+
+test.each([
+  { name: 'also open', isTunnelGone: false },
+  { name: 'gone', isTunnelGone: true },
+])(
+  'a client that still sends gets all of an ended body, with the way to the server $name (13.3)',
+  async ({ isTunnelGone }) => {
+    const { body, tunnel, socket } = await opened()
+    await readHead(socket)
+    socket.pause()
+    if (isTunnelGone) tunnel.destroy()
+    const sent = Buffer.alloc(1_500_000, 1)
+    body.end(sent)
+    // Longer than the other direction may take, and within the limit of a client that reads nothing.
+    for (let pings = 0; pings < 5; pings += 1) {
+      await delay(STALLED_MS / 10)
+      socket.write('ping')
+    }
+    const received: Buffer[] = []
+    socket.on('data', (piece: Buffer) => received.push(piece))
+    socket.resume()
+    await eventually(
+      'everything arrives',
+      () => Buffer.concat(received).equals(sent) || undefined,
+      SOON,
+    )
+  },
+)
