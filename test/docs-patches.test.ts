@@ -126,10 +126,10 @@ describe('the table of expressions', () => {
   test('has rows', () => expect(rows.length).toBeGreaterThan(10))
 
   test.each(rows)('$expression', async ({ expression, value, result }) => {
-    const path = 'metadata.labels.example'
+    const path = 'spec.example'
     const { patches, faults } = checkPatches([{ path, expression }], 'p', [])
     expect(faults).toEqual([])
-    const object = { metadata: { labels: { example: JSON.parse(value) as string } } }
+    const object = { spec: { example: JSON.parse(value) as string } }
     const patched = await applyPatches(
       object,
       patches,
@@ -145,7 +145,7 @@ describe('the table of expressions', () => {
       sandbox.evaluate,
     )
     const shown = patched.ok
-      ? (patched.object as unknown as typeof object).metadata.labels.example
+      ? (patched.object as unknown as typeof object).spec.example
       : `an error: ${patched.failure.because}`
     const text = patched.ok ? `\`${JSON.stringify(shown)}\`` : shown
     expect(shown === undefined ? 'removed' : text).toBe(result)

@@ -10,13 +10,21 @@ import {
   sameJson,
 } from '../domain/json/json.ts'
 import type { Expression } from './rules/expression.ts'
+import { objectType } from './rules/field-types.ts'
 import { hostSelector, virtualSelector } from './rules/labels.ts'
 import { MARK_PREFIX } from './rules/marks.ts'
 import type { Patch } from './rules/patch.ts'
 import { matchedFields, patchPathText, withField } from './rules/patch-path.ts'
 import { type ReferenceContext, hostReference, virtualReference } from './rules/references.ts'
+import { typeFault } from './rules/type-fault.ts'
 import { VERSION_FIELDS, withoutVersion } from './rules/version.ts'
-import type { Evaluate, EvaluationRequest, EvaluationResult, Failure } from './sandbox/protocol.ts'
+import {
+  type Evaluate,
+  type EvaluationRequest,
+  type EvaluationResult,
+  type Failure,
+  failed,
+} from './sandbox/protocol.ts'
 
 /** The direction of a patch: `forward` from the virtual cluster to the host, `reverse` back. */
 type Direction = 'forward' | 'reverse'
@@ -42,7 +50,14 @@ export interface ChangedField {
 /** The patched object with the fields that changed, or the first patch that failed. */
 export type Patched =
   | { readonly ok: true; readonly object: JsonMap; readonly changed: readonly ChangedField[] }
-  | { readonly ok: false; readonly patch: Patch; readonly path: string; readonly failure: Failure }
+  | PatchFailure
+
+interface PatchFailure {
+  readonly ok: false
+  readonly patch: Patch
+  readonly path: string
+  readonly failure: Failure
+}
 
 /**
  * Applies the patches in one direction; the given object stays as it is.
@@ -60,7 +75,9 @@ export async function applyPatches(
   const request = requestsIn(context)
   const evaluateTwice = twice(evaluate)
   // A result that follows a version would never settle.
-  let current = withoutVersion(object)
+  const given = withoutVersion(object)
+  let current = given
+  const steps: PatchStep[] = []
   const changed: ChangedField[] = []
   for (const patch of patches) {
     const results: (readonly [path: FieldPath, value: Json | undefined])[] = []
@@ -80,8 +97,34 @@ export async function applyPatches(
       current = withField(current, path, value)
       changed.push({ patch, path, isRemoved: value === undefined })
     }
+    if (results.length > 0) steps.push({ patch, object: current })
   }
+  const mistyped = mistypedPatch(given, steps)
+  if (mistyped !== null) return mistyped
   return { ok: true, object: withProtectedFields(current, object), changed }
+}
+
+/** The object after a patch that has changed it. */
+interface PatchStep {
+  readonly patch: Patch
+  readonly object: JsonMap
+}
+
+/**
+ * The patch since which the object has a value that the API server does not decode; null = the object has none in the
+ * end, or has had it before all patches (contract 19.3).
+ */
+function mistypedPatch(given: JsonMap, steps: readonly PatchStep[]): PatchFailure | null {
+  const { kind = null } = given
+  const type = objectType(typeof kind === 'string' ? kind : '')
+  let found: PatchFailure | null = null
+  for (const { patch, object } of steps.toReversed()) {
+    const fault = typeFault(object, given, type)
+    if (fault === null) break
+    const { path, because } = fault
+    found = { ok: false, patch, path: patchPathText(path), failure: failed(because) }
+  }
+  return found
 }
 
 /** Tries once more what may succeed then: on a busy machine an innocent expression can overrun. */

@@ -68,6 +68,7 @@ const HOSTILE = [
   { what: 'loops', expression: '(() => { for (;;); })()' },
   { what: 'fills memory', expression: 'Array(1e8).fill("x".repeat(1000)).join("")' },
   { what: 'returns no JSON', expression: 'NaN' },
+  { what: 'gives a number where text is needed', expression: '5' },
   { what: 'returns a promise', expression: 'Promise.resolve(1)' },
 ]
 test.each(HOSTILE)(

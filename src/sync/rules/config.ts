@@ -10,6 +10,7 @@ import {
 } from '../../domain/json/json.ts'
 import type { NamespaceMappings } from './host-name.ts'
 import { idlePatches } from './idle-patches.ts'
+import { mistypedPatches } from './mistyped-patches.ts'
 import { type Patch, checkPatches } from './patch.ts'
 import { slipOf, slipsIn } from './slips.ts'
 
@@ -93,7 +94,10 @@ export function checkSyncConfig(file: unknown): CheckedConfig {
   warnings.push(...unservedPatches(toHost))
   const namespaces = namespacesOf(toHost, faults, warnings)
   warnings.push(
-    ...SYNCED_KINDS.flatMap((kind) => idlePatches(kind, kinds[kind].patches, namespaces)),
+    ...SYNCED_KINDS.flatMap((kind) => [
+      ...idlePatches(kind, kinds[kind].patches, namespaces),
+      ...mistypedPatches(kind, kinds[kind].patches),
+    ]),
   )
   const allWarnings: readonly ConfigWarning[] = [
     ...warnings.map((text) => ({ reason: 'PatchesNotServed' as const, text })),

@@ -1,6 +1,7 @@
 // The syntax of expressions in patches (contract 19.1, 19.4): one ES expression, checked before it ever runs.
 import { type Node, type Options, parse, parseExpressionAt, tokenizer } from 'acorn'
 import { type ExpressionReads, nodesIn, readsOf } from './expression-reads.ts'
+import { type ResultKind, resultKindOf } from './expression-result.ts'
 
 /** A fault of an expression: a clause, and the character that is wrong, counted from 0. */
 interface ExpressionFault {
@@ -12,6 +13,8 @@ interface ExpressionFault {
 export interface Expression {
   readonly source: string
   readonly reads: ExpressionReads
+  /** The kind of each result; null = its syntax does not tell. */
+  readonly gives: ResultKind | null
 }
 
 /** The checked expression, or its fault. */
@@ -44,7 +47,7 @@ export function checkExpression(source: string): CheckedExpression {
   const nodes = nodesIn(root)
   const forbidden = nodes.find(({ type }) => Object.hasOwn(FORBIDDEN, type))
   if (forbidden) return fault(`${FORBIDDEN[forbidden.type]} is not available`, forbidden.start)
-  return { ok: true, expression: { source, reads: readsOf(root) } }
+  return { ok: true, expression: { source, reads: readsOf(root), gives: resultKindOf(root) } }
 }
 
 const fault = (because: string, at: number): CheckedExpression => ({

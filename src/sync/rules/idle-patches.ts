@@ -8,13 +8,15 @@ import { type PatchPath, canBeWithin, patchPath } from './patch-path.ts'
 const FIELDS: readonly MetadataField[] = ['labels', 'annotations']
 const SELECTOR = patchPath('spec.selector')
 
-/** The kinds as in manifests, by their keys below `sync.toHost`. */
 const KINDS = new Map([
   ['endpoints', 'Endpoints'],
   ['services', 'Service'],
   ['secrets', 'Secret'],
   ['configMaps', 'ConfigMap'],
 ])
+
+/** The kind as in manifests, such as `Service`. @param kind its key below `sync.toHost` */
+export const manifestKind = (kind: string): string => KINDS.get(kind) ?? kind
 
 /**
  * A sentence for each patch that names a label or an annotation that has another key on the host, or none.
@@ -33,9 +35,7 @@ export function idlePatches(
   return patches.flatMap((patch) => {
     if (patch.kind === 'expression' && patch.forward === null) return []
     const because = [
-      ...FIELDS.map((field) =>
-        metadataFault(patch.path, field, KINDS.get(kind) ?? kind, namespaces),
-      ),
+      ...FIELDS.map((field) => metadataFault(patch.path, field, manifestKind(kind), namespaces)),
       hasSelector ? selectorFault(patch.path) : null,
     ].find((one) => one !== null)
     return because ? [`${patch.entry} has no effect on the way to the host: ${because}`] : []

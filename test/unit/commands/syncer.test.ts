@@ -116,7 +116,7 @@ describe('syncer try (16.1)', () => {
   test('--reverse patches the host object, and warns of references, which need both clusters', async () => {
     const reverse = {
       path: 'metadata.labels.app',
-      reverseExpression: 'context.virtualObject === null',
+      reverseExpression: 'String(context.virtualObject === null)',
     }
     const reference = { path: 'metadata.annotations.other', reference: { kind: 'Secret' } }
     const { stdout, stderr } = await attempt(
@@ -124,7 +124,7 @@ describe('syncer try (16.1)', () => {
       objectOf('ConfigMap'),
       '--reverse',
     )
-    expect(stdout).toContain('+    app: true\n')
+    expect(stdout).toContain('+    app: "true"\n')
     expect(stderr).toMatch(/^warning: references are not patched back here/)
   })
 
@@ -262,9 +262,12 @@ describe('what try hides (16.1)', () => {
       name: 'values of the configuration in an element that a removal moves',
       config: configuredWith({
         path: 'subsets[*]',
-        expression: 'value === "x" ? undefined : context.virtualCluster.config.token',
+        expression:
+          'value.addresses[0].ip === "x" ? undefined : { addresses: [{ ip: context.virtualCluster.config.token }] }',
       }),
-      object: objectOf('Endpoints', { subsets: ['x', 'y'] }),
+      object: objectOf('Endpoints', {
+        subsets: [{ addresses: [{ ip: 'x' }] }, { addresses: [{ ip: 'y' }] }],
+      }),
       shows: '+subsets: "(hidden, changed)"',
     },
     {

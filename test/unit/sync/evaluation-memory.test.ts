@@ -160,7 +160,7 @@ describe('a change of an object', () => {
     { name: 'of the version', expression: 'value', change: { virtual: object(2) }, evaluates: 0 },
     {
       name: 'of the version, to one that reads both objects',
-      expression: '[context.virtualObject.kind, context.hostObject].length',
+      expression: 'String([context.virtualObject.kind, context.hostObject].length)',
       change: { virtual: object(2), host: object(3) },
       evaluates: 0,
     },
@@ -190,7 +190,7 @@ describe('a change of an object', () => {
     },
     {
       name: 'of the configuration, to one that reads it',
-      expression: 'context.virtualCluster.config.a',
+      expression: 'String(context.virtualCluster.config.a)',
       change: { config: { a: 2 } },
       evaluates: ADDRESSES,
     },

@@ -214,7 +214,12 @@ describe('a Service', () => {
 describe('an object that can not be changed', () => {
   test('is not deleted and made anew for ever by a patch that follows the host object (19.7)', async () => {
     const pair = syncedPair('secrets', {
-      patches: [{ path: 'data.id', expression: 'context.hostObject?.metadata?.uid ?? "none"' }],
+      patches: [
+        {
+          path: 'data.id',
+          expression: 'context.hostObject?.metadata?.uid.padStart(4, "0") ?? "none"',
+        },
+      ],
     })
     pair.virtual.put(webOf('secrets', { data: { id: 'eA==' }, immutable: true }))
     await pair.settle()
