@@ -125,12 +125,12 @@ export interface AuthSettings {
   readonly connectors?: readonly Connector[]
   /**
    * When false, the default, teams are created for new groups of a user who signs in through single
-   * sign-on. When true, they are not.
+   * sign-on. When true, they are not. Nothing in this product acts on it.
    */
   readonly disableTeamCreation?: boolean
   /**
    * When false, the default, a user object is created at the first sign-in of a user who has none.
-   * When true, it is not.
+   * When true, it is not. Nothing in this product acts on it.
    */
   readonly disableUserCreation?: boolean
   /**
@@ -471,12 +471,12 @@ export interface Connector {
   readonly saml?: SamlProvider
   /**
    * When false, the default, teams are created for new groups of a user who signs in through single
-   * sign-on. When true, they are not.
+   * sign-on. When true, they are not. Nothing in this product acts on it.
    */
   readonly disableTeamCreation?: boolean
   /**
    * When false, the default, a user object is created at the first sign-in of a user who has none.
-   * When true, it is not.
+   * When true, it is not. Nothing in this product acts on it.
    */
   readonly disableUserCreation?: boolean
 }

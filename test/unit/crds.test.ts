@@ -155,6 +155,7 @@ test.each([
 /** Settings that are only checked and published (contract 6.7). */
 const NOT_ACTED_ON = [
   'auth.oidc auth.sourceHostA auth.sourceHostB auth.idpA auth.idpB auth.saml auth.password auth.connectors',
+  'auth.disableTeamCreation auth.disableUserCreation',
   'auth.customHttpHeaders auth.groupsFilters oidc apps audit devPodSubDomain uiSettings secretStore cloud',
   'costControl platformDB imageBuilder database',
 ].flatMap((line) => line.split(' '))
@@ -165,7 +166,9 @@ test('the description of an unimplemented group of settings says so (6.7)', () =
   )
   const paths = ['spec', 'status'].flatMap((where) => [
     ...NOT_ACTED_ON.map((path) => `${where}.${path}`),
-    ...PROVIDERS.map((name) => `${where}.auth.connectors[].${name}`),
+    ...[...PROVIDERS, 'disableTeamCreation', 'disableUserCreation'].map(
+      (name) => `${where}.auth.connectors[].${name}`,
+    ),
   ])
   expect(saying.map(([path]) => path).toSorted()).toEqual(paths.toSorted())
 })

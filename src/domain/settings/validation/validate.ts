@@ -1,11 +1,13 @@
-import type { AuthSettings, ComputeResources, ConfigSettings } from '../../../api/config.gen.ts'
+import type { AuthSettings, OidcServer } from '../../../api/config.gen.ts'
 import type { FieldPath } from '../../json/field-path.ts'
 import { type JsonMap, jsonToSettings, isMap } from '../../json/json.ts'
 import { type SettingLeaf, checkedMapKeys, leavesOf } from '../walk.ts'
 import { auditFaults } from './audit.ts'
 import { authFaults } from './auth.ts'
 import type { UnsourcedFault } from './faults.ts'
-import { quantityAmount } from './formats.ts'
+import { missingFaults } from './missing.ts'
+import { oidcClientFaults } from './oidc-clients.ts'
+import { resourceFaults } from './resources.ts'
 
 /**
  * Faults of single values: negative numbers, empty list entries, and texts in a wrong format (contract 6.5). Values of
@@ -44,35 +46,10 @@ export function relationFaults(json: JsonMap): readonly UnsourcedFault[] {
   return [
     ...authFaults(groupOf<AuthSettings>(settings.auth)),
     ...auditFaults(groupOf(settings.audit)),
-
-    ...resourcesIn(settings).flatMap(([path, resources]) => resourceFaults(path, resources)),
+    ...oidcClientFaults(groupOf<OidcServer>(settings.oidc)),
+    ...missingFaults(settings),
+    ...resourceFaults(settings),
   ]
 }
 
 const groupOf = <T extends object>(group: T | undefined): Partial<T> => (isMap(group) ? group : {})
-
-function resourcesIn({ costControl, imageBuilder }: ConfigSettings) {
-  const { global, cluster } = costControl ?? {}
-  const all: readonly (readonly [FieldPath, ComputeResources | undefined])[] = [
-    [['costControl', 'global', 'metrics'], global?.metrics?.resources],
-    [['costControl', 'cluster', 'metrics'], cluster?.metrics?.resources],
-    [['costControl', 'cluster', 'costEstimator'], cluster?.costEstimator?.resources],
-    [['imageBuilder'], imageBuilder?.resources],
-  ]
-  return all.map(([path, resources]) => [[...path, 'resources'], groupOf(resources)] as const)
-}
-
-function resourceFaults(path: FieldPath, { limits, requests }: ComputeResources) {
-  return Object.entries(requests ?? {}).flatMap(([name, request]): readonly UnsourcedFault[] => {
-    const limit = limits && Object.hasOwn(limits, name) ? limits[name] : undefined
-    const limitAmount = limit === undefined ? null : quantityAmount(limit)
-    const requestAmount = quantityAmount(request)
-    if (limitAmount === null || requestAmount === null || requestAmount <= limitAmount) return []
-    return [
-      {
-        path: [...path, 'requests', name],
-        message: 'is above its limit: lower it, or raise limits',
-      },
-    ]
-  })
-}

@@ -91,14 +91,17 @@ describe('a Config that was deleted', () => {
   })
   test('gets no secrets back from the record, and shows none', () => {
     const secret = {
-      auth: { accessKeyMaxTTLSeconds: 60, oidc: { clientId: 'c', clientSecret: 's' } },
+      auth: {
+        accessKeyMaxTTLSeconds: 60,
+        oidc: { issuerUrl: 'https://i', clientId: 'c', clientSecret: 's' },
+      },
       apps: { repositories: [{ name: 'r', url: 'https://u:p@h' }] },
     }
     const { secret: _, ...gone } = deleted(run({ secret }))
     const recreated = run(gone)
     expect(readCap(recreated)).toBe(60)
     expect(shown(recreated)).toMatchObject({
-      auth: { oidc: { clientId: 'c' } },
+      auth: { oidc: { issuerUrl: 'https://i', clientId: 'c' } },
       apps: { repositories: [{ name: 'r' }] },
     })
     expect(JSON.stringify(recreated.owned)).not.toMatch(/REDACTED/)
@@ -141,7 +144,9 @@ describe('the record of the settings in force', () => {
     expect(shown(run({ ...broken, spec: cap(90) }))).toMatchObject(cap(90))
   })
   test('restored from status has no secret that another manager wrote there', () => {
-    const foreign = { auth: { oidc: { clientSecret: 'cAnArY' } } }
+    const foreign = {
+      auth: { oidc: { issuerUrl: 'https://i', clientId: 'c', clientSecret: 'cAnArY' } },
+    }
     const outcome = settled({ ...before, foreign, record: null })
     expect(outcome).toMatchObject({ ok: false, record: { config: expect.stringMatching('60') } })
     expect(JSON.stringify(outcome)).not.toContain('cAnArY')

@@ -81,7 +81,7 @@ describe('REDACTED in a list stands for the value of the Secret (6.3)', () => {
       ...extraArgs('x'),
       auth: {
         ...connectors(connector('a', 's-a'), connector('b', 's-b')).auth,
-        oidc: { clientSecret: 's' },
+        oidc: { issuerUrl: 'https://i', clientId: 'c', clientSecret: 's' },
       },
     }
     const first = settled({ environment, secret })
@@ -103,7 +103,7 @@ const HELD = connectors(connector('a', 's-a'))
 const FAULTS: readonly FaultRow[] = [
   { name: 'of another id', state: { secret: HELD, spec: connectors(connector('b', 'REDACTED')) },
     path: 'auth.connectors[0].idpA.clientSecret' },
-  { name: 'of the same id, with another provider', state: { secret: HELD, spec: connectors({ id: 'a', idpB: { clientSecret: 'REDACTED' } }) },
+  { name: 'of the same id, with another provider', state: { secret: HELD, spec: connectors({ id: 'a', idpB: { clientId: 'c', clientSecret: 'REDACTED' } }) },
     path: 'auth.connectors[0].idpB.clientSecret' },
   { name: 'without a Secret', state: { spec: connectors(connector('a', 'REDACTED')) },
     path: 'auth.connectors[0].idpA.clientSecret' },
@@ -177,6 +177,7 @@ test('two lists of 4,000 entries are compared in one pass (6.3)', () => {
   const many = (clientSecret: (at: number) => string) =>
     clients(
       ...Array.from({ length: 4_000 }, (_, at) => ({
+        name: `n-${at}`,
         clientId: `c-${at}`,
         clientSecret: clientSecret(at),
       })),

@@ -161,7 +161,13 @@ describe('resolveSettings with faults keeps the settings in force', () => {
     },
     {
       name: 'an environment variable is unset',
-      change: { secret: { auth: { oidc: { clientSecret: '$PLATFORM_CONFIG_A' } } } },
+      change: {
+        secret: {
+          auth: {
+            oidc: { issuerUrl: 'https://i', clientId: 'c', clientSecret: '$PLATFORM_CONFIG_A' },
+          },
+        },
+      },
       fault: { source: 'Secret' },
     },
   ])('$name', ({ change, fault }) => {
@@ -211,12 +217,15 @@ describe('resolveSettings with faults keeps the settings in force', () => {
   })
 
   test('keeps values redacted in status, and a new process never uses the redacted text', () => {
-    const secret = { auth: { oidc: { clientSecret: 's', clientId: 'c' } } }
+    const secret = { auth: { oidc: { issuerUrl: 'https://i', clientId: 'c', clientSecret: 's' } } }
     const before = run({ secret })
     const outcome = settled({ ...before, spec: BROKEN })
     expect(outcome.owned).toEqual(before.owned)
-    expect(outcome.owned).toMatchObject({ auth: { oidc: { clientSecret: 'REDACTED' } } })
+    expect(outcome.owned).toMatchObject({
+      auth: { oidc: { issuerUrl: 'https://i', clientId: 'c', clientSecret: 'REDACTED' } },
+    })
     expect(outcome.ok ? null : outcome.lastGood?.auth?.oidc).toEqual({
+      issuerUrl: 'https://i',
       clientId: 'c',
       scopes: ['email', 'profile'],
     })

@@ -13,7 +13,9 @@ const environment = {
 }
 
 const repository = (fields: object) => ({ apps: { repositories: [{ name: 'r', ...fields }] } })
-const secretIs = (clientSecret: string) => ({ auth: { oidc: { clientSecret } } })
+const secretIs = (clientSecret: string) => ({
+  auth: { oidc: { clientId: 'c', issuerUrl: 'https://i', clientSecret } },
+})
 
 describe('references to the environment', () => {
   test.each([
@@ -25,9 +27,13 @@ describe('references to the environment', () => {
     },
     {
       name: 'in a list of providers',
-      spec: { auth: { connectors: [{ id: 'a', idpA: { clientSecret: '$PLATFORM_CONFIG_A' } }] } },
-      settings: { auth: { connectors: [{ idpA: { clientSecret: 'value-a' } }] } },
-      status: { auth: { connectors: [{ idpA: { clientSecret: 'REDACTED' } }] } },
+      spec: {
+        auth: {
+          connectors: [{ id: 'a', idpA: { clientId: 'c', clientSecret: '$PLATFORM_CONFIG_A' } }],
+        },
+      },
+      settings: { auth: { connectors: [{ idpA: { clientId: 'c', clientSecret: 'value-a' } }] } },
+      status: { auth: { connectors: [{ idpA: { clientId: 'c', clientSecret: 'REDACTED' } }] } },
     },
     {
       name: 'password',
@@ -61,9 +67,9 @@ describe('references to the environment', () => {
     },
     {
       name: 'another field is not expanded',
-      spec: { auth: { oidc: { clientId: '$PLATFORM_CONFIG_A' } } },
-      settings: { auth: { oidc: { clientId: '$PLATFORM_CONFIG_A' } } },
-      status: { auth: { oidc: { clientId: '$PLATFORM_CONFIG_A' } } },
+      spec: { auth: { oidc: { issuerUrl: 'https://i', clientId: '$PLATFORM_CONFIG_A' } } },
+      settings: { auth: { oidc: { issuerUrl: 'https://i', clientId: '$PLATFORM_CONFIG_A' } } },
+      status: { auth: { oidc: { issuerUrl: 'https://i', clientId: '$PLATFORM_CONFIG_A' } } },
     },
     {
       name: 'URL without user information is no secret',
@@ -207,7 +213,7 @@ describe('faults of secrets outside the Secret', () => {
     },
     {
       name: 'the only setting of a provider, which does not count as missing',
-      spec: { auth: { connectors: [{ id: 'a', idpB: { clientSecret: CANARY } }] } },
+      spec: { auth: { connectors: [{ id: 'a', idpB: { clientId: 'c', clientSecret: CANARY } }] } },
       path: 'auth.connectors[0].idpB.clientSecret',
       says: 'put it into the Secret',
     },

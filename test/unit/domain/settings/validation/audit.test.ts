@@ -36,6 +36,9 @@ const FAULTS: readonly FaultRow[] = [
   { name: 'unknown stage of a rule', spec: rule({ omitStages: ['Panic', 'Done'] }), path: `${oneRule}.omitStages[1]`, says: 'is not a stage' },
   { name: 'unknown stage of the policy', spec: { audit: { policy: { omitStages: ['panic'] } } },
     path: 'audit.policy.omitStages[0]', says: 'RequestReceived, ResponseStarted, ResponseComplete, Panic' },
+  { name: 'unknown request target', spec: rule({ requestTargets: ['Cluster', 'cluster'] }),
+    path: `${oneRule}.requestTargets[1]`, says: 'is not a kind of targets: write one of Management, Cluster' },
+  { name: 'empty request target', spec: rule({ requestTargets: [''] }), path: `${oneRule}.requestTargets[0]`, says: 'is empty' },
   { name: 'URL without a slash', spec: rule({ nonResourceURLs: ['*', 'healthz'] }),
     path: `${oneRule}.nonResourceURLs[1]`, says: 'does not start with /' },
   { name: 'URL with * inside', spec: rule({ nonResourceURLs: ['/api*/v1'] }),
@@ -62,6 +65,8 @@ const FAULTS: readonly FaultRow[] = [
 
 // biome-ignore format: a table
 const SOUND: readonly SoundRow[] = [
+  { name: 'every request target', spec: rule({ requestTargets: [
+      'Management', 'Cluster', 'VCluster', 'ProjectSpace', 'ProjectVCluster', 'ProjectVirtualCluster'] }) },
   { name: 'level 0 beside a policy', spec: { audit: { level: 0, policy: { rules: [{ level: 'None' }] } } } },
   { name: 'every level', spec: { audit: { level: 4 } } },
   { name: 'audit on standard output', spec: { audit: { enabled: true, path: '-' } } },

@@ -29,6 +29,8 @@ const FAULTS: readonly FaultRow[] = [
   { name: 'prefix in upper case', spec: { projectNamespacePrefix: 'P-' }, path: 'projectNamespacePrefix', says: 'lower-case' },
   { name: 'prefix as long as a name', spec: { projectNamespacePrefix: `${'a'.repeat(62)}-` },
     path: 'projectNamespacePrefix', says: '62' },
+  ...['workspace.example.com', '*.example.com', '*.workspace.', '*.workspace.Example', 'https://*.workspace.a'].map((devPodSubDomain) => ({
+    name: `domain ${devPodSubDomain}`, spec: { devPodSubDomain }, path: 'devPodSubDomain', says: 'is not a domain of workspaces' })),
   { name: 'host with a scheme', spec: { platformHost: 'https://platform.example.com' }, path: 'platformHost', says: 'without scheme' },
   { name: 'host with a path', spec: { platformHost: 'platform.example.com/a' }, path: 'platformHost', says: 'is not a host' },
   { name: 'host with a bad port', spec: { platformHost: 'platform.example.com:99999' }, path: 'platformHost', says: 'is not a host' },
@@ -49,10 +51,10 @@ const FAULTS: readonly FaultRow[] = [
     path: 'uiSettings.navBarButtons[0].icon', says: 'is not a URL' },
   { name: 'allowed URL', spec: ui({ externalURLs: { allow: ['gtm', 'https://a', 'intercom'] } }),
     path: 'uiSettings.externalURLs.allow[2]', says: 'neither a module nor a URL' },
-  { name: 'redirect of a client', spec: { oidc: { clients: [{ redirectURIs: ['/callback'] }] } },
+  { name: 'redirect of a client', spec: { oidc: { clients: [{ name: 'n', redirectURIs: ['/callback'] }] } },
     path: 'oidc.clients[0].redirectURIs[0]', says: 'is not a redirect URI' },
   { name: 'repository', spec: { apps: { repositories: [{ url: 'charts' }] } }, path: 'apps.repositories[0].url', says: 'oci://' },
-  { name: 'icon of an app', spec: { apps: { predefinedApps: [{ iconUrl: 'icon' }] } },
+  { name: 'icon of an app', spec: { apps: { predefinedApps: [{ chart: 'r/c', iconUrl: 'icon' }] } },
     path: 'apps.predefinedApps[0].iconUrl', says: 'is not a URL' },
   { name: 'address of the store', spec: { secretStore: { address: 'store:8200' } }, path: 'secretStore.address', says: 'is not a URL' },
   { name: 'interval without a unit', spec: { secretStore: { syncInterval: '60' } },
@@ -81,6 +83,7 @@ const FAULTS: readonly FaultRow[] = [
 
 // biome-ignore format: a table
 const SOUND: readonly SoundRow[] = [
+  { name: 'domain of workspaces', spec: { devPodSubDomain: '*.workspace.example.com' } },
   { name: 'durations',
     spec: { secretStore: { syncInterval: '1h30m' },
       costControl: { global: { metrics: { retention: '1y6w' } }, cluster: { metrics: { retention: '30d' } } } } },
@@ -91,13 +94,13 @@ const SOUND: readonly SoundRow[] = [
     spec: ui({ logoURL: 'https://a/b.png?c=d#e', primaryColor: '#FFF', accentColor: '#11223344',
       navBarButtons: [{ position: 'TopStart', link: '/docs' }, { link: 'mailto:a@b.c', icon: 'http://a/i.svg' }],
       externalURLs: { allow: ['vcluster', 'https://*.example.com'] }, customCss: ['https://cdn/pkg@1.2.3/a.css'] }) },
-  { name: 'hosts', spec: { platformHost: 'platform.example.com:8443', auth: { sourceHostA: { hostName: '10.0.0.1' } } } },
+  { name: 'hosts', spec: { platformHost: 'platform.example.com:8443', auth: { sourceHostA: { clientId: 'c', hostName: '10.0.0.1' } } } },
   { name: 'prefixes', spec: { projectNamespacePrefix: 'team-a-' } },
   { name: 'window over midnight', spec: { cloud: { maintenanceWindow: { dayOfWeek: 'Sunday', timeWindow: '23:30-01:00' } } } },
   { name: 'charts in a registry', spec: { apps: { repositories: [{ url: 'oci://registry.example.com/charts' }] } } },
   { name: 'no dynamic provisioning', spec: { costControl: { global: { metrics: { storage: { storageClass: '' } } } } } },
   { name: 'redirects of clients',
-    spec: { oidc: { clients: [{ redirectURIs: ['https://a/callback', 'com.example.app:/callback', '*'] }] } } },
+    spec: { oidc: { wildcardRedirect: true, clients: [{ name: 'n', redirectURIs: ['https://a/callback', 'com.example.app:/callback', '*'] }] } } },
 ]
 
 describe('a value with one fault', () => {
