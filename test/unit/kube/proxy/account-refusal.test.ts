@@ -5,9 +5,9 @@ import { refusesAccount } from '../../../../src/kube/proxy/account-refusal.ts'
 import { UpstreamUnavailable } from '../../../../src/kube/proxy/types.ts'
 import { ANN, WIRES, call, startServerAndUpstream, textOf } from './upstream-server.ts'
 
-const OWN = 'system:serviceaccount:platform-system:management-operator-gateway'
+const OWN = 'system:serviceaccount:platform-system:gateway'
 /** As kube-apiserver 1.36 says it for a moment after its start. */
-const IMPERSONATION = `configmaps is forbidden: User "${OWN}" cannot impersonate-on:user-info:list resource "users" in API group "authentication.k8s.io": RBAC: clusterrole.rbac.authorization.k8s.io "x" not found`
+const IMPERSONATION = `configmaps is forbidden: User "${OWN}" cannot impersonate-on:user-info:list resource "configmaps" in API group "" in the namespace "shop"`
 const status = (message: string): string =>
   JSON.stringify({ kind: 'Status', status: 'Failure', message, reason: 'Forbidden', code: 403 })
 
