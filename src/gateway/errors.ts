@@ -37,6 +37,14 @@ export const ERRORS = catalogue({
     headers: CHALLENGE,
     because: CHANGED_KEY,
   },
+  keyChangedUnderWay: {
+    reason: 'Unauthorized',
+    message:
+      'the platform access key changed while the request was under way. The API server may have carried it out',
+    headers: CHALLENGE,
+    because: CHANGED_KEY,
+    remedy: 'see whether the write was done',
+  },
   keyChangedInWatch: {
     reason: 'Unauthorized',
     message: 'the platform access key changed. Please watch again',

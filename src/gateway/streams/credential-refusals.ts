@@ -39,7 +39,7 @@ const END_OF_KEYS: EndRefusals = {
 
 const OF_KEYS: CredentialRefusals = {
   beforeAnswer: END_OF_KEYS,
-  ofChanges: { ...END_OF_KEYS, ...UNDER_WAY },
+  ofChanges: { ...END_OF_KEYS, ...UNDER_WAY, changed: refuse(ERRORS.keyChangedUnderWay) },
   inStream: {
     ...TARGET,
     expired: refuse(ERRORS.keyExpired),

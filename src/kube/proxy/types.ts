@@ -120,10 +120,11 @@ export class UpstreamUnavailable extends Error {
 export const HEAD_WITHIN_MS = 60_000
 
 /**
- * Why a request got no response. `unprocessed`: the API server did not process it. `timedOut`: the response took too
- * long. `lost`: the connection broke, and the API server may have processed it.
+ * Why a request got no response. `unprocessed`: the API server did not process it. `unreached`: the same, after waiting long
+ * for a connection. `timedOut`: the response took too long. `lost`: the connection broke, and the API server may have
+ * processed it.
  */
-export type UpstreamFailure = 'unprocessed' | 'timedOut' | 'lost'
+export type UpstreamFailure = 'unprocessed' | 'unreached' | 'timedOut' | 'lost'
 
 /** The head of a response did not arrive. */
 export class UpstreamError extends Error {

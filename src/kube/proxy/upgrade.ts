@@ -51,7 +51,7 @@ export function upgradeOverHttp1(
     request.destroy()
   }
   const limits = new HeadLimits(clock, { isLongRunning: false }, (because) =>
-    fail('timedOut', new Error(because)),
+    fail(isConnected ? 'timedOut' : 'unreached', new Error(because)),
   )
   const end = (): void => fail('lost', new Error('the request was ended'))
   const settled = (): void => {

@@ -71,7 +71,8 @@ export class CredentialRefused extends Error {
 
 function outcomeOf(error: CredentialRefused | AccountRefused | UpstreamError): UnavailableOutcome {
   if (!(error instanceof UpstreamError)) return 'accountRefused'
-  return error.failure === 'unprocessed' ? 'unprocessed' : 'unanswered'
+  const isProcessed = error.failure === 'timedOut' || error.failure === 'lost'
+  return isProcessed ? 'unanswered' : 'unprocessed'
 }
 
 async function attempt<Sent extends UpstreamCall, Result extends UpstreamAnswer | UpstreamTunnel>(

@@ -109,6 +109,19 @@ describe('a request that is ended under way (13.1)', () => {
     },
   )
 
+  test('gets a 401 that does not ask to repeat a write where the key has changed', async () => {
+    for (const [given, refusal] of [
+      [{ method: 'POST' }, 'keyChangedUnderWay'],
+      [{}, 'keyChanged'],
+    ] as const) {
+      const { outcome, end } = leased(given)
+      end('changed')
+      const { answer } = await outcome
+      expect(answer).toMatchObject({ status: 401, refusal })
+      expect(answer?.headers).not.toHaveProperty('retry-after')
+    }
+  })
+
   test.each(['target', 'stale'] as const)(
     'gets a 503 with Retry-After where nothing was carried out: %s',
     async (reason) => {

@@ -1,10 +1,11 @@
 // A head that never comes, or comes behind endless informational responses (contract 13.3).
 import { once } from 'node:events'
-import type { AddressInfo, Server, Socket } from 'node:net'
+import { type AddressInfo, type Server, type Socket, createServer as createTcp } from 'node:net'
 import { PassThrough } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
 import { type TLSSocket, createServer } from 'node:tls'
 import { describe, expect, onTestFinished, test } from 'vitest'
+import { HEAD_WITHIN_MS } from '../../../../src/kube/proxy/types.ts'
 import { eventually } from '../../../support/eventually.ts'
 import { manualClock } from '../../../support/manual-clock.ts'
 import {
@@ -201,4 +202,26 @@ describe('one deadline', () => {
       expect(outcome).toBe('unavailable')
     },
   )
+})
+
+test('an upgrade that waits in vain for a connection was not sent (13.1)', async () => {
+  // The handshake of TLS never ends.
+  const sockets: Socket[] = []
+  const server = createTcp((socket) => void sockets.push(socket.on('error', () => undefined)))
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  onTestFinished(() => {
+    for (const socket of sockets) socket.destroy()
+    server.close()
+  })
+  const clock = manualClock(0)
+  const { port } = server.address() as AddressInfo
+  const { upstream } = await upstreamTo(`https://127.0.0.1:${port}`, { clock })
+  const sent = upstream
+    .upgrade({ ...call(), protocol: 'websocket' })
+    .catch((error: unknown) => error)
+  await eventually('it connects', () => sockets.length > 0 || undefined, SOON)
+  await clock.advance(HEAD_WITHIN_MS)
+  expect(await sent).toMatchObject({ outcome: 'unprocessed' })
+  expect(sockets).toHaveLength(1)
 })
