@@ -73,19 +73,38 @@ export function planInForce(input: ConfigPlanInput): {
   }
 }
 
+/** A write that the API server refused. */
+interface RefusedWrite {
+  /** The refused object, such as `status of this Config`. */
+  readonly what: string
+  /** The server's message; empty = it gave none. */
+  readonly words: string
+}
+
+const REPORT_INTERVAL_MS = 60_000
+
+/** Whether status already says so about the present generation. */
+function saysNotWritten({ metadata, status }: Config): boolean {
+  const ready = status?.conditions?.find(({ type }) => type === 'Ready')
+  return ready?.reason === 'NotWritten' && ready.observedGeneration === metadata.generation
+}
+
 /**
  * The status after the API server refused a write of the settings (contract 6.5): what status shows stays, and Ready
  * says `NotWritten` with the server's words. They can quote no secret, because the written settings have none.
  *
- * @param what the refused object, such as `status of Config platform-manager-config`
- * @param words the server's message; empty = it gave none
+ * Words that change at each retry are published at most once a minute for one generation of the Config.
+ *
+ * @param lastReportMs when a refusal was published last; null = never by this process
  */
 export function planNotWritten(
   config: Config,
-  what: string,
-  words: string,
+  { what, words }: RefusedWrite,
+  lastReportMs: number | null,
   nowMs: number,
 ): ConfigStep {
+  const isReported = lastReportMs !== null && nowMs - lastReportMs < REPORT_INTERVAL_MS
+  if (isReported && saysNotWritten(config)) return { kind: 'nothing' }
   const said = words === '' ? 'without a message' : `: ${words}`
   const message = `The API server refused the ${what}, so the settings before stay in force${said}`
   const ready: DesiredCondition = { type: 'Ready', status: 'False', reason: 'NotWritten', message }

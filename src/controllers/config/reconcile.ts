@@ -32,6 +32,8 @@ export interface ConfigDeps {
   readonly namespace: string
   readonly issuer: Pick<FollowedIssuer, 'current' | 'next'>
   readonly signingKeyFaults: () => readonly string[]
+  /** When a refused write was published last, epoch milliseconds; null = never. The reconciler sets it. */
+  readonly lastReport: { atMs: number | null }
   readonly environment: Environment
   /** Version of this program. */
   readonly platformVersion: string
@@ -87,7 +89,10 @@ async function reportRefusal(
   if (!isRefusal(error, !isRecord)) return
   deps.observer.checked(false)
   const what = isRecord ? `ConfigMap ${IN_FORCE_CONFIG_MAP}` : 'status of this Config'
-  const report = planNotWritten(config, what, error.words, deps.clock.nowMs())
+  const nowMs = deps.clock.nowMs()
+  const refused = { what, words: error.words }
+  const report = planNotWritten(config, refused, deps.lastReport.atMs, nowMs)
+  if (report.kind === 'publish') deps.lastReport.atMs = nowMs
   // Where not even this status can be written, the log has the first refusal.
   if (report.kind === 'publish')
     await publish(config, report, deps).catch((second: unknown) => {

@@ -63,6 +63,7 @@ export const configController = {
       platformVersion: PROGRAM_VERSION,
       shapeCheck: checkSettingsSchema,
       signingKeyFaults: () => keyring.faults(),
+      lastReport: { atMs: null },
       log: setup.log.child({ controller: configController.name }),
       observer: { checked: metrics.configChecked, applied: metrics.configApplied },
     }

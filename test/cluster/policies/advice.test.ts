@@ -39,7 +39,7 @@ describe('a warning says what it means (5.5)', () => {
     { name: 'rules of a token', resource: TOKENS, spec: withScope({ rules: [{ verbs: ['get'] }] }), says: 'spec.scope.rules is deprecated; use projects' },
     { name: 'allowPlatformCli', resource: ACCESS_KEYS, spec: withScope({ allowPlatformCli: true }), says: 'use roles: [{role: platformCLI}]' },
     { name: 'parent', resource: ACCESS_KEYS, spec: { parent: 'a' }, says: 'spec.parent is deprecated and has no effect' },
-    { name: 'oidcLogin', resource: ACCESS_KEYS, spec: { oidcLogin: { idToken: 'a' } }, says: 'spec.oidcLogin is deprecated and has no effect; use identity' },
+    { name: 'oidcLogin', resource: ACCESS_KEYS, spec: { oidcLogin: { accessToken: 'a' } }, says: 'spec.oidcLogin is deprecated and has no effect; use identity' },
     { name: 'an owner of a key that is not its controller', resource: ACCESS_KEYS, spec: {}, metadata: { ownerReferences: [OWNER] }, says: 'without controller: true access key other does not limit this key' },
     { name: 'a cap of a minute', resource: CONFIGS, spec: { auth: { accessKeyMaxTTLSeconds: 60 } }, says: 'spec.auth.accessKeyMaxTTLSeconds: 60 s ends every access key and token that is older' },
   ])('$name', async ({ resource, spec, metadata, says }) => {
@@ -55,6 +55,9 @@ describe('a warning says what it means (5.5)', () => {
     { name: 'a cap of an hour', resource: CONFIGS, spec: { auth: { accessKeyMaxTTLSeconds: 3600 } } },
     { name: 'no cap', resource: CONFIGS, spec: { auth: { accessKeyMaxTTLSeconds: 0 } } },
     { name: 'an empty spec', resource: ACCESS_KEYS, spec: {} },
+    { name: 'empty blocks', resource: ACCESS_KEYS, spec: { oidcLogin: {}, identity: {}, parent: '' } },
+    { name: 'blocks of empty fields', resource: ACCESS_KEYS, spec: { oidcLogin: { idToken: '', accessToken: '', refreshToken: '', lastRefresh: '' } } },
+    { name: 'empty blocks of a Config', resource: CONFIGS, spec: { auth: {}, oidc: {}, audit: {} } },
   ])('no warning: $name', async ({ resource, spec, metadata }) => {
     expect(await create(resource, spec, metadata)).toEqual({ code: 201, warnings: '' })
   })

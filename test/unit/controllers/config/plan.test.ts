@@ -153,7 +153,12 @@ describe('a refused write of the settings (6.5)', () => {
   ).end
 
   test('is Ready False NotWritten with the words of the server; the settings stay', () => {
-    const step = planNotWritten(before.config, 'status of this Config', 'yaml: no', NOW_MS)
+    const step = planNotWritten(
+      before.config,
+      { what: 'status of this Config', words: 'yaml: no' },
+      null,
+      NOW_MS,
+    )
     expect(step).toMatchObject({
       kind: 'publish',
       announce: [],
@@ -169,8 +174,23 @@ describe('a refused write of the settings (6.5)', () => {
 
   test('is reported once', () => {
     const write = (state: ConfigPlanInput) =>
-      planNotWritten(state.config, 'ConfigMap x', 'no', NOW_MS)
+      planNotWritten(state.config, { what: 'ConfigMap x', words: 'no' }, null, NOW_MS)
     const reported = after(before, { step: write(before) })
     expect(write(reported)).toEqual({ kind: 'nothing' })
+  })
+
+  test('with other words at each retry is published once a minute, and at once for another generation (6.5)', () => {
+    const write = (state: ConfigPlanInput, lastMs: number | null, afterMs: number) => {
+      const refused = { what: 'ConfigMap x', words: `request ${afterMs} denied` }
+      return planNotWritten(state.config, refused, lastMs, NOW_MS + afterMs)
+    }
+    const reported = after(before, { step: write(before, null, 0) })
+    const writes = [1, 30_000, 59_999, 60_000].map((ms) => write(reported, NOW_MS, ms).kind)
+    expect(writes).toEqual(['nothing', 'nothing', 'nothing', 'publish'])
+    expect(write(reported, null, 1).kind).toBe('publish')
+    const metadata = { ...reported.config.metadata, generation: 99 }
+    const edited = { ...reported, config: { ...reported.config, metadata } }
+    expect(write(edited, NOW_MS, 1).kind).toBe('publish')
+    expect(write(before, NOW_MS, 1).kind).toBe('publish')
   })
 })
