@@ -6,13 +6,19 @@ import { eventually } from './eventually.ts'
 import { type Coordinates, policiesBind } from './installed-control-plane.ts'
 import type { Raw } from './raw-client.ts'
 
+interface ManagedFields {
+  readonly manager?: string
+  readonly operation?: string
+  readonly subresource?: string
+}
+
 interface StoredObject {
   readonly metadata: {
     readonly name: string
     readonly namespace?: string
     readonly resourceVersion?: string
     readonly finalizers?: readonly string[]
-    readonly managedFields?: readonly object[] | undefined
+    readonly managedFields?: readonly ManagedFields[] | undefined
   }
 }
 
@@ -74,7 +80,9 @@ export async function reset(
   // Policies and webhooks first: they might reject the rest.
   await mapEach(extra.filter(isAdmission), (path) => remove(raw, path))
   const changed = Object.keys(noted).filter(
-    (path) => contentOf(now[path]) !== contentOf(noted[path]),
+    (path) =>
+      contentOf(now[path]) !== contentOf(noted[path]) ||
+      ownersOf(now[path]) !== ownersOf(noted[path]),
   )
   await mapEach(changed, (path) => putBack(raw, path, noted[path]))
   if ([...extra, ...changed].some(isAdmission)) await policiesAreRead(raw)
@@ -158,6 +166,15 @@ function contentOf(object: StoredObject | undefined): string | undefined {
   }
   return JSON.stringify({ ...rest, status: undefined, metadata: own })
 }
+
+/** Who owns fields but those of subresources: a later apply would meet another owner as a conflict. */
+const ownersOf = (object: StoredObject | undefined): string =>
+  JSON.stringify(
+    (object?.metadata.managedFields ?? [])
+      .filter(({ subresource }) => subresource === undefined)
+      .map(({ manager, operation }) => `${operation} ${manager}`)
+      .toSorted(),
+  )
 
 async function putBack(raw: Raw, path: string, object: StoredObject | undefined): Promise<void> {
   const wanted = JSON.parse(contentOf(object) ?? 'null') as StoredObject
