@@ -72,7 +72,7 @@ export async function applyPatches(
   evaluate: Evaluate,
 ): Promise<Patched> {
   if (patches.length === 0) return { ok: true, object, changed: [] }
-  const request = requestsIn(context)
+  const request = requestsIn(context, identityOf(object))
   const evaluateTwice = twice(evaluate)
   // A result that follows a version would never settle.
   const given = withoutVersion(object)
@@ -172,14 +172,27 @@ async function patchedValue(
   }
 }
 
+/** A text that no other object has. */
+const identityOf = (object: JsonMap): string => {
+  const { namespace = null, name = null } = nestedMap(object, ['metadata'])
+  return JSON.stringify([object['kind'] ?? null, namespace, name])
+}
+
 /** What expressions are asked for a field; the context of each is written once, for the first field. */
-function requestsIn(context: PatchContext) {
+function requestsIn(context: PatchContext, object: string) {
   const texts = new Map<Expression, string>()
   return (expression: Expression, value: Json, path: string): EvaluationRequest => {
     const text = texts.get(expression) ?? contextText(expression, context)
     texts.set(expression, text)
     const { place } = context
-    return { source: expression.source, value: JSON.stringify(value), context: text, path, place }
+    return {
+      source: expression.source,
+      value: JSON.stringify(value),
+      context: text,
+      path,
+      place,
+      object,
+    }
   }
 }
 

@@ -4,6 +4,7 @@ import type { OwnerReference } from '../api/objects.ts'
 import { nestedMap } from '../domain/json/field-path.ts'
 import type { KubeClient } from '../kube/client/client.ts'
 import { type ControllerSpec, type Watch, onChange, onSignal } from '../kube/controller/builder.ts'
+import { WorkerPlaces } from '../kube/controller/worker-places.ts'
 import type { EventRecorder } from '../kube/event-recorder.ts'
 import { type ObjectSource, type StoreChange, objectKey } from '../kube/informer/store.ts'
 import type { Clock } from '../runtime/clock.ts'
@@ -24,7 +25,7 @@ import { TRANSLATORS } from './rules/kinds.ts'
 import { ownerOf } from './rules/marks.ts'
 import type { Patch } from './rules/patch.ts'
 import { referencesOf } from './rules/references.ts'
-import type { Evaluate } from './sandbox/protocol.ts'
+import type { SandboxEvaluate } from './sandbox/protocol.ts'
 import type { ServedKinds } from './served-kinds.ts'
 import { SYNCED_RESOURCES, type SyncSources } from './sources.ts'
 import { type SyncedObject, hasSelector, isTerminating } from './synced-object.ts'
@@ -52,7 +53,7 @@ export interface SyncSetup {
   readonly imports: ImportStates
   readonly served: ServedKinds
   /** The sandbox's. */
-  readonly evaluate: Evaluate
+  readonly evaluate: SandboxEvaluate
   /** Records Events in the virtual cluster. */
   readonly events: EventRecorder
   readonly observer: (kind: SyncedKind) => SyncObserver
@@ -83,6 +84,7 @@ export function syncController(
     log: setup.log.child({ controller: name }),
   })
   const awaited = new AwaitedNames()
+  const places = new WorkerPlaces(setup.workers)
   const reconcile = createReconcile({
     resource,
     virtual: { client: clients.virtual, objects: virtual },
@@ -110,7 +112,7 @@ export function syncController(
       drop: (key) => dropLookup({ kind: resource.kind, key }, setup),
     },
     written: new Map(),
-    memory: new EvaluationMemory(setup.evaluate),
+    memory: new EvaluationMemory((request) => setup.evaluate(request, places)),
     awaited,
     noChange: { virtual: new WritesWithoutChange(), host: new WritesWithoutChange() },
     pace: { virtual: new WritePace(clock), host: new WritePace(clock) },
@@ -134,6 +136,7 @@ export function syncController(
   const spec: ControllerSpec = {
     name,
     workers: setup.workers,
+    places,
     reconcile,
     objectOf: (key) => virtual.getByKey(key),
     reads: [virtual, host, sources.virtual.services, sources.host.services],

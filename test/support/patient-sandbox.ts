@@ -7,4 +7,8 @@ import { createSandbox } from '../../src/sync/sandbox/sandbox.ts'
  * @param wallMs how long one without an end takes
  */
 export const createPatientSandbox = (wallMs = 20_000): ReturnType<typeof createSandbox> =>
-  createSandbox(systemClock(), { wallMs, interruptMs: wallMs * 0.9 })
+  createSandbox(systemClock(), {
+    wallMs,
+    interruptMs: wallMs * 0.9,
+    sliceMs: wallMs * 0.9,
+  })

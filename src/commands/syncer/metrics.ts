@@ -21,7 +21,7 @@ import {
 import { SYNC_WRITE_REASONS } from '../../sync/pair-writes.ts'
 import { DIRECTIONS, ERROR_REASONS, OBJECT_STATES, type SyncObserver } from '../../sync/report.ts'
 import { SYNCED_KINDS, type SyncedKind } from '../../sync/rules/config.ts'
-import type { Evaluate } from '../../sync/sandbox/protocol.ts'
+import type { SandboxEvaluate } from '../../sync/sandbox/protocol.ts'
 import { controllerName } from '../../sync/setup.ts'
 import { SYNCED_RESOURCES } from '../../sync/sources.ts'
 import { type ClientMetrics, clientMetrics } from '../client-metrics.ts'
@@ -40,7 +40,7 @@ export interface SyncerMetrics extends ClientMetrics {
   /** Counts an Event about a namespace. */
   readonly namespaceFailed: (reason: NamespaceErrorReason) => void
   /** The same evaluations, counted and timed. */
-  readonly timed: (evaluate: Evaluate) => Evaluate
+  readonly timed: (evaluate: SandboxEvaluate) => SandboxEvaluate
   /** Sets the source that each scrape reads the states of objects from. */
   readonly follow: (countByState: (kind: SyncedKind) => Readonly<Record<string, number>>) => void
   readonly scrape: Scrape
@@ -137,9 +137,9 @@ function evaluationMetrics({
   const results = Object.values(RESULTS).map((result) => ({ result }))
   const evaluations = counter('platform_patch_evaluations_total', results)
   const times = histogram('platform_patch_seconds', PATCH_BUCKETS, [{}])
-  return (evaluate) => async (request) => {
+  return (evaluate) => async (request, place) => {
     const stop = times.startTimer()
-    const result = await evaluate(request)
+    const result = await evaluate(request, place)
     stop()
     evaluations.inc({ result: RESULTS[result.kind] })
     return result

@@ -15,6 +15,7 @@ import {
   startController,
 } from './controller.ts'
 import { type Priority, type QueueObserver, WorkQueue } from './work-queue.ts'
+import type { WorkerPlaces } from './worker-places.ts'
 
 /** The gauges of a work queue. */
 interface QueueGauges {
@@ -136,6 +137,8 @@ export interface ControllerSpec {
   readonly name: string
   /** How many keys it reconciles at a time. */
   readonly workers: number
+  /** As in ControllerOptions; absent = no reconcile leaves its place. */
+  readonly places?: WorkerPlaces
   /**
    * How many of them may be busy with resyncs; one, while anything else has work. Absent = all, whatever else there is.
    */
@@ -180,7 +183,13 @@ export function runController(spec: ControllerSpec, runtime: ControllerRuntime):
     gate: outage,
   })
   follow(queue)
-  const stopController = startController({ ...runtime, ...spec, queue, observer })
+  const stopController = startController({
+    ...runtime,
+    ...spec,
+    places: spec.places ?? null,
+    queue,
+    observer,
+  })
   const stops: (() => void)[] = []
   const enqueue: Enqueue = (key, priority) => queue.add(key, priority)
   whenAllSynced(spec.reads, () => {

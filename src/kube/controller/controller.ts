@@ -6,6 +6,7 @@ import { NoResponseError, NotLeaderError, StatusError, isConflict } from '../cli
 import type { CircuitBreaker } from '../client/circuit-breaker.ts'
 import type { CachedObject } from '../informer/store.ts'
 import type { WorkQueue } from './work-queue.ts'
+import type { WorkerPlaces } from './worker-places.ts'
 
 /** What follows a reconcile: nothing, or another reconcile at `atMs` in epoch milliseconds. */
 export type Outcome =
@@ -32,6 +33,8 @@ export interface ControllerOptions {
   readonly name: string
   readonly queue: WorkQueue
   readonly workers: number
+  /** Those of the workers, where a reconcile can leave its own for a while; null = none does. */
+  readonly places: WorkerPlaces | null
   readonly reconcile: (key: string) => Promise<Outcome>
   /** The object of a key, for the log; undefined when there is none. */
   readonly objectOf: (key: string) => CachedObject | undefined
@@ -52,24 +55,37 @@ export type StopController = () => Promise<void>
  */
 export function startController(options: ControllerOptions): StopController {
   const keysWithoutAnswer = new Set<string>()
-  const workers = Array.from({ length: options.workers }, () =>
-    runWorker(options, keysWithoutAnswer),
-  )
+  const running = new Set<Promise<void>>()
+  const start = (): void => {
+    const isNeeded = (): boolean => running.size <= options.workers + (options.places?.left ?? 0)
+    const worker = runWorker(options, keysWithoutAnswer, isNeeded).finally(() =>
+      running.delete(worker),
+    )
+    running.add(worker)
+  }
+  for (let count = 0; count < options.workers; count += 1) start()
+  options.places?.whenLeft(() => {
+    if (running.size < options.workers + (options.places?.left ?? 0)) start()
+  })
   return async () => {
     options.queue.close()
-    await Promise.all(workers)
+    while (running.size > 0) await Promise.all(running)
   }
 }
 
 async function runWorker(
   options: ControllerOptions,
   keysWithoutAnswer: Set<string>,
+  isNeeded: () => boolean,
 ): Promise<void> {
-  const { queue, turns } = options
+  const { queue, turns, places } = options
   for (let key = await queue.take(); key !== null; key = await queue.take()) {
     await turns.waitForTurn()
+    if (places) await places.take()
     await reconcileKey(options, key, keysWithoutAnswer)
+    places?.giveBack()
     queue.done(key)
+    if (!isNeeded()) return
   }
 }
 

@@ -1,4 +1,4 @@
-import { BOUNDS } from './protocol.ts'
+import { BOUNDS, RESULT_TOO_LARGE } from './protocol.ts'
 
 /**
  * Code that runs before each expression, in the realm that the expression can change: it keeps what is used of that realm
@@ -48,7 +48,7 @@ export const WRITER = `'use strict';
     const add = (part) => {
       length += part.length;
       parts[count++] = part;
-      if (length > longest) throw new NotJson('the result is larger than ${BOUNDS.resultLength / 1024 / 1024} MiB');
+      if (length > longest) throw new NotJson('${RESULT_TOO_LARGE}');
     };
     const put = (value) => {
       switch (typeof value) {

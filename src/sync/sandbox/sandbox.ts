@@ -1,28 +1,33 @@
 // Evaluates the expressions of patches in a worker thread, which is killed when an expression overruns.
 import { Worker } from 'node:worker_threads'
 import type { Clock } from '../../runtime/clock.ts'
+import { EvaluationQueue, type QueuedEvaluation } from './evaluation-queue.ts'
 import {
   BOUNDS,
-  type Evaluate,
   type EvaluationRequest,
   type EvaluationResult,
   OVERRUN,
+  type SandboxEvaluate,
   type TimeBounds,
   type WorkerMessage,
+  type WorkerRequest,
   failedForNow,
+  isBreach,
 } from './protocol.ts'
 
 /** A sandbox for expressions. */
 interface Sandbox {
-  /** Evaluates after those that were asked for before. After `close` it answers with a failure. */
-  readonly evaluate: Evaluate
+  /** Evaluates in the order of requests, but for those that take long. After `close` it answers with a failure. */
+  readonly evaluate: SandboxEvaluate
   /** Ends the worker. */
   readonly close: () => Promise<void>
 }
 
-interface QueuedEvaluation {
-  readonly request: EvaluationRequest
+/** A request that has no answer yet. */
+interface Waiting {
   readonly resolve: (result: EvaluationResult) => void
+  readonly place: Parameters<SandboxEvaluate>[1]
+  hasLeft: boolean
 }
 
 /**
@@ -41,32 +46,38 @@ const NOT_STARTED = failedForNow('the sandbox can not start')
 class WorkerSandbox implements Sandbox {
   readonly #clock: Clock
   readonly #bounds: TimeBounds
-  readonly #waiting: QueuedEvaluation[] = []
+  readonly #queue: EvaluationQueue
+  readonly #waiting = new Map<EvaluationRequest, Waiting>()
   /** null after one that could not start: the next request starts another. */
   #worker: Worker | null
   #isReady = false
   #isClosed = false
-  #current: { readonly waiting: QueuedEvaluation; readonly cancel: () => void } | null = null
+  #current: { readonly queued: QueuedEvaluation; readonly cancel: () => void } | null = null
 
   constructor(clock: Clock, bounds: TimeBounds) {
     this.#clock = clock
     this.#bounds = bounds
+    this.#queue = new EvaluationQueue(bounds.sliceMs)
     this.#worker = this.#start()
   }
 
-  readonly evaluate: Evaluate = (request) => {
+  readonly evaluate: SandboxEvaluate = (given, place) => {
     if (this.#isClosed) return Promise.resolve(CLOSED)
     this.#worker ??= this.#start()
+    // One of its own, as the same request may be made twice.
+    const request = { ...given }
     return new Promise((resolve) => {
-      this.#waiting.push({ request, resolve })
+      this.#waiting.set(request, { resolve, place, hasLeft: false })
+      if (this.#queue.add(request)) this.#leave(request)
       this.#next()
     })
   }
 
   readonly close = async (): Promise<void> => {
     this.#isClosed = true
-    this.#answer(CLOSED)
-    this.#answerWaiting(CLOSED)
+    this.#current?.cancel()
+    this.#current = null
+    this.#answerAll(CLOSED)
     await this.#worker?.terminate()
   }
 
@@ -75,7 +86,6 @@ class WorkerSandbox implements Sandbox {
     const worker = new Worker(new URL('./worker.ts', import.meta.url), {
       env: {},
       execArgv: [],
-      workerData: this.#bounds.interruptMs,
       resourceLimits: { maxOldGenerationSizeMb: 64, maxYoungGenerationSizeMb: 8 },
     })
     // A worker that was replaced says nothing that counts.
@@ -92,47 +102,80 @@ class WorkerSandbox implements Sandbox {
   #receive(message: WorkerMessage): void {
     if (message.kind === 'ready') this.#isReady = true
     else if (message.isBroken) return this.#replace(message.result)
-    else this.#answer(message.result)
+    else this.#finish(message.result)
     this.#next()
   }
 
   #next(): void {
     if (!this.#worker || !this.#isReady || this.#current || this.#isClosed) return
-    const waiting = this.#waiting.shift()
-    if (!waiting) return
+    const queued = this.#queue.shift()
+    if (!queued) return
     // The result may have arrived while this thread was busy: it is read before the check.
     const cancel = this.#clock.schedule(this.#bounds.wallMs, () => {
       setImmediate(() => {
-        if (this.#current?.waiting === waiting) this.#replace(OVERRUN)
+        if (this.#current?.queued === queued) this.#replace(OVERRUN)
       })
     })
-    this.#current = { waiting, cancel }
+    this.#current = { queued, cancel }
+    const interruptMs = queued.sliceMs ?? this.#bounds.interruptMs
+    const message: WorkerRequest = { request: queued.request, interruptMs }
     // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a worker thread, not a window
-    this.#worker.postMessage(waiting.request)
+    this.#worker.postMessage(message)
   }
 
   /** One that fails before it is ready would do so again: all requests end. */
   #fail(): void {
     if (this.#isReady) return this.#replace(DIED)
     this.#worker = null
-    this.#answerWaiting(NOT_STARTED)
-  }
-
-  #answerWaiting(result: EvaluationResult): void {
-    for (const { resolve } of this.#waiting.splice(0)) resolve(result)
+    this.#answerAll(NOT_STARTED)
   }
 
   #replace(result: EvaluationResult): void {
     void this.#worker?.terminate()
     if (!this.#isClosed) this.#worker = this.#start()
-    this.#answer(result)
+    // What had to be ended is not tried for longer.
+    this.#learn(result)
   }
 
-  #answer(result: EvaluationResult): void {
-    const current = this.#current
-    if (!current) return
+  /** Whoever has overrun a slice is evaluated again, when nobody waits for a slice. */
+  #finish(result: EvaluationResult): void {
+    const isOverrun = result.kind === 'failed' && result.isTransient
+    const { queued } = this.#current ?? {}
+    if (!queued || queued.sliceMs === null || !isOverrun) return this.#learn(result)
+    this.#current?.cancel()
     this.#current = null
-    current.cancel()
-    current.waiting.resolve(result)
+    this.#queue.addAgain(queued.request)
+    this.#leave(queued.request)
+  }
+
+  #learn(result: EvaluationResult): void {
+    if (!this.#current) return
+    const { request } = this.#current.queued
+    this.#current.cancel()
+    this.#current = null
+    if (isBreach(result)) this.#queue.broke(request)
+    else this.#queue.kept(request)
+    this.#answer(request, result)
+  }
+
+  #leave(request: EvaluationRequest): void {
+    const waiting = this.#waiting.get(request)
+    if (!waiting) return
+    waiting.hasLeft = true
+    waiting.place?.leave()
+  }
+
+  #answer(request: EvaluationRequest, result: EvaluationResult): void {
+    const waiting = this.#waiting.get(request)
+    this.#waiting.delete(request)
+    if (!waiting) return
+    const { place, hasLeft, resolve } = waiting
+    if (hasLeft && place) void place.enter().then(() => resolve(result))
+    else resolve(result)
+  }
+
+  #answerAll(result: EvaluationResult): void {
+    this.#queue.clear()
+    for (const request of this.#waiting.keys()) this.#answer(request, result)
   }
 }

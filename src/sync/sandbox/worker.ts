@@ -1,6 +1,6 @@
 // A worker thread that evaluates expressions in QuickJS: a fresh runtime for each, without clock, randomness,
 // network and files. It may be killed at any moment.
-import { parentPort, workerData } from 'node:worker_threads'
+import { parentPort } from 'node:worker_threads'
 import variant from '@jitl/quickjs-wasmfile-release-sync'
 import {
   type QuickJSContext,
@@ -15,9 +15,11 @@ import { READER, WRITER } from './harness.ts'
 import {
   BOUNDS,
   OVERRUN,
+  TOO_LARGE,
   type EvaluationRequest,
   type EvaluationResult,
   type WorkerMessage,
+  type WorkerRequest,
   failed,
 } from './protocol.ts'
 
@@ -30,11 +32,11 @@ function freezeClock(): void {
     Reflect.set(prototype, `get${field}`, Reflect.get(prototype, `getUTC${field}`))
 }
 
-/** TimeBounds.interruptMs, given by the thread that started this one. */
-const INTERRUPT_MS = workerData as number
-
-function evaluate(engine: QuickJSWASMModule, request: EvaluationRequest): WorkerMessage {
-  const endMs = performance.now() + INTERRUPT_MS
+function evaluate(
+  engine: QuickJSWASMModule,
+  { request, interruptMs }: WorkerRequest,
+): WorkerMessage {
+  const endMs = performance.now() + interruptMs
   let isLate = false
   const runtime = engine.newRuntime({
     memoryLimitBytes: BOUNDS.memoryBytes,
@@ -42,18 +44,21 @@ function evaluate(engine: QuickJSWASMModule, request: EvaluationRequest): Worker
   })
   try {
     runtime.setInterruptHandler(() => (isLate ||= performance.now() >= endMs))
-    const result = evaluateIn(runtime, request)
+    const result = evaluateIn(runtime, request, () => isLate)
     runtime.dispose()
     return { kind: 'answer', result: isLate ? OVERRUN : result, isBroken: false }
   } catch {
     // An engine without memory may not even tell: it is not used again.
-    return { kind: 'answer', result: isLate ? OVERRUN : failed(TOO_LARGE), isBroken: true }
+    return { kind: 'answer', result: isLate ? OVERRUN : TOO_LARGE, isBroken: true }
   }
 }
 
-const TOO_LARGE = `it needs more than ${BOUNDS.memoryBytes / 1024 / 1024} MiB of memory`
-
-function evaluateIn(runtime: QuickJSRuntime, request: EvaluationRequest): EvaluationResult {
+/** @param isLate whether the engine stops everything by now */
+function evaluateIn(
+  runtime: QuickJSRuntime,
+  request: EvaluationRequest,
+  isLate: () => boolean,
+): EvaluationResult {
   const context = runtime.newContext()
   const handles: QuickJSHandle[] = []
   const kept = (handle: QuickJSHandle): QuickJSHandle => {
@@ -75,7 +80,7 @@ function evaluateIn(runtime: QuickJSRuntime, request: EvaluationRequest): Evalua
     }
     const code = `((value, valueExists, context) => (\n${request.source}\n))`
     const made = context.evalCode(code, 'expression.js', { strict: true })
-    if (made.error) return failure(runtime, made.error)
+    if (made.error) return failure(runtime, made.error, isLate)
     kept(made.value)
     const texts = [request.value, request.context, request.path].map((text) =>
       kept(context.newString(text)),
@@ -83,7 +88,7 @@ function evaluateIn(runtime: QuickJSRuntime, request: EvaluationRequest): Evalua
     const inputs = kept(valueOf(context.callFunction(read, context.undefined, ...texts)))
     const variables = [0, 1, 2].map((at) => kept(context.getProp(inputs, at)))
     const called = context.callFunction(made.value, context.undefined, ...variables)
-    if (called.error) return failure(runtime, called.error)
+    if (called.error) return failure(runtime, called.error, isLate)
     const result = kept(called.value)
     if (isNothing(context, result)) return { kind: 'remove' }
     return (
@@ -163,9 +168,16 @@ function valueOf(result: CallResult): QuickJSHandle {
   throw new Error('the engine has no memory left')
 }
 
-/** The failure of an expression. */
-const failure = (runtime: QuickJSRuntime, error: QuickJSHandle): EvaluationResult =>
-  inWriter(runtime, (writer) => describedFailure(writer, error))
+/** The failure of an expression. One that was stopped has no error to describe, which would be stopped too. */
+function failure(
+  runtime: QuickJSRuntime,
+  error: QuickJSHandle,
+  isLate: () => boolean,
+): EvaluationResult {
+  if (!isLate()) return inWriter(runtime, (writer) => describedFailure(writer, error))
+  error.dispose()
+  return OVERRUN
+}
 
 /** The error as a sentence, made inside of the sandbox: its text may come from a getter. */
 function describedFailure(
@@ -180,7 +192,7 @@ function describedFailure(
   }
   const [because, detail] = JSON.parse(stringOf(context, described.value)) as [string, string]
   const isMemory = because === 'InternalError' && detail === 'out of memory'
-  return isMemory ? failed(TOO_LARGE) : { ...failed(because), detail }
+  return isMemory ? TOO_LARGE : { ...failed(because), detail }
 }
 
 /** The functions that expressions may call; each takes one string. */
@@ -210,8 +222,9 @@ const engine = await newQuickJSWASMModuleFromVariant(
   // Its types are written for CommonJS.
   variant as unknown as QuickJSSyncVariant,
 )
-port.on('message', (request: EvaluationRequest) => send(evaluate(engine, request)))
+port.on('message', (asked: WorkerRequest) => send(evaluate(engine, asked)))
 // The first evaluation compiles the engine, which takes a part of its time.
 const place = { virtualCluster: '', hostNamespace: '', namespaces: null }
-evaluate(engine, { source: 'value', value: '1', context: '{}', path: '', place })
+const request = { source: 'value', value: '1', context: '{}', path: '', place, object: '' }
+evaluate(engine, { request, interruptMs: BOUNDS.interruptMs })
 send({ kind: 'ready' })

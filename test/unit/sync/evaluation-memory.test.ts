@@ -18,6 +18,7 @@ const asked = (part: Partial<EvaluationRequest> = {}): EvaluationRequest => ({
   context: '{}',
   path: 'data.a',
   place: PLACE,
+  object: 'a',
   ...part,
 })
 

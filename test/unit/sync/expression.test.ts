@@ -157,7 +157,7 @@ describe('what an expression can read of its context', () => {
     expect(checked).toMatchObject({ ok: true, expression: { reads: all } })
     const results = [given, hidden].map(async (context) => {
       const request = { source, value: '"v"', context: JSON.stringify(context), path: 'data.a' }
-      return countingSandbox().evaluate({ ...request, place: PLACE })
+      return countingSandbox().evaluate({ ...request, place: PLACE, object: 'a' })
     })
     const [whole, masked] = await Promise.all(results)
     expect(whole).not.toEqual(masked)

@@ -49,6 +49,7 @@ function controllerWithOutages(keys: number, workers = 32) {
     return done
   }
   const stop = startController({
+    places: null,
     name: 'things',
     objectOf: () => undefined,
     queue,

@@ -37,6 +37,7 @@ function controllerOnClock(
   let activeCount = 0
   let mostActive = 0
   const stop = startController({
+    places: null,
     name: 'things',
     objectOf,
     queue,
