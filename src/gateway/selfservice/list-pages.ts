@@ -8,7 +8,7 @@ import { refuse } from '../../serving/http/answer.ts'
 import type { RunsAs } from '../proxy/forward.ts'
 import { entriesOf, joined, filterObjects } from '../redaction/redact.ts'
 import { type Query, parameter, pick } from '../request/path-and-query.ts'
-import { MAX_IN_TOTAL, MAX_PER_KEY } from '../stages/max-in-flight.ts'
+import { MAX_IN_TOTAL, MAX_PER_KEY, inFlightOwnerOf } from '../stages/max-in-flight.ts'
 import { SELF_SERVICE_ERRORS } from './errors.ts'
 import type { SelfServiceRequest } from './request.ts'
 import type { UpstreamReply } from './response.ts'
@@ -27,7 +27,10 @@ export interface ReplyPage {
 /** Objects in a page: reading so many blocks the event loop for some milliseconds. */
 const MOST_OBJECTS = 100
 
-/** Limits concurrent filtered lists. A permit is held for one page only: a client that reads slowly holds none. */
+/**
+ * Limits concurrent filtered lists, in all and per user, team or subject, whose keys read one after the other. A permit is
+ * held for one page only: a client that reads slowly holds none.
+ */
 const filteredListSemaphore = createSemaphore(MAX_IN_TOTAL.filteredList, MAX_PER_KEY.filteredList)
 
 /**
@@ -112,7 +115,7 @@ class ListReader {
       const read = (): Promise<ReplyPage> => this.#read(heldBytes)
       try {
         return await (this.#isFilteredHere
-          ? filteredListSemaphore(this.#request.caller.key.uid, read)
+          ? filteredListSemaphore(inFlightOwnerOf(this.#request.caller).user, read)
           : read())
       } catch (error) {
         if (!(error instanceof PageTooLong)) throw error

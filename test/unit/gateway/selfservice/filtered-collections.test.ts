@@ -48,6 +48,8 @@ const toNobody =
 interface Asking {
   readonly says: Says
   readonly key?: string
+  /** Absent: a user of its own, as the limit of one user is below that of all. */
+  readonly user?: string
   readonly spec?: OwnedAccessKeySpec
   readonly resource?: Resource
   readonly query?: SelfServiceRequest['query']
@@ -57,13 +59,13 @@ interface Asking {
 function asking({
   says: said,
   key = uniqueName('key'),
+  user = `user-of-${key}`,
   spec = {},
   ...asked
 }: Asking): SelfServiceRequest {
   const caller: SelfServiceRequest['caller'] = {
     key: viewOf({ metadata: { name: key, uid: `uid-${key}` }, spec }),
-    // A user of its own: the limit of one user is below that of all.
-    identity: { user: `user-of-${key}`, groups: [] },
+    identity: { user, groups: [] },
     scope: null,
     expiresMs: null,
   }
@@ -103,6 +105,19 @@ describe('filtered lists (13.3)', () => {
     const answer = list(asking({ ...(key ? { key } : {}), says: toNobody(() => held) }))
     return { answer, end: () => resolve(says(200, EMPTY)) }
   }
+
+  test('of two keys of one user read one after the other (13.3)', async () => {
+    const held: ((answer: UpstreamAnswer) => void)[] = []
+    const reads = toNobody(() => new Promise((resolve) => held.push(resolve)))
+    const user = uniqueName('user')
+    const lists = [list(asking({ user, says: reads })), list(asking({ user, says: reads }))]
+    await turn()
+    expect(held).toHaveLength(1)
+    held[0]?.(says(200, EMPTY))
+    for (let at = 0; at < 20 && held.length < 2; at += 1) await turn()
+    held[1]?.(says(200, EMPTY))
+    expect((await Promise.all(lists)).map(({ status }) => status)).toEqual([200, 200])
+  })
 
   test('of one key run one by one, and those of all keys within a limit', async () => {
     const names = Array.from({ length: MAX_IN_TOTAL.filteredList }, () => uniqueName('crowd'))
