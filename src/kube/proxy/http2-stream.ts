@@ -118,21 +118,29 @@ function send(
 /**
  * The body of a response, which fails if it is truncated. When the connection breaks or the server resets the stream,
  * Node ends the stream as if it were complete: only its code differs.
+ *
+ * The first piece of each turn of the event loop is passed on at once, the others of the turn are joined: a server may send
+ * each byte in a frame of its own, thousands in what one read of the socket gives.
  */
 class ResponseBody extends ReceivedBody {
   readonly #stream: ClientHttp2Stream
   readonly #cancel: () => void
+  /** Pieces of this turn that wait for its end. */
+  #arrived: Buffer[] = []
+  /** Whether this turn has had its first piece. */
+  #isInTurn = false
+  /** Whether the reader has enough for now. */
+  #isFull = false
   #isComplete = false
 
   constructor(stream: ClientHttp2Stream, cancel: () => void) {
     super()
     this.#stream = stream
     this.#cancel = cancel
-    stream.on('data', (chunk: Buffer) => {
-      if (!this.push(chunk)) stream.pause()
-    })
+    stream.on('data', (piece: Buffer) => this.#receive(piece))
     stream.once('end', () => {
       this.#isComplete = (stream.rstCode ?? NGHTTP2_NO_ERROR) === NGHTTP2_NO_ERROR
+      this.#pass()
       if (this.#isComplete) this.push(null)
     })
   }
@@ -145,7 +153,8 @@ class ResponseBody extends ReceivedBody {
   /** Fails the body after what has arrived, unless that is all of it. */
   breakOff(cause: Error): void {
     if (this.#isComplete || this.destroyed) return
-    takeRest(this.#stream, (bytes) => this.push(bytes))
+    takeRest(this.#stream, (piece) => this.#arrived.push(piece))
+    this.#pass()
     this.breakOffAfterRest(cause)
   }
 
@@ -155,12 +164,47 @@ class ResponseBody extends ReceivedBody {
   }
 
   override _read(): void {
-    this.#stream.resume()
+    this.#isFull = false
+    this.#resume()
   }
 
   override _destroy(error: Error | null, done: (error: Error | null) => void): void {
+    this.#arrived = []
     // The stream closes by itself only once request and response are complete.
     if (!this.#isComplete || !this.#stream.writableFinished) this.#cancel()
     done(error)
   }
+
+  #receive(piece: Buffer): void {
+    this.#arrived.push(piece)
+    if (!this.#isInTurn) {
+      this.#isInTurn = true
+      setImmediate(() => this.#endTurn())
+      this.#pass()
+    } else if (this.#arrived.length === MOST_PIECES) this.#stream.pause()
+  }
+
+  #endTurn(): void {
+    this.#isInTurn = false
+    this.#pass()
+    this.#resume()
+  }
+
+  #pass(): void {
+    const pieces = this.#arrived
+    if (pieces.length === 0 || this.destroyed) return
+    this.#arrived = []
+    const [first] = pieces
+    const joined = pieces.length === 1 && first !== undefined ? first : Buffer.concat(pieces)
+    if (this.push(joined)) return
+    this.#isFull = true
+    this.#stream.pause()
+  }
+
+  #resume(): void {
+    if (!this.#isFull && this.#arrived.length < MOST_PIECES) this.#stream.resume()
+  }
 }
+
+/** Most pieces of a body that are read in one turn of the event loop; API servers send kilobytes in each. */
+const MOST_PIECES = 64

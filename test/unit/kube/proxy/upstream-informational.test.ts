@@ -14,6 +14,7 @@ import {
   advanceWithRequests,
   call,
   outcomeOf,
+  startFrameServer,
   startServerAndUpstream,
   upstreamTo,
 } from './upstream-server.ts'
@@ -147,6 +148,22 @@ test('a body in chunks of one byte is read in many turns of the event loop (13.3
   hasEnded = true
   expect(received).toBe(CHUNKS)
   expect(turns).toBeGreaterThan(CHUNKS / 64 / 2)
+})
+
+test('a body in HTTP/2 frames of one byte is passed on in few pieces (13.3)', async () => {
+  const FRAMES = 4000
+  const server = await startFrameServer({
+    onRequest: ({ head, data }, stream) => {
+      head(stream)
+      for (let at = 1; at <= FRAMES; at += 1) data(stream, 'x', at === FRAMES)
+    },
+  })
+  const { upstream } = await upstreamTo(server.url)
+  const { body } = await upstream.send(call())
+  let pieces = 0
+  body.on('data', () => (pieces += 1))
+  expect((await buffer(body)).length).toBe(FRAMES)
+  expect(pieces).toBeLessThan(FRAMES / 8)
 })
 
 describe('one deadline', () => {
