@@ -144,7 +144,9 @@ test('docs/gateway.md, docs/sizing.md: limits are those of the program (13.3)', 
   const { aboveBytes, inAll, ofOne } = LARGE_BODIES
   expect(PAGE).toContain(`| such bodies above ${aboveBytes / 1024} KiB, `)
   expect(PAGE).toContain(`| ${ofOne} of one user or team at a time, ${inAll} of all; others wait |`)
-  expect(SIZING).toContain(`at one gateway | ${request} and ${stream},`)
+  expect(SIZING).toContain(
+    `at one gateway | ${request} and ${stream} of one key, ${MAX_PER_USER.request} and ${MAX_PER_USER.stream} of all keys of one user`,
+  )
 })
 
 test('docs/sizing.md: the periodic reads of a gateway (10.4)', () => {
