@@ -1,11 +1,14 @@
 // The controller of imports: keeps the copies in the virtual cluster equal to their host objects (contract 19.5).
 import type { KubeObject } from '../api/objects.ts'
+import type { JsonMap } from '../domain/json/json.ts'
 import { StatusError, isRefusal, withoutDetail } from '../kube/client/api-error.ts'
 import type { NewObject } from '../kube/client/client.ts'
 import { type ControllerSpec, onChange, onSignal } from '../kube/controller/builder.ts'
 import { type Outcome, done } from '../kube/controller/controller.ts'
+import { ReportedFailure } from '../kube/controller/reported-failure.ts'
 import { objectKey } from '../kube/informer/store.ts'
 import type { ImportName, ImportStates } from './import-states.ts'
+import { refusalNote } from './refusal-note.ts'
 import { syncedKindOf, virtualNameOf } from './referenced-objects.ts'
 import { SYNCED_KINDS, type SyncedKind } from './rules/config.ts'
 import { importSourceOf, shortDigest } from './rules/host-name.ts'
@@ -21,7 +24,15 @@ export const IMPORTS_CONTROLLER = 'sync-imports'
 /** What the controller needs of the setup of endpoint sync. */
 type ImportDeps = Pick<
   SyncSetup,
-  'place' | 'sources' | 'references' | 'clients' | 'events' | 'observer' | 'workers' | 'clock'
+  | 'place'
+  | 'sources'
+  | 'references'
+  | 'clients'
+  | 'events'
+  | 'observer'
+  | 'workers'
+  | 'clock'
+  | 'log'
 > & { readonly imports: ImportStates }
 
 /** What the controller remembers of the copies. */
@@ -88,10 +99,11 @@ async function reconcile(
   const name = virtualNameOf(key)
   const source = importSourceOf(name, place)
   const isReferenced = references.isReferenced(kind, key)
-  const text = keyOf({ kind, key })
-  if (!isReferenced) memory.reported.delete(text)
   // An object that is not read yet is no object that is gone; its first read queues the key again.
-  if (!virtual.isSynced(name) || (isReferenced && !candidates.isSynced(source))) return done
+  if (!virtual.isSynced(name) || (isReferenced && !candidates.isSynced(source))) {
+    if (!isReferenced) refusalEnded({ kind, key }, deps, memory)
+    return done
+  }
   const copy = virtual.getByKey(key) ?? null
   const host = candidates.getByKey(objectKey(source)) ?? null
   const plan = planImport({
@@ -104,7 +116,7 @@ async function reconcile(
   })
   const pace = memory.pace[kind]
   if (plan.step === 'nothing') {
-    memory.reported.delete(text)
+    refusalEnded({ kind, key }, deps, memory)
     if (copy === null && !isReferenced) pace.forget(key)
     return done
   }
@@ -116,13 +128,14 @@ async function reconcile(
     pace.wrote(key, paced)
     deps.observer(kind).wrote('toVirtual')
   } catch (error) {
-    if (isRefusal(error, copy !== null)) {
-      const reported = memory.reported.get(text) ?? new Set()
-      memory.reported.set(text, reported)
-      reportRefused({ kind, key }, error, deps, reported)
-    }
-    const isHidden = SYNCED_RESOURCES[kind].kind === 'Secret' && error instanceof StatusError
-    throw isHidden ? withoutDetail(error, `import of Secret ${key}`) : error
+    if (!(error instanceof StatusError)) throw error
+    const isHidden = SYNCED_RESOURCES[kind].kind === 'Secret'
+    const loggable = isHidden ? withoutDetail(error, `import of Secret ${key}`) : error
+    if (!isRefusal(error, copy !== null)) throw loggable
+    const sent = 'object' in plan ? plan.object : null
+    reportRefused({ kind, key }, { error, sent, loggable }, deps, memory)
+    const { retryAfterMs } = error
+    throw new ReportedFailure(loggable.message, { retryAfterMs, cause: loggable })
   }
   return done
 }
@@ -156,29 +169,53 @@ async function write(
   }
 }
 
+/** One line when a refusal of the copy ends, or nothing names it any more. */
+function refusalEnded(name: ImportName, { log }: ImportDeps, { reported }: ImportMemory): void {
+  if (!reported.delete(keyOf(name))) return
+  log.info(
+    { kind: SYNCED_RESOURCES[name.kind].kind, object: name.key },
+    'an import is in step again',
+  )
+}
+
+/** A refused write of a copy. */
+interface RefusedImport {
+  readonly error: StatusError
+  /** What was to be written; null = a delete. */
+  readonly sent: JsonMap | null
+  /** The error as it may be logged. */
+  readonly loggable: StatusError
+}
+
 /** Events about an import stand on the objects that name it: the import itself may not exist. */
 function reportRefused(
-  { kind, key }: ImportName,
-  error: StatusError,
-  { references, sources, events, observer }: ImportDeps,
-  reported: Set<string>,
+  name: ImportName,
+  { error, sent, loggable }: RefusedImport,
+  { references, sources, events, observer, log }: ImportDeps,
+  memory: ImportMemory,
 ): void {
+  const { kind, key } = name
   const { kind: named } = SYNCED_RESOURCES[kind]
+  const begun = memory.reported.get(keyOf(name))
+  const reported = begun ?? new Set()
+  memory.reported.set(keyOf(name), reported)
+  if (begun === undefined)
+    log.warn({ kind: named, object: key, because: loggable.message }, 'an import is refused')
   // The API server may quote values.
-  const because = named === 'Secret' ? '' : `: ${error.message}`
-  const note = `The virtual cluster refuses the import of ${named} ${key} with ${error.code} ${error.reason}${because}`
+  const because = refusalNote(error, named === 'Secret', sent)
+  const note = `The virtual cluster refuses the import of ${named} ${key} with ${because}`
   observer(kind).failed('NotWritten')
   for (const referrer of references.referrersOf(kind, key)) {
     const synced = syncedKindOf(referrer.kind)
     const object = synced && sources.virtual[synced].getByKey(referrer.key)
     if (!object) continue
-    const { name, namespace, uid } = object
-    const discriminator = shortDigest(note)
+    const { name: regarded, namespace, uid } = object
+    const discriminator = shortDigest(loggable.message)
     const report = `${uid} ${discriminator}`
     if (reported.has(report)) continue
     reported.add(report)
     events.record({
-      regarding: { apiVersion: 'v1', kind: referrer.kind, name, namespace, uid },
+      regarding: { apiVersion: 'v1', kind: referrer.kind, name: regarded, namespace, uid },
       type: 'Warning',
       reason: 'NotWritten',
       action: 'Import',

@@ -15,7 +15,12 @@ import {
 } from '../kube/informer/store.ts'
 import type { Log } from '../runtime/log.ts'
 import type { HostPlace } from './rules/host-name.ts'
-import type { LeadingNamespace } from './rules/host-namespaces.ts'
+import {
+  type LeadingNamespace,
+  type NamespaceFacts,
+  isNamedInMappings,
+  planNamespace,
+} from './rules/host-namespaces.ts'
 import { type NamespaceMark, hostNamespaceOf, namespaceMark } from './rules/namespace-marks.ts'
 import { type SyncedObject, syncedObject } from './synced-object.ts'
 
@@ -38,6 +43,8 @@ export interface NamespaceStores {
 export interface HostAccess {
   /** Whether objects of this virtual namespace are read and written on the host. */
   readonly isOpen: (virtualNamespace: string) => boolean
+  /** Whether it is to have one, which is being made or marked. */
+  readonly isOpening: (virtualNamespace: string) => boolean
   /** Whether objects may be created there, too: it does not terminate. */
   readonly mayCreateIn: (virtualNamespace: string) => boolean
   /** Calls back with a virtual namespace whose objects are to be examined anew. */
@@ -47,6 +54,7 @@ export interface HostAccess {
 /** That of single-namespace mode: the one host namespace is there. */
 export const SINGLE_NAMESPACE: HostAccess = {
   isOpen: () => true,
+  isOpening: () => false,
   mayCreateIn: () => true,
   subscribe: () => undefined,
 }
@@ -102,6 +110,18 @@ export function startNamespaces(
   return { virtual, host }
 }
 
+/** The facts about the host namespace of this name, as last read. */
+export const namespaceFacts = (
+  hostName: string,
+  { virtual, host }: NamespaceStores,
+  place: HostPlace,
+): NamespaceFacts => ({
+  leading: virtual.by(BY_HOST_NAMESPACE, hostName),
+  host: host.getByKey(hostName) ?? null,
+  isNamed: isNamedInMappings(hostName, place),
+  isReserved: hostName === place.hostNamespace,
+})
+
 /** Reads of the host what is in the host namespaces of this virtual cluster, and nothing of any other. */
 interface HostNamespaceSources extends HostAccess {
   /** All objects of a kind. */
@@ -115,11 +135,12 @@ interface HostNamespaceSources extends HostAccess {
 
 /** Opens a namespace to reading and writing when it is marked as this virtual cluster's, and closes it when not. */
 export function hostNamespaceSources(
-  { host }: NamespaceStores,
+  stores: NamespaceStores,
   place: HostPlace,
   startInformer: InformerFactory['startInformer'],
   log: Log,
 ): HostNamespaceSources {
+  const { host } = stores
   const gates: Gate[] = []
   const listeners: ((virtualNamespace: string) => void)[] = []
   /** The virtual namespace whose host namespace it is; null = it is none. */
@@ -143,6 +164,14 @@ export function hostNamespaceSources(
   })
   return {
     isOpen,
+    isOpening: (namespace) => {
+      const { plan, waiting } = planNamespace(
+        namespaceFacts(hostNamespaceOf(namespace, place), stores, place),
+      )
+      if (plan.kind === 'create' || plan.kind === 'mark') return plan.of.name === namespace
+      // One that is cleared can be kept for ever.
+      return plan.kind === 'wait' && waiting?.name === namespace
+    },
     mayCreateIn: (namespace) => isOpen(namespace) && hostOf(namespace)?.isTerminating === false,
     subscribe: (listener) => void listeners.push(listener),
     whole: (resource) => {

@@ -7,20 +7,14 @@ import { type ControllerSpec, onChange } from '../kube/controller/builder.ts'
 import { type Outcome, done } from '../kube/controller/controller.ts'
 import type { Clock } from '../runtime/clock.ts'
 import {
-  BY_HOST_NAMESPACE,
   type HostNamespaceObject,
   type NamespaceStores,
+  namespaceFacts,
 } from './namespace-sources.ts'
 import { deleteOwnObjects, restOf } from './namespace-rest.ts'
 import type { NamespaceReport } from './namespace-report.ts'
 import type { HostPlace } from './rules/host-name.ts'
-import {
-  type NamespaceFacts,
-  type NamespacePlan,
-  isNamedInMappings,
-  keptNote,
-  planNamespace,
-} from './rules/host-namespaces.ts'
+import { type NamespacePlan, keptNote, planNamespace } from './rules/host-namespaces.ts'
 import {
   type VirtualNamespace,
   hostNamespaceOf,
@@ -72,7 +66,7 @@ export function namespaceController(deps: NamespaceDeps): ControllerSpec {
 async function reconcile(hostName: string, deps: NamespaceDeps): Promise<Outcome> {
   const { stores, report } = deps
   const host = stores.host.getByKey(hostName) ?? null
-  const { plan, waiting, leftOut } = planNamespace(factsOf(hostName, host, deps))
+  const { plan, waiting, leftOut } = planNamespace(namespaceFacts(hostName, stores, deps.place))
   for (const one of leftOut) report.taken(one, hostName)
   switch (plan.kind) {
     case 'nothing':
@@ -91,17 +85,6 @@ async function reconcile(hostName: string, deps: NamespaceDeps): Promise<Outcome
       return plan satisfies never
   }
 }
-
-const factsOf = (
-  hostName: string,
-  host: HostNamespaceObject | null,
-  { stores, place }: NamespaceDeps,
-): NamespaceFacts => ({
-  leading: stores.virtual.by(BY_HOST_NAMESPACE, hostName),
-  host,
-  isNamed: isNamedInMappings(hostName, place),
-  isReserved: hostName === place.hostNamespace,
-})
 
 async function create(
   name: string,

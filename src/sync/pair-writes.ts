@@ -3,9 +3,10 @@ import type { Resource } from '../api/names.ts'
 import type { KubeObject } from '../api/objects.ts'
 import { nestedMap, nestedString } from '../domain/json/field-path.ts'
 import { type JsonMap, mapFromEntries, sameJson } from '../domain/json/json.ts'
-import { StatusError, isRefusal } from '../kube/client/api-error.ts'
+import { StatusError } from '../kube/client/api-error.ts'
 import type { KubeClient, NewObject, PatchOperation } from '../kube/client/client.ts'
 import { type Outcome, done } from '../kube/controller/controller.ts'
+import { ReportedFailure } from '../kube/controller/reported-failure.ts'
 import type { ObjectSource } from '../kube/informer/store.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { WritesWithoutChange } from './no-change.ts'
@@ -93,7 +94,8 @@ export async function keepVerdict(
     { op: 'test', path: '/metadata/resourceVersion', value: resourceVersion },
     { op: 'add', path: annotation, value: verdict },
   ]
-  const write = { key, virtual: pair.virtual, cluster: 'host', isKnown: true } as const
+  const { virtual, host: before } = pair
+  const write = { key, virtual, cluster: 'host', isKnown: true, sent: before.object } as const
   try {
     const stored = await refusalReported(write, deps, () =>
       host.client.patch(resource, { name, namespace }, operations, 'unstable'),
@@ -103,7 +105,7 @@ export async function keepVerdict(
     report.wrote('toHost')
     host.objects.observe(stored)
   } catch (error) {
-    if (!isRefusal(error, true)) throw error
+    if (!(error instanceof ReportedFailure)) throw error
   }
 }
 
@@ -202,14 +204,14 @@ async function writtenBack(
   { virtual, host }: CachedPair,
   wanted: JsonMap,
   deps: PairWriteDeps,
-): Promise<StatusError | null> {
+): Promise<ReportedFailure | null> {
   try {
-    const write = { key, virtual, cluster: 'virtual cluster', isKnown: true } as const
+    const write = { key, virtual, cluster: 'virtual cluster', isKnown: true, sent: wanted } as const
     const version = await refusalReported(write, deps, () => writeVirtual(virtual, wanted, deps))
     if (version === virtual.resourceVersion) deps.noChange.virtual.add(key, wanted, virtual)
     deps.pace.host.sourceWritten(key, virtual, version)
   } catch (error) {
-    if (isRefusal(error, true)) return error
+    if (error instanceof ReportedFailure) return error
     throw error
   }
   deps.pace.virtual.wrote(key, pacedWrite(host, wanted))
@@ -225,7 +227,8 @@ async function writtenForth(
   deps: PairWriteDeps,
   translator: KindTranslator,
 ): Promise<JsonMap | null> {
-  const write = { key, virtual, cluster: 'host', isKnown: host !== null } as const
+  const isKnown = host !== null
+  const write = { key, virtual, cluster: 'host', isKnown, sent: wanted } as const
   const stored = await refusalReported(write, deps, () =>
     writeHost(key, host, wanted, deps, translator),
   )

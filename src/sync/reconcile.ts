@@ -14,6 +14,7 @@ import {
   writePair,
 } from './pair-writes.ts'
 import { refusalReported } from './refused-write.ts'
+import { type FailedPatch, afterFailedPatch } from './failed-patch.ts'
 import type { TranslationLookup } from './reference-lookup.ts'
 import { virtualNameOf } from './referenced-objects.ts'
 import { hostNameOf } from './rules/host-name.ts'
@@ -108,8 +109,10 @@ function reconcilePair(
     case 'delete':
       report.state(key, 'waiting')
       if (host === null) return done
-      return refusalReported({ key, virtual, cluster: 'host', isKnown: true }, deps, () =>
-        deleteHost(host, deps),
+      return refusalReported(
+        { key, virtual, cluster: 'host', isKnown: true, sent: null },
+        deps,
+        () => deleteHost(host, deps),
       )
     case 'translate':
       return virtual ? bringInStep(key, { virtual, host }, deps, settings) : done
@@ -156,6 +159,9 @@ function factsOf(
   }
 }
 
+/** When an object is looked at again whose reference leads into a host namespace that is being made. */
+const OPENS_MS = 10_000
+
 async function bringInStep(
   key: string,
   cached: CachedPair,
@@ -178,10 +184,13 @@ async function bringInStep(
   const lookedUp = await lookups.end()
   if (lookedUp !== 'complete') {
     report.state(key, 'waiting')
-    return lookedUp === 'wait' ? done : { result: 'later', atMs: deps.clock.nowMs() }
+    const inMs = lookedUp === 'opens' ? OPENS_MS : 0
+    return lookedUp === 'wait' ? done : { result: 'later', atMs: deps.clock.nowMs() + inMs }
   }
-  if (!first.ok) throw report.patchFailed(key, virtual, first)
-  if (!settled.ok) throw report.patchFailed(key, virtual, settled)
+  const patchFailed = (failed: FailedPatch): Outcome =>
+    afterFailedPatch(failed, report.patchFailed(key, virtual, failed), deps.clock.nowMs())
+  if (!first.ok) return patchFailed(first)
+  if (!settled.ok) return patchFailed(settled)
   if (verdict !== null && !settled.isStable) {
     // The verdict holds in this process also where the host refuses to keep it.
     if (host) await keepVerdict(key, { virtual, host }, verdict, deps)

@@ -10,9 +10,9 @@ import type { SyncSources } from './sources.ts'
 
 /**
  * `complete`: all was known. `wait`: something was not, and the referrer is queued when it is read. `again`: it is read
- * by now.
+ * by now. `opens`: a host namespace is being made; what patches make of a reference may not be queued by that.
  */
-type LookupOutcome = 'complete' | 'wait' | 'again'
+type LookupOutcome = 'complete' | 'wait' | 'again' | 'opens'
 
 /** The look-ups of one translation. */
 export interface TranslationLookup extends ReferenceLookups {
@@ -39,6 +39,7 @@ export function beginLookup(
   const kinds: NamedKind[] = []
   /** For each answer that was missing, whether it is known by now. */
   const missing: (() => boolean)[] = []
+  let opening = false
   const own = hostNameOf(virtualNameOf(referrer.key), place).namespace
   // A reference never leads out of the virtual cluster's own host namespace: nothing is read elsewhere.
   const isInReach = ({ kind, name, namespace }: ObjectReference): boolean => {
@@ -71,11 +72,17 @@ export function beginLookup(
       }
       return state
     },
-    isOpen: sources.access.isOpen,
+    isOpen: (namespace) => {
+      if (sources.access.isOpen(namespace)) return true
+      if (!sources.access.isOpening(namespace)) return false
+      opening = true
+      return 'unread'
+    },
     end: async () => {
       references.alsoNames(referrer, targets)
       imports.readFor(referrer, hosts)
       await served.read(kinds)
+      if (opening) return 'opens'
       if (missing.length === 0) return 'complete'
       return missing.every((isKnown) => isKnown()) ? 'again' : 'wait'
     },

@@ -1,9 +1,12 @@
 // Reports the state of each object in Events on the virtual object, in metrics and in the log (contract 19.8, 20).
+import type { JsonMap } from '../domain/json/json.ts'
 import { StatusError, withoutDetail } from '../kube/client/api-error.ts'
 import type { EventRecorder } from '../kube/event-recorder.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { Log } from '../runtime/log.ts'
-import type { Patched } from './patcher.ts'
+import type { FailedPatch } from './failed-patch.ts'
+import { virtualNameOf } from './referenced-objects.ts'
+import { refusalNote } from './refusal-note.ts'
 import { type Patch, readsConfig } from './rules/patch.ts'
 import { canHoldSecret } from './rules/secrecy.ts'
 import { shortDigest } from './rules/host-name.ts'
@@ -48,12 +51,22 @@ export interface SyncObserver {
   readonly caughtUp: (seconds: number) => void
 }
 
-/** An expression that failed; its message names the entry and the field, and no value that can be secret. */
-class PatchError extends Error {
-  override readonly name = 'PatchError'
+/** A write that a cluster refuses. */
+interface RefusedByCluster {
+  readonly by: 'host' | 'virtual cluster'
+  readonly error: StatusError
+  /** What was to be written; null = a delete. */
+  readonly sent: JsonMap | null
 }
 
-type FailedPatch = Extract<Patched, { readonly ok: false }>
+/** What an Event says, and what the log says of the same. */
+interface Note {
+  readonly note: string
+  /** Absent = the note itself. */
+  readonly logged?: string
+  /** What makes it another failure than one before. */
+  readonly of: string
+}
 
 /** Dependencies of the report of one kind. */
 interface ReportOptions {
@@ -113,7 +126,7 @@ export class SyncReport {
   forget(key: string): void {
     this.state(key, null)
     this.#verdicts.delete(key)
-    this.#reported.delete(key)
+    this.#ended(key, 'an object that was not in step is not synced any more')
     this.#delayedMs.delete(key)
   }
 
@@ -127,7 +140,7 @@ export class SyncReport {
     this.#verdicts.delete(key)
     if (this.#states.get(key) === 'refused') return
     this.#states.set(key, 'synced')
-    this.#reported.delete(key)
+    this.#ended(key, 'an object is in step again')
   }
 
   /** Counts a write. */
@@ -138,7 +151,7 @@ export class SyncReport {
   /** The name on the host belongs to a foreign object. */
   taken(key: string, virtual: SyncedObject, host: SyncedObject): void {
     const note = `The name ${host.name} in namespace ${host.namespace} of the host belongs to an object that is not this one's; nothing is written.`
-    this.#fail(key, virtual, 'taken', 'NameTaken', note, host.uid)
+    this.#fail(key, virtual, 'taken', 'NameTaken', { note, of: host.uid })
   }
 
   /** Reports refused addresses; without any it does nothing but end that state. */
@@ -148,21 +161,17 @@ export class SyncReport {
       return
     }
     const note = `${refusals.join('; ')}.`
-    this.#fail(key, virtual, 'refused', 'AddressRefused', note, note)
+    this.#fail(key, virtual, 'refused', 'AddressRefused', { note, of: note })
   }
 
-  /** @returns the error to throw, so that the object is tried again after its back-off */
-  patchFailed(
-    key: string,
-    virtual: SyncedObject,
-    { patch, path, failure }: FailedPatch,
-  ): PatchError {
+  /** @returns the error, with the entry and the field, and no value that can be secret */
+  patchFailed(key: string, virtual: SyncedObject, { patch, path, failure }: FailedPatch): string {
     const isHidden = canHoldSecret(virtual.object, this.#options.patches, patch)
     const detail = failure.detail === '' || isHidden ? '' : `: ${failure.detail}`
     const text = `${patch.entry} at ${path}: ${failure.because}${detail}`
     const note = `${text}; nothing is written.`
-    this.#fail(key, virtual, 'failed', 'PatchFailed', note, note)
-    return new PatchError(text)
+    this.#fail(key, virtual, 'failed', 'PatchFailed', { note, of: note })
+    return text
   }
 
   /** Whether this process has already reached this verdict. */
@@ -179,14 +188,22 @@ export class SyncReport {
     if (!isNew) return
     const entries = this.#options.patches.map(({ entry }) => entry)
     const note = `The patches give another result in each round, and nothing is written until they or the object change: ${entries.join(', ')}.`
-    this.#fail(key, virtual, 'unstable', 'PatchNotStable', note, verdict)
+    this.#fail(key, virtual, 'unstable', 'PatchNotStable', { note, of: verdict })
   }
 
-  /** A cluster refuses a write. @param by `host` or `virtual cluster` */
-  notWritten(key: string, virtual: SyncedObject, by: string, error: StatusError): void {
-    const because = this.#isHidden ? `${error.code} ${error.reason}` : error.message
-    const note = `The ${by} refuses the object: ${because}.`
-    this.#fail(key, virtual, 'not-written', 'NotWritten', note, note)
+  /** A cluster refuses a write. @param virtual null = there is none, and no Event: its host object is not deleted */
+  notWritten(
+    key: string,
+    virtual: SyncedObject | null,
+    { by, error, sent }: RefusedByCluster,
+  ): void {
+    const { code, reason, message } = error
+    const noteOf = (because: string): string => `The ${by} refuses the object: ${because}.`
+    const note = noteOf(refusalNote(error, this.#isHidden, sent))
+    const logged = noteOf(this.#isHidden ? `${code} ${reason}`.trimEnd() : message)
+    // Numbers in an answer, such as sizes, can be others each time: it is the same failure.
+    const of = `${code} ${note.replaceAll(/\d+/g, '')}`
+    this.#fail(key, virtual, 'not-written', 'NotWritten', { note, logged, of })
   }
 
   /** Answers to changes of one side wait, as there were too many; said once. @param by `host` or `virtual cluster` */
@@ -197,7 +214,7 @@ export class SyncReport {
     this.#states.set(key, 'delayed')
     if (lastMs !== undefined && nowMs - lastMs < DELAY_ENDS_MS) return
     const note = `Somebody changes the object of the ${by} again and again; what is written in answer waits up to a minute, and changes of the other side do not.`
-    this.#record(virtual, 'WritesDelayed', note, by)
+    this.#record(key, virtual, 'WritesDelayed', { note, of: by })
   }
 
   /** The error of a write as it may be logged. @param to `host` or `virtual cluster` */
@@ -206,31 +223,40 @@ export class SyncReport {
     return withoutDetail(error, `write of the ${this.#options.kind} to the ${to}`)
   }
 
+  /** One line when a failure ends. */
+  #ended(key: string, sentence: string): void {
+    if (!this.#reported.delete(key)) return
+    const { kind, log } = this.#options
+    log.info({ kind, object: virtualNameOf(key) }, sentence)
+  }
+
   #fail(
     key: string,
-    virtual: SyncedObject,
+    virtual: SyncedObject | null,
     state: ObjectState,
     reason: ErrorReason,
-    note: string,
-    of: string,
+    note: Note,
   ): void {
     this.#states.set(key, state)
     this.#changedMs.delete(key)
-    const reported = `${virtual.uid} ${reason} ${shortDigest(of)}`
+    const reported = `${virtual?.uid ?? ''} ${reason} ${shortDigest(note.of)}`
     if (this.#reported.get(key) === reported) return this.#options.observer.failed(reason)
     this.#reported.set(key, reported)
-    this.#record(virtual, reason, note, of)
+    this.#record(key, virtual, reason, note)
   }
 
   #record(
-    { name, namespace, uid }: SyncedObject,
+    key: string,
+    virtual: SyncedObject | null,
     reason: ErrorReason,
-    note: string,
-    of: string,
+    { note, logged, of }: Note,
   ): void {
     const { kind, events, observer, log } = this.#options
     observer.failed(reason)
-    log.warn({ kind, object: { name, namespace }, reason, note }, 'an object is not in step')
+    const line = { kind, object: virtualNameOf(key), reason, note: logged ?? note }
+    log.warn(line, 'an object is not in step')
+    if (virtual === null) return
+    const { name, namespace, uid } = virtual
     events.record({
       regarding: { apiVersion: 'v1', kind, name, namespace, uid },
       type: 'Warning',

@@ -211,6 +211,29 @@ test('what the host refuses is told and tried again, and the rest goes on (18.3)
   await expectUntouched(virtual, ENDPOINTS, before)
 })
 
+test('Endpoints that are too large for etcd on the host say so, with their size (18.3, 19.8)', async () => {
+  await withPatches({ path: 'metadata.annotations.big', expression: '"x".repeat(250000)' })
+  await using syncer = await world.start()
+  const ref = at('large')
+  await virtual.create(SERVICES, ref, SELECTORLESS)
+  const nodeName = Array.from({ length: 4 }, () => 'n'.repeat(60)).join('.')
+  const addresses = Array.from({ length: 5200 }, (_, n) => {
+    return { ip: `10.9.${n >> 8}.${n & 255}`, nodeName }
+  })
+  const before = await virtual.create(ENDPOINTS, ref, {
+    subsets: [{ addresses, ports: [{ name: 'sql', port: 5432 }] }],
+    metadata: { annotations: { big: 'x' } },
+  })
+  const { message } = await virtual.event(before, 'NotWritten')
+  expect(message).toMatch(/^The host refuses the object: .* 500/)
+  expect(message).toMatch(/etcdserver: request is too large|message larger than max/)
+  expect(message).toMatch(/the object is too large: 1[6-9]\d{5} bytes of JSON/)
+  const lines = syncer.logs()
+  expect(lines.filter(({ msg }) => msg.startsWith('reconcile failed'))).toEqual([])
+  expect(lines.filter(({ msg }) => msg === 'an object is not in step')).toHaveLength(1)
+  await virtual.remove(ENDPOINTS, ref)
+})
+
 test('no patch moves marks, name, owner or finalizers, on either side (19.6)', async () => {
   await withPatches({
     path: 'metadata',

@@ -5,6 +5,7 @@ import type { Log } from '../../runtime/log.ts'
 import { NoResponseError, NotLeaderError, StatusError, isConflict } from '../client/api-error.ts'
 import type { CircuitBreaker } from '../client/circuit-breaker.ts'
 import type { CachedObject } from '../informer/store.ts'
+import { ReportedFailure } from './reported-failure.ts'
 import type { WorkQueue } from './work-queue.ts'
 import type { WorkerPlaces } from './worker-places.ts'
 
@@ -50,8 +51,8 @@ export type StopController = () => Promise<void>
 
 /**
  * Runs the reconcile loop, one of the two places that catch every error. Errors are retried after the key's back-off
- * or Retry-After, and logged, except conflicts, which mean a stale cache. During an outage keys wait for the queue's
- * gate.
+ * or Retry-After, and logged, except conflicts, which mean a stale cache, and what is reported already. During an outage
+ * keys wait for the queue's gate.
  */
 export function startController(options: ControllerOptions): StopController {
   const keysWithoutAnswer = new Set<string>()
@@ -165,14 +166,20 @@ function retry(
   key: string,
   error: unknown,
 ): 'requeue' | 'error' {
-  const retryAfterMs = error instanceof StatusError ? (error.retryAfterMs ?? 0) : 0
-  const inMs = queue.retry(key, retryAfterMs)
+  const isReported = error instanceof ReportedFailure
+  const retryAfterMs = isReported || error instanceof StatusError ? (error.retryAfterMs ?? 0) : 0
+  const inMs = queue.retry(key, retryAfterMs, isReported ? error.longestMs : null)
   if (isConflict(error) || error instanceof NotLeaderError) {
     log.debug(
       { controller: name, object: { name: key }, inMs, because: error.name },
       'object changed under us, or we lead no more: trying again',
     )
     return 'requeue'
+  }
+  if (isReported) {
+    const fields = { controller: name, object: { name: key }, inMs, because: error.message }
+    log.debug(fields, 'as reported: trying again')
+    return 'error'
   }
   log.error(
     { controller: name, object: { name: key }, inMs, err: error },

@@ -181,14 +181,15 @@ export class WorkQueue {
   /**
    * Adds the key after its back-off, but not before `atLeastMs` (Retry-After) is over.
    *
+   * @param longestMs the longest back-off of this failure; null = `maxDelayMs`
    * @returns the delay in milliseconds
    */
-  retry(key: string, atLeastMs: number): number {
+  retry(key: string, atLeastMs: number, longestMs: number | null = null): number {
     const failures = this.#failures.get(key) ?? 0
     this.#failures.set(key, failures + 1)
     const { baseDelayMs, maxDelayMs, clock, observer } = this.#options
     const delayMs = Math.max(
-      backoffMs({ firstMs: baseDelayMs, longestMs: maxDelayMs }, failures),
+      backoffMs({ firstMs: baseDelayMs, longestMs: longestMs ?? maxDelayMs }, failures),
       atLeastMs,
     )
     observer.retried()

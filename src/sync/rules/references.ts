@@ -70,8 +70,8 @@ export interface ReferenceLookups {
   readonly isImported: (virtual: ObjectReference) => boolean | Unread
   /** Whether the virtual cluster serves the kind, which is not built in. */
   readonly isServed: (kind: NamedKind) => boolean | Unread
-  /** As in HostAccess. */
-  readonly isOpen: (virtualNamespace: string) => boolean
+  /** As in HostAccess; unread = its host namespace is being made. */
+  readonly isOpen: (virtualNamespace: string) => boolean | Unread
 }
 
 /** The look-ups without any cluster: nothing is ours or imported, and each kind counts as served. */
@@ -108,8 +108,9 @@ export function hostReference(
   if (read.kind === 'none') return { ok: true, value }
   const { namespace } = read.target
   // What a mapping makes of the name can be another tenant's namespace.
-  if (!context.isOpen(namespace))
-    return { ok: false, failure: { ...NOT_OPEN, detail: quoteForMessage(namespace) } }
+  const isOpen = context.isOpen(namespace)
+  if (isOpen === 'unread') return UNREAD
+  if (!isOpen) return { ok: false, failure: { ...NOT_OPEN, detail: quoteForMessage(namespace) } }
   // In multi-namespace mode both have the same name.
   const isImported = context.place.namespaces === null && context.isImported(read.target)
   if (isImported === 'unread') return UNREAD
@@ -154,6 +155,12 @@ export function virtualReference(
 const NO_NAME = failed('no object of the kind can have the name or the namespace that it names')
 
 const NOT_OPEN = failed('the namespace that it names has none on the host')
+
+const NOT_SERVED = failed('the virtual cluster does not serve the kind')
+
+/** Whether a failure can end without a change of the object or the patches: a kind is installed, a namespace made. */
+export const dependsOnClusters = ({ because }: Failure): boolean =>
+  [NOT_OPEN, NOT_SERVED, UNREAD.failure].some((one) => one.because === because)
 
 const UNREAD = { ok: false, failure: failed('what it names has not been read yet') } as const
 
@@ -201,7 +208,7 @@ function readServed(
   if (state) return read
   const { kind, apiVersion } = read.target
   const detail = `kind ${quoteForMessage(kind)}, apiVersion ${quoteForMessage(apiVersion)}`
-  return { ...failed('the virtual cluster does not serve the kind'), detail }
+  return { ...NOT_SERVED, detail }
 }
 
 function readReference(value: Json, reference: Reference, namespace: string): ReferenceRead {

@@ -244,13 +244,10 @@ type Rest = 'at rest' | 'unstable' | 'failed'
 
 /** Reconciles until nothing is written; throws when that never ends. */
 async function rest(pair: ReturnType<typeof syncedPair>): Promise<Rest> {
-  try {
-    await pair.settle()
-  } catch (error) {
-    if (error instanceof Error && error.name === 'PatchError') return 'failed'
-    throw error
-  }
-  return pair.report.countByState()['unstable'] === 1 ? 'unstable' : 'at rest'
+  await pair.settle()
+  const states = pair.report.countByState()
+  if (states['failed'] === 1) return 'failed'
+  return states['unstable'] === 1 ? 'unstable' : 'at rest'
 }
 
 const SEEDS = Array.from({ length: repeated(60, 300) }, (_, seed) => seed)

@@ -108,6 +108,7 @@ describe('the state of an import', () => {
     let isOpen = false
     const { virtual, candidates, imports, takeChanges } = importWorld({
       isOpen: () => isOpen,
+      isOpening: () => false,
       mayCreateIn: () => isOpen,
       subscribe: (listener) => void listeners.push(listener),
     })

@@ -1,9 +1,11 @@
 import { describe, expect, test } from 'vitest'
 import { StatusError } from '../../../src/kube/client/api-error.ts'
 import type { KubeClient } from '../../../src/kube/client/client.ts'
+import { ReportedFailure } from '../../../src/kube/controller/reported-failure.ts'
 import { importsController } from '../../../src/sync/imports.ts'
 import { type SyncedObject, syncedObject } from '../../../src/sync/synced-object.ts'
 import { manualClock } from '../../support/manual-clock.ts'
+import { memoryLog } from '../../support/memory-log.ts'
 import { endpoints, importWorld, labelled, object } from './import-world.ts'
 
 const KEY = 'secrets/shop/db'
@@ -40,9 +42,11 @@ function controllerWorld(refusal: StatusError | null = null) {
       write(`delete ${name} ${uid} ${resourceVersion} ${reason}`, `${namespace}/${name}`, null),
   }
   const clock = manualClock(0)
+  const { log, lines } = memoryLog()
   const spec = importsController({
     ...world,
     clock,
+    log,
     clients: { virtual: client as KubeClient, host: {} as KubeClient },
     events: {
       record: ({ regarding, reason, note }) =>
@@ -67,7 +71,7 @@ function controllerWorld(refusal: StatusError | null = null) {
   }
   const refer = (name: string | null): void =>
     world.virtual.endpoints.read('shop/web', name === null ? null : endpoints('web', { a: name }))
-  return { ...world, spec, reconcile, refer, notes, counted, thrown, clock }
+  return { ...world, spec, reconcile, refer, notes, counted, thrown, clock, lines }
 }
 
 const withData = (data: string): SyncedObject => {
@@ -160,7 +164,7 @@ describe('the controller of imports', () => {
     expect(counted).toEqual(['secrets NotWritten'])
     // The controller logs what is thrown.
     expect(thrown).toMatchObject([
-      { code: 403, message: 'import of Secret shop/db: 403 Forbidden' },
+      { cause: { code: 403 }, message: 'import of Secret shop/db: 403 Forbidden' },
     ])
   })
 
@@ -172,11 +176,13 @@ describe('the controller of imports', () => {
       retryAfterMs: null,
       isTestFailed: false,
     })
-    const { reconcile, refer, candidates, virtual, notes } = controllerWorld(refusal)
+    const { reconcile, refer, candidates, virtual, notes, lines, thrown } = controllerWorld(refusal)
     refer('db')
     virtual.secrets.read('shop/db', null)
     candidates.read('host/db', labelled('db'))
     for (let times = 0; times < 3; times += 1) await reconcile()
+    expect(thrown).toEqual(Array.from({ length: 3 }, () => expect.any(ReportedFailure)))
+    expect(lines).toMatchObject([{ level: 'warn', sentence: 'an import is refused' }])
     expect(notes.splice(0)).toEqual([expect.stringMatching(/^Endpoints web NotWritten: /)])
     virtual.endpoints.read('shop/api', endpoints('api', { b: 'db' }))
     await reconcile()
@@ -187,6 +193,11 @@ describe('the controller of imports', () => {
     candidates.read('host/db', labelled('db'))
     await reconcile()
     expect(notes).toHaveLength(2)
+    expect(lines.map(({ sentence }) => sentence)).toEqual([
+      'an import is refused',
+      'an import is in step again',
+      'an import is refused',
+    ])
   })
 
   test('delays the eleventh time in a minute that it makes the copy again, and writes the newest state then (19.7)', async () => {

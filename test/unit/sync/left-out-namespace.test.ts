@@ -102,4 +102,19 @@ describe('a reference', () => {
     host.put(NAMESPACES, { metadata: { name: 'sandbox-acme' } })
     expect(takeQueued('configMaps')).toContain('dev-open/names')
   })
+
+  test('into a namespace whose host namespace is being made waits for it (19.5)', async () => {
+    const { virtual, host, settle, markedNamespace, takeEvents } = leftOutWorld()
+    virtual.put(NAMESPACES, { metadata: { name: 'dev-new' } })
+    virtual.put(CONFIG_MAPS, naming('dev-new'))
+    expect(await settle()).toEqual([])
+    expect([host.get(CONFIG_MAPS, 'sandbox-open/names'), takeEvents()]).toEqual([null, []])
+    host.put(NAMESPACES, markedNamespace('sandbox-new', 'dev-new'))
+    await settle()
+    expect(host.get(CONFIG_MAPS, 'sandbox-open/names')?.['data']).toEqual({
+      name: 'db',
+      namespace: 'sandbox-new',
+    })
+    expect(takeEvents()).toEqual([])
+  })
 })

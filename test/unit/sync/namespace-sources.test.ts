@@ -4,6 +4,7 @@ import type { KubeObject } from '../../../src/api/objects.ts'
 import type { InformerFactory } from '../../../src/kube/informer/informers.ts'
 import { type StoreSink, Store } from '../../../src/kube/informer/store.ts'
 import {
+  BY_HOST_NAMESPACE,
   type HostAccess,
   SINGLE_NAMESPACE,
   hostNamespace,
@@ -11,7 +12,7 @@ import {
   virtualNamespace,
 } from '../../../src/sync/namespace-sources.ts'
 import type { HostPlace, NamespaceMappings } from '../../../src/sync/rules/host-name.ts'
-import { namespaceMarks } from '../../../src/sync/rules/namespace-marks.ts'
+import { hostNamespaceOf, namespaceMarks } from '../../../src/sync/rules/namespace-marks.ts'
 import { memoryLog } from '../../support/memory-log.ts'
 import { SEVERAL } from './translation.ts'
 import { syncedObject } from '../../../src/sync/synced-object.ts'
@@ -38,6 +39,13 @@ const marked = (name: string, of: string, given: object = {}, by = place): KubeO
 }
 let versions = 0
 
+/** A namespace of the virtual cluster. */
+const objectNamed = (name: string): KubeObject => ({
+  apiVersion: 'v1',
+  kind: 'Namespace',
+  metadata: { name, uid: 'n1', resourceVersion: '1', creationTimestamp: '2026-01-01T00:00:00Z' },
+})
+
 const objectIn = (namespace: string): KubeObject => ({
   apiVersion: 'v1',
   kind: 'Service',
@@ -53,7 +61,12 @@ const objectIn = (namespace: string): KubeObject => ({
 /** The sources of a host whose watches a test plays. */
 function playedHost() {
   const watches: { readonly asked: string; readonly sink: StoreSink }[] = []
-  const stores = { virtual: new Store(virtualNamespace), host: new Store(hostNamespace(place)) }
+  const stores = {
+    virtual: new Store(virtualNamespace, {
+      [BY_HOST_NAMESPACE]: ({ name }) => hostNamespaceOf(name, place),
+    }),
+    host: new Store(hostNamespace(place)),
+  }
   const { log } = memoryLog()
   const startInformer: InformerFactory['startInformer'] = ({ plural }, sink, query) => {
     const asked = [plural, query.namespace, query.fieldSelector].filter(Boolean).join(' ')
@@ -65,7 +78,7 @@ function playedHost() {
   const told: string[] = []
   sources.subscribe((namespace) => told.push(namespace))
   return {
-    host: stores.host,
+    ...stores,
     sources,
     services: sources.whole(SERVICES),
     secrets: sources.named(SECRETS, syncedObject(SECRETS.kind)),
@@ -113,6 +126,25 @@ describe('a namespace of the host', () => {
     expect(asked()).toEqual([])
     expect(access(sources, 'shop')).toEqual([false, false])
     expect(access(sources, 'cart')).toEqual([false, false])
+  })
+
+  test.each<{ name: string; host: () => readonly KubeObject[]; isOpening: boolean }>([
+    { name: 'that is not there yet', host: () => [], isOpening: true },
+    { name: 'that is marked', host: () => [marked(SHOP, 'shop')], isOpening: false },
+    { name: 'of somebody else', host: () => [marked(SHOP, '')], isOpening: false },
+    {
+      name: 'that terminates',
+      host: () => [marked(SHOP, '', { deletionTimestamp: '2026-01-01T00:00:00Z' })],
+      isOpening: true,
+    },
+  ])('$name: is it to open? $isOpening (17.5, 19.5)', ({ host, isOpening }) => {
+    const played = playedHost()
+    const { virtual } = played
+    virtual.put(objectNamed('shop'))
+    for (const namespace of host()) played.host.put(namespace)
+    expect(played.sources.isOpening('shop')).toBe(isOpening)
+    // Nothing of the virtual cluster leads there.
+    expect(played.sources.isOpening('absent')).toBe(false)
   })
 
   test('that is marked is open, and one that terminates takes nothing new (17.5)', () => {

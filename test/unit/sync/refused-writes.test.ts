@@ -26,7 +26,7 @@ describe('a refused write', () => {
       throw refusal(code, reason, `POST endpoints: ${code} ${reason}`)
     }
     for (let times = 0; times < 3; times += 1)
-      await expect(pair.reconcile(KEY)).rejects.toMatchObject({ code })
+      await expect(pair.reconcile(KEY)).rejects.toMatchObject({ cause: { code } })
     expect(pair.events).toMatchObject([
       {
         reason: 'NotWritten',
@@ -56,7 +56,7 @@ describe('a refused write', () => {
     pair.host.refuse = () => {
       throw refusal(403, 'Forbidden')
     }
-    await expect(pair.reconcile(KEY)).rejects.toMatchObject({ code: 403 })
+    await expect(pair.reconcile(KEY)).rejects.toMatchObject({ cause: { code: 403 } })
     expect(pair.events).toMatchObject([{ reason: 'NotWritten', regarding: { name: 'web' } }])
   })
 
@@ -67,7 +67,7 @@ describe('a refused write', () => {
     pair.virtual.refuse = () => {
       throw refusal(422, 'Invalid')
     }
-    await expect(pair.reconcile(KEY)).rejects.toMatchObject({ code: 422 })
+    await expect(pair.reconcile(KEY)).rejects.toMatchObject({ cause: { code: 422 } })
     expect(pair.writes()).toEqual({ virtual: [], host: ['replace update'] })
     expect(pair.atHost()).toMatchObject({ subsets: [], metadata: { labels: { app: 'host' } } })
     expect(pair.events).toMatchObject([

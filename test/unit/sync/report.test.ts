@@ -1,57 +1,10 @@
 import { describe, expect, test } from 'vitest'
-import type { ObjectEvent } from '../../../src/kube/event-recorder.ts'
-import { SyncReport } from '../../../src/sync/report.ts'
-import { type Patch, checkPatches } from '../../../src/sync/rules/patch.ts'
+import type { SyncReport } from '../../../src/sync/report.ts'
+import type { Patch } from '../../../src/sync/rules/patch.ts'
 import { failed } from '../../../src/sync/sandbox/protocol.ts'
-import { syncedObject } from '../../../src/sync/synced-object.ts'
 import { findCanaries, plantCanary } from '../../support/canary.ts'
-import { manualClock } from '../../support/manual-clock.ts'
-import { memoryLog } from '../../support/memory-log.ts'
 import { refusal } from './memory-cluster.ts'
-
-const KEY = 'shop/web'
-
-function patchesOf(...entries: readonly object[]): readonly Patch[] {
-  const { patches, faults } = checkPatches(entries as never, 'p', ['metadata.labels'])
-  expect(faults).toEqual([])
-  return patches
-}
-
-const PATCHES = patchesOf(
-  { path: 'data.a', expression: 'value' },
-  { path: 'data.b', expression: 'value' },
-)
-
-const objectOf = (kind: string, uid = 'u1') =>
-  syncedObject(kind)({
-    apiVersion: 'v1',
-    kind,
-    metadata: { name: 'web', namespace: 'shop', uid, resourceVersion: '1', creationTimestamp: '' },
-  })
-
-function reportOf(kind = 'Endpoints', patches = PATCHES) {
-  const clock = manualClock(0)
-  const { log, lines } = memoryLog()
-  const events: ObjectEvent[] = []
-  const counts: unknown[] = []
-  const report = new SyncReport({
-    kind,
-    patches,
-    events: {
-      record: (event) => void events.push(event),
-      flush: () => Promise.resolve(),
-      stop: () => undefined,
-    },
-    observer: {
-      wrote: (direction) => void counts.push(direction),
-      failed: (reason) => void counts.push(reason),
-      caughtUp: (seconds) => void counts.push(seconds),
-    },
-    clock,
-    log,
-  })
-  return { report, clock, events, counts, lines, virtual: objectOf(kind) }
-}
+import { KEY, PATCHES, objectOf, patchesOf, reportOf } from './report-world.ts'
 
 const failureOf = (patches: readonly Patch[], at: number, detail: string) => ({
   ok: false as const,
@@ -103,7 +56,7 @@ describe('states (20)', () => {
     {
       name: 'no refusals leave another state',
       does: ({ report, virtual }) => {
-        report.notWritten(KEY, virtual, 'host', refusal(422, 'Invalid'))
+        report.notWritten(KEY, virtual, { by: 'host', error: refusal(422, 'Invalid'), sent: null })
         report.refused(KEY, virtual, [])
       },
       states: { 'not-written': 1 },
@@ -139,7 +92,7 @@ describe('a failure that lasts', () => {
   test('is one Event and one line, and counts each time (19.8, 20)', () => {
     const { report, events, counts, lines, virtual } = reportOf()
     for (let times = 0; times < 3; times += 1)
-      report.notWritten(KEY, virtual, 'host', refusal(422, 'Invalid'))
+      report.notWritten(KEY, virtual, { by: 'host', error: refusal(422, 'Invalid'), sent: null })
     expect(events).toHaveLength(1)
     expect(lines).toHaveLength(1)
     expect(counts).toEqual(['NotWritten', 'NotWritten', 'NotWritten'])
@@ -165,10 +118,43 @@ describe('a failure that lasts', () => {
     { name: 'of another object', between: () => undefined, again: 'Invalid', uid: 'u2' },
   ])('is told again $name (19.8)', ({ between, again, uid }) => {
     const world = reportOf()
-    world.report.notWritten(KEY, world.virtual, 'host', refusal(422, 'Invalid'))
+    world.report.notWritten(KEY, world.virtual, {
+      by: 'host',
+      error: refusal(422, 'Invalid'),
+      sent: null,
+    })
     between(world)
-    world.report.notWritten(KEY, objectOf('Endpoints', uid), 'host', refusal(422, again))
+    world.report.notWritten(KEY, objectOf('Endpoints', uid), {
+      by: 'host',
+      error: refusal(422, again),
+      sent: null,
+    })
     expect(world.events).toHaveLength(2)
+  })
+
+  test.each<{ name: string; ends: (report: SyncReport) => void; sentence: string }>([
+    {
+      name: 'is in step again',
+      ends: (report) => report.inStep(KEY, false),
+      sentence: 'an object is in step again',
+    },
+    {
+      name: 'is gone',
+      ends: (report) => report.forget(KEY),
+      sentence: 'an object that was not in step is not synced any more',
+    },
+  ])('is one line when it begins, and one when the object $name (19.8)', ({ ends, sentence }) => {
+    const { report, lines, virtual } = reportOf()
+    ends(report)
+    for (let times = 0; times < 3; times += 1)
+      report.patchFailed(KEY, virtual, failureOf(PATCHES, 0, ''))
+    ends(report)
+    ends(report)
+    const object = { name: 'web', namespace: 'shop' }
+    expect(lines).toMatchObject([
+      { level: 'warn', fields: { object, reason: 'PatchFailed' } },
+      { level: 'info', sentence, fields: { kind: 'Endpoints', object } },
+    ])
   })
 
   test('a Service whose addresses are left out says so once, in step as it is (18.6)', () => {
@@ -298,10 +284,10 @@ describe('secrets (19.8)', () => {
     const sinks = {
       events: JSON.stringify(events),
       lines: JSON.stringify(lines),
-      error: error.message,
+      error,
     }
     expect(findCanaries(sinks, [{ label: 'token', secret }]).length > 0).toBe(isShown)
-    expect(error.message).toContain(`p[${at}] at data.a: it threw an error`)
+    expect(error).toContain(`p[${at}] at data.a: it threw an error`)
   })
 
   test.each([
@@ -315,7 +301,11 @@ describe('secrets (19.8)', () => {
     { name: 'others', kind: 'Endpoints', patches: PATCHES, isShown: true },
   ])('what a cluster says of $name', ({ kind, patches, isShown }) => {
     const { report, events, lines, virtual } = reportOf(kind, patches)
-    report.notWritten(KEY, virtual, 'host', refusal(403, 'Forbidden', `no ${secret}`))
+    report.notWritten(KEY, virtual, {
+      by: 'host',
+      error: refusal(403, 'Forbidden', `no ${secret}`),
+      sent: null,
+    })
     const sinks = { events: JSON.stringify(events), lines: JSON.stringify(lines) }
     expect(findCanaries(sinks, [{ label: 'token', secret }]).length > 0).toBe(isShown)
     expect(events[0]?.note).toContain(isShown ? 'no ' : '403 Forbidden')

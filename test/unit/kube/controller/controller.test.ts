@@ -1,14 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import { NotLeaderError, StatusError } from '../../../../src/kube/client/api-error.ts'
-import {
-  type ControllerOptions,
-  type Outcome,
-  done,
-  startController,
-} from '../../../../src/kube/controller/controller.ts'
-import { EventLoopShare } from '../../../../src/runtime/concurrency/event-loop.ts'
-import { memoryLog } from '../../../support/memory-log.ts'
-import { T0, workQueueOnClock } from './work-queue-builder.ts'
+import { type Outcome, done } from '../../../../src/kube/controller/controller.ts'
+import { controllerOnClock } from './controller-on-clock.ts'
+import { T0 } from './work-queue-builder.ts'
 
 const failure = (code: number, retryAfterMs: number | null = null): StatusError =>
   new StatusError({
@@ -18,59 +12,6 @@ const failure = (code: number, retryAfterMs: number | null = null): StatusError 
     retryAfterMs,
     isTestFailed: code === 422,
   })
-
-interface Logged extends Pick<ControllerOptions, 'objectOf'> {
-  readonly level: 'debug' | 'info'
-}
-
-/** One controller over a work queue; `call` counts the calls of `reconcile` from 0. */
-function controllerOnClock(
-  reconcile: (key: string, call: number) => Promise<Outcome>,
-  workers = 1,
-  { level, objectOf }: Logged = { level: 'info', objectOf: () => undefined },
-) {
-  const { clock, queue } = workQueueOnClock()
-  const { log, lines } = memoryLog(level)
-  const finished: { result: string; seconds: number }[] = []
-  /** Reconciled keys, each with the milliseconds since the start. */
-  const calls: string[] = []
-  let activeCount = 0
-  let mostActive = 0
-  const stop = startController({
-    places: null,
-    name: 'things',
-    objectOf,
-    queue,
-    workers,
-    clock,
-    turns: new EventLoopShare(clock),
-    outage: { isCertain: false },
-    log,
-    reconcile: (key) => {
-      calls.push(`${key} ${clock.nowMs() - T0}`)
-      return reconcile(key, calls.length - 1)
-    },
-    observer: {
-      started: () => (mostActive = Math.max(mostActive, (activeCount += 1))),
-      finished: (result, seconds) => {
-        activeCount -= 1
-        finished.push({ result, seconds })
-      },
-    },
-  })
-  const results = () => finished.map(({ result }) => result)
-  return {
-    clock,
-    queue,
-    stop,
-    lines,
-    finished,
-    results,
-    calls,
-    activeCount: () => activeCount,
-    mostActive: () => mostActive,
-  }
-}
 
 describe('requeues after a reconcile', () => {
   test.each<{

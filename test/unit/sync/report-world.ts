@@ -1,0 +1,57 @@
+// A report in memory, and what it has told.
+import { expect } from 'vitest'
+import type { ObjectEvent } from '../../../src/kube/event-recorder.ts'
+import { SyncReport } from '../../../src/sync/report.ts'
+import { type Patch, checkPatches } from '../../../src/sync/rules/patch.ts'
+import { syncedObject } from '../../../src/sync/synced-object.ts'
+import { manualClock } from '../../support/manual-clock.ts'
+import { memoryLog } from '../../support/memory-log.ts'
+
+/** The key of the object. */
+export const KEY = 'shop/web'
+
+/** The patches of these entries, `p[0]` and so on. */
+export function patchesOf(...entries: readonly object[]): readonly Patch[] {
+  const { patches, faults } = checkPatches(entries as never, 'p', ['metadata.labels'])
+  expect(faults).toEqual([])
+  return patches
+}
+
+/** Two patches that read nothing. */
+export const PATCHES = patchesOf(
+  { path: 'data.a', expression: 'value' },
+  { path: 'data.b', expression: 'value' },
+)
+
+/** The virtual object. */
+export const objectOf = (kind: string, uid = 'u1') =>
+  syncedObject(kind)({
+    apiVersion: 'v1',
+    kind,
+    metadata: { name: 'web', namespace: 'shop', uid, resourceVersion: '1', creationTimestamp: '' },
+  })
+
+/** A report, and what it has told and counted. */
+export function reportOf(kind = 'Endpoints', patches = PATCHES) {
+  const clock = manualClock(0)
+  const { log, lines } = memoryLog()
+  const events: ObjectEvent[] = []
+  const counts: unknown[] = []
+  const report = new SyncReport({
+    kind,
+    patches,
+    events: {
+      record: (event) => void events.push(event),
+      flush: () => Promise.resolve(),
+      stop: () => undefined,
+    },
+    observer: {
+      wrote: (direction) => void counts.push(direction),
+      failed: (reason) => void counts.push(reason),
+      caughtUp: (seconds) => void counts.push(seconds),
+    },
+    clock,
+    log,
+  })
+  return { report, clock, events, counts, lines, virtual: objectOf(kind) }
+}
