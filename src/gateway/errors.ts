@@ -12,7 +12,7 @@ const AMBIGUOUS_QUERY =
   'the same for parameters: one is there twice, or it is not certain what it selects'
 const LIMITED = 'the message has the kind and the number: see [below](#limits)'
 const CHANGED_KEY =
-  'the key got another scope or identity meanwhile: the next request goes by these. The second is the last event of a watch'
+  'the key got another scope or identity meanwhile: the next request goes by these. The second is for a write, the third is the last event of a watch'
 const CANNOT_TELL = 'see [GatewayCannotTell](#managementoperatorgatewaycannottell)'
 const PUBLIC_PAGE = 'below `/oidc`, which needs no key'
 
