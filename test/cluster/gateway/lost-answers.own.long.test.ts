@@ -147,23 +147,58 @@ test('a read whose answer is cut is repeated, or is a 503 with Retry-After (13.1
   )
 })
 
-test('a write whose answer breaks off in its body breaks off for the client too, and is carried out once (13.1)', async () => {
-  const name = uniqueName('large')
-  const body = { metadata: { generateName: `${name}-` }, data: { a: 'x'.repeat(400_000) } }
-  relay.keepAnswersAfter(100_000)
-  const answering = setup.ask(ada.token, SHOP, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify({ apiVersion: 'v1', kind: 'ConfigMap', ...body }),
-  })
-  const failure = answering.then(
-    () => null,
-    (error: unknown) => error,
+/** A ConfigMap of 400 kB; one that is deleted has a finalizer, so that the answer is the object. */
+const largeOf = (metadata: object) => ({
+  apiVersion: 'v1',
+  kind: 'ConfigMap',
+  metadata,
+  data: { a: 'x'.repeat(400_000) },
+})
+
+test.each(WRITES)(
+  'a $method whose answer breaks off in its body breaks off for the client too, and is carried out once (13.1)',
+  async ({ method, contentType = 'application/json' }) => {
+    const name = uniqueName('large')
+    const finalizers = method === 'DELETE' ? ['tests.example.org/keep'] : []
+    if (method !== 'POST') await plane.raw('POST', SHOP, largeOf({ name, finalizers }))
+    const body =
+      method === 'POST'
+        ? largeOf({ generateName: `${name}-` })
+        : largeOf({ name, labels: { sent: 'yes' } })
+    relay.keepAnswersAfter(100_000)
+    const answering = setup.ask(ada.token, method === 'POST' ? SHOP : `${SHOP}/${name}`, {
+      method,
+      headers: { 'content-type': contentType },
+      ...(method === 'DELETE' ? {} : { body: JSON.stringify(body) }),
+    })
+    const failure = answering.then(
+      () => null,
+      (error: unknown) => error,
+    )
+    await eventually('its answer has begun', () => relay.keptBytes() > 100_000 || undefined, SOON)
+    relay.cutAndPass()
+    expect(await failure).toBeInstanceOf(Error)
+    expect(await namesWith(name)).toHaveLength(1)
+    if (method === 'DELETE')
+      await plane.raw('PATCH', `${SHOP}/${name}`, { metadata: { finalizers: null } })
+  },
+)
+
+test('writes whose answers are late are carried out once, and are a 504 without Retry-After (13.1)', async () => {
+  const names = await Promise.all(WRITES.map((write) => prepared(write)))
+  relay.keepAnswersOf(LONGER_THAN_HANDSHAKE)
+  const answers = await Promise.all(
+    WRITES.map((write, at) => {
+      const { path, options } = requestOf(write, names[at] ?? '')
+      return setup.ask(ada.token, path, options)
+    }),
   )
-  await eventually('its answer has begun', () => relay.keptBytes() > 100_000 || undefined, SOON)
-  relay.cutAndPass()
-  expect(await failure).toBeInstanceOf(Error)
-  expect(await namesWith(`${name}-`)).toHaveLength(1)
+  for (const answer of answers) expectNoRepetition(answer)
+  for (const [at, write] of WRITES.entries()) {
+    const name = names[at] ?? ''
+    expect(await write.isDone(name), write.method).toBe(true)
+    expect(await namesWith(name)).toHaveLength(write.method === 'DELETE' ? 0 : 1)
+  }
 })
 
 test('kubectl create with generateName makes one object when its answer is lost (13.1)', async () => {
@@ -219,6 +254,43 @@ describe('a key that self-service makes (12.1, 13.1)', () => {
     relay.cutAndPass()
     expectNoRepetition(await answering)
     expect(await made()).toHaveLength(1)
+  })
+})
+
+describe.each([
+  { method: 'PUT', contentType: 'application/json' },
+  { method: 'PATCH', contentType: 'application/merge-patch+json' },
+])('a $method by self-service (12.1, 13.1)', ({ method, contentType }) => {
+  test.each([
+    { at: 'the dry run', after: LONGER_THAN_HANDSHAKE, isWritten: false },
+    { at: 'the write', after: PADDING.length + LONGER_THAN_HANDSHAKE, isWritten: true },
+  ])('whose answer is lost at $at', async ({ after, isWritten }) => {
+    const { object } = await setup.key()
+    const { name = '' } = object.metadata
+    const path = `${OWN_KEYS}/${name}`
+    const read = await setup.ask(ada.token, path)
+    const { metadata, ...current } = JSON.parse(read.body) as { readonly metadata: object }
+    const annotations = { padding: PADDING }
+    const body =
+      method === 'PUT'
+        ? { ...current, metadata: { ...metadata, annotations } }
+        : { metadata: { annotations } }
+    relay.keepAnswersOf(after)
+    const answering = setup.ask(ada.token, path, {
+      method,
+      headers: { 'content-type': contentType },
+      body: JSON.stringify(body),
+    })
+    const stored = async (): Promise<boolean> => {
+      const { metadata: now } = (await setup.keys.read(name)) ?? object
+      return now.annotations?.['padding'] === PADDING
+    }
+    const isReached = async () => (isWritten ? await stored() : relay.keptBytes() > 0) || undefined
+    await eventually('the answer is kept back', isReached, SOON)
+    relay.cutAndPass()
+    if (isWritten) expectNoRepetition(await answering)
+    else expect(await answering).toMatchObject(NOT_SENT)
+    expect(await stored()).toBe(isWritten)
   })
 })
 
