@@ -42,6 +42,28 @@ export function testKeyUpdates(setup: SelfServiceSetup): void {
         body: manifest(name, spec),
       })
 
+    test('with odd characters stores each of them, each time (6.5)', async () => {
+      const name = uniqueName('odd')
+      const displayName =
+        'a\u0080\u0085\u007f\u2028\u2029\ufffe\ufeff"\'\\ # : - {{x}} \u{1f511}\t\nb'
+      // As YAML they can only be sent as escapes.
+      const body = JSON.stringify(manifest(name, { displayName })).replaceAll(
+        /[\u007f-\uffff]/g,
+        (odd) => `\\u${odd.charCodeAt(0).toString(16).padStart(4, '0')}`,
+      )
+      const applied = (): Promise<ParsedAnswer> =>
+        callers.login.ask('PATCH', `ownedaccesskeys/${name}?fieldManager=git`, {
+          type: APPLY_PATCH,
+          body,
+        })
+      const made = await applied()
+      expect({ code: made.code, message: made.json.message }).toMatchObject({ code: 201 })
+      expect(made.json.spec.displayName).toBe(displayName)
+      const again = await applied()
+      expect({ code: again.code, message: again.json.message }).toMatchObject({ code: 200 })
+      expect((await keys.read(name))?.spec.displayName).toBe(displayName)
+    })
+
     test.each(['login', 'scoped', 'expiring'] as const)(
       'by %s creates a key, then changes it, and keeps the fields that the gateway added',
       async (by) => {
