@@ -103,7 +103,7 @@ test('none is found after each way to fail and to be refused (19.8, 20)', async 
       failing.push({
         resource: SECRETS,
         ref: at(name),
-        reason: /refused|labelled|policy/.test(key) ? 'NotWritten' : 'PatchFailed',
+        reason: /labelled|policy/.test(key) ? 'NotWritten' : 'PatchFailed',
       })
   }
   const offered = plantCanary('Secret that is imported')
