@@ -1,8 +1,10 @@
 // Events about namespaces of the virtual cluster in multi-namespace mode (contract 17.5).
 import { NAMESPACES } from '../api/names.ts'
 import { isRefusal } from '../kube/client/api-error.ts'
+import { ReportedFailure } from '../kube/controller/reported-failure.ts'
 import type { EventRecorder } from '../kube/event-recorder.ts'
 import type { Log } from '../runtime/log.ts'
+import { refusalNote } from './refusal-note.ts'
 import { shortDigest } from './rules/host-name.ts'
 import type { VirtualNamespace } from './rules/namespace-marks.ts'
 
@@ -18,8 +20,18 @@ export interface NamespaceReport {
   readonly taken: (namespace: VirtualNamespace, hostName: string) => void
   /** Its host namespace stays after its end. @param note a sentence */
   readonly kept: (namespace: VirtualNamespace, note: string) => void
-  /** Reports what the host refuses (see isRefusal). @throws what `act` does */
-  readonly refusalReported: <T>(namespace: VirtualNamespace, act: () => Promise<T>) => Promise<T>
+  /**
+   * Reports what the host refuses (see isRefusal), once until `inStep`.
+   *
+   * @throws ReportedFailure for a refusal, else what `act` does
+   */
+  readonly refusalReported: <T>(
+    namespace: VirtualNamespace,
+    hostName: string,
+    act: () => Promise<T>,
+  ) => Promise<T>
+  /** Nothing that the host refuses is to be written for this host namespace: a refusal before has ended. */
+  readonly inStep: (hostName: string) => void
 }
 
 /** Dependencies of the reports. */
@@ -32,13 +44,16 @@ interface NamespaceReportOptions {
 
 /** Creates the reports. */
 export function namespaceReport({ events, failed, log }: NamespaceReportOptions): NamespaceReport {
+  /** Digests of the refusals that were reported, by host namespace: a retry has nothing new to say. */
+  const refused = new Map<string, string>()
   const report = (
     reason: NamespaceErrorReason,
     { name, uid }: VirtualNamespace,
     note: string,
+    logged = note,
   ): void => {
     failed(reason)
-    log.warn({ namespace: name, reason, note }, 'a namespace is not in step')
+    log.warn({ namespace: name, reason, note: logged }, 'a namespace is not in step')
     events.record({
       regarding: { apiVersion: NAMESPACES.version, kind: NAMESPACES.kind, name, uid },
       type: 'Warning',
@@ -56,17 +71,25 @@ export function namespaceReport({ events, failed, log }: NamespaceReportOptions)
         `Namespace ${hostName} of the host is not this one's; nothing of this namespace is written.`,
       ),
     kept: (namespace, note) => report('NamespaceKept', namespace, note),
-    refusalReported: async (namespace, act) => {
+    refusalReported: async (namespace, hostName, act) => {
       try {
         return await act()
       } catch (error) {
-        if (isRefusal(error, true)) {
-          const { code, reason, message } = error
-          const note = `The host refuses the namespace with ${code} ${reason}: ${message}`
-          report('NotWritten', namespace, note)
-        }
-        throw error
+        if (!isRefusal(error, true)) throw error
+        const { message, retryAfterMs } = error
+        const noteOf = (because: string): string => `The host refuses a write for it: ${because}.`
+        const note = noteOf(refusalNote(error, false, null))
+        // Numbers in an answer can be others each time: it is the same refusal.
+        const refusal = `${namespace.uid} ${shortDigest(note.replaceAll(/\d+/g, ''))}`
+        if (refused.get(hostName) === refusal) failed('NotWritten')
+        else report('NotWritten', namespace, note, noteOf(message))
+        refused.set(hostName, refusal)
+        throw new ReportedFailure(message, { retryAfterMs, cause: error })
       }
+    },
+    inStep: (hostName) => {
+      if (!refused.delete(hostName)) return
+      log.info({ hostNamespace: hostName }, 'the host refuses a namespace no more')
     },
   }
 }

@@ -48,7 +48,11 @@ export function namespaceController(deps: NamespaceDeps): ControllerSpec {
   return {
     name: NAMESPACE_CONTROLLER,
     workers: NAMESPACE_WORKERS,
-    reconcile: (name) => reconcile(name, deps),
+    reconcile: async (name) => {
+      const outcome = await reconcile(name, deps)
+      deps.report.inStep(name)
+      return outcome
+    },
     objectOf: (name) => host.getByKey(name),
     reads: [virtual, host],
     watches: [
@@ -75,10 +79,10 @@ async function reconcile(hostName: string, deps: NamespaceDeps): Promise<Outcome
     case 'taken':
       return done
     case 'create':
-      return report.refusalReported(plan.of, () => create(hostName, plan.of, deps))
+      return report.refusalReported(plan.of, hostName, () => create(hostName, plan.of, deps))
     case 'mark':
       if (host === null) return done
-      return report.refusalReported(plan.of, () => mark(host, plan, deps))
+      return report.refusalReported(plan.of, hostName, () => mark(host, plan, deps))
     case 'end':
       return host === null ? done : end(host, { ...plan, waiting }, deps)
     default:
@@ -136,16 +140,22 @@ async function end(
   const recheckAfter = (ms: number): Outcome => ({ result: 'later', atMs: clock.nowMs() + ms })
   if (await stillLeadsTo(host, of, deps)) return recheckAfter(RECHECK_MS.clearing)
 
-  const own = await deleteOwnObjects({ hostName: host.name, of: of.name }, deps)
+  const reported = <T>(act: () => Promise<T>): Promise<T> =>
+    report.refusalReported(of, host.name, act)
+  const own = await reported(() => deleteOwnObjects({ hostName: host.name, of: of.name }, deps))
   if (own.kind === 'clearing') return recheckAfter(RECHECK_MS.clearing)
   const rest = own.kind === 'unknown' ? own : isMade ? await restOf(host.name, content) : null
   if (rest?.kind === 'nothing') {
     const { name, uid, resourceVersion } = host
-    await clients.host.delete(NAMESPACES, { name }, { uid, resourceVersion }, 'delete')
+    await reported(() =>
+      clients.host.delete(NAMESPACES, { name }, { uid, resourceVersion }, 'delete'),
+    )
     return done
   }
+  // Without its marks it is not looked at again: until they are gone, each try would say that it stays.
+  if (rest === null) await reported(() => setMarks(host, null, deps))
   report.kept(of, keptNote(host.name, rest))
-  if (rest === null) return setMarks(host, null, deps)
+  if (rest === null) return done
   // Its marks stay those of the other one, perhaps for ever.
   if (waiting !== null) report.taken(waiting, host.name)
   return recheckAfter(RECHECK_MS.kept)

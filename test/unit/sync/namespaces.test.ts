@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { KubeObject } from '../../../src/api/objects.ts'
+import { StatusError } from '../../../src/kube/client/api-error.ts'
 import type { KubeClient } from '../../../src/kube/client/client.ts'
 import type { ObjectEvent } from '../../../src/kube/event-recorder.ts'
 import { Store } from '../../../src/kube/informer/store.ts'
@@ -50,7 +51,8 @@ interface World {
   readonly hostNow?: readonly KubeObject[]
   /** What is in every host namespace. */
   readonly pods?: readonly string[]
-  readonly refused?: Error
+  /** What each write is refused with, at the moment. */
+  refused?: Error | undefined
 }
 
 function worldOf(world: World) {
@@ -78,6 +80,7 @@ function worldOf(world: World) {
     }) as unknown as KubeClient
   const events: ObjectEvent[] = []
   const failed: string[] = []
+  const { log, lines } = memoryLog()
   const clock = manualClock(0)
   const report = namespaceReport({
     events: {
@@ -86,7 +89,7 @@ function worldOf(world: World) {
       stop: () => undefined,
     },
     failed: (reason) => void failed.push(reason),
-    log: memoryLog().log,
+    log,
   })
   const kinds = [{ group: '', version: 'v1', plural: 'pods', kind: 'Pod' }]
   const spec = namespaceController({
@@ -110,7 +113,7 @@ function worldOf(world: World) {
   for (const one of host) stores.host.put(one)
   for (const store of [stores.virtual, stores.host]) store.end()
   for (const watch of spec.watches) watch((key) => queued.push(key))
-  return { ...spec, stores, writes, events, failed, queued }
+  return { ...spec, stores, writes, events, failed, queued, lines }
 }
 
 describe('the controller of host namespaces', () => {
@@ -231,15 +234,67 @@ describe('the controller of host namespaces', () => {
     expect(events[0]?.regarding).not.toHaveProperty('namespace')
   })
 
-  test.each([
-    { name: 'a refusal', refused: refusal(403, 'Forbidden'), failed: ['NotWritten'] },
-    { name: 'a name that is too long', refused: refusal(422, 'Invalid'), failed: ['NotWritten'] },
-    { name: 'a stale cache', refused: refusal(409, 'AlreadyExists'), failed: [] },
-  ])('tries again after $name (17.5, 18.3)', async ({ refused, failed }) => {
+  test('tries again after a stale cache, and reports nothing (17.5, 18.3)', async () => {
+    const refused = refusal(409, 'AlreadyExists')
     const world = worldOf({ virtual: [namespace('shop')], refused })
     await expect(world.reconcile(HOST)).rejects.toBe(refused)
-    expect(world.failed).toEqual(failed)
+    expect([world.failed, world.lines]).toEqual([[], []])
   })
+
+  test.each<{ name: string; world: World; key: string }>([
+    { name: 'a create', world: { virtual: [namespace('shop')] }, key: HOST },
+    {
+      name: 'a mark',
+      world: { virtual: [namespace('cart')], host: [namespace('existing')] },
+      key: 'existing',
+    },
+    { name: 'a delete', world: { host: [made] }, key: HOST },
+    {
+      name: 'the end of a mark',
+      world: { host: [namespace('existing', marksFor('cart', false))] },
+      key: 'existing',
+    },
+  ])(
+    '$name that is refused is tried again, and is one Event and one line until it ends (17.5, 18.3, 19.8)',
+    async ({ world: given, key }) => {
+      const answer = (seconds: number): StatusError =>
+        new StatusError({
+          code: 422,
+          reason: 'Invalid',
+          message: 'WRITE namespaces: 422 Invalid',
+          retryAfterMs: 2000,
+          isTestFailed: false,
+          words: `no more than 9 namespaces, waited ${seconds} s`,
+        })
+      const world: World = { ...given, refused: answer(0) }
+      const { reconcile, events, failed, lines } = worldOf(world)
+      for (let i = 1; i <= 3; i++) {
+        await expect(reconcile(key)).rejects.toMatchObject({
+          name: 'ReportedFailure',
+          message: 'WRITE namespaces: 422 Invalid',
+          retryAfterMs: 2000,
+        })
+        world.refused = answer(i)
+      }
+      expect(failed).toEqual(['NotWritten', 'NotWritten', 'NotWritten'])
+      expect(events).toMatchObject([
+        {
+          reason: 'NotWritten',
+          regarding: { kind: 'Namespace' },
+          note: 'The host refuses a write for it: WRITE namespaces: 422 Invalid: no more than 9 namespaces, waited 0 s.',
+        },
+      ])
+      expect(lines).toMatchObject([{ level: 'warn', sentence: 'a namespace is not in step' }])
+      expect(JSON.stringify(lines)).not.toContain('no more than 9')
+
+      world.refused = undefined
+      await reconcile(key)
+      await reconcile(key)
+      expect(lines.filter(({ level }) => level === 'info')).toMatchObject([
+        { sentence: 'the host refuses a namespace no more', fields: { hostNamespace: key } },
+      ])
+    },
+  )
 
   test('examines all at start (17.5)', () => {
     const { queued } = worldOf({ virtual: [namespace('shop'), namespace('cart')], host: [made] })
