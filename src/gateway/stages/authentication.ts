@@ -76,6 +76,7 @@ export const authentication: Stage<AuthenticationDeps> = async (context, { authe
   const result = await authenticate(context.http)
   if (!result.ok) return result.answer
   context.caller = result.caller
+  context.http.authenticated()
   return null
 }
 

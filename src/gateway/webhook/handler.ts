@@ -64,7 +64,9 @@ export function createWebhook(
   return async (http) => {
     if (isCaller === null) return CLOSED
     const startedMs = clock.monotonicMs()
-    const { outcome, answer } = isCaller(http) ? await reviewed(http, options) : REFUSED
+    const isAllowed = isCaller(http)
+    if (isAllowed) http.authenticated()
+    const { outcome, answer } = isAllowed ? await reviewed(http, options) : REFUSED
     answered(outcome, (clock.monotonicMs() - startedMs) / 1000)
     return answer
   }

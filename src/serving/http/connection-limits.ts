@@ -27,7 +27,10 @@ export const CONNECTION_LIMITS: ConnectionLimits = {
   fresh: { most: 1024, withinMs: 10_000 },
 }
 
-/** Idle connections are closed once this share of the allowed connections is in use. */
+/**
+ * Once this share of the allowed connections is in use, idle ones are closed: first those on which no credential was valid,
+ * which anybody can open, and those of callers once callers alone are so many.
+ */
 const CROWDED_SHARE = 0.75
 
 /** Finds the latest response on a socket; undefined = there was no request. */
@@ -42,14 +45,16 @@ interface LimitOptions {
 }
 
 /** The limited connections of a server. */
-interface LimitedConnections {
+export interface LimitedConnections {
   /** A request has come on the socket: from its first one on, the connection counts as used. */
   readonly requested: (socket: Socket) => void
+  /** A request on the socket has a valid credential: the connection is a caller's. */
+  readonly authenticated: (socket: Socket) => void
   /**
-   * Whether the server is crowded by used connections: then each response must close its connection, because a client
-   * could keep it open forever by further requests.
+   * Whether the server is so crowded that each response on the socket must close its connection, because a client could keep
+   * it open forever by further requests.
    */
-  readonly isCrowded: () => boolean
+  readonly isCrowdedFor: (socket: Socket) => boolean
 }
 
 /** Closes idle connections and late new ones, and refuses connections beyond the limit. */
@@ -58,7 +63,11 @@ export function limitConnections(
   { limits, latest, dropped }: LimitOptions,
 ): LimitedConnections {
   const crowdedFrom = Math.ceil(limits.most * CROWDED_SHARE)
-  const used = new Set<Socket>()
+  const callers = new Set<Socket>()
+  const strangers = new Set<Socket>()
+  const closeIdle = (connections: ReadonlySet<Socket>): void => {
+    for (const each of connections) if (isIdle(latest(each))) each.destroySoon()
+  }
   const fresh = new NewConnections(limits.fresh, () => performance.now())
   server.maxConnections = limits.most
   server.keepAliveTimeout = limits.idleMs
@@ -75,12 +84,19 @@ export function limitConnections(
   return {
     requested: (socket) => {
       if (!fresh.requested(socket)) return
-      used.add(socket)
-      socket.once('close', () => used.delete(socket))
-      if (used.size !== crowdedFrom) return
-      for (const each of used) if (isIdle(latest(each))) each.destroySoon()
+      strangers.add(socket)
+      socket.once('close', () => callers.delete(socket) || strangers.delete(socket))
+      // Only then: while it stays crowded, no other becomes idle.
+      if (callers.size + strangers.size === crowdedFrom) closeIdle(strangers)
     },
-    isCrowded: () => used.size >= crowdedFrom,
+    authenticated: (socket) => {
+      if (!strangers.delete(socket)) return
+      callers.add(socket)
+      if (callers.size === crowdedFrom) closeIdle(callers)
+    },
+    isCrowdedFor: (socket) =>
+      callers.size + strangers.size >= crowdedFrom &&
+      (!callers.has(socket) || callers.size >= crowdedFrom),
   }
 }
 

@@ -16,6 +16,7 @@ import {
   CONNECTION_LIMITS,
   type ConnectionLimits,
   type LatestResponse,
+  type LimitedConnections,
   limitConnections,
 } from './connection-limits.ts'
 import { awaitsContinue, deliver } from './deliver.ts'
@@ -40,6 +41,8 @@ export interface HttpRequest {
   readonly remoteAddress: string
   /** The client's certificate by the authority that is trusted now; null = it has none, or the server trusts none. */
   readonly clientCertificate: ClientCertificate | null
+  /** To be called when the credential is valid: the connection counts as a caller's from then on. */
+  readonly authenticated: () => void
   /** Aborts when the client disconnects before the response is complete. */
   readonly gone: AbortSignal
   /** Aborts when no byte of the response is buffered any more: all were sent, or the client has disconnected. */
@@ -129,8 +132,7 @@ function answerAll(
   answerMalformedRequests(server, latest)
   const { dropped } = observer
   const { stalledMs } = limits
-  const { requested, isCrowded } = limitConnections(server, { limits, latest, dropped })
-  const isEnding = (): boolean => !server.listening || isCrowded()
+  const connections = limitConnections(server, { limits, latest, dropped })
   const answer = (
     request: IncomingMessage,
     response: ServerResponse,
@@ -140,9 +142,11 @@ function answerAll(
     // Read now: Node removes the socket from a request that is destroyed.
     const { socket } = request
     responses.set(socket, response)
-    requested(socket)
+    connections.requested(socket)
+    const isEnding = (): boolean => !server.listening || connections.isCrowdedFor(socket)
     const id = randomUUID()
-    const call = new ReceivedRequest({ id, request, response, by, certificateOf })
+    const parts = { id, request, response, by, certificateOf, connections }
+    const call = new ReceivedRequest(parts)
     const answering = isHostless(request) ? Promise.resolve(HOSTLESS_RESPONSE) : respond(call)
     answering
       .then((given) => {
@@ -198,6 +202,7 @@ interface CallParts extends Pick<HttpRequest, 'id' | 'by'> {
   readonly request: IncomingMessage
   readonly response: ServerResponse
   readonly certificateOf: SecureContext['certificateOf']
+  readonly connections: LimitedConnections
 }
 
 /** A constant abort reason: without one, each abort creates a DOMException with a stack. */
@@ -219,10 +224,11 @@ class ReceivedRequest implements HttpRequest {
   readonly #socket: TLSSocket
   readonly #response: ServerResponse
   readonly #certificateOf: SecureContext['certificateOf']
+  readonly #connections: LimitedConnections
   #gone: AbortController | null = null
   #ended: AbortController | null = null
 
-  constructor({ id, request, response, by, certificateOf }: CallParts) {
+  constructor({ id, request, response, by, certificateOf, connections }: CallParts) {
     this.id = id
     this.method = request.method ?? ''
     this.target = request.url ?? ''
@@ -234,6 +240,7 @@ class ReceivedRequest implements HttpRequest {
     this.#socket = request.socket as TLSSocket
     this.#response = response
     this.#certificateOf = certificateOf
+    this.#connections = connections
   }
 
   get clientCertificate(): ClientCertificate | null {
@@ -248,6 +255,10 @@ class ReceivedRequest implements HttpRequest {
   get ended(): AbortSignal {
     this.#ended ??= abortedAfter(this.#response, () => true)
     return this.#ended.signal
+  }
+
+  authenticated(): void {
+    this.#connections.authenticated(this.#socket)
   }
 
   unsent(): number {

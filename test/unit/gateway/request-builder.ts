@@ -12,6 +12,7 @@ export const callTo = (target: string, given: Partial<HttpRequest> = {}): HttpRe
   body: Readable.from([]),
   remoteAddress: '192.0.2.1',
   clientCertificate: null,
+  authenticated: () => undefined,
   gone: new AbortController().signal,
   ended: new AbortController().signal,
   unsent: () => 0,

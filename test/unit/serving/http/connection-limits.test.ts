@@ -23,13 +23,18 @@ const BODIES: Readonly<Record<string, () => Readable>> = {
     }),
 }
 
-/** Streams that a test writes to (/stream) or that never end (/endless), no answer to /never, and 401 otherwise. */
+/**
+ * Streams that a test writes to (/stream) or that never end (/endless), no answer to /never, and 401 otherwise. Every request
+ * has a valid credential, but those to /stranger.
+ */
 function streamingHandler(): {
   readonly respond: RequestHandler
   readonly streams: readonly Readable[]
 } {
   const streams: Readable[] = []
-  const respond: RequestHandler = async ({ target }) => {
+  const respond: RequestHandler = async (call) => {
+    const { target } = call
+    if (target !== '/stranger') call.authenticated()
     if (target === '/never') return new Promise(() => undefined)
     const body = BODIES[target]?.()
     if (!body) return { status: 401, headers: {}, body: Buffer.from('no') }
@@ -145,6 +150,26 @@ describe('a server near its limit of eight connections', () => {
     await unused.ask('/')
     for (const { received } of [unused, next])
       expect(answersIn(received())).toMatchObject([{ code: 401 }])
+  })
+
+  test('closes only those on which no credential was valid, while callers are few', async () => {
+    const server = await served(streamingHandler().respond, FEW)
+    const callers = [await client(server), await client(server)]
+    // Their first request is refused, as with a key that is known a moment later.
+    for (const { ask } of callers) await ask('/stranger')
+    for (const { ask } of callers) await ask('/')
+    const strangers = Array.from({ length: 4 }, () => client(server))
+    for (const stranger of strangers) await (await stranger).ask('/stranger')
+    for (const stranger of strangers.slice(0, 3)) await closed('an idle stranger', await stranger)
+    for (let more = 0; more < 20; more += 1) await (await client(server)).ask('/stranger')
+    for (const { ask } of callers) await ask('/')
+    for (const { received } of callers)
+      expect(answersIn(received()).map(({ headers }) => headers['connection'])).toEqual([
+        'keep-alive',
+        'keep-alive',
+        'keep-alive',
+      ])
+    expect(server.observed).toEqual([])
   })
 
   test('closes each connection after its response, until there is room again', async () => {
