@@ -240,6 +240,13 @@ const FRAMES: readonly HostileAnswer[] = [
     more: (stream) => many(h2Frame('data', 0, stream), 1000),
   },
   {
+    name: 'DATA frames of one byte',
+    wire: 'frames',
+    asks: 'watch',
+    head: ok,
+    more: (stream) => many(h2Frame('data', 0, stream, ' '), 1000),
+  },
+  {
     name: 'DATA beyond the window',
     wire: 'frames',
     asks: 'watch',

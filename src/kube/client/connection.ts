@@ -5,6 +5,7 @@ import type { Clock } from '../../runtime/clock.ts'
 import type { AddressGuard } from './address-guard.ts'
 import { CircuitBreaker } from './circuit-breaker.ts'
 import { type KubeconfigSource, type Tls, readKubeconfig } from './kubeconfig.ts'
+import { pacedConnector } from './paced-socket.ts'
 import { Pool } from './undici.ts'
 
 /** Connection pools to one API server, with the headers that authenticate a request. */
@@ -108,10 +109,12 @@ const withoutSlash = (path: string): string =>
 function newPools(origin: string, tls: Tls, key: string): Pools {
   const sockets = {
     ...tls,
+    allowH2: false,
     keepAlive: true,
     keepAliveInitialDelay: 30_000,
-  } as NonNullable<PoolType.Options['connect']>
-  const shared = { pipelining: 1, allowH2: false, headersTimeout: 30_000, connect: sockets }
+  } as NonNullable<PoolType.Options['connect']> & object
+  const connect = pacedConnector(sockets)
+  const shared = { pipelining: 1, allowH2: false, headersTimeout: 30_000, connect }
   return {
     // The API server closes idle connections after 90 s. We close them earlier, so that none breaks a call.
     calls: new Pool(origin, {

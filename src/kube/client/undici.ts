@@ -1,7 +1,9 @@
 // The parts of undici that the program uses. Its index loads fetch, WebSocket, caches and mocks too: 12 MB.
-import type { Dispatcher, Pool as PoolType } from 'undici'
+import type { Dispatcher, Pool as PoolType, buildConnector as BuildConnector } from 'undici'
 // @ts-expect-error -- undici has types for its index only
 import api from 'undici/lib/api/index.js'
+// @ts-expect-error -- as above
+import connectorOfUndici from 'undici/lib/core/connect.js'
 // @ts-expect-error -- as above
 import DispatcherOfUndici from 'undici/lib/dispatcher/dispatcher.js'
 // @ts-expect-error -- as above
@@ -12,3 +14,6 @@ Object.assign((DispatcherOfUndici as typeof Dispatcher).prototype, api)
 
 /** undici's connections to one origin. */
 export const Pool = PoolOfUndici as typeof PoolType
+
+/** Makes the function by which undici opens a connection. */
+export const buildConnector = connectorOfUndici as typeof BuildConnector

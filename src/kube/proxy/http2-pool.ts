@@ -5,7 +5,8 @@ import { isIP } from 'node:net'
 import { type TLSSocket, connect as connectTls } from 'node:tls'
 import type { Clock } from '../../runtime/clock.ts'
 import type { Tls } from '../client/kubeconfig.ts'
-import { exchangeOverHttp2 } from './http2-stream.ts'
+import { FramesInTurn } from './http2-pieces.ts'
+import { type Http2Connection, exchangeOverHttp2 } from './http2-stream.ts'
 import { type UpstreamAnswer, type UpstreamCall, UpstreamError } from './types.ts'
 
 /** Options of a pool. `origin` is scheme, host and port of the server. */
@@ -30,7 +31,7 @@ const CLOSE_IDLE_AFTER_MS = 60_000
 /** A connection of the pool. */
 interface PooledSession {
   /** null = the server does not support HTTP/2. */
-  readonly session: Promise<ClientHttp2Session | null>
+  readonly opened: Promise<Http2Connection | null>
   /** Whether it takes further requests. */
   isOpen: boolean
   /** Most concurrent streams. */
@@ -59,10 +60,11 @@ export class Http2Pool {
     const pooled = this.#fullestWithRoom() ?? this.#openPooled()
     pooled.stopIdling()
     pooled.streams += 1
-    const session = await pooled.session.catch((cause: unknown) => {
+    const opened = await pooled.opened.catch((cause: unknown) => {
       throw new UpstreamError('unprocessed', cause)
     })
-    if (!session) return null
+    if (!opened) return null
+    const { session } = opened
     if (session.closed || session.destroyed) {
       pooled.isOpen = false
       throw new UpstreamError('unprocessed', new Error('the connection has just been closed'))
@@ -72,7 +74,7 @@ export class Http2Pool {
       // Not opened at all: Node would send a stream even if it is cancelled right after it is opened.
       throw new UpstreamError('unprocessed', new Error('the request was ended before it was sent'))
     }
-    const { answer, closed } = exchangeOverHttp2(session, call, this.#options.clock)
+    const { answer, closed } = exchangeOverHttp2(opened, call, this.#options.clock)
     void closed.then(({ isCancelled }) => this.#release(pooled, isCancelled))
     return answer
   }
@@ -96,7 +98,7 @@ export class Http2Pool {
     for (const pooled of this.#sessions) {
       pooled.isOpen = false
       pooled.stopIdling()
-      void pooled.session.then((session) => session && end(session)).catch(() => undefined)
+      void pooled.opened.then((opened) => opened && end(opened.session)).catch(() => undefined)
     }
   }
 
@@ -112,9 +114,9 @@ export class Http2Pool {
 
   #openPooled(): PooledSession {
     const { origin, tls, clock } = this.#options
-    const session = openSession(origin, tls, clock)
+    const opening = openSession(origin, tls, clock)
     const pooled: PooledSession = {
-      session,
+      opened: opening,
       isOpen: true,
       maxStreams: MAX_STREAMS,
       streams: 0,
@@ -126,7 +128,10 @@ export class Http2Pool {
       pooled.stopIdling()
       this.#sessions.delete(pooled)
     }
-    session.then((opened) => (opened ? trackSession(pooled, opened, remove) : remove()), remove)
+    opening.then(
+      (opened) => (opened ? trackSession(pooled, opened.session, remove) : remove()),
+      remove,
+    )
     return pooled
   }
 
@@ -140,7 +145,7 @@ export class Http2Pool {
     if (pooled.streams > 0 || !pooled.isOpen) return
     pooled.stopIdling = clock.schedule(CLOSE_IDLE_AFTER_MS, () => {
       pooled.isOpen = false
-      void pooled.session.then((session) => session?.close())
+      void pooled.opened.then((opened) => opened?.session.close())
     })
   }
 }
@@ -184,7 +189,7 @@ export async function openSession(
   origin: string,
   tls: Tls,
   clock: Clock,
-): Promise<ClientHttp2Session | null> {
+): Promise<Http2Connection | null> {
   const socket = await openSocket(new URL(origin), tls, clock)
   if (socket.alpnProtocol !== 'h2') {
     socket.destroy()
@@ -203,7 +208,7 @@ export async function openSession(
     if (!session.destroyed) session.setLocalWindowSize(CONNECTION_WINDOW)
   })
   startPings(session, clock)
-  return session
+  return { session, frames: new FramesInTurn(socket) }
 }
 
 async function openSocket(url: URL, tls: Tls, clock: Clock): Promise<TLSSocket> {

@@ -3,6 +3,7 @@ import { type ClientHttp2Session, type ClientHttp2Stream, constants } from 'node
 import { addAbortSignal } from 'node:stream'
 import type { Clock } from '../../runtime/clock.ts'
 import { HeadLimits } from './head-limits.ts'
+import { type FramesInTurn, JoinedFrames } from './http2-pieces.ts'
 import { ReceivedBody, takeRest } from './received-body.ts'
 import {
   type UpstreamAnswer,
@@ -26,13 +27,20 @@ interface Http2Exchange {
 
 type Cancel = (failure: UpstreamFailure, because: string) => void
 
+/** An open connection. */
+export interface Http2Connection {
+  readonly session: ClientHttp2Session
+  readonly frames: FramesInTurn
+}
+
 /** Sends a request on a new stream. The connection must be open. */
 export function exchangeOverHttp2(
-  session: ClientHttp2Session,
+  { session, frames: inTurn }: Http2Connection,
   call: UpstreamCall,
   clock: Clock,
 ): Http2Exchange {
   const stream = open(session, call)
+  const frames = new JoinedFrames(stream, () => inTurn.add())
   const head = Promise.withResolvers<UpstreamAnswer>()
   const closed = Promise.withResolvers<{ readonly isCancelled: boolean }>()
   let body: ResponseBody | null = null
@@ -58,7 +66,7 @@ export function exchangeOverHttp2(
   stream.once('response', (...[, , raw]: readonly [unknown, unknown, readonly string[]]) => {
     limits.stop()
     const { ':status': status, ...headers } = headersFromRaw(raw)
-    body = new ResponseBody(stream, end)
+    body = new ResponseBody(stream, frames, end)
     head.resolve({ status: Number(status), headers, body })
   })
   stream.on('error', breakOff)
@@ -118,29 +126,25 @@ function send(
 /**
  * The body of a response, which fails if it is truncated. When the connection breaks or the server resets the stream,
  * Node ends the stream as if it were complete: only its code differs.
- *
- * The first piece of each turn of the event loop is passed on at once, the others of the turn are joined: a server may send
- * each byte in a frame of its own, thousands in what one read of the socket gives.
  */
 class ResponseBody extends ReceivedBody {
   readonly #stream: ClientHttp2Stream
+  readonly #frames: JoinedFrames
   readonly #cancel: () => void
-  /** Pieces of this turn that wait for its end. */
-  #arrived: Buffer[] = []
-  /** Whether this turn has had its first piece. */
-  #isInTurn = false
-  /** Whether the reader has enough for now. */
-  #isFull = false
   #isComplete = false
 
-  constructor(stream: ClientHttp2Stream, cancel: () => void) {
+  constructor(stream: ClientHttp2Stream, frames: JoinedFrames, cancel: () => void) {
     super()
     this.#stream = stream
+    this.#frames = frames
     this.#cancel = cancel
-    stream.on('data', (piece: Buffer) => this.#receive(piece))
+    stream.on('data', (chunk: Buffer) => {
+      if (this.push(chunk)) return
+      stream.pause()
+      frames.hold()
+    })
     stream.once('end', () => {
       this.#isComplete = (stream.rstCode ?? NGHTTP2_NO_ERROR) === NGHTTP2_NO_ERROR
-      this.#pass()
       if (this.#isComplete) this.push(null)
     })
   }
@@ -153,8 +157,9 @@ class ResponseBody extends ReceivedBody {
   /** Fails the body after what has arrived, unless that is all of it. */
   breakOff(cause: Error): void {
     if (this.#isComplete || this.destroyed) return
-    takeRest(this.#stream, (piece) => this.#arrived.push(piece))
-    this.#pass()
+    takeRest(this.#stream, (bytes) => this.push(bytes))
+    const held = this.#frames.takeHeld()
+    if (held.length > 0) this.push(held)
     this.breakOffAfterRest(cause)
   }
 
@@ -164,47 +169,13 @@ class ResponseBody extends ReceivedBody {
   }
 
   override _read(): void {
-    this.#isFull = false
-    this.#resume()
+    this.#stream.resume()
+    this.#frames.release()
   }
 
   override _destroy(error: Error | null, done: (error: Error | null) => void): void {
-    this.#arrived = []
     // The stream closes by itself only once request and response are complete.
     if (!this.#isComplete || !this.#stream.writableFinished) this.#cancel()
     done(error)
   }
-
-  #receive(piece: Buffer): void {
-    this.#arrived.push(piece)
-    if (!this.#isInTurn) {
-      this.#isInTurn = true
-      setImmediate(() => this.#endTurn())
-      this.#pass()
-    } else if (this.#arrived.length === MOST_PIECES) this.#stream.pause()
-  }
-
-  #endTurn(): void {
-    this.#isInTurn = false
-    this.#pass()
-    this.#resume()
-  }
-
-  #pass(): void {
-    const pieces = this.#arrived
-    if (pieces.length === 0 || this.destroyed) return
-    this.#arrived = []
-    const [first] = pieces
-    const joined = pieces.length === 1 && first !== undefined ? first : Buffer.concat(pieces)
-    if (this.push(joined)) return
-    this.#isFull = true
-    this.#stream.pause()
-  }
-
-  #resume(): void {
-    if (!this.#isFull && this.#arrived.length < MOST_PIECES) this.#stream.resume()
-  }
 }
-
-/** Most pieces of a body that are read in one turn of the event loop; API servers send kilobytes in each. */
-const MOST_PIECES = 64

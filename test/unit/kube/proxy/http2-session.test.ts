@@ -13,7 +13,8 @@ test('a closed session gets no ping, whose method would throw and end the proces
       return () => undefined
     },
   }
-  const session = await openSession(url, { ca: TLS.ca }, clock)
+  const opened = await openSession(url, { ca: TLS.ca }, clock)
+  const session = opened?.session
   const ask = due.at(-1)
   const closed = new Promise<void>((resolve) => session?.once('close', () => resolve()))
   session?.destroy()
