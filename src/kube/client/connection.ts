@@ -113,8 +113,12 @@ function newPools(origin: string, tls: Tls, key: string): Pools {
     keepAlive: true,
     keepAliveInitialDelay: 30_000,
   } as NonNullable<PoolType.Options['connect']> & object
-  const connect = pacedConnector(sockets)
-  const shared = { pipelining: 1, allowH2: false, headersTimeout: 30_000, connect }
+  const shared = {
+    pipelining: 1,
+    allowH2: false,
+    headersTimeout: 30_000,
+    connect: pacedConnector(sockets),
+  }
   return {
     // The API server closes idle connections after 90 s. We close them earlier, so that none breaks a call.
     calls: new Pool(origin, {

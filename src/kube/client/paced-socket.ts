@@ -15,7 +15,7 @@ export function pacedConnector(
   return (target, connected) =>
     connect(target, (...[error, socket]) => {
       // undici gives no socket at all after an error.
-      if (error === null) connected(null, readInParts(socket as Socket))
+      if (error === null) connected(null, readInParts(socket))
       else connected(error, null)
     })
 }
@@ -27,17 +27,18 @@ export function pacedConnector(
  * @returns the socket
  */
 export function readInParts<Read extends Socket>(socket: Read): Read {
-  const { read, unshift } = socket
+  const read = socket.read.bind(socket)
+  const unshift = socket.unshift.bind(socket)
   let returnedBytes = 0
   socket.unshift = (bytes: Buffer, ...others) => {
     returnedBytes = bytes.length
-    unshift.call(socket, bytes, ...others)
+    unshift(bytes, ...others)
   }
   socket.read = (size) => {
     const part = Math.min(returnedBytes || PART_BYTES, socket.readableLength)
     returnedBytes = 0
     // Nothing there: only a read without a size asks for more.
-    return read.call(socket, size ?? (part || undefined)) as unknown
+    return read(size ?? (part || undefined)) as unknown
   }
   return socket
 }

@@ -29,11 +29,17 @@ export class FramesInTurn {
   add(): void {
     this.#count += 1
     if (this.#count !== MOST_IN_TURN) return
-    this.#socket._handle?.readStop()
+    this.#handle()?.readStop()
     setImmediate(() => {
       this.#count = 0
-      this.#socket._handle?.readStart()
+      this.#handle()?.readStart()
     })
+  }
+
+  /** null or undefined = the socket is closed. */
+  #handle(): ReadHandle | null | undefined {
+    const { _handle: handle } = this.#socket
+    return handle
   }
 }
 
