@@ -52,7 +52,7 @@ const FILE = /^rights-.*\.json$/
  * makes a key or a token for a caller (test/cluster/gateway/impersonation.test.ts). By confine a policy knows the
  * accounts of the product (test/cluster/policies/account-token.test.ts).
  */
-const isAskedByPolicy = ({ account, resource, verb }: Right): boolean =>
+export const isAskedByPolicy = ({ account, resource, verb }: Right): boolean =>
   (resource.endsWith('/finalizers') && verb === 'update') ||
   (resource === 'tokensecrets' && verb === 'confine') ||
   (resource === 'ownedaccesskeys' &&
