@@ -68,11 +68,18 @@ interface Note {
   readonly of: string
 }
 
+/**
+ * Digests of what was reported last of the objects of one kind, by the key of the virtual object, until the object is in step:
+ * a retry has nothing new to say, and neither has a run with another configuration.
+ */
+export type ReportedFailures = Map<string, string>
+
 /** Dependencies of the report of one kind. */
 interface ReportOptions {
   /** As in manifests, such as `Endpoints`. */
   readonly kind: string
   readonly patches: readonly Patch[]
+  readonly reported: ReportedFailures
   /** Records Events in the virtual cluster. */
   readonly events: EventRecorder
   readonly observer: SyncObserver
@@ -91,8 +98,6 @@ export class SyncReport {
   readonly #states = new Map<string, ObjectState>()
   /** Verdicts of objects whose patches do not settle. */
   readonly #verdicts = new Map<string, string>()
-  /** Digests of what was reported last, until the object is in step: a retry has nothing new to say. */
-  readonly #reported = new Map<string, string>()
   /** Monotonic milliseconds of the first change that is not on both sides yet. */
   readonly #changedMs = new Map<string, number>()
   /** Monotonic milliseconds of the last delay of an object's writes. */
@@ -225,7 +230,7 @@ export class SyncReport {
 
   /** One line when a failure ends. */
   #ended(key: string, sentence: string): void {
-    if (!this.#reported.delete(key)) return
+    if (!this.#options.reported.delete(key)) return
     const { kind, log } = this.#options
     log.info({ kind, object: virtualNameOf(key) }, sentence)
   }
@@ -240,8 +245,8 @@ export class SyncReport {
     this.#states.set(key, state)
     this.#changedMs.delete(key)
     const reported = `${virtual?.uid ?? ''} ${reason} ${shortDigest(note.of)}`
-    if (this.#reported.get(key) === reported) return this.#options.observer.failed(reason)
-    this.#reported.set(key, reported)
+    if (this.#options.reported.get(key) === reported) return this.#options.observer.failed(reason)
+    this.#options.reported.set(key, reported)
     this.#record(key, virtual, reason, note)
   }
 

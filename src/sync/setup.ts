@@ -16,7 +16,7 @@ import type { ImportStates } from './import-states.ts'
 import { createReconcile } from './reconcile.ts'
 import { beginLookup, dropLookup } from './reference-lookup.ts'
 import { type ReferencedObjects, virtualNameOf } from './referenced-objects.ts'
-import { type SyncObserver, SyncReport } from './report.ts'
+import { type ReportedFailures, type SyncObserver, SyncReport } from './report.ts'
 import type { AddressSettings } from './rules/addresses.ts'
 import type { SyncConfig, SyncedKind } from './rules/config.ts'
 import { isMadeByEndpointsController } from './rules/endpoints.ts'
@@ -56,6 +56,8 @@ export interface SyncSetup {
   readonly evaluate: SandboxEvaluate
   /** Records Events in the virtual cluster. */
   readonly events: EventRecorder
+  /** The failures of a kind that were reported, in this run and in those before. */
+  readonly reported: (kind: SyncedKind) => ReportedFailures
   readonly observer: (kind: SyncedKind) => SyncObserver
   readonly workers: number
   readonly clock: Clock
@@ -78,6 +80,7 @@ export function syncController(
   const report = new SyncReport({
     kind: resource.kind,
     patches,
+    reported: setup.reported(kind),
     events: setup.events,
     observer: setup.observer(kind),
     clock,

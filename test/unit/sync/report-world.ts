@@ -1,7 +1,7 @@
 // A report in memory, and what it has told.
 import { expect } from 'vitest'
 import type { ObjectEvent } from '../../../src/kube/event-recorder.ts'
-import { SyncReport } from '../../../src/sync/report.ts'
+import { type ReportedFailures, SyncReport } from '../../../src/sync/report.ts'
 import { type Patch, checkPatches } from '../../../src/sync/rules/patch.ts'
 import { syncedObject } from '../../../src/sync/synced-object.ts'
 import { manualClock } from '../../support/manual-clock.ts'
@@ -31,8 +31,12 @@ export const objectOf = (kind: string, uid = 'u1') =>
     metadata: { name: 'web', namespace: 'shop', uid, resourceVersion: '1', creationTimestamp: '' },
   })
 
-/** A report, and what it has told and counted. */
-export function reportOf(kind = 'Endpoints', patches = PATCHES) {
+/** A report, and what it has told and counted. @param reported by reports before it; absent = nothing */
+export function reportOf(
+  kind = 'Endpoints',
+  patches = PATCHES,
+  reported: ReportedFailures = new Map(),
+) {
   const clock = manualClock(0)
   const { log, lines } = memoryLog()
   const events: ObjectEvent[] = []
@@ -40,6 +44,7 @@ export function reportOf(kind = 'Endpoints', patches = PATCHES) {
   const report = new SyncReport({
     kind,
     patches,
+    reported,
     events: {
       record: (event) => void events.push(event),
       flush: () => Promise.resolve(),

@@ -157,6 +157,19 @@ describe('a failure that lasts', () => {
     ])
   })
 
+  test('is said no second time by a run with another configuration, and its end once (19.8)', () => {
+    const reported = new Map<string, string>()
+    const before = reportOf('Endpoints', PATCHES, reported)
+    before.report.patchFailed(KEY, before.virtual, failureOf(PATCHES, 0, ''))
+    const still = reportOf('Endpoints', PATCHES, reported)
+    still.report.patchFailed(KEY, still.virtual, failureOf(PATCHES, 0, ''))
+    expect({ lines: still.lines, events: still.events }).toEqual({ lines: [], events: [] })
+    const mended = reportOf('Endpoints', PATCHES, reported)
+    mended.report.inStep(KEY, true)
+    mended.report.inStep(KEY, true)
+    expect(mended.lines).toMatchObject([{ level: 'info', sentence: 'an object is in step again' }])
+  })
+
   test('a Service whose addresses are left out says so once, in step as it is (18.6)', () => {
     const { report, events, virtual } = reportOf()
     for (let times = 0; times < 3; times += 1) {

@@ -131,6 +131,7 @@ export function setupWorld(toHost: object, role: 'leader' | 'standby' = 'leader'
       flush: () => Promise.resolve(),
       stop: () => undefined,
     },
+    reported: () => new Map(),
     observer: () => ({
       wrote: () => undefined,
       failed: () => undefined,

@@ -46,6 +46,7 @@ export function syncedPair(kind: SyncedKind, options: PairOptions = {}) {
   const report = new SyncReport({
     kind: resource.kind,
     patches: config.kinds[kind].patches,
+    reported: new Map(),
     events: {
       record: (event) => void events.push(event),
       flush: () => Promise.resolve(),
