@@ -1,6 +1,6 @@
 import type { ConditionReason } from '../api/names.ts'
 import type { Condition } from '../api/objects.ts'
-import { formatTimestamp } from './time.ts'
+import { formatSecond } from './time.ts'
 
 /** A condition before `withTransitionTimes` adds its lastTransitionTime and observedGeneration. */
 export interface DesiredCondition extends Pick<Condition, 'type' | 'status' | 'message'> {
@@ -33,9 +33,7 @@ export function withTransitionTimes(
     return {
       ...condition,
       observedGeneration,
-      lastTransitionTime: unchanged
-        ? previous.lastTransitionTime
-        : formatTimestamp(Math.floor(nowMs / 1000) * 1000),
+      lastTransitionTime: unchanged ? previous.lastTransitionTime : formatSecond(nowMs),
     }
   })
 }

@@ -8,6 +8,10 @@ export function formatTimestamp(atMs: number): string {
   return text.replace('.000Z', 'Z')
 }
 
+/** The same in whole seconds, rounded down: the precision of times in Kubernetes objects (metav1.Time). */
+export const formatSecond = (atMs: number): string =>
+  formatTimestamp(Math.floor(atMs / 1000) * 1000)
+
 const EARLIEST_MS = Date.parse('0000-01-01T00:00:00Z')
 const LATEST_MS = Date.parse('9999-12-31T23:59:59Z')
 

@@ -56,8 +56,8 @@ export interface SyncSetup {
   readonly evaluate: SandboxEvaluate
   /** Records Events in the virtual cluster. */
   readonly events: EventRecorder
-  /** The failures of a kind that were reported, in this run and in those before. */
-  readonly reported: (kind: SyncedKind) => ReportedFailures
+  /** The failures of each kind that were reported, in this run and in runs before it. */
+  readonly reported: Readonly<Record<SyncedKind, ReportedFailures>>
   readonly observer: (kind: SyncedKind) => SyncObserver
   readonly workers: number
   readonly clock: Clock
@@ -80,7 +80,7 @@ export function syncController(
   const report = new SyncReport({
     kind: resource.kind,
     patches,
-    reported: setup.reported(kind),
+    reported: setup.reported[kind],
     events: setup.events,
     observer: setup.observer(kind),
     clock,

@@ -13,8 +13,7 @@ import { EventLoopShare } from '../../runtime/concurrency/event-loop.ts'
 import { PROGRAM_VERSION } from '../../runtime/flags.ts'
 import { type Lifecycle, startLifecycle } from '../../runtime/lifecycle.ts'
 import { type Log, createLogger } from '../../runtime/log.ts'
-import type { ReportedFailures } from '../../sync/report.ts'
-import { SYNCED_KINDS, type SyncConfig, type SyncedKind } from '../../sync/rules/config.ts'
+import type { SyncConfig } from '../../sync/rules/config.ts'
 import type { RunOptions } from '../../sync/run.ts'
 import { createSandbox } from '../../sync/sandbox/sandbox.ts'
 import { type ServedKinds, createServedKinds, unservedReferences } from '../../sync/served-kinds.ts'
@@ -97,7 +96,13 @@ async function start(self: SyncerProcess): Promise<void> {
     hostContent: createNamespaceContent(ofHost),
     evaluate: metrics.timed(sandbox.evaluate),
     events: events.virtual,
-    reported: newReportedFailures(),
+    // Of the process: they stay known when another configuration begins another run.
+    reported: {
+      endpoints: new Map(),
+      services: new Map(),
+      secrets: new Map(),
+      configMaps: new Map(),
+    },
     observer: metrics.observer,
     namespaceFailed: metrics.namespaceFailed,
     outage: anyOutage([connections.virtual.breaker, connections.host.breaker]),
@@ -153,14 +158,6 @@ async function start(self: SyncerProcess): Promise<void> {
   await leadership.acquired
   reportConfig.lead()
   runs.lead()
-}
-
-/** The reported failures of each kind, which stay known when another configuration begins another run. */
-function newReportedFailures(): RunOptions['reported'] {
-  const byKind = new Map<SyncedKind, ReportedFailures>(
-    SYNCED_KINDS.map((kind) => [kind, new Map()]),
-  )
-  return (kind) => byKind.get(kind) ?? new Map()
 }
 
 /** The kinds that the virtual cluster serves; a process that does not lead may ask too. */

@@ -9,15 +9,9 @@ import {
   lifetimeOf,
 } from '../../domain/accesskey/lifetime.ts'
 import { findCondition } from '../../domain/conditions.ts'
-import { formatTimestamp, parseTimestamp } from '../../domain/time.ts'
+import { formatSecond, formatTimestamp, parseTimestamp } from '../../domain/time.ts'
 import type { TransitionEvent } from '../../kube/event-recorder.ts'
-import {
-  type DesiredKeyStatus,
-  type KeySnapshot,
-  isPublished,
-  secondOf,
-  statusOf,
-} from './status.ts'
+import { type DesiredKeyStatus, type KeySnapshot, isPublished, statusOf } from './status.ts'
 
 /** The input of the plan besides the key. */
 export interface KeyPlanInput {
@@ -168,6 +162,6 @@ const wholeSecond = (atMs: number): number => Math.ceil(atMs / 1000) * 1000
 /** The removal time in status, if it was published for the same expiry; else null. */
 function publishedRemovalMs({ published }: AccessKey, expiresMs: number): number | null {
   const publishedMs = parseTimestamp(published.expirationTimestamp)
-  if (publishedMs === null || secondOf(publishedMs) !== secondOf(expiresMs)) return null
+  if (publishedMs === null || formatSecond(publishedMs) !== formatSecond(expiresMs)) return null
   return parseTimestamp(published.removalTimestamp)
 }

@@ -15,7 +15,7 @@ import {
   stalledCondition,
   withTransitionTimes,
 } from '../../domain/conditions.ts'
-import { formatTimestamp } from '../../domain/time.ts'
+import { formatSecond } from '../../domain/time.ts'
 
 /** A key with all facts that its plan and its status are computed from. */
 export interface KeySnapshot {
@@ -41,13 +41,16 @@ export type DesiredKeyStatus = Omit<OwnedAccessKeyStatus, 'lastActivity'> & {
   readonly conditions: readonly Condition[]
 }
 
-/** The status to publish for a key. */
+/**
+ * The status to publish for a key. The end of a key that slides has milliseconds, since its last use has: it works until then,
+ * less than a second longer than status says.
+ */
 export function statusOf(snapshot: KeySnapshot): DesiredKeyStatus {
   const { key, lifetime, removalMs, nowMs } = snapshot
   const { expiresMs, effectiveSeconds } = lifetime
   return {
-    ...(expiresMs === null ? {} : { expirationTimestamp: secondOf(expiresMs) }),
-    ...(removalMs === null ? {} : { removalTimestamp: secondOf(removalMs) }),
+    ...(expiresMs === null ? {} : { expirationTimestamp: formatSecond(expiresMs) }),
+    ...(removalMs === null ? {} : { removalTimestamp: formatSecond(removalMs) }),
     ...(effectiveSeconds === null ? {} : { effectiveTTLSeconds: effectiveSeconds }),
     ...(key.digest === null ? {} : { keyID: keyIdOf(key) }),
     ...(key.identity === null ? {} : { identity: key.identity }),
@@ -60,12 +63,6 @@ export function statusOf(snapshot: KeySnapshot): DesiredKeyStatus {
     ),
   }
 }
-
-/**
- * A time in status: whole seconds, as everywhere in Kubernetes. The end of a key that slides has milliseconds, since
- * its last use has; it works until then, less than a second longer than status says.
- */
-export const secondOf = (atMs: number): string => formatTimestamp(Math.floor(atMs / 1000) * 1000)
 
 /** Whether the wanted status is published already. */
 export function isPublished(wanted: DesiredKeyStatus, published: PublishedKeyStatus): boolean {
@@ -124,7 +121,7 @@ const MESSAGES: Readonly<Record<KeyState, (snapshot: KeySnapshot) => string>> = 
     if (!isBearerType(snapshot.key.type)) return notBearerMessage(snapshot)
     return snapshot.lifetime.expiresMs === null
       ? 'The key works and never expires.'
-      : `The key works until ${secondOf(snapshot.lifetime.expiresMs)}, ${expiryBasisOf(snapshot)}.`
+      : `The key works until ${formatSecond(snapshot.lifetime.expiresMs)}, ${expiryBasisOf(snapshot)}.`
   },
   Terminating: ({ tokensFault }) =>
     tokensFault === null
@@ -137,14 +134,14 @@ const MESSAGES: Readonly<Record<KeyState, (snapshot: KeySnapshot) => string>> = 
       ? `${listed(conflict.names)} have the same key, and the oldest holds only its digest, which does not prove that its author knew the key. None of them works: delete all but the one that is to have it.`
       : `${conflict?.names[0]} has the same key and is older: this object does not work; delete one of the two.`,
   Expired: (snapshot) =>
-    `The key expired ${secondOf(snapshot.lifetime.expiresMs ?? 0)}, ${expiryBasisOf(snapshot)}; ${removalMessageOf(snapshot)}.`,
+    `The key expired ${formatSecond(snapshot.lifetime.expiresMs ?? 0)}, ${expiryBasisOf(snapshot)}; ${removalMessageOf(snapshot)}.`,
   Disabled: () => 'The key is disabled and does not work: remove spec.disabled to enable it.',
   OwnerNotReady: ({ ownerFault }) => `The key does not work, because ${ownerFault}.`,
 }
 
 /** Keys of a type for one purpose open nothing as a bearer (contract 1.3, 10.3). */
 function notBearerMessage({ key, lifetime: { expiresMs } }: KeySnapshot): string {
-  const end = expiresMs === null ? 'It never expires' : `It expires ${secondOf(expiresMs)}`
+  const end = expiresMs === null ? 'It never expires' : `It expires ${formatSecond(expiresMs)}`
   return `A key of type ${key.type} is no bearer credential: the gateway refuses it. ${end}.`
 }
 
@@ -168,7 +165,7 @@ function expiryBasisOf({ lifetime, caps, key }: KeySnapshot): string {
 
 function removalMessageOf({ removalMs, key, lifetime }: KeySnapshot): string {
   if (removalMs !== null && removalMs === lifetime.expiresMs) return 'it is deleted at once'
-  if (removalMs !== null) return `it is deleted ${secondOf(removalMs)}`
+  if (removalMs !== null) return `it is deleted ${formatSecond(removalMs)}`
   return key.onExpiry === 'Keep'
     ? 'it is kept, as its annotation asks'
     : 'it is kept, because a GitOps tool applies it'

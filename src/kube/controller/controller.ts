@@ -34,7 +34,7 @@ export interface ControllerOptions {
   readonly name: string
   readonly queue: WorkQueue
   readonly workers: number
-  /** Those of the workers, where a reconcile can leave its own for a while; null = none does. */
+  /** The places of the workers, which a reconcile can leave for a while; null = none does. */
   readonly places: WorkerPlaces | null
   readonly reconcile: (key: string) => Promise<Outcome>
   /** The object of a key, for the log; undefined when there is none. */

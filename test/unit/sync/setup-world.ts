@@ -131,7 +131,12 @@ export function setupWorld(toHost: object, role: 'leader' | 'standby' = 'leader'
       flush: () => Promise.resolve(),
       stop: () => undefined,
     },
-    reported: () => new Map(),
+    reported: {
+      endpoints: new Map(),
+      services: new Map(),
+      secrets: new Map(),
+      configMaps: new Map(),
+    },
     observer: () => ({
       wrote: () => undefined,
       failed: () => undefined,
