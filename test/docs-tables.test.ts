@@ -10,8 +10,8 @@ import { readSyncerSettings } from '../src/commands/syncer/flags.ts'
 import { createSyncerMetrics } from '../src/commands/syncer/metrics.ts'
 import { HAND_OVER_AFTER_MS, KEPT_AFTER_LAST_EXP_MS } from '../src/domain/signingkey/signing-key.ts'
 import { LONGEST_TOKEN_BYTES } from '../src/domain/token/token-claims.ts'
-import { NAMESPACE_ERROR_REASONS } from '../src/sync/namespace-report.ts'
-import { ERROR_REASONS } from '../src/sync/report.ts'
+import { NAMESPACE_ERROR_REASONS } from '../src/sync/namespaces/report.ts'
+import { ERROR_REASONS } from '../src/sync/writes/observer.ts'
 
 const ROOT = join(import.meta.dirname, '..')
 const textOf = (path: string): string => readFileSync(join(ROOT, path), 'utf8')

@@ -3,25 +3,26 @@
 import { SERVICES } from '../api/names.ts'
 import type { OwnerReference } from '../api/objects.ts'
 import type { NamespaceContent } from '../kube/client/namespace-content.ts'
-import type { StopController } from '../kube/controller/controller.ts'
 import {
   type ControllerRuntime,
   type ControllerSpec,
   runController,
 } from '../kube/controller/builder.ts'
-import { type InformerFactory, createInformerFactory } from '../kube/informer/informers.ts'
+import type { StopController } from '../kube/controller/controller.ts'
+import { createInformerFactory, type InformerFactory } from '../kube/informer/informers.ts'
 import { type ObjectSource, objectKey } from '../kube/informer/store.ts'
-import { followImports } from './import-states.ts'
-import { importsController } from './imports.ts'
-import { type NamespaceErrorReason, namespaceReport } from './namespace-report.ts'
-import type { NamespaceStores } from './namespace-sources.ts'
-import { NAMESPACE_CONTROLLER, namespaceController } from './namespaces.ts'
-import { type ReferencedObjects, followReferences } from './referenced-objects.ts'
-import { SYNCED_KINDS, type SyncConfig, type SyncedKind } from './rules/config.ts'
-import type { HostPlace } from './rules/host-name.ts'
-import { type HostOwner, type SyncSetup, syncController } from './setup.ts'
+import type { SyncConfig } from './config/config.ts'
+import { followImports } from './imports/follow.ts'
+import { importsController } from './imports/reconcile.ts'
+import { NAMESPACE_CONTROLLER, namespaceController } from './namespaces/reconcile.ts'
+import { type NamespaceErrorReason, namespaceReport } from './namespaces/report.ts'
+import type { NamespaceStores } from './namespaces/sources.ts'
+import type { HostPlace } from './objects/host-name.ts'
+import { SYNCED_KINDS, type SyncedKind } from './objects/synced-kinds.ts'
+import { isTerminating, type SyncedObject } from './objects/synced-object.ts'
+import { type HostOwner, type SyncSetup, syncController } from './pair/setup.ts'
+import { followReferences, type ReferencedObjects } from './references/follow.ts'
 import { type SyncSources, startSources } from './sources.ts'
-import { type SyncedObject, isTerminating } from './synced-object.ts'
 
 /** Dependencies of all runs of a process. */
 export interface RunOptions

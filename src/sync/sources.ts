@@ -1,32 +1,25 @@
 // The objects of both clusters that endpoint sync reads, and the informers that keep them current (contract 16.2, 20).
-import { CONFIG_MAPS, ENDPOINTS, type Resource, SECRETS, SERVICES } from '../api/names.ts'
+import { SERVICES } from '../api/names.ts'
 import type { KubeObject } from '../api/objects.ts'
 import { nestedMap, nestedString } from '../domain/json/field-path.ts'
 import type { ObjectRef } from '../kube/client/client.ts'
 import type { InformerFactory } from '../kube/informer/informers.ts'
 import { watchByName } from '../kube/informer/named-informers.ts'
-import { Store, objectKey } from '../kube/informer/store.ts'
+import { objectKey, Store } from '../kube/informer/store.ts'
+import type { Log } from '../runtime/log.ts'
+import type { SyncConfig } from './config/config.ts'
+import { isImportable } from './kinds/imported-copy.ts'
 import {
   type HostAccess,
+  hostNamespaceSources,
   type NamespaceStores,
   type PartialSource,
   SINGLE_NAMESPACE,
-  hostNamespaceSources,
   startNamespaces,
-} from './namespace-sources.ts'
-import type { Log } from '../runtime/log.ts'
-import { SYNCED_KINDS, type SyncConfig, type SyncedKind } from './rules/config.ts'
-import { type HostPlace, hostNameOf } from './rules/host-name.ts'
-import { isImportable } from './rules/imports.ts'
-import { type SyncedObject, syncedObject } from './synced-object.ts'
-
-/** The resources of the synced kinds. */
-export const SYNCED_RESOURCES: Readonly<Record<SyncedKind, Resource>> = {
-  endpoints: ENDPOINTS,
-  services: SERVICES,
-  secrets: SECRETS,
-  configMaps: CONFIG_MAPS,
-}
+} from './namespaces/sources.ts'
+import { type HostPlace, hostNameOf } from './objects/host-name.ts'
+import { SYNCED_KINDS, SYNCED_RESOURCES, type SyncedKind } from './objects/synced-kinds.ts'
+import { type SyncedObject, syncedObject } from './objects/synced-object.ts'
 
 /** The objects of the synced kinds in one cluster. */
 export type SyncedObjects = Readonly<Record<SyncedKind, PartialSource>>

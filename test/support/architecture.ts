@@ -46,7 +46,7 @@ const DOORS: Readonly<Record<string, readonly string[]>> = {
   '@peculiar/asn1-schema': ['src/serving/tls/'],
   '@peculiar/asn1-x509': ['src/serving/tls/'],
   re2js: ['src/domain/settings/'],
-  acorn: ['src/sync/rules/'],
+  acorn: ['src/sync/patches/'],
   '@jitl/quickjs-wasmfile-release-sync': ['src/sync/sandbox/'],
   'quickjs-emscripten-core': ['src/sync/sandbox/'],
   diff: ['src/commands/syncer/'],
@@ -61,7 +61,11 @@ const MANAGER_COMMAND = 'src/commands/manager.ts'
 const IMPURE =
   /\b(?:Date\.now|new Date\(\)|Math\.random|performance\.|process\.|console\.|crypto\.|setTimeout|setInterval|setImmediate|queueMicrotask|fetch\()/
 
-const PURE = /^src\/(?:api|domain)\/|^src\/.*\/plan\.ts$/
+/** Places of pure code, besides every plan.ts. */
+const PURE_PLACE =
+  /^src\/(?:(?:api|domain|sync\/(?:objects|kinds|patches|config))\/|sync\/sandbox\/protocol\.ts$)/
+/** Packages as pure as JavaScript itself. */
+const PURE_PACKAGES = ['re2js', 'acorn']
 
 type Rule = (files: readonly SourceFile[]) => readonly Fault[]
 
@@ -96,9 +100,14 @@ const doors = inSrc(({ path, imports }) =>
   }),
 )
 
-/** api, domain and every plan.ts are pure, with the files that a plan.ts imports from its folder. */
+/**
+ * api, domain, the rules of endpoint sync and every plan.ts are pure, with the files that a plan.ts imports from its
+ * folder.
+ */
 const purity: Rule = (files) => {
-  const pure = new Set(files.filter(({ path }) => PURE.test(path)))
+  const pure = new Set(
+    files.filter(({ path }) => PURE_PLACE.test(path) || basename(path) === 'plan.ts'),
+  )
   const byPath = new Map(files.map((file) => [file.path, file]))
   // The set grows while it is iterated: files that a pure file imports from its folder are visited, too.
   for (const file of pure) {
@@ -116,11 +125,14 @@ const purity: Rule = (files) => {
   })
 }
 
-function isPureImport(file: SourceFile, { target, isRelative, isType }: Import): boolean {
-  // Packages have their doors already; re2js is as pure as JavaScript's own expressions.
-  if (isType || target === 're2js') return true
+const isSync = (path: string): boolean => path.startsWith('src/sync/')
+
+function isPureImport(file: SourceFile, { target, isRelative, isType, names }: Import): boolean {
+  if (isType || PURE_PACKAGES.includes(target)) return true
+  // A digest is a function of its text.
+  if (target === 'node:crypto') return isSync(file.path) && names.join() === 'createHash'
   if (!isRelative) return false
-  return /^src\/(?:api|domain)\//.test(target) || dirname(target) === dirname(file.path)
+  return PURE_PLACE.test(target) || dirname(target) === dirname(file.path)
 }
 
 /** Imports of another form would escape the rules above. */

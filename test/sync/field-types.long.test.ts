@@ -5,8 +5,8 @@ import type { FieldPath } from '../../src/domain/json/field-path.ts'
 import { nestedField } from '../../src/domain/json/field-path.ts'
 import { type Json, type JsonMap, isList, isMap, ownValue } from '../../src/domain/json/json.ts'
 import { pathOf } from '../../src/kube/client/client.ts'
-import { objectType } from '../../src/sync/rules/field-types.ts'
-import { typeFault } from '../../src/sync/rules/type-fault.ts'
+import { objectType } from '../../src/sync/patches/field-types.ts'
+import { typeFault } from '../../src/sync/patches/type-fault.ts'
 import { syncPlanes } from '../support/sync-world.ts'
 
 const { host } = await syncPlanes()

@@ -3,7 +3,7 @@
 import { expect, test } from 'vitest'
 import { nestedField } from '../../src/domain/json/field-path.ts'
 import { type Json, type JsonMap, isList, isMap, ownValue } from '../../src/domain/json/json.ts'
-import { TRANSLATORS } from '../../src/sync/rules/kinds.ts'
+import { TRANSLATORS } from '../../src/sync/kinds/translators.ts'
 import { syncPlanes } from '../support/sync-world.ts'
 import { context, settings, virtual } from '../unit/sync/translation.ts'
 

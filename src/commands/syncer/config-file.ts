@@ -7,7 +7,7 @@ import {
   type ConfigWarning,
   type SyncConfig,
   checkSyncConfig,
-} from '../../sync/rules/config.ts'
+} from '../../sync/config/config.ts'
 
 /** The document in a file. @throws Error that names the file, never a value */
 export function readYaml(path: string): unknown {

@@ -3,8 +3,8 @@ import { SERVICES } from '../../api/names.ts'
 import type { KubeClient } from '../../kube/client/client.ts'
 import type { EventRecorder } from '../../kube/event-recorder.ts'
 import type { Log } from '../../runtime/log.ts'
-import type { ConfigWarning } from '../../sync/rules/config.ts'
-import { shortDigest } from '../../sync/rules/host-name.ts'
+import type { ConfigWarning } from '../../sync/config/config.ts'
+import { shortDigest } from '../../sync/objects/host-name.ts'
 import type { SyncerSettings } from './flags.ts'
 
 /** Dependencies of the reports. */

@@ -15,7 +15,7 @@ import {
   refusal,
 } from '../../runtime/flags.ts'
 import type { LogLevel } from '../../runtime/log.ts'
-import type { AddressSettings } from '../../sync/rules/addresses.ts'
+import type { AddressSettings } from '../../sync/kinds/addresses.ts'
 import {
   CLOSING_FLAGS,
   ELECTION_FLAGS,

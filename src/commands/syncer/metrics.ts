@@ -11,19 +11,19 @@ import {
   instruments,
   processRegistry,
 } from '../../runtime/metrics.ts'
-import { IMPORTS_CONTROLLER } from '../../sync/imports.ts'
-import { NAMESPACE_ERROR_REASONS, type NamespaceErrorReason } from '../../sync/namespace-report.ts'
+import { IMPORTS_CONTROLLER } from '../../sync/imports/reconcile.ts'
+import { NAMESPACE_ERROR_REASONS, type NamespaceErrorReason } from '../../sync/namespaces/report.ts'
 import {
   NAMESPACE_CONTROLLER,
   NAMESPACE_WORKERS,
   NAMESPACE_WRITE_REASONS,
-} from '../../sync/namespaces.ts'
-import { SYNC_WRITE_REASONS } from '../../sync/pair-writes.ts'
-import { DIRECTIONS, ERROR_REASONS, OBJECT_STATES, type SyncObserver } from '../../sync/report.ts'
-import { SYNCED_KINDS, type SyncedKind } from '../../sync/rules/config.ts'
+} from '../../sync/namespaces/reconcile.ts'
+import { SYNC_WRITE_REASONS } from '../../sync/pair/writes.ts'
+import { OBJECT_STATES } from '../../sync/pair/report.ts'
+import { DIRECTIONS, ERROR_REASONS, type SyncObserver } from '../../sync/writes/observer.ts'
+import { SYNCED_KINDS, type SyncedKind, SYNCED_RESOURCES } from '../../sync/objects/synced-kinds.ts'
 import type { SandboxEvaluate } from '../../sync/sandbox/protocol.ts'
-import { controllerName } from '../../sync/setup.ts'
-import { SYNCED_RESOURCES } from '../../sync/sources.ts'
+import { controllerName } from '../../sync/pair/setup.ts'
 import { type ClientMetrics, clientMetrics } from '../client-metrics.ts'
 import { leaderMetrics } from '../leadership.ts'
 import type { SyncerSettings } from './flags.ts'

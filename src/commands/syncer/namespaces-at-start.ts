@@ -5,9 +5,9 @@ import { NoResponseError } from '../../kube/client/api-error.ts'
 import type { KubeClient } from '../../kube/client/client.ts'
 import { type Clock, sleep } from '../../runtime/clock.ts'
 import type { Log } from '../../runtime/log.ts'
-import { hostNamespace, virtualNamespace } from '../../sync/namespace-sources.ts'
-import type { HostPlace } from '../../sync/rules/host-name.ts'
-import { mappingFaults } from '../../sync/rules/host-namespaces.ts'
+import { hostNamespace, virtualNamespace } from '../../sync/namespaces/sources.ts'
+import type { HostPlace } from '../../sync/objects/host-name.ts'
+import { mappingFaults } from '../../sync/namespaces/plan.ts'
 
 /** Dependencies of the check. */
 interface StartCheckOptions {

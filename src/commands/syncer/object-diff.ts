@@ -3,10 +3,10 @@ import { createTwoFilesPatch } from 'diff'
 import { type FieldPath, nestedField } from '../../domain/json/field-path.ts'
 import { type Json, type JsonMap, canonicalJson, isMap, sameJson } from '../../domain/json/json.ts'
 import { formatYaml } from '../../runtime/yaml.ts'
-import type { ChangedField } from '../../sync/patcher.ts'
-import type { Patch } from '../../sync/rules/patch.ts'
-import { withField } from '../../sync/rules/patch-path.ts'
-import { canHoldSecret } from '../../sync/rules/secrecy.ts'
+import type { ChangedField } from '../../sync/patches/apply.ts'
+import type { Patch } from '../../sync/patches/parse.ts'
+import { withField } from '../../sync/patches/path.ts'
+import { canHoldSecret } from '../../sync/patches/secrecy.ts'
 
 /** An object before and after its patches. */
 interface PatchedPair {

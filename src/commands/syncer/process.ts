@@ -13,10 +13,14 @@ import { EventLoopShare } from '../../runtime/concurrency/event-loop.ts'
 import { PROGRAM_VERSION } from '../../runtime/flags.ts'
 import { type Lifecycle, startLifecycle } from '../../runtime/lifecycle.ts'
 import { type Log, createLogger } from '../../runtime/log.ts'
-import type { SyncConfig } from '../../sync/rules/config.ts'
+import type { SyncConfig } from '../../sync/config/config.ts'
 import type { RunOptions } from '../../sync/run.ts'
 import { createSandbox } from '../../sync/sandbox/sandbox.ts'
-import { type ServedKinds, createServedKinds, unservedReferences } from '../../sync/served-kinds.ts'
+import {
+  type ServedKinds,
+  createServedKinds,
+  unservedReferences,
+} from '../../sync/references/served-kinds.ts'
 import {
   clientDeps,
   commonChecks,

@@ -1,5 +1,5 @@
 // Runs of endpoint sync, one after the other: another configuration is another run.
-import type { SyncConfig } from '../../sync/rules/config.ts'
+import type { SyncConfig } from '../../sync/config/config.ts'
 import { type RunOptions, type SyncRun, startRun } from '../../sync/run.ts'
 
 /** The run in force, and those that follow it when the configuration changes. */

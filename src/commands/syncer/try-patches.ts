@@ -14,17 +14,13 @@ import {
   switchKind,
   printText,
 } from '../../runtime/flags.ts'
-import { type Patched, applyPatches } from '../../sync/patcher.ts'
-import {
-  type CheckedConfig,
-  type SyncConfig,
-  type SyncedKind,
-  checkSyncConfig,
-} from '../../sync/rules/config.ts'
-import type { Patch } from '../../sync/rules/patch.ts'
-import { WITHOUT_CLUSTERS } from '../../sync/rules/references.ts'
+import { type Patched, applyPatches } from '../../sync/patches/apply.ts'
+import { type CheckedConfig, type SyncConfig, checkSyncConfig } from '../../sync/config/config.ts'
+import type { SyncedKind } from '../../sync/objects/synced-kinds.ts'
+import type { Patch } from '../../sync/patches/parse.ts'
+import { WITHOUT_CLUSTERS } from '../../sync/patches/reference.ts'
 import { createSandbox } from '../../sync/sandbox/sandbox.ts'
-import { canHoldSecret } from '../../sync/rules/secrecy.ts'
+import { canHoldSecret } from '../../sync/patches/secrecy.ts'
 import { readYaml } from './config-file.ts'
 import { CONFIG_FLAG, LONGEST_NAMESPACE, LONGEST_VIRTUAL_CLUSTER, dnsLabelKind } from './flags.ts'
 import { sortedYaml, unifiedDiff, withoutSecrets } from './object-diff.ts'

@@ -1,5 +1,5 @@
 // What the sandbox's worker is asked, and what it answers. Values cross as JSON texts.
-import type { HostPlace } from '../rules/host-name.ts'
+import type { HostPlace } from '../objects/host-name.ts'
 
 /** The bounds of one evaluation (contract 19.4). */
 export const BOUNDS = {

@@ -6,13 +6,13 @@ import {
   BOUNDS,
   type EvaluationRequest,
   type EvaluationResult,
+  failedForNow,
+  isBreach,
   OVERRUN,
   type SandboxEvaluate,
   type TimeBounds,
   type WorkerMessage,
   type WorkerRequest,
-  failedForNow,
-  isBreach,
 } from './protocol.ts'
 
 /** A sandbox for expressions. */

@@ -3,24 +3,24 @@
 import { parentPort } from 'node:worker_threads'
 import variant from '@jitl/quickjs-wasmfile-release-sync'
 import {
+  newQuickJSWASMModuleFromVariant,
   type QuickJSContext,
   type QuickJSHandle,
   type QuickJSRuntime,
   type QuickJSSyncVariant,
   type QuickJSWASMModule,
-  newQuickJSWASMModuleFromVariant,
 } from 'quickjs-emscripten-core'
-import { type HostPlace, hostDns } from '../rules/host-name.ts'
+import { type HostPlace, hostDns } from '../objects/host-name.ts'
 import { READER, WRITER } from './harness.ts'
 import {
   BOUNDS,
-  OVERRUN,
-  TOO_LARGE,
   type EvaluationRequest,
   type EvaluationResult,
+  failed,
+  OVERRUN,
+  TOO_LARGE,
   type WorkerMessage,
   type WorkerRequest,
-  failed,
 } from './protocol.ts'
 
 /** The engine asks this realm for time and time zone: it always gets the beginning of 1970, in UTC. */

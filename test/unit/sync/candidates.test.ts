@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { InformerFactory } from '../../../src/kube/informer/informers.ts'
-import { checkSyncConfig } from '../../../src/sync/rules/config.ts'
+import { checkSyncConfig } from '../../../src/sync/config/config.ts'
 import { startSources } from '../../../src/sync/sources.ts'
 import { memoryLog } from '../../support/memory-log.ts'
 

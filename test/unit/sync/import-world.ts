@@ -2,21 +2,18 @@
 import type { JsonMap } from '../../../src/domain/json/json.ts'
 import type { ObjectRef } from '../../../src/kube/client/client.ts'
 import { type StoreChange, objectKey } from '../../../src/kube/informer/store.ts'
-import { followImports } from '../../../src/sync/import-states.ts'
-import { followReferences } from '../../../src/sync/referenced-objects.ts'
-import { SYNCED_KINDS, checkSyncConfig } from '../../../src/sync/rules/config.ts'
-import type { HostPlace } from '../../../src/sync/rules/host-name.ts'
+import { followImports } from '../../../src/sync/imports/follow.ts'
+import { followReferences } from '../../../src/sync/references/follow.ts'
+import { checkSyncConfig } from '../../../src/sync/config/config.ts'
+import { SYNCED_KINDS, SYNCED_RESOURCES } from '../../../src/sync/objects/synced-kinds.ts'
+import type { HostPlace } from '../../../src/sync/objects/host-name.ts'
 import {
   type HostAccess,
   type PartialSource,
   SINGLE_NAMESPACE,
-} from '../../../src/sync/namespace-sources.ts'
-import {
-  SYNCED_RESOURCES,
-  type SyncSources,
-  type SyncedObjects,
-} from '../../../src/sync/sources.ts'
-import { type SyncedObject, syncedObject } from '../../../src/sync/synced-object.ts'
+} from '../../../src/sync/namespaces/sources.ts'
+import type { SyncSources, SyncedObjects } from '../../../src/sync/sources.ts'
+import { type SyncedObject, syncedObject } from '../../../src/sync/objects/synced-object.ts'
 
 export const P = 'vcluster.platform.sh'
 

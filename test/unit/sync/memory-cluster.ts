@@ -10,7 +10,7 @@ import { type Json, type JsonMap, isList, isMap, sameJson } from '../../../src/d
 import { StatusError } from '../../../src/kube/client/api-error.ts'
 import type { KubeClient, PatchOperation } from '../../../src/kube/client/client.ts'
 import { Store, objectKey } from '../../../src/kube/informer/store.ts'
-import { type SyncedObject, syncedObject } from '../../../src/sync/synced-object.ts'
+import { type SyncedObject, syncedObject } from '../../../src/sync/objects/synced-object.ts'
 
 /** A write that the cluster got. */
 export interface ClusterWrite {

@@ -1,9 +1,9 @@
 // Objects of the tests of metadata: a virtual object, its host object, and an exchange between them.
 import { nestedMap } from '../../../src/domain/json/field-path.ts'
 import { type JsonMap, mapFromEntries } from '../../../src/domain/json/json.ts'
-import type { HostPlace } from '../../../src/sync/rules/host-name.ts'
-import { type MetadataField, marksOf } from '../../../src/sync/rules/marks.ts'
-import { type MetadataExchange, hostMetadata } from '../../../src/sync/rules/metadata.ts'
+import type { HostPlace } from '../../../src/sync/objects/host-name.ts'
+import { type MetadataField, marksOf } from '../../../src/sync/objects/ownership-marks.ts'
+import { type MetadataExchange, hostMetadata } from '../../../src/sync/pair/metadata.ts'
 
 export const PREFIX = 'vcluster.platform.sh/'
 export const FIELDS = ['labels', 'annotations'] as const

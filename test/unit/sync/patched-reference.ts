@@ -1,9 +1,9 @@
 // A reference or labels patch of one field, with what both clusters have.
 import { expect } from 'vitest'
 import type { Json, JsonMap } from '../../../src/domain/json/json.ts'
-import { applyPatches } from '../../../src/sync/patcher.ts'
-import { checkPatches } from '../../../src/sync/rules/patch.ts'
-import type { NamedKind, ObjectReference } from '../../../src/sync/rules/references.ts'
+import { applyPatches } from '../../../src/sync/patches/apply.ts'
+import { checkPatches } from '../../../src/sync/patches/parse.ts'
+import type { NamedKind, ObjectReference } from '../../../src/sync/patches/reference.ts'
 import { OVERRUN } from '../../../src/sync/sandbox/protocol.ts'
 
 /** The host objects with our marks: where they stand, and the virtual objects that they stand for. */

@@ -1,9 +1,9 @@
 // A report in memory, and what it has told.
 import { expect } from 'vitest'
 import type { ObjectEvent } from '../../../src/kube/event-recorder.ts'
-import { type ReportedFailures, SyncReport } from '../../../src/sync/report.ts'
-import { type Patch, checkPatches } from '../../../src/sync/rules/patch.ts'
-import { syncedObject } from '../../../src/sync/synced-object.ts'
+import { type ReportedFailures, SyncReport } from '../../../src/sync/pair/report.ts'
+import { type Patch, checkPatches } from '../../../src/sync/patches/parse.ts'
+import { syncedObject } from '../../../src/sync/objects/synced-object.ts'
 import { manualClock } from '../../support/manual-clock.ts'
 import { memoryLog } from '../../support/memory-log.ts'
 

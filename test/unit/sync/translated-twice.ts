@@ -6,8 +6,8 @@ import {
   setNestedField,
 } from '../../../src/domain/json/field-path.ts'
 import type { Json, JsonMap } from '../../../src/domain/json/json.ts'
-import type { SyncedKind } from '../../../src/sync/rules/config.ts'
-import { type ObjectPair, translate } from '../../../src/sync/translation.ts'
+import type { SyncedKind } from '../../../src/sync/objects/synced-kinds.ts'
+import { type ObjectPair, translate } from '../../../src/sync/pair/translation.ts'
 import { countingSandbox } from './counting-sandbox.ts'
 import { syncedPair, webOf } from './synced-pair.ts'
 

@@ -2,11 +2,11 @@
 import type { FieldPath } from '../../../src/domain/json/field-path.ts'
 import type { Json, JsonMap } from '../../../src/domain/json/json.ts'
 import { type Cidr, parseCidr } from '../../../src/domain/ip-address.ts'
-import type { AddressSettings } from '../../../src/sync/rules/addresses.ts'
-import type { HostPlace } from '../../../src/sync/rules/host-name.ts'
-import { TRANSLATORS } from '../../../src/sync/rules/kinds.ts'
-import type { Patch } from '../../../src/sync/rules/patch.ts'
-import type { TranslationContext } from '../../../src/sync/rules/translator.ts'
+import type { AddressSettings } from '../../../src/sync/kinds/addresses.ts'
+import type { HostPlace } from '../../../src/sync/objects/host-name.ts'
+import { TRANSLATORS } from '../../../src/sync/kinds/translators.ts'
+import type { Patch } from '../../../src/sync/patches/parse.ts'
+import type { TranslationContext } from '../../../src/sync/kinds/translator.ts'
 
 /** The virtual cluster `vc`, whose objects stand in the host namespace `host`. */
 export const SINGLE: HostPlace = { virtualCluster: 'vc', hostNamespace: 'host', namespaces: null }

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { followConfigFile, readConfigFile } from '../../../../src/commands/syncer/config-file.ts'
-import type { SyncConfig } from '../../../../src/sync/rules/config.ts'
+import type { SyncConfig } from '../../../../src/sync/config/config.ts'
 import { manualClock } from '../../../support/manual-clock.ts'
 
 const configOf = (expression: string): string =>

@@ -2,8 +2,9 @@ import { describe, expect, test } from 'vitest'
 import { readSyncerSettings } from '../../../../src/commands/syncer/flags.ts'
 import { createSyncerMetrics, leaseName } from '../../../../src/commands/syncer/metrics.ts'
 import { METRIC_HELP } from '../../../../src/api/metrics.ts'
-import { NAMESPACE_ERROR_REASONS } from '../../../../src/sync/namespace-report.ts'
-import { ERROR_REASONS, OBJECT_STATES } from '../../../../src/sync/report.ts'
+import { NAMESPACE_ERROR_REASONS } from '../../../../src/sync/namespaces/report.ts'
+import { OBJECT_STATES } from '../../../../src/sync/pair/report.ts'
+import { ERROR_REASONS } from '../../../../src/sync/writes/observer.ts'
 import { seriesOf, sumOf, valueOf } from '../../../support/metrics-page.ts'
 
 const REQUIRED = [

@@ -1,0 +1,236 @@
+// The controller of imports: keeps the copies in the virtual cluster equal to their host objects (contract 19.5).
+import type { KubeObject } from '../../api/objects.ts'
+import type { JsonMap } from '../../domain/json/json.ts'
+import { isRefusal, StatusError, withoutDetail } from '../../kube/client/api-error.ts'
+import type { KubeClient, NewObject } from '../../kube/client/client.ts'
+import { type ControllerSpec, onChange, onSignal } from '../../kube/controller/builder.ts'
+import { done, type Outcome } from '../../kube/controller/controller.ts'
+import { ReportedFailure } from '../../kube/controller/reported-failure.ts'
+import type { EventRecorder } from '../../kube/event-recorder.ts'
+import { objectKey } from '../../kube/informer/store.ts'
+import type { Clock } from '../../runtime/clock.ts'
+import type { Log } from '../../runtime/log.ts'
+import { isMarkedAsImport } from '../kinds/imported-copy.ts'
+import { type HostPlace, importSourceOf, shortDigest, virtualNameOf } from '../objects/host-name.ts'
+import {
+  SYNCED_KINDS,
+  SYNCED_RESOURCES,
+  type SyncedKind,
+  syncedKindOf,
+} from '../objects/synced-kinds.ts'
+import type { SyncedObject } from '../objects/synced-object.ts'
+import type { ReferencedObjects } from '../references/follow.ts'
+import type { SyncSources } from '../sources.ts'
+import type { SyncObserver } from '../writes/observer.ts'
+import { refusalNote } from '../writes/refusal-note.ts'
+import { pacedWrite, WritePace } from '../writes/write-pace.ts'
+import type { ImportName, ImportStates } from './follow.ts'
+import { type ImportPlan, planImport } from './plan.ts'
+
+/** The name of the controller of imports, in metrics and logs. */
+export const IMPORTS_CONTROLLER = 'sync-imports'
+
+/** Dependencies of the controller of imports. */
+interface ImportDeps {
+  readonly place: HostPlace
+  readonly clients: { readonly virtual: KubeClient }
+  readonly sources: SyncSources
+  readonly references: ReferencedObjects
+  readonly imports: ImportStates
+  /** Records Events in the virtual cluster. */
+  readonly events: EventRecorder
+  readonly observer: (kind: SyncedKind) => SyncObserver
+  readonly workers: number
+  readonly clock: Clock
+  readonly log: Log
+}
+
+/** What the controller remembers of the copies. */
+interface ImportMemory {
+  readonly pace: Readonly<Record<SyncedKind, WritePace>>
+  /** The referrers and refusals that were reported, by the key of the copy, until it is in step. */
+  readonly reported: Map<string, Set<string>>
+}
+
+/** The controller of imports; a key is the kind and the virtual name, such as `secrets/shop/db`. */
+export function importsController(deps: ImportDeps): ControllerSpec {
+  const { sources, references, imports, clock } = deps
+  const pace = Object.fromEntries(
+    SYNCED_KINDS.map((kind) => [kind, new WritePace(clock)]),
+  ) as ImportMemory['pace']
+  const memory: ImportMemory = { pace, reported: new Map() }
+  const isConcerned = (kind: SyncedKind, key: string, ...objects: (SyncedObject | undefined)[]) =>
+    references.isReferenced(kind, key) ||
+    objects.some((object) => object && isMarkedAsImport(object.object))
+  return {
+    name: IMPORTS_CONTROLLER,
+    workers: deps.workers,
+    reconcile: (key) => reconcile(importNameOf(key), deps, memory),
+    objectOf: (key) => {
+      const name = importNameOf(key)
+      return sources.virtual[name.kind].getByKey(name.key)
+    },
+    reads: SYNCED_KINDS.flatMap((kind) => [sources.virtual[kind], sources.candidates[kind]]),
+    watches: [
+      ...SYNCED_KINDS.flatMap((kind) => [
+        onChange(sources.virtual[kind], ({ key, before, after }) =>
+          isConcerned(kind, key, before, after) ? [keyOf({ kind, key })] : [],
+        ),
+        onChange(sources.candidates[kind], ({ key }) => imports.namesOf(kind, key).map(keyOf)),
+      ]),
+      onSignal(references, (change) => [keyOf(change)]),
+      onSignal(sources.access, (namespace) =>
+        imports
+          .names()
+          .filter(({ key }) => virtualNameOf(key).namespace === namespace)
+          .map(keyOf),
+      ),
+      (enqueue) => {
+        for (const name of imports.names()) enqueue(keyOf(name), 'resync')
+      },
+    ],
+  }
+}
+
+const keyOf = ({ kind, key }: ImportName): string => `${kind}/${key}`
+
+function importNameOf(key: string): ImportName {
+  const at = key.indexOf('/')
+  return { kind: key.slice(0, at) as SyncedKind, key: key.slice(at + 1) }
+}
+
+async function reconcile(
+  { kind, key }: ImportName,
+  deps: ImportDeps,
+  memory: ImportMemory,
+): Promise<Outcome> {
+  const { place, sources, references, clock } = deps
+  const [virtual, candidates] = [sources.virtual[kind], sources.candidates[kind]]
+  const name = virtualNameOf(key)
+  const source = importSourceOf(name, place)
+  const isReferenced = references.isReferenced(kind, key)
+  // An object that is not read yet is no object that is gone; its first read queues the key again.
+  if (!virtual.isSynced(name) || (isReferenced && !candidates.isSynced(source))) {
+    if (!isReferenced) refusalEnded({ kind, key }, deps, memory)
+    return done
+  }
+  const copy = virtual.getByKey(key) ?? null
+  const host = candidates.getByKey(objectKey(source)) ?? null
+  const plan = planImport({
+    kind,
+    name,
+    virtualCluster: place.virtualCluster,
+    isReferenced,
+    virtual: copy && copy.object,
+    host: host && host.object,
+  })
+  const pace = memory.pace[kind]
+  if (plan.step === 'nothing') {
+    refusalEnded({ kind, key }, deps, memory)
+    if (copy === null && !isReferenced) pace.forget(key)
+    return done
+  }
+  const paced = pacedWrite(host, 'object' in plan ? plan.object : null)
+  const { delayMs } = pace.waitOf(key, paced)
+  if (delayMs > 0) return { result: 'later', atMs: clock.nowMs() + delayMs }
+  try {
+    await write(kind, plan, copy, deps)
+    pace.wrote(key, paced)
+    deps.observer(kind).wrote('toVirtual')
+  } catch (error) {
+    if (!(error instanceof StatusError)) throw error
+    const isHidden = SYNCED_RESOURCES[kind].kind === 'Secret'
+    const loggable = isHidden ? withoutDetail(error, `import of Secret ${key}`) : error
+    if (!isRefusal(error, copy !== null)) throw loggable
+    const sent = 'object' in plan ? plan.object : null
+    reportRefused({ kind, key }, { error, sent, loggable }, deps, memory)
+    const { retryAfterMs } = error
+    throw new ReportedFailure(loggable.message, { retryAfterMs, cause: loggable })
+  }
+  return done
+}
+
+async function write(
+  kind: SyncedKind,
+  plan: ImportPlan,
+  copy: SyncedObject | null,
+  { clients: { virtual: client }, sources }: ImportDeps,
+): Promise<void> {
+  const resource = SYNCED_RESOURCES[kind]
+  switch (plan.step) {
+    case 'create': {
+      const { group: _, version: apiVersion, kind: named } = resource
+      const object = { ...plan.object, apiVersion, kind: named } as unknown as NewObject
+      await client.create(resource, object, 'import')
+      return
+    }
+    case 'update': {
+      const object = plan.object as unknown as KubeObject
+      sources.virtual[kind].observe(await client.replace(resource, object, 'import'))
+      return
+    }
+    case 'delete':
+      if (copy) await client.delete(resource, copy, copy, 'import')
+      return
+    case 'nothing':
+      return
+    default:
+      return plan satisfies never
+  }
+}
+
+/** One line when a refusal of the copy ends, or nothing names it any more. */
+function refusalEnded(name: ImportName, { log }: ImportDeps, { reported }: ImportMemory): void {
+  if (!reported.delete(keyOf(name))) return
+  log.info(
+    { kind: SYNCED_RESOURCES[name.kind].kind, object: name.key },
+    'an import is in step again',
+  )
+}
+
+/** A refused write of a copy. */
+interface RefusedImport {
+  readonly error: StatusError
+  /** What was to be written; null = a delete. */
+  readonly sent: JsonMap | null
+  /** The error as it may be logged. */
+  readonly loggable: StatusError
+}
+
+/** Events about an import stand on the objects that name it: the import itself may not exist. */
+function reportRefused(
+  name: ImportName,
+  { error, sent, loggable }: RefusedImport,
+  { references, sources, events, observer, log }: ImportDeps,
+  memory: ImportMemory,
+): void {
+  const { kind, key } = name
+  const { kind: named } = SYNCED_RESOURCES[kind]
+  const begun = memory.reported.get(keyOf(name))
+  const reported = begun ?? new Set()
+  memory.reported.set(keyOf(name), reported)
+  if (begun === undefined)
+    log.warn({ kind: named, object: key, because: loggable.message }, 'an import is refused')
+  // The API server may quote values.
+  const because = refusalNote(error, named === 'Secret', sent)
+  const note = `The virtual cluster refuses the import of ${named} ${key} with ${because}`
+  observer(kind).failed('NotWritten')
+  for (const referrer of references.referrersOf(kind, key)) {
+    const synced = syncedKindOf(referrer.kind)
+    const object = synced && sources.virtual[synced].getByKey(referrer.key)
+    if (!object) continue
+    const { name: regarded, namespace, uid } = object
+    const discriminator = shortDigest(loggable.message)
+    const report = `${uid} ${discriminator}`
+    if (reported.has(report)) continue
+    reported.add(report)
+    events.record({
+      regarding: { apiVersion: 'v1', kind: referrer.kind, name: regarded, namespace, uid },
+      type: 'Warning',
+      reason: 'NotWritten',
+      action: 'Import',
+      note,
+      discriminator,
+    })
+  }
+}

@@ -1,0 +1,180 @@
+// What the syncer does about a host namespace in multi-namespace mode, and which mappings it refuses (contract 17.5).
+
+import { nestedString } from '../../domain/json/field-path.ts'
+import type { JsonMap } from '../../domain/json/json.ts'
+import { isMadeByEndpointsController } from '../kinds/endpoints.ts'
+import type { HostPlace } from '../objects/host-name.ts'
+import { hostNamespaceOf, type NamespaceMark, type VirtualNamespace } from './marks.ts'
+
+/** A namespace of the virtual cluster that leads to a host namespace. */
+export interface LeadingNamespace extends VirtualNamespace {
+  /** RFC 3339. */
+  readonly creationTimestamp: string
+  readonly isTerminating: boolean
+}
+
+/** The facts about one host namespace. */
+export interface NamespaceFacts {
+  /** In any order. */
+  readonly leading: readonly LeadingNamespace[]
+  /** null = it does not exist. */
+  readonly host: { readonly mark: NamespaceMark; readonly isTerminating: boolean } | null
+  /** Whether the mappings name it, not by a pattern: then one that exists already is used. */
+  readonly isNamed: boolean
+  /** Whether it is that of the syncer, which is never a host namespace of a virtual one. */
+  readonly isReserved: boolean
+}
+
+/**
+ * `create`: it is made for this virtual namespace. `mark`: it exists, and is marked as this one's. `use`: it is marked
+ * already. `end`: its virtual namespace is gone or leads elsewhere, so it is cleared, and deleted if it was made. `wait`:
+ * it terminates, or what leads to it does. `taken`: it is not this virtual cluster's. `nothing`: it is none of ours.
+ */
+export type NamespacePlan =
+  | { readonly kind: 'create' | 'use'; readonly of: VirtualNamespace }
+  | { readonly kind: 'mark'; readonly of: VirtualNamespace; readonly isMade: boolean }
+  | { readonly kind: 'end'; readonly of: VirtualNamespace; readonly isMade: boolean }
+  | { readonly kind: 'wait' | 'taken' | 'nothing' }
+
+/** The plan, and the virtual namespaces that are left out because they do not get the host namespace. */
+interface PlannedNamespace {
+  readonly plan: NamespacePlan
+  /** The one that gets the host namespace after its end, or when it is gone; null = none waits. */
+  readonly waiting: VirtualNamespace | null
+  readonly leftOut: readonly VirtualNamespace[]
+}
+
+/** The plan for one host namespace. Of several virtual namespaces the marked one has it, else the oldest. */
+export function planNamespace(facts: NamespaceFacts): PlannedNamespace {
+  const living = facts.leading.filter((one) => !one.isTerminating)
+  const plan = planOf(facts, living)
+  if (plan.kind === 'taken') return { plan, waiting: null, leftOut: living }
+  const owner = 'of' in plan ? plan.of.name : null
+  // While it is cleared or terminates, one of them waits for it.
+  const others = living.filter(({ name }) => name !== owner)
+  const waiting = owner === null || plan.kind === 'end' ? oldest(living) : null
+  return { plan, waiting, leftOut: others.filter(({ name }) => name !== waiting?.name) }
+}
+
+function planOf(
+  { leading, host, isNamed, isReserved }: NamespaceFacts,
+  living: readonly LeadingNamespace[],
+): NamespacePlan {
+  const first = oldest(living)
+  if (isReserved) return { kind: first === null ? 'nothing' : 'taken' }
+  if (host === null) return first === null ? { kind: 'nothing' } : { kind: 'create', of: first }
+  if (host.isTerminating) return { kind: 'wait' }
+  const { mark } = host
+  if (mark.kind !== 'ours') {
+    if (first === null) return { kind: 'nothing' }
+    if (mark.kind === 'foreign' || !isNamed) return { kind: 'taken' }
+    return { kind: 'mark', of: first, isMade: false }
+  }
+  const { virtual, isMade } = mark
+  const owner = leading.find(({ name }) => name === virtual.name)
+  if (owner === undefined) return { kind: 'end', of: virtual, isMade }
+  if (owner.isTerminating) return { kind: 'wait' }
+  return owner.uid === virtual.uid
+    ? { kind: 'use', of: owner }
+    : { kind: 'mark', of: owner, isMade }
+}
+
+/** By creation, then by name; null without any. */
+const oldest = (namespaces: readonly LeadingNamespace[]): LeadingNamespace | null =>
+  namespaces.toSorted((a, b) => compare(a, b))[0] ?? null
+
+const compare = (a: LeadingNamespace, b: LeadingNamespace): number => {
+  const [one, other] = [a, b].map(({ creationTimestamp, name }) => `${creationTimestamp} ${name}`)
+  return (one ?? '') < (other ?? '') ? -1 : 1
+}
+
+/** Whether the mappings name the host namespace itself. What a pattern makes of a name is the tenant's choice. */
+export const isNamedInMappings = (hostNamespace: string, { namespaces }: HostPlace): boolean =>
+  (namespaces ?? []).some(([, host]) => host === hostNamespace)
+
+/** A sentence for each mapping that the syncer must not start with. */
+export function mappingFaults(
+  virtual: readonly LeadingNamespace[],
+  hosts: ReadonlyMap<string, NamespaceFacts['host']>,
+  place: HostPlace,
+): readonly string[] {
+  const reserved = (place.namespaces ?? [])
+    .filter(([, host]) => host === place.hostNamespace)
+    .map(([name]) => `${name} is mapped to ${place.hostNamespace}, which is the syncer's own`)
+  const living = virtual.filter(({ isTerminating }) => !isTerminating)
+  const byHost = Map.groupBy(living, ({ name }) => hostNamespaceOf(name, place))
+  const others = [...byHost].flatMap(([hostName, leading]) => {
+    const names = leading.map(({ name }) => name).toSorted()
+    const isReserved = hostName === place.hostNamespace
+    if (isReserved && isNamedInMappings(hostName, place)) return []
+    const isNamed = isNamedInMappings(hostName, place)
+    const host = hosts.get(hostName) ?? null
+    const { kind } = planOf({ leading, host, isNamed, isReserved }, leading)
+    const several =
+      leading.length > 1
+        ? [`${names.join(' and ')} lead to one namespace of the host, ${hostName}`]
+        : []
+    const foreign =
+      kind === 'taken'
+        ? [`${names.join(' and ')} leads to ${hostName} on the host, which is not its own`]
+        : []
+    return [...several, ...foreign]
+  })
+  return [...reserved, ...others]
+}
+
+/** What is in a host namespace besides the objects of its virtual one. `unknown`: not all of it can be read. */
+export type NamespaceRest =
+  | { readonly kind: 'nothing' }
+  | { readonly kind: 'objects' | 'unknown'; readonly what: string }
+
+/** The sentence for a namespace that stays. @param rest null = the syncer has not made it */
+export function keptNote(
+  hostName: string,
+  rest: Exclude<NamespaceRest, { readonly kind: 'nothing' }> | null,
+): string {
+  const because =
+    rest === null
+      ? 'the syncer has not made it'
+      : rest.kind === 'objects'
+        ? `it has ${rest.what}`
+        : `not all that it has can be read: ${rest.what}`
+  return `The objects of this namespace are deleted from namespace ${hostName} of the host, which stays: ${because}.`
+}
+
+/** A kind of object, and the metadata of one. */
+interface FoundObject {
+  readonly group: string
+  readonly plural: string
+  readonly metadata: JsonMap
+}
+
+/** The label of slices with the controller that made them, and those that make them from Services and Endpoints. */
+const SLICE_MADE_BY = 'endpointslice.kubernetes.io/managed-by'
+const SLICE_CONTROLLERS = [
+  'endpointslice-controller.k8s.io',
+  'endpointslicemirroring-controller.k8s.io',
+]
+
+/**
+ * Whether the host's own controllers put the object into every namespace, or make it from objects that are listed
+ * themselves: it holds up no deletion.
+ */
+export function isOwnContent({ group, plural, metadata }: FoundObject): boolean {
+  const name = nestedString(metadata, ['name'])
+  switch (`${plural}.${group}`) {
+    case 'events.':
+    case 'events.events.k8s.io':
+      return true
+    case 'serviceaccounts.':
+      return name === 'default'
+    case 'configmaps.':
+      return name === 'kube-root-ca.crt'
+    case 'endpoints.':
+      return isMadeByEndpointsController(metadata)
+    case 'endpointslices.discovery.k8s.io':
+      return SLICE_CONTROLLERS.includes(nestedString(metadata, ['labels', SLICE_MADE_BY]))
+    default:
+      return false
+  }
+}

@@ -1,0 +1,94 @@
+// What is in a host namespace whose virtual one is gone (contract 17.5).
+import type { JsonMap } from '../../domain/json/json.ts'
+import { isConflict, StatusError, withoutDetail } from '../../kube/client/api-error.ts'
+import type { KubeClient } from '../../kube/client/client.ts'
+import type { NamespaceContent } from '../../kube/client/namespace-content.ts'
+import type { HostPlace } from '../objects/host-name.ts'
+import { isSkipped, ownerOf } from '../objects/ownership-marks.ts'
+import { SYNCED_KINDS, SYNCED_RESOURCES } from '../objects/synced-kinds.ts'
+import { isOwnContent, type NamespaceRest } from './plan.ts'
+
+/** `clearing`: there were some, they are looked for again. `none`: none is left. `unknown`: not all can be listed. */
+type OwnObjects =
+  | { readonly kind: 'clearing' | 'none' }
+  | { readonly kind: 'unknown'; readonly what: string }
+
+interface ClearedNamespace {
+  readonly hostName: string
+  /** The virtual namespace that it was marked for. */
+  readonly of: string
+}
+
+/** Deletes the objects of the virtual namespace that are left: of none of them is there a virtual one any more. */
+export async function deleteOwnObjects(
+  { hostName, of }: ClearedNamespace,
+  deps: {
+    readonly place: HostPlace
+    readonly clients: { readonly host: KubeClient }
+    readonly content: NamespaceContent
+  },
+): Promise<OwnObjects> {
+  // It may lead elsewhere by now: marks are read as they were written.
+  const place: HostPlace = { ...deps.place, namespaces: [[of, hostName]] }
+  let isClearing = false
+  const unreadable: string[] = []
+  for (const kind of SYNCED_KINDS) {
+    const resource = SYNCED_RESOURCES[kind]
+    const found = await deps.content.list(resource, hostName)
+    if (found === null) unreadable.push(resource.plural)
+    for (const metadata of found ?? []) {
+      const object: JsonMap = { metadata: metadata as unknown as JsonMap }
+      if (isSkipped(object) || ownerOf(object, resource.kind, place)?.namespace !== of) continue
+      isClearing = true
+      if (metadata.deletionTimestamp !== undefined) continue
+      const { name, uid, resourceVersion } = metadata
+      const ref = { name, namespace: hostName }
+      await unlessChanged(`delete of ${resource.plural} in namespace ${hostName}`, () =>
+        deps.clients.host.delete(resource, ref, { uid, resourceVersion }, 'delete'),
+      )
+    }
+  }
+  if (isClearing) return { kind: 'clearing' }
+  return unreadable.length === 0
+    ? { kind: 'none' }
+    : { kind: 'unknown', what: unreadable.join(', ') }
+}
+
+/**
+ * Does nothing more about an object that has changed, or been deleted, meanwhile: it is looked for again.
+ *
+ * @throws what `remove` does, without a message: it could quote the values of a Secret
+ */
+async function unlessChanged(call: string, remove: () => Promise<unknown>): Promise<void> {
+  try {
+    await remove()
+  } catch (error) {
+    if (isConflict(error)) return
+    throw error instanceof StatusError ? withoutDetail(error, call) : error
+  }
+}
+
+/** Looks for objects of all kinds that the host serves. What can't be read may be somebody's: it counts. */
+export async function restOf(hostName: string, content: NamespaceContent): Promise<NamespaceRest> {
+  const { resources, unknown } = await content.resources()
+  const unreadable = [...unknown]
+  for (const resource of resources) {
+    const found = await content.list(resource, hostName)
+    if (found === null) unreadable.push(kindName(resource))
+    const foreign = found?.find(
+      (metadata) => !isOwnContent({ ...resource, metadata: metadata as unknown as JsonMap }),
+    )
+    if (foreign) return { kind: 'objects', what: `${kindName(resource)} ${foreign.name}` }
+  }
+  return unreadable.length === 0
+    ? { kind: 'nothing' }
+    : { kind: 'unknown', what: unreadable.join(', ') }
+}
+
+const kindName = ({
+  group,
+  plural,
+}: {
+  readonly group: string
+  readonly plural: string
+}): string => (group === '' ? plural : `${plural}.${group}`)

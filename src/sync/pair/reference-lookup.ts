@@ -1,0 +1,100 @@
+// Answers what references name while one object is translated, and has read what it could not answer (contract 19.5).
+import type { ImportStates } from '../imports/follow.ts'
+import { type HostPlace, hostNameOf, virtualNameOf } from '../objects/host-name.ts'
+import { ownerOf } from '../objects/ownership-marks.ts'
+import { syncedKindOf } from '../objects/synced-kinds.ts'
+import type { NamedKind, ObjectReference, ReferenceLookups } from '../patches/reference.ts'
+import type { ReferencedObjects } from '../references/follow.ts'
+import type { Referrer } from '../references/index-by-name.ts'
+import type { ServedKinds } from '../references/served-kinds.ts'
+import type { SyncSources } from '../sources.ts'
+
+/**
+ * `complete`: all was known. `wait`: something was not, and the referrer is queued when it is read. `again`: it is read
+ * by now. `opens`: a host namespace is being made; what patches make of a reference may not be queued by that.
+ */
+type LookupOutcome = 'complete' | 'wait' | 'again' | 'opens'
+
+/** The look-ups of one translation. */
+export interface TranslationLookup extends ReferenceLookups {
+  /** Starts to read what was not known, and ends reading what only the translation before has needed. */
+  readonly end: () => Promise<LookupOutcome>
+}
+
+/** Dependencies of the look-ups. */
+interface LookupDeps {
+  readonly place: HostPlace
+  readonly references: ReferencedObjects
+  readonly imports: ImportStates
+  readonly served: ServedKinds
+  readonly sources: Pick<SyncSources, 'access'>
+}
+
+/** Begins the look-ups of a referrer. */
+export function beginLookup(
+  referrer: Referrer,
+  { place, references, imports, served, sources }: LookupDeps,
+): TranslationLookup {
+  const targets: ObjectReference[] = []
+  const hosts: ObjectReference[] = []
+  const kinds: NamedKind[] = []
+  /** For each answer that was missing, whether it is known by now. */
+  const missing: (() => boolean)[] = []
+  let opening = false
+  const own = hostNameOf(virtualNameOf(referrer.key), place).namespace
+  // A reference never leads out of the virtual cluster's own host namespace: nothing is read elsewhere.
+  const isInReach = ({ kind, name, namespace }: ObjectReference): boolean => {
+    const synced = syncedKindOf(kind)
+    const isRead = synced !== null && imports.hostObject(synced, { name, namespace }) !== 'unread'
+    return namespace === own || (place.namespaces !== null && isRead)
+  }
+  return {
+    virtualNameOf: (host) => {
+      const kind = host.apiVersion === 'v1' ? syncedKindOf(host.kind) : null
+      if (kind === null || !isInReach(host)) return null
+      hosts.push(host)
+      const found = imports.hostObject(kind, host)
+      if (found === 'unread') missing.push(() => imports.hostObject(kind, host) !== 'unread')
+      if (found === 'unread' || found === null) return found
+      return ownerOf(found.object, host.kind, place)
+    },
+    isImported: (target) => {
+      const state = imports.isImported(target)
+      // What is no import needs no reading: an object that stands under its translated name is not synced by this.
+      if (state !== false) targets.push(target)
+      if (state === 'unread') missing.push(() => imports.isImported(target) !== 'unread')
+      return state
+    },
+    isServed: (kind) => {
+      const state = served.isServed(kind)
+      if (state === 'unread') {
+        kinds.push(kind)
+        missing.push(() => served.isServed(kind) !== 'unread')
+      }
+      return state
+    },
+    isOpen: (namespace) => {
+      if (sources.access.isOpen(namespace)) return true
+      if (!sources.access.isOpening(namespace)) return false
+      opening = true
+      return 'unread'
+    },
+    end: async () => {
+      references.alsoNames(referrer, targets)
+      imports.readFor(referrer, hosts)
+      await served.read(kinds)
+      if (opening) return 'opens'
+      if (missing.length === 0) return 'complete'
+      return missing.every((isKnown) => isKnown()) ? 'again' : 'wait'
+    },
+  }
+}
+
+/** Ends reading what the look-ups of a referrer needed that is not translated any more. */
+export function dropLookup(
+  referrer: Referrer,
+  { references, imports }: Pick<LookupDeps, 'references' | 'imports'>,
+): void {
+  references.alsoNames(referrer, [])
+  imports.readFor(referrer, [])
+}

@@ -1,0 +1,231 @@
+// Translates a virtual object to its host object, and what flows back: default translation, patches and checks
+// (contract 17 to 19).
+import type { OwnerReference } from '../../api/objects.ts'
+import {
+  type FieldPath,
+  nestedField,
+  nestedMap,
+  nestedString,
+} from '../../domain/json/field-path.ts'
+import {
+  isList,
+  type Json,
+  type JsonMap,
+  mapFromEntries,
+  sameJson,
+} from '../../domain/json/json.ts'
+import type { AddressSettings } from '../kinds/addresses.ts'
+import type { KindTranslator, TranslationContext } from '../kinds/translator.ts'
+import { type MetadataField, patchedKeys, patchedMarks } from '../objects/ownership-marks.ts'
+import { NOT_STABLE } from '../objects/server-fields.ts'
+import { applyPatches, type Patched } from '../patches/apply.ts'
+import type { Patch } from '../patches/parse.ts'
+import { forwardPatchKinds } from '../patches/patched-fields.ts'
+import { canTouch, isWithin, matchedFields, patchPath, withField } from '../patches/path.ts'
+import type { ReferenceLookups } from '../patches/reference.ts'
+import type { Evaluate } from '../sandbox/protocol.ts'
+import {
+  hostMetadata,
+  type WrittenMetadata,
+  withHostMetadata,
+  withOwnMetadata,
+} from './metadata.ts'
+
+/** A virtual object and its host object; null = it does not exist, or is refused. */
+export interface ObjectPair {
+  readonly virtual: JsonMap
+  readonly host: JsonMap | null
+}
+
+/** Settings and look-ups of a translation, the same for all objects of a kind. */
+export interface TranslationSettings {
+  /** As in manifests, such as `Endpoints`. */
+  readonly kind: string
+  readonly translator: KindTranslator
+  readonly patches: readonly Patch[]
+  readonly context: Omit<TranslationContext, 'patchKindAt' | 'choosesIpFamilies'>
+  /** As in SyncedObject, of the virtual object at hand. */
+  readonly choosesIpFamilies: boolean
+  readonly addresses: AddressSettings
+  /** The virtual cluster's own Service; null = host objects have no owner. */
+  readonly owner: OwnerReference | null
+  /** The configuration of the virtual cluster, for expressions. */
+  readonly config: JsonMap
+  readonly lookups: ReferenceLookups
+}
+
+/** Both objects as they are to be, with a sentence for each refused address; or the patch that failed. */
+type Translated =
+  | { readonly ok: true; readonly state: ObjectPair; readonly refusals: readonly string[] }
+  | Extract<Patched, { readonly ok: false }>
+
+/**
+ * Translates once in both directions: first what flows back, then the host object of the virtual object with that.
+ *
+ * @param written as in MetadataExchange
+ */
+export async function translate(
+  pair: ObjectPair,
+  written: WrittenMetadata | null,
+  settings: TranslationSettings,
+  evaluate: Evaluate,
+): Promise<Translated> {
+  const back = await backFlow(pair, written, settings, evaluate)
+  if (!back.ok) return back
+  const virtual = back.object
+  const { translator, addresses } = settings
+  const context = {
+    ...settings.context,
+    choosesIpFamilies: settings.choosesIpFamilies,
+    patchKindAt: forwardPatchKinds(virtual, settings.patches),
+  }
+  const forth = await patchedForHost({ ...pair, virtual }, context, settings, evaluate)
+  if (!forth.ok) return forth
+  const { object, refusals } = translator.check(forth.object, addresses, context)
+  const host = object && withHostFields({ virtual, host: pair.host }, object, settings)
+  return { ok: true, state: { virtual, host }, refusals }
+}
+
+async function backFlow(
+  { virtual, host }: ObjectPair,
+  written: WrittenMetadata | null,
+  settings: TranslationSettings,
+  evaluate: Evaluate,
+): Promise<Patched> {
+  if (host === null) return { ok: true, object: virtual, changed: [] }
+  const { patches, translator } = settings
+  const oneWay = patches.filter(isOneWay)
+  const isPatched = (path: FieldPath): boolean => oneWay.some((patch) => canTouch(patch.path, path))
+  const isTakenWhole = (field: MetadataField): boolean => patches.some(takesWhole(field))
+  const exchange = {
+    ...exchangeOf({ virtual, host }, settings),
+    written,
+    isPatched,
+    isTakenWhole,
+  }
+  const flowing = translator.toVirtual(withHostMetadata(exchange), host)
+  const restored = withValuesOf(virtual, flowing, oneWay)
+  const ports = new Set(nodePorts(host))
+  const isApplied = (path: FieldPath): boolean => {
+    if (!FLOWS.some((flow) => isWithin(path, flow))) return false
+    const value = nestedField(restored, path) ?? null
+    // A label flows when it has changed on the host; what the host assigns always does.
+    if (path[0] === 'metadata') return !sameJson(value, nestedField(virtual, path) ?? null)
+    return path.at(-1) !== 'nodePort' || ports.has(value)
+  }
+  const context = { ...patchContext({ virtual, host }, settings), isApplied }
+  const patched = await applyPatches(restored, patches, 'reverse', context, evaluate)
+  if (!patched.ok) return patched
+  const object = withOwnMetadata(patched.object, exchange)
+  // The same object where nothing flows: nothing is written then.
+  return { ...patched, object: sameJson(object, virtual) ? virtual : object }
+}
+
+/** Whether a patch acts on the whole map on the way back. A selector needs the marks, which never cross. */
+const takesWhole =
+  (field: MetadataField) =>
+  (patch: Patch): boolean =>
+    patch.path.length === 2 &&
+    isWithin(['metadata', field], patch.path) &&
+    (patch.kind === 'reference' || (patch.kind === 'expression' && patch.reverse !== null))
+
+/** The fields that flow back, of the kinds that have them (contract 18.5). The value of another is the virtual object's. */
+const FLOWS = [
+  'metadata.labels',
+  'metadata.annotations',
+  'spec.ports[*].nodePort',
+  'status.loadBalancer',
+].map(patchPath)
+
+/** Whether what it touches does not flow back (contract 18.5). */
+const isOneWay = (patch: Patch): boolean =>
+  patch.kind === 'expression' && patch.forward !== null && patch.reverse === null
+
+/** The object with the values of another one in the fields of these patches, where both have them. */
+const withValuesOf = (from: JsonMap, object: JsonMap, patches: readonly Patch[]): JsonMap =>
+  patches
+    .flatMap(({ path }) => matchedFields(from, path))
+    .reduce((restored, path) => withField(restored, path, nestedField(from, path)), object)
+
+const nodePorts = (service: JsonMap): readonly Json[] => {
+  const ports = nestedField(service, ['spec', 'ports'])
+  return isList(ports) ? ports.flatMap((port) => nestedField(port, ['nodePort']) ?? []) : []
+}
+
+/** Patches see nothing of the host object in the value: their result must not depend on what they wrote before. */
+function patchedForHost(
+  pair: ObjectPair,
+  context: TranslationContext,
+  settings: TranslationSettings,
+  evaluate: Evaluate,
+): Promise<Patched> {
+  const { patches, translator } = settings
+  const { virtual } = pair
+  const metadata = hostMetadata(exchangeOf({ virtual, host: null }, settings))
+  const translated = { ...translator.toHost(virtual, context), metadata }
+  return applyPatches(translated, patches, 'forward', patchContext(pair, settings), evaluate)
+}
+
+/**
+ * The patched object with what the host gave to its object, and with labels and annotations that only the host has. The
+ * keys that patches have added are marked: they go with the patches.
+ */
+function withHostFields(
+  pair: ObjectPair,
+  patched: JsonMap,
+  settings: TranslationSettings,
+): JsonMap {
+  const { host } = pair
+  const plain = hostMetadata(exchangeOf({ ...pair, host: null }, settings))
+  const kept = host === null ? plain : hostMetadata(exchangeOf(pair, settings))
+  const added = {
+    labels: addedTo(plain, patched, 'labels'),
+    annotations: addedTo(plain, patched, 'annotations'),
+  }
+  const mapOf = (field: MetadataField): JsonMap => {
+    const own = nestedMap(plain, [field])
+    const patchedBefore = new Set(patchedKeys(nestedMap(host ?? {}, ['metadata']), field))
+    const others = Object.entries(nestedMap(kept, [field])).filter(
+      ([key]) => !Object.hasOwn(own, key) && key !== NOT_STABLE && !patchedBefore.has(key),
+    )
+    return { ...mapFromEntries(others), ...nestedMap(patched, ['metadata', field]) }
+  }
+  const metadata = {
+    ...(host === null ? nestedMap(patched, ['metadata']) : kept),
+    labels: mapOf('labels'),
+    annotations: { ...mapOf('annotations'), ...patchedMarks(added) },
+  }
+  return {
+    ...(host === null ? patched : settings.translator.withHostValues(patched, host)),
+    metadata,
+  }
+}
+
+/** The keys that the patched object has, and not by the virtual object. */
+const addedTo = (plain: JsonMap, patched: JsonMap, field: MetadataField): readonly string[] => {
+  const own = nestedMap(plain, [field])
+  const set = Object.keys(nestedMap(patched, ['metadata', field]))
+  return set.filter((key) => !Object.hasOwn(own, key))
+}
+
+const exchangeOf = (pair: ObjectPair, { kind, context, owner }: TranslationSettings) => ({
+  ...pair,
+  kind,
+  place: context.place,
+  owner,
+  written: null,
+  isPatched: () => false,
+  isTakenWhole: () => false,
+})
+
+const patchContext = (
+  { virtual, host }: ObjectPair,
+  { context, config, lookups }: TranslationSettings,
+) => ({
+  ...lookups,
+  place: context.place,
+  namespace: nestedString(virtual, ['metadata', 'namespace']),
+  config,
+  hostObject: host,
+  virtualObject: virtual,
+})

@@ -1,0 +1,71 @@
+// Patches that find nothing on the way to the host, as the key that they name is another one there, or none (17.3).
+import type { HostPlace } from '../objects/host-name.ts'
+import type { MetadataField } from '../objects/ownership-marks.ts'
+import { hostKeyOf, hostLabelKey } from '../objects/selectors.ts'
+import type { Patch } from './parse.ts'
+import { canBeWithin, type PatchPath, patchPath } from './path.ts'
+
+const FIELDS: readonly MetadataField[] = ['labels', 'annotations']
+const SELECTOR = patchPath('spec.selector')
+
+const KINDS = new Map([
+  ['endpoints', 'Endpoints'],
+  ['services', 'Service'],
+  ['secrets', 'Secret'],
+  ['configMaps', 'ConfigMap'],
+])
+
+/** The kind as in manifests, such as `Service`. @param kind its key below `sync.toHost` */
+export const manifestKind = (kind: string): string => KINDS.get(kind) ?? kind
+
+/**
+ * A sentence for each patch that names a label or an annotation that has another key on the host, or none.
+ *
+ * @param kind the key below `sync.toHost`
+ */
+export function idlePatches(
+  kind: string,
+  patches: readonly Patch[],
+  namespaces: HostPlace['namespaces'],
+): readonly string[] {
+  const isSelectorPatched = patches.some(
+    (patch) => patch.kind === 'labels' && canBeWithin(SELECTOR, patch.path),
+  )
+  const hasSelector = kind === 'services' && namespaces === null && !isSelectorPatched
+  return patches.flatMap((patch) => {
+    if (patch.kind === 'expression' && patch.forward === null) return []
+    const because = [
+      ...FIELDS.map((field) => metadataFault(patch.path, field, manifestKind(kind), namespaces)),
+      hasSelector ? selectorFault(patch.path) : null,
+    ].find((one) => one !== null)
+    return because ? [`${patch.entry} has no effect on the way to the host: ${because}`] : []
+  })
+}
+
+/** Of any virtual cluster: its name is part of keys only. */
+const PLACE = { virtualCluster: 'vc', hostNamespace: '' }
+
+function metadataFault(
+  path: PatchPath,
+  field: MetadataField,
+  kind: string,
+  namespaces: HostPlace['namespaces'],
+): string | null {
+  const key = keyWithin(path, patchPath(`metadata.${field}`))
+  const crossed = key === null ? null : hostKeyOf(field, key, kind, { ...PLACE, namespaces })
+  if (key === null || crossed === key) return null
+  const what = `${field === 'labels' ? 'label' : 'annotation'} ${key}`
+  return crossed === null ? `${what} does not cross` : `${what} has another key there`
+}
+
+function selectorFault(path: PatchPath): string | null {
+  const key = keyWithin(path, SELECTOR)
+  const isSame = key === null || hostLabelKey(key, PLACE.virtualCluster) === key
+  return isSame ? null : `label ${key} has another key there`
+}
+
+/** The key that the path names in the map; null = it names none, or all. */
+function keyWithin(path: PatchPath, map: PatchPath): string | null {
+  const segment = canBeWithin(path, map) ? path[map.length] : undefined
+  return segment?.kind === 'name' ? segment.name : null
+}

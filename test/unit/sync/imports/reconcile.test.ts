@@ -1,0 +1,240 @@
+import { describe, expect, test } from 'vitest'
+import { StatusError } from '../../../../src/kube/client/api-error.ts'
+import type { KubeClient } from '../../../../src/kube/client/client.ts'
+import { ReportedFailure } from '../../../../src/kube/controller/reported-failure.ts'
+import { importsController } from '../../../../src/sync/imports/reconcile.ts'
+import { type SyncedObject, syncedObject } from '../../../../src/sync/objects/synced-object.ts'
+import { manualClock } from '../../../support/manual-clock.ts'
+import { memoryLog } from '../../../support/memory-log.ts'
+import { endpoints, importWorld, labelled, object } from '../import-world.ts'
+
+const KEY = 'secrets/shop/db'
+
+/** The controller with a virtual cluster that stores what it is told, unless it refuses all writes. */
+function controllerWorld(refusal: StatusError | null = null) {
+  const world = importWorld()
+  const writes: string[] = []
+  const notes: string[] = []
+  const counted: string[] = []
+  const thrown: unknown[] = []
+  const stored = (value: unknown): SyncedObject => syncedObject('Secret')(value as never)
+  const write = (text: string, key: string, after: SyncedObject | null): Promise<never> => {
+    writes.push(text)
+    if (refusal !== null) return Promise.reject(refusal)
+    world.virtual.secrets.read(key, after)
+    return Promise.resolve({} as never)
+  }
+  const client: Partial<KubeClient> = {
+    create: (_, { metadata, ...fields }, reason) => {
+      const { name = '', namespace } = metadata
+      const after = { ...fields, metadata: { ...metadata, uid: 'v1', resourceVersion: '5' } }
+      return write(`create ${name} ${reason}`, `${namespace}/${name}`, stored(after))
+    },
+    replace: (_, after, reason) => {
+      const { name, namespace, resourceVersion } = after.metadata
+      return write(
+        `replace ${name} ${resourceVersion} ${reason}`,
+        `${namespace}/${name}`,
+        stored(after),
+      )
+    },
+    delete: (_, { name, namespace }, { uid, resourceVersion }, reason) =>
+      write(`delete ${name} ${uid} ${resourceVersion} ${reason}`, `${namespace}/${name}`, null),
+  }
+  const clock = manualClock(0)
+  const { log, lines } = memoryLog()
+  const spec = importsController({
+    ...world,
+    clock,
+    log,
+    clients: { virtual: client as KubeClient },
+    events: {
+      record: ({ regarding, reason, note }) =>
+        void notes.push(`${regarding.kind} ${regarding.name} ${reason}: ${note}`),
+      flush: () => Promise.resolve(),
+      stop: () => undefined,
+    },
+    observer: (kind) => ({
+      wrote: (direction) => void counted.push(`${kind} ${direction}`),
+      failed: (reason) => void counted.push(`${kind} ${reason}`),
+      caughtUp: () => undefined,
+    }),
+    workers: 1,
+  })
+  /** A reconcile, and what it wrote. */
+  const reconcile = async (): Promise<readonly string[]> => {
+    await spec.reconcile(KEY).catch((error: unknown) => {
+      if (refusal === null) throw error
+      thrown.push(error)
+    })
+    return writes.splice(0)
+  }
+  const refer = (name: string | null): void =>
+    world.virtual.endpoints.read('shop/web', name === null ? null : endpoints('web', { a: name }))
+  return { ...world, spec, reconcile, refer, notes, counted, thrown, clock, lines }
+}
+
+const withData = (data: string): SyncedObject => {
+  const host = labelled('db')
+  return { ...host, object: { ...host.object, data: { password: data } } }
+}
+
+describe('the controller of imports', () => {
+  test('creates, updates and deletes the copy, each on condition of what it has read (19.5)', async () => {
+    const { reconcile, refer, candidates, virtual, counted, clock } = controllerWorld()
+    refer('db')
+    virtual.secrets.read('shop/db', null)
+    candidates.read('host/db', withData('b25l'))
+    expect(await reconcile()).toEqual(['create db import'])
+    expect(virtual.secrets.getByKey('shop/db')?.object).toMatchObject({
+      apiVersion: 'v1',
+      kind: 'Secret',
+      data: { password: 'b25l' },
+    })
+    expect(await reconcile()).toEqual([])
+    candidates.read('host/db', withData('dHdv'))
+    await clock.advance(1000)
+    expect(await reconcile()).toEqual(['replace db 5 import'])
+    candidates.read('host/db', null)
+    await clock.advance(1000)
+    expect(await reconcile()).toEqual(['delete db v1 5 import'])
+    expect(counted).toEqual(['secrets toVirtual', 'secrets toVirtual', 'secrets toVirtual'])
+  })
+
+  test('deletes the copy that nothing names any more, of which the host object is not read (19.5)', async () => {
+    const { reconcile, refer, candidates, virtual, clock } = controllerWorld()
+    refer('db')
+    virtual.secrets.read('shop/db', null)
+    candidates.read('host/db', labelled('db'))
+    await reconcile()
+    refer(null)
+    await clock.advance(1000)
+    expect(await reconcile()).toEqual(['delete db v1 5 import'])
+  })
+
+  test.each([
+    { name: 'the virtual object', virtualRead: false, hostRead: true },
+    { name: 'the host object', virtualRead: true, hostRead: false },
+  ])('does nothing before $name is read (19.5)', async ({ virtualRead, hostRead }) => {
+    const { reconcile, refer, candidates, virtual } = controllerWorld()
+    refer('db')
+    if (virtualRead) virtual.secrets.read('shop/db', null)
+    if (hostRead) candidates.read('host/db', labelled('db'))
+    expect(await reconcile()).toEqual([])
+  })
+
+  test('keeps the copy while the host object is not read (19.5)', async () => {
+    const { reconcile, refer, candidates, virtual } = controllerWorld()
+    refer('db')
+    virtual.secrets.read('shop/db', null)
+    candidates.read('host/db', labelled('db'))
+    await reconcile()
+    candidates.release({ namespace: 'host', name: 'db' })
+    expect(await reconcile()).toEqual([])
+  })
+
+  test('never touches an object that somebody wrote (19.5)', async () => {
+    const { reconcile, refer, candidates, virtual } = controllerWorld()
+    refer('db')
+    virtual.secrets.read('shop/db', object('secrets', ['shop', 'db'], {}, { data: { a: 'eA==' } }))
+    candidates.read('host/db', labelled('db'))
+    expect(await reconcile()).toEqual([])
+    refer(null)
+    expect(await reconcile()).toEqual([])
+  })
+
+  test('reports a refusal on each referrer, without a value of a Secret (19.5, 19.8)', async () => {
+    const refusal = new StatusError({
+      code: 403,
+      reason: 'Forbidden',
+      message: 'quota of b25l exceeded',
+      retryAfterMs: null,
+      isTestFailed: false,
+    })
+    const { reconcile, refer, candidates, virtual, notes, counted, thrown } =
+      controllerWorld(refusal)
+    refer('db')
+    virtual.endpoints.read('shop/api', endpoints('api', { b: 'db' }))
+    virtual.secrets.read('shop/db', null)
+    candidates.read('host/db', withData('b25l'))
+    await reconcile()
+    const note =
+      'NotWritten: The virtual cluster refuses the import of Secret shop/db with 403 Forbidden'
+    expect(notes).toEqual([`Endpoints web ${note}`, `Endpoints api ${note}`])
+    expect(counted).toEqual(['secrets NotWritten'])
+    // The controller logs what is thrown.
+    expect(thrown).toMatchObject([
+      { cause: { code: 403 }, message: 'import of Secret shop/db: 403 Forbidden' },
+    ])
+  })
+
+  test('reports a refusal once on each referrer, also on one that comes later (19.5)', async () => {
+    const refusal = new StatusError({
+      code: 404,
+      reason: 'NotFound',
+      message: 'there is no such namespace',
+      retryAfterMs: null,
+      isTestFailed: false,
+    })
+    const { reconcile, refer, candidates, virtual, notes, lines, thrown } = controllerWorld(refusal)
+    refer('db')
+    virtual.secrets.read('shop/db', null)
+    candidates.read('host/db', labelled('db'))
+    for (let times = 0; times < 3; times += 1) await reconcile()
+    expect(thrown).toEqual(Array.from({ length: 3 }, () => expect.any(ReportedFailure)))
+    expect(lines).toMatchObject([{ level: 'warn', sentence: 'an import is refused' }])
+    expect(notes.splice(0)).toEqual([expect.stringMatching(/^Endpoints web NotWritten: /)])
+    virtual.endpoints.read('shop/api', endpoints('api', { b: 'db' }))
+    await reconcile()
+    expect(notes.splice(0)).toEqual([expect.stringMatching(/^Endpoints api NotWritten: /)])
+    // Once it is in step, another refusal is news.
+    candidates.read('host/db', null)
+    await reconcile()
+    candidates.read('host/db', labelled('db'))
+    await reconcile()
+    expect(notes).toHaveLength(2)
+    expect(lines.map(({ sentence }) => sentence)).toEqual([
+      'an import is refused',
+      'an import is in step again',
+      'an import is refused',
+    ])
+  })
+
+  test('delays the eleventh time in a minute that it makes the copy again, and writes the newest state then (19.7)', async () => {
+    const { spec, reconcile, refer, candidates, virtual, clock } = controllerWorld()
+    refer('db')
+    candidates.read('host/db', withData('b25l'))
+    // Somebody deletes it each time.
+    for (let n = 0; n < 11; n += 1) {
+      virtual.secrets.read('shop/db', null)
+      expect(await reconcile()).toHaveLength(1)
+    }
+    virtual.secrets.read('shop/db', null)
+    expect(await spec.reconcile(KEY)).toEqual({ result: 'later', atMs: 60_000 })
+    candidates.read('host/db', withData('dHdv'))
+    expect(await reconcile()).toEqual([])
+    await clock.advance(60_000)
+    expect(await reconcile()).toHaveLength(1)
+    expect(virtual.secrets.getByKey('shop/db')?.object).toMatchObject({
+      data: { password: 'dHdv' },
+    })
+    expect(await reconcile()).toEqual([])
+  })
+
+  test('is queued by references, by either object, and at the start (19.5)', () => {
+    const { spec, refer, candidates, virtual } = controllerWorld()
+    const queued: string[] = []
+    const take = (): readonly string[] => [...new Set(queued.splice(0))]
+    refer('db')
+    for (const watch of spec.watches) watch((key) => void queued.push(key))
+    expect(take()).toEqual([KEY])
+    candidates.read('host/db', labelled('db'))
+    expect(take()).toEqual([KEY])
+    virtual.secrets.read('shop/db', null)
+    expect(take()).toEqual([KEY])
+    virtual.secrets.read('shop/other', object('secrets', ['shop', 'other'], {}))
+    expect(take()).toEqual([])
+    refer('third')
+    expect(take()).toEqual([KEY, 'secrets/shop/third'])
+  })
+})
