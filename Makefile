@@ -64,6 +64,7 @@ undeploy: $(INSTALLED) ## Remove it all: keys and tokens first, then the operato
 verify: $(INSTALLED) ## Check generated files, lock file, format, lint, types and structure.
 	@node tools/generate.ts --check
 	@node tools/generate-docs.ts --check
+	@node bench/report/write-page.ts --check
 	@node tools/complete-lock.ts --check
 	@biome format .
 	@if ! command -v gofmt > /dev/null; then echo 'skipped: the format of Go, as gofmt is not on PATH'; \
@@ -76,6 +77,7 @@ generate: $(INSTALLED) ## Write the generated files: types from crds/, tables of
 	@node tools/complete-lock.ts
 	@node tools/generate.ts
 	@node tools/generate-docs.ts
+	@node bench/report/write-page.ts
 
 fmt: $(INSTALLED) ## Format the sources.
 	@biome format --write .

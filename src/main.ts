@@ -15,42 +15,42 @@ interface Command {
 const COMMANDS: Readonly<Record<string, Command>> = {
   manager: {
     summary: 'Reconcile access keys, tokens and settings: issue tokens and rotate signing keys.',
-    load: () => import('./commands/manager.ts'),
+    load: () => import('./commands/manager/command.ts'),
   },
   gateway: {
     summary: 'Proxy the API server for access keys, and publish signing keys and revoked tokens.',
-    load: () => import('./commands/gateway.ts'),
+    load: () => import('./commands/gateway/command.ts'),
   },
   direct: {
     summary:
       'Proxy the API server of a connected cluster for direct cluster endpoint tokens, without the platform.',
-    load: () => import('./commands/direct.ts'),
+    load: () => import('./commands/direct/command.ts'),
   },
   syncer: {
     summary:
       'Copy Endpoints, Services, Secrets and ConfigMaps of a virtual cluster to its host, with patches.',
-    load: () => import('./commands/syncer.ts'),
+    load: () => import('./commands/syncer/command.ts'),
   },
   target: {
     summary:
       'Print the manifests that connect a cluster, a virtual cluster or a space to the gateway.',
-    load: () => import('./commands/target.ts'),
+    load: () => import('./commands/target/command.ts'),
   },
   kubeconfig: {
     summary: "Write a kubeconfig with the gateway's address and an access key.",
-    load: () => import('./commands/kubeconfig.ts'),
+    load: () => import('./commands/kubeconfig/command.ts'),
   },
   check: {
     summary: 'Check an installation: say what is missing, and how to get it.',
-    load: () => import('./commands/check.ts'),
+    load: () => import('./commands/check/command.ts'),
   },
   keygen: {
     summary: 'Print a new access key and its digest.',
-    load: () => import('./commands/keygen.ts'),
+    load: () => import('./commands/keygen/command.ts'),
   },
   revoke: {
     summary: 'Disable an access key and every key that self-service made with it.',
-    load: () => import('./commands/revoke.ts'),
+    load: () => import('./commands/revoke/command.ts'),
   },
 }
 

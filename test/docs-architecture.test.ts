@@ -1,6 +1,6 @@
 // docs/architecture.md names files and folders: all of them exist.
 import { globSync, readFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { expect, test } from 'vitest'
 
 const ROOT = join(import.meta.dirname, '..')
@@ -37,3 +37,13 @@ test.each(named.filter((path) => !TO_COME.includes(path)))(
     expect(globSync([pattern, `src/${pattern}`], { cwd: ROOT })).not.toEqual([])
   },
 )
+
+test('docs/architecture.md has every folder of src in its tree', () => {
+  const [, tree = ''] = /\n## The tree\n+```\n([^]*?)\n```/.exec(PAGE) ?? []
+  const shown = [...tree.matchAll(/^(src\/\S*)\//gm)].flatMap(([, folder = '']) =>
+    globSync(folder.replaceAll(/<[\w-]+>/g, '*'), { cwd: ROOT }),
+  )
+  const files = globSync('src/*/**/*.ts', { cwd: ROOT }).filter((path) => !path.endsWith('.gen.ts'))
+  const missing = new Set(files.map((path) => dirname(path)).filter((one) => !shown.includes(one)))
+  expect([...missing].filter((one) => !one.startsWith('src/api')).toSorted()).toEqual([])
+})

@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { TOKEN_REFUSALS } from '../src/authn/token/authenticator.ts'
-import { POLL_RESULTS } from '../src/authn/token/follow-issuer.ts'
+import { POLL_RESULTS } from '../src/authn/token/issuer-poller.ts'
 import { createDirectMetrics } from '../src/commands/direct/metrics.ts'
 import { TOKEN_ERRORS } from '../src/gateway/direct-errors.ts'
 import { CREDENTIAL_FAULTS } from '../src/gateway/stages/authentication.ts'
@@ -57,8 +57,10 @@ test('docs/troubleshooting.md has each warning and error of the direct endpoint 
   const [, table = ''] = sectionOf(TROUBLESHOOTING, 'What a direct endpoint says').split(
     '\n| line |',
   )
-  const ofGateway = sentencesOf('src/commands/gateway.ts')
-  const own = [...sentencesOf('src/commands/direct.ts')].filter((line) => !ofGateway.has(line))
+  const ofGateway = sentencesOf('src/commands/gateway/command.ts')
+  const own = [...sentencesOf('src/commands/direct/command.ts')].filter(
+    (line) => !ofGateway.has(line),
+  )
   expect(rowsIn(table).toSorted()).toEqual(own.toSorted())
 })
 

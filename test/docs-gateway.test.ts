@@ -12,7 +12,7 @@ import { LARGE_BODIES, LONGEST_YAML } from '../src/gateway/selfservice/decode.ts
 import { LARGEST_OWN } from '../src/gateway/selfservice/object-size.ts'
 import { SELF_SERVICE } from '../src/gateway/selfservice/upstream-client.ts'
 import { UNREAD_WITHIN_MS } from '../src/gateway/selfservice/watch-events.ts'
-import { MAX_IN_TOTAL, MAX_PER_KEY, MAX_PER_USER } from '../src/gateway/stages/max-in-flight.ts'
+import { MAX_IN_TOTAL, MAX_PER_KEY, MAX_PER_USER } from '../src/gateway/streams/max-in-flight.ts'
 import { LONGEST_PARSED_BODY, refuse } from '../src/serving/http/answer.ts'
 import { LONGEST_HEAD } from '../src/serving/http/malformed-requests.ts'
 import { REFUSALS, shownMessage } from '../tools/generate/refusals.ts'
@@ -100,7 +100,7 @@ const [, AFTER = ''] = textOf('docs/troubleshooting.md').split('\n## What the ga
 const [SECTION = ''] = AFTER.split('\n## ')
 
 describe('docs/troubleshooting.md: what the gateway logs (8.5)', () => {
-  const sentences = sentencesOf('src/commands/gateway.ts')
+  const sentences = sentencesOf('src/commands/gateway/command.ts')
   const rows = rowsIn(SECTION)
 
   test('each warning and each error has a row, and each row has one of them', () =>

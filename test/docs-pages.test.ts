@@ -2,7 +2,7 @@
 import { readFileSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { IMPLEMENTED_SETTINGS } from '../src/domain/settings/in-force.ts'
+import { IMPLEMENTED_SETTINGS } from '../src/domain/settings/effective-settings.ts'
 import { unimplementedConditions } from '../src/domain/settings/unimplemented.ts'
 
 const ROOT = join(import.meta.dirname, '..')

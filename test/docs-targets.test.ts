@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { PROBE_FAULTS } from '../src/gateway/targets/condition.ts'
+import { PROBE_FAULTS } from '../src/gateway/targets/probe-result.ts'
 
 const ROOT = join(import.meta.dirname, '..')
 const textOf = (path: string): string => readFileSync(join(ROOT, path), 'utf8')
@@ -20,7 +20,7 @@ describe('docs/targets.md (9.5)', () => {
   })
 
   test('has no clause that the program does not say', () => {
-    const program = ['definition', 'table', 'report', 'secrets', 'condition']
+    const program = ['definition', 'connections', 'report', 'secrets', 'probe-result']
       .map((name) => `src/gateway/targets/${name}.ts`)
       .concat('src/kube/client/address-guard.ts', 'src/kube/client/kubeconfig-value.ts')
       .map(textOf)

@@ -13,7 +13,7 @@ test('the source tree keeps to its layers', () => {
   expect(faultsIn(files)).toEqual([])
 })
 
-test.each(['keygen', 'syncer/try-patches'])('%s loads no Kubernetes client', (command) => {
+test.each(['keygen/command', 'syncer/try-patches'])('%s loads no Kubernetes client', (command) => {
   const loaded = new Set<string>()
   const load = (path: string): void => {
     if (loaded.has(path)) return
@@ -41,8 +41,8 @@ test.each<{ readonly name: string; readonly tree: Readonly<Record<string, string
       'src/kube/client.ts': `import type { Clock } from '../runtime/clock.ts'\nimport { Pool } from 'undici'`,
       'src/controllers/key/plan.ts': `import type { Client } from '../../kube/client.ts'\nimport {\n  a,\n  type B,\n} from './removal.ts'`,
       'src/controllers/key/removal.ts': `import { GROUP } from '../../api/group.ts'`,
-      'src/commands/manager.ts': `import * as plan from '../controllers/key/plan.ts'`,
-      'src/main.ts': `const load = () => import('./commands/manager.ts')`,
+      'src/commands/manager/command.ts': `import * as plan from '../../controllers/key/plan.ts'`,
+      'src/main.ts': `const load = () => import('./commands/manager/command.ts')`,
     },
   },
   { name: 'the longest file', tree: { 'src/api/meta.ts': lines(350) } },
@@ -68,23 +68,23 @@ test.each<{
   {
     name: 'an import to the right on several lines',
     path: 'src/kube/client.ts',
-    text: `import {\n  type A,\n  b,\n} from '../commands/manager.ts'`,
-    fault: 'kube must not import commands (src/commands/manager.ts)',
-    others: { 'src/commands/manager.ts': '' },
+    text: `import {\n  type A,\n  b,\n} from '../commands/manager/command.ts'`,
+    fault: 'kube must not import commands (src/commands/manager/command.ts)',
+    others: { 'src/commands/manager/command.ts': '' },
   },
   {
     name: 'a re-export to the right',
     path: 'src/kube/client.ts',
-    text: `export * from '../commands/manager.ts'`,
-    fault: 'kube must not import commands (src/commands/manager.ts)',
-    others: { 'src/commands/manager.ts': '' },
+    text: `export * from '../commands/manager/command.ts'`,
+    fault: 'kube must not import commands (src/commands/manager/command.ts)',
+    others: { 'src/commands/manager/command.ts': '' },
   },
   {
     name: 'a dynamic import to the right',
     path: 'src/kube/client.ts',
-    text: `const late = () => import('../commands/manager.ts')`,
-    fault: 'kube must not import commands (src/commands/manager.ts)',
-    others: { 'src/commands/manager.ts': '' },
+    text: `const late = () => import('../commands/manager/command.ts')`,
+    fault: 'kube must not import commands (src/commands/manager/command.ts)',
+    others: { 'src/commands/manager/command.ts': '' },
   },
   {
     name: 'one of the unrelated layers importing another',
@@ -123,7 +123,7 @@ test.each<{
   },
   {
     name: 'a package imported outside its door',
-    path: 'src/commands/manager.ts',
+    path: 'src/commands/manager/command.ts',
     text: `import { KubeConfig } from '@kubernetes/client-node/dist/config.js'`,
     fault: 'imports @kubernetes/client-node, which only src/kube/ may',
   },

@@ -9,7 +9,7 @@ import type { Figures } from '../measure/rounds.ts'
 import { untilRest } from '../measure/usage.ts'
 import { ACTIVITY_WRITES } from './last-uses.ts'
 import { type KnownKey, CONNECTIONS, configMapPath, createKeys } from './objects.ts'
-import type { Way } from './ways.ts'
+import type { Way } from './way.ts'
 
 /** What the uses are measured with. */
 export interface ActiveKeysOptions {

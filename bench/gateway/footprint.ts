@@ -2,7 +2,7 @@
 import type { OwnGateway } from '../../test/support/gateway-process.ts'
 import { type Figures, type Measured, shortNumber } from '../measure/rounds.ts'
 import { cpuMs, peakMb, residentMb, settled } from '../measure/usage.ts'
-import type { Way } from './ways.ts'
+import type { Way } from './way.ts'
 
 /**
  * Waits until the processes of the ways rest, and notes their memory.

@@ -1,7 +1,7 @@
 // The kinds of load that differ only in what is asked; loads.ts has the others.
 import { CONNECTIONS, KEYS_PATH, LISTED, USER, configMapPath } from './objects.ts'
 import type { Asked } from './request.ts'
-import { WAYS, type WayName } from './ways.ts'
+import { WAYS, type WayName } from './way.ts'
 
 /** Files that loads read. */
 export interface KindFiles {

@@ -4,7 +4,7 @@ import { type Figures, type Measured, interleaved } from '../measure/rounds.ts'
 import { KINDS, type Kind, type KindFiles, type KindName } from './kinds.ts'
 import { NAMESPACE, configMapPath } from './objects.ts'
 import { type Asked, measureRequests, measureWatches } from './request.ts'
-import { WAYS, type Way, type WayName } from './ways.ts'
+import { WAYS, type Way, type WayName } from './way.ts'
 
 /** What all loads share. */
 export interface LoadOptions {

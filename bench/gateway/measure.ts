@@ -1,70 +1,9 @@
 // The gateway beside a direct connection and other proxies, on one API server.
 import type { ControlPlane } from '../../tools/control-plane/control-plane.ts'
-import type { Measured } from '../measure/rounds.ts'
 import { ensurePeers } from '../peers.ts'
 import { measureAuthentication } from './authentication.ts'
 import { measureServed } from './served.ts'
-import type { WayName } from './ways.ts'
-
-/** What is measured, in this order; `half-load` needs `get`, and the share of `active-keys` needs `patch`. */
-export const GATEWAY_SUBJECTS = [
-  'get',
-  'half-load',
-  'list',
-  'patch',
-  'own-key',
-  'refused-rbac',
-  'refused-scope',
-  'unknown-key',
-  'watch',
-  'memory',
-  'last-uses',
-  'gateway-start',
-  'active-keys',
-  'revoked',
-  'authentication',
-] as const
-
-/** One of GATEWAY_SUBJECTS. */
-export type GatewaySubject = (typeof GATEWAY_SUBJECTS)[number]
-
-/** How much is measured. */
-export interface GatewayOptions {
-  readonly rounds: number
-  /** Of each load of requests. */
-  readonly seconds: number
-  /** Of those that GET one object instead: most goals are about these. */
-  readonly getSeconds: number
-  /** Patches of the object that 500 watches follow, in each round. */
-  readonly watchEvents: number
-  /** Access keys that the gateway knows, but for some hundred more, when keys are revoked. */
-  readonly keys: number
-  /** Keys that are all in use. */
-  readonly activeKeys: number
-  readonly subjects: readonly GatewaySubject[]
-  /** Gets a line about each measurement. */
-  readonly log: (line: string) => void
-}
-
-/** The usual sizes: for `make bench` in four minutes, and for `make bench-full` in sixteen. */
-export const GATEWAY_SIZES = {
-  quick: { rounds: 5, seconds: 0.4, getSeconds: 1, watchEvents: 40, keys: 300, activeKeys: 300 },
-  full: {
-    rounds: 5,
-    seconds: 3,
-    getSeconds: 3,
-    watchEvents: 100,
-    keys: 20_000,
-    activeKeys: 10_000,
-  },
-} as const
-
-/** The figures of all subjects that were asked for. */
-export interface GatewayMeasured {
-  readonly figures: Readonly<Partial<Record<GatewaySubject, Measured>>>
-  /** By way that could not be had, the reason. */
-  readonly missing: Readonly<Partial<Record<WayName, string>>>
-}
+import { GATEWAY_SUBJECTS, type GatewayMeasured, type GatewayOptions } from './options.ts'
 
 /**
  * Measures the gateway. Installs the product, starts it and the other proxies, and stops them; its objects stay on

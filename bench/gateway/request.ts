@@ -4,7 +4,7 @@ import { type HttpLoad, type WatchLoad, runLoad } from '../measure/load.ts'
 import type { Figures } from '../measure/rounds.ts'
 import { cpuMs, seekRest } from '../measure/usage.ts'
 import { CONNECTIONS } from './objects.ts'
-import type { Way } from './ways.ts'
+import type { Way } from './way.ts'
 
 /** What is asked of a way. */
 export interface Asked {

@@ -10,7 +10,7 @@ import { type Figures, quantile } from '../measure/rounds.ts'
 import { untilRest } from '../measure/usage.ts'
 import { type KnownKey, KEYS_PATH, configMapPath, createKeys } from './objects.ts'
 import { type Asked, checkAnswers, flagsOf, measureRequests, untilAnswers } from './request.ts'
-import type { Way } from './ways.ts'
+import type { Way } from './way.ts'
 
 /** What the revocations are measured with. */
 export interface RevokedOptions {

@@ -12,10 +12,11 @@ import { watchLastUses } from './last-uses.ts'
 import { KINDS, type KindFiles, type KindName } from './kinds.ts'
 import { type LoadOptions, measureHalfLoad, measureKind, measureWatch, warmUp } from './loads.ts'
 import { KEYS_PATH, USER, createAll, createObjects, keyOf, newSecret } from './objects.ts'
-import type { GatewayMeasured, GatewayOptions, GatewaySubject } from './measure.ts'
+import type { GatewayMeasured, GatewayOptions, GatewaySubject } from './options.ts'
 import { untilAnswers } from './request.ts'
 import { NO_RIGHTS, measureRevoked } from './revoked.ts'
-import { type Way, startWays } from './ways.ts'
+import { startWays } from './ways.ts'
+import type { Way } from './way.ts'
 
 /** What the parts of the measurement share. */
 interface World {

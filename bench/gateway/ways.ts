@@ -11,25 +11,7 @@ import { type RunningProduct, freePort } from '../product.ts'
 import { ACCOUNT, DELEGATE, GROUP, USER, configMapPath } from './objects.ts'
 import { type ProxyOptions, startProxy } from './proxies.ts'
 import { answersWith } from './request.ts'
-
-/** The names of the ways, in the order of tables. */
-export const WAYS = ['direct', 'gateway', 'delegate', 'nginx', 'haproxy'] as const
-
-/** One of WAYS. */
-export type WayName = (typeof WAYS)[number]
-
-/** A way to the API server. */
-export interface Way {
-  readonly name: WayName
-  /** What stands before the path of an API. */
-  readonly url: string
-  /** The CA of its certificate. */
-  readonly caFile: string
-  /** How the caller shows who it is: flags of `load http`. */
-  readonly credential: readonly string[]
-  /** The process whose CPU time and memory count; null = there is none but the API server. */
-  readonly pid: number | null
-}
+import type { Way, WayName } from './way.ts'
 
 /** The ways that could be started. */
 export interface Ways {

@@ -1,5 +1,5 @@
 // CPU time of a reconcile that finds nothing to do: what each key costs at a restart, a resync or a scrape of a cap.
-import { IssuesInProgress } from '../../src/controllers/directclusterendpointtoken/indexes.ts'
+import { IssuesInProgress } from '../../src/controllers/indexes/tokens.ts'
 import { type KeyDeps, reconcile } from '../../src/controllers/ownedaccesskey/reconcile.ts'
 import { systemClock } from '../../src/runtime/clock.ts'
 import { recordedRevocations, recordingClient } from '../../test/support/fake-kube-client.ts'

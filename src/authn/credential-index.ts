@@ -16,7 +16,7 @@ import {
   isAppliedByGitOps,
   onExpiryOf,
   owningKeyOf,
-} from '../domain/credential-object.ts'
+} from '../domain/shared-metadata.ts'
 import { parseTimestamp } from '../domain/time.ts'
 import { type CachedObject, Store } from '../kube/informer/store.ts'
 import { UNKNOWN_KEY } from './key-validity.ts'

@@ -26,13 +26,9 @@ import {
   requestInfo,
   requestInfoRefusal,
 } from './stages/request-info.ts'
-import {
-  type AdmittedKeyDeps,
-  activity,
-  managementReview,
-  proxy,
-  selfService,
-} from './stages/serve.ts'
+import { proxy } from './stages/proxy.ts'
+import { type SelfServiceDeps, managementReview, selfService } from './stages/self-service.ts'
+import { type ActivityDeps, activity } from './stages/activity.ts'
 import { type TargetDeps, targetResolution } from './stages/target.ts'
 import { upgradePath, upgradeProtocol } from './stages/upgrade.ts'
 import { type WebhookRouteDeps, webhookRoute } from './stages/webhook.ts'
@@ -69,7 +65,7 @@ interface HandlerOptions
 }
 
 /** The dependencies of the gateway's stages. */
-export type GatewayHandlerOptions = HandlerOptions & AdmittedKeyDeps
+export type GatewayHandlerOptions = HandlerOptions & ActivityDeps & SelfServiceDeps
 
 /**
  * The stages of the gateway, in the order of a kube-apiserver's filters. Only public pages are answered before

@@ -6,7 +6,7 @@ import type { Answer } from '../serving/http/answer.ts'
 import type { UpgradeProtocol } from '../kube/proxy/types.ts'
 import type { HttpRequest } from '../serving/http/server.ts'
 import type { ParsedRequest, RequestParsing } from './request/parse.ts'
-import type { ResolvedTarget } from './targets/registry.ts'
+import type { ResolvedTarget } from './targets/resolver.ts'
 import type { HeldLease } from './streams/request-lease.ts'
 
 /**

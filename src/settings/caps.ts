@@ -1,5 +1,5 @@
 import type { Caps } from '../domain/accesskey/lifetime.ts'
-import { capsInForce } from '../domain/settings/in-force.ts'
+import { capsInForce } from '../domain/settings/effective-settings.ts'
 import type { Log } from '../runtime/log.ts'
 import { type SettingsSources, followSettings } from './follow.ts'
 

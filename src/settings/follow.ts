@@ -14,7 +14,7 @@ import {
   type SettingsInForce,
   gatewaySwitchesInForce,
   settingsInForce,
-} from '../domain/settings/in-force.ts'
+} from '../domain/settings/effective-settings.ts'
 import type { KubeClient, ObjectRef } from '../kube/client/client.ts'
 import { type FullObject, type Store, fullObject, objectKey } from '../kube/informer/store.ts'
 

@@ -1,4 +1,4 @@
-import { platformHostInForce } from '../domain/settings/in-force.ts'
+import { platformHostInForce } from '../domain/settings/effective-settings.ts'
 import { issuerOfHost } from '../domain/token/token-claims.ts'
 import type { Log } from '../runtime/log.ts'
 import { type SettingsSources, followSettings } from './follow.ts'

@@ -1,6 +1,7 @@
 // The gateway's part of the benchmark measures what it says: small sizes, all subjects, every answer checked by itself.
 import { expect, test } from 'vitest'
-import { GATEWAY_SUBJECTS, measureGateway } from '../../bench/gateway/measure.ts'
+import { measureGateway } from '../../bench/gateway/measure.ts'
+import { GATEWAY_SUBJECTS } from '../../bench/gateway/options.ts'
 import { startControlPlane } from '../../tools/control-plane/control-plane.ts'
 
 const REQUESTS = ['perSecond', 'p50Ms', 'p99Ms']

@@ -2,7 +2,7 @@
 // tokens that records requests.
 import type { Resource } from '../../src/api/names.ts'
 import type { KubeObject } from '../../src/api/objects.ts'
-import type { RevocationList } from '../../src/authn/revocation/revocation-list.ts'
+import type { RevocationList } from '../../src/revocation/revocation-list.ts'
 import { NOTHING_OVERDUE } from '../../src/domain/time.ts'
 import { StatusError } from '../../src/kube/client/api-error.ts'
 import type { KubeClient, NewObject } from '../../src/kube/client/client.ts'

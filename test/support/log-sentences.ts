@@ -37,7 +37,7 @@ function partsOf(path: string, found: Set<string> = new Set()): ReadonlySet<stri
 }
 
 /** Their sentence is a parameter. */
-const WITHOUT_SENTENCE = ['src/runtime/log.ts', 'src/authn/token/repeated-warnings.ts']
+const WITHOUT_SENTENCE = ['src/runtime/log.ts', 'src/runtime/log-throttle.ts']
 
 /** The sentences of all warnings and errors that a command may log. @param path of its source */
 export function sentencesOf(path: string): ReadonlySet<string> {

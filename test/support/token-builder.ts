@@ -3,14 +3,13 @@ import type { DirectClusterEndpointToken } from '../../src/api/directclusterendp
 import { ACCESS_KEYS, API_VERSION, REVOKE_FINALIZER, TOKENS } from '../../src/api/names.ts'
 import type { KubeObject, ManagedFieldsEntry, OwnerReference } from '../../src/api/objects.ts'
 import { secretDigest } from '../../src/authn/credential-index.ts'
-import { TOKEN_INDEXERS } from '../../src/controllers/directclusterendpointtoken/indexes.ts'
+import { TOKEN_INDEXERS, type Owner } from '../../src/controllers/indexes/tokens.ts'
 import {
   type TokenPlanInput,
   type TokenStep,
   plan,
 } from '../../src/controllers/directclusterendpointtoken/plan.ts'
-import type { Owner } from '../../src/controllers/directclusterendpointtoken/ready-state.ts'
-import { KEY_INDEXERS, KEY_ORDERS } from '../../src/controllers/ownedaccesskey/indexes.ts'
+import { KEY_INDEXERS, KEY_ORDERS } from '../../src/controllers/indexes/access-keys.ts'
 import {
   type AccessKey,
   type OwnedAccessKeyObject,

@@ -48,5 +48,8 @@ test('the program starts no process and writes no file but the state of a direct
     ),
   )
   expect(sources.length).toBeGreaterThan(50)
-  expect(reaching.toSorted()).toEqual(['authn/token/state-files.ts', 'commands/kubeconfig.ts'])
+  expect(reaching.toSorted()).toEqual([
+    'authn/token/state-files.ts',
+    'commands/kubeconfig/command.ts',
+  ])
 })

@@ -1,4 +1,5 @@
 // Measures of the source tree, as pure functions of its files. tools/structure.ts has their limits.
+import { circlesIn } from './circles.ts'
 import { codeOf, type SourceFile } from './imports.ts'
 
 /** A file with fewer lines is small. */
@@ -13,7 +14,7 @@ export interface Measures {
   readonly unused: readonly string[]
   /** Of an export of src that only tests use. */
   readonly forTests: readonly string[]
-  /** Files of src that import each other, types included, one list for each circle. */
+  /** Files and folders that import each other, types included, one list for each circle. */
   readonly circles: readonly (readonly string[])[]
   /** `name: paths` of a type that more than one file of src declares. */
   readonly ambiguous: readonly string[]
@@ -36,7 +37,7 @@ export function measure(files: readonly SourceFile[]): Measures {
     forTests: exported
       .filter((one) => one.users.size > 0 && [...one.users].every(isTest))
       .map(({ name }) => name),
-    circles: circlesIn(src),
+    circles: circlesIn(files.filter(({ path }) => !isTest(path))),
     ambiguous: ambiguousIn(written),
   }
 }
@@ -79,29 +80,6 @@ function namesUsed(
 ): readonly string[] {
   if (!names.includes('*')) return names
   return exportsOf(used).filter((name) => new RegExp(`\\b${name}\\b`).test(user.text))
-}
-
-/** The strongly connected parts of more than one file. */
-function circlesIn(files: readonly SourceFile[]): readonly (readonly string[])[] {
-  const importsOf = new Map(
-    files.map(({ path, imports }) => [path, imports.map(({ target }) => target)]),
-  )
-  const reached = new Map([...importsOf.keys()].map((path) => [path, reachedFrom(path, importsOf)]))
-  const circles = [...reached].map(([path, targets]) =>
-    [...targets].filter((target) => reached.get(target)?.has(path)).toSorted(),
-  )
-  const distinct = new Map(circles.map((circle) => [circle.join(' '), circle]))
-  return [...distinct.values()].filter((circle) => circle.length > 1)
-}
-
-function reachedFrom(
-  start: string,
-  importsOf: ReadonlyMap<string, readonly string[]>,
-): ReadonlySet<string> {
-  const reached = new Set(importsOf.get(start))
-  // A set that grows while it is walked.
-  for (const path of reached) for (const target of importsOf.get(path) ?? []) reached.add(target)
-  return reached
 }
 
 function ambiguousIn(files: readonly SourceFile[]): readonly string[] {

@@ -16,8 +16,8 @@ import {
   decodeToken,
   verificationKey,
 } from './compact-jws.ts'
-import type { Knowledge } from './knowledge.ts'
-import { createSignatureCheck } from './signature-checks.ts'
+import type { Knowledge } from './issuer-state.ts'
+import { createSignatureCheck } from './signature-limiter.ts'
 
 /**
  * Why a token is refused, for metrics; clients learn of `expired`, `stale` and `busy` only. `early`: it is not valid yet;

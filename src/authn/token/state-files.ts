@@ -6,8 +6,8 @@ import { NO_KEYS, mergedMissing, withPublished } from '../../domain/token/known-
 import { mergedLists } from '../../domain/token/revoked-list.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import type { Log } from '../../runtime/log.ts'
-import { type Knowledge, NOTHING_KNOWN } from './knowledge.ts'
-import { type Warn, repeatedWarnings } from './repeated-warnings.ts'
+import { type Knowledge, NOTHING_KNOWN } from './issuer-state.ts'
+import { type Warn, repeatedWarnings } from '../../runtime/log-throttle.ts'
 import { type KeptKnowledge, readStateFile, stateFileOf } from './state-format.ts'
 
 /** Options of openStateFiles. */

@@ -3,12 +3,12 @@
 // serves it. Whatever is damaged, nothing of the file is used.
 import { createHash, hash } from 'node:crypto'
 import { isMap, ownValue, parseJsonMap } from '../../domain/json/json.ts'
-import { namespacePrefix } from '../../domain/settings/validation/formats.ts'
+import { namespacePrefix } from '../../domain/settings/formats.ts'
 import { formatTimestamp, parseTimestamp } from '../../domain/time.ts'
 import { revokedTokensJson } from '../../domain/token/revocation.ts'
 import type { RevokedList, Steps } from '../../domain/token/revoked-list.ts'
-import { inTurns, readKeys, readRevokedList } from './documents.ts'
-import type { Knowledge } from './knowledge.ts'
+import { inTurns, readKeys, readRevokedList } from './issuer-documents.ts'
+import type { Knowledge } from './issuer-state.ts'
 
 /** Another number for another format: files of other versions are not read. */
 const FORMAT = 1

@@ -11,7 +11,7 @@ import {
   readFlags,
   refusal,
 } from '../../runtime/flags.ts'
-import { CLUSTER_FLAGS, type ProcessInputs, defaultNamespace } from '../cluster-flags.ts'
+import { CLUSTER_FLAGS, type ProcessInputs, defaultNamespace } from '../shared/flags.ts'
 
 /** The settings of `check`. */
 export interface CheckSettings {

@@ -18,7 +18,7 @@ import {
   PROBE_FLAGS,
   type ProcessInputs,
   readCommandLine,
-} from '../cluster-flags.ts'
+} from '../shared/flags.ts'
 import {
   SERVING_FLAGS,
   type ServingSettings,
@@ -27,7 +27,7 @@ import {
   certificateFaults,
   servingSettings,
   targetSettings,
-} from '../serving-flags.ts'
+} from '../shared/serving-flags.ts'
 
 /** The checked settings of `direct`. */
 export interface DirectSettings extends ServingSettings, TargetSettings {

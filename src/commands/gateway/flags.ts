@@ -14,7 +14,7 @@ import {
   PROBE_FLAGS,
   type ProcessInputs,
   readCommandLine,
-} from '../cluster-flags.ts'
+} from '../shared/flags.ts'
 import {
   SERVING_FLAGS,
   type ServingSettings,
@@ -24,7 +24,7 @@ import {
   certificateFaults,
   servingSettings,
   targetSettings,
-} from '../serving-flags.ts'
+} from '../shared/serving-flags.ts'
 
 /** The checked settings of `gateway` (contract 9.7). */
 export interface GatewaySettings extends ServingSettings, TargetSettings {

@@ -3,12 +3,15 @@ import { CONFIGS, CONFIG_MAPS } from '../../api/names.ts'
 import type { ConfigMap } from '../../api/objects.ts'
 import { type FollowedJwks, followJwks } from '../../authn/jwks.ts'
 import { FRESH_FOR_MS, READ_TIMEOUT_MS, RENEW_AFTER_MS } from '../../authn/staleness.ts'
-import { gatewaySwitchesInForce, platformHostInForce } from '../../domain/settings/in-force.ts'
+import {
+  gatewaySwitchesInForce,
+  platformHostInForce,
+} from '../../domain/settings/effective-settings.ts'
 import { createClient } from '../../kube/client/client.ts'
 import { listMetadata } from '../../kube/client/namespace-content.ts'
 import type { ClientDeps } from '../../kube/client/request.ts'
 import { type InformerFactory, createInformerFactory } from '../../kube/informer/informers.ts'
-import { createListComparison } from '../../kube/informer/list-comparison.ts'
+import { createListComparison } from '../../kube/informer/relist-diff.ts'
 import { type FullObject, Store, fullObject } from '../../kube/informer/store.ts'
 import { type Moment, currentMoment } from '../../runtime/clock.ts'
 import { startPoller } from '../../runtime/concurrency/poller.ts'

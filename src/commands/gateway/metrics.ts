@@ -5,7 +5,7 @@ import { HEARTBEAT_REASON } from '../../authn/watch-heartbeat.ts'
 import { TARGET_KINDS } from '../../domain/scope/request-info.ts'
 import { ACTIVITY_WRITE_REASONS } from '../../gateway/activity/write.ts'
 import { AUTHENTICATION_REFUSALS } from '../../gateway/stages/authentication.ts'
-import { ADMISSION_KINDS } from '../../gateway/stages/max-in-flight.ts'
+import { ADMISSION_KINDS } from '../../gateway/streams/max-in-flight.ts'
 import { STREAM_KINDS, TERMINATION_REASONS } from '../../gateway/streams/in-flight.ts'
 import { EVENT_WRITE_REASONS } from '../../kube/event-recorder.ts'
 import { RESTART_REASONS } from '../../kube/informer/reflector-state.ts'
@@ -19,8 +19,12 @@ import {
   processRegistry,
 } from '../../runtime/metrics.ts'
 import { CERTIFICATE_WRITE_REASONS } from '../../serving/tls/serving-certificate.ts'
-import { type ClientLabels, type ClientMetrics, clientMetrics } from '../client-metrics.ts'
-import { type RequestLabels, type RequestMetrics, requestMetrics } from '../request-metrics.ts'
+import { type ClientLabels, type ClientMetrics, clientMetrics } from '../shared/client-metrics.ts'
+import {
+  type RequestLabels,
+  type RequestMetrics,
+  requestMetrics,
+} from '../shared/request-metrics.ts'
 import type { GatewaySettings } from './flags.ts'
 
 /**

@@ -1,4 +1,4 @@
-import type { RevocationList } from '../../authn/revocation/revocation-list.ts'
+import type { RevocationList } from '../../revocation/revocation-list.ts'
 import { type ConfigSetup, configController } from '../../controllers/config/setup.ts'
 import {
   type TokenSetup,

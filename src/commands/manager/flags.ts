@@ -24,7 +24,7 @@ import {
   electionSettings,
   readCommandLine,
   workersFlag,
-} from '../cluster-flags.ts'
+} from '../shared/flags.ts'
 
 /** The checked settings of `manager` (contract 8.1). */
 export interface ManagerSettings {

@@ -11,8 +11,8 @@ import {
 } from '../../api/names.ts'
 import type { ConfigMap, KubeObject, Secret } from '../../api/objects.ts'
 import { secretDigest } from '../../authn/credential-index.ts'
-import { TOKEN_INDEXERS } from '../../controllers/directclusterendpointtoken/indexes.ts'
-import { KEY_INDEXERS, KEY_ORDERS } from '../../controllers/ownedaccesskey/indexes.ts'
+import { TOKEN_INDEXERS } from '../../controllers/indexes/tokens.ts'
+import { KEY_INDEXERS, KEY_ORDERS } from '../../controllers/indexes/access-keys.ts'
 import {
   type AccessKey,
   type OwnedAccessKeyObject,
@@ -27,7 +27,7 @@ import type { Log } from '../../runtime/log.ts'
 import { type FollowedCaps, followCaps } from '../../settings/caps.ts'
 import { platformConfigMap } from '../../settings/follow.ts'
 import { type FollowedIssuer, followIssuer } from '../../settings/issuer.ts'
-import type { ClientMetrics } from '../client-metrics.ts'
+import type { ClientMetrics } from '../shared/client-metrics.ts'
 import type { ManagerSettings } from './flags.ts'
 
 /** The objects of the cluster that the manager watches. */

@@ -8,10 +8,7 @@ import {
   LEASES,
   TOKENS,
 } from '../../api/names.ts'
-import {
-  REVOCATION_WRITE_REASONS,
-  type RevocationList,
-} from '../../authn/revocation/revocation-list.ts'
+import { REVOCATION_WRITE_REASONS, type RevocationList } from '../../revocation/revocation-list.ts'
 import { type ConfigMetrics, configMetrics } from '../../controllers/config/setup.ts'
 import {
   TOKEN_STATE_LABELS,
@@ -44,8 +41,8 @@ import {
 } from '../../runtime/metrics.ts'
 import type { FollowedCaps } from '../../settings/caps.ts'
 import type { Keyring } from '../../signing/keyring.ts'
-import { type ClientLabels, type ClientMetrics, clientMetrics } from '../client-metrics.ts'
-import { leaderMetrics } from '../leadership.ts'
+import { type ClientLabels, type ClientMetrics, clientMetrics } from '../shared/client-metrics.ts'
+import { leaderMetrics } from '../shared/leadership.ts'
 import { CONTROLLERS } from './controllers.ts'
 import type { ManagerSettings } from './flags.ts'
 import { type Stores, WATCHED } from './informers.ts'

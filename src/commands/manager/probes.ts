@@ -2,7 +2,7 @@
 import type { Lifecycle } from '../../runtime/lifecycle.ts'
 import type { Log } from '../../runtime/log.ts'
 import type { Keyring } from '../../signing/keyring.ts'
-import { commonChecks, serveProbes } from '../cluster-command.ts'
+import { commonChecks, serveProbes } from '../shared/process.ts'
 import type { ManagerSettings } from './flags.ts'
 import type { ManagerInformers, Stores } from './informers.ts'
 import type { ManagerMetrics } from './metrics.ts'

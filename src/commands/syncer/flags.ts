@@ -24,7 +24,7 @@ import {
   electionFaults,
   electionSettings,
   workersFlag,
-} from '../cluster-flags.ts'
+} from '../shared/flags.ts'
 
 /** The checked settings of `syncer`. */
 export interface SyncerSettings {

@@ -24,8 +24,8 @@ import { DIRECTIONS, ERROR_REASONS, type SyncObserver } from '../../sync/writes/
 import { SYNCED_KINDS, type SyncedKind, SYNCED_RESOURCES } from '../../sync/objects/synced-kinds.ts'
 import type { SandboxEvaluate } from '../../sync/sandbox/protocol.ts'
 import { controllerName } from '../../sync/pair/setup.ts'
-import { type ClientMetrics, clientMetrics } from '../client-metrics.ts'
-import { leaderMetrics } from '../leadership.ts'
+import { type ClientMetrics, clientMetrics } from '../shared/client-metrics.ts'
+import { leaderMetrics } from '../shared/leadership.ts'
 import type { SyncerSettings } from './flags.ts'
 
 /** Results of an evaluation as in platform_patch_evaluations_total. */

@@ -27,8 +27,8 @@ import {
   connectCluster,
   serveProbes,
   startEventRecorder,
-} from '../cluster-command.ts'
-import { joinElection } from '../leadership.ts'
+} from '../shared/process.ts'
+import { joinElection } from '../shared/leadership.ts'
 import { configReports } from './config-reports.ts'
 import { followConfigFile, readConfigFile } from './config-file.ts'
 import type { SyncerSettings } from './flags.ts'

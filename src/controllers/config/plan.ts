@@ -9,7 +9,7 @@ import {
 } from '../../domain/conditions.ts'
 import { type JsonMap, sameJson } from '../../domain/json/json.ts'
 import { ownedFieldsOf, settingsByOwner } from '../../domain/managed-fields.ts'
-import type { ConfigMapData } from '../../domain/settings/in-force.ts'
+import type { ConfigMapData } from '../../domain/settings/effective-settings.ts'
 import type { UnknownField } from '../../domain/settings/read-source.ts'
 import {
   type ConfigSources,

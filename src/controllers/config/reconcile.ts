@@ -1,7 +1,7 @@
 import type { Config } from '../../api/config.gen.ts'
 import { API_VERSION, CONFIGS, CONFIG_MAPS, IN_FORCE_CONFIG_MAP } from '../../api/names.ts'
 import type { ConfigMap, Secret } from '../../api/objects.ts'
-import type { ConfigMapData } from '../../domain/settings/in-force.ts'
+import type { ConfigMapData } from '../../domain/settings/effective-settings.ts'
 import type { SecretSource } from '../../domain/settings/resolve.ts'
 import type { SchemaCheck } from '../../domain/settings/schema.ts'
 import type { Environment } from '../../domain/settings/secret-values.ts'

@@ -1,12 +1,8 @@
 // The state of a token, as the reason of its Ready condition (contract 4.2, 5.4).
+import type { Owner } from '../indexes/tokens.ts'
 import type { Scope } from '../../api/scope.gen.ts'
-import type { AccessKey } from '../../domain/accesskey/access-key.ts'
 import { type Caps, isLive } from '../../domain/accesskey/lifetime.ts'
-import {
-  type ChainState,
-  type ChainStatus,
-  CHAIN_STATE_MESSAGES,
-} from '../../domain/accesskey/owner-chain.ts'
+import { type ChainState, CHAIN_STATE_MESSAGES } from '../../domain/accesskey/owner-chain.ts'
 import { findCondition } from '../../domain/conditions.ts'
 import { firstUncoveredEntry } from '../../domain/scope/covers.ts'
 import { formatTimestamp } from '../../domain/time.ts'
@@ -28,12 +24,6 @@ import {
   issuedTokenEndMs,
 } from '../../domain/token/token.ts'
 import { type TokenLifetime, capEndMs, tokenLifetimeOf } from './lifetime.ts'
-
-/** The access key in a token's owner reference, with the state of its owner chain. */
-export interface Owner extends Omit<ChainStatus, 'scope'> {
-  /** The key with its effective scope: its own, or that of the nearest owning key that has one. */
-  readonly key: AccessKey
-}
 
 /** The facts besides the token itself that decide on its state. */
 export interface ReadyStateInput {

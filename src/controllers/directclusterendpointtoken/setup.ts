@@ -14,8 +14,8 @@ import { type EventLoopShare, forEachYieldingByTime } from '../../runtime/concur
 import { type FollowedCaps, knownCaps } from '../../settings/caps.ts'
 import type { FollowedIssuer } from '../../settings/issuer.ts'
 import type { Keyring } from '../../signing/keyring.ts'
-import { keysIn } from '../ownedaccesskey/indexes.ts'
-import { BY_UID, namesUnder, tokenEndMs } from './indexes.ts'
+import { keysIn } from '../indexes/access-keys.ts'
+import { BY_UID, namesUnder, tokenEndMs } from '../indexes/tokens.ts'
 import type { TokenMetrics } from './metrics.ts'
 import { TOKEN_WRITE_REASONS, type TokenDeps, reconcile } from './reconcile.ts'
 

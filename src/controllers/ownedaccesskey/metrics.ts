@@ -8,7 +8,7 @@ import { NOTHING_OVERDUE, type Overdue, addOverdue } from '../../domain/time.ts'
 import type { Store } from '../../kube/informer/store.ts'
 import { type EventLoopShare, forEachYielding } from '../../runtime/concurrency/event-loop.ts'
 import type { Instruments } from '../../runtime/metrics.ts'
-import { keysIn } from './indexes.ts'
+import { keysIn } from '../indexes/access-keys.ts'
 
 /** Label values of platform_access_keys{state} (contract 8.4). */
 export const KEY_STATE_LABELS: Readonly<Record<KeyState, string>> = {

@@ -1,11 +1,11 @@
 import { TOKENS } from '../../api/names.ts'
-import type { RevocationList } from '../../authn/revocation/revocation-list.ts'
+import type { RevocationList } from '../../revocation/revocation-list.ts'
 import type { AccessKey } from '../../domain/accesskey/access-key.ts'
 import { type TokenObject, issuedTokenEndMs } from '../../domain/token/token.ts'
 import type { KubeClient } from '../../kube/client/client.ts'
 import type { Store } from '../../kube/informer/store.ts'
 import type { Clock } from '../../runtime/clock.ts'
-import { BY_ISSUED_UNDER, type IssuesInProgress } from '../directclusterendpointtoken/indexes.ts'
+import { BY_ISSUED_UNDER, type IssuesInProgress } from '../indexes/tokens.ts'
 
 /** Dependencies of revokeOwnedTokens. */
 export interface TokensDeps {

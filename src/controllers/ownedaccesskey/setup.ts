@@ -14,7 +14,7 @@ import {
 import type { FullObject, Store } from '../../kube/informer/store.ts'
 import { type EventLoopShare, forEachYieldingByTime } from '../../runtime/concurrency/event-loop.ts'
 import { type FollowedCaps, knownCaps } from '../../settings/caps.ts'
-import { endMsOf, keysIn } from './indexes.ts'
+import { endMsOf, keysIn } from '../indexes/access-keys.ts'
 import type { KeyMetrics } from './metrics.ts'
 import { KEY_WRITE_REASONS, type KeyDeps, reconcile } from './reconcile.ts'
 

@@ -3,7 +3,7 @@ import { CREATED_ANNOTATION, HEARTBEAT_KEY, RESERVED_MANAGERS } from '../../api/
 import type { Condition, KubeObject, ManagedFieldsEntry, ObjectMeta } from '../../api/objects.ts'
 import type { OwnedAccessKeySpec, OwnedAccessKeyStatus } from '../../api/ownedaccesskey.gen.ts'
 import type { Scope } from '../../api/scope.gen.ts'
-import { type CredentialObject, credentialObjectOf } from '../credential-object.ts'
+import { type CredentialObject, credentialObjectOf } from '../shared-metadata.ts'
 import {
   type Untyped,
   fieldsOf,

@@ -2,8 +2,8 @@
 // any value of its type.
 
 import type * as Api from '../../api/config.gen.ts'
-import { connectorId } from './validation/auth.ts'
-import * as format from './validation/formats.ts'
+import { connectorId } from './providers.ts'
+import * as format from './formats.ts'
 
 /**
  * Which part of a value is secret (contract 6.3). `whole`: all of it; `url`: the user information of a URL; `dsn`: the

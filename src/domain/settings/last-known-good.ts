@@ -9,7 +9,7 @@ import {
   isSettledStatus,
   parseRecord,
   recordData,
-} from './in-force.ts'
+} from './effective-settings.ts'
 import {
   mergeSettings,
   withDefaults,

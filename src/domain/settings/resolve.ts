@@ -5,7 +5,7 @@ import type { ConfigSettings } from '../../api/config.gen.ts'
 import type { ManagedFieldsEntry } from '../../api/objects.ts'
 import { type JsonMap, jsonToSettings, settingsToJson } from '../json/json.ts'
 import { type SettingsByOwner, settingsByOwner } from '../managed-fields.ts'
-import { type ConfigMapData, recordData } from './in-force.ts'
+import { type ConfigMapData, recordData } from './effective-settings.ts'
 import {
   type LastKnownGood,
   carriedOverSettings,

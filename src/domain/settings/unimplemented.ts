@@ -2,7 +2,7 @@ import type { AuthSettings, ConfigSettings } from '../../api/config.gen.ts'
 import type { DesiredCondition } from '../conditions.ts'
 import { type FieldPath, pathText } from '../json/field-path.ts'
 import { indexedMaps, isMap } from '../json/json.ts'
-import { configuredProviders } from './validation/auth.ts'
+import { configuredProviders } from './providers.ts'
 import { CONDITION_MESSAGE_LIMIT, joinWithin } from './validation/faults.ts'
 
 /**

@@ -9,7 +9,7 @@ import {
   SETTING_RULES,
   type SettingRule,
 } from './field-rules.ts'
-import type { FormatCheck } from './validation/formats.ts'
+import type { FormatCheck } from './formats.ts'
 
 /** A single value in the settings: neither a map nor a list. */
 export interface SettingLeaf {

@@ -11,7 +11,7 @@ import {
   type KeyRef,
   credentialObjectOf,
   namesKeysWithoutController,
-} from '../credential-object.ts'
+} from '../shared-metadata.ts'
 import { type Untyped, fieldsOf, parseJsonMap, scopeOf, secondsOf, stringOf } from '../json/json.ts'
 import { ownedFieldsOf, ownedStatusField } from '../managed-fields.ts'
 import { LONGEST_TOKEN_TTL_MS } from '../signingkey/signing-key.ts'

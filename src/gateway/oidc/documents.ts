@@ -4,7 +4,7 @@ import { setImmediate } from 'node:timers/promises'
 import { AS_OF_HEADER } from '../../api/names.ts'
 import type { ConfigMap } from '../../api/objects.ts'
 import type { FollowedJwks } from '../../authn/jwks.ts'
-import { StoredRevocations } from '../../authn/revocation/stored-revocations.ts'
+import { StoredRevocations } from '../../revocation/stored-revocations.ts'
 import { formatTimestamp } from '../../domain/time.ts'
 import {
   revocationHourEndMs,

@@ -11,18 +11,11 @@ import { type Answer, refuse } from '../../serving/http/answer.ts'
 import type { HttpRequest } from '../../serving/http/server.ts'
 import { ERRORS } from '../errors.ts'
 import type { ParsedRequest } from '../request/parse.ts'
-import { isCredential } from '../stages/authentication.ts'
-import {
-  UNAVAILABLE,
-  clientHeaders,
-  framingOf,
-  impersonationOf,
-  isProxied,
-  pathAndQuery,
-  pickedHeaders,
-  unavailable,
-  upstreamHeaders,
-} from './forward.ts'
+import { isCredential } from '../request/credential.ts'
+import { UNAVAILABLE, isProxied, pathAndQuery, unavailable } from './forward.ts'
+import { clientHeaders, framingOf, pickedHeaders } from './response-headers.ts'
+import { upstreamHeaders } from './request-headers.ts'
+import { impersonationOf } from './impersonation.ts'
 
 /** An upgrade to forward. `signal` ends it before its 101. */
 interface UpgradeCall {

@@ -10,7 +10,7 @@ import {
   TOKENS,
 } from '../../api/names.ts'
 import type { Caps } from '../../domain/accesskey/lifetime.ts'
-import type { KeyRef } from '../../domain/credential-object.ts'
+import type { KeyRef } from '../../domain/shared-metadata.ts'
 import {
   type NamePath,
   nestedField,
@@ -22,8 +22,8 @@ import { UpstreamUnavailable } from '../../kube/proxy/types.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import type { Answer } from '../../serving/http/answer.ts'
 import type { RunsAs } from '../proxy/forward.ts'
-import { KEY, TOKEN, secretsIn } from '../redaction/fields.ts'
-import { objectIn } from '../redaction/redact.ts'
+import { KEY, TOKEN, secretsIn } from '../../domain/redaction/fields.ts'
+import { objectIn } from '../../domain/redaction/redact.ts'
 import type { Query } from '../request/path-and-query.ts'
 import { awaitToken } from './await-token.ts'
 import { sentObject } from './decode.ts'

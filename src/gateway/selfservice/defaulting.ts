@@ -15,7 +15,7 @@ import {
   setNestedField,
 } from '../../domain/json/field-path.ts'
 import type { Json, JsonMap } from '../../domain/json/json.ts'
-import { KEY } from '../redaction/fields.ts'
+import { KEY } from '../../domain/redaction/fields.ts'
 import { longestTtl } from './escalation.ts'
 import { notOwn } from './other-keys.ts'
 import type { CallerAccess } from './request.ts'

@@ -17,7 +17,7 @@ import {
 import { type Json, type JsonMap, sameJson } from '../../domain/json/json.ts'
 import { firstUncoveredEntry } from '../../domain/scope/covers.ts'
 import { formatTimestamp } from '../../domain/time.ts'
-import { KEY, isDigest, restOf } from '../redaction/fields.ts'
+import { KEY, isDigest, restOf } from '../../domain/redaction/fields.ts'
 import { type Change, isAnswer, pathIn } from './patch.ts'
 import type { CallerAccess } from './request.ts'
 import { fieldRule } from './spec-fields.ts'

@@ -3,7 +3,7 @@
 import { ACCESS_KEYS, GATEWAY_MANAGER, type Resource } from '../../api/names.ts'
 import { nestedField, nestedString, setNestedField } from '../../domain/json/field-path.ts'
 import type { Json, JsonMap } from '../../domain/json/json.ts'
-import { KEY } from '../redaction/fields.ts'
+import { KEY } from '../../domain/redaction/fields.ts'
 import { entriesOf } from './write-options.ts'
 
 /** The fields of a key's spec that a create fills in and clients see. */

@@ -5,8 +5,8 @@ import { CONFIGS, type Resource } from '../../api/names.ts'
 import { type NamePath, nestedField, pathText } from '../../domain/json/field-path.ts'
 import { type Json, type JsonMap, isList, isMap, ownValue } from '../../domain/json/json.ts'
 import { redactedPathsOf } from '../../domain/settings/redaction.ts'
-import { type Sides, withHiddenFieldsAt, hiddenFields } from '../redaction/fields.ts'
-import { SHOWS_NOTHING, redacted } from '../redaction/redact.ts'
+import { type Sides, withHiddenFieldsAt, hiddenFields } from '../../domain/redaction/fields.ts'
+import { SHOWS_NOTHING, redacted } from '../../domain/redaction/redact.ts'
 
 /** The value to send for an applied operation, or the reason to refuse the patch. */
 type AppliedStep =

@@ -2,7 +2,7 @@
 // that takes the write out of self-service (contract 12.1).
 import { nestedString } from '../../domain/json/field-path.ts'
 import type { JsonMap } from '../../domain/json/json.ts'
-import { KEY, isDigest } from '../redaction/fields.ts'
+import { KEY, isDigest } from '../../domain/redaction/fields.ts'
 import type { UpstreamReply } from './response.ts'
 import type { FieldRefusal } from './write-options.ts'
 

@@ -9,7 +9,7 @@ import {
 } from '../../domain/json/field-path.ts'
 import { type Json, type JsonMap, isMap, quoteForMessage } from '../../domain/json/json.ts'
 import { type BufferedAnswer, refuse } from '../../serving/http/answer.ts'
-import { secretsAt, secretsIn, withHiddenFields } from '../redaction/fields.ts'
+import { secretsAt, secretsIn, withHiddenFields } from '../../domain/redaction/fields.ts'
 import { type Sender, type Sent, patchKindOf, sentList, sentMap, sentObject } from './decode.ts'
 import { SELF_SERVICE_ERRORS } from './errors.ts'
 import { withFilledFields } from './filled-fields.ts'

@@ -11,7 +11,7 @@ import {
 import { type Json, type JsonMap, isList, isMap } from '../../domain/json/json.ts'
 import { formatYaml } from '../../runtime/yaml.ts'
 import type { Answer } from '../../serving/http/answer.ts'
-import { type VisibleSecrets, redactedAnswer } from '../redaction/redact.ts'
+import { type VisibleSecrets, redactedAnswer } from '../../domain/redaction/redact.ts'
 
 /** The shape of each object in an answer: whole, as a row of a Table, or its metadata alone. */
 type Shape =

@@ -8,7 +8,7 @@ import {
   type Resource,
 } from '../../api/names.ts'
 import type { Caps } from '../../domain/accesskey/lifetime.ts'
-import type { KeyRef } from '../../domain/credential-object.ts'
+import type { KeyRef } from '../../domain/shared-metadata.ts'
 import { nestedField, nestedString, nestedStringSlice } from '../../domain/json/field-path.ts'
 import {
   type Json,
@@ -19,7 +19,7 @@ import {
   sameJson,
 } from '../../domain/json/json.ts'
 import { firstUncoveredEntry } from '../../domain/scope/covers.ts'
-import { KEY, isDigest } from '../redaction/fields.ts'
+import { KEY, isDigest } from '../../domain/redaction/fields.ts'
 import { NO_DIGEST, endsWithin, rightsIncreaseRefusal } from './escalation.ts'
 import type { CallerAccess } from './request.ts'
 import { changedClosedField } from './spec-fields.ts'

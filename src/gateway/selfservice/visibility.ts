@@ -10,15 +10,15 @@ import {
 import type { ObjectMeta } from '../../api/objects.ts'
 import type { Scope } from '../../api/scope.gen.ts'
 import type { AccessKey } from '../../domain/accesskey/access-key.ts'
-import { type KeyRef, owningKeyOf } from '../../domain/credential-object.ts'
+import { type KeyRef, owningKeyOf } from '../../domain/shared-metadata.ts'
 import { nestedField, nestedMap, nestedString } from '../../domain/json/field-path.ts'
 import { type JsonMap, quoteForMessage } from '../../domain/json/json.ts'
 import { firstUncoveredEntry } from '../../domain/scope/covers.ts'
 import { type Answer, refuse } from '../../serving/http/answer.ts'
-import { TOKEN } from '../redaction/fields.ts'
-import type { VisibleSecrets } from '../redaction/redact.ts'
+import { TOKEN } from '../../domain/redaction/fields.ts'
+import type { VisibleSecrets } from '../../domain/redaction/redact.ts'
 import { type Query, parameter, pick } from '../request/path-and-query.ts'
-import { type Admission, type AdmissionKind, inFlightOwnerOf } from '../stages/max-in-flight.ts'
+import { type Admission, type AdmissionKind, inFlightOwnerOf } from '../streams/max-in-flight.ts'
 import {
   type FindKey,
   type SelfServiceInfo,

@@ -6,7 +6,7 @@ import {
   RESERVED_MANAGERS,
   type Resource,
 } from '../../api/names.ts'
-import type { KeyRef } from '../../domain/credential-object.ts'
+import type { KeyRef } from '../../domain/shared-metadata.ts'
 import {
   type NamePath,
   nestedField,

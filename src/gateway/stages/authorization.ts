@@ -5,13 +5,13 @@ import {
   authorizeWithCreate,
   isForNamedObject,
   needsCreate,
-} from '../../domain/scope/create-rights.ts'
+} from '../../domain/scope/update-as-create.ts'
 import type { RequestInfo, TargetKind } from '../../domain/scope/request-info.ts'
 import { type BufferedAnswer, refuse } from '../../serving/http/answer.ts'
 import { ERRORS } from '../errors.ts'
 import { type Stage, known } from '../request-context.ts'
 import type { ParsedRequest } from '../request/parse.ts'
-import type { TargetRegistry } from '../targets/registry.ts'
+import type { TargetRegistry } from '../targets/resolver.ts'
 
 /** The dependencies of the stage. */
 export interface AuthorizationDeps {

@@ -2,7 +2,7 @@
 // serve. Only authenticated callers get these refusals.
 import { refuse } from '../../serving/http/answer.ts'
 import { ERRORS } from '../errors.ts'
-import { headersRefusal } from '../proxy/forward.ts'
+import { headersRefusal } from '../proxy/request-headers.ts'
 import { type Stage, known } from '../request-context.ts'
 import { parseRequest } from '../request/parse.ts'
 import type { RouteFinder } from '../targets/routes.ts'

@@ -5,7 +5,7 @@ import { type TargetKind, isOwnGroup } from '../../domain/scope/request-info.ts'
 import { refuse } from '../../serving/http/answer.ts'
 import { ERRORS } from '../errors.ts'
 import { type Stage, known } from '../request-context.ts'
-import type { TargetRegistry } from '../targets/registry.ts'
+import type { TargetRegistry } from '../targets/resolver.ts'
 
 /** The dependencies of the stage. */
 export interface TargetDeps {

@@ -3,7 +3,7 @@ import type { Readable } from 'node:stream'
 import { type Upstream, UpstreamUnavailable } from '../../kube/proxy/types.ts'
 import { type Clock, sleep } from '../../runtime/clock.ts'
 import { type ProbeFinding, attemptOnce } from './impersonation-probe.ts'
-import type { TargetConnection } from './registry.ts'
+import type { TargetConnection } from './resolver.ts'
 
 /** The connections of one kubeconfig. */
 export interface KubeconfigConnection extends TargetConnection {

@@ -4,7 +4,7 @@ import { TARGET_LABEL } from '../../api/names.ts'
 import type { Secret } from '../../api/objects.ts'
 import { TARGET_NAME_FORM, isDnsLabel, isTargetName } from '../../domain/dns-name.ts'
 import { parseKubeconfigValue } from '../../kube/client/kubeconfig-value.ts'
-import type { ConnectedTarget } from './registry.ts'
+import type { ConnectedTarget } from './resolver.ts'
 
 /** The values of TARGET_LABEL: the kinds of targets that a Secret can define. */
 export const CONNECTED_KINDS = ['cluster', 'virtualcluster', 'space'] as const

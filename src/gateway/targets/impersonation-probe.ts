@@ -8,7 +8,7 @@ import { type Clock, sleep } from '../../runtime/clock.ts'
 import type { Log } from '../../runtime/log.ts'
 import { readBody } from '../../serving/http/answer.ts'
 import type { HealthCheck } from '../../serving/http/pages.ts'
-import { impersonationOf } from '../proxy/forward.ts'
+import { impersonationOf } from '../proxy/impersonation.ts'
 
 /** The dependencies of the probe. */
 interface ImpersonationProbeOptions {

@@ -3,9 +3,9 @@ import { SECRETS } from '../../api/names.ts'
 import { type EventRecorder, recordTransitions } from '../../kube/event-recorder.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import type { Log } from '../../runtime/log.ts'
-import type { TargetCondition } from './condition.ts'
+import type { TargetCondition } from './probe-result.ts'
 import { type TargetSecret, type TargetWords, wordsOf } from './definition.ts'
-import type { TargetStatus } from './table.ts'
+import type { TargetStatus } from './connections.ts'
 
 /** Dependencies of a reporter. */
 interface TargetReporterOptions {

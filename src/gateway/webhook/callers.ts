@@ -2,7 +2,7 @@
 import { hash, timingSafeEqual } from 'node:crypto'
 import type { Clock } from '../../runtime/clock.ts'
 import type { HttpRequest } from '../../serving/http/server.ts'
-import { credentialOf } from '../stages/authentication.ts'
+import { credentialOf } from '../request/credential.ts'
 import type { FollowedToken } from './caller-files.ts'
 
 /** The parts of a request that name its caller. */

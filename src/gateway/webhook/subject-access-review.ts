@@ -7,7 +7,7 @@ import {
   authorizeInSpace,
   parseScopeText,
 } from '../../domain/scope/authorize.ts'
-import { authorizeWithCreate, needsCreate } from '../../domain/scope/create-rights.ts'
+import { authorizeWithCreate, needsCreate } from '../../domain/scope/update-as-create.ts'
 import {
   type RequestInfo,
   type RequestTarget,

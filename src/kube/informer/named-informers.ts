@@ -5,7 +5,7 @@ import { isDnsLabel, isDnsSubdomain } from '../../domain/dns-name.ts'
 import type { Log } from '../../runtime/log.ts'
 import type { ObjectRef } from '../client/client.ts'
 import type { Informer, InformerFactory } from './informers.ts'
-import { PartStores } from './part-stores.ts'
+import { PartStores } from './sharded-store.ts'
 import {
   type CachedObject,
   type ObjectSource,

@@ -2,7 +2,7 @@
 import type { Resource } from '../../api/names.ts'
 import type { KubeObject } from '../../api/objects.ts'
 import type { InformerFactory } from './informers.ts'
-import { PartStores } from './part-stores.ts'
+import { PartStores } from './sharded-store.ts'
 import {
   type CachedObject,
   type ObjectSource,

@@ -9,7 +9,7 @@ import type { SyncedObject } from '../objects/synced-object.ts'
 import type { FailedPatch } from './failed-patch.ts'
 import { type Patch, readsConfig } from '../patches/parse.ts'
 import { canHoldSecret } from '../patches/secrecy.ts'
-import type { Direction, ErrorReason, SyncObserver } from '../writes/observer.ts'
+import type { ErrorReason, SyncObserver, WriteDirection } from '../writes/observer.ts'
 import { refusalNote } from '../writes/refusal-note.ts'
 
 /** The states of an object that is to stand on the host, as in platform_sync_objects. */
@@ -125,7 +125,7 @@ export class SyncReport {
   }
 
   /** Counts a write. */
-  wrote(direction: Direction): void {
+  wrote(direction: WriteDirection): void {
     this.#options.observer.wrote(direction)
   }
 

@@ -16,11 +16,11 @@ export type ErrorReason = (typeof ERROR_REASONS)[number]
 export const DIRECTIONS = ['toHost', 'toVirtual'] as const
 
 /** One of DIRECTIONS. */
-export type Direction = (typeof DIRECTIONS)[number]
+export type WriteDirection = (typeof DIRECTIONS)[number]
 
 /** Counters of one kind. */
 export interface SyncObserver {
-  readonly wrote: (direction: Direction) => void
+  readonly wrote: (direction: WriteDirection) => void
   readonly failed: (reason: ErrorReason) => void
   /** @param seconds from the change of either object until both were in step */
   readonly caughtUp: (seconds: number) => void

@@ -14,7 +14,7 @@ import {
 import type { OwnedAccessKey, OwnedAccessKeySpec } from '../../../src/api/ownedaccesskey.gen.ts'
 import type { KeyCaller } from '../../../src/authn/caller.ts'
 import { secretDigest } from '../../../src/authn/credential-index.ts'
-import { type StartedAuthenticator, startAuthenticator } from '../../../src/authn/start.ts'
+import { type StartedAuthenticator, startAuthenticator } from '../../../src/authn/setup.ts'
 import { type AccessKey, accessKeyOf } from '../../../src/domain/accesskey/access-key.ts'
 import {
   type ActivityRecorder,

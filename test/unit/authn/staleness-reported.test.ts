@@ -10,7 +10,7 @@ import {
   HEARTBEAT_KEY,
 } from '../../../src/api/names.ts'
 import type { KubeObject } from '../../../src/api/objects.ts'
-import { startAuthenticator } from '../../../src/authn/start.ts'
+import { startAuthenticator } from '../../../src/authn/setup.ts'
 import type { KubeClient } from '../../../src/kube/client/client.ts'
 import { Store, type StoreSink, fullObject } from '../../../src/kube/informer/store.ts'
 import { platformConfigMap } from '../../../src/settings/follow.ts'

@@ -7,7 +7,7 @@ import type { Reauthentication } from '../../../src/authn/authenticator.ts'
 import type { KeyCaller } from '../../../src/authn/caller.ts'
 import { createSelfService } from '../../../src/gateway/selfservice/handler.ts'
 import { createResponseBuffer } from '../../../src/gateway/selfservice/response-buffer.ts'
-import { createMaxInFlight } from '../../../src/gateway/stages/max-in-flight.ts'
+import { createMaxInFlight } from '../../../src/gateway/streams/max-in-flight.ts'
 import { InFlightRequests } from '../../../src/gateway/streams/in-flight.ts'
 import {
   type Upstream,

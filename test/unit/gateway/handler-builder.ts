@@ -7,15 +7,15 @@ import {
   type GatewayHandlerOptions,
   createHandler,
 } from '../../../src/gateway/handler.ts'
-import { credentialOf } from '../../../src/gateway/stages/authentication.ts'
-import { createMaxInFlight } from '../../../src/gateway/stages/max-in-flight.ts'
+import { credentialOf } from '../../../src/gateway/request/credential.ts'
+import { createMaxInFlight } from '../../../src/gateway/streams/max-in-flight.ts'
 import { PUBLIC_ROUTES, type PublicPage } from '../../../src/gateway/stages/public-routes.ts'
 import { InFlightRequests } from '../../../src/gateway/streams/in-flight.ts'
 import {
   type ConnectedTargets,
   type LocalTarget,
   createTargetRegistry,
-} from '../../../src/gateway/targets/registry.ts'
+} from '../../../src/gateway/targets/resolver.ts'
 import { gatewayRouteOf } from '../../../src/gateway/targets/routes.ts'
 import { type Upstream, UpstreamUnavailable } from '../../../src/kube/proxy/types.ts'
 import { systemClock } from '../../../src/runtime/clock.ts'

@@ -6,7 +6,7 @@ import type { Scope } from '../../../src/api/scope.gen.ts'
 import type { KeyCaller } from '../../../src/authn/caller.ts'
 import { parseScope } from '../../../src/domain/scope/authorize.ts'
 import { type RequestTarget, targetText } from '../../../src/domain/scope/request-info.ts'
-import { type TargetState, createTargetRegistry } from '../../../src/gateway/targets/registry.ts'
+import { type TargetState, createTargetRegistry } from '../../../src/gateway/targets/resolver.ts'
 import { type Upstream, UpstreamUnavailable } from '../../../src/kube/proxy/types.ts'
 import { viewOf } from '../../support/key-builder.ts'
 import {

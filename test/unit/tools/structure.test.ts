@@ -74,6 +74,34 @@ describe('the structure of the source tree', () => {
     ])
   })
 
+  test('reports folders that import each other through different files', () => {
+    const { circles } = measuresOf({
+      'src/a/one.ts': `import { two } from '../b/two.ts'`,
+      'src/a/three.ts': '',
+      'src/b/two.ts': '',
+      'src/b/four.ts': `import type { Five } from '../c/deep/five.ts'`,
+      'src/c/deep/five.ts': '',
+      'src/c/six.ts': `import { three } from '../a/three.ts'`,
+      'tools/a.ts': `import { b } from '../bench/b.ts'`,
+      'bench/b.ts': '',
+      'bench/c.ts': `import { d } from '../tools/d.ts'`,
+      'tools/d.ts': '',
+    })
+    expect(circles).toEqual([
+      ['src/a/', 'src/b/', 'src/c/'],
+      ['bench/', 'tools/'],
+    ])
+  })
+
+  test('finds no circle in a file beside a folder that it imports, and that imports its neighbours', () => {
+    const { circles } = measuresOf({
+      'src/handler.ts': `import { stage } from './stages/stage.ts'`,
+      'src/stages/stage.ts': `import { ERRORS } from '../errors.ts'`,
+      'src/errors.ts': '',
+    })
+    expect(circles).toEqual([])
+  })
+
   test('reports type names that two files declare, exported or not', () => {
     const { ambiguous } = measuresOf({
       'src/a.ts': 'export interface Step {}\nexport type Page = 1',

@@ -2,7 +2,7 @@
 import type { ConfigSettings, Connector } from '../../../api/config.gen.ts'
 import type { FieldPath } from '../../json/field-path.ts'
 import { indexedMaps, isMap } from '../../json/json.ts'
-import { configuredProviders } from './auth.ts'
+import { configuredProviders } from '../providers.ts'
 import type { UnsourcedFault } from './faults.ts'
 import { resourcesIn } from './resources.ts'
 

@@ -2,7 +2,7 @@ import type { ComputeResources, ConfigSettings } from '../../../api/config.gen.t
 import type { FieldPath } from '../../json/field-path.ts'
 import { isMap } from '../../json/json.ts'
 import type { UnsourcedFault } from './faults.ts'
-import { quantityAmount } from './formats.ts'
+import { quantityAmount } from '../formats.ts'
 
 /** Every `resources` of the settings with its path; a group without resources has an empty one. */
 export function resourcesIn({

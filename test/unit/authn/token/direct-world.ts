@@ -3,12 +3,12 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { onTestFinished } from 'vitest'
-import type { PollResult } from '../../../../src/authn/token/follow-issuer.ts'
+import type { PollResult } from '../../../../src/authn/token/issuer-poller.ts'
 import {
   type StartedTokenAuthenticator,
   type TokenIssuerOptions,
   startTokenAuthenticator,
-} from '../../../../src/authn/token/start.ts'
+} from '../../../../src/authn/token/setup.ts'
 import type { Members } from '../../../direct/forged-tokens.ts'
 import { type ManualClock, manualClock } from '../../../support/manual-clock.ts'
 import { type LoggedLine, memoryLog } from '../../../support/memory-log.ts'

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { ProcessInputs } from '../../../../src/commands/cluster-flags.ts'
+import type { ProcessInputs } from '../../../../src/commands/shared/flags.ts'
 import {
   type ManagerSettings,
   managerFlagsTable,

@@ -1,6 +1,6 @@
 /** @module-tag no-retry */
 import { expect, test } from 'vitest'
-import { readRevokeSettings, revokeFlagsTable } from '../../../../src/commands/revoke.ts'
+import { readRevokeSettings, revokeFlagsTable } from '../../../../src/commands/revoke/command.ts'
 
 const read = (line: string) => readRevokeSettings(line.split(' ').filter((word) => word !== ''))
 

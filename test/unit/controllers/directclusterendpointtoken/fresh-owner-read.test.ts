@@ -1,6 +1,6 @@
 // Access keys and tokens have separate watches, and either may lag (contract 5.4).
 import { describe, expect, test } from 'vitest'
-import { keysIn } from '../../../../src/controllers/ownedaccesskey/indexes.ts'
+import { keysIn } from '../../../../src/controllers/indexes/access-keys.ts'
 import type { OwnedAccessKeyObject } from '../../../../src/domain/accesskey/access-key.ts'
 import { after } from '../../../support/key-builder.ts'
 import { keyObject } from '../../../support/object-builder.ts'

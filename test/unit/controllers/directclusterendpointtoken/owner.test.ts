@@ -1,10 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import type { Scope } from '../../../../src/api/scope.gen.ts'
-import {
-  namesUnder,
-  ownerOf,
-} from '../../../../src/controllers/directclusterendpointtoken/indexes.ts'
-import { keysIn } from '../../../../src/controllers/ownedaccesskey/indexes.ts'
+import { namesUnder, ownerOf } from '../../../../src/controllers/indexes/tokens.ts'
+import { keysIn } from '../../../../src/controllers/indexes/access-keys.ts'
 import type { OwnedAccessKeyObject } from '../../../../src/domain/accesskey/access-key.ts'
 import { keysAffectedBy } from '../../../../src/domain/accesskey/owner-chain.ts'
 import { DAY_MS, after, t0, textAfter, viewOf } from '../../../support/key-builder.ts'

@@ -10,10 +10,10 @@ import {
   plan,
 } from '../../../../src/controllers/directclusterendpointtoken/plan.ts'
 import {
-  type Owner,
   type TokenReadyState,
   readyStateOf,
 } from '../../../../src/controllers/directclusterendpointtoken/ready-state.ts'
+import type { Owner } from '../../../../src/controllers/indexes/tokens.ts'
 import type { AccessKey } from '../../../../src/domain/accesskey/access-key.ts'
 import { tokenOf } from '../../../../src/domain/token/token.ts'
 import { after, capped, textAfter } from '../../../support/key-builder.ts'

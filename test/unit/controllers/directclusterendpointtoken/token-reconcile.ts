@@ -1,11 +1,11 @@
 // One reconcile of a token, with a recording client and a signer that give fixed answers.
 import type { DirectClusterEndpointToken } from '../../../../src/api/directclusterendpointtoken.gen.ts'
-import { IssuesInProgress } from '../../../../src/controllers/directclusterendpointtoken/indexes.ts'
+import { IssuesInProgress } from '../../../../src/controllers/indexes/tokens.ts'
 import {
   type TokenDeps,
   reconcile,
 } from '../../../../src/controllers/directclusterendpointtoken/reconcile.ts'
-import { keysIn } from '../../../../src/controllers/ownedaccesskey/indexes.ts'
+import { keysIn } from '../../../../src/controllers/indexes/access-keys.ts'
 import type { OwnedAccessKeyObject } from '../../../../src/domain/accesskey/access-key.ts'
 import type { TokenClaims } from '../../../../src/domain/token/token-claims.ts'
 import type { ObjectEvent } from '../../../../src/kube/event-recorder.ts'

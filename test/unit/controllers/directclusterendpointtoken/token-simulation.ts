@@ -9,7 +9,7 @@ import {
   type TokenStep,
   plan,
 } from '../../../../src/controllers/directclusterendpointtoken/plan.ts'
-import type { Owner } from '../../../../src/controllers/directclusterendpointtoken/ready-state.ts'
+import type { Owner } from '../../../../src/controllers/indexes/tokens.ts'
 import type { AccessKey } from '../../../../src/domain/accesskey/access-key.ts'
 import { keyStateOf } from '../../../../src/domain/accesskey/key-state.ts'
 import { type Caps, lifetimeOf } from '../../../../src/domain/accesskey/lifetime.ts'

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { HEARTBEAT_KEY } from '../../../../src/api/names.ts'
-import { KEY_INDEXERS, KEY_ORDERS } from '../../../../src/controllers/ownedaccesskey/indexes.ts'
+import { KEY_INDEXERS, KEY_ORDERS } from '../../../../src/controllers/indexes/access-keys.ts'
 import { countKeys, exportKeyExpiry } from '../../../../src/controllers/ownedaccesskey/metrics.ts'
 import { plan } from '../../../../src/controllers/ownedaccesskey/plan.ts'
 import type { AccessKey } from '../../../../src/domain/accesskey/access-key.ts'

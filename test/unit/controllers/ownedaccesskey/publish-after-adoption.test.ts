@@ -1,6 +1,6 @@
 // A new key works as soon as it is adopted, so the same reconcile publishes its status.
 import { describe, expect, test } from 'vitest'
-import { IssuesInProgress } from '../../../../src/controllers/directclusterendpointtoken/indexes.ts'
+import { IssuesInProgress } from '../../../../src/controllers/indexes/tokens.ts'
 import { reconcile } from '../../../../src/controllers/ownedaccesskey/reconcile.ts'
 import type { OwnedAccessKeyObject } from '../../../../src/domain/accesskey/access-key.ts'
 import {

@@ -2,7 +2,7 @@
 // A key is deleted while a token under it is being issued that the store does not have yet.
 import { describe, expect, test } from 'vitest'
 import type { KubeObject } from '../../../../src/api/objects.ts'
-import { IssuesInProgress } from '../../../../src/controllers/directclusterendpointtoken/indexes.ts'
+import { IssuesInProgress } from '../../../../src/controllers/indexes/tokens.ts'
 import { reconcile as reconcileToken } from '../../../../src/controllers/directclusterendpointtoken/reconcile.ts'
 import { type KeyDeps, reconcile } from '../../../../src/controllers/ownedaccesskey/reconcile.ts'
 import { tokenOf } from '../../../../src/domain/token/token.ts'

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { CREATED_ANNOTATION } from '../../../../src/api/names.ts'
 import type { OwnedAccessKeySpec } from '../../../../src/api/ownedaccesskey.gen.ts'
 import { type Lifetime, isLive, lifetimeOf } from '../../../../src/domain/accesskey/lifetime.ts'
-import { capsOfSettings } from '../../../../src/domain/settings/in-force.ts'
+import { capsOfSettings } from '../../../../src/domain/settings/effective-settings.ts'
 import { after, textAfter, viewOf } from '../../../support/key-builder.ts'
 
 /** Times are seconds after t0; a text is the value of the annotation. */

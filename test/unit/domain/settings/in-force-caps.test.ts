@@ -4,7 +4,7 @@ import {
   type ConfigMapData,
   capsInForce,
   settingsInForce,
-} from '../../../../src/domain/settings/in-force.ts'
+} from '../../../../src/domain/settings/effective-settings.ts'
 
 const ready = { type: 'Ready', status: 'True', reason: 'Applied' }
 const status = (auth: unknown, conditions: unknown = [ready]) => ({

@@ -1,7 +1,7 @@
 // Settings other than caps that the gateway acts on; a malformed one grants nothing (contract 6.4, 6.5, 6.7).
 import { expect, test } from 'vitest'
 import type { JsonMap } from '../../../../src/domain/json/json.ts'
-import { gatewaySwitchesInForce } from '../../../../src/domain/settings/in-force.ts'
+import { gatewaySwitchesInForce } from '../../../../src/domain/settings/effective-settings.ts'
 
 const read = (settings: JsonMap) =>
   gatewaySwitchesInForce({ known: true, settings, from: 'record' })

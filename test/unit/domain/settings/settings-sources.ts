@@ -14,7 +14,7 @@ import {
   type ConfigMapData,
   capsInForce,
   settingsInForce,
-} from '../../../../src/domain/settings/in-force.ts'
+} from '../../../../src/domain/settings/effective-settings.ts'
 import {
   mergeSettings,
   withDefaults,

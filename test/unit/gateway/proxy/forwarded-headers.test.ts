@@ -1,10 +1,7 @@
 // Which headers pass from a client to the API server and back (contract 13.1).
 import { describe, expect, test } from 'vitest'
-import {
-  clientHeaders,
-  headersRefusal,
-  upstreamHeaders,
-} from '../../../../src/gateway/proxy/forward.ts'
+import { clientHeaders } from '../../../../src/gateway/proxy/response-headers.ts'
+import { headersRefusal, upstreamHeaders } from '../../../../src/gateway/proxy/request-headers.ts'
 import { callTo } from '../request-builder.ts'
 
 const messageOfRefusal = (rawHeaders: readonly string[]): string | null => {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { impersonationOf } from '../../../../src/gateway/proxy/forward.ts'
+import { impersonationOf } from '../../../../src/gateway/proxy/impersonation.ts'
 
 const ADA = { user: 'ada', groups: ['dev', 'system:authenticated'] }
 

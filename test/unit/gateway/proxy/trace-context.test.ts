@@ -1,7 +1,7 @@
 // Trace headers from a client to the API server (contract 13.1).
 import { Readable } from 'node:stream'
 import { describe, expect, test } from 'vitest'
-import { upstreamHeaders } from '../../../../src/gateway/proxy/forward.ts'
+import { upstreamHeaders } from '../../../../src/gateway/proxy/request-headers.ts'
 import { create } from '../../../../src/gateway/selfservice/create.ts'
 import { callTo } from '../request-builder.ts'
 import { DEPS } from '../selfservice/echoing-api-server.ts'

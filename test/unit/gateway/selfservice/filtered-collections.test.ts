@@ -16,7 +16,7 @@ import {
   MAX_IN_TOTAL,
   MAX_PER_KEY,
   createMaxInFlight,
-} from '../../../../src/gateway/stages/max-in-flight.ts'
+} from '../../../../src/gateway/streams/max-in-flight.ts'
 import { type UpstreamAnswer, UpstreamUnavailable } from '../../../../src/kube/proxy/types.ts'
 import type { Answer } from '../../../../src/serving/http/answer.ts'
 import { t0, viewOf } from '../../../support/key-builder.ts'

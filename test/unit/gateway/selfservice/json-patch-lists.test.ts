@@ -3,7 +3,7 @@
 import { describe, expect, test } from 'vitest'
 import { CONFIGS } from '../../../../src/api/names.ts'
 import { type Json, type JsonMap, isList, isMap } from '../../../../src/domain/json/json.ts'
-import { SHOWS_NOTHING, redacted } from '../../../../src/gateway/redaction/redact.ts'
+import { SHOWS_NOTHING, redacted } from '../../../../src/domain/redaction/redact.ts'
 import { jsonPatchOf } from '../../../../src/gateway/selfservice/patch.ts'
 import { sampled } from '../../../support/tier.ts'
 

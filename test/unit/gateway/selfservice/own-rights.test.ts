@@ -5,7 +5,7 @@ import { authorize, parseScope } from '../../../../src/domain/scope/authorize.ts
 import type { JsonMap } from '../../../../src/domain/json/json.ts'
 import { ownRightsOf } from '../../../../src/gateway/selfservice/own-rights.ts'
 import { VERBS } from '../../../../src/gateway/selfservice/request.ts'
-import { completedReview } from '../../../../src/gateway/stages/self-subject-access-review.ts'
+import { completedReview } from '../../../../src/gateway/proxy/self-subject-access-review.ts'
 import { key, owner, project, token } from './key-objects.ts'
 import { exchangeOf } from './self-service-request.ts'
 

@@ -15,7 +15,7 @@ import {
 import { createResponseBuffer } from '../../../../src/gateway/selfservice/response-buffer.ts'
 import { validate } from '../../../../src/gateway/selfservice/validation.ts'
 import type { FieldRefusal } from '../../../../src/gateway/selfservice/write-options.ts'
-import { createMaxInFlight } from '../../../../src/gateway/stages/max-in-flight.ts'
+import { createMaxInFlight } from '../../../../src/gateway/streams/max-in-flight.ts'
 import type { Upstream, UpstreamCall } from '../../../../src/kube/proxy/types.ts'
 import { t0, viewOf } from '../../../support/key-builder.ts'
 import { manualClock } from '../../../support/manual-clock.ts'

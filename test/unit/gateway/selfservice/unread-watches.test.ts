@@ -6,7 +6,7 @@ import type { OwnedAccessKeySpec } from '../../../../src/api/ownedaccesskey.gen.
 import { parseRequest } from '../../../../src/gateway/request/parse.ts'
 import { createSelfService, isOwnKind } from '../../../../src/gateway/selfservice/handler.ts'
 import { createResponseBuffer } from '../../../../src/gateway/selfservice/response-buffer.ts'
-import { createMaxInFlight } from '../../../../src/gateway/stages/max-in-flight.ts'
+import { createMaxInFlight } from '../../../../src/gateway/streams/max-in-flight.ts'
 import { credentialRefusals } from '../../../../src/gateway/streams/credential-refusals.ts'
 import { terminable } from '../../../../src/gateway/streams/terminate.ts'
 import type { Upstream, UpstreamCall } from '../../../../src/kube/proxy/types.ts'

@@ -4,7 +4,7 @@ import {
   definitionOf,
   targetKey,
 } from '../../../../src/gateway/targets/definition.ts'
-import type { ConnectedTarget } from '../../../../src/gateway/targets/registry.ts'
+import type { ConnectedTarget } from '../../../../src/gateway/targets/resolver.ts'
 import { findCanaries, plantCanary } from '../../../support/canary.ts'
 import { type SecretParts, kubeconfig, targetSecret } from './target-secrets.ts'
 

@@ -1,6 +1,6 @@
 // The targets of a direct endpoint: its spaces are in its own cluster (contract 9.2, 9.5).
 import { expect, test } from 'vitest'
-import type { ConnectedTarget } from '../../../../src/gateway/targets/registry.ts'
+import type { ConnectedTarget } from '../../../../src/gateway/targets/resolver.ts'
 import { NO_UPSTREAM } from '../handler-builder.ts'
 import { cluster, followTargets } from './followed-targets.ts'
 import { kubeconfig } from './target-secrets.ts'

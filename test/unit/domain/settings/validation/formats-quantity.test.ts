@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { quantity, quantityAmount } from '../../../../../src/domain/settings/validation/formats.ts'
+import { quantity, quantityAmount } from '../../../../../src/domain/settings/formats.ts'
 
 // What resource.ParseQuantity of k8s.io/apimachinery 0.36 makes of each, printed by AsApproximateFloat64.
 // biome-ignore format: a table

@@ -1,0 +1,179 @@
+// Wires the authenticator to its watches and readers of the API server.
+import { ACCESS_KEYS } from '../api/names.ts'
+import { keysAffectedBy } from '../domain/accesskey/owner-chain.ts'
+import type { RoleRules } from '../domain/scope/roles.ts'
+import { gatewaySwitchesInForce } from '../domain/settings/effective-settings.ts'
+import type { KubeClient } from '../kube/client/client.ts'
+import type { InformerFactory } from '../kube/informer/informers.ts'
+import { type Clock, type Moment, currentMoment, msBetween, sleep } from '../runtime/clock.ts'
+import { startPoller } from '../runtime/concurrency/poller.ts'
+import type { Log } from '../runtime/log.ts'
+import type { HealthCheck } from '../serving/http/pages.ts'
+import { type FollowedCaps, followCaps } from '../settings/caps.ts'
+import { type SettingsSources, followSettings, refreshSettings } from '../settings/follow.ts'
+import { type Authenticator, createAuthenticator } from './authenticator.ts'
+import { type KeyIndex, createKeyIndex } from './credential-index.ts'
+import { createLiveKeyReader } from './live-reader.ts'
+import { createRoleReader } from './role-rules.ts'
+import {
+  FRESH_FOR_MS,
+  READ_TIMEOUT_MS,
+  RENEW_AFTER_MS,
+  REUSE_READS_FOR_MS,
+  isFresh,
+} from './staleness.ts'
+import { createWatchHeartbeat } from './watch-heartbeat.ts'
+
+/** Dependencies of startAuthenticator; everything stops when the signal aborts. */
+interface StartAuthenticatorOptions {
+  readonly client: KubeClient
+  readonly startInformer: InformerFactory['startInformer']
+  /** Stores of the settings, which the caller keeps current by its own watches. */
+  readonly sources: SettingsSources
+  /** Called when those watches have missed a change, to make them list again. */
+  readonly relistSettings: () => void
+  /** The platform namespace. */
+  readonly namespace: string
+  /** 32 random bytes of this process. */
+  readonly secret: Uint8Array
+  /** A random number from 0 to 1. */
+  readonly random: () => number
+  /** Called with the milliseconds from the sending of a heartbeat of this process to its watch event. */
+  readonly onDelivered: (tookMs: number) => void
+  readonly clock: Clock
+  readonly log: Log
+  readonly signal: AbortSignal
+}
+
+/** Called with the uid of a key whose callers must authenticate again; null = the callers of all keys must. */
+type KeyChangeListener = (uid: string | null) => void
+
+/** A running authenticator with the state on which it decides. */
+export interface StartedAuthenticator extends Authenticator {
+  readonly index: KeyIndex
+  readonly caps: FollowedCaps
+  /** The rules of roles as last read. */
+  readonly roleRules: RoleRules
+  /** Calls the listener whenever earlier callers must authenticate again. */
+  readonly subscribe: (listener: KeyChangeListener) => void
+  /** Age of the oldest proof among keys, settings and roles, in milliseconds; Infinity while one is missing. */
+  readonly ageMs: () => number
+  /** Whether a gateway is ready for callers (contract 10.4). */
+  readonly readiness: Readonly<Record<string, HealthCheck>>
+}
+
+/** How often proofs are checked for staleness. */
+const STALENESS_CHECK_MS = 1000
+
+/** Starts the watch of the keys, the pollers of settings and roles, and the authenticator that uses them. */
+export function startAuthenticator(options: StartAuthenticatorOptions): StartedAuthenticator {
+  const { client, clock, log, signal, sources } = options
+  const listeners: KeyChangeListener[] = []
+  const notify: KeyChangeListener = (uid) => {
+    for (const listener of listeners) listener(uid)
+  }
+
+  const index = createKeyIndex(options.secret)
+  const keysProvenAt = watchKeys(options, index)
+  index.store.subscribe((change) => {
+    // No caller exists before the keys are listed.
+    if (!index.store.synced || listeners.length === 0) return
+    for (const { uid } of keysAffectedBy(change, index)) notify(uid)
+  })
+
+  const caps = followCaps({ ...sources, log })
+  // Subscribed after the caps, so that the caps are current when listeners run.
+  const scopeRules = versionScopeRules(sources, () => notify(null))
+  const { roleRules, read: readRoles } = createRoleReader(client, scopeRules.changed)
+
+  const limits = { reuseForMs: REUSE_READS_FOR_MS, timeoutMs: READ_TIMEOUT_MS }
+  const pace = { everyMs: RENEW_AFTER_MS, freshForMs: FRESH_FOR_MS, ...limits }
+  const polling = { clock, log, signal, ...pace }
+  const settings = startPoller({ what: 'settings', ...polling, read: settingsReader(options) })
+  const roles = startPoller({ what: 'roles', ...polling, read: readRoles })
+
+  const proofs = { keys: keysProvenAt, settings: settings.provenAt, roles: roles.provenAt }
+  void notifyWhileStale({ clock, signal, proofs, notify: () => notify(null) })
+  return {
+    ...createAuthenticator({
+      clock,
+      index,
+      reader: createLiveKeyReader(client, clock, index),
+      provenAt: keysProvenAt,
+      caps: () => caps.current(),
+      settings,
+      roles,
+      scopeRulesVersion: scopeRules.version,
+    }),
+    index,
+    caps,
+    roleRules,
+    subscribe: (listener) => void listeners.push(listener),
+    ageMs: () =>
+      Math.max(...Object.values(proofs).map((proof) => msBetween(proof(), currentMoment(clock)))),
+    readiness: {
+      'keys-listed': () => (index.store.synced ? null : 'the access keys are not listed yet'),
+      'heartbeat-heard': checkProof(proofs.keys, 'no heartbeat has arrived by the watch'),
+      'settings-read': checkProof(proofs.settings, 'the settings have not been read'),
+      'roles-read': checkProof(proofs.roles, 'the roles of scopes have not been read'),
+    },
+  }
+}
+
+/** The moment up to which all changes are known; null = unknown. */
+type Proof = () => Moment | null
+
+/** Watches the keys into the index, with heartbeats that prove the watch complete. */
+function watchKeys(options: StartAuthenticatorOptions, index: KeyIndex): Proof {
+  const heartbeat = createWatchHeartbeat({ ...options, relist: () => informer.relist() })
+  const informer = options.startInformer(ACCESS_KEYS, heartbeat.observe(index.store), {})
+  void heartbeat.keepWriting(options.signal)
+  return heartbeat.provenAt
+}
+
+const settingsReader = (options: StartAuthenticatorOptions) => (abort: AbortSignal) =>
+  refreshSettings({ ...options.sources, ...options, relist: options.relistSettings }, abort)
+
+/**
+ * The version of the rules for scopes: a new object whenever `changed` is called or the namespace prefix of projects
+ * changes. Calls `notify` after every change of the settings.
+ */
+function versionScopeRules(sources: SettingsSources, notify: () => void) {
+  let version = {}
+  let prefix: string | null = null
+  const changed = (): void => {
+    version = {}
+    notify()
+  }
+  followSettings(sources, (observed) => {
+    const previousPrefix = prefix
+    prefix = gatewaySwitchesInForce(observed)?.projectNamespacePrefix ?? prefix
+    if (prefix === previousPrefix) notify()
+    else changed()
+  })
+  return { changed, version: () => version }
+}
+
+const checkProof =
+  (proof: Proof, fault: string): HealthCheck =>
+  () =>
+    proof() === null ? fault : null
+
+interface StalenessCheck {
+  readonly clock: Clock
+  readonly signal: AbortSignal
+  readonly proofs: Readonly<Record<string, Proof>>
+  readonly notify: () => void
+}
+
+/**
+ * While a proof is stale, notifies every second, so that open streams are checked; each key is read once then (10.4).
+ */
+async function notifyWhileStale({ clock, signal, proofs, notify }: StalenessCheck): Promise<void> {
+  const isStale = (): boolean =>
+    Object.values(proofs).some((proof) => !isFresh(proof(), currentMoment(clock)))
+  while (!signal.aborted) {
+    await sleep(clock, STALENESS_CHECK_MS, signal)
+    if (isStale()) notify()
+  }
+}

@@ -1,0 +1,126 @@
+// The direct endpoint of a connected cluster: client -> issuer -> certificate -> servers -> ordered shutdown. It only
+// puts the parts together. It needs no leader, and while the platform is away it goes on with what it knows.
+import { randomUUID } from 'node:crypto'
+import { hostname } from 'node:os'
+import { type StartedTokenAuthenticator, startTokenAuthenticator } from '../../authn/token/setup.ts'
+import { DIRECT_STAGES, createHandler } from '../../gateway/handler.ts'
+import {
+  type DIRECT_PUBLIC_ROUTES,
+  type PublicPage,
+  versionPage,
+} from '../../gateway/stages/public-routes.ts'
+import { createClient } from '../../kube/client/client.ts'
+import { PROGRAM_VERSION } from '../../runtime/flags.ts'
+import { type HealthCheck, healthPage } from '../../serving/http/pages.ts'
+import { createHttpServer } from '../../serving/http/server.ts'
+import { hostsOf } from '../../serving/tls/secret.ts'
+import { startCertificate } from '../shared/certificate.ts'
+import {
+  clientDeps,
+  connectCluster,
+  livenessPage,
+  processInputs,
+  publicPageOf,
+  serveProbes,
+  stoppingCheck,
+} from '../shared/process.ts'
+import { type DirectSettings, readDirectSettings } from './flags.ts'
+import { type DirectProcess, createDirectMetrics } from './metrics.ts'
+import { startDirectApi } from './wiring.ts'
+import { connectionObserver } from '../shared/traffic-observers.ts'
+import { runServing } from '../shared/serving.ts'
+
+/**
+ * `management-operator direct` (contract 9.2, 9.7).
+ *
+ * @returns the exit code, after all parts have stopped
+ */
+export const run = (argv: readonly string[]): Promise<number> =>
+  runServing(readDirectSettings(argv, processInputs), { createMetrics: createDirectMetrics, start })
+
+const STOP_WITHIN_MS = { endpoint: 20_000, connection: 2000, state: 5000 }
+
+/** Name of the Service in front of it, as in config/direct. */
+const SERVICE = 'direct'
+
+/** Starts all parts; they stop in reverse order (lifecycle.onStop). */
+async function start(self: DirectProcess): Promise<void> {
+  const { settings, clock, log, lifecycle, metrics } = self
+  log.info({ version: PROGRAM_VERSION, cluster: settings.cluster }, 'starting')
+  const tokens = await followTokens(self)
+  metrics.followIssuer(tokens.gauges)
+  // The last revocation has taken effect, and may not be on the disk yet.
+  lifecycle.onStop('state', STOP_WITHIN_MS.state, tokens.stateSettled)
+  const connection = await connectCluster(settings.kubeconfig, clock)
+  lifecycle.onStop('connection', STOP_WITHIN_MS.connection, () => connection.close())
+  connection.breaker.report(log)
+  // Every replica may write: there is no leader, and each write carries a precondition.
+  const deps = clientDeps(self, connection, () => undefined)
+  const server = createHttpServer(connectionObserver(self), {
+    asksForCertificates: settings.webhookClientCaFile !== null,
+  })
+  const certificate = startCertificate({
+    ...self,
+    client: createClient(deps),
+    deps,
+    hosts: () => hostsOf([], SERVICE, settings.namespace),
+    subscribeHosts: (listener) => listener(),
+    manager: `${SERVICE}-${randomUUID()}`,
+    show: server.show,
+  })
+  const api = startDirectApi(self, { deps, tokens, trust: server.trust })
+  const readiness = {
+    ...stoppingCheck(lifecycle.stopping),
+    ...tokens.readiness,
+    ...api.readiness,
+    certificate: certificate.fault,
+  }
+  const respond = createHandler(DIRECT_STAGES, {
+    pages: publicPages(readiness),
+    version: versionPage(PROGRAM_VERSION),
+    ...api,
+    answered: metrics.answered,
+    clock,
+    log,
+  })
+  await serveProbes({ ...self, ...settings, readiness })
+  await certificate.first
+  const port = await server.listen(settings.bindAddress, respond)
+  lifecycle.onStop('endpoint server', STOP_WITHIN_MS.endpoint, () => {
+    api.endStreams()
+    return server.close()
+  })
+  log.info({ port }, 'serving the direct endpoint')
+}
+
+/** The authenticator of tokens, which follows the issuer. @throws Error when the file of its authority is unreadable */
+function followTokens(self: DirectProcess): Promise<StartedTokenAuthenticator> {
+  const { settings, metrics, lifecycle } = self
+  return startTokenAuthenticator({
+    ...self,
+    issuer: settings.issuerUrl,
+    cluster: settings.cluster,
+    ca: issuerCa(settings),
+    stateDir: settings.stateDir,
+    instance: hostname(),
+    maxStalenessMs: settings.maxStalenessMs,
+    pollIntervalMs: settings.revocationPollIntervalMs,
+    observer: metrics,
+    signal: lifecycle.stopping,
+  })
+}
+
+function issuerCa({ issuerCaFile }: DirectSettings): string | null {
+  if (issuerCaFile === null) return null
+  const pem = processInputs.file(issuerCaFile)
+  if (pem === null) throw new Error(`the file of --issuer-ca-file can not be read: ${issuerCaFile}`)
+  return pem
+}
+
+/** The pages that need no credential. */
+const publicPages = (
+  readiness: Readonly<Record<string, HealthCheck>>,
+): Readonly<Record<(typeof DIRECT_PUBLIC_ROUTES)[number], PublicPage>> => ({
+  '/healthz': publicPageOf(livenessPage),
+  '/readyz': publicPageOf(healthPage('readyz', readiness)),
+})

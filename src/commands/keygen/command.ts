@@ -1,0 +1,50 @@
+import { createHash, randomBytes } from 'node:crypto'
+import { crc32 } from 'node:zlib'
+import { formatAccessKey } from '../../domain/accesskey/access-key.ts'
+import {
+  type Flag,
+  choiceKind,
+  flagsMarkdown,
+  helpFlag,
+  helpText,
+  readFlags,
+  refusal,
+  printText,
+} from '../../runtime/flags.ts'
+
+const FLAGS = {
+  output: {
+    kind: choiceKind(['text', 'json']),
+    fallback: 'text',
+    help: 'Output format: text, json.',
+  },
+  help: helpFlag,
+} satisfies Readonly<Record<string, Flag<unknown>>>
+
+const HELP = helpText({
+  usage: 'keygen',
+  summary: `Print a new access key and its digest.
+Give the key to its holder and put the digest into spec.key of an OwnedAccessKey: a digest opens
+nothing, so it may be in Git. The command needs no cluster and stores nothing.`,
+  flags: FLAGS,
+  exitCodes: { 0: 'The key and its digest are printed.' },
+})
+
+/** The flags of `keygen` as a Markdown table, for the docs. */
+export const keygenFlagsTable = (): string => flagsMarkdown(FLAGS)
+
+/**
+ * `management-operator keygen` (contract 3.6).
+ *
+ * @returns the exit code
+ */
+export async function run(argv: readonly string[]): Promise<number> {
+  const { values, faults } = readFlags(FLAGS, argv)
+  if (values.help) return printText({ kind: 'print', text: HELP })
+  if (faults.length > 0) return printText(refusal('keygen', faults))
+  const key = formatAccessKey(randomBytes(32), crc32)
+  const digest = `sha256:${createHash('sha256').update(key).digest('hex')}`
+  const text =
+    values.output === 'json' ? JSON.stringify({ key, digest }) : `key:    ${key}\ndigest: ${digest}`
+  return printText({ kind: 'print', text: `${text}\n` })
+}

@@ -1,0 +1,171 @@
+import { CONTROLLER_NAME } from '../../api/names.ts'
+import {
+  type RevocationOutcome,
+  type RevocationReport,
+  type RevokedKey,
+  revokeKeyWithDescendants,
+} from '../../revocation/revoke-key.ts'
+import { createClient } from '../../kube/client/client.ts'
+import { systemClock } from '../../runtime/clock.ts'
+import {
+  type Flag,
+  type Invocation,
+  PROGRAM_VERSION,
+  flagsMarkdown,
+  helpFlag,
+  helpText,
+  readFlagsAndArguments,
+  refusal,
+  switchKind,
+  printText,
+} from '../../runtime/flags.ts'
+import { connectCluster } from '../shared/process.ts'
+import { CLUSTER_FLAGS } from '../shared/flags.ts'
+
+/**
+ * `management-operator revoke <name or uid>` (contract 12.2).
+ *
+ * @returns the exit code: 1 when one of the keys may still work
+ */
+export async function run(argv: readonly string[]): Promise<number> {
+  const invocation = readRevokeSettings(argv)
+  if (invocation.kind !== 'run') return printText(invocation)
+  try {
+    return printReport(invocation.settings, await revoke(invocation.settings))
+  } catch (error) {
+    process.stderr.write(`management-operator revoke: ${messageOf(error)}\n`)
+    return 1
+  }
+}
+
+/** Also the name in the user agent: the API server takes it as the field manager of a patch that names none. */
+const FIELD_MANAGER = `${CONTROLLER_NAME}-revoke`
+
+async function revoke({
+  kubeconfig,
+  nameOrUid,
+  isDryRun,
+}: RevokeSettings): Promise<RevocationReport> {
+  const clock = systemClock()
+  const connection = await connectCluster(kubeconfig, clock)
+  try {
+    const client = createClient({
+      connection,
+      clock,
+      observer: { responded: () => undefined, wrote: () => undefined },
+      // Also appears in the API server's audit log.
+      userAgent: `${FIELD_MANAGER}/${PROGRAM_VERSION}`,
+      fieldManager: FIELD_MANAGER,
+      mayWrite: () => undefined,
+    })
+    return await revokeKeyWithDescendants(
+      { client, clock, isDryRun, onRevoked: printKey },
+      nameOrUid,
+    )
+  } finally {
+    await connection.close()
+  }
+}
+
+const OUTCOME_TEXT: Readonly<Record<RevocationOutcome, string>> = {
+  disabled: 'disabled',
+  wouldBeDisabled: 'would be disabled',
+  opensNothing: 'is disabled or being deleted already',
+  gone: 'is gone meanwhile',
+  failed: 'FAILED',
+}
+
+function printKey({ key, maker, outcome, because }: RevokedKey): void {
+  const creator = maker === null ? '' : `, made with ${maker}`
+  const reason = because === '' ? '' : `: ${because}`
+  process.stdout.write(
+    `${key.name} (${key.identity ?? 'nobody'}${creator}): ${OUTCOME_TEXT[outcome]}${reason}\n`,
+  )
+}
+
+/** Prints a summary; returns the exit code. */
+function printReport({ nameOrUid, isDryRun }: RevokeSettings, report: RevocationReport): number {
+  if (report === null) {
+    process.stderr.write(
+      `management-operator revoke: no access key has the name or uid ${JSON.stringify(nameOrUid)}, and none was made with a key of that uid; ${UID_HINT}\n`,
+    )
+    return 1
+  }
+  const { uid, all } = report
+  const keyExists = all.some(({ key }) => key.uid === uid)
+  const count = all.filter(
+    ({ outcome }) => outcome === 'disabled' || outcome === 'wouldBeDisabled',
+  ).length
+  const lines = [
+    ...(keyExists ? [] : [`The key with uid ${uid} is gone itself.`]),
+    `${count} of ${all.length} ${isDryRun ? 'would be disabled' : 'disabled'}. ${RBAC_HINT}`,
+  ]
+  process.stdout.write(`${lines.join('\n')}\n`)
+  return all.some(({ outcome }) => outcome === 'failed') ? 1 : 0
+}
+
+const UID_HINT =
+  "the uid of a key that is gone is in the operator's log, and in label management.platform.sh/made-with of what it made"
+
+const RBAC_HINT = `What it made by rights in RBAC, past self-service, carries no label and is not among them:
+the API server's audit log names the key in impersonatedUser.extra["platform.sh/access-key"] of such requests.`
+
+/**
+ * The message of an error with the code of its cause, such as ENOENT, but not the cause's message: it may quote a file.
+ */
+function messageOf(error: unknown): string {
+  if (!(error instanceof Error)) return 'it failed'
+  const { code } = (error.cause ?? error) as { readonly code?: unknown }
+  const isCodeInMessage = typeof code !== 'string' || error.message.includes(code)
+  return isCodeInMessage ? error.message : `${error.message}: ${code}`
+}
+
+/** The settings of `revoke` (contract 12.2). */
+interface RevokeSettings {
+  /** Path; null = KUBECONFIG, else the pod's service account. */
+  readonly kubeconfig: string | null
+  /** Name of the key, or its uid if the key is deleted. Never empty. */
+  readonly nameOrUid: string
+  /** Whether to only print what would be disabled. */
+  readonly isDryRun: boolean
+}
+
+const FLAGS = {
+  kubeconfig: CLUSTER_FLAGS.kubeconfig,
+  'dry-run': {
+    kind: switchKind,
+    fallback: 'false',
+    shownDefault: 'off',
+    help: 'Print what would be disabled, and change nothing.',
+  },
+  help: helpFlag,
+} satisfies Readonly<Record<string, Flag<unknown>>>
+
+const HELP = helpText({
+  usage: 'revoke <name or uid>',
+  summary: `Disable an access key and every key that self-service made with it.
+Keys made with those keys are disabled too; each key is printed. Give the uid of a key that is gone.
+It needs the verbs list and patch on ownedaccesskeys.`,
+  flags: FLAGS,
+  exitCodes: {
+    0: 'Each key is disabled, being deleted or gone; with --dry-run, each key is printed.',
+    1: 'A key may still work: no key has the name or uid, or the API server refused or did not answer.',
+  },
+})
+
+/** Parses a command line of `revoke`; reports every fault (contract 8.1). */
+export function readRevokeSettings(argv: readonly string[]): Invocation<RevokeSettings> {
+  const { values, args, faults } = readFlagsAndArguments(FLAGS, argv)
+  if (values.help) return { kind: 'print', text: HELP }
+  const [nameOrUid = '', ...others] = args
+  const all = [...faults, ...(nameOrUid === '' || others.length > 0 ? [ONE_KEY_FAULT] : [])]
+  const { kubeconfig = null, 'dry-run': isDryRun = false } = values
+  return all.length === 0
+    ? { kind: 'run', settings: { kubeconfig, nameOrUid, isDryRun } }
+    : refusal('revoke', all)
+}
+
+const ONE_KEY_FAULT = 'name one access key, by its name or uid'
+
+/** The flags of `revoke` as a Markdown table, for the docs. */
+export const revokeFlagsTable = (): string => flagsMarkdown(FLAGS)

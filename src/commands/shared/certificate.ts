@@ -1,0 +1,97 @@
+// The serving certificate of the gateway, and of the direct endpoint: from files, or generated and shared by all
+// replicas (contract 9.7).
+import { SECRETS } from '../../api/names.ts'
+import { type KubeClient, claim } from '../../kube/client/client.ts'
+import type { ClientDeps } from '../../kube/client/request.ts'
+import type { Clock } from '../../runtime/clock.ts'
+import type { Lifecycle } from '../../runtime/lifecycle.ts'
+import type { Log } from '../../runtime/log.ts'
+import {
+  type CertificateFiles,
+  type ValidCertificatePair,
+  followCertificateFiles,
+} from '../../serving/tls/key-pair.ts'
+import {
+  type ServingCertificate,
+  maintainCertificate,
+} from '../../serving/tls/serving-certificate.ts'
+
+/** Options of startCertificate. */
+interface CertificateOptions {
+  readonly settings: {
+    /** null = the certificate is in Secrets of the namespace. */
+    readonly certificateFiles: CertificateFiles | null
+    readonly namespace: string
+  }
+  readonly clock: Clock
+  readonly log: Log
+  readonly lifecycle: Lifecycle
+  readonly metrics: {
+    /** Validity in epoch milliseconds. */
+    readonly certificateShown: (notBeforeMs: number, notAfterMs: number) => void
+  }
+  readonly client: KubeClient
+  readonly deps: ClientDeps
+  /** The hosts that a generated certificate should have now. */
+  readonly hosts: () => readonly string[]
+  /** Calls the listener once the hosts are known, and whenever they may have changed. */
+  readonly subscribeHosts: (listener: () => void) => void
+  /** Field manager of this process; each replica has its own. */
+  readonly manager: string
+  readonly show: (pair: ValidCertificatePair) => void
+}
+
+/** State of the serving certificate. */
+export interface Certificate {
+  /** Resolves when the first certificate is in use. */
+  readonly first: Promise<void>
+  /** What is wrong with the certificate; null = nothing. */
+  readonly fault: () => string | null
+}
+
+/**
+ * Serves the certificate in the files, or a generated one that all replicas share, and each renewed certificate
+ * (contract 9.7).
+ *
+ * @throws Error when files are given and can't be served
+ */
+export function startCertificate(options: CertificateOptions): Certificate {
+  const { settings, clock, log, lifecycle, metrics, show } = options
+  const { promise: first, resolve } = Promise.withResolvers<void>()
+  const take = (pair: ValidCertificatePair): void => {
+    const { commonName, hosts, notBeforeMs, notAfterMs } = pair
+    const notAfter = new Date(notAfterMs).toISOString()
+    log.info({ commonName, hosts, notAfter }, 'certificate in use')
+    show(pair)
+    metrics.certificateShown(notBeforeMs, notAfterMs)
+    resolve()
+  }
+  const shared = { clock, log, signal: lifecycle.stopping, take }
+  if (settings.certificateFiles !== null) {
+    followCertificateFiles({ ...shared, files: settings.certificateFiles })
+    return { first, fault: () => null }
+  }
+  const fault = maintainOwnCertificate(options, shared)
+  return { first, fault }
+}
+
+type Shared = Pick<Parameters<typeof maintainCertificate>[0], 'clock' | 'log' | 'signal' | 'take'>
+
+/** Begins once the hosts are known, so that the first certificate usually has the right ones. */
+function maintainOwnCertificate(options: CertificateOptions, shared: Shared): Certificate['fault'] {
+  const { settings, client, deps, hosts, subscribeHosts, manager } = options
+  const { namespace } = settings
+  const create = { manager, reason: 'create' }
+  let certificate: ServingCertificate | null = null
+  subscribeHosts(() => {
+    certificate?.refresh()
+    certificate ??= maintainCertificate({
+      ...shared,
+      client,
+      create: (secret) => claim(deps, SECRETS, secret, create),
+      namespace,
+      hosts,
+    })
+  })
+  return () => (certificate ? certificate.fault() : 'waiting for the settings to be listed')
+}

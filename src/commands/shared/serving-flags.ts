@@ -1,0 +1,120 @@
+// The flags that the gateway and the direct endpoint share: how they serve, and the targets that they lead to.
+import type { AddressRanges } from '../../domain/ip-address.ts'
+import { quantityAmount } from '../../domain/settings/formats.ts'
+import type { BindAddress } from '../../runtime/address.ts'
+import {
+  type Flag,
+  type ValueKind,
+  type ValuesOf,
+  addressKind,
+  fileKind,
+} from '../../runtime/flags.ts'
+import type { CertificateFiles } from '../../serving/tls/key-pair.ts'
+import { cidrsKind, namespaceKind } from './flags.ts'
+
+/** The checked settings of SERVING_FLAGS (contract 9.7). */
+export interface ServingSettings {
+  readonly bindAddress: BindAddress
+  /** null = this process generates a certificate. */
+  readonly certificateFiles: CertificateFiles | null
+  /** Limit on the memory that all tunnels hold for clients that have not read it yet. */
+  readonly forwardBufferBytes: number
+}
+
+/** The checked settings of TARGET_FLAGS (contract 9.5). */
+export interface TargetSettings {
+  /** Namespace of the Secrets that define targets. */
+  readonly targetNamespace: string
+  /** Ranges for the addresses of targets. */
+  readonly targetAddresses: AddressRanges
+}
+
+const MIN_BUFFER_BYTES = 32 * 1024 ** 2
+
+/** A size of a buffer. At least 32Mi: one caller or session gets an eighth, into which what it needs must fit. */
+export const bufferKind: ValueKind<number> = {
+  placeholder: '<quantity>',
+  accepts: 'a Kubernetes quantity of at least 32Mi, such as 64Mi or 1Gi',
+  read: (text) => {
+    const bytes = quantityAmount(text)
+    const isLargeEnough = Number.isSafeInteger(bytes) && Number(bytes) >= MIN_BUFFER_BYTES
+    return bytes !== null && isLargeEnough ? bytes : undefined
+  },
+}
+
+/** Flags of the HTTPS server. */
+export const SERVING_FLAGS = {
+  'bind-address': {
+    kind: addressKind,
+    fallback: ':8443',
+    help: 'Address that requests come to, in HTTPS.',
+  },
+  'tls-cert-file': {
+    kind: fileKind,
+    fallback: '',
+    shownDefault: 'a certificate of its own, in Secret platform-gateway-tls',
+    help: 'PEM file with the serving certificate and its chain; reloaded when it changes.',
+  },
+  'tls-private-key-file': {
+    kind: fileKind,
+    fallback: '',
+    shownDefault: 'the key of that certificate',
+    help: 'PEM file with the private key of the certificate; reloaded when it changes.',
+  },
+  'forward-buffer': {
+    kind: bufferKind,
+    fallback: '256Mi',
+    help: 'Memory for what exec, attach, cp, port-forward and WebSockets send faster than their clients read, at least 32Mi; one session gets at most 8Mi.',
+  },
+} satisfies Readonly<Record<string, Flag<unknown>>>
+
+/** Flags of the targets that Secrets define. */
+export const TARGET_FLAGS = {
+  'target-namespace': {
+    kind: namespaceKind,
+    fallback: '',
+    shownDefault: 'the platform namespace with -targets behind it',
+    help: 'Namespace of the Secrets that define clusters, virtual clusters and spaces.',
+  },
+  'allow-target-cidr': {
+    kind: cidrsKind,
+    fallback: '',
+    shownDefault: 'none',
+    help: 'Addresses that targets may have although they are loopback, link-local, metadata, multicast or unspecified ones; repeatable.',
+  },
+  'deny-target-cidr': {
+    kind: cidrsKind,
+    fallback: '',
+    shownDefault: 'none',
+    help: 'Further addresses that targets may not have, also where the other flag allows them; repeatable.',
+  },
+} satisfies Readonly<Record<string, Flag<unknown>>>
+
+type ServingFlagValues = ValuesOf<typeof SERVING_FLAGS>
+
+/** The settings of SERVING_FLAGS. */
+export function servingSettings(values: ServingFlagValues): ServingSettings {
+  const certificateFile = values['tls-cert-file']
+  const keyFile = values['tls-private-key-file']
+  return {
+    bindAddress: values['bind-address'],
+    certificateFiles:
+      certificateFile === null || keyFile === null ? null : { certificateFile, keyFile },
+    forwardBufferBytes: values['forward-buffer'],
+  }
+}
+
+/** The settings of TARGET_FLAGS. @param namespace the platform namespace */
+export const targetSettings = (
+  values: ValuesOf<typeof TARGET_FLAGS>,
+  namespace: string,
+): TargetSettings => ({
+  targetNamespace: values['target-namespace'] ?? `${namespace}-targets`,
+  targetAddresses: { allowed: values['allow-target-cidr'], denied: values['deny-target-cidr'] },
+})
+
+/** Faults between the flags of the certificate. */
+export const certificateFaults = (values: Partial<ServingFlagValues>): readonly string[] =>
+  Boolean(values['tls-cert-file']) === Boolean(values['tls-private-key-file'])
+    ? []
+    : ['--tls-cert-file and --tls-private-key-file go together: give both or neither']

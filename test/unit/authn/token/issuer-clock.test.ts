@@ -1,0 +1,124 @@
+import { describe, expect, test } from 'vitest'
+import { createCentreClock } from '../../../../src/authn/token/issuer-clock.ts'
+import { manualClock } from '../../../support/manual-clock.ts'
+
+/** The time of the centre, while the own clock may show another. */
+const T = Date.parse('2026-11-21T10:00:00Z')
+const [SECOND, MINUTE, HOUR] = [1000, 60_000, 3_600_000]
+
+const clockAt = (ownAheadMs: number) => {
+  const own = manualClock(T + ownAheadMs)
+  return { own, time: createCentreClock(own) }
+}
+
+describe('a clock that is wrong, while the centre is heard (2.9, 9.2; threats F11)', () => {
+  test.each([
+    { name: 'right', aheadMs: 0, nowAheadMs: 0 },
+    { name: 'an hour behind', aheadMs: -HOUR, nowAheadMs: 0 },
+    // Tokens end early: that is the safe side.
+    { name: 'an hour ahead', aheadMs: HOUR, nowAheadMs: HOUR },
+  ])('$name: neither extends nor ends the outage bound', async ({ aheadMs, nowAheadMs }) => {
+    const { own, time } = clockAt(aheadMs)
+    time.heard({ dateMs: T, monotonicMs: own.monotonicMs(), asOfMs: T - 3 * SECOND })
+    expect(time.skewMs()).toBe(aheadMs)
+    expect(time.listAgeMs()).toBe(3 * SECOND)
+    await own.advance(MINUTE)
+    expect(time.listAgeMs()).toBe(63 * SECOND)
+    expect(time.nowMs()).toBe(T + nowAheadMs + MINUTE)
+  })
+
+  test('a step of the own clock changes no age', async () => {
+    const { own, time } = clockAt(0)
+    time.heard({ dateMs: T, monotonicMs: 0, asOfMs: T })
+    await own.advance(MINUTE)
+    for (const stepMs of [HOUR, -HOUR]) {
+      own.setNow(T + MINUTE + stepMs)
+      expect(time.listAgeMs()).toBe(MINUTE)
+      expect(time.nowMs()).toBe(T + MINUTE + Math.max(stepMs, 0))
+    }
+  })
+
+  test('an answer that took long is as old as its beginning', async () => {
+    const { own, time } = clockAt(0)
+    await own.advance(10 * SECOND)
+    time.heard({ dateMs: T, monotonicMs: 0, asOfMs: T })
+    expect(time.listAgeMs()).toBe(10 * SECOND)
+    expect(time.skewMs()).toBe(0)
+  })
+
+  test('an asOf that is ahead of Date has no negative age, and grows older at once', async () => {
+    const { own, time } = clockAt(0)
+    time.heard({ dateMs: T, monotonicMs: 0, asOfMs: T + 30 * SECOND })
+    expect(time.listAgeMs()).toBe(0)
+    expect(time.nowMs()).toBe(T + 30 * SECOND)
+    await own.advance(SECOND)
+    expect(time.listAgeMs()).toBe(SECOND)
+  })
+
+  test('a list that is the same for long grows old, although the centre answers', () => {
+    const { own, time } = clockAt(0)
+    time.heard({ dateMs: T, monotonicMs: own.monotonicMs(), asOfMs: T })
+    time.heard({ dateMs: T + HOUR, monotonicMs: own.monotonicMs(), asOfMs: T })
+    expect(time.listAgeMs()).toBe(HOUR)
+  })
+})
+
+describe('answers that are repeated, by a cache or an attacker (9.2)', () => {
+  test('do not stop the time: the list grows old', async () => {
+    const { own, time } = clockAt(-HOUR)
+    const repeat = (): void => time.heard({ dateMs: T, monotonicMs: own.monotonicMs(), asOfMs: T })
+    repeat()
+    for (let count = 0; count < 100; count += 1) {
+      await own.advance(MINUTE)
+      repeat()
+    }
+    expect(time.listAgeMs()).toBe(99 * MINUTE)
+    expect(time.nowMs()).toBe(T + 99 * MINUTE)
+  })
+
+  test('of a centre whose clock runs slower are followed within a hundredth', async () => {
+    const { own, time } = clockAt(0)
+    const hear = (dateMs: number): void =>
+      time.heard({ dateMs, monotonicMs: own.monotonicMs(), asOfMs: dateMs })
+    hear(T)
+    await own.advance(100 * SECOND)
+    hear(T + 99.5 * SECOND)
+    expect(time.listAgeMs()).toBe(0)
+  })
+
+  test('of keys only, let the keys grow old', async () => {
+    const { own, time } = clockAt(0)
+    time.heard({ dateMs: T, monotonicMs: 0, asOfMs: T })
+    time.heardKeys(T)
+    await own.advance(HOUR)
+    time.heard({ dateMs: T + HOUR, monotonicMs: own.monotonicMs(), asOfMs: T + HOUR })
+    time.heardKeys(T)
+    expect([time.listAgeMs(), time.keysAgeMs()]).toEqual([0, HOUR])
+  })
+})
+
+describe('after a restart without the centre (2.9, 9.2)', () => {
+  test.each([
+    { name: 'right', aheadMs: 0, ageMs: MINUTE, nowMs: T },
+    { name: 'an hour ahead', aheadMs: HOUR, ageMs: HOUR + MINUTE, nowMs: T + HOUR },
+    // The age begins anew: the list itself is the latest time that is known.
+    { name: 'an hour behind', aheadMs: -HOUR, ageMs: 0, nowMs: T - MINUTE },
+  ])('with a clock that is $name', async ({ aheadMs, ageMs, nowMs }) => {
+    const { own, time } = clockAt(aheadMs)
+    time.restored(T - MINUTE)
+    expect(time.listAgeMs()).toBe(ageMs)
+    expect(time.nowMs()).toBe(nowMs)
+    expect(time.skewMs()).toBe(0)
+    await own.advance(SECOND)
+    expect(time.listAgeMs()).toBe(ageMs + SECOND)
+    // The centre is back: its clock counts from now on.
+    time.heard({ dateMs: T + SECOND, monotonicMs: own.monotonicMs(), asOfMs: T })
+    expect(time.listAgeMs()).toBe(SECOND)
+  })
+})
+
+test('without a list its age is infinite, and the own clock counts (9.2)', () => {
+  const { time } = clockAt(0)
+  expect(time.listAgeMs()).toBe(Number.POSITIVE_INFINITY)
+  expect([time.nowMs(), time.asOfMs(), time.skewMs()]).toEqual([T, null, 0])
+})

@@ -1,0 +1,347 @@
+import { spawnSync } from 'node:child_process'
+import { cpSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, describe, expect, test } from 'vitest'
+import { NODE_FLAGS } from '../../../../tools/node-flags.ts'
+import { findCanaries, plantCanary } from '../../../support/canary.ts'
+import { programArgs, type RunResult, runProgram } from '../../../support/command-process.ts'
+
+const home = mkdtempSync(join(tmpdir(), 'syncer-'))
+afterAll(() => rmSync(home, { recursive: true, force: true }))
+
+/** The path of a file with that content. */
+function file(name: string, content: unknown): string {
+  const path = join(home, name)
+  writeFileSync(path, typeof content === 'string' ? content : JSON.stringify(content))
+  return path
+}
+
+const configOf = (kind: string, ...patches: readonly object[]): string =>
+  file(`${kind}-${Math.random()}.yaml`, { sync: { toHost: { [kind]: { patches } } } })
+
+const objectOf = (kind: string, fields: object = {}): string =>
+  file(`${kind}-${Math.random()}.yaml`, {
+    apiVersion: 'v1',
+    kind,
+    metadata: { name: 'web', namespace: 'shop', labels: { app: 'web' } },
+    ...fields,
+  })
+
+const attempt = (config: string, object: string, ...flags: readonly string[]): Promise<RunResult> =>
+  runProgram(['syncer', 'try', '--config', config, '--object', object, ...flags])
+
+const label = { path: 'metadata.labels.app', expression: '"host-" + value' }
+
+test.each(['validate', 'try'])('syncer %s --help prints the help of both (16.1)', async (name) => {
+  const { code, stdout } = await runProgram(['syncer', name, '--help'])
+  expect(code).toBe(0)
+  expect(stdout).toContain('\nUsage: management-operator syncer validate|try [flags]\n')
+})
+
+describe('syncer validate (16.1)', () => {
+  test('says how many patches are valid', async () => {
+    expect(
+      await runProgram(['syncer', 'validate', '--config', configOf('endpoints', label)]),
+    ).toMatchObject({
+      code: 0,
+      stdout: 'valid: 1 patches\n',
+      stderr: '',
+    })
+  })
+
+  test('prints all faults at once and exits with 1', async () => {
+    const path = configOf('endpoints', { path: 'a..b', expression: 'value;' }, {})
+    const { code, stdout, stderr } = await runProgram(['syncer', 'validate', '--config', path])
+    expect({ code, stdout }).toEqual({ code: 1, stdout: '' })
+    expect(stderr).toBe(
+      [
+        'sync.toHost.endpoints.patches[0] path "a..b": unexpected empty segment at 2',
+        'sync.toHost.endpoints.patches[0] expression at 1:6: remove the semicolon',
+        '  value;',
+        '       ^',
+        'sync.toHost.endpoints.patches[1] path is required',
+        'sync.toHost.endpoints.patches[1] need to use one of: expression, labels or reference',
+        '',
+      ].join('\n'),
+    )
+  })
+
+  test('warnings stop nothing', async () => {
+    const path = configOf('pods', { path: 'spec', expression: 'value' })
+    const { code, stderr } = await runProgram(['syncer', 'validate', '--config', path])
+    expect({ code, stderr }).toEqual({
+      code: 0,
+      stderr:
+        'warning: sync.toHost.pods.patches is not served: this syncer syncs endpoints, services, secrets, configMaps\n',
+    })
+  })
+
+  test.each([
+    { name: 'no file', path: join(home, 'absent.yaml'), says: 'absent.yaml' },
+    { name: 'a file that is no YAML', path: file('bad.yaml', 'a: [1'), says: 'bad.yaml: ' },
+  ])('$name exits with 1 and names the file', async ({ path, says }) => {
+    const { code, stderr } = await runProgram(['syncer', 'validate', '--config', path])
+    expect(code).toBe(1)
+    expect(stderr).toContain(says)
+    expect(stderr.trim().split('\n')).toHaveLength(1)
+  })
+})
+
+describe('syncer try (16.1)', () => {
+  test('prints a unified diff, and nothing where nothing changes', async () => {
+    const endpoints = objectOf('Endpoints')
+    expect((await attempt(configOf('endpoints', label), endpoints)).stdout).toContain(
+      '-    app: web\n+    app: host-web\n',
+    )
+    const same = { ...label, expression: 'value' }
+    expect(await attempt(configOf('endpoints', same), endpoints)).toMatchObject({
+      code: 0,
+      stdout: '',
+      stderr: '',
+    })
+  })
+
+  test('--output yaml prints the object with sorted keys', async () => {
+    const { stdout } = await attempt(
+      configOf('services', label),
+      objectOf('Service'),
+      '--output=yaml',
+    )
+    expect(stdout).toBe(
+      'apiVersion: v1\nkind: Service\nmetadata:\n  labels:\n    app: host-web\n  name: web\n  namespace: shop\n',
+    )
+  })
+
+  test('--reverse patches the host object, and warns of references, which need both clusters', async () => {
+    const reverse = {
+      path: 'metadata.labels.app',
+      reverseExpression: 'String(context.virtualObject === null)',
+    }
+    const reference = { path: 'metadata.annotations.other', reference: { kind: 'Secret' } }
+    const { stdout, stderr } = await attempt(
+      configOf('configMaps', reverse, reference),
+      objectOf('ConfigMap'),
+      '--reverse',
+    )
+    expect(stdout).toContain('+    app: "true"\n')
+    expect(stderr).toMatch(/^warning: references are not patched back here/)
+  })
+
+  test('expressions see the names of the flags', async () => {
+    const names = { ...label, expression: 'virtualToHostDNS("a.b.svc")' }
+    const { stdout } = await attempt(
+      configOf('endpoints', names),
+      objectOf('Endpoints'),
+      '--virtual-cluster=blue',
+      '--host-namespace=blue-host',
+    )
+    expect(stdout).toContain('+    app: a-x-b-x-blue.blue-host.svc.cluster.local\n')
+  })
+
+  test('an expression that fails exits with 1, with its entry, path and message', async () => {
+    const failing = { ...label, expression: 'value.a.b' }
+    const { code, stdout, stderr } = await attempt(
+      configOf('endpoints', failing),
+      objectOf('Endpoints'),
+    )
+    expect({ code, stdout }).toEqual({ code: 1, stdout: '' })
+    expect(stderr).toMatch(
+      /^sync\.toHost\.endpoints\.patches\[0\] at metadata\.labels\.app: TypeError: .+\n$/,
+    )
+  })
+
+  test.each([
+    { name: 'another kind', content: { kind: 'Pod' }, says: 'kind "Pod" is not synced' },
+    { name: 'no kind', content: {}, says: 'kind "" is not synced' },
+    { name: 'no object', content: [], says: 'it holds no object' },
+  ])('$name is refused', async ({ content, says }) => {
+    const { code, stderr } = await attempt(configOf('endpoints', label), file('x.yaml', content))
+    expect(code).toBe(1)
+    expect(stderr).toContain(says)
+  })
+})
+
+test('an expression fails where the sandbox can not start (19.4)', () => {
+  const root = join(import.meta.dirname, '../../../..')
+  const copy = join(home, 'program')
+  for (const part of ['src', 'package.json'])
+    cpSync(join(root, part), join(copy, part), { recursive: true })
+  symlinkSync(join(root, 'node_modules'), join(copy, 'node_modules'))
+  writeFileSync(join(copy, 'src/sync/sandbox/worker.ts'), 'throw new Error("broken")')
+  const argv = ['syncer', 'try', '--config', configOf('endpoints', label)]
+  const { status, stderr } = spawnSync(
+    process.execPath,
+    [...NODE_FLAGS, join(copy, 'src/main.ts'), ...argv, '--object', objectOf('Endpoints')],
+    { encoding: 'utf8', timeout: 30_000, killSignal: 'SIGKILL' },
+  )
+  expect(stderr).toBe(
+    'sync.toHost.endpoints.patches[0] at metadata.labels.app: the sandbox can not start\n',
+  )
+  expect(status).toBe(1)
+})
+
+test('the time zone of the process is none of the expressions (19.4)', () => {
+  const local = { ...label, expression: 'new Date(2020, 0, 31).toString()' }
+  const argv = ['syncer', 'try', '--config', configOf('endpoints', local)]
+  const { stdout } = spawnSync(
+    process.execPath,
+    [...programArgs(), ...argv, '--object', objectOf('Endpoints')],
+    { encoding: 'utf8', env: { ...process.env, TZ: 'Asia/Tokyo' } },
+  )
+  expect(stdout).toContain('+    app: "Fri Jan 31 2020 00:00:00 GMT+0000"\n')
+})
+
+describe('what try hides (16.1)', () => {
+  const { secret } = plantCanary('key')
+  const base64 = Buffer.from(secret).toString('base64')
+  const aSecret = objectOf('Secret', { data: { a: base64, b: 'eA==' }, stringData: { c: secret } })
+  const configuredWith = (...patches: readonly object[]): string =>
+    file(`configured-${Math.random()}.yaml`, {
+      token: secret,
+      sync: { toHost: { endpoints: { patches } } },
+    })
+  const configured = configuredWith(
+    { path: 'metadata.labels.app', expression: 'context.virtualCluster.config.token' },
+    { path: 'metadata.labels.other', expression: 'JSON.stringify(context)' },
+  )
+  const endpoints = objectOf('Endpoints', {
+    metadata: { name: 'web', labels: { app: 'x', other: 'y' } },
+  })
+  test.each<{ name: string; config: string; object: string; shows: string }>([
+    {
+      name: 'values of a Secret that a patch changes',
+      config: configOf('secrets', { path: 'data.a', expression: 'btoa(atob(value) + "x")' }),
+      object: aSecret,
+      shows: '+  a: "(hidden, changed)"',
+    },
+    {
+      name: 'values of a Secret in another field',
+      config: configOf('secrets', {
+        path: 'metadata.labels.app',
+        expression: 'context.virtualObject.data.a',
+      }),
+      object: aSecret,
+      shows: '+    app: "(hidden, changed)"',
+    },
+    {
+      name: 'values of a Secret in an error',
+      config: configOf('secrets', {
+        path: 'data.a',
+        expression: '(() => { throw new Error(atob(value)) })()',
+      }),
+      object: aSecret,
+      shows: 'patches[0] at data.a: Error\n',
+    },
+    {
+      name: 'values of a Secret in the name of an error',
+      config: configOf('secrets', {
+        path: 'stringData.c',
+        expression: '(() => { throw { name: value, message: value } })()',
+      }),
+      object: aSecret,
+      shows: 'patches[0] at stringData.c: it threw an error\n',
+    },
+    {
+      name: 'values of a Secret in the annotation of kubectl apply',
+      config: configOf('secrets', { path: 'data.a', expression: '"eA=="' }),
+      object: objectOf('Secret', {
+        metadata: {
+          name: 'web',
+          annotations: {
+            'kubectl.kubernetes.io/last-applied-configuration': JSON.stringify({
+              data: { a: base64 },
+            }),
+          },
+        },
+        data: { a: base64 },
+      }),
+      shows: '+  a: "(hidden, changed)"',
+    },
+    {
+      name: 'values of the configuration in an element that a removal moves',
+      config: configuredWith({
+        path: 'subsets[*]',
+        expression:
+          'value.addresses[0].ip === "x" ? undefined : { addresses: [{ ip: context.virtualCluster.config.token }] }',
+      }),
+      object: objectOf('Endpoints', {
+        subsets: [{ addresses: [{ ip: 'x' }] }, { addresses: [{ ip: 'y' }] }],
+      }),
+      shows: '+subsets: "(hidden, changed)"',
+    },
+    {
+      name: 'values of the configuration that a later patch copies',
+      config: configuredWith(
+        { path: 'metadata.labels.app', expression: 'context.virtualCluster.config.token' },
+        { path: 'metadata.labels', expression: '{ ...value, copy: value.app }' },
+      ),
+      object: endpoints,
+      shows: '+  labels: "(hidden, changed)"',
+    },
+    {
+      name: 'values of the configuration in an error',
+      config: configuredWith({
+        path: 'metadata.labels.app',
+        expression: '(() => { throw new Error(context.virtualCluster.config.token) })()',
+      }),
+      object: endpoints,
+      shows: 'patches[0] at metadata.labels.app: Error\n',
+    },
+    {
+      name: 'values of the configuration in an error of a later patch',
+      config: configuredWith(
+        { path: 'metadata.labels.app', expression: 'context.virtualCluster.config.token' },
+        { path: 'metadata.labels', expression: '(() => { throw new Error(value.app) })()' },
+      ),
+      object: endpoints,
+      shows: 'patches[1] at metadata.labels: Error\n',
+    },
+    {
+      name: 'values of the configuration',
+      config: configured,
+      object: endpoints,
+      shows: '+    app: "(hidden, changed)"',
+    },
+  ])('$name', async ({ config, object, shows }) => {
+    const canaries = [
+      { label: 'plain', secret },
+      { label: 'base64', secret: base64 },
+    ]
+    const diff = await attempt(config, object)
+    expect(`${diff.stdout}${diff.stderr}`).toContain(shows)
+    const yaml = await attempt(config, object, '--output=yaml')
+    const sinks = { ...diff, yaml: yaml.stdout, yamlErrors: yaml.stderr, code: '' }
+    expect(findCanaries(sinks, canaries)).toEqual([])
+    const shown = await attempt(config, object, '--show-secrets')
+    expect(
+      findCanaries({ all: `${shown.stdout}${shown.stderr}` }, [
+        { label: 'key', secret },
+        { label: 'key', secret: base64 },
+      ]),
+    ).not.toEqual([])
+  })
+})
+
+describe('a wrong command line exits with 2 and says what is right', () => {
+  test.each([
+    { argv: [], says: '--virtual-cluster is required; --host-namespace is required; --config is' },
+    { argv: ['check', '--config=x'], says: '"check" is no flag' },
+    { argv: ['--config=x', 'validate'], says: '"validate" is no flag' },
+    { argv: ['validate'], says: '--config is required' },
+    { argv: ['try', '--config=x'], says: 'try needs --object' },
+    { argv: ['validate', 'more', '--config=x'], says: 'unexpected "more"' },
+    {
+      argv: ['try', '--config=x', '--object=y', '--virtual-cluster=UPPER'],
+      says: 'a DNS label of at most 40',
+    },
+    {
+      argv: ['try', '--config=x', '--object=y', `--virtual-cluster=${'a'.repeat(41)}`],
+      says: 'at most 40',
+    },
+  ])('$argv', async ({ argv, says }) => {
+    const { code, stdout, stderr } = await runProgram(['syncer', ...argv])
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
+    expect(stderr).toContain(says)
+  })
+})
