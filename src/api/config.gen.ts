@@ -289,8 +289,8 @@ export interface SourceHostBProvider {
    */
   readonly redirectURI?: string
   /**
-   * Groups that enter the groups claim; a user in none of them can not sign in. Absent or empty,
-   * all groups of the user enter the claim and every user can sign in.
+   * Groups that enter the groups claim; a user in none of them can't sign in. Absent or empty, all
+   * groups of the user enter the claim and every user can sign in.
    */
   readonly groups?: readonly string[]
 }

@@ -31,7 +31,7 @@ export const TOKEN_ERRORS = catalogue({
   tokenUnchecked: {
     reason: 'ServiceUnavailable',
     message:
-      'the direct endpoint can not tell now which tokens are revoked. Please try again, or use the gateway',
+      'the direct endpoint cannot tell now which tokens are revoked. Please try again, or use the gateway',
     headers: SOON,
     because:
       'its list of revoked tokens is older than `--max-staleness`, or it never had one: no request passes on old data',

@@ -102,7 +102,7 @@ export const ERRORS = catalogue({
   },
   targetUnusable: {
     reason: 'ServiceUnavailable',
-    message: '<target> can not be used: <fault>',
+    message: '<target> cannot be used: <fault>',
     headers: LATER,
     because: 'the Secret of the target has a fault, or its API server does not answer',
     remedy: 'see [Targets](targets.md); an Event on the Secret says the same',
@@ -179,7 +179,7 @@ export const ERRORS = catalogue({
   },
   parameterUnreadable: {
     reason: 'BadRequest',
-    message: "parameter <parameter> can't be read",
+    message: 'parameter <parameter> cannot be read',
     because: AMBIGUOUS_QUERY,
   },
   watchParameter: {
@@ -255,7 +255,7 @@ export const ERRORS = catalogue({
   keyUnchecked: {
     reason: 'ServiceUnavailable',
     message:
-      'the gateway can not tell now whether the platform access key is good. Please try again',
+      'the gateway cannot tell now whether the platform access key is good. Please try again',
     headers: SOON,
     because:
       'its data on keys is too old, and the API server does not answer: no request passes on old data',
@@ -264,23 +264,23 @@ export const ERRORS = catalogue({
   keyUncheckedInWatch: {
     reason: 'ServiceUnavailable',
     message:
-      'the gateway can not tell whether the platform access key is still good. Please watch again',
+      'the gateway cannot tell whether the platform access key is still good. Please watch again',
     because: 'the same, as the last event of a watch',
     remedy: CANNOT_TELL,
   },
   useNotRecorded: {
     reason: 'ServiceUnavailable',
     message:
-      'the use of the access key can not be recorded now, and without that it would end: try again',
+      'the use of the access key cannot be recorded now, and without that it would end: try again',
     headers: SOON,
     because:
       "the key ends without use, its last recorded use is old, and this one can't be written",
     remedy:
-      'log line `uses of access keys can not be recorded` says why; keys without `ttlAfterLastActivity` still work',
+      'log line `uses of access keys cannot be recorded` says why; keys without `ttlAfterLastActivity` still work',
   },
   apiServerUnreachable: {
     reason: 'ServiceUnavailable',
-    message: 'the API server can not be reached, try again',
+    message: 'the API server cannot be reached, try again',
     headers: SOON,
     because: '',
     remedy:
@@ -307,7 +307,7 @@ export const ERRORS = catalogue({
     reason: 'Timeout',
     message: 'the request was ended: <because>. The API server may have carried it out',
     because:
-      'the same, as the target was removed or changed, or the credential can not be checked any more, while a write was in progress',
+      "the same, as the target was removed or changed, or the credential can't be checked any more, while a write was in progress",
     remedy: 'see whether the write was done',
   },
   settingsUnknown: {
@@ -320,7 +320,7 @@ export const ERRORS = catalogue({
   },
   selfReviewUnreadable: {
     reason: 'ServiceUnavailable',
-    message: 'the API server answered a self review in a form that this server can not read',
+    message: 'the API server answered a self review in a form that this server cannot read',
     because: '`kubectl auth can-i` with a scoped key: a proxy in between changes answers',
     remedy: 'a proxy between gateway and API server changes responses: remove it',
   },

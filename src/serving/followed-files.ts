@@ -13,7 +13,7 @@ export function readFiles(paths: readonly string[]): FileTexts {
     return { ok: true, texts: paths.map((path) => readFileSync(path, 'utf8')) }
   } catch (error) {
     const { code = 'unreadable', path = paths.join(', ') } = error as NodeJS.ErrnoException
-    return { ok: false, fault: `${path} can not be read (${code})` }
+    return { ok: false, fault: `${path} cannot be read (${code})` }
   }
 }
 

@@ -54,7 +54,7 @@ test('a write whose answer is cut is carried out once, and is a 504 without Retr
   expect(await made('cut-')).toBe(1)
 })
 
-test('a write that can not be sent is a 503 with Retry-After (13.1)', async () => {
+test('a write that cannot be sent is a 503 with Retry-After (13.1)', async () => {
   relay.refuse()
   relay.cut()
   expect(await create('never-')).toMatchObject({

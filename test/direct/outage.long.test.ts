@@ -95,7 +95,7 @@ const untilKept = (stateDir: string, text: string): Promise<true> =>
     },
     SOON,
   )
-const unchecked = { code: 503, body: expect.stringContaining('can not tell now') as unknown }
+const unchecked = { code: 503, body: expect.stringContaining('cannot tell now') as unknown }
 
 test('an outage shorter than --max-staleness is not noticed; a longer one ends streams and requests, and then its end does all by itself (9.2)', async () => {
   const endpoint = await cluster.startEndpoint(['--max-staleness=20s'])
@@ -117,7 +117,7 @@ test('an outage shorter than --max-staleness is not noticed; a longer one ends s
   console.log(`measured: outage, ms from its begin to the first refusal: ${staleAfterMs}`)
   expect(staleAfterMs).toBeLessThan(20_000 + 2500)
   await Promise.all(streams.map(({ ended }) => ended))
-  for (const { lastWords } of streams) expect(lastWords()).toContain('can not tell now')
+  for (const { lastWords } of streams) expect(lastWords()).toContain('cannot tell now')
   expect(
     await metric(endpoint.process, 'platform_direct_revocation_list_age_seconds'),
   ).toBeGreaterThan(20)

@@ -65,7 +65,7 @@ export function followIssuer(options: IssuerFollowerOptions): IssuerFollower {
     } catch (err) {
       observer.polled(document, 'failed')
       if (!signal.aborted)
-        warn(`${document} failed`, { document, err }, 'can not read a document of the issuer')
+        warn(`${document} failed`, { document, err }, 'cannot read a document of the issuer')
       return null
     }
   }

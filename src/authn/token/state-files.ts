@@ -66,7 +66,7 @@ export function openStateFiles(options: StateFilesOptions): StateFiles {
     } catch (err) {
       options.kept(false)
       failed()
-      warn('write', { err }, 'can not write to the state directory: a restart will know less')
+      warn('write', { err }, 'cannot write to the state directory: a restart will know less')
       return
     }
     options.kept(true)
@@ -100,7 +100,7 @@ async function readAll(
   warn: Warn,
 ): Promise<readonly KeptKnowledge[]> {
   const names = await readdir(directory).catch((err: unknown) => {
-    warn('read', { err }, 'can not read the state directory')
+    warn('read', { err }, 'cannot read the state directory')
     return []
   })
   const kept: KeptKnowledge[] = []
@@ -198,7 +198,7 @@ async function removeAbandoned(
     } catch (err) {
       // Another replica has renamed or removed it meanwhile.
       if ((err as NodeJS.ErrnoException).code === 'ENOENT') return true
-      warn('remove', { file: name, err }, 'can not remove an old file of the state directory')
+      warn('remove', { file: name, err }, 'cannot remove an old file of the state directory')
       return false
     }
   }

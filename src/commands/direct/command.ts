@@ -113,7 +113,7 @@ function followTokens(self: DirectProcess): Promise<StartedTokenAuthenticator> {
 function issuerCa({ issuerCaFile }: DirectSettings): string | null {
   if (issuerCaFile === null) return null
   const pem = processInputs.file(issuerCaFile)
-  if (pem === null) throw new Error(`the file of --issuer-ca-file can not be read: ${issuerCaFile}`)
+  if (pem === null) throw new Error(`the file of --issuer-ca-file cannot be read: ${issuerCaFile}`)
   return pem
 }
 

@@ -44,6 +44,6 @@ export function connectionObserver({ clock, log, metrics }: ConnectionProcess): 
       dropped = 0
       nextLogMs = nowMs + LOG_INTERVAL_MS
     },
-    unsent: (err) => log.error({ err }, 'an answer can not be sent'),
+    unsent: (err) => log.error({ err }, 'an answer cannot be sent'),
   }
 }

@@ -23,7 +23,7 @@ interface ConfigFileOptions {
   readonly faultsOf: (config: SyncConfig) => Promise<readonly string[]>
   /** Called with each other valid configuration, one after the other. Until it has resolved, nothing is read. */
   readonly onConfig: (config: SyncConfig, warnings: readonly ConfigWarning[]) => Promise<void>
-  /** Called when a content is invalid or can not be read, and when its faults are others: the last valid one stays in force. */
+  /** Called when a content is invalid or can't be read, and when its faults are others: the last valid one stays in force. */
   readonly onFaults: (faults: readonly string[]) => void
   /** Called when the content in force is back after faults. */
   readonly onRestored: () => void
@@ -98,7 +98,7 @@ function checkedText(path: string, text: string | null): CheckedConfig {
 }
 
 const unreadable = (path: string, cause?: unknown): Error =>
-  new Error(`${path}: it can not be read`, { cause })
+  new Error(`${path}: it cannot be read`, { cause })
 
 function readText(path: string): string {
   try {

@@ -71,7 +71,7 @@ patches of the object's kind to it and prints what changes. Neither needs a clus
   flags: FLAGS,
   exitCodes: {
     0: 'The configuration has no faults; warnings are printed.',
-    1: 'The configuration has faults, a file can not be read, or an expression fails.',
+    1: 'The configuration has faults, a file cannot be read, or an expression fails.',
   },
 })
 

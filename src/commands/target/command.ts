@@ -149,7 +149,7 @@ function platformFaults(
   data: TargetData,
 ): readonly string[] {
   const isUnreadable = kubeconfig !== null && data.kubeconfig === undefined
-  if (isUnreadable) return [`--kubeconfig: ${kubeconfig} can not be read`, ...faultsOf(kind, data)]
+  if (isUnreadable) return [`--kubeconfig: ${kubeconfig} cannot be read`, ...faultsOf(kind, data)]
   return faultsOf(kind, data)
 }
 

@@ -285,7 +285,7 @@ class Recorder implements ActivityRecorder {
   #logFailureChange(err: unknown): void {
     const { log } = this.#options
     const isFailing = err !== null
-    if (isFailing && !this.#isFailing) log.warn({ err }, 'uses of access keys can not be recorded')
+    if (isFailing && !this.#isFailing) log.warn({ err }, 'uses of access keys cannot be recorded')
     if (!isFailing && this.#isFailing) log.info({}, 'uses of access keys are recorded again')
     this.#isFailing = isFailing
   }

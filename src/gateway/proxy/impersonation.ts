@@ -26,7 +26,7 @@ export function impersonationOf(
   const identityNames = [user, ...groups.filter((group) => group !== AUTHENTICATED_GROUP)]
   for (const name of identityNames) {
     if (!VISIBLE_ASCII.test(name))
-      throw new Error('a name in the identity of a caller can not be sent')
+      throw new Error('a name in the identity of a caller cannot be sent')
     if (RESERVED_NAME.test(name))
       throw new Error('a name in the identity of a caller begins with system:')
   }
@@ -38,7 +38,7 @@ export function impersonationOf(
     const value = extras[name] ?? ''
     const isVisible = VISIBLE_ASCII.test(value)
     if (!(name === SCOPE_EXTRA ? isSendableScope(value) : isVisible))
-      throw new Error('an extra of a caller can not be sent')
+      throw new Error('an extra of a caller cannot be sent')
     // Node sends each character of a header as one byte, and the API server reads UTF-8.
     headers[extraHeader(name)] = isVisible ? value : Buffer.from(value, 'utf8').toString('latin1')
   }

@@ -209,7 +209,7 @@ async function withoutQuotes(
     if (page.status !== 200)
       throw new UpstreamUnavailable(
         'unprocessed',
-        'the objects that a refusal may quote can not be read',
+        'the objects that a refusal may quote cannot be read',
       )
     const secrets = objectsIn(page.json).flatMap((object) => secretsIn(resource, object))
     json = redactSecrets(json, secrets)

@@ -77,13 +77,13 @@ export const bringsDigest = (resource: Resource, change: Change, before: JsonMap
 
 /** A digest proves no knowledge of the key: any reader of a repository could store one. */
 export const NO_DIGEST =
-  'this access key can not store a digest: leave it out to get a generated key, or call with a key of type Login that has no scope and the right to store digests'
+  'this access key cannot store a digest: leave it out to get a generated key, or call with a key of type Login that has no scope and the right to store digests'
 
 const NO_LOGIN =
-  'this access key can not create keys of type Login: call with a key of type Login that has no scope'
+  'this access key cannot create keys of type Login: call with a key of type Login that has no scope'
 
 const NOT_ITSELF =
-  'this access key can not create a key of its own team or subject, nor put its own user, team or subject into another key: call with a key of type Login that has no scope'
+  'this access key cannot create a key of its own team or subject, nor put its own user, team or subject into another key: call with a key of type Login that has no scope'
 
 // The values that a change sets at one path of an object.
 

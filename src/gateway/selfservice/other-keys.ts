@@ -31,7 +31,7 @@ const OWN_DIGEST =
 export const DIGEST_CHANGED: FieldRefusal = {
   field: 'spec.key',
   because:
-    'you can not store a digest in your own keys: leave it as it is, or get the right to change ownedaccesskeys',
+    'you cannot store a digest in your own keys: leave it as it is, or get the right to change ownedaccesskeys',
 }
 
 /** The words of RBAC about a write. Admission policies say others: their message stays. */

@@ -91,7 +91,7 @@ function closedFieldsUnchanged({ resource, before, after }: Write): FieldRefusal
   const kind = resource === ACCESS_KEYS ? 'keys' : 'tokens'
   return {
     field: `spec.${changed}`,
-    because: `it can not be set on your own ${kind}: leave it as it is`,
+    because: `it cannot be set on your own ${kind}: leave it as it is`,
   }
 }
 
@@ -167,7 +167,7 @@ function ownersUnchanged({ resource, access, before, after }: Write): FieldRefus
   const because =
     before === null && ownersOf(resource, access).length > 0
       ? 'it is owned by the calling access key: leave them out'
-      : 'they can not be changed on your own: leave them as they are'
+      : 'they cannot be changed on your own: leave them as they are'
   return { field: 'metadata.ownerReferences', because }
 }
 
@@ -181,7 +181,7 @@ function finalizersUnchanged({ resource, before, after }: Write): FieldRefusal |
   if (isSame) return null
   return {
     field: 'metadata.finalizers',
-    because: 'they can not be changed on your own: leave them as they are',
+    because: 'they cannot be changed on your own: leave them as they are',
   }
 }
 

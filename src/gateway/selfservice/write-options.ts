@@ -98,7 +98,7 @@ export function platformMetadataFault(
     if (changed !== undefined)
       return {
         field: `metadata.${kind}[${changed}]`,
-        because: `${kind} under ${GROUP}/ can not be changed on your own: leave them as they are`,
+        because: `${kind} under ${GROUP}/ cannot be changed on your own: leave them as they are`,
       }
   }
   return null

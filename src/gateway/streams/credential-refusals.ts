@@ -24,7 +24,7 @@ const endedUnderWay = (because: string): BufferedAnswer => refuse(ERRORS.endedUn
 /** Without Retry-After. A client does not repeat what gets a 401. */
 const UNDER_WAY = {
   target: endedUnderWay('its target was removed or changed'),
-  stale: endedUnderWay('its credential can not be checked any more'),
+  stale: endedUnderWay('its credential cannot be checked any more'),
 }
 
 const TARGET = { target: refuse(ERRORS.targetChanged) }

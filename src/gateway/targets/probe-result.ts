@@ -34,8 +34,8 @@ export const PROBE_FAULTS = {
   untrusted: 'the certificate of its API server is not trusted',
   refused: 'its API server refuses the credential of the kubeconfig',
   powerless: 'the credential of the kubeconfig may not impersonate there',
-  unresolved: 'the name of its API server can not be resolved',
-  unreachable: 'its API server can not be reached',
+  unresolved: 'the name of its API server cannot be resolved',
+  unreachable: 'its API server cannot be reached',
   unexpected: 'its API server does not answer as one',
 } as const
 

@@ -40,7 +40,7 @@ interface FollowedTargetSecrets {
 }
 
 const READS_AT_A_TIME = 16
-const UNREADABLE = 'the Secret can not be read'
+const UNREADABLE = 'the Secret cannot be read'
 
 /** Compares at once, and again until the signal aborts. */
 export function followTargetSecrets(options: TargetSecretsOptions): FollowedTargetSecrets {

@@ -50,7 +50,7 @@ export type WebhookDecision =
 const denied = (reason: string): WebhookDecision => ({ denied: true, reason })
 const NO_OPINION: WebhookDecision = { denied: false }
 
-/** Decides on a review. Denies what it can not read. @param spec the spec of the SubjectAccessReview, of any type */
+/** Decides on a review. Denies what it can't read. @param spec the spec of the SubjectAccessReview, of any type */
 export function decideReview(spec: unknown, context: WebhookContext): WebhookDecision {
   const user = reviewedUser(spec)
   if (typeof user === 'string') return denied(user)

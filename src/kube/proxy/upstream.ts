@@ -256,7 +256,7 @@ export function headersToSend(
   if (impersonation === null) return { ...headers, ...own }
   checkImpersonation(impersonation)
   if (Object.keys(own).some(isImpersonation))
-    throw new Error('the kubeconfig impersonates a user: requests of others can not run by it')
+    throw new Error('the kubeconfig impersonates a user: requests of others cannot run by it')
   return { ...headers, ...impersonation, ...own }
 }
 

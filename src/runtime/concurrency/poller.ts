@@ -48,7 +48,7 @@ export function startPoller(options: PollerOptions): Poller {
       isFailing = false
     } catch (err) {
       if (!isFailing && !signal.aborted)
-        log.warn({ what, err }, 'can not read settings, roles, targets or records, trying again')
+        log.warn({ what, err }, 'cannot read settings, roles, targets or records, trying again')
       isFailing = true
     }
   }

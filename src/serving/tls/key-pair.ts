@@ -34,7 +34,7 @@ export function validateCertificatePair(pair: CertificatePair): ValidCertificate
   if (!certificate.checkPrivateKey(key)) return 'the key is not the one of the certificate'
   // OpenSSL refuses more than the parsers, such as weak keys and a malformed chain.
   const options = { cert: pair.certificatePem, key: pair.keyPem }
-  if (!parseOrNull(() => createSecureContext(options))) return 'TLS can not be served with the pair'
+  if (!parseOrNull(() => createSecureContext(options))) return 'TLS cannot be served with the pair'
   return {
     ...pair,
     commonName: /^CN=(.*)$/m.exec(certificate.subject)?.[1] ?? '',
@@ -108,7 +108,7 @@ export function followCertificateFiles(options: FollowFilesOptions): void {
   const changed = (read: FileTexts): void => {
     const next = pairIn(read)
     if (typeof next !== 'string') take(next)
-    else log.warn({ because: next }, 'certificate files can not be served, the pair before stays')
+    else log.warn({ because: next }, 'certificate files cannot be served, the pair before stays')
   }
   void followFiles({ paths, first, clock, signal, changed })
 }

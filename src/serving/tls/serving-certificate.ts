@@ -83,7 +83,7 @@ async function currentPair(options: MaintainOptions): Promise<ValidCertificatePa
     return await runSteps(options)
   } catch (err) {
     if (!options.signal.aborted)
-      options.log.warn({ err }, 'certificate can not be kept, trying again')
+      options.log.warn({ err }, 'certificate cannot be kept, trying again')
     return null
   }
 }

@@ -139,7 +139,7 @@ function syntaxFault(source: string, error: unknown): ExpressionFault {
   const at = placeOf(error, source)
   const text = error instanceof Error ? error.message.replace(/ \(\d+:\d+\)$/, '') : ''
   const because = at >= source.length ? 'the expression is incomplete' : text.toLowerCase()
-  return { because: because === '' ? 'it can not be parsed' : because, at }
+  return { because: because === '' ? 'it cannot be parsed' : because, at }
 }
 
 const placeOf = (error: unknown, source: string): number =>

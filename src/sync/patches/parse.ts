@@ -74,7 +74,7 @@ const NO_PATCHES = { patches: [], unservedReverses: [] }
 interface CheckedEntry {
   /** null = it has faults. */
   readonly patch: Patch | null
-  /** null = it can not be parsed. */
+  /** null = it can't be parsed. */
   readonly path: { readonly parsed: PatchPath; readonly text: string } | null
   readonly faults: readonly string[]
   /** null = it has no `reverseExpression`, or one that is used. */
@@ -129,7 +129,7 @@ function checkPath(value: JsonMap, entry: string, faults: string[]): CheckedEntr
     return null
   }
   const reserved = UNPATCHABLE.find(({ canonical }) => canonical === canonicalPath(parsed.path))
-  if (reserved) faults.push(`${entry} ${reserved.text} can't be patched`)
+  if (reserved) faults.push(`${entry} ${reserved.text} cannot be patched`)
   return { parsed: parsed.path, text }
 }
 

@@ -104,7 +104,7 @@ export interface WorkerRequest {
   readonly interruptMs: number
 }
 
-/** A message of the worker. After one with `isBroken` the worker can not be used any more. */
+/** A message of the worker. After one with `isBroken` the worker can't be used any more. */
 export type WorkerMessage =
   | { readonly kind: 'ready' }
   | { readonly kind: 'answer'; readonly result: EvaluationResult; readonly isBroken: boolean }

@@ -41,7 +41,7 @@ export const createSandbox = (clock: Clock, bounds: TimeBounds = BOUNDS): Sandbo
 
 const CLOSED = failedForNow('the process ends')
 const DIED = failedForNow('it ended the sandbox')
-const NOT_STARTED = failedForNow('the sandbox can not start')
+const NOT_STARTED = failedForNow('the sandbox cannot start')
 
 class WorkerSandbox implements Sandbox {
   readonly #clock: Clock

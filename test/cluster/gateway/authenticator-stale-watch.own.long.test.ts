@@ -72,7 +72,7 @@ describe('authentication without fresh data (10.4, F5)', () => {
     )
   })
 
-  test('refuses all keys while the settings can not be read', async () => {
+  test('refuses all keys while the settings cannot be read', async () => {
     const [withoutSettings, fresh] = authenticators()
     const { secret } = await createKey()
     await expectOutcome(secret, 'ada')
@@ -89,7 +89,7 @@ describe('authentication without fresh data (10.4, F5)', () => {
     await expectOutcome(secret, 'ada', { withinMs: 10_000 })
   })
 
-  test('refuses keys with roles, and no others, while the roles can not be read', async () => {
+  test('refuses keys with roles, and no others, while the roles cannot be read', async () => {
     const [withoutRoles] = authenticators()
     const withRoles = await createKey({ scope: { roles: [{ role: 'agent' }] } })
     const { secret } = await createKey()

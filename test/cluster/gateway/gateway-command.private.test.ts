@@ -174,7 +174,7 @@ describe('the gateway command', () => {
     expect(await canI('impersonate', 'users')).toBe('no')
   })
 
-  test('can not create a signing key, by POST, apply or PUT (7.3, 8.1)', async () => {
+  test('cannot create a signing key, by POST, apply or PUT (7.3, 8.1)', async () => {
     const collection = `/api/v1/namespaces/${namespace}/secrets`
     const name = 'platform-signing-key-9'
     const secret = { apiVersion: 'v1', kind: 'Secret', metadata: { name } }

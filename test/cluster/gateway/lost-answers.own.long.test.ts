@@ -131,7 +131,7 @@ describe.each(WRITES)('a $method', (write) => {
     expect(await namesWith(name)).toHaveLength(write.method === 'DELETE' ? 0 : 1)
   })
 
-  test('that can not be sent is a 503 with Retry-After, and is not carried out (13.1)', async () => {
+  test('that cannot be sent is a 503 with Retry-After, and is not carried out (13.1)', async () => {
     const name = await prepared(write)
     const { path, options } = requestOf(write, name)
     relay.refuse()

@@ -69,7 +69,7 @@ test('gateway and operator write no secret to logs, metrics, events, objects or 
     'answers to callers': received.join('\n'),
   }
   for (const sentence of [
-    'uses of access keys can not be recorded',
+    'uses of access keys cannot be recorded',
     'could not write to the heartbeat key, trying again',
     'watch failed, trying again',
   ])

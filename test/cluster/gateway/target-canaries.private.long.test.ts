@@ -283,7 +283,7 @@ test('no credential of a target, nor the own token, is anywhere but at its serve
     'metrics of the gateway': 'platform_gateway_target_ready',
     events: 'TargetUnusable',
     'audit log': 'platform.sh/access-key',
-    answers: 'can not be used',
+    answers: 'cannot be used',
   }
   for (const [sink, text] of Object.entries(KNOWN))
     expect(sinks[sink as keyof typeof sinks]).toContain(text)

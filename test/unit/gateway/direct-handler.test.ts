@@ -162,7 +162,7 @@ describe('a watch of a token', () => {
     {
       reason: 'stale',
       code: 503,
-      says: 'the direct endpoint can not tell now which tokens are revoked. Please try again, or use the gateway',
+      says: 'the direct endpoint cannot tell now which tokens are revoked. Please try again, or use the gateway',
     },
   ])('that is cut ends with the text that the next request gets: $reason (13.4)', async (row) => {
     const source = new PassThrough()

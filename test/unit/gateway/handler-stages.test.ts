@@ -287,7 +287,7 @@ describe.each([
     { name: 'without a spec', body: '{}' },
     { name: 'as a list', body: '[]' },
   ])(
-    'allows nothing where the answer of the API server can not be read: $name',
+    'allows nothing where the answer of the API server cannot be read: $name',
     async ({ body }) => {
       const upstream = (): Answer => ({
         ...OK,

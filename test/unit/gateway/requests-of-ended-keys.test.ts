@@ -15,7 +15,7 @@ const WHYS = [
   { because: 'revoked', status: 401, says: NOT_FOUND },
   { because: 'expired', status: 401, says: 'platform access key expired. Please login again' },
   { because: 'changed', status: 401, says: 'the platform access key changed. Please try again' },
-  { because: 'stale', status: 503, says: 'the gateway can not tell now' },
+  { because: 'stale', status: 503, says: 'the gateway cannot tell now' },
 ] as const
 
 const WRITES = [

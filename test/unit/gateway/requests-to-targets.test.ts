@@ -181,7 +181,7 @@ describe('a request is refused before it is forwarded', () => {
   })
 })
 
-test('a target that can not be reached is named in the 503 (9.5)', async () => {
+test('a target that cannot be reached is named in the 503 (9.5)', async () => {
   const upstream = {
     ...NO_UPSTREAM,
     send: () => Promise.reject(new UpstreamUnavailable('unprocessed', 'x')),
@@ -195,7 +195,7 @@ test('a target that can not be reached is named in the 503 (9.5)', async () => {
   expect({ status, text: Buffer.isBuffer(body) && body.toString() }).toEqual({
     status: 503,
     text: expect.stringContaining(
-      JSON.stringify('cluster "east" can not be used: its API server can not be reached').slice(
+      JSON.stringify('cluster "east" cannot be used: its API server cannot be reached').slice(
         1,
         -1,
       ),

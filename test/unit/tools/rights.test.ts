@@ -177,7 +177,7 @@ describe('a request that the gateway sent as a user', () => {
     { what: 'a service account', message: `${CANNOT} impersonate resource "serviceaccounts" in API group "" at the cluster scope`, names: 'impersonate serviceaccounts' },
     { what: 'a right that no user has', message: `${CANNOT} impersonate:user-info resource "groups" in API group "authentication.k8s.io" at the cluster scope: impersonating the system:masters group is not allowed`,
       names: 'impersonating the system:masters group is not allowed groups.authentication.k8s.io' },
-    { what: 'nothing by a message that it can not read', message: 'no', names: ' ' },
+    { what: 'nothing by a message that it cannot read', message: 'no', names: ' ' },
   ])('that is not sent for lack of $what is reported', async ({ message, names }) => {
     const granted = [...IMPERSONATION, onAll('get'), onPaths('get')]
     const { refused } = await usageOf([refusedBy(message)], granted)

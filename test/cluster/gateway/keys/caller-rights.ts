@@ -254,7 +254,7 @@ export function testCallerRights(setup: SelfServiceSetup): void {
   )
 
   test.each(['login', 'userKey', 'child', 'scoped', 'team'] as const)(
-    '%s can not write the status of own keys (12.1, C9)',
+    '%s cannot write the status of own keys (12.1, C9)',
     async (by) => {
       const used = { status: { lastActivity: '2030-01-01T00:00:00Z' } }
       for (const target of ['an own key', 'an own key with a narrower scope'] as const) {

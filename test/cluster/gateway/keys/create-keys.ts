@@ -230,7 +230,7 @@ export function testKeyCreation(setup: SelfServiceSetup): void {
       }
     })
 
-    test('inherits the scope of the calling key, and can not widen it', async () => {
+    test('inherits the scope of the calling key, and cannot widen it', async () => {
       const made = await createKey('scoped')
       expect(made.json.spec).toMatchObject({ user: 'ada', type: 'User', scope: KEEPER })
       const within = await createKey('scoped', { scope: SHOP })
@@ -314,7 +314,7 @@ export function testKeyCreation(setup: SelfServiceSetup): void {
       { by: 'adminUserKey', spec: { user: 'root-user' } },
       { by: 'adminUserKey', spec: { user: null, subject: 'root-user' } },
       { by: 'adminTeamKey', spec: { user: null, team: 'admins' } },
-    ] as const)('by $by for another user can not become its own by $spec (12.3)', async (row) => {
+    ] as const)('by $by for another user cannot become its own by $spec (12.3)', async (row) => {
       const { by, spec } = row
       const { name } = (await createKey(by, { user: 'bob' })).json.metadata
       const path = `ownedaccesskeys/${name}`

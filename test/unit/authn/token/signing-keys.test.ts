@@ -177,7 +177,7 @@ describe('a token of a key that is not known yet (9.2; threats D5)', () => {
     expect(direct.counts['keys refused']).toBe(2)
   })
 
-  test('is refused while the centre can not be asked', async () => {
+  test('is refused while the centre cannot be asked', async () => {
     const { start, centre } = await directWorld()
     const direct = await start()
     await centre.stop()

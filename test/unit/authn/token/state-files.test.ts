@@ -164,7 +164,7 @@ describe('a restart with the centre (9.2)', () => {
   })
 })
 
-describe('files that can not be used (9.2)', () => {
+describe('files that cannot be used (9.2)', () => {
   test.each<{ readonly name: string; readonly damage: (text: string) => string | Buffer }>([
     { name: 'empty', damage: () => '' },
     { name: 'cut off', damage: (text) => text.slice(0, -20) },
@@ -241,8 +241,8 @@ describe('files that can not be used (9.2)', () => {
     })
     expect(direct.lines.map(({ sentence }) => sentence)).toEqual(
       expect.arrayContaining([
-        'can not read the state directory',
-        'can not write to the state directory: a restart will know less',
+        'cannot read the state directory',
+        'cannot write to the state directory: a restart will know less',
       ]),
     )
     expect(await direct.because(token().token)).toBe(null)

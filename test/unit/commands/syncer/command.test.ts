@@ -162,7 +162,7 @@ describe('syncer try (16.1)', () => {
   })
 })
 
-test('an expression fails where the sandbox can not start (19.4)', () => {
+test('an expression fails where the sandbox cannot start (19.4)', () => {
   const root = join(import.meta.dirname, '../../../..')
   const copy = join(home, 'program')
   for (const part of ['src', 'package.json'])
@@ -176,7 +176,7 @@ test('an expression fails where the sandbox can not start (19.4)', () => {
     { encoding: 'utf8', timeout: 30_000, killSignal: 'SIGKILL' },
   )
   expect(stderr).toBe(
-    'sync.toHost.endpoints.patches[0] at metadata.labels.app: the sandbox can not start\n',
+    'sync.toHost.endpoints.patches[0] at metadata.labels.app: the sandbox cannot start\n',
   )
   expect(status).toBe(1)
 })

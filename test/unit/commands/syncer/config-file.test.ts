@@ -85,7 +85,7 @@ function follow(): Followed {
 
 describe('a configuration file that is followed (16.1)', () => {
   const semicolon = expect.stringContaining('remove the semicolon')
-  const unreadable = 'faults /vcluster.yaml: it can not be read'
+  const unreadable = 'faults /vcluster.yaml: it cannot be read'
   test.each<{
     name: string
     /** Contents of the file in turn, each read twice; null = there is none. */
@@ -217,7 +217,7 @@ describe('a configuration file at the start (16.1)', () => {
       /^.*vcluster\.yaml has faults:\n(?:sync\..*\n?){4,}$/,
     )
     expect(() => readConfigFile(fileOf('a: [1'))).toThrow('vcluster.yaml: ')
-    expect(() => readConfigFile(join(home, 'absent'))).toThrow('absent: it can not be read')
+    expect(() => readConfigFile(join(home, 'absent'))).toThrow('absent: it cannot be read')
     expect(readConfigFile(fileOf('')).checked.config.kinds.endpoints.enabled).toBe(true)
   })
 })

@@ -146,7 +146,7 @@ describe('refusals (8.1, 9.5)', () => {
     { line: '', says: '--name is required; --kubeconfig is required' },
     {
       line: '--name C1 --project p --kubeconfig /none --cluster x',
-      says: `--kubeconfig: /none can not be read; name ${NAME}; project is not for a cluster; --kubeconfig is required; cluster is not for a cluster`,
+      says: `--kubeconfig: /none cannot be read; name ${NAME}; project is not for a cluster; --kubeconfig is required; cluster is not for a cluster`,
     },
     {
       line: '--name c1 --kubeconfig /bad',

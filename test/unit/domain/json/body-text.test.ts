@@ -11,7 +11,7 @@ const characters = Array.from({ length: 0x1_00_00 }, (_, code) => String.fromCha
 const READABLE = /^[\x20-\x7e\u00a0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd]*$/
 
 describe('the body of a server-side apply (6.5)', () => {
-  test('has no character that the API server can not read, and the same value in JSON and YAML', () => {
+  test('has no character that the API server cannot read, and the same value in JSON and YAML', () => {
     const texts = Array.from({ length: 64 }, (_, part) =>
       characters.slice(part * 1024, (part + 1) * 1024).join('.'),
     )

@@ -101,7 +101,7 @@ describe('at shutdown the recorder (14.1)', () => {
     await clock.advance(1000)
     await flushed
     expect(sentences()).toEqual([
-      'uses of access keys can not be recorded',
+      'uses of access keys cannot be recorded',
       'the last uses of access keys are not recorded',
     ])
   })

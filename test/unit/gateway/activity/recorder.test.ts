@@ -128,7 +128,7 @@ describe('a sliding key (14.1)', () => {
     await activity.started(caller('a'))
     await activity.started(caller('b'))
     await clock.advance(45_000)
-    expect(sentences()).toEqual(['uses of access keys can not be recorded'])
+    expect(sentences()).toEqual(['uses of access keys cannot be recorded'])
     const failed = failures()
     expect(failed).toBeGreaterThanOrEqual(2)
     delete line.there

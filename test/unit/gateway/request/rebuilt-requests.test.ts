@@ -155,6 +155,6 @@ test('the parser takes linear time', () => {
   for (const query of all) expect(parsing(`/api/v1/pods?fieldSelector=a&${query}`).ok).toBe(false)
   const spaces = `labelSelector=a+in+(${'+'.repeat(16_000)}&fieldSelector=metadata.name%3Dx`
   expect(requestInfoLine(`/api/v1/pods?${spaces}`)).toBe(
-    "400 parameter labelSelector can't be read",
+    '400 parameter labelSelector cannot be read',
   )
 })

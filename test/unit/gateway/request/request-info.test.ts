@@ -246,10 +246,10 @@ describe('a list of one name, with parameters that the API server must be able t
     ...['a', '!a', '! a', 'a=b', 'a==b', 'a!=b', 'a=', ' a = b ', 'a,!b,c=d', 'a in (b,c)', 'a in(b)', 'a\tnotin\n( b , c )', 'a in ()', 'a in (,)', 'a in (,b,)', 'a>5', 'a < 5', 'x.y/z=1', 'in in (in)', 'notin',
       `${'a'.repeat(63)}=${'b'.repeat(63)}`, 'a in (b),c=d'].map((text): Row => [labels(text), 'list pods./v1 - x']),
     ...['limit', 'limit=', 'limit=x', 'limit=1.5', 'limit=1_0', 'limit=0x1', 'limit=+1', 'limit=9223372036854775808', 'limit=%E0%A5%A7']
-      .map((query): Row => [one(query), "400 parameter limit can't be read"]),
-    [one('timeoutSeconds=x'), "400 parameter timeoutSeconds can't be read"],
+      .map((query): Row => [one(query), "400 parameter limit cannot be read"]),
+    [one('timeoutSeconds=x'), "400 parameter timeoutSeconds cannot be read"],
     ...['a=b=c', 'a in b', 'a in (b', 'ain (b)', 'a,', ',a', 'a,,b', '-a', 'a=-b', 'a=b c', 'a b', '(a)', '!a=b', '!!a', 'a!', 'a>x', 'a>-5', 'a=>b', 'é', 'a=é', 'X.y/z', '/a', 'a/', 'a/b/c', 'a..b/c', 'a-/b', 'a'.repeat(64),
       `a=${'b'.repeat(64)}`, `${'a'.repeat(254)}/b`, '\0', 'a\u00a0=b', '\u00a0', 'a in (b c)', 'a in ((b))', ')']
-      .map((text): Row => [labels(text), "400 parameter labelSelector can't be read"]),
+      .map((text): Row => [labels(text), "400 parameter labelSelector cannot be read"]),
   ]))('$sent is $is', ({ sent, is }) => expect(requestInfoLine(sent)).toBe(is))
 })

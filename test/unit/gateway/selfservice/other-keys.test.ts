@@ -83,6 +83,6 @@ test('a digest that a person brings into an own key is refused with its field wh
     method === 'GET' ? [200, key()] : forbidden(refusalBy('patch'))
   const exchange = exchangeOf({ verb: 'patch', name: 'ci', body, answers }, { type: 'Login' })
   expect(messageOf(await update(exchange, DEPS))).toMatch(
-    /^403 spec\.key: you can not store a digest/u,
+    /^403 spec\.key: you cannot store a digest/u,
   )
 })

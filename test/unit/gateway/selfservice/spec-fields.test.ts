@@ -94,7 +94,7 @@ describe('a spec field that no rule names is refused (12.1)', () => {
     const after = token({ spec: { [name]: 'x' } })
     expect(validateWrite({ by, resource: TOKENS, after })).toEqual({
       field: field(name),
-      because: 'it can not be set on your own tokens: leave it as it is',
+      because: 'it cannot be set on your own tokens: leave it as it is',
     })
     expect(validateWrite({ by, resource: TOKENS, before: token(), after })?.field).toBe(field(name))
   })

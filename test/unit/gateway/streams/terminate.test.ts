@@ -80,7 +80,7 @@ describe('a watch', () => {
     { reason: 'revoked', code: 401, says: 'platform access key not found. Please login again' },
     { reason: 'expired', code: 401, says: 'platform access key expired. Please login again' },
     { reason: 'changed', code: 401, says: 'the platform access key changed. Please watch again' },
-    { reason: 'stale', code: 503, says: 'can not tell whether' },
+    { reason: 'stale', code: 503, says: 'cannot tell whether' },
   ] as const)('that is cut ends with a Status $code: $reason (13.4)', async (row) => {
     const { answer, source, cut, counts, open } = started()
     source.write('{"type":"ADDED"}\n{"type":"MO')

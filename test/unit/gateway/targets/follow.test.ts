@@ -201,7 +201,7 @@ test('a target that refuses is not asked by requests, one that is away is; both 
     'c1: TargetReady: The cluster c1 is ready.',
     `c1: TargetUnusable: The cluster c1 does not work: ${because}.`,
     'c2: TargetReady: The cluster c2 is ready.',
-    'c2: TargetUnusable: The cluster c2 does not work: its API server can not be reached.',
+    'c2: TargetUnusable: The cluster c2 does not work: its API server cannot be reached.',
     's: TargetReady: The space s of project p is ready.',
     `s: TargetUnusable: The space s of project p does not work: its cluster does not work: ${because}.`,
   ])
@@ -255,7 +255,7 @@ test('without the namespace or the right there are no targets, and nothing is fr
   expect([targets.find(C1), targets.isFresh(), lines.length]).toEqual([null, false, 1])
 })
 
-test('a Secret that can not be read is unusable after 15 s, and concerns no other (9.5, 10.4)', async () => {
+test('a Secret that cannot be read is unusable after 15 s, and concerns no other (9.5, 10.4)', async () => {
   const { targets, compared, put, api, connection, events, clock } = followTargets()
   put()
   put({ name: 'c2', data: { name: 'c2', kubeconfig: OTHER } })
@@ -267,7 +267,7 @@ test('a Secret that can not be read is unusable after 15 s, and concerns no othe
   await clock.advance(10_000)
   expect(connection(C1)).toBe(before)
   await clock.advance(5000)
-  const because = 'the Secret can not be read'
+  const because = 'the Secret cannot be read'
   expect(targets.find(C1)).toEqual({ kind: 'unusable', because })
   expect([targets.find(C2)?.kind, targets.find(cluster('c3')), targets.isFresh()]).toEqual([
     'usable',

@@ -57,7 +57,7 @@ describe('a target', () => {
       target: EAST,
       state: { kind: 'unusable', because: 'two Secrets define it' },
       answer: { status: 503, refusal: 'targetUnusable' },
-      message: 'cluster "east" can not be used: two Secrets define it',
+      message: 'cluster "east" cannot be used: two Secrets define it',
     },
     {
       name: 'usable, but by Secrets that were read too long ago',

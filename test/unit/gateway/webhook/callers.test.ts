@@ -53,7 +53,7 @@ describe('the file of the token', () => {
     {
       name: 'missing',
       text: undefined,
-      because: expect.stringMatching(/token can not be read \(ENOENT\)$/) as string,
+      because: expect.stringMatching(/token cannot be read \(ENOENT\)$/) as string,
     },
   ])('lets nobody in while it is $name, and that is logged once', async ({ text, because }) => {
     const it = await listeningWebhook({ token: text, authority: null })

@@ -130,7 +130,7 @@ describe('a review', () => {
     })
   })
 
-  test('without a spec is denied, as everything that can not be read', async () => {
+  test('without a spec is denied, as everything that cannot be read', async () => {
     const { ask } = await listeningWebhook()
     const { body } = await ask({ body: { ...REVIEW, spec: undefined } })
     expect(JSON.parse(body)).toMatchObject({

@@ -130,7 +130,7 @@ describe('the webhook denies (9.6)', () => {
 })
 
 // biome-ignore format: a table
-describe('the webhook denies what it can not read, and says what is missing or wrong (9.6)', () => {
+describe('the webhook denies what it cannot read, and says what is missing or wrong (9.6)', () => {
   const without = (name: string) => ({ ...UNRESTRICTED, [name]: undefined })
   const having = (name: string, value: unknown) => ({ ...UNRESTRICTED, [name]: value })
   const oneScope = `extra ${SCOPE} must have one value`

@@ -95,7 +95,7 @@ describe('the kinds that an API server stores in namespaces', () => {
     expect(await content.resources()).toMatchObject({ unknown: ['metrics.k8s.io/v1'] })
   })
 
-  test('are no list that is empty when the groups can not be read (17.5)', async () => {
+  test('are no list that is empty when the groups cannot be read (17.5)', async () => {
     const { content } = await contentOf({ '/apis': refuse(403), '/api/v1': serves() })
     await expect(content.resources()).rejects.toMatchObject({ code: 403 })
   })

@@ -98,7 +98,7 @@ describe('certificate files (contract 9.7)', () => {
       bad: {
         certificatePem: `${one.certificatePem}-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n`,
       },
-      because: /TLS can not be served/,
+      because: /TLS cannot be served/,
     },
   ])(
     'keep the pair before over $name, say so once, and repeat nothing of it',
@@ -120,7 +120,7 @@ describe('certificate files (contract 9.7)', () => {
     const it = await followed(one)
     rmSync(it.files.keyFile)
     await it.looked()
-    expect(it.faults()).toEqual([`${it.files.keyFile} can not be read (ENOENT)`])
+    expect(it.faults()).toEqual([`${it.files.keyFile} cannot be read (ENOENT)`])
     it.put(two)
     await it.looked()
     expect(it.names).toEqual(['one', 'two'])
@@ -146,7 +146,7 @@ describe('certificate files (contract 9.7)', () => {
     expect(it.names).toEqual(['one', 'two'])
     unlinkSync(join(folder, '..data'))
     await it.looked()
-    expect(it.faults()).toEqual([expect.stringContaining('tls.crt can not be read (ENOENT)')])
+    expect(it.faults()).toEqual([expect.stringContaining('tls.crt cannot be read (ENOENT)')])
   })
 
   test('are no longer read after the process stops', async () => {

@@ -41,19 +41,19 @@ describe('the faults of patches, in their words (19.1)', () => {
     },
     { name: 'no path', patches: [{ expression: 'value' }], faults: [`${P}[0] path is required`] },
     {
-      name: 'a path that can not be parsed',
+      name: 'a path that cannot be parsed',
       patches: [{ path: 'a["b', expression: 'value' }],
       faults: [`${P}[0] path "a[\\"b": unclosed quote at 2`],
     },
     {
       name: 'the name',
       patches: [{ path: 'metadata["name"]', expression: 'value' }],
-      faults: [`${P}[0] metadata.name can't be patched`],
+      faults: [`${P}[0] metadata.name cannot be patched`],
     },
     {
       name: 'the namespace',
       patches: [{ path: 'metadata.namespace', reference: { kind: 'Secret' } }],
-      faults: [`${P}[0] metadata.namespace can't be patched`],
+      faults: [`${P}[0] metadata.namespace cannot be patched`],
     },
     {
       name: 'a reference that needs namePath',
@@ -196,7 +196,7 @@ describe('the settings of a virtual cluster (16.1, 16.2, 17.5)', () => {
     },
     { name: 'a list', toHost: [], faults: ['sync.toHost must be an object'] },
     {
-      name: 'mappings that can not be',
+      name: 'mappings that cannot be',
       toHost: {
         namespaces: {
           enabled: true,

@@ -132,7 +132,7 @@ describe('a host namespace', () => {
       rest: { kind: 'objects', what: 'jobs.batch j' },
     },
     {
-      name: 'has kinds that can not be listed',
+      name: 'has kinds that cannot be listed',
       content: contentOf({ pods: null, jobs: null }),
       rest: { kind: 'unknown', what: 'pods, jobs.batch' },
     },
@@ -142,7 +142,7 @@ describe('a host namespace', () => {
       rest: { kind: 'unknown', what: 'metrics.k8s.io/v1' },
     },
     {
-      name: 'has an object, and kinds that can not be listed',
+      name: 'has an object, and kinds that cannot be listed',
       content: contentOf({ services: null, pods: [metadata('web')] }),
       rest: { kind: 'objects', what: 'pods web' },
     },
@@ -234,7 +234,7 @@ describe('objects of a virtual namespace that is gone', () => {
     expect(await cleared([marked('web', 'shop')], { of: 'cart' })).toEqual([{ kind: 'none' }, []])
   })
 
-  test('are unknown where they can not be listed (17.5)', async () => {
+  test('are unknown where they cannot be listed (17.5)', async () => {
     expect(await cleared(null)).toEqual([{ kind: 'unknown', what: 'services' }, []])
   })
 })

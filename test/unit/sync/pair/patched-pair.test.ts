@@ -211,7 +211,7 @@ describe('a Service', () => {
   })
 })
 
-describe('an object that can not be changed', () => {
+describe('an object that cannot be changed', () => {
   test('is not deleted and made anew for ever by a patch that follows the host object (19.7)', async () => {
     const pair = syncedPair('secrets', {
       patches: [

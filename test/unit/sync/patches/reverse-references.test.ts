@@ -76,7 +76,7 @@ const REFERENCES: readonly ReferenceRow[] = [
     result: 'missing',
   },
   {
-    name: 'a host name of another virtual namespace can not be named: the own value stays',
+    name: 'a host name of another virtual namespace cannot be named: the own value stays',
     reference: name,
     host: 'db-x-other-x-vc',
     own: 'new',
