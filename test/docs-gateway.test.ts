@@ -8,7 +8,7 @@ import { RENEW_AFTER_MS } from '../src/authn/staleness.ts'
 import { authorize, parseScope } from '../src/domain/scope/authorize.ts'
 import { SCOPE_ROLES } from '../src/domain/scope/roles.ts'
 import { ERRORS } from '../src/gateway/errors.ts'
-import { LARGE_BODIES, LONGEST_YAML } from '../src/gateway/selfservice/decode.ts'
+import { LARGE_BODY_LIMITS, LONGEST_YAML } from '../src/gateway/selfservice/decode.ts'
 import { LARGEST_OWN } from '../src/gateway/selfservice/object-size.ts'
 import { SELF_SERVICE } from '../src/gateway/selfservice/upstream-client.ts'
 import { UNREAD_WITHIN_MS } from '../src/gateway/selfservice/watch-events.ts'
@@ -141,7 +141,7 @@ test('docs/gateway.md, docs/sizing.md: limits are those of the program (13.3)', 
   expect(PAGE).toContain(
     `| ${SELF_SERVICE.ofOne} for one user, team or subject, ${SELF_SERVICE.inAll} for all; `,
   )
-  const { aboveBytes, inAll, ofOne } = LARGE_BODIES
+  const { aboveBytes, inAll, ofOne } = LARGE_BODY_LIMITS
   expect(PAGE).toContain(`| such bodies above ${aboveBytes / 1024} KiB, `)
   expect(PAGE).toContain(`| ${ofOne} of one user or team at a time, ${inAll} of all; others wait |`)
   expect(SIZING).toContain(

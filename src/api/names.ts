@@ -162,10 +162,10 @@ export const FIELD_MANAGER = 'management-operator'
  * The field manager of the fields that the gateway adds to a client's object. It never applies again, so the fields
  * stay when the client applies without them.
  */
-export const GATEWAY_MANAGER = `${FIELD_MANAGER}-gateway`
+export const GATEWAY_FIELD_MANAGER = `${FIELD_MANAGER}-gateway`
 
 /** The platform's field managers, which clients must not use. */
-export const RESERVED_MANAGERS: readonly string[] = [FIELD_MANAGER, GATEWAY_MANAGER]
+export const RESERVED_MANAGERS: readonly string[] = [FIELD_MANAGER, GATEWAY_FIELD_MANAGER]
 
 /** `reportingController` of our events and name of the Lease (contract 4.5, 8.1). */
 export const CONTROLLER_NAME = 'management-operator'

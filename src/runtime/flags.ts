@@ -3,8 +3,8 @@ import manifest from '../../package.json' with { type: 'json' }
 import { parseDuration } from '../domain/time.ts'
 import { type BindAddress, parseBindAddress } from './address.ts'
 
-/** The type of a flag's value, with its parser and its texts in --help. */
-export interface ValueKind<T> {
+/** A type of flag values: its parser, and its texts in --help. */
+export interface FlagValue<T> {
   /** Placeholder of the value in --help, such as `<duration>`; empty for a switch. */
   readonly placeholder: string
   /** The accepted values in words, such as `a duration such as 24h`; ends the sentence about a fault. */
@@ -17,7 +17,7 @@ export interface ValueKind<T> {
 
 /** One flag. `fallback` is the text that is parsed if the flag is not given. */
 export interface Flag<T> {
-  readonly kind: ValueKind<T>
+  readonly value: FlagValue<T>
   readonly fallback: string
   /** The default in words, if `fallback` does not show it. */
   readonly shownDefault?: string
@@ -48,8 +48,8 @@ export type Invocation<Settings> =
   | { readonly kind: 'print'; readonly text: string }
   | { readonly kind: 'refuse'; readonly text: string }
 
-/** A refusal with all faults of a command line in one line. */
-export const refusal = (
+/** Refuses a command line: all its faults in one line. */
+export const usageError = (
   command: string,
   faults: readonly string[],
 ): { readonly kind: 'refuse'; readonly text: string } => ({
@@ -70,7 +70,7 @@ export function printText({ kind, text }: Exclude<Invocation<unknown>, { kind: '
 }
 
 /** A flag that is on when it is given; `--name=false` turns it off. */
-export const switchKind: ValueKind<boolean> = {
+export const switchValue: FlagValue<boolean> = {
   placeholder: '',
   accepts: 'true or false',
   read: (text) => (text === 'true' ? true : text === 'false' ? false : undefined),
@@ -78,7 +78,7 @@ export const switchKind: ValueKind<boolean> = {
 
 /** `--help`, also `-h`: a flag of every command. */
 export const helpFlag: Flag<boolean> = {
-  kind: switchKind,
+  value: switchValue,
   fallback: 'false',
   help: 'Print this text and exit.',
 }
@@ -104,11 +104,11 @@ export function readFlagsAndArguments<F extends Flags>(
 export const readFlags = <F extends Flags>(flags: F, argv: readonly string[]): ReadFlags<F> =>
   readLine(flags, argv, () => false)
 
-/** Parses a command line. `takes` decides whether a word that is no flag is taken as an argument. */
+/** Parses a command line. `isArgument` decides on each word that no flag matches. */
 function readLine<F extends Flags>(
   flags: F,
   argv: readonly string[],
-  takes: (word: string) => boolean,
+  isArgument: (word: string) => boolean,
 ): ReadFlags<F> {
   const given: Record<string, string> = {}
   const faults: string[] = []
@@ -117,20 +117,20 @@ function readLine<F extends Flags>(
     if (word === '-h') word = '--help'
     const [, name = '', inline] = /^--([^=]+)(?:=(.*))?$/s.exec(word) ?? []
     const flag = Object.hasOwn(flags, name) ? flags[name] : undefined
-    const text = inline ?? (flag?.kind === switchKind ? 'true' : flag && rest.shift())
-    if (!flag && takes(word)) continue
+    const text = inline ?? (flag?.value === switchValue ? 'true' : flag && rest.shift())
+    if (!flag && isArgument(word)) continue
     if (!flag) faults.push(`${JSON.stringify(word)} is no flag, accepted are ${namesOf(flags)}`)
-    else if (text === undefined) faults.push(`--${name} lacks its value, ${flag.kind.accepts}`)
-    else given[name] = flag.kind.isList && given[name] ? `${given[name]},${text}` : text
+    else if (text === undefined) faults.push(`--${name} lacks its value, ${flag.value.accepts}`)
+    else given[name] = flag.value.isList && given[name] ? `${given[name]},${text}` : text
   }
-  const read = Object.entries(flags).map(([name, { kind, fallback }]) => {
+  const parsed = Object.entries(flags).map(([name, { value, fallback }]) => {
     const text = given[name] ?? fallback
-    const value = kind.read(text)
-    if (value === undefined)
-      faults.push(`--${name} is ${JSON.stringify(text)}, accepted is ${kind.accepts}`)
-    return [name, value] as const
+    const read = value.read(text)
+    if (read === undefined)
+      faults.push(`--${name} is ${JSON.stringify(text)}, accepted is ${value.accepts}`)
+    return [name, read] as const
   })
-  const values = Object.fromEntries(read.filter(([, value]) => value !== undefined))
+  const values = Object.fromEntries(parsed.filter(([, read]) => read !== undefined))
   return { values: values as Partial<ValuesOf<F>>, faults }
 }
 
@@ -157,7 +157,7 @@ export function helpText({ usage, summary, flags, exitCodes }: CommandHelp): str
   const rows = Object.entries(flags).map(([name, flag]) => {
     const shown = defaultOf(flag)
     return [
-      `  ${flag === helpFlag ? '-h, ' : ''}--${name} ${flag.kind.placeholder}`.trimEnd(),
+      `  ${flag === helpFlag ? '-h, ' : ''}--${name} ${flag.value.placeholder}`.trimEnd(),
       `${flag.help}${shown === '' ? '' : ` (default ${shown})`}`,
     ] as const
   })
@@ -180,7 +180,7 @@ export function helpText({ usage, summary, flags, exitCodes }: CommandHelp): str
 /** The table of flags in Markdown, for the docs. */
 export function flagsMarkdown(flags: Flags): string {
   const rows = Object.entries(flags).map(([name, flag]) => {
-    const value = flag.kind.placeholder && ` ${flag.kind.placeholder}`
+    const value = flag.value.placeholder && ` ${flag.value.placeholder}`
     const shown = defaultOf(flag)
     const short = flag === helpFlag ? ', `-h`' : ''
     return `| \`--${name}${value}\`${short} | ${flag.shownDefault ?? (shown && `\`${shown}\``)} | ${flag.help} |`
@@ -189,34 +189,36 @@ export function flagsMarkdown(flags: Flags): string {
 }
 
 /** The default as shown; empty for a switch that is off by default, such as --help. */
-const defaultOf = ({ kind, fallback, shownDefault }: Flag<unknown>): string =>
-  shownDefault ?? (kind === switchKind && fallback === 'false' ? '' : fallback)
+const defaultOf = ({ value, fallback, shownDefault }: Flag<unknown>): string =>
+  shownDefault ?? (value === switchValue && fallback === 'false' ? '' : fallback)
 
-// Kinds of flag values that all commands share.
+// Types of flag values that several commands use.
 
 /** One of the given words. */
-export const choiceKind = <const Word extends string>(words: readonly Word[]): ValueKind<Word> => ({
+export const choiceValue = <const Word extends string>(
+  words: readonly Word[],
+): FlagValue<Word> => ({
   placeholder: '<word>',
   accepts: `one of ${words.join(', ')}`,
   read: (text) => words.find((word) => word === text),
 })
 
 /** A path; null = an empty text, no file. */
-export const fileKind: ValueKind<string | null> = {
+export const fileValue: FlagValue<string | null> = {
   placeholder: '<file>',
   accepts: 'a path',
   read: (text) => text || null,
 }
 
 /** A whole number from 1 to `most`, which is below 10 million. */
-export const countKind = (most: number): ValueKind<number> => ({
+export const countValue = (most: number): FlagValue<number> => ({
   placeholder: '<number>',
   accepts: `a whole number from 1 to ${most}`,
   read: (text) => (/^[1-9]\d{0,6}$/.test(text) && Number(text) <= most ? Number(text) : undefined),
 })
 
 /** A duration of at least `leastMs` milliseconds, in Go's syntax; `least` is its text. */
-export const durationKind = (leastMs: number, least: string): ValueKind<number> => ({
+export const durationValue = (leastMs: number, least: string): FlagValue<number> => ({
   placeholder: '<duration>',
   accepts: `a duration of at least ${least}, such as 15s, 1h30m or 24h`,
   read: (text) => {
@@ -226,7 +228,7 @@ export const durationKind = (leastMs: number, least: string): ValueKind<number> 
 })
 
 /** Address that a server listens on; null = it is off. */
-export const optionalAddressKind: ValueKind<BindAddress | null> = {
+export const optionalAddressValue: FlagValue<BindAddress | null> = {
   placeholder: '<address>',
   accepts: 'an address such as :8080 or 127.0.0.1:8080, or 0 for none',
   read: (text) => {
@@ -236,7 +238,7 @@ export const optionalAddressKind: ValueKind<BindAddress | null> = {
 }
 
 /** Address that a server listens on, which can't be switched off. */
-export const addressKind: ValueKind<BindAddress> = {
+export const addressValue: FlagValue<BindAddress> = {
   placeholder: '<address>',
   accepts: 'an address such as :8443 or 127.0.0.1:8443',
   read: (text) => {

@@ -3,13 +3,13 @@ import { parseDuration } from '../../domain/time.ts'
 import {
   type Flag,
   type Invocation,
-  type ValueKind,
-  fileKind,
+  type FlagValue,
+  fileValue,
   flagsMarkdown,
   helpFlag,
   helpText,
   readFlags,
-  refusal,
+  usageError,
 } from '../../runtime/flags.ts'
 import { CLUSTER_FLAGS, type ProcessInputs, defaultNamespace } from '../shared/flags.ts'
 
@@ -27,13 +27,13 @@ export interface CheckSettings {
   readonly waitMs: number
 }
 
-const gatewayKind: ValueKind<string | null> = {
+const gatewayValue: FlagValue<string | null> = {
   placeholder: '<url>',
   accepts: 'an https URL without a path, such as https://platform.example.com',
   read: (text) => (text === '' ? null : originOf(text)),
 }
 
-const waitKind: ValueKind<number> = {
+const waitValue: FlagValue<number> = {
   placeholder: '<duration>',
   accepts: 'a duration such as 30s or 2m, or 0',
   read: (text) => (text === '0' ? 0 : (parseDuration(text) ?? undefined)),
@@ -44,19 +44,19 @@ const FLAGS = {
   namespace: CLUSTER_FLAGS.namespace,
   'config-name': CLUSTER_FLAGS['config-name'],
   gateway: {
-    kind: gatewayKind,
+    value: gatewayValue,
     fallback: '',
     shownDefault: 'https://<platformHost of the Config>',
     help: 'Address of the gateway, as clients see it.',
   },
   'ca-file': {
-    kind: fileKind,
+    value: fileValue,
     fallback: '',
     shownDefault: "the authority in the gateway's Secret, beside the system's",
     help: "Path of the authority that signed the gateway's certificate, in PEM.",
   },
   wait: {
-    kind: waitKind,
+    value: waitValue,
     fallback: '0',
     help: 'How long to try again while a part is missing, such as 2m after an install; 0 = once.',
   },
@@ -92,7 +92,7 @@ export function readCheckSettings(
     ...faults,
     ...(caFile !== null && ca === null ? [`--ca-file: ${caFile} cannot be read`] : []),
   ]
-  if (all.length > 0) return refusal('check', all)
+  if (all.length > 0) return usageError('check', all)
   const { kubeconfig = null, namespace = null, gateway = null, wait: waitMs = 0 } = values
   const configName = values['config-name'] ?? FLAGS['config-name'].fallback
   const settings = { kubeconfig, configName, gateway, ca, waitMs }

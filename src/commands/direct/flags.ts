@@ -4,10 +4,10 @@ import type { BindAddress } from '../../runtime/address.ts'
 import {
   type Flag,
   type Invocation,
-  type ValueKind,
+  type FlagValue,
   type ValuesOf,
-  durationKind,
-  fileKind,
+  durationValue,
+  fileValue,
   flagsMarkdown,
 } from '../../runtime/flags.ts'
 import type { LogLevel } from '../../runtime/log.ts'
@@ -56,7 +56,7 @@ export interface DirectSettings extends ServingSettings, TargetSettings {
   readonly logLevel: LogLevel
 }
 
-const clusterKind: ValueKind<string | null> = {
+const clusterValue: FlagValue<string | null> = {
   placeholder: '<name>',
   accepts: TARGET_NAME_FORM,
   read: (text) => (text === '' ? null : isTargetName(text) ? text : undefined),
@@ -66,7 +66,7 @@ const FLAGS = {
   kubeconfig: CLUSTER_FLAGS.kubeconfig,
   namespace: { ...CLUSTER_FLAGS.namespace, help: "Namespace of this process's certificate." },
   cluster: {
-    kind: clusterKind,
+    value: clusterValue,
     fallback: '',
     shownDefault: 'none, it must be given',
     help: 'Name of this cluster, as scopes and the targets of the gateway name it.',
@@ -77,35 +77,35 @@ const FLAGS = {
     help: 'Issuer of the tokens that are accepted: signing keys and revoked tokens are read below this URL.',
   },
   'issuer-ca-file': {
-    kind: fileKind,
+    value: fileValue,
     fallback: '',
     shownDefault: 'the authorities that the system trusts',
     help: "PEM file with the authority of the issuer's certificate; read at start.",
   },
   'state-dir': {
-    kind: fileKind,
+    value: fileValue,
     fallback: '',
     shownDefault: 'nothing is kept',
     help: 'Folder that keeps signing keys and revoked tokens over restarts; replicas may share it.',
   },
   'max-staleness': {
-    kind: durationKind(1000, '1s'),
+    value: durationValue(1000, '1s'),
     fallback: '1h',
     help: 'Longest age of the list of revoked tokens and of the signing keys; beyond it no token is accepted. At least 1s; below 15s the platform seems away now and then.',
   },
   'revocation-poll-interval': {
-    kind: durationKind(1000, '1s'),
+    value: durationValue(1000, '1s'),
     fallback: '5s',
     help: 'Pause between two readings of signing keys and revoked tokens; at least 1s.',
   },
   'webhook-token-file': {
-    kind: fileKind,
+    value: fileValue,
     fallback: '',
     shownDefault: 'none',
     help: 'File with the bearer token of API servers that ask /authorize; reloaded when it changes, empty means nobody.',
   },
   'webhook-client-ca': {
-    kind: fileKind,
+    value: fileValue,
     fallback: '',
     shownDefault: 'none',
     help: 'PEM file with the authority of the certificates of API servers that ask /authorize; reloaded when it changes.',

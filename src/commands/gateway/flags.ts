@@ -3,7 +3,7 @@ import {
   type Flag,
   type Invocation,
   type ValuesOf,
-  countKind,
+  countValue,
   flagsMarkdown,
 } from '../../runtime/flags.ts'
 import type { LogLevel } from '../../runtime/log.ts'
@@ -20,7 +20,7 @@ import {
   type ServingSettings,
   TARGET_FLAGS,
   type TargetSettings,
-  bufferKind,
+  bufferValue,
   certificateFaults,
   servingSettings,
   targetSettings,
@@ -62,22 +62,22 @@ const FLAGS = {
   ...SERVING_FLAGS,
   ...TARGET_FLAGS,
   'activity-writes-per-second': {
-    kind: countKind(MAX_ACTIVITY_WRITES),
+    value: countValue(MAX_ACTIVITY_WRITES),
     fallback: '10',
     help: `Writes of status.lastActivity per second and replica, from 1 to ${MAX_ACTIVITY_WRITES}; those of keys with ttlAfterLastActivity come on top.`,
   },
   'max-keys-per-user': {
-    kind: countKind(MAX_QUOTA),
+    value: countValue(MAX_QUOTA),
     fallback: '100',
     help: 'Unexpired access keys of a user at which self-service refuses another; as many expired ones are kept.',
   },
   'max-tokens-per-user': {
-    kind: countKind(MAX_QUOTA),
+    value: countValue(MAX_QUOTA),
     fallback: '1000',
     help: 'The same for tokens under the keys of a user, team or subject; a deleted token counts until it would have expired.',
   },
   'own-kinds-buffer': {
-    kind: bufferKind,
+    value: bufferValue,
     fallback: '64Mi',
     help: 'Memory for responses and watch events with access keys, tokens and Configs, at least 32Mi; one caller gets an eighth.',
   },

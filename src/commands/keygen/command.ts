@@ -3,18 +3,18 @@ import { crc32 } from 'node:zlib'
 import { formatAccessKey } from '../../domain/accesskey/access-key.ts'
 import {
   type Flag,
-  choiceKind,
+  choiceValue,
   flagsMarkdown,
   helpFlag,
   helpText,
   readFlags,
-  refusal,
+  usageError,
   printText,
 } from '../../runtime/flags.ts'
 
 const FLAGS = {
   output: {
-    kind: choiceKind(['text', 'json']),
+    value: choiceValue(['text', 'json']),
     fallback: 'text',
     help: 'Output format: text, json.',
   },
@@ -41,7 +41,7 @@ export const keygenFlagsTable = (): string => flagsMarkdown(FLAGS)
 export async function run(argv: readonly string[]): Promise<number> {
   const { values, faults } = readFlags(FLAGS, argv)
   if (values.help) return printText({ kind: 'print', text: HELP })
-  if (faults.length > 0) return printText(refusal('keygen', faults))
+  if (faults.length > 0) return printText(usageError('keygen', faults))
   const key = formatAccessKey(randomBytes(32), crc32)
   const digest = `sha256:${createHash('sha256').update(key).digest('hex')}`
   const text =

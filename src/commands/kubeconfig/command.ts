@@ -4,27 +4,27 @@ import { writeFileSync } from 'node:fs'
 import {
   type Flag,
   type Invocation,
-  type ValueKind,
-  fileKind,
+  type FlagValue,
+  fileValue,
   flagsMarkdown,
   helpFlag,
   helpText,
   printText,
   readFlags,
-  refusal,
+  usageError,
 } from '../../runtime/flags.ts'
 import { formatYaml } from '../../runtime/yaml.ts'
 import { processInputs } from '../shared/process.ts'
 import type { ProcessInputs } from '../shared/flags.ts'
 
 /** An address such as https://platform.example.com/kubernetes/management; null = not given. */
-const serverKind: ValueKind<string | null> = {
+const serverValue: FlagValue<string | null> = {
   placeholder: '<url>',
   accepts: 'an https URL such as https://platform.example.com/kubernetes/management',
   read: (text) => (text === '' ? null : serverOf(text)),
 }
 
-const nameKind: ValueKind<string> = {
+const nameValue: FlagValue<string> = {
   placeholder: '<name>',
   accepts: 'a name without spaces',
   read: (text) => (/^[!-~]+$/.test(text) ? text : undefined),
@@ -32,24 +32,24 @@ const nameKind: ValueKind<string> = {
 
 const FLAGS = {
   server: {
-    kind: serverKind,
+    value: serverValue,
     fallback: '',
     shownDefault: 'none, required',
     help: 'Address of an API at the gateway, such as https://platform.example.com/kubernetes/management.',
   },
   name: {
-    kind: nameKind,
+    value: nameValue,
     fallback: 'platform',
     help: 'Name of the cluster, the user and the context in the kubeconfig.',
   },
   'ca-file': {
-    kind: fileKind,
+    value: fileValue,
     fallback: '',
     shownDefault: "none, the client's own authorities",
     help: "Path of the authority that signed the gateway's certificate, in PEM; it is copied into the kubeconfig.",
   },
   'output-file': {
-    kind: fileKind,
+    value: fileValue,
     fallback: '',
     shownDefault: 'standard output',
     help: 'Path of the file to write, which only its owner may read; an existing file is left alone.',
@@ -91,12 +91,12 @@ function readKubeconfigSettings(
   const ca = caFile === null ? null : file(caFile)
   const all = [
     ...faults,
-    ...(values.server === null ? [`--server is required, ${serverKind.accepts}`] : []),
+    ...(values.server === null ? [`--server is required, ${serverValue.accepts}`] : []),
     ...(caFile !== null && !isCertificate(ca)
       ? [`--ca-file: ${caFile} has no certificate in PEM`]
       : []),
   ]
-  if (all.length > 0 || server === null) return refusal('kubeconfig', all)
+  if (all.length > 0 || server === null) return usageError('kubeconfig', all)
   return { kind: 'run', settings: { server, name, ca, output } }
 }
 
@@ -110,7 +110,7 @@ export async function run(argv: readonly string[]): Promise<number> {
   if (invocation.kind !== 'run') return printText(invocation)
   const given = process.stdin.isTTY ? '' : await readStart(process.stdin)
   const fault = keyFault(given)
-  if (fault !== null) return printText(refusal('kubeconfig', [fault]))
+  if (fault !== null) return printText(usageError('kubeconfig', [fault]))
   const text = kubeconfigText(invocation.settings, given.trim())
   const { output } = invocation.settings
   if (output === null) return printText({ kind: 'print', text })

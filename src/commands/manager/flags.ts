@@ -5,12 +5,12 @@ import type { BindAddress } from '../../runtime/address.ts'
 import {
   type Flag,
   type Invocation,
-  type ValueKind,
+  type FlagValue,
   type ValuesOf,
-  choiceKind,
-  durationKind,
+  choiceValue,
+  durationValue,
   flagsMarkdown,
-  switchKind,
+  switchValue,
 } from '../../runtime/flags.ts'
 import type { LogLevel } from '../../runtime/log.ts'
 import {
@@ -54,11 +54,11 @@ export interface ManagerSettings {
   readonly logLevel: LogLevel
 }
 
-const tokenTtlKind: ValueKind<number> = {
+const tokenTtlValue: FlagValue<number> = {
   placeholder: '<duration>',
   accepts: 'a duration from 1s to 120h',
   read: (text) => {
-    const ms = durationKind(1000, '1s').read(text)
+    const ms = durationValue(1000, '1s').read(text)
     return ms !== undefined && ms <= LONGEST_TOKEN_TTL_MS ? ms : undefined
   },
 }
@@ -66,24 +66,24 @@ const tokenTtlKind: ValueKind<number> = {
 const FLAGS = {
   ...CLUSTER_FLAGS,
   'expired-retention': {
-    kind: durationKind(0, '0'),
+    value: durationValue(0, '0'),
     fallback: '24h',
     help: 'How long expired keys and ended tokens are kept, unless an annotation, type Login or a GitOps tool decides otherwise.',
   },
   ...ISSUER_FLAG,
   'token-signing-algorithm': {
-    kind: choiceKind(SIGNING_ALGORITHMS),
+    value: choiceValue(SIGNING_ALGORITHMS),
     fallback: 'ES256',
     help: `Algorithm of new signing keys: ${SIGNING_ALGORITHMS.join(' or ')} (3072 bits).`,
   },
   'token-max-ttl': {
-    kind: tokenTtlKind,
+    value: tokenTtlValue,
     fallback: '24h',
     help: 'Longest lifetime of a token; from 1s to 120h, a sixth of the life of a signing key.',
   },
   ...PROBE_FLAGS,
   'leader-elect': {
-    kind: switchKind,
+    value: switchValue,
     fallback: 'false',
     shownDefault: 'off',
     help: 'Reconcile only while this process holds the Lease management-operator; other replicas stand by.',
@@ -93,7 +93,7 @@ const FLAGS = {
     'Objects reconciled at a time by the controller of keys, and as many by that of tokens',
   ),
   'per-object-metrics': {
-    kind: switchKind,
+    value: switchValue,
     fallback: 'false',
     shownDefault: 'off',
     help: 'Export when each access key expires: one time series per key.',

@@ -15,8 +15,8 @@ import {
   helpFlag,
   helpText,
   readFlagsAndArguments,
-  refusal,
-  switchKind,
+  usageError,
+  switchValue,
   printText,
 } from '../../runtime/flags.ts'
 import { connectCluster } from '../shared/process.ts'
@@ -133,7 +133,7 @@ interface RevokeSettings {
 const FLAGS = {
   kubeconfig: CLUSTER_FLAGS.kubeconfig,
   'dry-run': {
-    kind: switchKind,
+    value: switchValue,
     fallback: 'false',
     shownDefault: 'off',
     help: 'Print what would be disabled, and change nothing.',
@@ -162,7 +162,7 @@ export function readRevokeSettings(argv: readonly string[]): Invocation<RevokeSe
   const { kubeconfig = null, 'dry-run': isDryRun = false } = values
   return all.length === 0
     ? { kind: 'run', settings: { kubeconfig, nameOrUid, isDryRun } }
-    : refusal('revoke', all)
+    : usageError('revoke', all)
 }
 
 const ONE_KEY_FAULT = 'name one access key, by its name or uid'

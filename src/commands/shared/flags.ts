@@ -7,18 +7,18 @@ import {
   type Flag,
   type Invocation,
   PROGRAM_VERSION,
-  type ValueKind,
+  type FlagValue,
   type ValuesOf,
-  choiceKind,
-  countKind,
-  durationKind,
-  fileKind,
+  choiceValue,
+  countValue,
+  durationValue,
+  fileValue,
   helpFlag,
   helpText,
-  optionalAddressKind,
+  optionalAddressValue,
   readFlags,
-  refusal,
-  switchKind,
+  usageError,
+  switchValue,
 } from '../../runtime/flags.ts'
 import { LOG_LEVELS } from '../../runtime/log.ts'
 
@@ -32,21 +32,21 @@ const NAMESPACE_FILE = '/var/run/secrets/kubernetes.io/serviceaccount/namespace'
 const DEFAULT_NAMESPACE = 'platform-system'
 
 /** Name of a namespace; an empty text means none. */
-export const namespaceKind: ValueKind<string | null> = {
+export const namespaceValue: FlagValue<string | null> = {
   placeholder: '<name>',
   accepts: 'a DNS label: at most 63 of a-z, 0-9 and -, not at an end',
   read: (text) => (text === '' ? null : isDnsLabel(text) ? text : undefined),
 }
 
 /** Name of an object. */
-const objectNameKind: ValueKind<string> = {
+const objectNameValue: FlagValue<string> = {
   placeholder: '<name>',
   accepts: 'an object name: DNS labels of a-z, 0-9 and -, joined by dots',
   read: (text) => (isDnsSubdomain(text) && text.split('.').every(isDnsLabel) ? text : undefined),
 }
 
 /** The issuer of tokens (contract 7.2); an empty text means none. */
-const issuerUrlKind: ValueKind<string | null> = {
+const issuerUrlValue: FlagValue<string | null> = {
   placeholder: '<url>',
   accepts:
     'a URL such as https://platform.example.com/oidc, with https, a lower-case host and no userinfo, query, fragment, default port or trailing slash',
@@ -54,7 +54,7 @@ const issuerUrlKind: ValueKind<string | null> = {
 }
 
 /** Ranges of IP addresses; the flag is repeatable. */
-export const cidrsKind: ValueKind<readonly Cidr[]> = {
+export const cidrsValue: FlagValue<readonly Cidr[]> = {
   placeholder: '<cidr>',
   accepts: 'a range such as 10.0.0.0/8 or fd00::/8 without bits after its prefix',
   isList: true,
@@ -67,19 +67,19 @@ export const cidrsKind: ValueKind<readonly Cidr[]> = {
 /** Flags of every command that watches the API server. */
 export const CLUSTER_FLAGS = {
   kubeconfig: {
-    kind: fileKind,
+    value: fileValue,
     fallback: '',
     shownDefault: 'KUBECONFIG, else in-cluster',
     help: 'Path of the kubeconfig of the API server.',
   },
   namespace: {
-    kind: namespaceKind,
+    value: namespaceValue,
     fallback: '',
     shownDefault: `POD_NAMESPACE, else the service account's, else ${DEFAULT_NAMESPACE}`,
     help: "Namespace of the platform's Secrets, ConfigMaps and Lease.",
   },
   'config-name': {
-    kind: objectNameKind,
+    value: objectNameValue,
     fallback: 'platform-manager-config',
     help: 'Name of the Config object in force; the Secret with its settings has the same name.',
   },
@@ -88,7 +88,7 @@ export const CLUSTER_FLAGS = {
 /** The flag of every command that signs or publishes tokens. */
 export const ISSUER_FLAG = {
   'issuer-url': {
-    kind: issuerUrlKind,
+    value: issuerUrlValue,
     fallback: '',
     shownDefault: 'path /oidc on the platformHost of Config',
     help: 'Issuer of tokens: their claim iss, and the URL below which verifiers find the signing keys.',
@@ -98,12 +98,12 @@ export const ISSUER_FLAG = {
 /** Flags of the servers for metrics and probes. */
 export const PROBE_FLAGS = {
   'metrics-bind-address': {
-    kind: optionalAddressKind,
+    value: optionalAddressValue,
     fallback: ':8080',
     help: 'Address of /metrics, in plain HTTP; 0 = not served.',
   },
   'health-probe-bind-address': {
-    kind: optionalAddressKind,
+    value: optionalAddressValue,
     fallback: ':8081',
     help: 'Address of /healthz and /readyz, in plain HTTP; 0 = not served.',
   },
@@ -115,17 +115,17 @@ const JITTER_FACTOR = 1.2
 /** The timing of leader election. */
 export const ELECTION_FLAGS = {
   'leader-elect-lease-duration': {
-    kind: durationKind(1000, '1s'),
+    value: durationValue(1000, '1s'),
     fallback: '15s',
     help: 'How long a standby replica waits before it takes a Lease that is not renewed; at least 1s.',
   },
   'leader-elect-renew-deadline': {
-    kind: durationKind(1, '1ms'),
+    value: durationValue(1, '1ms'),
     fallback: '10s',
     help: 'How long the leader tries to renew the Lease before it exits; below the lease duration.',
   },
   'leader-elect-retry-period': {
-    kind: durationKind(1, '1ms'),
+    value: durationValue(1, '1ms'),
     fallback: '2s',
     help: `Pause between attempts to take or renew the Lease; below the renew deadline divided by ${JITTER_FACTOR}.`,
   },
@@ -165,7 +165,7 @@ const MAX_WORKERS = 256
 
 /** The flag with the number of workers of a controller. @param help a sentence without its range */
 export const workersFlag = (help: string): Flag<number> => ({
-  kind: countKind(MAX_WORKERS),
+  value: countValue(MAX_WORKERS),
   fallback: '16',
   help: `${help}; from 1 to ${MAX_WORKERS}.`,
 })
@@ -173,11 +173,11 @@ export const workersFlag = (help: string): Flag<number> => ({
 /** The last flags of every command that runs until it is stopped. */
 export const CLOSING_FLAGS = {
   'log-level': {
-    kind: choiceKind(LOG_LEVELS),
+    value: choiceValue(LOG_LEVELS),
     fallback: 'info',
     help: `Lowest level that is logged: ${LOG_LEVELS.join(', ')}.`,
   },
-  version: { kind: switchKind, fallback: 'false', help: 'Print the version and exit.' },
+  version: { value: switchValue, fallback: 'false', help: 'Print the version and exit.' },
   help: helpFlag,
 } satisfies Readonly<Record<string, Flag<unknown>>>
 
@@ -212,7 +212,7 @@ export function readCommandLine<Flags extends ClusterFlags, Settings>(
   const all = [...faults, ...faultsOf(values), ...namespaceFaults(namespace)]
   return all.length === 0
     ? { kind: 'run', settings: settingsOf(values as ValuesOf<Flags>, namespace) }
-    : refusal(name, all)
+    : usageError(name, all)
 }
 
 /**
@@ -226,4 +226,4 @@ export const defaultNamespace = ({ env, file }: ProcessInputs): string =>
 const namespaceFaults = (namespace: string): readonly string[] =>
   isDnsLabel(namespace)
     ? []
-    : [`POD_NAMESPACE or ${NAMESPACE_FILE} is wrong, accepted is ${namespaceKind.accepts}`]
+    : [`POD_NAMESPACE or ${NAMESPACE_FILE} is wrong, accepted is ${namespaceValue.accepts}`]

@@ -4,13 +4,13 @@ import { quantityAmount } from '../../domain/settings/formats.ts'
 import type { BindAddress } from '../../runtime/address.ts'
 import {
   type Flag,
-  type ValueKind,
+  type FlagValue,
   type ValuesOf,
-  addressKind,
-  fileKind,
+  addressValue,
+  fileValue,
 } from '../../runtime/flags.ts'
 import type { CertificateFiles } from '../../serving/tls/key-pair.ts'
-import { cidrsKind, namespaceKind } from './flags.ts'
+import { cidrsValue, namespaceValue } from './flags.ts'
 
 /** The checked settings of SERVING_FLAGS (contract 9.7). */
 export interface ServingSettings {
@@ -32,7 +32,7 @@ export interface TargetSettings {
 const MIN_BUFFER_BYTES = 32 * 1024 ** 2
 
 /** A size of a buffer. At least 32Mi: one caller or session gets an eighth, into which what it needs must fit. */
-export const bufferKind: ValueKind<number> = {
+export const bufferValue: FlagValue<number> = {
   placeholder: '<quantity>',
   accepts: 'a Kubernetes quantity of at least 32Mi, such as 64Mi or 1Gi',
   read: (text) => {
@@ -45,24 +45,24 @@ export const bufferKind: ValueKind<number> = {
 /** Flags of the HTTPS server. */
 export const SERVING_FLAGS = {
   'bind-address': {
-    kind: addressKind,
+    value: addressValue,
     fallback: ':8443',
     help: 'Address that requests come to, in HTTPS.',
   },
   'tls-cert-file': {
-    kind: fileKind,
+    value: fileValue,
     fallback: '',
     shownDefault: 'a certificate of its own, in Secret platform-gateway-tls',
     help: 'PEM file with the serving certificate and its chain; reloaded when it changes.',
   },
   'tls-private-key-file': {
-    kind: fileKind,
+    value: fileValue,
     fallback: '',
     shownDefault: 'the key of that certificate',
     help: 'PEM file with the private key of the certificate; reloaded when it changes.',
   },
   'forward-buffer': {
-    kind: bufferKind,
+    value: bufferValue,
     fallback: '256Mi',
     help: 'Memory for what exec, attach, cp, port-forward and WebSockets send faster than their clients read, at least 32Mi; one session gets at most 8Mi.',
   },
@@ -71,19 +71,19 @@ export const SERVING_FLAGS = {
 /** Flags of the targets that Secrets define. */
 export const TARGET_FLAGS = {
   'target-namespace': {
-    kind: namespaceKind,
+    value: namespaceValue,
     fallback: '',
     shownDefault: 'the platform namespace with -targets behind it',
     help: 'Namespace of the Secrets that define clusters, virtual clusters and spaces.',
   },
   'allow-target-cidr': {
-    kind: cidrsKind,
+    value: cidrsValue,
     fallback: '',
     shownDefault: 'none',
     help: 'Addresses that targets may have although they are loopback, link-local, metadata, multicast or unspecified ones; repeatable.',
   },
   'deny-target-cidr': {
-    kind: cidrsKind,
+    value: cidrsValue,
     fallback: '',
     shownDefault: 'none',
     help: 'Further addresses that targets may not have, also where the other flag allows them; repeatable.',

@@ -6,13 +6,13 @@ import {
   type Flag,
   type Invocation,
   PROGRAM_VERSION,
-  type ValueKind,
+  type FlagValue,
   type ValuesOf,
-  fileKind,
+  fileValue,
   flagsMarkdown,
   helpText,
   readFlags,
-  refusal,
+  usageError,
 } from '../../runtime/flags.ts'
 import type { LogLevel } from '../../runtime/log.ts'
 import type { AddressSettings } from '../../sync/kinds/addresses.ts'
@@ -20,7 +20,7 @@ import {
   CLOSING_FLAGS,
   ELECTION_FLAGS,
   PROBE_FLAGS,
-  cidrsKind,
+  cidrsValue,
   electionFaults,
   electionSettings,
   workersFlag,
@@ -49,7 +49,7 @@ export interface SyncerSettings {
 }
 
 /** A DNS label of at most `longest` characters. */
-export const dnsLabelKind = (longest: number): ValueKind<string> => ({
+export const dnsLabelValue = (longest: number): FlagValue<string> => ({
   placeholder: '<name>',
   accepts: `a DNS label of at most ${longest} characters`,
   read: (text) => (text.length <= longest && isDnsLabel(text) ? text : undefined),
@@ -60,16 +60,16 @@ export const LONGEST_VIRTUAL_CLUSTER = 40
 /** The longest name of a namespace. */
 export const LONGEST_NAMESPACE = 63
 
-/** As another kind; null = an empty text. */
-const optional = <T>(kind: ValueKind<T>): ValueKind<T | null> => ({
-  ...kind,
-  read: (text) => (text === '' ? null : kind.read(text)),
+/** The same value, but null for an empty text. */
+const optional = <T>(value: FlagValue<T>): FlagValue<T | null> => ({
+  ...value,
+  read: (text) => (text === '' ? null : value.read(text)),
 })
 
 /** The flag with the virtual cluster's configuration file. */
 export const CONFIG_FLAG = {
   config: {
-    kind: fileKind,
+    value: fileValue,
     fallback: '',
     shownDefault: 'none, required',
     help: "The virtual cluster's configuration file, vcluster.yaml.",
@@ -78,44 +78,44 @@ export const CONFIG_FLAG = {
 
 const FLAGS = {
   'virtual-kubeconfig': {
-    kind: fileKind,
+    value: fileValue,
     fallback: '',
     shownDefault: 'none, required',
     help: 'Path of the kubeconfig of the virtual cluster.',
   },
   'host-kubeconfig': {
-    kind: fileKind,
+    value: fileValue,
     fallback: '',
     shownDefault: 'KUBECONFIG, else in-cluster',
     help: 'Path of the kubeconfig of the host cluster.',
   },
   'virtual-cluster': {
-    kind: optional(dnsLabelKind(LONGEST_VIRTUAL_CLUSTER)),
+    value: optional(dnsLabelValue(LONGEST_VIRTUAL_CLUSTER)),
     fallback: '',
     shownDefault: 'none, required',
     help: `Name of the virtual cluster, of at most ${LONGEST_VIRTUAL_CLUSTER} characters; host objects have it in their names and marks.`,
   },
   'host-namespace': {
-    kind: optional(dnsLabelKind(LONGEST_NAMESPACE)),
+    value: optional(dnsLabelValue(LONGEST_NAMESPACE)),
     fallback: '',
     shownDefault: 'none, required',
     help: 'Namespace on the host with the objects of the virtual cluster, and with the Lease.',
   },
   'service-name': {
-    kind: optional(dnsLabelKind(LONGEST_NAMESPACE)),
+    value: optional(dnsLabelValue(LONGEST_NAMESPACE)),
     fallback: '',
     shownDefault: 'none',
     help: "Name of the virtual cluster's own Service in the host namespace: it owns host objects, so that deleting it deletes them.",
   },
   ...CONFIG_FLAG,
   'deny-cidr': {
-    kind: cidrsKind,
+    value: cidrsValue,
     fallback: '',
     shownDefault: 'none',
     help: 'Addresses that Endpoints may not name, besides loopback, link-local, metadata and multicast ones; repeatable.',
   },
   'allow-external-ip-cidr': {
-    kind: cidrsKind,
+    value: cidrsValue,
     fallback: '',
     shownDefault: 'none',
     help: 'External IPs that Services may have; repeatable. Others are left out.',
@@ -151,7 +151,7 @@ export function readSyncerSettings(argv: readonly string[]): Invocation<SyncerSe
     .filter((name) => values[name] === null)
     .map((name) => `--${name} is required`)
   const all = [...faults, ...missing, ...electionFaults(values)]
-  if (all.length > 0) return refusal('syncer', all)
+  if (all.length > 0) return usageError('syncer', all)
   return { kind: 'run', settings: settingsOf(values as ValuesOf<typeof FLAGS>) }
 }
 

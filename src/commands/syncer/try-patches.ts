@@ -4,14 +4,14 @@ import { systemClock } from '../../runtime/clock.ts'
 import {
   type Flag,
   type Invocation,
-  choiceKind,
-  fileKind,
+  choiceValue,
+  fileValue,
   flagsMarkdown,
   helpFlag,
   helpText,
   readFlagsAndArguments,
-  refusal,
-  switchKind,
+  usageError,
+  switchValue,
   printText,
 } from '../../runtime/flags.ts'
 import { type Patched, applyPatches } from '../../sync/patches/apply.ts'
@@ -22,40 +22,40 @@ import { WITHOUT_CLUSTERS } from '../../sync/patches/reference.ts'
 import { createSandbox } from '../../sync/sandbox/sandbox.ts'
 import { canHoldSecret } from '../../sync/patches/secrecy.ts'
 import { readYaml } from './config-file.ts'
-import { CONFIG_FLAG, LONGEST_NAMESPACE, LONGEST_VIRTUAL_CLUSTER, dnsLabelKind } from './flags.ts'
+import { CONFIG_FLAG, LONGEST_NAMESPACE, LONGEST_VIRTUAL_CLUSTER, dnsLabelValue } from './flags.ts'
 import { sortedYaml, unifiedDiff, withoutSecrets } from './object-diff.ts'
 
 const FLAGS = {
   ...CONFIG_FLAG,
   object: {
-    kind: fileKind,
+    value: fileValue,
     fallback: '',
     shownDefault: 'none, required by try',
     help: 'A manifest of the object to patch.',
   },
   reverse: {
-    kind: switchKind,
+    value: switchValue,
     fallback: 'false',
     shownDefault: 'off',
     help: 'Patch from host to virtual: the object is one of the host.',
   },
   'virtual-cluster': {
-    kind: dnsLabelKind(LONGEST_VIRTUAL_CLUSTER),
+    value: dnsLabelValue(LONGEST_VIRTUAL_CLUSTER),
     fallback: 'my-vc',
     help: 'Name of the virtual cluster that expressions see.',
   },
   'host-namespace': {
-    kind: dnsLabelKind(LONGEST_NAMESPACE),
+    value: dnsLabelValue(LONGEST_NAMESPACE),
     fallback: 'vc-host',
     help: 'Namespace on the host that expressions see.',
   },
   output: {
-    kind: choiceKind(['diff', 'yaml']),
+    value: choiceValue(['diff', 'yaml']),
     fallback: 'diff',
     help: 'Output format of try: diff (nothing where nothing changes), yaml (the patched object).',
   },
   'show-secrets': {
-    kind: switchKind,
+    value: switchValue,
     fallback: 'false',
     shownDefault: 'off',
     help: 'Print values of Secrets, and what patches that can see them or the configuration have set.',
@@ -129,7 +129,7 @@ function readAttemptSettings(argv: readonly string[]): Invocation<AttemptSetting
   const { output, 'virtual-cluster': virtualCluster, 'host-namespace': hostNamespace } = values
   const isWhole =
     output !== undefined && virtualCluster !== undefined && hostNamespace !== undefined
-  if (all.length > 0 || config === null || !isWhole) return refusal('syncer', all)
+  if (all.length > 0 || config === null || !isWhole) return usageError('syncer', all)
   const attempt =
     subcommand === 'validate' || object === null
       ? null

@@ -7,21 +7,21 @@ import {
 import {
   type Flag,
   type Invocation,
-  type ValueKind,
+  type FlagValue,
   type ValuesOf,
-  choiceKind,
-  fileKind,
+  choiceValue,
+  fileValue,
   flagsMarkdown,
   helpFlag,
   helpText,
   printText,
   readFlags,
-  refusal,
-  switchKind,
+  usageError,
+  switchValue,
 } from '../../runtime/flags.ts'
 import { formatYaml } from '../../runtime/yaml.ts'
 import { processInputs } from '../shared/process.ts'
-import { type ProcessInputs, namespaceKind } from '../shared/flags.ts'
+import { type ProcessInputs, namespaceValue } from '../shared/flags.ts'
 import { secretManifest, targetManifests } from './manifests.ts'
 
 /**
@@ -33,7 +33,7 @@ export const run = async (argv: readonly string[]): Promise<number> =>
   printText(readTargetCommand(argv, processInputs))
 
 /** A text that is checked as the field of a Secret; null = not given. */
-const fieldKind: ValueKind<string | null> = {
+const fieldValue: FlagValue<string | null> = {
   placeholder: '<name>',
   accepts: 'a name',
   read: (text) => text || null,
@@ -41,52 +41,52 @@ const fieldKind: ValueKind<string | null> = {
 
 const FLAGS = {
   name: {
-    kind: fieldKind,
+    value: fieldValue,
     fallback: '',
     shownDefault: 'none, required',
     help: 'Name of the target, as in the paths of the gateway.',
   },
   kind: {
-    kind: choiceKind(CONNECTED_KINDS),
+    value: choiceValue(CONNECTED_KINDS),
     fallback: 'cluster',
     help: `Kind of the target: ${CONNECTED_KINDS.join(', ')}.`,
   },
   project: {
-    kind: fieldKind,
+    value: fieldValue,
     fallback: '',
     shownDefault: 'none',
     help: 'Project of a virtual cluster or a space.',
   },
   kubeconfig: {
-    kind: fileKind,
+    value: fileValue,
     fallback: '',
     shownDefault: 'none',
     help: 'Path of the kubeconfig by which the gateway reaches a cluster or a virtual cluster, with its token or client certificate inline.',
   },
   cluster: {
-    kind: fieldKind,
+    value: fieldValue,
     fallback: '',
     shownDefault: 'none',
     help: 'Name of the cluster, itself a target, that a space is in.',
   },
   namespace: {
-    kind: fieldKind,
+    value: fieldValue,
     fallback: '',
     shownDefault: 'none',
     help: 'Namespace of a space in its cluster.',
   },
   'target-namespace': {
-    kind: namespaceKind,
+    value: namespaceValue,
     fallback: 'platform-system-targets',
     help: "Namespace of the Secret, as of the gateway's flag.",
   },
   side: {
-    kind: choiceKind(['both', 'platform', 'target']),
+    value: choiceValue(['both', 'platform', 'target']),
     fallback: 'both',
     help: "What to print: the Secret for the platform's cluster, the account for the target, or both.",
   },
   'legacy-impersonation': {
-    kind: switchKind,
+    value: switchValue,
     fallback: 'false',
     shownDefault: 'off',
     help: 'Print the older right to impersonate, for a target before Kubernetes 1.36.',
@@ -116,7 +116,7 @@ export function readTargetCommand(
 ): Exclude<Invocation<never>, { readonly kind: 'run' }> {
   const { values, faults } = readFlags(FLAGS, argv)
   if (values.help) return { kind: 'print', text: HELP }
-  if (faults.length > 0) return refusal('target', faults)
+  if (faults.length > 0) return usageError('target', faults)
   // Without a fault, each flag has a value.
   const complete = values as TargetFlagValues
   const isPrinted = (side: 'platform' | 'target'): boolean =>
@@ -127,7 +127,7 @@ export function readTargetCommand(
     ...(isPrinted('platform') ? platformFaults(complete, data) : []),
     ...(complete.side === 'target' && kind === 'space' ? [SPACE_FAULT] : []),
   ]
-  if (all.length > 0) return refusal('target', all)
+  if (all.length > 0) return usageError('target', all)
   const namespace = complete['target-namespace'] ?? FLAGS['target-namespace'].fallback
   const platform = isPrinted('platform') ? [secretManifest(namespace, kind, data)] : []
   const target =

@@ -4,7 +4,7 @@ import {
   ACCESS_KEYS,
   API_VERSION,
   CONFIGS,
-  GATEWAY_MANAGER,
+  GATEWAY_FIELD_MANAGER,
   HEARTBEAT_KEY,
   type Resource,
   TOKENS,
@@ -213,7 +213,7 @@ async function withClaimedFields(
     resource: info.resource,
     name: name ?? '',
     // Without force: a later change by another manager wins.
-    query: [['fieldManager', GATEWAY_MANAGER]],
+    query: [['fieldManager', GATEWAY_FIELD_MANAGER]],
     form,
     body: {
       type: 'application/apply-patch+yaml',

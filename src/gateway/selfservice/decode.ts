@@ -40,9 +40,9 @@ export const LONGEST_YAML = 16 * 1024
  * in flight, and 400 of the longest bodies exceed the memory. `ofOne` is the limit for one user, whatever the keys: a
  * slow sender does not block the others.
  */
-export const LARGE_BODIES = { aboveBytes: 64 * 1024, inAll: 16, ofOne: 4 } as const
+export const LARGE_BODY_LIMITS = { aboveBytes: 64 * 1024, inAll: 16, ofOne: 4 } as const
 
-const largeBodySemaphore = createSemaphore(LARGE_BODIES.inAll, LARGE_BODIES.ofOne)
+const largeBodySemaphore = createSemaphore(LARGE_BODY_LIMITS.inAll, LARGE_BODY_LIMITS.ofOne)
 
 /** Bodies parsed in one turn of the event loop, so that a burst of bodies does not block it. */
 const turn = createTurnQueue(16)
@@ -106,7 +106,7 @@ async function sentValue({ call, caller }: Sender, mayBeEmpty: boolean): Promise
 
 const isLarge = (headers: IncomingHttpHeaders): boolean =>
   headers['transfer-encoding'] !== undefined ||
-  Number(headers['content-length'] ?? 0) > LARGE_BODIES.aboveBytes
+  Number(headers['content-length'] ?? 0) > LARGE_BODY_LIMITS.aboveBytes
 
 async function readValue(call: HttpRequest, mayBeEmpty: boolean): Promise<Sent<Json>> {
   const bytes = await readBody(call.body)

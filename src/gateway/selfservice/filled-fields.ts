@@ -1,6 +1,6 @@
 // The fields that the gateway filled in when it created a key (contract 12.1, 12.2): the manifest that created the key
 // does not have them, and a PUT of the same manifest keeps them.
-import { ACCESS_KEYS, GATEWAY_MANAGER, type Resource } from '../../api/names.ts'
+import { ACCESS_KEYS, GATEWAY_FIELD_MANAGER, type Resource } from '../../api/names.ts'
 import { nestedField, nestedString, setNestedField } from '../../domain/json/field-path.ts'
 import type { Json, JsonMap } from '../../domain/json/json.ts'
 import { KEY } from '../../domain/redaction/fields.ts'
@@ -37,7 +37,7 @@ function withoutEmptyKey(sent: JsonMap, current: JsonMap): JsonMap {
 
 /** Whether the gateway is the manager of the field, or of a part of it. */
 const isFilled = (current: JsonMap, name: string): boolean =>
-  entriesOf(current, [GATEWAY_MANAGER]).some(
+  entriesOf(current, [GATEWAY_FIELD_MANAGER]).some(
     (entry) => nestedField(entry, ['fieldsV1', 'f:spec', `f:${name}`]) !== undefined,
   )
 

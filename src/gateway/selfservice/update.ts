@@ -1,6 +1,6 @@
 // Updates and patches of our kinds (contract 12.1, 12.3, 12.5). The caller's own objects: a dry run, validation of
 // its answer, then the write, on condition that the object has not changed since. Other objects: as the caller.
-import { ACCESS_KEYS, CONFIGS, GATEWAY_MANAGER } from '../../api/names.ts'
+import { ACCESS_KEYS, CONFIGS, GATEWAY_FIELD_MANAGER } from '../../api/names.ts'
 import { nestedString } from '../../domain/json/field-path.ts'
 import type { JsonMap } from '../../domain/json/json.ts'
 import { parseTimestamp } from '../../domain/time.ts'
@@ -81,7 +81,7 @@ const CLAIMED_WITHIN_MS = 3000
  */
 function mayBeUnclaimed(object: JsonMap, nowMs: number): boolean {
   const createdMs = parseTimestamp(nestedString(object, ['metadata', 'creationTimestamp'])) ?? 0
-  const isClaimed = entriesOf(object, [GATEWAY_MANAGER]).length > 0
+  const isClaimed = entriesOf(object, [GATEWAY_FIELD_MANAGER]).length > 0
   return !isClaimed && nowMs - createdMs < CLAIMED_WITHIN_MS
 }
 
