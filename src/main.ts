@@ -18,12 +18,13 @@ const COMMANDS: Readonly<Record<string, Command>> = {
     load: () => import('./commands/manager/command.ts'),
   },
   gateway: {
-    summary: 'Proxy the API server for access keys, and publish signing keys and revoked tokens.',
+    summary:
+      'Proxy requests with access keys to API servers, and publish signing keys and revoked tokens.',
     load: () => import('./commands/gateway/command.ts'),
   },
   direct: {
     summary:
-      'Proxy the API server of a connected cluster for direct cluster endpoint tokens, without the platform.',
+      'Proxy requests with direct cluster endpoint tokens to the API server of a connected cluster.',
     load: () => import('./commands/direct/command.ts'),
   },
   syncer: {
@@ -85,7 +86,7 @@ function printed(text: string): number {
 }
 
 function faultOf(name: string): string {
-  const fault = name === '' ? 'no command given' : `${JSON.stringify(name)} is no command`
+  const fault = name === '' ? 'no command given' : `${JSON.stringify(name)} is not a command`
   return `${fault}, accepted are ${Object.keys(COMMANDS).join(', ')}, help, --version and --help`
 }
 

@@ -1,112 +1,120 @@
-// Names of the metrics, and the help text of each, which the docs quote (contract 8.4).
+// Names and help texts of the metrics (contract 8.4).
 
-/** Help text by name; `# HELP` of a scrape. */
+/** The help text of each metric: `# HELP` of a scrape, without the kind of metric and its labels. */
 export const METRIC_HELP = {
-  platform_build_info:
-    'A metric with a constant value of 1, labeled by the version of the program.',
-  controller_runtime_reconcile_total: 'Total number of reconciliations per controller',
-  controller_runtime_reconcile_errors_total: 'Total number of reconciliation errors per controller',
-  controller_runtime_reconcile_time_seconds: 'Length of time per reconciliation per controller',
-  controller_runtime_active_workers: 'Number of currently used workers per controller',
+  platform_build_info: 'Always 1. The label has the version of the program.',
+  controller_runtime_reconcile_total: 'Finished reconciles, by controller and result.',
+  controller_runtime_reconcile_errors_total: 'Failed reconciles, by controller. Each is retried.',
+  controller_runtime_reconcile_time_seconds: 'Duration of a reconcile in seconds, by controller.',
+  controller_runtime_active_workers: 'Reconciles in progress, by controller.',
   controller_runtime_max_concurrent_reconciles:
-    'Maximum number of concurrent reconciles per controller',
-  workqueue_depth: 'Current depth of workqueue',
-  workqueue_adds_total: 'Total number of adds handled by workqueue',
-  workqueue_retries_total: 'Total number of retries handled by workqueue',
-  workqueue_queue_duration_seconds:
-    'How long in seconds an item stays in workqueue before being requested',
-  workqueue_work_duration_seconds: 'How long in seconds processing an item from workqueue takes.',
+    'Maximum number of concurrent reconciles, by controller.',
+  workqueue_depth: 'Objects that wait in the work queue.',
+  workqueue_adds_total: 'Objects added to the work queue.',
+  workqueue_retries_total: 'Objects added to the work queue again, after a failure or a conflict.',
+  workqueue_queue_duration_seconds: 'Time that an object waited in the work queue, in seconds.',
+  workqueue_work_duration_seconds:
+    'Time that a worker spent on an object from the work queue, in seconds.',
   workqueue_unfinished_work_seconds:
-    'How many seconds of work that is in progress has been done, and is not yet in work_duration.',
+    'Total time spent so far on all objects that workers have in progress, in seconds.',
   platform_queue_age_seconds:
-    'How many seconds the item that waits longest in workqueue has waited; 0 = none waits.',
+    'Time that the longest-waiting object has been in the work queue, in seconds; 0 if the queue is empty.',
   workqueue_longest_running_processor_seconds:
-    'How many seconds has the longest running processor for workqueue been running.',
-  rest_client_requests_total: 'Number of HTTP requests, partitioned by status code and method.',
+    'Time that the longest-running worker has spent on its object so far, in seconds.',
+  rest_client_requests_total:
+    'Requests to the API server, by HTTP method and status code; code <error> if there was no response.',
   leader_election_master_status:
-    'Whether this process holds the Lease in name: 1 = it leads, 0 = it stands by.',
+    '1 while this process holds the Lease and leads, 0 while it stands by.',
   platform_access_keys:
-    'Number of access keys by what they are now, as gateways see them; status says so when it is next written.',
-  platform_access_key_expirations_total: 'Number of access keys whose expiry was published.',
-  platform_expiration_lag_seconds: 'How long after the expiry of an access key its status says so.',
+    'Access keys by current state. The state is the one that gateways act on; the status of a key can lag behind it.',
+  platform_access_key_expirations_total:
+    'Access keys whose status was updated to show their expiry.',
+  platform_expiration_lag_seconds:
+    'Time from the expiry of an access key to the status update that shows it, in seconds.',
   platform_expirations_overdue:
-    'Number of objects past their end whose status does not say so yet, by kind.',
+    'Expired objects whose status does not show the expiry yet, by kind.',
   platform_expirations_overdue_seconds:
-    'How long ago the one of them that is late the longest ended, by kind; 0 = none is late.',
-  platform_lifetimes_capped: 'Number of objects whose lifetime is shortened by the cap, by kind.',
-  platform_tokens: 'Number of direct cluster endpoint tokens by state.',
-  platform_tokens_issued_total: 'Number of tokens that were issued.',
-  platform_token_signing_seconds: 'How long signing a token took.',
-  platform_revocations_total: 'Number of tokens that were recorded as revoked.',
+    'Seconds since the most overdue object expired, by kind; 0 if none is overdue.',
+  platform_lifetimes_capped:
+    'Objects whose lifetime is shortened by a cap (condition LifetimeCapped), by kind.',
+  platform_tokens: 'Direct cluster endpoint tokens, by the state that their status shows.',
+  platform_tokens_issued_total: 'Tokens issued.',
+  platform_token_signing_seconds: 'Time to sign a token, in seconds.',
+  platform_revocations_total: 'Tokens recorded as revoked.',
   platform_revoked_tokens:
-    'Number of tokens that are recorded as revoked and have not ended yet: what is to be denied.',
-  platform_revocation_backlog: 'Number of revoked tokens whose record is not stored yet.',
+    'Tokens that are recorded as revoked and have not expired. API servers that verify tokens must deny them.',
+  platform_revocation_backlog: 'Revoked tokens whose revocation record is not stored yet.',
   platform_revocation_backlog_seconds:
-    'How long ago the oldest record that is not stored yet was asked for; 0 = all are stored.',
+    'Time that the oldest revocation record has waited to be stored, in seconds; 0 if all are stored.',
   platform_signing_key_faults:
-    'Number of Secrets with a signing key that nothing is signed with, because they are corrupt.',
+    'Secrets that hold a corrupt signing key. No token is signed with it.',
   platform_config_valid:
-    '0 while Config has a fault and the last good settings stay in force, else 1.',
+    '1 if the Config is valid, 0 if it has a fault and the last valid settings stay in force.',
   platform_config_last_applied_timestamp_seconds:
-    'When this process last put settings in force, in seconds since 1970; 0 = not yet.',
-  platform_api_writes_total: 'Number of successful writes to the API server by kind and reason.',
-  platform_watch_restarts_total: 'Number of times a watch had to be opened anew.',
-  platform_clock_skew_seconds: "Local time minus the API server's, at its last answer.",
-  platform_ready: 'Whether each check of /readyz passes: 1 = it does, 0 = it does not.',
+    'Unix time at which this process last put settings in force; 0 if it has not done so yet.',
+  platform_api_writes_total: 'Successful writes to the API server, by kind and reason.',
+  platform_watch_restarts_total: 'Watches that were reopened, by resource and reason.',
+  platform_clock_skew_seconds:
+    "Local time minus the API server's time, in seconds, at its last response.",
+  platform_ready: '1 if this check of /readyz passes, 0 if it fails.',
   platform_gateway_watch_age_seconds:
-    'How long ago what the gateway decides or serves by was last known to be complete.',
+    "Age of the last proof that the gateway's watches are complete, in seconds.",
   platform_gateway_certificate_not_before_timestamp_seconds:
-    'When the life of the certificate in use began, in seconds since 1970; 0 = there is none yet.',
+    'Unix time from which the serving certificate is valid; 0 if there is no certificate yet.',
   platform_gateway_certificate_not_after_timestamp_seconds:
-    'When the certificate in use ends, in seconds since 1970; 0 = there is none yet.',
-  platform_gateway_requests_total: 'Number of requests answered by target, verb and code.',
+    'Unix time at which the serving certificate expires; 0 if there is no certificate yet.',
+  platform_gateway_requests_total: 'Responses to clients, by target, verb and HTTP status code.',
   platform_gateway_request_duration_seconds:
-    'How long it took until the head of an answer was known, by target and verb.',
+    'Time from a request until the head of its response was known, in seconds, by target and verb.',
   platform_gateway_authentication_total:
-    'Number of credentials presented by result, and by the reason where they were refused.',
-  platform_gateway_scope_denials_total: 'Number of requests refused by the scope of a key.',
+    'Credentials that clients presented, by result, and by reason if refused.',
+  platform_gateway_scope_denials_total:
+    'Requests denied by the scope of their access key or token, by target.',
   platform_gateway_limited_total:
-    'Number of requests refused because of what is under way at this gateway, by kind.',
+    'Requests answered with 429 at a limit of this process on concurrent requests or memory, by kind of limit.',
   platform_gateway_connections_dropped_total:
-    'Number of connections that were turned away because all places were taken.',
-  platform_gateway_streams: 'Number of answers that are streaming by kind.',
-  platform_gateway_streams_cut_total: 'Number of streams that were cut by the reason.',
-  platform_gateway_activity_writes_total: 'Number of times that the use of a key was recorded.',
-  platform_gateway_activity_failures_total:
-    'Number of times that the use of a key could not be recorded.',
+    'Client connections refused at the limit on open connections.',
+  platform_gateway_streams: 'Responses and upgraded connections that are streaming now, by kind.',
+  platform_gateway_streams_cut_total: 'Streams that this process ended early, by reason.',
+  platform_gateway_activity_writes_total: 'Writes that recorded the use of an access key.',
+  platform_gateway_activity_failures_total: 'Failed attempts to record the use of an access key.',
   platform_gateway_revocation_seconds:
-    'How long after its commit a change reached this gateway, from the heartbeat.',
+    'Time until a change of an access key, such as its revocation, reaches this gateway, in seconds. Measured from the sending of a heartbeat write to its watch event.',
   platform_gateway_target_ready:
-    'Whether a target besides the management cluster works, as this gateway last found: 1 = it does, 0 = it does not.',
+    '1 if the target, a cluster, virtual cluster or space, worked when this process last probed it, otherwise 0.',
   platform_direct_revocation_list_age_seconds:
-    'How old the list of revoked tokens is; since the start while there is none.',
+    'Age of the list of revoked tokens, in seconds; without a list, time since the process started.',
   platform_direct_signing_keys_age_seconds:
-    'How old the answer with the public signing keys is; since the start while there is none.',
+    'Time since the issuer confirmed its public signing keys, in seconds; without keys, time since the process started.',
   platform_direct_max_staleness_seconds:
-    'How old the list of revoked tokens and the signing keys may be: beyond it no token is accepted.',
-  platform_direct_revoked_tokens: 'Number of tokens on the list of revoked tokens.',
-  platform_direct_signing_keys: 'Number of public signing keys that verify tokens.',
-  platform_direct_clock_skew_seconds: "Local time minus the issuer's, at its last answer.",
+    'Maximum age of the list of revoked tokens and of the public signing keys, in seconds (flag --max-staleness). Above it, all tokens are refused.',
+  platform_direct_revoked_tokens: 'Tokens on the list of revoked tokens.',
+  platform_direct_signing_keys: 'Public signing keys of the issuer that can verify tokens.',
+  platform_direct_clock_skew_seconds:
+    "Local time minus the issuer's time, in seconds, at its last response.",
   platform_direct_issuer_polls_total:
-    'Number of times that a document of the issuer was read, by result.',
+    'Requests for a document of the issuer, by document and result.',
   platform_direct_revocations_refused_total:
-    'Number of lists of revoked tokens that were not taken, because they lack what the last one has or are of another time.',
+    'Lists of revoked tokens that were rejected, because they omit a known revocation or carry an implausible date.',
   platform_direct_signing_keys_refused_total:
-    'Number of withdrawn signing keys that were published again, and not taken.',
+    'Signing keys that were rejected, because the issuer had withdrawn them and published them again.',
   platform_direct_state_saved:
-    '0 while the state directory lacks what is known, else 1, also where nothing is kept.',
-  platform_direct_webhook_requests_total: 'Number of reviews of API servers by decision.',
-  platform_direct_webhook_request_duration_seconds: 'How long the answer to a review took.',
+    '0 if the state directory is out of date, 1 if it is up to date or no state is saved.',
+  platform_direct_webhook_requests_total: 'Requests to the authorization webhook, by decision.',
+  platform_direct_webhook_request_duration_seconds:
+    'Time to answer a request to the authorization webhook, in seconds.',
   platform_sync_config_valid:
-    '0 while the configuration file of the virtual cluster has a fault and the last valid one stays, else 1.',
-  platform_sync_objects: 'Number of objects that the virtual cluster has for its host, by state.',
-  platform_sync_writes_total: 'Number of writes of synced objects by direction.',
-  platform_sync_errors_total: 'Number of Events about objects that are not in step, by reason.',
+    '1 if the configuration file is valid, 0 if it has a fault and the last valid configuration stays in force.',
+  platform_sync_objects:
+    'Objects of the virtual cluster that belong on the host, by kind and state.',
+  platform_sync_writes_total: 'Writes of synced objects, by kind and direction.',
+  platform_sync_errors_total: 'Attempts to sync an object that failed, by kind and reason.',
   platform_sync_lag_seconds:
-    'How long after a change of either object the write that followed from it was done.',
-  platform_patch_evaluations_total: 'Number of expressions that were evaluated, by result.',
-  platform_patch_seconds: 'How long an evaluation took, with its wait for those before it.',
+    'Time from a change of a virtual object or its host object to the end of the resulting write, in seconds.',
+  platform_patch_evaluations_total: 'Evaluated expressions of patches, by result.',
+  platform_patch_seconds:
+    'Time to evaluate one expression of a patch, in seconds, including its wait for earlier expressions.',
 } as const
 
-/** Name of one of the metrics of the program. */
+/** Name of a metric. */
 export type MetricName = keyof typeof METRIC_HELP

@@ -119,7 +119,7 @@ function readLine<F extends Flags>(
     const flag = Object.hasOwn(flags, name) ? flags[name] : undefined
     const text = inline ?? (flag?.value === switchValue ? 'true' : flag && rest.shift())
     if (!flag && isArgument(word)) continue
-    if (!flag) faults.push(`${JSON.stringify(word)} is no flag, accepted are ${namesOf(flags)}`)
+    if (!flag) faults.push(`${JSON.stringify(word)} is not a flag, accepted are ${namesOf(flags)}`)
     else if (text === undefined) faults.push(`--${name} lacks its value, ${flag.value.accepts}`)
     else given[name] = flag.value.isList && given[name] ? `${given[name]},${text}` : text
   }

@@ -56,7 +56,7 @@ describe('commands in a read-only container without capabilities (8.1)', () => {
       code: 2,
       says: 'accepted are manager, gateway, direct, syncer, target, kubeconfig, check, keygen',
     },
-    { args: ['manager', '--bogus'], code: 2, says: 'is no flag, accepted are --kubeconfig' },
+    { args: ['manager', '--bogus'], code: 2, says: 'is not a flag, accepted are --kubeconfig' },
     { args: ['gateway', '--bind-address=x'], code: 2, says: 'an address such as :8443' },
     { args: ['manager'], code: 1, says: 'no cluster: give --kubeconfig' },
   ])('$args exits with $code', async ({ args, code, says }) => {

@@ -46,19 +46,19 @@ const FLAGS = {
   gateway: {
     value: gatewayValue,
     fallback: '',
-    shownDefault: 'https://<platformHost of the Config>',
-    help: 'Address of the gateway, as clients see it.',
+    shownDefault: 'platformHost of the Config',
+    help: 'URL of the gateway, as clients reach it.',
   },
   'ca-file': {
     value: fileValue,
     fallback: '',
-    shownDefault: "the authority in the gateway's Secret, beside the system's",
-    help: "Path of the authority that signed the gateway's certificate, in PEM.",
+    shownDefault: "the CA in the gateway's Secret, and the CAs of the system",
+    help: "Path to the PEM file with the CA of the gateway's certificate.",
   },
   wait: {
     value: waitValue,
     fallback: '0',
-    help: 'How long to try again while a part is missing, such as 2m after an install; 0 = once.',
+    help: 'How long to retry while a part is missing, such as 2m after an installation; 0 checks once.',
   },
   help: helpFlag,
 } satisfies Readonly<Record<string, Flag<unknown>>>
@@ -66,9 +66,9 @@ const FLAGS = {
 const HELP = helpText({
   usage: 'check',
   summary: `Check an installation: say what is missing, and how to get it.
-It looks for the kinds, the policies, the rights of manager and gateway, settings in force, a leader, the
-gateway's certificate and the issuer of tokens. Then it makes an access key, uses it, removes it, and sees
-it refused. It needs the rights of a cluster administrator.`,
+It checks the CRDs, the policies, the rights of manager and gateway, the settings in force, the leader, the
+gateway's certificate and the token issuer. Then it creates an access key, uses it, deletes it, and checks that
+the gateway refuses it. It needs the rights of a cluster administrator.`,
   flags: FLAGS,
   exitCodes: {
     0: 'Nothing is missing.',

@@ -64,51 +64,54 @@ const clusterValue: FlagValue<string | null> = {
 
 const FLAGS = {
   kubeconfig: CLUSTER_FLAGS.kubeconfig,
-  namespace: { ...CLUSTER_FLAGS.namespace, help: "Namespace of this process's certificate." },
+  namespace: {
+    ...CLUSTER_FLAGS.namespace,
+    help: "Namespace of the Secrets with this server's certificate and its CA.",
+  },
   cluster: {
     value: clusterValue,
     fallback: '',
-    shownDefault: 'none, it must be given',
-    help: 'Name of this cluster, as scopes and the targets of the gateway name it.',
+    shownDefault: 'none, required',
+    help: 'Name of this cluster in scopes and among the targets of the gateway.',
   },
   'issuer-url': {
     ...ISSUER_FLAG['issuer-url'],
-    shownDefault: 'none, it must be given',
-    help: 'Issuer of the tokens that are accepted: signing keys and revoked tokens are read below this URL.',
+    shownDefault: 'none, required',
+    help: 'Issuer URL of the accepted tokens, and base URL of the signing keys and the list of revoked tokens.',
   },
   'issuer-ca-file': {
     value: fileValue,
     fallback: '',
-    shownDefault: 'the authorities that the system trusts',
-    help: "PEM file with the authority of the issuer's certificate; read at start.",
+    shownDefault: 'the CAs of the system',
+    help: "Path to the PEM file with the CA of the issuer's certificate; read once, at start.",
   },
   'state-dir': {
     value: fileValue,
     fallback: '',
-    shownDefault: 'nothing is kept',
-    help: 'Folder that keeps signing keys and revoked tokens over restarts; replicas may share it.',
+    shownDefault: 'none, nothing is kept',
+    help: 'Directory that keeps signing keys and revoked tokens across restarts; replicas can share it.',
   },
   'max-staleness': {
     value: durationValue(1000, '1s'),
     fallback: '1h',
-    help: 'Longest age of the list of revoked tokens and of the signing keys; beyond it no token is accepted. At least 1s; below 15s the platform seems away now and then.',
+    help: 'Maximum age of the list of revoked tokens and of the signing keys; when one is older, all tokens are refused. At least 1s; below 15s, normal delays of the platform cause refusals too.',
   },
   'revocation-poll-interval': {
     value: durationValue(1000, '1s'),
     fallback: '5s',
-    help: 'Pause between two readings of signing keys and revoked tokens; at least 1s.',
+    help: 'Wait between two polls of signing keys and revoked tokens; at least 1s.',
   },
   'webhook-token-file': {
     value: fileValue,
     fallback: '',
     shownDefault: 'none',
-    help: 'File with the bearer token of API servers that ask /authorize; reloaded when it changes, empty means nobody.',
+    help: 'Path to the file with the bearer token of API servers that may call the webhook /authorize; reloaded when it changes. An empty file allows no API server.',
   },
   'webhook-client-ca': {
     value: fileValue,
     fallback: '',
     shownDefault: 'none',
-    help: 'PEM file with the authority of the certificates of API servers that ask /authorize; reloaded when it changes.',
+    help: 'Path to the PEM file with the CA of the client certificates of API servers that may call the webhook /authorize; reloaded when it changes.',
   },
   ...SERVING_FLAGS,
   ...TARGET_FLAGS,
@@ -132,10 +135,10 @@ export const directFlagsTable = (): string => flagsMarkdown(FLAGS)
 
 const COMMAND = {
   name: 'direct',
-  summary: `Proxy the API server of a connected cluster for direct cluster endpoint tokens, without the platform.
-It verifies tokens offline, and answers the authorization webhook of that API server. Replicas work side by side.`,
+  summary: `Proxy requests with direct cluster endpoint tokens to the API server of a connected cluster.
+It verifies tokens offline, and answers the authorization webhook of that API server. All replicas are active.`,
   flags: FLAGS,
-  failure: 'It could not start, failed unexpectedly, or got a second signal.',
+  failure: 'It could not start, failed unexpectedly, or received a second signal.',
   faultsOf,
   settingsOf,
 }

@@ -64,22 +64,22 @@ const FLAGS = {
   'activity-writes-per-second': {
     value: countValue(MAX_ACTIVITY_WRITES),
     fallback: '10',
-    help: `Writes of status.lastActivity per second and replica, from 1 to ${MAX_ACTIVITY_WRITES}; those of keys with ttlAfterLastActivity come on top.`,
+    help: `Maximum number of writes of status.lastActivity per second and replica, from 1 to ${MAX_ACTIVITY_WRITES}; writes for keys with ttlAfterLastActivity are not counted.`,
   },
   'max-keys-per-user': {
     value: countValue(MAX_QUOTA),
     fallback: '100',
-    help: 'Unexpired access keys of a user at which self-service refuses another; as many expired ones are kept.',
+    help: 'Unexpired access keys of one user at which self-service refuses to create another; the same number of expired keys is kept.',
   },
   'max-tokens-per-user': {
     value: countValue(MAX_QUOTA),
     fallback: '1000',
-    help: 'The same for tokens under the keys of a user, team or subject; a deleted token counts until it would have expired.',
+    help: 'Unexpired tokens under the keys of one user, team or subject at which self-service refuses to create another; a deleted token counts until its expiry.',
   },
   'own-kinds-buffer': {
     value: bufferValue,
     fallback: '64Mi',
-    help: 'Memory for responses and watch events with access keys, tokens and Configs, at least 32Mi; one caller gets an eighth.',
+    help: 'Memory for responses and watch events with access keys, tokens and Configs; at least 32Mi. One caller uses at most an eighth.',
   },
   ...PROBE_FLAGS,
   ...CLOSING_FLAGS,
@@ -101,10 +101,10 @@ export const gatewayFlagsTable = (): string => flagsMarkdown(FLAGS)
 
 const COMMAND = {
   name: 'gateway',
-  summary: `Proxy the API server for access keys, and publish signing keys and revoked tokens.
-Every request runs as the user of its key, within the scope of the key. Replicas work side by side.`,
+  summary: `Proxy requests with access keys to API servers, and publish signing keys and revoked tokens.
+Each request runs as the user of its key, within the scope of the key. All replicas are active.`,
   flags: FLAGS,
-  failure: 'It could not start, failed unexpectedly, or got a second signal.',
+  failure: 'It could not start, failed unexpectedly, or received a second signal.',
   faultsOf: certificateFaults,
   settingsOf,
 }

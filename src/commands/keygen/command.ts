@@ -16,7 +16,7 @@ const FLAGS = {
   output: {
     value: choiceValue(['text', 'json']),
     fallback: 'text',
-    help: 'Output format: text, json.',
+    help: 'Output format: text or json.',
   },
   help: helpFlag,
 } satisfies Readonly<Record<string, Flag<unknown>>>
@@ -24,8 +24,8 @@ const FLAGS = {
 const HELP = helpText({
   usage: 'keygen',
   summary: `Print a new access key and its digest.
-Give the key to its holder and put the digest into spec.key of an OwnedAccessKey: a digest opens
-nothing, so it may be in Git. The command needs no cluster and stores nothing.`,
+Give the key to its holder, and put the digest into spec.key of an OwnedAccessKey: the digest grants no
+access, so it may be in Git. The command needs no cluster and stores nothing.`,
   flags: FLAGS,
   exitCodes: { 0: 'The key and its digest are printed.' },
 })

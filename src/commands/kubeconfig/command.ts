@@ -35,7 +35,7 @@ const FLAGS = {
     value: serverValue,
     fallback: '',
     shownDefault: 'none, required',
-    help: 'Address of an API at the gateway, such as https://platform.example.com/kubernetes/management.',
+    help: 'URL of an API at the gateway, such as https://platform.example.com/kubernetes/management.',
   },
   name: {
     value: nameValue,
@@ -45,14 +45,14 @@ const FLAGS = {
   'ca-file': {
     value: fileValue,
     fallback: '',
-    shownDefault: "none, the client's own authorities",
-    help: "Path of the authority that signed the gateway's certificate, in PEM; it is copied into the kubeconfig.",
+    shownDefault: 'none, the client uses its own CAs',
+    help: "Path to the PEM file with the CA of the gateway's certificate; it is copied into the kubeconfig.",
   },
   'output-file': {
     value: fileValue,
     fallback: '',
     shownDefault: 'standard output',
-    help: 'Path of the file to write, which only its owner may read; an existing file is left alone.',
+    help: 'Path of the file to create, which only its owner can read; an existing file is not overwritten.',
   },
   help: helpFlag,
 } satisfies Readonly<Record<string, Flag<unknown>>>
@@ -60,8 +60,8 @@ const FLAGS = {
 const HELP = helpText({
   usage: 'kubeconfig',
   summary: `Write a kubeconfig with the gateway's address and an access key.
-It reads the key from standard input, so that the key is in no list of processes and no shell history.
-It connects to nothing.`,
+The key is read from standard input, so that it appears in no process list or shell history. The command
+connects to no server.`,
   flags: FLAGS,
   exitCodes: { 0: 'The kubeconfig is written.', 1: 'The file exists, or cannot be written.' },
 })

@@ -68,7 +68,7 @@ const FLAGS = {
   'expired-retention': {
     value: durationValue(0, '0'),
     fallback: '24h',
-    help: 'How long expired keys and ended tokens are kept, unless an annotation, type Login or a GitOps tool decides otherwise.',
+    help: 'How long expired keys and ended tokens are kept before they are deleted, unless an annotation, type Login or a GitOps tool decides otherwise.',
   },
   ...ISSUER_FLAG,
   'token-signing-algorithm': {
@@ -79,24 +79,22 @@ const FLAGS = {
   'token-max-ttl': {
     value: tokenTtlValue,
     fallback: '24h',
-    help: 'Longest lifetime of a token; from 1s to 120h, a sixth of the life of a signing key.',
+    help: 'Maximum lifetime of a token; from 1s to 120h, which is a sixth of the lifetime of a signing key.',
   },
   ...PROBE_FLAGS,
   'leader-elect': {
     value: switchValue,
     fallback: 'false',
     shownDefault: 'off',
-    help: 'Reconcile only while this process holds the Lease management-operator; other replicas stand by.',
+    help: 'Reconcile only while this process holds the Lease management-operator; the other replicas stand by.',
   },
   ...ELECTION_FLAGS,
-  workers: workersFlag(
-    'Objects reconciled at a time by the controller of keys, and as many by that of tokens',
-  ),
+  workers: workersFlag('Concurrent reconciles of access keys, and as many again of tokens'),
   'per-object-metrics': {
     value: switchValue,
     fallback: 'false',
     shownDefault: 'off',
-    help: 'Export when each access key expires: one time series per key.',
+    help: 'Export the expiry of each access key, as one time series per key.',
   },
   ...CLOSING_FLAGS,
 } satisfies Readonly<Record<string, Flag<unknown>>>
@@ -120,7 +118,7 @@ const COMMAND = {
   summary: `Reconcile access keys, tokens and settings: issue tokens and rotate signing keys.
 Run several replicas only with --leader-elect: one leads, the others stand by.`,
   flags: FLAGS,
-  failure: 'It could not start, lost the Lease, failed unexpectedly, or got a second signal.',
+  failure: 'It could not start, lost the Lease, failed unexpectedly, or received a second signal.',
   faultsOf: electionFaults,
   settingsOf,
 }

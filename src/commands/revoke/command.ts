@@ -136,7 +136,7 @@ const FLAGS = {
     value: switchValue,
     fallback: 'false',
     shownDefault: 'off',
-    help: 'Print what would be disabled, and change nothing.',
+    help: 'Print the keys that would be disabled, and change nothing.',
   },
   help: helpFlag,
 } satisfies Readonly<Record<string, Flag<unknown>>>
@@ -144,8 +144,8 @@ const FLAGS = {
 const HELP = helpText({
   usage: 'revoke <name or uid>',
   summary: `Disable an access key and every key that self-service made with it.
-Keys made with those keys are disabled too; each key is printed. Give the uid of a key that is gone.
-It needs the verbs list and patch on ownedaccesskeys.`,
+Keys made with those keys are disabled too, and each key is printed. Name a deleted key by its uid.
+The command needs the verbs list and patch on ownedaccesskeys.`,
   flags: FLAGS,
   exitCodes: {
     0: 'Each key is disabled, being deleted or gone; with --dry-run, each key is printed.',

@@ -70,7 +70,7 @@ export const CLUSTER_FLAGS = {
     value: fileValue,
     fallback: '',
     shownDefault: 'KUBECONFIG, else in-cluster',
-    help: 'Path of the kubeconfig of the API server.',
+    help: 'Path to the kubeconfig of the API server.',
   },
   namespace: {
     value: namespaceValue,
@@ -81,7 +81,7 @@ export const CLUSTER_FLAGS = {
   'config-name': {
     value: objectNameValue,
     fallback: 'platform-manager-config',
-    help: 'Name of the Config object in force; the Secret with its settings has the same name.',
+    help: 'Name of the Config object with the settings of the platform; the Secret that completes it has the same name.',
   },
 } satisfies Readonly<Record<string, Flag<unknown>>>
 
@@ -90,8 +90,8 @@ export const ISSUER_FLAG = {
   'issuer-url': {
     value: issuerUrlValue,
     fallback: '',
-    shownDefault: 'path /oidc on the platformHost of Config',
-    help: 'Issuer of tokens: their claim iss, and the URL below which verifiers find the signing keys.',
+    shownDefault: 'platformHost of the Config, with path /oidc',
+    help: 'Issuer URL of tokens: the value of their iss claim, and the base URL of the public signing keys.',
   },
 } satisfies Readonly<Record<string, Flag<unknown>>>
 
@@ -100,12 +100,12 @@ export const PROBE_FLAGS = {
   'metrics-bind-address': {
     value: optionalAddressValue,
     fallback: ':8080',
-    help: 'Address of /metrics, in plain HTTP; 0 = not served.',
+    help: 'Address that serves /metrics over plain HTTP; 0 disables it.',
   },
   'health-probe-bind-address': {
     value: optionalAddressValue,
     fallback: ':8081',
-    help: 'Address of /healthz and /readyz, in plain HTTP; 0 = not served.',
+    help: 'Address that serves /healthz and /readyz over plain HTTP; 0 disables it.',
   },
 } satisfies Readonly<Record<string, Flag<unknown>>>
 
@@ -117,17 +117,17 @@ export const ELECTION_FLAGS = {
   'leader-elect-lease-duration': {
     value: durationValue(1000, '1s'),
     fallback: '15s',
-    help: 'How long a standby replica waits before it takes a Lease that is not renewed; at least 1s.',
+    help: 'How long standby replicas wait after the last renewal of the Lease before one acquires it; at least 1s.',
   },
   'leader-elect-renew-deadline': {
     value: durationValue(1, '1ms'),
     fallback: '10s',
-    help: 'How long the leader tries to renew the Lease before it exits; below the lease duration.',
+    help: 'How long the leader tries to renew the Lease before it exits; shorter than the lease duration.',
   },
   'leader-elect-retry-period': {
     value: durationValue(1, '1ms'),
     fallback: '2s',
-    help: `Pause between attempts to take or renew the Lease; below the renew deadline divided by ${JITTER_FACTOR}.`,
+    help: `Wait between attempts to acquire or renew the Lease; shorter than the renew deadline divided by ${JITTER_FACTOR}.`,
   },
 } satisfies Readonly<Record<string, Flag<unknown>>>
 
@@ -175,7 +175,7 @@ export const CLOSING_FLAGS = {
   'log-level': {
     value: choiceValue(LOG_LEVELS),
     fallback: 'info',
-    help: `Lowest level that is logged: ${LOG_LEVELS.join(', ')}.`,
+    help: `Minimum level of log messages: ${LOG_LEVELS.join(', ')}.`,
   },
   version: { value: switchValue, fallback: 'false', help: 'Print the version and exit.' },
   help: helpFlag,

@@ -47,24 +47,24 @@ export const SERVING_FLAGS = {
   'bind-address': {
     value: addressValue,
     fallback: ':8443',
-    help: 'Address that requests come to, in HTTPS.',
+    help: 'Address that serves clients over HTTPS.',
   },
   'tls-cert-file': {
     value: fileValue,
     fallback: '',
-    shownDefault: 'a certificate of its own, in Secret platform-gateway-tls',
-    help: 'PEM file with the serving certificate and its chain; reloaded when it changes.',
+    shownDefault: 'a self-issued certificate, in Secret platform-gateway-tls',
+    help: 'Path to the PEM file with the serving certificate and its chain; reloaded when it changes.',
   },
   'tls-private-key-file': {
     value: fileValue,
     fallback: '',
-    shownDefault: 'the key of that certificate',
-    help: 'PEM file with the private key of the certificate; reloaded when it changes.',
+    shownDefault: 'the private key of that certificate',
+    help: 'Path to the PEM file with the private key of the serving certificate; reloaded when it changes.',
   },
   'forward-buffer': {
     value: bufferValue,
     fallback: '256Mi',
-    help: 'Memory for what exec, attach, cp, port-forward and WebSockets send faster than their clients read, at least 32Mi; one session gets at most 8Mi.',
+    help: 'Memory for data of exec, attach, cp, port-forward and WebSockets that clients have not read yet; at least 32Mi. One session uses at most 8Mi.',
   },
 } satisfies Readonly<Record<string, Flag<unknown>>>
 
@@ -73,20 +73,20 @@ export const TARGET_FLAGS = {
   'target-namespace': {
     value: namespaceValue,
     fallback: '',
-    shownDefault: 'the platform namespace with -targets behind it',
-    help: 'Namespace of the Secrets that define clusters, virtual clusters and spaces.',
+    shownDefault: 'the platform namespace with suffix -targets',
+    help: 'Namespace of the Secrets that define targets: clusters, virtual clusters and spaces.',
   },
   'allow-target-cidr': {
     value: cidrsValue,
     fallback: '',
     shownDefault: 'none',
-    help: 'Addresses that targets may have although they are loopback, link-local, metadata, multicast or unspecified ones; repeatable.',
+    help: 'Range of addresses to allow for targets, although they are loopback, link-local, metadata, multicast or unspecified addresses; repeatable.',
   },
   'deny-target-cidr': {
     value: cidrsValue,
     fallback: '',
     shownDefault: 'none',
-    help: 'Further addresses that targets may not have, also where the other flag allows them; repeatable.',
+    help: 'Range of addresses to deny for targets, even if --allow-target-cidr allows them; repeatable.',
   },
 } satisfies Readonly<Record<string, Flag<unknown>>>
 

@@ -72,7 +72,7 @@ export const CONFIG_FLAG = {
     value: fileValue,
     fallback: '',
     shownDefault: 'none, required',
-    help: "The virtual cluster's configuration file, vcluster.yaml.",
+    help: "Path to the virtual cluster's configuration file, vcluster.yaml.",
   },
 } satisfies Readonly<Record<string, Flag<unknown>>>
 
@@ -81,60 +81,60 @@ const FLAGS = {
     value: fileValue,
     fallback: '',
     shownDefault: 'none, required',
-    help: 'Path of the kubeconfig of the virtual cluster.',
+    help: 'Path to the kubeconfig of the virtual cluster.',
   },
   'host-kubeconfig': {
     value: fileValue,
     fallback: '',
     shownDefault: 'KUBECONFIG, else in-cluster',
-    help: 'Path of the kubeconfig of the host cluster.',
+    help: 'Path to the kubeconfig of the host cluster.',
   },
   'virtual-cluster': {
     value: optional(dnsLabelValue(LONGEST_VIRTUAL_CLUSTER)),
     fallback: '',
     shownDefault: 'none, required',
-    help: `Name of the virtual cluster, of at most ${LONGEST_VIRTUAL_CLUSTER} characters; host objects have it in their names and marks.`,
+    help: `Name of the virtual cluster, at most ${LONGEST_VIRTUAL_CLUSTER} characters; it is part of the names and ownership marks of host objects.`,
   },
   'host-namespace': {
     value: optional(dnsLabelValue(LONGEST_NAMESPACE)),
     fallback: '',
     shownDefault: 'none, required',
-    help: 'Namespace on the host with the objects of the virtual cluster, and with the Lease.',
+    help: 'Namespace on the host for the objects of the virtual cluster, and for the Lease.',
   },
   'service-name': {
     value: optional(dnsLabelValue(LONGEST_NAMESPACE)),
     fallback: '',
     shownDefault: 'none',
-    help: "Name of the virtual cluster's own Service in the host namespace: it owns host objects, so that deleting it deletes them.",
+    help: "Name of the virtual cluster's own Service in the host namespace; it owns the host objects, so they are deleted with it.",
   },
   ...CONFIG_FLAG,
   'deny-cidr': {
     value: cidrsValue,
     fallback: '',
     shownDefault: 'none',
-    help: 'Addresses that Endpoints may not name, besides loopback, link-local, metadata and multicast ones; repeatable.',
+    help: 'Range of addresses to deny in Endpoints, besides loopback, link-local, metadata and multicast addresses; repeatable.',
   },
   'allow-external-ip-cidr': {
     value: cidrsValue,
     fallback: '',
     shownDefault: 'none',
-    help: 'External IPs that Services may have; repeatable. Others are left out.',
+    help: 'Range of external IPs that Services keep on the host, others are removed; repeatable.',
   },
   ...PROBE_FLAGS,
   ...ELECTION_FLAGS,
-  workers: workersFlag('Objects of each kind that are synced at a time'),
+  workers: workersFlag('Objects of each kind that are synced concurrently'),
   ...CLOSING_FLAGS,
 } satisfies Readonly<Record<string, Flag<unknown>>>
 
 const HELP = helpText({
   usage: 'syncer',
   summary: `Copy Endpoints, Services, Secrets and ConfigMaps of a virtual cluster to its host, with patches.
-One process per virtual cluster leads, by the Lease syncer-<virtual cluster>; others stand by.
-syncer validate and syncer try check patches without a cluster: see syncer validate --help.`,
+Of the replicas for a virtual cluster, the holder of the Lease syncer-<virtual cluster> leads; the others stand
+by. To check patches without a cluster, see syncer validate --help.`,
   flags: FLAGS,
   exitCodes: {
     0: 'It was stopped by SIGTERM or SIGINT.',
-    1: 'The configuration has faults at start, it lost the Lease, failed unexpectedly, or got a second signal.',
+    1: 'The configuration has faults at start, it lost the Lease, failed unexpectedly, or received a second signal.',
   },
 })
 

@@ -44,7 +44,7 @@ const FLAGS = {
     value: fieldValue,
     fallback: '',
     shownDefault: 'none, required',
-    help: 'Name of the target, as in the paths of the gateway.',
+    help: 'Name of the target in the paths of the gateway.',
   },
   kind: {
     value: choiceValue(CONNECTED_KINDS),
@@ -61,13 +61,13 @@ const FLAGS = {
     value: fileValue,
     fallback: '',
     shownDefault: 'none',
-    help: 'Path of the kubeconfig by which the gateway reaches a cluster or a virtual cluster, with its token or client certificate inline.',
+    help: 'Path to the kubeconfig with which the gateway reaches a cluster or a virtual cluster, with the token or client certificate inline.',
   },
   cluster: {
     value: fieldValue,
     fallback: '',
     shownDefault: 'none',
-    help: 'Name of the cluster, itself a target, that a space is in.',
+    help: 'Name of the cluster of a space; that cluster is a target too.',
   },
   namespace: {
     value: fieldValue,
@@ -78,18 +78,18 @@ const FLAGS = {
   'target-namespace': {
     value: namespaceValue,
     fallback: 'platform-system-targets',
-    help: "Namespace of the Secret, as of the gateway's flag.",
+    help: "Namespace of the Secret; the same as the gateway's --target-namespace.",
   },
   side: {
     value: choiceValue(['both', 'platform', 'target']),
     fallback: 'both',
-    help: "What to print: the Secret for the platform's cluster, the account for the target, or both.",
+    help: "What to print: platform (the Secret for the platform's cluster), target (the account for the target), or both.",
   },
   'legacy-impersonation': {
     value: switchValue,
     fallback: 'false',
     shownDefault: 'off',
-    help: 'Print the older right to impersonate, for a target before Kubernetes 1.36.',
+    help: 'Print the rights of legacy impersonation, for a target older than Kubernetes 1.36.',
   },
   help: helpFlag,
 } satisfies Readonly<Record<string, Flag<unknown>>>
@@ -99,9 +99,9 @@ type TargetFlagValues = ValuesOf<typeof FLAGS>
 const HELP = helpText({
   usage: 'target',
   summary: `Print the manifests that connect a cluster, a virtual cluster or a space to the gateway.
-One is the Secret for the platform's cluster, which holds the kubeconfig; the others are for the target
-itself: the account of the gateway, its token and its right to act as its callers. Apply each side where
-it belongs: --side prints one of them. The kubeconfig is checked as the gateway will check it.`,
+The Secret with the kubeconfig is for the platform's cluster. The other manifests are for the target: the
+gateway's account, its token and its right to impersonate callers. Print each side with --side and apply it
+to its cluster. The kubeconfig is checked as the gateway checks it.`,
   flags: FLAGS,
   exitCodes: { 0: 'The manifests are printed.' },
 })

@@ -34,13 +34,13 @@ const SIGNING_BUCKETS = [1e-4, 2.5e-4, 5e-4, 0.001, 0.0025, 0.005, 0.01, 0.025, 
 
 const SIGNING_KEY_ENDS = {
   name: 'platform_signing_key_not_after_timestamp_seconds',
-  help: 'When each published signing key ends, in seconds since 1970.',
+  help: 'Unix time at which a published signing key expires, by key ID.',
   labels: ['kid'],
 } as const
 
 const SIGNING_KEY_BEGINNINGS = {
   name: 'platform_signing_key_not_before_timestamp_seconds',
-  help: 'When the life of each published signing key began, in seconds since 1970.',
+  help: 'Unix time at which a published signing key was created, by key ID.',
   labels: ['kid'],
 } as const
 

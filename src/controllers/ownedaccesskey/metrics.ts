@@ -121,6 +121,6 @@ export async function keyEndsText({ keyEnds }: KeySources): Promise<string> {
 
 const KEY_ENDS = {
   name: 'platform_access_key_expiration_timestamp_seconds',
-  help: 'When each access key ends, in seconds since 1970; those that never end are left out.',
+  help: 'Unix time at which an access key expires, by name. A key that never expires has no series.',
   label: 'name',
 }

@@ -64,7 +64,7 @@ describe('management-operator --help (8.1)', () => {
   test('help of an unknown command is refused', async () => {
     const { code, stderr } = await run('help mangler')
     expect(code).toBe(2)
-    expect(stderr).toContain('"mangler" is no command')
+    expect(stderr).toContain('"mangler" is not a command')
   })
 })
 

@@ -117,7 +117,7 @@ describe('flags of direct (9.7)', () => {
     { line: `${REQUIRED} --tls-cert-file=/c`, says: ['go together: give both or neither'] },
     { line: `${REQUIRED} --tls-private-key-file=/k`, says: ['go together: give both or neither'] },
     { line: `${REQUIRED} --bind-address=0`, says: ['--bind-address is "0"', ':8443'] },
-    { line: `${REQUIRED} --config-name=c`, says: ['"--config-name=c" is no flag'] },
+    { line: `${REQUIRED} --config-name=c`, says: ['"--config-name=c" is not a flag'] },
     {
       line: '--max-staleness=x --tls-cert-file=/c',
       says: [NO_CLUSTER, NO_ISSUER, '"x"', 'neither'],

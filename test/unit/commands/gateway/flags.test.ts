@@ -124,7 +124,7 @@ describe('flags of gateway (contract 9.7)', () => {
   })
 
   test.each([
-    { line: '--leader-elect', says: ['"--leader-elect" is no flag', '--bind-address'] },
+    { line: '--leader-elect', says: ['"--leader-elect" is not a flag', '--bind-address'] },
     { line: '--own-kinds-buffer=1Mi', says: ['--own-kinds-buffer is "1Mi"', 'at least 32Mi'] },
     { line: '--forward-buffer=31Mi', says: ['--forward-buffer is "31Mi"', 'at least 32Mi'] },
     { line: '--max-keys-per-user=0', says: ['from 1 to 1000000'] },

@@ -43,7 +43,7 @@ describe('keygen (contract 3.6)', () => {
   test.each([
     { argv: ['keygen', '--output=yaml'], says: 'one of text, json' },
     { argv: ['keygen', '--key'], says: '--output, --help' },
-    { argv: ['keygen', 'pak_x'], says: 'is no flag' },
+    { argv: ['keygen', 'pak_x'], says: 'is not a flag' },
   ])('$argv is refused', ({ argv, says }) => {
     const { status, stdout, stderr } = run(...argv)
     expect({ status, stdout }).toEqual({ status: 2, stdout: '' })
@@ -69,10 +69,10 @@ describe('the program', () => {
     },
     {
       argv: ['mangler'],
-      says: '"mangler" is no command, accepted are manager, gateway, direct, syncer, target, kubeconfig, check, keygen',
+      says: '"mangler" is not a command, accepted are manager, gateway, direct, syncer, target, kubeconfig, check, keygen',
     },
-    { argv: ['toString'], says: '"toString" is no command' },
-    { argv: ['--verbose'], says: '"--verbose" is no command' },
+    { argv: ['toString'], says: '"toString" is not a command' },
+    { argv: ['--verbose'], says: '"--verbose" is not a command' },
   ])('$argv is refused in one line', ({ argv, says }) => {
     const { status, stdout, stderr } = run(...argv)
     expect({ status, stdout }).toEqual({ status: 2, stdout: '' })

@@ -123,11 +123,11 @@ describe('flags of manager (contract 8.1)', () => {
 
 describe('an invalid flag or value', () => {
   test.each([
-    { line: '--worker=3', says: ['"--worker=3" is no flag', 'accepted are --kubeconfig, '] },
-    { line: 'start', says: ['"start" is no flag'] },
-    { line: '-workers=3', says: ['"-workers=3" is no flag'] },
-    { line: '--constructor=3', says: ['"--constructor=3" is no flag'] },
-    { line: '--leader-elect false', says: ['"false" is no flag'] },
+    { line: '--worker=3', says: ['"--worker=3" is not a flag', 'accepted are --kubeconfig, '] },
+    { line: 'start', says: ['"start" is not a flag'] },
+    { line: '-workers=3', says: ['"-workers=3" is not a flag'] },
+    { line: '--constructor=3', says: ['"--constructor=3" is not a flag'] },
+    { line: '--leader-elect false', says: ['"false" is not a flag'] },
     { line: '--leader-elect=maybe', says: ['--leader-elect is "maybe"', 'true or false'] },
     { line: '--leader-elect=toString', says: ['true or false'] },
     { line: '--workers', says: ['--workers lacks its value', '1 to 256'] },
@@ -154,7 +154,7 @@ describe('an invalid flag or value', () => {
     },
     {
       line: '--workers=x --leader-elect-renew-deadline=20s --bogus',
-      says: ['"--bogus" is no flag', '--workers is "x"', 'must be below'],
+      says: ['"--bogus" is not a flag', '--workers is "x"', 'must be below'],
     },
   ])('$line', ({ line, says }) => {
     const refused = read(line)

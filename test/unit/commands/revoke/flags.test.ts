@@ -16,7 +16,7 @@ test.each([
 test.each([
   { line: '', says: ['one access key, by its name or uid'] },
   { line: 'one two', says: ['one access key, by its name or uid'] },
-  { line: 'one --all', says: ['"--all" is no flag, accepted are --kubeconfig, --dry-run'] },
+  { line: 'one --all', says: ['"--all" is not a flag, accepted are --kubeconfig, --dry-run'] },
   { line: '--dry-run=maybe', says: ['true or false', 'one access key'] },
 ])('revoke $line is refused in one line that names the valid form (8.1)', ({ line, says }) => {
   const refusal = read(line)

@@ -326,8 +326,8 @@ describe('what try hides (16.1)', () => {
 describe('a wrong command line exits with 2 and says what is right', () => {
   test.each([
     { argv: [], says: '--virtual-cluster is required; --host-namespace is required; --config is' },
-    { argv: ['check', '--config=x'], says: '"check" is no flag' },
-    { argv: ['--config=x', 'validate'], says: '"validate" is no flag' },
+    { argv: ['check', '--config=x'], says: '"check" is not a flag' },
+    { argv: ['--config=x', 'validate'], says: '"validate" is not a flag' },
     { argv: ['validate'], says: '--config is required' },
     { argv: ['try', '--config=x'], says: 'try needs --object' },
     { argv: ['validate', 'more', '--config=x'], says: 'unexpected "more"' },

@@ -105,7 +105,7 @@ describe('the flags of syncer (16.1)', () => {
         '--allow-external-ip-cidr is "x"',
         '--workers is "0"',
         '--metrics-bind-address is "x"',
-        '"--bogus" is no flag',
+        '"--bogus" is not a flag',
         '--virtual-kubeconfig is required',
         '--config is required',
       ],
@@ -130,7 +130,7 @@ describe('the flags of syncer (16.1)', () => {
       argv: [...REQUIRED, '--leader-elect-lease-duration=1s'],
       says: ['leader-elect'],
     },
-    { name: 'no election', argv: [...REQUIRED, '--leader-elect=false'], says: ['is no flag'] },
+    { name: 'no election', argv: [...REQUIRED, '--leader-elect=false'], says: ['is not a flag'] },
   ])('are refused with all faults in one line: $name', ({ argv, says }) => {
     const invocation = readSyncerSettings(argv)
     expect(invocation.kind).toBe('refuse')
