@@ -3,7 +3,14 @@ import { afterAll, describe, expect, test } from 'vitest'
 import { type RunResult, runProgram } from '../../support/command-process.ts'
 import { unreachableKubeconfig } from './unreachable-kubeconfig.ts'
 
-const run = (line: string): Promise<RunResult> => runProgram(line.split(' '))
+const results = new Map<string, Promise<RunResult>>()
+
+/** The result of a command line, which is run once: several tests look at one text. */
+function run(line: string): Promise<RunResult> {
+  const known = results.get(line) ?? runProgram(line.split(' '))
+  results.set(line, known)
+  return known
+}
 
 const kubeconfig = unreachableKubeconfig()
 afterAll(kubeconfig.remove)
