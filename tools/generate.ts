@@ -4,12 +4,10 @@
 import { execFileSync } from 'node:child_process'
 import { existsSync, globSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { renderSettingsCheck } from './generate/check.ts'
 import { type Kind, readKind } from './generate/crd.ts'
 import { renderInstallation } from './generate/installation.ts'
 import { renderKind, renderScope, renderSettingsSchema } from './generate/modules.ts'
 import { ALL_ALERTS, DIRECT_ALERTS, prometheusRule } from './generate/prometheus-rule.ts'
-import { plainSchema } from './generate/settings.ts'
 
 const ROOT = join(import.meta.dirname, '..')
 const RULES = 'config/components/prometheus/rules.yml'
@@ -33,7 +31,6 @@ export function generate(): ReadonlyMap<string, string> {
     scope: renderScope([accessKey, token]),
     config: renderKind(config),
     'config.schema': renderSettingsSchema(config),
-    'config.check': renderSettingsCheck(plainSchema(config.spec)),
   }
   const rules = readFileSync(join(ROOT, RULES), 'utf8')
   const files = Object.entries(modules).map(([name, text]) => asFile(name, 'crds/', text))

@@ -258,7 +258,7 @@ describe('the schema of settings outside the API server', () => {
 describe('the generated types', () => {
   test('are up to date', () => {
     expect([...staleFiles().keys()]).toEqual([])
-    expect([...generate().keys()]).toHaveLength(9)
+    expect([...generate().keys()]).toHaveLength(8)
   })
 
   const text = { type: 'string', description: 'A text.' } as const

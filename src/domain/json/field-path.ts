@@ -32,10 +32,6 @@ export const pointerSegments = (pointer: string): NamePath =>
     .slice(1)
     .map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~'))
 
-/** Converts a JSON pointer from a schema validator to a path: a segment of digits becomes an index. */
-export const pathFromPointer = (pointer: string): FieldPath =>
-  pointerSegments(pointer).map((step) => (/^\d+$/.test(step) ? Number(step) : step))
-
 /** Whether `inner` equals `outer` or is a path inside it; both are texts from `pathText`. */
 export const isInsidePath = (inner: string, outer: string): boolean =>
   inner.startsWith(outer) && /^([.[]|$)/.test(outer === '' ? '' : inner.slice(outer.length))

@@ -1,8 +1,7 @@
 // Checks settings against their schema: which fields exist, and their types (contract 6.2, 6.5).
-import { type SettingsError, settingsErrors } from '../../api/config.check.gen.ts'
 import { type SettingsSchema, configSettingsSchema } from '../../api/config.schema.gen.ts'
 import { isSimilarName } from './similar-name.ts'
-import { type FieldPath, pathFromPointer, pathText } from '../json/field-path.ts'
+import { type FieldPath, pathText } from '../json/field-path.ts'
 import { type Json, type JsonMap, isList, isMap, mapFromEntries, ownValue } from '../json/json.ts'
 
 /** Checks a value against the schema of settings. Paths are texts as in faults; no message quotes a value. */
@@ -10,33 +9,40 @@ export type SchemaCheck = (
   value: unknown,
 ) => readonly { readonly path: string; readonly message: string }[]
 
-/** Reports every field of a wrong type, with the right type; no message quotes the value. */
-export const checkSettingsSchema: SchemaCheck = (value) => {
-  const errors = settingsErrors(value)
-  const branches = errors.filter(isBranchError)
-  return errors
-    .filter((error) => !isBranchError(error))
-    .map((error) => {
-      const types =
-        error.keyword === 'anyOf' ? typesOf(branchesOf(error, branches)) : typesOf([error])
-      return { path: pathText(pathFromPointer(error.instancePath)), message: `must be ${types}` }
-    })
+/** Reports every field of a wrong type, with the right type; no message quotes the value. Unknown fields pass. */
+export const checkSettingsSchema: SchemaCheck = (value) =>
+  wrongTypes(value as Json, configSettingsSchema, []).map(({ path, right }) => ({
+    path: pathText(path),
+    message: `must be ${right}`,
+  }))
+
+/** A value of a wrong type. */
+interface WrongType {
+  readonly path: FieldPath
+  /** The type that would be right, such as `integer or string`. */
+  readonly right: string
 }
 
-/** Whether the error is of one branch of an anyOf; such errors are merged into the error of the anyOf. */
-const isBranchError = ({ schemaPath }: SettingsError): boolean => /\/anyOf\/\d+\//.test(schemaPath)
+function wrongTypes(value: Json, schema: SettingsSchema, path: FieldPath): readonly WrongType[] {
+  const right = [schema, ...(schema.anyOf ?? [])].flatMap(({ type }) => type ?? [])
+  if (!right.some((type) => IS_TYPE[type](value))) return [{ path, right: right.join(' or ') }]
+  const { items } = schema
+  if (isList(value))
+    return items ? value.flatMap((entry, at) => wrongTypes(entry, items, [...path, at])) : []
+  if (!isMap(value)) return []
+  return Object.keys(schema.properties ?? value).flatMap((name) => {
+    const [field, known] = [ownValue(value, name), fieldSchema(schema, name)]
+    return field === undefined || !known ? [] : wrongTypes(field, known, [...path, name])
+  })
+}
 
-const branchesOf = (
-  { instancePath, schemaPath }: SettingsError,
-  branches: readonly SettingsError[],
-): readonly SettingsError[] =>
-  branches.filter(
-    (branch) =>
-      branch.instancePath === instancePath && branch.schemaPath.startsWith(`${schemaPath}/`),
-  )
-
-const typesOf = (errors: readonly SettingsError[]): string =>
-  errors.map(({ params }) => String(params['type'])).join(' or ')
+const IS_TYPE: Readonly<Record<NonNullable<SettingsSchema['type']>, (value: Json) => boolean>> = {
+  object: isMap,
+  array: isList,
+  string: (value) => typeof value === 'string',
+  integer: Number.isInteger,
+  boolean: (value) => typeof value === 'boolean',
+}
 
 /** Settings of one source without unknown fields, and the paths of the unknown fields. */
 interface KnownSettings {

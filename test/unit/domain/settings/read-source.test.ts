@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { isInsidePath, pathFromPointer, pathText } from '../../../../src/domain/json/field-path.ts'
+import { isInsidePath, pathText } from '../../../../src/domain/json/field-path.ts'
 import type { JsonMap } from '../../../../src/domain/json/json.ts'
 import { readSource } from '../../../../src/domain/settings/read-source.ts'
 import { splitUnknownFields, checkSettingsSchema } from '../../../../src/domain/settings/schema.ts'
@@ -210,15 +210,7 @@ describe('the types of a source', () => {
   })
 })
 
-describe('the path of a JSON pointer', () => {
-  test.each([
-    { pointer: '', text: '' },
-    { pointer: '/auth/connectors/0/id', text: 'auth.connectors[0].id' },
-    { pointer: '/auth/customHttpHeaders/X-A', text: 'auth.customHttpHeaders.X-A' },
-    { pointer: '/a~1b/c~0d', text: '["a/b"]["c~d"]' },
-  ])('$pointer', ({ pointer, text }) => {
-    expect(pathText(pathFromPointer(pointer))).toBe(text)
-  })
+describe('the text of a path', () => {
   test.each([
     ['a', 'a', true],
     ['a.b', 'a', true],

@@ -1,6 +1,11 @@
+import { Ajv } from 'ajv'
 import { describe, expect, test } from 'vitest'
+import { type SettingsSchema, configSettingsSchema } from '../../../../src/api/config.schema.gen.ts'
+import { pathText, pointerSegments } from '../../../../src/domain/json/field-path.ts'
+import { type Json, mapFromEntries } from '../../../../src/domain/json/json.ts'
 import { checkSettingsSchema } from '../../../../src/domain/settings/schema.ts'
-import { renderSettingsCheck } from '../../../../tools/generate/check.ts'
+import { type Random, randomFrom } from '../../../support/random.ts'
+import { repeated } from '../../../support/tier.ts'
 
 const SECRET = 'HUNTER2'
 
@@ -78,18 +83,79 @@ describe('the check of types against the schema (6.2, 6.5)', () => {
   })
 })
 
-describe('the generator of the check', () => {
-  test.each([
-    {
-      name: 'an unknown keyword',
-      schema: { type: 'string', maxLenght: 3 },
-      error: /unknown keyword/,
-    },
-    { name: 'an unknown type', schema: { type: 'text' }, error: /schema is invalid/ },
-    { name: 'a format', schema: { type: 'string', format: 'date-time' }, error: /unknown format/ },
-    { name: 'a length', schema: { type: 'string', maxLength: 3 }, error: /more than its own code/ },
-  ])('refuses $name', ({ schema, error }) => {
-    const settings = { type: 'object', properties: { a: schema } }
-    expect(() => renderSettingsCheck(settings)).toThrow(error)
-  })
-})
+/** Ajv with the shipped schema: the oracle. */
+const isValid = new Ajv({ allErrors: true, strict: true }).compile(
+  JSON.parse(JSON.stringify(configSettingsSchema)) as object,
+)
+
+/** What ajv says of the settings, in our words: the errors of the branches of an anyOf are one fault. */
+function oracleFaults(settings: Json): readonly { path: string; message: string }[] {
+  if (isValid(settings)) return []
+  const errors = isValid.errors ?? []
+  const isBranch = ({ schemaPath }: { schemaPath: string }) => /\/anyOf\/\d+\//.test(schemaPath)
+  return errors
+    .filter((error) => !isBranch(error))
+    .map(({ instancePath, keyword, params }) => ({
+      path: pathText(
+        pointerSegments(instancePath).map((name) => (/^\d+$/.test(name) ? Number(name) : name)),
+      ),
+      message: `must be ${keyword === 'anyOf' ? 'integer or string' : String(params['type'])}`,
+    }))
+}
+
+/** Values of every type, some as numbers in texts and texts as numbers would be. */
+const ANY_VALUE: readonly Json[] = [
+  null,
+  true,
+  false,
+  0,
+  7,
+  -1.5,
+  1e300,
+  '',
+  'no',
+  '7',
+  [],
+  [1, 'a'],
+  [{ a: 1 }],
+  {},
+  { a: [null] },
+]
+
+/** Settings as the schema has them, with now and then a field that is unknown or of any type. */
+function randomValue(schema: SettingsSchema, random: Random, faultiness: number): Json {
+  if (random.between(0, 1) < faultiness) return random.pick(ANY_VALUE)
+  const { type, properties, additionalProperties, items, anyOf } = schema
+  if (anyOf) return random.pick<Json>([3, '3Gi'])
+  if (type === 'array')
+    return random.pick([[], [1], [1, 2]]).map(() => randomValue(items ?? {}, random, faultiness))
+  if (type === 'object') {
+    const known = Object.entries(properties ?? {}).filter(() => random.between(0, 1) < 0.4)
+    const free = additionalProperties ? ['a', 'b~/c', 'constructor', '__proto__'] : []
+    return mapFromEntries([
+      ...known.map(([name, field]) => [name, randomValue(field, random, faultiness)] as const),
+      ...free.map(
+        (name) => [name, randomValue(additionalProperties ?? {}, random, faultiness)] as const,
+      ),
+      ...(random.between(0, 1) < 0.1 ? [['nonsense', random.pick(ANY_VALUE)] as const] : []),
+    ])
+  }
+  return type === 'integer' ? 60 : type === 'boolean' ? true : 'text'
+}
+
+const seeds = Array.from({ length: repeated(20, 200) }, (_, at) => at + 1)
+
+test.each(seeds)(
+  'the faults of random settings are those that ajv finds (6.5): seed %i',
+  (seed) => {
+    const random = randomFrom(seed)
+    let faults = 0
+    for (let round = 0; round < 100; round += 1) {
+      const settings = randomValue(configSettingsSchema, random, round / 400)
+      const found = checkSettingsSchema(settings)
+      expect(found).toEqual(oracleFaults(settings))
+      faults += found.length
+    }
+    expect(faults).toBeGreaterThan(100)
+  },
+)
