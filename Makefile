@@ -61,7 +61,7 @@ deploy: $(INSTALLED) ## Apply these and the Deployments with image IMG, and wait
 undeploy: $(INSTALLED) ## Remove it all: keys and tokens first, then the operator.
 	@node tools/install.ts undeploy
 
-verify: $(INSTALLED) ## Check generated files, lock file, format, lint, types and structure.
+verify: $(INSTALLED) ## Check generated files, lock file, format, lint, types, structure and words.
 	@node tools/generate.ts --check
 	@node tools/generate-docs.ts --check
 	@node bench/report/write-page.ts --check
@@ -72,6 +72,7 @@ verify: $(INSTALLED) ## Check generated files, lock file, format, lint, types an
 	@oxlint --type-aware --deny-warnings $(SOURCES)
 	@tsc
 	@node tools/structure.ts
+	@node tools/words.ts
 
 generate: $(INSTALLED) ## Write the generated files: types from crds/, tables of docs/, the lock file.
 	@node tools/complete-lock.ts

@@ -274,7 +274,7 @@ export const ERRORS = catalogue({
       'the use of the access key cannot be recorded now, and without that it would end: try again',
     headers: SOON,
     because:
-      "the key ends without use, its last recorded use is old, and this one can't be written",
+      'the key ends without use, its last recorded use is old, and this one cannot be written',
     remedy:
       'log line `uses of access keys cannot be recorded` says why; keys without `ttlAfterLastActivity` still work',
   },
@@ -307,7 +307,7 @@ export const ERRORS = catalogue({
     reason: 'Timeout',
     message: 'the request was ended: <because>. The API server may have carried it out',
     because:
-      "the same, as the target was removed or changed, or the credential can't be checked any more, while a write was in progress",
+      'the same, as the target was removed or changed, or the credential cannot be checked any more, while a write was in progress',
     remedy: 'see whether the write was done',
   },
   settingsUnknown: {

@@ -204,7 +204,7 @@ export const SELF_SERVICE_ERRORS = catalogue({
     headers: SOON,
     because: 'the gateway has just started: it counts tokens before it creates one',
     remedy:
-      "nothing, if it has just started. Otherwise log line `watch failed, trying again` says why it can't list them",
+      'nothing, if it has just started. Otherwise log line `watch failed, trying again` says why it cannot list them',
   },
   tokenNotIssued: {
     reason: 'Timeout',

@@ -17,7 +17,7 @@ export const WEBHOOK_ERRORS = catalogue({
     headers: { 'www-authenticate': 'Bearer', connection: 'close' },
     because: 'no token, another than the one in the file, or no certificate of the client CA',
     remedy:
-      "compare the kubeconfig of the webhook with the two files; the log says which can't be used",
+      'compare the kubeconfig of the webhook with the two files; the log says which cannot be used',
   },
   webhookMethod: {
     reason: 'MethodNotAllowed',
