@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { ACCESS_KEYS } from '../../src/api/names.ts'
-import { clientDeps } from '../../src/commands/shared/process.ts'
+import { clientDeps } from '../../src/commands/shared/cluster-client.ts'
 import type { ManagerSettings } from '../../src/commands/manager/flags.ts'
 import { createStores } from '../../src/commands/manager/informers.ts'
 import {

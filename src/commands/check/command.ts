@@ -5,7 +5,7 @@ import type { KubeObject } from '../../api/objects.ts'
 import { type KubeClient, createClient } from '../../kube/client/client.ts'
 import type { ClientDeps } from '../../kube/client/request.ts'
 import { type Clock, sleep, systemClock } from '../../runtime/clock.ts'
-import { PROGRAM_VERSION, printText } from '../../runtime/flags.ts'
+import { printText } from '../../runtime/flags.ts'
 import {
   checkKinds,
   checkLease,
@@ -18,7 +18,8 @@ import { checkCertificate, checkIssuer } from './gateway-checks.ts'
 import { httpsSender } from './https.ts'
 import { NAME_IT, checkKey } from './key-check.ts'
 import { type CheckResult, PARTS, type Part, failureOf, missing, resultOf } from './result.ts'
-import { connectCluster, processInputs } from '../shared/process.ts'
+import { connectCluster, toolClientDeps } from '../shared/cluster-client.ts'
+import { processInputs } from '../shared/process.ts'
 
 /**
  * `management-operator check`.
@@ -33,7 +34,9 @@ export async function run(argv: readonly string[]): Promise<number> {
   try {
     const connection = await connectCluster(settings.kubeconfig, clock)
     try {
-      return print(await checkUntilComplete(settings, clientDepsOf(connection, clock), clock))
+      return print(
+        await checkUntilComplete(settings, toolClientDeps(connection, clock, FIELD_MANAGER), clock),
+      )
     } finally {
       await connection.close()
     }
@@ -44,16 +47,6 @@ export async function run(argv: readonly string[]): Promise<number> {
 }
 
 const FIELD_MANAGER = `${CONTROLLER_NAME}-check`
-
-const clientDepsOf = (connection: ClientDeps['connection'], clock: Clock): ClientDeps => ({
-  connection,
-  clock,
-  observer: { responded: () => undefined, wrote: () => undefined },
-  // Also appears in the API server's audit log.
-  userAgent: `${FIELD_MANAGER}/${PROGRAM_VERSION}`,
-  fieldManager: FIELD_MANAGER,
-  mayWrite: () => undefined,
-})
 
 /** The result of each part. */
 type CheckResults = Readonly<Record<Part, CheckResult>>

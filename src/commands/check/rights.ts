@@ -25,12 +25,11 @@ function rightsOf(rule: ShippedRule, namespace: string): readonly Right[] {
     resources.flatMap((path) => {
       const [resource = '', subresource] = path.split('/')
       const part = subresource === undefined ? {} : { subresource }
-      return resourceNames.flatMap((name) =>
-        verbs.map((verb) => ({
-          account,
-          attributes: { group, resource, ...part, verb, ...(name ? { name } : {}), ...place },
-        })),
-      )
+      return resourceNames.flatMap((name) => {
+        const named = name === undefined ? {} : { name }
+        const target = { group, resource, ...part, ...named, ...place }
+        return verbs.map((verb) => ({ account, attributes: { ...target, verb } }))
+      })
     }),
   )
 }

@@ -1,34 +1,29 @@
 // The direct endpoint of a connected cluster: client -> issuer -> certificate -> servers -> ordered shutdown. It only
-// puts the parts together. It needs no leader, and while the platform is away it goes on with what it knows.
+// puts the parts together. It needs no leader, and while the platform is unreachable it goes on with the last keys and
+// revocations.
 import { randomUUID } from 'node:crypto'
 import { hostname } from 'node:os'
 import { type StartedTokenAuthenticator, startTokenAuthenticator } from '../../authn/token/setup.ts'
-import { DIRECT_STAGES, createHandler } from '../../gateway/handler.ts'
-import {
-  type DIRECT_PUBLIC_ROUTES,
-  type PublicPage,
-  versionPage,
-} from '../../gateway/stages/public-routes.ts'
+import type { DIRECT_PUBLIC_ROUTES, PublicPage } from '../../gateway/stages/public-routes.ts'
 import { createClient } from '../../kube/client/client.ts'
 import { PROGRAM_VERSION } from '../../runtime/flags.ts'
-import { type HealthCheck, healthPage } from '../../serving/http/pages.ts'
+import { healthPage } from '../../serving/http/pages.ts'
 import { createHttpServer } from '../../serving/http/server.ts'
 import { hostsOf } from '../../serving/tls/secret.ts'
 import { startCertificate } from '../shared/certificate.ts'
+import { clientDeps, startConnection } from '../shared/cluster-client.ts'
 import {
-  clientDeps,
-  connectCluster,
+  type Readiness,
   livenessPage,
-  processInputs,
   publicPageOf,
   serveProbes,
   stoppingCheck,
-} from '../shared/process.ts'
+} from '../shared/probes.ts'
+import { processInputs, runProcess } from '../shared/process.ts'
+import { connectionObserver } from '../shared/traffic-observers.ts'
 import { type DirectSettings, readDirectSettings } from './flags.ts'
 import { type DirectProcess, createDirectMetrics } from './metrics.ts'
 import { startDirectApi } from './wiring.ts'
-import { connectionObserver } from '../shared/traffic-observers.ts'
-import { runServing } from '../shared/serving.ts'
 
 /**
  * `management-operator direct` (contract 9.2, 9.7).
@@ -36,31 +31,28 @@ import { runServing } from '../shared/serving.ts'
  * @returns the exit code, after all parts have stopped
  */
 export const run = (argv: readonly string[]): Promise<number> =>
-  runServing(readDirectSettings(argv, processInputs), { createMetrics: createDirectMetrics, start })
+  runProcess(readDirectSettings(argv, processInputs), { createMetrics: createDirectMetrics, start })
 
-const STOP_WITHIN_MS = { endpoint: 20_000, connection: 2000, state: 5000 }
+const STOP_WITHIN_MS = { endpoint: 20_000, state: 5000 }
 
-/** Name of the Service in front of it, as in config/direct. */
+/** Name of its Service, as in config/direct. */
 const SERVICE = 'direct'
 
 /** Starts all parts; they stop in reverse order (lifecycle.onStop). */
 async function start(self: DirectProcess): Promise<void> {
-  const { settings, clock, log, lifecycle, metrics } = self
+  const { settings, log, lifecycle, metrics } = self
   log.info({ version: PROGRAM_VERSION, cluster: settings.cluster }, 'starting')
   const tokens = await followTokens(self)
   metrics.followIssuer(tokens.gauges)
   // The last revocation has taken effect, and may not be on the disk yet.
   lifecycle.onStop('state', STOP_WITHIN_MS.state, tokens.stateSettled)
-  const connection = await connectCluster(settings.kubeconfig, clock)
-  lifecycle.onStop('connection', STOP_WITHIN_MS.connection, () => connection.close())
-  connection.breaker.report(log)
+  const connection = await startConnection(self, settings.kubeconfig)
   // Every replica may write: there is no leader, and each write carries a precondition.
   const deps = clientDeps(self, connection, () => undefined)
   const server = createHttpServer(connectionObserver(self), {
     asksForCertificates: settings.webhookClientCaFile !== null,
   })
-  const certificate = startCertificate({
-    ...self,
+  const certificate = startCertificate(self, {
     client: createClient(deps),
     deps,
     hosts: () => hostsOf([], SERVICE, settings.namespace),
@@ -75,16 +67,9 @@ async function start(self: DirectProcess): Promise<void> {
     ...api.readiness,
     certificate: certificate.fault,
   }
-  const respond = createHandler(DIRECT_STAGES, {
-    pages: publicPages(readiness),
-    version: versionPage(PROGRAM_VERSION),
-    ...api,
-    answered: metrics.answered,
-    clock,
-    log,
-  })
-  await serveProbes({ ...self, ...settings, readiness })
+  await serveProbes(self, readiness)
   await certificate.first
+  const respond = api.handler(publicPages(readiness))
   const port = await server.listen(settings.bindAddress, respond)
   lifecycle.onStop('endpoint server', STOP_WITHIN_MS.endpoint, () => {
     api.endStreams()
@@ -93,11 +78,10 @@ async function start(self: DirectProcess): Promise<void> {
   log.info({ port }, 'serving the direct endpoint')
 }
 
-/** The authenticator of tokens, which follows the issuer. @throws Error when the file of its authority is unreadable */
+/** The authenticator of tokens, which follows the issuer. @throws Error when the file with the issuer's CA is unreadable */
 function followTokens(self: DirectProcess): Promise<StartedTokenAuthenticator> {
-  const { settings, metrics, lifecycle } = self
+  const { settings, clock, log, lifecycle, metrics } = self
   return startTokenAuthenticator({
-    ...self,
     issuer: settings.issuerUrl,
     cluster: settings.cluster,
     ca: issuerCa(settings),
@@ -105,6 +89,8 @@ function followTokens(self: DirectProcess): Promise<StartedTokenAuthenticator> {
     instance: hostname(),
     maxStalenessMs: settings.maxStalenessMs,
     pollIntervalMs: settings.revocationPollIntervalMs,
+    clock,
+    log,
     observer: metrics,
     signal: lifecycle.stopping,
   })
@@ -119,7 +105,7 @@ function issuerCa({ issuerCaFile }: DirectSettings): string | null {
 
 /** The pages that need no credential. */
 const publicPages = (
-  readiness: Readonly<Record<string, HealthCheck>>,
+  readiness: Readiness,
 ): Readonly<Record<(typeof DIRECT_PUBLIC_ROUTES)[number], PublicPage>> => ({
   '/healthz': publicPageOf(livenessPage),
   '/readyz': publicPageOf(healthPage('readyz', readiness)),

@@ -1,5 +1,5 @@
 // The metrics of the direct endpoint (contract 9.2, 15).
-import { METRIC_HELP } from '../../api/metrics.ts'
+import { METRIC_HELP, type MetricName } from '../../api/metrics.ts'
 import { EVENTS, SECRETS } from '../../api/names.ts'
 import { TOKEN_REFUSALS } from '../../authn/token/authenticator.ts'
 import { POLL_RESULTS } from '../../authn/token/issuer-poller.ts'
@@ -12,38 +12,36 @@ import { STREAM_KINDS, TERMINATION_REASONS } from '../../gateway/streams/in-flig
 import { WEBHOOK_OUTCOMES } from '../../gateway/webhook/handler.ts'
 import { EVENT_WRITE_REASONS } from '../../kube/event-recorder.ts'
 import type { Clock } from '../../runtime/clock.ts'
-import type { Lifecycle } from '../../runtime/lifecycle.ts'
-import type { Log } from '../../runtime/log.ts'
-import { type Scrape, instruments, processRegistry } from '../../runtime/metrics.ts'
+import {
+  type Instruments,
+  type Scrape,
+  instruments,
+  processRegistry,
+} from '../../runtime/metrics.ts'
 import { CERTIFICATE_WRITE_REASONS } from '../../serving/tls/serving-certificate.ts'
 import { type ClientMetrics, clientMetrics } from '../shared/client-metrics.ts'
 import { type RequestMetrics, requestMetrics } from '../shared/request-metrics.ts'
+import type { CommandProcess } from '../shared/process.ts'
 import type { DirectSettings } from './flags.ts'
 
 /** The metrics of the direct endpoint, with a method for each event that they count. */
 interface DirectMetrics extends ClientMetrics, RequestMetrics, TokenIssuerObserver {
   /** The webhook answered. */
   readonly reviewed: (outcome: string, seconds: number) => void
-  /** Sets the function that each scrape reads the knowledge of the issuer from. */
+  /** Sets the function from which each scrape reads the state of the issuer's keys and revocations. */
   readonly followIssuer: (read: () => TokenIssuerGauges) => void
   readonly scrape: Scrape
 }
 
 /** What all parts of a direct endpoint share. */
-export interface DirectProcess {
-  readonly settings: DirectSettings
-  readonly clock: Clock
-  readonly log: Log
-  readonly lifecycle: Lifecycle
-  readonly metrics: DirectMetrics
-}
+export type DirectProcess = CommandProcess<DirectSettings, DirectMetrics>
 
 /** Kinds of targets that a direct endpoint leads to. */
 const TARGETS = TARGET_KINDS.filter((kind) => kind !== 'Management')
 
 const REVIEW_BUCKETS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1]
 
-/** Before the issuer was ever read. Ages count from the start then. */
+/** Before the first answer of the issuer: ages count from the start. */
 const NO_GAUGES: TokenIssuerGauges = {
   listAgeMs: Number.POSITIVE_INFINITY,
   keysAgeMs: Number.POSITIVE_INFINITY,
@@ -54,38 +52,12 @@ const NO_GAUGES: TokenIssuerGauges = {
 
 /** Creates the metrics, all at zero, in a registry of their own. */
 export function createDirectMetrics(
-  settings: Pick<DirectSettings, 'maxStalenessMs'>,
+  { maxStalenessMs }: Pick<DirectSettings, 'maxStalenessMs'>,
   clock: Clock,
 ): DirectMetrics {
   const { registry, scrape } = processRegistry()
   const make = instruments(registry, METRIC_HELP)
-  const startedMs = clock.monotonicMs()
-  let read = (): TokenIssuerGauges => NO_GAUGES
-  const secondsOf = (ageMs: number): number =>
-    (Number.isFinite(ageMs) ? ageMs : clock.monotonicMs() - startedMs) / 1000
-  make.gauge('platform_direct_revocation_list_age_seconds', [{}], () => secondsOf(read().listAgeMs))
-  make.gauge('platform_direct_signing_keys_age_seconds', [{}], () => secondsOf(read().keysAgeMs))
-  make.gauge('platform_direct_max_staleness_seconds', [{}], () => settings.maxStalenessMs / 1000)
-  make.gauge('platform_direct_revoked_tokens', [{}], () => read().revokedTokens)
-  make.gauge('platform_direct_signing_keys', [{}], () => read().signingKeys)
-  make.gauge('platform_direct_clock_skew_seconds', [{}], () => read().clockSkewMs / 1000)
-  const polls = make.counter(
-    'platform_direct_issuer_polls_total',
-    ISSUER_DOCUMENTS.flatMap((document) => POLL_RESULTS.map((result) => ({ document, result }))),
-  )
-  const listsRefused = make.counter('platform_direct_revocations_refused_total', [{}])
-  const keysRefused = make.counter('platform_direct_signing_keys_refused_total', [{}])
-  const saved = make.gauge('platform_direct_state_saved', [{}])
-  saved.set(1)
-  const reviews = make.counter(
-    'platform_direct_webhook_requests_total',
-    WEBHOOK_OUTCOMES.map((decision) => ({ decision })),
-  )
-  const durations = make.histogram(
-    'platform_direct_webhook_request_duration_seconds',
-    REVIEW_BUCKETS,
-    [{}],
-  )
+  make.gauge('platform_direct_max_staleness_seconds', [{}], () => maxStalenessMs / 1000)
   return {
     ...clientMetrics(make, {
       writes: { [SECRETS.kind]: CERTIFICATE_WRITE_REASONS, [EVENTS.kind]: EVENT_WRITE_REASONS },
@@ -100,17 +72,59 @@ export function createDirectMetrics(
       streamKinds: STREAM_KINDS,
       cutReasons: TERMINATION_REASONS,
     }),
+    ...issuerMetrics(make),
+    followIssuer: issuerGauges(make, clock),
+    reviewed: reviewMetrics(make),
+    scrape,
+  }
+}
+
+/** Registers the gauges of keys and revocations. @returns the function that sets their source */
+function issuerGauges(
+  { gauge }: Instruments<MetricName>,
+  clock: Clock,
+): DirectMetrics['followIssuer'] {
+  const startedMs = clock.monotonicMs()
+  let read = (): TokenIssuerGauges => NO_GAUGES
+  const secondsOf = (ageMs: number): number =>
+    (Number.isFinite(ageMs) ? ageMs : clock.monotonicMs() - startedMs) / 1000
+  gauge('platform_direct_revocation_list_age_seconds', [{}], () => secondsOf(read().listAgeMs))
+  gauge('platform_direct_signing_keys_age_seconds', [{}], () => secondsOf(read().keysAgeMs))
+  gauge('platform_direct_revoked_tokens', [{}], () => read().revokedTokens)
+  gauge('platform_direct_signing_keys', [{}], () => read().signingKeys)
+  gauge('platform_direct_clock_skew_seconds', [{}], () => read().clockSkewMs / 1000)
+  return (gauges) => {
+    read = gauges
+  }
+}
+
+function issuerMetrics({ counter, gauge }: Instruments<MetricName>): TokenIssuerObserver {
+  const polls = counter(
+    'platform_direct_issuer_polls_total',
+    ISSUER_DOCUMENTS.flatMap((document) => POLL_RESULTS.map((result) => ({ document, result }))),
+  )
+  const listsRefused = counter('platform_direct_revocations_refused_total', [{}])
+  const keysRefused = counter('platform_direct_signing_keys_refused_total', [{}])
+  const saved = gauge('platform_direct_state_saved', [{}])
+  saved.set(1)
+  return {
     polled: (document, result) => polls.inc({ document, result }),
     revocationsRefused: () => listsRefused.inc(),
     keyRefused: () => keysRefused.inc(),
     stateKept: (isKept) => saved.set(isKept ? 1 : 0),
-    reviewed: (decision, seconds) => {
-      reviews.inc({ decision })
-      durations.observe({}, seconds)
-    },
-    followIssuer: (gauges) => {
-      read = gauges
-    },
-    scrape,
+  }
+}
+
+function reviewMetrics({ counter, histogram }: Instruments<MetricName>): DirectMetrics['reviewed'] {
+  const reviews = counter(
+    'platform_direct_webhook_requests_total',
+    WEBHOOK_OUTCOMES.map((decision) => ({ decision })),
+  )
+  const durations = histogram('platform_direct_webhook_request_duration_seconds', REVIEW_BUCKETS, [
+    {},
+  ])
+  return (decision, seconds) => {
+    reviews.inc({ decision })
+    durations.observe({}, seconds)
   }
 }

@@ -2,9 +2,10 @@
 import { type Caller, type TokenCaller, isKeyCaller } from '../../authn/caller.ts'
 import type { StartedTokenAuthenticator } from '../../authn/token/setup.ts'
 import type { ScopeContext } from '../../domain/scope/authorize.ts'
-import type { DirectHandlerOptions } from '../../gateway/handler.ts'
+import { DIRECT_STAGES, type DirectHandlerOptions, createHandler } from '../../gateway/handler.ts'
 import { TOKEN_ANSWERS, createAuthentication } from '../../gateway/stages/authentication.ts'
 import { withTokenExpiryHeaders } from '../../gateway/stages/expiry-headers.ts'
+import { versionPage } from '../../gateway/stages/public-routes.ts'
 import { createMaxInFlight } from '../../gateway/streams/max-in-flight.ts'
 import { ForwardBuffer } from '../../gateway/streams/forward-buffer.ts'
 import type { InFlightRequests } from '../../gateway/streams/in-flight.ts'
@@ -17,22 +18,24 @@ import { callerCheck } from '../../gateway/webhook/callers.ts'
 import { createWebhook } from '../../gateway/webhook/handler.ts'
 import type { ClientDeps } from '../../kube/client/request.ts'
 import { type Clock, jumpingClock } from '../../runtime/clock.ts'
+import { PROGRAM_VERSION } from '../../runtime/flags.ts'
 import type { HealthCheck } from '../../serving/http/pages.ts'
-import type { GatewayServer } from '../../serving/http/server.ts'
+import type { GatewayServer, RequestHandler } from '../../serving/http/server.ts'
 import type { StreamMetrics } from '../shared/request-metrics.ts'
 import { startInFlight, startProbe, startUpstream } from '../shared/serving.ts'
 import { startTargets } from '../shared/connected-targets.ts'
 import type { DirectProcess } from './metrics.ts'
 
-/** The stages for requests with a token, with their readiness. */
-interface DirectApi
-  extends Omit<DirectHandlerOptions, 'pages' | 'version' | 'answered' | 'clock' | 'log'> {
+/** The handler of requests, with its readiness. */
+interface DirectApi {
+  /** Creates the handler of all requests. @param pages the pages that need no credential */
+  readonly handler: (pages: DirectHandlerOptions['pages']) => RequestHandler
   readonly readiness: Readonly<Record<string, HealthCheck>>
   /** Ends all open streams. */
   readonly endStreams: () => void
 }
 
-/** What startDirectApi gets besides the process. */
+/** Parts that startDirectApi needs besides the process. */
 interface DirectParts {
   readonly deps: ClientDeps
   readonly tokens: StartedTokenAuthenticator
@@ -41,38 +44,49 @@ interface DirectParts {
 
 /** Starts everything that requests with a token, and reviews of API servers, need. */
 export function startDirectApi(self: DirectProcess, parts: DirectParts): DirectApi {
-  const { settings, metrics } = self
+  const { settings, clock, log, lifecycle, metrics } = self
+  const { cluster } = settings
   const { tokens, deps } = parts
-  const upstream = startUpstream(self.lifecycle, deps)
+  const upstream = startUpstream(lifecycle, deps)
   const connected = startTargets(self, deps, 'direct', {
     ownCluster: upstream,
     extras: TOKEN_EXTRAS,
   })
-  const inFlight = watchRequests(self.clock, metrics, tokens)
+  const inFlight = watchRequests(clock, metrics, tokens)
   connected.subscribe((ended) => inFlight.endConnection(ended))
+  const { readiness } = startProbe(self, deps, upstream, TOKEN_EXTRAS)
   const scopeContext = (): ScopeContext | null => {
     const projectNamespacePrefix = tokens.projectNamespacePrefix()
     return projectNamespacePrefix === null ? null : { projectNamespacePrefix, roleRules: NO_ROLES }
   }
+  const webhook = startWebhook(self, parts, { scopeContext, spaces: connected.spaces })
   return {
-    routeOf: directRoutesOf(settings.cluster),
-    readiness: startProbe(self, deps, upstream, TOKEN_EXTRAS).readiness,
+    readiness,
     endStreams: () => inFlight.close(),
-    isVersionGuarded: () => true,
-    webhook: startWebhook(self, parts, { scopeContext, spaces: connected.spaces }),
-    authenticate: createAuthentication(tokens, TOKEN_ANSWERS, metrics.authenticated),
-    scopeContext,
-    scopeDenied: metrics.scopeDenied,
-    limits: createMaxInFlight(metrics.limited),
-    inFlight,
-    forwardBuffer: new ForwardBuffer(settings.forwardBufferBytes),
-    flowed: () => undefined,
-    targets: createTargetRegistry(
-      { target: { kind: 'Cluster', cluster: settings.cluster }, upstream },
-      connected,
-    ),
-    expiryHeaders: (headers, caller) =>
-      withTokenExpiryHeaders(headers, tokenCaller(caller).token, tokens.nowMs()),
+    handler: (pages) =>
+      createHandler(DIRECT_STAGES, {
+        pages,
+        version: versionPage(PROGRAM_VERSION),
+        routeOf: directRoutesOf(cluster),
+        isVersionGuarded: () => true,
+        webhook,
+        authenticate: createAuthentication(tokens, TOKEN_ANSWERS, metrics.authenticated),
+        scopeContext,
+        scopeDenied: metrics.scopeDenied,
+        limits: createMaxInFlight(metrics.limited),
+        inFlight,
+        forwardBuffer: new ForwardBuffer(settings.forwardBufferBytes),
+        flowed: () => undefined,
+        targets: createTargetRegistry(
+          { target: { kind: 'Cluster', cluster }, upstream },
+          connected,
+        ),
+        expiryHeaders: (headers, caller) =>
+          withTokenExpiryHeaders(headers, tokenCaller(caller).token, tokens.nowMs()),
+        answered: metrics.answered,
+        clock,
+        log,
+      }),
   }
 }
 
@@ -81,11 +95,11 @@ const NO_ROLES: ScopeContext['roleRules'] = () => []
 
 /** The caller, which presents a token. @throws Error for an access key, which only the gateway accepts */
 function tokenCaller(caller: Caller): TokenCaller {
-  if (isKeyCaller(caller)) throw new Error('an access key came where only tokens are accepted')
+  if (isKeyCaller(caller)) throw new Error('an access key where only tokens are accepted')
   return caller
 }
 
-/** Starts to watch the requests in flight. Tokens end by the centre's time, whatever the own clock shows (contract 2.9). */
+/** Starts to watch the requests in flight. Tokens end by the issuer's time, whatever the local clock shows (contract 2.9). */
 export const watchRequests = (
   clock: Clock,
   metrics: StreamMetrics,
@@ -96,7 +110,7 @@ export const watchRequests = (
     subscribe: tokens.subscribe,
   })
 
-/** The webhook, with the files that say who may ask it. */
+/** The webhook, with the files that name its callers. */
 function startWebhook(
   { settings, clock, log, lifecycle, metrics }: DirectProcess,
   { tokens, trust }: DirectParts,

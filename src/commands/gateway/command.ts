@@ -3,35 +3,29 @@
 import { randomUUID } from 'node:crypto'
 import type { StartedAuthenticator } from '../../authn/setup.ts'
 import { issuerOfHost } from '../../domain/token/token-claims.ts'
-import { GATEWAY_STAGES, createHandler } from '../../gateway/handler.ts'
 import { createKeysPage, createRevokedPage, discoveryAnswer } from '../../gateway/oidc/documents.ts'
-import {
-  type PUBLIC_ROUTES,
-  type PublicPage,
-  versionPage,
-} from '../../gateway/stages/public-routes.ts'
+import type { PUBLIC_ROUTES, PublicPage } from '../../gateway/stages/public-routes.ts'
 import { createClient } from '../../kube/client/client.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import { PROGRAM_VERSION } from '../../runtime/flags.ts'
-import { type HealthCheck, healthPage } from '../../serving/http/pages.ts'
+import { healthPage } from '../../serving/http/pages.ts'
 import { createHttpServer } from '../../serving/http/server.ts'
 import { hostsOf } from '../../serving/tls/secret.ts'
 import { type Certificate, startCertificate } from '../shared/certificate.ts'
+import { clientDeps, startConnection } from '../shared/cluster-client.ts'
 import {
-  clientDeps,
+  type Readiness,
   commonChecks,
-  connectCluster,
   livenessPage,
-  processInputs,
   publicPageOf,
   serveProbes,
-} from '../shared/process.ts'
+} from '../shared/probes.ts'
+import { processInputs, runProcess } from '../shared/process.ts'
+import { connectionObserver } from '../shared/traffic-observers.ts'
 import { readGatewaySettings } from './flags.ts'
 import { type GatewayInformers, startGatewayInformers } from './informers.ts'
 import { type GatewayProcess, createMetrics } from './metrics.ts'
 import { startApi } from './wiring.ts'
-import { connectionObserver } from '../shared/traffic-observers.ts'
-import { runServing } from '../shared/serving.ts'
 
 /**
  * `management-operator gateway` (contract 9.1, 9.7).
@@ -39,55 +33,48 @@ import { runServing } from '../shared/serving.ts'
  * @returns the exit code, after all parts have stopped
  */
 export const run = (argv: readonly string[]): Promise<number> =>
-  runServing(readGatewaySettings(argv, processInputs), { createMetrics, start })
+  runProcess(readGatewaySettings(argv, processInputs), { createMetrics, start })
 
-const STOP_WITHIN_MS = { gateway: 20_000, connection: 2000 }
+const SERVER_STOPS_WITHIN_MS = 20_000
 
 /** Starts all parts; they stop in reverse order (lifecycle.onStop). */
 async function start(self: GatewayProcess): Promise<void> {
   const { settings, clock, log, lifecycle, metrics } = self
   log.info({ version: PROGRAM_VERSION }, 'starting')
-  const connection = await connectCluster(settings.kubeconfig, clock)
-  lifecycle.onStop('connection', STOP_WITHIN_MS.connection, () => connection.close())
-  connection.breaker.report(log)
+  const connection = await startConnection(self, settings.kubeconfig)
   // Every replica may write: there is no leader, and each write carries a precondition.
   const deps = clientDeps(self, connection, () => undefined)
-  const client = createClient(deps)
   const following = startGatewayInformers(self, deps)
-
   const server = createHttpServer(connectionObserver(self))
-  const certificate = startCertificate({
-    ...self,
-    client,
+  const certificate = startCertificate(self, {
+    client: createClient(deps),
     deps,
-    hosts: () => {
-      const host = following.platformHost()
-      const urls = [following.issuer.current(), host && issuerOfHost(host)]
-      return hostsOf(urls, 'gateway', settings.namespace)
-    },
-    subscribeHosts: following.subscribe,
+    hosts: () => certificateHosts(following, settings.namespace),
+    subscribeHosts: following.inForce.subscribe,
     manager: `gateway-${randomUUID()}`,
     show: server.show,
   })
   const api = startApi(self, deps, following)
-  metrics.followWatchAges({ keys: api.ageMs, published: following.ageMs })
+  metrics.followWatchAges({ keys: api.ageMs, published: following.completeness.ageMs })
   const readiness = readinessOf(lifecycle.stopping, following, api, certificate)
-  const respond = createHandler(GATEWAY_STAGES, {
-    pages: publicPages(following, readiness, clock),
-    version: versionPage(PROGRAM_VERSION),
-    ...api,
-    answered: metrics.answered,
-    clock,
-    log,
-  })
-  await serveProbes({ ...self, ...settings, readiness })
+  await serveProbes(self, readiness)
   await certificate.first
+  const respond = api.handler(publicPages(following, readiness, clock))
   const port = await server.listen(settings.bindAddress, respond)
-  lifecycle.onStop('gateway server', STOP_WITHIN_MS.gateway, () => {
+  lifecycle.onStop('gateway server', SERVER_STOPS_WITHIN_MS, () => {
     api.endStreams()
     return server.close()
   })
   log.info({ port }, 'serving the gateway')
+}
+
+/** The hosts of a generated certificate: the issuer's, the platform's, and the Service's (contract 9.7). */
+function certificateHosts(
+  { inForce, issuer }: GatewayInformers,
+  namespace: string,
+): readonly string[] {
+  const host = inForce.platformHost()
+  return hostsOf([issuer.current(), host && issuerOfHost(host)], 'gateway', namespace)
 }
 
 /** The readiness checks of the gateway (contract 8.2). */
@@ -96,11 +83,11 @@ function readinessOf(
   following: GatewayInformers,
   callers: Pick<StartedAuthenticator, 'readiness'>,
   certificate: Certificate,
-): Readonly<Record<string, HealthCheck>> {
+): Readiness {
   return {
     ...commonChecks(stopping, following, following.stores),
     'settings-seen': () =>
-      following.settingsSeen() ? null : 'no settings in force have been seen',
+      following.inForce.isKnown() ? null : 'no settings in force have been seen',
     'keys-known': () =>
       following.jwks.current() === null ? 'no public signing keys have been seen' : null,
     ...callers.readiness,
@@ -111,16 +98,17 @@ function readinessOf(
 /** The pages that need no credential. */
 function publicPages(
   following: GatewayInformers,
-  readiness: Readonly<Record<string, HealthCheck>>,
+  readiness: Readiness,
   clock: Clock,
 ): Readonly<Record<(typeof PUBLIC_ROUTES)[number], PublicPage>> {
-  const { issuer, jwks, stores, configMapsAsOfMs, projectNamespacePrefix } = following
+  const { issuer, jwks, stores, completeness, inForce } = following
+  const { configMaps } = stores
   return {
     '/healthz': publicPageOf(livenessPage),
     '/readyz': publicPageOf(healthPage('readyz', readiness)),
     '/oidc/.well-known/openid-configuration': () =>
-      discoveryAnswer(issuer.current(), projectNamespacePrefix()),
+      discoveryAnswer(issuer.current(), inForce.projectNamespacePrefix()),
     '/oidc/keys': createKeysPage(jwks),
-    '/oidc/revoked': createRevokedPage({ ...stores, asOfMs: configMapsAsOfMs, clock }),
+    '/oidc/revoked': createRevokedPage({ configMaps, asOfMs: completeness.asOfMs, clock }),
   }
 }

@@ -13,9 +13,9 @@ import type { ClientDeps } from '../../kube/client/request.ts'
 import { type InformerFactory, createInformerFactory } from '../../kube/informer/informers.ts'
 import { createListComparison } from '../../kube/informer/relist-diff.ts'
 import { type FullObject, Store, fullObject } from '../../kube/informer/store.ts'
-import { type Moment, currentMoment } from '../../runtime/clock.ts'
+import { type Clock, type Moment, currentMoment } from '../../runtime/clock.ts'
 import { startPoller } from '../../runtime/concurrency/poller.ts'
-import { followSettings, platformConfigMap } from '../../settings/follow.ts'
+import { type SettingsSources, followSettings, platformConfigMap } from '../../settings/follow.ts'
 import { type FollowedIssuer, followIssuer } from '../../settings/issuer.ts'
 import type { GatewayProcess } from './metrics.ts'
 
@@ -28,16 +28,8 @@ export interface GatewayInformers {
   }
   readonly issuer: FollowedIssuer
   readonly jwks: FollowedJwks
-  /** `platformHost` of the settings in force; null = not set, or not known yet. */
-  readonly platformHost: () => string | null
-  /** `projectNamespacePrefix` of the settings in force, also by default; null = not known yet. */
-  readonly projectNamespacePrefix: () => string | null
-  /** Whether settings in force have been seen. */
-  readonly settingsSeen: () => boolean
-  /** When the ConfigMaps were last known to be complete, in epoch milliseconds; null = never. */
-  readonly configMapsAsOfMs: () => number | null
-  /** Milliseconds since the ConfigMaps were last known to be complete, or since the start. */
-  readonly ageMs: () => number
+  readonly inForce: FollowedSettings
+  readonly completeness: Completeness
   /** Starts the informer of another resource. */
   readonly startInformer: InformerFactory['startInformer']
   /** Makes the watches of Configs and ConfigMaps list again, because they have missed a change. */
@@ -45,34 +37,40 @@ export interface GatewayInformers {
   /** As in InformerFactory. */
   readonly unserved: InformerFactory['unserved']
   readonly stuck: InformerFactory['stuck']
+}
+
+/** The settings in force, as far as pages and certificate need them. */
+interface FollowedSettings {
+  /** null = not set, or not known yet. */
+  readonly platformHost: () => string | null
+  /** The default where it is not set; null = not known yet. */
+  readonly projectNamespacePrefix: () => string | null
+  /** Whether the watches have delivered settings in force. */
+  readonly isKnown: () => boolean
   /** Calls the listener once both stores are synced, and whenever settings or issuer may have changed. */
   readonly subscribe: (listener: () => void) => void
+}
+
+/** Up to when the store of ConfigMaps is proven complete. */
+interface Completeness {
+  /** Records a moment up to which the store has every change. */
+  readonly proved: (moment: Moment) => void
+  /** The last such moment in epoch milliseconds; null = there is none yet. */
+  readonly asOfMs: () => number | null
+  /** Milliseconds since the last such moment, or since the start. */
+  readonly ageMs: () => number
 }
 
 /** Starts the informers of Configs and ConfigMaps. */
 export function startGatewayInformers(self: GatewayProcess, deps: ClientDeps): GatewayInformers {
   const { settings, clock, log, metrics, lifecycle } = self
   const { configName, namespace, issuerUrl: flag } = settings
-  const stores = {
-    configs: new Store(fullObject<Config>),
-    configMaps: new Store(platformConfigMap),
-  }
-  const issuer = followIssuer({ ...stores, flag, configName, namespace, log })
-  const jwks = followJwks(stores.configMaps, namespace, log)
-  const listeners: (() => void)[] = []
-  let platformHost: string | null = null
-  let projectNamespacePrefix: string | null = null
-  let settingsSeen = false
-  let completeAsOfMs: number | null = null
-  // Before the first complete list, this is the time of the start.
-  let completeMonotonicMs = clock.monotonicMs()
-  followSettings({ ...stores, configName, namespace }, (observed) => {
-    settingsSeen ||= observed.known
-    if (observed.known) platformHost = platformHostInForce(observed)
-    projectNamespacePrefix =
-      gatewaySwitchesInForce(observed)?.projectNamespacePrefix ?? projectNamespacePrefix
-    for (const listener of listeners) listener()
-  })
+  const configs = new Store(fullObject<Config>)
+  const configMaps = new Store(platformConfigMap)
+  const issuer = followIssuer({ configs, configMaps, flag, configName, namespace, log })
+  const jwks = followJwks(configMaps, namespace, log)
+  const inForce = followSettingsInForce({ configs, configMaps, configName, namespace })
+  const completeness = createCompleteness(clock)
   const { startInformer, unserved, stuck } = createInformerFactory({
     client: createClient(deps),
     clock,
@@ -80,58 +78,82 @@ export function startGatewayInformers(self: GatewayProcess, deps: ClientDeps): G
     restarted: metrics.watchRestarted,
     signal: lifecycle.stopping,
   })
-  const completeAt = ({ wallMs, monotonicMs }: Moment): void => {
-    completeAsOfMs = Math.max(wallMs, completeAsOfMs ?? wallMs)
-    completeMonotonicMs = Math.max(monotonicMs, completeMonotonicMs)
-  }
-  const informers = [
-    startInformer(CONFIGS, stores.configs, {}),
-    startInformer(CONFIG_MAPS, stores.configMaps, { namespace }, () =>
-      completeAt(currentMoment(clock)),
-    ),
-  ]
-  const [, configMaps] = informers
+  const configInformer = startInformer(CONFIGS, configs, {})
+  const configMapInformer = startInformer(CONFIG_MAPS, configMaps, { namespace }, () =>
+    completeness.proved(currentMoment(clock)),
+  )
   proveComplete(self, deps, {
-    store: stores.configMaps,
-    completeAt,
-    relist: () => configMaps?.relist(),
+    store: configMaps,
+    proved: completeness.proved,
+    relist: configMapInformer.relist,
   })
   return {
-    stores,
+    stores: { configs, configMaps },
     issuer,
     jwks,
-    platformHost: () => platformHost,
-    projectNamespacePrefix: () => projectNamespacePrefix,
-    settingsSeen: () => settingsSeen,
-    configMapsAsOfMs: () => completeAsOfMs,
-    ageMs: () => clock.monotonicMs() - completeMonotonicMs,
+    inForce,
+    completeness,
     startInformer,
     relistSettings: () => {
-      for (const { relist } of informers) relist()
+      configInformer.relist()
+      configMapInformer.relist()
     },
     unserved,
     stuck,
+  }
+}
+
+function followSettingsInForce(sources: SettingsSources): FollowedSettings {
+  const listeners: (() => void)[] = []
+  let platformHost: string | null = null
+  let projectNamespacePrefix: string | null = null
+  let isKnown = false
+  followSettings(sources, (observed) => {
+    isKnown ||= observed.known
+    if (observed.known) platformHost = platformHostInForce(observed)
+    projectNamespacePrefix =
+      gatewaySwitchesInForce(observed)?.projectNamespacePrefix ?? projectNamespacePrefix
+    for (const listener of listeners) listener()
+  })
+  return {
+    platformHost: () => platformHost,
+    projectNamespacePrefix: () => projectNamespacePrefix,
+    isKnown: () => isKnown,
     subscribe: (listener) => void listeners.push(listener),
   }
 }
 
-/** A store of the ConfigMaps, and who hears of its completeness. */
-interface CompletenessProof {
+function createCompleteness(clock: Clock): Completeness {
+  let asOfMs: number | null = null
+  // Before the first proof, this is the time of the start.
+  let provedMonotonicMs = clock.monotonicMs()
+  return {
+    proved: ({ wallMs, monotonicMs }) => {
+      asOfMs = Math.max(wallMs, asOfMs ?? wallMs)
+      provedMonotonicMs = Math.max(monotonicMs, provedMonotonicMs)
+    },
+    asOfMs: () => asOfMs,
+    ageMs: () => clock.monotonicMs() - provedMonotonicMs,
+  }
+}
+
+/** The ConfigMaps to compare with those of the API server. */
+interface ComparedStore {
   readonly store: Store<FullObject<ConfigMap>>
-  /** Called with a moment up to which the store has everything. */
-  readonly completeAt: (moment: Moment) => void
+  /** As in Completeness. */
+  readonly proved: Completeness['proved']
   readonly relist: () => void
 }
 
 /**
- * Compares the ConfigMaps with those of the API server every five seconds, by names and versions: the list of revoked
- * tokens is as old as the last proof (contract 7.4), and bookmarks come once a minute only. What two comparisons in a
- * row find missing, the watch has missed.
+ * Compares the ConfigMaps with those of the API server every five seconds, by names and versions, because the age of the
+ * list of revoked tokens is that of the last proof (contract 7.4) and bookmarks come only once a minute. The watch has
+ * missed a change that two comparisons in a row find.
  */
 function proveComplete(
   { settings: { namespace }, clock, log, lifecycle }: GatewayProcess,
   deps: ClientDeps,
-  { store, completeAt, relist }: CompletenessProof,
+  { store, proved, relist }: ComparedStore,
 ): void {
   const compareWith = createListComparison()
   const compare = async (abort: AbortSignal): Promise<void> => {
@@ -139,7 +161,7 @@ function proveComplete(
     const started = currentMoment(clock)
     const listed = await listMetadata(deps, CONFIG_MAPS, { namespace }, abort)
     const found = compareWith(store.values(), listed)
-    if (found === 'complete') completeAt(started)
+    if (found === 'complete') proved(started)
     if (found !== 'broken') return
     log.warn({ resource: CONFIG_MAPS.plural }, 'a watch has missed a change, listing again')
     relist()

@@ -9,9 +9,6 @@ import { ADMISSION_KINDS } from '../../gateway/streams/max-in-flight.ts'
 import { STREAM_KINDS, TERMINATION_REASONS } from '../../gateway/streams/in-flight.ts'
 import { EVENT_WRITE_REASONS } from '../../kube/event-recorder.ts'
 import { RESTART_REASONS } from '../../kube/informer/reflector-state.ts'
-import type { Clock } from '../../runtime/clock.ts'
-import type { Lifecycle } from '../../runtime/lifecycle.ts'
-import type { Log } from '../../runtime/log.ts'
 import {
   type Instruments,
   type Scrape,
@@ -25,6 +22,7 @@ import {
   type RequestMetrics,
   requestMetrics,
 } from '../shared/request-metrics.ts'
+import type { CommandProcess } from '../shared/process.ts'
 import type { GatewaySettings } from './flags.ts'
 
 /**
@@ -84,13 +82,7 @@ function keyMetrics(make: Instruments<MetricName>): KeyUseMetrics {
 }
 
 /** What all parts of a gateway process share. */
-export interface GatewayProcess {
-  readonly settings: GatewaySettings
-  readonly clock: Clock
-  readonly log: Log
-  readonly lifecycle: Lifecycle
-  readonly metrics: GatewayMetrics
-}
+export type GatewayProcess = CommandProcess<GatewaySettings, GatewayMetrics>
 
 /** Creates the gateway's metrics with the values of their labels. */
 export const createMetrics = (): GatewayMetrics =>

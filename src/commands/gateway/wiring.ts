@@ -8,116 +8,155 @@ import { type StartedAuthenticator, startAuthenticator } from '../../authn/setup
 import { formatAccessKey } from '../../domain/accesskey/access-key.ts'
 import type { Caps } from '../../domain/accesskey/lifetime.ts'
 import { type ActivityRecorder, createActivityRecorder } from '../../gateway/activity/recorder.ts'
-import type { GatewayHandlerOptions } from '../../gateway/handler.ts'
+import { GATEWAY_STAGES, type GatewayHandlerOptions, createHandler } from '../../gateway/handler.ts'
 import { type SelfService, createSelfService } from '../../gateway/selfservice/handler.ts'
 import { createQuota } from '../../gateway/selfservice/quota.ts'
 import { createResponseBuffer } from '../../gateway/selfservice/response-buffer.ts'
 import { KEY_ANSWERS, createAuthentication } from '../../gateway/stages/authentication.ts'
 import { withExpiryHeaders } from '../../gateway/stages/expiry-headers.ts'
+import { versionPage } from '../../gateway/stages/public-routes.ts'
+import type { InFlightRequests } from '../../gateway/streams/in-flight.ts'
 import { type MaxInFlight, createMaxInFlight } from '../../gateway/streams/max-in-flight.ts'
 import { ForwardBuffer } from '../../gateway/streams/forward-buffer.ts'
 import { KEY_EXTRAS } from '../../gateway/targets/impersonation-probe.ts'
+import type { StartedTargets } from '../../gateway/targets/follow.ts'
 import { createTargetRegistry } from '../../gateway/targets/resolver.ts'
 import { gatewayRouteOf } from '../../gateway/targets/routes.ts'
 import { type KubeClient, createClient } from '../../kube/client/client.ts'
 import type { ClientDeps } from '../../kube/client/request.ts'
 import type { Upstream } from '../../kube/proxy/types.ts'
-import { type ClampedClock, type Clock, clampedClock } from '../../runtime/clock.ts'
-import { followGatewaySwitches } from '../../settings/follow.ts'
+import { type ClampedClock, clampedClock } from '../../runtime/clock.ts'
+import { PROGRAM_VERSION } from '../../runtime/flags.ts'
+import type { RequestHandler } from '../../serving/http/server.ts'
+import { type SettingsSources, followGatewaySwitches } from '../../settings/follow.ts'
 import { startInFlight, startProbe, startUpstream } from '../shared/serving.ts'
 import { startTargets } from '../shared/connected-targets.ts'
 import type { GatewayInformers } from './informers.ts'
 import type { GatewayProcess } from './metrics.ts'
 
-/** The stages for requests with a key, with their readiness and metrics. */
-interface Api
-  extends Omit<GatewayHandlerOptions, 'pages' | 'version' | 'answered' | 'clock' | 'log'>,
-    Pick<StartedAuthenticator, 'readiness' | 'ageMs'> {
+/** The handler of requests, with the readiness and metrics of the parts that it needs. */
+interface Api extends Pick<StartedAuthenticator, 'readiness' | 'ageMs'> {
+  /** Creates the handler of all requests. @param pages the pages that need no credential */
+  readonly handler: (pages: GatewayHandlerOptions['pages']) => RequestHandler
   /** Ends all open streams. */
   readonly endStreams: () => void
 }
 
-const STOP_WITHIN_MS = { activity: 8000 }
+const ACTIVITY_STOPS_WITHIN_MS = 8000
 
-/** What the start functions below share. */
-interface Parts extends GatewayProcess {
-  readonly deps: ClientDeps
-  readonly clamped: ClampedDeps
+/** Parts that the functions below share. */
+interface Parts {
   readonly client: KubeClient
-  readonly following: GatewayInformers
-  readonly sources: GatewayInformers['stores'] & {
-    readonly configName: string
-    readonly namespace: string
-  }
+  /** A clock that is never far ahead of the API server's. */
+  readonly clamped: ClampedClock
+  readonly authenticator: StartedAuthenticator
+  /** The caps in force. @throws Error before they are known */
+  readonly caps: () => Caps
 }
 
 /** Starts the watch of the keys, and everything else that requests with a key need. */
 export function startApi(self: GatewayProcess, deps: ClientDeps, following: GatewayInformers): Api {
-  const clamped = clampedDeps(self.clock, deps)
-  const client = createClient(clamped.deps)
-  const sources = {
-    ...following.stores,
-    configName: self.settings.configName,
-    namespace: self.settings.namespace,
-  }
-  const parts: Parts = { ...self, deps, clamped, client, following, sources }
-  const { clock, metrics } = self
-  const authenticator = startAuthentication(parts)
-  const caps = (): Caps => currentCaps(authenticator)
-  const switches = followGatewaySwitches(sources)
+  const { clock, lifecycle, metrics } = self
+  const { configName, namespace } = self.settings
+  const { configs, configMaps } = following.stores
+  const clamped = clampedClock(clock)
+  const clampedDeps = observingDates(deps, clamped)
+  const client = createClient(clampedDeps)
+  const sources = { configs, configMaps, configName, namespace }
+  const authenticator = startAuthentication(self, client, following, sources)
+  const parts = { client, clamped, authenticator, caps: () => currentCaps(authenticator) }
+  const upstream = startUpstream(lifecycle, clampedDeps)
   const inFlight = startInFlight(clock, metrics, {
     reauthenticate: (caller) => authenticator.reauthenticate(keyCaller(caller)),
     subscribe: authenticator.subscribe,
   })
-  const upstream = startUpstream(self.lifecycle, clamped.deps)
-  const connected = startTargets(self, clamped.deps, 'gateway', {
+  const connected = startTargets(self, clampedDeps, 'gateway', {
     ownCluster: null,
     extras: KEY_EXTRAS,
   })
   connected.subscribe((ended) => inFlight.endConnection(ended))
   const probe = startProbe(self, deps, upstream, KEY_EXTRAS)
-  const limits = createMaxInFlight(metrics.limited)
-  const activity = startActivity(parts, authenticator, caps)
+  const handler = handlerFactory(self, following, parts, {
+    upstream,
+    inFlight,
+    connected,
+    switches: followGatewaySwitches(sources),
+  })
   return {
-    routeOf: gatewayRouteOf,
     readiness: { ...authenticator.readiness, ...probe.readiness },
     ageMs: authenticator.ageMs,
+    handler,
     endStreams: () => inFlight.close(),
-    isVersionGuarded: () => switches()?.authenticateVersionEndpoint ?? true,
-    authenticate: createAuthentication(authenticator, KEY_ANSWERS, metrics.authenticated),
-    scopeContext: () => {
-      const current = switches()
-      const roleRules = authenticator.roleRules
-      return current && { projectNamespacePrefix: current.projectNamespacePrefix, roleRules }
-    },
-    scopeDenied: metrics.scopeDenied,
-    limits,
-    inFlight,
-    activity,
-    forwardBuffer: new ForwardBuffer(self.settings.forwardBufferBytes),
-    flowed: (caller) => activity.flowed(keyCaller(caller)),
-    selfService: startSelfService(parts, authenticator, {
-      upstream,
-      limits,
-      caps,
-      isConfigClosed: () => switches()?.disableConfigEndpoint ?? true,
-    }),
-    targets: createTargetRegistry({ target: { kind: 'Management' }, upstream }, connected),
-    expiryHeaders: (headers, caller, isUse) =>
-      withExpiryHeaders(headers, { caller: keyCaller(caller), isUse }, caps(), clock.nowMs()),
   }
 }
 
-function startAuthentication(parts: Parts): StartedAuthenticator {
-  const { settings, lifecycle, metrics, following } = parts
+/** Parts that forward requests, and the switches that decide about them. */
+interface Forwarding {
+  readonly upstream: Upstream
+  readonly inFlight: InFlightRequests
+  readonly connected: StartedTargets
+  readonly switches: ReturnType<typeof followGatewaySwitches>
+}
+
+/** Starts activity and self-service, and returns the function that creates the handler. */
+function handlerFactory(
+  self: GatewayProcess,
+  following: GatewayInformers,
+  parts: Parts,
+  { upstream, inFlight, connected, switches }: Forwarding,
+): Api['handler'] {
+  const { settings, clock, log, metrics } = self
+  const { authenticator, caps } = parts
+  const limits = createMaxInFlight(metrics.limited)
+  const activity = startActivity(self, parts)
+  const isConfigClosed = (): boolean => switches()?.disableConfigEndpoint ?? true
+  const shared = { upstream, limits, isConfigClosed }
+  const selfService = startSelfService(self, following, parts, shared)
+  return (pages) =>
+    createHandler(GATEWAY_STAGES, {
+      pages,
+      version: versionPage(PROGRAM_VERSION),
+      routeOf: gatewayRouteOf,
+      isVersionGuarded: () => switches()?.authenticateVersionEndpoint ?? true,
+      authenticate: createAuthentication(authenticator, KEY_ANSWERS, metrics.authenticated),
+      scopeContext: () => {
+        const current = switches()
+        const { roleRules } = authenticator
+        return current && { projectNamespacePrefix: current.projectNamespacePrefix, roleRules }
+      },
+      scopeDenied: metrics.scopeDenied,
+      limits,
+      inFlight,
+      activity,
+      forwardBuffer: new ForwardBuffer(settings.forwardBufferBytes),
+      flowed: (caller) => activity.flowed(keyCaller(caller)),
+      selfService,
+      targets: createTargetRegistry({ target: { kind: 'Management' }, upstream }, connected),
+      expiryHeaders: (headers, caller, isUse) =>
+        withExpiryHeaders(headers, { caller: keyCaller(caller), isUse }, caps(), clock.nowMs()),
+      answered: metrics.answered,
+      clock,
+      log,
+    })
+}
+
+function startAuthentication(
+  { clock, log, lifecycle, metrics }: GatewayProcess,
+  client: KubeClient,
+  { startInformer, relistSettings }: GatewayInformers,
+  sources: SettingsSources,
+): StartedAuthenticator {
   return startAuthenticator({
-    ...parts,
-    startInformer: following.startInformer,
-    relistSettings: following.relistSettings,
-    namespace: settings.namespace,
+    client,
+    startInformer,
+    sources,
+    relistSettings,
+    namespace: sources.namespace,
     secret: randomBytes(32),
     random: Math.random,
     onDelivered: (tookMs) => metrics.changeArrived(tookMs / 1000),
+    clock,
+    log,
     signal: lifecycle.stopping,
   })
 }
@@ -125,26 +164,25 @@ function startAuthentication(parts: Parts): StartedAuthenticator {
 /** The caps in force. @throws Error before they are known: no key authenticates then, so no request needs them */
 function currentCaps({ caps }: StartedAuthenticator): Caps {
   const current = caps.current()
-  if (current === null) throw new Error('the caps are asked for before they are known')
+  if (current === null) throw new Error('the caps are needed before they are known')
   return current
 }
 
 function startActivity(
-  parts: Parts,
-  authenticator: StartedAuthenticator,
-  caps: () => Caps,
+  { settings, log, lifecycle, metrics }: GatewayProcess,
+  { client, clamped, authenticator, caps }: Parts,
 ): ActivityRecorder {
-  const { settings, lifecycle, metrics, clamped } = parts
   const activity = createActivityRecorder({
-    ...parts,
+    client,
     keys: authenticator.index.store,
     caps,
-    clock: clamped.clock,
+    clock: clamped,
+    log,
     budgetPerSecond: settings.activityWritesPerSecond,
     random: Math.random,
     observer: { written: metrics.activityWritten, failed: metrics.activityFailed },
   })
-  lifecycle.onStop('activity', STOP_WITHIN_MS.activity, () => activity.flush())
+  lifecycle.onStop('activity', ACTIVITY_STOPS_WITHIN_MS, () => activity.flush())
   return activity
 }
 
@@ -152,42 +190,37 @@ function startActivity(
 interface SelfServiceParts {
   readonly upstream: Upstream
   readonly limits: MaxInFlight
-  readonly caps: () => Caps
   readonly isConfigClosed: () => boolean
 }
 
 function startSelfService(
-  { settings, clock, metrics, following }: Parts,
-  { index }: StartedAuthenticator,
-  parts: SelfServiceParts,
+  { settings, clock, metrics }: GatewayProcess,
+  { startInformer }: GatewayInformers,
+  { authenticator: { index }, caps }: Parts,
+  { upstream, limits, isConfigClosed }: SelfServiceParts,
 ): SelfService {
   const tokens = createTokenIndex(index, () => clock.nowMs())
-  following.startInformer(TOKENS, tokens.store, {})
+  startInformer(TOKENS, tokens.store, {})
   const most = { keys: settings.maxKeysPerUser, tokens: settings.maxTokensPerUser }
   return createSelfService({
-    ...parts,
+    upstream,
+    limits,
+    caps,
+    isConfigClosed,
     buffer: createResponseBuffer(settings.ownKindsBufferBytes, () => metrics.limited('buffer')),
     keyNamed: index.named,
-    counts: createQuota({ keys: index, tokens, most, caps: parts.caps, clock }),
+    counts: createQuota({ keys: index, tokens, most, caps, clock }),
     newKey: () => formatAccessKey(randomBytes(32), crc32),
     clock,
   })
 }
 
-/** Client dependencies, and a clock that follows the API server's. */
-interface ClampedDeps {
-  /** Never far ahead of the Date headers in responses to clients with `deps`. */
-  readonly clock: ClampedClock
-  readonly deps: ClientDeps
-}
-
-/** Adds a clock that observes the Date headers of the API server's responses. */
-function clampedDeps(local: Clock, deps: ClientDeps): ClampedDeps {
-  const clock = clampedClock(local)
+/** The same dependencies, whose responses also set the clock by their Date headers. */
+function observingDates(deps: ClientDeps, clock: ClampedClock): ClientDeps {
   const { observer } = deps
   const responded: typeof observer.responded = (method, code, dateMs) => {
     observer.responded(method, code, dateMs)
     if (dateMs !== null) clock.observe(dateMs)
   }
-  return { clock, deps: { ...deps, observer: { ...observer, responded } } }
+  return { ...deps, observer: { ...observer, responded } }
 }

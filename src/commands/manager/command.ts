@@ -6,14 +6,12 @@ import { CONTROLLER_NAME } from '../../api/names.ts'
 import { createRevocationList } from '../../revocation/revocation-list.ts'
 import { IssuesInProgress } from '../../controllers/indexes/tokens.ts'
 import { createClient } from '../../kube/client/client.ts'
-import { type Clock, systemClock } from '../../runtime/clock.ts'
 import { EventLoopShare } from '../../runtime/concurrency/event-loop.ts'
-import { PROGRAM_VERSION, printText } from '../../runtime/flags.ts'
-import { type Lifecycle, startLifecycle } from '../../runtime/lifecycle.ts'
-import { type Log, createLogger } from '../../runtime/log.ts'
+import { PROGRAM_VERSION } from '../../runtime/flags.ts'
 import { createKeyring } from '../../signing/keyring.ts'
-import { clientDeps, connectCluster, processInputs, startEventRecorder } from '../shared/process.ts'
+import { clientDeps, startConnection, startEventRecorder } from '../shared/cluster-client.ts'
 import { joinElection } from '../shared/leadership.ts'
+import { type CommandProcess, processInputs, runProcess } from '../shared/process.ts'
 import { startControllers } from './controllers.ts'
 import { type ManagerSettings, readManagerSettings } from './flags.ts'
 import { createStores, startManagerInformers } from './informers.ts'
@@ -25,71 +23,56 @@ import { serveManager } from './probes.ts'
  *
  * @returns the exit code, after all parts have stopped
  */
-export async function run(argv: readonly string[]): Promise<number> {
-  const invocation = readManagerSettings(argv, processInputs)
-  if (invocation.kind !== 'run') return printText(invocation)
-  const { settings } = invocation
-  const clock = systemClock()
-  const log = createLogger(settings.logLevel)
-  const lifecycle = startLifecycle(process, clock, log)
-  const metrics = createManagerMetrics(settings)
-  // Not awaited: a standby replica does not finish its start until it leads, and a signal may arrive before.
-  start({ settings, clock, log, lifecycle, metrics }).catch((err: unknown) => {
-    log.error({ err }, 'could not start')
-    lifecycle.stop('start failed', 1)
+export const run = (argv: readonly string[]): Promise<number> =>
+  runProcess(readManagerSettings(argv, processInputs), {
+    createMetrics: createManagerMetrics,
+    start,
   })
-  return lifecycle.finished
-}
 
-interface Process {
-  readonly settings: ManagerSettings
-  readonly clock: Clock
-  readonly log: Log
-  readonly lifecycle: Lifecycle
-  readonly metrics: ManagerMetrics
-}
-
-const STOP_WITHIN_MS = { controllers: 20_000, other: 2000 }
+const CONTROLLERS_STOP_WITHIN_MS = 20_000
 
 /** Starts all parts; they stop in reverse order (lifecycle.onStop). */
-async function start(self: Process): Promise<void> {
-  const { settings, clock, log, lifecycle } = self
+async function start(self: CommandProcess<ManagerSettings, ManagerMetrics>): Promise<void> {
+  const { settings, clock, log, lifecycle, metrics } = self
+  const { namespace, kubeconfig, leaderElection } = settings
   const identity = `${hostname()}_${randomUUID()}`
   log.info({ version: PROGRAM_VERSION, identity }, 'starting')
-  const connection = await connectCluster(settings.kubeconfig, clock)
-  lifecycle.onStop('connection', STOP_WITHIN_MS.other, () => connection.close())
-  const outage = connection.breaker
-  outage.report(log)
-  const leadership = await joinElection({
-    ...self,
-    ...settings,
-    lease: { namespace: settings.namespace, name: CONTROLLER_NAME },
-    identity,
-  })
+  const connection = await startConnection(self, kubeconfig)
+  const lease = { namespace, name: CONTROLLER_NAME }
+  const leadership = await joinElection(self, { kubeconfig, leaderElection, lease, identity })
   const client = createClient(clientDeps(self, connection, leadership.mayWrite))
   const stores = createStores()
-  const following = startManagerInformers(stores, { ...self, client, signal: lifecycle.stopping })
+  const { signingSecrets, configMaps } = stores
+  const following = startManagerInformers(self, client, stores)
+  const { caps, issuer } = following
   const keyring = createKeyring({
-    ...self,
-    secrets: stores.signingSecrets,
-    records: stores.configMaps,
-    namespace: settings.namespace,
+    secrets: signingSecrets,
+    records: configMaps,
+    namespace,
+    clock,
+    log,
   })
-  await serveManager({ ...self, stores, following, keyring })
+  await serveManager(self, { stores, following, keyring })
   await leadership.acquired
-  const events = startEventRecorder({ ...self, client, instance: identity })
-  const revocations = createRevocationList({
-    ...self,
-    client,
-    configMaps: stores.configMaps,
-    namespace: settings.namespace,
-    observer: { revoked: self.metrics.tokensRevoked },
-  })
+  const observer = { revoked: metrics.tokensRevoked }
+  const revocations = createRevocationList({ client, configMaps, namespace, clock, log, observer })
   const turns = new EventLoopShare(clock)
-  const issues = new IssuesInProgress()
-  const shared = { issues, client, stores, events, keyring, revocations, turns, outage }
-  const options = { ...self, ...following, ...shared }
-  self.metrics.follow(countObjects(options))
-  const stop = startControllers(options)
-  lifecycle.onStop('controllers', STOP_WITHIN_MS.controllers, stop)
+  metrics.follow(countObjects({ stores, caps, clock, turns, keyring, revocations }))
+  const stop = startControllers({
+    settings,
+    client,
+    stores,
+    caps,
+    issuer,
+    keyring,
+    revocations,
+    issues: new IssuesInProgress(),
+    events: startEventRecorder(self, client, identity),
+    turns,
+    outage: connection.breaker,
+    metrics,
+    clock,
+    log,
+  })
+  lifecycle.onStop('controllers', CONTROLLERS_STOP_WITHIN_MS, stop)
 }

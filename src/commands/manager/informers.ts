@@ -23,6 +23,7 @@ import type { KubeClient } from '../../kube/client/client.ts'
 import { type InformerFactory, createInformerFactory } from '../../kube/informer/informers.ts'
 import { type FullObject, Store, fullObject } from '../../kube/informer/store.ts'
 import type { Clock } from '../../runtime/clock.ts'
+import type { Lifecycle } from '../../runtime/lifecycle.ts'
 import type { Log } from '../../runtime/log.ts'
 import { type FollowedCaps, followCaps } from '../../settings/caps.ts'
 import { platformConfigMap } from '../../settings/follow.ts'
@@ -63,14 +64,13 @@ export function createStores(): Stores {
   }
 }
 
-/** Dependencies of the informers; the signal stops them. */
-interface FollowOptions {
-  readonly settings: ManagerSettings
-  readonly client: KubeClient
+/** What startManagerInformers needs of a process. */
+interface WatchingProcess {
+  readonly settings: Pick<ManagerSettings, 'namespace' | 'configName' | 'issuerUrl'>
   readonly clock: Clock
   readonly log: Log
+  readonly lifecycle: Pick<Lifecycle, 'stopping'>
   readonly metrics: Pick<ClientMetrics, 'watchRestarted'>
-  readonly signal: AbortSignal
 }
 
 /** The informers of the manager, and the caps and issuer that they keep up to date. */
@@ -82,14 +82,21 @@ export interface ManagerInformers {
   readonly stuck: InformerFactory['stuck']
 }
 
-/** Starts the informers that fill the stores. */
-export function startManagerInformers(stores: Stores, options: FollowOptions): ManagerInformers {
-  const { settings, log, metrics } = options
+/** Starts the informers that fill the stores; they end when the process stops. */
+export function startManagerInformers(
+  { settings, clock, log, lifecycle, metrics }: WatchingProcess,
+  client: KubeClient,
+  stores: Stores,
+): ManagerInformers {
   const { startInformer, unserved, stuck } = createInformerFactory({
-    ...options,
+    client,
+    clock,
+    log,
     restarted: metrics.watchRestarted,
+    signal: lifecycle.stopping,
   })
-  const { namespace, configName } = settings
+  const { namespace, configName, issuerUrl: flag } = settings
+  const { configs, configMaps } = stores
   startInformer(ACCESS_KEYS, stores.keys, {})
   startInformer(CONFIGS, stores.configs, {})
   startInformer(TOKENS, stores.tokens, {})
@@ -101,8 +108,8 @@ export function startManagerInformers(stores: Stores, options: FollowOptions): M
   startInformer(SECRETS, stores.signingSecrets, { namespace, fieldSelector: signingKeys })
   startInformer(CONFIG_MAPS, stores.configMaps, { namespace })
   return {
-    caps: followCaps({ ...stores, configName, namespace, log }),
-    issuer: followIssuer({ ...stores, flag: settings.issuerUrl, configName, namespace, log }),
+    caps: followCaps({ configs, configMaps, configName, namespace, log }),
+    issuer: followIssuer({ configs, configMaps, flag, configName, namespace, log }),
     unserved,
     stuck,
   }

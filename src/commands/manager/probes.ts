@@ -1,18 +1,13 @@
 // The manager's servers of metrics and probes, and the checks of /readyz.
-import type { Lifecycle } from '../../runtime/lifecycle.ts'
-import type { Log } from '../../runtime/log.ts'
 import type { Keyring } from '../../signing/keyring.ts'
-import { commonChecks, serveProbes } from '../shared/process.ts'
+import type { CommandProcess } from '../shared/process.ts'
+import { commonChecks, serveProbes } from '../shared/probes.ts'
 import type { ManagerSettings } from './flags.ts'
 import type { ManagerInformers, Stores } from './informers.ts'
 import type { ManagerMetrics } from './metrics.ts'
 
-/** Dependencies of serveManager. */
-interface ServeOptions {
-  readonly settings: ManagerSettings
-  readonly log: Log
-  readonly lifecycle: Lifecycle
-  readonly metrics: ManagerMetrics
+/** The parts of the manager that must be ready. */
+interface CheckedParts {
   readonly stores: Stores
   readonly following: ManagerInformers
   readonly keyring: Keyring
@@ -23,14 +18,15 @@ interface ServeOptions {
  *
  * @throws Error when an address can't be bound
  */
-export function serveManager(options: ServeOptions): Promise<void> {
-  const { settings, stores, following, lifecycle, keyring } = options
-  const readiness = {
-    ...commonChecks(lifecycle.stopping, following, { ...stores }),
+export function serveManager(
+  self: CommandProcess<ManagerSettings, ManagerMetrics>,
+  { stores, following, keyring }: CheckedParts,
+): Promise<void> {
+  return serveProbes(self, {
+    ...commonChecks(self.lifecycle.stopping, following, { ...stores }),
     'settings-seen': () =>
       following.caps.current() ? null : 'no settings in force have been seen',
     'signing-key-loaded': () =>
       keyring.current() ? null : 'no signing key that is published and sound',
-  }
-  return serveProbes({ ...options, ...settings, readiness })
+  })
 }

@@ -10,7 +10,6 @@ import { systemClock } from '../../runtime/clock.ts'
 import {
   type Flag,
   type Invocation,
-  PROGRAM_VERSION,
   flagsMarkdown,
   helpFlag,
   helpText,
@@ -19,7 +18,7 @@ import {
   switchValue,
   printText,
 } from '../../runtime/flags.ts'
-import { connectCluster } from '../shared/process.ts'
+import { connectCluster, toolClientDeps } from '../shared/cluster-client.ts'
 import { CLUSTER_FLAGS } from '../shared/flags.ts'
 
 /**
@@ -38,7 +37,6 @@ export async function run(argv: readonly string[]): Promise<number> {
   }
 }
 
-/** Also the name in the user agent: the API server takes it as the field manager of a patch that names none. */
 const FIELD_MANAGER = `${CONTROLLER_NAME}-revoke`
 
 async function revoke({
@@ -49,15 +47,7 @@ async function revoke({
   const clock = systemClock()
   const connection = await connectCluster(kubeconfig, clock)
   try {
-    const client = createClient({
-      connection,
-      clock,
-      observer: { responded: () => undefined, wrote: () => undefined },
-      // Also appears in the API server's audit log.
-      userAgent: `${FIELD_MANAGER}/${PROGRAM_VERSION}`,
-      fieldManager: FIELD_MANAGER,
-      mayWrite: () => undefined,
-    })
+    const client = createClient(toolClientDeps(connection, clock, FIELD_MANAGER))
     return await revokeKeyWithDescendants(
       { client, clock, isDryRun, onRevoked: printKey },
       nameOrUid,

@@ -16,8 +16,8 @@ import {
   maintainCertificate,
 } from '../../serving/tls/serving-certificate.ts'
 
-/** Options of startCertificate. */
-interface CertificateOptions {
+/** What startCertificate needs of a process. */
+interface CertificateProcess {
   readonly settings: {
     /** null = the certificate is in Secrets of the namespace. */
     readonly certificateFiles: CertificateFiles | null
@@ -30,6 +30,10 @@ interface CertificateOptions {
     /** Validity in epoch milliseconds. */
     readonly certificateShown: (notBeforeMs: number, notAfterMs: number) => void
   }
+}
+
+/** Options of startCertificate; all except `show` are for a generated certificate. */
+interface CertificateOptions {
   readonly client: KubeClient
   readonly deps: ClientDeps
   /** The hosts that a generated certificate should have now. */
@@ -55,42 +59,50 @@ export interface Certificate {
  *
  * @throws Error when files are given and can't be served
  */
-export function startCertificate(options: CertificateOptions): Certificate {
-  const { settings, clock, log, lifecycle, metrics, show } = options
+export function startCertificate(
+  self: CertificateProcess,
+  options: CertificateOptions,
+): Certificate {
+  const { clock, log, lifecycle, metrics } = self
+  const { certificateFiles: files } = self.settings
   const { promise: first, resolve } = Promise.withResolvers<void>()
-  const take = (pair: ValidCertificatePair): void => {
+  const use = (pair: ValidCertificatePair): void => {
     const { commonName, hosts, notBeforeMs, notAfterMs } = pair
     const notAfter = new Date(notAfterMs).toISOString()
     log.info({ commonName, hosts, notAfter }, 'certificate in use')
-    show(pair)
+    options.show(pair)
     metrics.certificateShown(notBeforeMs, notAfterMs)
     resolve()
   }
-  const shared = { clock, log, signal: lifecycle.stopping, take }
-  if (settings.certificateFiles !== null) {
-    followCertificateFiles({ ...shared, files: settings.certificateFiles })
-    return { first, fault: () => null }
-  }
-  const fault = maintainOwnCertificate(options, shared)
-  return { first, fault }
+  if (files === null) return { first, fault: generateCertificate(self, options, use) }
+  followCertificateFiles({ files, clock, log, signal: lifecycle.stopping, take: use })
+  return { first, fault: () => null }
 }
 
-type Shared = Pick<Parameters<typeof maintainCertificate>[0], 'clock' | 'log' | 'signal' | 'take'>
-
-/** Begins once the hosts are known, so that the first certificate usually has the right ones. */
-function maintainOwnCertificate(options: CertificateOptions, shared: Shared): Certificate['fault'] {
-  const { settings, client, deps, hosts, subscribeHosts, manager } = options
-  const { namespace } = settings
-  const create = { manager, reason: 'create' }
+/**
+ * Maintains a generated certificate. Begins once the hosts are known, so that the first certificate usually has the
+ * right hosts.
+ *
+ * @param use called with each certificate to serve
+ */
+function generateCertificate(
+  { settings, clock, log, lifecycle }: CertificateProcess,
+  { client, deps, hosts, subscribeHosts, manager }: CertificateOptions,
+  use: (pair: ValidCertificatePair) => void,
+): Certificate['fault'] {
+  const claimed = { manager, reason: 'create' }
   let certificate: ServingCertificate | null = null
   subscribeHosts(() => {
     certificate?.refresh()
     certificate ??= maintainCertificate({
-      ...shared,
       client,
-      create: (secret) => claim(deps, SECRETS, secret, create),
-      namespace,
+      create: (secret) => claim(deps, SECRETS, secret, claimed),
+      namespace: settings.namespace,
       hosts,
+      take: use,
+      clock,
+      log,
+      signal: lifecycle.stopping,
     })
   })
   return () => (certificate ? certificate.fault() : 'waiting for the settings to be listed')

@@ -1,4 +1,4 @@
-// Puts together the part of the gateway, and of the direct endpoint, that knows targets by their Secrets (contract 9.5).
+// Puts together the part of the gateway and the direct endpoint that follows targets, by their Secrets (contract 9.5).
 import { randomUUID } from 'node:crypto'
 import { lookup } from 'node:dns'
 import { SECRETS, TARGET_LABEL } from '../../api/names.ts'
@@ -20,11 +20,11 @@ import { createUpstream } from '../../kube/proxy/upstream.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import type { Lifecycle } from '../../runtime/lifecycle.ts'
 import type { Log } from '../../runtime/log.ts'
-import { startEventRecorder } from './process.ts'
+import { startEventRecorder } from './cluster-client.ts'
 
 const STOP_WITHIN_MS = 2000
 
-/** What the targets need of a process. */
+/** What startTargets needs of a process. */
 interface TargetProcess {
   readonly settings: {
     readonly targetNamespace: string
@@ -49,18 +49,20 @@ export function startTargets(
   instance: string,
   { ownCluster, extras }: Pick<ConnectedTargetsOptions, 'ownCluster' | 'extras'>,
 ): StartedTargets {
-  const { settings, lifecycle, metrics, clock } = self
+  const { clock, log, lifecycle, metrics } = self
+  const { targetNamespace: namespace, targetAddresses } = self.settings
   const client = createClient(deps)
-  const guard = guardFor(settings.targetAddresses)
+  const guard = guardFor(targetAddresses)
   const targets = startConnectedTargets({
-    ...self,
-    namespace: settings.targetNamespace,
-    reader: readerOf(deps, client, settings.targetNamespace),
-    events: startEventRecorder({ ...self, client, instance: `${instance}-${randomUUID()}` }),
+    namespace,
+    reader: readerOf(deps, client, namespace),
+    events: startEventRecorder(self, client, `${instance}-${randomUUID()}`),
     open: (kubeconfig) => openUpstream(kubeconfig, guard, clock),
     ownCluster,
     extras,
     userAgent: deps.userAgent,
+    clock,
+    log,
     signal: lifecycle.stopping,
   })
   metrics.followTargets(targets.readiness)
@@ -80,7 +82,7 @@ const guardFor = (ranges: AddressRanges): AddressGuard =>
     return address === null ? 'is none without a zone' : addressFault(address, ranges)
   }, lookup)
 
-/** An upstream whose end closes its connections, too. What targets answer counts in no metric of the gateway's own. */
+/** An upstream that also closes its connections. No metric counts the responses of targets. */
 async function openUpstream(
   kubeconfig: string,
   guard: AddressGuard,

@@ -7,17 +7,22 @@ import {
 } from '../../kube/leader-election/elector.ts'
 import type { Lifecycle } from '../../runtime/lifecycle.ts'
 import type { Instruments } from '../../runtime/metrics.ts'
-import { type ClientParts, clientDeps, connectCluster } from './process.ts'
+import { type ClientProcess, clientDeps, connectCluster } from './cluster-client.ts'
 
-/** Options of joinElection; `identity` is unique to this run of the process. */
-interface LeadershipOptions extends ClientParts {
+/** What joinElection needs of a process. */
+interface ElectionProcess extends ClientProcess {
+  readonly lifecycle: Pick<Lifecycle, 'onStop' | 'stop'>
+  readonly metrics: ClientProcess['metrics'] & { readonly leads: (isLeader: boolean) => void }
+}
+
+/** Which Lease to hold, and how. */
+interface CandidacyOptions {
   /** The kubeconfig of the cluster with the Lease; null as in `connectCluster`. */
   readonly kubeconfig: string | null
   readonly lease: Required<ObjectRef>
   /** null = no election: this process leads at once. */
   readonly leaderElection: LeaderElectionSettings | null
-  readonly lifecycle: Pick<Lifecycle, 'onStop' | 'stop'>
-  readonly metrics: ClientParts['metrics'] & { readonly leads: (isLeader: boolean) => void }
+  /** Unique to this run of the process. */
   readonly identity: string
 }
 
@@ -37,17 +42,23 @@ const STOP_WITHIN_MS = { connection: 2000, lease: 3000 }
  *
  * @throws Error as `connect` does
  */
-export async function joinElection(options: LeadershipOptions): Promise<Leadership> {
-  const { kubeconfig, lease, leaderElection, clock, log, lifecycle, metrics, identity } = options
+export async function joinElection(
+  self: ElectionProcess,
+  { kubeconfig, lease, leaderElection, identity }: CandidacyOptions,
+): Promise<Leadership> {
+  const { clock, log, lifecycle, metrics } = self
   if (leaderElection === null) {
     metrics.leads(true)
     return { acquired: Promise.resolve(), mayWrite: () => undefined }
   }
   const connection = await connectCluster(kubeconfig, clock)
   lifecycle.onStop('lease connection', STOP_WITHIN_MS.connection, () => connection.close())
+  const { leaseDurationMs, renewDeadlineMs, retryPeriodMs } = leaderElection
   const election = runLeaderElection({
-    ...leaderElection,
-    client: createClient(clientDeps(options, connection, () => undefined)),
+    leaseDurationMs,
+    renewDeadlineMs,
+    retryPeriodMs,
+    client: createClient(clientDeps(self, connection, () => undefined)),
     clock,
     log,
     ref: lease,

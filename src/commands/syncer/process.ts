@@ -8,11 +8,9 @@ import { createClient, readKinds } from '../../kube/client/client.ts'
 import { createNamespaceContent } from '../../kube/client/namespace-content.ts'
 import type { ClientDeps } from '../../kube/client/request.ts'
 import type { Connection } from '../../kube/client/connection.ts'
-import { type Clock, systemClock } from '../../runtime/clock.ts'
 import { EventLoopShare } from '../../runtime/concurrency/event-loop.ts'
 import { PROGRAM_VERSION } from '../../runtime/flags.ts'
-import { type Lifecycle, startLifecycle } from '../../runtime/lifecycle.ts'
-import { type Log, createLogger } from '../../runtime/log.ts'
+import type { Log } from '../../runtime/log.ts'
 import type { SyncConfig } from '../../sync/config/config.ts'
 import type { RunOptions } from '../../sync/run.ts'
 import { createSandbox } from '../../sync/sandbox/sandbox.ts'
@@ -21,14 +19,10 @@ import {
   createServedKinds,
   unservedReferences,
 } from '../../sync/references/served-kinds.ts'
-import {
-  clientDeps,
-  commonChecks,
-  connectCluster,
-  serveProbes,
-  startEventRecorder,
-} from '../shared/process.ts'
+import { clientDeps, connectCluster, startEventRecorder } from '../shared/cluster-client.ts'
 import { joinElection } from '../shared/leadership.ts'
+import { commonChecks, serveProbes } from '../shared/probes.ts'
+import { type CommandProcess, runProcess } from '../shared/process.ts'
 import { configReports } from './config-reports.ts'
 import { followConfigFile, readConfigFile } from './config-file.ts'
 import type { SyncerSettings } from './flags.ts'
@@ -37,26 +31,10 @@ import { type SyncerMetrics, createSyncerMetrics, leaseName } from './metrics.ts
 import { type Runs, createRuns } from './runs.ts'
 
 /** Runs until the process is stopped. @returns the exit code, after all parts have stopped */
-export function startSyncer(settings: SyncerSettings): Promise<number> {
-  const clock = systemClock()
-  const log = createLogger(settings.logLevel)
-  const lifecycle = startLifecycle(process, clock, log)
-  const metrics = createSyncerMetrics(settings)
-  // Not awaited: a standby replica does not finish its start until it leads, and a signal may arrive before.
-  start({ settings, clock, log, lifecycle, metrics }).catch((err: unknown) => {
-    log.error({ err }, 'could not start')
-    lifecycle.stop('start failed', 1)
-  })
-  return lifecycle.finished
-}
+export const startSyncer = (settings: SyncerSettings): Promise<number> =>
+  runProcess({ kind: 'run', settings }, { createMetrics: createSyncerMetrics, start })
 
-interface SyncerProcess {
-  readonly settings: SyncerSettings
-  readonly clock: Clock
-  readonly log: Log
-  readonly lifecycle: Lifecycle
-  readonly metrics: SyncerMetrics
-}
+type SyncerProcess = CommandProcess<SyncerSettings, SyncerMetrics>
 
 const STOP_WITHIN_MS = { run: 20_000, other: 2000 }
 
@@ -88,8 +66,8 @@ async function start(self: SyncerProcess): Promise<void> {
   const [ofVirtual, ofHost] = [depsOf(connections.virtual), depsOf(connections.host)]
   const clients = { virtual: createClient(ofVirtual), host: createClient(ofHost) }
   const events = {
-    virtual: startEventRecorder({ ...self, client: clients.virtual, instance: identity }),
-    host: startEventRecorder({ ...self, client: clients.host, instance: identity }),
+    virtual: startEventRecorder(self, clients.virtual, identity),
+    host: startEventRecorder(self, clients.host, identity),
   }
   const sandbox = createSandbox(clock)
   lifecycle.onStop('sandbox', STOP_WITHIN_MS.other, () => sandbox.close())
@@ -126,8 +104,7 @@ async function start(self: SyncerProcess): Promise<void> {
   const faults = await kindFaults(checked.config, served, log)
   if (faults.length > 0) throw new Error(`${settings.config} has faults:\n${faults.join('\n')}`)
   isChecked = true
-  const leadership = await joinElection({
-    ...self,
+  const leadership = await joinElection(self, {
     kubeconfig: settings.hostKubeconfig,
     leaderElection: settings.leaderElection,
     lease: { namespace: hostNamespace, name: leaseName(virtualCluster) },
@@ -201,7 +178,7 @@ async function connectedTo(
 
 /** Serves /metrics, /healthz and /readyz at the addresses of the flags (contract 8.2). */
 function serveSyncer(self: SyncerProcess, runs: Runs, isChecked: () => boolean): Promise<void> {
-  const { settings, lifecycle } = self
+  const { lifecycle } = self
   const current = () =>
     commonChecks(lifecycle.stopping, runs.current(), runs.current().stores) as Readonly<
       Record<string, () => string | null>
@@ -212,9 +189,5 @@ function serveSyncer(self: SyncerProcess, runs: Runs, isChecked: () => boolean):
   )
   const checked = (): string | null =>
     isChecked() ? null : 'the configuration is not checked against both clusters yet'
-  return serveProbes({
-    ...self,
-    ...settings,
-    readiness: { ...readiness, 'configuration-checked': checked },
-  })
+  return serveProbes(self, { ...readiness, 'configuration-checked': checked })
 }

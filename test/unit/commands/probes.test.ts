@@ -1,6 +1,6 @@
 // The readiness that every process shares (contract 8.2).
 import { expect, test } from 'vitest'
-import { commonChecks } from '../../../src/commands/shared/process.ts'
+import { commonChecks } from '../../../src/commands/shared/probes.ts'
 
 const NONE = { unserved: [] as readonly string[], stuck: [] as readonly string[], synced: true }
 

@@ -1,7 +1,7 @@
 // Leader election of a manager whose other requests all hang, on a server of the test.
 import { expect, onTestFinished, test } from 'vitest'
 import { ACCESS_KEYS, CONTROLLER_NAME } from '../../../../src/api/names.ts'
-import { clientDeps, connectCluster } from '../../../../src/commands/shared/process.ts'
+import { clientDeps, connectCluster } from '../../../../src/commands/shared/cluster-client.ts'
 import { joinElection } from '../../../../src/commands/shared/leadership.ts'
 import { readManagerSettings } from '../../../../src/commands/manager/flags.ts'
 import { createManagerMetrics } from '../../../../src/commands/manager/metrics.ts'
@@ -60,11 +60,16 @@ test('a leader renews its Lease while all its other requests hang (8.1)', async 
   onTestFinished(async () => {
     for (const stop of stops) await stop()
   })
-  const self = { settings, clock, log, metrics, lifecycle, identity: 'it' }
+  const self = { settings, clock, log, metrics, lifecycle }
   const connection = await connectCluster(settings.kubeconfig, clock)
   lifecycle.onStop('connection', 0, () => connection.close())
   const lease = { namespace: settings.namespace, name: CONTROLLER_NAME }
-  const leadership = await joinElection({ ...self, ...settings, lease })
+  const leadership = await joinElection(self, {
+    kubeconfig: settings.kubeconfig,
+    leaderElection: settings.leaderElection,
+    lease,
+    identity: 'it',
+  })
   const client = createClient(clientDeps(self, connection, leadership.mayWrite))
   await leadership.acquired
 
