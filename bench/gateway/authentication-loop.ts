@@ -41,7 +41,7 @@ function authenticatorOf(keys: number, signal: AbortSignal) {
   const index = indexOf(keys)
   const polled = (what: string) =>
     startPoller({
-      what,
+      name: what,
       clock,
       signal,
       log: memoryLog().log,

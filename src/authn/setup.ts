@@ -89,8 +89,8 @@ export function startAuthenticator(options: StartAuthenticatorOptions): StartedA
   const limits = { reuseForMs: REUSE_READS_FOR_MS, timeoutMs: READ_TIMEOUT_MS }
   const pace = { everyMs: RENEW_AFTER_MS, freshForMs: FRESH_FOR_MS, ...limits }
   const polling = { clock, log, signal, ...pace }
-  const settings = startPoller({ what: 'settings', ...polling, read: settingsReader(options) })
-  const roles = startPoller({ what: 'roles', ...polling, read: readRoles })
+  const settings = startPoller({ name: 'settings', ...polling, read: settingsReader(options) })
+  const roles = startPoller({ name: 'roles', ...polling, read: readRoles })
 
   const proofs = { keys: keysProvenAt, settings: settings.provenAt, roles: roles.provenAt }
   void notifyWhileStale({ clock, signal, proofs, notify: () => notify(null) })

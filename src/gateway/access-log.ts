@@ -62,7 +62,7 @@ const hideLong = (part: string): string => (/[\w-]{32}/.test(part) ? '<hidden>' 
  * level debug: anyone can cause them, and their lines only say that a credential is bad.
  */
 export function logRefusal(log: Log, request: KnownRequest, { status, refusal }: Answer): void {
-  if (request.caller === null && !log.tellsDebug) return
+  if (request.caller === null && !log.isDebugEnabled) return
   const fields = { ...requestLogFields(request), status, refusal }
   if (request.caller === null) log.debug(fields, 'request refused')
   else log.info(fields, 'request refused')

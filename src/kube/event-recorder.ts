@@ -73,7 +73,7 @@ const URGENT: ReadonlySet<string> = new Set([
 ])
 
 const LONGEST_QUEUE = 1000
-const RATE = { most: 10, perMs: 1000 }
+const RATE = { maxTasks: 10, perMs: 1000 }
 const LONGEST_NOTE_BYTES = 1024
 const LONGEST_NAME = 253
 const LOG_DROPS_EVERY_MS = 60_000
@@ -195,7 +195,7 @@ export interface TransitionEvent<Reason extends string = string> {
   /** A sentence. */
   readonly note: string
   /** ObjectEvent.discriminator. */
-  readonly of: string
+  readonly discriminator: string
 }
 
 /** Records an event for each transition, of type Normal for a reason in `normalReasons`, else Warning. */
@@ -205,14 +205,14 @@ export function recordTransitions(
   normalReasons: readonly string[],
   events: EventRecorder,
 ): void {
-  for (const { reason, note, of } of transitions) {
+  for (const { reason, note, discriminator } of transitions) {
     events.record({
       regarding,
       type: normalReasons.includes(reason) ? 'Normal' : 'Warning',
       reason,
       action: 'Reconcile',
       note,
-      discriminator: of,
+      discriminator,
     })
   }
 }

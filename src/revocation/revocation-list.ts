@@ -72,7 +72,11 @@ const WRITE_INTERVAL_MS = 250
 export function createRevocationList(options: RevocationListOptions): RevocationList {
   const { configMaps, clock, observer } = options
   const [stopping, stopped] = [new AbortController(), new AbortController()]
-  const rateLimit = createRateLimiter(clock, { most: 1, perMs: WRITE_INTERVAL_MS }, stopped.signal)
+  const rateLimit = createRateLimiter(
+    clock,
+    { maxTasks: 1, perMs: WRITE_INTERVAL_MS },
+    stopped.signal,
+  )
   const writer = new RevocationWriter({ ...options, rateLimit, signal: stopped.signal })
   const stored = new StoredRevocations()
   const listeners: ((jtis: readonly string[]) => void)[] = []

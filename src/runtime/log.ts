@@ -15,7 +15,7 @@ export type LogFields = Readonly<Record<string, unknown>>
 /** A logger: each line is a constant sentence plus fields (contract 8.5). */
 export interface Log {
   /** Whether debug lines are written. If not, callers can skip fields that are costly to compute. */
-  readonly tellsDebug: boolean
+  readonly isDebugEnabled: boolean
   readonly debug: (fields: LogFields, sentence: string) => void
   readonly info: (fields: LogFields, sentence: string) => void
   readonly warn: (fields: LogFields, sentence: string) => void
@@ -40,7 +40,7 @@ export function createLogger(level: LogLevel): Log {
 
 function logOf(logger: pino.Logger): Log {
   return {
-    tellsDebug: logger.isLevelEnabled('debug'),
+    isDebugEnabled: logger.isLevelEnabled('debug'),
     debug: (fields, sentence) => logger.debug(safeFields(fields), sentence),
     info: (fields, sentence) => logger.info(safeFields(fields), sentence),
     warn: (fields, sentence) => logger.warn(safeFields(fields), sentence),

@@ -108,7 +108,7 @@ export function keyController(parts: KeyControllerParts) {
     ...parts,
     settings: { configName: 'config', expiredRetentionMs: 86_400_000, workers: 16 },
     caps,
-    turns: new EventLoopShare(parts.clock),
+    eventLoop: new EventLoopShare(parts.clock),
     outage: new CircuitBreaker(parts.clock),
     events: { record: () => undefined },
     revocations: { ...NO_REVOCATIONS, subscribe: () => undefined },

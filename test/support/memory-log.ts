@@ -19,7 +19,7 @@ export function memoryLog(least: 'debug' | 'info' = 'info'): {
       (fields: LogFields, sentence: string): void =>
         void lines.push({ level, fields: { ...parent, ...fields }, sentence })
     return {
-      tellsDebug: least === 'debug',
+      isDebugEnabled: least === 'debug',
       debug: at('debug'),
       info: at('info'),
       warn: at('warn'),

@@ -10,11 +10,11 @@ export const hostMeaningsTable = (): string =>
     ...HOST_MEANINGS.filter((one) => !one.keys.some((key) => key.startsWith(MARK_PREFIX))).map(row),
   ].join('\n')
 
-function row({ keys, domains, of, becomes, because }: HostMeaning): string {
+function row({ keys, domains, fields, becomes, because }: HostMeaning): string {
   const names = [
     ...keys.map((key) => `\`${key}\``),
     ...domains.map((domain) => `all of \`${domain}\``),
   ]
   const onHost = becomes === 'nothing' ? 'does not cross' : 'another key'
-  return `| ${of.join(', ')} | ${names.join(', ')} | ${onHost} | ${because} |`
+  return `| ${fields.join(', ')} | ${names.join(', ')} | ${onHost} | ${because} |`
 }

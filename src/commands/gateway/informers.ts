@@ -167,7 +167,7 @@ function proveComplete(
     relist()
   }
   startPoller({
-    what: 'records',
+    name: 'records',
     clock,
     log,
     read: compare,

@@ -201,7 +201,7 @@ function startSelfService(
 ): SelfService {
   const tokens = createTokenIndex(index, () => clock.nowMs())
   startInformer(TOKENS, tokens.store, {})
-  const most = { keys: settings.maxKeysPerUser, tokens: settings.maxTokensPerUser }
+  const quota = { keys: settings.maxKeysPerUser, tokens: settings.maxTokensPerUser }
   return createSelfService({
     upstream,
     limits,
@@ -209,7 +209,7 @@ function startSelfService(
     isConfigClosed,
     buffer: createResponseBuffer(settings.ownKindsBufferBytes, () => metrics.limited('buffer')),
     keyNamed: index.named,
-    counts: createQuota({ keys: index, tokens, most, caps, clock }),
+    counts: createQuota({ keys: index, tokens, limits: quota, caps, clock }),
     newKey: () => formatAccessKey(randomBytes(32), crc32),
     clock,
   })

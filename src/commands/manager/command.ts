@@ -56,8 +56,8 @@ async function start(self: CommandProcess<ManagerSettings, ManagerMetrics>): Pro
   await leadership.acquired
   const observer = { revoked: metrics.tokensRevoked }
   const revocations = createRevocationList({ client, configMaps, namespace, clock, log, observer })
-  const turns = new EventLoopShare(clock)
-  metrics.follow(countObjects({ stores, caps, clock, turns, keyring, revocations }))
+  const eventLoop = new EventLoopShare(clock)
+  metrics.follow(countObjects({ stores, caps, clock, eventLoop, keyring, revocations }))
   const stop = startControllers({
     settings,
     client,
@@ -68,7 +68,7 @@ async function start(self: CommandProcess<ManagerSettings, ManagerMetrics>): Pro
     revocations,
     issues: new IssuesInProgress(),
     events: startEventRecorder(self, client, identity),
-    turns,
+    eventLoop,
     outage: connection.breaker,
     metrics,
     clock,

@@ -166,7 +166,7 @@ export interface CountsOptions {
   readonly stores: Pick<Stores, 'keys' | 'tokens'>
   readonly caps: FollowedCaps
   readonly clock: Clock
-  readonly turns: EventLoopShare
+  readonly eventLoop: EventLoopShare
   readonly keyring: Keyring
   readonly revocations: RevocationList
 }
@@ -179,7 +179,7 @@ export function countObjects({
   stores: { keys, tokens },
   caps,
   clock,
-  turns,
+  eventLoop,
   keyring,
   revocations,
 }: CountsOptions): MetricSources {
@@ -192,8 +192,8 @@ export function countObjects({
     if (!currentCaps || clock.monotonicMs() - countedMs <= COUNT_AGAIN_AFTER_MS) return
     const nowMs = clock.nowMs()
     const [keyCounts, tokenCounts] = await Promise.all([
-      countKeys(keys, currentCaps, nowMs, turns),
-      countTokens(tokens, nowMs, turns),
+      countKeys(keys, currentCaps, nowMs, eventLoop),
+      countTokens(tokens, nowMs, eventLoop),
     ])
     counts = { keys: keyCounts, tokens: tokenCounts }
     countedMs = clock.monotonicMs()
@@ -217,7 +217,7 @@ export function countObjects({
     }),
     keyEnds: async (report) => {
       const currentCaps = caps.current()
-      if (currentCaps) await exportKeyExpiry(keys, currentCaps, clock.nowMs(), turns, report)
+      if (currentCaps) await exportKeyExpiry(keys, currentCaps, clock.nowMs(), eventLoop, report)
     },
     signingKeys: () => keyring.lives(),
     signingKeyFaults: () => keyring.faults().length,

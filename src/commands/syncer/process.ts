@@ -88,7 +88,7 @@ async function start(self: SyncerProcess): Promise<void> {
     observer: metrics.observer,
     namespaceFailed: metrics.namespaceFailed,
     outage: anyOutage([connections.virtual.breaker, connections.host.breaker]),
-    turns: new EventLoopShare(clock),
+    eventLoop: new EventLoopShare(clock),
     metrics,
     restarted: metrics.watchRestarted,
     clock,

@@ -76,7 +76,7 @@ export function planInForce(input: ConfigPlanInput): {
 /** A write that the API server refused. */
 interface RefusedWrite {
   /** The refused object, such as `status of this Config`. */
-  readonly what: string
+  readonly objectName: string
   /** The server's message; empty = it gave none. */
   readonly words: string
 }
@@ -99,14 +99,14 @@ function saysNotWritten({ metadata, status }: Config): boolean {
  */
 export function planNotWritten(
   config: Config,
-  { what, words }: RefusedWrite,
+  { objectName, words }: RefusedWrite,
   lastReportMs: number | null,
   nowMs: number,
 ): ConfigStep {
   const isReported = lastReportMs !== null && nowMs - lastReportMs < REPORT_INTERVAL_MS
   if (isReported && saysNotWritten(config)) return { kind: 'nothing' }
   const said = words === '' ? 'without a message' : `: ${words}`
-  const message = `The API server refused the ${what}, so the settings before stay in force${said}`
+  const message = `The API server refused the ${objectName}, so the settings before stay in force${said}`
   const ready: DesiredCondition = { type: 'Ready', status: 'False', reason: 'NotWritten', message }
   const { ours } = settingsByOwner(config.status, config.metadata.managedFields, FIELD_MANAGER)
   const others = (config.status?.conditions ?? []).filter(
@@ -202,10 +202,14 @@ function transitionsOf(
   const unknown = outcome.unknown.map(unknownFieldTransition)
   if (!outcome.ok) {
     const note = faultsMessage(outcome.faults, EVENT_NOTE_LIMIT)
-    return [{ reason: 'InvalidConfig', note, of: note }, ...unknown]
+    return [{ reason: 'InvalidConfig', note, discriminator: note }, ...unknown]
   }
-  const of = `${config.metadata.generation} ${record?.['config']}`
-  const applied = { reason: 'ConfigApplied', note: 'The settings are in force.', of } as const
+  const discriminator = `${config.metadata.generation} ${record?.['config']}`
+  const applied = {
+    reason: 'ConfigApplied',
+    note: 'The settings are in force.',
+    discriminator,
+  } as const
   return [applied, ...unknown, ...keptTransitions(outcome.kept)]
 }
 
@@ -215,7 +219,7 @@ function keptTransitions(kept: readonly string[]): readonly ConfigTransition[] {
   if (kept.length === 0) return []
   const named = joinWithin(kept, EVENT_NOTE_LIMIT - 256)
   const note = `These settings stay from before the Config was created anew, and neither spec nor the Secret has them: ${named}. ${KEPT_ADVICE}.`
-  return [{ reason: 'SettingsKept', note, of: kept.join(' ') }]
+  return [{ reason: 'SettingsKept', note, discriminator: kept.join(' ') }]
 }
 
 const keptOf = (kept: readonly string[]): string =>
@@ -241,7 +245,7 @@ function ignoredOf(unknown: readonly UnknownField[]): string {
 const unknownFieldTransition = ({ path, source }: UnknownField): ConfigTransition => ({
   reason: 'UnknownField',
   note: `${path} (${source}) is not a setting of this version and is ignored.`,
-  of: `${source}:${path}`,
+  discriminator: `${source}:${path}`,
 })
 
 function isSameData(a: ConfigMapData, b: ConfigMapData | null): boolean {

@@ -88,9 +88,9 @@ async function reportRefusal(
   const isRecord = step.kind === 'record'
   if (!isRefusal(error, !isRecord)) return
   deps.observer.checked(false)
-  const what = isRecord ? `ConfigMap ${IN_FORCE_CONFIG_MAP}` : 'status of this Config'
+  const objectName = isRecord ? `ConfigMap ${IN_FORCE_CONFIG_MAP}` : 'status of this Config'
   const nowMs = deps.clock.nowMs()
-  const refused = { what, words: error.words }
+  const refused = { objectName, words: error.words }
   const report = planNotWritten(config, refused, deps.lastReport.atMs, nowMs)
   if (report.kind === 'publish') deps.lastReport.atMs = nowMs
   // Where not even this status can be written, the log has the first refusal.

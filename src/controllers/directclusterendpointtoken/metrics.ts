@@ -107,12 +107,12 @@ interface TokenCounts {
 export async function countTokens(
   tokens: Store<TokenObject>,
   nowMs: number,
-  turns: EventLoopShare,
+  eventLoop: EventLoopShare,
 ): Promise<TokenCounts> {
   const byState: Record<string, number> = {}
   let capped = 0
   let overdue = NOTHING_OVERDUE
-  await forEachYielding(turns, [...tokens.values()], ({ isDeleting, published }) => {
+  await forEachYielding(eventLoop, [...tokens.values()], ({ isDeleting, published }) => {
     const reason = findCondition(published.conditions, 'Ready')?.reason ?? ''
     const label = isDeleting ? 'terminating' : (LABELS[reason] ?? 'pending')
     byState[label] = (byState[label] ?? 0) + 1

@@ -161,6 +161,10 @@ function transitionsOf(
   const note = findCondition(conditions, 'Ready')?.message ?? ''
   const eventReason = reason === 'Issued' ? 'TokenIssued' : (reason as TokenTransition['reason'])
   return [
-    { reason: eventReason, note, of: reason === 'ScopeExceedsOwner' ? note : expirationTimestamp },
+    {
+      reason: eventReason,
+      note,
+      discriminator: reason === 'ScopeExceedsOwner' ? note : expirationTimestamp,
+    },
   ]
 }

@@ -37,7 +37,7 @@ export interface TokenSetup
   readonly caps: FollowedCaps
   readonly issuer: FollowedIssuer
   readonly keyring: Keyring
-  readonly turns: EventLoopShare
+  readonly eventLoop: EventLoopShare
   readonly metrics: TokenMetrics
 }
 
@@ -91,11 +91,11 @@ export const tokenController = {
  * Enqueues all tokens whenever the signing key, the issuer or the caps change, those that expire first at the front.
  */
 const resyncAll =
-  ({ stores: { tokens }, caps, issuer, keyring, turns }: TokenSetup): Watch =>
+  ({ stores: { tokens }, caps, issuer, keyring, eventLoop }: TokenSetup): Watch =>
   (enqueue) => {
     const enqueueAll = (): void => {
       if (caps.current() === null) return
-      void forEachYieldingByTime(turns, tokens.values(), tokenEndMs, ({ name }) =>
+      void forEachYieldingByTime(eventLoop, tokens.values(), tokenEndMs, ({ name }) =>
         enqueue(name, 'resync'),
       )
     }

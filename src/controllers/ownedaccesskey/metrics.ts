@@ -38,13 +38,13 @@ export async function countKeys(
   keys: Store<AccessKey>,
   caps: Caps,
   nowMs: number,
-  turns: EventLoopShare,
+  eventLoop: EventLoopShare,
 ): Promise<KeyCounts> {
   const among = keysIn(keys)
   const byState: Record<string, number> = {}
   let capped = 0
   let overdue = NOTHING_OVERDUE
-  await forEachYielding(turns, [...keys.values()], (key) => {
+  await forEachYielding(eventLoop, [...keys.values()], (key) => {
     if (isHeartbeatKey(key)) return
     const lifetime = lifetimeOf(key, caps, nowMs)
     const state = readyReasonOf(chainStatusOf(key, among, caps, nowMs))
@@ -63,10 +63,10 @@ export function exportKeyExpiry(
   keys: Store<AccessKey>,
   caps: Caps,
   nowMs: number,
-  turns: EventLoopShare,
+  eventLoop: EventLoopShare,
   report: (name: string, atMs: number) => void,
 ): Promise<void> {
-  return forEachYielding(turns, [...keys.values()], (key) => {
+  return forEachYielding(eventLoop, [...keys.values()], (key) => {
     if (isHeartbeatKey(key)) return
     const { expiresMs } = lifetimeOf(key, caps, nowMs)
     if (expiresMs !== null) report(key.name, expiresMs)

@@ -121,13 +121,13 @@ function transitionsOf(snapshot: KeySnapshot, status: DesiredKeyStatus): readonl
   const isNewState = state !== previousReady?.reason
   return [
     ...(state === 'Expired' && isNewState
-      ? [{ reason: 'Expired', note, of: status.expirationTimestamp ?? '' } as const]
+      ? [{ reason: 'Expired', note, discriminator: status.expirationTimestamp ?? '' } as const]
       : []),
     ...(state === 'KeyConflict' && isNewState
-      ? [{ reason: 'KeyConflict', note, of: snapshot.conflict?.names[0] ?? '' } as const]
+      ? [{ reason: 'KeyConflict', note, discriminator: snapshot.conflict?.names[0] ?? '' } as const]
       : []),
     ...(lifetime.activityIgnoredUntilMs !== null
-      ? [{ reason: 'ActivityIgnored', note, of: String(key.lastActivityMs) } as const]
+      ? [{ reason: 'ActivityIgnored', note, discriminator: String(key.lastActivityMs) } as const]
       : []),
   ]
 }

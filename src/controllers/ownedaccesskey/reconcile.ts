@@ -108,7 +108,7 @@ async function adopt(key: AccessKey, createdAt: string, deps: KeyDeps): Promise<
   log.info({ object: ref(key), generated: isGenerated }, 'access key adopted')
   if (!isGenerated) return
   const note = 'A key was generated into spec.key.'
-  recordEvents(key, [{ reason: 'KeyGenerated', note, of: '' }], deps)
+  recordEvents(key, [{ reason: 'KeyGenerated', note, discriminator: '' }], deps)
 }
 
 interface LiveKey {

@@ -29,7 +29,7 @@ export interface KeySetup
     readonly configMaps: Store<FullObject<ConfigMap>>
   }
   readonly caps: FollowedCaps
-  readonly turns: EventLoopShare
+  readonly eventLoop: EventLoopShare
   readonly metrics: KeyMetrics
 }
 
@@ -79,12 +79,12 @@ const namesOf = (keys: readonly AccessKey[]): readonly string[] => keys.map(({ n
 
 /** Enqueues all keys whenever the caps change, those that expire first at the front (contract 2.7). */
 const resyncAll =
-  ({ stores: { keys }, caps, clock, turns }: KeySetup): Watch =>
+  ({ stores: { keys }, caps, clock, eventLoop }: KeySetup): Watch =>
   (enqueue) =>
     caps.subscribe((inForce) => {
       const nowMs = clock.nowMs()
       const expiryOf = (key: AccessKey): number => endMsOf(key, inForce, nowMs)
-      void forEachYieldingByTime(turns, keys.values(), expiryOf, ({ name }) =>
+      void forEachYieldingByTime(eventLoop, keys.values(), expiryOf, ({ name }) =>
         enqueue(name, 'resync'),
       )
     })

@@ -158,7 +158,7 @@ export const corruptionsOf = (
           {
             reason: 'SigningKeyCorrupt',
             note: `Secret ${name} ${fault}. Nothing is signed with it; tokens that it signed still verify. Delete the Secret once you have examined it.`,
-            of: `${uid} ${fault}`,
+            discriminator: `${uid} ${fault}`,
           },
         ],
   )
@@ -173,12 +173,12 @@ function withdrawalsIn(
     const next = currentSignerIn(wanted, nowMs)?.record.kid
     const instead = next ? `${next} signs` : 'a new key is made'
     const note = `Signing key ${kid} was withdrawn; ${instead}. Its tokens are revoked.`
-    return [{ reason: 'SigningKeyRotated', note, of: `withdrawn ${kid}` }]
+    return [{ reason: 'SigningKeyRotated', note, discriminator: `withdrawn ${kid}` }]
   }
   const known = wanted.filter(({ jwk }) => jwk !== null).map((entry) => entry.record.kid)
   // The event does not quote the annotation: its value may be anything, even a private key.
   const note = `No signing key has the kid that the annotation names. There are: ${known.join(', ') || 'none'}.`
-  return [{ reason: 'UnknownSigningKey', note, of: formatTimestamp(nowMs) }]
+  return [{ reason: 'UnknownSigningKey', note, discriminator: formatTimestamp(nowMs) }]
 }
 
 function rotationsIn(
@@ -193,6 +193,6 @@ function rotationsIn(
       const { kid, generation } = entry.record
       const atMs = entry === signing ? nowMs : signsFromMs(entry.record)
       const note = `Signing key ${kid} (generation ${generation}) is published and signs from ${formatTimestamp(atMs)}.`
-      return { reason: 'SigningKeyRotated', note, of: `${kid} ${atMs}` }
+      return { reason: 'SigningKeyRotated', note, discriminator: `${kid} ${atMs}` }
     })
 }

@@ -160,9 +160,11 @@ function reportCorrupt(
 ): void {
   const record = deps.records.get(JWKS_CONFIG_MAP, deps.namespace)
   if (!record) return
-  const unreported = corruptionsOf(secrets).filter(({ of }) => !reported.has(of))
+  const unreported = corruptionsOf(secrets).filter(
+    ({ discriminator }) => !reported.has(discriminator),
+  )
   recordEvents(record.object.metadata, unreported, deps)
-  for (const { of } of unreported) reported.add(of)
+  for (const { discriminator } of unreported) reported.add(discriminator)
 }
 
 function recordEvents(

@@ -60,7 +60,7 @@ export interface Quota {
 interface QuotaOptions {
   readonly keys: KeyIndex
   readonly tokens: TokenIndex
-  readonly most: QuotaLimits
+  readonly limits: QuotaLimits
   readonly caps: () => Caps
   readonly clock: Clock
 }
@@ -80,7 +80,7 @@ interface PendingObject {
 
 /** Creates the quota. */
 export function createQuota(options: QuotaOptions): Quota {
-  const { keys, tokens, most, clock } = options
+  const { keys, tokens, limits, clock } = options
   /** By plural and identity. */
   const pendingByOwner = new Map<string, readonly PendingObject[]>()
   /** Stored objects that the informer does not have yet, by uid, the oldest first. */
@@ -121,13 +121,13 @@ export function createQuota(options: QuotaOptions): Quota {
       if (isLiveKey(before) || !isLiveKey(after)) return null
       const pendingCount = pendingOf(`${ACCESS_KEYS.plural} ${identity}`).length
       const count = liveOf(ACCESS_KEYS, identity) + pendingCount
-      return count < most.keys ? null : refusalOf(ACCESS_KEYS, count, most.keys)
+      return count < limits.keys ? null : refusalOf(ACCESS_KEYS, count, limits.keys)
     },
     take: (resource, identity) => {
       if (resource === TOKENS && !tokens.store.synced)
         return { ok: false, answer: TOKENS_NOT_LISTED }
       const owner = `${resource.plural} ${identity}`
-      const limit = resource === ACCESS_KEYS ? most.keys : most.tokens
+      const limit = resource === ACCESS_KEYS ? limits.keys : limits.tokens
       const before = pendingOf(owner)
       const count = liveOf(resource, identity) + before.length
       if (count >= limit) return { ok: false, answer: refusalOf(resource, count, limit) }

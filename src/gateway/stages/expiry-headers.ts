@@ -36,7 +36,7 @@ export function withExpiryHeaders(
 ): OutgoingHttpHeaders {
   const endMs = endOf(answered, caps, nowMs)
   const lifetimeMs = endMs === null ? 0 : lifetimeMsOf(answered.caller, caps, endMs, nowMs)
-  return withEnd(headers, { what: 'platform access key', endMs, lifetimeMs }, nowMs)
+  return withEnd(headers, { credential: 'platform access key', endMs, lifetimeMs }, nowMs)
 }
 
 /** Adds the end of the token to the headers, and a warning when that end is near. */
@@ -45,12 +45,12 @@ export const withTokenExpiryHeaders = (
   { issuedMs, expiresMs: endMs }: VerifiedToken,
   nowMs: number,
 ): OutgoingHttpHeaders =>
-  withEnd(headers, { what: 'token', endMs, lifetimeMs: endMs - issuedMs }, nowMs)
+  withEnd(headers, { credential: 'token', endMs, lifetimeMs: endMs - issuedMs }, nowMs)
 
 /** The end of a credential. */
 interface CredentialEnd {
   /** The kind of credential, in a sentence. */
-  readonly what: string
+  readonly credential: string
   /** null = never. */
   readonly endMs: number | null
   readonly lifetimeMs: number
@@ -62,7 +62,7 @@ interface CredentialEnd {
  */
 function withEnd(
   headers: OutgoingHttpHeaders,
-  { what, endMs, lifetimeMs }: CredentialEnd,
+  { credential, endMs, lifetimeMs }: CredentialEnd,
   nowMs: number,
 ): OutgoingHttpHeaders {
   if (endMs === null) {
@@ -72,7 +72,7 @@ function withEnd(
   const end = formatTimestamp(endMs)
   const expiring = { ...headers, [EXPIRES_HEADER]: end }
   if (endMs - nowMs >= lifetimeMs * WARNING_FRACTION) return expiring
-  const warning = `299 - "this ${what} expires at ${end}: get a new one before then"`
+  const warning = `299 - "this ${credential} expires at ${end}: get a new one before then"`
   return { ...expiring, warning: [warning, ...upstreamWarnings(headers['warning'])].join(', ') }
 }
 

@@ -35,8 +35,8 @@ export function createTargetReporter({ namespace, events, clock, log }: TargetRe
   let told = new Map<string, string>()
   const tell = ({ secret: { name, uid }, reason, note }: TargetReport): void => {
     const regarding = { apiVersion: 'v1', kind: SECRETS.kind, name, namespace, uid }
-    const of = `${note} ${Math.floor(clock.nowMs() / SAME_EVENT_MS)}`
-    recordTransitions([{ reason, note, of }], regarding, ['TargetReady'], events)
+    const discriminator = `${note} ${Math.floor(clock.nowMs() / SAME_EVENT_MS)}`
+    recordTransitions([{ reason, note, discriminator }], regarding, ['TargetReady'], events)
     const fields = { secret: name, reason, note }
     if (reason === 'TargetReady') log.info(fields, 'a target is ready')
     else log.warn(fields, 'a target does not work, trying again')

@@ -104,7 +104,7 @@ export function followTargetSecrets(options: TargetSecretsOptions): FollowedTarg
     if (failed) throw failed.reason
   }
   const poller = startPoller({
-    what: 'targets',
+    name: 'targets',
     clock,
     log,
     signal,

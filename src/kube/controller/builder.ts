@@ -161,7 +161,7 @@ export const fewResyncs = (workers: number): number => Math.ceil(workers / 4)
 export interface ControllerRuntime {
   readonly clock: Clock
   /** Lets reconciles yield to the event loop. */
-  readonly turns: EventLoopShare
+  readonly eventLoop: EventLoopShare
   /** Pauses all reconciles while the API server does not respond. */
   readonly outage: Outage
   readonly log: Log

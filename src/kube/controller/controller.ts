@@ -40,7 +40,7 @@ export interface ControllerOptions {
   /** The object of a key, for the log; undefined when there is none. */
   readonly objectOf: (key: string) => CachedObject | undefined
   readonly clock: Clock
-  readonly turns: EventLoopShare
+  readonly eventLoop: EventLoopShare
   readonly outage: Pick<CircuitBreaker, 'isCertain'>
   readonly log: Log
   readonly observer: ControllerObserver
@@ -79,9 +79,9 @@ async function runWorker(
   keysWithoutAnswer: Set<string>,
   isNeeded: () => boolean,
 ): Promise<void> {
-  const { queue, turns, places } = options
+  const { queue, eventLoop, places } = options
   for (let key = await queue.take(); key !== null; key = await queue.take()) {
-    await turns.waitForTurn()
+    await eventLoop.waitForTurn()
     if (places) await places.take()
     await reconcileKey(options, key, keysWithoutAnswer)
     places?.giveBack()
@@ -102,7 +102,7 @@ async function reconcileKey(
     const tookMs = clock.monotonicMs() - startedMs
     observer.finished(result, tookMs / 1000)
     // A resync reconciles 100,000 keys: build only lines that are logged.
-    if (options.log.tellsDebug) logReconcile(options, key, result, tookMs)
+    if (options.log.isDebugEnabled) logReconcile(options, key, result, tookMs)
   }
   try {
     const outcome = await reconcile(key)

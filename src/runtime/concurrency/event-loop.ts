@@ -37,13 +37,13 @@ const STRIDE = 50
 
 /** Calls `each` for many items, and yields to the event loop in between. Resolves when all are done. */
 export async function forEachYielding<T>(
-  turns: EventLoopShare,
+  eventLoop: EventLoopShare,
   items: Iterable<T>,
   each: (item: T) => void,
 ): Promise<void> {
   let count = 0
   for (const item of items) {
-    if (count % STRIDE === 0) await turns.waitForTurn()
+    if (count % STRIDE === 0) await eventLoop.waitForTurn()
     count += 1
     each(item)
   }
@@ -51,13 +51,13 @@ export async function forEachYielding<T>(
 
 /** As forEachYielding, but in the order of time, earliest first; items of equal time keep their order. */
 export async function forEachYieldingByTime<T>(
-  turns: EventLoopShare,
+  eventLoop: EventLoopShare,
   items: Iterable<T>,
   momentOf: (item: T) => number,
   each: (item: T) => void,
 ): Promise<void> {
   const byMoment = new Map<number, T[]>()
-  await forEachYielding(turns, items, (item) => {
+  await forEachYielding(eventLoop, items, (item) => {
     const moment = momentOf(item)
     const sameMoment = byMoment.get(moment)
     if (sameMoment) sameMoment.push(item)
@@ -65,7 +65,7 @@ export async function forEachYieldingByTime<T>(
   })
   // Sorts numbers: 100,000 take 10 ms, ten times less than to sort objects by a function.
   const moments = Float64Array.from(byMoment.keys()).sort()
-  await forEachYielding(turns, inOrder(moments, byMoment), each)
+  await forEachYielding(eventLoop, inOrder(moments, byMoment), each)
 }
 
 function* inOrder<T>(

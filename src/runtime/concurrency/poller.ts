@@ -5,7 +5,7 @@ import { type SingleFlightLimits, singleFlight } from './single-flight.ts'
 /** Options of a poller. */
 interface PollerOptions extends SingleFlightLimits {
   /** The subject, for the log, such as `settings`. */
-  readonly what: string
+  readonly name: string
   readonly clock: Clock
   readonly log: Log
   /** Reads and stores the subject. Throws if it can't be read completely. */
@@ -29,7 +29,7 @@ export interface Poller {
 
 /** Reads at once, and again every `everyMs` until the signal aborts. */
 export function startPoller(options: PollerOptions): Poller {
-  const { what, clock, log, read, signal, everyMs, freshForMs } = options
+  const { name, clock, log, read, signal, everyMs, freshForMs } = options
   let proven: Moment | null = null
   let isFailing = false
   const readNow = singleFlight(
@@ -43,12 +43,12 @@ export function startPoller(options: PollerOptions): Poller {
   )
   const attempt = async (): Promise<void> => {
     try {
-      await readNow(what)
-      if (isFailing) log.info({ what }, 'settings, roles, targets or records are read again')
+      await readNow(name)
+      if (isFailing) log.info({ name }, 'settings, roles, targets or records are read again')
       isFailing = false
     } catch (err) {
       if (!isFailing && !signal.aborted)
-        log.warn({ what, err }, 'cannot read settings, roles, targets or records, trying again')
+        log.warn({ name, err }, 'cannot read settings, roles, targets or records, trying again')
       isFailing = true
     }
   }

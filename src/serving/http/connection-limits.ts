@@ -10,7 +10,7 @@ import { type NewConnectionLimits, NewConnections } from './new-connections.ts'
 /** Limits of connections; times in milliseconds. */
 export interface ConnectionLimits {
   /** Most open connections. */
-  readonly most: number
+  readonly maxConnections: number
   /** An idle connection is closed after this time. */
   readonly idleMs: number
   /** A connection whose client reads nothing of its response is closed after this time. */
@@ -21,10 +21,10 @@ export interface ConnectionLimits {
 
 /** The limits of the gateway. Idle connections live longer than in load balancers, so that those close them first. */
 export const CONNECTION_LIMITS: ConnectionLimits = {
-  most: 8192,
+  maxConnections: 8192,
   idleMs: 75_000,
   stalledMs: 30_000,
-  fresh: { most: 1024, withinMs: 10_000 },
+  fresh: { maxConnections: 1024, withinMs: 10_000 },
 }
 
 /**
@@ -62,14 +62,14 @@ export function limitConnections(
   server: Server,
   { limits, latest, dropped }: LimitOptions,
 ): LimitedConnections {
-  const crowdedFrom = Math.ceil(limits.most * CROWDED_SHARE)
+  const crowdedFrom = Math.ceil(limits.maxConnections * CROWDED_SHARE)
   const callers = new Set<Socket>()
   const strangers = new Set<Socket>()
   const closeIdle = (connections: ReadonlySet<Socket>): void => {
     for (const each of connections) if (isIdle(latest(each))) each.destroySoon()
   }
   const fresh = new NewConnections(limits.fresh, () => performance.now())
-  server.maxConnections = limits.most
+  server.maxConnections = limits.maxConnections
   server.keepAliveTimeout = limits.idleMs
   server.timeout = limits.stalledMs
   server.on('drop', dropped)

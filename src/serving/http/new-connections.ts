@@ -5,7 +5,7 @@ import type { Socket } from 'node:net'
 /** Limits of new connections. */
 export interface NewConnectionLimits {
   /** Most new connections at a time: one more ends the oldest. */
-  readonly most: number
+  readonly maxConnections: number
   /** How long one may take for its first request, in milliseconds, while at most half of them are there. */
   readonly withinMs: number
 }
@@ -14,8 +14,11 @@ export interface NewConnectionLimits {
 const SHORTEST_SHARE = 0.1
 
 /** How long a new connection may take while there are so many, in milliseconds. It shrinks from half of the budget on. */
-export function deadlineMs({ most, withinMs }: NewConnectionLimits, count: number): number {
-  const room = Math.max(0, 1 - count / most) * 2
+export function deadlineMs(
+  { maxConnections, withinMs }: NewConnectionLimits,
+  count: number,
+): number {
+  const room = Math.max(0, 1 - count / maxConnections) * 2
   return withinMs * Math.min(1, Math.max(SHORTEST_SHARE, room))
 }
 
@@ -43,7 +46,7 @@ export class NewConnections {
     this.#waiting.set(socket, this.#nowMs())
     this.#byPeer.set(peer, socket)
     socket.once('close', () => this.#forget(socket, peer))
-    if (this.#waiting.size > this.#limits.most) this.#endOldest()
+    if (this.#waiting.size > this.#limits.maxConnections) this.#endOldest()
     this.#timer ??= setInterval(() => this.#endLate(), LOOK_EVERY_MS).unref()
   }
 

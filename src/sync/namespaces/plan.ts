@@ -31,9 +31,9 @@ export interface NamespaceFacts {
  * it terminates, or what leads to it does. `taken`: it is not this virtual cluster's. `nothing`: it is none of ours.
  */
 export type NamespacePlan =
-  | { readonly kind: 'create' | 'use'; readonly of: VirtualNamespace }
-  | { readonly kind: 'mark'; readonly of: VirtualNamespace; readonly isMade: boolean }
-  | { readonly kind: 'end'; readonly of: VirtualNamespace; readonly isMade: boolean }
+  | { readonly kind: 'create' | 'use'; readonly virtual: VirtualNamespace }
+  | { readonly kind: 'mark'; readonly virtual: VirtualNamespace; readonly isMade: boolean }
+  | { readonly kind: 'end'; readonly virtual: VirtualNamespace; readonly isMade: boolean }
   | { readonly kind: 'wait' | 'taken' | 'nothing' }
 
 /** The plan, and the virtual namespaces that are left out because they do not get the host namespace. */
@@ -49,7 +49,7 @@ export function planNamespace(facts: NamespaceFacts): PlannedNamespace {
   const living = facts.leading.filter((one) => !one.isTerminating)
   const plan = planOf(facts, living)
   if (plan.kind === 'taken') return { plan, waiting: null, leftOut: living }
-  const owner = 'of' in plan ? plan.of.name : null
+  const owner = 'virtual' in plan ? plan.virtual.name : null
   // While it is cleared or terminates, one of them waits for it.
   const others = living.filter(({ name }) => name !== owner)
   const waiting = owner === null || plan.kind === 'end' ? oldest(living) : null
@@ -62,21 +62,22 @@ function planOf(
 ): NamespacePlan {
   const first = oldest(living)
   if (isReserved) return { kind: first === null ? 'nothing' : 'taken' }
-  if (host === null) return first === null ? { kind: 'nothing' } : { kind: 'create', of: first }
+  if (host === null)
+    return first === null ? { kind: 'nothing' } : { kind: 'create', virtual: first }
   if (host.isTerminating) return { kind: 'wait' }
   const { mark } = host
   if (mark.kind !== 'ours') {
     if (first === null) return { kind: 'nothing' }
     if (mark.kind === 'foreign' || !isNamed) return { kind: 'taken' }
-    return { kind: 'mark', of: first, isMade: false }
+    return { kind: 'mark', virtual: first, isMade: false }
   }
   const { virtual, isMade } = mark
   const owner = leading.find(({ name }) => name === virtual.name)
-  if (owner === undefined) return { kind: 'end', of: virtual, isMade }
+  if (owner === undefined) return { kind: 'end', virtual: virtual, isMade }
   if (owner.isTerminating) return { kind: 'wait' }
   return owner.uid === virtual.uid
-    ? { kind: 'use', of: owner }
-    : { kind: 'mark', of: owner, isMade }
+    ? { kind: 'use', virtual: owner }
+    : { kind: 'mark', virtual: owner, isMade }
 }
 
 /** By creation, then by name; null without any. */
@@ -126,7 +127,7 @@ export function mappingFaults(
 /** What is in a host namespace besides the objects of its virtual one. `unknown`: not all of it can be read. */
 export type NamespaceRest =
   | { readonly kind: 'nothing' }
-  | { readonly kind: 'objects' | 'unknown'; readonly what: string }
+  | { readonly kind: 'objects' | 'unknown'; readonly content: string }
 
 /** The sentence for a namespace that stays. @param rest null = the syncer has not made it */
 export function keptNote(
@@ -137,8 +138,8 @@ export function keptNote(
     rest === null
       ? 'the syncer has not made it'
       : rest.kind === 'objects'
-        ? `it has ${rest.what}`
-        : `not all that it has can be read: ${rest.what}`
+        ? `it has ${rest.content}`
+        : `not all that it has can be read: ${rest.content}`
   return `The objects of this namespace are deleted from namespace ${hostName} of the host, which stays: ${because}.`
 }
 

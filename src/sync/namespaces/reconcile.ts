@@ -75,10 +75,12 @@ async function reconcile(hostName: string, deps: NamespaceDeps): Promise<Outcome
     case 'taken':
       return done
     case 'create':
-      return report.refusalReported(plan.of, hostName, () => create(hostName, plan.of, deps))
+      return report.refusalReported(plan.virtual, hostName, () =>
+        create(hostName, plan.virtual, deps),
+      )
     case 'mark':
       if (host === null) return done
-      return report.refusalReported(plan.of, hostName, () => mark(host, plan, deps))
+      return report.refusalReported(plan.virtual, hostName, () => mark(host, plan, deps))
     case 'end':
       return host === null ? done : end(host, { ...plan, waiting }, deps)
     default:
@@ -88,10 +90,10 @@ async function reconcile(hostName: string, deps: NamespaceDeps): Promise<Outcome
 
 async function create(
   name: string,
-  of: VirtualNamespace,
+  virtual: VirtualNamespace,
   { clients, place }: NamespaceDeps,
 ): Promise<Outcome> {
-  const metadata = { name, ...namespaceMarks(of, true, place) }
+  const metadata = { name, ...namespaceMarks(virtual, true, place) }
   const { version: apiVersion, kind } = NAMESPACES
   await clients.host.create(NAMESPACES, { apiVersion, kind, metadata }, 'create')
   return done
@@ -101,9 +103,9 @@ type Planned<Kind extends NamespacePlan['kind']> = Extract<NamespacePlan, { read
 
 const mark = (
   host: HostNamespaceObject,
-  { of, isMade }: Planned<'mark'>,
+  { virtual, isMade }: Planned<'mark'>,
   deps: NamespaceDeps,
-): Promise<Outcome> => setMarks(host, namespaceMarks(of, isMade, deps.place), deps)
+): Promise<Outcome> => setMarks(host, namespaceMarks(virtual, isMade, deps.place), deps)
 
 /** Replaces the marks; what others have set in labels and annotations stays. @param marks null = it gets none */
 async function setMarks(
@@ -129,16 +131,18 @@ const RECHECK_MS = { clearing: 1000, kept: 300_000 }
 /** Clears a host namespace of our objects, and deletes it if the syncer made it and nothing else is left in it. */
 async function end(
   host: HostNamespaceObject,
-  { of, isMade, waiting }: Planned<'end'> & Pick<ReturnType<typeof planNamespace>, 'waiting'>,
+  { virtual, isMade, waiting }: Planned<'end'> & Pick<ReturnType<typeof planNamespace>, 'waiting'>,
   deps: NamespaceDeps,
 ): Promise<Outcome> {
   const { clients, clock, content, report } = deps
   const recheckAfter = (ms: number): Outcome => ({ result: 'later', atMs: clock.nowMs() + ms })
-  if (await stillLeadsTo(host, of, deps)) return recheckAfter(RECHECK_MS.clearing)
+  if (await stillLeadsTo(host, virtual, deps)) return recheckAfter(RECHECK_MS.clearing)
 
   const reported = <T>(act: () => Promise<T>): Promise<T> =>
-    report.refusalReported(of, host.name, act)
-  const own = await reported(() => deleteOwnObjects({ hostName: host.name, of: of.name }, deps))
+    report.refusalReported(virtual, host.name, act)
+  const own = await reported(() =>
+    deleteOwnObjects({ hostName: host.name, virtualName: virtual.name }, deps),
+  )
   if (own.kind === 'clearing') return recheckAfter(RECHECK_MS.clearing)
   const rest = own.kind === 'unknown' ? own : isMade ? await restOf(host.name, content) : null
   if (rest?.kind === 'nothing') {
@@ -150,7 +154,7 @@ async function end(
   }
   // Without its marks it is not looked at again: until they are gone, each try would say that it stays.
   if (rest === null) await reported(() => setMarks(host, null, deps))
-  report.kept(of, keptNote(host.name, rest))
+  report.kept(virtual, keptNote(host.name, rest))
   if (rest === null) return done
   // Its marks stay those of the other one, perhaps for ever.
   if (waiting !== null) report.taken(waiting, host.name)
@@ -160,9 +164,9 @@ async function end(
 /** Asks the virtual cluster itself: what follows from a namespace that seems to be gone can't be undone. */
 async function stillLeadsTo(
   host: HostNamespaceObject,
-  of: VirtualNamespace,
+  virtual: VirtualNamespace,
   { clients, place }: NamespaceDeps,
 ): Promise<boolean> {
-  const isGone = (await clients.virtual.get(NAMESPACES, { name: of.name })) === null
-  return !isGone && hostNamespaceOf(of.name, place) === host.name
+  const isGone = (await clients.virtual.get(NAMESPACES, { name: virtual.name })) === null
+  return !isGone && hostNamespaceOf(virtual.name, place) === host.name
 }

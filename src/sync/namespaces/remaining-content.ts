@@ -11,17 +11,17 @@ import { isOwnContent, type NamespaceRest } from './plan.ts'
 /** `clearing`: there were some, they are looked for again. `none`: none is left. `unknown`: not all can be listed. */
 type OwnObjects =
   | { readonly kind: 'clearing' | 'none' }
-  | { readonly kind: 'unknown'; readonly what: string }
+  | { readonly kind: 'unknown'; readonly content: string }
 
 interface ClearedNamespace {
   readonly hostName: string
   /** The virtual namespace that it was marked for. */
-  readonly of: string
+  readonly virtualName: string
 }
 
 /** Deletes the objects of the virtual namespace that are left: of none of them is there a virtual one any more. */
 export async function deleteOwnObjects(
-  { hostName, of }: ClearedNamespace,
+  { hostName, virtualName }: ClearedNamespace,
   deps: {
     readonly place: HostPlace
     readonly clients: { readonly host: KubeClient }
@@ -29,7 +29,7 @@ export async function deleteOwnObjects(
   },
 ): Promise<OwnObjects> {
   // It may lead elsewhere by now: marks are read as they were written.
-  const place: HostPlace = { ...deps.place, namespaces: [[of, hostName]] }
+  const place: HostPlace = { ...deps.place, namespaces: [[virtualName, hostName]] }
   let isClearing = false
   const unreadable: string[] = []
   for (const kind of SYNCED_KINDS) {
@@ -38,7 +38,8 @@ export async function deleteOwnObjects(
     if (found === null) unreadable.push(resource.plural)
     for (const metadata of found ?? []) {
       const object: JsonMap = { metadata: metadata as unknown as JsonMap }
-      if (isSkipped(object) || ownerOf(object, resource.kind, place)?.namespace !== of) continue
+      if (isSkipped(object) || ownerOf(object, resource.kind, place)?.namespace !== virtualName)
+        continue
       isClearing = true
       if (metadata.deletionTimestamp !== undefined) continue
       const { name, uid, resourceVersion } = metadata
@@ -51,7 +52,7 @@ export async function deleteOwnObjects(
   if (isClearing) return { kind: 'clearing' }
   return unreadable.length === 0
     ? { kind: 'none' }
-    : { kind: 'unknown', what: unreadable.join(', ') }
+    : { kind: 'unknown', content: unreadable.join(', ') }
 }
 
 /**
@@ -78,11 +79,11 @@ export async function restOf(hostName: string, content: NamespaceContent): Promi
     const foreign = found?.find(
       (metadata) => !isOwnContent({ ...resource, metadata: metadata as unknown as JsonMap }),
     )
-    if (foreign) return { kind: 'objects', what: `${kindName(resource)} ${foreign.name}` }
+    if (foreign) return { kind: 'objects', content: `${kindName(resource)} ${foreign.name}` }
   }
   return unreadable.length === 0
     ? { kind: 'nothing' }
-    : { kind: 'unknown', what: unreadable.join(', ') }
+    : { kind: 'unknown', content: unreadable.join(', ') }
 }
 
 const kindName = ({

@@ -168,7 +168,7 @@ export function hostNamespaceSources(
       const { plan, waiting } = planNamespace(
         namespaceFacts(hostNamespaceOf(namespace, place), stores, place),
       )
-      if (plan.kind === 'create' || plan.kind === 'mark') return plan.of.name === namespace
+      if (plan.kind === 'create' || plan.kind === 'mark') return plan.virtual.name === namespace
       // One that is cleared can be kept for ever.
       return plan.kind === 'wait' && waiting?.name === namespace
     },

@@ -14,7 +14,7 @@ export interface HostMeaning {
   readonly keys: readonly string[]
   /** Domains: every key whose prefix is one of them, or is below one. */
   readonly domains: readonly string[]
-  readonly of: readonly MetadataField[]
+  readonly fields: readonly MetadataField[]
   /** `anotherKey`: it keeps its value under a key of its own, in single-namespace mode. `nothing`: it does not cross. */
   readonly becomes: 'anotherKey' | 'nothing'
   /** What would follow if it crossed. */
@@ -30,7 +30,7 @@ const OWN: readonly HostMeaning[] = [
   {
     keys: [MARK_LABELS.managedBy, MARK_LABELS.namespace, `${MARK_PREFIX}controlled-by`],
     domains: [],
-    of: LABELS,
+    fields: LABELS,
     becomes: 'anotherKey',
     because: 'selectors of the host find the objects of a virtual cluster by it',
   },
@@ -44,7 +44,7 @@ const OWN: readonly HostMeaning[] = [
       ),
     ],
     domains: [],
-    of: BOTH,
+    fields: BOTH,
     becomes: 'nothing',
     because: 'the syncer itself knows its objects, imports and verdicts by it',
   },
@@ -54,56 +54,56 @@ const TOOLS: readonly HostMeaning[] = [
   {
     keys: ['release'],
     domains: [],
-    of: LABELS,
+    fields: LABELS,
     becomes: 'anotherKey',
     because: 'charts of the host select their own Pods and Services by it',
   },
   {
     keys: [],
     domains: ['loft.sh'],
-    of: BOTH,
+    fields: BOTH,
     becomes: 'nothing',
     because: "the virtual cluster's own syncer knows its objects by it",
   },
   {
     keys: ['app.kubernetes.io/instance', 'app.kubernetes.io/managed-by'],
     domains: [],
-    of: LABELS,
+    fields: LABELS,
     becomes: 'nothing',
     because: 'Argo CD takes the object for one of its application, and prunes it; Helm adopts it',
   },
   {
     keys: [],
     domains: ['argoproj.io'],
-    of: BOTH,
+    fields: BOTH,
     becomes: 'nothing',
     because: 'Argo CD and Argo Rollouts take the object for their own, and change or delete it',
   },
   {
     keys: [],
     domains: ['fluxcd.io'],
-    of: BOTH,
+    fields: BOTH,
     becomes: 'nothing',
     because: 'Flux takes the object for its own, and deletes it when its source lacks it',
   },
   {
     keys: [],
     domains: ['helm.sh'],
-    of: BOTH,
+    fields: BOTH,
     becomes: 'nothing',
     because: 'Helm takes the object into a release, keeps or runs it as a hook',
   },
   {
     keys: ['kubectl.kubernetes.io/last-applied-configuration'],
     domains: ['applyset.kubernetes.io', 'addonmanager.kubernetes.io'],
-    of: BOTH,
+    fields: BOTH,
     becomes: 'nothing',
     because: 'kubectl apply of the host removes fields by it, or prunes the object',
   },
   {
     keys: ['kubernetes.io/cluster-service'],
     domains: [],
-    of: LABELS,
+    fields: LABELS,
     becomes: 'nothing',
     because:
       'the add-on manager prunes the object, and kubectl cluster-info shows it as a part of the host',
@@ -119,7 +119,7 @@ const TOOLS: readonly HostMeaning[] = [
       'kapp.k14s.io',
       'operators.coreos.com',
     ],
-    of: BOTH,
+    fields: BOTH,
     becomes: 'nothing',
     because:
       'Rancher Fleet, kpt, Config Sync, kapp or the Operator Lifecycle Manager takes the object for its own',
@@ -137,7 +137,7 @@ const PUBLISHING: readonly HostMeaning[] = [
       'mittwald.de',
       'reflector.havulv.io',
     ],
-    of: BOTH,
+    fields: BOTH,
     becomes: 'nothing',
     because: 'a replicator copies the object into other namespaces, or another one over it',
   },
@@ -150,7 +150,7 @@ const PUBLISHING: readonly HostMeaning[] = [
       'external-dns.kubernetes.io',
       'tailscale.com',
     ],
-    of: BOTH,
+    fields: BOTH,
     becomes: 'nothing',
     because:
       "a DNS controller gives the tenant a name in the host's zones, or a network of the host",
@@ -158,7 +158,7 @@ const PUBLISHING: readonly HostMeaning[] = [
   {
     keys: ['getambassador.io/config'],
     domains: [],
-    of: ANNOTATIONS,
+    fields: ANNOTATIONS,
     becomes: 'nothing',
     because: "it is a route of the host's own gateway",
   },
@@ -183,7 +183,7 @@ const PUBLISHING: readonly HostMeaning[] = [
       'service.beta.kubernetes.io/azure-pip-name',
     ],
     domains: [],
-    of: ANNOTATIONS,
+    fields: ANNOTATIONS,
     becomes: 'nothing',
     because: 'it chooses an address or a name of a load balancer, as spec.loadBalancerIP does',
   },
@@ -193,14 +193,14 @@ const CONTROLLERS: readonly HostMeaning[] = [
   {
     keys: ['control-plane.alpha.kubernetes.io/leader'],
     domains: ['endpointslice.kubernetes.io'],
-    of: BOTH,
+    fields: BOTH,
     becomes: 'nothing',
     because: 'the host makes no slices of the Endpoints, so that their Service serves nobody',
   },
   {
     keys: [],
     domains: ['endpoints.kubernetes.io'],
-    of: BOTH,
+    fields: BOTH,
     becomes: 'nothing',
     because:
       "the Endpoints look like those of the host's endpoints controller, which make room for ours",
@@ -208,7 +208,7 @@ const CONTROLLERS: readonly HostMeaning[] = [
   {
     keys: ['service.kubernetes.io/headless', 'service.kubernetes.io/service-proxy-name'],
     domains: [],
-    of: LABELS,
+    fields: LABELS,
     becomes: 'nothing',
     because:
       'the proxies of the host pass over the Service or its slices, so that it serves nobody',
@@ -229,7 +229,7 @@ const indexOf = (
   name: 'keys' | 'domains',
 ): ReadonlyMap<string, HostMeaning> =>
   new Map(
-    HOST_MEANINGS.filter(({ of }) => of.includes(field))
+    HOST_MEANINGS.filter(({ fields }) => fields.includes(field))
       .toReversed()
       .flatMap((row) => row[name].map((one) => [one.toLowerCase(), row] as const)),
   )

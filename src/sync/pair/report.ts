@@ -41,7 +41,7 @@ interface Note {
   /** Absent = the note itself. */
   readonly logged?: string
   /** What makes it another failure than one before. */
-  readonly of: string
+  readonly discriminator: string
 }
 
 /**
@@ -132,7 +132,7 @@ export class SyncReport {
   /** The name on the host belongs to a foreign object. */
   taken(key: string, virtual: SyncedObject, host: SyncedObject): void {
     const note = `The name ${host.name} in namespace ${host.namespace} of the host belongs to an object that is not this one's; nothing is written.`
-    this.#fail(key, virtual, 'taken', 'NameTaken', { note, of: host.uid })
+    this.#fail(key, virtual, 'taken', 'NameTaken', { note, discriminator: host.uid })
   }
 
   /** Reports refused addresses; without any it does nothing but end that state. */
@@ -142,7 +142,7 @@ export class SyncReport {
       return
     }
     const note = `${refusals.join('; ')}.`
-    this.#fail(key, virtual, 'refused', 'AddressRefused', { note, of: note })
+    this.#fail(key, virtual, 'refused', 'AddressRefused', { note, discriminator: note })
   }
 
   /** @returns the error, with the entry and the field, and no value that can be secret */
@@ -151,7 +151,7 @@ export class SyncReport {
     const detail = failure.detail === '' || isHidden ? '' : `: ${failure.detail}`
     const text = `${patch.entry} at ${path}: ${failure.because}${detail}`
     const note = `${text}; nothing is written.`
-    this.#fail(key, virtual, 'failed', 'PatchFailed', { note, of: note })
+    this.#fail(key, virtual, 'failed', 'PatchFailed', { note, discriminator: note })
     return text
   }
 
@@ -169,7 +169,7 @@ export class SyncReport {
     if (!isNew) return
     const entries = this.#options.patches.map(({ entry }) => entry)
     const note = `The patches give another result in each round, and nothing is written until they or the object change: ${entries.join(', ')}.`
-    this.#fail(key, virtual, 'unstable', 'PatchNotStable', { note, of: verdict })
+    this.#fail(key, virtual, 'unstable', 'PatchNotStable', { note, discriminator: verdict })
   }
 
   /** A cluster refuses a write. @param virtual null = there is none, and no Event: its host object is not deleted */
@@ -183,8 +183,8 @@ export class SyncReport {
     const note = noteOf(refusalNote(error, this.#isHidden, sent))
     const logged = noteOf(this.#isHidden ? `${code} ${reason}`.trimEnd() : message)
     // Numbers in an answer, such as sizes, can be others each time: it is the same failure.
-    const of = `${code} ${note.replaceAll(/\d+/g, '')}`
-    this.#fail(key, virtual, 'not-written', 'NotWritten', { note, logged, of })
+    const discriminator = `${code} ${note.replaceAll(/\d+/g, '')}`
+    this.#fail(key, virtual, 'not-written', 'NotWritten', { note, logged, discriminator })
   }
 
   /** Answers to changes of one side wait, as there were too many; said once. @param by `host` or `virtual cluster` */
@@ -195,7 +195,7 @@ export class SyncReport {
     this.#states.set(key, 'delayed')
     if (lastMs !== undefined && nowMs - lastMs < DELAY_ENDS_MS) return
     const note = `Somebody changes the object of the ${by} again and again; what is written in answer waits up to a minute, and changes of the other side do not.`
-    this.#record(key, virtual, 'WritesDelayed', { note, of: by })
+    this.#record(key, virtual, 'WritesDelayed', { note, discriminator: by })
   }
 
   /** The error of a write as it may be logged. @param to `host` or `virtual cluster` */
@@ -220,7 +220,7 @@ export class SyncReport {
   ): void {
     this.#states.set(key, state)
     this.#changedMs.delete(key)
-    const reported = `${virtual?.uid ?? ''} ${reason} ${shortDigest(note.of)}`
+    const reported = `${virtual?.uid ?? ''} ${reason} ${shortDigest(note.discriminator)}`
     if (this.#options.reported.get(key) === reported) return this.#options.observer.failed(reason)
     this.#options.reported.set(key, reported)
     this.#record(key, virtual, reason, note)
@@ -230,7 +230,7 @@ export class SyncReport {
     key: string,
     virtual: SyncedObject | null,
     reason: ErrorReason,
-    { note, logged, of }: Note,
+    { note, logged, discriminator }: Note,
   ): void {
     const { kind, events, observer, log } = this.#options
     observer.failed(reason)
@@ -244,7 +244,7 @@ export class SyncReport {
       reason,
       action: 'Sync',
       note,
-      discriminator: shortDigest(of),
+      discriminator: shortDigest(discriminator),
     })
   }
 }

@@ -57,7 +57,7 @@ function stage() {
     stores: { keys, tokens },
     caps: { current: () => ({ maxTtlSeconds: null, loginTtlSeconds: null }) },
     clock,
-    turns: new EventLoopShare(clock),
+    eventLoop: new EventLoopShare(clock),
     keyring: { lives: () => [], faults: () => [] },
     revocations: { countAt: () => 0, backlog: () => NOTHING_OVERDUE },
   }

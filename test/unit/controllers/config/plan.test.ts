@@ -155,7 +155,7 @@ describe('a refused write of the settings (6.5)', () => {
   test('is Ready False NotWritten with the words of the server; the settings stay', () => {
     const step = planNotWritten(
       before.config,
-      { what: 'status of this Config', words: 'yaml: no' },
+      { objectName: 'status of this Config', words: 'yaml: no' },
       null,
       NOW_MS,
     )
@@ -174,14 +174,14 @@ describe('a refused write of the settings (6.5)', () => {
 
   test('is reported once', () => {
     const write = (state: ConfigPlanInput) =>
-      planNotWritten(state.config, { what: 'ConfigMap x', words: 'no' }, null, NOW_MS)
+      planNotWritten(state.config, { objectName: 'ConfigMap x', words: 'no' }, null, NOW_MS)
     const reported = after(before, { step: write(before) })
     expect(write(reported)).toEqual({ kind: 'nothing' })
   })
 
   test('with other words at each retry is published once a minute, and at once for another generation (6.5)', () => {
     const write = (state: ConfigPlanInput, lastMs: number | null, afterMs: number) => {
-      const refused = { what: 'ConfigMap x', words: `request ${afterMs} denied` }
+      const refused = { objectName: 'ConfigMap x', words: `request ${afterMs} denied` }
       return planNotWritten(state.config, refused, lastMs, NOW_MS + afterMs)
     }
     const reported = after(before, { step: write(before, null, 0) })

@@ -25,7 +25,7 @@ import {
   withMetadata,
 } from '../../../support/token-builder.ts'
 
-const turns = new EventLoopShare(manualClock(after(0)))
+const eventLoop = new EventLoopShare(manualClock(after(0)))
 
 const named = (name: string, object: DirectClusterEndpointToken) =>
   withMetadata(object, { name, uid: name })
@@ -55,13 +55,13 @@ const STATES: readonly { readonly name: string; readonly object: DirectClusterEn
 
 describe('platform_tokens{state} (8.4)', () => {
   test.each(STATES)('$name: $state', async ({ object, state }) => {
-    const { byState } = await countTokens(tokenStore(object), after(0), turns)
+    const { byState } = await countTokens(tokenStore(object), after(0), eventLoop)
     expect(byState).toEqual({ [state]: 1 })
   })
 
   test('counts all states, and capped tokens', async () => {
     const store = tokenStore(...STATES.map(({ name, object }) => named(name, object)))
-    const counts = await countTokens(store, after(0), turns)
+    const counts = await countTokens(store, after(0), eventLoop)
     expect(counts).toEqual({
       byState: { pending: 4, issued: 2, expired: 1, revoked: 1, refused: 2, terminating: 1 },
       capped: 1,
@@ -95,7 +95,7 @@ describe('overdue tokens: still issued after their end (8.4)', () => {
     },
     { name: 'two', nowMs: after(86_401), overdue: { count: 2, longestMs: 82_801_000 } },
   ])('$name', async ({ nowMs, overdue }) => {
-    expect(await countTokens(store, nowMs, turns)).toMatchObject({ overdue })
+    expect(await countTokens(store, nowMs, eventLoop)).toMatchObject({ overdue })
   })
 })
 

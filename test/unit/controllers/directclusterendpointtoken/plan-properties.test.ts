@@ -292,7 +292,9 @@ test('a deleted token without foreign finalizers is removed from any state (5.1)
 test('each transition has one event (4.5)', () => {
   const eventsOf = ({ steps }: History): readonly string[] =>
     steps.flatMap(({ step }) =>
-      'announce' in step ? step.announce.map(({ reason, of }) => `${reason} ${of}`) : [],
+      'announce' in step
+        ? step.announce.map(({ reason, discriminator }) => `${reason} ${discriminator}`)
+        : [],
     )
   const isOnce = (history: History): boolean => {
     const all = eventsOf(history).filter((one) => !one.startsWith('ScopeExceedsOwner'))

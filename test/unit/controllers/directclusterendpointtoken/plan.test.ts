@@ -79,7 +79,7 @@ describe('issue (2.4, 4.2, 7.1)', () => {
       kind: 'issue',
       claims: { jti: 'uid-deploy', sub: 'user:ada', exp: after(DAY) / 1000 },
       status: { expirationTimestamp: textAfter(DAY), owner: { name: 'ci', uid: 'uid-ci' } },
-      announce: [{ reason: 'TokenIssued', of: textAfter(DAY) }],
+      announce: [{ reason: 'TokenIssued', discriminator: textAfter(DAY) }],
     })
   })
 
@@ -151,7 +151,7 @@ describe('a token that ends before its exp is recorded before the end is publish
       kind: 'publish',
       keepsToken: false,
       wakeMs: after(60 + DAY),
-      announce: [{ reason: 'Revoked', of: textAfter(600) }],
+      announce: [{ reason: 'Revoked', discriminator: textAfter(600) }],
       status: { conditions: [{ reason: 'Revoked' }, { type: 'Stalled', reason: 'Revoked' }] },
     })
     expect(revoked().status).not.toHaveProperty('token')
@@ -178,7 +178,7 @@ describe('a token that ends before its exp is recorded before the end is publish
     expect(next(issuedObject({ spec: { ttl: 600 } }), at(600))).toMatchObject({
       kind: 'publish',
       keepsToken: false,
-      announce: [{ reason: 'Expired', of: textAfter(600) }],
+      announce: [{ reason: 'Expired', discriminator: textAfter(600) }],
     })
   })
 
@@ -266,7 +266,7 @@ describe('events only for transitions (4.5)', () => {
   const eventsOf = (object: DirectClusterEndpointToken, when: TokenPlanInput) => {
     const step = next(object, when)
     const announce: readonly TokenTransition[] = 'announce' in step ? step.announce : []
-    return announce.map(({ reason, of }) => `${reason} ${of}`)
+    return announce.map(({ reason, discriminator }) => `${reason} ${discriminator}`)
   }
   const under = tokenObject({
     metadata: UNDER_CI,

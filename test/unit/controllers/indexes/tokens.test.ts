@@ -38,8 +38,8 @@ test('the order of tokens: those without an end first, then by earliest end (2.7
     out('e', 3600),
   )
   const names: string[] = []
-  const turns = new EventLoopShare(manualClock(0))
-  await forEachYieldingByTime(turns, store.values(), tokenEndMs, ({ name }) => names.push(name))
+  const eventLoop = new EventLoopShare(manualClock(0))
+  await forEachYieldingByTime(eventLoop, store.values(), tokenEndMs, ({ name }) => names.push(name))
   expect(names).toEqual(['waits', 'a', 'b', 'c', 'd', 'e'])
 })
 

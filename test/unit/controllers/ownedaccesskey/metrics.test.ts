@@ -10,7 +10,7 @@ import { accessKey, after, circumstances, stepped } from '../../../support/key-b
 import { manualClock } from '../../../support/manual-clock.ts'
 import { keyObject } from '../../../support/object-builder.ts'
 
-const turns = new EventLoopShare(manualClock(after(0)))
+const eventLoop = new EventLoopShare(manualClock(after(0)))
 const CAPS = { maxTtlSeconds: null, loginTtlSeconds: null }
 
 /** A store with these keys, by name. */
@@ -48,7 +48,7 @@ describe('keys by state (8.4)', () => {
       deleting: keyWith('g', { isDeleting: true }),
       owned: keyWith('h', { ownerRef: { name: 'disabled', uid: 'c' } }),
     })
-    const { byState } = await countKeys(keys, CAPS, after(60), turns)
+    const { byState } = await countKeys(keys, CAPS, after(60), eventLoop)
     expect(byState).toEqual({
       active: 2,
       expired: 1,
@@ -66,7 +66,7 @@ describe('keys by state (8.4)', () => {
       b: keyWith('b', { ttl: 90 }),
       c: keyWith('c', {}),
     })
-    const counts = await countKeys(keys, { ...CAPS, maxTtlSeconds: 60 }, after(0), turns)
+    const counts = await countKeys(keys, { ...CAPS, maxTtlSeconds: 60 }, after(0), eventLoop)
     expect(counts.capped).toBe(2)
   })
 
@@ -76,10 +76,10 @@ describe('keys by state (8.4)', () => {
       a: keyWith('a', {}),
     })
     const caps = { ...CAPS, maxTtlSeconds: 60 }
-    const counts = await countKeys(keys, caps, after(0), turns)
+    const counts = await countKeys(keys, caps, after(0), eventLoop)
     expect(counts).toMatchObject({ byState: { active: 1 }, capped: 1 })
     const ends: [string, number][] = []
-    await exportKeyExpiry(keys, caps, after(0), turns, (...end) => ends.push(end))
+    await exportKeyExpiry(keys, caps, after(0), eventLoop, (...end) => ends.push(end))
     expect(ends).toEqual([['a', after(60)]])
   })
 })
@@ -104,7 +104,7 @@ describe('overdue keys: past their end, without Expired in status (8.4)', () => 
       overdue: { count: 2, longestMs: 40_000 },
     },
   ])('$name', async ({ nowMs, overdue }) => {
-    expect(await countKeys(keys, CAPS, nowMs, turns)).toMatchObject({ overdue })
+    expect(await countKeys(keys, CAPS, nowMs, eventLoop)).toMatchObject({ overdue })
   })
 })
 
@@ -129,7 +129,7 @@ async function countReads(count: number): Promise<number> {
   )
   for (const name of names) store.put(keyObject({ metadata: { name, uid: name } }))
   for (const _ of [1, 2]) {
-    const { byState } = await countKeys(store, CAPS, after(0), turns)
+    const { byState } = await countKeys(store, CAPS, after(0), eventLoop)
     expect(byState).toEqual({ active: 1, key_conflict: count - 1 })
   }
   return reads

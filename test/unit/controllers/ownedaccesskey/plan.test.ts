@@ -252,7 +252,9 @@ describe('publish comes before other steps', () => {
 /** The events of the next step, without their notes. */
 const eventsOf = (key: AccessKey, when: KeyPlanInput): readonly Omit<KeyTransition, 'note'>[] => {
   const step = plan(key, when)
-  return step.kind === 'publish' ? step.announce.map(({ reason, of }) => ({ reason, of })) : []
+  return step.kind === 'publish'
+    ? step.announce.map(({ reason, discriminator }) => ({ reason, discriminator }))
+    : []
 }
 
 describe('events only for transitions (contract 4.5)', () => {
@@ -266,13 +268,13 @@ describe('events only for transitions (contract 4.5)', () => {
     readonly events: readonly Omit<KeyTransition, 'note'>[]
   }[] = [
     { name: 'a new key: none', key: accessKey(), when: at(0), events: [] },
-    { name: 'expired', key: settled({ ttl: 60 }, at(0)), when: at(60), events: [{ reason: 'Expired', of: textAfter(60) }] },
-    { name: 'expired before its first status', key: ended, when: at(99), events: [{ reason: 'Expired', of: textAfter(60) }] },
+    { name: 'expired', key: settled({ ttl: 60 }, at(0)), when: at(60), events: [{ reason: 'Expired', discriminator: textAfter(60) }] },
+    { name: 'expired before its first status', key: ended, when: at(99), events: [{ reason: 'Expired', discriminator: textAfter(60) }] },
     { name: 'expired, then modified', key: { ...settled({ ttl: 60 }, at(60)), generation: 2 }, when: at(61), events: [] },
-    { name: 'a conflict', key: settled({}, at(0)), when: at(0, olderThan('x')), events: [{ reason: 'KeyConflict', of: 'x' }] },
+    { name: 'a conflict', key: settled({}, at(0)), when: at(0, olderThan('x')), events: [{ reason: 'KeyConflict', discriminator: 'x' }] },
     { name: 'still a conflict', key: { ...settled({}, at(0, olderThan('x'))), generation: 2 }, when: at(1, olderThan('x')), events: [] },
-    { name: 'a conflict takes precedence over the end', key: ended, when: at(60, olderThan('x')), events: [{ reason: 'KeyConflict', of: 'x' }] },
-    { name: 'a use ignored', key: ahead, when: at(0), events: [{ reason: 'ActivityIgnored', of: String(after(61)) }] },
+    { name: 'a conflict takes precedence over the end', key: ended, when: at(60, olderThan('x')), events: [{ reason: 'KeyConflict', discriminator: 'x' }] },
+    { name: 'a use ignored', key: ahead, when: at(0), events: [{ reason: 'ActivityIgnored', discriminator: String(after(61)) }] },
     { name: 'disabled: none', key: accessKey({ isDisabled: true }), when: at(0), events: [] },
     { name: 'revived by a raised cap: none', key: settled({ ttl: 600 }, at(99, capped(90))), when: at(99), events: [] },
   ]

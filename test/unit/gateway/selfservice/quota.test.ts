@@ -20,7 +20,7 @@ function started(...all: readonly OwnedAccessKey[]) {
   const keys = indexOf(...all)
   const tokens = createTokenIndex(keys, () => clock.nowMs())
   const caps = () => ({ maxTtlSeconds: null, loginTtlSeconds: null })
-  const counts = createQuota({ keys, tokens, most: { keys: 3, tokens: 2 }, caps, clock })
+  const counts = createQuota({ keys, tokens, limits: { keys: 3, tokens: 2 }, caps, clock })
   return { clock, keys, tokens, counts, caps }
 }
 

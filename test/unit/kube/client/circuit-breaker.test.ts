@@ -56,7 +56,7 @@ function controllerWithOutages(keys: number, workers = 32) {
     workers,
     reconcile,
     clock,
-    turns: new EventLoopShare(clock),
+    eventLoop: new EventLoopShare(clock),
     outage,
     log,
     observer: { started: ignore, finished: ignore },

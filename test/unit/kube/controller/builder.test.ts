@@ -44,7 +44,7 @@ test.each<{ priority: Priority; resyncsAtOnce?: number; atOnce: number }>([
       },
       {
         clock,
-        turns: new EventLoopShare(clock),
+        eventLoop: new EventLoopShare(clock),
         outage: new CircuitBreaker(clock),
         log: memoryLog().log,
         metrics: { controller: () => UNOBSERVED },

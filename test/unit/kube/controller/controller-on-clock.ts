@@ -31,7 +31,7 @@ export function controllerOnClock(
     queue,
     workers,
     clock,
-    turns: new EventLoopShare(clock),
+    eventLoop: new EventLoopShare(clock),
     outage: { isCertain: false },
     log,
     reconcile: (key) => {

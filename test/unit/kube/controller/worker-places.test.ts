@@ -38,7 +38,7 @@ test('a reconcile that leaves its place holds up no other key (19.4)', async () 
     workers: 1,
     places,
     clock,
-    turns: new EventLoopShare(clock),
+    eventLoop: new EventLoopShare(clock),
     outage: { isCertain: false },
     log: memoryLog('info').log,
     reconcile: async (key) => {

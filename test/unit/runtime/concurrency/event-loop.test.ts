@@ -14,9 +14,9 @@ const SOON = { withinMs: 30_000 }
 
 describe('work yields after its share of a turn', () => {
   test('continues in the next turn when its time is over', async () => {
-    const turns = new EventLoopShare(tickingClock(T0, 1))
+    const eventLoop = new EventLoopShare(tickingClock(T0, 1))
     const seen = countPerTurn()
-    await forEachYielding(turns, Array.from({ length: 5000 }), seen.count)
+    await forEachYielding(eventLoop, Array.from({ length: 5000 }), seen.count)
     // The clock is read once for 50 items; a turn has 10 ms.
     expect(seen.all()).toBe(5000)
     expect(seen.most()).toBeLessThanOrEqual(1000)
@@ -24,25 +24,25 @@ describe('work yields after its share of a turn', () => {
   })
 
   test('two workloads share one budget', async () => {
-    const turns = new EventLoopShare(tickingClock(T0, 1))
+    const eventLoop = new EventLoopShare(tickingClock(T0, 1))
     const seen = countPerTurn()
     const items = Array.from({ length: 5000 })
     await Promise.all([
-      forEachYielding(turns, items, seen.count),
-      forEachYielding(turns, items, seen.count),
+      forEachYielding(eventLoop, items, seen.count),
+      forEachYielding(eventLoop, items, seen.count),
     ])
     expect(seen.most()).toBeLessThanOrEqual(1100)
   })
 
   test('work that takes no time finishes in one turn', async () => {
-    const turns = new EventLoopShare(manualClock(T0))
+    const eventLoop = new EventLoopShare(manualClock(T0))
     const seen = countPerTurn()
-    await forEachYielding(turns, Array.from({ length: 5000 }), seen.count)
+    await forEachYielding(eventLoop, Array.from({ length: 5000 }), seen.count)
     expect(seen.most()).toBe(5000)
   })
 
   test('items run by time, earliest first, those without a time last', async () => {
-    const turns = new EventLoopShare(tickingClock(T0, 1))
+    const eventLoop = new EventLoopShare(tickingClock(T0, 1))
     const never = Number.POSITIVE_INFINITY
     const items = Array.from({ length: 3000 }, (_, n) => ({
       n,
@@ -50,7 +50,7 @@ describe('work yields after its share of a turn', () => {
     }))
     const seen: typeof items = []
     await forEachYieldingByTime(
-      turns,
+      eventLoop,
       items,
       ({ atMs }) => atMs,
       (item) => void seen.push(item),

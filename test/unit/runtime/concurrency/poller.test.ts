@@ -20,7 +20,7 @@ function polling() {
     if (server.isDown) throw new Error('no connection')
   }
   const polled = startPoller({
-    what: 'settings',
+    name: 'settings',
     clock,
     log,
     read,

@@ -8,7 +8,7 @@ import { manualClock } from '../../../support/manual-clock.ts'
 function limited(most: number, tookMs: number) {
   const clock = manualClock(t0)
   const stop = new AbortController()
-  const limiter = createRateLimiter(clock, { most, perMs: 1000 }, stop.signal)
+  const limiter = createRateLimiter(clock, { maxTasks: most, perMs: 1000 }, stop.signal)
   const beganMs: number[] = []
   const run = (): Promise<void> =>
     limiter(async () => {

@@ -107,7 +107,7 @@ describe('the idle timeout closes', () => {
 })
 
 describe('a server near its limit of eight connections', () => {
-  const FEW = { most: 8 }
+  const FEW = { maxConnections: 8 }
 
   /** Five used connections: one with a stream, one that waits, three idle ones after a response; and one without a request. */
   async function sixConnectionsTaken() {

@@ -17,7 +17,7 @@ describe('the deadline of a first request (13.3)', () => {
     { count: 100, ms: 1000 },
     { count: 200, ms: 1000 },
   ])('with $count of 100 is $ms ms', ({ count, ms }) => {
-    expect(deadlineMs({ most: 100, withinMs: 10_000 }, count)).toBeCloseTo(ms)
+    expect(deadlineMs({ maxConnections: 100, withinMs: 10_000 }, count)).toBeCloseTo(ms)
   })
 })
 
@@ -42,7 +42,10 @@ async function ask(socket: Awaited<ReturnType<Served['connect']>>): Promise<stri
 
 describe('a server whose new connections are silent (13.3)', () => {
   test('ends the oldest beyond the budget, and keeps every connection that has sent a request', async () => {
-    const server = await served(answering, { most: 16, fresh: { most: 4, withinMs: 60_000 } })
+    const server = await served(answering, {
+      maxConnections: 16,
+      fresh: { maxConnections: 4, withinMs: 60_000 },
+    })
     const kept = await server.connect()
     expect(await ask(kept)).toContain(' 401 ')
     const attackers: Awaited<ReturnType<typeof silent>>[] = []
@@ -66,7 +69,7 @@ describe('a server whose new connections are silent (13.3)', () => {
   })
 
   test('ends one that takes longer than its deadline, in its handshake and after it', async () => {
-    const server = await served(answering, { fresh: { most: 4, withinMs: 300 } })
+    const server = await served(answering, { fresh: { maxConnections: 4, withinMs: 300 } })
     const beforeHandshake = await silent(server)
     const secured = await server.connect()
     let isClosed = false

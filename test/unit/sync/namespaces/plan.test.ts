@@ -50,7 +50,7 @@ function planned({ leading = [], host: found = null, isNamed, isReserved }: Row)
     isReserved: isReserved ?? false,
   })
   const made = 'isMade' in plan ? [plan.isMade ? 'made' : 'not made'] : []
-  const text = [plan.kind, ...('of' in plan ? [plan.of.uid] : []), ...made].join(' ')
+  const text = [plan.kind, ...('virtual' in plan ? [plan.virtual.uid] : []), ...made].join(' ')
   return [text, leftOut.map(({ uid }) => uid)]
 }
 

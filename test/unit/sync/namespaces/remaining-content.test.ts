@@ -77,12 +77,12 @@ describe('what is left in a host namespace', () => {
     { name: 'not made', rest: null, because: 'the syncer has not made it' },
     {
       name: 'not empty',
-      rest: { kind: 'objects', what: 'pods web' } as const,
+      rest: { kind: 'objects', content: 'pods web' } as const,
       because: 'it has pods web',
     },
     {
       name: 'not readable',
-      rest: { kind: 'unknown', what: 'pods, jobs.batch' } as const,
+      rest: { kind: 'unknown', content: 'pods, jobs.batch' } as const,
       because: 'not all that it has can be read: pods, jobs.batch',
     },
   ])('the Event of one that stays says why: $name (17.5)', ({ rest, because }) => {
@@ -124,27 +124,27 @@ describe('a host namespace', () => {
     {
       name: 'has an object',
       content: contentOf({ pods: [metadata('web')] }),
-      rest: { kind: 'objects', what: 'pods web' },
+      rest: { kind: 'objects', content: 'pods web' },
     },
     {
       name: 'has an object of another group',
       content: contentOf({ jobs: [metadata('j')] }),
-      rest: { kind: 'objects', what: 'jobs.batch j' },
+      rest: { kind: 'objects', content: 'jobs.batch j' },
     },
     {
       name: 'has kinds that cannot be listed',
       content: contentOf({ pods: null, jobs: null }),
-      rest: { kind: 'unknown', what: 'pods, jobs.batch' },
+      rest: { kind: 'unknown', content: 'pods, jobs.batch' },
     },
     {
       name: 'has kinds that are not known',
       content: contentOf({}, ['metrics.k8s.io/v1']),
-      rest: { kind: 'unknown', what: 'metrics.k8s.io/v1' },
+      rest: { kind: 'unknown', content: 'metrics.k8s.io/v1' },
     },
     {
       name: 'has an object, and kinds that cannot be listed',
       content: contentOf({ services: null, pods: [metadata('web')] }),
-      rest: { kind: 'objects', what: 'pods web' },
+      rest: { kind: 'objects', content: 'pods web' },
     },
   ])('$name (17.5)', async ({ content, rest }) => {
     expect(await restOf('vc-x-shop', content)).toEqual(rest)
@@ -174,7 +174,7 @@ describe('objects of a virtual namespace that is gone', () => {
       },
     } as unknown as KubeClient
     const result = await deleteOwnObjects(
-      { hostName: 'vc-x-shop', of: given.of ?? 'shop' },
+      { hostName: 'vc-x-shop', virtualName: given.of ?? 'shop' },
       { place: given.place ?? place, clients: { host }, content: contentOf({ services }) },
     )
     return [result, deleted]
@@ -235,6 +235,6 @@ describe('objects of a virtual namespace that is gone', () => {
   })
 
   test('are unknown where they cannot be listed (17.5)', async () => {
-    expect(await cleared(null)).toEqual([{ kind: 'unknown', what: 'services' }, []])
+    expect(await cleared(null)).toEqual([{ kind: 'unknown', content: 'services' }, []])
   })
 })

@@ -107,9 +107,9 @@ describe('what decides something on the host', () => {
   })
 
   test('each row has a reason, and no key or domain stands in two rows of a field (17.3)', () => {
-    const seen = HOST_MEANINGS.flatMap(({ keys, domains, of, because }) => {
+    const seen = HOST_MEANINGS.flatMap(({ keys, domains, fields, because }) => {
       expect(because).not.toBe('')
-      return [...keys, ...domains].flatMap((one) => of.map((field) => `${field} ${one}`))
+      return [...keys, ...domains].flatMap((one) => fields.map((field) => `${field} ${one}`))
     })
     const twice = seen.filter((one, at) => seen.indexOf(one) !== at)
     // Labels that mark a virtual cluster get another key; annotations of that name do not cross.
@@ -152,7 +152,7 @@ test('a patch of all annotations or labels may set any of them, and they go with
 
 test('every key and domain of the table is found, also below it and in upper case (17.3)', () => {
   for (const row of HOST_MEANINGS)
-    for (const field of row.of) {
+    for (const field of row.fields) {
       for (const key of row.keys) expect(hostMeaningOf(field, key.toUpperCase())).not.toBeNull()
       for (const domain of row.domains) {
         const below = `${'a.'.repeat(60)}${domain}/x`
