@@ -4,11 +4,12 @@ import { CONFIG_MAPS } from '../api/names.ts'
 import type { ConfigMap } from '../api/objects.ts'
 import type { Overdue } from '../domain/time.ts'
 import { isPastRetention, isRecordable } from '../domain/token/revocation.ts'
-import { NotLeaderError, isConflict } from '../kube/client/api-error.ts'
+import { isConflict, NotLeaderError } from '../kube/client/api-error.ts'
 import type { KubeClient } from '../kube/client/client.ts'
 import type { FullObject, Store } from '../kube/informer/store.ts'
 import type { Clock } from '../runtime/clock.ts'
 import { createRateLimiter } from '../runtime/concurrency/rate-limiter.ts'
+import { shareRun } from '../runtime/concurrency/single-flight.ts'
 import type { Log } from '../runtime/log.ts'
 import { StoredRevocations } from './stored-revocations.ts'
 import { RevocationWriter, type RevocationWriterOptions } from './writer.ts'
@@ -80,7 +81,10 @@ export function createRevocationList(options: RevocationListOptions): Revocation
   const writer = new RevocationWriter({ ...options, rateLimit, signal: stopped.signal })
   const stored = new StoredRevocations()
   const listeners: ((jtis: readonly string[]) => void)[] = []
-  let sweeping: Promise<void> | null = null
+  const sweep = shareRun(() =>
+    sweepEndedRevocations({ ...options, rateLimit, signal: stopping.signal }),
+  )
+  let latestSweep: Promise<void> = Promise.resolve()
 
   const request = (tokens: Iterable<readonly [jti: string, expiresMs: number]>): void => {
     if (!stopping.signal.aborted) writer.request(tokens)
@@ -109,15 +113,12 @@ export function createRevocationList(options: RevocationListOptions): Revocation
       listeners.push(listener)
     },
     sweep: () => {
-      const { signal } = stopping
-      sweeping ??= sweepEndedRevocations({ ...options, rateLimit, signal }).finally(() => {
-        sweeping = null
-      })
-      return sweeping
+      latestSweep = sweep()
+      return latestSweep
     },
     stop: async (signal) => {
       stopping.abort()
-      const work = Promise.all([writer.drained(), sweeping])
+      const work = Promise.all([writer.drained(), latestSweep])
       if (!signal.aborted) await Promise.race([work, once(signal, 'abort')])
       stopped.abort()
     },

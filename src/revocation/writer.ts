@@ -4,17 +4,18 @@ import { CONFIG_MAPS } from '../api/names.ts'
 import type { ConfigMap } from '../api/objects.ts'
 import type { Overdue } from '../domain/time.ts'
 import {
-  type RevocationWrite,
-  type Revocations,
   configMapDataAfter,
   isTooLateToRecord,
   nextRevocationWrite,
+  type Revocations,
+  type RevocationWrite,
 } from '../domain/token/revocation.ts'
-import { NotLeaderError, StatusError, isConflict, isNotFound } from '../kube/client/api-error.ts'
+import { isConflict, isNotFound, NotLeaderError, StatusError } from '../kube/client/api-error.ts'
 import type { KubeClient } from '../kube/client/client.ts'
 import type { FullObject, Store } from '../kube/informer/store.ts'
+import { backoffMs } from '../runtime/backoff.ts'
 import { type Clock, sleep } from '../runtime/clock.ts'
-import { type RateLimiter, backoffMs } from '../runtime/concurrency/rate-limiter.ts'
+import type { RateLimiter } from '../runtime/concurrency/rate-limiter.ts'
 import type { Log } from '../runtime/log.ts'
 
 /** Dependencies of all writes of revocation records; no write begins once the signal has aborted. */

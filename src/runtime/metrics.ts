@@ -1,5 +1,5 @@
 // Creates metrics, all with every series from the start (contract 8.4).
-import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client'
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
 
 export type { Registry }
 

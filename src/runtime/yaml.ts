@@ -1,11 +1,11 @@
 import {
   Document,
-  type Scalar,
-  type YAMLMap,
   isCollection,
   isScalar,
   parseDocument,
+  type Scalar,
   visit,
+  type YAMLMap,
 } from 'yaml'
 
 /** Most aliases: with more a small text could expand into a large object. */

@@ -2,14 +2,15 @@
 // may be restored from a backup: then the last knowledge stays.
 import type { PublicJwk } from '../../domain/signingkey/signing-key.ts'
 import { type KnownKeys, sameKeys, withPublished } from '../../domain/token/known-keys.ts'
-import { type RevokedList, gainedTokens, refusalOfList } from '../../domain/token/revoked-list.ts'
+import { gainedTokens, type RevokedList, refusalOfList } from '../../domain/token/revoked-list.ts'
 import { type Clock, sleep } from '../../runtime/clock.ts'
+import { shareRun } from '../../runtime/concurrency/single-flight.ts'
 import type { Log } from '../../runtime/log.ts'
-import type { CentreClock } from './issuer-clock.ts'
-import { type Read, inTurns, readDiscovery, readKeys, readRevokedList } from './issuer-documents.ts'
-import type { IssuerAnswer, IssuerClient, IssuerDocument } from './issuer-client.ts'
-import type { KnowledgeStore } from './issuer-state.ts'
 import { repeatedWarnings } from '../../runtime/log-throttle.ts'
+import type { IssuerAnswer, IssuerClient, IssuerDocument } from './issuer-client.ts'
+import type { CentreClock } from './issuer-clock.ts'
+import { inTurns, type Read, readDiscovery, readKeys, readRevokedList } from './issuer-documents.ts'
+import type { KnowledgeStore } from './issuer-state.ts'
 
 /** Results of reading a document. `refused`: it was read and is not taken; `failed`: it could not be read. */
 export const POLL_RESULTS = ['ok', 'unchanged', 'refused', 'failed'] as const
@@ -158,7 +159,7 @@ export function followIssuer(options: IssuerFollowerOptions): IssuerFollower {
     if (published && list) takeKeys(published.keys, published.dateMs)
     else if (published) observer.polled('keys', 'refused')
   }
-  const shared = sharedRun(() =>
+  const shared = shareRun(() =>
     // A poll rejects for a bug only, and must not be the last.
     poll().catch((err: unknown) => log.error({ err }, 'a poll of the issuer failed')),
   )
@@ -215,28 +216,12 @@ async function pollForever(
   }
 }
 
-/** Runs the act once at a time: callers meanwhile share the run. */
-function sharedRun(act: () => Promise<void>): () => Promise<void> {
-  let running: Promise<void> | null = null
-  return () => {
-    running ??= act().finally(() => {
-      running = null
-    })
-    return running
-  }
-}
-
-/** Runs the act for all callers within a time once, from its beginning; later callers do not wait for it. */
+/** Runs `act` for all callers within a time once, from its beginning; later callers do not wait for it. */
 function onceEvery(everyMs: number, clock: Clock, act: () => Promise<void>): () => Promise<void> {
-  let running: Promise<void> | null = null
   let beganMs = Number.NEGATIVE_INFINITY
-  return async () => {
-    if (running) return running
-    if (clock.monotonicMs() - beganMs < everyMs) return undefined
+  return shareRun(async () => {
+    if (clock.monotonicMs() - beganMs < everyMs) return
     beganMs = clock.monotonicMs()
-    running = act().finally(() => {
-      running = null
-    })
-    return running
-  }
+    await act()
+  })
 }

@@ -1,6 +1,6 @@
 // Bounds the checks of signatures: a forged token costs one, and anybody can send forged tokens (threats D5).
-import { createSemaphore } from '../../runtime/concurrency/limited-concurrency.ts'
-import { type DecodedToken, type VerificationKey, hasSigned } from './compact-jws.ts'
+import { createSemaphore } from '../../runtime/concurrency/semaphore.ts'
+import { type DecodedToken, hasSigned, type VerificationKey } from './compact-jws.ts'
 
 /** Checks at a time: Node has four threads for them, which files and names of hosts need too. */
 const AT_A_TIME = 2

@@ -8,21 +8,20 @@ import {
   LEASES,
   TOKENS,
 } from '../../api/names.ts'
-import { REVOCATION_WRITE_REASONS, type RevocationList } from '../../revocation/revocation-list.ts'
 import { type ConfigMetrics, configMetrics } from '../../controllers/config/setup.ts'
 import {
+  countTokens,
   TOKEN_STATE_LABELS,
   type TokenMetrics,
   type TokenSources,
-  countTokens,
   tokenMetrics,
 } from '../../controllers/directclusterendpointtoken/metrics.ts'
 import {
+  countKeys,
+  exportKeyExpiry,
   KEY_STATE_LABELS,
   type KeyMetrics,
   type KeySources,
-  countKeys,
-  exportKeyExpiry,
   keyEndsText,
   keyMetrics,
 } from '../../controllers/ownedaccesskey/metrics.ts'
@@ -31,13 +30,15 @@ import { type ControllerMetrics, controllerMetrics } from '../../kube/controller
 import { EVENT_WRITE_REASONS } from '../../kube/event-recorder.ts'
 import { RESTART_REASONS } from '../../kube/informer/reflector-state.ts'
 import { LEASE_WRITE_REASONS } from '../../kube/leader-election/elector.ts'
+import { REVOCATION_WRITE_REASONS, type RevocationList } from '../../revocation/revocation-list.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import type { EventLoopShare } from '../../runtime/concurrency/event-loop.ts'
+import { shareRun } from '../../runtime/concurrency/single-flight.ts'
 import {
   type Instruments,
-  type Scrape,
   instruments,
   processRegistry,
+  type Scrape,
 } from '../../runtime/metrics.ts'
 import type { FollowedCaps } from '../../settings/caps.ts'
 import type { Keyring } from '../../signing/keyring.ts'
@@ -186,8 +187,7 @@ export function countObjects({
   const emptyCounts = { byState: {}, capped: 0, overdue: NOTHING_OVERDUE }
   let counts = { keys: emptyCounts, tokens: emptyCounts }
   let countedMs = Number.NEGATIVE_INFINITY
-  let counting: Promise<void> | null = null
-  const count = async (): Promise<void> => {
+  const count = shareRun(async (): Promise<void> => {
     const currentCaps = caps.current()
     if (!currentCaps || clock.monotonicMs() - countedMs <= COUNT_AGAIN_AFTER_MS) return
     const nowMs = clock.nowMs()
@@ -197,14 +197,9 @@ export function countObjects({
     ])
     counts = { keys: keyCounts, tokens: tokenCounts }
     countedMs = clock.monotonicMs()
-  }
+  })
   return {
-    refresh: () => {
-      counting ??= count().finally(() => {
-        counting = null
-      })
-      return counting
-    },
+    refresh: count,
     keysByState: () => counts.keys.byState,
     tokensByState: () => counts.tokens.byState,
     cappedByKind: () => ({

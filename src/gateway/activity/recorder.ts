@@ -4,10 +4,10 @@ import type { KeyCaller } from '../../authn/caller.ts'
 import type { AccessKey } from '../../domain/accesskey/access-key.ts'
 import type { Caps } from '../../domain/accesskey/lifetime.ts'
 import { type Clock, sleep } from '../../runtime/clock.ts'
-import { createWorkerPool } from '../../runtime/concurrency/limited-concurrency.ts'
+import { createWorkerPool } from '../../runtime/concurrency/worker-pool.ts'
 import type { Log } from '../../runtime/log.ts'
 import { TimerHeap } from '../../runtime/timer-heap.ts'
-import { type RecordedUse, dueMsOf, mustRecordFirst, recordedUseOf } from './flush-policy.ts'
+import { dueMsOf, mustRecordFirst, type RecordedUse, recordedUseOf } from './flush-policy.ts'
 import { type RecordDeps, writeLastActivity } from './write.ts'
 
 /** The dependencies of the activity recorder. */

@@ -4,7 +4,6 @@ import { setImmediate } from 'node:timers/promises'
 import { AS_OF_HEADER } from '../../api/names.ts'
 import type { ConfigMap } from '../../api/objects.ts'
 import type { FollowedJwks } from '../../authn/jwks.ts'
-import { StoredRevocations } from '../../revocation/stored-revocations.ts'
 import { formatTimestamp } from '../../domain/time.ts'
 import {
   revocationHourEndMs,
@@ -13,7 +12,9 @@ import {
 } from '../../domain/token/revocation.ts'
 import { PROJECT_PREFIX_MEMBER, SIGNING_ALGORITHMS } from '../../domain/token/token-claims.ts'
 import type { FullObject, Store } from '../../kube/informer/store.ts'
+import { StoredRevocations } from '../../revocation/stored-revocations.ts'
 import type { Clock } from '../../runtime/clock.ts'
+import { shareRun } from '../../runtime/concurrency/single-flight.ts'
 import { type Answer, refuse } from '../../serving/http/answer.ts'
 import type { HttpRequest } from '../../serving/http/server.ts'
 import { ERRORS } from '../errors.ts'
@@ -112,28 +113,20 @@ export function createRevokedPage(sources: RevokedSources): (call: HttpRequest) 
   const parts = new RevokedParts()
   let version = 0
   let built: BuiltList | null = null
-  let building: Promise<BuiltList> | null = null
   configMaps.subscribe(({ name }) => {
     if (isRecord(name)) version += 1
   })
 
-  const build = async (asOfMs: number): Promise<BuiltList> => {
+  const build = shareRun(async (asOfMs: number): Promise<BuiltList> => {
     const startState = { beganMs: clock.monotonicMs(), asOfMs, version }
-    try {
-      built = { ...startState, ...listOf(asOfMs, await updatedParts(parts, recordsIn(configMaps))) }
-      return built
-    } finally {
-      building = null
-    }
-  }
+    built = { ...startState, ...listOf(asOfMs, await updatedParts(parts, recordsIn(configMaps))) }
+    return built
+  })
   const isCurrent = (list: BuiltList, asOfMs: number): boolean =>
     (list.version === version && list.asOfMs === asOfMs) ||
     clock.monotonicMs() - list.beganMs < BUILD_INTERVAL_MS
-  const current = async (asOfMs: number): Promise<BuiltList> => {
-    if (built !== null && isCurrent(built, asOfMs)) return built
-    building ??= build(asOfMs)
-    return building
-  }
+  const current = async (asOfMs: number): Promise<BuiltList> =>
+    built !== null && isCurrent(built, asOfMs) ? built : build(asOfMs)
   return async ({ headers }) => {
     const asOfMs = currentAsOfMs()
     if (asOfMs === null) return REVOCATIONS_UNKNOWN

@@ -2,16 +2,16 @@
 // the same bytes differently.
 import type { IncomingHttpHeaders } from 'node:http'
 import type { UserInfo } from '../../authn/caller.ts'
-import { type Json, type JsonMap, isList, isMap } from '../../domain/json/json.ts'
+import { isList, isMap, type Json, type JsonMap } from '../../domain/json/json.ts'
 import { strictJsonError } from '../../domain/json/strict-json.ts'
 import { createTurnQueue } from '../../runtime/concurrency/event-loop.ts'
-import { createSemaphore } from '../../runtime/concurrency/limited-concurrency.ts'
+import { createSemaphore } from '../../runtime/concurrency/semaphore.ts'
 import { hasOddCharacter, parsePlainYaml } from '../../runtime/yaml.ts'
 import {
-  LONGEST_PARSED_BODY,
   type BufferedAnswer,
-  refuse,
+  LONGEST_PARSED_BODY,
   readBody,
+  refuse,
 } from '../../serving/http/answer.ts'
 import type { HttpRequest } from '../../serving/http/server.ts'
 import { SELF_SERVICE_ERRORS } from './errors.ts'

@@ -3,17 +3,17 @@
 import { CONFIGS } from '../../api/names.ts'
 import { nestedString, setNestedField } from '../../domain/json/field-path.ts'
 import type { JsonMap } from '../../domain/json/json.ts'
-import { createSemaphore } from '../../runtime/concurrency/limited-concurrency.ts'
+import { entriesOf, filterObjects, joined } from '../../domain/redaction/redact.ts'
+import { createSemaphore } from '../../runtime/concurrency/semaphore.ts'
 import { refuse } from '../../serving/http/answer.ts'
 import type { RunsAs } from '../proxy/forward.ts'
-import { entriesOf, joined, filterObjects } from '../../domain/redaction/redact.ts'
-import { type Query, parameter, pick } from '../request/path-and-query.ts'
-import { MAX_IN_TOTAL, MAX_PER_KEY, inFlightOwnerOf } from '../streams/max-in-flight.ts'
+import { parameter, pick, type Query } from '../request/path-and-query.ts'
+import { inFlightOwnerOf, MAX_IN_TOTAL, MAX_PER_KEY } from '../streams/max-in-flight.ts'
 import { SELF_SERVICE_ERRORS } from './errors.ts'
 import type { SelfServiceRequest } from './request.ts'
 import type { UpstreamReply } from './response.ts'
-import { type UpstreamRequest, sendRequest, readReply, replyOf } from './upstream-client.ts'
-import { type Selection, admitted, isFiltered, isSelected, selectorsFor } from './visibility.ts'
+import { readReply, replyOf, sendRequest, type UpstreamRequest } from './upstream-client.ts'
+import { admitted, isFiltered, isSelected, type Selection, selectorsFor } from './visibility.ts'
 
 /** One page of a list, or the refusal of the list. */
 export interface ReplyPage {

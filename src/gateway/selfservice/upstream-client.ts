@@ -1,22 +1,22 @@
 // Self-service's requests to the API server, as the gateway or as the caller. Answers hold whole objects in JSON.
 import { finished } from 'node:stream'
-import { extrasOf } from '../../authn/caller.ts'
 import type { Resource } from '../../api/names.ts'
+import { extrasOf } from '../../authn/caller.ts'
 import { bodyText } from '../../domain/json/body-text.ts'
 import { nestedString } from '../../domain/json/field-path.ts'
 import { type Json, type JsonMap, parseJsonMap } from '../../domain/json/json.ts'
 import { pathOf } from '../../kube/client/client.ts'
 import { type UpstreamAnswer, UpstreamUnavailable } from '../../kube/proxy/types.ts'
 import { createTurnQueue } from '../../runtime/concurrency/event-loop.ts'
-import { createSemaphore } from '../../runtime/concurrency/limited-concurrency.ts'
+import { createSemaphore } from '../../runtime/concurrency/semaphore.ts'
 import type { BufferedAnswer } from '../../serving/http/answer.ts'
 import type { RunsAs } from '../proxy/forward.ts'
-import { clientHeaders } from '../proxy/response-headers.ts'
-import { upstreamHeaders } from '../proxy/request-headers.ts'
 import { impersonationOf } from '../proxy/impersonation.ts'
-import { type Query, formatQuery } from '../request/path-and-query.ts'
+import { upstreamHeaders } from '../proxy/request-headers.ts'
+import { clientHeaders } from '../proxy/response-headers.ts'
+import { formatQuery, type Query } from '../request/path-and-query.ts'
 import type { SelfServiceRequest } from './request.ts'
-import { type Form, type UpstreamReply, acceptOf } from './response.ts'
+import { acceptOf, type Form, type UpstreamReply } from './response.ts'
 
 /** The parts of a request that its requests to the API server use. */
 export type UpstreamClient = Pick<

@@ -4,7 +4,7 @@ import { setImmediate } from 'node:timers/promises'
 import { type JsonMap, parseJsonMap } from '../../domain/json/json.ts'
 import { sleep } from '../../runtime/clock.ts'
 import { createTurnQueue } from '../../runtime/concurrency/event-loop.ts'
-import { createSemaphore } from '../../runtime/concurrency/limited-concurrency.ts'
+import { createSemaphore } from '../../runtime/concurrency/semaphore.ts'
 import type { SelfServiceRequest } from './request.ts'
 import { BufferFull } from './response-buffer.ts'
 

@@ -2,15 +2,15 @@
 import type { EventRecorder } from '../../kube/event-recorder.ts'
 import type { Upstream } from '../../kube/proxy/types.ts'
 import type { Clock } from '../../runtime/clock.ts'
-import { createSemaphore } from '../../runtime/concurrency/limited-concurrency.ts'
+import { createSemaphore } from '../../runtime/concurrency/semaphore.ts'
 import type { Log } from '../../runtime/log.ts'
 import { createKubeconfigConnection } from './connection.ts'
+import { type SpaceNamespace, TargetTable } from './connections.ts'
 import type { TargetWords } from './definition.ts'
 import type { ProbeFinding } from './impersonation-probe.ts'
-import type { ConnectedTargets } from './resolver.ts'
 import { createTargetReporter } from './report.ts'
-import { type TargetSecretReader, followTargetSecrets } from './secrets.ts'
-import { type SpaceNamespace, TargetTable } from './connections.ts'
+import type { ConnectedTargets } from './resolver.ts'
+import { followTargetSecrets, type TargetSecretReader } from './secrets.ts'
 
 /** Dependencies of startConnectedTargets. */
 export interface ConnectedTargetsOptions {

@@ -1,13 +1,13 @@
 // Follows the Secrets of the target namespace: compared every 5 s by their names and resourceVersions, and read where
 // they differ (contract 9.5, 10.4). A Secret that can't be read concerns nobody but its own target.
 import type { ObjectMeta, Secret } from '../../api/objects.ts'
-import { FRESH_FOR_MS, READ_TIMEOUT_MS, RENEW_AFTER_MS, isFresh } from '../../authn/staleness.ts'
+import { FRESH_FOR_MS, isFresh, READ_TIMEOUT_MS, RENEW_AFTER_MS } from '../../authn/staleness.ts'
 import { StatusError } from '../../kube/client/api-error.ts'
 import { type Clock, currentMoment } from '../../runtime/clock.ts'
-import { createSemaphore } from '../../runtime/concurrency/limited-concurrency.ts'
 import { startPoller } from '../../runtime/concurrency/poller.ts'
+import { createSemaphore } from '../../runtime/concurrency/semaphore.ts'
 import type { Log } from '../../runtime/log.ts'
-import { type TargetSecret, definitionOf } from './definition.ts'
+import { definitionOf, type TargetSecret } from './definition.ts'
 
 /** Which Secret, in which version. */
 type ObjectVersion = Pick<ObjectMeta, 'name' | 'uid' | 'resourceVersion'>

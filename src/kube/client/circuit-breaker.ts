@@ -1,7 +1,8 @@
 // One circuit breaker for all calls to an API server. Without it each key would be retried, and logged, on its own
 // while the server is down.
+
+import { backoffMs } from '../../runtime/backoff.ts'
 import type { Clock } from '../../runtime/clock.ts'
-import { backoffMs } from '../../runtime/concurrency/rate-limiter.ts'
 import type { Log } from '../../runtime/log.ts'
 
 const BACK_OFF = { firstMs: 200, longestMs: 5000 }

@@ -2,9 +2,10 @@
 // for a minute.
 import type { Dispatcher, Pool as PoolType } from 'undici'
 import type { Clock } from '../../runtime/clock.ts'
+import { shareRun } from '../../runtime/concurrency/single-flight.ts'
 import type { AddressGuard } from './address-guard.ts'
 import { CircuitBreaker } from './circuit-breaker.ts'
-import { type KubeconfigSource, type Tls, readKubeconfig } from './kubeconfig.ts'
+import { type KubeconfigSource, readKubeconfig, type Tls } from './kubeconfig.ts'
 import { pacedConnector } from './paced-socket.ts'
 import { Pool } from './undici.ts'
 
@@ -58,10 +59,9 @@ export async function connect(
   const { server, readCredential } = await readKubeconfig(source)
   guard?.checkHost(server.hostname)
   let current: (Pools & { readonly readAtMs: number }) | null = null
-  let reading: Promise<OpenConnection> | null = null
   const breaker = new CircuitBreaker(clock)
 
-  const read = async (refused: boolean): Promise<OpenConnection> => {
+  const readPools = async (refused: boolean): Promise<OpenConnection> => {
     const { tls: options, headers } = await readCredential(refused)
     const tls = guard ? { ...options, lookup: guard.lookup } : options
     const key = JSON.stringify(Object.values(tls).map(String))
@@ -71,6 +71,13 @@ export async function connect(
     if (previous && previous.key !== key) void retire(previous).catch(() => undefined)
     return current
   }
+  const read = shareRun((refused: boolean) =>
+    readPools(refused).catch((error: unknown) => {
+      // The cached credential may still be valid: only a refusal proves that it is not.
+      if (current && !refused) return current
+      throw error
+    }),
+  )
 
   return {
     prefix: withoutSlash(server.pathname),
@@ -78,17 +85,7 @@ export async function connect(
     breaker,
     open: async (refused = false) => {
       const isRecent = current && clock.monotonicMs() - current.readAtMs < REREAD_AFTER_MS
-      if (current && isRecent && !refused) return current
-      reading ??= read(refused)
-        .catch((error: unknown) => {
-          // The cached credential may still be valid: only a refusal proves that it is not.
-          if (current && !refused) return current
-          throw error
-        })
-        .finally(() => {
-          reading = null
-        })
-      return reading
+      return current && isRecent && !refused ? current : read(refused)
     },
     close: async () => {
       breaker.close()

@@ -1,5 +1,5 @@
+import { backoffMs } from '../../runtime/backoff.ts'
 import type { Clock } from '../../runtime/clock.ts'
-import { backoffMs } from '../../runtime/concurrency/rate-limiter.ts'
 import { TimerHeap } from '../../runtime/timer-heap.ts'
 
 /** Most urgent first. */

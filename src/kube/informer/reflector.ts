@@ -1,26 +1,26 @@
 // Keeps a store equal to a collection of the API server, whatever happens to the connection.
 import type { Resource } from '../../api/names.ts'
 import type { KubeObject } from '../../api/objects.ts'
+import { backoffMs } from '../../runtime/backoff.ts'
 import { type Clock, sleep } from '../../runtime/clock.ts'
-import { backoffMs } from '../../runtime/concurrency/rate-limiter.ts'
 import type { Log } from '../../runtime/log.ts'
 import {
-  NoResponseError,
-  StatusError,
   isGone,
   isNotFound,
+  NoResponseError,
+  StatusError,
   statusErrorOf,
 } from '../client/api-error.ts'
 import type { KubeClient, ListQuery } from '../client/client.ts'
 import { jsonLines } from '../client/request.ts'
 import {
-  type Ending,
-  type ReflectorState,
-  type Repeated,
   afterEnding,
+  type Ending,
   following,
   isStuck,
   mustResetBackoff,
+  type ReflectorState,
+  type Repeated,
   relistFrom,
   repeatedAfter,
 } from './reflector-state.ts'

@@ -1,4 +1,4 @@
-import { type Clock, type Moment, currentMoment, laterMoment, msBetween, sleep } from '../clock.ts'
+import { type Clock, currentMoment, laterMoment, type Moment, msBetween, sleep } from '../clock.ts'
 import type { Log } from '../log.ts'
 import { type SingleFlightLimits, singleFlight } from './single-flight.ts'
 

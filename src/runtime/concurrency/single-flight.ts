@@ -1,3 +1,4 @@
+// Shares one call among many callers.
 import { type Clock, withTimeout } from '../clock.ts'
 
 /** Times of a shared read, in milliseconds from its start. */
@@ -26,5 +27,21 @@ export function singleFlight<T>(
     shared.set(name, reading)
     clock.schedule(reuseForMs, () => shared.delete(name))
     return reading
+  }
+}
+
+/**
+ * Runs `act` for one caller at a time. Callers during a run share its result or error, and their own arguments are
+ * ignored; the next call after its end starts a new run.
+ */
+export function shareRun<Args extends readonly unknown[], Result>(
+  act: (...args: Args) => Promise<Result>,
+): (...args: Args) => Promise<Result> {
+  let running: Promise<Result> | null = null
+  return (...args) => {
+    running ??= act(...args).finally(() => {
+      running = null
+    })
+    return running
   }
 }

@@ -4,7 +4,7 @@ import type { Secret } from '../../api/objects.ts'
 import { isConflict } from '../../kube/client/api-error.ts'
 import type { KubeClient, NamedObject } from '../../kube/client/client.ts'
 import { type Clock, sleep } from '../../runtime/clock.ts'
-import { backoffMs } from '../../runtime/concurrency/rate-limiter.ts'
+import { backoffMs } from '../../runtime/backoff.ts'
 import type { Log } from '../../runtime/log.ts'
 import type { ValidCertificatePair } from './key-pair.ts'
 import {

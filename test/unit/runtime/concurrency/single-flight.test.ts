@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { singleFlight } from '../../../../src/runtime/concurrency/single-flight.ts'
+import { shareRun, singleFlight } from '../../../../src/runtime/concurrency/single-flight.ts'
 import { t0 } from '../../../support/key-builder.ts'
 import { manualClock } from '../../../support/manual-clock.ts'
 
@@ -66,4 +66,19 @@ test('a read fails after two seconds, and its signal aborts', async () => {
   expect(await failure).toContain('no answer within 2000 ms')
   expect(asked[0]?.signal.aborted).toBe(true)
   expect(clock.pending()).toBe(0)
+})
+
+test('a shared run has one result for all callers during it, and a call after its end starts another', async () => {
+  const begun: { caller: string; finish: (text: string) => void; fail: (error: Error) => void }[] =
+    []
+  const run = shareRun(
+    (caller: string) => new Promise<string>((finish, fail) => begun.push({ caller, finish, fail })),
+  )
+  const shared = [run('a'), run('b')]
+  begun[0]?.finish('one')
+  expect(await Promise.all(shared)).toEqual(['one', 'one'])
+  const failed = [run('c'), run('d')].map((result) => result.catch(String))
+  begun[1]?.fail(new Error('refused'))
+  expect(await Promise.all(failed)).toEqual(['Error: refused', 'Error: refused'])
+  expect(begun.map(({ caller }) => caller)).toEqual(['a', 'c'])
 })
