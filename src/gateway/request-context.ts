@@ -2,12 +2,12 @@
 import type { Caller } from '../authn/caller.ts'
 import type { ScopeContext } from '../domain/scope/authorize.ts'
 import type { TargetKind } from '../domain/scope/request-info.ts'
-import type { Answer } from '../serving/http/answer.ts'
 import type { UpgradeProtocol } from '../kube/proxy/types.ts'
-import type { HttpRequest } from '../serving/http/server.ts'
+import type { Answer } from '../serving/http/answer.ts'
+import type { HttpRequest } from '../serving/http/request.ts'
 import type { ParsedRequest, RequestParsing } from './request/parse.ts'
-import type { ResolvedTarget } from './targets/resolver.ts'
 import type { HeldLease } from './streams/request-lease.ts'
+import type { ResolvedTarget } from './targets/resolver.ts'
 
 /**
  * The target label of request metrics: `Public` = a page without a credential, `Webhook` = the authorization webhook,

@@ -16,7 +16,7 @@ import { StoredRevocations } from '../../revocation/stored-revocations.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import { shareRun } from '../../runtime/concurrency/single-flight.ts'
 import { type Answer, refuse } from '../../serving/http/answer.ts'
-import type { HttpRequest } from '../../serving/http/server.ts'
+import type { HttpRequest } from '../../serving/http/request.ts'
 import { ERRORS } from '../errors.ts'
 
 /** How long verifiers may cache a page (contract 7.2). */

@@ -1,6 +1,6 @@
 // Forwards a request to the API server as its caller; both bodies are streamed.
 import { type Caller, extrasOf } from '../../authn/caller.ts'
-import { type RequestInfo, isResourceRequest } from '../../domain/scope/request-info.ts'
+import { isResourceRequest, type RequestInfo } from '../../domain/scope/request-info.ts'
 import { isSessionSubresource } from '../../domain/scope/sensitive.ts'
 import {
   ArrivedBody,
@@ -9,7 +9,7 @@ import {
   UpstreamUnavailable,
 } from '../../kube/proxy/types.ts'
 import { type Answer, type BufferedAnswer, refuse } from '../../serving/http/answer.ts'
-import type { HttpRequest } from '../../serving/http/server.ts'
+import type { HttpRequest } from '../../serving/http/request.ts'
 import { ERRORS } from '../errors.ts'
 import type { ParsedRequest } from '../request/parse.ts'
 import { impersonationOf } from './impersonation.ts'

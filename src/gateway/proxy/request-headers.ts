@@ -1,7 +1,7 @@
 // The headers of a forwarded request (contract 13.1).
 import type { UpstreamHeaders } from '../../kube/proxy/types.ts'
 import { type BufferedAnswer, refuse } from '../../serving/http/answer.ts'
-import type { HttpRequest } from '../../serving/http/server.ts'
+import type { HttpRequest } from '../../serving/http/request.ts'
 import { ERRORS } from '../errors.ts'
 import { traceContext } from './trace-context.ts'
 

@@ -2,20 +2,20 @@
 // sides, and the credential in a WebSocket subprotocol, are none of the upstream's business.
 import { type Caller, extrasOf } from '../../authn/caller.ts'
 import {
+  type UpgradeProtocol,
   type Upstream,
   type UpstreamHeaders,
   UpstreamUnavailable,
-  type UpgradeProtocol,
 } from '../../kube/proxy/types.ts'
 import { type Answer, refuse } from '../../serving/http/answer.ts'
-import type { HttpRequest } from '../../serving/http/server.ts'
+import type { HttpRequest } from '../../serving/http/request.ts'
 import { ERRORS } from '../errors.ts'
-import type { ParsedRequest } from '../request/parse.ts'
 import { isCredential } from '../request/credential.ts'
-import { UNAVAILABLE, isProxied, pathAndQuery, unavailable } from './forward.ts'
-import { clientHeaders, framingOf, pickedHeaders } from './response-headers.ts'
-import { upstreamHeaders } from './request-headers.ts'
+import type { ParsedRequest } from '../request/parse.ts'
+import { isProxied, pathAndQuery, UNAVAILABLE, unavailable } from './forward.ts'
 import { impersonationOf } from './impersonation.ts'
+import { upstreamHeaders } from './request-headers.ts'
+import { clientHeaders, framingOf, pickedHeaders } from './response-headers.ts'
 
 /** An upgrade to forward. `signal` ends it before its 101. */
 interface UpgradeCall {

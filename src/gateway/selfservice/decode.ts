@@ -13,7 +13,7 @@ import {
   readBody,
   refuse,
 } from '../../serving/http/answer.ts'
-import type { HttpRequest } from '../../serving/http/server.ts'
+import type { HttpRequest } from '../../serving/http/request.ts'
 import { SELF_SERVICE_ERRORS } from './errors.ts'
 
 /** The kinds of patches (contract 12.5). */

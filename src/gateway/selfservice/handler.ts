@@ -6,28 +6,28 @@ import type { AccessKey } from '../../domain/accesskey/access-key.ts'
 import { isOwnGroup } from '../../domain/scope/request-info.ts'
 import { type Upstream, UpstreamUnavailable } from '../../kube/proxy/types.ts'
 import { type Answer, refuse } from '../../serving/http/answer.ts'
-import type { HttpRequest } from '../../serving/http/server.ts'
+import type { HttpRequest } from '../../serving/http/request.ts'
 import { UNANSWERED, unavailable } from '../proxy/forward.ts'
+import type { OwnRights } from '../proxy/self-subject-access-review.ts'
 import type { ParsedRequest } from '../request/parse.ts'
 import { parameter } from '../request/path-and-query.ts'
 import type { MaxInFlight } from '../streams/max-in-flight.ts'
-import type { OwnRights } from '../proxy/self-subject-access-review.ts'
 import type { RequestLease } from '../streams/request-lease.ts'
-import { SELF_SERVICE_ERRORS } from './errors.ts'
-import { type WriteDeps, create } from './create.ts'
+import { create, type WriteDeps } from './create.ts'
 import { deleteCollection, deleteOne } from './delete.ts'
+import { SELF_SERVICE_ERRORS } from './errors.ts'
 import { ownRightsOf } from './own-rights.ts'
 import { get, list } from './read.ts'
 import {
-  type SelfServiceInfo,
-  type SelfServiceRequest,
-  type Verb,
   callerAccessOf,
   isRead,
+  type SelfServiceInfo,
+  type SelfServiceRequest,
   selfServiceInfoOf,
+  type Verb,
 } from './request.ts'
-import { type BufferReservation, BufferFull, type ResponseBuffer } from './response-buffer.ts'
 import { type AnswerContent, formOf, includeObjectOf } from './response.ts'
+import { BufferFull, type BufferReservation, type ResponseBuffer } from './response-buffer.ts'
 import { update } from './update.ts'
 import { isHidden, notFound } from './visibility.ts'
 import { watch } from './watch.ts'

@@ -2,7 +2,7 @@
 import { nestedField, setNestedField } from '../../domain/json/field-path.ts'
 import type { Json, JsonMap } from '../../domain/json/json.ts'
 import { type BufferedAnswer, refuse } from '../../serving/http/answer.ts'
-import type { HttpRequest } from '../../serving/http/server.ts'
+import type { HttpRequest } from '../../serving/http/request.ts'
 import { SELF_SERVICE_ERRORS } from './errors.ts'
 
 /** The most bytes of a body, and of an object as JSON with all that the API server adds. */

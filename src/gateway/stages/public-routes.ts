@@ -1,6 +1,6 @@
 // Pages that need no credential, and the gateway's own version (contract 9.1).
 import { type Answer, refuse } from '../../serving/http/answer.ts'
-import type { HttpRequest } from '../../serving/http/server.ts'
+import type { HttpRequest } from '../../serving/http/request.ts'
 import { ERRORS } from '../errors.ts'
 import type { RequestContext, Stage } from '../request-context.ts'
 

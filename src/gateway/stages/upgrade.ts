@@ -1,13 +1,13 @@
 // Which upgrades the gateway serves (contract 11.6, 13.2): sessions in workloads, watches, logs and whatever is behind
 // `proxy`, over the two protocols of kubectl and the API server.
-import { type RequestInfo, isOwnGroup, isResourceRequest } from '../../domain/scope/request-info.ts'
+import { isOwnGroup, isResourceRequest, type RequestInfo } from '../../domain/scope/request-info.ts'
 import { isSessionSubresource } from '../../domain/scope/sensitive.ts'
 import { UPGRADE_PROTOCOLS, type UpgradeProtocol } from '../../kube/proxy/types.ts'
 import { refuse } from '../../serving/http/answer.ts'
-import type { HttpRequest } from '../../serving/http/server.ts'
+import type { HttpRequest } from '../../serving/http/request.ts'
 import { ERRORS } from '../errors.ts'
 import { hasBody } from '../proxy/forward.ts'
-import { type Stage, known } from '../request-context.ts'
+import { known, type Stage } from '../request-context.ts'
 
 const BAD_PROTOCOL = refuse(ERRORS.upgradeProtocol, { protocols: UPGRADE_PROTOCOLS.join(', ') })
 const BAD_PATH = refuse(ERRORS.upgradePath)

@@ -1,6 +1,6 @@
 // Leads reviews of API servers to the authorization webhook (contract 9.6). They come without a caller of the platform.
 import type { Answer } from '../../serving/http/answer.ts'
-import type { HttpRequest } from '../../serving/http/server.ts'
+import type { HttpRequest } from '../../serving/http/request.ts'
 import type { Stage } from '../request-context.ts'
 import { WEBHOOK_PATH } from '../webhook/handler.ts'
 

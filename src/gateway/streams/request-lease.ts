@@ -2,7 +2,7 @@
 // head of a request, but the client decides when its body ends.
 import type { Caller } from '../../authn/caller.ts'
 import type { Answer, BufferedAnswer } from '../../serving/http/answer.ts'
-import type { HttpRequest } from '../../serving/http/server.ts'
+import type { HttpRequest } from '../../serving/http/request.ts'
 import { hasBody, mayChange } from '../proxy/forward.ts'
 import { credentialRefusals } from './credential-refusals.ts'
 import type { InFlightEntry, InFlightRequests, Pending } from './in-flight.ts'

@@ -8,10 +8,10 @@ import {
   readBody,
   refuse,
 } from '../../serving/http/answer.ts'
-import type { HttpRequest } from '../../serving/http/server.ts'
+import type { HttpRequest } from '../../serving/http/request.ts'
 import type { IsCaller } from './callers.ts'
 import { WEBHOOK_ERRORS } from './errors.ts'
-import { type WebhookContext, type WebhookDecision, decideReview } from './subject-access-review.ts'
+import { decideReview, type WebhookContext, type WebhookDecision } from './subject-access-review.ts'
 
 /** The path of the webhook. */
 export const WEBHOOK_PATH = '/authorize'

@@ -1,5 +1,5 @@
 import { Readable } from 'node:stream'
-import type { HttpRequest } from '../../../src/serving/http/server.ts'
+import type { HttpRequest } from '../../../src/serving/http/request.ts'
 
 /** A GET of this target without a credential, but for what `given` says. */
 export const callTo = (target: string, given: Partial<HttpRequest> = {}): HttpRequest => ({
