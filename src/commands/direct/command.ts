@@ -4,21 +4,15 @@
 import { randomUUID } from 'node:crypto'
 import { hostname } from 'node:os'
 import { type StartedTokenAuthenticator, startTokenAuthenticator } from '../../authn/token/setup.ts'
-import type { DIRECT_PUBLIC_ROUTES, PublicPage } from '../../gateway/stages/public-routes.ts'
+import type { DIRECT_PUBLIC_ROUTES } from '../../gateway/stages/public-routes.ts'
 import { createClient } from '../../kube/client/client.ts'
 import { PROGRAM_VERSION } from '../../runtime/flags.ts'
-import { healthPage } from '../../serving/http/pages.ts'
+import { type PublicPage, healthPage, publicPageOf } from '../../serving/http/pages.ts'
 import { createHttpServer } from '../../serving/http/server.ts'
 import { hostsOf } from '../../serving/tls/secret.ts'
 import { startCertificate } from '../shared/certificate.ts'
 import { clientDeps, startConnection } from '../shared/cluster-client.ts'
-import {
-  type Readiness,
-  livenessPage,
-  publicPageOf,
-  serveProbes,
-  stoppingCheck,
-} from '../shared/probes.ts'
+import { type Readiness, livenessPage, serveProbes, stoppingCheck } from '../shared/probes.ts'
 import { processInputs, runProcess } from '../shared/process.ts'
 import { connectionObserver } from '../shared/traffic-observers.ts'
 import { type DirectSettings, readDirectSettings } from './flags.ts'

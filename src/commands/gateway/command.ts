@@ -4,22 +4,16 @@ import { randomUUID } from 'node:crypto'
 import type { StartedAuthenticator } from '../../authn/setup.ts'
 import { issuerOfHost } from '../../domain/token/token-claims.ts'
 import { createKeysPage, createRevokedPage, discoveryAnswer } from '../../gateway/oidc/documents.ts'
-import type { PUBLIC_ROUTES, PublicPage } from '../../gateway/stages/public-routes.ts'
+import type { PUBLIC_ROUTES } from '../../gateway/stages/public-routes.ts'
 import { createClient } from '../../kube/client/client.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import { PROGRAM_VERSION } from '../../runtime/flags.ts'
-import { healthPage } from '../../serving/http/pages.ts'
+import { type PublicPage, healthPage, publicPageOf } from '../../serving/http/pages.ts'
 import { createHttpServer } from '../../serving/http/server.ts'
 import { hostsOf } from '../../serving/tls/secret.ts'
 import { type Certificate, startCertificate } from '../shared/certificate.ts'
 import { clientDeps, startConnection } from '../shared/cluster-client.ts'
-import {
-  type Readiness,
-  commonChecks,
-  livenessPage,
-  publicPageOf,
-  serveProbes,
-} from '../shared/probes.ts'
+import { type Readiness, commonChecks, livenessPage, serveProbes } from '../shared/probes.ts'
 import { processInputs, runProcess } from '../shared/process.ts'
 import { connectionObserver } from '../shared/traffic-observers.ts'
 import { readGatewaySettings } from './flags.ts'

@@ -1,5 +1,4 @@
 // The probes and metrics of a process, and the readiness checks that every process has (contract 8.2).
-import type { PublicPage } from '../../gateway/stages/public-routes.ts'
 import type { InformerFactory } from '../../kube/informer/informers.ts'
 import type { BindAddress } from '../../runtime/address.ts'
 import type { Lifecycle } from '../../runtime/lifecycle.ts'
@@ -51,15 +50,6 @@ export async function serveProbes(self: ProbedProcess, readiness: Readiness): Pr
     },
   })
 }
-
-/** The page for requests without a credential, on the main address. */
-export const publicPageOf =
-  (page: Page): PublicPage =>
-  async (_, query) => {
-    const { status, contentType, body } = await page(query)
-    const headers = { 'content-type': contentType, 'cache-control': 'no-store' }
-    return { status, headers, body: Buffer.from(body) }
-  }
 
 /** A clause with the names and their common fault; null without names. */
 const faultOf = (names: readonly string[], fault: string): string | null =>

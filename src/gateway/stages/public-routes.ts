@@ -1,6 +1,6 @@
 // Pages that need no credential, and the gateway's own version (contract 9.1).
 import { type Answer, refuse } from '../../serving/http/answer.ts'
-import type { HttpRequest } from '../../serving/http/request.ts'
+import type { PublicPage } from '../../serving/http/pages.ts'
 import { ERRORS } from '../errors.ts'
 import type { RequestContext, Stage } from '../request-context.ts'
 
@@ -15,9 +15,6 @@ export const PUBLIC_ROUTES = [
 
 /** Every path that the direct endpoint answers without a credential (contract 9.2). There are no others. */
 export const DIRECT_PUBLIC_ROUTES = ['/healthz', '/readyz'] as const
-
-/** Answers GET and HEAD of one path. */
-export type PublicPage = (http: HttpRequest, query: URLSearchParams) => Answer | Promise<Answer>
 
 /** The public pages and `/version`. */
 export interface PublicRouteDeps {

@@ -1,6 +1,9 @@
+// Read-only pages: health and metrics in plain HTTP, and the same pages on the main server.
 import { type IncomingMessage, type ServerResponse, createServer } from 'node:http'
 import { type BindAddress, closeServer, listen } from '../../runtime/address.ts'
 import type { Log } from '../../runtime/log.ts'
+import type { Answer } from './answer.ts'
+import type { HttpRequest } from './request.ts'
 
 /** An HTTP response. */
 interface PageResponse {
@@ -11,6 +14,18 @@ interface PageResponse {
 
 /** Answers GET requests for one path. */
 export type Page = (query: URLSearchParams) => PageResponse | Promise<PageResponse>
+
+/** Answers GET and HEAD requests for one path of the main server, without a credential. */
+export type PublicPage = (http: HttpRequest, query: URLSearchParams) => Answer | Promise<Answer>
+
+/** Serves the page on the main server, too. */
+export const publicPageOf =
+  (page: Page): PublicPage =>
+  async (_, query) => {
+    const { status, contentType, body } = await page(query)
+    const headers = { 'content-type': contentType, 'cache-control': 'no-store' }
+    return { status, headers, body: Buffer.from(body) }
+  }
 
 /** A server that listens. */
 export interface HttpServer {

@@ -9,7 +9,8 @@ import {
 } from '../../../src/gateway/handler.ts'
 import { credentialOf } from '../../../src/gateway/request/credential.ts'
 import { createMaxInFlight } from '../../../src/gateway/streams/max-in-flight.ts'
-import { PUBLIC_ROUTES, type PublicPage } from '../../../src/gateway/stages/public-routes.ts'
+import { PUBLIC_ROUTES } from '../../../src/gateway/stages/public-routes.ts'
+import type { PublicPage } from '../../../src/serving/http/pages.ts'
 import { InFlightRequests } from '../../../src/gateway/streams/in-flight.ts'
 import {
   type ConnectedTargets,

@@ -1,7 +1,8 @@
 // Every route without a credential (contract 9.1; threats A8, B2, B11).
 import { once } from 'node:events'
 import { describe, expect, test } from 'vitest'
-import { PUBLIC_ROUTES, type PublicPage } from '../../../src/gateway/stages/public-routes.ts'
+import { PUBLIC_ROUTES } from '../../../src/gateway/stages/public-routes.ts'
+import type { PublicPage } from '../../../src/serving/http/pages.ts'
 import { asked, gateway, withoutIds } from './handler-builder.ts'
 import { type RawAnswer, answersIn } from './listening-server.ts'
 
