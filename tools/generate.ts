@@ -40,7 +40,7 @@ export function generate(): ReadonlyMap<string, string> {
   return new Map([...files, asFile('installation', 'config/', installation()), ...forOperators])
 }
 
-/** Those of the generated files that are not in the tree as they should be. */
+/** The generated files that differ from the tree, by path. */
 export function staleFiles(): ReadonlyMap<string, string> {
   return new Map([...generate()].filter(([path, content]) => current(path) !== content))
 }

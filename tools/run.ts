@@ -8,13 +8,14 @@ import { ensureBinaries } from './control-plane/binaries.ts'
 import { type ControlPlane, startControlPlane } from './control-plane/control-plane.ts'
 import { mustKubectl } from './control-plane/kubectl.ts'
 import { choosePort } from './control-plane/ports.ts'
+import type { Kubelet } from './kubelet/kubelet.ts'
 import { NODE_FLAGS } from './node-flags.ts'
-import { startConnectedCluster } from './run/connected-cluster.ts'
+import { type ConnectedCluster, startConnectedCluster } from './run/connected-cluster.ts'
 import { keepDaemons } from './run/daemons.ts'
-import { startDirectEndpoint } from './run/direct.ts'
+import { type KeptDirectEndpoint, startDirectEndpoint } from './run/direct.ts'
 import { mustHaveSpace } from './run/disk-space.ts'
 import { writeKeyKubeconfigs } from './run/key-kubeconfigs.ts'
-import { type ProgramOptions, keepProgram } from './run/program.ts'
+import { type KeptProgram, keepProgram } from './run/program.ts'
 import { LOCAL_TARGETS, startTarget } from './run/target.ts'
 import { countSampleKeys, tourText } from './run/tour.ts'
 import { startVirtualCluster } from './run/virtual-cluster.ts'
@@ -22,8 +23,8 @@ import { startVirtualCluster } from './run/virtual-cluster.ts'
 const ROOT = resolve(import.meta.dirname, '..')
 const MAIN = join(ROOT, 'src/main.ts')
 const SAMPLES = join(ROOT, 'config/samples')
-/** Another folder than .run serves a second run at the same time, such as the test of the tour. */
 const NAMESPACE = 'platform-system'
+/** Another folder than .run serves a second run at the same time, such as the test of the tour. */
 const HOME = resolve(process.env['RUN_DIR'] ?? join(ROOT, '.run'))
 const DATA = join(HOME, 'control-plane')
 /** Beside the data, so that it goes when they do. */
@@ -56,103 +57,135 @@ async function main(): Promise<void> {
   }
 }
 
+/** A part of this run that ends with it. */
+interface Stoppable {
+  stop(): Promise<void>
+}
+
+/** Adds a part to those that end with this run, the last one first. @returns the part */
+type Keep = <Part extends Stoppable>(part: Part) => Part
+
 async function serve(controlPlane: ControlPlane): Promise<void> {
-  const port = await choosePort(join(HOME, 'gateway-port'), say)
-  const issuer = `https://127.0.0.1:${port}/oidc`
-  const kept: { stop(): Promise<void> }[] = []
+  const kept: Stoppable[] = []
+  const keep: Keep = (part) => {
+    kept.push(part)
+    return part
+  }
   try {
-    const operator = await keepProgram({
-      ...programOf(controlPlane, 'manager', 'operator'),
-      flags: [`--issuer-url=${issuer}`],
-    })
-    kept.push(operator)
-    const gateway = await keepProgram({
-      ...programOf(controlPlane, 'gateway', 'gateway'),
-      flags: [`--issuer-url=${issuer}`, `--bind-address=127.0.0.1:${port}`, ...LOCAL_TARGETS],
-    })
-    kept.push(gateway)
-    await Promise.all([operator.ready(), gateway.ready()])
+    const platform = await startPlatform(controlPlane, keep)
     const isFirst = !existsSync(SAMPLES_APPLIED)
     if (isFirst) await applySamples(controlPlane)
+    const { port } = platform
     const caPem = await gatewayCa(controlPlane)
     const kubeconfigs = await writeKeyKubeconfigs(controlPlane, { home: HOME, port, caPem }, say)
-    say('starting a connected cluster: a stock kube-apiserver that verifies tokens')
-    const connected = await startConnectedCluster({
-      home: HOME,
-      shipped: join(ROOT, 'config/direct-endpoint'),
-      issuer,
-      caPem,
-      log: say,
-    })
-    kept.push(connected)
-    say('starting its direct endpoint, which its API server asks before RBAC')
-    const direct = await startDirectEndpoint({
-      cluster: connected,
-      issuer,
-      root: ROOT,
-      home: HOME,
-      main: MAIN,
-      log: say,
-    })
-    kept.push(direct)
-    say(
-      'connecting that cluster to the gateway, with a node that runs pods as processes of this machine',
-    )
-    const node = await startTarget({
-      management: controlPlane,
-      cluster: connected.plane,
-      clusterCaPem: connected.caPem,
-      root: ROOT,
-      home: HOME,
-      main: MAIN,
-      log: say,
-    })
-    if (node) kept.push(node)
-    say('starting the syncer: the connected cluster is also a virtual cluster of the first')
-    const syncer = await startVirtualCluster({
-      host: controlPlane,
-      virtual: connected.plane,
-      root: ROOT,
-      home: HOME,
-      program: { main: MAIN, log: say },
-    })
-    kept.push(syncer)
-    await syncer.ready()
+    const issuer = { url: platform.issuer, caPem }
+    const cluster = await startCluster(controlPlane, issuer, keep)
     await writeEnvironment(controlPlane)
     isReady = true
+    const { connected, direct, syncer } = cluster
+    const { operator, gateway } = platform
     const metrics = { operator, gateway, 'direct endpoint': direct, syncer }
     const samples = isFirst ? countSampleKeys(SAMPLES) : null
     say(tourText({ home: HOME, samples, kubeconfigs, connected, direct, metrics }))
-    const { etcd, apiServer, controllerManager } = controlPlane
-    const keeping = [
-      keepDaemons('the control plane', [etcd, apiServer, controllerManager], say),
-      keepDaemons('the connected cluster', [...connected.daemons, ...(node ? [node] : [])], say),
-    ]
-    await stopped
-    for (const one of keeping) await one.stop()
+    await keepUntilStopped(controlPlane, cluster)
     say('stopping everything')
   } finally {
-    for (const one of kept.toReversed()) await one.stop()
+    for (const part of kept.toReversed()) await part.stop()
   }
 }
 
-function programOf(
+/** The operator and the gateway, both ready, with the gateway's port and issuer. */
+interface Platform {
+  readonly port: number
+  readonly issuer: string
+  readonly operator: KeptProgram
+  readonly gateway: KeptProgram
+}
+
+async function startPlatform(controlPlane: ControlPlane, keep: Keep): Promise<Platform> {
+  const port = await choosePort(join(HOME, 'gateway-port'), say)
+  const issuer = `https://127.0.0.1:${port}/oidc`
+  const issuerFlag = `--issuer-url=${issuer}`
+  const operator = await keepCommand(controlPlane, 'manager', 'operator', [issuerFlag])
+  keep(operator)
+  const gatewayFlags = [issuerFlag, `--bind-address=127.0.0.1:${port}`, ...LOCAL_TARGETS]
+  const gateway = await keepCommand(controlPlane, 'gateway', 'gateway', gatewayFlags)
+  keep(gateway)
+  await Promise.all([operator.ready(), gateway.ready()])
+  return { port, issuer, operator, gateway }
+}
+
+/** The connected cluster with the programs that serve it. `node` is null where none can be started. */
+interface Cluster {
+  readonly connected: ConnectedCluster
+  readonly direct: KeptDirectEndpoint
+  readonly node: Kubelet | null
+  readonly syncer: KeptProgram
+}
+
+/** Starts the connected cluster. @param issuer its URL, and the CA of its certificate in PEM */
+async function startCluster(
+  management: ControlPlane,
+  issuer: { readonly url: string; readonly caPem: string },
+  keep: Keep,
+): Promise<Cluster> {
+  say('starting a connected cluster: a stock kube-apiserver that verifies tokens')
+  const shipped = join(ROOT, 'config/direct-endpoint')
+  const { url, caPem } = issuer
+  const connected = keep(
+    await startConnectedCluster({ home: HOME, shipped, issuer: url, caPem, log: say }),
+  )
+  const { plane, caPem: clusterCaPem } = connected
+  const folders = { root: ROOT, home: HOME, main: MAIN }
+  say('starting its direct endpoint, which its API server asks before RBAC')
+  const direct = keep(
+    await startDirectEndpoint({ cluster: connected, issuer: url, folders, log: say }),
+  )
+  say(
+    'connecting that cluster to the gateway, with a node that runs pods as processes of this machine',
+  )
+  const node = await startTarget({ management, cluster: plane, clusterCaPem, folders, log: say })
+  if (node) keep(node)
+  say('starting the syncer: the connected cluster is also a virtual cluster of the first')
+  const virtual = { host: management, virtual: plane, folders, log: say }
+  const syncer = keep(await startVirtualCluster(virtual))
+  await syncer.ready()
+  return { connected, direct, node, syncer }
+}
+
+/** Restarts daemons that end, until a signal stops this run. */
+async function keepUntilStopped(
+  { etcd, apiServer, controllerManager }: ControlPlane,
+  { connected, node }: Cluster,
+): Promise<void> {
+  const clusterDaemons = [...connected.daemons, ...(node ? [node] : [])]
+  const keepers = [
+    keepDaemons('the control plane', [etcd, apiServer, controllerManager], say),
+    keepDaemons('the connected cluster', clusterDaemons, say),
+  ]
+  await stopped
+  for (const keeper of keepers) await keeper.stop()
+}
+
+/** Keeps a command running as its ServiceAccount. @param name of its log and in messages */
+const keepCommand = (
   controlPlane: ControlPlane,
   command: 'manager' | 'gateway',
   name: string,
-): Omit<ProgramOptions, 'flags'> {
-  return {
+  flags: readonly string[],
+): Promise<KeptProgram> =>
+  keepProgram({
     command,
     accounts: [{ flag: '--kubeconfig', access: controlPlane, namespace: NAMESPACE, name: command }],
     title: `the ${name}`,
+    flags,
     main: MAIN,
     logFile: join(HOME, `${name}.log`),
     pidFile: join(HOME, `${name}.pid`),
     log: say,
-  }
-}
+  })
 
-/** The gateway made its certificate itself, and keeps it in a Secret with the authority that signed it. */
+/** The CA in the Secret with the gateway's self-issued certificate, PEM. */
 async function gatewayCa(controlPlane: ControlPlane): Promise<string> {
   const secret = ['get', 'secret', GATEWAY_TLS_SECRET, '-n', NAMESPACE]
   const encoded = await kubectl(controlPlane, ...secret, '-o', 'jsonpath={.data.ca\\.crt}')

@@ -11,7 +11,7 @@ const [from = '', to = ''] = process.argv.slice(2)
 cpSync(from, to, { recursive: true })
 for (const path of globSync('**/*.ts', { cwd: to })) {
   const file = join(to, path)
-  // Types become spaces, so that lines and columns in stack traces are those of the sources.
+  // Types become spaces, so that stack traces have the lines and columns of the sources.
   const text = stripTypeScriptTypes(readFileSync(file, 'utf8'))
   writeFileSync(file.replace(/\.ts$/, '.js'), text.replaceAll(SOURCE_PATH, '.js'))
   rmSync(file)

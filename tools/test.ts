@@ -71,7 +71,7 @@ async function inTurn(groups: readonly (readonly string[])[]): Promise<readonly 
   return tallies
 }
 
-/** Those of them that are chosen. */
+/** Runs the chosen projects of a group. */
 async function run(group: readonly string[]): Promise<Tally> {
   const projects = group.filter((name) => chosen.length === 0 || chosen.includes(name))
   if (projects.length === 0) return nothing

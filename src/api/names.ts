@@ -261,8 +261,8 @@ export const REASONS = {
   ],
 } as const
 
-/** Reason of any condition of ours. */
+/** Reason of any condition on our kinds. */
 export type ConditionReason = (typeof REASONS)[Exclude<keyof typeof REASONS, 'events'>][number]
 
-/** Reason of any event of ours. */
+/** Reason of any Event that this program records. */
 export type EventReason = (typeof REASONS.events)[number]

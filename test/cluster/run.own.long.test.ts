@@ -84,7 +84,7 @@ test.each([
 test('a second start writes kubeconfigs for the port and the keys of now, and says what is gone', async () => {
   const folder = newFolder()
   const first = startMakeRun(folder)
-  await first.says(/To begin anew: rm -rf /)
+  await first.says(/To start over: rm -rf /)
   const command = (...args: readonly string[]) =>
     promisify(execFile)('bash', ['-c', `. ${folder}/env && exec "$@"`, 'bash', ...args])
   await command('kubectl', 'delete', 'oak', 'ci-deploy')
@@ -95,9 +95,9 @@ test('a second start writes kubeconfigs for the port and the keys of now, and sa
   onTestFinished(() => void other.close())
   await once(other, 'listening')
   const second = startMakeRun(folder)
-  await second.says(/To begin anew: rm -rf /)
+  await second.says(/To start over: rm -rf /)
   const { out } = second.printed
-  expect(out).toContain(`port ${port} of the last time`)
+  expect(out).toContain(`port ${port} of the last run`)
   expect(out).toContain(`key ci-deploy is deleted, so there is no ${folder}/cluster.kubeconfig`)
   expect(existsSync(join(folder, 'cluster.kubeconfig'))).toBe(false)
   expect(out).not.toContain('--kubeconfig null')

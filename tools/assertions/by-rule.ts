@@ -15,7 +15,7 @@ export function rulesIn(title: string): readonly string[] {
   return [...new Set(parts.flatMap((part) => RULE.exec(part)?.[1] ?? []))]
 }
 
-/** Calls of `expect` in all, and for each rule those of the tests that name it. */
+/** Calls of `expect` in all, and for each rule in the tests that name it. */
 export interface Assertions {
   readonly total: number
   readonly byRule: ReadonlyMap<string, number>

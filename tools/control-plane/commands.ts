@@ -133,7 +133,7 @@ export function apiServerCommand(plan: Plan): Command {
     'service-account-key-file': pki('service-account.pub'),
     'service-account-signing-key-file': pki('service-account.key'),
     'service-cluster-ip-range': '10.96.0.0/16',
-    // A loopback address is no valid endpoint: the reconciler would log that refusal for ever.
+    // A loopback address is not a valid endpoint: the reconciler would log that refusal for ever.
     'endpoint-reconciler-type': 'none',
     // By default it ends no watch on SIGTERM, and hangs on them until it is killed.
     'shutdown-watch-termination-grace-period': '2s',

@@ -9,9 +9,8 @@
 //     └─ sh             in a session of its own; ends the daemons when the starter is gone: tether.ts
 //
 // - Programs: binaries.ts finds them or has build.ts build them, from the versions in go.mod.
-// - Access: pki.ts makes two authorities. No certificate or token for the API server, that of admin
-//   included, opens etcd. All keys and kubeconfigs are readable by the
-//   owner of the folder only.
+// - Access: pki.ts makes two CAs. No certificate or token for the API server opens etcd, admin's
+//   included. Only the owner of the folder can read keys and kubeconfigs.
 // - Nothing is left behind: the shell reads from a pipe whose other end only the starter has. When that closes,
 //   for whatever reason, SIGKILL included, the shell kills the daemons and removes a folder that is thrown away.
 //   `stop` ends the controller manager, then the API server, and then etcd (an API server whose etcd goes first

@@ -93,7 +93,7 @@ function holderIn(content: string): ProcessRef | null {
   }
 }
 
-/** The start of the machine, and the clock ticks from there to that of the process: see proc(5). */
+/** The start of the machine, and the clock ticks from there to the start of the process: see proc(5). */
 async function beganOnLinux(pid: number): Promise<string | null> {
   const stat = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => '')
   // The name of the program comes first, in parentheses, and may hold anything.

@@ -5,7 +5,7 @@ import type { CertificatePair } from '../../src/serving/tls/key-pair.ts'
 import { createAuthority, createTokenKeys, issueClient, issueServing } from './certificates.ts'
 import { KUBELET_CLIENT_FILES } from './commands.ts'
 
-/** The first address of the range that Services get theirs from: that of the Service "kubernetes". */
+/** The first address of the range for Services: the Service "kubernetes" gets it. */
 const SERVICE_ADDRESS = '10.96.0.1'
 const API_SERVER_HOSTS = [
   '127.0.0.1',
@@ -17,7 +17,7 @@ const API_SERVER_HOSTS = [
   'kubernetes.default.svc.cluster.local',
 ]
 
-/** Whom the API server's certificate names when it calls kubelets; they let nobody else in. */
+/** The identity in the API server's certificate for kubelets, which accept no other caller. */
 export const KUBELET_CLIENT = { user: 'kube-apiserver-kubelet-client', groups: [] } as const
 
 /**

@@ -27,7 +27,7 @@ export async function choosePorts(file: string, log: (line: string) => void): Pr
   if (text !== null) {
     const last = JSON.parse(text) as Ports
     if (await areFree(last)) return last
-    log(`a port of the last time is taken (${text}): kubeconfigs that were copied need a new one`)
+    log(`a port of the last run is in use (${text}): copied kubeconfigs need a new one`)
   }
   const ports = await freePorts()
   await replaceFile(file, JSON.stringify(ports))
@@ -37,7 +37,7 @@ export async function choosePorts(file: string, log: (line: string) => void): Pr
 /**
  * The port that the file remembers when it is free, else another, which it then remembers.
  *
- * @param log says when the port of the last time is not free
+ * @param log called when the port of the last run is not free
  */
 export async function choosePort(file: string, log: (line: string) => void): Promise<number> {
   const last = Number(await readIfThere(file))
@@ -45,7 +45,7 @@ export async function choosePort(file: string, log: (line: string) => void): Pro
   const { apiServer: port } = await freePorts()
   if (last > 0)
     log(
-      `port ${last} of the last time (${file}) is taken, this time it is ${port}: kubeconfigs that were copied need it`,
+      `port ${last} of the last run (${file}) is in use, this time it is ${port}: copied kubeconfigs need it`,
     )
   await replaceFile(file, String(port))
   return port

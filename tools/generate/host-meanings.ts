@@ -2,7 +2,7 @@
 import { HOST_MEANINGS, type HostMeaning } from '../../src/sync/objects/host-meanings.ts'
 import { MARK_PREFIX } from '../../src/sync/objects/ownership-marks.ts'
 
-/** The rows but those of the syncer's own marks, which have a table of their own. */
+/** All rows except the syncer's own marks, which have a table of their own. */
 export const hostMeaningsTable = (): string =>
   [
     '| of | key | on the host | because otherwise |',

@@ -36,7 +36,7 @@ const OF_WEBHOOK: readonly Refusal[] = Object.values(WEBHOOK_ERRORS)
 /** docs/direct-endpoint.md: the answers about a token that only a direct endpoint gives. */
 export const tokenAnswersTable = (): string => reasonsTable(OF_TOKENS)
 
-/** docs/direct-webhook.md: the answers of the webhook that are no decisions. */
+/** docs/direct-webhook.md: the answers of the webhook other than decisions. */
 export const webhookAnswersTable = (): string => reasonsTable(OF_WEBHOOK)
 
 /** docs/troubleshooting.md: the answers of a gateway that an administrator acts on, and how. */

@@ -1,5 +1,5 @@
-// What Argo CD and Flux say of an object's health, by the interpreters that they have: two programs of
-// ours in Go, one around gopher-lua, one around Flux's own evaluation of CEL.
+// The health of an object as Argo CD and Flux see it, by the interpreters that they use: two of our own programs
+// in Go, one around gopher-lua, one around Flux's own evaluation of CEL.
 import { readFileSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { join, resolve } from 'node:path'

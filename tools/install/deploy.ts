@@ -10,7 +10,7 @@ import { CONFIG, DEPLOYMENTS, NAMESPACE, SELECTOR, onlyInOurs } from './product.
 
 type Say = (line: string) => void
 
-/** What lives in the API server: the second is apart, as it has a namespace of its own. */
+/** Manifests of objects in the API server: the second is apart, as it has a namespace of its own. */
 const INSTALLED = ['base', 'target-namespace'] as const
 
 /** Earlier versions had the right to write events in these; now it is part of the manager's ClusterRole. */

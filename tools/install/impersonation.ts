@@ -7,8 +7,8 @@
 //   an attempt   a temporary ServiceAccount with the constrained verbs, and no other right, sends what the gateway
 //                sends. It is not the gateway's account: that may hold the older verb too, and would succeed by it
 //
-// A refusal decides only when RBAC has known the account for a while: of several API servers one may lag. What is
-// neither leave nor a clear refusal is an error, because a guess might grant the older verb where it is not needed.
+// A refusal decides only when RBAC has known the account for a while: of several API servers one may lag. Any other
+// answer is an error, because a guess might grant the older verb where it is not needed.
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

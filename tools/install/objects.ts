@@ -1,4 +1,4 @@
-// Access keys and tokens of a cluster that the operator is taken out of.
+// Access keys and tokens of a cluster from which the operator is removed.
 import { ACCESS_KEYS, GROUP, HEARTBEAT_KEY, REVOKE_FINALIZER, TOKENS } from '../../src/api/names.ts'
 import { kubectl, must } from './kubectl.ts'
 
@@ -90,5 +90,5 @@ export async function letGo(held: readonly Held[]): Promise<void> {
 async function patched(args: readonly string[]): Promise<void> {
   const { stderr } = await kubectl(args)
   if (stderr.includes('Forbidden') || stderr.includes('forbidden'))
-    throw new Error(`the finalizer can't be taken off:\n${stderr.trim()}`)
+    throw new Error(`cannot remove the finalizer:\n${stderr.trim()}`)
 }

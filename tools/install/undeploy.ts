@@ -3,10 +3,10 @@
 //   keys and tokens   deleted, and waited for while the operator takes its finalizer off. When it does
 //                     not, this says so, says what that means, and takes the finalizer off itself
 //   Deployments       deleted, and waited for until their pods are gone
-//   the rest          what config/default lists, CRDs and namespace included, then what is left of roles,
+//   the rest          the objects of config/default, CRDs and namespace included, then remaining roles,
 //                     bindings and policies with the label of the product, and waited for
 //
-// What is not there is no error: it may be run again, and on what is left of an installation.
+// A missing object is not an error: it may run again, and on the rest of an installation.
 import { join } from 'node:path'
 import { clusterText, must } from './kubectl.ts'
 import { deleteAll, type Held, heldObjects, isOurs, isToken, letGo } from './objects.ts'
@@ -26,7 +26,7 @@ const LABELLED = [
 const ALL_OF_OURS = [LABELLED, '--all-namespaces', '-l', SELECTOR] as const
 const IN_NAMESPACE = ['--namespace', NAMESPACE, '--ignore-not-found']
 
-/** Takes everything of ours out of the cluster. @throws Error when something stays, with what and why */
+/** Removes the product from the cluster. @throws Error with the objects that stay, and why */
 export async function undeploy(say: Say): Promise<void> {
   say(`taking the operator out of ${await clusterText()}`)
   await onlyInOurs()
@@ -60,7 +60,7 @@ async function deadText(orphans: readonly Held[]): Promise<string> {
   return [
     `THE OPERATOR DOES NOT ANSWER: ${still}, and ${await readyText()}.`,
     `Taking its finalizer off ${countText(orphans)} without it.`,
-    `Nobody records tokens under these as revoked. ${meaningOf(orphans)}`,
+    `No operator records tokens under these as revoked. ${meaningOf(orphans)}`,
   ].join('\n')
 }
 

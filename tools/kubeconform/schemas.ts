@@ -1,13 +1,13 @@
-// The schemas that kubeconform checks against: those of a running API server, its CRDs included.
+// The schemas that kubeconform checks against: a running API server's, its CRDs included.
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
-/** What `/openapi/v2` of an API server answers, as far as it is needed. */
+/** The answer of `/openapi/v2` of an API server, as far as it is needed. */
 export interface OpenApi {
   readonly definitions: Readonly<Record<string, Definition>>
 }
 
-/** One schema of it. */
+/** One schema. */
 export interface Definition {
   readonly [keyword: string]: unknown
 }
@@ -22,7 +22,7 @@ const DEFINITIONS = '#/definitions/'
 const KINDS = 'x-kubernetes-group-version-kind'
 const OPEN = 'x-kubernetes-preserve-unknown-fields'
 
-/** What kubeconform is told as --schema-location for a folder of such files. */
+/** The value of kubeconform's --schema-location for a folder of such files. */
 export const schemaLocation = (folder: string): string =>
   join(folder, '{{ .ResourceKind }}{{ .KindSuffix }}.json')
 
@@ -71,8 +71,9 @@ function fileOf({ group, version, kind }: GroupVersionKind): string {
 }
 
 /**
- * The same for JSON Schema: what has properties takes no others, and what is a number or a text says so.
- * A name is that of a definition; empty within one.
+ * The schema, made strict: an object with properties accepts no others, and a number or a text has its type.
+ *
+ * @param name the name of a definition; empty within one
  */
 function strict(name: string, schema: Definition): Definition {
   if (schema['format'] === 'int-or-string') return oneOf(schema, ['string', 'integer'])

@@ -24,9 +24,9 @@ export interface KubeletOptions {
   readonly log: (line: string) => void
 }
 
-/** Where a node is reached, as the program says. */
+/** The address of a node, as the program prints it. */
 export interface NodeAddress {
-  /** An IPv4 address of this machine; also that of every pod of the node. */
+  /** An IPv4 address of this machine, which every pod of the node has too. */
   readonly address: string
   readonly port: number
   /** Why the API server refuses proxy requests to the node and its pods; empty when it does not. */
@@ -42,8 +42,8 @@ export interface Kubelet extends Daemon {
 
 const READY_WITHIN_MS = 60_000
 const GRACE_MS = 10_000
-/** Addresses that are for documentation, so nobody's: one becomes the node's where that is allowed (address.go). */
-const NOBODYS_ADDRESSES = ['203.0.113.77', '198.51.100.77']
+/** Addresses reserved for documentation, which no host has: the node gets one where that is allowed (address.go). */
+const DOCUMENTATION_ADDRESSES = ['203.0.113.77', '198.51.100.77']
 
 /**
  * Starts a node, and resolves when it is Ready. It has a client certificate of its own, and the rights of
@@ -90,7 +90,7 @@ async function argumentsOf(
   folder: string,
 ): Promise<readonly string[]> {
   const pki = paths.pki(controlPlane.dataDir)
-  const hosts = [nodeName, ...NOBODYS_ADDRESSES, ...ownAddresses()]
+  const hosts = [nodeName, ...DOCUMENTATION_ADDRESSES, ...ownAddresses()]
   const { certificatePem, keyPem } = issueServing(await readKeyPair(pki, 'ca'), hosts)
   const file = (suffix: string): string => join(folder, `kubelet.${suffix}`)
   await replaceFile(file('crt'), certificatePem)
@@ -101,7 +101,7 @@ async function argumentsOf(
     user,
     groups: ['system:nodes'],
   })
-  const lend = NOBODYS_ADDRESSES.map((address) => `--lend=${address}`)
+  const lend = DOCUMENTATION_ADDRESSES.map((address) => `--lend=${address}`)
   const flags = Object.entries({
     kubeconfig,
     'node-name': nodeName,
@@ -116,7 +116,7 @@ async function argumentsOf(
 
 const userOf = (nodeName: string): string => `system:node:${nodeName}`
 
-/** Those of this machine, loopback included. */
+/** The addresses of this machine, loopback included. */
 function ownAddresses(): readonly string[] {
   return Object.values(networkInterfaces())
     .flatMap((addresses = []) => addresses)

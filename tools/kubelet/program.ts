@@ -1,4 +1,4 @@
-// The stand-in for a kubelet, as a program of ours in Go: main.go says what it does.
+// The stand-in for a kubelet, our own program in Go: main.go says what it does.
 import { readFileSync, readdirSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { join, resolve } from 'node:path'

@@ -1,5 +1,5 @@
-// Debian packages, unpacked into a folder without installing them: no root is needed. apt-get gets lists of
-// its own, as those of the machine may be missing, or as old as the image that it was made from.
+// Debian packages, unpacked into a folder without installing them: no root is needed. apt-get gets its own
+// lists, because the machine's may be missing, or as old as its image.
 import { execFile } from 'node:child_process'
 import { mkdir, mkdtemp, readdir, rename, rm } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
@@ -69,7 +69,7 @@ async function fetchInto(
     'APT::Sandbox::User=',
   ].flatMap((option) => ['-o', option])
   log(`fetching ${all} with apt-get once, about half a minute, into the user's cache`)
-  // A source of packages that does not answer is no reason to stop: ours may be in another.
+  // Go on when a source of packages does not answer: another may have ours.
   const update = await attempt('apt-get', [...options, 'update'], draft)
   const download = await attempt('apt-get', [...options, 'download', ...names], draft)
   if (download !== null)

@@ -20,8 +20,8 @@ const WAYS_OUT =
   'put prometheus and promtool on PATH, or name them in PROMETHEUS and PROMTOOL (https://prometheus.io/download)'
 
 /**
- * Prometheus and promtool: what PROMETHEUS and PROMTOOL name, else those on PATH, else, where there is
- * apt-get, those of the Debian package, unpacked once into the user's cache without installing it.
+ * Prometheus and promtool: the programs that PROMETHEUS and PROMTOOL name, else on PATH, else, where there is
+ * apt-get, from the Debian package, unpacked once into the user's cache without installing it.
  *
  * @returns a reason where nothing of that is there
  * @throws Error where only one of the two is named, where the package can't be had, and instead of a

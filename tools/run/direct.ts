@@ -9,22 +9,18 @@ import { kubeconfig } from '../control-plane/kubeconfig.ts'
 import { mustKubectl } from '../control-plane/kubectl.ts'
 import { choosePort } from '../control-plane/ports.ts'
 import { CLUSTER, type ConnectedCluster } from './connected-cluster.ts'
-import { type KeptProgram, keepProgram } from './program.ts'
+import { type KeptProgram, type RunFolders, keepProgram } from './program.ts'
 
 /** Where the direct endpoint is to run, and whose tokens it accepts. */
 interface DirectOptions {
   readonly cluster: Pick<ConnectedCluster, 'plane' | 'tokenFile' | 'issuerCaFile' | 'authorize'>
   readonly issuer: string
-  /** The folder of this repository, and that of `make run`. */
-  readonly root: string
-  readonly home: string
-  /** The program's main.ts. */
-  readonly main: string
+  readonly folders: RunFolders
   readonly log: (line: string) => void
 }
 
 /** A direct endpoint that is kept running. */
-interface KeptDirectEndpoint extends KeptProgram {
+export interface KeptDirectEndpoint extends KeptProgram {
   /** A kubeconfig that leads to it and shows the token of the connected cluster's own. */
   readonly kubeconfig: string
 }
@@ -37,7 +33,8 @@ const NAMESPACE = 'platform-system'
  * @throws Error when a manifest is refused, or it is not ready within a minute
  */
 export async function startDirectEndpoint(options: DirectOptions): Promise<KeptDirectEndpoint> {
-  const { cluster, issuer, root, home, main, log } = options
+  const { cluster, issuer, folders, log } = options
+  const { root, home, main } = folders
   const { plane, tokenFile } = cluster
   const shipped = join(root, 'config/direct')
   for (const folder of ['target-namespace', '.'])
@@ -88,7 +85,7 @@ interface Webhook {
 
 /** The shipped file, adapted as its comments say. The server loads it by itself. */
 async function openWebhook(
-  { cluster, root, home }: DirectOptions,
+  { cluster, folders: { root, home } }: DirectOptions,
   { url, caPem, tokenFile }: Webhook,
 ): Promise<void> {
   const file = join(home, 'webhook.kubeconfig')
@@ -98,7 +95,7 @@ async function openWebhook(
   await cluster.authorize(shipped.replace('/etc/kubernetes/authorization/kubeconfig.yaml', file))
 }
 
-/** The direct endpoint made its certificate itself, and keeps it in a Secret with the authority that signed it. */
+/** The CA in the Secret with the direct endpoint's self-issued certificate, PEM. */
 async function authorityOf(plane: ConnectedCluster['plane']): Promise<string> {
   const secret = ['get', 'secret', GATEWAY_TLS_SECRET, '-n', NAMESPACE]
   const encoded = await mustKubectl(plane, [...secret, '-o', 'jsonpath={.data.ca\\.crt}'])

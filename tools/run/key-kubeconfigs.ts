@@ -29,7 +29,7 @@ type Name = (typeof KUBECONFIGS)[number]['name']
 /** The path of each kubeconfig; null = its key is deleted, so there is none. */
 export type KeyKubeconfigs = Readonly<Record<Name, string | null>>
 
-/** Writes them anew, because key and port may be others than last time; one whose key is deleted is removed. */
+/** Writes them again, because keys and port may have changed since the last run. Removes one whose key is deleted. */
 export async function writeKeyKubeconfigs(
   access: Access,
   address: GatewayAddress,

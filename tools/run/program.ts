@@ -7,6 +7,16 @@ import type { Access } from '../control-plane/access.ts'
 import { NODE_FLAGS } from '../node-flags.ts'
 import { tether } from '../tether.ts'
 
+/** Where the parts of `make run` find and keep files. */
+export interface RunFolders {
+  /** The folder of this repository. */
+  readonly root: string
+  /** The folder of `make run`. */
+  readonly home: string
+  /** The program's main.ts. */
+  readonly main: string
+}
+
 /** How to run a command of the program. */
 export interface ProgramOptions {
   readonly command: 'manager' | 'gateway' | 'direct' | 'syncer'
@@ -43,7 +53,7 @@ export interface KeptProgram {
   stop(): Promise<void>
 }
 
-/** One process; where its health is served is known as soon as it says so. */
+/** One process, with the ports that its log has named so far. */
 interface Running {
   readonly child: ChildProcess
   readonly portOf: (server: 'health probes' | 'metrics') => string | undefined

@@ -11,6 +11,7 @@ import { mustKubectl } from '../control-plane/kubectl.ts'
 import { type Kubelet, startKubelet } from '../kubelet/kubelet.ts'
 import { NODE_FLAGS } from '../node-flags.ts'
 import { CLUSTER } from './connected-cluster.ts'
+import type { RunFolders } from './program.ts'
 
 const POD = 'web'
 const APPLY = ['apply', '--server-side', '-f', '-']
@@ -21,11 +22,7 @@ interface TargetOptions {
   readonly cluster: Access & Pick<ControlPlane, 'dataDir' | 'url'>
   /** PEM of the authority of that cluster's API server. */
   readonly clusterCaPem: string
-  /** The folder of this repository, and that of `make run`. */
-  readonly root: string
-  readonly home: string
-  /** The program's main.ts. */
-  readonly main: string
+  readonly folders: RunFolders
   readonly log: (line: string) => void
 }
 
@@ -40,8 +37,8 @@ export const LOCAL_TARGETS = ['--allow-target-cidr=127.0.0.0/8'] as const
  * @throws Error when a manifest is refused
  */
 export async function startTarget(options: TargetOptions): Promise<Kubelet | null> {
-  const { management, cluster, root, log } = options
-  await mustKubectl(cluster, ['apply', '--server-side', '-k', join(root, 'config/target')])
+  const { management, cluster, folders, log } = options
+  await mustKubectl(cluster, ['apply', '--server-side', '-k', join(folders.root, 'config/target')])
   await mustKubectl(management, APPLY, { input: await secretOf(options) })
   const node = await startKubelet({ controlPlane: cluster, nodeName: 'node-1', log }).catch(
     (error: Error) => log(`no node, so there is no pod to exec into: ${error.message}`),
@@ -52,7 +49,8 @@ export async function startTarget(options: TargetOptions): Promise<Kubelet | nul
 }
 
 /** The manifest of the target's Secret. The token lives for a day: no controller here makes one that does not end. */
-async function secretOf({ cluster, clusterCaPem, home, main }: TargetOptions): Promise<string> {
+async function secretOf({ cluster, clusterCaPem, folders }: TargetOptions): Promise<string> {
+  const { home, main } = folders
   const account = ['create', 'token', 'gateway', '-n', 'platform-gateway', '--duration=24h']
   const token = (await mustKubectl(cluster, account)).trim()
   const file = join(home, 'target.kubeconfig')

@@ -10,7 +10,7 @@ import { configFile } from './virtual-cluster.ts'
 interface TourParts {
   /** The folder of `make run`. */
   readonly home: string
-  /** Number of sample keys, at the first start; null = the data are those of an earlier run. */
+  /** Number of sample keys, at the first start; null = the data are from an earlier run. */
   readonly samples: number | null
   readonly kubeconfigs: KeyKubeconfigs
   readonly connected: Pick<ConnectedCluster, 'kubeconfig' | 'tokenFile' | 'adminKubeconfig'>
@@ -53,7 +53,7 @@ Metrics, for as long as each process runs:
 
 ${urls.join('\n')}
 
-docs/tour.md goes on from here. Ctrl-C ends it; the data stays in ${home}. To begin anew: rm -rf ${home}`
+docs/tour.md goes on from here. Ctrl-C ends it; the data stays in ${home}. To start over: rm -rf ${home}`
 }
 
 function throughGateway(kubeconfigs: KeyKubeconfigs): string {

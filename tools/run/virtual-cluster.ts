@@ -4,7 +4,7 @@ import { copyFileSync, existsSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Access } from '../control-plane/access.ts'
 import { mustKubectl } from '../control-plane/kubectl.ts'
-import { type KeptProgram, type ProgramOptions, keepProgram } from './program.ts'
+import { type KeptProgram, type RunFolders, keepProgram } from './program.ts'
 
 /** Name of the virtual cluster, and of its own Service on the host, as in config/syncer. */
 const NAME = 'my-vc'
@@ -14,14 +14,12 @@ const ACCOUNT = 'syncer'
 /** Where its account in the virtual cluster is. */
 const VIRTUAL_NAMESPACE = 'platform-syncer'
 
-/** Both clusters, and the folders of this repository and of `make run`. */
+/** Both clusters. */
 interface VirtualClusterOptions {
   readonly host: Access
   readonly virtual: Access
-  readonly root: string
-  readonly home: string
-  /** The program's options that all commands share. */
-  readonly program: Pick<ProgramOptions, 'main' | 'log'>
+  readonly folders: RunFolders
+  readonly log: (line: string) => void
 }
 
 /** The file of the configuration, for a newcomer to change. */
@@ -29,7 +27,8 @@ export const configFile = (home: string): string => join(home, 'vcluster.yaml')
 
 /** Installs the syncer's rights and the samples once, and starts it. @throws Error when a manifest is refused */
 export async function startVirtualCluster(options: VirtualClusterOptions): Promise<KeptProgram> {
-  const { host, virtual, root, home, program } = options
+  const { host, virtual, folders, log } = options
+  const { root, home, main } = folders
   const samples = join(root, 'config/samples/virtual-cluster')
   const config = configFile(home)
   await createNamespace(host)
@@ -42,7 +41,6 @@ export async function startVirtualCluster(options: VirtualClusterOptions): Promi
     copyFileSync(join(samples, 'vcluster.yaml'), config)
   }
   return keepProgram({
-    ...program,
     command: 'syncer',
     title: 'the syncer',
     accounts: [
@@ -60,8 +58,10 @@ export async function startVirtualCluster(options: VirtualClusterOptions): Promi
       `--service-name=${NAME}`,
       `--config=${config}`,
     ],
+    main,
     logFile: join(home, 'syncer.log'),
     pidFile: join(home, 'syncer.pid'),
+    log,
   })
 }
 

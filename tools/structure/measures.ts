@@ -20,7 +20,7 @@ export interface Measures {
   readonly ambiguous: readonly string[]
 }
 
-/** Measures the files of src; those of other folders count as users of their exports. */
+/** Measures the files of src; files of other folders count as users of their exports. */
 export function measure(files: readonly SourceFile[]): Measures {
   const src = files.filter(isSource)
   const written = src.filter(({ path }) => !path.endsWith('.gen.ts'))

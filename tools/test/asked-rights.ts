@@ -7,7 +7,7 @@ export interface Right {
   readonly group: string
   /** With its subresource, such as `configs/status`; `*` for all; empty for a path. */
   readonly resource: string
-  /** A path that is no object's; `*` for all; empty for a resource. */
+  /** A non-resource path; `*` for all; empty for a resource. */
   readonly path: string
   /** The namespace that it is limited to; empty = for objects that are in none. */
   readonly namespace: string

@@ -61,7 +61,7 @@ export const isAskedByPolicy = ({ account, resource, verb }: Right): boolean =>
 /**
  * The rights that manifests grant to ServiceAccounts, one for each combination of a rule.
  *
- * @param folders below config/, without the folders in them; those of manager and gateway when absent
+ * @param folders below config/, without the folders in them; the folders of manager and gateway when absent
  */
 export function grantedRights(folders: readonly string[] = RBAC): readonly Right[] {
   const texts = folders.flatMap((folder) =>

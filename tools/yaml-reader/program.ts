@@ -1,4 +1,4 @@
-// The API server's own reader of YAML, as a program of ours in Go around its library.
+// The API server's own reader of YAML, our own program in Go around its library.
 import { readFileSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { join, resolve } from 'node:path'

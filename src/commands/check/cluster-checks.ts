@@ -84,7 +84,7 @@ export function checkSettings(config: Config | null, name: string): CheckResult 
 }
 
 /**
- * A manager holds the Lease. Without --leader-elect there is none, which is no fault where a manager works.
+ * A manager holds the Lease. A manager without --leader-elect has none, so its absence is a fault only if none works.
  *
  * @param isManaged whether a manager has worked on the key of the check
  */

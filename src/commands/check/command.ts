@@ -105,7 +105,7 @@ function gatewayOf(config: Config | null): string | null {
   return host ? `https://${host}` : null
 }
 
-/** The authority of a gateway that made its certificate itself; null = it has one from files, or nobody may read it. */
+/** The CA of a self-issued gateway certificate; null = the certificate is from files, or its Secret can't be read. */
 async function ownAuthority(client: KubeClient, namespace: string): Promise<string | null> {
   const ref = { name: GATEWAY_TLS_SECRET, namespace }
   const secret = await client

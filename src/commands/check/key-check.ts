@@ -33,7 +33,7 @@ const WITHIN_MS = 10_000
 const PAUSE_MS = 200
 const NEVER_ABORTED = new AbortController().signal
 
-/** Makes the key, uses it where the gateway's address is known, and removes it whatever happens. */
+/** Creates the key, uses it if the gateway has an address, and deletes it whatever happens. */
 export async function checkKey(parts: KeyCheckParts): Promise<KeyCheckResult> {
   const { client } = parts
   const name = `check-${randomBytes(6).toString('hex')}`
@@ -136,7 +136,7 @@ async function afterRemoval(
     (await client.get(ACCESS_KEYS, { name })) === null ? true : null,
   )
   if (isGone === null)
-    return missing(`no manager has taken its finalizer off access key ${name} within 10 s`)
+    return missing(`no manager has removed its finalizer from access key ${name} within 10 s`)
   if (gateway === null)
     return missing(`${used.text} and removed, but not used: its address is unknown, ${NAME_IT}`)
   const isRefused = await awaited(parts, async () =>

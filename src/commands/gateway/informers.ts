@@ -23,7 +23,7 @@ import type { GatewayProcess } from './metrics.ts'
 export interface GatewayInformers {
   readonly stores: {
     readonly configs: Store<FullObject<Config>>
-    /** All ConfigMaps of the platform's namespace; those of others without their data. */
+    /** All ConfigMaps of the platform's namespace, without the data of ConfigMaps that are not the platform's. */
     readonly configMaps: Store<FullObject<ConfigMap>>
   }
   readonly issuer: FollowedIssuer
@@ -137,7 +137,7 @@ function createCompleteness(clock: Clock): Completeness {
   }
 }
 
-/** The ConfigMaps to compare with those of the API server. */
+/** The store of ConfigMaps to compare with the API server. */
 interface ComparedStore {
   readonly store: Store<FullObject<ConfigMap>>
   /** As in Completeness. */
@@ -146,9 +146,9 @@ interface ComparedStore {
 }
 
 /**
- * Compares the ConfigMaps with those of the API server every five seconds, by names and versions, because the age of the
- * list of revoked tokens is that of the last proof (contract 7.4) and bookmarks come only once a minute. The watch has
- * missed a change that two comparisons in a row find.
+ * Compares the ConfigMaps with the API server every five seconds, by names and versions: the list of revoked tokens is
+ * as old as the last proof (contract 7.4), and bookmarks come only once a minute. A difference that two comparisons in
+ * a row find is a change that the watch has missed.
  */
 function proveComplete(
   { settings: { namespace }, clock, log, lifecycle }: GatewayProcess,

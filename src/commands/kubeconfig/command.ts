@@ -142,7 +142,7 @@ export const kubeconfigText = (
 const authorityData = (ca: string | null): Readonly<Record<string, string>> =>
   ca === null ? {} : { 'certificate-authority-data': Buffer.from(ca).toString('base64') }
 
-/** What is wrong with the text on standard input, without showing it; null = it is a key. */
+/** The fault of the text on standard input, without the text itself; null = it is a key. */
 export function keyFault(given: string): string | null {
   const text = given.trim()
   if (text === '') return `standard input has no access key, ${PASS_IT}`

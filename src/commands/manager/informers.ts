@@ -40,7 +40,7 @@ export interface Stores {
   readonly secrets: Store<FullObject<Secret>>
   /** The Secrets with signing keys. */
   readonly signingSecrets: Store<FullObject<Secret>>
-  /** All ConfigMaps of the platform's namespace; those of others without their data. */
+  /** All ConfigMaps of the platform's namespace, without the data of ConfigMaps that are not the platform's. */
   readonly configMaps: Store<FullObject<ConfigMap>>
 }
 

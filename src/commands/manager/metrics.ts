@@ -1,4 +1,4 @@
-// The metrics of the manager (contract 8.4), put together from those of its parts. Each series exists from the start.
+// The metrics of the manager (contract 8.4), composed from the metrics of its parts. Each series exists from the start.
 import { METRIC_HELP, type MetricName } from '../../api/metrics.ts'
 import {
   ACCESS_KEYS,

@@ -69,7 +69,7 @@ const CODES = {
 const requestLabels = ({ targets, hasWebhook }: RequestLabels) => {
   const labelsOf = (target: string, verbs: readonly string[], codes: readonly string[]) =>
     verbs.flatMap((verb) => codes.map((code) => ({ target, verb, code })))
-  // Reviews are sent by POST, which is no read.
+  // API servers send reviews by POST, which counts as another method than a read.
   const webhook = [
     ...labelsOf('Webhook', ['other'], CODES.Webhook),
     ...labelsOf('Webhook', METHODS, CODES.WebhookRefused),

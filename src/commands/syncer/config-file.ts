@@ -64,7 +64,7 @@ export async function followConfigFile(text: string, options: ConfigFileOptions)
     const { config, faults, warnings } = checkedText(path, current)
     const all = config === null ? faults : await faultsOf(config)
     if (config === null || current === null || all.length > 0) {
-      // What a cluster lacks it may get: it is asked again.
+      // A cluster may get later what it lacks: check again.
       if (config !== null) known = undefined
       const sentences = all.join('\n')
       if (sentences !== reported) onFaults(all)
@@ -112,7 +112,7 @@ function parsed(path: string, text: string): unknown {
   try {
     return parseYaml(text)
   } catch (error) {
-    const because = error instanceof Error ? error.message : 'it is no YAML'
+    const because = error instanceof Error ? error.message : 'it is not YAML'
     throw new Error(`${path}: ${because}`, { cause: error })
   }
 }

@@ -26,8 +26,8 @@ export function secretManifest(namespace: string, kind: ConnectedKind, data: Tar
 const LONGEST_NAME = 253
 
 /**
- * The name of the Secret, another one for each target: joined names of project and target may be those of others, so
- * a digest follows them. A name of a target may also be none that an object can have.
+ * The name of the Secret, unique to its target: a digest ends it, because other names of project and target may join to
+ * the same text. The name of a target need not be a valid object name.
  */
 function secretName(kind: ConnectedKind, { project = '', name = '' }: TargetData): string {
   const plain = `${kind}-${name}`

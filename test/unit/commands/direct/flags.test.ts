@@ -167,7 +167,7 @@ describe('the texts of the command', () => {
     for (const flag of flags) expect(help.kind === 'print' && help.text).toContain(` --${flag}`)
   })
 
-  test('the defaults in the table are those of the program', () => {
+  test('the table has the defaults of the program', () => {
     const rows = directFlagsTable().matchAll(/^\| `--([a-z-]+) <[a-z]+>` \| `([^`]+)` \|/gm)
     const line = Array.from(rows, ([, name, value]) => `--${name}=${value}`).join(' ')
     expect(line).toContain('--max-staleness=1h')

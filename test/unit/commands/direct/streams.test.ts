@@ -1,4 +1,4 @@
-// Streams of a token end by the centre's time, with the parts as the command puts them together (contract 2.9, 13.4).
+// Streams of a token end by the issuer's time, with the parts as the command composes them (contract 2.9, 13.4).
 import { describe, expect, test } from 'vitest'
 import { watchRequests } from '../../../../src/commands/direct/wiring.ts'
 import { type TestDirect, START_MS, directWorld } from '../../authn/token/direct-world.ts'
@@ -25,8 +25,8 @@ async function watchWith(
   return cuts
 }
 
-describe('a watch ends within a second of its token, while the own clock is an hour behind (13.4)', () => {
-  test('when the centre has been heard before', async () => {
+describe('a watch ends within a second of its token, while the local clock is an hour behind (13.4)', () => {
+  test('when the issuer has answered before', async () => {
     const { start, clock, token } = await directWorld()
     clock.setNow(START_MS - HOUR_MS)
     const direct = await start()

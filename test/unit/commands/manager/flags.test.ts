@@ -218,7 +218,7 @@ describe('the printed texts', () => {
     ])
   })
 
-  test('the defaults in the table are those of the program', () => {
+  test('the table has the defaults of the program', () => {
     const rows = managerFlagsTable().matchAll(/^\| `--([a-z-]+) <[a-z]+>` \| `([^`]+)` \|/gm)
     const line = Array.from(rows, ([, name, value]) => `--${name}=${value}`).join(' ')
     expect(line).toContain('--workers=16')

@@ -79,7 +79,7 @@ describe('syncer validate (16.1)', () => {
 
   test.each([
     { name: 'no file', path: join(home, 'absent.yaml'), says: 'absent.yaml' },
-    { name: 'a file that is no YAML', path: file('bad.yaml', 'a: [1'), says: 'bad.yaml: ' },
+    { name: 'a file that is not YAML', path: file('bad.yaml', 'a: [1'), says: 'bad.yaml: ' },
   ])('$name exits with 1 and names the file', async ({ path, says }) => {
     const { code, stderr } = await runProgram(['syncer', 'validate', '--config', path])
     expect(code).toBe(1)

@@ -150,7 +150,7 @@ describe('a configuration file that is followed (16.1)', () => {
     expect(followed.calls).toEqual(calls)
   })
 
-  test('a change while a configuration is taken on follows it, the last of several alone', async () => {
+  test('a change while a configuration starts follows it, and of several only the last', async () => {
     const followed = follow()
     const release = followed.hold()
     followed.write(SECOND)
@@ -167,7 +167,7 @@ describe('a configuration file that is followed (16.1)', () => {
     await followed.end()
   })
 
-  test('what a cluster refuses is asked for again, and taken on when the cluster takes it', async () => {
+  test('a configuration that a cluster refuses is checked again, and starts once the cluster accepts it', async () => {
     const followed = follow()
     followed.write(REFUSED)
     for (let times = 0; times < 3; times += 1) await followed.read()

@@ -69,7 +69,7 @@ test.each<{ name: string; before: readonly Step[]; events: readonly string[] }>(
     before: [inForce('a'), faults('f')],
     events: ['s1 PatchesNotServed: a', 's1 ConfigInvalid: f'],
   },
-  { name: 'no faults of before', before: [faults('f'), restored], events: [] },
+  { name: 'no faults of an earlier content', before: [faults('f'), restored], events: [] },
   { name: 'no faults that are corrected', before: [faults('f'), inForce()], events: [] },
 ])('when it leads, a process records $name (16.1, 16.2, 18.5)', async ({ before, events }) => {
   const { reports, lines, takeEvents } = reportsWorld()

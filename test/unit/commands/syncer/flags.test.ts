@@ -148,7 +148,7 @@ describe('the flags of syncer (16.1)', () => {
   })
 })
 
-test('the Lease is that of the virtual cluster (16.1)', () => {
+test('the Lease has the name of the virtual cluster (16.1)', () => {
   expect(leaseName('vc')).toBe('syncer-vc')
 })
 

@@ -24,7 +24,7 @@ test.each([
     says: 'at metadata.labels.app: it would be a number, and must be text, as String(value) gives',
   },
   {
-    name: 'a value of a Secret that is no base64',
+    name: 'a value of a Secret that is not base64',
     kind: 'secrets',
     object: { kind: 'Secret', data: { a: 'eA==' } },
     patch: { path: 'data.a', expression: '"jdbc:" + atob(value)' },

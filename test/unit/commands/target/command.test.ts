@@ -118,7 +118,7 @@ describe('the manifests for the target (9.5, 10.5)', () => {
       flags: ' --legacy-impersonation',
       files: ['account.yaml', 'legacy-impersonation/impersonation.yaml'],
     },
-  ])('are those of config/target: $files', ({ flags, files }) => {
+  ])('equal config/target: $files', ({ flags, files }) => {
     expect(printed(`--side=target${flags}`)).toEqual(shipped(...files))
     const both = printed(`--name c1 --kubeconfig /good${flags}`)
     expect(both.slice(1)).toEqual(shipped(...files))
