@@ -1,5 +1,5 @@
 // One run of endpoint sync with one configuration: informers, references and controllers. Another configuration is
-// another run, so that no part works by settings of before.
+// another run, so that no part works with old settings.
 import { SERVICES } from '../api/names.ts'
 import type { OwnerReference } from '../api/objects.ts'
 import type { NamespaceContent } from '../kube/client/namespace-content.ts'
@@ -20,7 +20,8 @@ import type { NamespaceStores } from './namespaces/sources.ts'
 import type { HostPlace } from './objects/host-name.ts'
 import { SYNCED_KINDS, type SyncedKind } from './objects/synced-kinds.ts'
 import { isTerminating, type SyncedObject } from './objects/synced-object.ts'
-import { type HostOwner, type SyncSetup, syncController } from './pair/setup.ts'
+import type { HostOwner } from './pair/scope.ts'
+import { type SyncSetup, syncController } from './pair/setup.ts'
 import { followReferences, type ReferencedObjects } from './references/follow.ts'
 import { type SyncSources, startSources } from './sources.ts'
 

@@ -18,11 +18,11 @@ import {
   startNamespaces,
 } from './namespaces/sources.ts'
 import { type HostPlace, hostNameOf } from './objects/host-name.ts'
-import { SYNCED_KINDS, SYNCED_RESOURCES, type SyncedKind } from './objects/synced-kinds.ts'
+import { forEachKind, KINDS, SYNCED_RESOURCES, type SyncedKind } from './objects/synced-kinds.ts'
 import { type SyncedObject, syncedObject } from './objects/synced-object.ts'
 
 /** The objects of the synced kinds in one cluster. */
-export type SyncedObjects = Readonly<Record<SyncedKind, PartialSource>>
+type SyncedObjects = Readonly<Record<SyncedKind, PartialSource>>
 
 /** The objects of both clusters. */
 export interface SyncSources {
@@ -91,7 +91,7 @@ export function startSources(
       ? several.whole(SYNCED_RESOURCES[kind])
       : several.named(SYNCED_RESOURCES[kind], syncedObject(SYNCED_RESOURCES[kind].kind))
   }
-  const host = eachKind(ofHost)
+  const host = forEachKind(ofHost)
   // Apart from the objects of virtual ones: each of both is released when nothing needs it any more.
   const candidate = (kind: SyncedKind): PartialSource => {
     if (isWhole(kind)) return host[kind]
@@ -104,9 +104,11 @@ export function startSources(
   }
   const access = several ?? SINGLE_NAMESPACE
   return {
-    virtual: eachKind((kind) => (isWhole(kind) ? whole(kind, 'virtual') : named(kind, 'virtual'))),
+    virtual: forEachKind((kind) =>
+      isWhole(kind) ? whole(kind, 'virtual') : named(kind, 'virtual'),
+    ),
     host,
-    candidates: eachKind(candidate),
+    candidates: forEachKind(candidate),
     namespaces,
     access,
     hasVirtualServiceFor: (name) =>
@@ -125,14 +127,9 @@ const offeredObject =
     return { ...whole, object: { metadata: nestedMap(whole.object, ['metadata']) } }
   }
 
-const ALWAYS_WHOLE: ReadonlySet<SyncedKind> = new Set(['endpoints', 'services'])
-
 /** Whether all objects of a kind are read; else those that references name, one by one. */
 export const isReadWhole = (kind: SyncedKind, kinds: SyncConfig['kinds']): boolean =>
-  ALWAYS_WHOLE.has(kind) || kinds[kind].all
-
-const eachKind = (sourceOf: (kind: SyncedKind) => PartialSource): SyncedObjects =>
-  Object.fromEntries(SYNCED_KINDS.map((kind) => [kind, sourceOf(kind)])) as unknown as SyncedObjects
+  !KINDS[kind].isByReference || kinds[kind].all
 
 const wholeSource = (store: Store<SyncedObject>): PartialSource => ({
   getByKey: (key) => store.getByKey(key),

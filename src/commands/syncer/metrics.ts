@@ -7,23 +7,23 @@ import { RESTART_REASONS } from '../../kube/informer/reflector-state.ts'
 import { LEASE_WRITE_REASONS } from '../../kube/leader-election/elector.ts'
 import {
   type Instruments,
-  type Scrape,
   instruments,
   processRegistry,
+  type Scrape,
 } from '../../runtime/metrics.ts'
 import { IMPORTS_CONTROLLER } from '../../sync/imports/reconcile.ts'
-import { NAMESPACE_ERROR_REASONS, type NamespaceErrorReason } from '../../sync/namespaces/report.ts'
 import {
   NAMESPACE_CONTROLLER,
   NAMESPACE_WORKERS,
   NAMESPACE_WRITE_REASONS,
 } from '../../sync/namespaces/reconcile.ts'
-import { SYNC_WRITE_REASONS } from '../../sync/pair/writes.ts'
-import { OBJECT_STATES } from '../../sync/pair/report.ts'
-import { DIRECTIONS, ERROR_REASONS, type SyncObserver } from '../../sync/writes/observer.ts'
-import { SYNCED_KINDS, type SyncedKind, SYNCED_RESOURCES } from '../../sync/objects/synced-kinds.ts'
-import type { SandboxEvaluate } from '../../sync/sandbox/protocol.ts'
+import { NAMESPACE_ERROR_REASONS, type NamespaceErrorReason } from '../../sync/namespaces/report.ts'
+import { SYNCED_KINDS, SYNCED_RESOURCES, type SyncedKind } from '../../sync/objects/synced-kinds.ts'
 import { controllerName } from '../../sync/pair/setup.ts'
+import { OBJECT_STATES } from '../../sync/pair/state.ts'
+import { SYNC_WRITE_REASONS } from '../../sync/pair/writes.ts'
+import type { SandboxEvaluate } from '../../sync/sandbox/protocol.ts'
+import { DIRECTIONS, ERROR_REASONS, type SyncObserver } from '../../sync/writes/observer.ts'
 import { type ClientMetrics, clientMetrics } from '../shared/client-metrics.ts'
 import { leaderMetrics } from '../shared/leadership.ts'
 import type { SyncerSettings } from './flags.ts'

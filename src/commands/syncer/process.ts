@@ -12,6 +12,7 @@ import { EventLoopShare } from '../../runtime/concurrency/event-loop.ts'
 import { PROGRAM_VERSION } from '../../runtime/flags.ts'
 import type { Log } from '../../runtime/log.ts'
 import type { SyncConfig } from '../../sync/config/config.ts'
+import { noReportedFailures } from '../../sync/pair/report.ts'
 import type { RunOptions } from '../../sync/run.ts'
 import { createSandbox } from '../../sync/sandbox/sandbox.ts'
 import {
@@ -78,13 +79,7 @@ async function start(self: SyncerProcess): Promise<void> {
     hostContent: createNamespaceContent(ofHost),
     evaluate: metrics.timed(sandbox.evaluate),
     events: events.virtual,
-    // Of the process: they stay known when another configuration begins another run.
-    reported: {
-      endpoints: new Map(),
-      services: new Map(),
-      secrets: new Map(),
-      configMaps: new Map(),
-    },
+    reported: noReportedFailures(),
     observer: metrics.observer,
     namespaceFailed: metrics.namespaceFailed,
     outage: anyOutage([connections.virtual.breaker, connections.host.breaker]),

@@ -16,7 +16,7 @@ import {
 } from '../../runtime/flags.ts'
 import { type Patched, applyPatches } from '../../sync/patches/apply.ts'
 import { type CheckedConfig, type SyncConfig, checkSyncConfig } from '../../sync/config/config.ts'
-import type { SyncedKind } from '../../sync/objects/synced-kinds.ts'
+import { SYNCED_KINDS, SYNCED_RESOURCES, syncedKindOf } from '../../sync/objects/synced-kinds.ts'
 import type { Patch } from '../../sync/patches/parse.ts'
 import { WITHOUT_CLUSTERS } from '../../sync/patches/reference.ts'
 import { createSandbox } from '../../sync/sandbox/sandbox.ts'
@@ -154,22 +154,14 @@ function reportValid({ config, warnings }: CheckedConfig): number {
   return 0
 }
 
-/** The keys below sync.toHost by the kinds of objects. */
-const KINDS: Readonly<Record<string, SyncedKind>> = {
-  Endpoints: 'endpoints',
-  Service: 'services',
-  Secret: 'secrets',
-  ConfigMap: 'configMaps',
-}
-
 async function tryPatches(config: SyncConfig, attempt: TryOptions): Promise<number> {
   const object = readYaml(attempt.object) as Json
   if (!isMap(object)) throw new Error(`${attempt.object}: it holds no object`)
   const objectKind = nestedString(object, ['kind'])
-  const kind = Object.hasOwn(KINDS, objectKind) ? KINDS[objectKind] : undefined
-  if (kind === undefined)
+  const kind = syncedKindOf(objectKind)
+  if (kind === null)
     throw new Error(
-      `${attempt.object}: kind ${JSON.stringify(objectKind)} is not synced, accepted are ${Object.keys(KINDS).join(', ')}`,
+      `${attempt.object}: kind ${JSON.stringify(objectKind)} is not synced, accepted are ${SYNCED_KINDS.map((one) => SYNCED_RESOURCES[one].kind).join(', ')}`,
     )
   const isForward = attempt.direction === 'forward'
   const { patches } = config.kinds[kind]

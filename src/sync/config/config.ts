@@ -9,7 +9,7 @@ import {
   ownValue,
 } from '../../domain/json/json.ts'
 import type { NamespaceMappings } from '../objects/host-name.ts'
-import { SYNCED_KINDS, type SyncedKind } from '../objects/synced-kinds.ts'
+import { forEachKind, KINDS, SYNCED_KINDS, type SyncedKind } from '../objects/synced-kinds.ts'
 import { idlePatches } from '../patches/idle-patches.ts'
 import { mistypedPatches } from '../patches/mistyped-patches.ts'
 import { checkPatches, type Patch } from '../patches/parse.ts'
@@ -45,25 +45,12 @@ export interface CheckedConfig {
   readonly warnings: readonly ConfigWarning[]
 }
 
-const KEYS: Readonly<Record<SyncedKind, readonly string[]>> = {
-  endpoints: ['enabled', 'patches'],
-  services: ['enabled', 'patches'],
-  secrets: ['enabled', 'all', 'patches'],
-  configMaps: ['enabled', 'all', 'patches'],
-}
+/** The keys below `sync.toHost.<kind>`. */
+const keysOf = (kind: SyncedKind): readonly string[] =>
+  KINDS[kind].isByReference ? ['enabled', 'all', 'patches'] : ['enabled', 'patches']
 
-/** The keys of ours below `sync.toHost`. */
+/** The keys that the syncer reads below `sync.toHost`. */
 const TO_HOST_KEYS: readonly string[] = [...SYNCED_KINDS, 'namespaces']
-
-const METADATA_FLOWS = ['metadata.labels', 'metadata.annotations']
-
-/** The fields that flow from host to virtual (contract 18.5). */
-const BACK_FLOWS: Readonly<Record<SyncedKind, readonly string[]>> = {
-  endpoints: METADATA_FLOWS,
-  services: [...METADATA_FLOWS, 'spec.ports[*].nodePort', 'status.loadBalancer'],
-  secrets: METADATA_FLOWS,
-  configMaps: METADATA_FLOWS,
-}
 
 /** Checks the parsed configuration file of a virtual cluster. Keys of others are left alone. */
 export function checkSyncConfig(file: unknown): CheckedConfig {
@@ -78,12 +65,9 @@ export function checkSyncConfig(file: unknown): CheckedConfig {
     ...slipsIn(Object.keys(sync), ['toHost'], 'sync.'),
     ...slipsIn(Object.keys(toHost), TO_HOST_KEYS, 'sync.toHost.'),
   )
-  const kinds = Object.fromEntries(
-    SYNCED_KINDS.map((kind) => [
-      kind,
-      kindConfig(toHost, kind, { faults, warnings, unservedReverses }),
-    ]),
-  ) as Record<SyncedKind, KindConfig>
+  const kinds = forEachKind((kind) =>
+    kindConfig(toHost, kind, { faults, warnings, unservedReverses }),
+  )
   if (kinds.services.enabled && !kinds.endpoints.enabled)
     faults.push('sync.toHost.services requires sync.toHost.endpoints')
   warnings.push(...unservedPatches(toHost))
@@ -103,8 +87,7 @@ export function checkSyncConfig(file: unknown): CheckedConfig {
     SYNCED_KINDS.map((kind) => {
       const { enabled, all } = kinds[kind]
       const given = nestedMap(toHost, [kind])
-      const isPartial = KEYS[kind].includes('all')
-      return [kind, { ...given, enabled, ...(isPartial ? { all } : {}) }]
+      return [kind, { ...given, enabled, ...(KINDS[kind].isByReference ? { all } : {}) }]
     }),
   )
   const mode = { ...nestedMap(toHost, ['namespaces']), enabled: namespaces !== null }
@@ -126,14 +109,14 @@ function kindConfig(toHost: JsonMap, kind: SyncedKind, findings: Findings): Kind
   const { faults } = findings
   const at = `sync.toHost.${kind}`
   const map = mapAt(ownValue(toHost, kind), at, faults)
-  const known = KEYS[kind]
+  const known = keysOf(kind)
   findings.warnings.push(...unknownKeys(map, known, at))
-  const checked = checkPatches(ownValue(map, 'patches'), `${at}.patches`, BACK_FLOWS[kind])
+  const checked = checkPatches(ownValue(map, 'patches'), `${at}.patches`, KINDS[kind].backFlows)
   faults.push(...checked.faults)
   findings.unservedReverses.push(...checked.unservedReverses)
   return {
     enabled: booleanAt(map, 'enabled', at, true, faults),
-    all: known.includes('all') && booleanAt(map, 'all', at, false, faults),
+    all: KINDS[kind].isByReference && booleanAt(map, 'all', at, false, faults),
     patches: checked.patches,
   }
 }

@@ -3,7 +3,12 @@ import type { KubeObject } from '../../api/objects.ts'
 import type { JsonMap } from '../../domain/json/json.ts'
 import { isRefusal, StatusError, withoutDetail } from '../../kube/client/api-error.ts'
 import type { KubeClient, NewObject } from '../../kube/client/client.ts'
-import { type ControllerSpec, onChange, onSignal } from '../../kube/controller/builder.ts'
+import {
+  type ControllerSpec,
+  onChange,
+  onSignal,
+  type Watch,
+} from '../../kube/controller/builder.ts'
 import { done, type Outcome } from '../../kube/controller/controller.ts'
 import { ReportedFailure } from '../../kube/controller/reported-failure.ts'
 import type { EventRecorder } from '../../kube/event-recorder.ts'
@@ -23,7 +28,7 @@ import type { ReferencedObjects } from '../references/follow.ts'
 import type { SyncSources } from '../sources.ts'
 import type { SyncObserver } from '../writes/observer.ts'
 import { refusalNote } from '../writes/refusal-note.ts'
-import { pacedWrite, WritePace } from '../writes/write-pace.ts'
+import { type KeepsLastWrite, pacedWrite, WritePace } from '../writes/write-pace.ts'
 import type { ImportName, ImportStates } from './follow.ts'
 import { type ImportPlan, planImport } from './plan.ts'
 
@@ -45,23 +50,22 @@ interface ImportDeps {
   readonly log: Log
 }
 
-/** What the controller remembers of the copies. */
+/** What the controller remembers of one copy. */
+interface ImportState extends KeepsLastWrite {
+  /** Digests of the referrers and refusals that were reported, until the copy is in step; null = none was. */
+  reported: Set<string> | null
+}
+
+/** What the controller remembers of all copies, by its keys. The times of writes end by time alone. */
 interface ImportMemory {
-  readonly pace: Readonly<Record<SyncedKind, WritePace>>
-  /** The referrers and refusals that were reported, by the key of the copy, until it is in step. */
-  readonly reported: Map<string, Set<string>>
+  readonly pace: WritePace
+  readonly states: Map<string, ImportState>
 }
 
 /** The controller of imports; a key is the kind and the virtual name, such as `secrets/shop/db`. */
 export function importsController(deps: ImportDeps): ControllerSpec {
-  const { sources, references, imports, clock } = deps
-  const pace = Object.fromEntries(
-    SYNCED_KINDS.map((kind) => [kind, new WritePace(clock)]),
-  ) as ImportMemory['pace']
-  const memory: ImportMemory = { pace, reported: new Map() }
-  const isConcerned = (kind: SyncedKind, key: string, ...objects: (SyncedObject | undefined)[]) =>
-    references.isReferenced(kind, key) ||
-    objects.some((object) => object && isMarkedAsImport(object.object))
+  const { sources, clock } = deps
+  const memory: ImportMemory = { pace: new WritePace(clock), states: new Map() }
   return {
     name: IMPORTS_CONTROLLER,
     workers: deps.workers,
@@ -71,25 +75,32 @@ export function importsController(deps: ImportDeps): ControllerSpec {
       return sources.virtual[name.kind].getByKey(name.key)
     },
     reads: SYNCED_KINDS.flatMap((kind) => [sources.virtual[kind], sources.candidates[kind]]),
-    watches: [
-      ...SYNCED_KINDS.flatMap((kind) => [
-        onChange(sources.virtual[kind], ({ key, before, after }) =>
-          isConcerned(kind, key, before, after) ? [keyOf({ kind, key })] : [],
-        ),
-        onChange(sources.candidates[kind], ({ key }) => imports.namesOf(kind, key).map(keyOf)),
-      ]),
-      onSignal(references, (change) => [keyOf(change)]),
-      onSignal(sources.access, (namespace) =>
-        imports
-          .names()
-          .filter(({ key }) => virtualNameOf(key).namespace === namespace)
-          .map(keyOf),
-      ),
-      (enqueue) => {
-        for (const name of imports.names()) enqueue(keyOf(name), 'resync')
-      },
-    ],
+    watches: importWatches(deps),
   }
+}
+
+function importWatches({ imports, references, sources }: ImportDeps): readonly Watch[] {
+  const isConcerned = (kind: SyncedKind, key: string, ...objects: (SyncedObject | undefined)[]) =>
+    references.isReferenced(kind, key) ||
+    objects.some((object) => object && isMarkedAsImport(object.object))
+  return [
+    ...SYNCED_KINDS.flatMap((kind) => [
+      onChange(sources.virtual[kind], ({ key, before, after }) =>
+        isConcerned(kind, key, before, after) ? [keyOf({ kind, key })] : [],
+      ),
+      onChange(sources.candidates[kind], ({ key }) => imports.namesOf(kind, key).map(keyOf)),
+    ]),
+    onSignal(references, (change) => [keyOf(change)]),
+    onSignal(sources.access, (namespace) =>
+      imports
+        .names()
+        .filter(({ key }) => virtualNameOf(key).namespace === namespace)
+        .map(keyOf),
+    ),
+    (enqueue) => {
+      for (const name of imports.names()) enqueue(keyOf(name), 'resync')
+    },
+  ]
 }
 
 const keyOf = ({ kind, key }: ImportName): string => `${kind}/${key}`
@@ -100,18 +111,19 @@ function importNameOf(key: string): ImportName {
 }
 
 async function reconcile(
-  { kind, key }: ImportName,
+  importName: ImportName,
   deps: ImportDeps,
   memory: ImportMemory,
 ): Promise<Outcome> {
-  const { place, sources, references, clock } = deps
+  const { kind, key } = importName
+  const { place, sources, references } = deps
   const [virtual, candidates] = [sources.virtual[kind], sources.candidates[kind]]
   const name = virtualNameOf(key)
   const source = importSourceOf(name, place)
   const isReferenced = references.isReferenced(kind, key)
-  // An object that is not read yet is no object that is gone; its first read queues the key again.
+  // An object that was not read yet may exist; its first read queues the key again.
   if (!virtual.isSynced(name) || (isReferenced && !candidates.isSynced(source))) {
-    if (!isReferenced) refusalEnded({ kind, key }, deps, memory)
+    if (!isReferenced) forget(importName, deps, memory)
     return done
   }
   const copy = virtual.getByKey(key) ?? null
@@ -124,30 +136,54 @@ async function reconcile(
     virtual: copy && copy.object,
     host: host && host.object,
   })
-  const pace = memory.pace[kind]
-  if (plan.step === 'nothing') {
-    refusalEnded({ kind, key }, deps, memory)
-    if (copy === null && !isReferenced) pace.forget(key)
-    return done
-  }
-  const paced = pacedWrite(host, 'object' in plan ? plan.object : null)
-  const { delayMs } = pace.waitOf(key, paced)
-  if (delayMs > 0) return { result: 'later', atMs: clock.nowMs() + delayMs }
+  if (plan.step !== 'nothing') return writePaced({ importName, plan, copy, host }, deps, memory)
+  if (copy === null && !isReferenced) forget(importName, deps, memory)
+  else refusalEnded(importName, deps, memory)
+  return done
+}
+
+/** A write of a copy, by its plan. */
+interface ImportWrite {
+  readonly importName: ImportName
+  readonly plan: ImportPlan
+  /** null = it does not exist. */
+  readonly copy: SyncedObject | null
+  /** null = it does not exist. */
+  readonly host: SyncedObject | null
+}
+
+/** Writes the copy when its pace allows, and reports a refusal. */
+async function writePaced(
+  { importName, plan, copy, host }: ImportWrite,
+  deps: ImportDeps,
+  memory: ImportMemory,
+): Promise<Outcome> {
+  const { kind, key } = importName
+  const state = stateOf(importName, memory)
+  const sent = 'object' in plan ? plan.object : null
+  const paced = pacedWrite(host, sent)
+  const { delayMs } = memory.pace.waitOf(keyOf(importName), paced, state)
+  if (delayMs > 0) return { result: 'later', atMs: deps.clock.nowMs() + delayMs }
   try {
     await write(kind, plan, copy, deps)
-    pace.wrote(key, paced)
+    memory.pace.wrote(keyOf(importName), paced, state)
     deps.observer(kind).wrote('toVirtual')
   } catch (error) {
     if (!(error instanceof StatusError)) throw error
     const isHidden = SYNCED_RESOURCES[kind].kind === 'Secret'
     const loggable = isHidden ? withoutDetail(error, `import of Secret ${key}`) : error
     if (!isRefusal(error, copy !== null)) throw loggable
-    const sent = 'object' in plan ? plan.object : null
-    reportRefused({ kind, key }, { error, sent, loggable }, deps, memory)
+    reportRefused(importName, { error, sent, loggable }, deps, state)
     const { retryAfterMs } = error
     throw new ReportedFailure(loggable.message, { retryAfterMs, cause: loggable })
   }
   return done
+}
+
+function stateOf(name: ImportName, { states }: ImportMemory): ImportState {
+  const state = states.get(keyOf(name)) ?? { lastWrite: null, reported: null }
+  states.set(keyOf(name), state)
+  return state
 }
 
 async function write(
@@ -179,19 +215,27 @@ async function write(
   }
 }
 
-/** One line when a refusal of the copy ends, or nothing names it any more. */
-function refusalEnded(name: ImportName, { log }: ImportDeps, { reported }: ImportMemory): void {
-  if (!reported.delete(keyOf(name))) return
+/** One line when a refusal of the copy ends. */
+function refusalEnded(name: ImportName, { log }: ImportDeps, { states }: ImportMemory): void {
+  const state = states.get(keyOf(name))
+  if (state === undefined || state.reported === null) return
+  state.reported = null
   log.info(
     { kind: SYNCED_RESOURCES[name.kind].kind, object: name.key },
     'an import is in step again',
   )
 }
 
+/** Forgets a copy that no reference names any more. */
+function forget(name: ImportName, deps: ImportDeps, memory: ImportMemory): void {
+  refusalEnded(name, deps, memory)
+  memory.states.delete(keyOf(name))
+}
+
 /** A refused write of a copy. */
 interface RefusedImport {
   readonly error: StatusError
-  /** What was to be written; null = a delete. */
+  /** null = the copy was to be deleted. */
   readonly sent: JsonMap | null
   /** The error as it may be logged. */
   readonly loggable: StatusError
@@ -202,14 +246,14 @@ function reportRefused(
   name: ImportName,
   { error, sent, loggable }: RefusedImport,
   { references, sources, events, observer, log }: ImportDeps,
-  memory: ImportMemory,
+  state: ImportState,
 ): void {
   const { kind, key } = name
   const { kind: named } = SYNCED_RESOURCES[kind]
-  const begun = memory.reported.get(keyOf(name))
-  const reported = begun ?? new Set()
-  memory.reported.set(keyOf(name), reported)
-  if (begun === undefined)
+  const isNew = state.reported === null
+  state.reported ??= new Set()
+  const { reported } = state
+  if (isNew)
     log.warn({ kind: named, object: key, because: loggable.message }, 'an import is refused')
   // The API server may quote values.
   const because = refusalNote(error, named === 'Secret', sent)

@@ -2,12 +2,15 @@
 import {
   type FieldPath,
   nestedField,
+  nestedMap,
   nestedString,
   setNestedField,
 } from '../../domain/json/field-path.ts'
 import { isList, isMap, type Json, type JsonMap, ownValue } from '../../domain/json/json.ts'
 import { hostNameOf } from '../objects/host-name.ts'
+import { hasSelector, isTerminating } from '../objects/synced-object.ts'
 import { type AddressSettings, addressRefusal } from './addresses.ts'
+import { isKubernetesService, type KindScope } from './scope.ts'
 import type { CheckedObject, KindTranslator, TranslationContext } from './translator.ts'
 
 /** The lists of addresses in a subset. */
@@ -30,6 +33,7 @@ export const endpointsTranslator: KindTranslator = {
   check: (object, settings) => checkedAddresses(object, settings),
   withHostValues: (desired) => desired,
   needsRecreation: () => false,
+  createInstead: () => null,
   toVirtual: (virtual) => virtual,
 }
 
@@ -104,7 +108,22 @@ function listAt(
 const CONTROLLER_LABEL = ['labels', 'endpoints.kubernetes.io/managed-by']
 const CONTROLLER_ANNOTATION = ['annotations', 'endpoints.kubernetes.io/last-change-trigger-time']
 
-/** Whether these Endpoints are those that the endpoints controller makes for a Service with a selector. */
+/** Whether the endpoints controller made these Endpoints, for a Service with a selector. */
 export const isMadeByEndpointsController = (metadata: JsonMap): boolean =>
   nestedString(metadata, CONTROLLER_LABEL) === 'endpoint-controller' ||
   nestedField(metadata, CONTROLLER_ANNOTATION) !== undefined
+
+/** Endpoints are synced where no controller makes them: with a Service that has no selector (contract 18.1). */
+export const endpointsScope: KindScope = {
+  isReserved: isKubernetesService,
+  isWanted: (virtual, { virtualService }) => {
+    const service = virtualService(virtual)
+    return service !== null && !isTerminating(service) && !hasSelector(service)
+  },
+  isLeftover: (host, { ownHostService }) => {
+    const service = ownHostService(host)
+    const metadata = nestedMap(host.object, ['metadata'])
+    return service !== null && !hasSelector(service) && isMadeByEndpointsController(metadata)
+  },
+  follows: 'services',
+}

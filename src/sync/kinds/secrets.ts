@@ -1,6 +1,7 @@
 // Secrets and ConfigMaps on the host: their data goes one way (contract 18.5).
 import { nestedMap, nestedString, setNestedField } from '../../domain/json/field-path.ts'
 import { type JsonMap, ownValue, sameJson } from '../../domain/json/json.ts'
+import { type KindScope, REFERENCED_SCOPE } from './scope.ts'
 import type { KindTranslator } from './translator.ts'
 
 /** The type of a Secret with a token of a ServiceAccount. */
@@ -15,7 +16,14 @@ export const configMapsTranslator: KindTranslator = {
   check: (object) => ({ object, refusals: [] }),
   withHostValues: (desired) => desired,
   needsRecreation: (desired, host) => isFrozen(host) && !hasSameData(desired, host),
+  createInstead: () => null,
   toVirtual: (virtual) => virtual,
+}
+
+/** Each namespace of each cluster has a ConfigMap with its own CA (contract 16.3). */
+export const configMapsScope: KindScope = {
+  ...REFERENCED_SCOPE,
+  isReserved: ({ name }) => name === 'kube-root-ca.crt',
 }
 
 /**

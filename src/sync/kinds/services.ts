@@ -15,7 +15,9 @@ import {
   ownValue,
   sameJson,
 } from '../../domain/json/json.ts'
+import type { StatusError } from '../../kube/client/api-error.ts'
 import { hostMatchLabels } from '../objects/selectors.ts'
+import { isKubernetesService, type KindScope } from './scope.ts'
 import { checkedService } from './service-check.ts'
 import { pairedNodePorts, portsOf } from './service-ports.ts'
 import {
@@ -29,12 +31,18 @@ import {
 } from './service-type.ts'
 import type { KindTranslator, TranslationContext } from './translator.ts'
 
+const HEALTH_PORT = 'healthCheckNodePort'
+
+/** 422 names the field of a wrong port. A port that is in use is a 500, whose message is not to be read. */
+const refusesHealthPort = ({ code, message }: StatusError): boolean =>
+  code === 500 || (code === 422 && message.includes(HEALTH_PORT))
+
 /** The cluster IP of a headless Service. */
 const HEADLESS = 'None'
 
 /**
  * Cluster IPs and node ports are the host's own, unless a patch acts on the virtual Service's: its result is asked for.
- * Node ports and the status of the load balancer flow back.
+ * Node ports and the status of the load balancer flow back. A health check port that the host refuses is left to the host.
  */
 export const servicesTranslator: KindTranslator = {
   toHost: (virtual, context) => {
@@ -55,7 +63,20 @@ export const servicesTranslator: KindTranslator = {
     if (!hasClusterIp(wanted) || !hasClusterIp(existing)) return false
     return !canShareClusterIp(wanted, existing) || !canShareBalancerClass(wanted, existing)
   },
+  createInstead: (desired, error) => {
+    const spec = specOf(desired)
+    if (!refusesHealthPort(error) || !Object.hasOwn(spec, HEALTH_PORT)) return null
+    return { ...desired, spec: withoutNames(spec, [HEALTH_PORT]) }
+  },
   toVirtual: (virtual, host) => withHostStatus(withHostNodePorts(virtual, host), host),
+}
+
+/** All Services are synced. */
+export const servicesScope: KindScope = {
+  isReserved: isKubernetesService,
+  isWanted: () => true,
+  isLeftover: () => false,
+  follows: 'externalNames',
 }
 
 // From virtual to host.

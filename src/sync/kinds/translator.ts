@@ -1,6 +1,7 @@
 // How the objects of one kind go from a virtual cluster to its host and back (contract 18).
 import type { FieldPath } from '../../domain/json/field-path.ts'
 import type { JsonMap } from '../../domain/json/json.ts'
+import type { StatusError } from '../../kube/client/api-error.ts'
 import type { HostPlace, VirtualName } from '../objects/host-name.ts'
 import type { Patch } from '../patches/parse.ts'
 import type { AddressSettings } from './addresses.ts'
@@ -35,6 +36,8 @@ export interface KindTranslator {
   readonly withHostValues: (desired: JsonMap, host: JsonMap) => JsonMap
   /** Whether the API server refuses this change of the host object: it must be deleted and created from `check`'s result. */
   readonly needsRecreation: (desired: JsonMap, host: JsonMap) => boolean
+  /** The object to create in place of one whose creation the host refuses with this error; null = none. */
+  readonly createInstead: (desired: JsonMap, error: StatusError) => JsonMap | null
   /**
    * The virtual object with the fields of the host object that flow back, but labels and annotations (18.5); the same
    * object when nothing does.

@@ -1,10 +1,14 @@
-// Whether the patches of an object come to rest, before anything is written (contract 19.7).
+// Whether the patches of an object converge, decided before anything is written (contract 19.7).
 import { createHash } from 'node:crypto'
-import { canonicalJson, type Json, type JsonMap } from '../../domain/json/json.ts'
-import { withoutVersion } from '../objects/server-fields.ts'
+import { nestedMap, nestedString } from '../../domain/json/field-path.ts'
+import { canonicalJson, type Json, type JsonMap, sameJson } from '../../domain/json/json.ts'
+import type { KindTranslator } from '../kinds/translator.ts'
+import { NOT_STABLE, withoutVersion } from '../objects/server-fields.ts'
 import { type Patch, readsConfig } from '../patches/parse.ts'
+import type { Evaluate } from '../sandbox/protocol.ts'
+import { metadataOf, type ObjectPair, type TranslationSettings, translate } from './translation.ts'
 
-/** A set of patches is at rest when one more round after these changes nothing. */
+/** Patches converge when one more round after these changes nothing. */
 const MOST_ROUNDS = 3
 
 /** The state after one round, or its failure. */
@@ -12,7 +16,7 @@ type Round<State, Failed extends { readonly ok: false }> =
   | { readonly ok: true; readonly state: State }
   | Failed
 
-/** The state at rest; isStable false = there is none, whether values repeat, grow or swap. */
+/** The state that stays the same; isStable false = there is none, whether values repeat, grow or swap. */
 type Settled<State> =
   | { readonly ok: true; readonly isStable: true; readonly state: State }
   | { readonly ok: true; readonly isStable: false }
@@ -34,8 +38,8 @@ export async function settle<State, Failed extends { readonly ok: false }>(
 }
 
 /**
- * Whether the result of the patches can depend on what they wrote before: by a value that they patch back, or by the
- * host object. It is a function of the virtual object alone otherwise, and at rest at once.
+ * Whether the result of the patches can depend on their own earlier result: by a value that they patch back, or by the
+ * host object. It is a function of the virtual object alone otherwise, and converges at once.
  */
 export const mustSimulate = (patches: readonly Patch[]): boolean =>
   patches.some(
@@ -45,7 +49,7 @@ export const mustSimulate = (patches: readonly Patch[]): boolean =>
       patch.forward?.reads.hostObject === true,
   )
 
-/** What the verdict on an object depends on. */
+/** The inputs of a verdict. */
 interface Examined {
   readonly patches: readonly Patch[]
   /** The configuration that expressions read. */
@@ -57,8 +61,9 @@ interface Examined {
 }
 
 /**
- * A digest of all that decided that patches are not stable, kept in the annotation NOT_STABLE of the host object: the
- * object is examined again when it is another one. Versions and the verdict itself are no part of it.
+ * A digest of everything that the decision on convergence depends on, without versions and the verdict itself. The host
+ * object of a pair that does not converge keeps it in its annotation NOT_STABLE: the pair is examined again when the
+ * digest has changed.
  */
 export function verdictOf({ patches, config, virtual, host }: Examined): string {
   const examined: Json = [
@@ -69,3 +74,55 @@ export function verdictOf({ patches, config, virtual, host }: Examined): string 
   ]
   return createHash('sha256').update(canonicalJson(examined)).digest('hex')
 }
+
+/** The verdict that a host object keeps; empty = it keeps none. */
+export const verdictKeptOn = (host: JsonMap | null): string =>
+  nestedString(host ?? undefined, ['metadata', 'annotations', NOT_STABLE])
+
+/** Whether the patches converge when both objects are written as wanted, and the failure of a patch in a later round. */
+export function convergence(
+  existing: ObjectPair,
+  wanted: ObjectPair,
+  settings: TranslationSettings,
+  evaluate: Evaluate,
+) {
+  if (samePair(wanted, existing)) return { ok: true, isStable: true } as const
+  const written = (before: ObjectPair, after: ObjectPair): ObjectPair =>
+    afterWrite({ before, wanted: after, existing }, settings.translator)
+  const next = async (state: ObjectPair) => {
+    const round = await translate(state, metadataOf(state), settings, evaluate)
+    return round.ok ? { ...round, state: written(state, round.state) } : round
+  }
+  return settle(written(existing, wanted), next, samePair)
+}
+
+/** A write in a simulated round. */
+interface SimulatedWrite {
+  readonly before: ObjectPair
+  readonly wanted: ObjectPair
+  /** The objects as last read. */
+  readonly existing: ObjectPair
+}
+
+/**
+ * The objects after a write: a host object whose change is refused is deleted first. A new one has an identity, which
+ * expressions can read; the identity of the existing one stands in for it.
+ */
+function afterWrite(
+  { before, wanted, existing }: SimulatedWrite,
+  { needsRecreation }: Pick<KindTranslator, 'needsRecreation'>,
+): ObjectPair {
+  if (wanted.host === null) return wanted
+  if (before.host !== null)
+    return needsRecreation(wanted.host, before.host) ? { ...wanted, host: null } : wanted
+  const { uid = 'new', creationTimestamp = 'new' } = nestedMap(existing.host ?? {}, ['metadata'])
+  const metadata = { ...nestedMap(wanted.host, ['metadata']), uid, creationTimestamp }
+  return { ...wanted, host: { ...wanted.host, metadata } }
+}
+
+/** Whether the syncer would write neither object. */
+const samePair = (one: ObjectPair, other: ObjectPair): boolean =>
+  sameJson(one.virtual, other.virtual) &&
+  (one.host === null || other.host === null
+    ? one.host === other.host
+    : sameJson(one.host, other.host))

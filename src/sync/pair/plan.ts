@@ -1,24 +1,24 @@
-// What the syncer does about one virtual object and the host object of its name (contract 16.3, 18.1, 18.3).
+// The plan for one virtual object and the host object of its name (contract 16.3, 18.1, 18.3).
 
 /** The facts about both objects. */
 export interface PairFacts {
   readonly virtual: {
     readonly uid: string
     readonly isTerminating: boolean
-    /** It is not synced, or marked to be skipped. */
+    /** Whether it is reserved, or marked to be skipped. */
     readonly isLeftAlone: boolean
     /** Whether it is to stand on the host, such as Endpoints whose Service has no selector. */
     readonly isWanted: boolean
   } | null
   readonly host: {
     /**
-     * uid of the virtual object in its marks, empty where the mark is missing; null = it is foreign, or of another
+     * uid of the virtual object in its marks, empty where the mark is missing; null = it is foreign, or belongs to another
      * virtual object.
      */
     readonly ownerUid: string | null
     readonly isTerminating: boolean
     readonly isLeftAlone: boolean
-    /** Foreign, but made by a controller of the host for a Service of ours that lost its selector. */
+    /** Whether it is foreign, but made by a controller of the host for a Service of this virtual cluster. */
     readonly isLeftover: boolean
   } | null
   /** Whether the kind is switched on. */
@@ -29,9 +29,10 @@ export interface PairFacts {
 
 /**
  * `translate`: the host object is created or updated. `delete`: the host object goes; another event follows. `wait`:
- * the host object terminates, or none may be created. `taken`: its name belongs to a foreign object. `nothing`: both stay as they are.
+ * the host object terminates, or none may be created. `conflict`: its name belongs to a foreign object. `nothing`: both
+ * stay as they are.
  */
-type PairPlan = 'translate' | 'delete' | 'wait' | 'taken' | 'nothing'
+type PairPlan = 'translate' | 'delete' | 'wait' | 'conflict' | 'nothing'
 
 /** The plan for one pair. */
 export function planPair({ virtual, host, isEnabled, mayCreate }: PairFacts): PairPlan {
@@ -43,6 +44,6 @@ export function planPair({ virtual, host, isEnabled, mayCreate }: PairFacts): Pa
   if (isGone || !virtual.isWanted) return isOurs && !host.isTerminating ? 'delete' : 'nothing'
   if (host === null) return mayCreate ? 'translate' : 'wait'
   if (host.isTerminating) return 'wait'
-  if (!isOurs) return host.isLeftover ? 'delete' : 'taken'
+  if (!isOurs) return host.isLeftover ? 'delete' : 'conflict'
   return host.ownerUid === virtual.uid || host.ownerUid === '' ? 'translate' : 'delete'
 }

@@ -13,13 +13,27 @@ import type { SyncSources } from '../sources.ts'
  * `complete`: all was known. `wait`: something was not, and the referrer is queued when it is read. `again`: it is read
  * by now. `opens`: a host namespace is being made; what patches make of a reference may not be queued by that.
  */
-type LookupOutcome = 'complete' | 'wait' | 'again' | 'opens'
+export type LookupOutcome = 'complete' | 'wait' | 'again' | 'opens'
 
 /** The look-ups of one translation. */
-export interface TranslationLookup extends ReferenceLookups {
+interface TranslationLookup extends ReferenceLookups {
   /** Starts to read what was not known, and ends reading what only the translation before has needed. */
   readonly end: () => Promise<LookupOutcome>
 }
+
+/** The look-ups of the pairs of one kind, by the key of the virtual object. */
+export interface PairLookups {
+  /** Begins the look-ups of one translation. */
+  readonly begin: (key: string) => TranslationLookup
+  /** Ends reading for an object that is not translated any more. */
+  readonly drop: (key: string) => void
+}
+
+/** @param kind as in manifests, such as `Endpoints` */
+export const pairLookups = (kind: string, deps: LookupDeps): PairLookups => ({
+  begin: (key) => beginLookup({ kind, key }, deps),
+  drop: (key) => dropLookup({ kind, key }, deps),
+})
 
 /** Dependencies of the look-ups. */
 interface LookupDeps {
@@ -31,7 +45,7 @@ interface LookupDeps {
 }
 
 /** Begins the look-ups of a referrer. */
-export function beginLookup(
+function beginLookup(
   referrer: Referrer,
   { place, references, imports, served, sources }: LookupDeps,
 ): TranslationLookup {
@@ -91,7 +105,7 @@ export function beginLookup(
 }
 
 /** Ends reading what the look-ups of a referrer needed that is not translated any more. */
-export function dropLookup(
+function dropLookup(
   referrer: Referrer,
   { references, imports }: Pick<LookupDeps, 'references' | 'imports'>,
 ): void {

@@ -1,60 +1,65 @@
 // Reports the state of each object in Events on the virtual object, in metrics and in the log (contract 19.8, 20).
 import type { JsonMap } from '../../domain/json/json.ts'
-import { StatusError, withoutDetail } from '../../kube/client/api-error.ts'
+import { isRefusal, StatusError, withoutDetail } from '../../kube/client/api-error.ts'
+import { ReportedFailure } from '../../kube/controller/reported-failure.ts'
 import type { EventRecorder } from '../../kube/event-recorder.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import type { Log } from '../../runtime/log.ts'
 import { shortDigest, virtualNameOf } from '../objects/host-name.ts'
+import { forEachKind, type SyncedKind } from '../objects/synced-kinds.ts'
 import type { SyncedObject } from '../objects/synced-object.ts'
-import type { FailedPatch } from './failed-patch.ts'
 import { type Patch, readsConfig } from '../patches/parse.ts'
 import { canHoldSecret } from '../patches/secrecy.ts'
 import type { ErrorReason, SyncObserver, WriteDirection } from '../writes/observer.ts'
 import { refusalNote } from '../writes/refusal-note.ts'
-
-/** The states of an object that is to stand on the host, as in platform_sync_objects. */
-export const OBJECT_STATES = [
-  'synced',
-  'waiting',
-  'delayed',
-  'taken',
-  'refused',
-  'failed',
-  'unstable',
-  'not-written',
-] as const
-
-/** One of OBJECT_STATES. */
-type ObjectState = (typeof OBJECT_STATES)[number]
+import type { FailedPatch } from './failed-patch.ts'
+import type { ObjectState, PairStates } from './state.ts'
 
 /** A write that a cluster refuses. */
 interface RefusedByCluster {
   readonly by: 'host' | 'virtual cluster'
   readonly error: StatusError
-  /** What was to be written; null = a delete. */
+  /** null = the object was to be deleted. */
   readonly sent: JsonMap | null
 }
 
-/** What an Event says, and what the log says of the same. */
+/** A write whose refusal is reported, with an Event on the virtual object if it exists. */
+interface ReportedWrite {
+  readonly key: string
+  readonly virtual: SyncedObject | null
+  readonly cluster: RefusedByCluster['by']
+  /** Whether the written object existed when it was read. */
+  readonly isKnown: boolean
+  /** null = the object is deleted. */
+  readonly sent: JsonMap | null
+}
+
+/** The texts of a failure. */
 interface Note {
+  /** The note of the Event. */
   readonly note: string
-  /** Absent = the note itself. */
+  /** The note of the log line; absent = the same. */
   readonly logged?: string
-  /** What makes it another failure than one before. */
+  /** Two failures of one reason are the same failure if this is the same. */
   readonly discriminator: string
 }
 
 /**
- * Digests of what was reported last of the objects of one kind, by the key of the virtual object, until the object is in step:
- * a retry has nothing new to say, and neither has a run with another configuration.
+ * Digests of the failures that were reported for the objects of one kind, by the key of the virtual object, until the
+ * object is in step: neither a retry nor a run with another configuration reports the same failure again.
  */
 export type ReportedFailures = Map<string, string>
+
+/** The reported failures of a process, which its runs share: none yet. */
+export const noReportedFailures = (): Readonly<Record<SyncedKind, ReportedFailures>> =>
+  forEachKind(() => new Map())
 
 /** Dependencies of the report of one kind. */
 interface ReportOptions {
   /** As in manifests, such as `Endpoints`. */
   readonly kind: string
   readonly patches: readonly Patch[]
+  readonly states: PairStates
   readonly reported: ReportedFailures
   /** Records Events in the virtual cluster. */
   readonly events: EventRecorder
@@ -63,21 +68,24 @@ interface ReportOptions {
   readonly log: Log
 }
 
-/** An object whose writes were not delayed for this long is no longer known to be written too often. */
+/** A failure of one object. */
+interface ObjectFailure {
+  readonly key: string
+  /** null = it does not exist, and no Event is recorded. */
+  readonly virtual: SyncedObject | null
+  readonly state: ObjectState
+  readonly reason: ErrorReason
+  readonly note: Note
+}
+
+/** After this long without a delay, the next delay of an object's writes is reported again. */
 const DELAY_ENDS_MS = 600_000
 
-/** The states of the objects of one kind, by the key of the virtual object. */
+/** Reports the objects of one kind, by the key of the virtual object, and keeps their states. */
 export class SyncReport {
   readonly #options: ReportOptions
   /** Whether an answer to a write may quote a value that is secret. */
   readonly #isHidden: boolean
-  readonly #states = new Map<string, ObjectState>()
-  /** Verdicts of objects whose patches do not settle. */
-  readonly #verdicts = new Map<string, string>()
-  /** Monotonic milliseconds of the first change that is not on both sides yet. */
-  readonly #changedMs = new Map<string, number>()
-  /** Monotonic milliseconds of the last delay of an object's writes. */
-  readonly #delayedMs = new Map<string, number>()
 
   constructor(options: ReportOptions) {
     this.#options = options
@@ -86,41 +94,39 @@ export class SyncReport {
 
   /** The number of objects in each state. Iterates over all objects. */
   countByState(): Readonly<Record<string, number>> {
-    const counts: Record<string, number> = {}
-    for (const state of this.#states.values()) counts[state] = (counts[state] ?? 0) + 1
-    return counts
+    return this.#options.states.countByState()
   }
 
   /** Call it when either object has changed. */
   changed(key: string): void {
-    if (!this.#changedMs.has(key)) this.#changedMs.set(key, this.#options.clock.monotonicMs())
+    const { clock, states } = this.#options
+    states.of(key).changedAtMs ??= clock.monotonicMs()
   }
 
-  /** Sets the state; null = the object is none of those that stand on the host. */
-  state(key: string, state: ObjectState | null): void {
-    if (state === null) this.#states.delete(key)
-    else this.#states.set(key, state)
-    if (state === null || state === 'waiting') this.#changedMs.delete(key)
+  /** Sets the state. An object that waits for something else than a write has no lag from an earlier change. */
+  state(key: string, state: ObjectState): void {
+    const pair = this.#options.states.of(key)
+    pair.state = state
+    if (state === 'waiting') pair.changedAtMs = null
   }
 
-  /** Forgets an object of which nothing is on either side, or that is left alone. */
+  /** Forgets a pair that is not synced any more, or that is left alone. */
   forget(key: string): void {
-    this.state(key, null)
-    this.#verdicts.delete(key)
+    this.#options.states.forget(key)
     this.#ended(key, 'an object that was not in step is not synced any more')
-    this.#delayedMs.delete(key)
   }
 
   /** Both objects are as they are to be. @param isWritten whether that took a write: the event of it is no change */
   inStep(key: string, isWritten: boolean): void {
-    const { clock, observer } = this.#options
-    const changedMs = this.#changedMs.get(key)
-    if (isWritten && changedMs !== undefined)
-      observer.caughtUp((clock.monotonicMs() - changedMs) / 1000)
-    this.#changedMs.delete(key)
-    this.#verdicts.delete(key)
-    if (this.#states.get(key) === 'refused') return
-    this.#states.set(key, 'synced')
+    const { clock, observer, states } = this.#options
+    const state = states.of(key)
+    const { changedAtMs } = state
+    if (isWritten && changedAtMs !== null)
+      observer.caughtUp((clock.monotonicMs() - changedAtMs) / 1000)
+    state.changedAtMs = null
+    state.verdict = null
+    if (state.state === 'refused') return
+    state.state = 'synced'
     this.#ended(key, 'an object is in step again')
   }
 
@@ -131,48 +137,52 @@ export class SyncReport {
 
   /** The name on the host belongs to a foreign object. */
   taken(key: string, virtual: SyncedObject, host: SyncedObject): void {
-    const note = `The name ${host.name} in namespace ${host.namespace} of the host belongs to an object that is not this one's; nothing is written.`
-    this.#fail(key, virtual, 'taken', 'NameTaken', { note, discriminator: host.uid })
+    const text = `The name ${host.name} in namespace ${host.namespace} of the host belongs to an object that is not this one's; nothing is written.`
+    const note: Note = { note: text, discriminator: host.uid }
+    this.#fail({ key, virtual, state: 'taken', reason: 'NameTaken', note })
   }
 
-  /** Reports refused addresses; without any it does nothing but end that state. */
+  /** Reports refused addresses; without any it only ends that state. */
   refused(key: string, virtual: SyncedObject, refusals: readonly string[]): void {
+    const state = this.#options.states.of(key)
     if (refusals.length === 0) {
-      if (this.#states.get(key) === 'refused') this.#states.delete(key)
+      if (state.state === 'refused') state.state = null
       return
     }
-    const note = `${refusals.join('; ')}.`
-    this.#fail(key, virtual, 'refused', 'AddressRefused', { note, discriminator: note })
+    const text = `${refusals.join('; ')}.`
+    const note: Note = { note: text, discriminator: text }
+    this.#fail({ key, virtual, state: 'refused', reason: 'AddressRefused', note })
   }
 
   /** @returns the error, with the entry and the field, and no value that can be secret */
   patchFailed(key: string, virtual: SyncedObject, { patch, path, failure }: FailedPatch): string {
     const isHidden = canHoldSecret(virtual.object, this.#options.patches, patch)
     const detail = failure.detail === '' || isHidden ? '' : `: ${failure.detail}`
-    const text = `${patch.entry} at ${path}: ${failure.because}${detail}`
-    const note = `${text}; nothing is written.`
-    this.#fail(key, virtual, 'failed', 'PatchFailed', { note, discriminator: note })
-    return text
+    const error = `${patch.entry} at ${path}: ${failure.because}${detail}`
+    const text = `${error}; nothing is written.`
+    const note: Note = { note: text, discriminator: text }
+    this.#fail({ key, virtual, state: 'failed', reason: 'PatchFailed', note })
+    return error
   }
 
-  /** Whether this process has already reached this verdict. */
+  /** Whether this run has already reached this verdict. */
   isUnstable(key: string, verdict: string): boolean {
-    return this.#verdicts.get(key) === verdict
+    return this.#options.states.of(key).verdict === verdict
   }
 
-  /** The patches do not settle for these objects. */
+  /** The patches do not converge for these objects. */
   unstable(key: string, virtual: SyncedObject, verdict: string): void {
-    const isNew = this.#verdicts.get(key) !== verdict
-    this.#verdicts.set(key, verdict)
-    this.#states.set(key, 'unstable')
-    this.#changedMs.delete(key)
+    const isNew = !this.isUnstable(key, verdict)
+    this.#options.states.of(key).verdict = verdict
+    this.#set(key, 'unstable')
     if (!isNew) return
     const entries = this.#options.patches.map(({ entry }) => entry)
-    const note = `The patches give another result in each round, and nothing is written until they or the object change: ${entries.join(', ')}.`
-    this.#fail(key, virtual, 'unstable', 'PatchNotStable', { note, discriminator: verdict })
+    const text = `The patches give another result in each round, and nothing is written until they or the object change: ${entries.join(', ')}.`
+    const note: Note = { note: text, discriminator: verdict }
+    this.#fail({ key, virtual, state: 'unstable', reason: 'PatchNotStable', note })
   }
 
-  /** A cluster refuses a write. @param virtual null = there is none, and no Event: its host object is not deleted */
+  /** A cluster refuses a write. @param virtual null = it does not exist: its host object is not deleted */
   notWritten(
     key: string,
     virtual: SyncedObject | null,
@@ -180,28 +190,54 @@ export class SyncReport {
   ): void {
     const { code, reason, message } = error
     const noteOf = (because: string): string => `The ${by} refuses the object: ${because}.`
-    const note = noteOf(refusalNote(error, this.#isHidden, sent))
+    const text = noteOf(refusalNote(error, this.#isHidden, sent))
     const logged = noteOf(this.#isHidden ? `${code} ${reason}`.trimEnd() : message)
-    // Numbers in an answer, such as sizes, can be others each time: it is the same failure.
-    const discriminator = `${code} ${note.replaceAll(/\d+/g, '')}`
-    this.#fail(key, virtual, 'not-written', 'NotWritten', { note, logged, discriminator })
+    // Numbers in an answer, such as sizes, can differ each time: it is the same failure.
+    const note: Note = {
+      note: text,
+      logged,
+      discriminator: `${code} ${text.replaceAll(/\d+/g, '')}`,
+    }
+    this.#fail({ key, virtual, state: 'not-written', reason: 'NotWritten', note })
   }
 
-  /** Answers to changes of one side wait, as there were too many; said once. @param by `host` or `virtual cluster` */
+  /** Answers to changes of one side wait, as there were too many; reported once. @param by `host` or `virtual cluster` */
   delayed(key: string, virtual: SyncedObject, by: string): void {
-    const nowMs = this.#options.clock.monotonicMs()
-    const lastMs = this.#delayedMs.get(key)
-    this.#delayedMs.set(key, nowMs)
-    this.#states.set(key, 'delayed')
-    if (lastMs !== undefined && nowMs - lastMs < DELAY_ENDS_MS) return
-    const note = `Somebody changes the object of the ${by} again and again; what is written in answer waits up to a minute, and changes of the other side do not.`
-    this.#record(key, virtual, 'WritesDelayed', { note, discriminator: by })
+    const { clock, states } = this.#options
+    const state = states.of(key)
+    const nowMs = clock.monotonicMs()
+    const { delayedAtMs: lastMs } = state
+    state.delayedAtMs = nowMs
+    state.state = 'delayed'
+    if (lastMs !== null && nowMs - lastMs < DELAY_ENDS_MS) return
+    const text = `Somebody changes the object of the ${by} again and again; what is written in answer waits up to a minute, and changes of the other side do not.`
+    this.#record(key, virtual, 'WritesDelayed', { note: text, discriminator: by })
   }
 
   /** The error of a write as it may be logged. @param to `host` or `virtual cluster` */
-  loggable(error: unknown, to: string): unknown {
+  #loggable(error: unknown, to: string): unknown {
     if (!this.#isHidden || !(error instanceof StatusError)) return error
     return withoutDetail(error, `write of the ${this.#options.kind} to the ${to}`)
+  }
+
+  /**
+   * Writes, and reports a refusal by the cluster.
+   *
+   * @throws ReportedFailure for a refusal, else what `write` throws; neither has a message that could quote a secret value
+   */
+  async refusalReported<T>(
+    { key, virtual, cluster, isKnown, sent }: ReportedWrite,
+    write: () => Promise<T>,
+  ): Promise<T> {
+    try {
+      return await write()
+    } catch (error) {
+      const loggable = this.#loggable(error, cluster)
+      if (!isRefusal(error, isKnown)) throw loggable
+      this.notWritten(key, virtual, { by: cluster, error, sent })
+      const cause = loggable instanceof Error ? loggable : error
+      throw new ReportedFailure(cause.message, { retryAfterMs: error.retryAfterMs, cause })
+    }
   }
 
   /** One line when a failure ends. */
@@ -211,15 +247,15 @@ export class SyncReport {
     log.info({ kind, object: virtualNameOf(key) }, sentence)
   }
 
-  #fail(
-    key: string,
-    virtual: SyncedObject | null,
-    state: ObjectState,
-    reason: ErrorReason,
-    note: Note,
-  ): void {
-    this.#states.set(key, state)
-    this.#changedMs.delete(key)
+  /** Sets a state in which nothing is written: no lag is measured from an earlier change. */
+  #set(key: string, state: ObjectState): void {
+    const pair = this.#options.states.of(key)
+    pair.state = state
+    pair.changedAtMs = null
+  }
+
+  #fail({ key, virtual, state, reason, note }: ObjectFailure): void {
+    this.#set(key, state)
     const reported = `${virtual?.uid ?? ''} ${reason} ${shortDigest(note.discriminator)}`
     if (this.#options.reported.get(key) === reported) return this.#options.observer.failed(reason)
     this.#options.reported.set(key, reported)

@@ -37,20 +37,30 @@ export interface ObjectPair {
   readonly host: JsonMap | null
 }
 
-/** Settings and look-ups of a translation, the same for all objects of a kind. */
-export interface TranslationSettings {
+/** The labels and annotations of both objects. */
+export const metadataOf = ({ virtual, host }: ObjectPair): WrittenMetadata => ({
+  virtual: nestedMap(virtual, ['metadata']),
+  host: nestedMap(host ?? {}, ['metadata']),
+})
+
+/** The settings of a translation that are the same for all objects of a kind. */
+export interface KindSettings {
   /** As in manifests, such as `Endpoints`. */
   readonly kind: string
   readonly translator: KindTranslator
   readonly patches: readonly Patch[]
   readonly context: Omit<TranslationContext, 'patchKindAt' | 'choosesIpFamilies'>
-  /** As in SyncedObject, of the virtual object at hand. */
-  readonly choosesIpFamilies: boolean
   readonly addresses: AddressSettings
-  /** The virtual cluster's own Service; null = host objects have no owner. */
-  readonly owner: OwnerReference | null
   /** The configuration of the virtual cluster, for expressions. */
   readonly config: JsonMap
+}
+
+/** The settings of the translation of one object. */
+export interface TranslationSettings extends KindSettings {
+  /** As in SyncedObject. */
+  readonly choosesIpFamilies: boolean
+  /** The virtual cluster's own Service; null = the host object has no owner. */
+  readonly owner: OwnerReference | null
   readonly lookups: ReferenceLookups
 }
 

@@ -2,49 +2,41 @@
 import { createHash } from 'node:crypto'
 import type { Evaluate, EvaluationRequest, EvaluationResult } from '../sandbox/protocol.ts'
 
-/** The most that is kept for one object, in characters: what does not fit is evaluated each time. */
+/** The longest results of one object, in characters: a result that does not fit is evaluated each time. */
 const LONGEST = 1024 * 1024
-/** What a result takes in memory beside its text, about. */
+/** The approximate size of a result in memory without its text. */
 const ENTRY_LENGTH = 200
 
+/** A record of an object that keeps the results of its last pass. */
+export interface KeepsEvaluations {
+  /** null = no pass has evaluated anything. */
+  evaluations: EvaluationResults | null
+}
+
 /**
- * Remembers for each object the results that its last pass used. A pass is all that is evaluated for the object
- * between two calls of `of`, in both directions. Objects without patches take no memory.
+ * Begins a pass over an object: all that is evaluated for it until the next pass begins, in both directions. A request
+ * of the previous pass is answered from the record, unless it failed for a reason that can pass.
+ *
+ * @param evaluate the sandbox's
  */
-export class EvaluationMemory {
-  readonly #evaluate: Evaluate
-  readonly #kept = new Map<string, Results>()
-
-  /** @param evaluate the sandbox's */
-  constructor(evaluate: Evaluate) {
-    this.#evaluate = evaluate
-  }
-
-  /** Begins a pass over the object. What the pass before used is not evaluated again, but for transient failures. */
-  of(key: string): Evaluate {
-    const last = this.#kept.get(key)
-    this.#kept.delete(key)
-    const results = new Results()
-    const digestOfRequest = requestDigests()
-    return async (request) => {
-      const digest = digestOfRequest(request)
-      const known = results.get(digest) ?? last?.get(digest)
-      const result = known ?? (await this.#evaluate(request))
-      if (result.kind === 'failed' && result.isTransient) return result
-      results.add(digest, result)
-      this.#kept.set(key, results)
-      return result
-    }
-  }
-
-  /** Drops what is kept of an object that does not exist any more. */
-  forget(key: string): void {
-    this.#kept.delete(key)
+export function cachedEvaluation(record: KeepsEvaluations, evaluate: Evaluate): Evaluate {
+  const previous = record.evaluations
+  record.evaluations = null
+  const results = new EvaluationResults()
+  const digestOfRequest = requestDigests()
+  return async (request) => {
+    const digest = digestOfRequest(request)
+    const cached = results.get(digest) ?? previous?.get(digest)
+    const result = cached ?? (await evaluate(request))
+    if (result.kind === 'failed' && result.isTransient) return result
+    results.add(digest, result)
+    record.evaluations = results
+    return result
   }
 }
 
-/** Results by the digests of their requests, up to a length. */
-class Results {
+/** The results of one pass by the digests of their requests, up to a total length. */
+class EvaluationResults {
   readonly #byDigest = new Map<string, EvaluationResult>()
   #length = 0
 
@@ -60,12 +52,12 @@ class Results {
   }
 }
 
-/** Digests of the requests for one object. Their context is long, and mostly that of the request before. */
+/** Digests of the requests for one object. Their context is long, and mostly the same as in the previous request. */
 function requestDigests(): (request: EvaluationRequest) => string {
-  let known = { context: '', digest: digestOf('') }
+  let last = { context: '', digest: digestOf('') }
   return ({ source, value, context, path, place }) => {
-    if (known.context !== context) known = { context, digest: digestOf(context) }
-    return digestOf(JSON.stringify([source, value, known.digest, path, place]))
+    if (last.context !== context) last = { context, digest: digestOf(context) }
+    return digestOf(JSON.stringify([source, value, last.digest, path, place]))
   }
 }
 

@@ -2,29 +2,18 @@
 import type { HostPlace } from '../objects/host-name.ts'
 import type { MetadataField } from '../objects/ownership-marks.ts'
 import { hostKeyOf, hostLabelKey } from '../objects/selectors.ts'
+import { SYNCED_RESOURCES, type SyncedKind } from '../objects/synced-kinds.ts'
 import type { Patch } from './parse.ts'
 import { canBeWithin, type PatchPath, patchPath } from './path.ts'
 
 const FIELDS: readonly MetadataField[] = ['labels', 'annotations']
 const SELECTOR = patchPath('spec.selector')
 
-const KINDS = new Map([
-  ['endpoints', 'Endpoints'],
-  ['services', 'Service'],
-  ['secrets', 'Secret'],
-  ['configMaps', 'ConfigMap'],
-])
-
-/** The kind as in manifests, such as `Service`. @param kind its key below `sync.toHost` */
-export const manifestKind = (kind: string): string => KINDS.get(kind) ?? kind
-
 /**
  * A sentence for each patch that names a label or an annotation that has another key on the host, or none.
- *
- * @param kind the key below `sync.toHost`
  */
 export function idlePatches(
-  kind: string,
+  kind: SyncedKind,
   patches: readonly Patch[],
   namespaces: HostPlace['namespaces'],
 ): readonly string[] {
@@ -35,7 +24,9 @@ export function idlePatches(
   return patches.flatMap((patch) => {
     if (patch.kind === 'expression' && patch.forward === null) return []
     const because = [
-      ...FIELDS.map((field) => metadataFault(patch.path, field, manifestKind(kind), namespaces)),
+      ...FIELDS.map((field) =>
+        metadataFault(patch.path, field, SYNCED_RESOURCES[kind].kind, namespaces),
+      ),
       hasSelector ? selectorFault(patch.path) : null,
     ].find((one) => one !== null)
     return because ? [`${patch.entry} has no effect on the way to the host: ${because}`] : []

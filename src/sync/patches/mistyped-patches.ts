@@ -1,20 +1,19 @@
 // Patches whose result can never stand where their path leads, by their syntax alone (contract 19.3).
+import { SYNCED_RESOURCES, type SyncedKind } from '../objects/synced-kinds.ts'
 import type { Expression } from './expression.ts'
 import type { ResultKind } from './expression-result.ts'
 import { type FieldType, typeAt } from './field-types.ts'
-import { manifestKind } from './idle-patches.ts'
 import type { Patch } from './parse.ts'
 import { neededText } from './type-fault.ts'
 
 /**
  * A sentence for each expression with a result of another type than the field has: no object that it applies to can be
  * written.
- *
- * @param kind the key below `sync.toHost`
  */
-export function mistypedPatches(kind: string, patches: readonly Patch[]): readonly string[] {
+export function mistypedPatches(kind: SyncedKind, patches: readonly Patch[]): readonly string[] {
   return patches.flatMap((patch) => {
-    const type = patch.kind === 'expression' ? typeAt(manifestKind(kind), patch.path) : null
+    const type =
+      patch.kind === 'expression' ? typeAt(SYNCED_RESOURCES[kind].kind, patch.path) : null
     if (patch.kind !== 'expression' || type === null) return []
     const sentence = (name: string, expression: Expression | null): readonly string[] =>
       expression === null || expression.gives === null || canBe(expression.gives, type)

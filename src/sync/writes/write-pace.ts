@@ -1,5 +1,5 @@
-// The pace of writes to one object (contract 19.7): what a user of the other side has changed goes at once, answers to
-// the written side are few, and no write is lost.
+// The pace of writes to one object (contract 19.7): a change by a user of the other side is written at once, answers to
+// the written side are limited, and no write is lost.
 import { createHash } from 'node:crypto'
 import { canonicalJson, type JsonMap } from '../../domain/json/json.ts'
 import type { Clock } from '../../runtime/clock.ts'
@@ -9,7 +9,7 @@ import type { SyncedObject } from '../objects/synced-object.ts'
 /** The most writes of an object in any 60 s that answer a change on the side that is written. */
 const MOST_ANSWERS = 10
 const WINDOW_MS = 60_000
-/** What changes on the other side within this time is written together. */
+/** Changes of the other side within this time are written together. */
 const MERGE_MS = 1000
 
 /** A write, as far as its pace depends on it. */
@@ -20,7 +20,7 @@ export interface PacedWrite {
   readonly wanted: string
 }
 
-/** A write that answers whatever was written before. */
+/** A write that is always an answer. */
 type AnswerWrite = 'answer'
 
 /** @param source the object on the other side; null = there is none @param wanted null = the object is deleted */
@@ -48,21 +48,28 @@ export interface PacedWait {
   readonly isAnswer: boolean
 }
 
-/** What is known of the writes to one object. Times are monotonic milliseconds. */
-interface PastWrites {
-  readonly last: PacedWrite
+/** A record of an object that keeps the last write of one side. */
+export interface KeepsLastWrite {
+  /** null = this run has not written it. */
+  lastWrite: PacedWrite | null
+}
+
+/** The times of the writes to one object, in monotonic milliseconds. */
+interface WriteTimes {
   readonly lastMs: number
   /** The last answers, oldest first. */
   readonly answersMs: readonly number[]
 }
 
 /**
- * The writes to the objects of one side, by key. A write that must wait is merged with those that come meanwhile: the
- * caller reads the newest state when the time has come.
+ * The times of the writes to the objects of one side, by key. They end by time alone, a minute after the last write, and
+ * not with the object: deleting and creating it again is no way to a new budget. A write that must wait is merged with
+ * those that follow: the caller reads the newest state when the wait is over.
  */
 export class WritePace {
   readonly #clock: Clock
-  readonly #past = new Map<string, PastWrites>()
+  /** In the order of their last writes. */
+  readonly #times = new Map<string, WriteTimes>()
 
   /** Only differences of the clock's monotonic counter count. */
   constructor(clock: Clock) {
@@ -70,49 +77,56 @@ export class WritePace {
   }
 
   /** How long this write of the object must wait. */
-  waitOf(key: string, write: PacedWrite | AnswerWrite): PacedWait {
-    const past = this.#past.get(key)
-    if (past === undefined) return { delayMs: 0, isAnswer: false }
-    const isAnswer = isAnswerTo(past, write)
-    const [earliestMs = 0] = past.answersMs
-    const isFull = past.answersMs.length >= MOST_ANSWERS
-    const dueMs = isAnswer ? (isFull ? earliestMs + WINDOW_MS : 0) : past.lastMs + MERGE_MS
+  waitOf(key: string, write: PacedWrite | AnswerWrite, record: KeepsLastWrite): PacedWait {
+    const isAnswer = isAnswerTo(record.lastWrite, write)
+    const times = this.#times.get(key)
+    if (times === undefined) return { delayMs: 0, isAnswer }
+    const [earliestMs = 0] = times.answersMs
+    const isFull = times.answersMs.length >= MOST_ANSWERS
+    const dueMs = isAnswer ? (isFull ? earliestMs + WINDOW_MS : 0) : times.lastMs + MERGE_MS
     return { delayMs: Math.max(Math.ceil(dueMs - this.#clock.monotonicMs()), 0), isAnswer }
   }
 
-  /** Records a write of the object. */
-  wrote(key: string, write: PacedWrite | AnswerWrite): void {
+  /** Records a write of the object, also as the last one of its record. */
+  wrote(key: string, write: PacedWrite | AnswerWrite, record: KeepsLastWrite): void {
     const nowMs = this.#clock.monotonicMs()
-    const past = this.#past.get(key)
-    const answersMs = (past?.answersMs ?? []).filter((ms) => ms > nowMs - WINDOW_MS)
-    const isAnswer = isAnswerTo(past, write)
-    this.#past.set(key, {
-      last: write === 'answer' ? (past?.last ?? { source: '', wanted: '' }) : write,
+    const times = this.#times.get(key)
+    const answersMs = (times?.answersMs ?? []).filter((ms) => ms > nowMs - WINDOW_MS)
+    const isAnswer = isAnswerTo(record.lastWrite, write)
+    this.#times.delete(key)
+    this.#times.set(key, {
       lastMs: nowMs,
       answersMs: isAnswer ? [...answersMs.slice(1 - MOST_ANSWERS), nowMs] : answersMs,
     })
+    this.#dropEnded(nowMs)
+    if (write !== 'answer') record.lastWrite = write
   }
 
-  /** The syncer itself has written the object on the other side: that is no change of a user there. */
-  sourceWritten(
-    key: string,
-    before: Pick<SyncedObject, 'uid' | 'resourceVersion'>,
-    resourceVersion: string,
-  ): void {
-    const past = this.#past.get(key)
-    // Otherwise a user's change has come before, which is not written yet.
-    if (past === undefined || past.last.source !== versionOf(before)) return
-    const source = versionOf({ uid: before.uid, resourceVersion })
-    this.#past.set(key, { ...past, last: { ...past.last, source } })
-  }
-
-  /** Drops what is known of an object that is not synced any more. */
-  forget(key: string): void {
-    this.#past.delete(key)
+  #dropEnded(nowMs: number): void {
+    for (const [key, { lastMs }] of this.#times) {
+      if (lastMs > nowMs - WINDOW_MS) return
+      this.#times.delete(key)
+    }
   }
 }
 
+/**
+ * Records that the syncer itself has written the object on the other side, which is no change by a user there.
+ *
+ * @param before the object on the other side before that write @param resourceVersion its version after it
+ */
+export function sourceWritten(
+  record: KeepsLastWrite,
+  before: Pick<SyncedObject, 'uid' | 'resourceVersion'>,
+  resourceVersion: string,
+): void {
+  const { lastWrite } = record
+  // With another source, an earlier change by a user is not written yet.
+  if (lastWrite === null || lastWrite.source !== versionOf(before)) return
+  record.lastWrite = { ...lastWrite, source: versionOf({ uid: before.uid, resourceVersion }) }
+}
+
 /** A change of the other side that leads to another content is no answer. */
-const isAnswerTo = (past: PastWrites | undefined, write: PacedWrite | AnswerWrite): boolean =>
+const isAnswerTo = (last: PacedWrite | null, write: PacedWrite | AnswerWrite): boolean =>
   write === 'answer' ||
-  (past !== undefined && (past.last.source === write.source || past.last.wanted === write.wanted))
+  (last !== null && (last.source === write.source || last.wanted === write.wanted))

@@ -12,7 +12,7 @@ import {
   type PartialSource,
   SINGLE_NAMESPACE,
 } from '../../../src/sync/namespaces/sources.ts'
-import type { SyncSources, SyncedObjects } from '../../../src/sync/sources.ts'
+import type { SyncSources } from '../../../src/sync/sources.ts'
 import { type SyncedObject, syncedObject } from '../../../src/sync/objects/synced-object.ts'
 
 export const P = 'vcluster.platform.sh'
@@ -48,7 +48,7 @@ export class MemorySource implements PartialSource {
   }
 }
 
-const sourcesOf = (): SyncedObjects & {
+const sourcesOf = (): SyncSources['virtual'] & {
   readonly secrets: MemorySource
   readonly endpoints: MemorySource
 } => Object.fromEntries(SYNCED_KINDS.map((kind) => [kind, new MemorySource()])) as never

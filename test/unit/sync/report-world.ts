@@ -1,11 +1,12 @@
-// A report in memory, and what it has told.
+// A report in memory, with its Events, counts and log lines.
 import { expect } from 'vitest'
-import type { ObjectEvent } from '../../../src/kube/event-recorder.ts'
-import { type ReportedFailures, SyncReport } from '../../../src/sync/pair/report.ts'
-import { type Patch, checkPatches } from '../../../src/sync/patches/parse.ts'
 import { syncedObject } from '../../../src/sync/objects/synced-object.ts'
+import { type ReportedFailures, SyncReport } from '../../../src/sync/pair/report.ts'
+import { PairStates } from '../../../src/sync/pair/state.ts'
+import { checkPatches, type Patch } from '../../../src/sync/patches/parse.ts'
 import { manualClock } from '../../support/manual-clock.ts'
 import { memoryLog } from '../../support/memory-log.ts'
+import { memoryEvents, memoryObserver } from './memory-report.ts'
 
 /** The key of the object. */
 export const KEY = 'shop/web'
@@ -31,7 +32,7 @@ export const objectOf = (kind: string, uid = 'u1') =>
     metadata: { name: 'web', namespace: 'shop', uid, resourceVersion: '1', creationTimestamp: '' },
   })
 
-/** A report, and what it has told and counted. @param reported by reports before it; absent = nothing */
+/** @param reported the failures that earlier runs reported; absent = none */
 export function reportOf(
   kind = 'Endpoints',
   patches = PATCHES,
@@ -39,22 +40,15 @@ export function reportOf(
 ) {
   const clock = manualClock(0)
   const { log, lines } = memoryLog()
-  const events: ObjectEvent[] = []
-  const counts: unknown[] = []
+  const { events, recorder } = memoryEvents()
+  const { counts, observer } = memoryObserver()
   const report = new SyncReport({
     kind,
     patches,
     reported,
-    events: {
-      record: (event) => void events.push(event),
-      flush: () => Promise.resolve(),
-      stop: () => undefined,
-    },
-    observer: {
-      wrote: (direction) => void counts.push(direction),
-      failed: (reason) => void counts.push(reason),
-      caughtUp: (seconds) => void counts.push(seconds),
-    },
+    states: new PairStates(),
+    events: recorder,
+    observer,
     clock,
     log,
   })

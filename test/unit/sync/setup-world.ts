@@ -1,23 +1,24 @@
 // The controllers of endpoint sync between two clusters in memory, with the informers that they have in the product.
 import type { Resource } from '../../../src/api/names.ts'
 import type { KubeObject } from '../../../src/api/objects.ts'
-import type { JsonMap } from '../../../src/domain/json/json.ts'
 import { nestedMap, nestedString } from '../../../src/domain/json/field-path.ts'
+import type { JsonMap } from '../../../src/domain/json/json.ts'
 import type { KubeClient, ListQuery } from '../../../src/kube/client/client.ts'
 import type { InformerFactory } from '../../../src/kube/informer/informers.ts'
-import { type StoreSink, objectKey } from '../../../src/kube/informer/store.ts'
-import type { ObjectEvent } from '../../../src/kube/event-recorder.ts'
-import { followImports } from '../../../src/sync/imports/follow.ts'
-import { followReferences } from '../../../src/sync/references/follow.ts'
+import { objectKey, type StoreSink } from '../../../src/kube/informer/store.ts'
 import { checkSyncConfig } from '../../../src/sync/config/config.ts'
-import { type SyncedKind, SYNCED_RESOURCES } from '../../../src/sync/objects/synced-kinds.ts'
-import type { HostPlace } from '../../../src/sync/objects/host-name.ts'
+import { followImports } from '../../../src/sync/imports/follow.ts'
 import { namespaceMarks } from '../../../src/sync/namespaces/marks.ts'
+import type { HostPlace } from '../../../src/sync/objects/host-name.ts'
+import { SYNCED_RESOURCES, type SyncedKind } from '../../../src/sync/objects/synced-kinds.ts'
+import { noReportedFailures } from '../../../src/sync/pair/report.ts'
 import { syncController } from '../../../src/sync/pair/setup.ts'
+import { followReferences } from '../../../src/sync/references/follow.ts'
 import { startSources } from '../../../src/sync/sources.ts'
 import { manualClock } from '../../support/manual-clock.ts'
 import { memoryLog } from '../../support/memory-log.ts'
 import { countingSandbox } from './counting-sandbox.ts'
+import { memoryEvents, memoryObserver } from './memory-report.ts'
 
 interface PlayedInformer {
   readonly plural: string
@@ -115,7 +116,8 @@ export function setupWorld(toHost: object, role: 'leader' | 'standby' = 'leader'
   })
   const references = followReferences(config, place, sources)
   const imports = followImports(place, sources, references)
-  const events: ObjectEvent[] = []
+  const { events, recorder } = memoryEvents()
+  const { observer } = memoryObserver()
   const setup = {
     place,
     owner: { current: () => null, isReady: () => true, subscribe: () => undefined },
@@ -127,22 +129,9 @@ export function setupWorld(toHost: object, role: 'leader' | 'standby' = 'leader'
     imports,
     served: { isServed: () => true, read: () => Promise.resolve() },
     evaluate: countingSandbox().evaluate,
-    events: {
-      record: (event: ObjectEvent) => void events.push(event),
-      flush: () => Promise.resolve(),
-      stop: () => undefined,
-    },
-    reported: {
-      endpoints: new Map(),
-      services: new Map(),
-      secrets: new Map(),
-      configMaps: new Map(),
-    },
-    observer: () => ({
-      wrote: () => undefined,
-      failed: () => undefined,
-      caughtUp: () => undefined,
-    }),
+    events: recorder,
+    reported: noReportedFailures(),
+    observer: () => observer,
     workers: 1,
     clock,
     log,

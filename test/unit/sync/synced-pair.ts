@@ -1,24 +1,22 @@
 // One virtual object, its host object in a second cluster in memory, and the reconcile function between them.
-import type { ObjectEvent } from '../../../src/kube/event-recorder.ts'
 import type { Resource } from '../../../src/api/names.ts'
 import { setNestedField } from '../../../src/domain/json/field-path.ts'
 import type { JsonMap } from '../../../src/domain/json/json.ts'
-import { AwaitedNames } from '../../../src/sync/pair/awaited-names.ts'
-import { EvaluationMemory } from '../../../src/sync/patches/evaluation-cache.ts'
-import { WritesWithoutChange } from '../../../src/sync/pair/unchanged-writes.ts'
+import { checkSyncConfig } from '../../../src/sync/config/config.ts'
+import { TRANSLATORS } from '../../../src/sync/kinds/translators.ts'
+import { SYNCED_RESOURCES, type SyncedKind } from '../../../src/sync/objects/synced-kinds.ts'
 import { createReconcile } from '../../../src/sync/pair/reconcile.ts'
 import { SyncReport } from '../../../src/sync/pair/report.ts'
-import { checkSyncConfig } from '../../../src/sync/config/config.ts'
-import { type SyncedKind, SYNCED_RESOURCES } from '../../../src/sync/objects/synced-kinds.ts'
-import { TRANSLATORS } from '../../../src/sync/kinds/translators.ts'
+import { PairStates } from '../../../src/sync/pair/state.ts'
+import type { KindSettings, TranslationSettings } from '../../../src/sync/pair/translation.ts'
 import { type ObjectReference, WITHOUT_CLUSTERS } from '../../../src/sync/patches/reference.ts'
-import type { TranslationSettings } from '../../../src/sync/pair/translation.ts'
 import { WritePace } from '../../../src/sync/writes/write-pace.ts'
 import { manualClock } from '../../support/manual-clock.ts'
 import { memoryLog } from '../../support/memory-log.ts'
 import { countingSandbox } from './counting-sandbox.ts'
 import { type MemoryCluster, memoryCluster } from './memory-cluster.ts'
-import { SINGLE, cidrs } from './translation.ts'
+import { memoryEvents, memoryObserver } from './memory-report.ts'
+import { cidrs, SINGLE } from './translation.ts'
 
 export const OWNER = { apiVersion: 'v1', kind: 'Service', name: 'vc', uid: 'o1' }
 export const KEY = 'shop/web'
@@ -41,22 +39,16 @@ export function syncedPair(kind: SyncedKind, options: PairOptions = {}) {
   const host = memoryCluster(resource.kind, 'h')
   const clock = manualClock(Date.parse('2026-11-21T10:00:00Z'))
   const { log, lines } = memoryLog()
-  const events: ObjectEvent[] = []
-  const counts: string[] = []
+  const { events, recorder } = memoryEvents()
+  const { counts, observer } = memoryObserver()
+  const states = new PairStates()
   const report = new SyncReport({
     kind: resource.kind,
     patches: config.kinds[kind].patches,
     reported: new Map(),
-    events: {
-      record: (event) => void events.push(event),
-      flush: () => Promise.resolve(),
-      stop: () => undefined,
-    },
-    observer: {
-      wrote: (direction) => void counts.push(direction),
-      failed: (reason) => void counts.push(reason),
-      caughtUp: () => void counts.push('caughtUp'),
-    },
+    states,
+    events: recorder,
+    observer,
     clock,
     log,
   })
@@ -67,7 +59,7 @@ export function syncedPair(kind: SyncedKind, options: PairOptions = {}) {
       name === 'creds-x-shop-x-vc' ? { name: 'creds', namespace: 'shop' } : null,
     end: () => Promise.resolve('complete' as const),
   }
-  const settings: TranslationSettings = {
+  const settings: KindSettings = {
     kind: resource.kind,
     translator: TRANSLATORS[kind],
     patches: config.kinds[kind].patches,
@@ -77,9 +69,12 @@ export function syncedPair(kind: SyncedKind, options: PairOptions = {}) {
       ownsHostService: () => false,
     },
     addresses: { denied: cidrs('10.66.0.0/16'), allowedExternal: [] },
+    config: config.withDefaults,
+  }
+  const translation: TranslationSettings = {
+    ...settings,
     choosesIpFamilies: false,
     owner: OWNER,
-    config: config.withDefaults,
     lookups,
   }
   const world = {
@@ -89,31 +84,29 @@ export function syncedPair(kind: SyncedKind, options: PairOptions = {}) {
     isWanted: true,
     isLeftover: false,
     settings,
-    /** Those of a translation on its own. */
-    translation: { ...settings, lookups },
+    translation,
   }
-  const written = new Map()
-  const awaited = new AwaitedNames()
   const released: string[] = []
   const reconcile = createReconcile({
     resource,
-    virtual: { client: virtual.client, objects: virtual.cache },
-    host: { client: host.client, objects: host.cache },
-    settings: () => world.settings,
+    translator: TRANSLATORS[kind],
+    virtual: { client: virtual.client, objects: virtual.cache, pace: new WritePace(clock) },
+    host: { client: host.client, objects: host.cache, pace: new WritePace(clock) },
+    settings,
+    owner: () => OWNER,
     lookups: { begin: () => lookups, drop: () => undefined },
-    isEnabled: options.isEnabled ?? true,
-    isWanted: () => world.isWanted,
-    isReserved: ({ name }) => name === 'kubernetes',
-    isLeftover: () => world.isLeftover,
-    isOpen: () => world.isOpen,
-    isGivenUp: () => world.isGivenUp,
-    mayCreate: () => world.mayCreate,
-    forgotten: (key) => void released.push(key),
-    memory: new EvaluationMemory(sandbox.evaluate),
-    awaited,
-    written,
-    noChange: { virtual: new WritesWithoutChange(), host: new WritesWithoutChange() },
-    pace: { virtual: new WritePace(clock), host: new WritePace(clock) },
+    scope: {
+      isEnabled: options.isEnabled ?? true,
+      isWanted: () => world.isWanted,
+      isReserved: ({ name }) => name === 'kubernetes',
+      isLeftover: () => world.isLeftover,
+      isOpen: () => world.isOpen,
+      isGivenUp: () => world.isGivenUp,
+      mayCreate: () => world.mayCreate,
+      release: (key) => void released.push(key),
+    },
+    evaluate: sandbox.evaluate,
+    states,
     report,
     clock,
   })
@@ -123,7 +116,7 @@ export function syncedPair(kind: SyncedKind, options: PairOptions = {}) {
     virtual,
     host,
     world,
-    awaited,
+    states,
     clock,
     events,
     counts,

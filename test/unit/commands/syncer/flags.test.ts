@@ -3,7 +3,7 @@ import { readSyncerSettings } from '../../../../src/commands/syncer/flags.ts'
 import { createSyncerMetrics, leaseName } from '../../../../src/commands/syncer/metrics.ts'
 import { METRIC_HELP } from '../../../../src/api/metrics.ts'
 import { NAMESPACE_ERROR_REASONS } from '../../../../src/sync/namespaces/report.ts'
-import { OBJECT_STATES } from '../../../../src/sync/pair/report.ts'
+import { OBJECT_STATES } from '../../../../src/sync/pair/state.ts'
 import { ERROR_REASONS } from '../../../../src/sync/writes/observer.ts'
 import { seriesOf, sumOf, valueOf } from '../../../support/metrics-page.ts'
 

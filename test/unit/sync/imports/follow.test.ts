@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { JsonMap } from '../../../../src/domain/json/json.ts'
-import { beginLookup, dropLookup } from '../../../../src/sync/pair/reference-lookup.ts'
+import { pairLookups } from '../../../../src/sync/pair/reference-lookup.ts'
 import { planImport } from '../../../../src/sync/imports/plan.ts'
 import type { ObjectReference } from '../../../../src/sync/patches/reference.ts'
 import type { SyncedObject } from '../../../../src/sync/objects/synced-object.ts'
@@ -27,8 +27,6 @@ function copyOf(host: SyncedObject, kind: 'secrets' | 'endpoints' = 'secrets'): 
   const { metadata, ...fields } = plan.object
   return object(kind, ['shop', host.name], metadata as never, fields)
 }
-
-const web = { kind: 'Endpoints', key: 'shop/web' }
 
 describe('the state of an import', () => {
   test('is known once the host object is read, and the virtual one where it matters (19.5)', () => {
@@ -152,8 +150,12 @@ function lookupWorld() {
   candidates.read('host/own', null)
   world.takeChanges()
   const served = { isServed: () => true, read: () => Promise.resolve() }
-  const begin = () => beginLookup(web, { ...world, served })
-  return { ...world, begin }
+  const lookups = pairLookups('Endpoints', { ...world, served })
+  return {
+    ...world,
+    begin: () => lookups.begin('shop/web'),
+    drop: () => lookups.drop('shop/web'),
+  }
 }
 
 describe('the look-ups of a translation', () => {
@@ -194,7 +196,7 @@ describe('the look-ups of a translation', () => {
   })
 
   test('begin to read what flows back by, and try again where it is read meanwhile (19.5)', async () => {
-    const { begin, virtual, candidates, references } = lookupWorld()
+    const { begin, drop, virtual, candidates, references } = lookupWorld()
     const lookup = begin()
     expect(lookup.isImported(secret('shared'))).toBe('unread')
     candidates.read('host/shared', labelled('shared'))
@@ -205,7 +207,7 @@ describe('the look-ups of a translation', () => {
     expect(next.isImported(secret('shared'))).toBe(true)
     expect(await next.end()).toBe('complete')
     expect(references.isReferenced('secrets', 'shop/shared')).toBe(true)
-    dropLookup(web, { references, imports: lookupWorld().imports })
+    drop()
     expect(references.isReferenced('secrets', 'shop/shared')).toBe(false)
   })
 

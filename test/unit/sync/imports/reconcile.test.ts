@@ -7,6 +7,7 @@ import { type SyncedObject, syncedObject } from '../../../../src/sync/objects/sy
 import { manualClock } from '../../../support/manual-clock.ts'
 import { memoryLog } from '../../../support/memory-log.ts'
 import { endpoints, importWorld, labelled, object } from '../import-world.ts'
+import { memoryEvents } from '../memory-report.ts'
 
 const KEY = 'secrets/shop/db'
 
@@ -14,7 +15,6 @@ const KEY = 'secrets/shop/db'
 function controllerWorld(refusal: StatusError | null = null) {
   const world = importWorld()
   const writes: string[] = []
-  const notes: string[] = []
   const counted: string[] = []
   const thrown: unknown[] = []
   const stored = (value: unknown): SyncedObject => syncedObject('Secret')(value as never)
@@ -43,17 +43,13 @@ function controllerWorld(refusal: StatusError | null = null) {
   }
   const clock = manualClock(0)
   const { log, lines } = memoryLog()
+  const { events, recorder } = memoryEvents()
   const spec = importsController({
     ...world,
     clock,
     log,
     clients: { virtual: client as KubeClient },
-    events: {
-      record: ({ regarding, reason, note }) =>
-        void notes.push(`${regarding.kind} ${regarding.name} ${reason}: ${note}`),
-      flush: () => Promise.resolve(),
-      stop: () => undefined,
-    },
+    events: recorder,
     observer: (kind) => ({
       wrote: (direction) => void counted.push(`${kind} ${direction}`),
       failed: (reason) => void counted.push(`${kind} ${reason}`),
@@ -69,9 +65,16 @@ function controllerWorld(refusal: StatusError | null = null) {
     })
     return writes.splice(0)
   }
+  /** The Events since the last call. */
+  const takeNotes = (): readonly string[] =>
+    events
+      .splice(0)
+      .map(
+        ({ regarding, reason, note }) => `${regarding.kind} ${regarding.name} ${reason}: ${note}`,
+      )
   const refer = (name: string | null): void =>
     world.virtual.endpoints.read('shop/web', name === null ? null : endpoints('web', { a: name }))
-  return { ...world, spec, reconcile, refer, notes, counted, thrown, clock, lines }
+  return { ...world, spec, reconcile, refer, takeNotes, counted, thrown, clock, lines }
 }
 
 const withData = (data: string): SyncedObject => {
@@ -151,7 +154,7 @@ describe('the controller of imports', () => {
       retryAfterMs: null,
       isTestFailed: false,
     })
-    const { reconcile, refer, candidates, virtual, notes, counted, thrown } =
+    const { reconcile, refer, candidates, virtual, takeNotes, counted, thrown } =
       controllerWorld(refusal)
     refer('db')
     virtual.endpoints.read('shop/api', endpoints('api', { b: 'db' }))
@@ -160,7 +163,7 @@ describe('the controller of imports', () => {
     await reconcile()
     const note =
       'NotWritten: The virtual cluster refuses the import of Secret shop/db with 403 Forbidden'
-    expect(notes).toEqual([`Endpoints web ${note}`, `Endpoints api ${note}`])
+    expect(takeNotes()).toEqual([`Endpoints web ${note}`, `Endpoints api ${note}`])
     expect(counted).toEqual(['secrets NotWritten'])
     // The controller logs what is thrown.
     expect(thrown).toMatchObject([
@@ -176,23 +179,24 @@ describe('the controller of imports', () => {
       retryAfterMs: null,
       isTestFailed: false,
     })
-    const { reconcile, refer, candidates, virtual, notes, lines, thrown } = controllerWorld(refusal)
+    const { reconcile, refer, candidates, virtual, takeNotes, lines, thrown } =
+      controllerWorld(refusal)
     refer('db')
     virtual.secrets.read('shop/db', null)
     candidates.read('host/db', labelled('db'))
     for (let times = 0; times < 3; times += 1) await reconcile()
     expect(thrown).toEqual(Array.from({ length: 3 }, () => expect.any(ReportedFailure)))
     expect(lines).toMatchObject([{ level: 'warn', sentence: 'an import is refused' }])
-    expect(notes.splice(0)).toEqual([expect.stringMatching(/^Endpoints web NotWritten: /)])
+    expect(takeNotes()).toEqual([expect.stringMatching(/^Endpoints web NotWritten: /)])
     virtual.endpoints.read('shop/api', endpoints('api', { b: 'db' }))
     await reconcile()
-    expect(notes.splice(0)).toEqual([expect.stringMatching(/^Endpoints api NotWritten: /)])
+    expect(takeNotes()).toEqual([expect.stringMatching(/^Endpoints api NotWritten: /)])
     // Once it is in step, another refusal is news.
     candidates.read('host/db', null)
     await reconcile()
     candidates.read('host/db', labelled('db'))
     await reconcile()
-    expect(notes).toHaveLength(2)
+    expect(takeNotes()).toHaveLength(2)
     expect(lines.map(({ sentence }) => sentence)).toEqual([
       'an import is refused',
       'an import is in step again',

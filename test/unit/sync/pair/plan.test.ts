@@ -165,12 +165,12 @@ describe('an object that is not to stand on the host', () => {
 
 describe('a name on the host', () => {
   test.each<Row>([
-    { name: 'of a foreign object is taken', host: foreign(), plan: 'taken' },
+    { name: 'of a foreign object is taken', host: foreign(), plan: 'conflict' },
     {
       name: 'of a foreign object is taken, also without the owner',
       ...held,
       host: foreign(),
-      plan: 'taken',
+      plan: 'conflict',
     },
     { name: 'of what the host made before is freed', host: leftover(), plan: 'delete' },
     {
@@ -260,6 +260,6 @@ test('nothing foreign is ever written or deleted, unless the host made it (16.3)
       for (const isEnabled of each)
         for (const mayCreate of each) {
           const facts = { virtual, host: foreign({ isTerminating }), isEnabled, mayCreate }
-          expect(['nothing', 'wait', 'taken']).toContain(planPair(facts))
+          expect(['nothing', 'wait', 'conflict']).toContain(planPair(facts))
         }
 })

@@ -2,16 +2,16 @@ import { describe, expect, test } from 'vitest'
 import { nestedField, setNestedField } from '../../../../src/domain/json/field-path.ts'
 import { ownerOf } from '../../../../src/sync/objects/ownership-marks.ts'
 import {
+  endpoints,
+  foreign,
   HOST,
+  inStep,
   KEY,
   NO_WRITES,
   OWNER,
   SUBSETS,
-  endpoints,
-  foreign,
-  inStep,
-  withField,
   syncedPair,
+  withField,
 } from '../synced-pair.ts'
 import { SINGLE } from '../translation.ts'
 
@@ -138,7 +138,7 @@ describe('a virtual object', () => {
     Object.defineProperty(pair.host.cache, 'isSynced', { value: () => false })
     await pair.reconcile(KEY)
     expect(pair.writes()).toEqual(NO_WRITES)
-    expect(pair.awaited.waitingFor(`${HOST.namespace}/${HOST.name}`)).toEqual([KEY])
+    expect(pair.states.waitingFor(`${HOST.namespace}/${HOST.name}`)).toEqual([KEY])
   })
 
   test('whose cache is not read yet is no object that is gone (18.3)', async () => {
@@ -159,11 +159,11 @@ describe('a host object that is not of this virtual object', () => {
     expect(pair.writes()).toEqual(NO_WRITES)
     expect(pair.events.map(({ reason }) => reason)).toEqual(['NameTaken'])
     expect(pair.report.countByState()).toEqual({ taken: 1 })
-    expect(pair.awaited.waitingFor('host/web-x-shop-x-vc')).toEqual([KEY])
+    expect(pair.states.waitingFor('host/web-x-shop-x-vc')).toEqual([KEY])
     pair.host.remove(HOST)
     await pair.settle()
     expect(pair.writes().host).toEqual(['create create'])
-    expect(pair.awaited.waitingFor('host/web-x-shop-x-vc')).toEqual([])
+    expect(pair.states.waitingFor('host/web-x-shop-x-vc')).toEqual([])
   })
 
   test.each([
@@ -178,7 +178,7 @@ describe('a host object that is not of this virtual object', () => {
     pair.virtual.put(endpoints())
     await pair.settle()
     expect(pair.writes()).toEqual(NO_WRITES)
-    expect(pair.awaited.waitingFor('host/web-x-shop-x-vc')).toEqual([KEY])
+    expect(pair.states.waitingFor('host/web-x-shop-x-vc')).toEqual([KEY])
   })
 
   test('and that its controller made is deleted, and its end is waited for (18.1)', async () => {
@@ -189,7 +189,7 @@ describe('a host object that is not of this virtual object', () => {
     pair.host.lags = true
     await pair.reconcile(KEY)
     expect(pair.writes().host).toEqual(['delete delete'])
-    expect(pair.awaited.waitingFor('host/web-x-shop-x-vc')).toEqual([KEY])
+    expect(pair.states.waitingFor('host/web-x-shop-x-vc')).toEqual([KEY])
     pair.host.deliver()
     pair.host.lags = false
     await pair.settle()
@@ -218,7 +218,7 @@ describe('a host object that is not of this virtual object', () => {
     expect(pair.events.map(({ reason, regarding }) => [reason, regarding.namespace])).toEqual([
       ['NameTaken', 'shop-x-b'],
     ])
-    expect(pair.awaited.waitingFor('host/a-x-shop-x-b-x-vc')).toEqual(isGone ? [] : ['shop-x-b/a'])
+    expect(pair.states.waitingFor('host/a-x-shop-x-b-x-vc')).toEqual(isGone ? [] : ['shop-x-b/a'])
   })
 })
 

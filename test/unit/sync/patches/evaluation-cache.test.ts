@@ -1,16 +1,18 @@
 import { describe, expect, test } from 'vitest'
 import type { JsonMap } from '../../../../src/domain/json/json.ts'
-import { EvaluationMemory } from '../../../../src/sync/patches/evaluation-cache.ts'
+import { PairStates } from '../../../../src/sync/pair/state.ts'
 import { applyPatches } from '../../../../src/sync/patches/apply.ts'
+import { cachedEvaluation } from '../../../../src/sync/patches/evaluation-cache.ts'
 import { checkPatches } from '../../../../src/sync/patches/parse.ts'
 import { WITHOUT_CLUSTERS } from '../../../../src/sync/patches/reference.ts'
 import {
+  type Evaluate,
   type EvaluationRequest,
-  OVERRUN,
   failed,
   failedForNow,
+  OVERRUN,
 } from '../../../../src/sync/sandbox/protocol.ts'
-import { PLACE, countingSandbox } from '../counting-sandbox.ts'
+import { countingSandbox, PLACE } from '../counting-sandbox.ts'
 
 const asked = (part: Partial<EvaluationRequest> = {}): EvaluationRequest => ({
   source: 'value + 1',
@@ -21,6 +23,15 @@ const asked = (part: Partial<EvaluationRequest> = {}): EvaluationRequest => ({
   object: 'a',
   ...part,
 })
+
+/** Passes over objects by their keys, each with the record of its pair. */
+function cacheOf(evaluate: Evaluate) {
+  const states = new PairStates()
+  return {
+    of: (key: string) => cachedEvaluation(states.of(key), evaluate),
+    forget: (key: string) => states.forget(key),
+  }
+}
 
 describe('an evaluation in a second pass', () => {
   test.each<{ readonly name: string; readonly part: Partial<EvaluationRequest> }>([
@@ -33,7 +44,7 @@ describe('an evaluation in a second pass', () => {
     { name: 'mapping', part: { place: { ...PLACE, namespaces: [['a', 'b']] } } },
   ])('is another one with another $name (19.4)', async ({ part }) => {
     const { evaluate, requests } = countingSandbox()
-    const memory = new EvaluationMemory(evaluate)
+    const memory = cacheOf(evaluate)
     await memory.of('a')(asked())
     const again = memory.of('a')
     expect(await again(asked())).toEqual({ kind: 'value', json: '2' })
@@ -54,7 +65,7 @@ describe('an evaluation in a second pass', () => {
   ])('happens after $name: $times in all (19.7, 19.8)', async (row) => {
     const { source = 'value', answers = [], times } = row
     const { evaluate, requests } = countingSandbox(...answers)
-    const memory = new EvaluationMemory(evaluate)
+    const memory = cacheOf(evaluate)
     const first = await memory.of('a')(asked({ source }))
     const second = await memory.of('a')(asked({ source }))
     expect(requests).toHaveLength(times)
@@ -66,7 +77,7 @@ describe('a memory', () => {
   /** The number of evaluations, after the values of each pass over the object. */
   async function evaluations(...passes: readonly (readonly number[])[]): Promise<number> {
     const { evaluate, requests } = countingSandbox()
-    const memory = new EvaluationMemory(evaluate)
+    const memory = cacheOf(evaluate)
     for (const pass of passes) {
       const once = memory.of('a')
       for (const value of pass) await once(asked({ value: String(value) }))
@@ -94,7 +105,7 @@ describe('a memory', () => {
 
   test('keeps the results of each object apart (19.7)', async () => {
     const { evaluate, requests } = countingSandbox()
-    const memory = new EvaluationMemory(evaluate)
+    const memory = cacheOf(evaluate)
     for (const key of ['a', 'b', '__proto__', 'a', 'b', '__proto__']) await memory.of(key)(asked())
     expect(requests).toHaveLength(3)
     memory.forget('a')
@@ -110,7 +121,7 @@ describe('a memory', () => {
   ])('of one object keeps $name (19.4)', async ({ values, again }) => {
     const source = '"x".repeat(500_000 + value)'
     const { evaluate, requests } = countingSandbox()
-    const memory = new EvaluationMemory(evaluate)
+    const memory = cacheOf(evaluate)
     const counts: number[] = []
     for (const _ of [1, 2, 3]) {
       const before = requests.length
@@ -125,7 +136,7 @@ describe('a memory', () => {
     const { evaluate, requests } = countingSandbox(
       ...Array<typeof OVERRUN>(12_000).fill(failed('')),
     )
-    const memory = new EvaluationMemory(evaluate)
+    const memory = cacheOf(evaluate)
     for (const _ of [1, 2]) {
       const once = memory.of('a')
       for (let value = 0; value < 6000; value += 1)
@@ -212,7 +223,7 @@ describe('a change of an object', () => {
     const { patches, faults } = checkPatches([entry], 'p', ['subsets'])
     expect(faults).toEqual([])
     const { evaluate, requests } = countingSandbox()
-    const memory = new EvaluationMemory(evaluate)
+    const memory = cacheOf(evaluate)
     const counts: number[] = []
     const start = { virtual: first, host: first, config: { a: 1 } }
     for (const { virtual, host, config } of [start, { ...start, ...change }]) {

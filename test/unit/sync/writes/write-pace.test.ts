@@ -1,13 +1,32 @@
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { describe, expect, test } from 'vitest'
-import { type PacedWrite, WritePace } from '../../../../src/sync/writes/write-pace.ts'
+import {
+  type KeepsLastWrite,
+  type PacedWrite,
+  sourceWritten,
+  WritePace,
+} from '../../../../src/sync/writes/write-pace.ts'
 import { manualClock } from '../../../support/manual-clock.ts'
 
-/** A pace on a clock that only the test moves. */
+/** A pace on a clock that only the test moves, with a record for each object. */
 function paced() {
   const clock = manualClock(1_000_000)
-  const pace = new WritePace(clock)
+  const times = new WritePace(clock)
+  const records = new Map<string, KeepsLastWrite>()
+  const recordOf = (key: string): KeepsLastWrite => {
+    const record = records.get(key) ?? { lastWrite: null }
+    records.set(key, record)
+    return record
+  }
+  const pace = {
+    waitOf: (key: string, write: PacedWrite | 'answer') => times.waitOf(key, write, recordOf(key)),
+    wrote: (key: string, write: PacedWrite | 'answer') => times.wrote(key, write, recordOf(key)),
+    sourceWritten: (key: string, before: { uid: string; resourceVersion: string }, after: string) =>
+      sourceWritten(recordOf(key), before, after),
+    /** The object is not synced any more. */
+    forget: (key: string) => void records.delete(key),
+  }
   const writes = (key: string, count: number): void => {
     for (let at = 0; at < count; at += 1) pace.wrote(key, 'answer')
   }
@@ -117,6 +136,19 @@ describe('the pace of answers', () => {
     expect(usedMiB() - beforeMiB).toBeLessThan(5)
     expect(answerMs('shop/web-299999')).toBe(0)
   })
+})
+
+test('an object that is deleted and created again gets no new budget before a minute has passed (19.7)', () => {
+  const { clock, pace, writes, answerMs } = paced()
+  writes('a', 10)
+  pace.forget('a')
+  expect(answerMs('a')).toBe(60_000)
+  expect(pace.waitOf('a', { source: 'v1', wanted: 'c1' })).toEqual({
+    delayMs: 1000,
+    isAnswer: false,
+  })
+  clock.setMonotonic(60_000)
+  expect(answerMs('a')).toBe(0)
 })
 
 describe('the pace of changes of the other side', () => {

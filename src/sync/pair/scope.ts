@@ -1,0 +1,133 @@
+// Which pairs of one kind are synced, by the configuration and by the objects of both clusters (contract 16.2, 16.3).
+
+import { SERVICES } from '../../api/names.ts'
+import type { OwnerReference } from '../../api/objects.ts'
+import { objectKey } from '../../kube/informer/store.ts'
+import type { SyncConfig } from '../config/config.ts'
+import type { ImportStates } from '../imports/follow.ts'
+import type { ScopeFacts } from '../kinds/scope.ts'
+import type { TranslationContext } from '../kinds/translator.ts'
+import { SCOPES } from '../kinds/translators.ts'
+import {
+  type HostPlace,
+  hostNameOf,
+  type VirtualName,
+  virtualNameOf,
+} from '../objects/host-name.ts'
+import { ownerOf } from '../objects/ownership-marks.ts'
+import type { SyncedKind } from '../objects/synced-kinds.ts'
+import type { SyncedObject } from '../objects/synced-object.ts'
+import type { ReferencedObjects } from '../references/follow.ts'
+import type { SyncSources } from '../sources.ts'
+
+/** The owner of host objects. */
+export interface HostOwner {
+  /** The virtual cluster's own Service; null = it does not exist, and nothing new is written, or none was named. */
+  readonly current: () => OwnerReference | null
+  /** Whether new host objects may be created: without their owner nothing would clean them up. */
+  readonly isReady: () => boolean
+  readonly subscribe: (listener: () => void) => void
+}
+
+/** Which pairs of one kind are synced. A key is the key of the virtual object. */
+export interface PairScope {
+  /** Whether the kind is enabled. */
+  readonly isEnabled: boolean
+  /** Whether this virtual namespace has a host namespace; its keys are queued when that changes. */
+  isOpen(virtualNamespace: string): boolean
+  /** Whether the key will never be read: it waits, as too many keys do, and no reference names it any more. */
+  isGivenUp(key: string): boolean
+  /** As in KindScope. */
+  isReserved(virtual: SyncedObject): boolean
+  /** Whether the virtual object is to stand on the host. */
+  isWanted(virtual: SyncedObject): boolean
+  /** As in KindScope, of a foreign host object. */
+  isLeftover(host: SyncedObject): boolean
+  /** Whether its host object may be created now; the key is queued when that changes. */
+  mayCreate(virtual: SyncedObject): boolean
+  /** Ends reading a pair that has no object on either side, or is not synced any more. */
+  release(key: string): void
+}
+
+/** Dependencies of the scope of one kind. */
+export interface ScopeDeps {
+  readonly place: HostPlace
+  readonly owner: HostOwner
+  readonly config: SyncConfig
+  readonly sources: SyncSources
+  readonly references: ReferencedObjects
+  readonly imports: ImportStates
+}
+
+/** Creates the scope of one kind. */
+export function pairScope(kind: SyncedKind, deps: ScopeDeps): PairScope {
+  const { config, imports, owner, place, references, sources } = deps
+  const { access } = sources
+  const [virtual, host] = [sources.virtual[kind], sources.host[kind]]
+  const rules = SCOPES[kind]
+  const facts = scopeFacts(kind, deps)
+  return {
+    isEnabled: config.kinds[kind].enabled,
+    isOpen: access.isOpen,
+    isGivenUp: (key) => {
+      if (references.isReferenced(kind, key)) return false
+      const name = virtualNameOf(key)
+      return virtual.isWaiting(name) || host.isWaiting(hostNameOf(name, place))
+    },
+    isReserved: rules.isReserved,
+    isWanted: (object) => !imports.isImport(kind, object) && rules.isWanted(object, facts),
+    isLeftover: (object) => rules.isLeftover(object, facts),
+    mayCreate: ({ namespace }) => owner.isReady() && access.mayCreateIn(namespace),
+    release: (key) => {
+      const object = virtual.getByKey(key)
+      // The controller of imports reads it until it has deleted it.
+      const isImport = object !== undefined && imports.isImport(kind, object)
+      if (!isImport && !references.isReferenced(kind, key)) references.release(kind, key)
+    },
+  }
+}
+
+function scopeFacts(kind: SyncedKind, { config, imports, place, references, sources }: ScopeDeps) {
+  const facts: ScopeFacts = {
+    isAll: config.kinds[kind].all,
+    isReferenced: (virtual) => references.isReferenced(kind, objectKey(virtual)),
+    virtualService: (name) => virtualService(name, sources, imports),
+    ownHostService: (name) => ownHostService(name, sources, place),
+  }
+  return facts
+}
+
+/** The Services of both clusters, for translations. */
+export const serviceContext = ({
+  config,
+  imports,
+  place,
+  sources,
+}: ScopeDeps): Pick<TranslationContext, 'hasService' | 'ownsHostService'> => ({
+  // Without a host namespace it is not synced: its name there can belong to another tenant.
+  hasService: (name) =>
+    config.kinds.services.enabled &&
+    sources.access.isOpen(name.namespace) &&
+    virtualService(name, sources, imports) !== null,
+  ownsHostService: (name) =>
+    ownHostService(name, sources, place) !== null || sources.hasVirtualServiceFor(name),
+})
+
+function virtualService(
+  name: VirtualName,
+  { virtual }: SyncSources,
+  imports: ImportStates,
+): SyncedObject | null {
+  const service = virtual.services.getByKey(objectKey(name))
+  return service !== undefined && !imports.isImport('services', service) ? service : null
+}
+
+function ownHostService(
+  name: VirtualName,
+  { host }: SyncSources,
+  place: HostPlace,
+): SyncedObject | null {
+  const service = host.services.getByKey(objectKey(name))
+  const isOurs = service !== undefined && ownerOf(service.object, SERVICES.kind, place) !== null
+  return isOurs ? service : null
+}
