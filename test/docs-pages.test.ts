@@ -8,11 +8,16 @@ import { unimplementedConditions } from '../src/domain/settings/unimplemented.ts
 const ROOT = join(import.meta.dirname, '..')
 const textOf = (path: string): string => readFileSync(join(ROOT, path), 'utf8')
 
-test('docs/contributing.md lists the targets of make', () => {
+test('CONTRIBUTING.md lists the targets of make', () => {
   const targets = [...textOf('Makefile').matchAll(/^([a-z-]+):.*## /gm)].map(([, name]) => name)
-  const rows = [...textOf('docs/contributing.md').matchAll(/^\| `make ([a-z-]+)[^`]*` \|/gm)]
+  const rows = [...textOf('CONTRIBUTING.md').matchAll(/^\| `make ([a-z-]+)[^`]*` \|/gm)]
   const listed = new Set([...rows.map(([, name]) => name), 'help'])
   expect(listed).toEqual(new Set(targets))
+})
+
+test('CONTRIBUTING.md and docs/architecture.md show the same arrow of imports', () => {
+  const arrow = (page: string) => /`api →[^`]+`/.exec(textOf(page))?.[0]
+  expect(arrow('CONTRIBUTING.md')).toBe(arrow('docs/architecture.md'))
 })
 
 describe('docs/config.md', () => {
@@ -48,7 +53,11 @@ describe('docs/config.md', () => {
   })
 })
 
-const COMMANDS = ['README.md', ...readdirSync(join(ROOT, 'docs')).map((name) => `docs/${name}`)]
+const COMMANDS = [
+  'README.md',
+  'CONTRIBUTING.md',
+  ...readdirSync(join(ROOT, 'docs')).map((name) => `docs/${name}`),
+]
 
 test.each(COMMANDS.filter((page) => page.endsWith('.md')))(
   '%s starts programs only by npm, which finds the pinned Node',

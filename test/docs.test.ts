@@ -6,9 +6,9 @@ import { danglingCitations, rules, testsByRule } from '../tools/rules.ts'
 const ROOT = join(import.meta.dirname, '..')
 const PAGES = [
   'README.md',
+  'CONTRIBUTING.md',
   'SECURITY.md',
   'CHANGELOG.md',
-  'SECURITY.md',
   ...readdirSync(join(ROOT, 'docs'), { recursive: true, encoding: 'utf8' })
     .filter((name) => name.endsWith('.md'))
     .map((name) => `docs/${name}`),
