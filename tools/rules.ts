@@ -1,4 +1,5 @@
-// The product's numbered rules as docs/guarantees.md has them, the tests that show each, and the comments that cite them.
+// The product's numbered rules and threats as docs/guarantees.md and docs/threats.md have them, the tests that show each,
+// and the comments that cite them.
 import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 
@@ -37,6 +38,42 @@ export function danglingCitations(): readonly string[] {
         .filter((number) => !known.has(number))
         .map((number) => `${file}: ${number}`),
     )
+}
+
+/** The title of each threat by its id, such as `D5`. */
+export function threats(): ReadonlyMap<string, string> {
+  const found = textOf('docs/threats.md').matchAll(
+    /^<a id="([A-Z]\d+)"><\/a>\*\*\1 (.+?)[.,]?\*\*/gm,
+  )
+  return new Map(Array.from(found, ([, id = '', title = '']) => [id, title]))
+}
+
+/** Each citation of a threat in the sources and tests: the file and the id. */
+export function threatCitations(): readonly { readonly file: string; readonly id: string }[] {
+  return globSync('{src,test,tools,bench}/**/*.{ts,go}', { cwd: ROOT })
+    .toSorted()
+    .flatMap((file) => threatsIn(textOf(file)).map((id) => ({ file, id })))
+}
+
+/** A rule, a threat, or a row of threats. */
+const ITEM = String.raw`(?:[A-FIX]\d{1,2}(?: to [A-FIX]\d{1,2})?|\d+(?:\.\d+)?)`
+const ITEMS = String.raw`${ITEM}(?:(?:[,;]| and) (?:(?:contract|threats?|invariants?) )?${ITEM})*`
+const IN_PARENTHESES = String.raw`(?<![\w$.])\((?:(?:contract|threats?|invariants?) )?(${ITEMS})\)`
+const BY_ITS_WORD = String.raw`\b(?:threats?|invariants?) (${ITEMS})`
+const CITATION = new RegExp(`${IN_PARENTHESES}|${BY_ITS_WORD}`, 'g')
+
+/** The threats of `(9.2; threats D1)`, `(A1 to A3, B2)`, `(12.4, X4)` and `threat X8`. */
+export function threatsIn(text: string): readonly string[] {
+  const lines = text.replaceAll(/\n *(?:\/\/|\*) */g, ' ')
+  return Array.from(lines.matchAll(CITATION), ([, list, named]) => list ?? named ?? '').flatMap(
+    (list) => [...list.matchAll(/([A-FIX])(\d+)(?: to \1(\d+))?/g)].flatMap(idsOf),
+  )
+}
+
+/** `D4` and `D5` of the row `D4 to D5`. */
+function idsOf([, part = '', from = '', to = from]: RegExpExecArray): readonly string[] {
+  const count = Number(to) - Number(from) + 1
+  return Array.from({ length: count }, (_, at) => `${part}${Number(from) + at}`)
 }
 
 /** Of `contract 2.3`, `contract 2.3, 2.6` and `contract 2.3 and 2.6`. */

@@ -1,4 +1,4 @@
-// Electors that compete for a real Lease. No test measures time: bounds only limit waits.
+// Electors that compete for a real Lease (threats E6). No test measures time: bounds only limit waits.
 import { randomUUID } from 'node:crypto'
 import { afterEach, describe, expect, test } from 'vitest'
 import { CONFIG_MAPS, FIELD_MANAGER, LEASES } from '../../src/api/names.ts'

@@ -1,4 +1,4 @@
-// A backtracking regular expression would block the event loop of a replica. So every expression of the
+// A backtracking regular expression would block the event loop of a replica (threat X1). So every expression of the
 // program is timed against text that it almost matches, whether clients can reach it today or not.
 import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'

@@ -1,5 +1,5 @@
 /** @module-tag no-retry */
-// The gateway's RequestInfo is what the API server authorizes and audits (contract 11.6; threats 2.0, B1 to B5, B10):
+// The gateway's RequestInfo is what the API server authorizes and audits (contract 11.6; threats B1 to B5, B10):
 // thousands of random, often malformed requests are compared with the audit log.
 import { readFile } from 'node:fs/promises'
 import { afterAll, expect, test } from 'vitest'

@@ -1,6 +1,6 @@
 /** @module-tag no-retry */
 // 500 keys send 200 requests at a time over shared connections and disconnect at random: no caller gets another's data,
-// and no request runs as another user (threats A12, 2.0; contract 10.5).
+// and no request runs as another user (threats A12; contract 10.5).
 import { describe, expect, test } from 'vitest'
 import { type Audited, auditOf } from '../../support/audit-log.ts'
 import { privateControlPlane } from '../../support/control-plane.ts'

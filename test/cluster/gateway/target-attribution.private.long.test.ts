@@ -1,6 +1,6 @@
 /** @module-tag no-retry */
 // The API server of a connected cluster audits each request as the gateway parsed it, as the caller of its key: sessions
-// and other upgrades too (contract 10.5, 11.6; threats 2.0, A2, A3).
+// and other upgrades too (contract 10.5, 11.6; threats A2, A3).
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'

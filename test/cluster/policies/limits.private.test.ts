@@ -1,4 +1,4 @@
-// What RBAC writes on keys alone do not allow (contract 5.5): to lift limits of other users' keys, to set spec.key of
+// What RBAC writes on keys alone do not allow (contract 5.5; threats X10): to lift limits of other users' keys, to set spec.key of
 // an object without one, to use the digest of another user, to set the label made-with. No operator runs.
 import { describe, expect, test } from 'vitest'
 import { ACCESS_KEYS, API_VERSION } from '../../../src/api/names.ts'

@@ -1,4 +1,4 @@
-// Which callers may name which owner in an ownerReference, and set blockOwnerDeletion on it.
+// Which callers may name which owner in an ownerReference, and set blockOwnerDeletion on it (threats E1).
 import { ACCESS_KEYS, type Resource } from '../../../src/api/names.ts'
 import type { KubeObject, OwnerReference } from '../../../src/api/objects.ts'
 import { WRITES, onPlatformKinds } from './rbac-users.ts'

@@ -91,7 +91,7 @@ describe('a request that is refused for its headers', () => {
     [['chunked\u00a0'], false], [['\u00a0chunked'], false], [['chunked\u0085'], false], [['chunked\v'], false], [['chunked\n'], false],
     [['xchunked'], false], [['"chunked"'], false], [['chunked;q=1'], false], [['gzip'], false], [['identity'], false], [[''], false],
     [['gzip, chunked'], false], [['chunked, chunked'], false], [['chunked', 'chunked'], false], [['chunked', 'identity'], false],
-  ] as const)('a body in transfer-encodings %j: %s (A11)', (values, isTaken) => {
+  ] as const)('a body in transfer-encodings %j: %s (A11, X3)', (values, isTaken) => {
     const raw = values.flatMap((value) => ['Transfer-Encoding', value])
     expect(messageOfRefusal(raw)).toBe(isTaken ? null : 'header transfer-encoding may be chunked, once')
   })

@@ -1,6 +1,6 @@
 /** @module-tag no-retry */
 // A truncated request body never looks complete to the API server, which would act on a truncated object, or
-// without the options of a delete (contract 13.3).
+// without the options of a delete (contract 13.3; threat X2).
 import { PassThrough } from 'node:stream'
 import { describe, expect, test } from 'vitest'
 import type { Upstream, UpstreamAnswer } from '../../../../src/kube/proxy/types.ts'

@@ -43,7 +43,7 @@ describe('CIDRs of flags (18.2)', () => {
   })
 })
 
-describe('addresses that are always refused (18.2)', () => {
+describe('addresses that are always refused (18.2, E12)', () => {
   test.each([
     { what: 'a metadata address', address: '169.254.169.254' },
     { what: 'a metadata address', address: '100.100.100.200' },

@@ -126,7 +126,7 @@ describe('what an expression gives (19.3, 19.4)', () => {
   })
 })
 
-describe('hostile expressions (19.3, 19.4)', () => {
+describe('hostile expressions (19.3, 19.4, E10)', () => {
   const MESSAGES = {
     time: /longer than 100 ms/,
     memory: /32 MiB/,

@@ -123,7 +123,7 @@ const SOUND: readonly SoundRow[] = [
   { name: 'filters in Go syntax', spec: { auth: { groupsFilters: ['^(?:dev|ops)-', '(?i)admin', '\\pL+', '(?P<n>a)'] } } },
 ]
 
-describe('auth with one fault', () => {
+describe('auth with one fault (E9)', () => {
   test.each(FAULTS)('$name', (row) => {
     expect(faultsBySource(row.spec)).toEqual(inEverySource(row))
     expect(quotes(row.spec)).toBe(false)
