@@ -1,4 +1,4 @@
-// The parts of an installation that the API server knows: kinds, policies, rights, settings, the leader.
+// Checks of the parts that are in the API server: kinds, policies, rights, settings, the leader.
 import { SHIPPED_POLICIES } from '../../api/installation.gen.ts'
 import {
   ACCESS_KEYS,
@@ -22,7 +22,7 @@ import { type Right, lackOf, shippedRights } from './rights.ts'
 
 const APPLY = 'kubectl apply --server-side -k config/base'
 
-/** The three kinds are served. */
+/** Checks that the API server serves the three kinds. */
 export async function checkKinds(deps: ClientDeps): Promise<CheckResult> {
   const served = await readKinds(deps, GROUP, ACCESS_KEYS.version)
   const absent = [ACCESS_KEYS, TOKENS, CONFIGS].filter(({ kind }) => !served?.has(kind))
@@ -30,7 +30,7 @@ export async function checkKinds(deps: ClientDeps): Promise<CheckResult> {
   return missing(`the API server does not serve ${names(absent.map(({ kind }) => kind))}: ${APPLY}`)
 }
 
-/** Every shipped policy has its binding. */
+/** Checks that every shipped policy is there with its binding. */
 export async function checkPolicies(client: KubeClient): Promise<CheckResult> {
   const absent: string[] = []
   for (const name of SHIPPED_POLICIES)
@@ -40,7 +40,7 @@ export async function checkPolicies(client: KubeClient): Promise<CheckResult> {
   return missing(`there is no ${names(absent)}: ${APPLY}`)
 }
 
-/** The accounts of manager and gateway have their rights. */
+/** Checks the rights of the accounts of manager and gateway. */
 export async function checkRights(client: KubeClient, namespace: string): Promise<CheckResult> {
   const rights = shippedRights(namespace)
   const lacks: string[] = []
@@ -71,7 +71,7 @@ async function isAllowed(
   return answer.status?.allowed === true
 }
 
-/** The settings of the Config are in force: a manager leads and writes. */
+/** Checks that the settings of the Config are in force: then a manager leads and writes. */
 export function checkSettings(config: Config | null, name: string): CheckResult {
   if (config === null) return missing(`there is no Config ${name}: is a manager running?`)
   const { conditions = [], observedGeneration } = config.status ?? {}
@@ -84,7 +84,7 @@ export function checkSettings(config: Config | null, name: string): CheckResult 
 }
 
 /**
- * A manager holds the Lease. A manager without --leader-elect has none, so its absence is a fault only if none works.
+ * Checks that a manager holds the Lease. A manager without --leader-elect has none, so its absence is a fault only if none works.
  *
  * @param isManaged whether a manager has worked on the key of the check
  */
@@ -103,7 +103,7 @@ export async function checkLease(
   return leaseResult(lease.spec ?? {}, where, nowMs)
 }
 
-/** Half a minute more than the Lease's own duration: this machine's clock may be another. */
+/** Tolerance beyond the Lease's duration, because this machine's clock may differ. */
 const CLOCK_TOLERANCE_MS = 30_000
 
 /** Whether the Lease is held, by the time of its last renewal. @param where the Lease in words */
@@ -119,7 +119,7 @@ export function leaseResult(spec: LeaseSpec, where: string, nowMs: number): Chec
 
 const MOST_NAMED = 5
 
-/** At most five, and the number of the others. */
+/** The first five names, and the number of the others. */
 const names = (all: readonly string[]): string =>
   all.length <= MOST_NAMED
     ? all.join(', ')

@@ -1,4 +1,4 @@
-// `management-operator check`: what an installation lacks, printed a line each.
+// `management-operator check`: prints a line for each part of an installation, found or missing.
 import { CONFIGS, CONTROLLER_NAME, GATEWAY_TLS_SECRET, SECRETS } from '../../api/names.ts'
 import type { Config } from '../../api/config.gen.ts'
 import type { KubeObject } from '../../api/objects.ts'

@@ -1,9 +1,9 @@
-// The parts of an installation that clients see: the gateway's certificate, and the issuer of tokens.
+// Checks of the parts that clients see: the gateway's certificate, and the issuer of tokens.
 import { fieldsOf, stringOf } from '../../domain/json/json.ts'
 import { type CheckResult, failureOf, found, missing } from './result.ts'
 import type { SendHttps } from './https.ts'
 
-/** The gateway answers with a certificate that fits its address. @param gateway URL without a path */
+/** Checks that the gateway answers with a certificate for its address. @param gateway URL without a path */
 export async function checkCertificate(gateway: string, send: SendHttps): Promise<CheckResult> {
   try {
     const { status, validTo } = await send(`${gateway}/healthz`)
@@ -16,7 +16,7 @@ export async function checkCertificate(gateway: string, send: SendHttps): Promis
 
 const DISCOVERY = '/.well-known/openid-configuration'
 
-/** The issuer that the gateway names serves its documents at its own address, as verifiers of tokens read them. */
+/** Checks that the issuer serves its documents at its own URL, where verifiers of tokens read them. */
 export async function checkIssuer(gateway: string, send: SendHttps): Promise<CheckResult> {
   const { status, body } = await send(`${gateway}/oidc${DISCOVERY}`)
   if (status !== 200)

@@ -1,4 +1,4 @@
-// Makes an access key, uses it at the gateway, removes it, and sees it refused: the whole way of a credential.
+// Creates an access key, uses it at the gateway, deletes it, and checks that the gateway refuses it.
 import { randomBytes } from 'node:crypto'
 import { ACCESS_KEYS, API_VERSION } from '../../api/names.ts'
 import type { OwnedAccessKeyObject } from '../../domain/accesskey/access-key.ts'
@@ -10,7 +10,7 @@ import { documentOf } from './gateway-checks.ts'
 import type { SendHttps } from './https.ts'
 import { type CheckResult, failureOf, found, missing } from './result.ts'
 
-/** What the check of a key needs. */
+/** Dependencies of checkKey. */
 interface KeyCheckParts {
   readonly client: KubeClient
   readonly clock: Clock
@@ -25,9 +25,9 @@ interface KeyCheckResult {
   readonly isManaged: boolean
 }
 
-/** Whom the key names: RBAC gives this user nothing. */
+/** The user of the key, to whom RBAC grants nothing. */
 const SUBJECT = 'management-operator-check'
-/** Should this process end before it has removed the key. */
+/** The key expires soon, in case this process ends before it deletes the key. */
 const TTL_SECONDS = 300
 const WITHIN_MS = 10_000
 const PAUSE_MS = 200
@@ -76,7 +76,7 @@ async function activeKey(client: KubeClient, name: string): Promise<OwnedAccessK
   return ready?.status === 'True' ? key : null
 }
 
-/** A replica learns of a new key within a second; until then it refuses it. */
+/** Tries until each replica can have the new key: a replica refuses a key that its watch has not delivered. */
 async function use(parts: KeyCheckParts, key: string): Promise<CheckResult> {
   if (parts.gateway === null) return found('made')
   let last = ''
@@ -107,7 +107,7 @@ function userIn(body: string): string {
   return stringOf(status?.userInfo?.username) ?? ''
 }
 
-/** Deletes the key as it stands; tried again, because its use may be recorded meanwhile. */
+/** Deletes the key. After a conflict it tries again, because a gateway may have recorded the key's use. */
 async function remove(parts: KeyCheckParts, name: string): Promise<void> {
   const { client } = parts
   await awaited(parts, async () => {
@@ -124,7 +124,7 @@ async function remove(parts: KeyCheckParts, name: string): Promise<void> {
   })
 }
 
-/** The key is gone, and the gateway refuses it. */
+/** Checks that the key is gone and that the gateway refuses it. */
 async function afterRemoval(
   parts: KeyCheckParts,
   name: string,
@@ -147,10 +147,10 @@ async function afterRemoval(
   return found(`${used.text}, removed, and refused from then on`)
 }
 
-/** How the command gets the gateway's address. */
+/** The remedy when the gateway's address is unknown. */
 export const NAME_IT = 'name it by --gateway, or set platformHost of the Config'
 
-/** Tries until there is a value, for ten seconds at most; null = there was none. */
+/** Repeats the attempt until it returns a value, for ten seconds at most; null = no value. */
 async function awaited<T>(
   { clock }: KeyCheckParts,
   attempt: () => Promise<T | null>,

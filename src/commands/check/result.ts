@@ -16,7 +16,7 @@ export const PARTS = [
 /** A part of an installation. */
 export type Part = (typeof PARTS)[number]
 
-/** `found` says what is there; `missing` says what is not, and how to get it. */
+/** `found` with a description, or `missing` with the remedy. */
 export type CheckResult =
   | { readonly kind: 'found'; readonly text: string }
   | { readonly kind: 'missing'; readonly text: string }
@@ -27,7 +27,7 @@ export const found = (text: string): CheckResult => ({ kind: 'found', text })
 /** The part is not there, or not as it should be. */
 export const missing = (text: string): CheckResult => ({ kind: 'missing', text })
 
-/** The result of a check; what it throws is a missing part. */
+/** The result of a check; an error counts as a missing part. */
 export async function resultOf(check: () => Promise<CheckResult>): Promise<CheckResult> {
   try {
     return await check()

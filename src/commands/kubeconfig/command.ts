@@ -152,12 +152,12 @@ export function keyFault(given: string): string | null {
   return `standard input is not an access key (32 to 256 characters of A-Z, a-z, 0-9, _ and -), ${PASS_IT}`
 }
 
-/** A key, as the schema of spec.key takes it (contract 1.4). */
+/** A key, as the schema of spec.key accepts it (contract 1.4). */
 const KEY = /^[A-Za-z0-9_-]{32,256}$/
 
 const PASS_IT = 'pass the key such as by: management-operator kubeconfig --server=<url> < key-file'
 
-/** More than any key; what follows is not read. */
+/** Longer than any key; the rest is not read. */
 const MOST_BYTES = 4096
 
 async function readStart(input: NodeJS.ReadableStream): Promise<string> {

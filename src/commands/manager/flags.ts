@@ -68,7 +68,7 @@ const FLAGS = {
   'expired-retention': {
     value: durationValue(0, '0'),
     fallback: '24h',
-    help: 'How long expired keys and ended tokens are kept before they are deleted, unless an annotation, type Login or a GitOps tool decides otherwise.',
+    help: 'How long expired keys, and expired or revoked tokens, are kept before they are deleted, unless an annotation, type Login or a GitOps tool decides otherwise.',
   },
   ...ISSUER_FLAG,
   'token-signing-algorithm': {
@@ -89,7 +89,9 @@ const FLAGS = {
     help: 'Reconcile only while this process holds the Lease management-operator; the other replicas stand by.',
   },
   ...ELECTION_FLAGS,
-  workers: workersFlag('Concurrent reconciles of access keys, and as many again of tokens'),
+  workers: workersFlag(
+    'Maximum number of concurrent reconciles of access keys, and the same number of tokens',
+  ),
   'per-object-metrics': {
     value: switchValue,
     fallback: 'false',

@@ -61,7 +61,7 @@ const OUTCOME_TEXT: Readonly<Record<RevocationOutcome, string>> = {
   disabled: 'disabled',
   wouldBeDisabled: 'would be disabled',
   opensNothing: 'is disabled or being deleted already',
-  gone: 'is gone meanwhile',
+  gone: 'was deleted meanwhile',
   failed: 'FAILED',
 }
 
@@ -69,7 +69,7 @@ function printKey({ key, maker, outcome, because }: RevokedKey): void {
   const creator = maker === null ? '' : `, made with ${maker}`
   const reason = because === '' ? '' : `: ${because}`
   process.stdout.write(
-    `${key.name} (${key.identity ?? 'nobody'}${creator}): ${OUTCOME_TEXT[outcome]}${reason}\n`,
+    `${key.name} (${key.identity ?? 'no identity'}${creator}): ${OUTCOME_TEXT[outcome]}${reason}\n`,
   )
 }
 
@@ -87,7 +87,7 @@ function printReport({ nameOrUid, isDryRun }: RevokeSettings, report: Revocation
     ({ outcome }) => outcome === 'disabled' || outcome === 'wouldBeDisabled',
   ).length
   const lines = [
-    ...(keyExists ? [] : [`The key with uid ${uid} is gone itself.`]),
+    ...(keyExists ? [] : [`The key with uid ${uid} itself is deleted.`]),
     `${count} of ${all.length} ${isDryRun ? 'would be disabled' : 'disabled'}. ${RBAC_HINT}`,
   ]
   process.stdout.write(`${lines.join('\n')}\n`)
@@ -95,9 +95,9 @@ function printReport({ nameOrUid, isDryRun }: RevokeSettings, report: Revocation
 }
 
 const UID_HINT =
-  "the uid of a key that is gone is in the operator's log, and in label management.platform.sh/made-with of what it made"
+  "the uid of a deleted key is in the operator's log, and in label management.platform.sh/made-with of the keys that it made"
 
-const RBAC_HINT = `What it made by rights in RBAC, past self-service, carries no label and is not among them:
+const RBAC_HINT = `Objects that it created by RBAC instead of self-service carry no label and are not among these:
 the API server's audit log names the key in impersonatedUser.extra["platform.sh/access-key"] of such requests.`
 
 /**

@@ -81,7 +81,7 @@ export const CLUSTER_FLAGS = {
   'config-name': {
     value: objectNameValue,
     fallback: 'platform-manager-config',
-    help: 'Name of the Config object with the settings of the platform; the Secret that completes it has the same name.',
+    help: 'Name of the Config object with the settings of the platform; a Secret with the same name can hold more of them.',
   },
 } satisfies Readonly<Record<string, Flag<unknown>>>
 

@@ -14,22 +14,22 @@ export function readYaml(path: string): unknown {
   return parsed(path, readText(path))
 }
 
-/** Follows a configuration file. */
+/** Options of followConfigFile. */
 interface ConfigFileOptions {
   readonly path: string
   readonly clock: Clock
   readonly signal: AbortSignal
-  /** A sentence for each fault that only the clusters can know. */
+  /** A sentence for each fault that only a look at the clusters finds. */
   readonly faultsOf: (config: SyncConfig) => Promise<readonly string[]>
-  /** Called with each other valid configuration, one after the other. Until it has resolved, nothing is read. */
+  /** Called with each new valid configuration. The file is not read again until the promise has resolved. */
   readonly onConfig: (config: SyncConfig, warnings: readonly ConfigWarning[]) => Promise<void>
-  /** Called when a content is invalid or can't be read, and when its faults are others: the last valid one stays in force. */
+  /** Called when the file is invalid or can't be read, and when its faults change: the last valid content stays in force. */
   readonly onFaults: (faults: readonly string[]) => void
   /** Called when the content in force is back after faults. */
   readonly onRestored: () => void
 }
 
-/** A mounted ConfigMap is replaced by a rename of its folder, of which no event of the file system tells. */
+/** Polled, because a mounted ConfigMap changes by a rename of its folder, for which the file system sends no event. */
 const READ_EVERY_MS = 2000
 
 /** The configuration in a file at the start. @throws Error with all faults, a line each */
@@ -47,15 +47,15 @@ export function readConfigFile(path: string): {
 export async function followConfigFile(text: string, options: ConfigFileOptions): Promise<void> {
   const { path, clock, signal, faultsOf, onConfig, onFaults, onRestored } = options
   let inForce = text
-  /** The content that there is nothing more to say about; null = it could not be read. */
-  let known: string | null | undefined = text
+  /** The content that needs no check; null = the file could not be read, undefined = check any content. */
+  let checked: string | null | undefined = text
   let reported = ''
   for (;;) {
     await sleep(clock, READ_EVERY_MS, signal)
     if (signal.aborted) return
     const current = readable(path)
-    if (current === known) continue
-    known = current
+    if (current === checked) continue
+    checked = current
     if (current === inForce) {
       reported = ''
       onRestored()
@@ -65,7 +65,7 @@ export async function followConfigFile(text: string, options: ConfigFileOptions)
     const all = config === null ? faults : await faultsOf(config)
     if (config === null || current === null || all.length > 0) {
       // A cluster may get later what it lacks: check again.
-      if (config !== null) known = undefined
+      if (config !== null) checked = undefined
       const sentences = all.join('\n')
       if (sentences !== reported) onFaults(all)
       reported = sentences

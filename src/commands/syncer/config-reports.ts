@@ -12,19 +12,19 @@ interface ConfigReportsOptions {
   readonly settings: Pick<SyncerSettings, 'serviceName' | 'hostNamespace'>
   /** Records Events on the host. */
   readonly events: EventRecorder
-  /** The host's. */
+  /** A client of the host cluster. */
   readonly client: KubeClient
   readonly log: Log
 }
 
-/** Reports what the configuration file says. */
+/** Reports the faults and warnings of the configuration file. */
 interface ConfigReports {
-  /** Another configuration is in force, with these warnings. */
+  /** Call it when a configuration is in force, with its warnings. */
   readonly inForce: (warnings: readonly ConfigWarning[]) => void
   readonly faults: (faults: readonly string[]) => void
-  /** The configuration in force is back after faults. */
+  /** Call it when the configuration in force is back after faults. */
   readonly restored: () => void
-  /** Records the Events about the file as it is now, and all later ones: a process that does not lead writes none. */
+  /** Records the Events of the present content, and all later ones. Before, none: a standby replica writes nothing. */
   readonly lead: () => void
 }
 
@@ -39,7 +39,7 @@ export function configReports({
   log,
 }: ConfigReportsOptions): ConfigReports {
   const { serviceName: name, hostNamespace: namespace } = settings
-  /** What holds of the file now. */
+  /** The note of each Event that the present content has. */
   const current = new Map<Reason, string>()
   let isLeading = false
   const report = (reason: Reason, sentences: readonly string[], text: string): void => {
@@ -50,9 +50,9 @@ export function configReports({
     log.warn({ sentences }, text)
     const note = sentences.join('\n')
     current.set(reason, note)
-    if (isLeading) void onService(reason, note)
+    if (isLeading) void recordOnService(reason, note)
   }
-  const onService = async (reason: Reason, note: string): Promise<void> => {
+  const recordOnService = async (reason: Reason, note: string): Promise<void> => {
     if (name === null) return
     try {
       const service = await client.get(SERVICES, { name, namespace })
@@ -83,7 +83,7 @@ export function configReports({
     restored: () => void current.delete('ConfigInvalid'),
     lead: () => {
       isLeading = true
-      for (const [reason, note] of current) void onService(reason, note)
+      for (const [reason, note] of current) void recordOnService(reason, note)
     },
   }
 }

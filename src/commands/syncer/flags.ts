@@ -122,7 +122,7 @@ const FLAGS = {
   },
   ...PROBE_FLAGS,
   ...ELECTION_FLAGS,
-  workers: workersFlag('Objects of each kind that are synced concurrently'),
+  workers: workersFlag('Maximum number of objects of each kind that are synced concurrently'),
   ...CLOSING_FLAGS,
 } satisfies Readonly<Record<string, Flag<unknown>>>
 

@@ -39,7 +39,7 @@ export interface SyncerMetrics extends ClientMetrics {
   readonly observer: (kind: SyncedKind) => SyncObserver
   /** Counts an Event about a namespace. */
   readonly namespaceFailed: (reason: NamespaceErrorReason) => void
-  /** The same evaluations, counted and timed. */
+  /** The same function, with its evaluations counted and timed. */
   readonly timed: (evaluate: SandboxEvaluate) => SandboxEvaluate
   /** Sets the source that each scrape reads the states of objects from. */
   readonly follow: (countByState: (kind: SyncedKind) => Readonly<Record<string, number>>) => void
@@ -117,8 +117,8 @@ function objectMetrics({
         counts.set(SYNCED_RESOURCES[kind].kind, () => countByState(kind))
     },
     namespaceFailed: (reason) => errors.inc({ kind: NAMESPACES.kind, reason }),
-    observer: (of) => {
-      const { kind } = SYNCED_RESOURCES[of]
+    observer: (syncedKind) => {
+      const { kind } = SYNCED_RESOURCES[syncedKind]
       return {
         wrote: (direction) => writes.inc({ kind, direction }),
         failed: (reason) => errors.inc({ kind, reason }),

@@ -14,7 +14,7 @@ interface PatchedPair {
   readonly after: JsonMap
 }
 
-/** The object as YAML with sorted keys. */
+/** The object as YAML, with sorted keys. */
 export const sortedYaml = (object: JsonMap): string =>
   formatYaml(JSON.parse(canonicalJson(object)) as Json)
 

@@ -11,7 +11,7 @@ export interface Runs {
   readonly stop: () => Promise<void>
 }
 
-/** Starts the run of the first configuration; it reads both clusters, and writes only once it leads. */
+/** Starts the run of the first configuration. It reads both clusters, and writes only after `lead`. */
 export function createRuns(config: SyncConfig, options: RunOptions): Runs {
   let current = startRun(config, options)
   let leads = false

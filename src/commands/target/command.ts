@@ -109,7 +109,7 @@ to its cluster. The kubeconfig is checked as the gateway checks it.`,
 /** The flags of `target` as a Markdown table, for the docs. */
 export const targetFlagsTable = (): string => flagsMarkdown(FLAGS)
 
-/** What a command line of `target` prints; a refusal has every fault of it and of the kubeconfig. */
+/** The manifests that a command line of `target` prints, or every fault of it and of the kubeconfig. */
 export function readTargetCommand(
   argv: readonly string[],
   { file }: Pick<ProcessInputs, 'file'>,
@@ -138,12 +138,12 @@ export function readTargetCommand(
 
 const SPACE_FAULT = 'a space has no account of its own: --side=target is for its cluster'
 const PLATFORM_TITLE = "# For the platform's cluster: how the gateway reaches the target."
-const TARGET_TITLE = '# For the target itself: whom the gateway is there, and what it may do.'
+const TARGET_TITLE = "# For the target itself: the gateway's account, and its rights."
 
 const sectionOf = (title: string, objects: readonly object[]): string =>
   objects.length === 0 ? '' : `${title}\n${objects.map(formatYaml).join('---\n')}`
 
-/** The faults of the data, as the gateway will find them. */
+/** The faults that the gateway would find in the data. */
 function platformFaults(
   { kind, kubeconfig }: Pick<TargetFlagValues, 'kind' | 'kubeconfig'>,
   data: TargetData,
@@ -161,7 +161,7 @@ function faultsOf(kind: ConnectedKind, data: TargetData): readonly string[] {
     : [definition.because.replace(/(^|; )([a-z]+) is missing/g, '$1--$2 is required')]
 }
 
-/** The data of the Secret; what is not given is absent. */
+/** The data of the Secret, from the flags that are set. */
 function dataOf(values: TargetFlagValues, file: ProcessInputs['file']): TargetData {
   const { name, project, cluster, namespace } = values
   const kubeconfig = values.kubeconfig === null ? null : file(values.kubeconfig)
