@@ -74,11 +74,12 @@ verify: $(INSTALLED) ## Check generated files, lock file, format, lint, types, s
 	@node tools/structure.ts
 	@node tools/words.ts
 
-generate: $(INSTALLED) ## Write the generated files: types from crds/, tables of docs/, the lock file.
+generate: $(INSTALLED) ## Write the generated files: types from crds/, tables of docs/, the lock file, test/golden.
 	@node tools/complete-lock.ts
 	@node tools/generate.ts
 	@node tools/generate-docs.ts
 	@node bench/report/write-page.ts
+	@node tools/golden.ts
 
 fmt: $(INSTALLED) ## Format the sources.
 	@biome format --write .

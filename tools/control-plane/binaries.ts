@@ -19,6 +19,13 @@ function binariesIn(directory: string): Binaries {
   }
 }
 
+/** The path of kubectl where the programs are there already; null = ensureBinaries would build it. */
+export function builtKubectl(): string | null {
+  const folders = [process.env['KUBEBUILDER_ASSETS'] ?? '', cacheOf('control-plane', MODULE_DIR)]
+  const folder = folders.find((path) => path !== '' && missingIn(path, PROGRAMS).length === 0)
+  return folder === undefined ? null : binariesIn(resolve(folder)).kubectl
+}
+
 /**
  * The programs of a control plane: from KUBEBUILDER_ASSETS when that folder holds all four, else
  * from the user's cache, else built with Go into that cache, which takes 5 to 10 minutes on two
