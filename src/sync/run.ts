@@ -54,27 +54,15 @@ export interface SyncRun extends Pick<InformerFactory, 'unserved' | 'stuck'> {
 
 /** Starts to read both clusters. */
 export function startRun(config: SyncConfig, options: RunOptions): SyncRun {
-  const { clients, clock, log, virtualCluster, hostNamespace, restarted } = options
+  const { virtualCluster, hostNamespace } = options
   const place: HostPlace = { virtualCluster, hostNamespace, namespaces: config.namespaces }
   const ending = new AbortController()
-  const factoryOf = (side: 'virtual' | 'host'): InformerFactory =>
-    createInformerFactory({
-      client: clients[side],
-      clock,
-      log: log.child({ cluster: side }),
-      restarted,
-      signal: ending.signal,
-    })
-  const factories = { virtual: factoryOf('virtual'), host: factoryOf('host') }
-  const sources = startSources(config, place, {
-    virtual: factories.virtual.startInformer,
-    host: factories.host.startInformer,
-    log,
-  })
-  const references: ReferencedObjects = followReferences(config, place, sources)
-  const imports = followImports(place, sources, references)
-  const owner = hostOwner(sources.host.services, place, options)
-  const setup: SyncSetup = { ...options, config, place, owner, sources, references, imports }
+  const factories = {
+    virtual: informersOf('virtual', options, ending.signal),
+    host: informersOf('host', options, ending.signal),
+  }
+  const setup = startReading({ config, place, factories }, options)
+  const { sources } = setup
   const controllers = SYNCED_KINDS.map((kind) => ({ kind, ...syncController(kind, setup) }))
   const namespaces = sources.namespaces && namespaceSpec(sources.namespaces, place, options)
   const specs = [
@@ -89,7 +77,7 @@ export function startRun(config: SyncConfig, options: RunOptions): SyncRun {
     unserved: () => [...factories.virtual.unserved(), ...factories.host.unserved()],
     stuck: () => [...factories.virtual.stuck(), ...factories.host.stuck()],
     lead: () => {
-      // The run that follows leads: this one would work on with outdated settings, and nobody would stop it.
+      // The run that follows leads: this one would work on with outdated settings, and nothing would stop it.
       if (isStopping) return
       stops = specs.map((spec) => runController(spec, options))
     },
@@ -100,6 +88,55 @@ export function startRun(config: SyncConfig, options: RunOptions): SyncRun {
       await Promise.all(stops.map((stop) => stop()))
       ending.abort()
     },
+  }
+}
+
+const informersOf = (
+  side: 'virtual' | 'host',
+  { clients, clock, log, restarted }: RunOptions,
+  signal: AbortSignal,
+): InformerFactory =>
+  createInformerFactory({
+    client: clients[side],
+    clock,
+    log: log.child({ cluster: side }),
+    restarted,
+    signal,
+  })
+
+/** The parts of one run that its sources depend on. */
+interface RunParts {
+  readonly config: SyncConfig
+  readonly place: HostPlace
+  readonly factories: { readonly virtual: InformerFactory; readonly host: InformerFactory }
+}
+
+/** Starts the informers, and follows references and imports. */
+function startReading({ config, place, factories }: RunParts, options: RunOptions): SyncSetup {
+  const { log } = options
+  const sources = startSources(config, place, {
+    virtual: factories.virtual.startInformer,
+    host: factories.host.startInformer,
+    log,
+  })
+  const references: ReferencedObjects = followReferences(config, place, sources)
+  return {
+    place,
+    owner: hostOwner(sources.host.services, place, options),
+    config,
+    sources,
+    references,
+    imports: followImports(place, sources, references),
+    addresses: options.addresses,
+    clients: options.clients,
+    served: options.served,
+    evaluate: options.evaluate,
+    events: options.events,
+    reported: options.reported,
+    observer: options.observer,
+    workers: options.workers,
+    clock: options.clock,
+    log,
   }
 }
 

@@ -46,75 +46,105 @@ const BY_HOST_NAME = 'host-name'
 /** Services by their types. */
 const BY_TYPE = 'type'
 
+/** How the informers of both clusters are started. */
+interface StartInformers {
+  readonly virtual: InformerFactory['startInformer']
+  readonly host: InformerFactory['startInformer']
+  readonly log: Log
+}
+
 /** Starts the informers of both clusters. Secrets and ConfigMaps are read one by one unless all of them are synced. */
 export function startSources(
   { kinds }: SyncConfig,
   place: HostPlace,
-  start: {
-    readonly virtual: InformerFactory['startInformer']
-    readonly host: InformerFactory['startInformer']
-    readonly log: Log
-  },
+  start: StartInformers,
 ): SyncSources {
-  const stores: Record<string, { readonly synced: boolean }> = {}
-  const services = new Store(syncedObject(SERVICES.kind), {
-    [BY_HOST_NAME]: (service) => objectKey(hostNameOf(service, place)),
-    [BY_TYPE]: ({ object }) => nestedString(object, ['spec', 'type']),
-  })
-  const whole = (kind: SyncedKind, side: 'virtual' | 'host'): PartialSource => {
-    const resource = SYNCED_RESOURCES[kind]
-    const isIndexed = kind === 'services' && side === 'virtual'
-    const store = isIndexed ? services : new Store(syncedObject(resource.kind))
-    start[side](resource, store, side === 'host' ? { namespace: place.hostNamespace } : {})
-    stores[`${side} ${resource.plural}`] = store
-    return wholeSource(store)
-  }
-  const named = (
-    kind: SyncedKind,
-    side: 'virtual' | 'host',
-    project = syncedObject(SYNCED_RESOURCES[kind].kind),
-  ): PartialSource => ({
-    ...watchByName({
-      startInformer: start[side],
-      resource: SYNCED_RESOURCES[kind],
-      project,
-      log: start.log.child({ cluster: side }),
-    }),
-    subscribeRead: () => undefined,
-  })
-  const isWhole = (kind: SyncedKind): boolean => isReadWhole(kind, kinds)
+  const services = virtualServices(place)
+  const starter = new SourceStarter(place, start, services)
   const namespaces = place.namespaces === null ? null : startNamespaces(place, start)
-  const several = namespaces && hostNamespaceSources(namespaces, place, start.host, start.log)
-  const ofHost = (kind: SyncedKind): PartialSource => {
-    if (several === null) return isWhole(kind) ? whole(kind, 'host') : named(kind, 'host')
+  const { host: startInformer, log } = start
+  const several =
+    namespaces && hostNamespaceSources({ stores: namespaces, place, startInformer, log })
+  const isWhole = (kind: SyncedKind): boolean => isReadWhole(kind, kinds)
+  const hostSource = (kind: SyncedKind): PartialSource => {
+    const resource = SYNCED_RESOURCES[kind]
+    if (several === null)
+      return isWhole(kind) ? starter.whole(kind, 'host') : starter.named(kind, 'host')
     return isWhole(kind)
-      ? several.whole(SYNCED_RESOURCES[kind])
-      : several.named(SYNCED_RESOURCES[kind], syncedObject(SYNCED_RESOURCES[kind].kind))
+      ? several.whole(resource)
+      : several.named(resource, syncedObject(resource.kind))
   }
-  const host = forEachKind(ofHost)
-  // Apart from the objects of virtual ones: each of both is released when nothing needs it any more.
-  const candidate = (kind: SyncedKind): PartialSource => {
+  const host = forEachKind(hostSource)
+  // Apart from the host objects of virtual ones: each is released when nothing needs it any more.
+  const candidateSource = (kind: SyncedKind): PartialSource => {
     if (isWhole(kind)) return host[kind]
     const project = offeredObject(SYNCED_RESOURCES[kind].kind, place)
-    return several?.named(SYNCED_RESOURCES[kind], project) ?? named(kind, 'host', project)
-  }
-  if (namespaces !== null) {
-    stores['virtual namespaces'] = namespaces.virtual
-    stores['host namespaces'] = namespaces.host
+    return several?.named(SYNCED_RESOURCES[kind], project) ?? starter.named(kind, 'host', project)
   }
   const access = several ?? SINGLE_NAMESPACE
   return {
     virtual: forEachKind((kind) =>
-      isWhole(kind) ? whole(kind, 'virtual') : named(kind, 'virtual'),
+      isWhole(kind) ? starter.whole(kind, 'virtual') : starter.named(kind, 'virtual'),
     ),
     host,
-    candidates: forEachKind(candidate),
+    candidates: forEachKind(candidateSource),
     namespaces,
     access,
     hasVirtualServiceFor: (name) =>
       services.by(BY_HOST_NAME, objectKey(name)).some(({ namespace }) => access.isOpen(namespace)),
     externalNames: () => services.by(BY_TYPE, 'ExternalName'),
-    stores,
+    stores: { ...starter.stores, ...namespaceStores(namespaces) },
+  }
+}
+
+const virtualServices = (place: HostPlace): Store<SyncedObject> =>
+  new Store(syncedObject(SERVICES.kind), {
+    [BY_HOST_NAME]: (service) => objectKey(hostNameOf(service, place)),
+    [BY_TYPE]: ({ object }) => nestedString(object, ['spec', 'type']),
+  })
+
+const namespaceStores = (namespaces: NamespaceStores | null): SyncSources['stores'] =>
+  namespaces === null
+    ? {}
+    : { 'virtual namespaces': namespaces.virtual, 'host namespaces': namespaces.host }
+
+/** Starts the sources of single-namespace mode, and those of the virtual cluster. */
+class SourceStarter {
+  readonly #place: HostPlace
+  readonly #start: StartInformers
+  readonly #services: Store<SyncedObject>
+  /** The collections that are read as a whole. */
+  readonly stores: Record<string, { readonly synced: boolean }> = {}
+
+  /** @param services the store of the virtual cluster's Services */
+  constructor(place: HostPlace, start: StartInformers, services: Store<SyncedObject>) {
+    this.#place = place
+    this.#start = start
+    this.#services = services
+  }
+
+  whole(kind: SyncedKind, side: 'virtual' | 'host'): PartialSource {
+    const resource = SYNCED_RESOURCES[kind]
+    const isIndexed = kind === 'services' && side === 'virtual'
+    const store = isIndexed ? this.#services : new Store(syncedObject(resource.kind))
+    const query = side === 'host' ? { namespace: this.#place.hostNamespace } : {}
+    this.#start[side](resource, store, query)
+    this.stores[`${side} ${resource.plural}`] = store
+    return wholeSource(store)
+  }
+
+  named(
+    kind: SyncedKind,
+    side: 'virtual' | 'host',
+    project = syncedObject(SYNCED_RESOURCES[kind].kind),
+  ): PartialSource {
+    const source = watchByName({
+      startInformer: this.#start[side],
+      resource: SYNCED_RESOURCES[kind],
+      project,
+      log: this.#start.log.child({ cluster: side }),
+    })
+    return { ...source, subscribeRead: () => undefined }
   }
 }
 

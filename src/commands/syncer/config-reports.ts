@@ -18,7 +18,7 @@ interface ConfigReportsOptions {
 }
 
 /** Reports the faults and warnings of the configuration file. */
-interface ConfigReports {
+export interface ConfigReports {
   /** Call it when a configuration is in force, with its warnings. */
   readonly inForce: (warnings: readonly ConfigWarning[]) => void
   readonly faults: (faults: readonly string[]) => void

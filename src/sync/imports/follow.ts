@@ -34,128 +34,160 @@ export interface ImportName {
 /** What is imported, and what could be. */
 export interface ImportStates {
   /** As in ReferenceLookups. */
-  readonly isImported: (target: ObjectReference) => boolean | Unread
+  isImported(target: ObjectReference): boolean | Unread
   /** Whether a virtual object is an import: it is never synced, and the controller of imports alone writes it. */
-  readonly isImport: (kind: SyncedKind, virtual: SyncedObject) => boolean
+  isImport(kind: SyncedKind, virtual: SyncedObject): boolean
   /** A host object by its own name; null = it does not exist. */
-  readonly hostObject: (kind: SyncedKind, name: VirtualName) => SyncedObject | null | Unread
+  hostObject(kind: SyncedKind, name: VirtualName): SyncedObject | null | Unread
   /** Replaces the host objects that are read for a referrer beside those that could be imported. */
-  readonly readFor: (referrer: Referrer, hosts: readonly ObjectReference[]) => void
+  readFor(referrer: Referrer, hosts: readonly ObjectReference[]): void
   /** All names that references name. */
-  readonly names: () => readonly ImportName[]
+  names(): readonly ImportName[]
   /** The names that stand for this host object, if it is imported. @param hostKey as objectKey gives it */
-  readonly namesOf: (kind: SyncedKind, hostKey: string) => readonly ImportName[]
-  /** Tells of objects whose translation may be another one now. */
-  readonly subscribe: (listener: (change: ReferencedChange) => void) => void
+  namesOf(kind: SyncedKind, hostKey: string): readonly ImportName[]
+  /** Calls back with each object whose translation may have changed. */
+  subscribe(listener: (change: ReferencedChange) => void): void
 }
 
 /** Follows the imports of all references. Call it before the sources have read anything. */
-export function followImports(
+export const followImports = (
   place: HostPlace,
   sources: SyncSources,
   references: ReferencedObjects,
-): ImportStates {
-  const look = lookUps(place, sources)
-  const listeners: ((change: ReferencedChange) => void)[] = []
-  const emit = (kind: SyncedKind, key: string): void => {
-    for (const listener of listeners) listener({ kind, key })
+): ImportStates => new FollowedImports(place, sources, references)
+
+class FollowedImports implements ImportStates {
+  readonly #place: HostPlace
+  readonly #sources: SyncSources
+  readonly #references: ReferencedObjects
+  readonly #candidates: WantedCandidates
+  readonly #listeners: ((change: ReferencedChange) => void)[] = []
+  /** The names that references name, by their text, with the last state that listeners have got. */
+  readonly #states = new Map<string, ImportName & { readonly state: boolean | Unread }>()
+
+  constructor(place: HostPlace, sources: SyncSources, references: ReferencedObjects) {
+    this.#place = place
+    this.#sources = sources
+    this.#references = references
+    this.#candidates = wantedCandidates(sources)
+    references.subscribe((name) => this.#follow(name))
+    sources.access.subscribe((namespace) =>
+      this.#refreshAll(({ key }) => virtualNameOf(key).namespace === namespace),
+    )
+    for (const kind of SYNCED_KINDS) this.#followObjects(kind)
   }
-  const emitReferrers = (referrers: readonly Referrer[]): void => {
-    for (const { kind, key } of referrers) {
-      const synced = syncedKindOf(kind)
-      if (synced !== null) emit(synced, key)
-    }
+
+  isImported(target: ObjectReference): boolean | Unread {
+    const { access, candidates, virtual } = this.#sources
+    const kind = target.apiVersion === 'v1' ? syncedKindOf(target.kind) : null
+    // A namespace that is not open is not read: nothing waits for it.
+    if (kind === null || !access.isOpen(target.namespace)) return false
+    const source = importSourceOf(target, this.#place)
+    if (!candidates[kind].isSynced(source)) return 'unread'
+    const found = candidates[kind].getByKey(objectKey(source))
+    if (!found || !isImportable(found.object, this.#place.virtualCluster)) return false
+    if (!virtual[kind].isSynced(target)) return 'unread'
+    const copy = virtual[kind].getByKey(objectKey(target))
+    return copy === undefined || isImportOf(kind, copy.object, found.object)
   }
-  const candidates = wantedCandidates(sources)
-  const states = new Map<string, ImportName & { readonly state: boolean | Unread }>()
-  const refresh = ({ kind, key }: ImportName): void => {
-    const text = `${kind}/${key}`
-    const before = states.get(text)
-    if (before === undefined) return
-    const state = look.isImported(referenceTo({ kind, key }))
-    if (before.state === state) return
-    states.set(text, { kind, key, state })
-    emit(kind, key)
-    emitReferrers(references.referrersOf(kind, key))
+
+  isImport(kind: SyncedKind, { name, namespace, object }: SyncedObject): boolean {
+    if (!isMarkedAsImport(object)) return false
+    const key = objectKey({ name, namespace })
+    const state = this.isImported(referenceTo({ kind, key }))
+    if (state === 'unread' && this.#references.isReferenced(kind, key)) return true
+    return state === true || isUnchangedImport(kind, object)
   }
-  references.subscribe((name) => {
-    const isReferenced = references.isReferenced(name.kind, name.key)
-    const text = `${name.kind}/${name.key}`
-    const target = referenceTo(name)
-    const source = { ...target, ...importSourceOf(target, place) }
-    candidates.sources.set({ kind: target.kind, key: name.key }, isReferenced ? [source] : [])
-    if (isReferenced) states.set(text, { ...name, state: look.isImported(target) })
-    else states.delete(text)
-  })
-  const namesOf = (kind: SyncedKind, hostKey: string): readonly ImportName[] =>
-    candidates.sources
+
+  hostObject(kind: SyncedKind, name: VirtualName): SyncedObject | null | Unread {
+    const { candidates, host } = this.#sources
+    const source = [host[kind], candidates[kind]].find((one) => one.isSynced(name))
+    return source ? (source.getByKey(objectKey(name)) ?? null) : 'unread'
+  }
+
+  readFor(referrer: Referrer, hosts: readonly ObjectReference[]): void {
+    this.#candidates.byReferrer.set(referrer, hosts)
+  }
+
+  names(): readonly ImportName[] {
+    return [...this.#states.values()]
+  }
+
+  namesOf(kind: SyncedKind, hostKey: string): readonly ImportName[] {
+    return this.#candidates.bySource
       .referrersOf(SYNCED_RESOURCES[kind].kind, hostKey)
       .map(({ key }) => ({ kind, key }))
-  sources.access.subscribe((namespace) => {
-    for (const name of states.values())
-      if (virtualNameOf(name.key).namespace === namespace) refresh(name)
-  })
-  for (const kind of SYNCED_KINDS) {
-    const [virtual, candidate] = [sources.virtual[kind], sources.candidates[kind]]
-    virtual.subscribe(({ key }) => refresh({ kind, key }))
-    candidate.subscribe(({ key }) => {
-      for (const name of namesOf(kind, key)) refresh(name)
-      emitReferrers(candidates.asked.referrersOf(SYNCED_RESOURCES[kind].kind, key))
+  }
+
+  subscribe(listener: (change: ReferencedChange) => void): void {
+    this.#listeners.push(listener)
+  }
+
+  /** A name has its first reference, or lost its last one. */
+  #follow(name: ImportName): void {
+    const isReferenced = this.#references.isReferenced(name.kind, name.key)
+    const target = referenceTo(name)
+    const source = { ...target, ...importSourceOf(target, this.#place) }
+    const referrer = { kind: target.kind, key: name.key }
+    this.#candidates.bySource.set(referrer, isReferenced ? [source] : [])
+    if (isReferenced) this.#states.set(textOf(name), { ...name, state: this.isImported(target) })
+    else this.#states.delete(textOf(name))
+  }
+
+  #followObjects(kind: SyncedKind): void {
+    const [virtual, candidates] = [this.#sources.virtual[kind], this.#sources.candidates[kind]]
+    virtual.subscribe(({ key }) => this.#refresh({ kind, key }))
+    candidates.subscribe(({ key }) => {
+      for (const name of this.namesOf(kind, key)) this.#refresh(name)
+      const named = SYNCED_RESOURCES[kind].kind
+      this.#emitReferrers(this.#candidates.byReferrer.referrersOf(named, key))
     })
     // Objects that are read while their store is not complete are unread until it is.
-    for (const source of [virtual, candidate])
-      source.whenSynced(() => {
-        for (const name of states.values()) if (name.kind === kind) refresh(name)
-      })
+    for (const source of [virtual, candidates])
+      source.whenSynced(() => this.#refreshAll((name) => name.kind === kind))
   }
-  return {
-    isImported: look.isImported,
-    hostObject: look.hostObject,
-    isImport: (kind, { name, namespace, object }) => {
-      if (!isMarkedAsImport(object)) return false
-      const key = objectKey({ name, namespace })
-      const state = look.isImported(referenceTo({ kind, key }))
-      if (state === 'unread' && references.isReferenced(kind, key)) return true
-      return state === true || isUnchangedImport(kind, object)
-    },
-    readFor: (referrer, hosts) => candidates.asked.set(referrer, hosts),
-    names: () => [...states.values()],
-    namesOf,
-    subscribe: (listener) => void listeners.push(listener),
+
+  #refreshAll(isConcerned: (name: ImportName) => boolean): void {
+    for (const name of this.#states.values()) if (isConcerned(name)) this.#refresh(name)
+  }
+
+  /** Emits the name and its referrers if its state has changed. */
+  #refresh({ kind, key }: ImportName): void {
+    const text = textOf({ kind, key })
+    const before = this.#states.get(text)
+    if (before === undefined) return
+    const state = this.isImported(referenceTo({ kind, key }))
+    if (before.state === state) return
+    this.#states.set(text, { kind, key, state })
+    this.#emit(kind, key)
+    this.#emitReferrers(this.#references.referrersOf(kind, key))
+  }
+
+  #emitReferrers(referrers: readonly Referrer[]): void {
+    for (const { kind, key } of referrers) {
+      const synced = syncedKindOf(kind)
+      if (synced !== null) this.#emit(synced, key)
+    }
+  }
+
+  #emit(kind: SyncedKind, key: string): void {
+    for (const listener of this.#listeners) listener({ kind, key })
   }
 }
 
-function lookUps(
-  place: HostPlace,
-  { host, virtual, candidates, access }: SyncSources,
-): Pick<ImportStates, 'isImported' | 'hostObject'> {
-  return {
-    isImported: (target) => {
-      const kind = target.apiVersion === 'v1' ? syncedKindOf(target.kind) : null
-      // What is not open is not read: nothing waits for it.
-      if (kind === null || !access.isOpen(target.namespace)) return false
-      const source = importSourceOf(target, place)
-      if (!candidates[kind].isSynced(source)) return 'unread'
-      const found = candidates[kind].getByKey(objectKey(source))
-      if (!found || !isImportable(found.object, place.virtualCluster)) return false
-      if (!virtual[kind].isSynced(target)) return 'unread'
-      const copy = virtual[kind].getByKey(objectKey(target))
-      return copy === undefined || isImportOf(kind, copy.object, found.object)
-    },
-    hostObject: (kind, name) => {
-      const source = [host[kind], candidates[kind]].find((one) => one.isSynced(name))
-      return source ? (source.getByKey(objectKey(name)) ?? null) : 'unread'
-    },
-  }
+const textOf = ({ kind, key }: ImportName): string => `${kind}/${key}`
+
+/** The host objects that are read by their own names. */
+interface WantedCandidates {
+  /** The source of each import; the referrer is the name of the import. */
+  readonly bySource: ReferenceIndex
+  /** The host objects that referrers have asked for. */
+  readonly byReferrer: ReferenceIndex
 }
 
-/** The host objects that are read by their own names: sources of imports, and what referrers have asked for. */
-function wantedCandidates({ candidates }: SyncSources): {
-  /** The host object for each name, which is the referrer here. */
-  readonly sources: ReferenceIndex
-  readonly asked: ReferenceIndex
-} {
-  const wanted = { sources: new ReferenceIndex(), asked: new ReferenceIndex() }
+/** Reads the candidates while one of the indexes has them. */
+function wantedCandidates({ candidates }: SyncSources): WantedCandidates {
+  const wanted = { bySource: new ReferenceIndex(), byReferrer: new ReferenceIndex() }
   const indexes = Object.values(wanted)
   for (const index of indexes)
     index.subscribe(({ target }) => {
@@ -169,7 +201,7 @@ function wantedCandidates({ candidates }: SyncSources): {
   return wanted
 }
 
-/** The name as a reference has it. */
+/** The reference to a name. */
 const referenceTo = ({ kind, key }: ImportName): ObjectReference => ({
   apiVersion: 'v1',
   kind: SYNCED_RESOURCES[kind].kind,

@@ -1,4 +1,4 @@
-// The namespaces of both clusters in multi-namespace mode, and what is read of the host there (contract 17.5).
+// The namespaces of both clusters in multi-namespace mode, and the sources of host objects there (contract 17.5).
 import { NAMESPACES, type Resource } from '../../api/names.ts'
 import type { KubeObject } from '../../api/objects.ts'
 import type { JsonMap } from '../../domain/json/json.ts'
@@ -47,11 +47,11 @@ export interface HostAccess {
   readonly isOpening: (virtualNamespace: string) => boolean
   /** Whether objects may be created there, too: it does not terminate. */
   readonly mayCreateIn: (virtualNamespace: string) => boolean
-  /** Calls back with a virtual namespace whose objects are to be examined anew. */
+  /** Calls back with a virtual namespace whose objects are to be reconciled again. */
   readonly subscribe: (listener: (virtualNamespace: string) => void) => void
 }
 
-/** That of single-namespace mode: the one host namespace is there. */
+/** The access in single-namespace mode: the host namespace exists. */
 export const SINGLE_NAMESPACE: HostAccess = {
   isOpen: () => true,
   isOpening: () => false,
@@ -59,9 +59,9 @@ export const SINGLE_NAMESPACE: HostAccess = {
   subscribe: () => undefined,
 }
 
-/** A source of which a single object can be asked for; a source of a whole collection has each object anyway. */
+/** A source that can be asked for a single object; a source of a whole collection has each object anyway. */
 export interface PartialSource extends ObjectSource<SyncedObject> {
-  /** Calls back with each virtual namespace whose host namespace is read; the one of all has `whenSynced`. */
+  /** Calls back with each virtual namespace whose host namespace is read; for a whole collection see `whenSynced`. */
   readonly subscribeRead: (listener: (virtualNamespace: string) => void) => void
   /** As in NamedInformers. */
   readonly want: (ref: ObjectRef) => void
@@ -122,7 +122,7 @@ export const namespaceFacts = (
   isReserved: hostName === place.hostNamespace,
 })
 
-/** Reads of the host what is in the host namespaces of this virtual cluster, and nothing of any other. */
+/** Sources of the objects in the host namespaces of this virtual cluster. No other namespace is read. */
 interface HostNamespaceSources extends HostAccess {
   /** All objects of a kind. */
   readonly whole: (resource: Resource) => PartialSource
@@ -133,29 +133,66 @@ interface HostNamespaceSources extends HostAccess {
   ) => PartialSource
 }
 
+/** Dependencies of hostNamespaceSources. */
+interface HostNamespaceOptions {
+  readonly stores: NamespaceStores
+  readonly place: HostPlace
+  /** Of the host. */
+  readonly startInformer: InformerFactory['startInformer']
+  readonly log: Log
+}
+
 /** Opens a namespace to reading and writing when it is marked as this virtual cluster's, and closes it when not. */
-export function hostNamespaceSources(
-  stores: NamespaceStores,
-  place: HostPlace,
-  startInformer: InformerFactory['startInformer'],
-  log: Log,
-): HostNamespaceSources {
-  const { host } = stores
+export function hostNamespaceSources({
+  stores,
+  place,
+  startInformer,
+  log,
+}: HostNamespaceOptions): HostNamespaceSources {
   const gates: Gate[] = []
-  const listeners: ((virtualNamespace: string) => void)[] = []
-  /** The virtual namespace whose host namespace it is; null = it is none. */
-  const ownerOf = (namespace: HostNamespaceObject | undefined): string | null => {
-    if (namespace?.mark.kind !== 'ours') return null
-    const { name } = namespace.mark.virtual
-    return hostNamespaceOf(name, place) === namespace.name ? name : null
+  const ownerOf = (hostName: string): string | null =>
+    virtualOwnerOf(stores.host.getByKey(hostName), place)
+  stores.host.subscribe(({ name, after }) => {
+    const hasOwner = virtualOwnerOf(after, place) !== null
+    for (const gate of gates) (hasOwner ? gate.open : gate.close)(name)
+  })
+  // After the gates: listeners find the namespace open, or closed.
+  const access = hostAccess(stores, place)
+  return {
+    ...access,
+    whole: (resource) => {
+      const { source, gate } = wholeSource({ startInformer, resource, ownerOf })
+      gates.push(gate)
+      return source
+    },
+    named: (resource, project) => {
+      const { source, gate } = namedSource({ startInformer, resource, project, log })
+      gates.push(gate)
+      return source
+    },
   }
+}
+
+/** The virtual namespace whose host namespace this is; null = it has no such mark. */
+function virtualOwnerOf(
+  namespace: HostNamespaceObject | undefined,
+  place: HostPlace,
+): string | null {
+  if (namespace?.mark.kind !== 'ours') return null
+  const { name } = namespace.mark.virtual
+  return hostNamespaceOf(name, place) === namespace.name ? name : null
+}
+
+/** The access by the marks of the host namespaces. */
+function hostAccess(stores: NamespaceStores, place: HostPlace): HostAccess {
+  const { host } = stores
+  const listeners: ((virtualNamespace: string) => void)[] = []
   const hostOf = (namespace: string): HostNamespaceObject | undefined =>
     host.getByKey(hostNamespaceOf(namespace, place))
-  const isOpen = (namespace: string): boolean => ownerOf(hostOf(namespace)) === namespace
-  host.subscribe(({ name, before, after }) => {
-    const hasOwner = ownerOf(after) !== null
-    for (const gate of gates) (hasOwner ? gate.open : gate.close)(name)
-    const [was, is] = [ownerOf(before), ownerOf(after)]
+  const isOpen = (namespace: string): boolean =>
+    virtualOwnerOf(hostOf(namespace), place) === namespace
+  host.subscribe(({ before, after }) => {
+    const [was, is] = [virtualOwnerOf(before, place), virtualOwnerOf(after, place)]
     if (was === is && before?.isTerminating === after?.isTerminating) return
     notifyAll(
       listeners,
@@ -169,46 +206,54 @@ export function hostNamespaceSources(
         namespaceFacts(hostNamespaceOf(namespace, place), stores, place),
       )
       if (plan.kind === 'create' || plan.kind === 'mark') return plan.virtual.name === namespace
-      // One that is cleared can be kept for ever.
+      // A namespace that is cleared can be kept for ever.
       return plan.kind === 'wait' && waiting?.name === namespace
     },
     mayCreateIn: (namespace) => isOpen(namespace) && hostOf(namespace)?.isTerminating === false,
     subscribe: (listener) => void listeners.push(listener),
-    whole: (resource) => {
-      const project = syncedObject(resource.kind)
-      const informers = watchNamespaces({ startInformer, resource, project })
-      gates.push({ open: informers.want, close: informers.release })
-      return {
-        ...informers,
-        want: () => undefined,
-        release: () => undefined,
-        isWaiting: () => false,
-        subscribeRead: (listener) =>
-          informers.subscribeRead((name) => {
-            const owner = ownerOf(host.getByKey(name))
-            if (owner !== null) listener(owner)
-          }),
-      }
-    },
-    named: (resource, project) => {
-      const { source, gate } = namedSource({ startInformer, resource, project, log })
-      gates.push(gate)
-      return source
-    },
   }
 }
 
-/** What happens to the reads of one kind when a host namespace becomes this virtual cluster's, or is it no more. */
+/** Starts and ends the reads of one kind in a host namespace. */
 interface Gate {
   readonly open: (namespace: string) => void
   readonly close: (namespace: string) => void
 }
 
-/** Single objects, which are read while their namespace is open. */
-function namedSource(options: Parameters<typeof watchByName<SyncedObject>>[0]): {
+/** A source with the gate that it is read through. */
+interface GatedSource {
   readonly source: PartialSource
   readonly gate: Gate
-} {
+}
+
+/** Dependencies of wholeSource. */
+interface WholeSourceOptions {
+  readonly startInformer: InformerFactory['startInformer']
+  readonly resource: Resource
+  /** The virtual namespace of a host namespace; null = it is not marked as one of this virtual cluster. */
+  readonly ownerOf: (hostName: string) => string | null
+}
+
+/** All objects of a kind in the host namespaces that are open. */
+function wholeSource({ startInformer, resource, ownerOf }: WholeSourceOptions): GatedSource {
+  const project = syncedObject(resource.kind)
+  const informers = watchNamespaces({ startInformer, resource, project })
+  const source: PartialSource = {
+    ...informers,
+    want: () => undefined,
+    release: () => undefined,
+    isWaiting: () => false,
+    subscribeRead: (listener) =>
+      informers.subscribeRead((name) => {
+        const owner = ownerOf(name)
+        if (owner !== null) listener(owner)
+      }),
+  }
+  return { source, gate: { open: informers.want, close: informers.release } }
+}
+
+/** Single objects, which are read while their namespace is open. */
+function namedSource(options: Parameters<typeof watchByName<SyncedObject>>[0]): GatedSource {
   const informers = watchByName(options)
   const wanted = new Map<string, ObjectRef>()
   const opened = new Set<string>()

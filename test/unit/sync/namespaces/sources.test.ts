@@ -73,7 +73,7 @@ function playedHost() {
     watches.push({ asked, sink })
     return { relist: () => undefined, stop: () => void stopped.push(asked) }
   }
-  const sources = hostNamespaceSources(stores, place, startInformer, log)
+  const sources = hostNamespaceSources({ stores, place, startInformer, log })
   const stopped: string[] = []
   const told: string[] = []
   sources.subscribe((namespace) => told.push(namespace))
