@@ -47,7 +47,7 @@ test.each<{ readonly name: string; readonly tree: Readonly<Record<string, string
   },
   { name: 'the longest file', tree: { 'src/api/meta.ts': lines(350) } },
   { name: 'a longer generated one', tree: { 'src/api/config.gen.ts': lines(351) } },
-])('accepts $name', ({ tree }) => {
+])('the check of layers accepts $name', ({ tree }) => {
   expect(faultsOf(tree)).toEqual([])
 })
 
@@ -204,7 +204,7 @@ test.each<{
     text: '',
     fault: 'has a name that says nothing',
   })),
-])('finds $name', ({ path, text, fault, others = {} }) => {
+])('the check of layers finds $name', ({ path, text, fault, others = {} }) => {
   expect(faultsOf({ ...others, [path]: text })).toEqual([{ path, fault }])
 })
 

@@ -1,6 +1,6 @@
 // Counts turns of phrase that hide who does what, in comments, strings and pages: `node tools/words.ts [--list] [--lower]`.
 // It fails where a folder has more per 1,000 lines than its limit, and lists the finds there; --list lists all.
-// --lower writes the limits of the folders that have improved.
+// --lower writes the limits of the folders that have improved. The titles of tests must be sentences.
 import { globSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import {
@@ -11,6 +11,8 @@ import {
   type PlacedFind,
   sharesOf,
 } from './words/shares.ts'
+import { titleFault } from './words/title-rules.ts'
+import { titlesIn } from './words/titles.ts'
 
 const ROOT = join(import.meta.dirname, '..')
 /** Of the folders above the goal, by path: finds per 1,000 lines. They may only fall. */
@@ -47,7 +49,10 @@ for (const share of shares) {
 }
 console.log(`  ${misspellings.length} misspellings of "cannot"; prose may have "can't", too`)
 list(misspellings)
-if (misspellings.length > 0) process.exitCode = 1
+const titles = files.filter(({ path }) => path.endsWith('.test.ts')).flatMap(titleFaultsIn)
+console.log(`  ${titles.length} titles of tests without a subject`)
+for (const title of titles) console.log(`    ${title}`)
+if (misspellings.length + titles.length > 0) process.exitCode = 1
 
 function readLimits(): Readonly<Record<string, number>> {
   return JSON.parse(readFileSync(LIMITS_FILE, 'utf8'))
@@ -55,4 +60,12 @@ function readLimits(): Readonly<Record<string, number>> {
 
 function list(finds: readonly PlacedFind[]): void {
   for (const { path, line, words } of finds) console.log(`    ${path}:${line}: ${words}`)
+}
+
+function titleFaultsIn({ path, text }: (typeof files)[number]): readonly string[] {
+  return titlesIn(text).flatMap((title) => {
+    const fault = titleFault(title)
+    const joined = [...title.describes, title.title].join(' > ')
+    return fault === null ? [] : [`${path}:${title.line}: ${joined}: ${fault}`]
+  })
 }

@@ -72,10 +72,10 @@ describe.each(isWhole ? pages : [])('%s', (page) => {
 })
 
 function testSteps(markdown: string): void {
-  test('contains no text that looks like a key', () =>
+  test('the page contains no text that looks like a key', () =>
     expect(markdown).not.toMatch(/pak_\w{43}_\w{6}|sha256:[0-9a-f]{64}/))
 
-  test('has steps', () => expect(stepsOf(markdown)).not.toEqual([]))
+  test('the page has steps', () => expect(stepsOf(markdown)).not.toEqual([]))
 
   test.each(stepsOf(markdown))('$command', WITHIN, async ({ command, output }) => {
     const shows = async (): Promise<void> =>

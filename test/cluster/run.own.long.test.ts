@@ -67,7 +67,7 @@ test.each([
     name: 'the connected cluster',
     folderOf: (home: string) => join(home, 'connected-cluster/control-plane'),
   },
-])('starts the killed API server of $name again', async ({ name, folderOf }) => {
+])('make run starts the killed API server of $name again', async ({ name, folderOf }) => {
   const folder = newFolder()
   const run = startMakeRun(folder)
   await run.says(/Ctrl-C ends it/)
@@ -112,7 +112,7 @@ test('a second start writes kubeconfigs for the port and the keys of now, and sa
   expect(await second.exited).toBe(0)
 })
 
-test('on a full disk it prints only the reason', async () => {
+test('make run prints only the reason on a full disk', async () => {
   expect(spaceFault('/data', { bavail: 100, bsize: 4096 })).toBe(
     'the disk of /data has 0 MiB left, and make run needs 512: free some, or set RUN_DIR to a folder elsewhere',
   )

@@ -200,7 +200,7 @@ test.each(
   ['--max-tokens', '--max-list-bytes'].flatMap((flag) =>
     ['', '0', '-1', '8M', '1e6', '08'].map((number) => ({ flag, number })),
   ),
-)("rejects $flag '$number' with exit code 2", async ({ flag, number }) => {
+)("the program rejects $flag '$number' with exit code 2", async ({ flag, number }) => {
   expect(await run([flag, number])).toMatchObject({
     code: 2,
     stderr: expect.stringContaining(`${flag} must be a number above 0`),

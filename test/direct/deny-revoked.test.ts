@@ -284,7 +284,7 @@ test.each([
   { name: 'a missing --file', args: ['--issuer', 'https://x/oidc'], says: '--file must be' },
   { name: 'an unknown argument', args: ['--insecure'], says: 'unknown argument --insecure' },
   { name: 'an argument without a value', args: ['--issuer'], says: '--issuer needs a value' },
-])('exits with 2 for $name', async ({ args, says }) => {
+])('the program exits with 2 for $name', async ({ args, says }) => {
   expect(await outcome(args)).toEqual(refusal(2, says))
 })
 

@@ -310,7 +310,7 @@ test('a flood of unknown signing keys makes the endpoint ask the issuer once in 
   expect((await platform.fetchCount()) - before).toBeLessThanOrEqual(most)
 })
 
-test('after a rotation tokens of both keys are accepted, and a withdrawn key ends its tokens and streams (9.2; D4)', async () => {
+test('a rotation leaves tokens of both keys accepted, and a withdrawn key ends its tokens and streams (9.2; D4)', async () => {
   const isAccepted = async (one: SigningKey) =>
     (await codeOf(`${API}/version`, forge(one, claims()))) === 200
   const [watch] = await openStreams(endpoint, `${API}${SHOP}`, forge(key, claims()))
@@ -333,7 +333,7 @@ test('after a rotation tokens of both keys are accepted, and a withdrawn key end
   await watch?.ended
 })
 
-test('in the audit log every request of a bearer is impersonated, and the endpoint itself does only its own (9.2)', async () => {
+test('every request of a bearer is impersonated in the audit log, and the endpoint itself does only its own (9.2)', async () => {
   const requests = answeredIn(await cluster.audit.linesSince({ offset: 0 }, DIRECT_USER))
   const asItself = requests.filter(({ impersonatedUser }) => !impersonatedUser)
   const what = asItself.map(({ objectRef: ref }) => `${ref?.['resource']} ${ref?.['namespace']}`)

@@ -254,7 +254,7 @@ test('replicas that share a state directory have a file each, and know after a r
 })
 
 test.each(rounds)(
-  'killed while it writes its state, it knows all of it after a restart, round %i (9.2)',
+  'an endpoint that is killed while it writes its state knows all of it after a restart, round %i (9.2)',
   async () => {
     const stateDir = newStateDir()
     const state = [`--state-dir=${stateDir}`]

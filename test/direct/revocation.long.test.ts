@@ -115,7 +115,7 @@ test('a changed authentication file takes effect only when the issuer is reachab
   )
 })
 
-test('without the prefix, a token with a system: user or group is refused (7.2)', async () => {
+test('a token with a system: user or group is refused without the prefix (7.2)', async () => {
   expect((await server.whoIs(fresh()))?.username).toBe('user:ada')
   for (const different of [{ sub: 'system:admin' }, { groups: ['dev', 'system:masters'] }]) {
     const token = forge(key, { ...issued, jti: randomUUID(), ...different })

@@ -49,7 +49,7 @@ test('a server that starts before the issuer accepts tokens once the issuer is u
   )
 })
 
-test('after a rotation tokens of the old and the new key are accepted, with one fetch (7.2, 7.3)', async () => {
+test('tokens of the old and the new key are accepted after a rotation, with one fetch (7.2, 7.3)', async () => {
   await platform.rotate()
   const second = await platform.signingKey(2)
   const before = await platform.fetchCount()

@@ -251,7 +251,7 @@ describe('another endpoint as webhook, by a client certificate and with a short 
     expect(await straight(`${SHOP}?watch=1`, scoped)).toMatchObject({ code: 403 })
   })
 
-  test('while the issuer is away for longer, requests with tokens are denied, and others not', async () => {
+  test('denies requests with tokens while the issuer is away for longer, and no others', async () => {
     proxy.setList(completeNow)
     await untilAnswered('tokens are accepted', SHOP, token, { code: 200 })
     proxy.setAway(true)
@@ -264,7 +264,7 @@ describe('another endpoint as webhook, by a client certificate and with a short 
     await untilAnswered('tokens are accepted again', SHOP, token, { code: 200 })
   })
 
-  test('while it is down, Deny gives users of the platform a 500, and NoOpinion gives tokens all rights of RBAC', async () => {
+  test('is down: Deny gives users of the platform a 500, and NoOpinion gives tokens all rights of RBAC', async () => {
     const revoked = await platform.issueToken()
     await platform.revoke(revoked)
     await second.process.stop()

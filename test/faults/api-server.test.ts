@@ -266,7 +266,7 @@ describe.each(rounds)('round %i: with a standby whose watches are frozen', () =>
   })
 })
 
-test('after all faults only Leases are written, and no key is stuck in deletion', async () => {
+test('only Leases are written after all faults, and no key is stuck in deletion', async () => {
   expect(await writesAtRest(plane, () => expectHealthy(operator))).toEqual([])
   expect(await keysStuckInDeletion(plane.admin)).toEqual([])
   await expectCleanExit(operator)

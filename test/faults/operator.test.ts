@@ -286,7 +286,7 @@ function counted(
   return { matchesFirst, pausesMs: () => atMs.slice(1).map((ms, index) => ms - (atMs[index] ?? 0)) }
 }
 
-test('after all faults only Leases are written, and no key is stuck in deletion', async () => {
+test('only Leases are written after all faults, and no key is stuck in deletion', async () => {
   expect(await writesAtRest(plane, () => expectHealthy(operator))).toEqual([])
   expect(await keysStuckInDeletion(plane.admin)).toEqual([])
   await expectCleanExit(operator)

@@ -205,7 +205,7 @@ describe('deletion', () => {
     await expectUntouched(virtual, ENDPOINTS, before)
   })
 
-  test('and creation at once: the host object is another one, too (18.3)', async () => {
+  test('gives another host object when a creation follows at once (18.3)', async () => {
     const { onHost } = await standing('replaced', '10.1.5.4')
     await virtual.remove(ENDPOINTS, at('replaced'))
     const before = await virtual.create(ENDPOINTS, at('replaced'), endpointsAt('10.1.5.5'))
@@ -290,7 +290,7 @@ test('default/kubernetes is left alone (16.3)', async () => {
     expect(await host.read(resource, hostRef(ref))).toBeNull()
 })
 
-test('at rest nothing is written (19.7)', async () => {
+test('a syncer at rest writes nothing (19.7)', async () => {
   await world.caughtUp(syncer)
   const mark = await world.mark()
   await world.caughtUp(syncer)

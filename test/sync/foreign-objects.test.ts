@@ -137,7 +137,7 @@ test('a leftover with our marks whose virtual object is gone is deleted (16.3, 1
   expect(await host.gone(ENDPOINTS, hostRef(ref))).toBeUndefined()
 })
 
-test('of two virtual objects with one host name the marks decide who has it, the second one waits (17.1)', async () => {
+test('the marks decide which of two virtual objects has their host name, the second one waits (17.1)', async () => {
   const one = { namespace: await world.namespace('b-x-c'), name: 'a' }
   const other = { namespace: await world.namespace('c'), name: 'a-x-b' }
   expect(hostRef(one)).toEqual(hostRef(other))
@@ -176,7 +176,7 @@ test('a foreign Service under the name of ours: neither it nor the Endpoints tha
   await expectUntouched(host, SERVICES, foreign)
 })
 
-test('at rest nothing is written (19.7)', async () => {
+test('a syncer at rest writes nothing (19.7)', async () => {
   await world.caughtUp(syncer)
   const mark = await world.mark()
   await world.caughtUp(syncer)

@@ -149,7 +149,7 @@ test('a deleted copy is made again, and one that nothing names goes (19.5)', asy
   await virtual.gone(SECRETS, at('named'))
 })
 
-test('without the label nothing is imported, whatever a tenant forges (19.5)', async () => {
+test('nothing is imported without the label, whatever a tenant forges (19.5)', async () => {
   const kubeconfig = await host.create(SECRETS, onHost('kubeconfig'), password('canary'))
   await refer('thief', { secret: 'kubeconfig' })
   await crosses('thief', { secret: translated('kubeconfig') })
@@ -181,7 +181,7 @@ test('an object with marks is not imported, nor one of a synced object (19.5)', 
   expect(await virtual.read(SECRETS, at(synced))).toBeNull()
 })
 
-test('on the way back a name is imported, translated, or does not flow (19.5)', async () => {
+test('a name on the way back is imported, translated, or does not flow (19.5)', async () => {
   await offer('back', 'one')
   await host.create(SECRETS, onHost('foreign'), password('canary'))
   await virtual.create(SECRETS, at('own'), password('own'))

@@ -6,7 +6,7 @@ import { ownSyncPlanes } from '../support/sync-world.ts'
 const many = await manyEndpoints(await ownSyncPlanes(), 5000)
 
 test(
-  'of 5,000 Endpoints each patch is evaluated once, a change only its own, a restart writes nothing (19.7, 20)',
+  'each patch of 5,000 Endpoints is evaluated once, a change only its own, a restart writes nothing (19.7, 20)',
   { timeout: 15 * 60_000 },
   () => many.syncAll(),
 )

@@ -6,7 +6,7 @@ import { syncPlanes } from '../support/sync-world.ts'
 const many = await manyEndpoints(await syncPlanes(), 300)
 
 test(
-  'of 300 Endpoints each patch is evaluated once, a change only its own, a restart writes nothing (19.7, 20)',
+  'each patch of 300 Endpoints is evaluated once, a change only its own, a restart writes nothing (19.7, 20)',
   { timeout: 60_000 },
   () => many.syncAll(),
 )

@@ -266,7 +266,7 @@ test.each(
   expect(await host.read(SERVICES, db(shared))).toBeNull()
 })
 
-test('at start the faults of all mappings end the syncer, and nothing is written (17.5)', async () => {
+test('the faults of all mappings end the syncer at its start, and nothing is written (17.5)', async () => {
   await syncer.stop()
   const stray = named('stray-x')
   await onHost.create(stray)

@@ -19,7 +19,7 @@ const namespace = await world.namespace()
 const at = (name: string): Ref => ({ namespace, name })
 const OWN = { spec: { ports: [{ name: 'https', port: 443 }] } }
 
-test('deleted: the host cleans up, nothing new is written; created anew, all stands again (17.4)', async () => {
+test('the host cleans up after a deletion, nothing new is written; all stands again after a new creation (17.4)', async () => {
   const start = await world.mark()
   await using syncer = await world.start()
   const ref = at('owned')
@@ -84,7 +84,7 @@ test('missing at the start: nothing is written until it is there, and the log sa
   await host.shows(ENDPOINTS, hostRef(ref), endpointsAt('10.5.1.1'))
 })
 
-test('deleted with orphans: their references are set to the one that is created (17.4)', async () => {
+test('the references of orphans are set to the object that is created after a deletion (17.4)', async () => {
   await using syncer = await world.start()
   const ref = at('orphaned')
   await createPair(virtual, ref, '10.5.2.1')

@@ -190,7 +190,7 @@ test('node ports that grow with each round: the virtual Service is never written
   await virtual.remove(SERVICES, ref)
 })
 
-test('what the host refuses is told and tried again, and the rest goes on (18.3)', async () => {
+test('a write that the host refuses is reported and retried, and the rest goes on (18.3)', async () => {
   await withPatches({ path: 'metadata.labels.app', expression: 'value + " $"' })
   await using syncer = await world.start()
   const ref = at('refused')
@@ -272,7 +272,7 @@ test('addresses are checked as patches have left them (18.2)', async () => {
   await expectUntouched(virtual, ENDPOINTS, before)
 })
 
-test('beyond ten answers in a minute they are merged and delayed, and the last one comes (19.7)', {
+test('more than ten answers in a minute are merged and delayed, and the last one comes (19.7)', {
   timeout: 150_000,
 }, async () => {
   await world.configure({})

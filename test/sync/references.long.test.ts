@@ -155,7 +155,7 @@ describe.each(KINDS)('a $kind', ({ kind, resource, draft, wanted, changed, wante
   })
 })
 
-test('without `all` Secrets and ConfigMaps are read by their names only (20)', async () => {
+test('Secrets and ConfigMaps are read by their names only without `all` (20)', async () => {
   await world.caughtUp(syncer)
   for (const side of ['virtual', 'host'] as const) {
     const lines = (await audits[side].linesSince(start[side], SYNCER_USER))
@@ -180,7 +180,7 @@ test('without `all` Secrets and ConfigMaps are read by their names only (20)', a
   }
 })
 
-test('at rest nothing is written (19.7)', async () => {
+test('a syncer at rest writes nothing (19.7)', async () => {
   await world.caughtUp(syncer)
   const mark = await world.mark()
   await world.caughtUp(syncer)

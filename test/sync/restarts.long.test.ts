@@ -81,7 +81,7 @@ test('a restart writes nothing, after any stop: SIGTERM, SIGINT, SIGKILL (19.7, 
   await syncer.stop()
 })
 
-test('what was deleted, replaced or changed while no syncer ran is made good (18.3)', async () => {
+test('a syncer makes good what was deleted, replaced or changed while none ran (18.3)', async () => {
   const names = ['deleted', 'replaced', 'changed', 'drifted', 'lost']
   let syncer = await world.start()
   for (const name of names) await createPair(virtual, at(name), '10.6.1.1')
@@ -108,7 +108,7 @@ test('what was deleted, replaced or changed while no syncer ran is made good (18
   await syncer.stop()
 })
 
-test('of labels that changed on both sides while no syncer ran the virtual ones win (17.3)', async () => {
+test('the virtual labels win where both sides changed while no syncer ran (17.3)', async () => {
   const ref = at('both-sides')
   let syncer = await world.start()
   await createPair(virtual, ref, '10.6.2.1')
@@ -207,7 +207,7 @@ test.each(LOST)(
   },
 )
 
-test('of two syncers one leads; the other takes over at once when it stops (16.1)', async () => {
+test('one of two syncers leads; the other takes over at once when it stops (16.1)', async () => {
   await using first = await world.start()
   await leads(first)
   await using second = await world.start()

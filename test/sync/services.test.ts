@@ -253,7 +253,7 @@ test('a changed port crosses, and keeps its number on the host (18.4)', async ()
   await onHost('port-changed', { spec: { ports: [{ port: 5433, nodePort }] } })
 })
 
-test('at rest nothing is written (19.7)', async () => {
+test('a syncer at rest writes nothing (19.7)', async () => {
   await world.caughtUp(syncer)
   const mark = await world.mark()
   await world.caughtUp(syncer)

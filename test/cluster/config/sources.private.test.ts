@@ -193,7 +193,7 @@ describe('settings', () => {
     expect(JSON.stringify(status)).not.toContain('REDACTED')
   })
 
-  test('copied from status into spec get no secret of a list from the Secret (6.3)', async () => {
+  test('a status copied into spec gets no secret of a list from the Secret (6.3)', async () => {
     const secretOf = (id: string, secret: string) =>
       `{id: ${id}, idpB: {clientId: ${id}, clientSecret: ${secret}}}`
     await settings.declare({})

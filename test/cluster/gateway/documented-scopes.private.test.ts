@@ -77,7 +77,7 @@ const REFUSAL = '"message":"the scope does not grant '
 
 // Without the target, a scope that grants anything else there is answered 404 too.
 test.each(connected ?? [])(
-  'on a target that no Secret defines: $text: $method $path: $answer (9.5, 11.1)',
+  'a target that no Secret defines: $text: $method $path: $answer (9.5, 11.1)',
   async ({ text, method, path, answer }) => {
     const { code } = await send(secrets.get(text) ?? '', method, path)
     expect(answer === 'passes' ? [404] : [403, 404]).toContain(code)

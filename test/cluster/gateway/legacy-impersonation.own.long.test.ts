@@ -37,7 +37,7 @@ const reviewAs = async (as: Impersonation) => {
 
 const ADA = { user: 'ada', ...KEY_EXTRA }
 
-test('without the component the gateway can impersonate no user, and the 403 says why (10.5)', async () => {
+test('the gateway can impersonate no user without the component, and the 403 says why (10.5)', async () => {
   expect(await reviewAs(ADA)).toMatchObject({
     code: 403,
     message: expect.stringContaining(`User "${GATEWAY_USER}" cannot impersonate resource "users"`),
@@ -68,7 +68,7 @@ test.each<{ name: string; as: Impersonation }>([
   { name: 'a uid', as: { ...ADA, uid: '1' } },
   { name: 'another extra', as: { ...ADA, 'extra-platform.sh%2fscope': '*' } },
   { name: 'an extra without a domain', as: { ...ADA, 'extra-scopes': 'x' } },
-])('with the component, impersonation of $name is still refused (A4)', async ({ as }) => {
+])('impersonation of $name is still refused with the component (A4)', async ({ as }) => {
   expect(await reviewAs(as)).toMatchObject({
     code: 403,
     message: expect.stringContaining(`User "${GATEWAY_USER}" cannot impersonate`),
@@ -82,7 +82,7 @@ test('a blank user with the extra that is always sent is a 400 (A3)', async () =
 test.each<{ name: string; as: Impersonation }>([
   { name: 'system:masters', as: { ...ADA, group: 'system:masters' } },
   { name: 'a node', as: { user: 'system:node:n1', group: ['system:nodes'] } },
-])('with the component, impersonation of $name is not refused by RBAC (A4)', async ({ as }) => {
+])('impersonation of $name is not refused by RBAC with the component (A4)', async ({ as }) => {
   expect(await reviewAs(as)).toMatchObject({ code: 201 })
 })
 

@@ -205,7 +205,7 @@ describe('a scope', () => {
     expect(await exec(key, CLUSTER, spdy)).toContain(says[1])
   })
 
-  test('and a space keep requests in the namespace, with a scope and without (11.9)', async () => {
+  test('a space keeps requests in the namespace, with a scope and without (11.9)', async () => {
     const others = await setup.key({ scope: { spaces: [{ project: 'p', space: 'team' }] } })
     for (const key of [ada, others]) {
       const kubeconfig = targets.kubeconfigFor(key, SPACE)

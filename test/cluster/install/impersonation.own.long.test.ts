@@ -134,7 +134,7 @@ describe('after the upgrade of that cluster', () => {
     await expectGatewayWorks()
   })
 
-  test('when its probe is inconclusive, the tool prints advice and changes nothing (10.5)', async () => {
+  test('the tool prints advice and changes nothing when its probe is inconclusive (10.5)', async () => {
     await kubectl('apply', '--server-side', '-f', COMPONENT)
     // Without this binding no account may create self reviews.
     await kubectl('delete', 'clusterrolebinding', 'system:basic-user')

@@ -193,7 +193,7 @@ describe.each(inWhole(OVERLAY))('%s', () => {
   })
 })
 
-test('without kubectl the tool prints where to get it', async () => {
+test('the tool prints where to get kubectl when it is missing', async () => {
   const { code, err } = await tool(['install'], { path: '' })
   expect({ code, err }).toEqual({
     code: 1,

@@ -118,7 +118,7 @@ describe.concurrent('the younger of two objects with the same key', () => {
   })
 })
 
-test('of two keys created in the same second the one with the lower uid works (3.3)', async () => {
+test('the lower uid works of two keys created in the same second (3.3)', async () => {
   const twins = await eventually('two keys of the same second', twinsOfOneSecond, SOON)
   const [winner, loser] = twins.toSorted((a, b) => (a.metadata.uid < b.metadata.uid ? -1 : 1))
   await keys.shown(winner?.metadata.name ?? '', 'Active')

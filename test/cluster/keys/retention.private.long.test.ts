@@ -56,7 +56,7 @@ describe('an expired key', () => {
     { name: 'annotated for deletion', spec: { ttl: 2 * HOUR },
       metadata: { annotations: { ...createdAgo(HOUR).annotations, [EXPIRED_ANNOTATION]: 'Delete' } } },
     { name: 'of no type', spec: {}, metadata: createdAgo(HOUR) },
-  ])('expired by the cap is kept for the retention since then: $name (5.2)', async ({ spec, metadata }) => {
+  ])('is kept for the retention since the cap ended it: $name (5.2)', async ({ spec, metadata }) => {
     await settings.declare({})
     // Before that, the cap of the previous test would expire the new key.
     await settings.settled('there is no cap', ({ auth }) => !auth?.accessKeyMaxTTLSeconds)

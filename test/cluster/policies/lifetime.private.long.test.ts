@@ -70,7 +70,7 @@ test.each([ACCESS_KEYS, TOKENS])(
   },
 )
 
-test('gives no warning without a Config (5.5)', async () => {
+test('the policy gives no warning without a Config (5.5)', async () => {
   await setCap(60)
   expect((await raw('DELETE', pathOf(CONFIGS, CONFIG))).code).toBe(200)
   await eventuallyWarns('')

@@ -33,7 +33,7 @@ const OWNERS: readonly Owner[] = [
 
 describe.concurrent('a token', () => {
   test.each(OWNERS)(
-    'owned by a key of $name has the identity of the key and no other claims (1.5, 7.1)',
+    'that a key of $name owns has the identity of the key and no other claims (1.5, 7.1)',
     async (row) => {
       const owner = await keys.shown(await keys.create(row.key), 'Active')
       const token = await tokens.issue({ ttl: HOUR }, under(owner))

@@ -74,7 +74,7 @@ describe.concurrent('the object of a token', () => {
     expect(await writesTo(token, audit, mark)).toEqual([FINALIZER_REMOVAL])
   })
 
-  test('annotated with Delete stays while it has a foreign finalizer (5.1, 5.2)', async () => {
+  test('with the annotation Delete stays while it has a foreign finalizer (5.1, 5.2)', async () => {
     const token = await tokens.create({ ttl: 3 }, { annotations: remove, finalizers: [FOREIGN] })
     await tokens.shown(token, 'Terminating')
     const isLeft = ({ metadata }: StoredToken) => metadata.finalizers?.join() === FOREIGN

@@ -55,7 +55,7 @@ test('a rotated key is removed at the next scheduled run once its last token is 
   await platform.secretsUntil([2])
 })
 
-test('after half its life a key gets a successor, and the records of past hours are deleted (7.3, 7.4)', async () => {
+test('a key gets a successor after half its life, and the records of past hours are deleted (7.3, 7.4)', async () => {
   await managers.stopAll()
   await signingKeys.empty()
   const aheadMs = aheadToDueTime(0)

@@ -185,7 +185,7 @@ describe('a leaked key', () => {
 })
 
 describe('when a user', () => {
-  test('deletes or damages the published keys, the operator restores them (7.3)', async () => {
+  test('the operator restores published keys that a user deletes or damages (7.3)', async () => {
     await platform.annotate(ROTATE_ANNOTATION, '')
     const { data = {} } = await signingKeys.published(2)
     // By then the operator's store has the published keys, so that it can restore them.
@@ -215,7 +215,7 @@ describe('when a user', () => {
     await platform.secretsUntil([3, 4])
   })
 
-  test('deletes the Secret of the current key, the next key signs and the old one still verifies (7.3)', async () => {
+  test('the next key signs after a user deletes the Secret of the current one, which still verifies (7.3)', async () => {
     const old = await signingKeys.issueToken()
     await signingKeys.removeSecret(3)
     await platform.secretsUntil([4])
@@ -226,7 +226,7 @@ describe('when a user', () => {
     expect(await tokens.read(old.token)).toEqual(old.token)
   })
 
-  test('deletes all Secrets without a running operator, the next generation number is used (7.3)', async () => {
+  test('the next generation number is used after a user deletes all Secrets without a running operator (7.3)', async () => {
     const old = await signingKeys.issueToken()
     await managers.stopAll()
     await signingKeys.removeSecret(4)
@@ -238,7 +238,7 @@ describe('when a user', () => {
     expect(await tokens.read(old.token)).toEqual(old.token)
   })
 
-  test('damages a Secret, its key signs nothing, and Config and an event report it (7.3)', async () => {
+  test('a key signs nothing after a user damages its Secret, and Config and an event report it (7.3)', async () => {
     const old = await signingKeys.issueToken()
     const [secret] = await platform.secretsUntil([5])
     const pem = Buffer.from('-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----\n')
@@ -261,7 +261,7 @@ describe('when a user', () => {
     await platform.secretsUntil([6])
   })
 
-  test('has created another Secret under the next name, the generation after it is used (7.3)', async () => {
+  test('the generation after the next is used when a user has created another Secret under the next name (7.3)', async () => {
     const old = await signingKeys.issueToken()
     await signingKeys.restoreSecret(7, undefined, { foreign: 'b3du' })
     await platform.annotate(ROTATE_ANNOTATION, '')

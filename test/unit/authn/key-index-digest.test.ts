@@ -22,7 +22,7 @@ test.each([
   { name: 'capital digits, which the schema refuses', key: `sha256:${ABC.toUpperCase()}` },
   { name: 'another algorithm', key: `sha512:${ABC}` },
   { name: 'a trailing line break', key: `sha256:${ABC}\n` },
-])('taken for a key in clear: $name', ({ key }) => {
+])('secretDigest hashes $name as a key in clear', ({ key }) => {
   expect(secretDigest(key)).toMatch(/^[0-9a-f]{64}$/)
   expect(secretDigest(key)).not.toBe(ABC)
 })

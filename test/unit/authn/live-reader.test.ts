@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { createTestAuthenticator, key, secretOf } from './test-authenticator.ts'
 
-test('of two keys with the same secret the elder is the caller as they are now: one was made anew (3.3)', async () => {
+test('the elder of two keys with the same secret is the caller as they are now: one was created again (3.3)', async () => {
   const same = { key: secretOf('same') }
   const other = key('b', { ...same, user: 'bob' }, {}, 1)
   const { now, outcome } = createTestAuthenticator(key('a', same), other)

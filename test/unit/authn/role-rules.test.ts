@@ -50,7 +50,7 @@ test('the rules follow each read, and a change reaches the listener', async () =
   expect([roles.roleRules('agent'), changes()]).toEqual([[], 3])
 })
 
-test("keeps all rules when one ClusterRole can't be read", async () => {
+test('the reader keeps all rules when one ClusterRole cannot be read', async () => {
   const { line, roles, put, changes } = stage()
   await put('platform:scope:agent', RULES)
   await roles.read(signal)

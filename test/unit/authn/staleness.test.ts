@@ -95,7 +95,7 @@ test('the later of two proofs counts, so a replayed or late one takes nothing ba
   expect(laterMoment(moment(2), moment(1))).toEqual(moment(2))
 })
 
-test('reads both clocks', () => {
+test('currentMoment reads both clocks', () => {
   const clock = manualClock(t0)
   clock.setMonotonic(5)
   expect(currentMoment(clock)).toEqual({ wallMs: t0, monotonicMs: 5 })

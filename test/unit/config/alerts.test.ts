@@ -82,7 +82,7 @@ describe('the alerts (8.4)', () => {
   })
 
   // Without its series an alert could not fire, and its silence would show nothing.
-  test.each(ordinary())('during $name, every alert has its series', ({ series }) => {
+  test.each(ordinary())('every alert has its series during $name', ({ series }) => {
     const unseen = ALL.flatMap(({ alert, expr }) =>
       namedIn(expr)
         .selectors.filter((selector) => !series.some((one) => selects(selector, one)))
@@ -118,7 +118,7 @@ describe('the alerts (8.4)', () => {
   })
 })
 
-test('rejects rules without groups', () => {
+test('the PrometheusRule rejects rules without groups', () => {
   expect(() => prometheusRule('rules: []\n', ALL_ALERTS)).toThrow(
     'the rules have no line `groups:`',
   )

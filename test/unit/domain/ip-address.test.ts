@@ -52,7 +52,7 @@ describe('allowed ranges', () => {
     { address: '127.0.0.9', fault: 'is in the denied range 127.0.0.9/32' },
     { address: '127.0.0.1', fault: null },
     { address: '192.0.2.1', fault: null },
-  ])('what is denied is not allowed by another flag: $address (9.5)', ({ address, fault }) => {
+  ])('allow no address that another flag denies: $address (9.5)', ({ address, fault }) => {
     const allowed = ['127.0.0.0/8', '10.0.0.0/8']
     expect(faultOf(address, allowed, ['10.0.0.0/8', '127.0.0.9/32'])).toBe(fault)
   })

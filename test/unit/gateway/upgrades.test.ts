@@ -19,7 +19,7 @@ describe('an upgrade', () => {
   test.each([
     { name: 'a WebSocket', method: 'GET', headers: WEBSOCKET },
     { name: 'SPDY', method: 'POST', headers: SPDY },
-  ])('to $name joins both connections (13.2)', async ({ method, headers }) => {
+  ])('an upgrade to $name joins both connections (13.2)', async ({ method, headers }) => {
     const { connect, upgraded, open } = await upgrading(
       echoing('X-Stream-Protocol-Version: v4\r\n'),
     )

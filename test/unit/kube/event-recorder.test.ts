@@ -146,7 +146,7 @@ describe('a burst', () => {
     expect(crowded).toEqual([])
   })
 
-  test('beyond the queue drops the oldest events, and logs it once a minute', async () => {
+  test('drops the oldest events when it exceeds the queue, and logs it once a minute', async () => {
     const { clock, recorder, names, lines } = recorderOnClock()
     for (const event of burst(1300)) recorder.record(event)
     await clock.advance(120_000)

@@ -95,7 +95,7 @@ describe('a failed write loses no record (7.4)', () => {
     expect(one.records.fault()).toBeNull()
   })
 
-  test('sends nothing before the time of Retry-After', async () => {
+  test('nothing is sent before the time of Retry-After', async () => {
     const { clock, one } = serverAndManager()
     one.failureOf = failNextWrites({ refused: failure(429, 'TooManyRequests', 20_000) })
     one.records.record('a', EXPIRES_MS)
@@ -107,7 +107,7 @@ describe('a failed write loses no record (7.4)', () => {
     expect([one.records.has('a'), one.records.has('b')]).toEqual([true, true])
   })
 
-  test('retries every 5 s while the API server is down, and keeps reporting the same fault', async () => {
+  test('the write is retried every 5 s while the API server is down, and the same fault stays reported', async () => {
     const { clock, one } = serverAndManager()
     one.failureOf = () => ({ refused: failure(500, 'InternalError') })
     one.records.record('a', EXPIRES_MS)
@@ -229,7 +229,7 @@ describe('a failed write loses no record (7.4)', () => {
     expect(one.records.has('a')).toBe(true)
   })
 
-  test('stores again a record that a user deleted before its token ended', async () => {
+  test('a record that a user deleted before its token ended is stored again', async () => {
     const { clock, server, one } = serverAndManager()
     for (const jti of jtis(3)) one.records.record(jti, EXPIRES_MS)
     await clock.advance(1000)
@@ -244,7 +244,7 @@ describe('a failed write loses no record (7.4)', () => {
     expect(jtis(3).every((jti) => one.records.has(jti))).toBe(true)
   })
 
-  test('does not store again a manual copy that is deleted', async () => {
+  test('a manual copy that is deleted is not stored again', async () => {
     const { clock, server, one } = serverAndManager()
     one.records.record('a', EXPIRES_MS)
     await clock.advance(1000)

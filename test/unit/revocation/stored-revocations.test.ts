@@ -54,7 +54,7 @@ test.each(rows)('$name (7.4)', ({ beside, before, after, change, holds }) => {
   expect(names.filter((jti) => stored.has(jti))).toEqual(Object.keys(holds))
 })
 
-test('ignores ConfigMaps of other owners', () => {
+test('ConfigMaps of other owners are ignored', () => {
   const stored = new StoredRevocations()
   expect(stored.update(undefined, foreign)).toEqual({ gained: [], lost: [], shared: [] })
   expect(stored.update(foreign, undefined)).toEqual({ gained: [], lost: [], shared: [] })

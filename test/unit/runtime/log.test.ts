@@ -25,7 +25,7 @@ describe('log lines (contract 8.5)', () => {
     })
   })
 
-  test('below the level are omitted', () => {
+  test('are omitted below the level', () => {
     const each = `for (const level of ['debug', 'info', 'warn', 'error']) log[level]({}, level)`
     expect(logged('debug', each).map(({ msg }) => msg)).toEqual(['debug', 'info', 'warn', 'error'])
     expect(logged('warn', each).map(({ msg }) => msg)).toEqual(['warn', 'error'])

@@ -21,7 +21,7 @@ test.each([
     text: percent(secret.slice(9, 21)).toUpperCase(),
     form: 'percent',
   },
-])('finds $name', ({ text, form }) => {
+])('findCanaries finds $name', ({ text, form }) => {
   const findings = findCanaries({ log: `before ${text} after`, events: 'nothing here' }, [
     { label: 'key', secret },
     plantCanary('other'),
@@ -35,7 +35,7 @@ test.each([
   { name: '10 characters in base64', text: base64(secret.slice(0, 10)) },
   { name: '11 characters percent-encoded', text: percent(secret.slice(0, 11)) },
   { name: 'another canary', text: plantCanary('other').secret },
-])('ignores $name', ({ text }) => {
+])('findCanaries ignores $name', ({ text }) => {
   expect(findCanaries({ log: text }, [{ label: 'key', secret }])).toEqual([])
 })
 

@@ -4,7 +4,7 @@ import { eventually, eventuallyPasses, staysTrue } from '../../support/eventuall
 const soon = { withinMs: 5_000 }
 const never = { withinMs: 60 }
 
-test('returns the first value, after probes that returned nothing or failed', async () => {
+test('eventually returns the first value, after probes that returned nothing or failed', async () => {
   let looks = 0
   const probe = () => {
     looks += 1
@@ -14,12 +14,12 @@ test('returns the first value, after probes that returned nothing or failed', as
   expect(await eventually('the third look', probe, soon)).toBe(3)
 })
 
-test('accepts null and false as values', async () => {
+test('eventually accepts null and false as values', async () => {
   expect(await eventually('gone', () => null, never)).toBe(null)
   expect(await eventually('off', async () => false, never)).toBe(false)
 })
 
-test('fails with what it waited for and the last value', async () => {
+test('eventually fails with what it waited for and the last value', async () => {
   const refused = new Error('ECONNREFUSED')
   await expect(eventually('a port', () => Promise.reject(refused), never)).rejects.toThrow(
     'a port: not within 60 ms; last seen: ECONNREFUSED',
@@ -35,7 +35,7 @@ test('waits for an assertion to pass', async () => {
   )
 })
 
-test('fails with the first assertion that no longer holds', async () => {
+test('eventuallyPasses fails with the first assertion that no longer holds', async () => {
   let count = 0
   await staysTrue('below three', () => expect((count += 1)).toBeLessThan(3), { forMs: 10 })
   const grows = staysTrue('below three', () => expect((count += 1)).toBeLessThan(3), {

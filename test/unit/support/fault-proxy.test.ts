@@ -62,7 +62,7 @@ test('passes requests and responses unchanged, and records them', async () => {
   expect(proxy.requests[0]?.query.get('dry')).toBe('1')
 })
 
-test('answers in place of the server', async () => {
+test('the fault proxy answers in place of the server', async () => {
   await using proxy = await startProxy(upstream)
   const rule = proxy.on(first(1, isWrite), refusal(429, 7))
   const refused = await ask(proxy, 'POST', '/things')
@@ -108,7 +108,7 @@ test('a released request arrives late when its client is gone, a removed one nev
   expect(heard).toEqual(['POST /release'])
 })
 
-test('drops the response after the server has handled the request', async () => {
+test('the fault proxy drops the response after the server has handled the request', async () => {
   await using proxy = await startProxy(upstream)
   const rule = proxy.on(isWrite, { kind: 'swallow' })
   let told = false
@@ -166,7 +166,7 @@ test('passes on that a server aborts or is unreachable', async () => {
   await expect(ask(nowhere, 'GET', '/')).rejects.toThrow(/hang up|ECONNRESET/)
 })
 
-test('redirects a kubeconfig with a token, refuses one with a client certificate', async () => {
+test('the fault proxy redirects a kubeconfig with a token, refuses one with a client certificate', async () => {
   await using proxy = await startProxy(upstream)
   const config = (user: object) => ({
     clusters: [{ name: 'c', cluster: { server: upstream.url, 'certificate-authority-data': 'x' } }],

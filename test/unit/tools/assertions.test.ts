@@ -27,7 +27,7 @@ test('only the last try of a retried test counts, and both of two tests of one n
   ])
 })
 
-test('lists in order each rule with fewer assertions, or without any', () => {
+test('the comparison lists in order each rule with fewer assertions, or without any', () => {
   const before = assertionsIn(lines(['a (10.1)', 3], ['b (2.3)', 2], ['c (2.4)', 2]))
   const after = assertionsIn(lines(['other (2.3)', 1], ['c (2.4)', 9]))
   expect(fewer(before, after)).toEqual(['2.3: 2 before, 1 after', '10.1: 3 before, 0 after'])

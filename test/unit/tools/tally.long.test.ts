@@ -116,7 +116,7 @@ test.each<{
     file: `test('a', () => {}); test.only('b', () => {})`,
     tally: { failures: [{}] },
   },
-])('counts $name', async ({ name, file, tally, good = false }) => {
+])('the tally counts $name', async ({ name, file, tally, good = false }) => {
   const root = join(folder, name.replaceAll(' ', '-'))
   await mkdir(root)
   const imports = `import { afterAll, beforeAll, describe, expect, test } from 'vitest'`

@@ -53,7 +53,7 @@ describe('a sound token (9.2)', () => {
     })
   })
 
-  test('signed with RS256 is accepted too', async () => {
+  test('with a signature of RS256 is accepted too', async () => {
     const { start, centre, token, key } = await directWorld()
     const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 })
     const checked = checkJwk(createPublicKey(privateKey).export({ format: 'jwk' }))

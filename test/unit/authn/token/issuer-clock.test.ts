@@ -97,27 +97,30 @@ describe('answers that are repeated, by a cache or an attacker (9.2)', () => {
   })
 })
 
-describe('after a restart without the centre (2.9, 9.2)', () => {
+describe('a restart without the issuer (2.9, 9.2)', () => {
   test.each([
     { name: 'right', aheadMs: 0, ageMs: MINUTE, nowMs: T },
     { name: 'an hour ahead', aheadMs: HOUR, ageMs: HOUR + MINUTE, nowMs: T + HOUR },
     // The age begins anew: the list itself is the latest time that is known.
     { name: 'an hour behind', aheadMs: -HOUR, ageMs: 0, nowMs: T - MINUTE },
-  ])('with a clock that is $name', async ({ aheadMs, ageMs, nowMs }) => {
-    const { own, time } = clockAt(aheadMs)
-    time.restored(T - MINUTE)
-    expect(time.listAgeMs()).toBe(ageMs)
-    expect(time.nowMs()).toBe(nowMs)
-    expect(time.skewMs()).toBe(0)
-    await own.advance(SECOND)
-    expect(time.listAgeMs()).toBe(ageMs + SECOND)
-    // The centre is back: its clock counts from now on.
-    time.heard({ dateMs: T + SECOND, monotonicMs: own.monotonicMs(), asOfMs: T })
-    expect(time.listAgeMs()).toBe(SECOND)
-  })
+  ])(
+    'gives the saved time, or a later one, with a clock that is $name',
+    async ({ aheadMs, ageMs, nowMs }) => {
+      const { own, time } = clockAt(aheadMs)
+      time.restored(T - MINUTE)
+      expect(time.listAgeMs()).toBe(ageMs)
+      expect(time.nowMs()).toBe(nowMs)
+      expect(time.skewMs()).toBe(0)
+      await own.advance(SECOND)
+      expect(time.listAgeMs()).toBe(ageMs + SECOND)
+      // The centre is back: its clock counts from now on.
+      time.heard({ dateMs: T + SECOND, monotonicMs: own.monotonicMs(), asOfMs: T })
+      expect(time.listAgeMs()).toBe(SECOND)
+    },
+  )
 })
 
-test('without a list its age is infinite, and the own clock counts (9.2)', () => {
+test('the age of the list is infinite without one, and the own clock counts (9.2)', () => {
   const { time } = clockAt(0)
   expect(time.listAgeMs()).toBe(Number.POSITIVE_INFINITY)
   expect([time.nowMs(), time.asOfMs(), time.skewMs()]).toEqual([T, null, 0])

@@ -37,7 +37,7 @@ test('a header longer than that of the operator is not read (9.2; threats D5)', 
   expect(await direct.because(`${head}.${claims}.${signature}`)).toBe('header')
 })
 
-test('of many forged tokens at once, those beyond the limit are answered with 429 (9.2, 13.3; threats D5)', async () => {
+test('forged tokens beyond the limit are answered with 429 (9.2, 13.3; threats D5)', async () => {
   const { start, key, token } = await directWorld()
   const direct = await start()
   const { token: sound } = token()

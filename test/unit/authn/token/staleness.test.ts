@@ -114,7 +114,7 @@ describe('an outage of the centre (9.2; threats F17)', () => {
     expect(await direct.because(token().token)).toBe('stale')
   })
 
-  test('while it is too long, tokens that are no good are refused as ever', async () => {
+  test('refuses invalid tokens as ever while it is too long', async () => {
     const { start, token, centre, clock, key, leap } = await directWorld()
     const { jti, token: revoked } = token()
     centre.served.revoked = { [jti]: START_MS + HOUR_MS }

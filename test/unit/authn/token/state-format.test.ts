@@ -39,7 +39,7 @@ async function withHead(change: (head: string) => string): Promise<Buffer> {
 }
 
 test.each([0, 1, 999, 1000, 1001, 2500])(
-  'what was kept with %i revoked tokens is read again (9.2)',
+  'a state with %i revoked tokens is read back as it was written (9.2)',
   async (tokens) => {
     const kept = knowledge(tokens)
     expect(await readStateFile(await fileOf(kept), ISSUER)).toEqual({ ok: true, kept })

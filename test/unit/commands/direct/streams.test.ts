@@ -26,7 +26,7 @@ async function watchWith(
 }
 
 describe('a watch ends within a second of its token, while the local clock is an hour behind (13.4)', () => {
-  test('when the issuer has answered before', async () => {
+  test('the issuer has answered before', async () => {
     const { start, clock, token } = await directWorld()
     clock.setNow(START_MS - HOUR_MS)
     const direct = await start()
@@ -38,7 +38,7 @@ describe('a watch ends within a second of its token, while the local clock is an
     expect(cuts).toEqual(['expired'])
   })
 
-  test('when a poll shows that the time is later than it seemed', async () => {
+  test('a poll shows that the time is later than it seemed', async () => {
     const { start, clock, token, centre } = await directWorld()
     const direct = await start()
     const cuts = await watchWith(token().token, direct, clock)

@@ -71,7 +71,7 @@ test.each<{ name: string; before: readonly Step[]; events: readonly string[] }>(
   },
   { name: 'no faults of an earlier content', before: [faults('f'), restored], events: [] },
   { name: 'no faults that are corrected', before: [faults('f'), inForce()], events: [] },
-])('when it leads, a process records $name (16.1, 16.2, 18.5)', async ({ before, events }) => {
+])('a process that leads records $name (16.1, 16.2, 18.5)', async ({ before, events }) => {
   const { reports, lines, takeEvents } = reportsWorld()
   for (const step of before) step(reports)
   expect(await takeEvents()).toEqual([])
@@ -83,7 +83,7 @@ test.each<{ name: string; before: readonly Step[]; events: readonly string[] }>(
   expect(await takeEvents()).toEqual(['s1 ConfigInvalid: later'])
 })
 
-test('without a Service of the virtual cluster there is no Event (16.1)', async () => {
+test('no Event is recorded without a Service of the virtual cluster (16.1)', async () => {
   const { reports, takeEvents } = reportsWorld(null)
   reports.inForce([{ reason: 'PatchesNotServed', text: 'a' }])
   reports.lead()

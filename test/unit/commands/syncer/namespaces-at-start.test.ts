@@ -51,12 +51,12 @@ test('every page of both clusters is checked, and the faults are one error (17.5
   ])
 })
 
-test('without faults the start goes on (17.5)', async () => {
+test('the start goes on without faults (17.5)', async () => {
   const { checked } = check(clusterOf(['a']).client, clusterOf(['x']).client)
   expect(await checked).toBeUndefined()
 })
 
-test('in single-namespace mode no namespace is read (17.5)', async () => {
+test('no namespace is read in single-namespace mode (17.5)', async () => {
   const cluster = clusterOf(['a'])
   await check(cluster.client, cluster.client, null).checked
   expect(cluster.asked).toEqual([])

@@ -94,7 +94,7 @@ test('the simulation reaches every step and every reason of Ready many times', (
 
 const issues = ({ steps }: History) => steps.filter(({ step }) => step.kind === 'issue')
 
-test('at most one token is issued for each uid (2.4, 5.4)', () => {
+test('no more than one token is issued for each uid (2.4, 5.4)', () => {
   expect(violations((history) => issues(history).length <= 1)).toEqual([])
 })
 

@@ -65,7 +65,7 @@ describe('adopt (the finalizer) comes before every other step (5.1)', () => {
   })
 
   test.each([[[REVOKE_FINALIZER]], [[FOREIGN, REVOKE_FINALIZER]]])(
-    'is skipped with finalizers %j',
+    'the step is skipped with finalizers %j',
     (finalizers) => {
       expect(next(tokenObject({ metadata: { finalizers } }), at(9)).kind).toBe('issue')
     },

@@ -114,7 +114,7 @@ describe('a token stays issued (5.4)', () => {
   test.each<{ name: string; change: Change }>([
     { name: 'nothing has changed', change: same },
     { name: 'another client wrote status.owner', change: (object) => tampered(object, { owner: { name: 'ci', uid: 'uid-ci' } }) },
-  ])('without an owner: $name', ({ change }) => {
+  ])('a token without an owner stays issued: $name', ({ change }) => {
     const issuedStill = { reason: 'Issued', issue: null, endMs: after(600) }
     expect(readyStateFor(change(ownerless()), { owner: null })).toEqual(issuedStill)
   })
@@ -287,13 +287,13 @@ describe('an ended token stays ended after its cause is undone (2.5, 5.4)', () =
   const restored = (object: DirectClusterEndpointToken): DirectClusterEndpointToken =>
     referring(...(object.status?.owner ? [CI_REF] : []))(object)
 
-  test.each(CAUSES)('revoked: $name', ({ because, ...cause }) => {
+  test.each(CAUSES)('a revoked token: $name', ({ because, ...cause }) => {
     expect(readyStateFor(restored(ended(cause)), { isRecorded: false })).toEqual(
       revokedBecause(because),
     )
   })
 
-  test.each(CAUSES)('revoked, also after its exp: $name', ({ because, ...cause }) => {
+  test.each(CAUSES)('a revoked token after its exp, too: $name', ({ because, ...cause }) => {
     expect(readyStateFor(ended(cause), { nowMs: after(90_000) })).toEqual(revokedBecause(because))
   })
 

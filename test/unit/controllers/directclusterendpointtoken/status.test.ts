@@ -203,7 +203,7 @@ describe('the fields of status (1.5)', () => {
     })
   })
 
-  test('of a token to be issued without an owner', () => {
+  test('have no owner for a token to be issued without one', () => {
     expect(fieldsFor({ object: tokenObject({ spec: { ttl: 60 } }) })).toStrictEqual({
       expirationTimestamp: textAfter(60),
       issuedTimestamp: textAfter(0),
@@ -317,7 +317,7 @@ describe('a use of the owner moves its end without a status write (4.4)', () => 
     ),
   })
 
-  test('for an issued token that its owner caps', () => {
+  test('an issued token that its owner caps gets no status write', () => {
     const object = issuedObject({ metadata: UNDER_CI }, sliding(0))
     const steps = [1, 60, 120.5, 299].map((seconds) =>
       plan(tokenOf(object), tokenCircumstances({ ...sliding(seconds), nowMs: after(seconds) })),

@@ -61,7 +61,7 @@ describe('adoption (contract 2.8, 3.1)', () => {
     { name: 'an earlier annotation', differing: { firstSeenMs: after(-500) } },
     { name: 'a later annotation', differing: { firstSeenMs: after(500) } },
     { name: 'the heartbeat key of the gateways, which has no secret', differing: { name: HEARTBEAT_KEY, finalizers: [], firstSeenMs: null, digest: null } },
-  ])('not needed: $name', ({ differing }) => {
+  ])('is not needed: $name', ({ differing }) => {
     expect(plan(accessKey(differing), at(9)).kind).toBe('publish')
   })
 })
@@ -85,7 +85,7 @@ describe('a key that a gateway has just created waits for the claim of its field
     { name: 'restored from a backup', differing: { firstSeenMs: after(-500) }, second: 1, kind: 'publish' },
     { name: 'deleted meanwhile', differing: { isDeleting: true }, second: 1, kind: 'release' },
     { name: 'created by kubectl', differing: { finalizers: [], firstSeenMs: null }, second: 1, kind: 'adopt' },
-  ])('not: $name', ({ differing, second, kind }) => {
+  ])('the wait does not apply: $name', ({ differing, second, kind }) => {
     expect(plan(accessKey({ ...created, ...differing }), at(second)).kind).toBe(kind)
   })
 })

@@ -123,7 +123,7 @@ describe('every token issued under its uid is recorded as revoked and deleted (5
     expect(deletedNames(asked)).toEqual(deleted ? [name] : [])
   })
 
-  test('deletes carry uid and resourceVersion, and the answer goes into the store (5.3, 8.6)', async () => {
+  test('each delete carries uid and resourceVersion, and the answer goes into the store (5.3, 8.6)', async () => {
     const deleting = {
       ...issuedUnderCi('a'),
       metadata: {
@@ -162,7 +162,7 @@ describe('every token issued under its uid is recorded as revoked and deleted (5
     expect(await revokeOwnedTokens(CI, deps)).toBe(3)
   })
 
-  test('deletes all tokens, eight at a time', async () => {
+  test('the tokens are deleted eight at a time', async () => {
     let [running, most] = [0, 0]
     const names = Array.from({ length: 20 }, (_, at) => `t-${at}`)
     const { asked, deps } = keyWithTokens(

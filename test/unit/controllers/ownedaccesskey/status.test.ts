@@ -146,7 +146,7 @@ describe('the fields of status (contract 1.5)', () => {
     })
   })
 
-  test('of an expired key', () => {
+  test('include the removal of an expired key', () => {
     expect(statusFor({ key: { ttl: 60 }, now: 60 })).toMatchObject({
       expirationTimestamp: textAfter(60),
       removalTimestamp: textAfter(86_460),

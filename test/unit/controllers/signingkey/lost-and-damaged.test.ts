@@ -66,7 +66,7 @@ describe('lost Secrets', () => {
     expect(cluster.publishedGenerations()).toEqual([3])
   })
 
-  test('restored from backup: the key keeps its age (7.3)', async () => {
+  test('keep the age of their key when they are restored from backup (7.3)', async () => {
     const { cluster, manager } = await clusterWithTwoKeys()
     const before = cluster.configMap()?.data
     const { type = '', data = {} } = cluster.secrets.get('platform-signing-key-1') as Secret
@@ -82,7 +82,7 @@ describe('lost Secrets', () => {
     expect(manager.signingGeneration()).toBe(2)
   })
 
-  test('restored from backup after retirement: deleted again, never published (7.3)', async () => {
+  test('are deleted again and never published when they are restored from backup after retirement (7.3)', async () => {
     const { cluster, manager } = await clusterWithTwoKeys()
     const { type = '', data = {} } = cluster.secrets.get('platform-signing-key-1') as Secret
     cluster.clock.setNow(T0 + 27 * DAY_MS)
@@ -95,7 +95,7 @@ describe('lost Secrets', () => {
     expect([cluster.configMap()?.data, cluster.secretGenerations()]).toEqual([before, [2]])
   })
 
-  test('restored from backup after its withdrawal note is gone: never published (7.3)', async () => {
+  test('are never published when they are restored from backup after the withdrawal note is gone (7.3)', async () => {
     const { cluster, manager } = await clusterWithTwoKeys()
     const { type = '', data = {} } = cluster.secrets.get('platform-signing-key-1') as Secret
     const withdrawnKids = cluster.kidOf(1)
@@ -115,7 +115,7 @@ describe('lost Secrets', () => {
     expect(cluster.secretGenerations()).toEqual([3])
   })
 
-  test('being deleted behind a foreign finalizer: treated as lost, and not deleted again (7.3)', async () => {
+  test('include a Secret in deletion that a foreign finalizer keeps, and it is not deleted again (7.3)', async () => {
     const { cluster, manager } = await clusterWithTwoKeys()
     cluster.putSecret(1, {
       metadata: { deletionTimestamp: '2026-12-07T10:00:00Z', finalizers: ['a/b'] },
@@ -133,7 +133,7 @@ describe('lost Secrets', () => {
 })
 
 describe('a lost or damaged ConfigMap', () => {
-  test('deleted: restored as it was (7.3)', async () => {
+  test('is restored as it was after a deletion (7.3)', async () => {
     const { cluster, manager } = await clusterWithTwoKeys()
     cluster.putSecret(2, null)
     await manager.settle()
@@ -146,7 +146,7 @@ describe('a lost or damaged ConfigMap', () => {
     expect(manager.signingGeneration()).toBe(1)
   })
 
-  test('deleted: a withdrawn key stays withdrawn (7.3)', async () => {
+  test('leaves a withdrawn key withdrawn after a deletion (7.3)', async () => {
     const { cluster, manager } = await clusterWithTwoKeys()
     const withdrawnKids = cluster.kidOf(1)
     const backup = cluster.secrets.get('platform-signing-key-1') as Secret
@@ -162,7 +162,7 @@ describe('a lost or damaged ConfigMap', () => {
     ]).toEqual([[2], [1], [2]])
   })
 
-  test('replaced by an older version: keys withdrawn since then stay withdrawn (7.3)', async () => {
+  test('of an older version leaves keys withdrawn that were withdrawn since then (7.3)', async () => {
     const { cluster, manager } = await clusterWithTwoKeys()
     const older = cluster.configMap()?.data ?? {}
     cluster.annotateConfigMap({ [WITHDRAW_ANNOTATION]: cluster.kidOf(1) })
@@ -176,7 +176,7 @@ describe('a lost or damaged ConfigMap', () => {
     ]).toEqual([[2], [1], 2])
   })
 
-  test('deleted while no manager runs: rebuilt from the Secrets (7.3)', async () => {
+  test('is rebuilt from the Secrets after a deletion while no manager runs (7.3)', async () => {
     const { cluster } = await clusterWithTwoKeys()
     deleteConfigMap(cluster)
     const manager = cluster.startManager()
@@ -191,7 +191,7 @@ describe('a lost or damaged ConfigMap', () => {
     expect(manager.signingGeneration()).toBe(2)
   })
 
-  test('deleted while no manager runs, after a rotation: the newer key goes on signing (7.3)', async () => {
+  test('lets the newer key sign after a deletion and a rotation while no manager runs (7.3)', async () => {
     const { cluster } = await clusterWithTwoKeys()
     cluster.clock.setNow(T0 + 26 * DAY_MS)
     deleteConfigMap(cluster)
@@ -200,7 +200,7 @@ describe('a lost or damaged ConfigMap', () => {
     expect([cluster.publishedGenerations(), manager.signingGeneration()]).toEqual([[1, 2], 2])
   })
 
-  test('deleted with all Secrets while no manager runs: starts again with generation 1 (7.3)', async () => {
+  test('starts again with generation 1 after the deletion of all Secrets while no manager runs (7.3)', async () => {
     const { cluster } = await clusterWithTwoKeys()
     deleteConfigMap(cluster)
     cluster.putSecret(1, null)
@@ -220,7 +220,7 @@ describe('a lost or damaged ConfigMap', () => {
     { name: 'both', data: { 'jwks.json': '{}', 'keys.json': '' } },
     { name: 'a key of the JWKS', data: { 'jwks.json': '{"keys":[{"kty":"oct","k":"AAAA"}]}' } },
   ])(
-    'damaged, $name: restored as it was, or rebuilt after a restart (7.3, D6)',
+    'is restored as it was, or rebuilt after a restart, when damaged: $name (7.3, D6)',
     async ({ data }) => {
       const { cluster, manager } = await clusterWithTwoKeys()
       const before = cluster.configMap()?.data

@@ -26,7 +26,7 @@ describe('formatAccessKey writes 32 random bytes as an access key (contract 3.2)
     expect(hasValidChecksum(key)).toBe(true)
   })
 
-  test('known bytes always give the same key', () => {
+  test('the same bytes always give the same key', () => {
     expect(keyOf(Uint8Array.from({ length: 32 }, (_, at) => at))).toBe(WHOLE_KEY)
   })
 

@@ -150,12 +150,14 @@ const ROWS: Readonly<Record<string, Row>> = {
   'nothing by a scope that sets nothing (11.1)': { scope: {}, may: [], mayNot: [of(CLUSTER, 'get pods'), path(CLUSTER, 'get /api')] },
 }
 
-describe.each(Object.entries(ROWS))('grants %s', (_, { scope, may, mayNot }) => {
+describe.each(Object.entries(ROWS))('a scope grants %s', (_, { scope, may, mayNot }) => {
   test.each(may)('%j', (request) => expect(isAllowed(scope, request)).toBe(true))
-  test.each(mayNot)('not %j', (request) => expect(isAllowed(scope, request)).toBe(false))
+  test.each(mayNot)('it does not grant %j', (request) =>
+    expect(isAllowed(scope, request)).toBe(false),
+  )
 })
 
-test('without a scope every request is allowed (11.1)', () => {
+test('every request is allowed without a scope (11.1)', () => {
   expect(isAllowed(null, of(CLUSTER, 'impersonate users m'))).toBe(true)
 })
 
@@ -188,7 +190,7 @@ describe('discovery (11.3)', () => {
   })
 })
 
-test('without a prefix a project is its namespace, and `*` includes no cluster-scoped object (11.3)', () => {
+test('a project is its namespace without a prefix, and `*` includes no cluster-scoped object (11.3)', () => {
   const bare = { projectNamespacePrefix: '' }
   const one: Scope = { projects: [{ project: 'a' }] }
   const all: Scope = { projects: [{ project: '*' }] }

@@ -42,7 +42,7 @@ describe('a request needs create as well by its attributes (11.6)', () => {
     { text: 'update /healthz',         is: false },
   ])('$text $group: $is', ({ text, group, is }) => expect(needsCreate(asked(text, group))).toBe(is))
 
-  test('and is granted only with both, the message naming what is missing', () => {
+  test('it is granted only with both, and the message names what is missing', () => {
     const decide = (verbs: readonly string[], creates: boolean) =>
       authorizeWithCreate(parseScope(scopeOf({ ...of('pods'), verbs })), asked('update pods x'), creates, CONTEXT)
     const missing = (verb: string) => ({ allowed: false, because: expect.stringContaining(`grant "${verb}" on "pods" "x"`) as string })
@@ -68,7 +68,7 @@ describe('a request for everything at once is granted without a scope only (11.7
     expect(authorize(null, request, CONTEXT)).toEqual({ allowed: true })
   })
 
-  test('but a version or a name of that kind is no such request', () => {
+  test('a version or a name of that kind is no such request', () => {
     const request = { ...asked('get pods *'), version: '*' }
     expect(authorize(parseScope(cluster('c1')), request, CONTEXT)).toEqual({ allowed: true })
   })

@@ -79,14 +79,14 @@ describe('a Config that was deleted', () => {
     expect(readCap(written)).toBe(30)
     expect(readCap(run({ ...written, foreign: {} }))).toBe(60)
   })
-  test('recreated with faults uses the record, and its own settings once they are valid', () => {
+  test('uses the record when recreated with faults, and its own settings once they are valid', () => {
     const recreated = { ...deleted(run({ spec: cap(60) })), spec: { ...host, ...BROKEN } }
     const broken = run(recreated)
     expect(readCap(broken)).toBe(60)
     expect(shown(run({ ...broken, spec: host }))).toEqual({ ...DEFAULTS, ...host })
     expect(readCap(run({ ...broken, spec: {} }))).toBe(60)
   })
-  test('recreated with a spec uses its own settings', () => {
+  test('uses its own settings when recreated with a spec', () => {
     expect(readCap(run({ ...deleted(run({ spec: cap(60) })), spec: host }))).toBeNull()
   })
   test('gets no secrets back from the record, and shows none', () => {
@@ -143,7 +143,7 @@ describe('the record of the settings in force', () => {
     expect(readCap(run(deleted(broken)))).toBe(60)
     expect(shown(run({ ...broken, spec: cap(90) }))).toMatchObject(cap(90))
   })
-  test('restored from status has no secret that another manager wrote there', () => {
+  test('has no secret that another manager wrote into the status from which it is restored', () => {
     const foreign = {
       auth: { oidc: { issuerUrl: 'https://i', clientId: 'c', clientSecret: 'cAnArY' } },
     }

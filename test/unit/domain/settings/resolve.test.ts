@@ -194,7 +194,7 @@ describe('resolveSettings with faults keeps the settings in force', () => {
     expect(run({ spec: BROKEN, foreign: cap(60) }).foreign).toEqual(cap(60))
   })
 
-  test('reverts changes of another manager while the settings are invalid', () => {
+  test('changes of another manager are reverted while the settings are invalid', () => {
     const before = run({ spec: cap(60) })
     const tampered = { ...before, spec: BROKEN, owned: DEFAULTS, foreign: cap(0) }
     const after = run(tampered)
@@ -202,21 +202,21 @@ describe('resolveSettings with faults keeps the settings in force', () => {
     expect(after.foreign).toEqual({})
   })
 
-  test('puts additions of another manager in force, also when the Config is deleted then', () => {
+  test('additions of another manager come into force, also when the Config is deleted then', () => {
     const broken = run({ ...run({ spec: host }), spec: BROKEN, foreign: cap(5) })
     expect(settled(broken)).toMatchObject({ ok: false, lastGood: { ...cap(5), ...host } })
     expect(broken.foreign).toEqual(cap(5))
     expect(readCap(run(deleted(broken)))).toBe(5)
   })
 
-  test('ignores invalid additions of another manager', () => {
+  test('invalid additions of another manager are ignored', () => {
     const broken = run({ ...run({ spec: host }), foreign: { ...cap(5), ...BROKEN } })
     const outcome = settled(broken)
     expect(outcome).toMatchObject({ ok: false, lastGood: host })
     expect(JSON.stringify(outcome.record)).not.toMatch(/red|5/)
   })
 
-  test('keeps values redacted in status, and a new process never uses the redacted text', () => {
+  test('values redacted in status are kept, and a new process never uses the redacted text', () => {
     const secret = { auth: { oidc: { issuerUrl: 'https://i', clientId: 'c', clientSecret: 's' } } }
     const before = run({ secret })
     const outcome = settled({ ...before, spec: BROKEN })

@@ -85,7 +85,7 @@ describe('a list of revoked tokens (7.4, 9.2)', () => {
     { name: 'an empty jti', text: listText(`"":"${EXP}"`) },
     { name: 'an escape', text: listText(`"\\u0041":"${EXP}"`) },
     { name: 'a jti outside ASCII', text: listText(`"ä":"${EXP}"`) },
-  ])('refused: $name', ({ text }) => {
+  ])('is refused: $name', ({ text }) => {
     expect(parse(text)).toBe(null)
   })
 
@@ -167,7 +167,7 @@ describe('lists of several replicas (9.2)', () => {
     expect(merged).toEqual(list(100, { own: 300, earlier: 200, later: 200, unknown: 105 }))
   })
 
-  test('there may be none', () => {
+  test('are null when there are none', () => {
     expect(mergedLists([])).toBe(null)
   })
 })

@@ -23,7 +23,7 @@ import {
 } from '../../../support/token-builder.ts'
 
 describe('the view of a token', () => {
-  test('of a new object', () => {
+  test('shows a new object', () => {
     const { apiVersion, kind, metadata } = tokenObject()
     const { name, uid, resourceVersion, creationTimestamp } = metadata
     const created = {
@@ -58,7 +58,7 @@ describe('the view of a token', () => {
     })
   })
 
-  test('of an object with every field', () => {
+  test('shows an object with every field', () => {
     const scope = { clusters: [{ cluster: 'a' }] }
     const metadata = {
       ...UNDER_CI,
@@ -193,11 +193,11 @@ describe('the published status has only fields that our manager owns (5.4)', () 
   test.each([
     { name: 'owner', object: { ...out, status: { ...out.status, owner: { uid: 'uid-ci' } } } },
     { name: 'owner’s uid', object: { ...out, status: { ...out.status, owner: { name: 'ci' } } } },
-  ])('has no partial $name', ({ object }) => {
+  ])('a partial $name is left out', ({ object }) => {
     expect(tokenOf(object).published).toMatchObject({ owner: null, issued: 'damaged' })
   })
 
-  test('is complete without an owner', () => {
+  test('the status of a token without an owner is complete', () => {
     expect(tokenOf(alone).published).toMatchObject({
       owner: null,
       issued: { identity: 'token:deploy' },

@@ -80,7 +80,7 @@ describe('claims that are not sound (9.2; threats D2, D3)', () => {
     ({ claims }) => expect(isAccepted(claims)).toBe(false),
   )
   test.each(bad.filter(({ name }) => ACCEPTED_HERE.includes(name)))(
-    'not so here: $name',
+    'are sound here: $name',
     ({ claims }) => expect(isAccepted(claims)).toBe(true),
   )
 

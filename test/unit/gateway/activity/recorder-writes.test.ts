@@ -75,7 +75,7 @@ describe('at shutdown the recorder (14.1)', () => {
     expect(clock.pending()).toBe(0)
   })
 
-  test('retries a failed write', async () => {
+  test('a failed write is retried', async () => {
     const calls = { failing: 2 }
     const line = {
       there: async () => {

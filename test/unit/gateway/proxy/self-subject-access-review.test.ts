@@ -42,7 +42,7 @@ describe('a self review that a target answers', () => {
     ])
   })
 
-  test('within the bounds is narrowed by the scope (11.3)', async () => {
+  test('is narrowed by the scope within the bounds (11.3)', async () => {
     const answer = await answerTo(review(`{"allowed":true,"a":${deep(50)}}`), false)
     expect(JSON.parse((answer.body as Buffer).toString())).toMatchObject({
       status: { allowed: false, denied: true, reason: 'out of the scope' },

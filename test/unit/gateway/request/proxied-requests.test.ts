@@ -62,7 +62,7 @@ describe('the tail behind proxy', () => {
       name: 't',
       namespace: 'a',
     },
-  ])('of $path belongs to $resource (11.6)', ({ path, ...attributes }) => {
+  ])('the tail of $path belongs to $resource (11.6)', ({ path, ...attributes }) => {
     expect(parsed('GET', path)).toMatchObject({
       attributes: { ...attributes, subresource: 'proxy' },
     })
@@ -79,7 +79,7 @@ test.each([
   { name: 'a deeper proxy', rest: '/api/v1/namespaces/a/pods/b/log/proxy/..' },
   { name: 'a broken escape behind proxy', rest: '/api/v1/namespaces/a/services/b/proxy/../%4' },
   { name: 'the legacy verb', rest: '/api/v1/proxy/nodes/n/..' },
-])('with $name the whole path follows the usual rules (11.6)', ({ rest }) => {
+])('the whole path with $name follows the usual rules (11.6)', ({ rest }) => {
   expect(['dotSegment', 'legacyVerb']).toContain(parsed('GET', rest))
 })
 

@@ -44,7 +44,7 @@ describe('a key to be created (12.2, 12.3)', () => {
       metadata: { ...marks, ownerReferences: [owner('ci')] },
     },
     { by: 'team', spec: { key: KEY }, metadata: { finalizers: [REVOKE] } },
-  ] as const)('without fields by $by', ({ by, spec, metadata }) => {
+  ] as const)('gets the fields that it lacks when its caller is $by', ({ by, spec, metadata }) => {
     const { object, added } = of(by, {})
     expect(added).toEqual({ spec, metadata })
     expect(object).toEqual({

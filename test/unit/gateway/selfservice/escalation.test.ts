@@ -72,11 +72,14 @@ describe('creating a key (12.1, 12.3)', () => {
     ROWS[caller].map(({ spec, by = null, field = '' }) => ({ caller, spec, by, field })),
   )
 
-  test.each(rows)('with the key of $caller, $spec: stored by $by $field', async (row) => {
-    const { caller, spec, by, field } = row
-    const code = field === '' ? 201 : 403
-    expect(await made(CALLERS[caller], spec)).toMatchObject({ code, field, by })
-  })
+  test.each(rows)(
+    'is a write by $by, or refused with $field: with the key of $caller, $spec',
+    async (row) => {
+      const { caller, spec, by, field } = row
+      const code = field === '' ? 201 : 403
+      expect(await made(CALLERS[caller], spec)).toMatchObject({ code, field, by })
+    },
+  )
 })
 
 const TEAM = 'platform:team:ops'
@@ -111,17 +114,22 @@ describe('changing a key that was created for another user (12.3)', () => {
   ] as const
   const rows = WAYS.flatMap((way) => ROWS.map((row) => ({ ...row, way })))
 
-  test.each(rows)('by $way with the key of $caller, $of to $spec: $field', async (row) => {
-    const { caller, of, spec, way, field } = row
-    const written = await changed(CALLERS[caller], stored(of), way, sentBy(way, spec))
-    const as = { plain: 'ada', person: 'ada', team: TEAM, teamLogin: TEAM, robot: 'robot' }[caller]
-    const isRefused = field !== ''
-    expect(written).toMatchObject({
-      code: isRefused ? 403 : 200,
-      field,
-      by: isRefused ? null : as,
-    })
-  })
+  test.each(rows)(
+    'is refused with $field, if any: by $way with the key of $caller, $of to $spec',
+    async (row) => {
+      const { caller, of, spec, way, field } = row
+      const written = await changed(CALLERS[caller], stored(of), way, sentBy(way, spec))
+      const as = { plain: 'ada', person: 'ada', team: TEAM, teamLogin: TEAM, robot: 'robot' }[
+        caller
+      ]
+      const isRefused = field !== ''
+      expect(written).toMatchObject({
+        code: isRefused ? 403 : 200,
+        field,
+        by: isRefused ? null : as,
+      })
+    },
+  )
 
   test.each([
     { path: '/spec', value: { user: 'ada' } },
@@ -155,13 +163,16 @@ describe("setting a digest in a key of the caller's user (12.1)", () => {
   ] as const
   const rows = WAYS.flatMap((way) => ROWS.map((row) => ({ ...row, way })))
 
-  test.each(rows)('by $way with the key of $caller, $of to $spec: by $by', async (row) => {
-    const { caller, of, spec, way, by } = row
-    const whole = { user: 'ada', type: 'User', ...spec }
-    const sent = sentBy(way, way === 'json' ? spec : whole)
-    const written = await changed(CALLERS[caller], stored(of), way, sent)
-    expect(written).toMatchObject(
-      by === null ? { code: 403, field: 'spec.key', by } : { code: 200, by },
-    )
-  })
+  test.each(rows)(
+    'is a write by $by: by $way with the key of $caller, $of to $spec',
+    async (row) => {
+      const { caller, of, spec, way, by } = row
+      const whole = { user: 'ada', type: 'User', ...spec }
+      const sent = sentBy(way, way === 'json' ? spec : whole)
+      const written = await changed(CALLERS[caller], stored(of), way, sent)
+      expect(written).toMatchObject(
+        by === null ? { code: 403, field: 'spec.key', by } : { code: 200, by },
+      )
+    },
+  )
 })

@@ -117,14 +117,14 @@ describe('secrets of settings in a JSON patch (6.3)', () => {
       is: { extraArgs: ['literal', 'REDACTED'] },
     },
     { at: '/spec/displayName', value: 'REDACTED', is: 'REDACTED' },
-  ])('sent back as REDACTED to $at keep their values', ({ at, value, is }) => {
+  ])('keep their values when sent back as REDACTED to $at', ({ at, value, is }) => {
     expect(read([{ op: 'replace', path: at, value } as JsonMap])).toEqual([
       GUARD,
       { op: 'replace', path: at, value: is },
     ])
   })
 
-  test('sent back as REDACTED after another entry was removed keep their values', () => {
+  test('keep their values when sent back as REDACTED after another entry was removed', () => {
     const gone = { op: 'remove', path: FIRST }
     const back = { op: 'replace', path: FIRST, value: connector('two', 'REDACTED') }
     expect(read([gone, back])).toEqual([

@@ -63,14 +63,14 @@ describe('a create that is no self-service and that RBAC refuses names the field
     expect(message).toMatch(new RegExp(`^403 ${named}: `, 'u'))
   })
 
-  test('but an admission policy that refuses it keeps its own words', async () => {
+  test('an admission policy that refuses it keeps its own words', async () => {
     const message = "ownedaccesskeys is forbidden: ValidatingAdmissionPolicy 'p' denied request: no"
     expect(await created({ team: 'ops' }, { type: 'Login' }, forbidden(message))).toBe(
       `403 ${message}`,
     )
   })
 
-  test("and a team's key, which has no self-service of keys, gets the words of RBAC", async () => {
+  test("a team's key, which has no self-service of keys, gets the words of RBAC", async () => {
     const by = { user: '', team: 'ops', type: 'User' } as const
     expect(await created({ user: 'bob' }, by)).toBe(`403 ${refusalBy('create')}`)
   })

@@ -203,11 +203,11 @@ describe('a create (12.2)', () => {
     return { status, asked }
   }
 
-  test('beyond the bound sends nothing to the API server', async () => {
+  test('sends nothing to the API server beyond the bound', async () => {
     expect(await made(live('a'), live('b'), live('c'))).toEqual({ status: 403, asked: [] })
   })
 
-  test('within the bound deletes ended keys above the number to keep', async () => {
+  test('deletes ended keys above the number to keep within the bound', async () => {
     const { status, asked } = await made(
       live('a'),
       ...[4, 1, 3, 2].map((after) => ended(`ended-${after}`, after)),

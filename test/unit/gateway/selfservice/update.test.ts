@@ -62,7 +62,7 @@ describe('a key that is revoked while its bearer changes it stays revoked (12.3)
     ...ways.flatMap((way) => versions.map((version) => ({ ...way, ...version }))),
     // A change without a resourceVersion is retried, and checked against the current object.
     ...ways.slice(1).map((way) => ({ ...way, of: 'no version', metadata: {}, code: 403 })),
-  ])('by $name of $of: $code', async ({ verb, type, metadata, code }) => {
+  ])('the change by $name of $of gets a $code', async ({ verb, type, metadata, code }) => {
     const { answers, stored } = keeping()
     const spec = { user: 'ada', type: 'User', disabled: false, scope: WIDE }
     const json = { kind: 'OwnedAccessKey', metadata: { name: 'ci', ...metadata }, spec }

@@ -80,14 +80,14 @@ describe('where the key ends in the same turn, the refusal is the result of a st
   })
 })
 
-test('where the key has ended before, the refusal is the result of a stage that answers at once', async () => {
+test('the refusal is the result of a stage that answers at once where the key has ended before', async () => {
   const { lease, end } = leased()
   end()
   const answer: Answer = { status: 200, headers: {}, body: Buffer.from('{}') }
   expect(await lease.outcome(Promise.resolve(answer))).toMatchObject(REFUSED)
 })
 
-test('while the key lives, a stage that fails passes its failure on', async () => {
+test('a stage that fails passes its failure on while the key lives', async () => {
   const { answering, outcome } = leased()
   answering.reject(new Error('broken'))
   await expect(outcome).rejects.toThrow('broken')

@@ -126,7 +126,7 @@ test.each([1, 2, 7, 16_384, 65_536])(
 )
 
 test.each(['websocket', 'SPDY/3.1'] as const)(
-  'what was received before an error is delivered before the end, over %s (13.3)',
+  'bytes received before an error are delivered before the end, over %s (13.3)',
   async (upgrade) => {
     const { source, body, isDone } = tunnelOf(upgrade)
     const frames = Array.from({ length: 100 }, () => frameOf(30_000))
@@ -217,7 +217,7 @@ test('a cut drops what waits, and the close frame follows the frame that is unde
   expect(forwardBuffer.held).toBe(0)
 })
 
-test('without the end of a frame there is no close frame, and the tunnel ends (13.4)', async () => {
+test('no close frame follows a frame without an end, and the tunnel ends (13.4)', async () => {
   const { source, body, cut } = tunnelOf('websocket')
   source.write(frameOf(60_000).subarray(0, 30_000))
   await setImmediate()

@@ -127,7 +127,7 @@ test('closed connections take no request (9.5)', async () => {
   expect(clock.pending()).toBe(0)
 })
 
-test('what cannot be opened is unavailable, and tried again (9.5)', async () => {
+test('a connection that cannot be opened is unavailable, and tried again (9.5)', async () => {
   const refusal = new AddressRefused('is a loopback address')
   let attempts = 0
   const { send, probe, clock } = start(async () => {

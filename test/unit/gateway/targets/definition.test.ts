@@ -114,7 +114,7 @@ describe('a Secret defines a target', () => {
       target: SPACE,
       because: 'cluster is missing; namespace is missing',
     },
-  ])('with all faults: $name (9.1, 9.5)', ({ parts, target = null, because }) => {
+  ])('every fault of a Secret is named: $name (9.1, 9.5)', ({ parts, target = null, because }) => {
     expect(definitionOf(targetSecret(parts), false)).toEqual({ kind: 'invalid', target, because })
   })
 

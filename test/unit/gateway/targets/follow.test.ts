@@ -11,7 +11,7 @@ const SPACE: ConnectedTarget = { kind: 'ProjectSpace', project: 'p', space: 's' 
 const spaceData = { name: 's', project: 'p', cluster: 'c1', namespace: 'shop' }
 const OTHER = kubeconfig('https://other.test')
 
-test('before the first comparison nothing is known, and nothing is fresh (9.5, 10.4)', async () => {
+test('no target is found before the first comparison, and the targets are not fresh (9.5, 10.4)', async () => {
   const { targets, clock } = followTargets()
   expect([targets.find(C1), targets.isFresh()]).toEqual([null, false])
   await clock.advance(0)
@@ -36,7 +36,7 @@ test('a Secret that is added is a target within 5 s, and is told of when it work
   expect(open()).toEqual([])
 })
 
-test('only what has changed is read, and changes no other target (9.5)', async () => {
+test('a Secret is read only when it has changed, and changes no other target (9.5)', async () => {
   const { compared, put, reads, connection, ended, events } = followTargets()
   put()
   put({ name: 'c2', data: { name: 'c2', kubeconfig: kubeconfig() } })
@@ -248,7 +248,7 @@ test('comparisons that fail leave what is known, which is not fresh after 15 s, 
   expect(told().map(({ level }) => level)).toEqual(['warn', 'info'])
 })
 
-test('without the namespace or the right there are no targets, and nothing is fresh (10.4)', async () => {
+test('a process without the namespace or the right has no targets, and they are not fresh (10.4)', async () => {
   const { targets, clock, lines, api } = followTargets()
   api.listError = refused(403, 'Forbidden')
   await clock.advance(60_000)

@@ -69,7 +69,7 @@ test('a virtual cluster has a connection of its own, and other clusters are not 
   ])
 })
 
-test('what is known too long ago are no spaces for the webhook (9.6, 10.4)', async () => {
+test('spaces that were read too long ago do not count for the webhook (9.6, 10.4)', async () => {
   const { targets, put, compared, api, clock } = followTargets(OWN)
   put(space('shop'))
   await compared()

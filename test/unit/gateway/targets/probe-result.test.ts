@@ -112,11 +112,14 @@ describe('the condition of a real server', () => {
       fault: PROBE_FAULTS.unresolved,
       isTried: true,
     },
-  ])('with $name (9.5)', async ({ cluster, host = '127.0.0.1', resolved, fault, isTried }) => {
-    const { url } = await startUpstreamServer('h2', answer(200, {}))
-    const server = url.replace('127.0.0.1', host)
-    expect(await conditionAt(server, cluster, resolved)).toEqual(failing(fault, isTried))
-  })
+  ])(
+    'is False with $name (9.5)',
+    async ({ cluster, host = '127.0.0.1', resolved, fault, isTried }) => {
+      const { url } = await startUpstreamServer('h2', answer(200, {}))
+      const server = url.replace('127.0.0.1', host)
+      expect(await conditionAt(server, cluster, resolved)).toEqual(failing(fault, isTried))
+    },
+  )
 
   test('that is not there, or speaks no TLS (9.5)', async () => {
     const plain = createServer()

@@ -76,7 +76,7 @@ describe('a target', () => {
   })
 })
 
-describe('at a direct endpoint, a target', () => {
+describe('a target at a direct endpoint', () => {
   const find = () => null
   const known = (isFresh: boolean) =>
     createTargetRegistry({ target: EAST, upstream: NO_UPSTREAM }, { find, isFresh: () => isFresh })

@@ -125,7 +125,7 @@ describe('the file of the client CA', () => {
   })
 })
 
-test('with both files either lets in, but a certificate mends no wrong token, nor two', async () => {
+test('either file lets a caller in where both are given, but a certificate mends no wrong token, nor two', async () => {
   const { ask } = await listeningWebhook({ token: TOKEN, authority: OLD.certificatePem })
   expect(await ask()).toMatchObject({ code: 200 })
   expect(await ask(WITHOUT_BEARER, clientOf(OLD))).toMatchObject({ code: 200 })

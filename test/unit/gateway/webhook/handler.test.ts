@@ -179,7 +179,7 @@ describe('a caller that is not known gets a 401 without details, whatever it ask
   })
 })
 
-test('without a file of a token or a client CA there is no webhook', async () => {
+test('no webhook is served without a file of a token or a client CA', async () => {
   const { ask, outcomes } = await listeningWebhook({ token: null, authority: null })
   for (const method of ['POST', 'GET']) expect(await ask({ method })).toMatchObject({ code: 404 })
   expect(outcomes).toEqual([])

@@ -323,7 +323,7 @@ describe('through the direct endpoint, which may be by the path of a space', () 
     expect(isDeniedThere(role('agent', { projects: ['p'] }), 'get pods x')).toBe(true)
   })
 
-  test('at the API server itself no space counts (9.6)', () => {
+  test('no space counts at the API server itself (9.6)', () => {
     expect(isDenied(space('p', 's'), 'get pods x')).toBe(true)
     expect(isDenied(project('p'), 'get /api')).toBe(true)
   })

@@ -132,7 +132,7 @@ test.each([
   { code: 503, body: {}, isKnown: true, is: false },
   { code: 504, body: {}, isKnown: true, is: false },
 ])(
-  'whether $code with $body refuses a write of an object that is known: $isKnown',
+  'the answer $code with $body is a refusal of the write: $is (known object: $isKnown)',
   ({ code, body, isKnown, is }) => {
     expect(isRefusal(fails(code, body), isKnown)).toBe(is)
   },

@@ -18,7 +18,7 @@ test.each([
   { name: 'alone', finalizers: [OURS], at: 0 },
   { name: 'behind others', finalizers: ['x', 'y', OURS], at: 2 },
   { name: 'before others', finalizers: [OURS, 'x'], at: 0 },
-])('removes our finalizer and no other: $name', ({ finalizers, at }) => {
+])('withoutFinalizer removes our finalizer and no other: $name', ({ finalizers, at }) => {
   expect(withoutFinalizer(seen(...finalizers), OURS)).toEqual([
     { op: 'test', path: '/metadata/uid', value: 'a-uid' },
     { op: 'test', path: `/metadata/finalizers/${at}`, value: OURS },

@@ -20,7 +20,7 @@ test.each<{ priority: Priority; resyncsAtOnce?: number; atOnce: number }>([
   { priority: 'resync', resyncsAtOnce: 2, atOnce: 2 },
   { priority: 'resync', atOnce: 8 },
 ])(
-  'of 8 workers, $atOnce reconcile keys of $priority with resyncsAtOnce $resyncsAtOnce',
+  'a controller of 8 workers lets $atOnce reconcile keys of $priority with resyncsAtOnce $resyncsAtOnce',
   async ({ priority, atOnce, ...spec }) => {
     const clock = manualClock(T0)
     const begun: string[] = []

@@ -3,7 +3,7 @@ import type { Outcome } from '../../../../src/kube/controller/controller.ts'
 import { ReportedFailure } from '../../../../src/kube/controller/reported-failure.ts'
 import { controllerOnClock } from './controller-on-clock.ts'
 
-test('what is reported already backs off, up to its own longest, without a line above debug (19.8)', async () => {
+test('a failure that is reported already backs off, up to its own longest, without a line above debug (19.8)', async () => {
   const fails = (): Promise<Outcome> =>
     Promise.reject(new ReportedFailure('the host refuses it', { longestMs: 300_000 }))
   const controller = controllerOnClock(fails, 1, { level: 'debug', objectOf: () => undefined })

@@ -5,7 +5,7 @@ import { EventLoopShare } from '../../../../src/runtime/concurrency/event-loop.t
 import { memoryLog } from '../../../support/memory-log.ts'
 import { workQueueOnClock } from './work-queue-builder.ts'
 
-test('as many keys have a place as there are; who has left comes before those that have had none (19.4)', async () => {
+test('each place has one key; a key that has left comes before keys that have had none (19.4)', async () => {
   const places = new WorkerPlaces(1)
   const steps: string[] = []
   let calls = 0

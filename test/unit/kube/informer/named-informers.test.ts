@@ -105,7 +105,7 @@ describe('informers of single objects', () => {
     expect(seen).toEqual([[change, true, undefined]])
   })
 
-  test('later changes are reported as they are (20)', () => {
+  test('report later changes as they are (20)', () => {
     const { informers, changes, sink, list } = playedInformers()
     informers.want(a)
     list(0)
@@ -124,7 +124,7 @@ describe('informers of single objects', () => {
     ])
   })
 
-  test('beyond 1,000 watches an object waits for a release; the log says so once (20)', () => {
+  test('let an object wait for a release beyond 1,000 watches; the log says so once (20)', () => {
     const { informers, queries, stopped, lines, sink } = playedInformers()
     const refs = Array.from({ length: 1003 }, (_, at) => ({ namespace: 'shop', name: `n-${at}` }))
     for (const ref of refs) informers.want(ref)

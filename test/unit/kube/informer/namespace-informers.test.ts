@@ -84,7 +84,7 @@ describe('informers of single namespaces', () => {
     expect(seen).toEqual([[true, informers.getByKey('shop/a')]])
   })
 
-  test('later changes are reported as they are (17.5)', () => {
+  test('report later changes as they are (17.5)', () => {
     const { informers, changes, sink, list } = playedInformers()
     informers.want('shop')
     list(0)

@@ -65,7 +65,7 @@ describe('a resource that the API server does not serve (404)', () => {
   })
 })
 
-test('closes the connection of a watch that failed', async () => {
+test('the reflector closes the connection of a watch that failed', async () => {
   const closed: string[] = []
   const answer = answersInTurn(
     openWatch(initialEventsEnd(5), EXPIRED_EVENT),
@@ -149,7 +149,7 @@ describe('a failed watch is retried', () => {
     expect(third).toBeGreaterThanOrEqual(400)
   })
 
-  test('relists in pages that end in 410 back off too, instead of looping', async () => {
+  test('lists in pages that end in 410 back off too, instead of looping', async () => {
     const round = [listPage(9, []), closedWatch(EXPIRED_EVENT)]
     const reflector = await startReflector(
       answersInTurn(
@@ -236,7 +236,7 @@ describe('an abort ends the reflector at once', () => {
     expect(reflector.server.received).toHaveLength(answers.length)
   })
 
-  test('before its first request', async () => {
+  test('it ends before its first request', async () => {
     const abort = new AbortController()
     abort.abort()
     const server = await startScriptedServer(neverAnswer)

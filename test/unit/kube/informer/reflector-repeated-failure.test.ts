@@ -27,7 +27,7 @@ import {
 /** An object without metadata: no projection of a store can read it. */
 const UNREADABLE = event('MODIFIED', { kind: 'Thing' })
 
-test('relists and reports stuck after the same fault three times at one resourceVersion (8.2)', async () => {
+test('the reflector relists and reports stuck after the same fault three times at one resourceVersion (8.2)', async () => {
   const reflector = await startReflector(
     answersInTurn(
       openWatch(added('a', 1), initialEventsEnd(5), UNREADABLE),
@@ -44,7 +44,7 @@ test('relists and reports stuck after the same fault three times at one resource
   expect(reflector.restarts).toEqual(['failed', 'failed', 'failed'])
 })
 
-test('relists in pages where the server has no WatchList (8.2)', async () => {
+test('the reflector relists in pages where the server has no WatchList (8.2)', async () => {
   const reflector = await startReflector(
     answersInTurn(
       withoutWatchList,

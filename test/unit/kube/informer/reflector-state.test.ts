@@ -103,8 +103,8 @@ const table: Readonly<Record<keyof typeof endings, Readonly<Record<keyof typeof 
   },
 }
 
-describe.each(Object.entries(table))('%s', (ending, row) => {
-  test.each(Object.entries(row))('in %s', (state, [next, when]) => {
+describe.each(Object.entries(table))('the ending %s', (ending, row) => {
+  test.each(Object.entries(row))('has its own next state in %s', (state, [next, when]) => {
     const transition = afterEnding(
       states[state as keyof typeof states],
       endings[ending as keyof typeof endings],

@@ -62,7 +62,7 @@ describe('one object that changes all the time (7.4)', () => {
     expect(compared(...rounds)).toEqual(['behind', 'broken', 'behind', 'broken'])
   })
 
-  test('also where it is deleted and created anew each time', () => {
+  test('is missed twice also where it is deleted and created again each time', () => {
     const stored = [object('busy', '10')]
     const rounds = seconds.map((second) => ({
       stored,
@@ -79,7 +79,7 @@ describe('one object that changes all the time (7.4)', () => {
     expect(compared(...rounds)).toEqual(['behind', 'behind', 'behind', 'behind'])
   })
 
-  test('nor where it is deleted and created anew each time', () => {
+  test('is never missed twice either where it is deleted and created again each time', () => {
     const rounds = seconds.map((second) => ({
       stored: second % 2 === 0 ? [] : [object('busy', `${10 + 50 * second}`, `uid ${second}`)],
       listed: [object('busy', `${11 + 50 * second}`, `uid ${second} again`)],

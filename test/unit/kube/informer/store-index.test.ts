@@ -58,7 +58,7 @@ test.each<{
     x: ['b'],
     y: ['a'],
   },
-])('indexes $name', ({ act, x: ofX, y: ofY }) => {
+])('an index of a store can $name', ({ act, x: ofX, y: ofY }) => {
   const observed = storeWith([thing('a', 1, x), thing('b', 2, x), thing('c', 3)])
   act(observed)
   expect(observed.namesOwnedBy('x')).toEqual(ofX)

@@ -153,7 +153,7 @@ describe('failover', () => {
     expect(lease()).toMatchObject({ holderIdentity: 'b', leaseTransitions: 1 })
   })
 
-  test('during 200 s of broken connections never two candidates may write', async () => {
+  test('never lets two candidates write during 200 s of broken connections', async () => {
     const { clock, join } = leaseWithCandidates()
     const everybody = ['a', 'b', 'c'].map((identity) => join(identity))
     for (let tick = 0; tick < 2000; tick += 1) {

@@ -89,7 +89,7 @@ test('the server waits once 64 KiB are held for the next turn', async () => {
   expect([stream.push(half), stream.push(half), stream.push(half)]).toEqual([true, false, false])
 })
 
-test('what is held comes before the end, and is there after an error', async () => {
+test('bytes that are held come before the end, and are there after an error', async () => {
   const ended = await framed()
   ended.push('abc')
   ended.stream.push(null)

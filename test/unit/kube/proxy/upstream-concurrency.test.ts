@@ -288,7 +288,7 @@ describe('each caller gets its own answers only (A12)', () => {
   }
 })
 
-test('with a rotated client certificate, requests in flight go on and new ones use the new certificate', async () => {
+test('new requests use a rotated client certificate, and requests in flight go on', async () => {
   const held: ServerResponse[] = []
   const users: string[] = []
   const server = await startUpstreamServer('h2', ({ socket, url }, outgoing) => {

@@ -92,7 +92,7 @@ describe('informational responses', () => {
     },
   )
 
-  test('before a 101 are counted, too (13.3)', async () => {
+  test('are counted before a 101, too (13.3)', async () => {
     const server = await rawServer((socket) => socket.write(EARLY_HINTS.repeat(11)))
     const { upstream } = await upstreamTo(server.url)
     const sent = upstream.upgrade({ ...call({ isLongRunning: true }), protocol: 'websocket' })

@@ -67,7 +67,7 @@ describe('a truncated answer never looks complete', () => {
       },
       outcome: 'whole: half and half',
     },
-  ])('over h2: $name', async ({ say, outcome }) => {
+  ])('it is an error over h2: $name', async ({ say, outcome }) => {
     const server = await startFrameServer({
       onRequest: (sender, stream) => {
         sender.head(stream)

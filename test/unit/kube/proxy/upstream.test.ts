@@ -77,7 +77,7 @@ describe.each(WIRES)('over %s', (wire) => {
     },
   )
 
-  test('answers arrive without a body, with long headers, with trailers, and after an informational response', async () => {
+  test('the answers arrive without a body, with long headers, with trailers, and after an informational response', async () => {
     const acts: Readonly<Record<string, (outgoing: ServerResponse) => void>> = {
       '/204': (outgoing) => void outgoing.writeHead(204).end(),
       '/304': (outgoing) => void outgoing.writeHead(304, { etag: '"x"' }).end(),

@@ -13,7 +13,7 @@ const T0 = Date.parse('2026-11-21T10:00:00Z')
 const SOON = { withinMs: 30_000 }
 
 describe('work yields after its share of a turn', () => {
-  test('continues in the next turn when its time is over', async () => {
+  test('it continues in the next turn when its time is over', async () => {
     const eventLoop = new EventLoopShare(tickingClock(T0, 1))
     const seen = countPerTurn()
     await forEachYielding(eventLoop, Array.from({ length: 5000 }), seen.count)
@@ -88,7 +88,7 @@ describe('20,000 keys block no turn for seconds', () => {
     return { ...keys, clock, reconciled, added, until }
   }
 
-  test('when a process starts, and when the cap changes (2.5)', async () => {
+  test('a process starts, and the cap changes (2.5)', async () => {
     const keys = keyController(() => 0)
     keys.list()
     await keys.until('reconciled', keys.reconciled, COUNT)
@@ -101,7 +101,7 @@ describe('20,000 keys block no turn for seconds', () => {
     expect(keys.added.most()).toBeLessThanOrEqual(MOST)
   })
 
-  test('when all end in one second (2.7)', async () => {
+  test('all end in one second (2.7)', async () => {
     const keys = keyController(() => 3600)
     keys.list()
     await keys.until('reconciled', keys.reconciled, COUNT)
@@ -111,7 +111,7 @@ describe('20,000 keys block no turn for seconds', () => {
     expect(keys.added.most()).toBeLessThanOrEqual(MOST)
   })
 
-  test('when the metrics are read meanwhile, without waiting for workers (8.4)', async () => {
+  test('the metrics are read meanwhile, without waiting for workers (8.4)', async () => {
     const keys = keyController(() => 0)
     const counts = countObjects(keys.options)
     keys.list()

@@ -153,7 +153,7 @@ class PushedBody extends ReceivedBody {
   }
 }
 
-test('what arrived before a body broke off is sent before the connection ends, without an end (13.3)', async () => {
+test('bytes that arrived before a body broke off are sent before the connection ends, without an end (13.3)', async () => {
   // More than the connection holds.
   const length = 24_000_000
   const body = new PushedBody()

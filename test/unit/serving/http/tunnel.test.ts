@@ -73,7 +73,7 @@ test('a client for which nothing waits is not cut, nor one that reads slowly (13
   await eventually('everything arrives', () => received === 500 * 65_536 || undefined, SOON)
 })
 
-test('what is written to a client that is gone ends both sides (13.3)', async () => {
+test('a write to a client that is gone ends both sides (13.3)', async () => {
   const { body, tunnel, socket } = await opened()
   await readHead(socket)
   socket.destroy()

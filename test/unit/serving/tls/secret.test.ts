@@ -108,7 +108,7 @@ test.each<Row>([
 })
 
 describe('the Secrets (9.7)', () => {
-  test('of the authority: its certificate for ten years, and its key', async () => {
+  test('include the authority: its certificate for ten years, and its key', async () => {
     const secret = await authoritySecret('n', null, NOW_MS)
     expect(secret).toMatchObject({
       metadata: { name: 'platform-gateway-ca', namespace: 'n' },

@@ -172,7 +172,7 @@ describe('Services that exist on the host (18.4)', () => {
     )
   })
 
-  test('what a patch asks for goes before what the host has', () => {
+  test('yield to what a patch asks for', () => {
     const spec = { ...VIRTUAL_IP, type: 'NodePort', ports: [{ port: 80, nodePort: 30080 }] }
     const host = { ...IP, type: 'NodePort', ports: [{ port: 80, nodePort: 31000 }] }
     expect(

@@ -79,7 +79,7 @@ describe('a reference', () => {
     metadata: { namespace: 'dev-open', name: 'names' },
     data: { name: 'db', namespace },
   })
-  test('into a namespace without a host namespace fails (19.5)', async () => {
+  test('fails when it leads into a namespace without a host namespace (19.5)', async () => {
     const { virtual, host, settle, takeEvents } = leftOutWorld()
     virtual.put(CONFIG_MAPS, naming('dev-acme'))
     await settle()
@@ -103,7 +103,7 @@ describe('a reference', () => {
     expect(takeQueued('configMaps')).toContain('dev-open/names')
   })
 
-  test('into a namespace whose host namespace is being made waits for it (19.5)', async () => {
+  test('waits when it leads into a namespace whose host namespace is being made (19.5)', async () => {
     const { virtual, host, settle, markedNamespace, takeEvents } = leftOutWorld()
     virtual.put(NAMESPACES, { metadata: { name: 'dev-new' } })
     virtual.put(CONFIG_MAPS, naming('dev-new'))

@@ -241,6 +241,6 @@ describe('a single object', () => {
   })
 })
 
-test('in single-namespace mode every namespace is open (17.5)', () => {
+test('every namespace is open in single-namespace mode (17.5)', () => {
   expect(access(SINGLE_NAMESPACE, 'shop')).toEqual([true, true])
 })

@@ -224,7 +224,7 @@ describe('an exchange settles', () => {
     },
   )
 
-  test('whichever object is written first (17.3)', () => {
+  test('either object may be written first (17.3)', () => {
     const was = virtualWith({ labels: { release: '1', b: '1' } })
     const wasHost = hostOf({ labels: { release: '1', b: '1' } })
     const exchange = exchangeOf({

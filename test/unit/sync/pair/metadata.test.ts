@@ -196,7 +196,7 @@ describe('keys on the host', () => {
         ['constructor', 'y'],
       ]),
     },
-  ])('of labels: $name (17.3, 17.5)', ({ place, labels, host }) => {
+  ])('are translated as labels: $name (17.3, 17.5)', ({ place, labels, host }) => {
     const virtual = virtualWith({ labels })
     const metadata = hostMetadata(exchangeOf({ virtual, place }))
     expect(unmarked(metadata, 'labels')).toEqual(host)

@@ -181,7 +181,7 @@ describe('a host object that is not of this virtual object', () => {
     expect(pair.states.waitingFor('host/web-x-shop-x-vc')).toEqual([KEY])
   })
 
-  test('and that its controller made is deleted, and its end is waited for (18.1)', async () => {
+  test('is deleted if its controller made it, and its end is waited for (18.1)', async () => {
     const pair = syncedPair('endpoints')
     pair.host.put(foreign)
     pair.world.isLeftover = true

@@ -177,8 +177,8 @@ describe('a health check node port', () => {
   })
 })
 
-describe('what the API server does not take as a change', () => {
-  test('is deleted first, and made anew when it is gone (18.3)', async () => {
+describe('a change that the API server does not accept', () => {
+  test('deletes the host object first, and creates it again when it is gone (18.3)', async () => {
     const secret = webOf('secrets', { type: 'Opaque', data: { a: 'eA==' } })
     const pair = await inStep('secrets', secret)
     pair.virtual.remove({ name: 'web', namespace: 'shop' })
@@ -211,7 +211,7 @@ describe('what the API server does not take as a change', () => {
     expect(pair.atHost()?.['type']).toBe('kubernetes.io/tls')
   })
 
-  test('and normalises is written once (19.7)', async () => {
+  test('is written once where the API server normalises it (19.7)', async () => {
     const pair = await inStep(
       'services',
       webOf('services', { spec: { ports: [{ port: 80 }], x: 'y' } }),

@@ -312,7 +312,7 @@ describe('secrets (19.8)', () => {
       isShown: false,
     },
     { name: 'others', kind: 'Endpoints', patches: PATCHES, isShown: true },
-  ])('what a cluster says of $name', ({ kind, patches, isShown }) => {
+  ])('are hidden in what a cluster says of $name', ({ kind, patches, isShown }) => {
     const { report, events, lines, virtual } = reportOf(kind, patches)
     report.notWritten(KEY, virtual, {
       by: 'host',

@@ -43,7 +43,7 @@ test.each(FIELDS)('%s go with the patch that has added them (17.3, 19.3)', async
   expect(at(pair.atHost(), field)).toEqual(at(fresh.atHost(), field))
 })
 
-test('what others have set on the host stays, and what nobody has added is not marked (17.3)', async () => {
+test('a value that others have set on the host stays, and is not marked as added (17.3)', async () => {
   const plain = await patchedPair([])
   expect(JSON.stringify(plain.atHost())).not.toContain('/patched-')
   plain.host.put(withField(['metadata', 'labels', 'x'], 'y')(plain.atHost()))

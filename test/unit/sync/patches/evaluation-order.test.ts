@@ -30,7 +30,7 @@ function slicedSandbox(bounds = { wallMs: 1000, interruptMs: 900, sliceMs: 150 }
   return { sandbox, answered, ask }
 }
 
-test('what takes longer than a slice waits for what does not; all others are answered in their order (19.4)', async () => {
+test('an expression that takes longer than a slice waits for shorter ones; all others are answered in their order (19.4)', async () => {
   const { answered, ask } = slicedSandbox()
   const sources = ['1', LOOP, ENDLESS_OPERATION, '2', 'x', '3']
   const results = await Promise.all(sources.map((source) => ask(source, requestFor(source))))

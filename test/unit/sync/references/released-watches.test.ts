@@ -66,7 +66,7 @@ test('a Secret that waits, as 1,000 are read, waits no more when nothing names i
   ])
 })
 
-test('of two Secrets with one name on the host the first stays in step when the second is named no more (17.1, 20)', async () => {
+test('the first of two Secrets with one name on the host stays in step when the second is named no more (17.1, 20)', async () => {
   const reference = { kind: 'Secret', namePath: 'name', namespacePath: 'namespace' }
   const { virtual, host, settle } = setupWorld({
     endpoints: { patches: [{ path: 'metadata.annotations', reference }] },

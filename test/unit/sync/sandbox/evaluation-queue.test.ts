@@ -72,7 +72,7 @@ test('50 objects whose patches overrun add at most 1 s to 99 of 100 others, from
   )
 })
 
-test('what broke a bound waits behind what never did, until it succeeds (19.4)', () => {
+test('an expression that broke a bound waits behind those that never did, until it succeeds (19.4)', () => {
   const queue = new EvaluationQueue(20)
   const [bad, slow, quick] = ['bad', 'slow', 'quick'].map(requestOf) as [
     EvaluationRequest,

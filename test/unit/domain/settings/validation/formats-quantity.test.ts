@@ -47,7 +47,7 @@ describe('quantities are parsed like in Kubernetes (6.5)', () => {
     expect(quantityAmount(text)).toBeNull()
   })
 
-  test('rejects a huge exponent, which takes apimachinery minutes', () => {
+  test('a huge exponent, which takes apimachinery minutes, is rejected', () => {
     expect(['1e2147483648', '1e-100000', '1e99999999999'].map(quantityAmount)).toEqual([
       null,
       null,
