@@ -6,7 +6,7 @@ import { gatewaySwitchesInForce } from '../domain/settings/effective-settings.ts
 import type { KubeClient } from '../kube/client/client.ts'
 import type { InformerFactory } from '../kube/informer/informers.ts'
 import { type Clock, type Moment, currentMoment, msBetween, sleep } from '../runtime/clock.ts'
-import { startPoller } from '../runtime/concurrency/poller.ts'
+import { type Poller, startPoller } from '../runtime/concurrency/poller.ts'
 import type { Log } from '../runtime/log.ts'
 import type { HealthCheck } from '../serving/http/pages.ts'
 import { type FollowedCaps, followCaps } from '../settings/caps.ts'
@@ -81,16 +81,14 @@ export function startAuthenticator(options: StartAuthenticatorOptions): StartedA
     for (const { uid } of keysAffectedBy(change, index)) notify(uid)
   })
 
-  const caps = followCaps({ ...sources, log })
+  const { configs, configMaps, configName, namespace } = sources
+  const caps = followCaps({ configs, configMaps, configName, namespace, log })
   // Subscribed after the caps, so that the caps are current when listeners run.
   const scopeRules = versionScopeRules(sources, () => notify(null))
   const { roleRules, read: readRoles } = createRoleReader(client, scopeRules.changed)
 
-  const limits = { reuseForMs: REUSE_READS_FOR_MS, timeoutMs: READ_TIMEOUT_MS }
-  const pace = { everyMs: RENEW_AFTER_MS, freshForMs: FRESH_FOR_MS, ...limits }
-  const polling = { clock, log, signal, ...pace }
-  const settings = startPoller({ name: 'settings', ...polling, read: settingsReader(options) })
-  const roles = startPoller({ name: 'roles', ...polling, read: readRoles })
+  const settings = startFreshnessPoller(options, 'settings', settingsReader(options))
+  const roles = startFreshnessPoller(options, 'roles', readRoles)
 
   const proofs = { keys: keysProvenAt, settings: settings.provenAt, roles: roles.provenAt }
   void notifyWhileStale({ clock, signal, proofs, notify: () => notify(null) })
@@ -120,19 +118,43 @@ export function startAuthenticator(options: StartAuthenticatorOptions): StartedA
   }
 }
 
+/** Polls a subject, so that it is never older than the freshness limit. */
+const startFreshnessPoller = (
+  { clock, log, signal }: StartAuthenticatorOptions,
+  name: string,
+  read: (abort: AbortSignal) => Promise<void>,
+): Poller =>
+  startPoller({
+    name,
+    read,
+    clock,
+    log,
+    signal,
+    everyMs: RENEW_AFTER_MS,
+    freshForMs: FRESH_FOR_MS,
+    reuseForMs: REUSE_READS_FOR_MS,
+    timeoutMs: READ_TIMEOUT_MS,
+  })
+
 /** The moment up to which all changes are known; null = unknown. */
 type Proof = () => Moment | null
 
 /** Watches the keys into the index, with heartbeats that prove the watch complete. */
-function watchKeys(options: StartAuthenticatorOptions, index: KeyIndex): Proof {
-  const heartbeat = createWatchHeartbeat({ ...options, relist: () => informer.relist() })
-  const informer = options.startInformer(ACCESS_KEYS, heartbeat.observe(index.store), {})
-  void heartbeat.keepWriting(options.signal)
+function watchKeys(
+  { client, startInformer, random, onDelivered, clock, log, signal }: StartAuthenticatorOptions,
+  index: KeyIndex,
+): Proof {
+  const relist = (): void => informer.relist()
+  const heartbeat = createWatchHeartbeat({ client, clock, log, random, onDelivered, relist })
+  const informer = startInformer(ACCESS_KEYS, heartbeat.observe(index.store), {})
+  void heartbeat.keepWriting(signal)
   return heartbeat.provenAt
 }
 
-const settingsReader = (options: StartAuthenticatorOptions) => (abort: AbortSignal) =>
-  refreshSettings({ ...options.sources, ...options, relist: options.relistSettings }, abort)
+const settingsReader =
+  ({ client, sources, relistSettings: relist }: StartAuthenticatorOptions) =>
+  (abort: AbortSignal) =>
+    refreshSettings({ client, sources, relist }, abort)
 
 /**
  * The version of the rules for scopes: a new object whenever `changed` is called or the namespace prefix of projects

@@ -71,19 +71,18 @@ const WRITE_INTERVAL_MS = 250
 
 /** Creates the list: it follows the stored records, and writes the requested ones. */
 export function createRevocationList(options: RevocationListOptions): RevocationList {
-  const { configMaps, clock, observer } = options
+  const { client, configMaps, namespace, clock, log, observer } = options
   const [stopping, stopped] = [new AbortController(), new AbortController()]
   const rateLimit = createRateLimiter(
     clock,
     { maxTasks: 1, perMs: WRITE_INTERVAL_MS },
     stopped.signal,
   )
-  const writer = new RevocationWriter({ ...options, rateLimit, signal: stopped.signal })
+  const parts = { client, configMaps, namespace, clock, log, rateLimit }
+  const writer = new RevocationWriter(parts, stopped.signal)
   const stored = new StoredRevocations()
   const listeners: ((jtis: readonly string[]) => void)[] = []
-  const sweep = shareRun(() =>
-    sweepEndedRevocations({ ...options, rateLimit, signal: stopping.signal }),
-  )
+  const sweep = shareRun(() => sweepEndedRevocations(parts, stopping.signal))
   let latestSweep: Promise<void> = Promise.resolve()
 
   const request = (tokens: Iterable<readonly [jti: string, expiresMs: number]>): void => {
@@ -129,8 +128,11 @@ export function createRevocationList(options: RevocationListOptions): Revocation
  * Deletes the ConfigMaps of revoked tokens whose hour is over (contract 7.4). After a failure, the next sweep tries
  * again. Never rejects.
  */
-async function sweepEndedRevocations(options: RevocationWriterOptions): Promise<void> {
-  const { configMaps, clock, log, rateLimit, signal } = options
+async function sweepEndedRevocations(
+  options: RevocationWriterOptions,
+  signal: AbortSignal,
+): Promise<void> {
+  const { configMaps, clock, log, rateLimit } = options
   const names = [...configMaps.values()].map(({ name }) => name)
   try {
     for (const name of names.filter((one) => isPastRetention(one, clock.nowMs()))) {

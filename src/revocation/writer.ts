@@ -18,7 +18,7 @@ import { type Clock, sleep } from '../runtime/clock.ts'
 import type { RateLimiter } from '../runtime/concurrency/rate-limiter.ts'
 import type { Log } from '../runtime/log.ts'
 
-/** Dependencies of all writes of revocation records; no write begins once the signal has aborted. */
+/** Dependencies of all writes of revocation records. */
 export interface RevocationWriterOptions {
   readonly client: KubeClient
   readonly configMaps: Store<FullObject<ConfigMap>>
@@ -26,7 +26,6 @@ export interface RevocationWriterOptions {
   readonly clock: Clock
   readonly log: Log
   readonly rateLimit: RateLimiter
-  readonly signal: AbortSignal
 }
 
 const BACKOFF = { firstMs: 250, longestMs: 5000 }
@@ -36,6 +35,7 @@ const PENDING_FOR_MS = 5000
 /** Writes one ConfigMap at a time, with all requested tokens that belong in it. */
 export class RevocationWriter {
   readonly #options: RevocationWriterOptions
+  readonly #signal: AbortSignal
   /** Requested tokens that are not in the store yet: `jti` to exp in epoch milliseconds. */
   readonly #requested = new Map<string, number>()
   /** When each requested token was first requested, on the monotonic clock; oldest first. */
@@ -46,8 +46,10 @@ export class RevocationWriter {
   #failures = 0
   #lastFault: string | null = null
 
-  constructor(options: RevocationWriterOptions) {
+  /** @param signal no write begins once it has aborted */
+  constructor(options: RevocationWriterOptions, signal: AbortSignal) {
     this.#options = options
+    this.#signal = signal
   }
 
   /** Why the last write failed, in the same words for the same fault; null = it succeeded. */
@@ -107,24 +109,23 @@ export class RevocationWriter {
   }
 
   #startWriting(): void {
-    if (this.#requested.size > 0 && !this.#options.signal.aborted)
-      this.#writing ??= this.#writeAll()
+    if (this.#requested.size > 0 && !this.#signal.aborted) this.#writing ??= this.#writeAll()
   }
 
   async #writeAll(): Promise<void> {
-    const { rateLimit, clock, signal } = this.#options
+    const { rateLimit, clock } = this.#options
     let pauseMs: number | null
     do {
       // The write includes tokens that are requested while it waits for the rate limit.
       pauseMs = await rateLimit(() => this.#writeNext())
-      await sleep(clock, pauseMs ?? 0, signal)
+      await sleep(clock, pauseMs ?? 0, this.#signal)
     } while (pauseMs !== null && this.#nextWrite() !== null)
     this.#writing = null
   }
 
   /** Returns how long to pause before the next write, in milliseconds; null = stop writing. Never rejects. */
   async #writeNext(): Promise<number | null> {
-    if (this.#options.signal.aborted) return null
+    if (this.#signal.aborted) return null
     const write = this.#nextWrite()
     if (!write) return 0
     try {
@@ -184,14 +185,14 @@ export class RevocationWriter {
 
   /** Puts a response into the store, because the watch may lag or be broken. */
   #observe(object: ConfigMap): void {
-    const { configMaps, namespace, clock, signal } = this.#options
+    const { configMaps, namespace, clock } = this.#options
     const { name } = object.metadata
     if (configMaps.get(name, namespace)) {
       configMaps.observe(object)
       return
     }
     this.#pending.set(name, object)
-    void sleep(clock, PENDING_FOR_MS, signal).then(() => {
+    void sleep(clock, PENDING_FOR_MS, this.#signal).then(() => {
       if (this.#pending.get(name) !== object) return
       this.#pending.delete(name)
       this.#startWriting()

@@ -78,7 +78,8 @@ export function followGatewaySwitches(sources: SettingsSources): () => GatewaySw
 }
 
 /** Options of refreshSettings. */
-interface RefreshSettingsOptions extends SettingsSources {
+interface RefreshSettingsOptions {
+  readonly sources: SettingsSources
   readonly client: KubeClient
   /** Called when the API server has an older state than a watch delivered, as after a restore: both must list again. */
   readonly relist: () => void
@@ -91,15 +92,14 @@ interface RefreshSettingsOptions extends SettingsSources {
  * @throws Error when an object can't be read, or when the API server has an older state than a watch delivered
  */
 export async function refreshSettings(
-  { configs, configMaps, configName, client, namespace, relist }: RefreshSettingsOptions,
+  { sources, client, relist }: RefreshSettingsOptions,
   signal: AbortSignal,
 ): Promise<void> {
-  const read = { signal, client }
-  const config = { resource: CONFIGS, ref: { name: configName } }
-  const record = { resource: CONFIG_MAPS, ref: { name: IN_FORCE_CONFIG_MAP, namespace } }
+  const { configs, configMaps, configName, namespace } = sources
+  const record = { name: IN_FORCE_CONFIG_MAP, namespace }
   const areCurrent = await Promise.all([
-    readInto(configs, { ...read, ...config }),
-    readInto(configMaps, { ...read, ...record }),
+    readInto(configs, { client, signal, resource: CONFIGS, ref: { name: configName } }),
+    readInto(configMaps, { client, signal, resource: CONFIG_MAPS, ref: record }),
   ])
   if (areCurrent.every(Boolean)) return
   relist()

@@ -52,7 +52,8 @@ async function outcomeOf({ delivered, stored, meanwhile }: Row) {
   const relist = (): void => {
     isDoubted = true
   }
-  const options = { configs, configMaps, configName: CONFIG, client, namespace: 'p', relist }
+  const sources = { configs, configMaps, configName: CONFIG, namespace: 'p' }
+  const options = { sources, client, relist }
   const failure = await refreshSettings(options, new AbortController().signal).catch(String)
   const known = [configs.get(CONFIG), configMaps.get(RECORD, 'p')].map(
     (one) => one?.resourceVersion,
