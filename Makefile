@@ -2,7 +2,7 @@
 SHELL := /bin/bash
 export PATH := $(CURDIR)/node_modules/.bin:$(PATH)
 .DEFAULT_GOAL := help
-.PHONY: help run test test-all test-unit test-cluster test-faults test-container fuzz bench bench-full soak image install deploy undeploy verify generate fmt clean
+.PHONY: help run dev test test-all test-one test-unit test-cluster test-faults test-container fuzz bench bench-full soak image install deploy undeploy verify generate fmt clean
 
 INSTALLED := node_modules/.package-lock.json
 SOURCES := src test tools bench
@@ -13,11 +13,18 @@ help: ## List the targets.
 run: $(INSTALLED) ## Start a real control plane with operator, gateway and samples; Ctrl-C stops it.
 	@node tools/run.ts
 
+dev: $(INSTALLED) ## The same, and restart the programs when a file of src/ changes.
+	@node tools/run.ts --watch
+
 test: $(INSTALLED) ## Run the tests for every change: units, real control planes, some faults, the image.
 	@node tools/test.ts
 
 test-all: $(INSTALLED) ## Run all tests, also floods, long runs and other projects' programs.
 	@node tools/test.ts --all
+
+# A part of a title, and of the path of its file: both may be left out, not both.
+test-one: $(INSTALLED) ## Run tests by a part of their title: NAME='a key ends at its ttl', FILE=test/unit/domain.
+	@node tools/test-one.ts $(if $(NAME),--name '$(subst ','\'',$(NAME))') $(FILE)
 
 test-unit: $(INSTALLED) ## Run the tests that need no control plane.
 	@node tools/test.ts --all unit

@@ -1,5 +1,6 @@
 // `make run`: a real control plane with the operator and the samples on it, to look at. The data
-// stays in .run, so the next run goes on where this one ended; `make clean` forgets it.
+// stays in .run, so the next run goes on where this one ended; `make clean` forgets it. With --watch, which is `make dev`,
+// a change of src/ restarts the programs; DEBUG=gateway opens an inspector of that command.
 import { chmodSync, existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { constants } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
@@ -12,6 +13,7 @@ import type { Kubelet } from './kubelet/kubelet.ts'
 import { NODE_FLAGS } from './node-flags.ts'
 import { type ConnectedCluster, startConnectedCluster } from './run/connected-cluster.ts'
 import { keepDaemons } from './run/daemons.ts'
+import { debuggedCommands, inspectorAddress, onSettledChange } from './run/development.ts'
 import { type KeptDirectEndpoint, startDirectEndpoint } from './run/direct.ts'
 import { mustHaveSpace } from './run/disk-space.ts'
 import { writeKeyKubeconfigs } from './run/key-kubeconfigs.ts'
@@ -46,6 +48,7 @@ const stopped = new Promise<void>((stop) => {
 })
 
 async function main(): Promise<void> {
+  sayInspectors()
   mkdirSync(HOME, { recursive: true, mode: 0o700 })
   await mustHaveSpace(HOME)
   const controlPlane = await startControlPlane({ dataDir: DATA, log: say })
@@ -55,6 +58,15 @@ async function main(): Promise<void> {
   } finally {
     await controlPlane.stop()
   }
+}
+
+/** Where a debugger finds the commands that DEBUG names. */
+function sayInspectors(): void {
+  const { commands, unknown } = debuggedCommands(process.env['DEBUG'])
+  for (const command of commands)
+    say(`the inspector of ${command} listens on ${inspectorAddress(command)}, without a password`)
+  if (unknown.length > 0)
+    say(`DEBUG names commands: manager, gateway, direct, syncer; not ${unknown.join(', ')}`)
 }
 
 /** A part of this run that ends with it. */
@@ -87,6 +99,7 @@ async function serve(controlPlane: ControlPlane): Promise<void> {
     const metrics = { operator, gateway, 'direct endpoint': direct, syncer }
     const samples = isFirst ? countSampleKeys(SAMPLES) : null
     say(tourText({ home: HOME, samples, kubeconfigs, connected, direct, metrics }))
+    if (process.argv.includes('--watch')) keep(restartOnChange([operator, gateway, direct, syncer]))
     await keepUntilStopped(controlPlane, cluster)
     say('stopping everything')
   } finally {
@@ -165,6 +178,15 @@ async function keepUntilStopped(
   ]
   await stopped
   for (const keeper of keepers) await keeper.stop()
+}
+
+/** Restarts programs when a source of theirs changes. */
+function restartOnChange(programs: readonly KeptProgram[]): Stoppable {
+  const end = onSettledChange(join(ROOT, 'src'), () => {
+    say('src/ has changed, restarting the programs')
+    for (const program of programs) program.restart()
+  })
+  return { stop: async () => end() }
 }
 
 /** Keeps a command running as its ServiceAccount. @param name of its log and in messages */

@@ -6,6 +6,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { Access } from '../control-plane/access.ts'
 import { NODE_FLAGS } from '../node-flags.ts'
 import { tether } from '../tether.ts'
+import { inspectorFlags, type RunCommand } from './development.ts'
 
 /** Where the parts of `make run` find and keep files. */
 export interface RunFolders {
@@ -19,7 +20,7 @@ export interface RunFolders {
 
 /** How to run a command of the program. */
 export interface ProgramOptions {
-  readonly command: 'manager' | 'gateway' | 'direct' | 'syncer'
+  readonly command: RunCommand
   /** Its ServiceAccounts, each in the cluster that the flag is to name. */
   readonly accounts: readonly Account[]
   /** Its name in messages. */
@@ -49,6 +50,8 @@ export interface KeptProgram {
   ready(): Promise<void>
   /** Address of its metrics; another one after each restart. undefined = not served yet */
   metricsUrl(): string | undefined
+  /** Ends it in its own order, and starts it again. */
+  restart(): void
   /** Ends it in its own order, for good. */
   stop(): Promise<void>
 }
@@ -105,6 +108,7 @@ export async function keepProgram(options: ProgramOptions): Promise<KeptProgram>
       const port = current.portOf('metrics')
       return port && `http://127.0.0.1:${port}/metrics`
     },
+    restart: () => void current.child.kill('SIGTERM'),
     stop: () => {
       isStopping = true
       clearInterval(renewal)
@@ -138,7 +142,8 @@ function spawnProgram(
     ...own,
   ]
   // In a group of its own: Ctrl-C is for this process, which ends the operator in its turn.
-  const child = spawn(process.execPath, [...NODE_FLAGS, main, command, ...flags], {
+  const nodeFlags = [...NODE_FLAGS, ...inspectorFlags(command, process.env['DEBUG'])]
+  const child = spawn(process.execPath, [...nodeFlags, main, command, ...flags], {
     stdio: ['ignore', 'pipe', 'pipe'],
     detached: true,
   })
