@@ -18,7 +18,7 @@ const LAYERS: readonly (readonly string[])[] = [
   ['serving'],
   ['settings'],
   ['authn'],
-  ['revocation', 'signing'],
+  ['revocation', 'issuance', 'signing'],
   ['controllers', 'gateway', 'sync', 'signin'],
   ['commands'],
   ['main'],

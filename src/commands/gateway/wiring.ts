@@ -1,36 +1,35 @@
 // Puts together the part of the gateway that serves requests with a key.
 import { randomBytes } from 'node:crypto'
-import { crc32 } from 'node:zlib'
 import { TOKENS } from '../../api/names.ts'
 import { keyCaller } from '../../authn/caller.ts'
 import { createTokenIndex } from '../../authn/credential-index.ts'
 import { type StartedAuthenticator, startAuthenticator } from '../../authn/setup.ts'
-import { formatAccessKey } from '../../domain/accesskey/access-key.ts'
 import type { Caps } from '../../domain/accesskey/lifetime.ts'
 import { type ActivityRecorder, createActivityRecorder } from '../../gateway/activity/recorder.ts'
-import { GATEWAY_STAGES, type GatewayHandlerOptions, createHandler } from '../../gateway/handler.ts'
-import { type SelfService, createSelfService } from '../../gateway/selfservice/handler.ts'
+import { createHandler, GATEWAY_STAGES, type GatewayHandlerOptions } from '../../gateway/handler.ts'
+import { createSelfService, type SelfService } from '../../gateway/selfservice/handler.ts'
 import { createQuota } from '../../gateway/selfservice/quota.ts'
 import { createResponseBuffer } from '../../gateway/selfservice/response-buffer.ts'
-import { KEY_ANSWERS, createAuthentication } from '../../gateway/stages/authentication.ts'
+import { createAuthentication, KEY_ANSWERS } from '../../gateway/stages/authentication.ts'
 import { withExpiryHeaders } from '../../gateway/stages/expiry-headers.ts'
 import { versionPage } from '../../gateway/stages/public-routes.ts'
-import type { InFlightRequests } from '../../gateway/streams/in-flight.ts'
-import { type MaxInFlight, createMaxInFlight } from '../../gateway/streams/max-in-flight.ts'
 import { ForwardBuffer } from '../../gateway/streams/forward-buffer.ts'
-import { KEY_EXTRAS } from '../../gateway/targets/impersonation-probe.ts'
+import type { InFlightRequests } from '../../gateway/streams/in-flight.ts'
+import { createMaxInFlight, type MaxInFlight } from '../../gateway/streams/max-in-flight.ts'
 import type { StartedTargets } from '../../gateway/targets/follow.ts'
+import { KEY_EXTRAS } from '../../gateway/targets/impersonation-probe.ts'
 import { createTargetRegistry } from '../../gateway/targets/resolver.ts'
 import { gatewayRouteOf } from '../../gateway/targets/routes.ts'
-import { type KubeClient, createClient } from '../../kube/client/client.ts'
+import { generateKey } from '../../issuance/new-object.ts'
+import { createClient, type KubeClient } from '../../kube/client/client.ts'
 import type { ClientDeps } from '../../kube/client/request.ts'
 import type { Upstream } from '../../kube/proxy/types.ts'
 import { type ClampedClock, clampedClock } from '../../runtime/clock.ts'
 import { PROGRAM_VERSION } from '../../runtime/flags.ts'
 import type { RequestHandler } from '../../serving/http/server.ts'
-import { type SettingsSources, followGatewaySwitches } from '../../settings/follow.ts'
-import { startInFlight, startProbe, startUpstream } from '../shared/serving.ts'
+import { followGatewaySwitches, type SettingsSources } from '../../settings/follow.ts'
 import { startTargets } from '../shared/connected-targets.ts'
+import { startInFlight, startProbe, startUpstream } from '../shared/serving.ts'
 import type { GatewayInformers } from './informers.ts'
 import type { GatewayProcess } from './metrics.ts'
 
@@ -210,7 +209,7 @@ function startSelfService(
     buffer: createResponseBuffer(settings.ownKindsBufferBytes, () => metrics.limited('buffer')),
     keyNamed: index.named,
     counts: createQuota({ keys: index, tokens, limits: quota, caps, clock }),
-    newKey: () => formatAccessKey(randomBytes(32), crc32),
+    newKey: generateKey,
     clock,
   })
 }

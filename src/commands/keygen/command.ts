@@ -1,15 +1,14 @@
-import { createHash, randomBytes } from 'node:crypto'
-import { crc32 } from 'node:zlib'
-import { formatAccessKey } from '../../domain/accesskey/access-key.ts'
+import { createHash } from 'node:crypto'
+import { generateKey } from '../../issuance/new-object.ts'
 import {
-  type Flag,
   choiceValue,
+  type Flag,
   flagsMarkdown,
   helpFlag,
   helpText,
+  printText,
   readFlags,
   usageError,
-  printText,
 } from '../../runtime/flags.ts'
 
 const FLAGS = {
@@ -42,7 +41,7 @@ export async function run(argv: readonly string[]): Promise<number> {
   const { values, faults } = readFlags(FLAGS, argv)
   if (values.help) return printText({ kind: 'print', text: HELP })
   if (faults.length > 0) return printText(usageError('keygen', faults))
-  const key = formatAccessKey(randomBytes(32), crc32)
+  const key = generateKey()
   const digest = `sha256:${createHash('sha256').update(key).digest('hex')}`
   const text =
     values.output === 'json' ? JSON.stringify({ key, digest }) : `key:    ${key}\ndigest: ${digest}`

@@ -1,15 +1,14 @@
-import { randomBytes } from 'node:crypto'
-import { crc32 } from 'node:zlib'
 import { ACCESS_KEYS } from '../../api/names.ts'
 import type { ConfigMap } from '../../api/objects.ts'
-import { type AccessKey, formatAccessKey } from '../../domain/accesskey/access-key.ts'
+import type { AccessKey } from '../../domain/accesskey/access-key.ts'
 import { keysAffectedBy } from '../../domain/accesskey/owner-chain.ts'
+import { generateKey } from '../../issuance/new-object.ts'
 import {
   type ControllerSpec,
-  type Watch,
   fewResyncs,
   onChange,
   onSignal,
+  type Watch,
 } from '../../kube/controller/builder.ts'
 import type { FullObject, Store } from '../../kube/informer/store.ts'
 import { type EventLoopShare, forEachYieldingByTime } from '../../runtime/concurrency/event-loop.ts'
@@ -48,7 +47,7 @@ export const keyController = {
       caps: () => knownCaps(caps),
       configName: settings.configName,
       retentionMs: settings.expiredRetentionMs,
-      newKey: () => formatAccessKey(randomBytes(32), crc32),
+      newKey: generateKey,
       log: setup.log.child({ controller: keyController.name }),
       observer: { expired: setup.metrics.keyExpired },
     }

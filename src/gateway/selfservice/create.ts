@@ -1,16 +1,7 @@
 // Creation of keys and tokens (contract 12.2, 12.3): defaulting, a dry run, validation of its answer, then one
 // write. Configs are created as the caller.
-import {
-  ACCESS_KEYS,
-  API_VERSION,
-  CONFIGS,
-  GATEWAY_FIELD_MANAGER,
-  HEARTBEAT_KEY,
-  type Resource,
-  TOKENS,
-} from '../../api/names.ts'
+import { ACCESS_KEYS, CONFIGS, HEARTBEAT_KEY, type Resource, TOKENS } from '../../api/names.ts'
 import type { Caps } from '../../domain/accesskey/lifetime.ts'
-import type { KeyRef } from '../../domain/shared-metadata.ts'
 import {
   type NamePath,
   nestedField,
@@ -18,23 +9,25 @@ import {
   setNestedField,
 } from '../../domain/json/field-path.ts'
 import type { JsonMap } from '../../domain/json/json.ts'
+import { KEY, secretsIn, TOKEN } from '../../domain/redaction/fields.ts'
+import { objectIn } from '../../domain/redaction/redact.ts'
+import type { KeyRef } from '../../domain/shared-metadata.ts'
+import { type ClaimedObject, claimFields } from '../../issuance/claim.ts'
 import { UpstreamUnavailable } from '../../kube/proxy/types.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import type { Answer } from '../../serving/http/answer.ts'
 import type { RunsAs } from '../proxy/forward.ts'
-import { KEY, TOKEN, secretsIn } from '../../domain/redaction/fields.ts'
-import { objectIn } from '../../domain/redaction/redact.ts'
 import type { Query } from '../request/path-and-query.ts'
 import { awaitToken } from './await-token.ts'
 import { sentObject } from './decode.ts'
-import { type DefaultedObject, defaulted, finished, isForSelf } from './defaulting.ts'
+import { defaulted, finished, isForSelf } from './defaulting.ts'
 import { creationEscalation } from './escalation.ts'
 import { bodyRefusal, sizeRefusal } from './object-size.ts'
-import { type Quota, createWithinQuota } from './quota.ts'
 import { isWithoutRight, notOwn } from './other-keys.ts'
-import { type CallerAccess, type SelfServiceRequest, reauthenticated } from './request.ts'
-import { type UpstreamReply, answerOf } from './response.ts'
-import { type UpstreamRequest, sendAndRead } from './upstream-client.ts'
+import { createWithinQuota, type Quota } from './quota.ts'
+import { type CallerAccess, reauthenticated, type SelfServiceRequest } from './request.ts'
+import { answerOf, type UpstreamReply } from './response.ts'
+import { sendAndRead, type UpstreamRequest } from './upstream-client.ts'
 import { validate } from './validation.ts'
 import { isHidden, shownTo } from './visibility.ts'
 import { DRY_RUN, type FieldRefusal, isDryRun, refusal, writeParameters } from './write-options.ts'
@@ -123,7 +116,7 @@ async function admitAndCreate(
   const stored = await sendAndRead(request, createRequest(request, as, via, final.object, []))
   if (stored.status !== 201 || isDryRun(request.query)) return answerOf(request, stored, shown)
   onStored(refOf(stored))
-  const claimed = await withClaimedFields(request, stored, final.added)
+  const claimed = await withClaimedFields(request, stored, final.claimed)
   if (resource === TOKENS) return answerWithToken(request, deps.clock, claimed)
   return answerOf(request, claimed, { ...shown, shows: () => [KEY] })
 }
@@ -145,7 +138,7 @@ function faultOf(
   { info: { resource }, access }: SelfServiceRequest,
   { caps, clock }: WriteDeps,
   dryRun: JsonMap,
-  { object }: DefaultedObject,
+  { object }: ClaimedObject,
 ): FieldRefusal | null {
   const ttl: NamePath = ['spec', 'ttl']
   const after = setNestedField(dryRun, ttl, nestedField(object, ttl))
@@ -190,35 +183,23 @@ function createRequest(
 /** No object has this version: an apply with it conflicts with an existing object, and creates one if none exists. */
 const UNUSED_VERSION = '1'
 
-/**
- * Moves the fields that the gateway added to a field manager of their own: otherwise the client's next apply, which
- * does not name them, would remove them. If this fails, the client's field manager keeps them.
- */
+/** Claims the fields that the gateway set. If this fails, the client's field manager keeps them. */
 async function withClaimedFields(
   request: SelfServiceRequest,
   stored: UpstreamReply,
-  added: JsonMap,
+  claimed: JsonMap,
 ): Promise<UpstreamReply> {
   const { info, form } = request
-  const { metadata } = objectIn(stored.json)
-  const [name, uid] = ['name', 'uid'].map((field) => nestedString(metadata, [field]))
-  const named = setNestedField(
-    setNestedField(added, ['metadata', 'name'], name),
-    ['metadata', 'uid'],
-    uid,
-  )
+  const ref = refOf(stored)
+  const { fieldManager, object } = claimFields(info.resource, ref, claimed)
   const reply = await sendIfReached(request, {
     as: 'gateway',
     method: 'PATCH',
     resource: info.resource,
-    name: name ?? '',
-    // Without force: a later change by another manager wins.
-    query: [['fieldManager', GATEWAY_FIELD_MANAGER]],
+    name: ref.name,
+    query: [['fieldManager', fieldManager]],
     form,
-    body: {
-      type: 'application/apply-patch+yaml',
-      json: { apiVersion: API_VERSION, kind: info.resource.kind, ...named },
-    },
+    body: { type: 'application/apply-patch+yaml', json: object },
   })
   return reply?.status === 200 ? { ...stored, json: reply.json } : stored
 }

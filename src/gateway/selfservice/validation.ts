@@ -1,30 +1,24 @@
 // Validating admission of self-service (contract 12.1, 12.3): checks the object as it would be stored, for writes that
 // need no rights on our kinds.
-import {
-  ACCESS_KEYS,
-  API_VERSION,
-  RESERVED_MANAGERS,
-  REVOKE_FINALIZER,
-  type Resource,
-} from '../../api/names.ts'
+import { ACCESS_KEYS, RESERVED_MANAGERS, REVOKE_FINALIZER, type Resource } from '../../api/names.ts'
 import type { Caps } from '../../domain/accesskey/lifetime.ts'
-import type { KeyRef } from '../../domain/shared-metadata.ts'
 import { nestedField, nestedString, nestedStringSlice } from '../../domain/json/field-path.ts'
 import {
-  type Json,
-  type JsonMap,
   isList,
   isMap,
+  type Json,
+  type JsonMap,
   quoteForMessage,
   sameJson,
 } from '../../domain/json/json.ts'
+import { isDigest, KEY } from '../../domain/redaction/fields.ts'
 import { firstUncoveredEntry } from '../../domain/scope/covers.ts'
-import { KEY, isDigest } from '../../domain/redaction/fields.ts'
-import { NO_DIGEST, endsWithin, rightsIncreaseRefusal } from './escalation.ts'
+import { ownerReferenceTo } from '../../issuance/new-object.ts'
+import { endsWithin, NO_DIGEST, rightsIncreaseRefusal } from './escalation.ts'
 import type { CallerAccess } from './request.ts'
 import { changedClosedField } from './spec-fields.ts'
 import { scopeIn } from './visibility.ts'
-import { type FieldRefusal, entriesOf, platformMetadataFault } from './write-options.ts'
+import { entriesOf, type FieldRefusal, platformMetadataFault } from './write-options.ts'
 
 /** A write to validate. */
 interface Write {
@@ -147,17 +141,9 @@ function updateReducesRights({ access, before, after, caps, nowMs }: Write): Fie
 }
 
 /** The owner reference of a new object: it is deleted with the calling key. A key that a person creates has none. */
-export function ownersOf(resource: Resource, { isPerson, key }: CallerAccess): readonly Json[] {
-  return resource === ACCESS_KEYS && isPerson ? [] : [referenceTo(key)]
+function ownersOf(resource: Resource, { isPerson, key }: CallerAccess): readonly Json[] {
+  return resource === ACCESS_KEYS && isPerson ? [] : [ownerReferenceTo(key)]
 }
-
-const referenceTo = ({ name, uid }: KeyRef): JsonMap => ({
-  apiVersion: API_VERSION,
-  kind: ACCESS_KEYS.kind,
-  name,
-  uid,
-  controller: true,
-})
 
 function ownersUnchanged({ resource, access, before, after }: Write): FieldRefusal | null {
   const path = ['metadata', 'ownerReferences']

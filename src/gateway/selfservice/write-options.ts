@@ -1,12 +1,5 @@
 // Shared by all writes of our kinds: the parameters, the platform's field managers, its labels and annotations.
-import {
-  ACCESS_KEYS,
-  GROUP,
-  MADE_WITH_LABEL,
-  RESERVED_MANAGERS,
-  type Resource,
-} from '../../api/names.ts'
-import type { KeyRef } from '../../domain/shared-metadata.ts'
+import { ACCESS_KEYS, GROUP, RESERVED_MANAGERS, type Resource } from '../../api/names.ts'
 import {
   type NamePath,
   nestedField,
@@ -15,14 +8,16 @@ import {
   setNestedField,
 } from '../../domain/json/field-path.ts'
 import {
+  isList,
   type Json,
   type JsonMap,
-  isList,
   mapFromEntries,
   sameJson,
 } from '../../domain/json/json.ts'
+import type { KeyRef } from '../../domain/shared-metadata.ts'
+import { madeWithLabels } from '../../issuance/new-object.ts'
 import { type Answer, refuse } from '../../serving/http/answer.ts'
-import { type Query, parameter, pick } from '../request/path-and-query.ts'
+import { parameter, pick, type Query } from '../request/path-and-query.ts'
 import { SELF_SERVICE_ERRORS } from './errors.ts'
 
 /** A field whose value must not be stored, and why. */
@@ -73,12 +68,6 @@ const METADATA_MAPS = ['annotations', 'labels'] as const
 
 const isPlatformName = (name: string): boolean => name.startsWith(`${GROUP}/`)
 
-/** The labels of an object that self-service creates with a key: they find everything that a leaked key has created. */
-export const labelsOfMade = (
-  resource: Resource,
-  { uid }: KeyRef,
-): Readonly<Record<string, string>> => (resource === ACCESS_KEYS ? { [MADE_WITH_LABEL]: uid } : {})
-
 /** The refusal of a changed label or annotation of the platform, or a wrong one on a new object; null = none. */
 export function platformMetadataFault(
   resource: Resource,
@@ -86,7 +75,8 @@ export function platformMetadataFault(
   before: JsonMap | null,
   after: JsonMap,
 ): FieldRefusal | null {
-  const made: JsonMap = { metadata: { labels: labelsOfMade(resource, key) } }
+  const labels = resource === ACCESS_KEYS ? madeWithLabels(key) : {}
+  const made: JsonMap = { metadata: { labels } }
   for (const kind of METADATA_MAPS) {
     const path = ['metadata', kind]
     const [was, is] = [nestedMap(before ?? made, path), nestedMap(after, path)]

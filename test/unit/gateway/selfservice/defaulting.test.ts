@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { ACCESS_KEYS, TOKENS } from '../../../../src/api/names.ts'
 import type { JsonMap } from '../../../../src/domain/json/json.ts'
 import { defaulted, finished, isForSelf } from '../../../../src/gateway/selfservice/defaulting.ts'
-import { MADE_WITH_CI, callers, newKey, owner, project } from './key-objects.ts'
+import { callers, MADE_WITH_CI, newKey, owner, project } from './key-objects.ts'
 
 const KEY = 'pak_generated'
 const REVOKE = 'management.platform.sh/revoke'
@@ -45,8 +45,8 @@ describe('a key to be created (12.2, 12.3)', () => {
     },
     { by: 'team', spec: { key: KEY }, metadata: { finalizers: [REVOKE] } },
   ] as const)('gets the fields that it lacks when its caller is $by', ({ by, spec, metadata }) => {
-    const { object, added } = of(by, {})
-    expect(added).toEqual({ spec, metadata })
+    const { object, claimed } = of(by, {})
+    expect(claimed).toEqual({ spec, metadata })
     expect(object).toEqual({
       apiVersion: 'management.platform.sh/v1',
       kind: 'OwnedAccessKey',
@@ -61,7 +61,7 @@ describe('a key to be created (12.2, 12.3)', () => {
       spec: { user: 'ada', key: 'given', scope: project('x'), type: 'User' },
       status: { lastActivity: 'x' },
     }
-    const { object, added } = of('scoped', sent)
+    const { object, claimed } = of('scoped', sent)
     expect(object['spec']).toEqual(sent.spec)
     expect(object).not.toHaveProperty('status')
     expect(object['metadata']).toEqual({
@@ -70,7 +70,7 @@ describe('a key to be created (12.2, 12.3)', () => {
       finalizers: ['a.b/c', REVOKE],
       ownerReferences: [owner('ci')],
     })
-    expect(added).toEqual({
+    expect(claimed).toEqual({
       metadata: { labels: MADE_WITH_CI, finalizers: [REVOKE], ownerReferences: [owner('ci')] },
     })
   })
@@ -103,7 +103,7 @@ describe('a key to be created (12.2, 12.3)', () => {
       metadata: { annotations: { [CREATED]: '2026-11-21T10:00:00Z' } },
       spec: { ttl: 3600 },
     })
-    expect(last.added).toMatchObject({ spec: { ttl: 3600 } })
+    expect(last.claimed).toMatchObject({ spec: { ttl: 3600 } })
     const short = finished(
       ACCESS_KEYS,
       of('ending', { spec: { ttl: 5 } }),
@@ -111,7 +111,7 @@ describe('a key to be created (12.2, 12.3)', () => {
       callers.ending,
     )
     expect(short.object['spec']).toMatchObject({ ttl: 5 })
-    expect(short.added['spec']).not.toHaveProperty('ttl')
+    expect(short.claimed['spec']).not.toHaveProperty('ttl')
     for (const by of ['person', 'plain'] as const)
       expect(
         finished(ACCESS_KEYS, of(by, {}), newKey(), callers[by]).object['spec'],
@@ -120,8 +120,8 @@ describe('a key to be created (12.2, 12.3)', () => {
 })
 
 test('a token to be created belongs to the calling key (12.2)', () => {
-  const { object, added } = defaulted(TOKENS, { spec: { ttl: 5 } }, callers.person, () => KEY)
-  expect(added).toEqual({ metadata: { ownerReferences: [owner('ci')] } })
+  const { object, claimed } = defaulted(TOKENS, { spec: { ttl: 5 } }, callers.person, () => KEY)
+  expect(claimed).toEqual({ metadata: { ownerReferences: [owner('ci')] } })
   expect(object).toMatchObject({
     kind: 'DirectClusterEndpointToken',
     metadata: { generateName: 'token-' },
