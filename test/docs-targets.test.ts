@@ -22,7 +22,7 @@ describe('docs/targets.md (9.5)', () => {
   test('has no clause that the program does not say', () => {
     const program = ['definition', 'connections', 'report', 'secrets', 'probe-result']
       .map((name) => `src/gateway/targets/${name}.ts`)
-      .concat('src/kube/client/address-guard.ts', 'src/kube/client/kubeconfig-value.ts')
+      .concat('src/runtime/address-guard.ts', 'src/kube/client/kubeconfig-value.ts')
       .map(textOf)
       .join('\n')
     const parts = rows.flatMap((row) => row.split('…').map((part) => part.trim()))

@@ -4,11 +4,11 @@ import type { Scope } from '../api/scope.gen.ts'
 import type { AccessKey } from '../domain/accesskey/access-key.ts'
 import type { Caps } from '../domain/accesskey/lifetime.ts'
 import type { KeyLookup } from '../domain/accesskey/owner-chain.ts'
-import { type Clock, type Moment, currentMoment } from '../runtime/clock.ts'
+import { type Clock, currentMoment, type Moment } from '../runtime/clock.ts'
 import type { Poller } from '../runtime/concurrency/poller.ts'
-import { type Caller, type KeyCaller, identityAndScopeOf, isSameCaller } from './caller.ts'
+import { type Caller, identityAndScopeOf, isSameCaller, type KeyCaller } from './caller.ts'
 import type { KeyIndex } from './credential-index.ts'
-import { type InvalidKeyReason, UNKNOWN_KEY, checkKey } from './key-validity.ts'
+import { checkKey, type InvalidKeyReason, UNKNOWN_KEY } from './key-validity.ts'
 import type { LiveKeyReader } from './live-reader.ts'
 import { isFresh } from './staleness.ts'
 
@@ -53,77 +53,87 @@ const UNAVAILABLE = { ok: false, because: 'unavailable' } as const
 
 /** Authenticates callers by the index, or by reads of the API server. */
 export function createAuthenticator(options: AuthenticatorOptions): Authenticator {
-  const { clock, index, reader, provenAt, settings, roles, scopeRulesVersion } = options
-  /** By caller with a scope, the version of the rules for scopes at its authentication. */
-  const rulesVersionOf = new WeakMap<KeyCaller, object>()
-
-  // A promise for each answer that is known at once would take most of the time of an authentication.
-
-  /** The keys to decide by: the index while it is fresh, else keys read now; null = none could be read. */
-  const freshKeys = (
-    now: Moment,
-    keysToReread: () => readonly { readonly name: string }[],
-  ): KeyLookup | null | Promise<KeyLookup | null> => {
-    if (isFresh(provenAt(), now)) return index
-    const keys = keysToReread()
-    if (keys.length === 0) return null
-    return reader.readWithRelated(keys.map(({ name }) => name)).catch(() => null)
-  }
-
-  const callerOf = (
-    key: AccessKey,
-    known: KeyLookup,
-    nowMs: number,
-  ): AuthenticationResult | Promise<AuthenticationResult> => {
-    const caps = options.caps()
-    if (caps === null) return UNAVAILABLE
-    const verdict = checkKey(key, known, caps, nowMs)
-    if (!verdict.ok) return verdict
-    const scopedKey = withScope(key, verdict.scope)
-    const { identity, scope } = identityAndScopeOf(scopedKey)
-    const accepted = (): AuthenticationResult => {
-      if (identity === null) return { ok: false, because: 'noIdentity' }
-      const caller = { key: scopedKey, identity, scope, expiresMs: verdict.expiresMs }
-      if (scope !== null) rulesVersionOf.set(caller, scopeRulesVersion())
-      return { ok: true, caller }
-    }
-    const hasRoles = scope?.some(({ kind }) => kind === 'role') ?? false
-    if (!hasRoles || roles.isFresh()) return accepted()
-    return roles.refreshed().then((isRead) => (isRead ? accepted() : UNAVAILABLE))
-  }
-
-  const isUnchanged = (before: KeyCaller, now: KeyCaller): boolean =>
-    isSameCaller(before, now) &&
-    (now.scope === null || rulesVersionOf.get(before) === rulesVersionOf.get(now))
-
+  const { clock, index, settings } = options
+  const callers = createCallers(options)
   return {
     authenticate: async (token) => {
       if (!settings.isFresh() && !(await settings.refreshed())) return UNAVAILABLE
       const found = index.findBySecret(token)
       const holders = () => (found === UNKNOWN_KEY ? [] : index.sharing(found))
       const now = currentMoment(clock)
-      const fresh = freshKeys(now, holders)
-      const known = fresh instanceof Promise ? await fresh : fresh
-      if (known === null) return UNAVAILABLE
-      const nowMs = known === index ? now.wallMs : clock.nowMs()
+      const fresh = freshKeys(options, now, holders)
+      const keys = fresh instanceof Promise ? await fresh : fresh
+      if (keys === null) return UNAVAILABLE
+      const nowMs = keys === index ? now.wallMs : clock.nowMs()
       // Only the oldest key counts: the index has found that, but what was read may differ. An unknown token takes the
       // same steps, because the duration of a refusal must not reveal its reason.
-      const eldest = known === index ? found : (known.eldest(found) ?? UNKNOWN_KEY)
-      return callerOf(found === UNKNOWN_KEY ? UNKNOWN_KEY : eldest, known, nowMs)
+      const eldest = keys === index ? found : (keys.eldest(found) ?? UNKNOWN_KEY)
+      return callers.callerOf(found === UNKNOWN_KEY ? UNKNOWN_KEY : eldest, keys, nowMs)
     },
     reauthenticate: async (caller) => {
       if (!settings.isFresh() && !(await settings.refreshed()))
         return { ok: false, because: 'stale' }
-      const fresh = freshKeys(currentMoment(clock), () => [caller.key])
-      const known = fresh instanceof Promise ? await fresh : fresh
-      if (known === null) return { ok: false, because: 'stale' }
-      const key = known.named(caller.key.name)
+      const fresh = freshKeys(options, currentMoment(clock), () => [caller.key])
+      const keys = fresh instanceof Promise ? await fresh : fresh
+      if (keys === null) return { ok: false, because: 'stale' }
+      const key = keys.named(caller.key.name)
       const isSame = key?.uid === caller.key.uid
-      const current = await callerOf(isSame ? key : UNKNOWN_KEY, known, clock.nowMs())
-      if (current.ok)
-        return isUnchanged(caller, current.caller) ? current : { ok: false, because: 'changed' }
-      return { ok: false, because: REAUTHENTICATION_REASONS[current.because] ?? 'revoked' }
+      const current = await callers.callerOf(isSame ? key : UNKNOWN_KEY, keys, clock.nowMs())
+      if (!current.ok)
+        return { ok: false, because: REAUTHENTICATION_REASONS[current.because] ?? 'revoked' }
+      return callers.isUnchanged(caller, current.caller)
+        ? current
+        : { ok: false, because: 'changed' }
     },
+  }
+}
+
+// A promise for each answer that is there at once would take most of the time of an authentication.
+
+/** The keys to decide by: the index while it is fresh, else keys read now; null = none could be read. */
+function freshKeys(
+  { index, reader, provenAt }: AuthenticatorOptions,
+  now: Moment,
+  keysToReread: () => readonly { readonly name: string }[],
+): KeyLookup | null | Promise<KeyLookup | null> {
+  if (isFresh(provenAt(), now)) return index
+  const keys = keysToReread()
+  if (keys.length === 0) return null
+  return reader.readWithRelated(keys.map(({ name }) => name)).catch(() => null)
+}
+
+/** Makes callers of keys, and compares an earlier caller with the present one. */
+function createCallers(
+  options: Pick<AuthenticatorOptions, 'caps' | 'roles' | 'scopeRulesVersion'>,
+) {
+  const { caps: currentCaps, roles, scopeRulesVersion } = options
+  /** By caller with a scope, the version of the rules for scopes at its authentication. */
+  const rulesVersionOf = new WeakMap<KeyCaller, object>()
+  return {
+    callerOf: (
+      key: AccessKey,
+      keys: KeyLookup,
+      nowMs: number,
+    ): AuthenticationResult | Promise<AuthenticationResult> => {
+      const caps = currentCaps()
+      if (caps === null) return UNAVAILABLE
+      const verdict = checkKey(key, keys, caps, nowMs)
+      if (!verdict.ok) return verdict
+      const scopedKey = withScope(key, verdict.scope)
+      const { identity, scope } = identityAndScopeOf(scopedKey)
+      const accepted = (): AuthenticationResult => {
+        if (identity === null) return { ok: false, because: 'noIdentity' }
+        const caller = { key: scopedKey, identity, scope, expiresMs: verdict.expiresMs }
+        if (scope !== null) rulesVersionOf.set(caller, scopeRulesVersion())
+        return { ok: true, caller }
+      }
+      const hasRoles = scope?.some(({ kind }) => kind === 'role') ?? false
+      if (!hasRoles || roles.isFresh()) return accepted()
+      return roles.refreshed().then((isRead) => (isRead ? accepted() : UNAVAILABLE))
+    },
+    isUnchanged: (before: KeyCaller, now: KeyCaller): boolean =>
+      isSameCaller(before, now) &&
+      (now.scope === null || rulesVersionOf.get(before) === rulesVersionOf.get(now)),
   }
 }
 

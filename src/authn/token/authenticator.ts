@@ -1,58 +1,17 @@
-// Authenticates the holders of direct cluster endpoint tokens, offline, by what is known of the centre (contract 9.2).
+// Authenticates the holders of direct cluster endpoint tokens, offline, by the accepted documents of the issuer
+// (contract 9.2).
 import { hash } from 'node:crypto'
-import { parseScope } from '../../domain/scope/authorize.ts'
 import { LONGEST_TOKEN_BYTES } from '../../domain/token/token-claims.ts'
-import {
-  type TokenVerifier,
-  type VerifiedToken,
-  readClaims,
-} from '../../domain/token/verified-token.ts'
 import type { Reauthentication } from '../authenticator.ts'
-import { AUTHENTICATED_GROUP, type TokenCaller, type UserInfo } from '../caller.ts'
-import {
-  type DecodedToken,
-  type VerificationKey,
-  claimsIn,
-  decodeToken,
-  verificationKey,
-} from './compact-jws.ts'
-import type { Knowledge } from './issuer-state.ts'
-import { createSignatureCheck } from './signature-limiter.ts'
-
-/**
- * Why a token is refused, for metrics; clients learn of `expired`, `stale` and `busy` only. `early`: it is not valid yet;
- * `stale`: what is known of the centre is too old, or there is nothing. `busy`: too many others wait for their check.
- */
-export const TOKEN_REFUSALS = [
-  'malformed',
-  'header',
-  'unknownKey',
-  'signature',
-  'claims',
-  'early',
-  'revoked',
-  'expired',
-  'stale',
-  'busy',
-] as const
-
-/** One of TOKEN_REFUSALS. */
-type TokenRefusal = (typeof TOKEN_REFUSALS)[number]
+import type { TokenCaller } from '../caller.ts'
+import { decodeToken } from './compact-jws.ts'
+import type { IssuerState } from './issuer-state.ts'
+import { createVerification, type TokenRefusal, type VerificationOptions } from './verify-token.ts'
 
 /** The caller, or why there is none. */
 type TokenAuthentication =
   | { readonly ok: true; readonly caller: TokenCaller }
   | { readonly ok: false; readonly because: TokenRefusal }
-
-/** Dependencies of createTokenAuthenticator. */
-interface TokenAuthenticatorOptions extends TokenVerifier {
-  readonly knowledge: () => Knowledge
-  /** Asks the issuer for its keys, unless that was done a moment ago. Never rejects. */
-  readonly lookForKeys: () => Promise<void>
-  /** Epoch milliseconds by CentreClock. */
-  readonly nowMs: () => number
-  readonly isStale: () => boolean
-}
 
 /** Authenticates the holders of tokens. */
 export interface TokenAuthenticator {
@@ -62,24 +21,20 @@ export interface TokenAuthenticator {
   readonly reauthenticate: (caller: TokenCaller) => Reauthentication<TokenCaller>
 }
 
-/** Most verified tokens that are remembered. */
+/** Largest number of verified tokens in the cache. */
 const MOST_CACHED = 4096
 
-/** How far nbf may be in the future, in milliseconds: the centre's clock and Date have no common second. */
-const EARLY_MS = 60_000
-
 /** Creates an authenticator. */
-export function createTokenAuthenticator(options: TokenAuthenticatorOptions): TokenAuthenticator {
-  const { knowledge, lookForKeys, nowMs, isStale } = options
-  const cache = createCache(knowledge)
-  const importKey = createKeyImports()
-  const checkSignature = createSignatureCheck()
-  /** What a caller was authenticated with. */
+export function createTokenAuthenticator(options: VerificationOptions): TokenAuthenticator {
+  const { state, nowMs, isStale } = options
+  const cache = createCache(state)
+  const verify = createVerification(options)
+  /** The key and the prefix by which a caller was authenticated. */
   const authenticatedWith = new WeakMap<TokenCaller, { kid: string; prefix: string | null }>()
 
-  /** What depends on the moment: nothing of it is cached. */
+  /** Depends on the moment, so nothing of it is cached. */
   const presentRefusal = (caller: TokenCaller) => {
-    const { keys, list } = knowledge()
+    const { keys, list } = state()
     // A key may be withdrawn while it verifies.
     if (!keys.keys.has(authenticatedWith.get(caller)?.kid ?? '')) return 'unknownKey'
     if (list?.tokens.has(caller.token.jti)) return 'revoked'
@@ -89,36 +44,6 @@ export function createTokenAuthenticator(options: TokenAuthenticatorOptions): To
   const presentResult = (caller: TokenCaller): TokenAuthentication => {
     const because = presentRefusal(caller)
     return because === null ? { ok: true, caller } : refused(because)
-  }
-
-  const keyOf = async ({ kid }: DecodedToken): Promise<VerificationKey | null> => {
-    if (!knowledge().keys.keys.has(kid)) await lookForKeys()
-    const jwk = knowledge().keys.keys.get(kid)
-    // A key that can't be imported after all verifies nothing.
-    return jwk ? importKey(jwk).catch(() => null) : null
-  }
-  const verify = async (decoded: DecodedToken): Promise<TokenCaller | TokenRefusal> => {
-    const key = await keyOf(decoded)
-    // The key may be newer than what is known.
-    if (key === null) return isStale() ? 'stale' : 'unknownKey'
-    const isSigned = await checkSignature(key, decoded)
-    if (isSigned === null) return 'busy'
-    if (!isSigned) return 'signature'
-    const claims = claimsIn(decoded)
-    if (claims === null) return 'malformed'
-    const read = readClaims(claims, options)
-    if (!read.ok) return 'claims'
-    if (read.token.issuedMs > nowMs() + EARLY_MS) return 'early'
-    const { token, scope } = read
-    const caller = {
-      token,
-      identity: userInfoOf(token),
-      scope: parseScope(scope),
-      expiresMs: token.expiresMs,
-    }
-    const { projectNamespacePrefix: prefix } = knowledge()
-    authenticatedWith.set(caller, { kid: decoded.kid, prefix })
-    return caller
   }
 
   return {
@@ -131,6 +56,8 @@ export function createTokenAuthenticator(options: TokenAuthenticatorOptions): To
       if (typeof decoded === 'string') return refused(decoded)
       const caller = await verify(decoded)
       if (typeof caller === 'string') return refused(caller)
+      const { projectNamespacePrefix: prefix } = state()
+      authenticatedWith.set(caller, { kid: decoded.kid, prefix })
       cache.set(digest, caller)
       return presentResult(caller)
     },
@@ -140,7 +67,7 @@ export function createTokenAuthenticator(options: TokenAuthenticatorOptions): To
       if (because !== null) return { ok: false, because }
       // Rules of a scope may name namespaces by the prefix.
       const { prefix } = authenticatedWith.get(caller) ?? {}
-      const isChanged = caller.scope !== null && prefix !== knowledge().projectNamespacePrefix
+      const isChanged = caller.scope !== null && prefix !== state().projectNamespacePrefix
       return isChanged ? { ok: false, because: 'changed' } : { ok: true, caller }
     },
   }
@@ -148,18 +75,12 @@ export function createTokenAuthenticator(options: TokenAuthenticatorOptions): To
 
 const refused = (because: TokenRefusal): TokenAuthentication => ({ ok: false, because })
 
-/** The user and the groups that a stock API server makes of the token with the shipped authentication.yaml. */
-const userInfoOf = ({ subject, groups }: VerifiedToken): UserInfo => ({
-  user: `platform:${subject}`,
-  groups: [...groups.map((group) => `platform:${group}`), AUTHENTICATED_GROUP],
-})
-
 /** Verified tokens by their digest, the latest used last; empty again whenever keys or the prefix change. */
-function createCache(knowledge: () => Knowledge) {
+function createCache(state: () => IssuerState) {
   const cached = new Map<string, TokenCaller>()
-  let { keys, projectNamespacePrefix: prefix } = knowledge()
+  let { keys, projectNamespacePrefix: prefix } = state()
   const validate = (): void => {
-    const current = knowledge()
+    const current = state()
     if (current.keys.keys === keys.keys && current.projectNamespacePrefix === prefix) return
     ;({ keys, projectNamespacePrefix: prefix } = current)
     cached.clear()
@@ -179,19 +100,5 @@ function createCache(knowledge: () => Knowledge) {
       const [oldest] = cached.keys()
       if (cached.size > MOST_CACHED && oldest !== undefined) cached.delete(oldest)
     },
-  }
-}
-
-/** Imports each key once; a kid is a digest of its key. */
-function createKeyImports(): (
-  jwk: Parameters<typeof verificationKey>[0],
-) => Promise<VerificationKey> {
-  const imported = new WeakMap<object, Promise<VerificationKey>>()
-  return (jwk) => {
-    const known = imported.get(jwk)
-    if (known) return known
-    const importing = verificationKey(jwk)
-    imported.set(jwk, importing)
-    return importing
   }
 }

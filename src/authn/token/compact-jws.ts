@@ -1,5 +1,5 @@
-// Reads and verifies the compact JWS of a token. Neither key nor algorithm comes from the token: its kid selects one of
-// our keys, and that key has one algorithm (contract 9.2; threats D1).
+// Reads and verifies the compact JWS of a token. Neither key nor algorithm comes from the token: its kid selects a
+// published key, and that key has one algorithm (contract 9.2; threats D1).
 import { type CryptoKey, compactVerify, importJWK } from 'jose'
 import { type JsonMap, ownValue, parseJsonMap } from '../../domain/json/json.ts'
 import { strictJsonError } from '../../domain/json/strict-json.ts'
@@ -12,19 +12,19 @@ export interface DecodedToken {
   readonly kid: string
 }
 
-/** Why a text is no token of ours, before its signature is looked at. */
+/** Why a text is rejected before its signature is checked. */
 type MalformedToken = 'malformed' | 'header'
 
 /** A kid is a thumbprint: 32 bytes in base64url. Any other text is the kid of no key. */
 const KID = /^[A-Za-z0-9_-]{43}$/
 
-/** Most characters of a header in base64url: that of the operator has about 110. */
+/** Most characters of a header in base64url: the operator's has about 110. */
 const LONGEST_HEADER = 256
 
 /**
- * Decodes the header of a token. The claims are read only after the signature has been verified: anybody can make some
- * that are costly to read (threats D5). The header must be as the operator writes it, `alg`, `kid` and `typ: JWT`, nothing else: so `crit`,
- * `b64`, `zip`, `jwk`, `jku`, `x5c` and `x5u` are all refused.
+ * Decodes the header of a token. The claims are read only after the signature has been verified: anybody can forge
+ * some that are costly to read (threats D5). The header must be as the operator writes it, `alg`, `kid` and `typ: JWT`,
+ * nothing else: so `crit`, `b64`, `zip`, `jwk`, `jku`, `x5c` and `x5u` are all refused.
  */
 export function decodeToken(token: string): DecodedToken | MalformedToken {
   if (token.length > LONGEST_TOKEN_BYTES) return 'malformed'
@@ -35,8 +35,8 @@ export function decodeToken(token: string): DecodedToken | MalformedToken {
   const header = jsonMapIn(first)
   if (header === null) return 'malformed'
   const [alg, kid] = [ownValue(header, 'alg'), ownValue(header, 'kid')]
-  const isOurs = Object.keys(header).length === 3 && ownValue(header, 'typ') === 'JWT'
-  if (!isOurs || typeof alg !== 'string' || typeof kid !== 'string' || !KID.test(kid))
+  const isComplete = Object.keys(header).length === 3 && ownValue(header, 'typ') === 'JWT'
+  if (!isComplete || typeof alg !== 'string' || typeof kid !== 'string' || !KID.test(kid))
     return 'header'
   return { token, kid }
 }
@@ -59,7 +59,7 @@ export async function verificationKey(jwk: PublicJwk): Promise<VerificationKey> 
 }
 
 /** Whether the key has signed the token, with the algorithm of the key. Never rejects. */
-export async function hasSigned(
+export async function verifySignature(
   { alg, key }: VerificationKey,
   { token }: DecodedToken,
 ): Promise<boolean> {

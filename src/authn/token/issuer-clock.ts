@@ -1,71 +1,71 @@
-// The time by the centre's clock, and the age of what a direct endpoint knows (contract 2.9, 9.2). The own clock may be
-// wrong by an hour either way: once the centre has been heard, only its clock and the monotonic counter decide how old
-// the list is.
+// The time by the platform's clock, and the age of the state of a direct endpoint (contract 2.9, 9.2). The own clock may
+// be wrong by an hour either way: after the first response of the issuer, only the platform's clock and the monotonic
+// counter decide how old the list is.
 import type { Clock } from '../../runtime/clock.ts'
 
-/** What a poll has shown of the centre's time. */
-interface HeardTime {
-  /** Date of the answer, in epoch milliseconds. */
+/** The platform's time in a response. */
+interface ResponseTime {
+  /** Date of the response, in epoch milliseconds. */
   readonly dateMs: number
-  /** When the answer began, by the monotonic counter. */
+  /** When the response began, by the monotonic counter. */
   readonly monotonicMs: number
   /** asOf of the list that is valid now, in epoch milliseconds. */
   readonly asOfMs: number
 }
 
-/** The centre's time. */
-export interface CentreClock {
+/** The platform's time. */
+export interface IssuerClock {
   /**
-   * Epoch milliseconds: the latest of the own clock, the centre's and asOf of the list. So no wrong own clock makes a
+   * Epoch milliseconds: the latest of the own clock, the platform's and asOf of the list. So no wrong own clock makes a
    * token live longer, and one that is ahead ends it early.
    */
   readonly nowMs: () => number
   /** Age of the list in milliseconds; Infinity = there was none. */
   readonly listAgeMs: () => number
-  /** Age of the keys that were last taken, in milliseconds; Infinity = none were. */
+  /** Age of the last accepted keys, in milliseconds; Infinity = there were none. */
   readonly keysAgeMs: () => number
-  /** Date of the answer with those keys, in epoch milliseconds; null = none were taken. */
+  /** Date of the answer with those keys, in epoch milliseconds; null = there were none. */
   readonly keysAsOfMs: () => number | null
-  /** Own clock minus the centre's at the last poll, in milliseconds; 0 = the centre has not been heard. */
+  /** Own clock minus the platform's at the last poll, in milliseconds; 0 before the first response. */
   readonly skewMs: () => number
   /** asOf of the list, in epoch milliseconds; null = there was none. */
   readonly asOfMs: () => number | null
-  /** Call it after a poll whose list was taken, or is unchanged. */
-  readonly heard: (time: HeardTime) => void
-  /** Call it after keys were taken, or are unchanged. @param dateMs Date of the answer, in epoch milliseconds */
-  readonly heardKeys: (dateMs: number) => void
-  /** Call it after list and keys were read from a file: it is as old as the own clock says, and never less than 0. */
-  readonly restored: (asOfMs: number) => void
+  /** Call it after a poll whose list was accepted, or is unchanged. */
+  readonly recordResponse: (time: ResponseTime) => void
+  /** Call it after keys were accepted, or are unchanged. @param dateMs Date of the answer, in epoch milliseconds */
+  readonly recordKeys: (dateMs: number) => void
+  /** Call it after list and keys were read from a file: its age is by the own clock, and never less than 0. */
+  readonly restore: (asOfMs: number) => void
 }
 
 /**
- * How much slower than the monotonic counter the centre's clock may seem, as a part of the time: more than any quartz
+ * How much slower than the monotonic counter the platform's clock may seem, as a part of the time: more than any quartz
  * drifts. Answers that are repeated, by a cache or an attacker, must not stop the time, or no list would ever grow old.
  */
 const SLOWEST = 0.01
 
-/** Creates the clock. Until it has heard the centre, it only knows the own clock. */
-export function createCentreClock(clock: Clock): CentreClock {
-  let last: HeardTime | null = null
+/** Creates the clock. Until the first response, it has only the own clock. */
+export function createIssuerClock(clock: Clock): IssuerClock {
+  let last: ResponseTime | null = null
   let isRestored = false
   let keysMs: number | null = null
   let skewMs = 0
-  const centreMs = ({ dateMs, monotonicMs }: HeardTime): number =>
+  const platformMs = ({ dateMs, monotonicMs }: ResponseTime): number =>
     dateMs + clock.monotonicMs() - monotonicMs
   return {
     nowMs: () =>
       last === null
         ? clock.nowMs()
-        : Math.floor(Math.max(clock.nowMs(), centreMs(last), last.asOfMs)),
-    listAgeMs: () => (last === null ? Number.POSITIVE_INFINITY : centreMs(last) - last.asOfMs),
+        : Math.floor(Math.max(clock.nowMs(), platformMs(last), last.asOfMs)),
+    listAgeMs: () => (last === null ? Number.POSITIVE_INFINITY : platformMs(last) - last.asOfMs),
     keysAgeMs: () =>
       last === null || keysMs === null
         ? Number.POSITIVE_INFINITY
-        : Math.max(centreMs(last) - keysMs, 0),
+        : Math.max(platformMs(last) - keysMs, 0),
     keysAsOfMs: () => keysMs,
     skewMs: () => skewMs,
     asOfMs: () => last?.asOfMs ?? null,
-    heard: (time) => {
+    recordResponse: (time) => {
       // An asOf a little ahead of Date has the age 0 now, and grows older from now on.
       const dateMs = Math.max(
         time.dateMs,
@@ -76,19 +76,21 @@ export function createCentreClock(clock: Clock): CentreClock {
       isRestored = false
       skewMs = clock.nowMs() - (clock.monotonicMs() - time.monotonicMs) - time.dateMs
     },
-    heardKeys: (dateMs) => {
+    recordKeys: (dateMs) => {
       keysMs = Math.max(dateMs, keysMs ?? dateMs)
     },
-    restored: (asOfMs) => {
+    restore: (asOfMs) => {
       const dateMs = Math.max(clock.nowMs(), asOfMs)
       last = { dateMs, monotonicMs: clock.monotonicMs(), asOfMs }
-      // That time is by the own clock, and says nothing of the centre's.
+      // That time is by the own clock, and says nothing about the platform's.
       isRestored = true
       keysMs = asOfMs
     },
   }
 }
 
-/** The earliest that the centre's clock can show when an answer begins, by an earlier one. */
-const earliestMs = (earlier: HeardTime, { monotonicMs }: Pick<HeardTime, 'monotonicMs'>): number =>
-  earlier.dateMs + (monotonicMs - earlier.monotonicMs) * (1 - SLOWEST)
+/** The earliest that the platform's clock can show when a response begins, by an earlier one. */
+const earliestMs = (
+  earlier: ResponseTime,
+  { monotonicMs }: Pick<ResponseTime, 'monotonicMs'>,
+): number => earlier.dateMs + (monotonicMs - earlier.monotonicMs) * (1 - SLOWEST)

@@ -1,29 +1,29 @@
-// Bounds the checks of signatures: a forged token costs one, and anybody can send forged tokens (threats D5).
+// Bounds the checks of signatures: each forged token costs one, and anybody can send forged tokens (threats D5).
 import { createSemaphore } from '../../runtime/concurrency/semaphore.ts'
-import { type DecodedToken, hasSigned, type VerificationKey } from './compact-jws.ts'
+import { type DecodedToken, type VerificationKey, verifySignature } from './compact-jws.ts'
 
 /** Checks at a time: Node has four threads for them, which files and names of hosts need too. */
 const AT_A_TIME = 2
 
-/** Most checks under way, most of which wait: some tens of milliseconds. */
+/** Most checks in progress, of which most wait: some tens of milliseconds. */
 export const MOST_SIGNATURE_CHECKS = 256
 
-/** Whether the key has signed the token; null = too many checks are under way. Never rejects. */
+/** Whether the key has signed the token; null = too many checks are in progress. Never rejects. */
 type SignatureCheck = (key: VerificationKey, decoded: DecodedToken) => Promise<boolean | null>
 
 /** Creates the check. Requests that come with the same token at once share one. */
 export function createSignatureCheck(): SignatureCheck {
   const semaphore = createSemaphore(AT_A_TIME, AT_A_TIME)
-  const underWay = new Map<string, Promise<boolean>>()
+  const inProgress = new Map<string, Promise<boolean>>()
   return async (key, decoded) => {
     const { token } = decoded
-    const same = underWay.get(token)
+    const same = inProgress.get(token)
     if (same) return same
-    if (underWay.size >= MOST_SIGNATURE_CHECKS) return null
-    const checking = semaphore('token', () => hasSigned(key, decoded)).finally(() =>
-      underWay.delete(token),
+    if (inProgress.size >= MOST_SIGNATURE_CHECKS) return null
+    const checking = semaphore('token', () => verifySignature(key, decoded)).finally(() =>
+      inProgress.delete(token),
     )
-    underWay.set(token, checking)
+    inProgress.set(token, checking)
     return checking
   }
 }

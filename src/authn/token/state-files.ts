@@ -1,14 +1,14 @@
 // The state directory: one file for each replica that shares it, read by all at their start (contract 9.2).
-import { type Stats, constants } from 'node:fs'
+import { constants, type Stats } from 'node:fs'
 import { type FileHandle, lstat, open, readdir, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import { NO_KEYS, mergedMissing, withPublished } from '../../domain/token/known-keys.ts'
+import { mergedMissing, NO_KEYS, withPublished } from '../../domain/token/known-keys.ts'
 import { mergedLists } from '../../domain/token/revoked-list.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import type { Log } from '../../runtime/log.ts'
-import { type Knowledge, NOTHING_KNOWN } from './issuer-state.ts'
-import { type Warn, repeatedWarnings } from '../../runtime/log-throttle.ts'
-import { type KeptKnowledge, readStateFile, stateFileOf } from './state-format.ts'
+import { repeatedWarnings, type Warn } from '../../runtime/log-throttle.ts'
+import { EMPTY_STATE, type IssuerState } from './issuer-state.ts'
+import { type KeptState, readStateFile, stateFileOf } from './state-format.ts'
 
 /** Options of openStateFiles. */
 interface StateFilesOptions {
@@ -18,31 +18,31 @@ interface StateFilesOptions {
   readonly issuer: string
   readonly clock: Clock
   readonly log: Log
-  /** Called after each attempt to write. @param isKept whether the file has what is known */
+  /** Called after each attempt to write. @param isKept whether it succeeded */
   readonly kept: (isKept: boolean) => void
 }
 
 /** The files of a state directory. */
 export interface StateFiles {
-  /** What all files say together. Never rejects: unreadable files are left out, with a warning. */
-  readonly load: () => Promise<Knowledge>
+  /** Merges all files. Never rejects: unreadable files are left out, with a warning. */
+  readonly load: () => Promise<IssuerState>
   /**
    * Writes the file of this replica: soon, once for all calls during a write. A write that fails is a warning, and the
    * next call tries again.
    *
    * @param failed called after each write that fails
    */
-  readonly save: (current: () => Knowledge, failed: () => void) => void
-  /** Resolves once everything is written that was saved, or could not be. Never rejects. */
+  readonly save: (current: () => IssuerState, failed: () => void) => void
+  /** Resolves once all saves have been written or have failed. Never rejects. */
   readonly settled: () => Promise<void>
 }
 
 const NAME = /^state-.+\.jsonl(?:\.new)?$/
 
-/** A file that no replica has written for so long is of a replica that is gone; in milliseconds. */
+/** A file that was not written for so long belongs to a replica that is gone; in milliseconds. */
 const ABANDONED_AFTER_MS = 86_400_000
 
-/** No list is longer than 64 MiB (issuer-client.ts), and what is beside it is small: a larger file is not of ours. */
+/** No list is longer than 64 MiB (issuer-client.ts), and the rest is small: a larger file is foreign. */
 const LARGEST_FILE = 65 * 1024 * 1024
 
 /** The files of a directory, which must exist; the first write that succeeds removes abandoned ones. */
@@ -56,17 +56,21 @@ export function openStateFiles(options: StateFilesOptions): StateFiles {
   let isChanged = false
   let isCleaned = false
 
-  const write = async (knowledge: Knowledge, failed: () => void): Promise<void> => {
-    if (!hasList(knowledge)) return
+  const write = async (state: IssuerState, failed: () => void): Promise<void> => {
+    if (!hasList(state)) return
     try {
-      const chunks = await stateFileOf(issuer, knowledge)
+      const chunks = await stateFileOf(issuer, state)
       const size = chunks.reduce((sum, { length }) => sum + length, 0)
       if (size > LARGEST_FILE) throw new Error(`it would have more than ${LARGEST_FILE} bytes`)
       await replaceFile(directory, own, chunks)
     } catch (err) {
       options.kept(false)
       failed()
-      warn('write', { err }, 'cannot write to the state directory: a restart will know less')
+      warn(
+        'write',
+        { err },
+        'cannot write to the state directory: a restart will have an older state',
+      )
       return
     }
     options.kept(true)
@@ -82,7 +86,7 @@ export function openStateFiles(options: StateFilesOptions): StateFiles {
     isWriting = false
   }
   return {
-    load: async () => mergedKnowledge(await readAll(options, own, warn)),
+    load: async () => mergedState(await readAll(options, own, warn)),
     save: (current, failed) => {
       isChanged = true
       if (!isWriting) writing = writeWhileChanged(current, failed)
@@ -91,36 +95,36 @@ export function openStateFiles(options: StateFilesOptions): StateFiles {
   }
 }
 
-const hasList = (knowledge: Knowledge): knowledge is KeptKnowledge => knowledge.list !== null
+const hasList = (state: IssuerState): state is KeptState => state.list !== null
 
-/** What the usable files say, in the order of their names. */
+/** The states in the usable files, in the order of their names. */
 async function readAll(
   { directory, issuer, log }: StateFilesOptions,
   own: string,
   warn: Warn,
-): Promise<readonly KeptKnowledge[]> {
+): Promise<readonly KeptState[]> {
   const names = await readdir(directory).catch((err: unknown) => {
     warn('read', { err }, 'cannot read the state directory')
     return []
   })
-  const kept: KeptKnowledge[] = []
+  const kept: KeptState[] = []
   for (const name of names.filter((one) => NAME.test(one) && one.endsWith('.jsonl')).sort()) {
     try {
       const read = await readStateFile(await contentOf(join(directory, name)), issuer)
       if (read.ok) kept.push(read.kept)
-      else log.warn({ file: name, because: read.because }, 'a file of state is not used')
+      else log.warn({ file: name, because: read.because }, 'state file ignored')
     } catch (err) {
-      log.warn({ file: name, err }, 'a file of state is not used')
+      log.warn({ file: name, err }, 'state file ignored')
     }
   }
-  if (kept.length > 0) log.info({ files: kept.length, own }, 'state of an earlier start is known')
+  if (kept.length > 0) log.info({ files: kept.length, own }, 'loaded saved state')
   return kept
 }
 
-/** The newest knowledge, with every unexpired revocation and every withdrawn key of the others. */
-function mergedKnowledge(kept: readonly KeptKnowledge[]): Knowledge {
+/** The newest state, with every unexpired revocation and every withdrawn key of the others. */
+function mergedState(kept: readonly KeptState[]): IssuerState {
   const [newest] = kept.toSorted((a, b) => b.list.asOfMs - a.list.asOfMs)
-  if (!newest) return NOTHING_KNOWN
+  if (!newest) return EMPTY_STATE
   const missingSinceMs = mergedMissing(kept.map(({ keys }) => keys.missingSinceMs))
   const published = [...newest.keys.keys.values()]
   return {
@@ -133,12 +137,12 @@ function mergedKnowledge(kept: readonly KeptKnowledge[]): Knowledge {
 /** Not blocked by a FIFO, not led elsewhere by a link: the directory may be shared with other programs. */
 const READ_FILE = constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOFOLLOW
 
-/** The content of a file. @throws Error when it is none of ours by its kind or size */
+/** The content of a file. @throws Error when it is foreign by its kind or size */
 async function contentOf(path: string): Promise<Buffer> {
   const file = await open(path, READ_FILE)
   try {
     if (!isOurs(await file.stat()))
-      throw new Error(`it is no file of at most ${LARGEST_FILE} bytes`)
+      throw new Error(`it is not a regular file, or larger than ${LARGEST_FILE} bytes`)
     return await file.readFile()
   } finally {
     await file.close()
@@ -154,7 +158,7 @@ async function replaceFile(
   chunks: readonly Buffer[],
 ): Promise<void> {
   const path = join(directory, name)
-  // What is left of an earlier attempt, of any kind: opening a FIFO would wait for its reader.
+  // An earlier attempt may have left a file of any kind: opening a FIFO would wait for its reader.
   await rm(`${path}.new`, { force: true })
   await writeAndSync(await open(`${path}.new`, 'wx', 0o600), async (file) => {
     await file.chmod(0o600)

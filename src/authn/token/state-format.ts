@@ -1,23 +1,23 @@
-// The file in which a direct endpoint keeps what it knows over restarts (contract 9.2). Three parts: a line with the
-// format and the digest of what follows, a line with keys and the prefix, and the list of revoked tokens as the issuer
-// serves it. Whatever is damaged, nothing of the file is used.
+// The file in which a direct endpoint keeps its state over restarts (contract 9.2). Three parts: a line with the format
+// and the digest of the rest, a line with keys and the prefix, and the list of revoked tokens as the issuer serves it. A
+// file that is damaged anywhere is ignored as a whole.
 import { createHash, hash } from 'node:crypto'
 import { isMap, ownValue, parseJsonMap } from '../../domain/json/json.ts'
 import { namespacePrefix } from '../../domain/settings/formats.ts'
 import { formatTimestamp, parseTimestamp } from '../../domain/time.ts'
 import { revokedTokensJson } from '../../domain/token/revocation.ts'
 import type { RevokedList, Steps } from '../../domain/token/revoked-list.ts'
-import { inTurns, readKeys, readRevokedList } from './issuer-documents.ts'
-import type { Knowledge } from './issuer-state.ts'
+import { inTurns, parseKeys, parseListDocument } from './issuer-documents.ts'
+import type { IssuerState } from './issuer-state.ts'
 
 /** Another number for another format: files of other versions are not read. */
 const FORMAT = 1
 
-/** What is kept: only a complete knowledge, with a list. */
-export type KeptKnowledge = Knowledge & { readonly list: RevokedList }
+/** A state that is worth a file: one with a list. */
+export type KeptState = IssuerState & { readonly list: RevokedList }
 
 /** The bytes of a file, in chunks; it yields to the event loop in between. */
-export async function stateFileOf(issuer: string, kept: KeptKnowledge): Promise<readonly Buffer[]> {
+export async function stateFileOf(issuer: string, kept: KeptState): Promise<readonly Buffer[]> {
   const { keys, list, projectNamespacePrefix } = kept
   const missing = [...keys.missingSinceMs].map(([kid, ms]) => [kid, formatTimestamp(ms)] as const)
   const head = {
@@ -30,9 +30,9 @@ export async function stateFileOf(issuer: string, kept: KeptKnowledge): Promise<
   return [Buffer.from(`${JSON.stringify({ format: FORMAT, sha256: digest })}\n`), ...chunks]
 }
 
-/** What a file says, or why it is not used, as a clause. */
+/** The state in a file, or why the file is ignored, as a clause. */
 type ReadState =
-  | { readonly ok: true; readonly kept: KeptKnowledge }
+  | { readonly ok: true; readonly kept: KeptState }
   | { readonly ok: false; readonly because: string }
 
 /** Reads the bytes of a file. */
@@ -43,18 +43,18 @@ export async function readStateFile(bytes: Buffer, issuer: string): Promise<Read
   if (seal['sha256'] !== hash('sha256', content, 'base64url')) return refusal('it is damaged')
   const [second, listBytes] = splitLine(content)
   const head = parseJsonMap(second) ?? {}
-  if (head['issuer'] !== issuer) return refusal('it is of another issuer')
-  const list = await readRevokedList(listBytes)
-  const keys = readKeys(Buffer.from(JSON.stringify({ keys: head['keys'] ?? [] })))
+  if (head['issuer'] !== issuer) return refusal('it belongs to another issuer')
+  const list = await inTurns(parseListDocument(listBytes))
+  const keys = parseKeys(Buffer.from(JSON.stringify({ keys: head['keys'] ?? [] })))
   const missingSinceMs = missingIn(ownValue(head, 'missing'))
   const prefix = head['projectNamespacePrefix']
-  if (!list.ok || missingSinceMs === null || !isPrefix(prefix)) return refusal('it is damaged')
+  if (list === null || missingSinceMs === null || !isPrefix(prefix)) return refusal('it is damaged')
   const byKid = new Map(keys.ok ? keys.value.map((jwk) => [jwk.kid, jwk]) : [])
   return {
     ok: true,
     kept: {
       keys: { keys: byKid, missingSinceMs },
-      list: list.value,
+      list,
       projectNamespacePrefix: prefix,
     },
   }
@@ -66,7 +66,7 @@ function splitLine(bytes: Buffer): readonly [line: string, rest: Buffer] {
   return [bytes.subarray(0, Math.max(end, 0)).toString(), bytes.subarray(end + 1)]
 }
 
-/** null = not known when the file was written. */
+/** null = the issuer had not sent it when the file was written. */
 const isPrefix = (value: unknown): value is string | null =>
   value === null || (typeof value === 'string' && namespacePrefix(value) === null)
 
@@ -80,7 +80,7 @@ function missingIn(value: unknown): ReadonlyMap<string, number> | null {
 /** Entries in a chunk: one or two milliseconds. */
 const CHUNK = 1000
 
-/** What follows the first line, in chunks, and its digest. */
+/** The content after the first line, in chunks, and its digest. */
 interface StateContent {
   readonly chunks: readonly Buffer[]
   readonly digest: string

@@ -1,27 +1,27 @@
 // The metrics of the direct endpoint (contract 9.2, 15).
 import { METRIC_HELP, type MetricName } from '../../api/metrics.ts'
 import { EVENTS, SECRETS } from '../../api/names.ts'
-import { TOKEN_REFUSALS } from '../../authn/token/authenticator.ts'
-import { POLL_RESULTS } from '../../authn/token/issuer-poller.ts'
 import { ISSUER_DOCUMENTS } from '../../authn/token/issuer-client.ts'
+import { POLL_RESULTS } from '../../authn/token/issuer-poller.ts'
 import type { TokenIssuerGauges, TokenIssuerObserver } from '../../authn/token/setup.ts'
+import { TOKEN_REFUSALS } from '../../authn/token/verify-token.ts'
 import { TARGET_KINDS } from '../../domain/scope/request-info.ts'
 import { CREDENTIAL_FAULTS } from '../../gateway/stages/authentication.ts'
-import { ADMISSION_KINDS } from '../../gateway/streams/max-in-flight.ts'
 import { STREAM_KINDS, TERMINATION_REASONS } from '../../gateway/streams/in-flight.ts'
+import { ADMISSION_KINDS } from '../../gateway/streams/max-in-flight.ts'
 import { WEBHOOK_OUTCOMES } from '../../gateway/webhook/handler.ts'
 import { EVENT_WRITE_REASONS } from '../../kube/event-recorder.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import {
   type Instruments,
-  type Scrape,
   instruments,
   processRegistry,
+  type Scrape,
 } from '../../runtime/metrics.ts'
 import { CERTIFICATE_WRITE_REASONS } from '../../serving/tls/serving-certificate.ts'
 import { type ClientMetrics, clientMetrics } from '../shared/client-metrics.ts'
-import { type RequestMetrics, requestMetrics } from '../shared/request-metrics.ts'
 import type { CommandProcess } from '../shared/process.ts'
+import { type RequestMetrics, requestMetrics } from '../shared/request-metrics.ts'
 import type { DirectSettings } from './flags.ts'
 
 /** The metrics of the direct endpoint, with a method for each event that they count. */

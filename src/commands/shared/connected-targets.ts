@@ -4,19 +4,19 @@ import { lookup } from 'node:dns'
 import { SECRETS, TARGET_LABEL } from '../../api/names.ts'
 import type { Secret } from '../../api/objects.ts'
 import { type AddressRanges, addressFault, parseIpAddress } from '../../domain/ip-address.ts'
-import type { TargetSecretReader } from '../../gateway/targets/secrets.ts'
 import {
   type ConnectedTargetsOptions,
   type StartedTargets,
   startConnectedTargets,
 } from '../../gateway/targets/follow.ts'
-import { type AddressGuard, createAddressGuard } from '../../kube/client/address-guard.ts'
-import { type KubeClient, createClient } from '../../kube/client/client.ts'
+import type { TargetSecretReader } from '../../gateway/targets/secrets.ts'
+import { createClient, type KubeClient } from '../../kube/client/client.ts'
 import { connect } from '../../kube/client/connection.ts'
 import { listMetadata } from '../../kube/client/namespace-content.ts'
 import type { ClientDeps } from '../../kube/client/request.ts'
 import type { Upstream } from '../../kube/proxy/types.ts'
 import { createUpstream } from '../../kube/proxy/upstream.ts'
+import { type AddressGuard, createAddressGuard } from '../../runtime/address-guard.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import type { Lifecycle } from '../../runtime/lifecycle.ts'
 import type { Log } from '../../runtime/log.ts'

@@ -1,7 +1,8 @@
 // What the probe of a target says about it, in clauses that quote neither the target's API server nor an address: the
 // server knows the credential and could send it back.
-import { AddressRefused } from '../../kube/client/address-guard.ts'
+
 import { CredentialRefused } from '../../kube/proxy/upstream.ts'
+import { AddressRefused } from '../../runtime/address-guard.ts'
 import type { ProbeFinding } from './impersonation-probe.ts'
 
 /**
@@ -29,7 +30,7 @@ const UNTRUSTED: ReadonlySet<unknown> = new Set([
 /** Codes of node:dns for a name that leads nowhere. */
 const UNRESOLVED: ReadonlySet<unknown> = new Set(['EAI_AGAIN', 'EAI_FAIL', 'ENODATA', 'ENOTFOUND'])
 
-/** All clauses but the one on the address, which AddressRefused words. */
+/** The clauses of all faults besides a refused address. */
 export const PROBE_FAULTS = {
   untrusted: 'the certificate of its API server is not trusted',
   refused: 'its API server refuses the credential of the kubeconfig',
@@ -47,7 +48,7 @@ export function conditionOf(finding: ProbeFinding): TargetCondition {
   const causes = causesOf(finding.cause)
   const codes = causes.map((cause) => ('code' in cause ? cause.code : null))
   const address = causes.find((cause) => cause instanceof AddressRefused)
-  if (address) return useless(address.message)
+  if (address) return useless(`the address of the API server ${address.fault}`)
   if (causes.some((cause) => cause instanceof CredentialRefused))
     return useless(PROBE_FAULTS.refused)
   if (codes.some((code) => UNTRUSTED.has(code))) return useless(PROBE_FAULTS.untrusted)

@@ -1,9 +1,9 @@
 // Connection pools to one API server, because client-node opens a connection for each call. The credential is cached
 // for a minute.
 import type { Dispatcher, Pool as PoolType } from 'undici'
+import type { AddressGuard } from '../../runtime/address-guard.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import { shareRun } from '../../runtime/concurrency/single-flight.ts'
-import type { AddressGuard } from './address-guard.ts'
 import { CircuitBreaker } from './circuit-breaker.ts'
 import { type KubeconfigSource, readKubeconfig, type Tls } from './kubeconfig.ts'
 import { pacedConnector } from './paced-socket.ts'

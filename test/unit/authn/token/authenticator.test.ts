@@ -2,7 +2,7 @@ import { createPublicKey, generateKeyPairSync, sign } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import { checkJwk } from '../../../../src/authn/jwks.ts'
 import { claimsIn, es256, forge } from '../../../direct/forged-tokens.ts'
-import { START_MS, directWorld } from './direct-world.ts'
+import { directWorld, START_MS } from './direct-world.ts'
 import { newToken, soundClaims } from './test-issuer.ts'
 
 const HOUR_MS = 3_600_000
@@ -143,11 +143,11 @@ describe('a token in constant use (9.2)', () => {
     const scoped = forge(key, soundClaims(centre.issuer, START_MS, { scope }))
     const [one, all] = await Promise.all([scoped, token().token].map(direct.authenticate))
     if (!one?.ok || !all?.ok) throw new Error('a token is refused')
-    const heard = direct.notified.length
+    const before = direct.notified.length
     centre.served.prefix = 'projects-'
     await direct.poll()
     expect(direct.projectNamespacePrefix()).toBe('projects-')
-    expect(direct.notified.slice(heard)).toEqual([null])
+    expect(direct.notified.slice(before)).toEqual([null])
     expect(direct.reauthenticate(one.caller)).toEqual({ ok: false, because: 'changed' })
     expect(direct.reauthenticate(all.caller)).toMatchObject({ ok: true })
     const again = await direct.authenticate(scoped)

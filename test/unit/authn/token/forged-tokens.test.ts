@@ -1,13 +1,13 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import {
-  type Members,
-  type SigningKey,
   badSignatures,
   claimsIn,
   es256,
   forge,
+  type Members,
+  type SigningKey,
 } from '../../../direct/forged-tokens.ts'
-import { START_MS, type TestDirect, directWorld } from './direct-world.ts'
+import { directWorld, START_MS, type TestDirect } from './direct-world.ts'
 import { newTestKey, soundClaims } from './test-issuer.ts'
 
 /** A sound token and its parts, the first two decoded. */
@@ -120,10 +120,12 @@ describe('texts that are no token (9.2; threats D1)', () => {
     expect(await refusalOf(text(sound))).toBe('malformed')
   })
 
-  test('a claim that is not sound, with a good signature', async () => {
-    expect(await refusalOf(signed(sound.head, sound.body.replace('user:ada', 'root:ada')))).toBe(
-      'claims',
-    )
+  test('an unsound claim with a good signature is refused, and logged by its name only', async () => {
+    const token = signed(sound.head, sound.body.replace('user:ada', 'root:ada'))
+    expect(await refusalOf(token)).toBe('claims')
+    expect(direct.lines.filter(({ level }) => level === 'debug')).toEqual([
+      { level: 'debug', fields: { because: 'claims', claim: 'sub' }, sentence: 'token refused' },
+    ])
   })
 })
 

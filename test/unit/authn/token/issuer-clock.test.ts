@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { createCentreClock } from '../../../../src/authn/token/issuer-clock.ts'
+import { createIssuerClock } from '../../../../src/authn/token/issuer-clock.ts'
 import { manualClock } from '../../../support/manual-clock.ts'
 
 /** The time of the centre, while the own clock may show another. */
@@ -8,7 +8,7 @@ const [SECOND, MINUTE, HOUR] = [1000, 60_000, 3_600_000]
 
 const clockAt = (ownAheadMs: number) => {
   const own = manualClock(T + ownAheadMs)
-  return { own, time: createCentreClock(own) }
+  return { own, time: createIssuerClock(own) }
 }
 
 describe('a clock that is wrong, while the centre is heard (2.9, 9.2; threats F11)', () => {
@@ -19,7 +19,7 @@ describe('a clock that is wrong, while the centre is heard (2.9, 9.2; threats F1
     { name: 'an hour ahead', aheadMs: HOUR, nowAheadMs: HOUR },
   ])('$name: neither extends nor ends the outage bound', async ({ aheadMs, nowAheadMs }) => {
     const { own, time } = clockAt(aheadMs)
-    time.heard({ dateMs: T, monotonicMs: own.monotonicMs(), asOfMs: T - 3 * SECOND })
+    time.recordResponse({ dateMs: T, monotonicMs: own.monotonicMs(), asOfMs: T - 3 * SECOND })
     expect(time.skewMs()).toBe(aheadMs)
     expect(time.listAgeMs()).toBe(3 * SECOND)
     await own.advance(MINUTE)
@@ -29,7 +29,7 @@ describe('a clock that is wrong, while the centre is heard (2.9, 9.2; threats F1
 
   test('a step of the own clock changes no age', async () => {
     const { own, time } = clockAt(0)
-    time.heard({ dateMs: T, monotonicMs: 0, asOfMs: T })
+    time.recordResponse({ dateMs: T, monotonicMs: 0, asOfMs: T })
     await own.advance(MINUTE)
     for (const stepMs of [HOUR, -HOUR]) {
       own.setNow(T + MINUTE + stepMs)
@@ -41,14 +41,14 @@ describe('a clock that is wrong, while the centre is heard (2.9, 9.2; threats F1
   test('an answer that took long is as old as its beginning', async () => {
     const { own, time } = clockAt(0)
     await own.advance(10 * SECOND)
-    time.heard({ dateMs: T, monotonicMs: 0, asOfMs: T })
+    time.recordResponse({ dateMs: T, monotonicMs: 0, asOfMs: T })
     expect(time.listAgeMs()).toBe(10 * SECOND)
     expect(time.skewMs()).toBe(0)
   })
 
   test('an asOf that is ahead of Date has no negative age, and grows older at once', async () => {
     const { own, time } = clockAt(0)
-    time.heard({ dateMs: T, monotonicMs: 0, asOfMs: T + 30 * SECOND })
+    time.recordResponse({ dateMs: T, monotonicMs: 0, asOfMs: T + 30 * SECOND })
     expect(time.listAgeMs()).toBe(0)
     expect(time.nowMs()).toBe(T + 30 * SECOND)
     await own.advance(SECOND)
@@ -57,8 +57,8 @@ describe('a clock that is wrong, while the centre is heard (2.9, 9.2; threats F1
 
   test('a list that is the same for long grows old, although the centre answers', () => {
     const { own, time } = clockAt(0)
-    time.heard({ dateMs: T, monotonicMs: own.monotonicMs(), asOfMs: T })
-    time.heard({ dateMs: T + HOUR, monotonicMs: own.monotonicMs(), asOfMs: T })
+    time.recordResponse({ dateMs: T, monotonicMs: own.monotonicMs(), asOfMs: T })
+    time.recordResponse({ dateMs: T + HOUR, monotonicMs: own.monotonicMs(), asOfMs: T })
     expect(time.listAgeMs()).toBe(HOUR)
   })
 })
@@ -66,7 +66,8 @@ describe('a clock that is wrong, while the centre is heard (2.9, 9.2; threats F1
 describe('answers that are repeated, by a cache or an attacker (9.2)', () => {
   test('do not stop the time: the list grows old', async () => {
     const { own, time } = clockAt(-HOUR)
-    const repeat = (): void => time.heard({ dateMs: T, monotonicMs: own.monotonicMs(), asOfMs: T })
+    const repeat = (): void =>
+      time.recordResponse({ dateMs: T, monotonicMs: own.monotonicMs(), asOfMs: T })
     repeat()
     for (let count = 0; count < 100; count += 1) {
       await own.advance(MINUTE)
@@ -79,7 +80,7 @@ describe('answers that are repeated, by a cache or an attacker (9.2)', () => {
   test('of a centre whose clock runs slower are followed within a hundredth', async () => {
     const { own, time } = clockAt(0)
     const hear = (dateMs: number): void =>
-      time.heard({ dateMs, monotonicMs: own.monotonicMs(), asOfMs: dateMs })
+      time.recordResponse({ dateMs, monotonicMs: own.monotonicMs(), asOfMs: dateMs })
     hear(T)
     await own.advance(100 * SECOND)
     hear(T + 99.5 * SECOND)
@@ -88,11 +89,11 @@ describe('answers that are repeated, by a cache or an attacker (9.2)', () => {
 
   test('of keys only, let the keys grow old', async () => {
     const { own, time } = clockAt(0)
-    time.heard({ dateMs: T, monotonicMs: 0, asOfMs: T })
-    time.heardKeys(T)
+    time.recordResponse({ dateMs: T, monotonicMs: 0, asOfMs: T })
+    time.recordKeys(T)
     await own.advance(HOUR)
-    time.heard({ dateMs: T + HOUR, monotonicMs: own.monotonicMs(), asOfMs: T + HOUR })
-    time.heardKeys(T)
+    time.recordResponse({ dateMs: T + HOUR, monotonicMs: own.monotonicMs(), asOfMs: T + HOUR })
+    time.recordKeys(T)
     expect([time.listAgeMs(), time.keysAgeMs()]).toEqual([0, HOUR])
   })
 })
@@ -107,14 +108,14 @@ describe('a restart without the issuer (2.9, 9.2)', () => {
     'gives the saved time, or a later one, with a clock that is $name',
     async ({ aheadMs, ageMs, nowMs }) => {
       const { own, time } = clockAt(aheadMs)
-      time.restored(T - MINUTE)
+      time.restore(T - MINUTE)
       expect(time.listAgeMs()).toBe(ageMs)
       expect(time.nowMs()).toBe(nowMs)
       expect(time.skewMs()).toBe(0)
       await own.advance(SECOND)
       expect(time.listAgeMs()).toBe(ageMs + SECOND)
       // The centre is back: its clock counts from now on.
-      time.heard({ dateMs: T + SECOND, monotonicMs: own.monotonicMs(), asOfMs: T })
+      time.recordResponse({ dateMs: T + SECOND, monotonicMs: own.monotonicMs(), asOfMs: T })
       expect(time.listAgeMs()).toBe(SECOND)
     },
   )

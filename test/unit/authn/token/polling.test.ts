@@ -3,10 +3,10 @@ import { describe, expect, test } from 'vitest'
 import { eventually } from '../../../support/eventually.ts'
 import {
   type DirectWorld,
+  directWorld,
   POLL_MS,
   START_MS,
   type TestDirect,
-  directWorld,
 } from './direct-world.ts'
 import { listTextOf, newTestKey } from './test-issuer.ts'
 
@@ -80,14 +80,14 @@ describe('a poll (9.2)', () => {
   test('tells each token that became revoked, and of very many that everybody must be looked at', async () => {
     const { start, centre } = await directWorld()
     const direct = await start()
-    const heard = direct.notified.length
+    const before = direct.notified.length
     centre.served.revoked = { a: LATER_MS, b: LATER_MS }
     await direct.poll()
-    expect(direct.notified.slice(heard)).toEqual(['a', 'b'])
+    expect(direct.notified.slice(before)).toEqual(['a', 'b'])
     const many = Array.from({ length: 1001 }, (_, at) => [`many-${at}`, LATER_MS] as const)
     centre.served.revoked = { ...centre.served.revoked, ...Object.fromEntries(many) }
     await direct.poll()
-    expect(direct.notified.slice(heard)).toEqual(['a', 'b', null])
+    expect(direct.notified.slice(before)).toEqual(['a', 'b', null])
     expect(direct.revocation.isRevoked('many-1000')).toBe(true)
   })
 })
@@ -213,7 +213,7 @@ describe('a server that does not answer as an issuer (9.2)', () => {
     centre.served.prefix = null
     const direct = await start()
     expect(reasonsIn(direct)).toEqual([
-      'it has no project_namespace_prefix: upgrade the gateway of the centre',
+      'it has no project_namespace_prefix: upgrade the gateway of the platform',
     ])
     expect(await direct.because(token().token)).toBe(null)
     expect(direct.readiness['project-prefix-known']?.()).toMatch(/not known/)

@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import { createTokenAuthenticator } from '../../../../src/authn/token/authenticator.ts'
 import { forge } from '../../../direct/forged-tokens.ts'
-import { POLL_MS, START_MS, directWorld } from './direct-world.ts'
+import { memoryLog } from '../../../support/memory-log.ts'
+import { directWorld, POLL_MS, START_MS } from './direct-world.ts'
 import { newTestKey, newToken, soundClaims } from './test-issuer.ts'
 
 const keyFetches = (requests: readonly string[]): number =>
@@ -13,11 +14,11 @@ describe('keys that change (9.2; threats D4, F17)', () => {
     const direct = await start()
     const next = newTestKey()
     centre.served.keys = [key.jwk, next.jwk]
-    const heard = direct.notified.length
+    const before = direct.notified.length
     await direct.poll()
     expect(await direct.because(newToken(next, centre.issuer, START_MS).token)).toBe(null)
     expect(await direct.because(token().token)).toBe(null)
-    expect(direct.notified.slice(heard)).toEqual([])
+    expect(direct.notified.slice(before)).toEqual([])
   })
 
   test('a withdrawn key verifies nothing from the poll on, and its callers are looked at', async () => {
@@ -28,9 +29,9 @@ describe('keys that change (9.2; threats D4, F17)', () => {
     if (!result.ok) throw new Error('the token is refused')
     const next = newTestKey()
     centre.served.keys = [next.jwk]
-    const heard = direct.notified.length
+    const before = direct.notified.length
     await direct.poll()
-    expect(direct.notified.slice(heard)).toEqual([null])
+    expect(direct.notified.slice(before)).toEqual([null])
     expect(direct.reauthenticate(result.caller)).toEqual({ ok: false, because: 'revoked' })
     expect(await direct.because(cached)).toBe('unknownKey')
     expect(await direct.because(newToken(next, centre.issuer, START_MS).token)).toBe(null)
@@ -44,14 +45,15 @@ describe('keys that change (9.2; threats D4, F17)', () => {
     const { authenticate } = createTokenAuthenticator({
       issuer,
       cluster: 'east',
-      knowledge: () => ({
+      state: () => ({
         keys: { keys: kids, missingSinceMs: new Map() },
         list,
         projectNamespacePrefix: 'p-',
       }),
-      lookForKeys: () => Promise.resolve(),
+      refreshKeys: () => Promise.resolve(),
       nowMs: () => START_MS,
       isStale: () => false,
+      log: memoryLog().log,
     })
     const { token } = newToken(key, issuer, START_MS)
     const [verifying] = [authenticate(token), (kids = new Map())]
@@ -82,7 +84,7 @@ describe('keys that change (9.2; threats D4, F17)', () => {
     // At two polls, and at one for a token.
     expect(direct.counts['key refused']).toBe(3)
     const warned = direct.lines.filter(({ sentence }) =>
-      sentence.startsWith('a withdrawn signing key'),
+      sentence.startsWith('withdrawn signing key'),
     )
     expect(warned.map(({ fields }) => fields)).toEqual([{ kid: key.kid }])
   })

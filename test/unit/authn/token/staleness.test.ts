@@ -1,6 +1,6 @@
 /** @module-tag no-retry */
 import { describe, expect, test } from 'vitest'
-import { MAX_STALENESS_MS, POLL_MS, START_MS, directWorld } from './direct-world.ts'
+import { directWorld, MAX_STALENESS_MS, POLL_MS, START_MS } from './direct-world.ts'
 import { newToken } from './test-issuer.ts'
 
 const [MINUTE_MS, HOUR_MS] = [60_000, 3_600_000]
@@ -15,16 +15,16 @@ describe('an outage of the centre (9.2; threats F17)', () => {
     const result = await direct.authenticate(token)
     if (!result.ok) throw new Error('the token is refused')
     await centre.stop()
-    const heard = direct.notified.length
+    const before = direct.notified.length
     leap(MAX_STALENESS_MS)
     expect(await direct.because(token)).toBe(null)
-    expect(direct.notified.slice(heard)).toEqual([])
+    expect(direct.notified.slice(before)).toEqual([])
     expect(direct.revocation.unknownSince()).toBe(null)
 
     await clock.advance(1000)
     expect(await direct.because(token)).toBe('stale')
     expect(direct.reauthenticate(result.caller)).toEqual({ ok: false, because: 'stale' })
-    expect(direct.notified.slice(heard)).toEqual([null])
+    expect(direct.notified.slice(before)).toEqual([null])
     expect(direct.revocation.unknownSince()).toBe('2026-11-21T10:00:00Z')
     expect(direct.revocation.isRevoked(jti)).toBe(false)
     expect(Object.values(direct.readiness).map((check) => check())).toEqual([null, null, null])
@@ -41,14 +41,14 @@ describe('an outage of the centre (9.2; threats F17)', () => {
     await direct.poll()
     const { token } = newToken(key, centre.issuer, clock.nowMs())
     expect(await direct.because(token)).toBe('stale')
-    const heard = direct.notified.length
+    const before = direct.notified.length
     centre.served.instead = () => false
     centre.served.asOfMs = clock.nowMs()
     await direct.poll()
     expect(await direct.because(token)).toBe(null)
-    expect(direct.notified.slice(heard)).toEqual([null])
+    expect(direct.notified.slice(before)).toEqual([null])
     expect(direct.lines.map(({ sentence }) => sentence)).toContain(
-      'what is known of the issuer is fresh, tokens are accepted',
+      'the state of the issuer is fresh, tokens are accepted',
     )
   })
 
@@ -185,7 +185,7 @@ describe('a clock that is wrong (2.9, 9.2; threats F11)', () => {
       {
         level: 'warn',
         fields: { skewMs: -HOUR_MS },
-        sentence: 'the clock of this machine and the clock of the centre differ',
+        sentence: 'the clock of this machine and the clock of the platform differ',
       },
     ])
   })

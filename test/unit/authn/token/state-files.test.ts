@@ -3,8 +3,8 @@ import { randomUUID } from 'node:crypto'
 import {
   chmod,
   mkdir,
-  readFile,
   readdir,
+  readFile,
   rm,
   stat,
   symlink,
@@ -18,11 +18,11 @@ import { describe, expect, test } from 'vitest'
 import { eventually, eventuallyPasses } from '../../../support/eventually.ts'
 import {
   type DirectWorld,
+  directWorld,
   MAX_STALENESS_MS,
   START_MS,
-  type TestDirect,
-  directWorld,
   stateDirectory,
+  type TestDirect,
 } from './direct-world.ts'
 import { newTestKey, newToken } from './test-issuer.ts'
 
@@ -184,7 +184,7 @@ describe('files that cannot be used (9.2)', () => {
     const { start, stateDir, file, token } = await stoppedWorld()
     await writeFile(file, damage(await readFile(file, 'utf8')))
     const direct = await start({ stateDir })
-    expect(direct.lines.map(({ sentence }) => sentence)).toContain('a file of state is not used')
+    expect(direct.lines.map(({ sentence }) => sentence)).toContain('state file ignored')
     expect(await direct.because(token().token)).toBe('stale')
   })
 
@@ -207,7 +207,7 @@ describe('files that cannot be used (9.2)', () => {
     // All are old.
     clock.setNow(Date.now() + 48 * HOUR_MS)
     const direct = await start({ stateDir, maxStalenessMs: 999_999 * HOUR_MS })
-    const unused = direct.lines.filter(({ sentence }) => sentence.includes('not used'))
+    const unused = direct.lines.filter(({ sentence }) => sentence === 'state file ignored')
     expect(unused.map(({ fields }) => fields['file'])).toEqual([name])
     expect(await direct.because(revoked)).toBe('revoked')
     await eventually('the state is kept', () => direct.counts['state kept'], { withinMs: 5000 })
@@ -227,7 +227,7 @@ describe('files that cannot be used (9.2)', () => {
     const { start, stateDir } = await stoppedWorld()
     await writeFile(join(stateDir, 'notes.txt'), 'x')
     const direct = await start({ stateDir })
-    expect(direct.lines.filter(({ sentence }) => sentence.includes('not used'))).toEqual([])
+    expect(direct.lines.filter(({ sentence }) => sentence === 'state file ignored')).toEqual([])
     expect(await readdir(stateDir)).toContain('notes.txt')
   })
 
@@ -242,7 +242,7 @@ describe('files that cannot be used (9.2)', () => {
     expect(direct.lines.map(({ sentence }) => sentence)).toEqual(
       expect.arrayContaining([
         'cannot read the state directory',
-        'cannot write to the state directory: a restart will know less',
+        'cannot write to the state directory: a restart will have an older state',
       ]),
     )
     expect(await direct.because(token().token)).toBe(null)

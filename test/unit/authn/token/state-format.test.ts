@@ -2,7 +2,7 @@
 import { hash } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import {
-  type KeptKnowledge,
+  type KeptState,
   readStateFile,
   stateFileOf,
 } from '../../../../src/authn/token/state-format.ts'
@@ -13,7 +13,7 @@ const ISSUER = 'https://platform.example.com/oidc'
 const key = newTestKey()
 
 /** Keys, a missing one, and so many revoked tokens. */
-const knowledge = (tokens = 3): KeptKnowledge => ({
+const stateOf = (tokens = 3): KeptState => ({
   keys: {
     keys: new Map([[key.kid, key.jwk]]),
     missingSinceMs: new Map([['gone', START_MS - 60_000]]),
@@ -27,12 +27,12 @@ const knowledge = (tokens = 3): KeptKnowledge => ({
   projectNamespacePrefix: 'p-',
 })
 
-const fileOf = async (kept: KeptKnowledge): Promise<Buffer> =>
+const fileOf = async (kept: KeptState): Promise<Buffer> =>
   Buffer.concat(await stateFileOf(ISSUER, kept))
 
 /** The file with another second line, and a digest that is right. */
 async function withHead(change: (head: string) => string): Promise<Buffer> {
-  const [, head = '', list = ''] = (await fileOf(knowledge())).toString().split('\n')
+  const [, head = '', list = ''] = (await fileOf(stateOf())).toString().split('\n')
   const content = `${change(head)}\n${list}`
   const sha256 = hash('sha256', content, 'base64url')
   return Buffer.from(`${JSON.stringify({ format: 1, sha256 })}\n${content}`)
@@ -41,7 +41,7 @@ async function withHead(change: (head: string) => string): Promise<Buffer> {
 test.each([0, 1, 999, 1000, 1001, 2500])(
   'a state with %i revoked tokens is read back as it was written (9.2)',
   async (tokens) => {
-    const kept = knowledge(tokens)
+    const kept = stateOf(tokens)
     expect(await readStateFile(await fileOf(kept), ISSUER)).toEqual({ ok: true, kept })
     const unknown = { ...kept, projectNamespacePrefix: null }
     expect(await readStateFile(await fileOf(unknown), ISSUER)).toEqual({ ok: true, kept: unknown })
@@ -49,7 +49,7 @@ test.each([0, 1, 999, 1000, 1001, 2500])(
 )
 
 test('no byte of a file can change without the whole file being refused (9.2)', async () => {
-  const file = await fileOf(knowledge())
+  const file = await fileOf(stateOf())
   for (let at = 0; at < file.length; at += 1) {
     const changed = Buffer.from(file)
     changed[at] = (changed[at] ?? 0) ^ 1
@@ -65,9 +65,9 @@ describe('a file with a right digest is refused (9.2)', () => {
     {
       name: 'of another issuer',
       change: (head: string) => head.replace('platform.', 'other.'),
-      because: 'it is of another issuer',
+      because: 'it belongs to another issuer',
     },
-    { name: 'without a head', change: () => '', because: 'it is of another issuer' },
+    { name: 'without a head', change: () => '', because: 'it belongs to another issuer' },
     ...['"P"', '"p_"', '"-p"', '5', '"p\\u0000"', `"${'p'.repeat(64)}"`].map((prefix) => ({
       name: `with ${prefix} as the prefix, which discovery would not give either`,
       change: (head: string) => head.replace('"p-"', prefix),

@@ -1,14 +1,14 @@
 import { PassThrough, Readable } from 'node:stream'
 import { setImmediate } from 'node:timers/promises'
 import { expect, test } from 'vitest'
-import { AddressRefused } from '../../../../src/kube/client/address-guard.ts'
+import { createKubeconfigConnection } from '../../../../src/gateway/targets/connection.ts'
+import { KEY_EXTRAS } from '../../../../src/gateway/targets/impersonation-probe.ts'
 import {
   type Upstream,
   type UpstreamAnswer,
   UpstreamUnavailable,
 } from '../../../../src/kube/proxy/types.ts'
-import { createKubeconfigConnection } from '../../../../src/gateway/targets/connection.ts'
-import { KEY_EXTRAS } from '../../../../src/gateway/targets/impersonation-probe.ts'
+import { AddressRefused } from '../../../../src/runtime/address-guard.ts'
 import { manualClock } from '../../../support/manual-clock.ts'
 import { call } from '../../kube/proxy/upstream-server.ts'
 

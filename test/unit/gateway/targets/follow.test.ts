@@ -239,7 +239,7 @@ test('comparisons that fail leave what is known, which is not fresh after 15 s, 
   expect([...targets.readiness()].map(([, isReady]) => isReady)).toEqual([false])
   await clock.advance(60_000)
   expect(ended).toEqual([])
-  const told = () => lines.filter(({ fields }) => fields['what'] === 'targets')
+  const told = () => lines.filter(({ fields }) => fields['name'] === 'targets')
   expect(told().map(({ level }) => level)).toEqual(['warn'])
   api.listError = null
   await compared()

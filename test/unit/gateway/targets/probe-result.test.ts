@@ -2,14 +2,14 @@
 import { createServer } from 'node:http2'
 import type { AddressInfo } from 'node:net'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { createAddressGuard, AddressRefused } from '../../../../src/kube/client/address-guard.ts'
+import { attemptOnce, KEY_EXTRAS } from '../../../../src/gateway/targets/impersonation-probe.ts'
+import { conditionOf, PROBE_FAULTS } from '../../../../src/gateway/targets/probe-result.ts'
 import { connect } from '../../../../src/kube/client/connection.ts'
 import { UpstreamUnavailable } from '../../../../src/kube/proxy/types.ts'
 import { createUpstream } from '../../../../src/kube/proxy/upstream.ts'
-import { conditionOf, PROBE_FAULTS } from '../../../../src/gateway/targets/probe-result.ts'
-import { KEY_EXTRAS, attemptOnce } from '../../../../src/gateway/targets/impersonation-probe.ts'
+import { AddressRefused, createAddressGuard } from '../../../../src/runtime/address-guard.ts'
 import { systemClock } from '../../../../src/runtime/clock.ts'
-import { type Act, TLS, startUpstreamServer } from '../../kube/proxy/upstream-server.ts'
+import { type Act, startUpstreamServer, TLS } from '../../kube/proxy/upstream-server.ts'
 import { kubeconfig } from './target-secrets.ts'
 
 const failing = (because: string, isTried: boolean) => ({ kind: 'failing', because, isTried })

@@ -1,7 +1,7 @@
-// Keeps connections from addresses that nobody may lead this process to (contract 9.5): a name is resolved for each
-// connection, and so checked for each, on the addresses that the connection then uses.
+// Keeps connections from forbidden addresses (contract 9.5). A name is resolved for each connection, so each connection
+// is checked on the addresses that it then uses.
 import type { LookupAddress, LookupOptions } from 'node:dns'
-import { type LookupFunction, isIP } from 'node:net'
+import { isIP, type LookupFunction } from 'node:net'
 
 /** Checks the addresses of a server. */
 export interface AddressGuard {
@@ -16,13 +16,16 @@ export interface AddressGuard {
   readonly lookup: LookupFunction
 }
 
-/** A connection would go to a refused address. The message does not quote it. */
+/** A connection would go to a refused address. Neither the message nor the fault quotes it. */
 export class AddressRefused extends Error {
   override readonly name = 'AddressRefused'
 
-  /** @param fault the fault of the address, such as `is a loopback address` */
+  /** The fault of the address, such as `is a loopback address`. */
+  readonly fault: string
+
   constructor(fault: string) {
-    super(`the address of the API server ${fault}`)
+    super(`the address of the server ${fault}`)
+    this.fault = fault
   }
 }
 

@@ -1,19 +1,19 @@
 import type { LookupAddress } from 'node:dns'
 import { connect as connectTls } from 'node:tls'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { AddressRefused, createAddressGuard } from '../../../../src/kube/client/address-guard.ts'
-import { type Connection, connect } from '../../../../src/kube/client/connection.ts'
-import { UpstreamUnavailable } from '../../../../src/kube/proxy/types.ts'
-import { createUpstream } from '../../../../src/kube/proxy/upstream.ts'
-import { systemClock } from '../../../../src/runtime/clock.ts'
+import { type Connection, connect } from '../../../src/kube/client/connection.ts'
+import { UpstreamUnavailable } from '../../../src/kube/proxy/types.ts'
+import { createUpstream } from '../../../src/kube/proxy/upstream.ts'
+import { AddressRefused, createAddressGuard } from '../../../src/runtime/address-guard.ts'
+import { systemClock } from '../../../src/runtime/clock.ts'
 import {
-  TLS,
   breakConnection,
   call,
   echo,
   startUpstreamServer,
+  TLS,
   textOf,
-} from '../proxy/upstream-server.ts'
+} from '../kube/proxy/upstream-server.ts'
 
 const FORBIDDEN = '169.254.169.254'
 const HERE = '127.0.0.1'

@@ -1,0 +1,91 @@
+import { once } from 'node:events'
+import type { ServerResponse } from 'node:http'
+import { createServer } from 'node:https'
+import type { AddressInfo } from 'node:net'
+import { afterEach, expect, test } from 'vitest'
+import { createAddressGuard } from '../../../src/runtime/address-guard.ts'
+import { systemClock } from '../../../src/runtime/clock.ts'
+import { createHttpClient } from '../../../src/runtime/http-client.ts'
+import { serverPair } from '../../support/certificate-builder.ts'
+
+const closers: (() => void)[] = []
+afterEach(() => {
+  for (const close of closers.splice(0)) close()
+})
+
+/** A client of a local server that answers each path as a test says. */
+async function served(
+  answers: Readonly<Record<string, (response: ServerResponse) => unknown>>,
+  guarded = false,
+) {
+  const pair = serverPair('server')
+  const asked: string[] = []
+  const server = createServer(
+    { cert: pair.certificatePem, key: pair.keyPem },
+    (request, response) => {
+      asked.push(request.url ?? '')
+      answers[request.url ?? '']?.(response)
+    },
+  ).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const stop = new AbortController()
+  closers.push(() => {
+    stop.abort()
+    server.close()
+    server.closeAllConnections()
+  })
+  const client = createHttpClient({
+    ca: pair.caPem,
+    guard: guarded
+      ? createAddressGuard(
+          () => 'is a loopback address',
+          () => undefined,
+        )
+      : null,
+    maxSockets: 1,
+    clock: systemClock(),
+    signal: stop.signal,
+  })
+  const origin = `https://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const get = (path: string) =>
+    client.get({
+      url: `${origin}${path}`,
+      headers: {},
+      statuses: [200],
+      maxBytes: 10,
+      withinMs: 1000,
+    })
+  return { get, asked }
+}
+
+test('an answer has its status, its headers and its body', async () => {
+  const { get } = await served({
+    '/': (response) => response.setHeader('etag', '"1"').end('hello'),
+  })
+  const { status, headers, body } = await get('/')
+  expect([status, headers.etag, body?.toString()]).toEqual([200, '"1"', 'hello'])
+})
+
+test('a redirect is an answer, which is not followed', async () => {
+  const { get, asked } = await served({
+    '/': (response) => response.writeHead(302, { location: '/other' }).end('moved'),
+  })
+  expect(await get('/')).toMatchObject({ status: 302, body: null })
+  expect(asked).toEqual(['/'])
+})
+
+test('a body beyond its limit is an error', async () => {
+  const { get } = await served({ '/': (response) => response.end('more than ten') })
+  await expect(get('/')).rejects.toThrow('the answer has more than 10 bytes')
+})
+
+test('an answer that does not end in time is an error', async () => {
+  const { get } = await served({ '/': (response) => response.write('he') })
+  await expect(get('/')).rejects.toThrow('no answer within 1000 ms')
+})
+
+test('a server at a refused address gets no request (9.5)', async () => {
+  const { get, asked } = await served({ '/': (response) => response.end() }, true)
+  await expect(get('/')).rejects.toThrow('is a loopback address')
+  expect(asked).toEqual([])
+})
