@@ -135,7 +135,7 @@ test('docs/gateway.md, docs/sizing.md: limits are those of the program (13.3)', 
     `| ${watch} of one key, ${ofUser.filteredWatch} of one user, ${MAX_IN_TOTAL.filteredWatch} of all |`,
   )
   const [json, yaml] = [LONGEST_PARSED_BODY / 1024 / 1024, LONGEST_YAML / 1024]
-  expect(PAGE).toContain(`| ${json} MiB, and ${yaml} KiB as YAML; others are not looked at |`)
+  expect(PAGE).toContain(`| ${json} MiB, and ${yaml} KiB as YAML; other bodies are not read |`)
   expect(PAGE).toContain(`ends when an event waits for ${UNREAD_WITHIN_MS / 1000} s`)
   expect(PAGE).toContain(`and a body that writes it | ${LARGEST_OWN / 1024} KiB; `)
   expect(PAGE).toContain(

@@ -1,7 +1,7 @@
 // Finds per 1,000 lines of each folder, and its limit.
 import { posix } from 'node:path'
 import { type Find, phrasesIn, spellingsIn } from './patterns.ts'
-import { proseOf, textsIn } from './texts.ts'
+import { proseOf, type Text, textsIn } from './texts.ts'
 
 /** Finds per 1,000 lines that any folder may have; a folder with fewer than 1,000 lines may have one find. */
 export const GOAL = 6
@@ -71,11 +71,14 @@ export function lowered(
   return Object.fromEntries(rows.filter(([, limit]) => limit > GOAL))
 }
 
+// A string without a space is a name.
+const isProse = ({ kind, text }: Text): boolean => kind !== 'string' || text.includes(' ')
+
 function placedIn(
   { path, text }: SourceText,
   findsOf: (text: string, isString: boolean) => readonly Find[],
 ): readonly PlacedFind[] {
-  const texts = path.endsWith('.md') ? [proseOf(text)] : textsIn(text)
+  const texts = path.endsWith('.md') ? [proseOf(text)] : textsIn(text).filter(isProse)
   return texts.flatMap((one) =>
     findsOf(one.text, one.kind === 'string').map(({ pattern, offset, words }) => ({
       path,

@@ -195,7 +195,7 @@ const CONTROLLERS: readonly HostMeaning[] = [
     domains: ['endpointslice.kubernetes.io'],
     fields: BOTH,
     becomes: 'nothing',
-    because: 'the host makes no slices of the Endpoints, so that their Service serves nobody',
+    because: 'the host makes no slices of the Endpoints, so that their Service has no endpoints',
   },
   {
     keys: [],
@@ -203,7 +203,7 @@ const CONTROLLERS: readonly HostMeaning[] = [
     fields: BOTH,
     becomes: 'nothing',
     because:
-      "the Endpoints look like those of the host's endpoints controller, which make room for ours",
+      "the Endpoints look like the Endpoints of the host's own controller, which make room for ours",
   },
   {
     keys: ['service.kubernetes.io/headless', 'service.kubernetes.io/service-proxy-name'],
@@ -211,7 +211,7 @@ const CONTROLLERS: readonly HostMeaning[] = [
     fields: LABELS,
     becomes: 'nothing',
     because:
-      'the proxies of the host pass over the Service or its slices, so that it serves nobody',
+      'the proxies of the host pass over the Service or its slices, so that it has no endpoints',
   },
 ]
 

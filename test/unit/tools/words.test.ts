@@ -71,7 +71,7 @@ describe('the check of words', () => {
   test('counts the finds of each folder per 1,000 lines, and places each', () => {
     const shares = sharesOf([
       { path: 'src/a/one.ts', text: `//\n// told\n${'x\n'.repeat(498)}` },
-      { path: 'src/a/two.ts', text: `//\n'nobody'\n${'x\n'.repeat(498)}` },
+      { path: 'src/a/two.ts', text: `//\n'by nobody' + 'nobody'\n${'x\n'.repeat(498)}` },
       { path: 'src/a/b/three.ts', text: '// told\n' },
       { path: 'docs/page.md', text: 'It is told.\n\nIt is told.\n' },
     ])
@@ -87,7 +87,7 @@ describe('the check of words', () => {
   })
 
   test('judges a string of src alone as a message', () => {
-    const text = `// can't\nconst a = "can't"\n`
+    const text = `// can't\nconst a = "can't read"\n`
     const found = misspellingsIn([
       { path: 'src/a.ts', text },
       { path: 'test/a.ts', text },
