@@ -9,8 +9,76 @@ import {
 } from '../domain/scope/request-info.ts'
 import type { Log, LogFields } from '../runtime/log.ts'
 import type { Answer } from '../serving/http/answer.ts'
+import type { HttpRequest } from '../serving/http/request.ts'
 import type { ParsedRequest } from './request/parse.ts'
+import type { RequestContext } from './request-context.ts'
+import type {
+  AnswerEnd,
+  Decision,
+  RequestObservation,
+  RequestObserver,
+} from './request-observer.ts'
+import { isOwnKind } from './selfservice/handler.ts'
 import { isDryRun } from './selfservice/write-options.ts'
+
+/**
+ * Logs writes of our kinds, refusals, unexpected errors, and at level debug the answers that their client did not get
+ * whole. A client that has disconnected gets no refusal and no error: neither is logged.
+ */
+export const accessLog = (log: Log): RequestObserver => ({
+  name: 'access log',
+  received: (http) => new RequestLog(log, http),
+})
+
+/** The log lines of one request. */
+class RequestLog implements RequestObservation {
+  readonly #log: Log
+  readonly #http: HttpRequest
+  /** Kept at level debug only. */
+  #fields: LogFields = {}
+
+  constructor(log: Log, http: HttpRequest) {
+    this.#log = log
+    this.#http = http
+  }
+
+  decided({ context, answer, failure }: Decision): void {
+    if (this.#log.isDebugEnabled) this.#fields = requestLogFields(requestOf(context))
+    if (failure !== null) this.#failed(context, failure.cause)
+    else this.#answered(context, answer)
+  }
+
+  ended(end: AnswerEnd): void {
+    if (!this.#log.isDebugEnabled || end === 'complete' || end === 'refused') return
+    this.#log.debug({ requestId: this.#http.id, ...this.#fields, end }, 'answer ended early')
+  }
+
+  #answered(context: Readonly<RequestContext>, answer: Answer): void {
+    const { admitted, caller, request } = context
+    const ownRequest = admitted !== null && request !== null && isOwnKind(request) ? request : null
+    if (ownRequest === null && answer.refusal === undefined) return
+    const log = this.#log.child({ requestId: this.#http.id })
+    const isLogged =
+      ownRequest !== null && caller !== null && logWrite(log, ownRequest, caller, answer)
+    if (!isLogged && answer.refusal !== undefined && !this.#http.gone.aborted)
+      logRefusal(log, requestOf(context), answer)
+  }
+
+  #failed(context: Readonly<RequestContext>, err: unknown): void {
+    if (this.#http.gone.aborted) return
+    const { path, target, caller } = context
+    const publicPath = target === 'Public' && caller === null ? { path } : {}
+    const fields = { requestId: this.#http.id, ...requestLogFields(requestOf(context)) }
+    this.#log.error({ ...fields, ...publicPath, err }, 'request failed')
+  }
+}
+
+const requestOf = ({ http, target, caller, request }: Readonly<RequestContext>): KnownRequest => ({
+  method: http.method,
+  target,
+  caller,
+  asked: request?.attributes ?? null,
+})
 
 /** The parts of a request for the log. */
 interface KnownRequest {
@@ -93,7 +161,7 @@ export function logWrite(
     ...(refusal === undefined ? {} : { refusal }),
     status,
   }
-  log.info(fields, 'asked to write an own kind')
+  log.info(fields, 'self-service write')
   return true
 }
 

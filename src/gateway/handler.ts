@@ -1,20 +1,18 @@
 // Runs the stages of each request in their order: the first stage that answers ends the run. Requests, upgrades and
-// CONNECT pass the same stages. Metrics, the access log, the expiry headers and the request lease wrap the run. The
-// gateway and the direct endpoint have a list of stages each.
-import type { Caller } from '../authn/caller.ts'
-import type { Clock } from '../runtime/clock.ts'
+// CONNECT pass the same stages. Observers, the expiry headers and the request lease wrap the run. The gateway and the
+// direct endpoint have a list of stages each.
 import type { Log } from '../runtime/log.ts'
 import { type Answer, refuse } from '../serving/http/answer.ts'
-import type { RequestHandler } from '../serving/http/server.ts'
-import { logRefusal, logWrite, requestLogFields } from './access-log.ts'
+import type { DeliveryListener } from '../serving/http/delivery.ts'
+import type { ServerHandler } from '../serving/http/server.ts'
 import { ERRORS } from './errors.ts'
+import { type RequestContext, type Stage, newContext } from './request-context.ts'
 import {
-  type AnsweredTarget,
-  type RequestContext,
-  type Stage,
-  known,
-  newContext,
-} from './request-context.ts'
+  type Decision,
+  ObservedRequest,
+  type RequestObserver,
+  answerEnd,
+} from './request-observer.ts'
 import { type AuthenticationDeps, authentication } from './stages/authentication.ts'
 import { type AuthorizationDeps, authorization } from './stages/authorization.ts'
 import type { ExpiryHeaders } from './stages/expiry-headers.ts'
@@ -32,18 +30,8 @@ import { type ActivityDeps, activity } from './stages/activity.ts'
 import { type TargetDeps, targetResolution } from './stages/target.ts'
 import { upgradePath, upgradeProtocol } from './stages/upgrade.ts'
 import { type WebhookRouteDeps, webhookRoute } from './stages/webhook.ts'
-import { isOwnKind } from './selfservice/handler.ts'
 import { credentialRefusals } from './streams/credential-refusals.ts'
 import type { ForwardBuffer } from './streams/forward-buffer.ts'
-import { terminable } from './streams/terminate.ts'
-
-/** Called for every answer, for metrics. `seconds` is the time from the request to the head of its answer. */
-type AnsweredObserver = (
-  target: AnsweredTarget,
-  verb: string,
-  code: number,
-  seconds: number,
-) => void
 
 /** The dependencies of the stages that the gateway and the direct endpoint share, and the observers. */
 interface HandlerOptions
@@ -55,12 +43,11 @@ interface HandlerOptions
     MaxInFlightDeps {
   /** What tunnels hold for their clients (contract 13.3). */
   readonly forwardBuffer: ForwardBuffer
-  /** Called for each chunk of a long answer (contract 14.1). */
-  readonly flowed: (caller: Caller) => void
   /** Adds the headers that say when the credential ends (contract 13.5). */
   readonly expiryHeaders: ExpiryHeaders
-  readonly answered: AnsweredObserver
-  readonly clock: Clock
+  /** They learn of every request and of its end, in this order. */
+  readonly observers: readonly RequestObserver[]
+  /** For the failures of observers. */
   readonly log: Log
 }
 
@@ -114,22 +101,47 @@ export const DIRECT_STAGES: readonly Stage<DirectHandlerOptions>[] = [
 
 const INTERNAL_ERROR = refuse(ERRORS.internal)
 
-/** Creates the handler of all requests. An unexpected error is logged; the 500 to the client has no details of it. */
+/** Creates the handler of all requests. An unexpected error is answered with a 500 without details of it. */
 export function createHandler<Options extends HandlerOptions>(
   stages: readonly Stage<Options>[],
   options: Options,
-): RequestHandler {
-  const { clock } = options
-  return async (http) => {
-    const startedMs = clock.monotonicMs()
-    const context = newContext(http)
-    const answer = await runStages(stages, context, options).catch((err: unknown) =>
-      answerFailure(context, options, err),
-    )
-    const verb = context.request?.attributes.verb ?? http.method
-    const seconds = (clock.monotonicMs() - startedMs) / 1000
-    options.answered(context.target, verb, answer.status, seconds)
-    return withExpiry(context, options, answer)
+): ServerHandler {
+  const { observers, log } = options
+  return {
+    respond: async (http) => {
+      const observed = new ObservedRequest(http, observers, log)
+      const decision = await decide(stages, newContext(http), options)
+      observed.decided(decision)
+      const headers = withExpiry(decision, options)
+      return { ...decision.answer, headers, ended: reportEnd(observed, decision) }
+    },
+    refused: (http, answer) => {
+      const observed = new ObservedRequest(http, observers, log)
+      const decision = { context: newContext(http), answer, failure: null }
+      observed.decided(decision)
+      return { ...answer, ended: reportEnd(observed, decision) }
+    },
+  }
+}
+
+/** Reports the end of the answer. It keeps little: a watch lives for long. */
+function reportEnd(observed: ObservedRequest, { answer, context }: Decision): DeliveryListener {
+  const isRefusal = answer.refusal !== undefined
+  const { admitted } = context
+  return (end) => observed.ended(answerEnd(end, isRefusal, admitted?.cutBy ?? null))
+}
+
+async function decide<Options extends HandlerOptions>(
+  stages: readonly Stage<Options>[],
+  context: RequestContext,
+  options: Options,
+): Promise<Decision> {
+  try {
+    return { context, answer: await runStages(stages, context, options), failure: null }
+  } catch (cause) {
+    context.admitted?.release()
+    context.use = 'unused'
+    return { context, answer: INTERNAL_ERROR, failure: { cause } }
   }
 }
 
@@ -143,9 +155,7 @@ async function runStages<Options extends HandlerOptions>(
     const result = stage(context, options)
     // Most stages leave the answer to the next one at once: to wait for each would cost more than the stage does.
     const answer = result === null ? null : await underLease(context, result)
-    if (answer === null) continue
-    logAnswer(context, options, answer)
-    return cutWithKey(context, options, answer)
+    if (answer !== null) return untilKeyEnds(context, options, answer)
   }
   throw new Error('no stage answers')
 }
@@ -156,66 +166,34 @@ async function underLease(
   result: Answer | Promise<Answer | null>,
 ): Promise<Answer | null> {
   if (context.admitted === null) return result
-  const { answer, isOver } = await context.admitted.lease.outcome(Promise.resolve(result))
+  const { answer, isOver } = await context.admitted.outcome(Promise.resolve(result))
   if (isOver) context.use = 'ended'
   return answer
 }
 
-/** The answer, cut when its key ends. Its end frees the request's place in max in flight (contract 13.3, 13.4). */
-function cutWithKey(
-  { admitted, caller, request, upgrade }: RequestContext,
-  { flowed, forwardBuffer }: HandlerOptions,
+/** The answer, cut when its key ends (contract 13.4). */
+function untilKeyEnds(
+  { admitted, caller, request, upgrade, flowed }: RequestContext,
+  { forwardBuffer }: HandlerOptions,
   answer: Answer,
 ): Answer {
   if (admitted === null || caller === null || request === null) return answer
-  const { lease, isLong, release } = admitted
-  return terminable(answer, {
-    flows: lease.flows,
+  return admitted.untilEnd(answer, {
     isWatch: request.attributes.verb === 'watch',
-    isLong,
     upgrade,
     buffer: forwardBuffer,
     refusals: credentialRefusals(caller).inStream,
-    flowed: () => flowed(caller),
-    done: release,
+    flowed: flowed ?? NOT_COUNTED,
   })
 }
 
-function logAnswer(context: RequestContext, { log }: HandlerOptions, answer: Answer): void {
-  const { http, admitted, caller, request } = context
-  const isAdmittedOwnKind = admitted !== null && request !== null && isOwnKind(request)
-  if (!isAdmittedOwnKind && answer.refusal === undefined) return
-  const requestLog = log.child({ requestId: http.id })
-  const isLoggedWrite =
-    isAdmittedOwnKind && logWrite(requestLog, request, known(context, 'caller'), answer)
-  if (!isLoggedWrite && answer.refusal !== undefined && !http.gone.aborted)
-    logRefusal(requestLog, { ...answeredFields(context), caller }, answer)
-}
+const NOT_COUNTED = (): void => undefined
 
-const answeredFields = ({ http, target, request }: RequestContext) => ({
-  method: http.method,
-  target,
-  asked: request?.attributes ?? null,
-})
-
-/** Logs the error and answers 500. A client that has disconnected is no error: nothing is logged. */
-function answerFailure(context: RequestContext, { log }: HandlerOptions, err: unknown): Answer {
-  const { http, path, target, caller, admitted } = context
-  admitted?.release()
-  context.use = 'unused'
-  const publicPath = target === 'Public' && caller === null ? { path } : {}
-  const fields = requestLogFields({ ...answeredFields(context), caller })
-  if (!http.gone.aborted)
-    log.error({ requestId: http.id, ...fields, ...publicPath, err }, 'request failed')
-  return INTERNAL_ERROR
-}
-
-/** Adds the expiry headers, unless the key has ended already (contract 10.2, 13.5). */
+/** The headers with the end of the key, unless it has ended already (contract 10.2, 13.5). */
 function withExpiry(
-  { caller, use }: RequestContext,
+  { context: { caller, use }, answer: { headers } }: Decision,
   { expiryHeaders }: HandlerOptions,
-  answer: Answer,
-): Answer {
-  if (caller === null || use === 'ended') return answer
-  return { ...answer, headers: expiryHeaders(answer.headers, caller, use === 'used') }
+): Answer['headers'] {
+  if (caller === null || use === 'ended') return headers
+  return expiryHeaders(headers, caller, use === 'used')
 }

@@ -6,7 +6,7 @@ import type { UpgradeProtocol } from '../kube/proxy/types.ts'
 import type { Answer } from '../serving/http/answer.ts'
 import type { HttpRequest } from '../serving/http/request.ts'
 import type { ParsedRequest, RequestParsing } from './request/parse.ts'
-import type { HeldLease } from './streams/request-lease.ts'
+import type { AdmittedRequest } from './streams/admitted-request.ts'
 import type { ResolvedTarget } from './targets/resolver.ts'
 
 /**
@@ -20,15 +20,6 @@ export type AnsweredTarget = 'Public' | 'Webhook' | TargetKind | 'Other'
  * in, but ended before the answer.
  */
 type KeyUse = 'used' | 'unused' | 'ended'
-
-/** The place of an admitted request in max in flight, and its lease. */
-interface Admitted {
-  readonly lease: HeldLease
-  /** Whether the answer has no time limit. */
-  readonly isLong: boolean
-  /** Frees the place and closes the lease; later calls do nothing. */
-  readonly release: () => void
-}
 
 /** One request on its way through the stages. */
 export interface RequestContext {
@@ -51,8 +42,10 @@ export interface RequestContext {
   /** The settings that the authorizer used; null before authorization. */
   scopeContext: ScopeContext | null
   /** null before the request is admitted. */
-  admitted: Admitted | null
+  admitted: AdmittedRequest | null
   use: KeyUse
+  /** To be called for each chunk of a long answer, which is a use of the key as well; null = it counts as none. */
+  flowed: (() => void) | null
 }
 
 /** The result of a stage; null = the next stage decides. */
@@ -81,6 +74,7 @@ export function newContext(http: HttpRequest): RequestContext {
     scopeContext: null,
     admitted: null,
     use: 'unused',
+    flowed: null,
   }
 }
 

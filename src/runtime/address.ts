@@ -47,11 +47,18 @@ export async function listen(server: Server | TlsServer, address: BindAddress): 
 }
 
 /** Accepts no more connections; closes idle ones at once and others after `withinMs` milliseconds. */
-export async function closeServer(server: Server | TlsServer, withinMs: number): Promise<void> {
+export async function closeServer(
+  server: Server | TlsServer,
+  withinMs: number,
+  cutting: () => void = () => undefined,
+): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>()
   server.close(() => resolve())
   server.closeIdleConnections()
-  const timer = setTimeout(() => server.closeAllConnections(), withinMs)
+  const timer = setTimeout(() => {
+    cutting()
+    server.closeAllConnections()
+  }, withinMs)
   await promise
   clearTimeout(timer)
 }

@@ -63,8 +63,8 @@ async function start(self: DirectProcess): Promise<void> {
   }
   await serveProbes(self, readiness)
   await certificate.first
-  const respond = api.handler(publicPages(readiness))
-  const port = await server.listen(settings.bindAddress, respond)
+  const handler = api.handler(publicPages(readiness))
+  const port = await server.listen(settings.bindAddress, handler)
   lifecycle.onStop('endpoint server', STOP_WITHIN_MS.endpoint, () => {
     api.endStreams()
     return server.close()

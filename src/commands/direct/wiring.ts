@@ -2,6 +2,8 @@
 import { type Caller, type TokenCaller, isKeyCaller } from '../../authn/caller.ts'
 import type { StartedTokenAuthenticator } from '../../authn/token/setup.ts'
 import type { ScopeContext } from '../../domain/scope/authorize.ts'
+import { accessLog } from '../../gateway/access-log.ts'
+import { answerMetrics } from '../../gateway/answer-metrics.ts'
 import { DIRECT_STAGES, type DirectHandlerOptions, createHandler } from '../../gateway/handler.ts'
 import { TOKEN_ANSWERS, createAuthentication } from '../../gateway/stages/authentication.ts'
 import { withTokenExpiryHeaders } from '../../gateway/stages/expiry-headers.ts'
@@ -20,7 +22,7 @@ import type { ClientDeps } from '../../kube/client/request.ts'
 import { type Clock, jumpingClock } from '../../runtime/clock.ts'
 import { PROGRAM_VERSION } from '../../runtime/flags.ts'
 import type { HealthCheck } from '../../serving/http/pages.ts'
-import type { GatewayServer, RequestHandler } from '../../serving/http/server.ts'
+import type { GatewayServer, ServerHandler } from '../../serving/http/server.ts'
 import type { StreamMetrics } from '../shared/request-metrics.ts'
 import { startInFlight, startProbe, startUpstream } from '../shared/serving.ts'
 import { startTargets } from '../shared/connected-targets.ts'
@@ -29,7 +31,7 @@ import type { DirectProcess } from './metrics.ts'
 /** The handler of requests, with its readiness. */
 interface DirectApi {
   /** Creates the handler of all requests. @param pages the pages that need no credential */
-  readonly handler: (pages: DirectHandlerOptions['pages']) => RequestHandler
+  readonly handler: (pages: DirectHandlerOptions['pages']) => ServerHandler
   readonly readiness: Readonly<Record<string, HealthCheck>>
   /** Ends all open streams. */
   readonly endStreams: () => void
@@ -76,15 +78,13 @@ export function startDirectApi(self: DirectProcess, parts: DirectParts): DirectA
         limits: createMaxInFlight(metrics.limited),
         inFlight,
         forwardBuffer: new ForwardBuffer(settings.forwardBufferBytes),
-        flowed: () => undefined,
         targets: createTargetRegistry(
           { target: { kind: 'Cluster', cluster }, upstream },
           connected,
         ),
         expiryHeaders: (headers, caller) =>
           withTokenExpiryHeaders(headers, tokenCaller(caller).token, tokens.nowMs()),
-        answered: metrics.answered,
-        clock,
+        observers: [answerMetrics(metrics.answered, clock), accessLog(log)],
         log,
       }),
   }

@@ -53,8 +53,8 @@ async function start(self: GatewayProcess): Promise<void> {
   const readiness = readinessOf(lifecycle.stopping, following, api, certificate)
   await serveProbes(self, readiness)
   await certificate.first
-  const respond = api.handler(publicPages(following, readiness, clock))
-  const port = await server.listen(settings.bindAddress, respond)
+  const handler = api.handler(publicPages(following, readiness, clock))
+  const port = await server.listen(settings.bindAddress, handler)
   lifecycle.onStop('gateway server', SERVER_STOPS_WITHIN_MS, () => {
     api.endStreams()
     return server.close()

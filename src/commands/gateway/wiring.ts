@@ -5,7 +5,9 @@ import { keyCaller } from '../../authn/caller.ts'
 import { createTokenIndex } from '../../authn/credential-index.ts'
 import { type StartedAuthenticator, startAuthenticator } from '../../authn/setup.ts'
 import type { Caps } from '../../domain/accesskey/lifetime.ts'
+import { accessLog } from '../../gateway/access-log.ts'
 import { type ActivityRecorder, createActivityRecorder } from '../../gateway/activity/recorder.ts'
+import { answerMetrics } from '../../gateway/answer-metrics.ts'
 import { createHandler, GATEWAY_STAGES, type GatewayHandlerOptions } from '../../gateway/handler.ts'
 import { createSelfService, type SelfService } from '../../gateway/selfservice/handler.ts'
 import { createQuota } from '../../gateway/selfservice/quota.ts'
@@ -26,7 +28,7 @@ import type { ClientDeps } from '../../kube/client/request.ts'
 import type { Upstream } from '../../kube/proxy/types.ts'
 import { type ClampedClock, clampedClock } from '../../runtime/clock.ts'
 import { PROGRAM_VERSION } from '../../runtime/flags.ts'
-import type { RequestHandler } from '../../serving/http/server.ts'
+import type { ServerHandler } from '../../serving/http/server.ts'
 import { followGatewaySwitches, type SettingsSources } from '../../settings/follow.ts'
 import { startTargets } from '../shared/connected-targets.ts'
 import { startInFlight, startProbe, startUpstream } from '../shared/serving.ts'
@@ -36,7 +38,7 @@ import type { GatewayProcess } from './metrics.ts'
 /** The handler of requests, with the readiness and metrics of the parts that it needs. */
 interface Api extends Pick<StartedAuthenticator, 'readiness' | 'ageMs'> {
   /** Creates the handler of all requests. @param pages the pages that need no credential */
-  readonly handler: (pages: GatewayHandlerOptions['pages']) => RequestHandler
+  readonly handler: (pages: GatewayHandlerOptions['pages']) => ServerHandler
   /** Ends all open streams. */
   readonly endStreams: () => void
 }
@@ -128,13 +130,11 @@ function handlerFactory(
       inFlight,
       activity,
       forwardBuffer: new ForwardBuffer(settings.forwardBufferBytes),
-      flowed: (caller) => activity.flowed(keyCaller(caller)),
       selfService,
       targets: createTargetRegistry({ target: { kind: 'Management' }, upstream }, connected),
       expiryHeaders: (headers, caller, isUse) =>
         withExpiryHeaders(headers, { caller: keyCaller(caller), isUse }, caps(), clock.nowMs()),
-      answered: metrics.answered,
-      clock,
+      observers: [answerMetrics(metrics.answered, clock), accessLog(log)],
       log,
     })
 }

@@ -17,11 +17,13 @@ const NOT_RECORDED = refuse(ERRORS.useNotRecorded)
  * new one is stored before the request goes on (contract 14.1).
  */
 export const activity: Stage<ActivityDeps> = (context, deps) => {
+  const caller = keyCaller(known(context, 'caller'))
   const recorded = (result: RecordResult): BufferedAnswer | null => {
     if (result === 'unavailable') return NOT_RECORDED
     context.use = 'used'
+    context.flowed = () => deps.activity.flowed(caller)
     return null
   }
-  const result = deps.activity.started(keyCaller(known(context, 'caller')))
+  const result = deps.activity.started(caller)
   return result instanceof Promise ? result.then(recorded) : recorded(result)
 }

@@ -1,6 +1,7 @@
 // Admits a request within the limits of its key and of the person behind it (contract 13.3).
 import { isLongRunning } from '../proxy/forward.ts'
 import { type Stage, known } from '../request-context.ts'
+import { AdmittedRequest } from '../streams/admitted-request.ts'
 import type { InFlightRequests } from '../streams/in-flight.ts'
 import { type MaxInFlight, inFlightOwnerOf } from '../streams/max-in-flight.ts'
 import { leaseRequest } from '../streams/request-lease.ts'
@@ -25,10 +26,6 @@ export const maxInFlight: Stage<MaxInFlightDeps> = (context, { limits, inFlight 
     connection: known(context, 'resolved').connection,
     isLong,
   })
-  const release = (): void => {
-    lease.close()
-    admission.release()
-  }
-  context.admitted = { lease, isLong, release }
+  context.admitted = new AdmittedRequest({ lease, isLong, freePlace: admission.release })
   return null
 }

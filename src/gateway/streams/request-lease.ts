@@ -5,7 +5,7 @@ import type { Answer, BufferedAnswer } from '../../serving/http/answer.ts'
 import type { HttpRequest } from '../../serving/http/request.ts'
 import { hasBody, mayChange } from '../proxy/forward.ts'
 import { credentialRefusals } from './credential-refusals.ts'
-import type { InFlightEntry, InFlightRequests, Pending } from './in-flight.ts'
+import type { EndReason, InFlightEntry, InFlightRequests, Pending } from './in-flight.ts'
 
 /** The state of an admitted request, for the code that answers it. */
 export interface RequestLease {
@@ -31,10 +31,10 @@ export interface HeldLease extends RequestLease, Pick<InFlightEntry, 'flows' | '
   ) => Promise<LeaseOutcome<Result>>
 }
 
-/** A result. `isOver`: the key ended before it, so the answer gets no expiry headers. */
-type LeaseOutcome<Result> =
+/** A result. `isOver`: the key or the target ended before it, so the answer gets no expiry headers. */
+export type LeaseOutcome<Result> =
   | { readonly answer: Result; readonly isOver: false }
-  | { readonly answer: BufferedAnswer; readonly isOver: true }
+  | { readonly answer: BufferedAnswer; readonly isOver: true; readonly reason: EndReason }
 
 /** The request to lease. */
 interface LeaseOptions {
@@ -52,7 +52,7 @@ export function leaseRequest(
   { call, caller, connection, isLong }: LeaseOptions,
 ): HeldLease {
   const controller = new AbortController()
-  let refusal = null as BufferedAnswer | null
+  let over = null as Extract<LeaseOutcome<never>, { isOver: true }> | null
   /** Answers the stage that runs now with the refusal. */
   let endStage = (): void => undefined
   const pending: Pending = {
@@ -61,7 +61,7 @@ export function leaseRequest(
       const { beforeAnswer, ofChanges } = credentialRefusals(caller)
       // Of a body without its end the API server carries out nothing.
       const isCarriedOut = call.by !== 'request' || (mayChange(call) && hasArrived(call))
-      refusal = (isCarriedOut ? ofChanges : beforeAnswer)[reason]
+      over = { answer: (isCarriedOut ? ofChanges : beforeAnswer)[reason], isOver: true, reason }
       entry.close()
       endStage()
       controller.abort()
@@ -81,14 +81,14 @@ export function leaseRequest(
     },
     outcome: (answering) =>
       new Promise((resolve, reject) => {
-        endStage = () => refusal && resolve({ answer: refusal, isOver: true })
+        endStage = () => over && resolve(over)
         endStage()
         answering.then(
           (answer) => {
-            if (refusal === null) resolve({ answer, isOver: false })
+            if (over === null) resolve({ answer, isOver: false })
             else discard(answer)
           },
-          (error: Error) => refusal ?? reject(error),
+          (error: Error) => over ?? reject(error),
         )
       }),
   }

@@ -1,6 +1,7 @@
 // Responses that this program gives itself. Every failure is a Kubernetes Status object, as clients expect.
 import type { OutgoingHttpHeaders } from 'node:http'
 import type { Readable, Writable } from 'node:stream'
+import type { DeliveryListener } from './delivery.ts'
 
 /**
  * A response to send. Common headers, and Content-Length of a buffered body, are added when it is sent. A streamed
@@ -17,6 +18,8 @@ export interface Answer {
   readonly tunnel?: Writable
   /** Name of the refusal in the catalogue, for the log; absent = this program did not refuse the request. */
   readonly refusal?: string
+  /** Absent = nobody listens. */
+  readonly ended?: DeliveryListener
 }
 
 /** Ends a streamed body at once. After any other error the client first gets what arrived before (contract 13.3, 13.4). */

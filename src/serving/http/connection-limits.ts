@@ -55,6 +55,10 @@ export interface LimitedConnections {
    * it open forever by further requests.
    */
   readonly isCrowdedFor: (socket: Socket) => boolean
+  /** Closes the connection of a client that reads nothing. */
+  readonly closeStalled: (socket: Socket) => void
+  /** Whether `closeStalled` has closed the connection. */
+  readonly hasStalled: (socket: Socket) => boolean
 }
 
 /** Closes idle connections and late new ones, and refuses connections beyond the limit. */
@@ -65,6 +69,11 @@ export function limitConnections(
   const crowdedFrom = Math.ceil(limits.maxConnections * CROWDED_SHARE)
   const callers = new Set<Socket>()
   const strangers = new Set<Socket>()
+  const stalled = new WeakSet<Socket>()
+  const closeStalled = (socket: Socket): void => {
+    stalled.add(socket)
+    socket.destroy()
+  }
   const closeIdle = (connections: ReadonlySet<Socket>): void => {
     for (const each of connections) if (isIdle(latest(each))) each.destroySoon()
   }
@@ -77,7 +86,7 @@ export function limitConnections(
     // Not stalled: the client has read everything and waits, such as on a silent watch.
     if (socket.writableLength === 0 && isInProgress(latest(socket)))
       socket.setTimeout(limits.stalledMs)
-    else socket.destroy()
+    else closeStalled(socket)
   })
   // Before the TLS handshake.
   server.on('connection', (socket: Socket) => fresh.add(socket))
@@ -97,6 +106,8 @@ export function limitConnections(
     isCrowdedFor: (socket) =>
       callers.size + strangers.size >= crowdedFrom &&
       (!callers.has(socket) || callers.size >= crowdedFrom),
+    closeStalled,
+    hasStalled: (socket) => stalled.has(socket),
   }
 }
 

@@ -3,12 +3,14 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Readable } from 'node:stream'
 import { type Answer, BodyCut, COMMON_HEADERS } from './answer.ts'
+import { type ClosedBy, Delivery } from './delivery.ts'
 
 /** Options of deliver. */
 interface DeliverOptions {
   readonly socket: Socket
   /** Whether the response must close its connection, even if the client would keep it alive. */
   readonly isEnding: () => boolean
+  readonly closedBy: ClosedBy
 }
 
 /**
@@ -17,16 +19,19 @@ interface DeliverOptions {
 export async function deliver(
   response: ServerResponse,
   answer: Answer,
-  { socket, isEnding }: DeliverOptions,
+  { socket, isEnding, closedBy }: DeliverOptions,
 ): Promise<void> {
+  const delivery = new Delivery(answer.ended, closedBy)
+  delivery.follow(response)
   const { req: request } = response
   const isLast = !response.shouldKeepAlive || isEnding()
   // A socket that is closed with unread bytes is reset, and the client loses the response.
   if (isLast && isUnread(request)) await discardBody(request, BEFORE_ANSWER)
   if (!request.complete) response.once('finish', () => void discardRest(request, socket))
   try {
-    send(response, answer, isLast)
+    send(response, answer, { isLast, delivery })
   } catch (error) {
+    delivery.end('unsendable')
     if (!Buffer.isBuffer(answer.body)) answer.body.destroy()
     throw error
   }
@@ -36,7 +41,11 @@ export async function deliver(
  * Writes the response. The rest of an unread request body is discarded; the connection closes if the client may never
  * send that body, because it waits for `100 Continue`.
  */
-function send(response: ServerResponse, answer: Answer, isLast: boolean): void {
+function send(
+  response: ServerResponse,
+  answer: Answer,
+  { isLast, delivery }: { readonly isLast: boolean; readonly delivery: Delivery },
+): void {
   const { status, headers, body } = answer
   const isBuffered = Buffer.isBuffer(body)
   const { req: request } = response
@@ -49,7 +58,7 @@ function send(response: ServerResponse, answer: Answer, isLast: boolean): void {
     ...(keepAlive ? {} : { connection: 'close' }),
   })
   if (isBuffered) response.end(body)
-  else stream(body, response)
+  else stream(body, response, delivery)
 }
 
 const NO_BYTES = Buffer.alloc(0)
@@ -59,8 +68,9 @@ const NO_BYTES = Buffer.alloc(0)
  * truncated response never looks complete; if the client disconnects, the body is destroyed. Not `pipeline`, which costs
  * two AbortControllers each time.
  */
-function stream(body: Readable, response: ServerResponse): void {
+function stream(body: Readable, response: ServerResponse, delivery: Delivery): void {
   if (body.destroyed || response.destroyed) {
+    if (!response.destroyed) delivery.bodyFailed()
     body.destroy()
     response.destroy()
     return
@@ -86,6 +96,7 @@ function stream(body: Readable, response: ServerResponse): void {
     body.destroy()
   }
   const breakOff = (): void => {
+    if (!hasEnded && !response.destroyed) delivery.bodyFailed()
     if (hasEnded || body.errored instanceof BodyCut || response.destroyed) abort()
     else if (!isBroken) response.write(NO_BYTES, abort)
     isBroken = true

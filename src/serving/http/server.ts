@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto'
 import { type IncomingMessage, ServerResponse } from 'node:http'
 import { createServer, type Server } from 'node:https'
-import type { Duplex, Readable, Writable } from 'node:stream'
+import type { Duplex } from 'node:stream'
 import type { TLSSocket } from 'node:tls'
 import { type BindAddress, closeServer, listen } from '../../runtime/address.ts'
 import {
@@ -10,7 +10,7 @@ import {
   type SecureContext,
   secureContext,
 } from '../tls/client-certificates.ts'
-import type { Answer } from './answer.ts'
+import type { Answer, BufferedAnswer } from './answer.ts'
 import {
   CONNECTION_LIMITS,
   type ConnectionLimits,
@@ -18,22 +18,30 @@ import {
   limitConnections,
 } from './connection-limits.ts'
 import { deliver } from './deliver.ts'
+import type { ClosedBy } from './delivery.ts'
 import { answerMalformedRequests, HOSTLESS_RESPONSE, LONGEST_HEAD } from './malformed-requests.ts'
 import { type HttpRequest, ReceivedRequest } from './request.ts'
-import { openTunnel } from './tunnel.ts'
+import { type TunnelAnswer, openTunnel } from './tunnel.ts'
 
 /** Answers requests of any method and target, upgrades and CONNECT included. Never rejects. */
 export type RequestHandler = (call: HttpRequest) => Promise<Answer>
 
+/** What answers, or observes, every request of a server. */
+export interface ServerHandler {
+  readonly respond: RequestHandler
+  /** The answer to a request that the server itself refuses, with what must be called at its end. */
+  readonly refused: (call: HttpRequest, refusal: BufferedAnswer) => Answer
+}
+
 /** An HTTPS server. It does not listen before `listen` is called. */
 export interface GatewayServer extends Pick<SecureContext, 'show' | 'trust'> {
   /**
-   * Starts to listen, and answers requests by `respond`.
+   * Starts to listen, and answers requests by the handler.
    *
    * @returns the port
    * @throws Error that names the address when it can't be bound
    */
-  readonly listen: (address: BindAddress, respond: RequestHandler) => Promise<number>
+  readonly listen: (address: BindAddress, handler: ServerHandler) => Promise<number>
   /** Accepts no more connections; closes idle ones at once and others after two seconds. */
   readonly close: () => Promise<void>
 }
@@ -75,73 +83,98 @@ export function createHttpServer(
   const server = createServer({ ...LIMITS, ...(asksForCertificates ? ASK_FOR_CERTIFICATES : {}) })
   server.maxRequestsPerSocket = MAX_REQUESTS_PER_CONNECTION
   const { show, trust, certificateOf } = secureContext(server, asksForCertificates)
+  let isCut = false
   return {
     show,
     trust,
-    listen: (address, respond) => {
-      answerAll(server, { respond, observer, limits, certificateOf })
+    listen: (address, handler) => {
+      answerAll(server, { handler, observer, limits, certificateOf, isCut: () => isCut })
       return listen(server, address)
     },
-    close: () => closeServer(server, CLOSE_WITHIN_MS),
+    close: () =>
+      closeServer(server, CLOSE_WITHIN_MS, () => {
+        isCut = true
+      }),
   }
 }
 
 interface AnswerOptions {
-  readonly respond: RequestHandler
+  readonly handler: ServerHandler
   readonly observer: ServerObserver
   readonly limits: ConnectionLimits
   readonly certificateOf: SecureContext['certificateOf']
+  /** Whether the server has closed all its connections, to end. */
+  readonly isCut: () => boolean
 }
 
 /** Answers by one function, whichever event Node emits for a request. */
 function answerAll(
   server: Server,
-  { respond, observer, limits, certificateOf }: AnswerOptions,
+  { handler, observer, limits, certificateOf, isCut }: AnswerOptions,
 ): void {
   const responses = new WeakMap<Duplex, ServerResponse>()
   const latest: LatestResponse = (socket) => responses.get(socket)
   answerMalformedRequests(server, latest)
-  const { dropped } = observer
   const { stalledMs } = limits
-  const connections = limitConnections(server, { limits, latest, dropped })
-  const answer = (
-    request: IncomingMessage,
-    response: ServerResponse,
-    by: HttpRequest['by'],
-    head: Buffer = NO_BYTES,
-  ): void => {
+  const connections = limitConnections(server, { limits, latest, dropped: observer.dropped })
+  const answer: AnswerRequest = (request, response, by, head) => {
     // Read now: Node removes the socket from a request that is destroyed.
-    const { socket } = request
+    const socket = request.socket as TLSSocket
     responses.set(socket, response)
     connections.requested(socket)
     const isEnding = (): boolean => !server.listening || connections.isCrowdedFor(socket)
+    const closedBy: ClosedBy = () => {
+      if (isCut()) return 'shutdown'
+      return connections.hasStalled(socket) ? 'clientStalled' : 'clientGone'
+    }
     const id = randomUUID()
-    const parts = { id, request, response, by, certificateOf, connections }
-    const call = new ReceivedRequest(parts)
-    const answering = isHostless(request) ? Promise.resolve(HOSTLESS_RESPONSE) : respond(call)
+    const call = new ReceivedRequest({ id, request, response, by, certificateOf, connections })
+    const answering = isHostless(request)
+      ? Promise.resolve(handler.refused(call, HOSTLESS_RESPONSE))
+      : handler.respond(call)
     answering
       .then((given) => {
         const identified = withId(given, id)
         return isTunnel(identified)
-          ? openTunnel({ socket: socket as TLSSocket, head, response, stalledMs }, identified)
-          : deliver(response, identified, { socket, isEnding })
+          ? openTunnel({ socket, head, response, stalledMs, closedBy }, identified)
+          : deliver(response, identified, { socket, isEnding, closedBy })
       })
       .catch((error: unknown) => {
         observer.unsent(error)
         socket.destroy()
       })
   }
+  const responseOn: ResponseOn = (request, socket) =>
+    closingResponse(request, socket, { stalledMs, stalled: connections.closeStalled })
+  listenForRequests(server, answer, { latest, responseOn })
+}
+
+/** Answers one request. @param head what the client has sent after the head of an upgrade */
+type AnswerRequest = (
+  request: IncomingMessage,
+  response: ServerResponse,
+  by: HttpRequest['by'],
+  head: Buffer,
+) => void
+
+/** Creates the response on a bare socket. */
+type ResponseOn = (request: IncomingMessage, socket: TLSSocket) => ServerResponse
+
+/** Calls `answer` for each request. */
+function listenForRequests(
+  server: Server,
+  answer: AnswerRequest,
+  { latest, responseOn }: { readonly latest: LatestResponse; readonly responseOn: ResponseOn },
+): void {
   // Node emits these events instead of `request`: requests would bypass the handler if a listener were missing.
   for (const event of ['request', 'checkContinue', 'checkExpectation']) {
-    server.on(event, (request, response) => answer(request, response, 'request'))
+    server.on(event, (request, response) => answer(request, response, 'request', NO_BYTES))
   }
   for (const event of ['upgrade', 'connect'] as const) {
-    server.on(event, (request: IncomingMessage, socket: Duplex, head: Buffer) => {
+    server.on(event, (request: IncomingMessage, socket: TLSSocket, head: Buffer) => {
       socket.on('error', () => socket.destroy())
       whenClosed(latest(socket), () => {
-        if (socket.destroyed) return
-        const response = closingResponse(request, socket as TLSSocket, limits.stalledMs)
-        answer(request, response, event, head)
+        if (!socket.destroyed) answer(request, responseOn(request, socket), event, head)
       })
     })
   }
@@ -155,9 +188,7 @@ const withId = (answer: Answer, id: string): Answer => ({
 
 const NO_BYTES = Buffer.alloc(0)
 
-const isTunnel = (
-  answer: Answer,
-): answer is Answer & { readonly body: Readable; readonly tunnel: Writable } =>
+const isTunnel = (answer: Answer): answer is TunnelAnswer =>
   answer.tunnel !== undefined && !Buffer.isBuffer(answer.body)
 
 const isHostless = ({ httpVersion, headers }: IncomingMessage): boolean =>
@@ -173,11 +204,14 @@ function whenClosed(before: ServerResponse | undefined, act: () => void): void {
 function closingResponse(
   request: IncomingMessage,
   socket: TLSSocket,
-  stalledMs: number,
+  {
+    stalledMs,
+    stalled,
+  }: Pick<ConnectionLimits, 'stalledMs'> & { stalled: (at: TLSSocket) => void },
 ): ServerResponse {
   const response = new ServerResponse(request)
   // While there is no answer yet, its client has nothing to read.
-  socket.setTimeout(stalledMs, () => response.headersSent && socket.destroy())
+  socket.setTimeout(stalledMs, () => response.headersSent && stalled(socket))
   response.shouldKeepAlive = false
   response.assignSocket(socket)
   response.once('finish', () => socket.destroySoon())

@@ -3,6 +3,7 @@ import { type ServerResponse, STATUS_CODES, validateHeaderValue } from 'node:htt
 import type { Readable, Writable } from 'node:stream'
 import type { TLSSocket } from 'node:tls'
 import { type Answer, COMMON_HEADERS } from './answer.ts'
+import { type ClosedBy, Delivery, type DeliveryEnd } from './delivery.ts'
 import { TunnelWriter } from './tunnel-writer.ts'
 
 /** Sessions are silent for hours: the network on the way drops connections that it believes to be dead. */
@@ -20,7 +21,11 @@ interface UpgradedConnection {
   readonly response: ServerResponse
   /** A client that reads nothing for so long, while something waits for it, is cut; milliseconds. */
   readonly stalledMs: number
+  readonly closedBy: ClosedBy
 }
+
+/** An answer 101 with its tunnel. */
+export type TunnelAnswer = Answer & { readonly body: Readable; readonly tunnel: Writable }
 
 /**
  * Sends the head of the answer, and then the bytes of both sides to each other, with back-pressure.
@@ -28,18 +33,20 @@ interface UpgradedConnection {
  * @throws Error for an invalid header; body and tunnel are destroyed then
  */
 export function openTunnel(
-  { socket, head, response, stalledMs }: UpgradedConnection,
-  { headers, body, tunnel }: Answer & { readonly body: Readable; readonly tunnel: Writable },
+  { socket, head, response, stalledMs, closedBy }: UpgradedConnection,
+  { headers, body, tunnel, ended }: TunnelAnswer,
 ): void {
-  const close = (): void => {
+  const delivery = new Delivery(ended, closedBy)
+  const close = (end: DeliveryEnd): void => {
+    delivery.end(end)
     body.destroy()
     tunnel.destroy()
     socket.destroy()
   }
-  for (const stream of [socket, body, tunnel]) {
-    stream.on('error', close)
-  }
-  const writer = new TunnelWriter(socket, { stalledMs, stalled: close })
+  socket.on('error', () => close('clientGone'))
+  for (const stream of [body, tunnel]) stream.on('error', () => close('bodyFailed'))
+  const stalled = (): void => close('clientStalled')
+  const writer = new TunnelWriter(socket, { stalledMs, stalled })
   try {
     const text = headOf({ ...COMMON_HEADERS, ...headers })
     response.detachSocket(socket)
@@ -50,7 +57,7 @@ export function openTunnel(
     socket.setKeepAlive(true, KEEP_ALIVE_MS)
     writer.write(Buffer.from(text, 'latin1'))
   } catch (error) {
-    close()
+    close('unsendable')
     throw error
   }
   if (head.length > 0) socket.unshift(head)
@@ -58,16 +65,16 @@ export function openTunnel(
   // Closed by the client, once it has read everything: a connection that is closed here loses what is still under way when
   // its client sends one more ping.
   socket.once('finish', () => {
-    if (socket.readableEnded) close()
-    else setTimeout(close, stalledMs).unref()
+    if (socket.readableEnded) close('complete')
+    else setTimeout(close, stalledMs, 'complete').unref()
   })
   passUpstream(socket, tunnel, () => {
-    if (socket.writableFinished) close()
-    else setTimeout(close, HALF_CLOSED_MS).unref()
+    if (socket.writableFinished) close('complete')
+    else setTimeout(close, HALF_CLOSED_MS, 'clientGone').unref()
   })
-  socket.once('close', close)
+  socket.once('close', () => close(socket.writableFinished ? 'complete' : closedBy()))
   // A body that was cut ends its connection; one that is complete is still being written.
-  body.once('close', () => body.readableEnded || close())
+  body.once('close', () => body.readableEnded || close('bodyFailed'))
 }
 
 /** Passes on what the client sends, and its end. */

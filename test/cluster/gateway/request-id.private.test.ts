@@ -72,7 +72,7 @@ test('a write by self-service has the same ID in both logs', async () => {
   const answer = await setup.ask(token, KEYS, { method: 'POST', headers, body })
   expect(answer.code).toBe(201)
   const id = answer.headers['audit-id']
-  expect(logLinesWith(id)).toMatchObject([{ msg: 'asked to write an own kind', status: 201 }])
+  expect(logLinesWith(id)).toMatchObject([{ msg: 'self-service write', status: 201 }])
   const verbs = (await eventsWith(id, mark)).map(({ verb }) => verb)
   expect(verbs).toContain('create')
 })

@@ -142,7 +142,7 @@ test.each(ROWS)('$name', ({ method, path, status = 200, body = {}, refusal, says
   expect(lines).toEqual([
     {
       level: 'info',
-      sentence: 'asked to write an own kind',
+      sentence: 'self-service write',
       fields: {
         method,
         target: 'Management',

@@ -1,4 +1,5 @@
 // The stages of a direct endpoint: the webhook without a caller, and requests with a token (contract 9.2, 9.6, 13.4).
+import { answerMetrics } from '../../../src/gateway/answer-metrics.ts'
 import { PassThrough, Readable } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import { setImmediate } from 'node:timers/promises'
@@ -17,6 +18,7 @@ import { InFlightRequests } from '../../../src/gateway/streams/in-flight.ts'
 import { createTargetRegistry } from '../../../src/gateway/targets/resolver.ts'
 import { directRoutesOf } from '../../../src/gateway/targets/routes.ts'
 import type { Upstream, UpstreamHeaders } from '../../../src/kube/proxy/types.ts'
+import type { HttpRequest } from '../../../src/serving/http/request.ts'
 import type { Answer } from '../../../src/serving/http/answer.ts'
 import { t0, textAfter } from '../../support/key-builder.ts'
 import { manualClock } from '../../support/manual-clock.ts'
@@ -58,18 +60,22 @@ function directEndpoint(send: Upstream['send'] = NO_UPSTREAM.send) {
     limits: createMaxInFlight(() => undefined),
     inFlight,
     forwardBuffer: new ForwardBuffer(2 ** 28),
-    flowed: () => undefined,
     targets: createTargetRegistry(
       { target: { kind: 'Cluster', cluster: 'c1' }, upstream: { ...NO_UPSTREAM, send } },
       NO_TARGETS,
     ),
     expiryHeaders: (headers, caller) =>
       withTokenExpiryHeaders(headers, (caller as TokenCaller).token, clock.nowMs()),
-    answered: (target, verb, code) => void counted.push(`${target} ${verb} ${code}`),
-    clock,
+    observers: [
+      answerMetrics((target, verb, code) => counted.push(`${target} ${verb} ${code}`), clock),
+    ],
     log: memoryLog().log,
   }
-  const respond = createHandler(DIRECT_STAGES, options)
+  const handler = createHandler(DIRECT_STAGES, options)
+  const respond = async (http: HttpRequest): Promise<Answer> => {
+    const { ended: _, ...answer } = await handler.respond(http)
+    return answer
+  }
   return {
     counted,
     reviewed,

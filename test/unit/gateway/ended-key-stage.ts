@@ -5,6 +5,7 @@ import { text } from 'node:stream/consumers'
 import { onTestFinished } from 'vitest'
 import type { Reauthentication } from '../../../src/authn/authenticator.ts'
 import type { KeyCaller } from '../../../src/authn/caller.ts'
+import { accessLog } from '../../../src/gateway/access-log.ts'
 import { createSelfService } from '../../../src/gateway/selfservice/handler.ts'
 import { createResponseBuffer } from '../../../src/gateway/selfservice/response-buffer.ts'
 import { createMaxInFlight } from '../../../src/gateway/streams/max-in-flight.ts'
@@ -155,7 +156,7 @@ export function createStage({
       counts: COUNTS,
       clock,
     }),
-    clock,
+    observers: [accessLog(log)],
     log,
   })
   /** Starts a request with the part of its body that has arrived. */

@@ -1,6 +1,8 @@
 // The gateway's handler with stages that succeed; a test replaces those it is about.
 import { Readable } from 'node:stream'
 import { type KeyCaller, keyCaller } from '../../../src/authn/caller.ts'
+import { accessLog } from '../../../src/gateway/access-log.ts'
+import { answerMetrics } from '../../../src/gateway/answer-metrics.ts'
 import { ERRORS } from '../../../src/gateway/errors.ts'
 import {
   GATEWAY_STAGES,
@@ -21,7 +23,7 @@ import { gatewayRouteOf } from '../../../src/gateway/targets/routes.ts'
 import { type Upstream, UpstreamUnavailable } from '../../../src/kube/proxy/types.ts'
 import { systemClock } from '../../../src/runtime/clock.ts'
 import { refuse } from '../../../src/serving/http/answer.ts'
-import type { RequestHandler } from '../../../src/serving/http/server.ts'
+import type { RequestHandler, ServerHandler } from '../../../src/serving/http/server.ts'
 import { t0, viewOf } from '../../support/key-builder.ts'
 import { manualClock } from '../../support/manual-clock.ts'
 import { memoryLog } from '../../support/memory-log.ts'
@@ -64,17 +66,23 @@ export const NO_TARGETS: Pick<ConnectedTargets, 'find' | 'isFresh'> = {
   isFresh: () => true,
 }
 
-/** A handler that authenticates every request as the caller and forwards it. */
-export function handlerFor(
+/** Answers every request as the caller's, and forwards it. */
+export const handlerFor = (
   caller: KeyCaller,
   send: Upstream['send'],
   given: Partial<GatewayHandlerOptions> = {},
-): RequestHandler {
+): RequestHandler => serverHandlerFor(caller, send, given).respond
+
+/** The same, for a server. */
+export function serverHandlerFor(
+  caller: KeyCaller,
+  send: Upstream['send'],
+  given: Partial<GatewayHandlerOptions> = {},
+): ServerHandler {
   const clock = manualClock(t0)
   return createHandler(GATEWAY_STAGES, {
     routeOf: gatewayRouteOf,
     forwardBuffer: new ForwardBuffer(2 ** 28),
-    flowed: () => undefined,
     pages: PAGES,
     version: page('/version'),
     isVersionGuarded: () => true,
@@ -101,8 +109,7 @@ export function handlerFor(
       ...headers,
       [EXPIRES]: `${keyCaller(by).key.name} ${isUse ? 'used' : 'unused'}`,
     }),
-    answered: () => undefined,
-    clock,
+    observers: [],
     log: memoryLog().log,
     ...given,
   })
@@ -152,7 +159,7 @@ export async function gateway(
     const upstream = { 'content-type': 'text/plain', 'audit-id': 'of-the-api-server' }
     return { status: 403, headers: upstream, body: Readable.from([Buffer.from(text)]) }
   }
-  const respond = handlerFor(CALLER, send, {
+  const handler = serverHandlerFor(CALLER, send, {
     pages: { ...PAGES, ...others },
     isVersionGuarded: () => isVersionGuarded,
     authenticate: async (http) => {
@@ -163,11 +170,13 @@ export async function gateway(
         : { ok: false, answer: refuse(ERRORS.keyNotFound) }
     },
     inFlight,
-    answered: (target, verb, code) => void counted.push(`${target} ${verb} ${code}`),
-    clock,
+    observers: [
+      answerMetrics((target, verb, code) => counted.push(`${target} ${verb} ${code}`), clock),
+      accessLog(log),
+    ],
     log,
   })
-  return { ...(await served(respond)), counted, lines, forwarded }
+  return { ...(await served(handler)), counted, lines, forwarded }
 }
 
 /** One request on a connection that closes after it. */

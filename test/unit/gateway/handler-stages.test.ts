@@ -6,12 +6,15 @@ import { describe, expect, test } from 'vitest'
 import type { Scope } from '../../../src/api/scope.gen.ts'
 import type { KeyCaller } from '../../../src/authn/caller.ts'
 import { parseScope } from '../../../src/domain/scope/authorize.ts'
+import { accessLog } from '../../../src/gateway/access-log.ts'
 import type { RecordResult } from '../../../src/gateway/activity/recorder.ts'
+import { answerMetrics } from '../../../src/gateway/answer-metrics.ts'
 import { createMaxInFlight } from '../../../src/gateway/streams/max-in-flight.ts'
 import { ArrivedBody, type Upstream, type UpstreamHeaders } from '../../../src/kube/proxy/types.ts'
 import type { Answer } from '../../../src/serving/http/answer.ts'
 import type { HttpRequest } from '../../../src/serving/http/request.ts'
-import { viewOf } from '../../support/key-builder.ts'
+import { t0, viewOf } from '../../support/key-builder.ts'
+import { manualClock } from '../../support/manual-clock.ts'
 import { memoryLog } from '../../support/memory-log.ts'
 import { EXPIRES, handlerFor } from './handler-builder.ts'
 import { callTo } from './request-builder.ts'
@@ -65,16 +68,15 @@ function handlerWith({ scope, noted = 'later', isKnown = true, upstream = () => 
     },
     activity: {
       started: async () => (trace.push('used'), noted),
-      flowed: () => undefined,
+      flowed: () => void trace.push('flowed'),
       flush: async () => undefined,
     },
-    flowed: () => void trace.push('flowed'),
     selfService: {
       answer: async () => (trace.push('own kinds'), OK),
       rights: () => ({ reasonFor: async () => null, rules: [] }),
     },
     scopeDenied: () => void trace.push('denied'),
-    answered: (_, verb) => void verbs.push(verb),
+    observers: [answerMetrics((_, verb) => verbs.push(verb), manualClock(t0)), accessLog(log)],
     log,
   })
   const ask = async (rest: string, given: Partial<HttpRequest> = {}) => {

@@ -9,6 +9,7 @@ import {
 import {
   type GatewayServer,
   type RequestHandler,
+  type ServerHandler,
   type ServerOptions,
   createHttpServer,
 } from '../../../src/serving/http/server.ts'
@@ -31,9 +32,9 @@ export interface Served {
 /** The event of a rejected connection. */
 export const DROPPED = 'dropped'
 
-/** Starts a server that answers by this function. */
+/** Starts a server that answers by this handler, or by its function alone. */
 export async function served(
-  respond: RequestHandler,
+  handler: RequestHandler | ServerHandler,
   limits: Partial<ConnectionLimits> = {},
   certificates: Pick<ServerOptions, 'asksForCertificates'> = {},
 ): Promise<Served> {
@@ -43,7 +44,9 @@ export async function served(
     { ...certificates, limits: { ...CONNECTION_LIMITS, ...limits } },
   )
   server.show(PAIR)
-  const port = await server.listen({ host: '127.0.0.1', port: 0 }, respond)
+  const answers: ServerHandler =
+    typeof handler === 'function' ? { respond: handler, refused: (_, refusal) => refusal } : handler
+  const port = await server.listen({ host: '127.0.0.1', port: 0 }, answers)
   const sockets: TLSSocket[] = []
   onTestFinished(async () => {
     for (const socket of sockets) socket.destroy()

@@ -3,12 +3,13 @@ import { once } from 'node:events'
 import type { IncomingMessage } from 'node:http'
 import type { Duplex } from 'node:stream'
 import type { TLSSocket } from 'node:tls'
+import type { RequestObserver } from '../../../src/gateway/request-observer.ts'
 import { InFlightRequests } from '../../../src/gateway/streams/in-flight.ts'
 import { createTargetRegistry } from '../../../src/gateway/targets/resolver.ts'
 import { systemClock } from '../../../src/runtime/clock.ts'
 import { eventuallyPasses as passesWithin } from '../../support/eventually.ts'
 import { startServerAndUpstream } from '../kube/proxy/upstream-server.ts'
-import { CALLER, NO_TARGETS, handlerFor, managementOf } from './handler-builder.ts'
+import { CALLER, NO_TARGETS, managementOf, serverHandlerFor } from './handler-builder.ts'
 import { served } from './listening-server.ts'
 
 /** Within ten seconds. */
@@ -52,7 +53,11 @@ export const echoing =
   }
 
 /** A gateway before an API server that answers upgrades so. */
-export async function upgrading(act: ActUpgrade, respond = 'nothing is upgraded here') {
+export async function upgrading(
+  act: ActUpgrade,
+  respond = 'nothing is upgraded here',
+  observers: readonly RequestObserver[] = [],
+) {
   const { upstream, server } = await startServerAndUpstream('https', (_, outgoing) =>
     outgoing.writeHead(403, { 'content-type': 'text/plain' }).end(respond),
   )
@@ -80,9 +85,10 @@ export async function upgrading(act: ActUpgrade, respond = 'nothing is upgraded 
     ...NO_TARGETS,
     find: () => ({ kind: 'usable', connection, namespace: null }),
   })
-  const handle = handlerFor(CALLER, upstream.send, { inFlight, targets })
-  const { connect, say } = await served(handle)
+  const handle = serverHandlerFor(CALLER, upstream.send, { inFlight, targets, observers })
+  const { connect, say, port } = await served(handle)
   return {
+    port,
     connect,
     say,
     upgraded,

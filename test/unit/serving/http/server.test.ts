@@ -301,8 +301,9 @@ describe('the shutdown of the server (contract 8.3)', () => {
 
   test('the error names an address that is in use', async () => {
     const { port } = await served(answerHello)
+    const handler = { respond: answerHello, refused: () => hello }
     const second = createHttpServer({ dropped: () => undefined, unsent: () => undefined })
-    await expect(second.listen({ host: '127.0.0.1', port }, answerHello)).rejects.toThrow(
+    await expect(second.listen({ host: '127.0.0.1', port }, handler)).rejects.toThrow(
       `cannot listen on 127.0.0.1:${port}: EADDRINUSE`,
     )
   })
