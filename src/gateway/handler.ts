@@ -4,7 +4,7 @@
 import type { Log } from '../runtime/log.ts'
 import { type Answer, refuse } from '../serving/http/answer.ts'
 import type { DeliveryListener } from '../serving/http/delivery.ts'
-import type { ServerHandler } from '../serving/http/server.ts'
+import type { RequestHandler, ServerHandler } from '../serving/http/server.ts'
 import { ERRORS } from './errors.ts'
 import { type RequestContext, type Stage, newContext } from './request-context.ts'
 import {
@@ -107,14 +107,15 @@ export function createHandler<Options extends HandlerOptions>(
   options: Options,
 ): ServerHandler {
   const { observers, log } = options
+  const respond: RequestHandler = async (http) => {
+    const observed = new ObservedRequest(http, observers, log)
+    const decision = await decide(stages, newContext(http), options)
+    observed.decided(decision)
+    const headers = withExpiry(decision, options)
+    return { ...decision.answer, headers, ended: reportEnd(observed, decision) }
+  }
   return {
-    respond: async (http) => {
-      const observed = new ObservedRequest(http, observers, log)
-      const decision = await decide(stages, newContext(http), options)
-      observed.decided(decision)
-      const headers = withExpiry(decision, options)
-      return { ...decision.answer, headers, ended: reportEnd(observed, decision) }
-    },
+    respond,
     refused: (http, answer) => {
       const observed = new ObservedRequest(http, observers, log)
       const decision = { context: newContext(http), answer, failure: null }
