@@ -85,30 +85,34 @@ const openBody = (text = '{"type":"ADDED"}\n'): PassThrough => {
   return body
 }
 
-describe('every request ends once', () => {
+describe('the end of any request', () => {
   test.each([
-    { name: 'a forwarded one', path: MAPS, says: ['decided Management 200', 'ended complete'] },
-    { name: 'a public page', path: '/healthz', says: ['decided Public 200', 'ended complete'] },
-    { name: 'a refused one', path: '/nowhere', says: ['decided Other 404', 'ended refused'] },
-  ])('$name', async ({ path, says }) => {
+    { name: 'a forwarded request', path: MAPS, says: ['decided Management 200', 'ended complete'] },
+    {
+      name: 'a request for a public page',
+      path: '/healthz',
+      says: ['decided Public 200', 'ended complete'],
+    },
+    { name: 'a refused request', path: '/nowhere', says: ['decided Other 404', 'ended refused'] },
+  ])('$name is observed from its arrival to its end', async ({ path, says }) => {
     const { say, seen } = await gatewayWith(whole)
     await say(head('GET', path, ['Connection: close']))
     expect(await seen()).toEqual(['received GET', ...says])
   })
 
-  test('one without Host, which the server itself refuses', async () => {
+  test('a request without Host, which the server itself refuses, is observed to its end', async () => {
     const { say, seen } = await gatewayWith(whole)
     await say('GET / HTTP/1.1\r\n\r\n')
     expect(await seen()).toEqual(['received GET', 'decided Other 400', 'ended refused'])
   })
 
-  test('one in which a stage fails', async () => {
+  test('a request in which a stage fails ends as refused', async () => {
     const { say, seen } = await gatewayWith(() => Promise.reject(new Error('fault')))
     await say(head('GET', MAPS, ['Connection: close']))
     expect(await seen()).toEqual(['received GET', 'decided Management 500', 'ended refused'])
   })
 
-  test('one whose answer has an invalid header', async () => {
+  test('an answer with an invalid header ends as unsendable', async () => {
     const body = Buffer.from('x')
     const pages = { '/healthz': () => ({ status: 200, headers: { 'x-y': 'a\nb' }, body }) }
     const { say, seen } = await gatewayWith(whole, { pages })
@@ -117,10 +121,10 @@ describe('every request ends once', () => {
   })
 })
 
-describe('a streamed answer ends', () => {
+describe('the end of a streamed answer', () => {
   const WATCH = `${MAPS}?watch=1`
 
-  test.each([MAPS, WATCH])('by its client: %s', async (path) => {
+  test.each([MAPS, WATCH])('the client ends %s', async (path) => {
     const { connect, seen, lines } = await gatewayWith(answering(openBody))
     const socket = await connect()
     await started(socket, path)
@@ -133,7 +137,7 @@ describe('a streamed answer ends', () => {
     })
   })
 
-  test('by its client before the upstream has answered', async () => {
+  test('a client that leaves before its answer has gone', async () => {
     const { connect, seen } = await gatewayWith(({ signal }) =>
       once(signal, 'abort').then(() => ({ status: 200, headers: {}, body: Readable.from([]) })),
     )
@@ -144,7 +148,7 @@ describe('a streamed answer ends', () => {
     expect((await seen()).at(-1)).toBe('ended clientGone')
   })
 
-  test.each([MAPS, WATCH])('by its upstream: %s', async (path) => {
+  test.each([MAPS, WATCH])('a broken upstream ends %s', async (path) => {
     const body = openBody()
     const { connect, seen } = await gatewayWith(answering(() => body))
     await started(await connect(), path)
@@ -153,7 +157,7 @@ describe('a streamed answer ends', () => {
   })
 
   test.each([WATCH, `${MAPS}/a/log`.replace('configmaps', 'namespaces/b/pods')])(
-    'with its key: %s',
+    'the end of the key ends %s',
     async (path) => {
       const { connect, seen, endKey } = await gatewayWith(answering(openBody))
       await started(await connect(), path)
@@ -162,7 +166,7 @@ describe('a streamed answer ends', () => {
     },
   )
 
-  test('with its key before the upstream has answered', async () => {
+  test('the end of the key comes before an answer of the upstream', async () => {
     const { connect, seen, endKey } = await gatewayWith(() => new Promise(() => undefined))
     const socket = await connect()
     socket.write(head('GET', MAPS, []))
@@ -171,21 +175,21 @@ describe('a streamed answer ends', () => {
     expect(await seen()).toEqual(['received GET', 'decided Management 401', 'ended keyEnded'])
   })
 
-  test('at a shutdown', async () => {
+  test('a shutdown cuts a watch', async () => {
     const { connect, seen, inFlight } = await gatewayWith(answering(openBody))
     await started(await connect(), WATCH)
     inFlight.close()
     expect((await seen()).at(-1)).toBe('ended shutdown')
   })
 
-  test('when the server closes the last connections', async () => {
+  test('a server that closes cuts the last connections', async () => {
     const { connect, seen, server } = await gatewayWith(answering(openBody))
     await started(await connect(), MAPS)
     await server.close()
     expect((await seen()).at(-1)).toBe('ended shutdown')
   })
 
-  test('by a client that reads nothing', async () => {
+  test('a client that reads nothing has stalled', async () => {
     const big = (): Readable =>
       Readable.from(Array.from({ length: 64 }, () => Buffer.alloc(2 ** 20)))
     const { connect, seen } = await gatewayWith(answering(big), {}, 300)
@@ -197,7 +201,7 @@ describe('a streamed answer ends', () => {
   })
 })
 
-describe('a tunnel ends', () => {
+describe('the end of a tunnel', () => {
   async function tunnel(act = echoing()) {
     const { observer, seen } = noting()
     const gateway = await upgrading(act, undefined, [observer])
@@ -209,20 +213,20 @@ describe('a tunnel ends', () => {
     return { ...gateway, plain, socket, seen }
   }
 
-  test('with the connection of its client', async () => {
+  test('a client that resets its connection has gone', async () => {
     const { plain, seen } = await tunnel()
     plain.resetAndDestroy()
     expect(await seen()).toEqual(['received POST', 'decided Management 101', 'ended clientGone'])
   })
 
-  test('when both sides have ended', async () => {
+  test('a session that both sides have ended is complete', async () => {
     const { socket, seen } = await tunnel()
     socket.end()
     socket.resume()
     expect((await seen()).at(-1)).toBe('ended complete')
   })
 
-  test('with its key', async () => {
+  test('the end of the key cuts the tunnel', async () => {
     const { end, socket, seen } = await tunnel()
     socket.resume()
     end()
