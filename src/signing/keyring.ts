@@ -126,11 +126,7 @@ export function createKeyring(sources: KeyringSources): Keyring {
     isWithdrawn: (kid) => view.withdrawn.has(kid),
     sign: async (claims) => {
       const key = view.keys.get(current()?.kid ?? '')
-      if (!key) return null
-      const token = await compactJws(claims, key)
-      // The key may have been withdrawn while it signed: then the token must not be published.
-      const maySign = view.signers.some(({ kid }) => kid === key.kid)
-      return maySign ? { token, kid: key.kid } : null
+      return key ? signUnlessWithdrawn(claims, key, () => view.signers) : null
     },
     subscribe: (listener) => void listeners.push(listener),
     isComplete: () => secrets.synced && records.synced,
@@ -140,6 +136,16 @@ export function createKeyring(sources: KeyringSources): Keyring {
     lives: () => view.lives,
     review,
   }
+}
+
+/** Signs with the key; null = the key was withdrawn while it signed, and the token must not be published. */
+async function signUnlessWithdrawn(
+  claims: TokenClaims,
+  key: PrivateKey,
+  signers: () => readonly PublishedKeyRecord[],
+): Promise<SignedToken | null> {
+  const token = await compactJws(claims, key)
+  return signers().some(({ kid }) => kid === key.kid) ? { token, kid: key.kid } : null
 }
 
 /** A text for the state that listeners depend on: they are called when it changes. */

@@ -1,5 +1,5 @@
 // Sends a request for an upgrade by HTTP/1.1, on a connection of its own: HTTP/2 has no such upgrades, and a pooled
-// connection would be used again after an answer that is none (CVE-2018-1002105).
+// connection would be used again after an answer without an upgrade (CVE-2018-1002105).
 import { type ClientRequest, type IncomingMessage, request as requestHttp } from 'node:http'
 import { request as requestHttps } from 'node:https'
 import type { Socket } from 'node:net'
@@ -20,31 +20,22 @@ import {
 /** Sessions are silent for hours: the network on the way drops connections that it believes to be dead. */
 const KEEP_ALIVE_MS = 30_000
 
+/** A request for an upgrade to the protocol. */
+type UpgradeCall = UpstreamCall & { readonly protocol: UpgradeProtocol }
+
 /**
  * Sends the request, and waits for the head of the response.
  *
  * @throws UpstreamError
  */
 export function upgradeOverHttp1(
-  { origin, tls }: Pick<OpenConnection, 'origin' | 'tls'>,
-  call: UpstreamCall & { readonly protocol: UpgradeProtocol },
+  connection: Pick<OpenConnection, 'origin' | 'tls'>,
+  call: UpgradeCall,
   clock: Clock,
 ): Promise<UpstreamAnswer | UpstreamTunnel> {
-  const { method, path, headers, protocol, signal } = call
+  const { protocol, signal } = call
   const answer = Promise.withResolvers<UpstreamAnswer | UpstreamTunnel>()
-  const send = origin.startsWith('https:') ? requestHttps : requestHttp
-  const request = send(`${origin}${path}`, {
-    ...tls,
-    // As the path is sent: an URL would normalize it.
-    path,
-    method,
-    headers: {
-      ...(headers as Record<string, string | string[]>),
-      connection: 'Upgrade',
-      upgrade: protocol,
-    },
-    agent: false,
-  })
+  const request = createRequest(connection, call)
   let isConnected = false
   const fail = (failure: UpstreamFailure, cause: unknown): void => {
     answer.reject(new UpstreamError(failure, cause))
@@ -59,19 +50,14 @@ export function upgradeOverHttp1(
     signal.removeEventListener('abort', end)
   }
   request.once('socket', (socket) =>
-    socket.once(origin.startsWith('https:') ? 'secureConnect' : 'connect', () => {
+    socket.once(isHttps(connection) ? 'secureConnect' : 'connect', () => {
       isConnected = true
     }),
   )
   request.once('upgrade', (response, socket: Socket, head) => {
     settled()
     if (isUpgradeTo(protocol, response)) answer.resolve(tunnelOf(response, socket, head))
-    else {
-      socket.destroy()
-      const { rawHeaders } = response
-      const body = new ArrivedBody(Buffer.alloc(0))
-      answer.resolve({ status: 101, headers: headersFromRaw(rawHeaders), body })
-    }
+    else answer.resolve(otherUpgrade(response, socket))
   })
   request.once('response', (response) => {
     settled()
@@ -89,6 +75,27 @@ export function upgradeOverHttp1(
   return answer.promise
 }
 
+const isHttps = ({ origin }: Pick<OpenConnection, 'origin'>): boolean => origin.startsWith('https:')
+
+function createRequest(
+  connection: Pick<OpenConnection, 'origin' | 'tls'>,
+  { method, path, headers, protocol }: UpgradeCall,
+): ClientRequest {
+  const send = isHttps(connection) ? requestHttps : requestHttp
+  return send(`${connection.origin}${path}`, {
+    ...connection.tls,
+    // The path as it is: a URL would normalize it.
+    path,
+    method,
+    headers: {
+      ...(headers as Record<string, string | string[]>),
+      connection: 'Upgrade',
+      upgrade: protocol,
+    },
+    agent: false,
+  })
+}
+
 const isUpgradeTo = (
   protocol: UpgradeProtocol,
   { statusCode, headers }: IncomingMessage,
@@ -104,7 +111,14 @@ function tunnelOf({ rawHeaders }: IncomingMessage, socket: Socket, head: Buffer)
   return { status: 101, headers: headersFromRaw(rawHeaders), socket }
 }
 
-/** The answer that is no upgrade. Its connection is closed after it. */
+/** An upgrade to another protocol than the requested one: an answer without a body. Its connection is closed. */
+function otherUpgrade({ rawHeaders }: IncomingMessage, socket: Socket): UpstreamAnswer {
+  socket.destroy()
+  const body = new ArrivedBody(Buffer.alloc(0))
+  return { status: 101, headers: headersFromRaw(rawHeaders), body }
+}
+
+/** An answer without an upgrade. Its connection is closed after it. */
 function answerOf(request: ClientRequest, response: IncomingMessage): UpstreamAnswer {
   response.on('error', () => undefined)
   response.once('close', () => request.destroy())
