@@ -1,4 +1,5 @@
-// The quota of self-service: how many keys and tokens one user, team or subject may have (contract 12.2). It counts the objects in this replica's informers, and those that this replica has just stored.
+// The quota of self-service: how many keys and tokens one user, team or subject may have (contract 12.2). It counts the
+// objects in this replica's informers, and the objects that this replica has just stored.
 import { ACCESS_KEYS, type Resource, TOKENS } from '../../api/names.ts'
 import { type KeyIndex, type TokenIndex, secretDigest } from '../../authn/credential-index.ts'
 import { type OwnedAccessKeyObject, accessKeyOf } from '../../domain/accesskey/access-key.ts'
@@ -8,6 +9,7 @@ import type { JsonMap } from '../../domain/json/json.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import { type Answer, type BufferedAnswer, refuse } from '../../serving/http/answer.ts'
 import { SELF_SERVICE_ERRORS } from './errors.ts'
+import { PendingObjects } from './pending-objects.ts'
 import type { SelfServiceRequest } from './request.ts'
 import { sendAndRead } from './upstream-client.ts'
 
@@ -21,7 +23,7 @@ interface QuotaLimits {
 interface OwnedObjects {
   /** How many have not ended. */
   readonly live: number
-  /** Those that have ended and may be deleted, the oldest first. */
+  /** The objects that have ended and may be deleted, the oldest first. */
   readonly ended: readonly EndedObject[]
 }
 
@@ -65,89 +67,37 @@ interface QuotaOptions {
   readonly clock: Clock
 }
 
-/** The time in milliseconds within which the informer gets an object that this replica has stored. */
-const OBSERVED_WITHIN_MS = 10_000
-
 const TOKENS_NOT_LISTED = refuse(SELF_SERVICE_ERRORS.tokensNotListed)
-
-/** An object that is being created. It counts here until the informer has it. */
-interface PendingObject {
-  isStored: boolean
-  isObserved: boolean
-  /** It counts until this time at the latest, in milliseconds of the monotonic clock. */
-  untilMs: number
-}
 
 /** Creates the quota. */
 export function createQuota(options: QuotaOptions): Quota {
-  const { keys, tokens, limits, clock } = options
-  /** By plural and identity. */
-  const pendingByOwner = new Map<string, readonly PendingObject[]>()
-  /** Stored objects that the informer does not have yet, by uid, the oldest first. */
-  const unobserved = new Map<string, PendingObject>()
-  const observe = (uid: string | undefined): void => {
-    const pending = unobserved.get(uid ?? '')
-    if (!pending) return
-    pending.isObserved = true
-    unobserved.delete(uid ?? '')
-  }
-  for (const store of [keys.store, tokens.store])
-    store.subscribe(({ before, after }) => {
-      observe(before?.uid)
-      observe(after?.uid)
-    })
-  const markStored = (resource: Resource, { name, uid }: KeyRef, pending: PendingObject): void => {
-    const nowMs = clock.monotonicMs()
-    for (const [other, { untilMs }] of unobserved) if (untilMs <= nowMs) unobserved.delete(other)
-    const store = resource === ACCESS_KEYS ? keys.store : tokens.store
-    pending.isStored = true
-    pending.untilMs = nowMs + OBSERVED_WITHIN_MS
-    pending.isObserved = store.get(name)?.uid === uid
-    if (!pending.isObserved) unobserved.set(uid, pending)
-  }
-  const pendingOf = (owner: string): readonly PendingObject[] =>
-    (pendingByOwner.get(owner) ?? []).filter(
-      ({ isObserved, untilMs }) => !isObserved && clock.monotonicMs() < untilMs,
-    )
-  const liveOf = (resource: Resource, identity: string): number =>
-    ownedOf(options, resource, identity).live
+  const { keys, tokens, limits, caps, clock } = options
+  const pending = new PendingObjects([keys.store, tokens.store], clock)
+  const countOf = (resource: Resource, identity: string): number =>
+    ownedOf(options, resource, identity).live + pending.count(ownerOf(resource, identity))
   const isLiveKey = (object: JsonMap): boolean => {
     const key = accessKeyOf(object as unknown as OwnedAccessKeyObject, secretDigest)
     const nowMs = clock.nowMs()
-    return isLive(lifetimeOf(key, options.caps(), nowMs).expiresMs, nowMs)
+    return isLive(lifetimeOf(key, caps(), nowMs).expiresMs, nowMs)
   }
   return {
     revivalRefusal: (identity, before, after) => {
       if (isLiveKey(before) || !isLiveKey(after)) return null
-      const pendingCount = pendingOf(`${ACCESS_KEYS.plural} ${identity}`).length
-      const count = liveOf(ACCESS_KEYS, identity) + pendingCount
+      const count = countOf(ACCESS_KEYS, identity)
       return count < limits.keys ? null : refusalOf(ACCESS_KEYS, count, limits.keys)
     },
     take: (resource, identity) => {
       if (resource === TOKENS && !tokens.store.synced)
         return { ok: false, answer: TOKENS_NOT_LISTED }
-      const owner = `${resource.plural} ${identity}`
-      const limit = resource === ACCESS_KEYS ? limits.keys : limits.tokens
-      const before = pendingOf(owner)
-      const count = liveOf(resource, identity) + before.length
+      const isKey = resource === ACCESS_KEYS
+      const limit = isKey ? limits.keys : limits.tokens
+      const count = countOf(resource, identity)
       if (count >= limit) return { ok: false, answer: refusalOf(resource, count, limit) }
-      const pending: PendingObject = {
-        isStored: false,
-        isObserved: false,
-        untilMs: Number.POSITIVE_INFINITY,
-      }
-      pendingByOwner.set(owner, [...before, pending])
-      const leave = (): void => {
-        const others = pendingOf(owner).filter((other) => other !== pending)
-        if (others.length > 0) pendingByOwner.set(owner, others)
-        else pendingByOwner.delete(owner)
-      }
+      const place = pending.add(ownerOf(resource, identity), isKey ? keys.store : tokens.store)
       return {
         ok: true,
-        leave: () => {
-          if (!pending.isStored) leave()
-        },
-        stored: (made) => markStored(resource, made, pending),
+        stored: place.stored,
+        leave: place.leave,
         beyond: () => {
           const { ended } = ownedOf(options, resource, identity)
           return ended.slice(0, Math.max(ended.length - limit, 0))
@@ -157,6 +107,8 @@ export function createQuota(options: QuotaOptions): Quota {
   }
 }
 
+const ownerOf = ({ plural }: Resource, identity: string): string => `${plural} ${identity}`
+
 const refusalOf = (resource: Resource, count: number, limit: number): BufferedAnswer =>
   resource === ACCESS_KEYS
     ? refuse(SELF_SERVICE_ERRORS.tooManyKeys, { count, limit })
@@ -164,7 +116,7 @@ const refusalOf = (resource: Resource, count: number, limit: number): BufferedAn
 
 /** The objects of a kind that an identity has in the informers. */
 function ownedOf(
-  { keys, tokens, caps, clock }: Omit<QuotaOptions, 'most'>,
+  { keys, tokens, caps, clock }: Omit<QuotaOptions, 'limits'>,
   resource: Resource,
   identity: string,
 ): OwnedObjects {

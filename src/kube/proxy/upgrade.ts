@@ -21,7 +21,7 @@ import {
 const KEEP_ALIVE_MS = 30_000
 
 /** A request for an upgrade to the protocol. */
-type UpgradeCall = UpstreamCall & { readonly protocol: UpgradeProtocol }
+type UpgradeRequest = UpstreamCall & { readonly protocol: UpgradeProtocol }
 
 /**
  * Sends the request, and waits for the head of the response.
@@ -30,7 +30,7 @@ type UpgradeCall = UpstreamCall & { readonly protocol: UpgradeProtocol }
  */
 export function upgradeOverHttp1(
   connection: Pick<OpenConnection, 'origin' | 'tls'>,
-  call: UpgradeCall,
+  call: UpgradeRequest,
   clock: Clock,
 ): Promise<UpstreamAnswer | UpstreamTunnel> {
   const { protocol, signal } = call
@@ -79,7 +79,7 @@ const isHttps = ({ origin }: Pick<OpenConnection, 'origin'>): boolean => origin.
 
 function createRequest(
   connection: Pick<OpenConnection, 'origin' | 'tls'>,
-  { method, path, headers, protocol }: UpgradeCall,
+  { method, path, headers, protocol }: UpgradeRequest,
 ): ClientRequest {
   const send = isHttps(connection) ? requestHttps : requestHttp
   return send(`${connection.origin}${path}`, {
