@@ -1,6 +1,6 @@
 // The table of labels and annotations that decide something on a host, for docs/endpoint-sync.md.
 import { HOST_MEANINGS, type HostMeaning } from '../../src/sync/objects/host-meanings.ts'
-import { MARK_PREFIX } from '../../src/sync/objects/ownership-marks.ts'
+import { MARK_PREFIX } from '../../src/sync/objects/mark-keys.ts'
 
 /** All rows except the syncer's own marks, which have a table of their own. */
 export const hostMeaningsTable = (): string =>

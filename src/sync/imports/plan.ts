@@ -3,11 +3,11 @@ import { type JsonMap, sameJson } from '../../domain/json/json.ts'
 import { importedCopy, isEnding, isImportable, isUnchangedImport } from '../kinds/imported-copy.ts'
 import { TRANSLATORS } from '../kinds/translators.ts'
 import type { VirtualName } from '../objects/host-name.ts'
-import { isSkipped } from '../objects/ownership-marks.ts'
+import { isSkipped } from '../objects/host-metadata.ts'
 import type { SyncedKind } from '../objects/synced-kinds.ts'
 
 /** The facts about one name that references name, or named. */
-export interface ImportFacts {
+interface ImportFacts {
   readonly kind: SyncedKind
   /** The name in the virtual cluster. */
   readonly name: VirtualName

@@ -4,7 +4,7 @@ import { createHash } from 'node:crypto'
 import { nestedMap, nestedString, setNestedField } from '../../domain/json/field-path.ts'
 import { canonicalJson, type JsonMap } from '../../domain/json/json.ts'
 import type { VirtualName } from '../objects/host-name.ts'
-import { MARK_PREFIX } from '../objects/ownership-marks.ts'
+import { MARK_PREFIX } from '../objects/mark-keys.ts'
 import type { SyncedKind } from '../objects/synced-kinds.ts'
 import { importedData, withImportedData } from './imported-data.ts'
 

@@ -2,13 +2,13 @@
 import { nestedMap, nestedString } from '../../domain/json/field-path.ts'
 import { type JsonMap, mapFromEntries } from '../../domain/json/json.ts'
 import { type HostPlace, hostNameOf } from '../objects/host-name.ts'
+import { markedKind } from '../objects/host-metadata.ts'
 import {
   MARK_ANNOTATIONS,
   MARK_LABELS,
   MARK_PREFIX,
   type MetadataField,
-  markedKind,
-} from '../objects/ownership-marks.ts'
+} from '../objects/mark-keys.ts'
 
 const KIND = 'Namespace'
 

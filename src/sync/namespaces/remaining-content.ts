@@ -4,7 +4,7 @@ import { isConflict, StatusError, withoutDetail } from '../../kube/client/api-er
 import type { KubeClient } from '../../kube/client/client.ts'
 import type { NamespaceContent } from '../../kube/client/namespace-content.ts'
 import type { HostPlace } from '../objects/host-name.ts'
-import { isSkipped, ownerOf } from '../objects/ownership-marks.ts'
+import { isSkipped, ownerOf } from '../objects/host-metadata.ts'
 import { SYNCED_KINDS, SYNCED_RESOURCES } from '../objects/synced-kinds.ts'
 import { isOwnContent, type NamespaceRest } from './plan.ts'
 

@@ -1,12 +1,6 @@
 // Labels and annotations that decide something on a host, as one table: none of them crosses as a tenant wrote it
 // (contract 17.3).
-import {
-  MARK_KEYS,
-  MARK_LABELS,
-  MARK_PREFIX,
-  type MetadataField,
-  SKIP_SYNC,
-} from './ownership-marks.ts'
+import { MARK_KEYS, MARK_LABELS, MARK_PREFIX, type MetadataField, SKIP_SYNC } from './mark-keys.ts'
 
 /** Keys that decide something on a host, and what becomes of a virtual object's own. */
 export interface HostMeaning {

@@ -10,7 +10,7 @@ import {
 } from '../../domain/json/json.ts'
 import { hasTranslatedLabels, hostMeaningOf, TAKEN_KEYS } from './host-meanings.ts'
 import { type HostPlace, shortDigest } from './host-name.ts'
-import { MARK_LABELS, MARK_PREFIX, type MetadataField } from './ownership-marks.ts'
+import { MARK_LABELS, MARK_PREFIX, type MetadataField } from './mark-keys.ts'
 
 /** The key that a label of a selector has on the host in single-namespace mode (contract 19.5). */
 export const hostLabelKey = (key: string, virtualCluster: string): string =>

@@ -6,7 +6,7 @@ import {
   type JsonMap,
   mapFromEntries,
 } from '../../domain/json/json.ts'
-import { MARK_PREFIX } from './ownership-marks.ts'
+import { MARK_PREFIX } from './mark-keys.ts'
 
 /** Metadata that changes with each write. */
 export const VERSION_FIELDS: readonly string[] = ['managedFields', 'resourceVersion', 'generation']

@@ -3,7 +3,7 @@ import type { OwnerReference } from '../../api/objects.ts'
 import { done, type Outcome } from '../../kube/controller/controller.ts'
 import { objectKey } from '../../kube/informer/store.ts'
 import { hostNameOf, virtualNameOf } from '../objects/host-name.ts'
-import { isSkipped, ownerOf } from '../objects/ownership-marks.ts'
+import { isSkipped, ownerOf } from '../objects/host-metadata.ts'
 import { isTerminating, type SyncedObject } from '../objects/synced-object.ts'
 import { cachedEvaluation } from '../patches/evaluation-cache.ts'
 import { type ReferenceLookups, WITHOUT_CLUSTERS } from '../patches/reference.ts'
@@ -159,7 +159,9 @@ async function bringInStep(pair: TranslatedPair, deps: PairDeps): Promise<Outcom
 
 /** The digest of the pair if its patches may not converge; null = they do. */
 const verdictOn = (pair: TranslatedPair, { patches, config }: KindSettings): string | null =>
-  mustSimulate(patches) ? verdictOf({ patches, config, ...objectsOf(pair) }) : null
+  patches.length > 0 && mustSimulate(patches)
+    ? verdictOf({ patches, config, ...objectsOf(pair) })
+    : null
 
 const objectsOf = ({ virtual, host }: CachedPair): ObjectPair => ({
   virtual: virtual.object,
@@ -195,7 +197,8 @@ async function translatePair(
     lookups,
   }
   const written = state.written?.uid === virtual.uid ? state.written.metadata : null
-  const evaluate = cachedEvaluation(state, deps.evaluate)
+  const evaluate =
+    settings.patches.length === 0 ? deps.evaluate : cachedEvaluation(state, deps.evaluate)
   const objects = objectsOf(pair)
   const first = await translate(objects, written, settings, evaluate)
   if (!first.ok || !isSimulated) return first.ok ? { ...first, isStable: true } : first

@@ -1,7 +1,7 @@
 // Answers what references name while one object is translated, and has read what it could not answer (contract 19.5).
 import type { ImportStates } from '../imports/follow.ts'
 import { type HostPlace, hostNameOf, virtualNameOf } from '../objects/host-name.ts'
-import { ownerOf } from '../objects/ownership-marks.ts'
+import { ownerOf } from '../objects/host-metadata.ts'
 import { syncedKindOf } from '../objects/synced-kinds.ts'
 import type { NamedKind, ObjectReference, ReferenceLookups } from '../patches/reference.ts'
 import type { ReferencedObjects } from '../references/follow.ts'

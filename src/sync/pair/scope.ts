@@ -1,11 +1,13 @@
-// Which pairs of one kind are synced, by the configuration and by the objects of both clusters (contract 16.2, 16.3).
+// Which pairs of one kind are synced, by the configuration and by the objects of both clusters (contract 16.2, 16.3), and
+// the watches that queue a pair when that may have changed (contract 18.1, 18.3, 19.5): a new fact needs its watch.
 
 import { SERVICES } from '../../api/names.ts'
 import type { OwnerReference } from '../../api/objects.ts'
-import { objectKey } from '../../kube/informer/store.ts'
+import { onChange, onSignal, type Watch } from '../../kube/controller/builder.ts'
+import { type ObjectSource, objectKey } from '../../kube/informer/store.ts'
 import type { SyncConfig } from '../config/config.ts'
 import type { ImportStates } from '../imports/follow.ts'
-import type { ScopeFacts } from '../kinds/scope.ts'
+import type { KindScope, ScopeFacts } from '../kinds/scope.ts'
 import type { TranslationContext } from '../kinds/translator.ts'
 import { SCOPES } from '../kinds/translators.ts'
 import {
@@ -14,9 +16,11 @@ import {
   type VirtualName,
   virtualNameOf,
 } from '../objects/host-name.ts'
-import { ownerOf } from '../objects/ownership-marks.ts'
-import type { SyncedKind } from '../objects/synced-kinds.ts'
+import { ownerOf } from '../objects/host-metadata.ts'
+import { SYNCED_RESOURCES, type SyncedKind } from '../objects/synced-kinds.ts'
 import type { SyncedObject } from '../objects/synced-object.ts'
+import type { Patch } from '../patches/parse.ts'
+import { referencesOf } from '../patches/reference.ts'
 import type { ReferencedObjects } from '../references/follow.ts'
 import type { SyncSources } from '../sources.ts'
 
@@ -131,3 +135,119 @@ function ownHostService(
   const isOurs = service !== undefined && ownerOf(service.object, SERVICES.kind, place) !== null
   return isOurs ? service : null
 }
+
+/** Dependencies of the watches of one kind. */
+interface WatchDeps extends ScopeDeps {
+  /** Called when an object of the pair has changed. */
+  readonly changed: (key: string) => void
+  /** The keys of the pairs that wait for the name of this host object. */
+  readonly waitingFor: (hostKey: string) => readonly string[]
+}
+
+/** The watches of one kind. At the start all keys are queued. */
+export function pairWatches(kind: SyncedKind, deps: WatchDeps): readonly Watch[] {
+  const { config, imports, owner, place, references, sources } = deps
+  const { patches } = config.kinds[kind]
+  const [virtual, host] = [sources.virtual[kind], sources.host[kind]]
+  const named = SYNCED_RESOURCES[kind].kind
+  const all = (): readonly string[] => [
+    ...[...virtual.values()].map(objectKey),
+    ...ownersOf(host.values(), named, place),
+    // Objects that lost their last reference while another replica led are still to be released.
+    ...references.held(kind),
+  ]
+  return [
+    ...objectWatches(kind, deps),
+    ...[references, imports].map((source) =>
+      onSignal(source, (change) => (change.kind === kind ? [change.key] : [])),
+    ),
+    onSignal(owner, all),
+    ...[sources.access.subscribe, host.subscribeRead].map((subscribe) =>
+      onSignal({ subscribe }, (namespace) => keysIn(namespace, virtual)),
+    ),
+    ...followedWatches(SCOPES[kind].follows, sources, place),
+    ...(patches.some(namesNamespaces) ? [namespaceWatch(virtual, patches, sources)] : []),
+    (enqueue) => {
+      for (const key of all()) enqueue(key, 'resync')
+    },
+  ]
+}
+
+/** Changes of the objects of the pairs themselves, which begin the lag. */
+function objectWatches(
+  kind: SyncedKind,
+  { changed, place, sources, waitingFor }: WatchDeps,
+): readonly Watch[] {
+  const withChange = (keys: readonly string[]): readonly string[] => {
+    for (const key of keys) changed(key)
+    return keys
+  }
+  return [
+    onChange(sources.virtual[kind], ({ key }) => withChange([key])),
+    onChange(sources.host[kind], ({ key, before, after }) =>
+      withChange([
+        ...ownersOf([before, after], SYNCED_RESOURCES[kind].kind, place),
+        ...waitingFor(key),
+      ]),
+    ),
+  ]
+}
+
+const keysIn = (namespace: string, objects: ObjectSource<SyncedObject>): readonly string[] =>
+  [...objects.values()].filter((object) => object.namespace === namespace).map(objectKey)
+
+/** The keys of the virtual objects that the marks of these host objects name. */
+const ownersOf = (
+  objects: Iterable<SyncedObject | undefined>,
+  kind: string,
+  place: HostPlace,
+): readonly string[] =>
+  [...objects].flatMap((object) => {
+    const owner = object && ownerOf(object.object, kind, place)
+    return owner ? [objectKey(owner)] : []
+  })
+
+/** Changes of other objects, as KindScope says. */
+function followedWatches(
+  follows: KindScope['follows'],
+  { access, externalNames, host, virtual }: SyncSources,
+  place: HostPlace,
+): readonly Watch[] {
+  switch (follows) {
+    case 'services':
+      return [
+        onChange(virtual.services),
+        onChange(host.services, ({ before, after }) =>
+          ownersOf([before, after], SERVICES.kind, place),
+        ),
+      ]
+    case 'externalNames':
+      return [
+        onChange(virtual.services, ({ before, after }) =>
+          (before === undefined) === (after === undefined) ? [] : externalNames().map(objectKey),
+        ),
+        onSignal(access, () => externalNames().map(objectKey)),
+      ]
+    case null:
+      return []
+    default:
+      return follows satisfies never
+  }
+}
+
+const namesNamespaces = (patch: Patch): boolean =>
+  patch.kind === 'reference' && patch.reference.namespacePath !== null
+
+/** A new or deleted host namespace changes whether references may lead into it (contract 19.5). */
+const namespaceWatch = (
+  virtual: ObjectSource<SyncedObject>,
+  patches: readonly Patch[],
+  { access }: SyncSources,
+): Watch =>
+  onSignal(access, (namespace) =>
+    [...virtual.values()]
+      .filter(({ object }) =>
+        referencesOf(object, patches).references.some((named) => named.namespace === namespace),
+      )
+      .map(objectKey),
+  )

@@ -16,10 +16,9 @@ import { WritePace } from '../writes/write-pace.ts'
 import { createReconcile } from './reconcile.ts'
 import { type PairLookups, pairLookups } from './reference-lookup.ts'
 import { type ReportedFailures, SyncReport } from './report.ts'
-import { pairScope, type ScopeDeps, serviceContext } from './scope.ts'
+import { pairScope, pairWatches, type ScopeDeps, serviceContext } from './scope.ts'
 import { PairStates } from './state.ts'
 import type { KindSettings } from './translation.ts'
-import { pairWatches } from './watches.ts'
 import type { ClusterSide } from './writes.ts'
 
 /** Dependencies of the controllers of endpoint sync. */
@@ -81,12 +80,12 @@ export function syncController(
     watches: pairWatches(kind, {
       place,
       owner,
-      patches,
+      config,
       sources,
       references,
       imports,
-      states,
-      report,
+      changed: (key) => report.changed(key),
+      waitingFor: (hostKey) => states.waitingFor(hostKey),
     }),
   }
   return { spec, report }

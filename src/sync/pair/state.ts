@@ -8,7 +8,7 @@ import { canonicalJson, type JsonMap } from '../../domain/json/json.ts'
 import type { SyncedObject } from '../objects/synced-object.ts'
 import type { KeepsEvaluations } from '../patches/evaluation-cache.ts'
 import type { KeepsLastWrite } from '../writes/write-pace.ts'
-import type { WrittenMetadata } from './metadata.ts'
+import type { WrittenMetadata } from '../objects/host-metadata.ts'
 
 /** The states of an object that is to stand on the host, as in platform_sync_objects. */
 export const OBJECT_STATES = [

@@ -16,7 +16,13 @@ import {
 } from '../../domain/json/json.ts'
 import type { AddressSettings } from '../kinds/addresses.ts'
 import type { KindTranslator, TranslationContext } from '../kinds/translator.ts'
-import { type MetadataField, patchedKeys, patchedMarks } from '../objects/ownership-marks.ts'
+import {
+  patchedKeys,
+  patchedMarks,
+  hostMetadata,
+  type WrittenMetadata,
+} from '../objects/host-metadata.ts'
+import type { MetadataField } from '../objects/mark-keys.ts'
 import { NOT_STABLE } from '../objects/server-fields.ts'
 import { applyPatches, type Patched } from '../patches/apply.ts'
 import type { Patch } from '../patches/parse.ts'
@@ -24,12 +30,7 @@ import { forwardPatchKinds } from '../patches/patched-fields.ts'
 import { canTouch, isWithin, matchedFields, patchPath, withField } from '../patches/path.ts'
 import type { ReferenceLookups } from '../patches/reference.ts'
 import type { Evaluate } from '../sandbox/protocol.ts'
-import {
-  hostMetadata,
-  type WrittenMetadata,
-  withHostMetadata,
-  withOwnMetadata,
-} from './metadata.ts'
+import { withHostMetadata, withOwnMetadata } from './metadata-flows.ts'
 
 /** A virtual object and its host object; null = it does not exist, or is refused. */
 export interface ObjectPair {
@@ -83,11 +84,11 @@ export async function translate(
   const back = await backFlow(pair, written, settings, evaluate)
   if (!back.ok) return back
   const virtual = back.object
-  const { translator, addresses } = settings
+  const { addresses, patches, translator } = settings
   const context = {
     ...settings.context,
     choosesIpFamilies: settings.choosesIpFamilies,
-    patchKindAt: forwardPatchKinds(virtual, settings.patches),
+    patchKindAt: patches.length === 0 ? () => null : forwardPatchKinds(virtual, patches),
   }
   const forth = await patchedForHost({ ...pair, virtual }, context, settings, evaluate)
   if (!forth.ok) return forth
@@ -163,7 +164,7 @@ const nodePorts = (service: JsonMap): readonly Json[] => {
 }
 
 /** Patches see nothing of the host object in the value: their result must not depend on what they wrote before. */
-function patchedForHost(
+async function patchedForHost(
   pair: ObjectPair,
   context: TranslationContext,
   settings: TranslationSettings,
@@ -173,6 +174,7 @@ function patchedForHost(
   const { virtual } = pair
   const metadata = hostMetadata(exchangeOf({ virtual, host: null }, settings))
   const translated = { ...translator.toHost(virtual, context), metadata }
+  if (patches.length === 0) return { ok: true, object: translated, changed: [] }
   return applyPatches(translated, patches, 'forward', patchContext(pair, settings), evaluate)
 }
 

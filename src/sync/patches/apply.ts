@@ -9,7 +9,7 @@ import {
   parseJson,
   sameJson,
 } from '../../domain/json/json.ts'
-import { MARK_PREFIX } from '../objects/ownership-marks.ts'
+import { MARK_PREFIX } from '../objects/mark-keys.ts'
 import { hostSelector, virtualSelector } from '../objects/selectors.ts'
 import { VERSION_FIELDS, withoutVersion } from '../objects/server-fields.ts'
 import {

@@ -1,6 +1,6 @@
 // Patches that find nothing on the way to the host, as the key that they name is another one there, or none (17.3).
 import type { HostPlace } from '../objects/host-name.ts'
-import type { MetadataField } from '../objects/ownership-marks.ts'
+import type { MetadataField } from '../objects/mark-keys.ts'
 import { hostKeyOf, hostLabelKey } from '../objects/selectors.ts'
 import { SYNCED_RESOURCES, type SyncedKind } from '../objects/synced-kinds.ts'
 import type { Patch } from './parse.ts'

@@ -3,7 +3,7 @@ import { objectKey } from '../../kube/informer/store.ts'
 import type { SyncConfig } from '../config/config.ts'
 import { isUnchangedImport } from '../kinds/imported-copy.ts'
 import { type HostPlace, hostNameOf, virtualNameOf } from '../objects/host-name.ts'
-import { isSkipped } from '../objects/ownership-marks.ts'
+import { isSkipped } from '../objects/host-metadata.ts'
 import {
   SYNCED_KINDS,
   SYNCED_RESOURCES,

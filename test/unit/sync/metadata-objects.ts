@@ -2,8 +2,12 @@
 import { nestedMap } from '../../../src/domain/json/field-path.ts'
 import { type JsonMap, mapFromEntries } from '../../../src/domain/json/json.ts'
 import type { HostPlace } from '../../../src/sync/objects/host-name.ts'
-import { type MetadataField, marksOf } from '../../../src/sync/objects/ownership-marks.ts'
-import { type MetadataExchange, hostMetadata } from '../../../src/sync/pair/metadata.ts'
+import {
+  marksOf,
+  type MetadataExchange,
+  hostMetadata,
+} from '../../../src/sync/objects/host-metadata.ts'
+import type { MetadataField } from '../../../src/sync/objects/mark-keys.ts'
 
 export const PREFIX = 'vcluster.platform.sh/'
 export const FIELDS = ['labels', 'annotations'] as const

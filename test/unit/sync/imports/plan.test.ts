@@ -1,13 +1,15 @@
 import { describe, expect, test } from 'vitest'
 import type { JsonMap } from '../../../../src/domain/json/json.ts'
 import type { SyncedKind } from '../../../../src/sync/objects/synced-kinds.ts'
-import { type ImportFacts, planImport } from '../../../../src/sync/imports/plan.ts'
+import { planImport } from '../../../../src/sync/imports/plan.ts'
 import {
   isImportOf,
   isImportable,
   isMarkedAsImport,
   isUnchangedImport,
 } from '../../../../src/sync/kinds/imported-copy.ts'
+
+type ImportFacts = Parameters<typeof planImport>[0]
 
 const P = 'vcluster.platform.sh'
 const FROM = `${P}/imported-from`

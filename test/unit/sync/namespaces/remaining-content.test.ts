@@ -7,7 +7,7 @@ import type { NamespaceContent } from '../../../../src/kube/client/namespace-con
 import { deleteOwnObjects, restOf } from '../../../../src/sync/namespaces/remaining-content.ts'
 import type { HostPlace } from '../../../../src/sync/objects/host-name.ts'
 import { isOwnContent, keptNote } from '../../../../src/sync/namespaces/plan.ts'
-import { marksOf } from '../../../../src/sync/objects/ownership-marks.ts'
+import { marksOf } from '../../../../src/sync/objects/host-metadata.ts'
 import { refusal } from '../memory-cluster.ts'
 import { SEVERAL } from '../translation.ts'
 

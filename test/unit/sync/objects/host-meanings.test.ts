@@ -4,8 +4,8 @@ import { nestedMap } from '../../../../src/domain/json/field-path.ts'
 import type { JsonMap } from '../../../../src/domain/json/json.ts'
 import { HOST_MEANINGS, hostMeaningOf } from '../../../../src/sync/objects/host-meanings.ts'
 import type { HostPlace } from '../../../../src/sync/objects/host-name.ts'
-import { marksOf } from '../../../../src/sync/objects/ownership-marks.ts'
-import { hostMetadata, withHostMetadata } from '../../../../src/sync/pair/metadata.ts'
+import { marksOf, hostMetadata } from '../../../../src/sync/objects/host-metadata.ts'
+import { withHostMetadata } from '../../../../src/sync/pair/metadata-flows.ts'
 import { endpoints, inStep, syncedPair } from '../synced-pair.ts'
 import {
   PREFIX,

@@ -8,7 +8,7 @@ import {
   markedKind,
   marksOf,
   ownerOf,
-} from '../../../../src/sync/objects/ownership-marks.ts'
+} from '../../../../src/sync/objects/host-metadata.ts'
 
 const PREFIX = 'vcluster.platform.sh/'
 const single: HostPlace = { virtualCluster: 'vc', hostNamespace: 'host', namespaces: null }

@@ -10,7 +10,8 @@ import {
   sameJson,
 } from '../../../../src/domain/json/json.ts'
 import type { SyncedKind } from '../../../../src/sync/objects/synced-kinds.ts'
-import { MARK_KEYS, MARK_PREFIX, ownerOf } from '../../../../src/sync/objects/ownership-marks.ts'
+import { ownerOf } from '../../../../src/sync/objects/host-metadata.ts'
+import { MARK_KEYS, MARK_PREFIX } from '../../../../src/sync/objects/mark-keys.ts'
 import { type Random, randomFrom } from '../../../support/random.ts'
 import { repeated } from '../../../support/tier.ts'
 import { OWNER, syncedPair, webOf } from '../synced-pair.ts'

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { nestedField, setNestedField } from '../../../../src/domain/json/field-path.ts'
-import { ownerOf } from '../../../../src/sync/objects/ownership-marks.ts'
+import { ownerOf } from '../../../../src/sync/objects/host-metadata.ts'
 import {
   endpoints,
   foreign,

@@ -2,8 +2,8 @@ import { describe, expect, test } from 'vitest'
 import { nestedField, nestedMap, setNestedField } from '../../../../src/domain/json/field-path.ts'
 import type { JsonMap } from '../../../../src/domain/json/json.ts'
 import { hostLabelKey } from '../../../../src/sync/objects/selectors.ts'
-import { ownerOf } from '../../../../src/sync/objects/ownership-marks.ts'
-import { hostMetadata, withHostMetadata } from '../../../../src/sync/pair/metadata.ts'
+import { ownerOf, hostMetadata } from '../../../../src/sync/objects/host-metadata.ts'
+import { withHostMetadata } from '../../../../src/sync/pair/metadata-flows.ts'
 import {
   FIELDS,
   PREFIX,

@@ -3,12 +3,13 @@ import { nestedMap, setNestedField } from '../../../../src/domain/json/field-pat
 import { type Json, type JsonMap, mapFromEntries } from '../../../../src/domain/json/json.ts'
 import type { HostPlace } from '../../../../src/sync/objects/host-name.ts'
 import { hostLabelKey } from '../../../../src/sync/objects/selectors.ts'
-import { marksOf, ownerOf } from '../../../../src/sync/objects/ownership-marks.ts'
 import {
+  marksOf,
+  ownerOf,
   type MetadataExchange,
   hostMetadata,
-  withHostMetadata,
-} from '../../../../src/sync/pair/metadata.ts'
+} from '../../../../src/sync/objects/host-metadata.ts'
+import { withHostMetadata } from '../../../../src/sync/pair/metadata-flows.ts'
 import {
   FIELDS,
   PREFIX,

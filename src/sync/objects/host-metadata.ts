@@ -1,4 +1,4 @@
-// Metadata of an object on both sides: names, owners, and labels and annotations that cross (contract 17.3, 17.4).
+// Metadata of host objects: marks, names, owners, and the labels and annotations that cross (contract 16.3, 17.2 to 17.4).
 import type { OwnerReference } from '../../api/objects.ts'
 import {
   type FieldPath,
@@ -8,17 +8,126 @@ import {
   setNestedField,
 } from '../../domain/json/field-path.ts'
 import { isList, isMap, type Json, type JsonMap, mapFromEntries } from '../../domain/json/json.ts'
-import { type HostPlace, hostNameOf } from '../objects/host-name.ts'
+import { type HostPlace, hostNameOf, type VirtualName } from './host-name.ts'
 import {
-  hasCurrentRules,
+  CROSSING_RULES,
+  CURRENT_RULES,
+  MANAGED_KEYS,
+  MARK_ANNOTATIONS,
   MARK_KEYS,
+  MARK_LABELS,
   MARK_PREFIX,
   type MetadataField,
-  managedKeys,
-  marksOf,
-  stringsIn,
-} from '../objects/ownership-marks.ts'
-import { hostKeyOf } from '../objects/selectors.ts'
+  PATCHED_KEYS,
+  SKIP_SYNC,
+} from './mark-keys.ts'
+import { hostKeyOf } from './selectors.ts'
+
+/** Whether the host object was written by the rules of this syncer, so that no key of others has crossed to it. */
+const hasCurrentRules = (metadata: JsonMap): boolean =>
+  nestedString(metadata, ['annotations', CROSSING_RULES]) === CURRENT_RULES
+
+/** The virtual object that a host object is of. */
+interface VirtualOwner extends VirtualName {
+  /** Empty where the host object does not have the annotation: 17.2 does not ask for it. */
+  readonly uid: string
+}
+
+/** The kind as marks name it: `/v1, Kind=Endpoints`. All synced kinds are of the core group. */
+export const markedKind = (kind: string): string => `/v1, Kind=${kind}`
+
+/** The marks of the host object of this virtual object, in both modes (contract 17.2, 17.5). */
+export function marksOf(
+  virtual: JsonMap,
+  kind: string,
+  place: HostPlace,
+): Readonly<Record<MetadataField, JsonMap>> {
+  const metadata = nestedMap(virtual, ['metadata'])
+  const [name, namespace] = [
+    nestedString(metadata, ['name']),
+    nestedString(metadata, ['namespace']),
+  ]
+  const host = hostNameOf({ name, namespace }, place)
+  return {
+    labels: {
+      [MARK_LABELS.managedBy]: place.virtualCluster,
+      [MARK_LABELS.namespace]: namespace,
+    },
+    annotations: mapFromEntries([
+      [MARK_ANNOTATIONS.name, name],
+      [MARK_ANNOTATIONS.namespace, namespace],
+      [MARK_ANNOTATIONS.uid, nestedString(metadata, ['uid'])],
+      [MARK_ANNOTATIONS.kind, markedKind(kind)],
+      [MARK_ANNOTATIONS.hostName, host.name],
+      [MARK_ANNOTATIONS.hostNamespace, host.namespace],
+      [CROSSING_RULES, CURRENT_RULES],
+      [MANAGED_KEYS.labels, joinedKeys([...stringsIn(metadata, 'labels').keys()])],
+      [MANAGED_KEYS.annotations, joinedKeys([...stringsIn(metadata, 'annotations').keys()])],
+    ]),
+  }
+}
+
+/** The annotations that keep which labels and annotations patches have added to the host object. */
+export const patchedMarks = (keys: Readonly<Record<MetadataField, readonly string[]>>): JsonMap =>
+  mapFromEntries([
+    [PATCHED_KEYS.labels, joinedKeys(keys.labels)],
+    [PATCHED_KEYS.annotations, joinedKeys(keys.annotations)],
+  ])
+
+/** Sorted, so that the order of keys changes no mark; undefined without any. */
+const joinedKeys = (keys: readonly string[]): string | undefined =>
+  keys.length === 0 ? undefined : keys.toSorted().join('\n')
+
+/** The virtual object's keys as the marks of this host metadata have them; none without the mark. */
+export const managedKeys = (metadata: JsonMap, field: MetadataField): readonly string[] =>
+  keysIn(metadata, MANAGED_KEYS[field])
+
+/** The keys that patches have added, as the marks of this host metadata have them; none without the mark. */
+export const patchedKeys = (metadata: JsonMap, field: MetadataField): readonly string[] =>
+  keysIn(metadata, PATCHED_KEYS[field])
+
+function keysIn(metadata: JsonMap, mark: string): readonly string[] {
+  const joined = nestedString(metadata, ['annotations', mark])
+  return joined === '' ? [] : joined.split('\n')
+}
+
+/**
+ * The virtual object that this host object is of; null = the object is not this virtual cluster's. A copied annotation
+ * proves nothing: the marks must name the object that they stand on, under the name that it must have (contract 17.2).
+ */
+export function ownerOf(host: JsonMap, kind: string, place: HostPlace): VirtualOwner | null {
+  const metadata = nestedMap(host, ['metadata'])
+  const mark = (key: keyof typeof MARK_ANNOTATIONS): string =>
+    nestedString(metadata, ['annotations', MARK_ANNOTATIONS[key]])
+  const owner = { name: mark('name'), namespace: mark('namespace'), uid: mark('uid') }
+  if (owner.name === '' || owner.namespace === '') return null
+
+  const expected = hostNameOf(owner, place)
+  const isNamed = ({ name, namespace }: VirtualName): boolean =>
+    name === expected.name && namespace === expected.namespace
+  const itself = {
+    name: nestedString(metadata, ['name']),
+    namespace: nestedString(metadata, ['namespace']),
+  }
+  const marked = { name: mark('hostName'), namespace: mark('hostNamespace') }
+  if (mark('kind') !== markedKind(kind) || !isNamed(itself) || !isNamed(marked)) return null
+
+  const managedBy = nestedField(metadata, ['labels', MARK_LABELS.managedBy])
+  return managedBy === undefined || managedBy === place.virtualCluster ? owner : null
+}
+
+/** Whether a label or an annotation says that the syncer leaves the object alone (contract 16.3). */
+export const isSkipped = (object: JsonMap): boolean =>
+  ['labels', 'annotations'].some(
+    (field) => nestedString(object, ['metadata', field, SKIP_SYNC]) === 'true',
+  )
+
+/** The labels or annotations of metadata. Values that are no strings are left out: the API server takes none. */
+export function stringsIn(metadata: JsonMap, field: MetadataField): ReadonlyMap<string, string> {
+  const found = nestedField(metadata, [field])
+  const entries = isMap(found) ? Object.entries(found) : []
+  return new Map(entries.filter((entry): entry is [string, string] => typeof entry[1] === 'string'))
+}
 
 /** The `metadata` of both objects at the syncer's last write of either; only labels and annotations are read. */
 export interface WrittenMetadata {
@@ -67,48 +176,6 @@ export function hostMetadata(exchange: MetadataExchange): JsonMap {
   return setNestedField(whole, ['ownerReferences'], owners.length === 0 ? undefined : owners)
 }
 
-const FIELDS = ['labels', 'annotations'] as const
-
-/**
- * The virtual object with the labels and annotations that changed on the host, under its own keys; the same object when
- * nothing flows back (contract 17.3). A map that is taken whole has the host's values in all keys then: the patch would
- * take those of the virtual object for the host's.
- */
-export const withHostMetadata = (exchange: MetadataExchange): JsonMap =>
-  FIELDS.reduce((object, field) => {
-    const entries = crossings(field, exchange)
-    const flowing = entries.flatMap(({ key, flowsBack }) =>
-      flowsBack === null ? [] : [[key, flowsBack] as const],
-    )
-    if (flowing.length === 0) return object
-    if (!exchange.isTakenWhole(field))
-      return flowing.reduce(
-        (changed, [key, value]) => setNestedField(changed, ['metadata', field, key], value),
-        object,
-      )
-    const onHost = entries.flatMap(({ key, hostValue }) =>
-      hostValue === null ? [] : [[key, hostValue] as const],
-    )
-    return setNestedField(object, ['metadata', field], mapFromEntries(onHost))
-  }, exchange.virtual)
-
-/**
- * The object of withHostMetadata after its patches, with the virtual object's own values in the keys that do not flow:
- * a patch that takes a map whole says something about each key, and only those that changed on the host flow.
- */
-export const withOwnMetadata = (patched: JsonMap, exchange: MetadataExchange): JsonMap =>
-  FIELDS.reduce((object, field) => {
-    const map = nestedField(object, ['metadata', field]) ?? {}
-    if (!exchange.isTakenWhole(field) || !isMap(map)) return object
-    const entries = crossings(field, exchange).filter(({ flowsBack }) => flowsBack !== null)
-    const flowing = new Set(entries.map(({ key }) => key))
-    if (flowing.size === 0) return object
-    const own = [...stringsIn(nestedMap(exchange.virtual, ['metadata']), field)]
-    return own
-      .filter(([key]) => !flowing.has(key))
-      .reduce((kept, [key, value]) => setNestedField(kept, ['metadata', field, key], value), object)
-  }, patched)
-
 /** The labels or annotations of the host object without marks. */
 function hostStrings(field: MetadataField, exchange: MetadataExchange): JsonMap {
   const metadata = hostMetadataOf(exchange)
@@ -144,7 +211,11 @@ interface CrossingEntry {
   readonly flowsBack: string | null
 }
 
-function crossings(field: MetadataField, exchange: MetadataExchange): readonly CrossingEntry[] {
+/** The labels or annotations of the virtual object that cross, with the value of each side. */
+export function crossings(
+  field: MetadataField,
+  exchange: MetadataExchange,
+): readonly CrossingEntry[] {
   const { virtual, kind, written, place, isPatched } = exchange
   const onHost = stringsIn(hostMetadataOf(exchange), field)
   const wasVirtual = stringsIn(written?.virtual ?? {}, field)
