@@ -108,7 +108,7 @@ const namespaceStores = (namespaces: NamespaceStores | null): SyncSources['store
     ? {}
     : { 'virtual namespaces': namespaces.virtual, 'host namespaces': namespaces.host }
 
-/** Starts the sources of single-namespace mode, and those of the virtual cluster. */
+/** Starts the sources of the virtual cluster, and in single-namespace mode of the host. */
 class SourceStarter {
   readonly #place: HostPlace
   readonly #start: StartInformers

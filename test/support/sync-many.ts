@@ -23,7 +23,7 @@ const PATCHES = [
 /** What a test of many objects does. */
 interface ManyEndpoints {
   /**
-   * Syncs them without patches and with three each, changes one of them and starts a syncer anew. Prints throughput and
+   * Syncs them without patches and with three each, changes one of them and starts a syncer again. Prints throughput and
    * CPU of the first two.
    */
   readonly syncAll: () => Promise<void>

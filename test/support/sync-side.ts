@@ -140,7 +140,7 @@ function withoutManagers(object: SeenObject): SeenObject {
   return { ...object, metadata }
 }
 
-/** A Service without selector, so that its Endpoints are somebody's own. */
+/** A Service without selector, so that its Endpoints are a user's own. */
 export const SELECTORLESS: Draft = { spec: { ports: [{ name: 'sql', port: 5432 }] } }
 
 /** Endpoints with one address. */

@@ -257,7 +257,7 @@ const namesOf = (writes: readonly AuditedWrite[]): readonly string[] =>
     )
 
 /**
- * A Service and Endpoints go to the host, and are made anew there after somebody has deleted them. What happened in
+ * A Service and Endpoints go to the host, and are created again there after a user has deleted them. What happened in
  * either cluster before is known to the syncer then: events of a kind come in order.
  */
 async function passFence(
@@ -270,7 +270,12 @@ async function passFence(
   for (const resource of [ENDPOINTS, SERVICES]) {
     const { metadata } = await host.shows(resource, onHost, {})
     await host.remove(resource, onHost)
-    await host.until(resource, onHost, 'is made anew', (now) => now.metadata.uid !== metadata.uid)
+    await host.until(
+      resource,
+      onHost,
+      'is created again',
+      (now) => now.metadata.uid !== metadata.uid,
+    )
   }
 }
 

@@ -57,7 +57,7 @@ describe.each(sampled(SIDES, 2))('the API server of the $side cluster', ({ side 
     await expectUntouched(virtual, ENDPOINTS, before)
   })
 
-  test.each(inWhole('is restarted without its history, and watches begin anew (18.3)'))(
+  test.each(inWhole('is restarted without its history, and watches begin again (18.3)'))(
     '%s',
     async () => {
       const ref = { namespace, name: `history-${side}` }

@@ -38,7 +38,7 @@ const isValid = (value: 0 | 1): Promise<true> =>
     SOON,
   )
 
-test('a change is picked up: existing objects are patched anew, and left alone without patches (16.1, 19.7)', async () => {
+test('a change is picked up: existing objects are patched again, and left alone without patches (16.1, 19.7)', async () => {
   const ref = at('repatched')
   const before = await createPair(virtual, ref, '10.7.0.1')
   await host.shows(ENDPOINTS, hostRef(ref), portNamed('sql'))

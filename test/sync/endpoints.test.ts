@@ -126,7 +126,7 @@ test("a change on the host is overwritten, and marks stay the syncer's (18.2, 18
       ownerReferences: null,
     },
   })
-  // Another uid in the marks is that of another object: it is deleted and made anew.
+  // Another uid in the marks is that of another object: it is deleted and created again.
   const { subsets, metadata } = onHost
   const { annotations, labels, ownerReferences } = metadata
   const after = await host.shows(ENDPOINTS, ref, {
@@ -193,7 +193,7 @@ describe('deletion', () => {
     await host.gone(ENDPOINTS, hostRef(at('service-deleted')))
   })
 
-  test('behind our back: the host object is made anew, the virtual one stays (18.3)', async () => {
+  test('behind our back: the host object is created again, the virtual one stays (18.3)', async () => {
     const { before, onHost } = await standing('behind', '10.1.5.3')
     await host.remove(ENDPOINTS, onHost.metadata)
     await host.until(
@@ -229,8 +229,8 @@ describe('deletion', () => {
       metadata: { uid: ref.uid, finalizers: ['example.com/keep'] },
     })
     await host.patch(ENDPOINTS, ref, { metadata: { finalizers: null } })
-    const anew = await host.shows(ENDPOINTS, ref, endpointsAt('10.1.5.7'))
-    expect(anew.metadata.uid).not.toBe(ref.uid)
+    const again = await host.shows(ENDPOINTS, ref, endpointsAt('10.1.5.7'))
+    expect(again.metadata.uid).not.toBe(ref.uid)
     expect(await virtual.get(ENDPOINTS, at('kept'))).toMatchObject({
       metadata: { uid: before.metadata.uid },
     })

@@ -110,7 +110,7 @@ test('a whole copy of an object of ours under another name is foreign, also when
   await expectUntouched(host, ENDPOINTS, copy)
 })
 
-test('marks that somebody took off make the object foreign; marks put back, ours (16.3, 17.2)', async () => {
+test('marks that a user took off make the object foreign; marks put back, ours (16.3, 17.2)', async () => {
   const ref = at('unmarked')
   const before = await createPair(virtual, ref, '10.4.2.1')
   const onHost = await host.shows(ENDPOINTS, hostRef(ref), {})

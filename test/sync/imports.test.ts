@@ -95,7 +95,7 @@ test('an import is never synced, and at rest nothing is written (19.5, 19.7)', a
     expect(await host.read(resource, hostRef(at(name)))).toBeNull()
 })
 
-test('the copy follows the host object until somebody changes it (19.5)', async () => {
+test('the copy follows the host object until a user changes it (19.5)', async () => {
   await offer('follows', 'one')
   await refer('follower', { secret: 'follows' })
   await virtual.shows(SECRETS, at('follows'), password('one'))
@@ -123,7 +123,7 @@ test('a copy goes with its label, and comes back with it (19.5)', async () => {
   await virtual.gone(SECRETS, at('lent'))
 })
 
-test("a copy that somebody changed stays without its label, as the tenant's own (19.5)", async () => {
+test("a copy that a user changed stays without its label, as the tenant's own (19.5)", async () => {
   await offer('kept', 'one')
   await refer('keeper', { secret: 'kept' })
   await virtual.shows(SECRETS, at('kept'), password('one'))
@@ -142,7 +142,7 @@ test('a deleted copy is made again, and one that nothing names goes (19.5)', asy
   await virtual.until(
     SECRETS,
     at('named'),
-    'is made anew',
+    'is created again',
     (now) => now.metadata.uid !== metadata.uid,
   )
   await virtual.patch(ENDPOINTS, at('namer'), { metadata: { annotations: { secret: null } } })

@@ -62,7 +62,7 @@ test('a write of what flows back chooses no family (18.4)', async () => {
   })
   await host.remove(SERVICES, hostRef(at('node-port')))
   const again = (now: SeenObject): boolean => now.metadata.uid !== onHost.metadata.uid
-  const made = await host.until(SERVICES, hostRef(at('node-port')), 'is made anew', again)
+  const made = await host.until(SERVICES, hostRef(at('node-port')), 'is created again', again)
   expect(made['spec']).toMatchObject({ ipFamilies: ['IPv4'] })
 })
 

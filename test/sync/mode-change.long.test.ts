@@ -32,7 +32,7 @@ beforeAll(async () => {
 })
 afterAll(() => deleteMarkedNamespaces(planes.host, world))
 
-test('a change of the mode writes each object anew in its other place, and no patch fails on the way (17.5, 19.5)', async () => {
+test('a change of the mode writes each object again in its other place, and no patch fails on the way (17.5, 19.5)', async () => {
   await namespacesOf(planes.virtual).create(namespace)
   await virtual.create(SECRETS, { namespace, name: 'password' }, { type: 'Opaque' })
   const endpoints = await createPair(virtual, ref, '10.2.7.1')

@@ -137,7 +137,7 @@ describe('a namespace of the virtual cluster', () => {
 // The end of a namespace takes a cluster five seconds.
 
 describe.each(inWhole('a namespace of the virtual cluster that changes'))('%s', () => {
-  test('gets its host namespace back when somebody deletes that (18.3, 17.5)', async () => {
+  test('gets its host namespace back when a user deletes that (18.3, 17.5)', async () => {
     const name = named('again')
     await synced(name)
     const before = await onHost.until(hostOf(name), isOurs)

@@ -1,4 +1,4 @@
-// The pace of writes: a tenant's own changes are on the host at once, whatever somebody does there.
+// The pace of writes: a tenant's own changes are on the host at once, whatever a user does there.
 import { expect, test } from 'vitest'
 import { ENDPOINTS, SERVICES } from '../../src/api/names.ts'
 import { syncPlanes, syncWorld } from '../support/sync-world.ts'
@@ -29,7 +29,7 @@ test('Endpoints that are renewed each second for 30 s are on the host a second l
   expect(Math.max(...late)).toBeLessThan(8000)
 })
 
-test('somebody who undoes them on the host waits, the change of the tenant does not (19.7)', {
+test('a user who undoes them on the host waits, the change of the tenant does not (19.7)', {
   timeout: 120_000,
 }, async () => {
   const ref = { namespace, name: 'undone' }

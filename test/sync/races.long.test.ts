@@ -1,4 +1,4 @@
-// Writes of a syncer that arrive late: what somebody else has done meanwhile stays.
+// Writes of a syncer that arrive late: what another user has done meanwhile stays.
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { ENDPOINTS, type Resource, SERVICES } from '../../src/api/names.ts'
 import { pathOf } from '../../src/kube/client/client.ts'
@@ -90,8 +90,8 @@ test('a label that the user changed as well: the virtual one wins (17.3)', async
   await expectUntouched(virtual, ENDPOINTS, before)
 })
 
-test('a write back to an object that was deleted and made anew meanwhile touches the new one no more than it may (18.3, 18.5)', async () => {
-  const ref = at('anew')
+test('a write back to an object that was deleted and created again meanwhile touches the new one no more than it may (18.3, 18.5)', async () => {
+  const ref = at('again')
   await createPair(virtual, ref, '10.10.2.1')
   await virtual.patch(ENDPOINTS, ref, { metadata: { labels: { app: 'a' } } })
   await host.shows(ENDPOINTS, hostRef(ref), { metadata: { labels: { app: 'a' } } })
@@ -100,7 +100,7 @@ test('a write back to an object that was deleted and made anew meanwhile touches
   await host.patch(ENDPOINTS, hostRef(ref), { metadata: { labels: { app: 'host' } } })
   await fault.reached(SOON)
   await virtual.remove(ENDPOINTS, ref)
-  const anew = await virtual.create(ENDPOINTS, ref, {
+  const again = await virtual.create(ENDPOINTS, ref, {
     ...endpointsAt('10.10.2.2'),
     metadata: { labels: { app: 'b' } },
   })
@@ -110,7 +110,7 @@ test('a write back to an object that was deleted and made anew meanwhile touches
     metadata: { labels: { app: 'b' } },
   })
   await world.caughtUp(syncer)
-  await expectUntouched(virtual, ENDPOINTS, anew)
+  await expectUntouched(virtual, ENDPOINTS, again)
 })
 
 // biome-ignore format: a table
@@ -137,7 +137,7 @@ test.each(HOST_WRITES)(
   },
 )
 
-test('a late delete meets an object of ours that somebody took the marks off: it stays (16.3)', async () => {
+test('a late delete meets an object of ours that a user took the marks off: it stays (16.3)', async () => {
   const ref = at('late-unmarked')
   await createPair(virtual, ref, '10.10.4.1')
   await host.shows(ENDPOINTS, hostRef(ref), {})

@@ -131,7 +131,7 @@ describe.each(KINDS)('a $kind', ({ kind, resource, draft, wanted, changed, wante
     await expectUntouched(virtual, resource, before)
   })
 
-  test('that is immutable is made anew when another takes its name (18.3)', async () => {
+  test('that is immutable is created again when another takes its name (18.3)', async () => {
     const ref = at(`${prefix}-frozen`)
     await virtual.create(resource, ref, { ...draft, immutable: true })
     await refer(`${prefix}-freezing`, kind, ref.name)

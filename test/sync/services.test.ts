@@ -125,7 +125,7 @@ test("the load balancer's status flows back, and goes with it (18.4, 18.5)", asy
   )
 })
 
-test('a status that somebody wrote in the virtual cluster is overwritten (18.4)', async () => {
+test('a status that a user wrote in the virtual cluster is overwritten (18.4)', async () => {
   await created('two-statuses', { type: 'LoadBalancer' })
   await onHost('two-statuses')
   const ip = (value: string) => ({
@@ -220,7 +220,7 @@ test.each(sampled(TYPES, 3, 1))('$from.type becomes $to.type (18.4)', async ({ f
   expect(await virtual.events(after)).toEqual([])
 })
 
-test('a headless Service that becomes another is made anew on the host, as in the virtual cluster (18.3, 18.4)', async () => {
+test('a headless Service that becomes another is created again on the host, as in the virtual cluster (18.3, 18.4)', async () => {
   await created('was-headless', { clusterIP: 'None' })
   const { metadata } = await onHost('was-headless')
   await virtual.remove(SERVICES, at('was-headless'))

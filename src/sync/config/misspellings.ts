@@ -1,6 +1,6 @@
 // Keys of the configuration that are probably meant to be others (contract 16.1).
 
-/** The known key that this one differs from by case or one letter; null = it is known itself, or like none. */
+/** The known key that this key differs from by case or one letter; null = the key itself is known, or like no other. */
 export function slipOf(key: string, known: readonly string[]): string | null {
   if (known.includes(key)) return null
   const given = key.toLowerCase()

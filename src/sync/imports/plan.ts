@@ -26,7 +26,7 @@ export type ImportPlan =
 
 const NOTHING: ImportPlan = { step: 'nothing' }
 
-/** The plan for one name. What somebody in the virtual cluster wrote or changed stays as it is. */
+/** The plan for one name. An object that a user of the virtual cluster wrote or changed stays as it is. */
 export function planImport(facts: ImportFacts): ImportPlan {
   const { kind, name, virtual, isReferenced } = facts
   const source =

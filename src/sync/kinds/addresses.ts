@@ -11,7 +11,7 @@ export interface AddressSettings {
 }
 
 /**
- * Why the address may not stand at this place of a host object, as a sentence; null = it may. What is no address is
+ * Why the address may not stand at this place of a host object, as a sentence; null = it may. A value that is not an address is
  * refused, and not quoted: it can be anything.
  */
 export function addressRefusal(

@@ -75,7 +75,7 @@ function hostAddress(
   )
 }
 
-/** Nothing is written with a single refused address in it: the rest would be Endpoints that nobody made. */
+/** Nothing is written with a single refused address in it: the rest would be Endpoints that no user wrote. */
 function checkedAddresses(object: JsonMap, { denied }: AddressSettings): CheckedObject {
   const [subsets, faults] = listAt(object, 'subsets', 'subsets')
   const refusals = subsets.flatMap((subset, at) => {

@@ -28,7 +28,7 @@ export function isImportable(host: JsonMap, virtualCluster: string): boolean {
 /** Whether a virtual object says that it is a copy of a host object. */
 export const isMarkedAsImport = (virtual: JsonMap): boolean => importedFrom(virtual) !== null
 
-/** Whether a virtual object is a copy that nobody has changed. One under another name is none: somebody has copied it. */
+/** Whether a virtual object is an unchanged import. A copy of an import under another name is not one. */
 export function isUnchangedImport(kind: SyncedKind, virtual: JsonMap): boolean {
   const from = importedFrom(virtual)
   const digest = from && digestOf(kind, nameOf(virtual), from.uid, importedData(kind, virtual))

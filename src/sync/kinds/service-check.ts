@@ -68,7 +68,7 @@ function hostExternalName(name: string, context: TranslationContext): string | n
   return context.ownsHostService(service) ? name : null
 }
 
-/** Whether the name is below `<namespace>.svc`: that of a Service, or of one of its Pods or ports. */
+/** Whether the name is below `<namespace>.svc`: the name of a Service, or of one of its Pods or ports. */
 const isClusterName = (name: string): boolean => name.split('.').includes('svc', 2)
 
 /** The Service without the address of its load balancer where that is refused. */

@@ -2,7 +2,7 @@
 import { nestedString } from '../../domain/json/field-path.ts'
 import { isList, isMap, type Json, type JsonMap, ownValue } from '../../domain/json/json.ts'
 
-/** The ports of a Service's spec; null for an entry that is no object. */
+/** The ports of a Service's spec; null for an entry that is not an object. */
 export function portsOf(spec: JsonMap): readonly (JsonMap | null)[] {
   const ports = ownValue(spec, 'ports')
   return isList(ports) ? ports.map((port) => (isMap(port) ? port : null)) : []

@@ -8,7 +8,7 @@ export const specOf = (service: JsonMap): JsonMap => nestedMap(service, ['spec']
 /** The type in a Service's spec; empty where none is given, which is ClusterIP. */
 export const typeOf = (spec: JsonMap): string => nestedString(spec, ['type'])
 
-/** Whether the type has cluster IPs; those of a headless Service are `None`. */
+/** Whether the type has cluster IPs; a headless Service has `None`. */
 export const hasClusterIp = (spec: JsonMap): boolean => typeOf(spec) !== 'ExternalName'
 
 /** Whether the type has node ports. */

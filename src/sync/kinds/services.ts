@@ -99,7 +99,7 @@ function hostSpec(virtual: JsonMap, context: TranslationContext): JsonMap {
   ])
 }
 
-/** A host of one family refuses two, though the policy would take one; and what nobody chose may be none of its own. */
+/** A host with one family refuses two, even if the policy accepts one; and a default family may not be one of the host's. */
 const sendsIpFamilies = (spec: JsonMap, { choosesIpFamilies }: TranslationContext): boolean =>
   choosesIpFamilies && nestedString(spec, ['ipFamilyPolicy']) !== 'PreferDualStack'
 

@@ -11,9 +11,9 @@ export interface TranslationContext {
   readonly place: HostPlace
   /** Whether the virtual cluster has the Service, and it is synced. */
   readonly hasService: (service: VirtualName) => boolean
-  /** Whether the name on the host is that of a Service of this virtual cluster, by its marks or because it gets that name. */
+  /** Whether a Service of this virtual cluster has this name on the host, by its marks or because it is to get it. */
   readonly ownsHostService: (service: VirtualName) => boolean
-  /** Whether somebody has set the IP families of the virtual Service, and not its API server. */
+  /** Whether a user has set the IP families of the virtual Service, and not its API server. */
   readonly choosesIpFamilies: boolean
   /** The patch that acts from virtual to host on this very field of the virtual object; null = none. */
   readonly patchKindAt: (path: FieldPath) => Patch['kind'] | null

@@ -65,7 +65,7 @@ export const namespaceMarks = (
   },
 })
 
-/** The host namespace of a virtual one; in single-namespace mode the one of all. */
+/** The host namespace of a virtual one; in single-namespace mode all have the same. */
 export const hostNamespaceOf = (namespace: string, place: HostPlace): string =>
   hostNameOf({ name: '', namespace }, place).namespace
 
@@ -89,7 +89,7 @@ export function namespaceMark(metadata: JsonMap, place: HostPlace): NamespaceMar
   return { kind: 'ours', virtual, isMade }
 }
 
-/** The metadata of a host namespace with these marks, or without any. What others have set stays. */
+/** The metadata of a host namespace with these marks, or without any. Other labels and annotations stay. */
 export const withNamespaceMarks = (
   metadata: JsonMap,
   marks: ReturnType<typeof namespaceMarks> | null,

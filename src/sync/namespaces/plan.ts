@@ -21,20 +21,21 @@ export interface NamespaceFacts {
   readonly host: { readonly mark: NamespaceMark; readonly isTerminating: boolean } | null
   /** Whether the mappings name it, not by a pattern: then one that exists already is used. */
   readonly isNamed: boolean
-  /** Whether it is that of the syncer, which is never a host namespace of a virtual one. */
+  /** Whether it is the syncer's own namespace, which is never the host namespace of a virtual one. */
   readonly isReserved: boolean
 }
 
 /**
  * `create`: it is made for this virtual namespace. `mark`: it exists, and is marked as this one's. `use`: it is marked
  * already. `end`: its virtual namespace is gone or leads elsewhere, so it is cleared, and deleted if it was made. `wait`:
- * it terminates, or what leads to it does. `taken`: it is not this virtual cluster's. `nothing`: it is none of ours.
+ * it terminates, or its virtual namespace does. `conflict`: it is not this virtual cluster's. `nothing`: it is neither
+ * marked nor wanted.
  */
 export type NamespacePlan =
   | { readonly kind: 'create' | 'use'; readonly virtual: VirtualNamespace }
   | { readonly kind: 'mark'; readonly virtual: VirtualNamespace; readonly isMade: boolean }
   | { readonly kind: 'end'; readonly virtual: VirtualNamespace; readonly isMade: boolean }
-  | { readonly kind: 'wait' | 'taken' | 'nothing' }
+  | { readonly kind: 'wait' | 'conflict' | 'nothing' }
 
 /** The plan, and the virtual namespaces that are left out because they do not get the host namespace. */
 interface PlannedNamespace {
@@ -48,7 +49,7 @@ interface PlannedNamespace {
 export function planNamespace(facts: NamespaceFacts): PlannedNamespace {
   const living = facts.leading.filter((one) => !one.isTerminating)
   const plan = planOf(facts, living)
-  if (plan.kind === 'taken') return { plan, waiting: null, leftOut: living }
+  if (plan.kind === 'conflict') return { plan, waiting: null, leftOut: living }
   const owner = 'virtual' in plan ? plan.virtual.name : null
   // While it is cleared or terminates, one of them waits for it.
   const others = living.filter(({ name }) => name !== owner)
@@ -61,14 +62,14 @@ function planOf(
   living: readonly LeadingNamespace[],
 ): NamespacePlan {
   const first = oldest(living)
-  if (isReserved) return { kind: first === null ? 'nothing' : 'taken' }
+  if (isReserved) return { kind: first === null ? 'nothing' : 'conflict' }
   if (host === null)
     return first === null ? { kind: 'nothing' } : { kind: 'create', virtual: first }
   if (host.isTerminating) return { kind: 'wait' }
   const { mark } = host
   if (mark.kind !== 'ours') {
     if (first === null) return { kind: 'nothing' }
-    if (mark.kind === 'foreign' || !isNamed) return { kind: 'taken' }
+    if (mark.kind === 'foreign' || !isNamed) return { kind: 'conflict' }
     return { kind: 'mark', virtual: first, isMade: false }
   }
   const { virtual, isMade } = mark
@@ -89,7 +90,7 @@ const compare = (a: LeadingNamespace, b: LeadingNamespace): number => {
   return (one ?? '') < (other ?? '') ? -1 : 1
 }
 
-/** Whether the mappings name the host namespace itself. What a pattern makes of a name is the tenant's choice. */
+/** Whether the mappings name the host namespace itself. A name that a pattern makes is the tenant's choice. */
 export const isNamedInMappings = (hostNamespace: string, { namespaces }: HostPlace): boolean =>
   (namespaces ?? []).some(([, host]) => host === hostNamespace)
 
@@ -116,7 +117,7 @@ export function mappingFaults(
         ? [`${names.join(' and ')} lead to one namespace of the host, ${hostName}`]
         : []
     const foreign =
-      kind === 'taken'
+      kind === 'conflict'
         ? [`${names.join(' and ')} leads to ${hostName} on the host, which is not its own`]
         : []
     return [...several, ...foreign]

@@ -72,7 +72,7 @@ async function reconcile(hostName: string, deps: NamespaceDeps): Promise<Outcome
     case 'nothing':
     case 'use':
     case 'wait':
-    case 'taken':
+    case 'conflict':
       return done
     case 'create':
       return report.refusalReported(plan.virtual, hostName, () =>
@@ -152,11 +152,11 @@ async function end(
     )
     return done
   }
-  // Without its marks it is not looked at again: until they are gone, each try would say that it stays.
+  // Without its marks it is not reconciled again: until they are gone, each try would report that it stays.
   if (rest === null) await reported(() => setMarks(host, null, deps))
   report.kept(virtual, keptNote(host.name, rest))
   if (rest === null) return done
-  // Its marks stay those of the other one, perhaps for ever.
+  // Its marks keep naming the other namespace, perhaps for ever.
   if (waiting !== null) report.taken(waiting, host.name)
   return recheckAfter(RECHECK_MS.kept)
 }

@@ -1,4 +1,4 @@
-// What is in a host namespace whose virtual one is gone (contract 17.5).
+// The content of a host namespace whose virtual namespace is gone (contract 17.5).
 import type { JsonMap } from '../../domain/json/json.ts'
 import { isConflict, StatusError, withoutDetail } from '../../kube/client/api-error.ts'
 import type { KubeClient } from '../../kube/client/client.ts'
@@ -69,7 +69,7 @@ async function unlessChanged(call: string, remove: () => Promise<unknown>): Prom
   }
 }
 
-/** Looks for objects of all kinds that the host serves. What can't be read may be somebody's: it counts. */
+/** Looks for objects of all kinds that the host serves. Objects that can't be read count as foreign. */
 export async function restOf(hostName: string, content: NamespaceContent): Promise<NamespaceRest> {
   const { resources, unknown } = await content.resources()
   const unreadable = [...unknown]

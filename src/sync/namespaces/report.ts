@@ -16,7 +16,7 @@ export type NamespaceErrorReason = (typeof NAMESPACE_ERROR_REASONS)[number]
 
 /** Reports what becomes of virtual namespaces on the host. */
 export interface NamespaceReport {
-  /** Its host namespace belongs to another one, or to somebody else. */
+  /** Its host namespace belongs to another virtual namespace, or is foreign. */
   readonly taken: (namespace: VirtualNamespace, hostName: string) => void
   /** Its host namespace stays after its end. @param note a sentence */
   readonly kept: (namespace: VirtualNamespace, note: string) => void

@@ -122,7 +122,7 @@ export const isSkipped = (object: JsonMap): boolean =>
     (field) => nestedString(object, ['metadata', field, SKIP_SYNC]) === 'true',
   )
 
-/** The labels or annotations of metadata. Values that are no strings are left out: the API server takes none. */
+/** The labels or annotations of metadata. Values that are not strings are left out: the API server accepts none. */
 export function stringsIn(metadata: JsonMap, field: MetadataField): ReadonlyMap<string, string> {
   const found = nestedField(metadata, [field])
   const entries = isMap(found) ? Object.entries(found) : []
@@ -149,10 +149,10 @@ export interface MetadataExchange {
   readonly owner: OwnerReference | null
   /**
    * Whether a patch touches the field, or a map that holds it: then it flows back only by its own reverse. The path is
-   * that of the host object, such as `['metadata', 'labels', 'app']`.
+   * the path in the host object, such as `['metadata', 'labels', 'app']`.
    */
   readonly isPatched: (path: FieldPath) => boolean
-  /** Whether a patch takes the map back as a whole, from the host's values to those of the virtual object. */
+  /** Whether a patch writes the whole map back, from the host's values to the virtual object's values. */
   readonly isTakenWhole: (field: MetadataField) => boolean
 }
 
@@ -234,7 +234,7 @@ export function crossings(
   })
 }
 
-/** References of others as they are, and to the virtual cluster's own Service, which may have been created anew. */
+/** References of others as they are, and to the virtual cluster's own Service, which may have been created again. */
 function ownerReferences(metadata: JsonMap, { owner, place }: MetadataExchange): readonly Json[] {
   const references = nestedField(metadata, ['ownerReferences'])
   const existing = isList(references) ? references.filter(isMap) : []

@@ -20,7 +20,7 @@ export interface VirtualName {
   readonly namespace: string
 }
 
-/** The longest name that is kept as it is: that of a Service. */
+/** The longest name that is kept as it is: the longest name of a Service. */
 const LONGEST = 63
 const KEPT = 52
 const DIGEST_DIGITS = 10

@@ -1,7 +1,7 @@
 // Names that objects can have (contract 19.5): a text that none can have is never read, and becomes no key.
 import { isDnsLabel, isDnsSubdomain } from '../../domain/dns-name.ts'
 
-/** A name of an object as somebody wrote it, in a field or an annotation. */
+/** A name of an object as a user wrote it, in a field or an annotation. */
 interface WrittenName {
   readonly apiVersion: string
   readonly namespace: string

@@ -9,7 +9,7 @@ export interface SyncedObject extends CachedObject {
   readonly namespace: string
   /** The whole object without managedFields, with apiVersion and kind. */
   readonly object: JsonMap
-  /** Whether somebody has set `spec.ipFamilies`; else the API server has filled it in, or it is not there. */
+  /** Whether a user has set `spec.ipFamilies`; else the API server has filled it in, or it is not there. */
   readonly choosesIpFamilies: boolean
 }
 
@@ -37,7 +37,7 @@ export const syncedObject =
     }
   }
 
-/** Whether somebody has deleted the object, and finalizers keep it. */
+/** Whether the object is deleted, and finalizers keep it. */
 export const isTerminating = ({ object }: SyncedObject): boolean =>
   nestedString(object, ['metadata', 'deletionTimestamp']) !== ''
 

@@ -1,4 +1,4 @@
-// What follows a patch that fails (contract 19.8).
+// When a failed patch is tried again (contract 19.8).
 import type { Outcome } from '../../kube/controller/controller.ts'
 import { ReportedFailure } from '../../kube/controller/reported-failure.ts'
 import type { Patched } from '../patches/apply.ts'
@@ -8,14 +8,14 @@ import { dependsOnClusters } from '../patches/reference.ts'
 export type FailedPatch = Extract<Patched, { readonly ok: false }>
 
 /**
- * How often an object is tried whose patches fail, at least: what the same request has again each time ends by a change
- * of the object or of the patches, which queues it.
+ * An object whose patches fail is tried again after this time at the latest. A failure that the same request has each time
+ * ends by a change of the object or of the patches, which queues it.
  */
 const FAILED_PATCH_MS = 300_000
 
 /**
- * The next try. What an evaluation had no time for is tried after a back-off; so is what depends on the clusters, which
- * nothing announces, but that one stays at the queue's longest.
+ * The next try. An evaluation that ran out of time is tried after a back-off. A failure that depends on the clusters is,
+ * too, as no event says when it ends; it stays at the longest delay of the queue.
  *
  * @param text the error as it may be logged
  * @throws ReportedFailure, for a try after a back-off

@@ -7,8 +7,8 @@ const FIELDS = ['labels', 'annotations'] as const
 
 /**
  * The virtual object with the labels and annotations that changed on the host, under its own keys; the same object when
- * nothing flows back (contract 17.3). A map that is taken whole has the host's values in all keys then: the patch would
- * take those of the virtual object for the host's.
+ * nothing flows back (contract 17.3). If a patch writes the whole map back, all keys
+ * have the host's values: the patch would mistake the virtual object's values for the host's.
  */
 export const withHostMetadata = (exchange: MetadataExchange): JsonMap =>
   FIELDS.reduce((object, field) => {

@@ -209,7 +209,7 @@ async function translatePair(
 /** When an object is reconciled again whose reference leads into a host namespace that is being created. */
 const OPENS_MS = 10_000
 
-/** What follows a translation that lacked an answer: the key is queued when that is read, or translated again. */
+/** After a translation that lacked an answer: the key is queued when the object is read, or translated again. */
 function afterLookup(lookedUp: Exclude<LookupOutcome, 'complete'>, nowMs: number): Outcome {
   if (lookedUp === 'wait') return done
   return { result: 'later', atMs: nowMs + (lookedUp === 'opens' ? OPENS_MS : 0) }

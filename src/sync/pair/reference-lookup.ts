@@ -1,4 +1,4 @@
-// Answers what references name while one object is translated, and has read what it could not answer (contract 19.5).
+// Looks up the objects that references name while one object is translated, and starts to read missing ones (contract 19.5).
 import type { ImportStates } from '../imports/follow.ts'
 import { type HostPlace, hostNameOf, virtualNameOf } from '../objects/host-name.ts'
 import { ownerOf } from '../objects/host-metadata.ts'
@@ -10,14 +10,14 @@ import type { ServedKinds } from '../references/served-kinds.ts'
 import type { SyncSources } from '../sources.ts'
 
 /**
- * `complete`: all was known. `wait`: something was not, and the referrer is queued when it is read. `again`: it is read
- * by now. `opens`: a host namespace is being made; what patches make of a reference may not be queued by that.
+ * `complete`: all answers were there. `wait`: one was missing, and the referrer is queued when it is read. `again`: it has
+ * been read since. `opens`: a host namespace is being created, and that need not queue the referrer.
  */
 export type LookupOutcome = 'complete' | 'wait' | 'again' | 'opens'
 
 /** The look-ups of one translation. */
 interface TranslationLookup extends ReferenceLookups {
-  /** Starts to read what was not known, and ends reading what only the translation before has needed. */
+  /** Starts to read missing objects, and ends reading objects that only the previous translation needed. */
   readonly end: () => Promise<LookupOutcome>
 }
 
@@ -52,7 +52,7 @@ function beginLookup(
   const targets: ObjectReference[] = []
   const hosts: ObjectReference[] = []
   const kinds: NamedKind[] = []
-  /** For each answer that was missing, whether it is known by now. */
+  /** For each answer that was missing, whether it has been read since. */
   const missing: (() => boolean)[] = []
   let opening = false
   const own = hostNameOf(virtualNameOf(referrer.key), place).namespace
@@ -74,7 +74,7 @@ function beginLookup(
     },
     isImported: (target) => {
       const state = imports.isImported(target)
-      // What is no import needs no reading: an object that stands under its translated name is not synced by this.
+      // Only an import must be read: an object under its translated name does not depend on this.
       if (state !== false) targets.push(target)
       if (state === 'unread') missing.push(() => imports.isImported(target) !== 'unread')
       return state

@@ -116,7 +116,7 @@ export class SyncReport {
     this.#ended(key, 'an object that was not in step is not synced any more')
   }
 
-  /** Both objects are as they are to be. @param isWritten whether that took a write: the event of it is no change */
+  /** Both objects are as they are to be. @param isWritten whether this needed a write: its event does not count as a change */
   inStep(key: string, isWritten: boolean): void {
     const { clock, observer, states } = this.#options
     const state = states.of(key)

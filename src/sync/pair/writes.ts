@@ -115,7 +115,7 @@ export async function keepVerdict(kept: KeptVerdict, deps: PairWriteDeps): Promi
 
 /**
  * When a created object is reconciled again: where the watch breaks right after the create, it may show neither the
- * object nor that somebody has deleted it.
+ * object nor its deletion.
  */
 const CREATED_SEEN_MS = 10_000
 

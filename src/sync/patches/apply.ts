@@ -142,7 +142,7 @@ type PatchedValue =
 
 interface FieldValues {
   readonly value: Json
-  /** That of the virtual object; undefined = it has no such field. */
+  /** The value of the virtual object; undefined = it has no such field. */
   readonly own: Json | undefined
 }
 
@@ -178,7 +178,7 @@ const identityOf = (object: JsonMap): string => {
   return JSON.stringify([object['kind'] ?? null, namespace, name])
 }
 
-/** What expressions are asked for a field; the context of each is written once, for the first field. */
+/** The requests for a field; the context of each expression is written once, for the first field. */
 function requestsIn(context: PatchContext, object: string) {
   const texts = new Map<Expression, string>()
   return (expression: Expression, value: Json, path: string): EvaluationRequest => {
@@ -197,8 +197,8 @@ function requestsIn(context: PatchContext, object: string) {
 }
 
 /**
- * The variable `context` without its path, as JSON (contract 19.4). What the expression does not read is left empty:
- * its result is known for as long as the request stays the same.
+ * The variable `context` without its path, as JSON (contract 19.4). A part that the expression does not read is left
+ * empty: its result is kept for as long as the request stays the same.
  */
 function contextText(
   { reads }: Expression,

@@ -9,7 +9,7 @@ export interface ExpressionReads {
   readonly virtualObject: boolean
 }
 
-/** Members of `context`, and the part that each holds; null = name, namespace and path, which are no such part. */
+/** Members of `context`, and the part that each holds; null = name, namespace and path, which belong to no part. */
 const PARTS: ReadonlyMap<string, keyof ExpressionReads | null> = new Map([
   ['path', null],
   ['virtualCluster.name', null],

@@ -46,7 +46,7 @@ function kindOfLiteral(value: unknown): ResultKind | null {
   return typeof value === 'boolean' ? 'boolean' : null
 }
 
-/** Operators of one operand; `-` of a BigInt is no number. */
+/** Operators of one operand; `-` of a BigInt does not give a number. */
 const UNARY: ReadonlyMap<string, ResultKind> = new Map([
   ['+', 'number'],
   ['!', 'boolean'],

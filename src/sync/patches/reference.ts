@@ -35,15 +35,15 @@ interface FailedReference {
 
 /** The objects that one object refers to. */
 interface NamedObjects {
-  /** Each once; those of references that fail are missing. */
+  /** Without duplicates. A reference that can't be resolved is left out. */
   readonly references: readonly ObjectReference[]
   /** The first reference that fails, which is an error of the object (contract 19.8); null = none does. */
   readonly failed: FailedReference | null
 }
 
 /**
- * The objects that the reference patches name in a virtual object, before any patch has changed it. A value that is no
- * string names nothing.
+ * The objects that the reference patches name in a virtual object, before any patch has changed it. A value that is
+ * not a string names nothing.
  */
 export function referencesOf(object: JsonMap, patches: readonly Patch[]): NamedObjects {
   const namespace = nestedString(object, ['metadata', 'namespace'])
@@ -144,7 +144,7 @@ export function virtualReference(
   const { place, namespace } = context
   const hostNamespace = hostNameOf({ name: '', namespace }, place).namespace
   const read = readServed(value, reference, hostNamespace, context)
-  // What somebody on the host wrote there must not stop the virtual object.
+  // A value that a user of the host wrote there must not stop the virtual object.
   if (read.kind === 'failed' && read.because === NO_NAME.because)
     return { ok: true, value: own ?? value }
   if (read.kind === 'failed') return { ok: false, failure: read }

@@ -3,7 +3,7 @@ import type { JsonMap } from '../../domain/json/json.ts'
 import { type Patch, readsConfig } from './parse.ts'
 
 /**
- * Whether a patch can set or report a secret value: those of a Secret, or of the configuration, which each patch sees
+ * Whether a patch can set or report a secret value: of a Secret, or of the configuration, which each patch sees
  * from the first on that reads it.
  */
 export function canHoldSecret(object: JsonMap, patches: readonly Patch[], patch: Patch): boolean {

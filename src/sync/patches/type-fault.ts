@@ -13,7 +13,7 @@ interface TypeFault {
 /**
  * The first field of the value that has another type than it must have; null = there is none.
  *
- * @param before what is the same here is not looked at
+ * @param before fields with the same value here are not checked
  */
 export function typeFault(
   value: Json,
@@ -54,7 +54,7 @@ function firstFault<Step>(
   return null
 }
 
-/** What the value is instead of a leaf of this type; null = it is one. */
+/** A description of a value that is not a leaf of this type; null = it is one. */
 function leafFault(value: Json, type: LeafType): string | null {
   const isInt32 = Number.isInteger(value) && Math.abs(Number(value) + 0.5) <= 2 ** 31
   switch (type) {
@@ -70,10 +70,10 @@ function leafFault(value: Json, type: LeafType): string | null {
       return Number.isInteger(value) && Math.abs(Number(value)) < 2 ** 63 ? null : numberName(value)
     case 'base64':
       if (typeof value !== 'string') return nameOf(value)
-      return BASE64.test(value.replaceAll(/[\r\n]/g, '')) ? null : 'text that is no base64'
+      return BASE64.test(value.replaceAll(/[\r\n]/g, '')) ? null : 'text that is not base64'
     case 'time':
       if (typeof value !== 'string') return nameOf(value)
-      return TIME.test(value) && !Number.isNaN(Date.parse(value)) ? null : 'text that is no time'
+      return TIME.test(value) && !Number.isNaN(Date.parse(value)) ? null : 'text that is not a time'
     default:
       return type satisfies never
   }

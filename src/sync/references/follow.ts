@@ -97,7 +97,7 @@ export function followReferences(
       held.get(kind)?.delete(key)
       virtual[kind].release(virtualNameOf(key))
       hostNames.remove(referrer)
-      // The end of its watch is no change, from which the references of the others are learned.
+      // The end of its watch is not a change, and only changes update the references.
       if (!isReadWhole(kind, kinds)) setNamed(referrer, { now: [] })
     },
   }

@@ -56,14 +56,14 @@ export const WRITER = `'use strict';
         case 'boolean':
           return add(stringify(value));
         case 'number':
-          if (!isFinite(value)) throw new NotJson('the result holds ' + value + ', which is no JSON value');
+          if (!isFinite(value)) throw new NotJson('the result holds ' + value + ', which is not a JSON value');
           return add(stringify(value));
         case 'undefined':
           throw new NotJson('the result holds undefined in a list');
         case 'object':
           return value === null ? add('null') : putObject(value);
         default:
-          throw new NotJson('the result holds a ' + typeof value + ', which is no JSON value');
+          throw new NotJson('the result holds a ' + typeof value + ', which is not a JSON value');
       }
     };
     const putObject = (value) => {
@@ -84,7 +84,7 @@ export const WRITER = `'use strict';
       } else {
         if (prototype !== objectPrototype && prototype !== null) {
           const name = prototype === promisePrototype ? 'a promise' : 'an object with a class';
-          throw new NotJson('the result holds ' + name + ', which is no JSON value');
+          throw new NotJson('the result holds ' + name + ', which is not a JSON value');
         }
         add('{');
         const names = ownKeys(value);
@@ -92,7 +92,7 @@ export const WRITER = `'use strict';
         let isFirst = true;
         for (let at = 0; at < count; at += 1) {
           const name = names[at];
-          if (typeof name !== 'string') throw new NotJson('the result holds a symbol, which is no JSON value');
+          if (typeof name !== 'string') throw new NotJson('the result holds a symbol, which is not a JSON value');
           const { enumerable } = getOwnPropertyDescriptor(value, name) ?? { enumerable: false };
           const inner = enumerable ? value[name] : undefined;
           if (inner === undefined) continue;

@@ -34,7 +34,7 @@ interface Waiting {
  * Starts the worker.
  *
  * @param clock bounds each evaluation by the wall clock
- * @param bounds its times in milliseconds; absent = those of contract 19.4
+ * @param bounds its times in milliseconds; absent = the bounds of contract 19.4
  */
 export const createSandbox = (clock: Clock, bounds: TimeBounds = BOUNDS): Sandbox =>
   new WorkerSandbox(clock, bounds)
@@ -133,11 +133,11 @@ class WorkerSandbox implements Sandbox {
   #replace(result: EvaluationResult): void {
     void this.#worker?.terminate()
     if (!this.#isClosed) this.#worker = this.#start()
-    // What had to be ended is not tried for longer.
+    // An evaluation that was ended gets no more time.
     this.#learn(result)
   }
 
-  /** Whoever has overrun a slice is evaluated again, when nobody waits for a slice. */
+  /** An evaluation that overran a slice runs again, once no other one waits for a slice. */
   #finish(result: EvaluationResult): void {
     const isOverrun = result.kind === 'failed' && result.isTransient
     const { queued } = this.#current ?? {}

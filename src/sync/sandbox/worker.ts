@@ -103,7 +103,7 @@ function evaluateIn(
 const isNothing = (context: QuickJSContext, result: QuickJSHandle): boolean =>
   context.typeof(result) === 'undefined' || context.eq(result, context.null)
 
-/** The result where it is no object, which no code of the expression can change; null = an object, or no JSON value. */
+/** A result that is not an object, so that no code of the expression can change it; null = an object, or not a JSON value. */
 function plainResult(
   context: QuickJSContext,
   result: QuickJSHandle,
@@ -161,7 +161,7 @@ function stringOf(context: QuickJSContext, handle: QuickJSHandle): string {
 
 type CallResult = ReturnType<QuickJSContext['callFunction']>
 
-/** The value of code of ours. @throws Error where the engine has no memory left for it */
+/** The value of code of the harness. @throws Error where the engine has no memory left for it */
 function valueOf(result: CallResult): QuickJSHandle {
   if (!result.error) return result.value
   result.error.dispose()
@@ -205,7 +205,7 @@ const functionsFor = (
     try {
       return UTF8.decode(Buffer.from(data, 'base64'))
     } catch {
-      throw new TypeError('atob: the data is no UTF-8 text')
+      throw new TypeError('atob: the data is not UTF-8 text')
     }
   },
   btoa: (text) => Buffer.from(text).toString('base64'),

@@ -1,4 +1,4 @@
-// What the Event of a refused write says of the server's answer (contract 18.3, 19.8).
+// The note of the Event about a refused write, from the server's answer (contract 18.3, 19.8).
 import type { JsonMap } from '../../domain/json/json.ts'
 import type { StatusError } from '../../kube/client/api-error.ts'
 
@@ -9,7 +9,7 @@ const TOO_LARGE = /request is too large|message larger than max|request entity t
  * Why a cluster refuses a write, for an Event: not for logs.
  *
  * @param isHidden whether the answer may quote a value that is secret: then its code and reason, and a size
- * @param sent the object that was to be written; null = none, as of a delete
+ * @param sent the object that was to be written; null = it was to be deleted
  */
 export function refusalNote(error: StatusError, isHidden: boolean, sent: JsonMap | null): string {
   const { code, reason, message, words } = error

@@ -63,7 +63,7 @@ interface WriteTimes {
 
 /**
  * The times of the writes to the objects of one side, by key. They end by time alone, a minute after the last write, and
- * not with the object: deleting and creating it again is no way to a new budget. A write that must wait is merged with
+ * not with the object: deleting and creating it again gives no new budget. A write that must wait is merged with
  * those that follow: the caller reads the newest state when the wait is over.
  */
 export class WritePace {
@@ -111,7 +111,7 @@ export class WritePace {
 }
 
 /**
- * Records that the syncer itself has written the object on the other side, which is no change by a user there.
+ * Records that the syncer itself has written the object on the other side, which does not count as a change by a user there.
  *
  * @param before the object on the other side before that write @param resourceVersion its version after it
  */
@@ -126,7 +126,7 @@ export function sourceWritten(
   record.lastWrite = { ...lastWrite, source: versionOf({ uid: before.uid, resourceVersion }) }
 }
 
-/** A change of the other side that leads to another content is no answer. */
+/** Whether the write is an answer. A change of the other side that leads to another content is not. */
 const isAnswerTo = (last: PacedWrite | null, write: PacedWrite | AnswerWrite): boolean =>
   write === 'answer' ||
   (last !== null && (last.source === write.source || last.wanted === write.wanted))

@@ -82,15 +82,15 @@ export const EXPRESSION_ROWS: readonly PatchRow[] = [
     '(() => { throw new RangeError("no") })()',
     'p[0] at data.a: RangeError',
   ),
-  onA('NaN', 'x', '+value', 'p[0] at data.a: the result holds NaN, which is no JSON value'),
+  onA('NaN', 'x', '+value', 'p[0] at data.a: the result holds NaN, which is not a JSON value'),
   onA(
     'a function as result',
     'x',
     'value.trim',
-    'p[0] at data.a: the result holds a function, which is no JSON value',
+    'p[0] at data.a: the result holds a function, which is not a JSON value',
   ),
   onA('a wrong DNS name', 'db', 'virtualToHostDNS(value)', 'p[0] at data.a: Error'),
-  onA('data that is no base64', '?', 'atob(value)', 'p[0] at data.a: TypeError'),
+  onA('data that is not base64', '?', 'atob(value)', 'p[0] at data.a: TypeError'),
   {
     name: 'the first failure of two entries',
     object: { data: { a: 1, b: 2 } },

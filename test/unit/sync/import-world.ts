@@ -1,4 +1,4 @@
-// Both clusters in memory for tests of imports, with sources that are told what has been read.
+// Both clusters in memory for tests of imports, with sources that a test reads into.
 import type { JsonMap } from '../../../src/domain/json/json.ts'
 import type { ObjectRef } from '../../../src/kube/client/client.ts'
 import { type StoreChange, objectKey } from '../../../src/kube/informer/store.ts'

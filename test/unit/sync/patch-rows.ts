@@ -181,7 +181,7 @@ export const ROWS: readonly PatchRow[] = [
   // References.
   refersAt('a name', 'db', secret, 'db-x-shop-x-vc'),
   refersAt('an empty name', '', secret, ''),
-  refersAt('a value that is no text', { a: 1 }, secret, { a: 1 }),
+  refersAt('a value that is not a text', { a: 1 }, secret, { a: 1 }),
   refersAt('a number', 5, secret, 5),
   refersAt(
     'a name within',

@@ -26,7 +26,7 @@ interface PlayedInformer {
   readonly sink: StoreSink
 }
 
-/** A cluster whose informers have read it as soon as they are started, and are told of each change at once. */
+/** A cluster whose informers have read it as soon as they are started, and get each change at once. */
 function playedCluster(prefix: string) {
   const objects = new Map<string, { readonly plural: string; readonly object: KubeObject }>()
   let informers: readonly PlayedInformer[] = []

@@ -174,7 +174,7 @@ export const endpoints = (
   fields: JsonMap = { subsets: SUBSETS },
   metadata: JsonMap = {},
 ): JsonMap => webOf('endpoints', fields, metadata)
-/** An object of somebody else under the name of the host object. */
+/** An object of another user under the name of the host object. */
 export const foreign: JsonMap = { apiVersion: 'v1', kind: 'Endpoints', metadata: HOST, subsets: [] }
 /** The object with another value in a field. */
 export const withField =

@@ -29,7 +29,7 @@ test.each([
     object: { kind: 'Secret', data: { a: 'eA==' } },
     patch: { path: 'data.a', expression: '"jdbc:" + atob(value)' },
     warns: '',
-    says: 'at data.a: it would be text that is no base64, and must be base64, as btoa(text) gives',
+    says: 'at data.a: it would be text that is not base64, and must be base64, as btoa(text) gives',
   },
 ])(
   'try says what $name must be and exits with 1; validate warns where the syntax shows it (19.3)',

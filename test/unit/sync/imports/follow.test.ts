@@ -29,7 +29,7 @@ function copyOf(host: SyncedObject, kind: 'secrets' | 'endpoints' = 'secrets'): 
 }
 
 describe('the state of an import', () => {
-  test('is known once the host object is read, and the virtual one where it matters (19.5)', () => {
+  test('the state of an import is there once the host object is read, and the virtual one where it matters (19.5)', () => {
     const { virtual, candidates, imports, takeChanges } = importWorld()
     virtual.endpoints.read('shop/web', endpoints('web', { a: 'db' }))
     expect([...candidates.wanted]).toEqual(['host/db'])
@@ -52,7 +52,7 @@ describe('the state of an import', () => {
     { name: 'nothing in the virtual cluster', host: labelled('db'), copy: null, is: true },
     { name: 'its copy', host: labelled('db'), copy: copyOf(labelled('db')), is: true },
     {
-      name: "somebody's own object",
+      name: "a user's own object",
       host: labelled('db'),
       copy: object('secrets', ['shop', 'db'], {}),
       is: false,
@@ -71,7 +71,7 @@ describe('the state of an import', () => {
     candidates.read('host/db', host)
     virtual.secrets.read('shop/db', copy)
     expect(imports.isImported(secret('db'))).toBe(is)
-    // What is unchanged is never synced: it is about to be deleted where it is no import any more.
+    // An unchanged copy is never synced: if it is not an import any more, it is about to be deleted.
     const isImport = copy !== null && imports.isImport('secrets', copy)
     expect(isImport).toBe(copy !== null && (is || host === null))
   })
@@ -101,7 +101,7 @@ describe('the state of an import', () => {
     expect([...candidates.wanted]).toEqual([])
   })
 
-  test('waits for no host namespace that is not open, and is known when it opens (17.5, 19.5)', () => {
+  test('an import waits for no host namespace that is not open, and has a state when it opens (17.5, 19.5)', () => {
     const listeners: ((namespace: string) => void)[] = []
     let isOpen = false
     const { virtual, candidates, imports, takeChanges } = importWorld({

@@ -52,7 +52,7 @@ const facts = (given: Partial<ImportFacts> = {}): ImportFacts => ({
 /** The copy of the host object as the virtual cluster stores it. */
 function copyOf(host: JsonMap, kind: SyncedKind = 'secrets'): JsonMap {
   const plan = planImport(facts({ kind, host }))
-  if (plan.step !== 'create') throw new Error(`${plan.step} is no create`)
+  if (plan.step !== 'create') throw new Error(`${plan.step} is not a create`)
   const { metadata, ...fields } = plan.object
   return {
     apiVersion: 'v1',
@@ -196,12 +196,12 @@ const PLANS: readonly PlanRow[] = [
     step: 'nothing',
   },
   {
-    name: 'a copy that somebody changed, and whose host object has changed',
+    name: 'a copy that a user changed, and whose host object has changed',
     given: { virtual: changed, host: newer },
     step: 'nothing',
   },
   {
-    name: 'a copy that somebody changed, and whose label is gone',
+    name: 'a copy that a user changed, and whose label is gone',
     given: { virtual: changed, host: unlabelled },
     step: 'nothing',
   },
@@ -240,7 +240,7 @@ describe('the plan of an import', () => {
   test('updates the object that was read, so that the write is conditional, and comes to rest (19.5)', () => {
     const kept = withMetadata(copy, { labels: { a: 'b' } })
     const plan = planImport(facts({ virtual: kept, host: newer }))
-    if (plan.step !== 'update') throw new Error(`${plan.step} is no update`)
+    if (plan.step !== 'update') throw new Error(`${plan.step} is not an update`)
     expect(plan.object).toMatchObject({
       metadata: { uid: 'v1', resourceVersion: '7', labels: { a: 'b' } },
       data: { password: 'dGhyZWU=' },
@@ -302,6 +302,6 @@ test.each([
   { annotation: 'h1/', is: false },
   { annotation: 'h1', is: false },
   { annotation: '', is: false },
-])('the annotation $annotation is that of an import: $is (19.5)', ({ annotation, is }) => {
+])('the annotation $annotation marks an import: $is (19.5)', ({ annotation, is }) => {
   expect(isMarkedAsImport({ metadata: { annotations: { [FROM]: annotation } } })).toBe(is)
 })

@@ -11,7 +11,7 @@ import { memoryEvents } from '../memory-report.ts'
 
 const KEY = 'secrets/shop/db'
 
-/** The controller with a virtual cluster that stores what it is told, unless it refuses all writes. */
+/** The controller with a virtual cluster that stores each write, unless it refuses all. */
 function controllerWorld(refusal: StatusError | null = null) {
   const world = importWorld()
   const writes: string[] = []
@@ -136,7 +136,7 @@ describe('the controller of imports', () => {
     expect(await reconcile()).toEqual([])
   })
 
-  test('never touches an object that somebody wrote (19.5)', async () => {
+  test('never touches an object that a user wrote (19.5)', async () => {
     const { reconcile, refer, candidates, virtual } = controllerWorld()
     refer('db')
     virtual.secrets.read('shop/db', object('secrets', ['shop', 'db'], {}, { data: { a: 'eA==' } }))
@@ -208,7 +208,7 @@ describe('the controller of imports', () => {
     const { spec, reconcile, refer, candidates, virtual, clock } = controllerWorld()
     refer('db')
     candidates.read('host/db', withData('b25l'))
-    // Somebody deletes it each time.
+    // A user deletes it each time.
     for (let n = 0; n < 11; n += 1) {
       virtual.secrets.read('shop/db', null)
       expect(await reconcile()).toHaveLength(1)

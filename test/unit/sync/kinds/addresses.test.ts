@@ -127,7 +127,7 @@ describe('addresses that are always refused (18.2, E12)', () => {
     [null, undefined, 5, true, ['10.0.0.1'], { ip: '10.0.0.1' }],
   ].flatMap((some) => some.map((value) => ({ value })))
 
-  test.each(NO_ADDRESSES)('$value is no address, and is not quoted', ({ value }) => {
+  test.each(NO_ADDRESSES)('$value is not an address, and is not quoted', ({ value }) => {
     expect(addressRefusal('ip', value as never, [])).toBe('ip must be an IP address')
   })
 })

@@ -142,12 +142,12 @@ describe('refused addresses (18.2)', () => {
       ],
     },
     {
-      name: 'what is no address',
+      name: 'a value that is not an address',
       subsets: [{ addresses: [{ ip: 5 }, { hostname: 'a' }, '10.0.0.1', null] }],
       refusals: [0, 1, 2, 3].map((at) => `subsets[0].addresses[${at}].ip must be an IP address`),
     },
     {
-      name: 'what is no list',
+      name: 'a value that is not a list',
       subsets: [{ addresses: { ip: '10.0.0.1' } }, 'x', { notReadyAddresses: '10.0.0.1' }],
       refusals: [
         'subsets[0].addresses must be a list',

@@ -52,7 +52,7 @@ describe('Secrets and ConfigMaps on the host (18.5)', () => {
   })
 })
 
-describe('changes that the API server refuses: deleted and created anew (18.3)', () => {
+describe('changes that the API server refuses: deleted and created again (18.3)', () => {
   const data = { a: 'eA==', b: 'eQ==' }
   const frozen = { immutable: true, data }
   const rows: { name: string; desired: Fields; host: Fields; needed: boolean }[] = [

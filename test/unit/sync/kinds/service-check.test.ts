@@ -190,13 +190,13 @@ describe('external IPs of Services (18.6)', () => {
       refusals: [refused(0, '10.0.0.1')],
     },
     {
-      name: 'what is no address goes',
+      name: 'a value that is not an address goes',
       spec: { externalIPs: [5, '192.0.2.1', null] },
       host: { externalIPs: ['192.0.2.1'] },
       refusals: [0, 2].map((at) => `spec.externalIPs[${at}] must be an IP address`),
     },
     {
-      name: 'what is no list goes',
+      name: 'a value that is not a list goes',
       spec: { externalIPs: '192.0.2.1' },
       host: {},
       refusals: ['spec.externalIPs must be a list'],

@@ -183,7 +183,7 @@ describe('Services that exist on the host (18.4)', () => {
   })
 })
 
-describe('changes that the API server refuses: deleted and created anew (18.4)', () => {
+describe('changes that the API server refuses: deleted and created again (18.4)', () => {
   const EXTERNAL = { type: 'ExternalName', externalName: 'example.com' }
   const balancer = (loadBalancerClass?: string): Fields => ({
     ...IP,

@@ -67,7 +67,7 @@ describe('marks of a host namespace', () => {
     { name: 'another host namespace', path: mark('object-host-name'), value: 'vc-x-other' },
     { name: 'another kind', path: mark('object-kind'), value: '/v1, Kind=Service' },
     { name: 'no virtual namespace', path: mark('object-name'), value: undefined },
-    { name: 'a value that is no string', path: mark('object-name'), value: 7 },
+    { name: 'a value that is not a string', path: mark('object-name'), value: 7 },
     { name: 'the copy of another one', path: ['name'], value: 'vc-x-copy' },
   ])('that name $name are foreign (17.5)', ({ path, value }) => {
     expect(namespaceMark(setNestedField(marked, path, value), place)).toEqual({ kind: 'foreign' })

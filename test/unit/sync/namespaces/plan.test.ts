@@ -58,20 +58,20 @@ const [a, b] = [virtual('a1'), virtual('b2')]
 
 describe('a host namespace', () => {
   test.each<Row>([
-    { name: 'that nobody wants', plan: 'nothing' },
+    { name: 'that no virtual namespace wants', plan: 'nothing' },
     { name: 'that is missing', leading: [a], plan: 'create a1' },
     { name: 'that is missing, for one that ends', leading: [ending('a1')], plan: 'nothing' },
-    { name: 'of somebody else', host: host(none), plan: 'nothing' },
+    { name: 'of another user', host: host(none), plan: 'nothing' },
     { name: 'of another virtual cluster', host: host(foreign), plan: 'nothing' },
     { name: 'that is marked', leading: [a], host: host(ours('a1')), plan: 'use a1' },
     {
-      name: 'of a virtual one that was made anew',
+      name: 'of a virtual one that was created again',
       leading: [a],
       host: host(ours('a0')),
       plan: 'mark a1 made',
     },
     {
-      name: 'not made, of a virtual one that was made anew',
+      name: 'not made, of a virtual one that was created again',
       leading: [a],
       host: host(ours('a0', false)),
       plan: 'mark a1 not made',
@@ -80,7 +80,7 @@ describe('a host namespace', () => {
       name: 'that exists',
       leading: [a],
       host: host(none),
-      plan: 'taken',
+      plan: 'conflict',
       leftOut: ['a1'],
     },
     {
@@ -95,7 +95,7 @@ describe('a host namespace', () => {
       leading: [a],
       host: host(foreign),
       isNamed: true,
-      plan: 'taken',
+      plan: 'conflict',
       leftOut: ['a1'],
     },
     {
@@ -106,7 +106,7 @@ describe('a host namespace', () => {
       plan: 'nothing',
     },
     { name: 'that terminates', leading: [a], host: host(ours('a1'), true), plan: 'wait' },
-    { name: 'of somebody else that ends', leading: [a], host: host(none, true), plan: 'wait' },
+    { name: 'of another user that ends', leading: [a], host: host(none, true), plan: 'wait' },
     { name: 'whose virtual one is gone', host: host(ours('a1')), plan: 'end a1 made' },
     { name: 'not made, one gone', host: host(ours('a1', false)), plan: 'end a1 not made' },
     {
@@ -155,10 +155,10 @@ describe('a host namespace', () => {
       leftOut: ['c3'],
     },
     {
-      name: 'all are left out of a taken one',
+      name: 'all are left out of a foreign one',
       leading: [a, b],
       host: host(none),
-      plan: 'taken',
+      plan: 'conflict',
       leftOut: ['a1', 'b2'],
     },
   ])('that several lead to: $name (17.5)', (row) => {
@@ -166,17 +166,17 @@ describe('a host namespace', () => {
   })
 
   test.each<Row>([
-    { name: 'missing', leading: [a], plan: 'taken', leftOut: ['a1'] },
-    { name: 'there', leading: [a], host: host(none), plan: 'taken', leftOut: ['a1'] },
-    { name: 'named', leading: [a], isNamed: true, plan: 'taken', leftOut: ['a1'] },
+    { name: 'missing', leading: [a], plan: 'conflict', leftOut: ['a1'] },
+    { name: 'there', leading: [a], host: host(none), plan: 'conflict', leftOut: ['a1'] },
+    { name: 'named', leading: [a], isNamed: true, plan: 'conflict', leftOut: ['a1'] },
     {
-      name: 'marked by somebody',
+      name: 'marked by a user',
       leading: [a],
       host: host(ours('a1')),
-      plan: 'taken',
+      plan: 'conflict',
       leftOut: ['a1'],
     },
-    { name: 'marked by somebody, and not wanted', host: host(ours('a1')), plan: 'nothing' },
+    { name: 'marked by a user, and not wanted', host: host(ours('a1')), plan: 'nothing' },
   ])("the syncer's own is never used, $name (17.5)", (row) => {
     expect(planned({ ...row, isReserved: true })).toEqual([row.plan, row.leftOut ?? []])
   })

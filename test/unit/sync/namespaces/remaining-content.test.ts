@@ -58,12 +58,12 @@ describe('what is left in a host namespace', () => {
     { name: 'a Secret', given: object('secrets', { name: 'default' }) },
     { name: 'another account', given: object('serviceaccounts') },
     { name: 'another ConfigMap', given: object('configmaps') },
-    { name: 'a slice of somebody', given: object('endpointslices.discovery.k8s.io') },
+    { name: 'a slice of a user', given: object('endpointslices.discovery.k8s.io') },
     {
       name: 'a slice of a controller that is not the host',
       given: object('endpointslices.discovery.k8s.io', labelled(SLICES, 'mine')),
     },
-    { name: 'Endpoints of somebody', given: object('endpoints') },
+    { name: 'Endpoints of a user', given: object('endpoints') },
     { name: 'another kind of that name', given: object('events.example.com') },
     {
       name: 'accounts of another group',
@@ -216,10 +216,10 @@ describe('objects of a virtual namespace that is gone', () => {
 
   test.each([
     { name: 'foreign objects', object: metadata('web') },
-    { name: 'those of another virtual namespace', object: marked('web', 'cart') },
+    { name: 'objects of another virtual namespace', object: marked('web', 'cart') },
     { name: 'copies', object: { ...marked('web', 'shop'), name: 'copy' } },
     {
-      name: 'those of another virtual cluster',
+      name: 'objects of another virtual cluster',
       object: marked('web', 'shop', { labels: { 'vcluster.platform.sh/managed-by': 'vc2' } }),
     },
     {
@@ -230,7 +230,7 @@ describe('objects of a virtual namespace that is gone', () => {
     expect(await cleared([object])).toEqual([{ kind: 'none' }, []])
   })
 
-  test('are not those of a virtual namespace with another mapping by now (17.5)', async () => {
+  test('objects of a virtual namespace with another mapping by now are not deleted (17.5)', async () => {
     expect(await cleared([marked('web', 'shop')], { of: 'cart' })).toEqual([{ kind: 'none' }, []])
   })
 

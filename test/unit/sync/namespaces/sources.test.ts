@@ -131,7 +131,7 @@ describe('a namespace of the host', () => {
   test.each<{ name: string; host: () => readonly KubeObject[]; isOpening: boolean }>([
     { name: 'that is not there yet', host: () => [], isOpening: true },
     { name: 'that is marked', host: () => [marked(SHOP, 'shop')], isOpening: false },
-    { name: 'of somebody else', host: () => [marked(SHOP, '')], isOpening: false },
+    { name: 'of another user', host: () => [marked(SHOP, '')], isOpening: false },
     {
       name: 'that terminates',
       host: () => [marked(SHOP, '', { deletionTimestamp: '2026-01-01T00:00:00Z' })],

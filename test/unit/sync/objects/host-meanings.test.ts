@@ -191,7 +191,7 @@ describe('labels of Secrets and ConfigMaps', () => {
     expect(nestedMap(back, ['metadata', 'labels'])).toEqual({ ...RELEASE, version: '1' })
   })
 
-  test('that an older syncer let cross go, and those of the host stay (17.3)', () => {
+  test('that an older syncer let cross go, and keys of the host stay (17.3)', () => {
     const { made } = crossed('Secret', { labels: RELEASE }, single)
     const rules = `${PREFIX}crossing-rules`
     const { [rules]: _, ...older } = nestedMap(made, ['annotations'])

@@ -55,7 +55,7 @@ describe('metadata of a new host object', () => {
     expect(Object.hasOwn(hostMetadata(exchangeOf(parts)), 'ownerReferences')).toBe(false)
   })
 
-  test('the owner is no controller and does not hold up its deletion (17.4)', () => {
+  test('the owner is not a controller and does not hold up its deletion (17.4)', () => {
     const controlling = { ...owner, controller: true, blockOwnerDeletion: true }
     expect(hostMetadata(exchangeOf({ owner: controlling }))['ownerReferences']).toEqual([
       { ...owner, controller: false },
@@ -272,7 +272,7 @@ describe('keys on the host', () => {
 })
 
 describe('marks of an existing host object', () => {
-  test('are written anew where somebody changed or removed them (17.2)', () => {
+  test('are written again where a user changed or removed them (17.2)', () => {
     const virtual = virtualWith({ labels: { a: '1' } })
     const marks = marksOf(virtual, 'Endpoints', single)
     for (const field of FIELDS)

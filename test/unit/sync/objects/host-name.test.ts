@@ -30,7 +30,7 @@ describe('host names (17.1)', () => {
     expect(hostNameOf({ name, namespace }, single)).toEqual({ name: host, namespace: 'host' })
   })
 
-  test('no host name is longer than that of a Service', () => {
+  test('no host name is longer than the name of a Service may be', () => {
     for (let length = 1; length <= 253; length += 1) {
       const { name } = hostNameOf({ name: 'n'.repeat(length), namespace: 'n'.repeat(63) }, single)
       expect(name.length).toBeLessThanOrEqual(63)

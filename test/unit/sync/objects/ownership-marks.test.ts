@@ -64,7 +64,7 @@ describe('marks of a host object', () => {
     { name: 'no labels', labels: undefined, keys: [] },
     { name: 'an empty map', labels: {}, keys: [] },
     { name: 'a list', labels: ['a'], keys: [] },
-    { name: 'values that are no strings', labels: { a: 1, b: null, c: 'x' }, keys: ['c'] },
+    { name: 'values that are not strings', labels: { a: 1, b: null, c: 'x' }, keys: ['c'] },
     { name: 'an empty value', labels: { a: '' }, keys: ['a'] },
     { name: 'a prototype', labels: mapFromEntries([['__proto__', 'x']]), keys: ['__proto__'] },
   ])('managed keys of $name are $keys (17.2)', ({ labels, keys }) => {
@@ -87,7 +87,7 @@ describe('the owner of a host object', () => {
     expect(ownerOf(host, 'Endpoints', place)).toEqual(owner)
   })
 
-  test('needs no labels: the host controller copies those of a Service (16.3, 17.2)', () => {
+  test('an owner needs no labels: the host controller copies the labels of a Service (16.3, 17.2)', () => {
     const host = setNestedField(onHost, ['metadata', 'labels'], undefined)
     expect(ownerOf(host, 'Endpoints', single)).toEqual(owner)
   })
@@ -106,7 +106,7 @@ describe('the owner of a host object', () => {
     { name: 'no name', path: ['metadata', 'name'], value: undefined },
     { name: 'another virtual cluster', path: label('managed-by'), value: 'other' },
     { name: 'an empty managed-by', path: label('managed-by'), value: '' },
-    { name: 'a managed-by that is no string', path: label('managed-by'), value: null },
+    { name: 'a managed-by that is not a string', path: label('managed-by'), value: null },
     { name: 'another kind', path: annotation('object-kind'), value: '/v1, Kind=Service' },
     { name: 'a kind without version', path: annotation('object-kind'), value: 'Endpoints' },
     { name: 'no kind', path: annotation('object-kind'), value: undefined },
@@ -118,11 +118,11 @@ describe('the owner of a host object', () => {
     { name: 'no host name', path: annotation('object-host-name'), value: undefined },
     { name: 'another host namespace', path: annotation('object-host-namespace'), value: 'x' },
     { name: 'no host namespace', path: annotation('object-host-namespace'), value: undefined },
-  ])('is nobody with $name (17.2)', ({ path, value }) => {
+  ])('no object owns a host object with $name (17.2)', ({ path, value }) => {
     expect(ownerOf(setNestedField(onHost, path, value), 'Endpoints', single)).toBeNull()
   })
 
-  test('is nobody of labels alone (17.2)', () => {
+  test('no object owns a host object with labels alone (17.2)', () => {
     const host = setNestedField(onHost, ['metadata', 'annotations'], {})
     expect(ownerOf(host, 'Endpoints', single)).toBeNull()
   })
@@ -131,7 +131,7 @@ describe('the owner of a host object', () => {
     { name: 'of another virtual cluster', place: { ...single, virtualCluster: 'other' } },
     { name: 'of another host namespace', place: { ...single, hostNamespace: 'other' } },
     { name: 'of the other mode', place: several },
-  ])('is nobody $name, even without labels (17.1, 17.2)', ({ place }) => {
+  ])('no object owns a host object $name, even without labels (17.1, 17.2)', ({ place }) => {
     const host = setNestedField(onHost, ['metadata', 'labels'], undefined)
     expect(ownerOf(host, 'Endpoints', place)).toBeNull()
   })
@@ -140,7 +140,7 @@ describe('the owner of a host object', () => {
   test.each([
     { name: 'another name', host: 'copy', namespace: 'host' },
     { name: 'another namespace', host: 'web-x-shop-x-vc', namespace: 'elsewhere' },
-  ])('is nobody of a copy under $name whose marks are changed to it (17.2)', (copy) => {
+  ])('no object owns a copy under $name whose marks are changed to it (17.2)', (copy) => {
     const changes = [
       [['metadata', 'name'], copy.host],
       [['metadata', 'namespace'], copy.namespace],
@@ -164,19 +164,22 @@ describe('the owner of a host object', () => {
   test.each([
     { name: '', namespace: 'shop' },
     { name: 'web', namespace: '' },
-  ])('is nobody where marks say name "$name", namespace "$namespace" (17.2)', (metadata) => {
-    const { annotations } = marksOf({ metadata }, 'Endpoints', several)
-    const host = {
-      metadata: {
-        name: annotations[`${PREFIX}object-host-name`] ?? '',
-        namespace: annotations[`${PREFIX}object-host-namespace`] ?? '',
-        annotations,
-      },
-    }
-    expect(ownerOf(host, 'Endpoints', several)).toBeNull()
-  })
+  ])(
+    'no object owns a host object whose marks have the name "$name" and the namespace "$namespace" (17.2)',
+    (metadata) => {
+      const { annotations } = marksOf({ metadata }, 'Endpoints', several)
+      const host = {
+        metadata: {
+          name: annotations[`${PREFIX}object-host-name`] ?? '',
+          namespace: annotations[`${PREFIX}object-host-namespace`] ?? '',
+          annotations,
+        },
+      }
+      expect(ownerOf(host, 'Endpoints', several)).toBeNull()
+    },
+  )
 
-  test('is not taken from a prototype (17.2)', () => {
+  test('a prototype gives no marks (17.2)', () => {
     const host = setNestedField(onHost, ['metadata', 'annotations'], undefined)
     const inherited = Object.create(
       (onHost['metadata'] as JsonMap)['annotations'] as object,

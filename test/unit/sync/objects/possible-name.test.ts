@@ -19,7 +19,7 @@ function patchOf(reference: object): Extract<Patch, { readonly kind: 'reference'
   const patches = [{ path: 'metadata.annotations.ref', reference }]
   const { config } = checkSyncConfig({ sync: { toHost: { endpoints: { patches } } } })
   const [patch] = config?.kinds.endpoints.patches ?? []
-  if (patch?.kind !== 'reference') throw new Error('it is no reference')
+  if (patch?.kind !== 'reference') throw new Error('it is not a reference')
   return patch
 }
 
@@ -36,7 +36,7 @@ describe('a name that no object can have', () => {
       const { references, failed } = referencesOf(object, [secret])
       expect(references).toEqual([])
       expect(failed?.failure.detail).toContain('kind "Secret", namespace "shop"')
-      // On the way back it is what somebody on the host wrote: it does not flow.
+      // On the way back it is what a user on the host wrote: it does not flow.
       const back = virtualReference(name, 'shared', secret.reference, context)
       expect(back).toEqual({ ok: true, value: 'shared' })
     },

@@ -30,7 +30,7 @@ const SELECTORS: readonly SelectorRow[] = [
     virtual: undefined,
   },
   { name: 'our labels alone', host: marks, virtual: undefined },
-  { name: 'no label of ours', host: { app: 'x' }, virtual: undefined },
+  { name: 'no label of this virtual cluster', host: { app: 'x' }, virtual: undefined },
   {
     name: 'the labels of another virtual cluster',
     host: { app: 'x', ...marks, [`${P}/managed-by`]: 'other' },
@@ -78,7 +78,7 @@ describe('selectors from host to virtual', () => {
 
   const rows: readonly (ReferenceCase & { readonly name: string; readonly result: Json })[] = [
     {
-      name: 'one that is known',
+      name: 'a known key',
       host: { app: 'y', ...marks },
       own: { app: 'x' },
       result: { app: 'y' },

@@ -9,7 +9,7 @@ const service = (managedFields: unknown): KubeObject =>
   }) as unknown as KubeObject
 
 test.each([
-  { name: 'nobody', managedFields: undefined, chooses: false },
+  { name: 'no manager', managedFields: undefined, chooses: false },
   { name: 'an empty entry', managedFields: [{}], chooses: false },
   {
     name: 'a manager of other fields',

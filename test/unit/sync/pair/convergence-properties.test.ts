@@ -203,7 +203,7 @@ function faultsOf(host: JsonMap | null, virtual: JsonMap | null, kind: string): 
   return faults.flat()
 }
 
-/** What somebody does on the host. */
+/** What a user does on the host. */
 function drift(host: JsonMap, kind: SyncedKind, random: Random): JsonMap {
   const paths: Readonly<Record<SyncedKind, string>> = {
     endpoints: 'subsets',

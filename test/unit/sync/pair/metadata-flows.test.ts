@@ -147,7 +147,7 @@ describe('labels and annotations that both sides may change', () => {
     expect(unmarked(hostMetadata(exchange), 'annotations')).toEqual({ a: '3', b: '1' })
   })
 
-  test('a value of the host that is no string is written anew, and dropped where the host alone has it (17.3)', () => {
+  test('a value of the host that is not a string is written again, and dropped where the host alone has it (17.3)', () => {
     const virtual = virtualWith({ labels: { a: '1' } })
     const was = hostOf({ labels: { a: '1' } })
     const written = { virtual: metadataOf(virtual), host: metadataOf(was) }

@@ -110,7 +110,7 @@ describe('patches that do not settle', () => {
     await pair.settle()
     expect(pair.writes()).toEqual({ virtual: [], host: ['patch unstable'] })
     expect(pair.atVirtual()).toBe(virtual)
-    // Somebody else changes the object: it is examined again.
+    // Another user changes the object: it is examined again.
     pair.host.put(withField(['metadata', 'labels', 'x'], 'y')(pair.atHost()))
     await pair.settle()
     expect(pair.writes()).toEqual({ virtual: [], host: ['patch unstable'] })
@@ -212,7 +212,7 @@ describe('a Service', () => {
 })
 
 describe('an object that cannot be changed', () => {
-  test('is not deleted and made anew for ever by a patch that follows the host object (19.7)', async () => {
+  test('is not deleted and created again for ever by a patch that follows the host object (19.7)', async () => {
     const pair = syncedPair('secrets', {
       patches: [
         {

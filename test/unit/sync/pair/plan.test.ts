@@ -25,7 +25,7 @@ const hostOf = (parts: Partial<Host> = {}): Host => ({
 const foreign = (parts: Partial<Host> = {}): Host => hostOf({ ownerUid: null, ...parts })
 const leftover = (parts: Partial<Host> = {}): Host => foreign({ isLeftover: true, ...parts })
 
-/** What a row does not say: a virtual object that is to stand on the host, without a host object. */
+/** The defaults of a row: a virtual object that is to stand on the host, without a host object. */
 interface Row {
   readonly name: string
   readonly virtual?: Virtual | null
@@ -68,12 +68,12 @@ describe('a virtual object that is to stand on the host', () => {
       plan: 'wait',
     },
     {
-      name: 'replaces that of the object before it',
+      name: 'replaces the host object of the object before it',
       host: hostOf({ ownerUid: 'u0' }),
       plan: 'delete',
     },
     {
-      name: 'replaces that of the object before it, also without its owner',
+      name: 'replaces the host object of the object before it, also without its owner',
       ...held,
       host: hostOf({ ownerUid: 'u0' }),
       plan: 'delete',
@@ -165,9 +165,9 @@ describe('an object that is not to stand on the host', () => {
 
 describe('a name on the host', () => {
   test.each<Row>([
-    { name: 'of a foreign object is taken', host: foreign(), plan: 'conflict' },
+    { name: 'of a foreign object is a conflict', host: foreign(), plan: 'conflict' },
     {
-      name: 'of a foreign object is taken, also without the owner',
+      name: 'of a foreign object is a conflict, also without the owner',
       ...held,
       host: foreign(),
       plan: 'conflict',
@@ -189,7 +189,7 @@ describe('what is left alone', () => {
     { name: 'a virtual object', virtual: virtualOf(aside), plan: 'nothing' },
     { name: 'the host object of one', virtual: virtualOf(aside), host: hostOf(), plan: 'nothing' },
     {
-      name: 'that of one that terminates',
+      name: 'the host object of an object that terminates',
       virtual: virtualOf({ ...aside, isTerminating: true }),
       host: hostOf(),
       plan: 'nothing',

@@ -79,7 +79,7 @@ describe('a virtual object', () => {
     expect(pair.writes().host).toEqual(['create create'])
   })
 
-  test('gets its host object back when somebody deletes that (18.3)', async () => {
+  test('gets its host object back when a user deletes that (18.3)', async () => {
     const pair = await inStep()
     const virtual = pair.atVirtual()
     pair.host.remove(HOST)
@@ -128,7 +128,7 @@ describe('a virtual object', () => {
     Object.assign(pair.world, { isOpen: true, isGivenUp: false })
     pair.virtual.put(setNestedField(pair.atVirtual() ?? {}, ['subsets'], []))
     await pair.settle()
-    // No lag is counted from the change of before.
+    // No lag is counted from the earlier change.
     expect(pair.counts).toEqual(['toHost'])
   })
 
@@ -141,7 +141,7 @@ describe('a virtual object', () => {
     expect(pair.states.waitingFor(`${HOST.namespace}/${HOST.name}`)).toEqual([KEY])
   })
 
-  test('whose cache is not read yet is no object that is gone (18.3)', async () => {
+  test('whose cache is not read yet does not count as gone (18.3)', async () => {
     const pair = await inStep()
     pair.virtual.remove({ name: 'web', namespace: 'shop' })
     Object.defineProperty(pair.virtual.cache, 'isSynced', { value: () => false })
@@ -249,7 +249,7 @@ describe('a stale cache', () => {
     expect(pair.writes().host).toEqual(['create create', 'create create'])
   })
 
-  test('of the host: an update of what is gone is no refusal (18.3)', async () => {
+  test('of the host: an update of a deleted object is not a refusal (18.3)', async () => {
     const pair = await inStep()
     pair.host.lags = true
     pair.host.remove(HOST)
@@ -258,7 +258,7 @@ describe('a stale cache', () => {
     expect(pair.events).toEqual([])
   })
 
-  test('of the host: what somebody changed since is not overwritten (18.3)', async () => {
+  test('of the host: what a user changed since is not overwritten (18.3)', async () => {
     const pair = await inStep()
     pair.host.lags = true
     const theirs = pair.host.put(withField(['metadata', 'labels', 'their'], 'x')(pair.atHost()))
@@ -270,7 +270,7 @@ describe('a stale cache', () => {
     expect(pair.atHost()).toMatchObject({ subsets: [], metadata: { labels: { their: 'x' } } })
   })
 
-  test('of the host: an object that was made anew is not deleted (18.3)', async () => {
+  test('of the host: an object that was created again is not deleted (18.3)', async () => {
     const pair = await inStep()
     pair.host.lags = true
     pair.host.remove(HOST)

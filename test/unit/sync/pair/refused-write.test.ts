@@ -231,7 +231,7 @@ describe('a change that the API server does not accept', () => {
 
 describe('the pace of writes', () => {
   const versionAt = (host: JsonMap | null) => nestedField(host ?? {}, ['metadata', 'labels', 'n'])
-  /** Somebody on the host undoes each write, and the syncer answers. */
+  /** A user on the host undoes each write, and the syncer answers. */
   const undo = async (pair: Awaited<ReturnType<typeof inStep>>, times: number) => {
     for (let n = 0; n < times; n += 1) {
       pair.host.put(setNestedField(pair.atHost() ?? {}, ['subsets'], []))
@@ -261,7 +261,7 @@ describe('the pace of writes', () => {
     expect(pair.events).toHaveLength(1)
   })
 
-  test('holds back no change of the tenant, however often somebody undoes it on the host (19.7)', async () => {
+  test('holds back no change of the tenant, however often a user undoes it on the host (19.7)', async () => {
     const pair = await inStep()
     await undo(pair, 10)
     pair.host.put(setNestedField(pair.atHost() ?? {}, ['subsets'], []))

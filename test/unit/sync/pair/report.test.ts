@@ -116,7 +116,7 @@ describe('a failure that lasts', () => {
     },
     { name: 'with another message', between: () => undefined, again: 'Other' },
     { name: 'of another object', between: () => undefined, again: 'Invalid', uid: 'u2' },
-  ])('is told again $name (19.8)', ({ between, again, uid }) => {
+  ])('is reported again $name (19.8)', ({ between, again, uid }) => {
     const world = reportOf()
     world.report.notWritten(KEY, world.virtual, {
       by: 'host',

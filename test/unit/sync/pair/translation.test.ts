@@ -127,7 +127,7 @@ describe('labels and annotations', () => {
     expect(at(after.host, ['metadata', 'labels', 'x'])).toBe('y')
   })
 
-  test('a verdict of before goes (19.7)', async () => {
+  test('an old verdict goes (19.7)', async () => {
     const path = ['metadata', 'annotations', NOT_STABLE]
     const { after } = await twice({ virtual: labelled, host: [[path, 'x']] })
     expect(at(after.host, path)).toBeUndefined()

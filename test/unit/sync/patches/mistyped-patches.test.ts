@@ -64,7 +64,7 @@ describe('a value that the API server does not decode', () => {
       name: 'data of a Secret',
       object: secret,
       patches: [{ path: 'data.a', expression: '"plain"' }],
-      says: 'p[0] at data.a: it would be text that is no base64, and must be base64, as btoa(text) gives',
+      says: 'p[0] at data.a: it would be text that is not base64, and must be base64, as btoa(text) gives',
     },
     {
       name: 'the last of several patches that touched it',

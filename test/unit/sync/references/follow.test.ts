@@ -72,7 +72,7 @@ function world(patches: Partial<Record<SyncedKind, readonly object[]>>) {
 const WANTED = ['want virtual secrets shop/creds', 'want host secrets host/creds-x-shop-x-vc']
 
 describe('the objects that others refer to (16.2, 19.5)', () => {
-  test('are read on both sides from the first reference on, and told', () => {
+  test('referenced objects are read on both sides from the first reference on, and announced', () => {
     const { references, calls, changes, put } = world({ endpoints: [REFERENCE] })
     put('a', { creds: 'creds' })
     put('b', { creds: 'creds' })
@@ -99,20 +99,23 @@ describe('the objects that others refer to (16.2, 19.5)', () => {
       ends: ({ put }) =>
         put('a', { creds: 'creds' }, { labels: { 'vcluster.platform.sh/skip-sync': 'true' } }),
     },
-  ])('are told when the last referrer $name, and read until they are released', ({ ends }) => {
-    const own = world({ endpoints: [REFERENCE] })
-    own.put('a', { creds: 'creds' })
-    own.changes.length = 0
-    ends(own)
-    expect(own.changes).toContain('secrets shop/creds')
-    expect(own.references.isReferenced('secrets', 'shop/creds')).toBe(false)
-    expect(own.calls.filter((call) => call.startsWith('release'))).toEqual([])
-    own.references.release('secrets', 'shop/creds')
-    expect(own.calls.filter((call) => call.startsWith('release'))).toEqual([
-      'release virtual secrets shop/creds',
-      'release host secrets host/creds-x-shop-x-vc',
-    ])
-  })
+  ])(
+    'referenced objects are announced when the last referrer $name, and read until they are released',
+    ({ ends }) => {
+      const own = world({ endpoints: [REFERENCE] })
+      own.put('a', { creds: 'creds' })
+      own.changes.length = 0
+      ends(own)
+      expect(own.changes).toContain('secrets shop/creds')
+      expect(own.references.isReferenced('secrets', 'shop/creds')).toBe(false)
+      expect(own.calls.filter((call) => call.startsWith('release'))).toEqual([])
+      own.references.release('secrets', 'shop/creds')
+      expect(own.calls.filter((call) => call.startsWith('release'))).toEqual([
+        'release virtual secrets shop/creds',
+        'release host secrets host/creds-x-shop-x-vc',
+      ])
+    },
+  )
 
   test('stay while another refers to them', () => {
     const { references, changes, put, remove } = world({ endpoints: [REFERENCE] })

@@ -51,7 +51,7 @@ test('a Secret that waits, as 1,000 are read, waits no more when nothing names i
   await settle()
   for (const late of ['late-1', 'late-2']) virtual.put(ENDPOINTS, naming(...many, late))
   await settle()
-  // Nobody waits before it.
+  // No other key waits before it.
   virtual.put(ENDPOINTS, naming(...many.slice(1), 'last'))
   await settle()
   expect(references.held('secrets')).toHaveLength(1000)

@@ -82,7 +82,7 @@ describe('the pace of answers', () => {
     expect(writtenMs.length).toBeGreaterThanOrEqual(90)
   })
 
-  test('is that of one object, whatever its name (19.7)', () => {
+  test('counts the answers of each object apart, whatever its name (19.7)', () => {
     const { pace, writes, answerMs } = paced()
     writes('__proto__', 10)
     writes('a', 9)
@@ -98,7 +98,7 @@ describe('the pace of answers', () => {
     expect(answerMs('a')).toBe(60_000)
   })
 
-  test('of one object stays when others have not been written for long (19.7)', () => {
+  test('counts the answers of one object whenever others were last written (19.7)', () => {
     const { clock, pace, writes, answerMs } = paced()
     writes('old', 10)
     writes('a', 9)
@@ -107,7 +107,7 @@ describe('the pace of answers', () => {
     clock.setMonotonic(59_999)
     pace.wrote('b', 'answer')
     expect([answerMs('old'), answerMs('a')]).toEqual([1, 1])
-    // The newest write of `a` keeps it, and `old` is forgotten.
+    // The newest write of `a` keeps its times, and the times of `old` are over.
     clock.setMonotonic(60_001)
     pace.wrote('b', 'answer')
     expect([answerMs('old'), answerMs('a')]).toEqual([0, 0])
@@ -117,7 +117,7 @@ describe('the pace of answers', () => {
     expect(answerMs('a')).toBe(29_999)
   })
 
-  test('forgets objects that are not synced any more (19.7)', () => {
+  test('keeps no times of objects that are not written any more (19.7)', () => {
     setFlagsFromString('--expose-gc')
     const collect = runInNewContext('gc') as () => void
     const usedMiB = (): number => {
