@@ -30,7 +30,7 @@ interface AuthenticatorOptions {
   readonly clock: Clock
   readonly index: KeyIndex
   readonly reader: LiveKeyReader
-  /** The moment up to which the index is known to be complete; null = unknown. */
+  /** The moment up to which the index is proven complete; null = there is no proof. */
   readonly provenAt: () => Moment | null
   /** The caps in force; null until the first settings in force have arrived. */
   readonly caps: () => Caps | null

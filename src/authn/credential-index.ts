@@ -4,16 +4,16 @@ import type { DirectClusterEndpointToken } from '../api/directclusterendpointtok
 import type { KubeObject } from '../api/objects.ts'
 import {
   type AccessKey,
+  accessKeyOf,
   type OwnedAccessKeyObject,
   type PublishedKeyStatus,
-  accessKeyOf,
   storedDigestOf,
 } from '../domain/accesskey/access-key.ts'
 import { isOlderKey } from '../domain/accesskey/key-state.ts'
 import type { KeyLookup, KeyRelations } from '../domain/accesskey/owner-chain.ts'
 import {
-  type KeyRef,
   isAppliedByGitOps,
+  type KeyRef,
   onExpiryOf,
   owningKeyOf,
 } from '../domain/shared-metadata.ts'
@@ -45,8 +45,8 @@ const BY_IDENTITY = 'identity'
 
 /**
  * Creates an empty index. Its Map is keyed by a SHA-256 of a secret and each key's SHA-256, so that neither callers nor
- * users who store digests can provoke collisions. Each indexed key has its keyed digest, so a request computes only that
- * of its bearer token.
+ * users who store digests can provoke collisions. Each indexed key has its keyed digest, so a request computes only the
+ * digest of its bearer token.
  *
  * @param secret 32 random bytes of this process
  */

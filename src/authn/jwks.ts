@@ -3,10 +3,10 @@
 import { createHash, createPublicKey } from 'node:crypto'
 import { JWKS_CONFIG_MAP } from '../api/names.ts'
 import type { ConfigMap } from '../api/objects.ts'
-import { type Json, type JsonMap, isMap, ownValue } from '../domain/json/json.ts'
+import { isMap, type Json, type JsonMap, ownValue } from '../domain/json/json.ts'
 import { JWKS_DATA_KEY, jwksText } from '../domain/signingkey/published-keys.ts'
 import type { PublicJwk } from '../domain/signingkey/signing-key.ts'
-import type { Store, FullObject } from '../kube/informer/store.ts'
+import type { FullObject, Store } from '../kube/informer/store.ts'
 import type { Log } from '../runtime/log.ts'
 
 /** A key that may be published, with its public members only, or why it may not be published. */
@@ -20,7 +20,7 @@ type CheckedJwk =
  * `k`).
  */
 export function checkJwk(value: unknown): CheckedJwk {
-  if (!isMap(value)) return refusal('is no JSON object')
+  if (!isMap(value)) return refusal('is not a JSON object')
   const jwk = ecJwk(value) ?? rsaJwk(value)
   if (!jwk) return refusal('is neither an EC key on P-256 nor an RSA key of 2048 to 4096 bits')
   const checkedMembers = ['kid', 'alg', 'use'] as const
@@ -39,7 +39,7 @@ type ParsedJwks =
 /** Parses a JWK Set. A key without a kid, or with the kid of an earlier key, is a fault too. */
 export function parseJwks(text: string | undefined): ParsedJwks {
   const keys = keysOf(text)
-  if (!Array.isArray(keys)) return refusal('is no JWK Set: {"keys": [...]}')
+  if (!Array.isArray(keys)) return refusal('is not a JWK Set: {"keys": [...]}')
   const jwks = new Map<string, PublicJwk>()
   const faults: string[] = []
   for (const [index, entry] of (keys as readonly Json[]).entries()) {

@@ -5,9 +5,9 @@ import type { Scope } from '../api/scope.gen.ts'
 import { type AccessKey, accessKeyOf, isBearerType } from '../domain/accesskey/access-key.ts'
 import { type Caps, isLive } from '../domain/accesskey/lifetime.ts'
 import {
-  type KeyLookup,
   chainBoundsOf,
   hasKeyConflict,
+  type KeyLookup,
   ownerChainOf,
 } from '../domain/accesskey/owner-chain.ts'
 import { identityAndScopeOf } from './caller.ts'
@@ -74,8 +74,8 @@ export function checkKey(
 }
 
 /**
- * Why this key is invalid, apart from its lifetime and owners; null = it is valid. All is looked at in any case, so
- * that the time does not tell the reason.
+ * Why this key is invalid, apart from its lifetime and owners; null = it is valid. All checks run in any case, so
+ * that the time does not reveal the reason.
  */
 function invalidReasonOf(key: AccessKey, lookup: KeyLookup): InvalidKeyReason | null {
   const hasIdentity = identityAndScopeOf(key).identity !== null

@@ -1,10 +1,10 @@
 import { CLUSTER_ROLES } from '../api/names.ts'
 import type { KubeObject } from '../api/objects.ts'
 import {
+  clusterRoleNameOf,
   type PolicyRule,
   type RoleRules,
   SCOPE_ROLES,
-  clusterRoleNameOf,
 } from '../domain/scope/roles.ts'
 import type { KubeClient } from '../kube/client/client.ts'
 

@@ -10,17 +10,18 @@ import { type Poller, startPoller } from '../runtime/concurrency/poller.ts'
 import type { Log } from '../runtime/log.ts'
 import type { HealthCheck } from '../serving/http/pages.ts'
 import { type FollowedCaps, followCaps } from '../settings/caps.ts'
-import { type SettingsSources, followSettings, refreshSettings } from '../settings/follow.ts'
+import { followSettings, refreshSettings, type SettingsSources } from '../settings/follow.ts'
 import { type Authenticator, createAuthenticator } from './authenticator.ts'
-import { type KeyIndex, createKeyIndex } from './credential-index.ts'
+import { createKeyIndex, type KeyIndex } from './credential-index.ts'
+import { KEY_HEARTBEAT } from './heartbeat-key.ts'
 import { createLiveKeyReader } from './live-reader.ts'
 import { createRoleReader } from './role-rules.ts'
 import {
   FRESH_FOR_MS,
+  isFresh,
   READ_TIMEOUT_MS,
   RENEW_AFTER_MS,
   REUSE_READS_FOR_MS,
-  isFresh,
 } from './staleness.ts'
 import { createWatchHeartbeat } from './watch-heartbeat.ts'
 
@@ -145,7 +146,16 @@ function watchKeys(
   index: KeyIndex,
 ): Proof {
   const relist = (): void => informer.relist()
-  const heartbeat = createWatchHeartbeat({ client, clock, log, random, onDelivered, relist })
+  const object = KEY_HEARTBEAT
+  const heartbeat = createWatchHeartbeat({
+    object,
+    client,
+    clock,
+    log,
+    random,
+    onDelivered,
+    relist,
+  })
   const informer = startInformer(ACCESS_KEYS, heartbeat.observe(index.store), {})
   void heartbeat.keepWriting(signal)
   return heartbeat.provenAt

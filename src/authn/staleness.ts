@@ -14,7 +14,7 @@ export const REUSE_READS_FOR_MS = 1000
 /** Timeout of reads, because the API server may hang or be unreachable. */
 export const READ_TIMEOUT_MS = 2000
 
-/** How far another replica's clock may be ahead of ours for its heartbeat to count (contract 2.9). */
+/** How far another replica's clock may be ahead of this clock for its heartbeat to count (contract 2.9). */
 const TOLERATED_SKEW_MS = 2000
 
 /** Whether a proof up to this moment still counts; null = there is no proof. */

@@ -1,6 +1,6 @@
 // The state machine of the watch heartbeat (contract 10.4): which moment heartbeats prove. Pure: no clock, no calls.
-import { type Moment, laterMoment, msBetween } from '../runtime/clock.ts'
-import { RENEW_AFTER_MS, type SentHeartbeat, momentProvenBy } from './staleness.ts'
+import { laterMoment, type Moment, msBetween } from '../runtime/clock.ts'
+import { momentProvenBy, RENEW_AFTER_MS, type SentHeartbeat } from './staleness.ts'
 
 /** Each replica delays a due write by a random part of this, so that mostly one replica writes. */
 export const MAX_JITTER_MS = 1000
@@ -13,7 +13,7 @@ const MAX_SENT = 8
 
 /** What this process knows about its watch and about the heartbeat key. */
 export interface HeartbeatState {
-  /** The moment up to which the watch is known to be complete; null = unknown. */
+  /** The moment up to which the watch is proven complete; null = there is no proof. */
   readonly provenAt: Moment | null
   /** The list in progress, with the moment that it proves once it is complete; null = no list is in progress. */
   readonly listing: { readonly provenAt: Moment | null } | null
@@ -65,7 +65,7 @@ export type HeartbeatEvent =
     }
 
 /**
- * What the process must do after an event.
+ * The reaction of the process to an event.
  * - `delivered`: report that the watch delivered a write of this process `tookMs` after it was sent
  * - `relist`: list again, because the watch is not complete. `gap`: it went back to an earlier state, as after a
  *   restore of etcd whose versions have caught up; `missedWrite`: it has not delivered a stored write

@@ -1,34 +1,39 @@
-// Proves that a gateway's watch of the keys is complete (contract 10.4). All gateways share a heartbeat key, which
-// authenticates no one. A gateway that has seen no write to it for 5 seconds writes to it. Each gateway receives that
-// write on its own watch, after every change that was committed before it.
-import {
-  ACCESS_KEYS,
-  API_VERSION,
-  EXPIRED_ANNOTATION,
-  HEARTBEAT_ANNOTATION,
-  HEARTBEAT_BEFORE_ANNOTATION,
-  HEARTBEAT_KEY,
-} from '../api/names.ts'
+// Proves that a gateway's watch of a kind is complete (contract 10.4). All gateways share one object of the kind, its
+// heartbeat. A gateway that has seen no write to it for 5 seconds writes to it. Each gateway receives that write on its
+// own watch, after every change that was committed before it.
+import { HEARTBEAT_ANNOTATION, HEARTBEAT_BEFORE_ANNOTATION, type Resource } from '../api/names.ts'
 import type { KubeObject } from '../api/objects.ts'
-import type { OwnedAccessKeyObject } from '../domain/accesskey/access-key.ts'
 import { formatTimestamp } from '../domain/time.ts'
 import { isConflict, isTestFailed } from '../kube/client/api-error.ts'
 import type { KubeClient, NewObject, PatchOperation } from '../kube/client/client.ts'
 import type { StoreSink } from '../kube/informer/store.ts'
-import { type Clock, type Moment, currentMoment, sleep, withTimeout } from '../runtime/clock.ts'
+import { type Clock, currentMoment, type Moment, sleep, withTimeout } from '../runtime/clock.ts'
 import type { Log } from '../runtime/log.ts'
 import { READ_TIMEOUT_MS } from './staleness.ts'
 import {
-  type HeartbeatEvent,
-  MAX_JITTER_MS,
   afterHeartbeatEvent,
   dueInMs,
+  type HeartbeatEvent,
   initialHeartbeatState,
   isUnseen,
+  MAX_JITTER_MS,
 } from './watch-heartbeat-state.ts'
 
-/** Dependencies of the heartbeat. */
-interface HeartbeatOptions {
+/** The heartbeat of a kind. */
+export interface HeartbeatObject<T extends KubeObject> {
+  readonly resource: Resource
+  readonly name: string
+  /** Annotations that each write sets, besides the heartbeat's own. */
+  readonly annotations: Readonly<Record<string, string>>
+  /** A new object with these annotations. */
+  readonly newObject: (annotations: Readonly<Record<string, string>>) => NewObject
+  /** Whether an object of this name must be deleted and created again. */
+  readonly mustBeReplaced: (object: T) => boolean
+}
+
+/** Dependencies of a watch heartbeat. */
+interface HeartbeatOptions<T extends KubeObject> {
+  readonly object: HeartbeatObject<T>
   readonly client: KubeClient
   readonly clock: Clock
   readonly log: Log
@@ -42,17 +47,20 @@ interface HeartbeatOptions {
 
 /** Writes heartbeats, and observes those that arrive on the watch. */
 export interface WatchHeartbeat {
-  /** The moment up to which the watch is known to be complete; null = unknown. */
+  /** The moment up to which the watch is proven complete; null = there is no proof. */
   readonly provenAt: () => Moment | null
-  /** Returns a sink for the watch of the keys that passes all events to `sink`, and observes the heartbeat key. */
+  /** Returns a sink for the watch of the kind that passes all events to `sink`, and observes the heartbeat. */
   readonly observe: (sink: StoreSink) => StoreSink
   /** Writes whenever a heartbeat is due, until the signal aborts. Never rejects. */
   readonly keepWriting: (signal: AbortSignal) => Promise<void>
 }
 
-/** Creates a heartbeat, which writes nothing until the keys are listed. */
-export function createWatchHeartbeat(options: HeartbeatOptions): WatchHeartbeat {
-  const { client, clock, log } = options
+/** Creates a heartbeat, which writes nothing until the objects are listed. */
+export function createWatchHeartbeat<T extends KubeObject>(
+  options: HeartbeatOptions<T>,
+): WatchHeartbeat {
+  const { object, client, clock, log } = options
+  const { kind } = object.resource
   const jitterMs = (): number => options.random() * MAX_JITTER_MS
   let state = initialHeartbeatState(jitterMs())
   const dispatch = (event: HeartbeatEvent): void => {
@@ -61,8 +69,8 @@ export function createWatchHeartbeat(options: HeartbeatOptions): WatchHeartbeat 
     if (effect.kind === 'delivered') options.onDelivered(effect.tookMs)
     if (effect.kind !== 'relist') return
     if (effect.because === 'gap')
-      log.warn({}, 'the access keys went back to an earlier state, listing them again')
-    else log.warn({}, 'the watch of the access keys missed a write, listing them again')
+      log.warn({ kind }, 'watched objects went back to an earlier state, listing them again')
+    else log.warn({ kind }, 'the watch missed a write, listing the objects again')
     options.relist()
   }
 
@@ -78,19 +86,19 @@ export function createWatchHeartbeat(options: HeartbeatOptions): WatchHeartbeat 
     }
     try {
       const isOurs = await withTimeout(clock, READ_TIMEOUT_MS, (abort) =>
-        writeHeartbeat({ client, log, mayWrite }, written, abort),
+        writeHeartbeat({ object, client, log, mayWrite }, written, abort),
       )
       dispatch({ kind: 'stored', sent, isOurs, now: currentMoment(clock) })
     } catch (err) {
       // Another replica or the operator wrote first: the watch will deliver that write.
       if (signal.aborted || isConflict(err) || isTestFailed(err)) return
-      log.warn({ err }, 'could not write to the heartbeat key, trying again')
+      log.warn({ kind, err }, 'could not write the heartbeat, trying again')
     }
   }
 
   return {
     provenAt: () => state.provenAt,
-    observe: (sink) => observingSink(sink, clock, dispatch),
+    observe: (sink) => observingSink(sink, object.name, clock, dispatch),
     keepWriting: async (signal) => {
       while (!signal.aborted) {
         const waitMs = dueInMs(state, currentMoment(clock))
@@ -104,6 +112,7 @@ export function createWatchHeartbeat(options: HeartbeatOptions): WatchHeartbeat 
 /** Passes each event to the sink first, so that everything that a heartbeat proves is in the store by then. */
 const observingSink = (
   sink: StoreSink,
+  heartbeatName: string,
   clock: Clock,
   dispatch: (event: HeartbeatEvent) => void,
 ): StoreSink => ({
@@ -113,7 +122,7 @@ const observingSink = (
   },
   put: (object) => {
     sink.put(object)
-    if (object.metadata.name !== HEARTBEAT_KEY) return
+    if (object.metadata.name !== heartbeatName) return
     dispatch({ kind: 'observed', heartbeat: observedHeartbeat(object), now: currentMoment(clock) })
   },
   remove: (object) => {
@@ -133,16 +142,12 @@ const observedHeartbeat = ({ metadata }: KubeObject) => ({
   before: metadata.annotations?.[HEARTBEAT_BEFORE_ANNOTATION] ?? '',
 })
 
-/** Label of the writes to the heartbeat key (contract 10.4), for metrics. */
+/** Reason of the writes of heartbeats (contract 10.4), for metrics. */
 export const HEARTBEAT_REASON = 'heartbeat'
 
-const HEARTBEAT_REF = { name: HEARTBEAT_KEY }
-
-/** Spec of the heartbeat key: a key of type Reset authenticates no one, whatever else changes in the object. */
-const HEARTBEAT_SPEC = { type: 'Reset', subject: 'heartbeat' } as const
-
-/** Dependencies of a write to the heartbeat key. */
-interface HeartbeatWrite {
+/** Dependencies of a write of the heartbeat. */
+interface HeartbeatWrite<T extends KubeObject> {
+  readonly object: HeartbeatObject<T>
   readonly client: KubeClient
   readonly log: Log
   /** Called with the stored annotation, undefined = none; returns false if another gateway has just written it. */
@@ -150,95 +155,60 @@ interface HeartbeatWrite {
 }
 
 /**
- * Writes the time into the heartbeat key; creates the key if it is missing, and replaces a key with another spec.
+ * Writes the time into the heartbeat; creates it if it is missing, and replaces one that must be replaced.
  *
  * @returns false when `mayWrite` returned false
  * @throws StatusError when another gateway wrote at the same time, or the API server refuses
  */
-async function writeHeartbeat(
-  { client, log, mayWrite }: HeartbeatWrite,
+async function writeHeartbeat<T extends KubeObject>(
+  { object, client, log, mayWrite }: HeartbeatWrite<T>,
   writtenAt: string,
   signal: AbortSignal,
 ): Promise<boolean> {
-  const found = await client.get<OwnedAccessKeyObject>(ACCESS_KEYS, HEARTBEAT_REF, signal)
+  const { resource, name, annotations, newObject, mustBeReplaced } = object
+  const found = await client.get<T>(resource, { name }, signal)
   if (!mayWrite(found?.metadata.annotations?.[HEARTBEAT_ANNOTATION])) return false
   const kept =
-    found && mustBeReplaced(found) ? await deleteForReplacement(found, client, log) : found
-  if (!kept) await client.create(ACCESS_KEYS, heartbeatKey(writtenAt), HEARTBEAT_REASON)
-  else
-    await client.patch(
-      ACCESS_KEYS,
-      HEARTBEAT_REF,
-      heartbeatPatch(kept, writtenAt),
-      HEARTBEAT_REASON,
-    )
+    found && mustBeReplaced(found)
+      ? await deleteForReplacement(resource, found, client, log)
+      : found
+  const written = { ...annotations, [HEARTBEAT_ANNOTATION]: writtenAt }
+  if (kept) await client.patch(resource, { name }, heartbeatPatch(kept, written), HEARTBEAT_REASON)
+  else await client.create(resource, newObject(written), HEARTBEAT_REASON)
   return true
 }
 
 /**
- * Deletes a heartbeat key with another spec, so that it is created again. Gateways of an earlier version write to a key
- * with any spec, and create one only if the key is missing, so both versions can run side by side.
+ * Deletes a heartbeat that must be replaced, so that it is created again. Gateways of an earlier version write to any
+ * object of its name, and create one only if it is missing, so both versions can run side by side.
  *
- * @returns null when the key is deleted; the object when a finalizer keeps it or the delete is refused
+ * @returns null when the object is deleted; the object when a finalizer keeps it or the delete is refused
  */
 async function deleteForReplacement(
-  object: OwnedAccessKeyObject,
+  resource: Resource,
+  object: KubeObject,
   client: KubeClient,
   log: Log,
 ): Promise<KubeObject | null> {
-  const { uid, resourceVersion } = object.metadata
+  const { name, uid, resourceVersion } = object.metadata
   try {
-    return await client.delete(
-      ACCESS_KEYS,
-      HEARTBEAT_REF,
-      { uid, resourceVersion },
-      HEARTBEAT_REASON,
-    )
+    return await client.delete(resource, { name }, { uid, resourceVersion }, HEARTBEAT_REASON)
   } catch (err) {
     if (isConflict(err)) throw err
-    log.warn({ err }, 'could not replace the heartbeat key')
+    log.warn({ kind: resource.kind, err }, 'could not replace the heartbeat object')
     return object
   }
 }
 
-/** A new heartbeat key, written at this time. Annotation `expired` makes operators of earlier versions keep it. */
-const heartbeatKey = (writtenAt: string): NewObject => ({
-  apiVersion: API_VERSION,
-  kind: ACCESS_KEYS.kind,
-  metadata: {
-    name: HEARTBEAT_KEY,
-    annotations: { [HEARTBEAT_ANNOTATION]: writtenAt, [EXPIRED_ANNOTATION]: 'Keep' },
-  },
-  spec: {
-    ...HEARTBEAT_SPEC,
-    description:
-      'Opens nothing: gateways write to it to test that their watch of the keys is current.',
-  },
-})
-
-/**
- * Whether the object must be replaced: its spec differs from HEARTBEAT_SPEC, because an earlier version created it or a
- * user changed it, and the type is immutable. A key with a secret may be in use, so it stays; so does one being
- * deleted.
- */
-function mustBeReplaced({ metadata, spec = {} }: OwnedAccessKeyObject): boolean {
-  if (metadata.deletionTimestamp !== undefined || spec.key) return false
-  const { type, subject, disabled, ttl } = spec
-  return (
-    type !== HEARTBEAT_SPEC.type ||
-    subject !== HEARTBEAT_SPEC.subject ||
-    disabled === true ||
-    (ttl ?? 0) > 0
-  )
-}
-
-/** A write at this time, on condition of the version that was read: of concurrent writers only one succeeds. */
-function heartbeatPatch({ metadata }: KubeObject, writtenAt: string): readonly PatchOperation[] {
+/** A write of these annotations, on condition of the version that was read: of concurrent writers only one succeeds. */
+function heartbeatPatch(
+  { metadata }: KubeObject,
+  written: Readonly<Record<string, string>>,
+): readonly PatchOperation[] {
   const { resourceVersion, annotations } = metadata
   const annotated = {
-    [HEARTBEAT_ANNOTATION]: writtenAt,
+    ...written,
     [HEARTBEAT_BEFORE_ANNOTATION]: annotations?.[HEARTBEAT_ANNOTATION] ?? '',
-    [EXPIRED_ANNOTATION]: 'Keep',
   }
   return [
     { op: 'test', path: '/metadata/resourceVersion', value: resourceVersion },

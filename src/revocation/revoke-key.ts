@@ -17,7 +17,7 @@ interface RevokeKeyDeps {
   readonly clock: Clock
   /** Whether to only report what would be disabled, and write nothing. */
   readonly isDryRun: boolean
-  /** Called for each key as soon as its outcome is known. */
+  /** Called for each key as soon as it has an outcome. */
   readonly onRevoked: (revoked: RevokedKey) => void
 }
 

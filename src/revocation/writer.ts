@@ -155,7 +155,7 @@ export class RevocationWriter {
       this.#observe(await this.#send(write))
       log.info({ configMap: name, tokens: tokens.size }, 'revoked tokens stored')
     } catch (error) {
-      // The ConfigMap was written or deleted since we read it, perhaps by a write of ours whose response was lost.
+      // The ConfigMap was written or deleted since we read it, perhaps by an own write whose response was lost.
       if (isStaleView(write, error)) await this.#reread(name)
       throw error
     }

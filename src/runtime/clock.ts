@@ -149,8 +149,8 @@ export function clampedClock(clock: Clock): ClampedClock {
 const JUMP_NOTICED_WITHIN_MS = 500
 
 /**
- * The clock with another time, which may jump forward whenever a better one is heard. Its timers end after half a second
- * at most, so that all who wait for a time look again soon after a jump.
+ * The clock with another time, which may jump forward whenever a better one arrives. Its timers end after half a second
+ * at most, so that everything that waits for a time checks it again soon after a jump.
  */
 export const jumpingClock = (clock: Clock, nowMs: () => number): Clock => ({
   nowMs,

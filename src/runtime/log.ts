@@ -84,7 +84,7 @@ interface ErrorFields {
 
 function errorFields(error: unknown, remainingCauses: number): ErrorFields {
   if (!(error instanceof Error))
-    return { name: typeof error, message: 'something was thrown that is no Error' }
+    return { name: typeof error, message: 'the thrown value is not an Error' }
   const { name, message, stack, cause } = error
   const code = 'code' in error ? error.code : undefined
   return {

@@ -30,7 +30,8 @@ export const parsePlainYaml = (text: string): unknown => read(text, 0)
 function read(text: string, maxAliasCount: number): unknown {
   const odd = text.search(ODD_CHARACTER)
   if (odd !== -1) throw unreadable(text, odd, ESCAPED)
-  if (/^(?:%|\.\.\.)/.test(firstLineOf(text))) throw unreadable(text, 0, 'directives are not taken')
+  if (/^(?:%|\.\.\.)/.test(firstLineOf(text)))
+    throw unreadable(text, 0, 'directives are not accepted')
   const tab = text.search(INDENTED_BY_TAB)
   if (tab !== -1) throw unreadable(text, tab, 'lines are indented by spaces')
   // Scalars stay texts, and tags are not resolved. checkNames finds duplicates: the parser's own check takes two
@@ -47,7 +48,7 @@ function read(text: string, maxAliasCount: number): unknown {
   if (fault) throw unreadable(text, fault.pos[0], FAULTS[fault.code] ?? 'it is not well-formed')
   visit(document, {
     Alias: (_, { range, source }, path) => {
-      if (maxAliasCount === 0) throw unreadable(text, range?.[0], 'aliases are not taken')
+      if (maxAliasCount === 0) throw unreadable(text, range?.[0], 'aliases are not accepted')
       if (path.some((one) => isCollection(one) && one.anchor === source))
         throw unreadable(text, range?.[0], 'an alias stands inside what it stands for')
     },
@@ -101,7 +102,7 @@ interface Placed {
 }
 
 function checkMarks(text: string, { tag, anchor, range }: Placed): void {
-  if (tag !== undefined) throw unreadable(text, range?.[0], 'tags are not taken')
+  if (tag !== undefined) throw unreadable(text, range?.[0], 'tags are not accepted')
   if (anchor !== undefined && !/^[\w-]+$/.test(anchor))
     throw unreadable(text, range?.[0], 'anchors are named by letters, digits, _ and -')
 }
@@ -119,7 +120,7 @@ function checkNames(text: string, { items, flow }: YAMLMap): void {
     if (place !== undefined && end !== undefined && end - place > LONGEST_NAME)
       throw unreadable(text, place, `names have at most ${LONGEST_NAME} characters`)
     const name = isScalar(key) ? valueOf(text, key) : null
-    if (isMerge(key)) throw unreadable(text, place, 'the merge key << is not taken')
+    if (isMerge(key)) throw unreadable(text, place, 'the merge key << is not accepted')
     if (typeof name !== 'string')
       throw unreadable(text, place, 'names in a map are texts: quote any other')
     if (names.has(name)) throw unreadable(text, place, 'a name stands twice in a map')

@@ -1,7 +1,7 @@
 import type { Caps } from '../domain/accesskey/lifetime.ts'
 import { capsInForce } from '../domain/settings/effective-settings.ts'
 import type { Log } from '../runtime/log.ts'
-import { type SettingsSources, followSettings } from './follow.ts'
+import { followSettings, type SettingsSources } from './follow.ts'
 
 /** Options of followCaps. */
 interface CapsSources extends SettingsSources {
@@ -12,7 +12,7 @@ interface CapsSources extends SettingsSources {
 export interface FollowedCaps {
   /** The caps in force; null before the first settings in force arrive, when nothing may be decided (contract 8.2). */
   current(): Caps | null
-  /** Calls back whenever the caps change, and immediately if they are known. */
+  /** Calls back whenever the caps change, and immediately if there are caps. */
   subscribe(listener: (caps: Caps) => void): void
 }
 
@@ -47,7 +47,7 @@ export function followCaps({ log, ...sources }: CapsSources): FollowedCaps {
 /**
  * The caps in force.
  *
- * @throws Error before the caps are known, because nothing may be decided without them
+ * @throws Error before there are caps, because nothing may be decided without them
  */
 export function knownCaps(caps: FollowedCaps): Caps {
   const current = caps.current()

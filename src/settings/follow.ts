@@ -1,22 +1,17 @@
 // Follows the settings in force by the watches of their objects.
 import type { Config } from '../api/config.gen.ts'
 import {
-  CONFIGS,
   CONFIG_MAPS,
+  CONFIGS,
   IN_FORCE_CONFIG_MAP,
   JWKS_CONFIG_MAP,
   REVOKED_TOKENS_PREFIX,
   type Resource,
 } from '../api/names.ts'
 import type { ConfigMap, KubeObject } from '../api/objects.ts'
-import {
-  type GatewaySwitches,
-  type SettingsInForce,
-  gatewaySwitchesInForce,
-  settingsInForce,
-} from '../domain/settings/effective-settings.ts'
+import { type SettingsInForce, settingsInForce } from '../domain/settings/effective-settings.ts'
 import type { KubeClient, ObjectRef } from '../kube/client/client.ts'
-import { type FullObject, type Store, fullObject, objectKey } from '../kube/informer/store.ts'
+import { type FullObject, fullObject, objectKey, type Store } from '../kube/informer/store.ts'
 
 /** The stores with the settings in force, and the names of the objects. The caller fills the stores by watches. */
 export interface SettingsSources {
@@ -64,15 +59,19 @@ export function platformConfigMap(object: KubeObject): FullObject<ConfigMap> {
 }
 
 /**
- * Follows the gateway's switches in force. While settings can't be read, the earlier switches stay in force, so that no
- * fault opens an endpoint (contract 6.5).
+ * Follows a part of the settings in force. While settings can't be read, the earlier value stays, so that no fault opens
+ * an endpoint (contract 6.5).
  *
- * @returns a function that reads the switches; null before the first settings in force arrive
+ * @param select the part; null = the settings can't be read
+ * @returns a function that reads the value; null before the first settings in force arrive
  */
-export function followGatewaySwitches(sources: SettingsSources): () => GatewaySwitches | null {
-  let current: GatewaySwitches | null = null
+export function followSetting<Setting>(
+  sources: SettingsSources,
+  select: (observed: SettingsInForce) => Setting | null,
+): () => Setting | null {
+  let current: Setting | null = null
   followSettings(sources, (observed) => {
-    current = gatewaySwitchesInForce(observed) ?? current
+    current = select(observed) ?? current
   })
   return () => current
 }

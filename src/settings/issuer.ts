@@ -1,7 +1,7 @@
 import { platformHostInForce } from '../domain/settings/effective-settings.ts'
 import { issuerOfHost } from '../domain/token/token-claims.ts'
 import type { Log } from '../runtime/log.ts'
-import { type SettingsSources, followSettings } from './follow.ts'
+import { followSettings, type SettingsSources } from './follow.ts'
 
 /** Options of followIssuer. */
 interface IssuerSources extends SettingsSources {
@@ -19,7 +19,7 @@ export interface FollowedIssuer {
    * the current issuer. null = platformHost is unchanged.
    */
   next(): string | null
-  /** Calls back whenever `current` or `next` changes, and immediately if an issuer is known. */
+  /** Calls back whenever `current` or `next` changes, and immediately if there is an issuer. */
   subscribe(listener: () => void): void
 }
 

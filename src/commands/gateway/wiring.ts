@@ -5,6 +5,10 @@ import { keyCaller } from '../../authn/caller.ts'
 import { createTokenIndex } from '../../authn/credential-index.ts'
 import { type StartedAuthenticator, startAuthenticator } from '../../authn/setup.ts'
 import type { Caps } from '../../domain/accesskey/lifetime.ts'
+import {
+  type GatewaySwitches,
+  gatewaySwitchesInForce,
+} from '../../domain/settings/effective-settings.ts'
 import { accessLog } from '../../gateway/access-log.ts'
 import { type ActivityRecorder, createActivityRecorder } from '../../gateway/activity/recorder.ts'
 import { answerMetrics } from '../../gateway/answer-metrics.ts'
@@ -29,7 +33,7 @@ import type { Upstream } from '../../kube/proxy/types.ts'
 import { type ClampedClock, clampedClock } from '../../runtime/clock.ts'
 import { PROGRAM_VERSION } from '../../runtime/flags.ts'
 import type { ServerHandler } from '../../serving/http/server.ts'
-import { followGatewaySwitches, type SettingsSources } from '../../settings/follow.ts'
+import { followSetting, type SettingsSources } from '../../settings/follow.ts'
 import { startTargets } from '../shared/connected-targets.ts'
 import { startInFlight, startProbe, startUpstream } from '../shared/serving.ts'
 import type { GatewayInformers } from './informers.ts'
@@ -81,7 +85,7 @@ export function startApi(self: GatewayProcess, deps: ClientDeps, following: Gate
     upstream,
     inFlight,
     connected,
-    switches: followGatewaySwitches(sources),
+    switches: followSetting(sources, gatewaySwitchesInForce),
   })
   return {
     readiness: { ...authenticator.readiness, ...probe.readiness },
@@ -96,7 +100,7 @@ interface Forwarding {
   readonly upstream: Upstream
   readonly inFlight: InFlightRequests
   readonly connected: StartedTargets
-  readonly switches: ReturnType<typeof followGatewaySwitches>
+  readonly switches: () => GatewaySwitches | null
 }
 
 /** Starts activity and self-service, and returns the function that creates the handler. */

@@ -67,9 +67,7 @@ describe('authentication without fresh data (10.4, F5)', () => {
       async () => expect(await stale.outcome(late.secret)).toBe('ada'),
       RECOVERED,
     )
-    expect(stale.warnings()).toContain(
-      'the watch of the access keys missed a write, listing them again',
-    )
+    expect(stale.warnings()).toContain('the watch missed a write, listing the objects again')
   })
 
   test('refuses all keys while the settings cannot be read', async () => {

@@ -70,7 +70,7 @@ test('gateway and operator write no secret to logs, metrics, events, objects or 
   }
   for (const sentence of [
     'uses of access keys cannot be recorded',
-    'could not write to the heartbeat key, trying again',
+    'could not write the heartbeat, trying again',
     'watch failed, trying again',
   ])
     expect(sinks['log of the gateway']).toContain(sentence)

@@ -6,7 +6,8 @@ import {
   HEARTBEAT_KEY,
 } from '../../../src/api/names.ts'
 import type { KubeObject } from '../../../src/api/objects.ts'
-import { type WatchHeartbeat, createWatchHeartbeat } from '../../../src/authn/watch-heartbeat.ts'
+import { KEY_HEARTBEAT } from '../../../src/authn/heartbeat-key.ts'
+import { createWatchHeartbeat, type WatchHeartbeat } from '../../../src/authn/watch-heartbeat.ts'
 import { StatusError } from '../../../src/kube/client/api-error.ts'
 import type {
   KubeClient,
@@ -92,6 +93,7 @@ class FakeHeartbeatServer {
     const { log, lines } = memoryLog()
     let relists = 0
     const heartbeat = createWatchHeartbeat({
+      object: KEY_HEARTBEAT,
       client: this.#client(name, connection),
       clock,
       log,

@@ -86,9 +86,9 @@ describe('a key that is not published (7.3, D6)', () => {
     ).publicKey.export({ format: 'jwk' })
   const UNFIT = 'is neither an EC key on P-256 nor an RSA key of 2048 to 4096 bits'
   test.each<{ readonly name: string; readonly key: unknown; readonly because?: string }>([
-    { name: 'null', key: null, because: 'is no JSON object' },
-    { name: 'a string', key: 'key', because: 'is no JSON object' },
-    { name: 'a list', key: [], because: 'is no JSON object' },
+    { name: 'null', key: null, because: 'is not a JSON object' },
+    { name: 'a string', key: 'key', because: 'is not a JSON object' },
+    { name: 'a list', key: [], because: 'is not a JSON object' },
     { name: 'no kty', key: { ...EC, kty: undefined } },
     { name: 'an unknown kty', key: { ...EC, kty: 'AKP' } },
     { name: 'a secret', key: { kty: 'oct', k: 'AAAA' } },
@@ -175,7 +175,7 @@ describe('a key set (7.3, D6)', () => {
   test.each([undefined, '', '{', 'null', '[]', '{}', '{"keys":{}}', '{"keys":null}'])(
     'is rejected when malformed: %s',
     (text) => {
-      expect(parseJwks(text)).toEqual({ ok: false, because: 'is no JWK Set: {"keys": [...]}' })
+      expect(parseJwks(text)).toEqual({ ok: false, because: 'is not a JWK Set: {"keys": [...]}' })
     },
   )
 
@@ -184,7 +184,7 @@ describe('a key set (7.3, D6)', () => {
     expect(parseJwks(JSON.stringify({ keys }))).toEqual({
       ok: true,
       jwks: sound,
-      faults: ['entry 0 is no JSON object', 'entry 2 has no kid', 'entry 3 is there twice'],
+      faults: ['entry 0 is not a JSON object', 'entry 2 has no kid', 'entry 3 is there twice'],
     })
   })
 })

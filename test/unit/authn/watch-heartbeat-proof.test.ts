@@ -104,7 +104,7 @@ describe('a watch with a gap relists, and proves nothing until then (C4)', () =>
     expect(replica.age()).toBe(Number.POSITIVE_INFINITY)
     expect(replica.relists()).toBe(1)
     expect(replica.logged()).toEqual([
-      'warn: the access keys went back to an earlier state, listing them again',
+      'warn: watched objects went back to an earlier state, listing them again',
     ])
     await clock.advance(5)
     expect(replica.age()).toBeLessThan(11)
@@ -151,7 +151,7 @@ describe('a silent watch (10.4)', () => {
     await clock.advance(2000)
     expect(replicas[0].relists()).toBe(1)
     expect(replicas[0].logged()).toEqual([
-      'warn: the watch of the access keys missed a write, listing them again',
+      'warn: the watch missed a write, listing the objects again',
     ])
   })
 

@@ -189,6 +189,6 @@ describe('a heartbeat key with another spec (10.4)', () => {
     await clock.advance(12_000)
     expect(new Set(api.writes.map(({ what }) => what))).toEqual(new Set(['patch']))
     expect(replicas[0].age()).toBeLessThan(7)
-    expect(replicas[0].logged()).toContain('warn: could not replace the heartbeat key')
+    expect(replicas[0].logged()).toContain('warn: could not replace the heartbeat object')
   })
 })

@@ -39,15 +39,15 @@ describe('YAML of untrusted sources (E8)', () => {
   })
 
   test.each([
-    { text: 'a: !!str 1', because: 'at line 1, column 10: tags are not taken' },
-    { text: 'b: 1\n<<: {a: 1}', because: 'at line 2, column 1: the merge key << is not taken' },
+    { text: 'a: !!str 1', because: 'at line 1, column 10: tags are not accepted' },
+    { text: 'b: 1\n<<: {a: 1}', because: 'at line 2, column 1: the merge key << is not accepted' },
     { text: 'y: 1', because: 'at line 1, column 1: names in a map are texts: quote any other' },
     { text: '1: 1', because: 'at line 1, column 1: names in a map are texts: quote any other' },
     {
       text: 'a: 1e999',
       because: 'at line 1, column 4: a number is too large, or none that JSON has',
     },
-    { text: 'a: *x', because: 'at line 1, column 4: aliases are not taken' },
+    { text: 'a: *x', because: 'at line 1, column 4: aliases are not accepted' },
     { text: 'a: 1\na: 2', because: 'at line 2, column 1: a name stands twice in a map' },
     { text: 'a: 1\n---\nb: 2', because: 'at line 2, column 1: there is more than one document' },
     {
