@@ -1,13 +1,6 @@
-import { describe, expect, test } from 'vitest'
+import { describe } from 'vitest'
 import type { ConfigSettings } from '../../../../src/api/config.gen.ts'
-import {
-  type FaultRow,
-  NONE,
-  type SoundRow,
-  faultsBySource,
-  inEverySource,
-  quotes,
-} from './settings-sources.ts'
+import { type FaultRow, type SoundRow, testFaultsInEverySource } from './settings-sources.ts'
 
 const ui = (uiSettings: object): ConfigSettings => ({ uiSettings })
 const limits = (limit: string, request: string): ConfigSettings => ({
@@ -103,15 +96,6 @@ const SOUND: readonly SoundRow[] = [
     spec: { oidc: { wildcardRedirect: true, clients: [{ name: 'n', redirectURIs: ['https://a/callback', 'com.example.app:/callback', '*'] }] } } },
 ]
 
-describe('a value with one fault', () => {
-  test.each(FAULTS)('$name', (row) => {
-    expect(faultsBySource(row.spec)).toEqual(inEverySource(row))
-    expect(quotes(row.spec)).toBe(false)
-  })
-})
-
-describe('a value without a fault', () => {
-  test.each(SOUND)('$name', ({ spec }) => {
-    expect(faultsBySource(spec)).toEqual(NONE)
-  })
+describe('values of settings (6.5)', () => {
+  testFaultsInEverySource(FAULTS, SOUND)
 })

@@ -1,5 +1,5 @@
 // A Config with its sources on a simulated API server, reconciled by the operator's rules.
-import { expect } from 'vitest'
+import { expect, test } from 'vitest'
 import type { ConfigSettings } from '../../../../src/api/config.gen.ts'
 import type { ManagedFieldsEntry } from '../../../../src/api/objects.ts'
 import {
@@ -129,8 +129,31 @@ export interface SoundRow {
 
 const environment = { PLATFORM_CONFIG_A: 'a' }
 
-/** The expected faults of these settings in each source. */
-export const faultsBySource = (
+/**
+ * Tests settings as the spec, as the Secret and as the status. Each source has the fault of the row and no other, and
+ * no message quotes a text of the settings.
+ */
+export function testFaultsInEverySource(
+  withFault: readonly FaultRow[],
+  withoutFault: readonly SoundRow[],
+): void {
+  test.each(withFault)('$name has one fault in every source', ({ spec, path, says }) => {
+    const faultIn = (source: string) => [{ path, source, message: expect.stringContaining(says) }]
+    expect(faultsBySource(spec)).toEqual({
+      spec: faultIn('spec'),
+      Secret: faultIn('Secret'),
+      status: faultIn('status'),
+    })
+    expect(isQuoted(spec)).toBe(false)
+  })
+
+  test.each(withoutFault)('$name has no fault in any source', ({ spec }) => {
+    expect(faultsBySource(spec)).toEqual({ spec: [], Secret: [], status: [] })
+  })
+}
+
+/** The faults of these settings in each source. */
+const faultsBySource = (
   settings: ConfigSettings,
 ): Readonly<Record<string, readonly SettingFault[]>> => ({
   spec: faultsIn({ spec: settings, environment }),
@@ -138,21 +161,9 @@ export const faultsBySource = (
   status: faultsIn({ foreign: settingsToJson(settings), environment }),
 })
 
-/** One fault in each source. */
-export const inEverySource = ({ path, says }: FaultRow): object =>
-  Object.fromEntries(
-    ['spec', 'Secret', 'status'].map((source) => [
-      source,
-      [{ path, source, message: expect.stringContaining(says) }],
-    ]),
-  )
-
 /** Whether an outcome repeats a text of the settings, after a secret was put into each of them. */
-export const quotes = (settings: ConfigSettings): boolean =>
+const isQuoted = (settings: ConfigSettings): boolean =>
   JSON.stringify(settled({ secret: planted(settingsToJson(settings)) })).includes(CANARY)
-
-/** No faults in any source. */
-export const NONE = { spec: [], Secret: [], status: [] }
 
 function faultsIn(current: SettingsState): readonly SettingFault[] {
   const outcome = settled(current)

@@ -1,13 +1,6 @@
-import { describe, expect, test } from 'vitest'
+import { describe } from 'vitest'
 import type { ConfigSettings } from '../../../../../src/api/config.gen.ts'
-import {
-  type FaultRow,
-  NONE,
-  type SoundRow,
-  faultsBySource,
-  inEverySource,
-  quotes,
-} from '../settings-sources.ts'
+import { type FaultRow, type SoundRow, testFaultsInEverySource } from '../settings-sources.ts'
 
 const rule = (fields: object): ConfigSettings => ({
   audit: { policy: { rules: [{ level: 'None', ...fields }] } },
@@ -87,15 +80,6 @@ const SOUND: readonly SoundRow[] = [
   { name: 'a repeated name', spec: resources('pods', 'pods') },
 ]
 
-describe('audit with one fault', () => {
-  test.each(FAULTS)('$name', (row) => {
-    expect(faultsBySource(row.spec)).toEqual(inEverySource(row))
-    expect(quotes(row.spec)).toBe(false)
-  })
-})
-
-describe('audit without a fault', () => {
-  test.each(SOUND)('$name', ({ spec }) => {
-    expect(faultsBySource(spec)).toEqual(NONE)
-  })
+describe('settings of audit (6.5)', () => {
+  testFaultsInEverySource(FAULTS, SOUND)
 })

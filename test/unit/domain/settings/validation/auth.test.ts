@@ -1,12 +1,5 @@
-import { describe, expect, test } from 'vitest'
-import {
-  type FaultRow,
-  NONE,
-  type SoundRow,
-  faultsBySource,
-  inEverySource,
-  quotes,
-} from '../settings-sources.ts'
+import { describe } from 'vitest'
+import { type FaultRow, type SoundRow, testFaultsInEverySource } from '../settings-sources.ts'
 
 /** The one provider that a connector needs. */
 const idpB = { clientId: 'c' }
@@ -123,15 +116,6 @@ const SOUND: readonly SoundRow[] = [
   { name: 'filters in Go syntax', spec: { auth: { groupsFilters: ['^(?:dev|ops)-', '(?i)admin', '\\pL+', '(?P<n>a)'] } } },
 ]
 
-describe('auth with one fault (E9)', () => {
-  test.each(FAULTS)('$name', (row) => {
-    expect(faultsBySource(row.spec)).toEqual(inEverySource(row))
-    expect(quotes(row.spec)).toBe(false)
-  })
-})
-
-describe('auth without a fault', () => {
-  test.each(SOUND)('$name', ({ spec }) => {
-    expect(faultsBySource(spec)).toEqual(NONE)
-  })
+describe('settings of auth (6.5, E9)', () => {
+  testFaultsInEverySource(FAULTS, SOUND)
 })

@@ -2,12 +2,9 @@ import { describe, expect, test } from 'vitest'
 import type { Connector } from '../../../../../src/api/config.gen.ts'
 import {
   type FaultRow,
-  NONE,
   type SoundRow,
-  faultsBySource,
-  inEverySource,
-  quotes,
   settled,
+  testFaultsInEverySource,
 } from '../settings-sources.ts'
 
 const inConnector = (provider: Omit<Connector, 'id'>) => ({
@@ -62,15 +59,8 @@ const SOUND: readonly SoundRow[] = [
       secretStore: { enabled: true, auth: { tokenSecretRef: { name: 's' } } }, uiSettings: { navBarButtons: [{}] } } },
 ]
 
-describe('a setting without a field that it needs (6.5)', () => {
-  test.each(FAULTS)('$name', (row) => {
-    expect(faultsBySource(row.spec)).toEqual(inEverySource(row))
-    expect(quotes(row.spec)).toBe(false)
-  })
-
-  test.each(SOUND)('no fault: $name', ({ spec }) => {
-    expect(faultsBySource(spec)).toEqual(NONE)
-  })
+describe('settings with and without the fields that they need (6.5)', () => {
+  testFaultsInEverySource(FAULTS, SOUND)
 
   test('a needed field may come from another source', () => {
     const spec = { auth: { oidc: { issuerUrl } } }

@@ -1,14 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import type { OidcClient, OidcServer } from '../../../../../src/api/config.gen.ts'
 import { oidcClientFaults } from '../../../../../src/domain/settings/validation/oidc-clients.ts'
-import {
-  type FaultRow,
-  NONE,
-  type SoundRow,
-  faultsBySource,
-  inEverySource,
-  quotes,
-} from '../settings-sources.ts'
+import { type FaultRow, type SoundRow, testFaultsInEverySource } from '../settings-sources.ts'
 
 const server = (clients: readonly OidcClient[], more: OidcServer = {}) => ({
   oidc: { ...more, clients: clients.map((client) => ({ name: 'n', ...client })) },
@@ -31,15 +24,8 @@ const SOUND: readonly SoundRow[] = [
   { name: 'ids that differ by case, and clients without one', spec: server([{ clientId: 'a' }, { clientId: 'A' }, {}, {}]) },
 ]
 
-describe('clients of the OIDC server with one fault (6.5)', () => {
-  test.each(FAULTS)('$name', (row) => {
-    expect(faultsBySource(row.spec)).toEqual(inEverySource(row))
-    expect(quotes(row.spec)).toBe(false)
-  })
-
-  test.each(SOUND)('no fault: $name', ({ spec }) => {
-    expect(faultsBySource(spec)).toEqual(NONE)
-  })
+describe('clients of the OIDC server (6.5)', () => {
+  testFaultsInEverySource(FAULTS, SOUND)
 
   test('each client is looked up once, however many there are', () => {
     let reads = 0
