@@ -1,12 +1,12 @@
 // The signing keys that a direct endpoint knows, and those that were withdrawn (contract 9.2). A withdrawn key may have
-// leaked: it stays out, even if a restored backup of the centre publishes it again.
+// leaked: it stays out, even if a restored backup of the platform publishes it again.
 import type { PublicJwk } from '../signingkey/signing-key.ts'
 
 /** The keys of the issuer, and when others were first missing. */
 export interface KnownKeys {
   /** By kid: the keys that verify tokens. */
   readonly keys: ReadonlyMap<string, PublicJwk>
-  /** By kid, in epoch milliseconds of the centre: keys that were published before and then were not. */
+  /** By kid, in epoch milliseconds of the platform: keys that were published before and then were not. */
   readonly missingSinceMs: ReadonlyMap<string, number>
 }
 
@@ -19,7 +19,7 @@ export const NO_KEYS: KnownKeys = { keys: new Map(), missingSinceMs: new Map() }
  */
 const WITHDRAWN_AFTER_MS = 600_000
 
-/** Most missing keys that are remembered, the latest: a centre withdraws a key every 15 days. */
+/** Most missing keys that are remembered, the latest: a platform withdraws a key every 15 days. */
 const MOST_MISSING = 1000
 
 /** The known keys after a poll, and the kids of published keys that are refused. */
@@ -29,10 +29,10 @@ interface KeyUpdate {
 }
 
 /**
- * The known keys after the centre published this set. A key that it leaves out verifies nothing from now on; one that
+ * The known keys after the platform published this set. A key that it leaves out verifies nothing from now on; one that
  * comes back does again if it was missing for less than ten minutes.
  *
- * @param atMs Date of the answer, in epoch milliseconds: by no clock but the centre's
+ * @param atMs Date of the answer, in epoch milliseconds: by no clock but the platform's
  */
 export function withPublished(
   { keys, missingSinceMs }: KnownKeys,

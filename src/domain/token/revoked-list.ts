@@ -6,7 +6,7 @@ import type { Revocations } from './revocation.ts'
 
 /** A list of revoked tokens. */
 export interface RevokedList {
-  /** The time at which the list was complete, in epoch milliseconds, by the centre's clock. */
+  /** The time at which the list was complete, in epoch milliseconds, by the platform's clock. */
   readonly asOfMs: number
   readonly tokens: Revocations
 }

@@ -67,7 +67,7 @@ describe('authentication with a current key index (10.3)', () => {
 
   test('finds no key by the digest that stands in for unknown secrets', async () => {
     const { outcome } = createTestAuthenticator(key('a', { key: `sha256:${'0'.repeat(64)}` }))
-    for (const token of ['', 'nobody', 'x', `sha256:${'0'.repeat(64)}`])
+    for (const token of ['', 'unknown', 'x', `sha256:${'0'.repeat(64)}`])
       expect(await outcome(token)).toBe('unknown')
   })
 

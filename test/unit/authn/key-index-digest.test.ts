@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { secretDigest } from '../../../src/authn/credential-index.ts'
 
-// The digests of "abc" and of the empty text are those of FIPS 180-4 and of every shasum.
+// The digests of "abc" and of the empty text are in FIPS 180-4, and every shasum prints them.
 const ABC = 'ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad'
 const EMPTY = 'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855'
 

@@ -16,7 +16,7 @@ test('unknown, malformed, disabled and deleted keys are refused by the same look
   const { callers, index } = createTestAuthenticator(
     key('disabled', { disabled: true }),
     key('deleted', {}, { metadata: { deletionTimestamp: textAfter(0) } }),
-    key('nobody', { user: '' }),
+    key('ownerless', { user: '' }),
     key('twin-a', { key: secretOf('twin'), disabled: true }),
     key('twin-b', { key: secretOf('twin') }, {}, 1),
   )
@@ -33,7 +33,7 @@ test('unknown, malformed, disabled and deleted keys are refused by the same look
     'null',
     'sha256:0',
     '%',
-    ...['disabled', 'deleted', 'nobody', 'twin'].map(secretOf),
+    ...['disabled', 'deleted', 'ownerless', 'twin'].map(secretOf),
   ])
     expect([token, await lookUps(token)]).toEqual([token, unknown])
 })
@@ -43,12 +43,12 @@ test('a key with the digest of the unknown key does not match unknown secrets (3
   expect(await outcome(secretOf('unknown'))).toBe('unknown')
 })
 
-test('a key in clear that begins like a digest, in any case, authenticates nobody (3.6)', async () => {
+test('a key in clear that begins like a digest, in any case, authenticates no caller (3.6)', async () => {
   for (const text of [`SHA256:${'0'.repeat(64)}`, `Sha256:${'a'.repeat(40)}`])
     expect(await createTestAuthenticator(key('a', { key: text })).outcome(text)).toBe('unknown')
 })
 
-test('the index is by a hash that nobody can compute who does not know the secret of the process (C1)', () => {
+test('the index is by a hash that can’t be computed without the secret of the process (C1)', () => {
   const digest = Buffer.from(secretDigest(secretOf('a')), 'hex')
   const foundBy = (secret: Uint8Array): number =>
     index.store.countBy('keyedDigest', hash('sha256', Buffer.concat([secret, digest]), 'binary'))

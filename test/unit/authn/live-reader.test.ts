@@ -6,6 +6,6 @@ test('the elder of two keys with the same secret is the caller as they are now: 
   const other = key('b', { ...same, user: 'bob' }, {}, 1)
   const { now, outcome } = createTestAuthenticator(key('a', same), other)
   now.proven = null
-  now.stored = [key('a', same, { metadata: { uid: 'anew' } }, 2), other]
+  now.stored = [key('a', same, { metadata: { uid: 'other' } }, 2), other]
   expect(await outcome(secretOf('same'))).toBe('bob')
 })

@@ -43,11 +43,11 @@ describe('the effective scope of a key', () => {
       scopes: [null, null],
       is: null,
     },
-    { name: 'that of its owner, when it has none', scopes: [null, READS], is: READS },
-    { name: 'that of the nearest owner with a scope', scopes: [null, null, GETS, READS], is: GETS },
+    { name: 'its owner’s, when it has none', scopes: [null, READS], is: READS },
+    { name: 'the nearest owner’s that has one', scopes: [null, null, GETS, READS], is: GETS },
     { name: 'its own, when the scope of its owner covers it', scopes: [GETS, READS], is: GETS },
     {
-      name: 'invalid, when its own is wider than that of its owner',
+      name: 'invalid, when its own is wider than its owner’s',
       scopes: [READS, GETS],
       is: 'owner',
     },
@@ -62,7 +62,7 @@ describe('the effective scope of a key', () => {
       is: 'owner',
     },
     {
-      name: 'invalid, when the inherited scope is wider than that of an owner further up',
+      name: 'invalid, when the inherited scope is wider than the scope of an owner further up',
       scopes: [null, READS, GETS],
       is: 'owner',
     },

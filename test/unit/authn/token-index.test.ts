@@ -38,7 +38,7 @@ function started() {
 }
 
 describe('tokens of a user (12.2)', () => {
-  test('include those of all keys of the user', () => {
+  test('include the tokens of all keys of the user', () => {
     const { names } = started()
     expect(names('user:ada')).toEqual(['a', 'b'])
     expect(names('user:bob')).toEqual(['c'])

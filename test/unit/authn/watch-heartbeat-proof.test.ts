@@ -110,7 +110,7 @@ describe('a watch with a gap relists, and proves nothing until then (C4)', () =>
     expect(replica.age()).toBeLessThan(11)
   })
 
-  test('a heartbeat key that is deleted and created again is no gap', async () => {
+  test('a heartbeat key that is deleted and created again makes no gap', async () => {
     const { replica } = await observed()
     replica.sink.remove(heartbeatObject('3', FIRST))
     replica.sink.put(heartbeatObject('4', THIRD, '', 'other'))

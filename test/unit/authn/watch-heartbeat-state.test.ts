@@ -75,7 +75,7 @@ describe('the heartbeat state after events (10.4)', () => {
     { name: 'a list closes a gap', events: [observed(1, null, 1), observed(3, 2, 4), { kind: 'listStarted' }, observed(3, 2, 5), { kind: 'listComplete' }], proven: 3, effects: [gap] },
     { name: 'a list may differ from the last heartbeat', events: [observed(1, null, 1), { kind: 'listStarted' }, observed(3, 2, 4), { kind: 'listComplete' }], proven: 3 },
     { name: 'another object of the same name is a gap', events: [observed(1, null, 1), observed(3, 1, 4, 'b')], proven: null, effects: [gap] },
-    { name: 'another object after a delete is no gap', events: [observed(1, null, 1), { kind: 'removed', uid: 'a' }, observed(3, null, 4, 'b')], proven: 3 },
+    { name: 'another object after a delete makes no gap', events: [observed(1, null, 1), { kind: 'removed', uid: 'a' }, observed(3, null, 4, 'b')], proven: 3 },
     { name: 'the delete of another key changes nothing', events: [observed(1, null, 1), { kind: 'removed', uid: 'x' }, observed(3, 2, 4)], proven: null, effects: [gap] },
     { name: 'a stored write may take 10 seconds to arrive', events: [writing(1), stored(1, 10)], proven: null },
     { name: 'a stored write that has not arrived after 10 seconds is missed', events: [writing(1), stored(1, 1), stored(6, 11)], proven: null, effects: [missed] },
@@ -124,7 +124,7 @@ describe('the next write of the heartbeat (10.4)', () => {
     readonly annotation: string | undefined
     readonly unseen: boolean
   }>([
-    { name: 'a missing annotation is no write of another gateway', events: [], annotation: undefined, unseen: false },
+    { name: 'a missing annotation does not mean a write of another gateway', events: [], annotation: undefined, unseen: false },
     { name: 'an annotation that the watch has not delivered is one', events: [], annotation: textAfter(1), unseen: true },
     { name: 'an annotation that the watch has delivered is none', events: [observed(1, null, 1)], annotation: textAfter(1), unseen: false },
     { name: 'an annotation that was read before is none', events: [{ kind: 'read', annotation: textAfter(1), written: textAfter(2) }], annotation: textAfter(1), unseen: false },

@@ -116,7 +116,7 @@ describe('the issuer of tokens (contract 7.2)', () => {
     expect(both(issuer)).toEqual([ISSUER, null])
   })
 
-  test('a subscriber is called at each change, and at once when an issuer is known', () => {
+  test('a subscriber is called at each change, and at once when there is an issuer', () => {
     const { issuer, sync, put } = followed()
     const early: unknown[] = []
     const late: unknown[] = []

@@ -26,7 +26,7 @@ const record = (version: number): KubeObject => ({
   },
 })
 
-/** The objects in the stores, and those of the API server. */
+/** The objects in the stores, and the API server's. */
 interface Row {
   readonly name: string
   readonly delivered: readonly [config: KubeObject | null, record: KubeObject | null]

@@ -40,12 +40,12 @@ describe('a sound token (9.2)', () => {
   })
 
   test('has its scope parsed: a malformed entry grants nothing (11.2)', async () => {
-    const { start, centre, key } = await directWorld()
+    const { start, platform, key } = await directWorld()
     const direct = await start()
     const scope = { clusters: [{ cluster: 'east' }, { cluster: 5 }] } as never
-    const claims = soundClaims(centre.issuer, START_MS, { scope, isOwnerScoped: true })
+    const claims = soundClaims(platform.issuer, START_MS, { scope, isOwnerScoped: true })
     const result = await direct.authenticate(
-      forge(key, { ...claims, aud: [`${centre.issuer}/scoped`] }),
+      forge(key, { ...claims, aud: [`${platform.issuer}/scoped`] }),
     )
     expect(result).toMatchObject({
       ok: true,
@@ -54,12 +54,12 @@ describe('a sound token (9.2)', () => {
   })
 
   test('with a signature of RS256 is accepted too', async () => {
-    const { start, centre, token, key } = await directWorld()
+    const { start, platform, token, key } = await directWorld()
     const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 })
     const checked = checkJwk(createPublicKey(privateKey).export({ format: 'jwk' }))
     if (!checked.ok) throw new Error(checked.because)
     const { kid } = checked.jwk
-    centre.served.keys = [key.jwk, checked.jwk]
+    platform.served.keys = [key.jwk, checked.jwk]
     const direct = await start()
     const rs256 = (text: string) =>
       sign('sha256', Buffer.from(text), privateKey).toString('base64url')
@@ -92,17 +92,17 @@ describe('the times of a token (9.2; threats D3)', () => {
   })
 
   test('it may begin a minute from now, and not later', async () => {
-    const { start, key, centre } = await directWorld()
+    const { start, key, platform } = await directWorld()
     const direct = await start()
-    const from = (ms: number): string => newToken(key, centre.issuer, START_MS + ms).token
+    const from = (ms: number): string => newToken(key, platform.issuer, START_MS + ms).token
     expect(await direct.because(from(60_000))).toBe(null)
     expect(await direct.because(from(61_000))).toBe('early')
   })
 
   test('one that was too early is accepted when its time has come', async () => {
-    const { start, key, centre, clock } = await directWorld()
+    const { start, key, platform, clock } = await directWorld()
     const direct = await start()
-    const { token } = newToken(key, centre.issuer, START_MS + 61_000)
+    const { token } = newToken(key, platform.issuer, START_MS + 61_000)
     expect(await direct.because(token)).toBe('early')
     clock.setNow(START_MS + 1000)
     expect(await direct.because(token)).toBe(null)
@@ -110,15 +110,15 @@ describe('the times of a token (9.2; threats D3)', () => {
 })
 
 describe('a token in constant use (9.2)', () => {
-  test('is the same caller each time, and is looked at each time', async () => {
-    const { start, token, clock, centre } = await directWorld()
+  test('is the same caller each time, and is checked each time', async () => {
+    const { start, token, clock, platform } = await directWorld()
     const direct = await start()
     const { token: sound, jti } = token()
     const [first, second] = [await direct.authenticate(sound), await direct.authenticate(sound)]
     if (!first.ok || !second.ok) throw new Error('the token is refused')
     expect(second.caller).toBe(first.caller)
     expect(direct.reauthenticate(first.caller)).toEqual({ ok: true, caller: first.caller })
-    centre.served.revoked = { [jti]: START_MS + HOUR_MS }
+    platform.served.revoked = { [jti]: START_MS + HOUR_MS }
     await direct.poll()
     expect(await direct.because(sound)).toBe('revoked')
     expect(direct.reauthenticate(first.caller)).toEqual({ ok: false, because: 'revoked' })
@@ -127,7 +127,7 @@ describe('a token in constant use (9.2)', () => {
     expect(await direct.because(sound)).toBe('revoked')
   })
 
-  test('is looked at again when it has ended', async () => {
+  test('is checked again when it has ended', async () => {
     const { start, token, clock } = await directWorld()
     const direct = await start()
     const result = await direct.authenticate(token().token)
@@ -137,14 +137,14 @@ describe('a token in constant use (9.2)', () => {
   })
 
   test('with a scope counts as changed when the prefix of namespaces has changed', async () => {
-    const { start, key, centre, token } = await directWorld()
+    const { start, key, platform, token } = await directWorld()
     const direct = await start()
     const scope = { rules: [{ namespaces: ['a'], verbs: ['get'] }] }
-    const scoped = forge(key, soundClaims(centre.issuer, START_MS, { scope }))
+    const scoped = forge(key, soundClaims(platform.issuer, START_MS, { scope }))
     const [one, all] = await Promise.all([scoped, token().token].map(direct.authenticate))
     if (!one?.ok || !all?.ok) throw new Error('a token is refused')
     const before = direct.notified.length
-    centre.served.prefix = 'projects-'
+    platform.served.prefix = 'projects-'
     await direct.poll()
     expect(direct.projectNamespacePrefix()).toBe('projects-')
     expect(direct.notified.slice(before)).toEqual([null])

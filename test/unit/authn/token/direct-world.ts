@@ -50,7 +50,7 @@ export interface TestDirect extends StartedTokenAuthenticator {
 export interface DirectWorld {
   readonly clock: ManualClock
   readonly key: TestKey
-  readonly centre: TestIssuer
+  readonly platform: TestIssuer
   /** A sound token of now. */
   readonly token: (claims?: Members) => { readonly token: string; readonly jti: string }
   /** Moves both clocks on as one step: nothing fires on the way. */
@@ -60,25 +60,25 @@ export interface DirectWorld {
 }
 
 /**
- * A world whose centre and direct endpoint start with the same time.
+ * A world whose platform and direct endpoint start with the same time.
  *
  * @param atEnd stops it with the test, or with the file
  */
 export async function directWorld(atEnd: AtEnd = onTestFinished): Promise<DirectWorld> {
   const clock = manualClock(START_MS)
   const key = newTestKey()
-  // The centre's clock is right, whatever the own one shows.
-  const centre = await startTestIssuer(key, () => START_MS + clock.monotonicMs(), atEnd)
+  // The platform's clock is right, whatever the own one shows.
+  const platform = await startTestIssuer(key, () => START_MS + clock.monotonicMs(), atEnd)
   return {
     clock,
     key,
-    centre,
-    token: (claims) => newToken(key, centre.issuer, START_MS + clock.monotonicMs(), claims),
+    platform,
+    token: (claims) => newToken(key, platform.issuer, START_MS + clock.monotonicMs(), claims),
     leap: (ms) => {
       clock.setNow(clock.nowMs() + ms)
       clock.setMonotonic(clock.monotonicMs() + ms)
     },
-    start: (options = {}) => startDirect(centre, clock, options, atEnd),
+    start: (options = {}) => startDirect(platform, clock, options, atEnd),
   }
 }
 

@@ -77,7 +77,7 @@ const signed = (head: string, body: string | Buffer): string => {
   return `${text}.${es256(sound.key)(text)}`
 }
 
-describe('texts that are no token (9.2; threats D1)', () => {
+describe('texts that are not tokens (9.2; threats D1)', () => {
   test.each<{ readonly name: string; readonly text: (from: Sound) => string }>([
     { name: 'nothing', text: () => '' },
     { name: 'two dots', text: () => '..' },
@@ -89,9 +89,9 @@ describe('texts that are no token (9.2; threats D1)', () => {
     { name: 'base64 for base64url', text: ({ token }) => `${token.slice(0, -3)}+/A` },
     { name: 'other bits behind the last byte', text: ({ token }) => withOtherBits(token) },
     { name: 'too long', text: ({ head }) => signed(head, JSON.stringify({ x: 'x'.repeat(8192) })) },
-    { name: 'a header that is no JSON', text: ({ body }) => signed('{', body) },
+    { name: 'a header that is not JSON', text: ({ body }) => signed('{', body) },
     { name: 'a header that is a list', text: ({ body }) => signed('[]', body) },
-    { name: 'claims that are no JSON', text: ({ head }) => signed(head, '{') },
+    { name: 'claims that are not JSON', text: ({ head }) => signed(head, '{') },
     { name: 'claims that are a list', text: ({ head }) => signed(head, '[]') },
     { name: 'claims that are null', text: ({ head }) => signed(head, 'null') },
     {
@@ -108,7 +108,7 @@ describe('texts that are no token (9.2; threats D1)', () => {
     },
     { name: 'a byte order mark', text: ({ head, body }) => signed(`\uFEFF${head}`, body) },
     {
-      name: 'a byte that is no UTF-8',
+      name: 'a byte that is not UTF-8',
       text: ({ head, body }) =>
         signed(head, Buffer.from(body.replace('user:ada', 'user:a\xff'), 'latin1')),
     },

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { createIssuerClock } from '../../../../src/authn/token/issuer-clock.ts'
 import { manualClock } from '../../../support/manual-clock.ts'
 
-/** The time of the centre, while the own clock may show another. */
+/** The time of the platform, while the own clock may show another. */
 const T = Date.parse('2026-11-21T10:00:00Z')
 const [SECOND, MINUTE, HOUR] = [1000, 60_000, 3_600_000]
 
@@ -11,7 +11,7 @@ const clockAt = (ownAheadMs: number) => {
   return { own, time: createIssuerClock(own) }
 }
 
-describe('a clock that is wrong, while the centre is heard (2.9, 9.2; threats F11)', () => {
+describe('a clock that is wrong, while the platform answers (2.9, 9.2; threats F11)', () => {
   test.each([
     { name: 'right', aheadMs: 0, nowAheadMs: 0 },
     { name: 'an hour behind', aheadMs: -HOUR, nowAheadMs: 0 },
@@ -55,7 +55,7 @@ describe('a clock that is wrong, while the centre is heard (2.9, 9.2; threats F1
     expect(time.listAgeMs()).toBe(SECOND)
   })
 
-  test('a list that is the same for long grows old, although the centre answers', () => {
+  test('a list that is the same for long grows old, although the platform answers', () => {
     const { own, time } = clockAt(0)
     time.recordResponse({ dateMs: T, monotonicMs: own.monotonicMs(), asOfMs: T })
     time.recordResponse({ dateMs: T + HOUR, monotonicMs: own.monotonicMs(), asOfMs: T })
@@ -77,7 +77,7 @@ describe('answers that are repeated, by a cache or an attacker (9.2)', () => {
     expect(time.nowMs()).toBe(T + 99 * MINUTE)
   })
 
-  test('of a centre whose clock runs slower are followed within a hundredth', async () => {
+  test('of a platform whose clock runs slower are followed within a hundredth', async () => {
     const { own, time } = clockAt(0)
     const hear = (dateMs: number): void =>
       time.recordResponse({ dateMs, monotonicMs: own.monotonicMs(), asOfMs: dateMs })
@@ -102,7 +102,7 @@ describe('a restart without the issuer (2.9, 9.2)', () => {
   test.each([
     { name: 'right', aheadMs: 0, ageMs: MINUTE, nowMs: T },
     { name: 'an hour ahead', aheadMs: HOUR, ageMs: HOUR + MINUTE, nowMs: T + HOUR },
-    // The age begins anew: the list itself is the latest time that is known.
+    // The age begins at 0: the list itself has the latest time.
     { name: 'an hour behind', aheadMs: -HOUR, ageMs: 0, nowMs: T - MINUTE },
   ])(
     'gives the saved time, or a later one, with a clock that is $name',
@@ -114,7 +114,7 @@ describe('a restart without the issuer (2.9, 9.2)', () => {
       expect(time.skewMs()).toBe(0)
       await own.advance(SECOND)
       expect(time.listAgeMs()).toBe(ageMs + SECOND)
-      // The centre is back: its clock counts from now on.
+      // The platform is back: its clock counts from now on.
       time.recordResponse({ dateMs: T + SECOND, monotonicMs: own.monotonicMs(), asOfMs: T })
       expect(time.listAgeMs()).toBe(SECOND)
     },

@@ -19,16 +19,16 @@ const reasonsIn = ({ lines }: TestDirect): readonly unknown[] =>
 
 describe('a poll (9.2)', () => {
   test('reads the three documents, and the list only when it has changed', async () => {
-    const { start, centre, clock } = await directWorld()
+    const { start, platform, clock } = await directWorld()
     const direct = await start()
-    expect(centre.requests).toEqual(['/.well-known/openid-configuration', '/keys', '/revoked'])
+    expect(platform.requests).toEqual(['/.well-known/openid-configuration', '/keys', '/revoked'])
     await direct.poll()
-    expect(centre.listStatuses).toEqual([200, 304])
-    centre.served.revoked = { [randomUUID()]: LATER_MS }
-    centre.served.asOfMs = clock.nowMs()
+    expect(platform.listStatuses).toEqual([200, 304])
+    platform.served.revoked = { [randomUUID()]: LATER_MS }
+    platform.served.asOfMs = clock.nowMs()
     await direct.poll()
     await direct.poll()
-    expect(centre.listStatuses).toEqual([200, 304, 200, 304])
+    expect(platform.listStatuses).toEqual([200, 304, 200, 304])
     expect(direct.counts).toEqual({
       'discovery ok': 1,
       'discovery unchanged': 3,
@@ -48,25 +48,25 @@ describe('a poll (9.2)', () => {
   })
 
   test('takes the asOf of an unchanged list from its header, and none that is older', async () => {
-    const { start, centre, clock } = await directWorld()
+    const { start, platform, clock } = await directWorld()
     const direct = await start()
-    centre.served.asOfMs = clock.nowMs() + POLL_MS
+    platform.served.asOfMs = clock.nowMs() + POLL_MS
     await direct.poll()
-    expect(centre.listStatuses).toEqual([200, 304])
+    expect(platform.listStatuses).toEqual([200, 304])
     expect(direct.gauges().listAgeMs).toBe(0)
-    centre.served.asOfMs -= 1000
+    platform.served.asOfMs -= 1000
     await direct.poll()
     expect(direct.gauges().listAgeMs).toBe(POLL_MS)
     expect(reasonsIn(direct)).toEqual(['it is older than the last one'])
-    centre.served.hasAsOfHeader = false
+    platform.served.hasAsOfHeader = false
     await direct.poll()
     expect(direct.gauges().listAgeMs).toBe(2 * POLL_MS)
   })
 
   test('keeps its connection, and asks caches for fresh documents', async () => {
-    const { start, centre } = await directWorld()
+    const { start, platform } = await directWorld()
     const seen = new Set<unknown>()
-    centre.served.instead = (_, __, request) => {
+    platform.served.instead = (_, __, request) => {
       seen.add(request.socket.remotePort)
       seen.add(request.headers['cache-control'])
       return false
@@ -77,15 +77,15 @@ describe('a poll (9.2)', () => {
     expect(seen).toContain('no-cache')
   })
 
-  test('tells each token that became revoked, and of very many that everybody must be looked at', async () => {
-    const { start, centre } = await directWorld()
+  test('tells each token that became revoked, and of very many that all callers must be checked', async () => {
+    const { start, platform } = await directWorld()
     const direct = await start()
     const before = direct.notified.length
-    centre.served.revoked = { a: LATER_MS, b: LATER_MS }
+    platform.served.revoked = { a: LATER_MS, b: LATER_MS }
     await direct.poll()
     expect(direct.notified.slice(before)).toEqual(['a', 'b'])
     const many = Array.from({ length: 1001 }, (_, at) => [`many-${at}`, LATER_MS] as const)
-    centre.served.revoked = { ...centre.served.revoked, ...Object.fromEntries(many) }
+    platform.served.revoked = { ...platform.served.revoked, ...Object.fromEntries(many) }
     await direct.poll()
     expect(direct.notified.slice(before)).toEqual(['a', 'b', null])
     expect(direct.revocation.isRevoked('many-1000')).toBe(true)
@@ -96,8 +96,8 @@ describe('a server that does not answer as an issuer (9.2)', () => {
   type Fault = (world: DirectWorld) => void
   const instead =
     (path: string, status: number, headers: Readonly<Record<string, string>>, body = ''): Fault =>
-    ({ centre }) => {
-      centre.served.instead = (asked, response) => {
+    ({ platform }) => {
+      platform.served.instead = (asked, response) => {
         if (asked === path) response.writeHead(status, headers).end(body)
         return asked === path
       }
@@ -125,7 +125,7 @@ describe('a server that does not answer as an issuer (9.2)', () => {
       counted: 'keys failed',
     },
     {
-      name: 'sends keys that are no JSON',
+      name: 'sends keys that are not JSON',
       fault: instead('/keys', 200, {}, '<html>'),
       counted: 'keys refused',
     },
@@ -146,17 +146,17 @@ describe('a server that does not answer as an issuer (9.2)', () => {
     },
     {
       name: 'sends no Date',
-      fault: ({ centre }) => {
-        centre.served.dateMs = () => null
+      fault: ({ platform }) => {
+        platform.served.dateMs = () => null
       },
       counted: 'revoked refused',
     },
-  ])('$name: what is known stays', async ({ fault, counted }) => {
+  ])('$name: the accepted documents stay', async ({ fault, counted }) => {
     const world = await directWorld()
     const direct = await world.start()
     const { token, jti } = world.token()
-    world.centre.served.revoked = { [jti]: LATER_MS }
-    world.centre.served.asOfMs += 1000
+    world.platform.served.revoked = { [jti]: LATER_MS }
+    world.platform.served.asOfMs += 1000
     await direct.poll()
     fault(world)
     await direct.poll()
@@ -167,10 +167,10 @@ describe('a server that does not answer as an issuer (9.2)', () => {
   })
 
   test('takes too long: the answer is not waited for', async () => {
-    const { start, centre, clock, token } = await directWorld()
+    const { start, platform, clock, token } = await directWorld()
     const direct = await start()
     let asked = false
-    centre.served.instead = (path) => {
+    platform.served.instead = (path) => {
       asked ||= path === '/keys'
       return path === '/keys'
     }
@@ -185,7 +185,7 @@ describe('a server that does not answer as an issuer (9.2)', () => {
     expect(await direct.because(token().token)).toBe(null)
   })
 
-  test('is not trusted: nothing is known', async () => {
+  test('is not trusted: no document is read', async () => {
     const { start, token } = await directWorld()
     const direct = await start({ ca: null })
     expect(direct.counts).toEqual({ 'discovery failed': 1, 'keys failed': 1, 'revoked failed': 1 })
@@ -198,19 +198,19 @@ describe('a server that does not answer as an issuer (9.2)', () => {
   })
 
   test('names another issuer: its keys and its list are not asked for', async () => {
-    const { start, centre } = await directWorld()
-    centre.served.instead = (path, response) => {
+    const { start, platform } = await directWorld()
+    platform.served.instead = (path, response) => {
       if (path.startsWith('/.well-known')) response.end('{"issuer":"https://other.example.com"}')
       return path.startsWith('/.well-known')
     }
     const direct = await start()
-    expect(centre.requests).toEqual(['/.well-known/openid-configuration'])
+    expect(platform.requests).toEqual(['/.well-known/openid-configuration'])
     expect(reasonsIn(direct)).toEqual(['it names another issuer'])
   })
 
-  test('is an older gateway: the log says to upgrade it, keys and list are taken', async () => {
-    const { start, centre, token } = await directWorld()
-    centre.served.prefix = null
+  test('is an older gateway: the log says to upgrade it, keys and list are accepted', async () => {
+    const { start, platform, token } = await directWorld()
+    platform.served.prefix = null
     const direct = await start()
     expect(reasonsIn(direct)).toEqual([
       'it has no project_namespace_prefix: upgrade the gateway of the platform',
@@ -220,15 +220,15 @@ describe('a server that does not answer as an issuer (9.2)', () => {
   })
 
   test('has a prefix that is none', async () => {
-    const { start, centre } = await directWorld()
-    centre.served.prefix = ''
+    const { start, platform } = await directWorld()
+    platform.served.prefix = ''
     expect((await start()).projectNamespacePrefix()).toBe(null)
   })
 
   test('fails poll after poll: the log says so once a minute', async () => {
-    const { start, centre } = await directWorld()
+    const { start, platform } = await directWorld()
     const direct = await start()
-    centre.served.asOfMs -= 1000
+    platform.served.asOfMs -= 1000
     for (let polls = 0; polls < 15; polls += 1) await direct.poll()
     expect(reasonsIn(direct)).toEqual(['it is older than the last one'])
     expect(direct.counts['revocations refused']).toBe(15)
@@ -237,11 +237,11 @@ describe('a server that does not answer as an issuer (9.2)', () => {
   })
 })
 
-describe('a list that is not taken (9.2)', () => {
+describe('a rejected list (9.2)', () => {
   const other = newTestKey()
   test.each<{
     readonly name: string
-    readonly change: (served: DirectWorld['centre']['served']) => void
+    readonly change: (served: DirectWorld['platform']['served']) => void
   }>([
     {
       name: 'an older one, by a replica that lags',
@@ -268,13 +268,13 @@ describe('a list that is not taken (9.2)', () => {
         served.asOfMs += POLL_MS + 61_000
       },
     },
-  ])('$name: keys and prefix are not taken either', async ({ change }) => {
-    const { start, centre, token, key } = await directWorld()
-    centre.served.revoked = { a: LATER_MS }
+  ])('$name: keys and prefix are rejected, too', async ({ change }) => {
+    const { start, platform, token, key } = await directWorld()
+    platform.served.revoked = { a: LATER_MS }
     const direct = await start()
-    centre.served.keys = [other.jwk]
-    centre.served.prefix = 'other-'
-    change(centre.served)
+    platform.served.keys = [other.jwk]
+    platform.served.prefix = 'other-'
+    change(platform.served)
     await direct.poll()
     expect(direct.counts).toMatchObject({
       'revocations refused': 1,
@@ -287,19 +287,19 @@ describe('a list that is not taken (9.2)', () => {
     expect(await direct.because(token().token)).toBe(null)
     // The list that stays grows old.
     expect(direct.gauges().listAgeMs).toBe(POLL_MS)
-    expect(centre.served.keys).not.toContain(key.jwk)
+    expect(platform.served.keys).not.toContain(key.jwk)
   })
 
-  test('has the end of a token that has ended left out: that one is taken', async () => {
-    const { start, centre, clock } = await directWorld()
-    centre.served.revoked = { a: START_MS + 3000 }
+  test('has the end of a token that has ended left out: that list is accepted', async () => {
+    const { start, platform, clock } = await directWorld()
+    platform.served.revoked = { a: START_MS + 3000 }
     const direct = await start()
     await clock.advance(1)
-    centre.served.revoked = {}
-    centre.served.asOfMs = START_MS + 3000
+    platform.served.revoked = {}
+    platform.served.asOfMs = START_MS + 3000
     await direct.poll()
     expect(direct.counts['revoked ok']).toBe(2)
     expect(direct.gauges().revokedTokens).toBe(0)
-    expect(listTextOf(centre.served)).toContain('"tokens":{}')
+    expect(listTextOf(platform.served)).toContain('"tokens":{}')
   })
 })

@@ -29,7 +29,7 @@ test('claims are not read before the signature is verified (9.2; threats D5)', a
   }
 })
 
-test('a header longer than that of the operator is not read (9.2; threats D5)', async () => {
+test('a header longer than the operator’s is not read (9.2; threats D5)', async () => {
   const { start, token } = await directWorld()
   const direct = await start()
   const [, claims, signature] = token().token.split('.')

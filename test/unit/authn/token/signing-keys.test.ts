@@ -10,31 +10,31 @@ const keyFetches = (requests: readonly string[]): number =>
 
 describe('keys that change (9.2; threats D4, F17)', () => {
   test('a new key verifies, and the old one goes on', async () => {
-    const { start, centre, key, token } = await directWorld()
+    const { start, platform, key, token } = await directWorld()
     const direct = await start()
     const next = newTestKey()
-    centre.served.keys = [key.jwk, next.jwk]
+    platform.served.keys = [key.jwk, next.jwk]
     const before = direct.notified.length
     await direct.poll()
-    expect(await direct.because(newToken(next, centre.issuer, START_MS).token)).toBe(null)
+    expect(await direct.because(newToken(next, platform.issuer, START_MS).token)).toBe(null)
     expect(await direct.because(token().token)).toBe(null)
     expect(direct.notified.slice(before)).toEqual([])
   })
 
-  test('a withdrawn key verifies nothing from the poll on, and its callers are looked at', async () => {
-    const { start, centre, token } = await directWorld()
+  test('a withdrawn key verifies nothing from the poll on, and its callers are checked', async () => {
+    const { start, platform, token } = await directWorld()
     const direct = await start()
     const { token: cached } = token()
     const result = await direct.authenticate(cached)
     if (!result.ok) throw new Error('the token is refused')
     const next = newTestKey()
-    centre.served.keys = [next.jwk]
+    platform.served.keys = [next.jwk]
     const before = direct.notified.length
     await direct.poll()
     expect(direct.notified.slice(before)).toEqual([null])
     expect(direct.reauthenticate(result.caller)).toEqual({ ok: false, because: 'revoked' })
     expect(await direct.because(cached)).toBe('unknownKey')
-    expect(await direct.because(newToken(next, centre.issuer, START_MS).token)).toBe(null)
+    expect(await direct.because(newToken(next, platform.issuer, START_MS).token)).toBe(null)
   })
 
   test('one that is withdrawn while it verifies a token does not verify it', async () => {
@@ -64,19 +64,19 @@ describe('keys that change (9.2; threats D4, F17)', () => {
   })
 
   test('one that is back within ten minutes verifies again, one that is back later never does', async () => {
-    const { start, centre, key, token } = await directWorld()
+    const { start, platform, key, token } = await directWorld()
     const direct = await start()
     const next = newTestKey()
     const { token: sound } = token()
-    centre.served.keys = [next.jwk]
+    platform.served.keys = [next.jwk]
     await direct.poll()
-    centre.served.keys = [key.jwk, next.jwk]
+    platform.served.keys = [key.jwk, next.jwk]
     await direct.poll(600_000 - POLL_MS)
     expect(await direct.because(sound)).toBe(null)
-    centre.served.keys = [next.jwk]
+    platform.served.keys = [next.jwk]
     await direct.poll()
     await direct.poll(600_000)
-    centre.served.keys = [key.jwk, next.jwk]
+    platform.served.keys = [key.jwk, next.jwk]
     await direct.poll()
     expect(await direct.because(sound)).toBe('unknownKey')
     await direct.poll()
@@ -90,8 +90,8 @@ describe('keys that change (9.2; threats D4, F17)', () => {
   })
 
   test('with one unsound key in the set the others verify', async () => {
-    const { start, centre, key, token } = await directWorld()
-    centre.served.keys = [{ kty: 'oct', kid: 'x' } as never, key.jwk]
+    const { start, platform, key, token } = await directWorld()
+    platform.served.keys = [{ kty: 'oct', kid: 'x' } as never, key.jwk]
     const direct = await start()
     expect(await direct.because(token().token)).toBe(null)
   })
@@ -99,30 +99,30 @@ describe('keys that change (9.2; threats D4, F17)', () => {
 
 describe('a token of a key that is not known yet (9.2; threats D5)', () => {
   test('makes the keys be read at once, not only by the next poll', async () => {
-    const { start, centre, key } = await directWorld()
+    const { start, platform, key } = await directWorld()
     const direct = await start()
     const next = newTestKey()
-    centre.served.keys = [key.jwk, next.jwk]
-    expect(await direct.because(newToken(next, centre.issuer, START_MS).token)).toBe(null)
-    expect(keyFetches(centre.requests)).toBe(2)
+    platform.served.keys = [key.jwk, next.jwk]
+    expect(await direct.because(newToken(next, platform.issuer, START_MS).token)).toBe(null)
+    expect(keyFetches(platform.requests)).toBe(2)
   })
 
   test('is accepted with others of that key that came while the keys were read', async () => {
-    const { start, centre, key } = await directWorld()
+    const { start, platform, key } = await directWorld()
     const direct = await start()
     const next = newTestKey()
-    centre.served.keys = [key.jwk, next.jwk]
-    const tokens = [1, 2, 3].map(() => newToken(next, centre.issuer, START_MS).token)
+    platform.served.keys = [key.jwk, next.jwk]
+    const tokens = [1, 2, 3].map(() => newToken(next, platform.issuer, START_MS).token)
     expect(await Promise.all(tokens.map(direct.because))).toEqual([null, null, null])
-    expect(keyFetches(centre.requests)).toBe(2)
+    expect(keyFetches(platform.requests)).toBe(2)
   })
 
   test('in a flood of tokens makes one request within ten seconds', async () => {
-    const { start, centre, clock, token } = await directWorld()
+    const { start, platform, clock, token } = await directWorld()
     const direct = await start({ pollIntervalMs: 60_000_000 })
-    const before = keyFetches(centre.requests)
+    const before = keyFetches(platform.requests)
     const flood = async (): Promise<void> => {
-      const claims = soundClaims(centre.issuer, START_MS)
+      const claims = soundClaims(platform.issuer, START_MS)
       const unknown = newTestKey()
       const tokens = Array.from({ length: 100 }, (_, at) =>
         forge({ ...unknown, kid: `${'x'.repeat(40)}${100 + at}` }, claims),
@@ -131,59 +131,59 @@ describe('a token of a key that is not known yet (9.2; threats D5)', () => {
       expect(new Set(reasons)).toEqual(new Set(['unknownKey']))
     }
     for (let round = 0; round < 3; round += 1) await flood()
-    expect(keyFetches(centre.requests) - before).toBe(1)
+    expect(keyFetches(platform.requests) - before).toBe(1)
     await clock.advance(9999)
     await flood()
-    expect(keyFetches(centre.requests) - before).toBe(1)
+    expect(keyFetches(platform.requests) - before).toBe(1)
     await clock.advance(1)
     await flood()
-    expect(keyFetches(centre.requests) - before).toBe(2)
+    expect(keyFetches(platform.requests) - before).toBe(2)
     expect(await direct.because(token().token)).toBe(null)
   })
 
   test('with a kid that no key can have makes no request', async () => {
-    const { start, centre, key } = await directWorld()
+    const { start, platform, key } = await directWorld()
     const direct = await start()
-    const claims = soundClaims(centre.issuer, START_MS)
+    const claims = soundClaims(platform.issuer, START_MS)
     for (const kid of ['', 'kid-1', '../../etc/passwd', 'x'.repeat(44)])
       expect(await direct.because(forge(key, claims, { header: { kid } }))).toBe('header')
-    expect(keyFetches(centre.requests)).toBe(1)
+    expect(keyFetches(platform.requests)).toBe(1)
   })
 
   test('is not verified by a key of a replica that lags behind, whose list is older', async () => {
-    const { start, centre, key, token } = await directWorld()
+    const { start, platform, key, token } = await directWorld()
     const direct = await start()
-    centre.served.keys = [newTestKey().jwk]
+    platform.served.keys = [newTestKey().jwk]
     await direct.poll()
-    centre.served.keys = [key.jwk]
-    centre.served.asOfMs -= 1000
+    platform.served.keys = [key.jwk]
+    platform.served.asOfMs -= 1000
     expect(await direct.because(token().token)).toBe('unknownKey')
-    expect(keyFetches(centre.requests)).toBe(3)
+    expect(keyFetches(platform.requests)).toBe(3)
   })
 
   test('is not verified by a key of a cache that is older than the last answer', async () => {
-    const { start, centre, clock, key, token } = await directWorld()
+    const { start, platform, clock, key, token } = await directWorld()
     const direct = await start()
     const next = newTestKey()
-    centre.served.keys = [next.jwk]
+    platform.served.keys = [next.jwk]
     await direct.poll()
-    centre.served.keys = [key.jwk]
-    centre.served.instead = (path, response) => {
+    platform.served.keys = [key.jwk]
+    platform.served.instead = (path, response) => {
       if (path === '/keys')
         response.setHeader('date', new Date(clock.nowMs() - 300_000).toUTCString())
       return false
     }
     await direct.poll()
     expect(await direct.because(token().token)).toBe('unknownKey')
-    expect(await direct.because(newToken(next, centre.issuer, START_MS).token)).toBe(null)
+    expect(await direct.because(newToken(next, platform.issuer, START_MS).token)).toBe(null)
     expect(direct.counts['keys refused']).toBe(2)
   })
 
-  test('is refused while the centre cannot be asked', async () => {
-    const { start, centre } = await directWorld()
+  test('is refused while the platform cannot be asked', async () => {
+    const { start, platform } = await directWorld()
     const direct = await start()
-    await centre.stop()
-    const unknown = newToken(newTestKey(), centre.issuer, START_MS).token
+    await platform.stop()
+    const unknown = newToken(newTestKey(), platform.issuer, START_MS).token
     expect(await direct.because(unknown)).toBe('unknownKey')
   })
 })

@@ -5,16 +5,16 @@ import { newToken } from './test-issuer.ts'
 
 const [MINUTE_MS, HOUR_MS] = [60_000, 3_600_000]
 
-describe('an outage of the centre (9.2; threats F17)', () => {
+describe('an outage of the platform (9.2; threats F17)', () => {
   test('is survived up to --max-staleness, then no token is accepted', async () => {
-    const { start, centre, clock, key, leap } = await directWorld()
+    const { start, platform, clock, key, leap } = await directWorld()
     const direct = await start()
-    const { token, jti } = newToken(key, centre.issuer, START_MS, {
+    const { token, jti } = newToken(key, platform.issuer, START_MS, {
       exp: (START_MS + 3 * HOUR_MS) / 1000,
     })
     const result = await direct.authenticate(token)
     if (!result.ok) throw new Error('the token is refused')
-    await centre.stop()
+    await platform.stop()
     const before = direct.notified.length
     leap(MAX_STALENESS_MS)
     expect(await direct.because(token)).toBe(null)
@@ -30,20 +30,20 @@ describe('an outage of the centre (9.2; threats F17)', () => {
     expect(Object.values(direct.readiness).map((check) => check())).toEqual([null, null, null])
   })
 
-  test('ends with the next list: tokens are accepted again, and all callers are looked at', async () => {
-    const { start, centre, clock, key, leap } = await directWorld()
+  test('ends with the next list: tokens are accepted again, and all callers are checked', async () => {
+    const { start, platform, clock, key, leap } = await directWorld()
     const direct = await start()
-    centre.served.instead = (_, response) => {
+    platform.served.instead = (_, response) => {
       response.writeHead(503).end()
       return true
     }
     leap(MAX_STALENESS_MS + MINUTE_MS)
     await direct.poll()
-    const { token } = newToken(key, centre.issuer, clock.nowMs())
+    const { token } = newToken(key, platform.issuer, clock.nowMs())
     expect(await direct.because(token)).toBe('stale')
     const before = direct.notified.length
-    centre.served.instead = () => false
-    centre.served.asOfMs = clock.nowMs()
+    platform.served.instead = () => false
+    platform.served.asOfMs = clock.nowMs()
     await direct.poll()
     expect(await direct.because(token)).toBe(null)
     expect(direct.notified.slice(before)).toEqual([null])
@@ -52,7 +52,7 @@ describe('an outage of the centre (9.2; threats F17)', () => {
     )
   })
 
-  test('a list that stays as it is grows stale too, although the centre answers', async () => {
+  test('a list that stays as it is grows stale too, although the platform answers', async () => {
     const { start, token } = await directWorld()
     const direct = await start({ maxStalenessMs: 3 * POLL_MS })
     for (let polls = 0; polls < 3; polls += 1) await direct.poll()
@@ -66,15 +66,15 @@ describe('an outage of the centre (9.2; threats F17)', () => {
     { name: 'all documents', paths: ['/.well-known/openid-configuration', '/keys', '/revoked'] },
     { name: 'the keys alone', paths: ['/keys'] },
   ])('answers of a cache that repeats $name do not lengthen it', async ({ paths }) => {
-    const { start, centre, clock, token } = await directWorld()
+    const { start, platform, clock, token } = await directWorld()
     const date = new Date(START_MS).toUTCString()
-    centre.served.instead = (path, response) => {
+    platform.served.instead = (path, response) => {
       if (paths.includes(path)) response.setHeader('date', date)
       return false
     }
     const direct = await start({ maxStalenessMs: 3 * POLL_MS })
     const asOf = (): void => {
-      if (!paths.includes('/revoked')) centre.served.asOfMs = clock.nowMs()
+      if (!paths.includes('/revoked')) platform.served.asOfMs = clock.nowMs()
     }
     for (let polls = 0; polls < 3; polls += 1) {
       asOf()
@@ -88,10 +88,10 @@ describe('an outage of the centre (9.2; threats F17)', () => {
     expect(await direct.because(token().token)).toBe('stale')
   })
 
-  test('answers of yesterday open nothing, also not where nothing is known', async () => {
-    const { start, centre, token } = await directWorld()
-    centre.served.dateMs = () => START_MS - 24 * HOUR_MS
-    centre.served.asOfMs = START_MS - 24 * HOUR_MS
+  test('answers of yesterday open nothing, not even without a saved state', async () => {
+    const { start, platform, token } = await directWorld()
+    platform.served.dateMs = () => START_MS - 24 * HOUR_MS
+    platform.served.asOfMs = START_MS - 24 * HOUR_MS
     const direct = await start()
     expect(await direct.because(token().token)).toBe('stale')
     expect(direct.lines.map(({ fields }) => fields['because'])).toContain(
@@ -100,14 +100,14 @@ describe('an outage of the centre (9.2; threats F17)', () => {
   })
 
   test('without keys for as long as without a list, no token is accepted', async () => {
-    const { start, centre, clock, token } = await directWorld()
+    const { start, platform, clock, token } = await directWorld()
     const direct = await start({ maxStalenessMs: 3 * POLL_MS })
-    centre.served.instead = (path, response) => {
+    platform.served.instead = (path, response) => {
       if (path === '/keys') response.writeHead(500).end()
       return path === '/keys'
     }
     for (let polls = 0; polls < 4; polls += 1) {
-      centre.served.asOfMs = clock.nowMs() + POLL_MS
+      platform.served.asOfMs = clock.nowMs() + POLL_MS
       await direct.poll()
     }
     expect(direct.gauges()).toMatchObject({ listAgeMs: 0, keysAgeMs: 4 * POLL_MS })
@@ -115,25 +115,25 @@ describe('an outage of the centre (9.2; threats F17)', () => {
   })
 
   test('refuses invalid tokens as ever while it is too long', async () => {
-    const { start, token, centre, clock, key, leap } = await directWorld()
+    const { start, token, platform, clock, key, leap } = await directWorld()
     const { jti, token: revoked } = token()
-    centre.served.revoked = { [jti]: START_MS + HOUR_MS }
+    platform.served.revoked = { [jti]: START_MS + HOUR_MS }
     const direct = await start()
     const { token: ended } = token()
     expect(await direct.because(ended)).toBe(null)
-    await centre.stop()
+    await platform.stop()
     leap(MAX_STALENESS_MS + MINUTE_MS)
     expect(await direct.because(revoked)).toBe('revoked')
     expect(await direct.because(ended)).toBe('expired')
     expect(await direct.because('x.y.z')).toBe('malformed')
-    // Its key may be newer than what is known.
-    const unknown = newToken({ ...key, kid: 'x'.repeat(43) }, centre.issuer, clock.nowMs()).token
+    // Its key may be newer than the accepted keys.
+    const unknown = newToken({ ...key, kid: 'x'.repeat(43) }, platform.issuer, clock.nowMs()).token
     expect(await direct.because(unknown)).toBe('stale')
   })
 
   test('from the start on, no token is accepted, and the webhook knows nothing', async () => {
-    const { start, centre, token, leap } = await directWorld()
-    await centre.stop()
+    const { start, platform, token, leap } = await directWorld()
+    await platform.stop()
     const direct = await start()
     leap(MINUTE_MS)
     expect(await direct.because(token().token)).toBe('stale')
@@ -160,13 +160,13 @@ describe('a clock that is wrong (2.9, 9.2; threats F11)', () => {
   })
 
   test.each([-HOUR_MS, HOUR_MS])('by %i ms: the outage bound is the same', async (aheadMs) => {
-    const { start, clock, centre, key, leap } = await directWorld()
+    const { start, clock, platform, key, leap } = await directWorld()
     clock.setNow(START_MS + aheadMs)
     const direct = await start()
-    const { token } = newToken(key, centre.issuer, START_MS, {
+    const { token } = newToken(key, platform.issuer, START_MS, {
       exp: (START_MS + 9 * HOUR_MS) / 1000,
     })
-    await centre.stop()
+    await platform.stop()
     leap(MAX_STALENESS_MS)
     expect(await direct.because(token)).toBe(null)
     leap(1)

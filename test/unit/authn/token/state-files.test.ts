@@ -42,14 +42,14 @@ const kept = (direct: TestDirect, text: string, path: string): Promise<string> =
     { withinMs: 5000 },
   ).finally(() => expect(direct.counts['state not kept']).toBe(undefined))
 
-/** A world with a file of `direct-0` in which token `revoked` is revoked, and the centre stopped. */
+/** A world with a file of `direct-0` in which token `revoked` is revoked, and the platform stopped. */
 async function stoppedWorld(): Promise<
   DirectWorld & { readonly stateDir: string; readonly file: string; readonly revoked: string }
 > {
   const world = await directWorld()
   const stateDir = await stateDirectory()
   const { jti, token: revoked } = world.token()
-  world.centre.served.revoked = { [jti]: START_MS + HOUR_MS }
+  world.platform.served.revoked = { [jti]: START_MS + HOUR_MS }
   const direct = await world.start({ stateDir })
   const file = join(stateDir, 'state-direct-0.jsonl')
   await kept(direct, `"projectNamespacePrefix":"p-"`, file)
@@ -61,11 +61,11 @@ async function stoppedWorld(): Promise<
     },
   )
   direct.stop()
-  await world.centre.stop()
+  await world.platform.stop()
   return { ...world, stateDir, file, revoked }
 }
 
-describe('a restart without the centre (9.2; threats F17)', () => {
+describe('a restart without the platform (9.2; threats F17)', () => {
   test('goes on with what was known: keys, revocations, and the prefix', async () => {
     const { start, stateDir, revoked, token } = await stoppedWorld()
     const direct = await start({ stateDir })
@@ -76,13 +76,13 @@ describe('a restart without the centre (9.2; threats F17)', () => {
   })
 
   test('knows what took effect a moment before an orderly end', async () => {
-    const { start, token, centre, key } = await directWorld()
+    const { start, token, platform, key } = await directWorld()
     const stateDir = await stateDirectory()
     const direct = await start({ stateDir })
     // Enough for a write to take its time.
     const others = Array.from({ length: 20_000 }, () => [randomUUID(), START_MS + HOUR_MS] as const)
     const { jti, token: revoked } = token()
-    centre.served.revoked = { ...Object.fromEntries(others), [jti]: START_MS + HOUR_MS }
+    platform.served.revoked = { ...Object.fromEntries(others), [jti]: START_MS + HOUR_MS }
     await direct.poll()
     expect(await direct.because(revoked)).toBe('revoked')
     direct.stop()
@@ -97,10 +97,10 @@ describe('a restart without the centre (9.2; threats F17)', () => {
     expect(await direct.because(token().token)).toBe('stale')
   })
 
-  test('does not begin the outage bound anew', async () => {
-    const { start, stateDir, leap, centre, key } = await stoppedWorld()
+  test('does not restart the outage bound', async () => {
+    const { start, stateDir, leap, platform, key } = await stoppedWorld()
     const claims = { exp: (START_MS + 9 * HOUR_MS) / 1000 }
-    const { token } = newToken(key, centre.issuer, START_MS, claims)
+    const { token } = newToken(key, platform.issuer, START_MS, claims)
     leap(MAX_STALENESS_MS - 1000)
     const direct = await start({ stateDir })
     expect(direct.gauges().listAgeMs).toBe(MAX_STALENESS_MS - 1000)
@@ -114,21 +114,23 @@ describe('a restart without the centre (9.2; threats F17)', () => {
     { name: 'ahead: the bound is reached early', aheadMs: HOUR_MS, because: 'stale' },
     { name: 'behind: the list is not younger than it is', aheadMs: -HOUR_MS, because: null },
   ])('with a clock that is an hour $name', async ({ aheadMs, because }) => {
-    const { start, stateDir, clock, key, centre } = await stoppedWorld()
+    const { start, stateDir, clock, key, platform } = await stoppedWorld()
     clock.setNow(START_MS + 1 + aheadMs)
     const direct = await start({ stateDir })
     const claims = { exp: (START_MS + 9 * HOUR_MS) / 1000 }
-    expect(await direct.because(newToken(key, centre.issuer, START_MS, claims).token)).toBe(because)
+    expect(await direct.because(newToken(key, platform.issuer, START_MS, claims).token)).toBe(
+      because,
+    )
     expect(direct.nowMs()).toBeGreaterThanOrEqual(START_MS)
   })
 })
 
-describe('a restart with the centre (9.2)', () => {
+describe('a restart with the platform (9.2)', () => {
   const restarted = async (change: (world: DirectWorld) => void) => {
     const world = await directWorld()
     const stateDir = await stateDirectory()
     const { jti, token } = world.token()
-    world.centre.served.revoked = { [jti]: START_MS + HOUR_MS }
+    world.platform.served.revoked = { [jti]: START_MS + HOUR_MS }
     const first = await world.start({ stateDir })
     await kept(first, world.key.kid, join(stateDir, 'state-direct-0.jsonl'))
     first.stop()
@@ -137,9 +139,9 @@ describe('a restart with the centre (9.2)', () => {
   }
 
   test('takes no list that lacks what was known before', async () => {
-    const { direct, token } = await restarted(({ centre }) => {
-      centre.served.revoked = {}
-      centre.served.asOfMs += 1000
+    const { direct, token } = await restarted(({ platform }) => {
+      platform.served.revoked = {}
+      platform.served.asOfMs += 1000
     })
     expect(direct.counts['revocations refused']).toBe(1)
     expect(await direct.because(token)).toBe('revoked')
@@ -150,17 +152,17 @@ describe('a restart with the centre (9.2)', () => {
     const stateDir = await stateDirectory()
     const first = await world.start({ stateDir })
     const next = newTestKey()
-    world.centre.served.keys = [next.jwk]
+    world.platform.served.keys = [next.jwk]
     await first.poll()
     await kept(first, `"missing":{"${world.key.kid}"`, join(stateDir, 'state-direct-0.jsonl'))
     first.stop()
     world.leap(601_000)
-    world.centre.served.keys = [world.key.jwk, next.jwk]
+    world.platform.served.keys = [world.key.jwk, next.jwk]
     const direct = await world.start({ stateDir })
     expect(await direct.because(world.token().token)).toBe('unknownKey')
     // At the first poll, and at one for the token.
     expect(direct.counts['key refused']).toBe(2)
-    expect(await direct.because(newToken(next, world.centre.issuer, START_MS).token)).toBe(null)
+    expect(await direct.because(newToken(next, world.platform.issuer, START_MS).token)).toBe(null)
   })
 })
 
@@ -180,7 +182,7 @@ describe('files that cannot be used (9.2)', () => {
       name: 'changed in a time of a missing key',
       damage: (text) => text.replace('"missing":{', '"missing":{"a":"b"'),
     },
-  ])('$name: a warning, and the state begins anew', async ({ damage }) => {
+  ])('$name: a warning, and the state is empty at first', async ({ damage }) => {
     const { start, stateDir, file, token } = await stoppedWorld()
     await writeFile(file, damage(await readFile(file, 'utf8')))
     const direct = await start({ stateDir })
@@ -249,7 +251,7 @@ describe('files that cannot be used (9.2)', () => {
   })
 
   test('a write that failed is tried again at the next poll', async () => {
-    const { start, centre } = await directWorld()
+    const { start, platform } = await directWorld()
     const stateDir = await stateDirectory()
     await rm(stateDir, { recursive: true })
     const direct = await start({ stateDir })
@@ -257,7 +259,7 @@ describe('files that cannot be used (9.2)', () => {
       withinMs: 5000,
     })
     await mkdir(stateDir)
-    centre.served.asOfMs += 1000
+    platform.served.asOfMs += 1000
     await direct.poll()
     await eventually('the state is kept', () => direct.counts['state kept'], { withinMs: 5000 })
   })
@@ -266,23 +268,23 @@ describe('files that cannot be used (9.2)', () => {
 describe('replicas that share a state directory (9.2)', () => {
   test('have a file each, for its owner only, and know all revocations of the others', async () => {
     const world = await directWorld()
-    const { start, centre, token } = world
+    const { start, platform, token } = world
     const stateDir = await stateDirectory()
     const [ours, theirs] = [token(), token()]
-    centre.served.revoked = { [ours.jti]: START_MS + HOUR_MS }
+    platform.served.revoked = { [ours.jti]: START_MS + HOUR_MS }
     const one = await start({ stateDir, instance: 'pod/1' })
     await kept(one, ours.jti, join(stateDir, 'state-pod%2F1.jsonl'))
     one.stop()
     // Another replica has seen a newer list, which lacks what the first one knows.
-    centre.served.revoked = { [theirs.jti]: START_MS + HOUR_MS }
-    centre.served.asOfMs += 1000
+    platform.served.revoked = { [theirs.jti]: START_MS + HOUR_MS }
+    platform.served.asOfMs += 1000
     const other = await stateDirectory()
     const two = await start({ stateDir: other, instance: 'pod-2' })
     const text = await kept(two, world.key.kid, join(other, 'state-pod-2.jsonl'))
     two.stop()
     await writeFile(join(stateDir, 'state-pod-2.jsonl'), text)
     for (const name of await readdir(stateDir)) await utimes(join(stateDir, name), NOW, NOW)
-    await centre.stop()
+    await platform.stop()
 
     const three = await start({ stateDir, instance: 'pod-3' })
     expect(await three.because(ours.token)).toBe('revoked')
@@ -298,7 +300,7 @@ describe('replicas that share a state directory (9.2)', () => {
     expect((await stat(join(stateDir, 'state-pod-3.jsonl'))).mode & 0o777).toBe(0o600)
   })
 
-  test('a file that nobody has written for a day is removed, once its content is in the own one', async () => {
+  test('a file that was not written for a day is removed, once its content is in the own one', async () => {
     const { start, stateDir, revoked, file, clock } = await stoppedWorld()
     // The own file, just written, is old by this clock too.
     clock.setNow(Date.now() + 48 * HOUR_MS)

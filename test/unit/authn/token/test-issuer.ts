@@ -44,7 +44,7 @@ export interface Served {
   prefix: string | null
   /** Whether answers with the list say its asOf in a header too. */
   hasAsOfHeader: boolean
-  /** The centre's clock, for the Date header; null = no header. */
+  /** The platform's clock, for the Date header; null = no header. */
   dateMs: () => number | null
   /** Answers some requests in another way; true = it has. */
   instead: (path: string, response: ServerResponse, request: IncomingMessage) => boolean
@@ -68,7 +68,7 @@ export type AtEnd = (stop: () => Promise<void> | void) => void
 
 const pair = serverPair('issuer')
 
-/** Starts an issuer with one key and an empty list as of `nowMs()`. @param atEnd gets what stops it */
+/** Starts an issuer with one key and an empty list of `nowMs()`. @param atEnd gets what stops it */
 export async function startTestIssuer(
   key: TestKey,
   nowMs: () => number,

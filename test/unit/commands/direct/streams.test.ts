@@ -39,11 +39,11 @@ describe('a watch ends within a second of its token, while the local clock is an
   })
 
   test('a poll shows that the time is later than it seemed', async () => {
-    const { start, clock, token, centre } = await directWorld()
+    const { start, clock, token, platform } = await directWorld()
     const direct = await start()
     const cuts = await watchWith(token().token, direct, clock)
-    centre.served.dateMs = () => START_MS + 2 * HOUR_MS
-    centre.served.asOfMs = START_MS + 2 * HOUR_MS
+    platform.served.dateMs = () => START_MS + 2 * HOUR_MS
+    platform.served.asOfMs = START_MS + 2 * HOUR_MS
     await direct.poll()
     await clock.advance(1000)
     expect(cuts).toEqual(['expired'])

@@ -26,7 +26,7 @@ const after = (...sets: readonly (readonly [seconds: number, kids: string])[]) =
     { known: NO_KEYS, refused: [] },
   )
 
-describe('keys that the centre publishes (9.2)', () => {
+describe('keys that the platform publishes (9.2)', () => {
   test.each([
     {
       name: 'a key is added',
