@@ -38,8 +38,8 @@ test-faults: $(INSTALLED) ## Run the fault tests, ten rounds of each.
 test-container: $(INSTALLED) ## Run the tests of the container image; needs Docker, or root and apt.
 	@node tools/test.ts --all container
 
-fuzz: $(INSTALLED) ## Compare the gateway's request attributes with the API server's audit log; FUZZ_REQUESTS=1000000.
-	@node tools/fuzz.ts
+fuzz: $(INSTALLED) ## Run a parser on changed inputs: TARGET=path (or all) SECONDS=60; without one, compare the gateway with the audit log.
+	@node tools/fuzz.ts $(if $(TARGET),--target '$(TARGET)') $(if $(SECONDS),--seconds '$(SECONDS)') $(if $(SEED),--seed '$(SEED)')
 
 bench: $(INSTALLED) ## Measure operator and gateway beside their peers, with a verdict on each goal; twelve minutes, Linux.
 	@node bench/main.ts
