@@ -3,6 +3,7 @@ import { readFileSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { IMPLEMENTED_SETTINGS } from '../src/domain/settings/effective-settings.ts'
+import { FUZZ_TARGETS } from '../tools/fuzz/targets.ts'
 import { unimplementedConditions } from '../src/domain/settings/unimplemented.ts'
 
 const ROOT = join(import.meta.dirname, '..')
@@ -13,6 +14,21 @@ test('CONTRIBUTING.md lists the targets of make', () => {
   const rows = [...textOf('CONTRIBUTING.md').matchAll(/^\| `make ([a-z-]+)[^`]*` \|/gm)]
   const listed = new Set([...rows.map(([, name]) => name), 'help'])
   expect(listed).toEqual(new Set(targets))
+})
+
+test('CONTRIBUTING.md lists the projects of tests', () => {
+  const [, section = ''] = textOf('CONTRIBUTING.md').split('\n## Tests\n')
+  const [table = ''] = section.split('\n\n').filter((part) => part.startsWith('| project |'))
+  const names = [...textOf('vitest.config.ts').matchAll(/^ {10}name: '([a-z-]+)',/gm)]
+  const rows = [...table.matchAll(/^\| ([a-z-]+) \| `/gm)]
+  expect(new Set(rows.map(([, name]) => name))).toEqual(new Set(names.map(([, name]) => name)))
+})
+
+test('CONTRIBUTING.md lists every fuzz target', () => {
+  const [, section = ''] = textOf('CONTRIBUTING.md').split('\n## Fuzzing\n')
+  const rows = (section.split('\n## ')[0] ?? '').matchAll(/^\| ((?:`[a-z]+`(?:, )?)+) \|/gm)
+  const listed = Array.from(rows, ([, names = '']) => names.match(/[a-z]+/g) ?? []).flat()
+  expect(listed.toSorted()).toEqual(Object.keys(FUZZ_TARGETS).toSorted())
 })
 
 test('CONTRIBUTING.md and docs/architecture.md show the same arrow of imports', () => {
