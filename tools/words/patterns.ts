@@ -1,4 +1,4 @@
-// Turns of phrase that hide who does what, and spellings that differ. docs/contributing.md says what to write instead.
+// Turns of phrase that hide who does what, and spellings that differ. CONTRIBUTING.md says what to write instead.
 
 /** A find in a text. */
 export interface Find {
