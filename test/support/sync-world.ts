@@ -312,7 +312,10 @@ export async function expectUntouched(
 }
 
 /** Asserts that all that syncers have written in the virtual cluster since is fields that flow back. */
-export async function expectOnlyFlows(world: SyncWorld, since: Pair<Mark>): Promise<void> {
+export async function expectOnlyFlows(
+  world: Pick<SyncWorld, 'writesSince'>,
+  since: Pair<Mark>,
+): Promise<void> {
   const { virtual } = await world.writesSince(since)
   expect(virtual.filter((write) => !/^(?:update \w+|patch services\/status) /.test(write))).toEqual(
     [],

@@ -1,30 +1,17 @@
 // The configuration file of a virtual cluster, and its changes while a syncer runs.
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { CONFIG_MAPS, ENDPOINTS, SECRETS, SERVICES } from '../../src/api/names.ts'
 import { runProgram } from '../support/command-process.ts'
 import { eventually } from '../support/eventually.ts'
 import { metric } from '../support/metrics-page.ts'
-import { type Ref, SOON, createPair, endpointsAt } from '../support/sync-side.ts'
-import {
-  NO_WRITES,
-  type Syncer,
-  expectOnlyFlows,
-  expectUntouched,
-  syncPlanes,
-  syncWorld,
-} from '../support/sync-world.ts'
+import { fileWorld } from '../support/sync-file-world.ts'
+import { SOON, endpointsAt } from '../support/sync-side.ts'
+import { NO_WRITES, expectUntouched, syncPlanes } from '../support/sync-world.ts'
 
 const planes = await syncPlanes()
-const world = await syncWorld(planes)
-const { virtual, host, hostRef, ownService } = world
-const namespace = await world.namespace()
-const start = await world.mark()
-const at = (name: string): Ref => ({ namespace, name })
-let syncer: Syncer
-beforeAll(async () => {
-  syncer = await world.start()
-})
-afterAll(() => expectOnlyFlows(world, start))
+const world = await fileWorld(planes)
+const { virtual, host, hostRef, ownService, at, pair } = world
+let syncer = await world.start()
 
 const portPatch = (expression: string) => ({
   endpoints: { patches: [{ path: 'subsets[*].ports[*].name', expression }] },
@@ -40,7 +27,7 @@ const isValid = (value: 0 | 1): Promise<true> =>
 
 test('a change is picked up: existing objects are patched again, and left alone without patches (16.1, 19.7)', async () => {
   const ref = at('repatched')
-  const before = await createPair(virtual, ref, '10.7.0.1')
+  const before = await pair(ref, '10.7.0.1')
   await host.shows(ENDPOINTS, hostRef(ref), portNamed('sql'))
   await world.configure(portPatch('"one-" + value'))
   await host.shows(ENDPOINTS, hostRef(ref), portNamed('one-sql'))
@@ -67,7 +54,7 @@ test.each(INVALID)(
   async ({ text, says, what }) => {
     await world.configure(portPatch('"good-" + value'))
     const name = `kept-${INVALID.findIndex((row) => row.what === what)}`
-    await createPair(virtual, at(name), '10.7.1.1')
+    await pair(at(name), '10.7.1.1')
     await host.shows(ENDPOINTS, hostRef(at(name)), portNamed('good-sql'))
     await isValid(1)
     const own = await host.get(SERVICES, ownService)
@@ -127,7 +114,7 @@ test('patches of a kind that is not synced: an Event names them, the rest is in 
   const own = await host.get(SERVICES, ownService)
   const event = await host.event(own, 'PatchesNotServed')
   expect(event.message).toContain('sync.toHost.pods.patches')
-  await createPair(virtual, at('served'), '10.7.2.1')
+  await pair(at('served'), '10.7.2.1')
   await host.shows(ENDPOINTS, hostRef(at('served')), portNamed('served-sql'))
 })
 
@@ -147,7 +134,7 @@ test("vcluster's example with a reverseExpression that flows nowhere starts a sy
     `sync.toHost.services.patches[0] reverseExpression has no effect: "${path}" does not flow back`,
   )
   const ref = at('prefixed')
-  await createPair(virtual, ref, '10.7.4.1')
+  await pair(ref, '10.7.4.1')
   await host.shows(SERVICES, hostRef(ref), { spec: { ports: [{ name: 'prefix-sql' }] } })
   expect(await virtual.get(SERVICES, ref)).toMatchObject({ spec: { ports: [{ name: 'sql' }] } })
   const events = await host.events(own)
@@ -158,7 +145,7 @@ test('a kind that is switched off leaves its host objects until the virtual obje
   await world.reconfigure(syncer, {})
   const [stays, goes] = [at('off-stays'), at('off-goes')]
   for (const ref of [stays, goes]) {
-    await createPair(virtual, ref, '10.7.3.1')
+    await pair(ref, '10.7.3.1')
     await host.shows(ENDPOINTS, hostRef(ref), portNamed('sql'))
   }
   const [service, endpoints] = [

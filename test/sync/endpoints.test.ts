@@ -1,45 +1,26 @@
 // Endpoints of a virtual cluster on its host.
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { ENDPOINTS, SERVICES } from '../../src/api/names.ts'
-import {
-  type Ref,
-  SELECTORLESS,
-  type SeenObject,
-  createPair,
-  endpointsAt,
-} from '../support/sync-side.ts'
-import {
-  NO_WRITES,
-  type Syncer,
-  expectOnlyFlows,
-  expectUntouched,
-  syncPlanes,
-  syncWorld,
-} from '../support/sync-world.ts'
+import { fileWorld } from '../support/sync-file-world.ts'
+import { SELECTORLESS, type SeenObject, endpointsAt } from '../support/sync-side.ts'
+import { NO_WRITES, expectUntouched, syncPlanes } from '../support/sync-world.ts'
 
-const world = await syncWorld(await syncPlanes(), {
+const world = await fileWorld(await syncPlanes(), {
   endpoints: {
     patches: [
       { path: 'metadata.annotations["example.com/shout"]', expression: 'value.toUpperCase()' },
     ],
   },
 })
-const { virtual, host, hostRef, virtualCluster, hostNamespace } = world
-const namespace = await world.namespace()
-const start = await world.mark()
-const at = (name: string): Ref => ({ namespace, name })
-let syncer: Syncer
-beforeAll(async () => {
-  syncer = await world.start({ flags: ['--deny-cidr=10.77.0.0/16'] })
-})
-afterAll(() => expectOnlyFlows(world, start))
+const { virtual, host, hostRef, virtualCluster, hostNamespace, namespace, at, pair } = world
+const syncer = await world.start({ flags: ['--deny-cidr=10.77.0.0/16'] })
 
 /** Endpoints that stand on both sides. */
 async function standing(
   name: string,
   ip: string,
 ): Promise<Record<'before' | 'onHost', SeenObject>> {
-  const before = await createPair(virtual, at(name), ip)
+  const before = await pair(at(name), ip)
   const onHost = await host.shows(ENDPOINTS, hostRef(at(name)), endpointsAt(ip))
   return { before, onHost }
 }

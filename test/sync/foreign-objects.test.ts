@@ -1,28 +1,15 @@
 // Objects in the host namespace that are not the syncer's: they are never adopted, changed or deleted.
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { ENDPOINTS, SERVICES } from '../../src/api/names.ts'
 import { metric } from '../support/metrics-page.ts'
-import { type Ref, SELECTORLESS, createPair, endpointsAt } from '../support/sync-side.ts'
-import {
-  NO_WRITES,
-  type Syncer,
-  expectOnlyFlows,
-  expectUntouched,
-  syncPlanes,
-  syncWorld,
-} from '../support/sync-world.ts'
+import { fileWorld } from '../support/sync-file-world.ts'
+import { type Ref, SELECTORLESS, endpointsAt } from '../support/sync-side.ts'
+import { NO_WRITES, expectUntouched, syncPlanes } from '../support/sync-world.ts'
 import { sampled } from '../support/tier.ts'
 
-const world = await syncWorld(await syncPlanes())
-const { virtual, host, hostRef, virtualCluster, hostNamespace } = world
-const namespace = await world.namespace()
-const start = await world.mark()
-const at = (name: string): Ref => ({ namespace, name })
-let syncer: Syncer
-beforeAll(async () => {
-  syncer = await world.start()
-})
-afterAll(() => expectOnlyFlows(world, start))
+const world = await fileWorld(await syncPlanes())
+const { virtual, host, hostRef, virtualCluster, hostNamespace, namespace, at, pair } = world
+const syncer = await world.start()
 
 const MARK = 'vcluster.platform.sh/'
 const LABELS = { [`${MARK}managed-by`]: virtualCluster, [`${MARK}namespace`]: namespace }
@@ -57,7 +44,7 @@ describe.each(sampled(FOREIGN, 3))(
         ...endpointsAt('10.4.9.9'),
         metadata,
       })
-      const created = await createPair(virtual, ref, '10.4.0.1')
+      const created = await pair(ref, '10.4.0.1')
       expect(await virtual.event(created, 'NameTaken')).toMatchObject({
         type: 'Warning',
         message: expect.stringContaining(hostRef(ref).name),
@@ -94,7 +81,7 @@ test('an object of ours under whose name nothing is synced stays foreign without
 
 test('a whole copy of an object of ours under another name is foreign, also when ours goes (16.3, 17.2)', async () => {
   const ref = at('original')
-  await createPair(virtual, ref, '10.4.6.1')
+  await pair(ref, '10.4.6.1')
   const { metadata } = await host.shows(ENDPOINTS, hostRef(ref), {})
   const { labels, annotations } = metadata
   const copy = await host.create(
@@ -112,7 +99,7 @@ test('a whole copy of an object of ours under another name is foreign, also when
 
 test('marks that a user took off make the object foreign; marks put back, ours (16.3, 17.2)', async () => {
   const ref = at('unmarked')
-  const before = await createPair(virtual, ref, '10.4.2.1')
+  const before = await pair(ref, '10.4.2.1')
   const onHost = await host.shows(ENDPOINTS, hostRef(ref), {})
   const name = `${MARK}object-name`
   const unmarked = await host.patch(ENDPOINTS, hostRef(ref), {
@@ -138,12 +125,12 @@ test('a leftover with our marks whose virtual object is gone is deleted (16.3, 1
 })
 
 test('the marks decide which of two virtual objects has their host name, the second one waits (17.1)', async () => {
-  const one = { namespace: await world.namespace('b-x-c'), name: 'a' }
-  const other = { namespace: await world.namespace('c'), name: 'a-x-b' }
+  const one = { namespace: await world.createNamespace('b-x-c'), name: 'a' }
+  const other = { namespace: await world.createNamespace('c'), name: 'a-x-b' }
   expect(hostRef(one)).toEqual(hostRef(other))
-  await createPair(virtual, one, '10.4.4.1')
+  await pair(one, '10.4.4.1')
   const onHost = await host.shows(ENDPOINTS, hostRef(one), endpointsAt('10.4.4.1'))
-  const second = await createPair(virtual, other, '10.4.4.2')
+  const second = await pair(other, '10.4.4.2')
   await virtual.event(second, 'NameTaken')
   await world.caughtUp(syncer)
   await expectUntouched(host, ENDPOINTS, onHost)
@@ -166,7 +153,7 @@ test('a foreign Service under the name of ours: neither it nor the Endpoints tha
     spec: { selector: { app: 'x' }, ports: [{ name: 'sql', port: 5432 }] },
   })
   const made = await host.shows(ENDPOINTS, hostRef(ref), {})
-  await createPair(virtual, ref, '10.4.5.1')
+  await pair(ref, '10.4.5.1')
   await virtual.event(await virtual.get(SERVICES, ref), 'NameTaken')
   await world.caughtUp(syncer)
   await expectUntouched(host, SERVICES, foreign)

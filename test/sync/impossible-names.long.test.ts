@@ -1,11 +1,12 @@
 // References to names that no object can have, beside others that name what there is.
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { ENDPOINTS, SECRETS, SERVICES } from '../../src/api/names.ts'
-import { type Ref, SELECTORLESS, endpointsAt } from '../support/sync-side.ts'
-import { type Syncer, expectOnlyFlows, syncPlanes, syncWorld } from '../support/sync-world.ts'
+import { fileWorld } from '../support/sync-file-world.ts'
+import { SELECTORLESS, endpointsAt } from '../support/sync-side.ts'
+import { syncPlanes } from '../support/sync-world.ts'
 
 const ANNOTATION = 'example.com/secret'
-const world = await syncWorld(await syncPlanes(), {
+const world = await fileWorld(await syncPlanes(), {
   endpoints: {
     patches: [
       {
@@ -15,16 +16,9 @@ const world = await syncWorld(await syncPlanes(), {
     ],
   },
 })
-const { virtual, host, hostRef } = world
-const namespace = await world.namespace()
-const start = await world.mark()
-let syncer: Syncer
-beforeAll(async () => {
-  syncer = await world.start()
-})
-afterAll(() => expectOnlyFlows(world, start))
+const { virtual, host, hostRef, at } = world
+const syncer = await world.start()
 
-const at = (name: string): Ref => ({ namespace, name })
 const naming = async (name: string, secret: string) => {
   await virtual.create(SERVICES, at(name), SELECTORLESS)
   return virtual.create(ENDPOINTS, at(name), {

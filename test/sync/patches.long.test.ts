@@ -1,23 +1,14 @@
 // Patches that fail, that never settle, and that try to reach what they must not.
-import { afterAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { ENDPOINTS, SERVICES } from '../../src/api/names.ts'
 import { eventually, staysTrue } from '../support/eventually.ts'
 import { metric } from '../support/metrics-page.ts'
-import { type Ref, SELECTORLESS, createPair, endpointsAt } from '../support/sync-side.ts'
-import {
-  NO_WRITES,
-  expectOnlyFlows,
-  expectUntouched,
-  syncPlanes,
-  syncWorld,
-} from '../support/sync-world.ts'
+import { fileWorld } from '../support/sync-file-world.ts'
+import { SELECTORLESS, endpointsAt } from '../support/sync-side.ts'
+import { NO_WRITES, expectUntouched, syncPlanes } from '../support/sync-world.ts'
 
-const world = await syncWorld(await syncPlanes())
-const { virtual, host, hostRef } = world
-const namespace = await world.namespace()
-const start = await world.mark()
-const at = (name: string): Ref => ({ namespace, name })
-afterAll(() => expectOnlyFlows(world, start))
+const world = await fileWorld(await syncPlanes())
+const { virtual, host, hostRef, namespace, at, pair } = world
 
 const withPatches = (...patches: readonly object[]): Promise<void> =>
   world.configure({ endpoints: { patches } })
@@ -38,7 +29,7 @@ test('an expression that fails: nothing of its object is written, an Event says 
   expect(event.message).toMatch(
     /^sync\.toHost\.endpoints\.patches\[1\] at metadata\.annotations\["example\.com\/bad"\]: /,
   )
-  await createPair(virtual, at('beside-failing'), '10.8.0.2')
+  await pair(at('beside-failing'), '10.8.0.2')
   await host.shows(ENDPOINTS, hostRef(at('beside-failing')), endpointsAt('10.8.0.2'))
   expect(await host.read(ENDPOINTS, hostRef(ref))).toBeNull()
   expect(await metric(syncer, 'platform_sync_objects', 'kind="Endpoints"', 'state="failed"')).toBe(
@@ -201,7 +192,7 @@ test('a write that the host refuses is reported and retried, and the rest goes o
   })
   const { message } = await virtual.event(before, 'NotWritten')
   expect(message).toMatch(/^The host refuses the object: POST .* 422 Invalid: metadata\.labels/)
-  await createPair(virtual, at('beside-refused'), '10.8.6.2')
+  await pair(at('beside-refused'), '10.8.6.2')
   await host.shows(ENDPOINTS, hostRef(at('beside-refused')), endpointsAt('10.8.6.2'))
   expect(
     await metric(syncer, 'platform_sync_objects', 'kind="Endpoints"', 'state="not-written"'),
@@ -242,7 +233,7 @@ test('no patch moves marks, name, owner or finalizers, on either side (19.6)', a
   })
   await using syncer = await world.start()
   const ref = at('marks')
-  const before = await createPair(virtual, ref, '10.8.3.1')
+  const before = await pair(ref, '10.8.3.1')
   const { metadata } = await host.shows(ENDPOINTS, hostRef(ref), endpointsAt('10.8.3.1'))
   expect(metadata).toMatchObject({
     labels: {
@@ -265,7 +256,7 @@ test('addresses are checked as patches have left them (18.2)', async () => {
   })
   await using syncer = await world.start()
   const ref = at('patched-address')
-  const before = await createPair(virtual, ref, '10.8.4.1')
+  const before = await pair(ref, '10.8.4.1')
   await virtual.event(before, 'AddressRefused')
   await world.caughtUp(syncer)
   expect(await host.read(ENDPOINTS, hostRef(ref))).toBeNull()
@@ -278,7 +269,7 @@ test('more than ten answers in a minute are merged and delayed, and the last one
   await world.configure({})
   await using syncer = await world.start()
   const ref = at('busy')
-  await createPair(virtual, ref, '10.8.5.0')
+  await pair(ref, '10.8.5.0')
   await host.shows(ENDPOINTS, hostRef(ref), endpointsAt('10.8.5.0'))
   await world.caughtUp(syncer)
   const mark = await world.mark()

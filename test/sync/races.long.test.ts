@@ -4,21 +4,13 @@ import { ENDPOINTS, type Resource, SERVICES } from '../../src/api/names.ts'
 import { pathOf } from '../../src/kube/client/client.ts'
 import { type FaultProxy, type Rule, first, startProxy } from '../support/fault-proxy.ts'
 import type { Pair } from '../support/sync-planes.ts'
-import { type Ref, SOON, createPair, endpointsAt } from '../support/sync-side.ts'
-import {
-  type Syncer,
-  expectOnlyFlows,
-  expectUntouched,
-  syncPlanes,
-  syncWorld,
-} from '../support/sync-world.ts'
+import { fileWorld } from '../support/sync-file-world.ts'
+import { type Ref, SOON, endpointsAt } from '../support/sync-side.ts'
+import { type Syncer, expectUntouched, syncPlanes } from '../support/sync-world.ts'
 
 const planes = await syncPlanes()
-const world = await syncWorld(planes)
-const { virtual, host, hostRef } = world
-const namespace = await world.namespace()
-const start = await world.mark()
-const at = (name: string): Ref => ({ namespace, name })
+const world = await fileWorld(planes)
+const { virtual, host, hostRef, at, pair } = world
 const proxies: Pair<FaultProxy> = {
   virtual: await startProxy(planes.virtual),
   host: await startProxy(planes.host),
@@ -36,7 +28,6 @@ afterAll(async () => {
   await syncer.stop()
   for (const proxy of [proxies.virtual, proxies.host]) await proxy[Symbol.asyncDispose]()
 })
-afterAll(() => expectOnlyFlows(world, start))
 
 /** Holds the next write of this method to the object. */
 const held = (side: 'virtual' | 'host', method: string, resource: Resource, ref: Ref): Rule =>
@@ -52,7 +43,7 @@ const held = (side: 'virtual' | 'host', method: string, resource: Resource, ref:
 
 test('a label flows back late: what the user wrote meanwhile stays, and the label follows (18.5)', async () => {
   const ref = at('late-label')
-  await createPair(virtual, ref, '10.10.0.1')
+  await pair(ref, '10.10.0.1')
   await virtual.patch(ENDPOINTS, ref, { metadata: { labels: { app: 'a' } } })
   await host.shows(ENDPOINTS, hostRef(ref), { metadata: { labels: { app: 'a' } } })
   await world.caughtUp(syncer)
@@ -76,7 +67,7 @@ test('a label flows back late: what the user wrote meanwhile stays, and the labe
 
 test('a label that the user changed as well: the virtual one wins (17.3)', async () => {
   const ref = at('both-labels')
-  await createPair(virtual, ref, '10.10.1.1')
+  await pair(ref, '10.10.1.1')
   await virtual.patch(ENDPOINTS, ref, { metadata: { labels: { app: 'a' } } })
   await host.shows(ENDPOINTS, hostRef(ref), { metadata: { labels: { app: 'a' } } })
   await world.caughtUp(syncer)
@@ -92,7 +83,7 @@ test('a label that the user changed as well: the virtual one wins (17.3)', async
 
 test('a write back to an object that was deleted and created again meanwhile touches the new one no more than it may (18.3, 18.5)', async () => {
   const ref = at('again')
-  await createPair(virtual, ref, '10.10.2.1')
+  await pair(ref, '10.10.2.1')
   await virtual.patch(ENDPOINTS, ref, { metadata: { labels: { app: 'a' } } })
   await host.shows(ENDPOINTS, hostRef(ref), { metadata: { labels: { app: 'a' } } })
   await world.caughtUp(syncer)
@@ -122,7 +113,7 @@ test.each(HOST_WRITES)(
   'a late $what on the host meets a foreign object of that name, which stays (16.3, 18.3)',
   async ({ what, method, act }) => {
     const ref = at(`late-${what}`)
-    await createPair(virtual, ref, '10.10.3.1')
+    await pair(ref, '10.10.3.1')
     await host.shows(ENDPOINTS, hostRef(ref), endpointsAt('10.10.3.1'))
     await world.caughtUp(syncer)
     const fault = held('host', method, ENDPOINTS, hostRef(ref))
@@ -139,7 +130,7 @@ test.each(HOST_WRITES)(
 
 test('a late delete meets an object of ours that a user took the marks off: it stays (16.3)', async () => {
   const ref = at('late-unmarked')
-  await createPair(virtual, ref, '10.10.4.1')
+  await pair(ref, '10.10.4.1')
   await host.shows(ENDPOINTS, hostRef(ref), {})
   await world.caughtUp(syncer)
   const fault = held('host', 'DELETE', ENDPOINTS, hostRef(ref))
@@ -171,7 +162,7 @@ test("a load balancer's status that comes late changes nothing else of the Servi
 test('a create that comes late is one of two, and the host has one object (18.3)', async () => {
   const ref = at('late-create')
   const fault = held('host', 'POST', ENDPOINTS, hostRef(ref))
-  const before = await createPair(virtual, ref, '10.10.5.1')
+  const before = await pair(ref, '10.10.5.1')
   await fault.reached(SOON)
   const foreign = await host.create(ENDPOINTS, hostRef(ref), endpointsAt('10.10.5.9'))
   fault.release()

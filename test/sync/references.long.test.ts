@@ -1,21 +1,15 @@
 // Secrets and ConfigMaps that references name: they follow onto the host, and no other ones do.
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { CONFIG_MAPS, ENDPOINTS, type Resource, SECRETS, SERVICES } from '../../src/api/names.ts'
 import { auditOf } from '../support/audit-log.ts'
 import { SYNCER_USER } from '../support/sync-planes.ts'
-import { type Draft, type Ref, SELECTORLESS, endpointsAt } from '../support/sync-side.ts'
-import {
-  NO_WRITES,
-  type Syncer,
-  expectOnlyFlows,
-  expectUntouched,
-  syncPlanes,
-  syncWorld,
-} from '../support/sync-world.ts'
+import { fileWorld } from '../support/sync-file-world.ts'
+import { type Draft, SELECTORLESS, endpointsAt } from '../support/sync-side.ts'
+import { NO_WRITES, expectUntouched, syncPlanes } from '../support/sync-world.ts'
 
 const annotation = (key: string) => `metadata.annotations["example.com/${key}"]`
 const planes = await syncPlanes()
-const world = await syncWorld(planes, {
+const world = await fileWorld(planes, {
   endpoints: {
     patches: [
       { path: annotation('Secret'), reference: { apiVersion: 'v1', kind: 'Secret' } },
@@ -24,16 +18,10 @@ const world = await syncWorld(planes, {
   },
   secrets: { patches: [{ path: 'data.url', expression: 'btoa("jdbc:" + atob(value))' }] },
 })
-const { virtual, host, hostRef } = world
-const namespace = await world.namespace()
+const { virtual, host, hostRef, at } = world
 const audits = { virtual: auditOf(planes.virtual), host: auditOf(planes.host) }
 const start = await world.mark()
-const at = (name: string): Ref => ({ namespace, name })
-let syncer: Syncer
-beforeAll(async () => {
-  syncer = await world.start()
-})
-afterAll(() => expectOnlyFlows(world, start))
+let syncer = await world.start()
 
 const base64 = (text: string): string => Buffer.from(text).toString('base64')
 

@@ -1,22 +1,16 @@
 // Syncers that stop, crash, stand by and start again, and what changed meanwhile.
-import { afterAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { CONFIG_MAPS, ENDPOINTS, type Resource, SECRETS, SERVICES } from '../../src/api/names.ts'
 import { pathOf } from '../../src/kube/client/client.ts'
 import { eventually } from '../support/eventually.ts'
 import { type Match, isWrite, startProxy } from '../support/fault-proxy.ts'
 import { metric } from '../support/metrics-page.ts'
-import { type Ref, SOON, createPair, endpointsAt } from '../support/sync-side.ts'
-import {
-  NO_WRITES,
-  expectOnlyFlows,
-  expectUntouched,
-  leads,
-  syncPlanes,
-  syncWorld,
-} from '../support/sync-world.ts'
+import { fileWorld } from '../support/sync-file-world.ts'
+import { SOON, endpointsAt } from '../support/sync-side.ts'
+import { NO_WRITES, expectUntouched, leads, syncPlanes } from '../support/sync-world.ts'
 
 const planes = await syncPlanes()
-const world = await syncWorld(planes, {
+const world = await fileWorld(planes, {
   secrets: { all: false },
   endpoints: {
     patches: [
@@ -35,11 +29,7 @@ const world = await syncWorld(planes, {
     ],
   },
 })
-const { virtual, host, hostRef } = world
-const namespace = await world.namespace()
-const start = await world.mark()
-const at = (name: string): Ref => ({ namespace, name })
-afterAll(() => expectOnlyFlows(world, start))
+const { virtual, host, hostRef, at, pair } = world
 
 const ALL: readonly (readonly [Resource, string])[] = [
   [SERVICES, 'all'],
@@ -84,7 +74,7 @@ test('a restart writes nothing, after any stop: SIGTERM, SIGINT, SIGKILL (19.7, 
 test('a syncer makes good what was deleted, replaced or changed while none ran (18.3)', async () => {
   const names = ['deleted', 'replaced', 'changed', 'drifted', 'lost']
   let syncer = await world.start()
-  for (const name of names) await createPair(virtual, at(name), '10.6.1.1')
+  for (const name of names) await pair(at(name), '10.6.1.1')
   for (const name of names) await host.shows(ENDPOINTS, hostRef(at(name)), endpointsAt('10.6.1.1'))
   const drifted = await virtual.get(ENDPOINTS, at('drifted'))
   const { uid } = (await host.get(ENDPOINTS, hostRef(at('replaced')))).metadata
@@ -111,7 +101,7 @@ test('a syncer makes good what was deleted, replaced or changed while none ran (
 test('the virtual labels win where both sides changed while no syncer ran (17.3)', async () => {
   const ref = at('both-sides')
   let syncer = await world.start()
-  await createPair(virtual, ref, '10.6.2.1')
+  await pair(ref, '10.6.2.1')
   await virtual.patch(ENDPOINTS, ref, { metadata: { labels: { one: 'a', two: 'a' } } })
   await host.shows(ENDPOINTS, hostRef(ref), { metadata: { labels: { one: 'a', two: 'a' } } })
   await syncer.stop()
@@ -138,7 +128,7 @@ test.each(CRASHES)('killed between $between: the next one finishes (18.3)', asyn
   const kubeconfig = await proxy.kubeconfig(planes[row.side].syncerKubeconfig)
   await using first = await world.start({ kubeconfigs: { [row.side]: kubeconfig } })
   if (row.method !== 'POST') {
-    await createPair(virtual, ref, '10.6.3.1')
+    await pair(ref, '10.6.3.1')
     await virtual.patch(ENDPOINTS, ref, { metadata: { labels: { app: 'a' } } })
     await host.shows(ENDPOINTS, hostRef(ref), { metadata: { labels: { app: 'a' } } })
   }
@@ -150,7 +140,7 @@ test.each(CRASHES)('killed between $between: the next one finishes (18.3)', asyn
     request.path.includes(`/${row.path}`) &&
     `${request.path} ${request.body}`.includes(name)
   const fault = proxy.on(isIt, { kind: 'swallow' })
-  if (row.method === 'POST') await createPair(virtual, ref, '10.6.3.1')
+  if (row.method === 'POST') await pair(ref, '10.6.3.1')
   else if (row.method === 'DELETE') await virtual.remove(ENDPOINTS, ref)
   else if (row.side === 'host') await virtual.patch(ENDPOINTS, ref, endpointsAt('10.6.3.2'))
   else await host.patch(ENDPOINTS, hostRef(ref), { metadata: { labels: { app: 'flows' } } })
@@ -186,7 +176,7 @@ test.each(LOST)(
     await using syncer = await world.start({ kubeconfigs: { host: kubeconfig } })
     const ref = at(`lost-${row.method}-${row.act.kind}`.toLowerCase())
     if (row.method === 'PUT') {
-      await createPair(virtual, ref, '10.6.4.1')
+      await pair(ref, '10.6.4.1')
       await host.shows(ENDPOINTS, hostRef(ref), endpointsAt('10.6.4.1'))
     }
     const path = pathOf(ENDPOINTS, { namespace: world.hostNamespace })
@@ -196,7 +186,7 @@ test.each(LOST)(
     )
     const before =
       row.method === 'POST'
-        ? await createPair(virtual, ref, '10.6.4.2')
+        ? await pair(ref, '10.6.4.2')
         : await virtual.patch(ENDPOINTS, ref, endpointsAt('10.6.4.2'))
     await fault.reached(SOON)
     fault.remove()
@@ -212,7 +202,7 @@ test('one of two syncers leads; the other takes over at once when it stops (16.1
   await leads(first)
   await using second = await world.start()
   const ref = at('taken-over')
-  await createPair(virtual, ref, '10.6.5.1')
+  await pair(ref, '10.6.5.1')
   await host.shows(ENDPOINTS, hostRef(ref), endpointsAt('10.6.5.1'))
   expect(await metric(second, 'leader_election_master_status')).toBe(0)
   expect(await metric(second, 'platform_sync_writes_total')).toBe(0)
@@ -250,7 +240,7 @@ test('SIGTERM while a write is under way waits for it (8.3)', async () => {
     kind: 'hold',
   })
   const ref = at('held')
-  await createPair(virtual, ref, '10.6.6.1')
+  await pair(ref, '10.6.6.1')
   await fault.reached(SOON)
   syncer.kill('SIGTERM')
   await eventually(

@@ -1,27 +1,15 @@
 // Services that gain or lose a selector, and the objects that the host's own controllers make of what stands there.
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { ENDPOINTS, type Resource, SERVICES } from '../../src/api/names.ts'
 import { eventually } from '../support/eventually.ts'
-import { type Ref, SOON, type SeenObject, createPair, endpointsAt } from '../support/sync-side.ts'
-import {
-  type Syncer,
-  expectOnlyFlows,
-  expectUntouched,
-  syncPlanes,
-  syncWorld,
-} from '../support/sync-world.ts'
+import { fileWorld } from '../support/sync-file-world.ts'
+import { SOON, type SeenObject, endpointsAt } from '../support/sync-side.ts'
+import { expectUntouched, syncPlanes } from '../support/sync-world.ts'
 
 const planes = await syncPlanes()
-const world = await syncWorld(planes)
-const { virtual, host, hostRef, virtualCluster, hostNamespace } = world
-const namespace = await world.namespace()
-const start = await world.mark()
-const at = (name: string): Ref => ({ namespace, name })
-let syncer: Syncer
-beforeAll(async () => {
-  syncer = await world.start()
-})
-afterAll(() => expectOnlyFlows(world, start))
+const world = await fileWorld(planes)
+const { virtual, host, hostRef, virtualCluster, hostNamespace, namespace, at, pair } = world
+let syncer = await world.start()
 
 const PODS: Resource = { group: '', version: 'v1', plural: 'pods', kind: 'Pod' }
 const OF_CONTROLLER = { 'endpoints.kubernetes.io/managed-by': 'endpoint-controller' }
@@ -72,7 +60,7 @@ test("a Service with a selector: the host's controller makes its Endpoints, of P
 test('a selector gained: our Endpoints go, and the host makes its own (18.1)', async () => {
   const ref = at('gaining')
   await createPod('pod-of-gaining', 'gaining', '10.3.2.1')
-  await createPair(virtual, ref, '10.3.2.9')
+  await pair(ref, '10.3.2.9')
   const ours = await host.shows(ENDPOINTS, hostRef(ref), endpointsAt('10.3.2.9'))
   await virtual.patch(SERVICES, ref, { spec: { selector: { app: 'gaining' } } })
   // The controller may first write into ours, which goes all the same.
@@ -108,7 +96,7 @@ test("a selector lost: the host's Endpoints go, and ours stand (18.1)", async ()
 
 test('a selector gained and lost while no syncer runs (18.1)', async () => {
   const [gaining, losing] = [at('gaining-unseen'), at('losing-unseen')]
-  await createPair(virtual, gaining, '10.3.4.1')
+  await pair(gaining, '10.3.4.1')
   await host.shows(ENDPOINTS, hostRef(gaining), endpointsAt('10.3.4.1'))
   await virtual.create(SERVICES, losing, {
     spec: { selector: { app: 'none' }, ports: [{ name: 'sql', port: 5432 }] },
@@ -130,7 +118,7 @@ test('a selector gained and lost while no syncer runs (18.1)', async () => {
 
 test('Endpoints become EndpointSlices on the host by its own mirroring (16.2)', async () => {
   const ref = at('mirrored')
-  await createPair(virtual, ref, '10.3.5.1')
+  await pair(ref, '10.3.5.1')
   const onHost = hostRef(ref)
   const selector = encodeURIComponent(`kubernetes.io/service-name=${onHost.name}`)
   const path = `/apis/discovery.k8s.io/v1/namespaces/${hostNamespace}/endpointslices?labelSelector=${selector}`

@@ -1,27 +1,14 @@
 // Services of a virtual cluster on its host.
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { SERVICES } from '../../src/api/names.ts'
-import type { Draft, Ref, SeenObject } from '../support/sync-side.ts'
-import {
-  NO_WRITES,
-  type Syncer,
-  expectOnlyFlows,
-  expectUntouched,
-  syncPlanes,
-  syncWorld,
-} from '../support/sync-world.ts'
+import { fileWorld } from '../support/sync-file-world.ts'
+import type { Draft, SeenObject } from '../support/sync-side.ts'
+import { NO_WRITES, expectUntouched, syncPlanes } from '../support/sync-world.ts'
 import { sampled } from '../support/tier.ts'
 
-const world = await syncWorld(await syncPlanes())
-const { virtual, host, hostRef } = world
-const namespace = await world.namespace()
-const start = await world.mark()
-const at = (name: string): Ref => ({ namespace, name })
-let syncer: Syncer
-beforeAll(async () => {
-  syncer = await world.start({ flags: ['--allow-external-ip-cidr=198.51.100.0/24'] })
-})
-afterAll(() => expectOnlyFlows(world, start))
+const world = await fileWorld(await syncPlanes())
+const { virtual, host, hostRef, namespace, at } = world
+const syncer = await world.start({ flags: ['--allow-external-ip-cidr=198.51.100.0/24'] })
 
 const PORTS = [{ name: 'sql', port: 5432 }]
 const created = (name: string, spec: object): Promise<SeenObject> =>
