@@ -29,7 +29,7 @@ import { type SelfServiceDeps, managementReview, selfService } from './stages/se
 import { type ActivityDeps, activity } from './stages/activity.ts'
 import { type TargetDeps, targetResolution } from './stages/target.ts'
 import { upgradePath, upgradeProtocol } from './stages/upgrade.ts'
-import { type WebhookRouteDeps, webhookRoute } from './stages/webhook.ts'
+import { type DelegatedRouteDeps, delegatedRoute } from './stages/delegated-routes.ts'
 import { credentialRefusals } from './streams/credential-refusals.ts'
 import type { ForwardBuffer } from './streams/forward-buffer.ts'
 
@@ -77,7 +77,7 @@ export const GATEWAY_STAGES: readonly Stage<GatewayHandlerOptions>[] = [
 ]
 
 /** The dependencies of the direct endpoint's stages. */
-export type DirectHandlerOptions = HandlerOptions & WebhookRouteDeps
+export type DirectHandlerOptions = HandlerOptions & DelegatedRouteDeps
 
 /**
  * The stages of the direct endpoint (contract 9.2): those of the gateway, without what only access keys have. The
@@ -86,7 +86,7 @@ export type DirectHandlerOptions = HandlerOptions & WebhookRouteDeps
 export const DIRECT_STAGES: readonly Stage<DirectHandlerOptions>[] = [
   requestInfo,
   publicRoute,
-  webhookRoute,
+  delegatedRoute,
   authentication,
   upgradeProtocol,
   headerRefusal,

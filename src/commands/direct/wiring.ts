@@ -17,12 +17,12 @@ import { directRoutesOf } from '../../gateway/targets/routes.ts'
 import type { StartedTargets } from '../../gateway/targets/follow.ts'
 import { followCallerFiles } from '../../gateway/webhook/caller-files.ts'
 import { callerCheck } from '../../gateway/webhook/callers.ts'
-import { createWebhook } from '../../gateway/webhook/handler.ts'
+import { createWebhook, WEBHOOK_PATH } from '../../gateway/webhook/handler.ts'
 import type { ClientDeps } from '../../kube/client/request.ts'
 import { type Clock, jumpingClock } from '../../runtime/clock.ts'
 import { PROGRAM_VERSION } from '../../runtime/flags.ts'
 import type { HealthCheck } from '../../serving/http/pages.ts'
-import type { GatewayServer, ServerHandler } from '../../serving/http/server.ts'
+import type { GatewayServer, RequestHandler, ServerHandler } from '../../serving/http/server.ts'
 import type { StreamMetrics } from '../shared/request-metrics.ts'
 import { startInFlight, startProbe, startUpstream } from '../shared/serving.ts'
 import { startTargets } from '../shared/connected-targets.ts'
@@ -71,7 +71,7 @@ export function startDirectApi(self: DirectProcess, parts: DirectParts): DirectA
         version: versionPage(PROGRAM_VERSION),
         routeOf: directRoutesOf(cluster),
         isVersionGuarded: () => true,
-        webhook,
+        delegatedRoutes: [{ path: WEBHOOK_PATH, target: 'Webhook', answer: webhook }],
         authenticate: createAuthentication(tokens, TOKEN_ANSWERS, metrics.authenticated),
         scopeContext,
         scopeDenied: metrics.scopeDenied,
@@ -118,7 +118,7 @@ function startWebhook(
     readonly scopeContext: () => ScopeContext | null
     readonly spaces: StartedTargets['spaces']
   },
-): DirectHandlerOptions['webhook'] {
+): RequestHandler {
   const { webhookTokenFile: tokenFile, webhookClientCaFile: clientAuthorityFile } = settings
   const followed = followCallerFiles({
     files: { tokenFile, clientAuthorityFile },

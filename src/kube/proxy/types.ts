@@ -1,5 +1,6 @@
 // The requests that the gateway forwards to an API server, with their responses and failures.
 import { type Duplex, Readable } from 'node:stream'
+import type { OpenConnection } from '../client/connection.ts'
 
 /** Headers by lower-case name; a list is sent as one header per value. */
 export type UpstreamHeaders = Readonly<Record<string, string | readonly string[]>>
@@ -18,6 +19,21 @@ export function headersFromRaw(raw: readonly string[]): UpstreamHeaders {
 
 /** Impersonation headers: a user and at least one extra. */
 export type Impersonation = UpstreamHeaders & { readonly 'impersonate-user': string }
+
+/**
+ * The server that an upstream leads to. A Connection of a kubeconfig is one; any HTTPS server may be another.
+ *
+ * A server for which this process has no credential can refuse none: its 401 and 403 are the caller's, like any answer.
+ */
+export interface UpstreamServer {
+  /** Path prefix of the server's URL, without a trailing slash; mostly empty. */
+  readonly prefix: string
+  /** What the next request is sent by. @param refused whether the server has just refused the credential */
+  readonly open: (refused?: boolean) => Promise<OpenUpstream>
+}
+
+/** The pool for HTTP/1.1, the address and options of other connections, and the credential of this process. */
+export type OpenUpstream = Pick<OpenConnection, 'forwards' | 'origin' | 'tls' | 'headers'>
 
 /** A request to forward. The credential of this process is added when it is sent. */
 export interface UpstreamCall {

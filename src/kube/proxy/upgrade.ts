@@ -4,7 +4,6 @@ import { type ClientRequest, type IncomingMessage, request as requestHttp } from
 import { request as requestHttps } from 'node:https'
 import type { Socket } from 'node:net'
 import type { Clock } from '../../runtime/clock.ts'
-import type { OpenConnection } from '../client/connection.ts'
 import { HeadLimits } from './head-limits.ts'
 import {
   ArrivedBody,
@@ -15,6 +14,7 @@ import {
   type UpstreamFailure,
   type UpstreamTunnel,
   headersFromRaw,
+  type OpenUpstream,
 } from './types.ts'
 
 /** Sessions are silent for hours: the network on the way drops connections that it believes to be dead. */
@@ -29,7 +29,7 @@ type UpgradeRequest = UpstreamCall & { readonly protocol: UpgradeProtocol }
  * @throws UpstreamError
  */
 export function upgradeOverHttp1(
-  connection: Pick<OpenConnection, 'origin' | 'tls'>,
+  connection: Pick<OpenUpstream, 'origin' | 'tls'>,
   call: UpgradeRequest,
   clock: Clock,
 ): Promise<UpstreamAnswer | UpstreamTunnel> {
@@ -75,10 +75,10 @@ export function upgradeOverHttp1(
   return answer.promise
 }
 
-const isHttps = ({ origin }: Pick<OpenConnection, 'origin'>): boolean => origin.startsWith('https:')
+const isHttps = ({ origin }: Pick<OpenUpstream, 'origin'>): boolean => origin.startsWith('https:')
 
 function createRequest(
-  connection: Pick<OpenConnection, 'origin' | 'tls'>,
+  connection: Pick<OpenUpstream, 'origin' | 'tls'>,
   { method, path, headers, protocol }: UpgradeRequest,
 ): ClientRequest {
   const send = isHttps(connection) ? requestHttps : requestHttp

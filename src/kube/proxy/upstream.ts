@@ -1,4 +1,4 @@
-// Forwards requests to an API server. Bodies stream both ways, unread.
+// Forwards requests to an API server, or another HTTPS server. Bodies stream both ways, unread.
 //
 // - Reads that end soon go by HTTP/1.1, which takes half of the CPU of HTTP/2. A read that is lost with its connection is
 //   sent again.
@@ -8,19 +8,20 @@
 //
 // bench/upstream.ts compares them.
 import type { Clock } from '../../runtime/clock.ts'
-import type { Connection, OpenConnection } from '../client/connection.ts'
 import type { Tls } from '../client/kubeconfig.ts'
 import { AccountRefused, unlessAccountRefused } from './account-refusal.ts'
 import { exchangeOverHttp1 } from './http1.ts'
 import { Http2Pool } from './http2-pool.ts'
+import { headersToSend } from './sent-headers.ts'
 import {
+  type OpenUpstream,
   type UnavailableOutcome,
   type UpgradeProtocol,
   type Upstream,
   type UpstreamAnswer,
   type UpstreamCall,
   UpstreamError,
-  type UpstreamHeaders,
+  type UpstreamServer,
   type UpstreamTunnel,
   UpstreamUnavailable,
 } from './types.ts'
@@ -29,7 +30,7 @@ import { upgradeOverHttp1 } from './upgrade.ts'
 /** Dependencies of an upstream. */
 interface UpstreamOptions {
   /** Closed by the caller, not by the upstream. */
-  readonly connection: Connection
+  readonly connection: UpstreamServer
   readonly clock: Clock
   readonly observer: UpstreamObserver
 }
@@ -40,12 +41,12 @@ export interface UpstreamObserver {
   readonly responded: (call: UpstreamCall, code: string) => void
 }
 
-/** Creates an upstream to the API server of a connection. */
+/** Creates an upstream to a server. */
 export function createUpstream(options: UpstreamOptions): Upstream {
   const transport = new Transport(options.clock)
   const send = async <Sent extends UpstreamCall, Result extends UpstreamAnswer | UpstreamTunnel>(
     call: Sent,
-    exchange: (open: OpenConnection, call: Sent) => Promise<Result>,
+    exchange: (open: OpenUpstream, call: Sent) => Promise<Result>,
   ): Promise<Result> => {
     const first = await attempt(options, exchange, call, false)
     const isRefused = first instanceof CredentialRefused
@@ -77,7 +78,7 @@ function outcomeOf(error: CredentialRefused | AccountRefused | UpstreamError): U
 
 async function attempt<Sent extends UpstreamCall, Result extends UpstreamAnswer | UpstreamTunnel>(
   { connection, observer }: UpstreamOptions,
-  exchange: (open: OpenConnection, call: Sent) => Promise<Result>,
+  exchange: (open: OpenUpstream, call: Sent) => Promise<Result>,
   call: Sent,
   refused: boolean,
 ): Promise<Result | CredentialRefused | AccountRefused | UpstreamError> {
@@ -90,7 +91,7 @@ async function attempt<Sent extends UpstreamCall, Result extends UpstreamAnswer 
   try {
     const answer = await exchange(open, { ...call, path, headers })
     observer.responded(call, String(answer.status))
-    if (!('body' in answer)) return answer
+    if (!('body' in answer) || !couldRefuse(open, call)) return answer
     if (answer.status === 401 && call.isProxied !== true) {
       answer.body.destroy()
       return new CredentialRefused('the API server refuses the credential of this process')
@@ -103,6 +104,10 @@ async function attempt<Sent extends UpstreamCall, Result extends UpstreamAnswer 
     throw error
   }
 }
+
+/** Whether an answer may be about this process, and not about the caller: it has a credential, or impersonates. */
+const couldRefuse = ({ headers, tls }: OpenUpstream, { impersonation }: UpstreamCall): boolean =>
+  impersonation !== null || tls.cert !== undefined || Object.keys(headers).length > 0
 
 /** Methods that change nothing, and so are safe to repeat. */
 const SAFE: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS'])
@@ -154,7 +159,7 @@ class Transport {
   }
 
   /** @throws UpstreamError */
-  async send(open: OpenConnection, call: UpstreamCall): Promise<UpstreamAnswer> {
+  async send(open: OpenUpstream, call: UpstreamCall): Promise<UpstreamAnswer> {
     const current = this.#connectionsOf(open)
     if (current.speaksHttp1 && current.reads < MOST_READS && isShortRead(call)) {
       const read = await readOverHttp1(open, call, current, this.#clock)
@@ -172,7 +177,7 @@ class Transport {
     this.#current?.sessions.close()
   }
 
-  #connectionsOf({ origin, tls }: OpenConnection): Connections {
+  #connectionsOf({ origin, tls }: OpenUpstream): Connections {
     const previous = this.#current
     if (previous?.tls === tls) return previous
     previous?.sessions.retire()
@@ -190,7 +195,7 @@ const isShortRead = ({ method, body, isLongRunning }: UpstreamCall): boolean =>
 
 /** null = not sent, as the server does not support HTTP/1.1. @throws UpstreamError */
 async function readOverHttp1(
-  open: OpenConnection,
+  open: OpenUpstream,
   call: UpstreamCall,
   connections: Connections,
   clock: Clock,
@@ -205,67 +210,4 @@ async function readOverHttp1(
     connections.speaksHttp1 = false
     return null
   }
-}
-
-// The headers of a forwarded request: forbidden ones are refused, and those of this process are added last.
-
-/** Headers of the connection or of the framing of a body (RFC 9110, 7.6.1), which HTTP/2 does not have. */
-const HOP_BY_HOP: ReadonlySet<string> = new Set([
-  'connection',
-  'content-length',
-  'expect',
-  'host',
-  'http2-settings',
-  'keep-alive',
-  'proxy-authenticate',
-  'proxy-authorization',
-  'proxy-connection',
-  'te',
-  'trailer',
-  'transfer-encoding',
-  'upgrade',
-])
-
-const TOKEN = /^[!#$%&'*+\-.^_`|~0-9a-z]+$/
-
-/** Whether an API server might impersonate by this header, perhaps after a proxy has replaced `_` by `-`. */
-const isImpersonation = (name: string): boolean =>
-  name.replaceAll('_', '-').startsWith('impersonate-')
-
-const isForbidden = (name: string): boolean =>
-  !TOKEN.test(name) || HOP_BY_HOP.has(name) || name === 'authorization' || isImpersonation(name)
-
-/**
- * The headers to send: those of the call, then impersonation, then the credential of this process.
- *
- * This is the last check before the API server. Callers check all of it too, but a mistake there must not let a
- * request run as this process.
- *
- * @param credential headers of the connection; their names in upper or lower case
- * @throws Error for a forbidden header or an incomplete impersonation
- */
-export function headersToSend(
-  { headers, impersonation }: Pick<UpstreamCall, 'headers' | 'impersonation'>,
-  credential: Readonly<Record<string, string>>,
-): UpstreamHeaders {
-  const forbidden = Object.keys(headers).find(isForbidden)
-  if (forbidden !== undefined) throw new Error(`header ${forbidden} must not be passed on`)
-  const own = Object.fromEntries(
-    Object.entries(credential).map(([name, value]) => [name.toLowerCase(), value]),
-  )
-  if (impersonation === null) return { ...headers, ...own }
-  checkImpersonation(impersonation)
-  if (Object.keys(own).some(isImpersonation))
-    throw new Error('the kubeconfig impersonates a user: requests of others cannot run by it')
-  return { ...headers, ...impersonation, ...own }
-}
-
-/** Without a user the request would run as this process. The extra proves that the caller intended to impersonate. */
-function checkImpersonation(impersonation: UpstreamHeaders): void {
-  const names = Object.keys(impersonation)
-  const user = impersonation['impersonate-user']
-  const isNamed = typeof user === 'string' && /^[!-~]+$/.test(user)
-  const hasExtra = names.some((name) => name.startsWith('impersonate-extra-'))
-  if (!isNamed || !hasExtra || !names.every(isImpersonation))
-    throw new Error('an impersonation names a user and an extra, and nothing else')
 }

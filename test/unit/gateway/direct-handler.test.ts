@@ -18,6 +18,7 @@ import { InFlightRequests } from '../../../src/gateway/streams/in-flight.ts'
 import { createTargetRegistry } from '../../../src/gateway/targets/resolver.ts'
 import { directRoutesOf } from '../../../src/gateway/targets/routes.ts'
 import type { Upstream, UpstreamHeaders } from '../../../src/kube/proxy/types.ts'
+import { WEBHOOK_PATH } from '../../../src/gateway/webhook/handler.ts'
 import type { HttpRequest } from '../../../src/serving/http/request.ts'
 import type { Answer } from '../../../src/serving/http/answer.ts'
 import { t0, textAfter } from '../../support/key-builder.ts'
@@ -50,7 +51,13 @@ function directEndpoint(send: Upstream['send'] = NO_UPSTREAM.send) {
     pages: Object.fromEntries(DIRECT_PUBLIC_ROUTES.map((route) => [route, page(route)])),
     version: page('/version'),
     isVersionGuarded: () => true,
-    webhook: async ({ method }) => (reviewed.push(method), REVIEWED),
+    delegatedRoutes: [
+      {
+        path: WEBHOOK_PATH,
+        target: 'Webhook',
+        answer: async ({ method }) => (reviewed.push(method), REVIEWED),
+      },
+    ],
     authenticate: async ({ headers }) =>
       headers.authorization === undefined
         ? { ok: false, answer: TOKEN_ANSWERS.refused }

@@ -5,7 +5,7 @@ import { buffer } from 'node:stream/consumers'
 import { finished } from 'node:stream/promises'
 import { describe, expect, test } from 'vitest'
 import type { UpstreamHeaders } from '../../../../src/kube/proxy/types.ts'
-import { headersToSend } from '../../../../src/kube/proxy/upstream.ts'
+import { headersToSend } from '../../../../src/kube/proxy/sent-headers.ts'
 import { ANN, WIRES, call, echo, startServerAndUpstream, textOf } from './upstream-server.ts'
 
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']
