@@ -97,7 +97,7 @@ function printReport({ nameOrUid, isDryRun }: RevokeSettings, report: Revocation
 const UID_HINT =
   "the uid of a deleted key is in the operator's log, and in label management.platform.sh/made-with of the keys that it made"
 
-const RBAC_HINT = `Objects that it created by RBAC instead of self-service carry no label and are not among these:
+const RBAC_HINT = `An object that it created by RBAC instead of self-service carries no label and is not among these:
 the API server's audit log names the key in impersonatedUser.extra["platform.sh/access-key"] of such requests.`
 
 /**
