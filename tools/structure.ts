@@ -10,7 +10,7 @@ const MOST = {
   smallPercent: 7,
   circles: 0,
   unused: 0,
-  forTests: 73,
+  forTests: 55,
   ambiguous: 0,
 }
 

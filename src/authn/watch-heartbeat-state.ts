@@ -12,7 +12,7 @@ const DELIVERED_WITHIN_MS = 10_000
 const MAX_SENT = 8
 
 /** What this process knows about its watch and about the heartbeat key. */
-export interface HeartbeatState {
+interface HeartbeatState {
   /** The moment up to which the watch is proven complete; null = there is no proof. */
   readonly provenAt: Moment | null
   /** The list in progress, with the moment that it proves once it is complete; null = no list is in progress. */

@@ -1,4 +1,4 @@
-// IP addresses and ranges, and the addresses that nobody may lead this program or a host object to (contract 9.5, 18.2).
+// IP addresses and ranges, and the addresses that no setting may point this program or a host object at (contract 9.5, 18.2).
 
 /** An IP address as a number, and its length: 32 bits in IPv4, 128 in IPv6. */
 interface IpAddress {
@@ -6,7 +6,7 @@ interface IpAddress {
   readonly value: bigint
 }
 
-/** A range of addresses: those of one length that have the first `prefix` bits in common. */
+/** A range: the addresses of one length that have the first `prefix` bits in common. */
 export interface Cidr extends IpAddress {
   /** As it was given, for messages. */
   readonly text: string

@@ -97,8 +97,8 @@ export interface SettingsByOwner {
 }
 
 /**
- * Splits the settings in a Config's status by metadata.managedFields into ours and those of other managers (contract
- * 6.2). Any operation on subresource status counts; observedGeneration and conditions are not settings. Without
+ * Splits the settings in a Config's status by metadata.managedFields into ours and other managers' (contract 6.2).
+ * Any operation on subresource status counts; observedGeneration and conditions are not settings. Without
  * managedFields both parts are empty.
  */
 export function settingsByOwner(

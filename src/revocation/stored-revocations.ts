@@ -1,9 +1,9 @@
 // An index of the revoked tokens that are stored in ConfigMaps (contract 7.4), for the operator and the gateway.
 import type { ConfigMap } from '../api/objects.ts'
-import { revokedTokensIn, revokedJtisIn } from '../domain/token/revocation.ts'
+import { revokedJtisIn, revokedTokensIn } from '../domain/token/revocation.ts'
 
 /** The effect of one ConfigMap's change on the index, by `jti`. */
-export interface StoredChange {
+interface StoredChange {
   /** Tokens that are new in the index. */
   readonly gained: readonly string[]
   /** Tokens that are no longer in the index, with the exp that was stored, in epoch milliseconds. */

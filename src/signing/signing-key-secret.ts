@@ -1,9 +1,9 @@
 // Creates the Secret of a new signing key (contract 7.3).
 import {
-  type KeyObject,
   createPrivateKey,
   createPublicKey,
   generateKeyPair,
+  type KeyObject,
   sign,
   verify,
 } from 'node:crypto'
@@ -73,9 +73,9 @@ const GENERATORS = {
 // Checks the Secret of a signing key (contract 7.3). The private half never leaves this folder.
 
 /** Data key of the Secret: the private key in PKCS #8 PEM. */
-export const PRIVATE_KEY_DATA_KEY = 'private-key.pem'
+const PRIVATE_KEY_DATA_KEY = 'private-key.pem'
 /** Data key of the Secret: the thumbprint of its key, to detect a private key that was replaced. */
-export const KID_DATA_KEY = 'kid'
+const KID_DATA_KEY = 'kid'
 
 /** The result of examineSigningKey. Only the keyring may use the private key. */
 export interface ExaminedSigningKey {

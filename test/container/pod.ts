@@ -36,7 +36,7 @@ export interface Volume {
   readonly projected?: { readonly sources: readonly Projection[] }
 }
 
-/** What a container may do. */
+/** The privileges of a container. */
 export interface SecurityContext {
   readonly runAsNonRoot?: boolean
   readonly runAsUser?: number

@@ -1,5 +1,5 @@
-// A node for tests: it binds pods to itself, runs them in Docker by their specs, and writes their status. The
-// controllers that create and replace pods are those of Kubernetes. It rejects fields that it does not implement: see
+// A node for tests: it binds pods to itself, runs them in Docker by their specs, and writes their status. Kubernetes'
+// own controllers create and replace the pods. It rejects fields that it does not implement: see
 // pod.ts.
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'

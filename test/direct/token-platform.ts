@@ -24,16 +24,15 @@ import {
 import type { ConfigMap, Secret } from '../../src/api/objects.ts'
 import type { OwnedAccessKey } from '../../src/api/ownedaccesskey.gen.ts'
 import { JWKS_DATA_KEY } from '../../src/domain/signingkey/published-keys.ts'
-import { KID_DATA_KEY, PRIVATE_KEY_DATA_KEY } from '../../src/signing/signing-key-secret.ts'
 import { choosePort } from '../../tools/control-plane/ports.ts'
 import { type OwnProcess, startOperator } from '../support/command-process.ts'
-import { type TestControlPlane, ownControlPlane } from '../support/control-plane.ts'
+import { ownControlPlane, type TestControlPlane } from '../support/control-plane.ts'
 import { eventually } from '../support/eventually.ts'
 import { gatewayCa, startGateway } from '../support/gateway-process.ts'
 import { GATEWAY_ACCOUNT } from '../support/installed-control-plane.ts'
 import { sumOf } from '../support/metrics-page.ts'
 import { newKey, uniqueName } from '../support/object-builder.ts'
-import { type SigningKey, claimsIn } from './forged-tokens.ts'
+import { claimsIn, type SigningKey } from './forged-tokens.ts'
 import type { CachingProxy, IssuerEndpoint } from './issuer-servers.ts'
 
 /** The issuer as verifiers see it, and what its admin can do. */
@@ -179,8 +178,8 @@ function signingKeysOf(
       const secret = await admin.get<Secret>(SECRETS, { namespace, name })
       const read = (key: string) => Buffer.from(secret?.data?.[key] ?? '', 'base64')
       return {
-        kid: read(KID_DATA_KEY).toString(),
-        privateKey: createPrivateKey(read(PRIVATE_KEY_DATA_KEY)),
+        kid: read('kid').toString(),
+        privateKey: createPrivateKey(read('private-key.pem')),
       }
     },
     rotate: async () => {

@@ -3,24 +3,24 @@
 import { CREATED_ANNOTATION, REVOKE_FINALIZER } from '../../src/api/names.ts'
 import type { ConfigMap } from '../../src/api/objects.ts'
 import { secretDigest } from '../../src/authn/credential-index.ts'
-import type { ControllersOptions } from '../../src/commands/manager/controllers.ts'
+import type { startControllers } from '../../src/commands/manager/controllers.ts'
 import type { ManagerMetrics } from '../../src/commands/manager/metrics.ts'
-import { TOKEN_INDEXERS } from '../../src/controllers/indexes/tokens.ts'
 import { KEY_INDEXERS, KEY_ORDERS } from '../../src/controllers/indexes/access-keys.ts'
+import { TOKEN_INDEXERS } from '../../src/controllers/indexes/tokens.ts'
 import { plan } from '../../src/controllers/ownedaccesskey/plan.ts'
 import { keyController as ownedAccessKeys } from '../../src/controllers/ownedaccesskey/setup.ts'
 import {
   type AccessKey,
-  type OwnedAccessKeyObject,
   accessKeyOf,
+  type OwnedAccessKeyObject,
 } from '../../src/domain/accesskey/access-key.ts'
 import type { Caps } from '../../src/domain/accesskey/lifetime.ts'
-import { NOTHING_OVERDUE, formatTimestamp } from '../../src/domain/time.ts'
+import { formatTimestamp, NOTHING_OVERDUE } from '../../src/domain/time.ts'
 import { tokenOf } from '../../src/domain/token/token.ts'
 import { CircuitBreaker } from '../../src/kube/client/circuit-breaker.ts'
 import type { AppliedObject, KubeClient } from '../../src/kube/client/client.ts'
 import { runController } from '../../src/kube/controller/builder.ts'
-import { Store, type StoreSink, fullObject } from '../../src/kube/informer/store.ts'
+import { fullObject, Store, type StoreSink } from '../../src/kube/informer/store.ts'
 import type { Clock } from '../../src/runtime/clock.ts'
 import { EventLoopShare } from '../../src/runtime/concurrency/event-loop.ts'
 import type { Log } from '../../src/runtime/log.ts'
@@ -28,6 +28,8 @@ import { memoryApi } from './fake-kube-client.ts'
 import { circumstances, statusEntry } from './key-builder.ts'
 import { memoryLog } from './memory-log.ts'
 import { keyObject } from './object-builder.ts'
+
+type ControllersOptions = Parameters<typeof startControllers>[0]
 
 const NO_CAPS: Caps = { maxTtlSeconds: null, loginTtlSeconds: null }
 

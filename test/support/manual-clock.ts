@@ -1,6 +1,8 @@
 import { onTestFinished } from 'vitest'
-import type { QueueGate } from '../../src/kube/controller/work-queue.ts'
+import type { WorkQueue } from '../../src/kube/controller/work-queue.ts'
 import { type Clock, LONGEST_TIMER_MS } from '../../src/runtime/clock.ts'
+
+type QueueGate = ConstructorParameters<typeof WorkQueue>[0]['gate']
 
 /** A clock that only a test moves. As in the real one, no timer exceeds a minute. */
 export interface ManualClock extends Clock {

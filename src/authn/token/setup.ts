@@ -24,7 +24,7 @@ export interface TokenIssuerObserver extends PollObserver {
 }
 
 /** Options of startTokenAuthenticator; everything stops when the signal aborts. */
-export interface TokenIssuerOptions {
+interface TokenIssuerOptions {
   readonly issuer: string
   /** Name of this cluster in audiences. */
   readonly cluster: string

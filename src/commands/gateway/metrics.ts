@@ -1,28 +1,28 @@
 // The metrics of the gateway (contract 8.4, 15).
 import { METRIC_HELP, type MetricName } from '../../api/metrics.ts'
-import { ACCESS_KEYS, CONFIGS, CONFIG_MAPS, EVENTS, SECRETS, TOKENS } from '../../api/names.ts'
+import { ACCESS_KEYS, CONFIG_MAPS, CONFIGS, EVENTS, SECRETS, TOKENS } from '../../api/names.ts'
 import { HEARTBEAT_REASON } from '../../authn/watch-heartbeat.ts'
 import { TARGET_KINDS } from '../../domain/scope/request-info.ts'
 import { ACTIVITY_WRITE_REASONS } from '../../gateway/activity/write.ts'
 import { AUTHENTICATION_REFUSALS } from '../../gateway/stages/authentication.ts'
-import { ADMISSION_KINDS } from '../../gateway/streams/max-in-flight.ts'
 import { STREAM_KINDS, TERMINATION_REASONS } from '../../gateway/streams/in-flight.ts'
+import { ADMISSION_KINDS } from '../../gateway/streams/max-in-flight.ts'
 import { EVENT_WRITE_REASONS } from '../../kube/event-recorder.ts'
 import { RESTART_REASONS } from '../../kube/informer/reflector-state.ts'
 import {
   type Instruments,
-  type Scrape,
   instruments,
   processRegistry,
+  type Scrape,
 } from '../../runtime/metrics.ts'
 import { CERTIFICATE_WRITE_REASONS } from '../../serving/tls/serving-certificate.ts'
 import { type ClientLabels, type ClientMetrics, clientMetrics } from '../shared/client-metrics.ts'
+import type { CommandProcess } from '../shared/process.ts'
 import {
   type RequestLabels,
   type RequestMetrics,
   requestMetrics,
 } from '../shared/request-metrics.ts'
-import type { CommandProcess } from '../shared/process.ts'
 import type { GatewaySettings } from './flags.ts'
 
 /**
@@ -35,7 +35,7 @@ const WATCHED_DATA = ['keys', 'published'] as const
 type WatchAges = Readonly<Record<(typeof WATCHED_DATA)[number], () => number>>
 
 /** The metrics of the gateway, with a method for each event that they count. */
-export interface GatewayMetrics extends ClientMetrics, RequestMetrics {
+interface GatewayMetrics extends ClientMetrics, RequestMetrics {
   readonly activityWritten: () => void
   readonly activityFailed: () => void
   /** The watch delivered a heartbeat of this gateway. @param seconds since it was sent */

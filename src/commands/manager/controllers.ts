@@ -1,4 +1,3 @@
-import type { RevocationList } from '../../revocation/revocation-list.ts'
 import { type ConfigSetup, configController } from '../../controllers/config/setup.ts'
 import {
   type TokenSetup,
@@ -8,6 +7,7 @@ import { type KeySetup, keyController } from '../../controllers/ownedaccesskey/s
 import { type SigningKeySetup, signingKeyController } from '../../controllers/signingkey/setup.ts'
 import { type ControllerRuntime, runController } from '../../kube/controller/builder.ts'
 import type { StopController } from '../../kube/controller/controller.ts'
+import type { RevocationList } from '../../revocation/revocation-list.ts'
 import { runOnSchedule } from '../../runtime/schedule.ts'
 
 /** The controllers of the manager, in the order of their start. */
@@ -19,7 +19,7 @@ export const CONTROLLERS = [
 ] as const
 
 /** All dependencies of the controllers. */
-export type ControllersOptions = ConfigSetup &
+type ControllersOptions = ConfigSetup &
   SigningKeySetup &
   TokenSetup &
   KeySetup &

@@ -13,8 +13,8 @@ import type { ConfigMapData } from '../../domain/settings/effective-settings.ts'
 import type { UnknownField } from '../../domain/settings/read-source.ts'
 import {
   type ConfigSources,
-  type SettingsResolution,
   resolveSettings,
+  type SettingsResolution,
 } from '../../domain/settings/resolve.ts'
 import { unimplementedConditions } from '../../domain/settings/unimplemented.ts'
 import {
@@ -44,7 +44,7 @@ export type ConfigStep =
     }
 
 /** The input of the plan for the Config in force. */
-export interface ConfigPlanInput extends Omit<ConfigSources, 'manager' | 'config'> {
+interface ConfigPlanInput extends Omit<ConfigSources, 'manager' | 'config'> {
   readonly config: Config
   /** The issuer of tokens now and after the next start of the processes; null = it does not change (contract 7.2). */
   readonly issuerToCome: { readonly now: string; readonly next: string } | null

@@ -23,7 +23,7 @@ export interface LifetimeFields {
   readonly lastActivityMs: number | null
 }
 
-/** The lifetime of a key as of some moment. Times are epoch milliseconds; null = never or none. */
+/** The lifetime of a key at one moment. Times are epoch milliseconds; null = never or none. */
 export interface Lifetime {
   /** When the lifetime started, whatever the last use. */
   readonly startMs: number
@@ -46,7 +46,7 @@ export interface Lifetime {
  */
 const ACTIVITY_TOLERANCE_MS = 60_000
 
-/** Computes the lifetime of a key as of now (contract 2.1 to 2.3, 2.8, 2.9). Never throws. */
+/** Computes the lifetime of a key at `nowMs` (contract 2.1 to 2.3, 2.8, 2.9). Never throws. */
 export function lifetimeOf(key: LifetimeFields, caps: Caps, nowMs: number): Lifetime {
   const startMs = Math.min(key.creationMs, key.firstSeenMs ?? key.creationMs)
   const activityIgnoredUntilMs = ignoredUntilMs(key, nowMs)

@@ -74,7 +74,7 @@ export function chainBoundsOf(keys: readonly AccessKey[], caps: Caps, nowMs: num
 const hasGroupsOf = (key: AccessKey, owner: AccessKey): boolean =>
   key.identity !== owner.identity || key.groups.every((group) => owner.groups.includes(group))
 
-/** State and limits of a key, with its owners taken into account. */
+/** State and limits of a key and its owners together. */
 export interface ChainStatus {
   readonly state: ChainState
   /** Name of the owner that causes this state; null = the key itself causes it. */

@@ -15,7 +15,7 @@ const INTEGER = /^-?\d+$/
 
 /**
  * Why a text, valid JSON or not, is refused; null = it is accepted. Refused are duplicate names in an object (parsers
- * differ in which one they keep), numbers and strings that parsing changes, and sizes that no object of ours needs.
+ * differ in which one they keep), numbers and strings that parsing changes, and sizes that none of our objects needs.
  *
  * Call it before JSON.parse, which blocks the event loop for a second on some texts.
  */

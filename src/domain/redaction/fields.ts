@@ -114,7 +114,7 @@ export const secretsAt = (
 
 /**
  * Whether a text in `spec.key` has the prefix of a digest (contract 3.6). Wider than `storedDigestOf`: a malformed
- * digest is no key in clear either.
+ * digest does not show a key either.
  */
 export const isDigest = (text: string): boolean => text.startsWith('sha256:')
 

@@ -201,7 +201,7 @@ export function filterObjects(answer: JsonMap, isKept: (object: JsonMap) => bool
   return setNestedField(answer, [placeOf(answer)], kept)
 }
 
-/** Joins the pages of one List or Table; its metadata is that of the last page. */
+/** Joins the pages of one List or Table; the last page has its metadata. */
 export function joined(first: JsonMap, others: readonly JsonMap[]): JsonMap {
   const { metadata = {} } = others.at(-1) ?? first
   return { ...first, metadata, [placeOf(first)]: [first, ...others].flatMap(entriesOf) }

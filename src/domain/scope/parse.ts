@@ -47,7 +47,7 @@ const optional =
 const listOf = (check: ValueCheck): ValueCheck =>
   optional((value) => Array.isArray(value) && value.every(check))
 
-/** A list with entries: an empty list is refused, because it could be taken for no limit. */
+/** A list with entries: an empty list is refused, because a reader could mistake it for no limit. */
 const nonEmptyListOf = (check: ValueCheck): ValueCheck =>
   optional((value) => Array.isArray(value) && value.length > 0 && value.every(check))
 

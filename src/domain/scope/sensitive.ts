@@ -15,7 +15,7 @@ const ESCALATING_RESOURCES: ReadonlySet<string> = new Set([
   'nodes/proxy',
 ])
 
-/** Subresources that open a session in a workload: those of pods, and those of resources in other groups. */
+/** Subresources that open a session in a workload: of pods, and of resources in other groups. */
 const SESSION_SUBRESOURCES: ReadonlySet<string> = new Set([
   'exec',
   'attach',

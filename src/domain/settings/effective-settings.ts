@@ -1,16 +1,16 @@
 // The settings in force: how every process reads them (contract 6.2, 6.5), and which of them this program acts on.
 import type { Caps } from '../accesskey/lifetime.ts'
 import {
-  type Json,
-  type JsonMap,
   canonicalJson,
   isList,
   isMap,
+  type Json,
+  type JsonMap,
   ownValue,
   parseJson,
 } from '../json/json.ts'
-import { DEFAULT_LOGIN_TTL_SECONDS, DEFAULT_NAMESPACE_PREFIX } from './layers.ts'
 import { namespacePrefix } from './formats.ts'
+import { DEFAULT_LOGIN_TTL_SECONDS, DEFAULT_NAMESPACE_PREFIX } from './layers.ts'
 
 /** The settings that this program acts on. docs/config.md has the same list, which a test compares. */
 export const IMPLEMENTED_SETTINGS = [
@@ -128,7 +128,7 @@ function originOf(value: Json | undefined): RecordOrigin | null {
 // The settings that this program acts on (contract 2.2, 6.2, 9.1).
 
 /** The caps in force, or why they are unknown; the caller then keeps the previous caps. */
-export type CapsInForce =
+type CapsInForce =
   | { readonly known: true; readonly caps: Caps; readonly from: 'record' | 'status' }
   | { readonly known: false; readonly because: string }
 

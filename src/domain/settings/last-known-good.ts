@@ -90,8 +90,8 @@ function fromRecord(shown: JsonMap, { secret, carried }: RecordOrigin): LastKnow
 
 /**
  * Settings that stay in force, with less precedence than every source, although no source of this Config has them
- * (contract 6.5): after the Config was created anew without a spec, or its record was lost. Each stays until spec or
- * the Secret has a value at its path. Defaults are no memory: they are left out. null: these settings are lost.
+ * (contract 6.5): after the Config was created again without a spec, or its record was lost. Each stays until spec or
+ * the Secret has a value at its path. Defaults are left out. null: these settings are lost.
  */
 export function carriedOverSettings(
   last: LastKnownGood,
@@ -110,7 +110,7 @@ export function carriedOverSettings(
   return withoutEqualValues(remembered, settingsToJson(defaults))
 }
 
-// The version of another program is no setting to keep.
+// A record of another release has the version of that release, which must not stay.
 const withoutVersion = (settings: JsonMap): JsonMap =>
   withoutPathsOf(settings, { uiSettings: { platformVersion: '' } })
 
@@ -165,8 +165,8 @@ export function secretForRecord(
 }
 
 /**
- * The record to write while the declared settings have faults: all settings in status, including those of other
- * managers and those whose record was lost, so that the deletion of the Config loses none. null: the record is not
+ * The record to write while the declared settings have faults: all settings in status, also of other
+ * managers and of a lost record, so that the deletion of the Config loses none. null: the record is not
  * changed.
  */
 export function recordOfLastKnownGood(

@@ -125,7 +125,7 @@ export function withDefaults(settings: Api.ConfigSettings): Api.ConfigSettings {
   }
 }
 
-/** Adds the version of the program, which status shows where nobody set another (contract 6.4). */
+/** Adds the version of the program, which status shows unless a source sets another (contract 6.4). */
 export const withPlatformVersion = (
   settings: Api.ConfigSettings,
   platformVersion: string,

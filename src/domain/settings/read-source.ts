@@ -40,7 +40,7 @@ export function readSource(
   // Spec and status lose unknown fields before the operator reads them: only a typo in the Secret could pass in silence.
   const misspelt = source === 'Secret' ? known.unknown.filter(isMisspelt) : []
   const unknown = known.unknown.filter((one) => !misspelt.some((other) => other === one))
-  // The operator redacts the secrets of a record, so REDACTED is no fault there.
+  // The operator redacts the secrets of a record, so REDACTED is valid there.
   const settings = (source === 'ConfigMap' ? withoutUnsetAndRedacted : withoutUnset)(known.settings)
   return {
     source,

@@ -80,7 +80,7 @@ interface ResolvedSettings {
    */
   readonly record: ConfigMapData
   readonly unknown: readonly UnknownField[]
-  /** Paths of the settings that no source has: they stay from before the Config was created anew, sorted. */
+  /** Paths of the settings that no source has: they stay from before the Config was created again, sorted. */
   readonly kept: readonly string[]
 }
 
@@ -103,7 +103,7 @@ interface KeptSettings {
  * Decides which settings are in force (contract 6.2 to 6.5). In order of precedence: spec, the Secret, fields of status
  * that another manager owns, defaults.
  *
- * - With any fault, the last good settings stay in force: those of the ConfigMap, else those in this Config's status,
+ * - With any fault, the last good settings stay in force: the ConfigMap's, else this Config's status,
  *   else defaults. In status, changes of other managers to them are reverted; valid settings that they add are in
  *   force.
  * - A Config that is created again with an empty spec keeps each setting of the ConfigMap until spec or its Secret has

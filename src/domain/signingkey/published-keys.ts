@@ -21,7 +21,7 @@ export interface PublishedKeys {
   readonly data: Readonly<Partial<PublishedKeysData>>
   /** The valid entries of the public set, whoever wrote them. */
   readonly jwks: readonly PublicJwk[]
-  /** The valid records, including those of withdrawn keys. */
+  /** The valid records, also of withdrawn keys. */
   readonly notes: readonly PublishedKeyRecord[]
   /** Whether every entry of the public set and every record is valid. */
   readonly isSound: boolean

@@ -50,7 +50,7 @@ export interface TokenSubject {
 }
 
 /** Issuer, id and times of a token. Times are epoch milliseconds. */
-export interface IssueParameters {
+interface IssueParameters {
   readonly issuer: string
   readonly jti: string
   /** creationTimestamp of the token object, by the API server's clock. */

@@ -1,11 +1,11 @@
 // The quota of self-service: how many keys and tokens one user, team or subject may have (contract 12.2). It counts the
 // objects in this replica's informers, and the objects that this replica has just stored.
 import { ACCESS_KEYS, type Resource, TOKENS } from '../../api/names.ts'
-import { type KeyIndex, type TokenIndex, secretDigest } from '../../authn/credential-index.ts'
-import { type OwnedAccessKeyObject, accessKeyOf } from '../../domain/accesskey/access-key.ts'
+import { type KeyIndex, secretDigest, type TokenIndex } from '../../authn/credential-index.ts'
+import { accessKeyOf, type OwnedAccessKeyObject } from '../../domain/accesskey/access-key.ts'
 import { type Caps, isLive, lifetimeOf } from '../../domain/accesskey/lifetime.ts'
-import type { KeyRef } from '../../domain/shared-metadata.ts'
 import type { JsonMap } from '../../domain/json/json.ts'
+import type { KeyRef } from '../../domain/shared-metadata.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import { type Answer, type BufferedAnswer, refuse } from '../../serving/http/answer.ts'
 import { SELF_SERVICE_ERRORS } from './errors.ts'
@@ -34,7 +34,7 @@ interface EndedObject extends KeyRef {
 }
 
 /** A reserved place for one more object, or the refusal. */
-export type Place =
+type Place =
   | {
       readonly ok: true
       /** Reports that the object is stored. */

@@ -6,7 +6,7 @@ import { formatTimestamp } from '../../domain/time.ts'
 import type { VerifiedToken } from '../../domain/token/verified-token.ts'
 
 /** When the key stops working, RFC 3339; absent = never. An upstream header of this name is dropped. */
-export const EXPIRES_HEADER = 'x-platform-key-expires'
+const EXPIRES_HEADER = 'x-platform-key-expires'
 
 /** Warnings begin when this fraction of the key's lifetime is left. */
 const WARNING_FRACTION = 1 / 10

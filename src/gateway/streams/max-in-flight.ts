@@ -24,7 +24,7 @@ export type Admission =
   | { readonly ok: false; readonly answer: BufferedAnswer }
 
 /** Whose request it is. */
-export interface InFlightOwner {
+interface InFlightOwner {
   /** Uid of the access key or token. */
   readonly credential: string
   /** The user, team or subject that the credential names, as the API server sees it. */

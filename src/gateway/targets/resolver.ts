@@ -61,7 +61,7 @@ const TARGETS_STALE: UnresolvedTarget = {
 }
 
 /** The target whose API server this process belongs to: it needs no Secret, and its connection never ends. */
-export interface LocalTarget {
+interface LocalTarget {
   readonly target: RequestTarget
   readonly upstream: Upstream
 }

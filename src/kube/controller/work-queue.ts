@@ -20,7 +20,7 @@ export interface QueueObserver {
 }
 
 /** Holds keys back while work would fail, such as during an outage of the API server. */
-export interface QueueGate {
+interface QueueGate {
   /** Called before a worker takes a key; null = no key may be taken now. After a probe `probed` must be called. */
   admit(): 'freely' | 'as a probe' | null
   /** Called when the reconcile of the probe's key has finished. */

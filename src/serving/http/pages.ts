@@ -1,5 +1,5 @@
 // Read-only pages: health and metrics in plain HTTP, and the same pages on the main server.
-import { type IncomingMessage, type ServerResponse, createServer } from 'node:http'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { type BindAddress, closeServer, listen } from '../../runtime/address.ts'
 import type { Log } from '../../runtime/log.ts'
 import type { Answer } from './answer.ts'
@@ -28,7 +28,7 @@ export const publicPageOf =
   }
 
 /** A server that listens. */
-export interface HttpServer {
+interface HttpServer {
   readonly port: number
   /** Closes idle connections at once, others after a second. */
   close(): Promise<void>

@@ -7,9 +7,9 @@ import { GATEWAY_CA_SECRET, GATEWAY_TLS_SECRET } from '../../api/names.ts'
 import type { Secret } from '../../api/objects.ts'
 import {
   type CertificatePair,
+  isSignedBy,
   type ValidCertificatePair,
   validateCertificatePair,
-  isSignedBy,
 } from './key-pair.ts'
 
 /** Subject of the certificates that the gateway issues; it never replaces one with another subject. */
@@ -23,14 +23,14 @@ const VALID_MS = 365 * 86_400_000
 const AUTHORITY_VALID_MS = 10 * VALID_MS
 
 /** Content of the Secret with the serving certificate. */
-export interface ServingCertificateData {
+interface ServingCertificateData {
   readonly pair: ValidCertificatePair
   /** PEM of the CA that clients are given; empty = none. */
   readonly authorityPem: string
 }
 
 /** Content of both Secrets; null = the Secret does not exist, a string = the fault of its content, as a clause. */
-export interface CertificateSecrets {
+interface CertificateSecrets {
   readonly authority: ValidCertificatePair | string | null
   readonly server: ServingCertificateData | string | null
 }

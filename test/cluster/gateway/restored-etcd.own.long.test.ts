@@ -9,7 +9,6 @@ import { promisify } from 'node:util'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { ACCESS_KEYS, API_VERSION } from '../../../src/api/names.ts'
 import type { OwnedAccessKeySpec } from '../../../src/api/ownedaccesskey.gen.ts'
-import { EXPIRES_HEADER } from '../../../src/gateway/stages/expiry-headers.ts'
 import { paths, urls } from '../../../tools/control-plane/commands.ts'
 import type { Ports } from '../../../tools/control-plane/ports.ts'
 import { ensureEtcdTools } from '../../../tools/etcd-tools/programs.ts'
@@ -17,18 +16,18 @@ import { ownControlPlane } from '../../support/control-plane.ts'
 import { eventuallyPasses, staysTrue } from '../../support/eventually.ts'
 import type { OwnGateway } from '../../support/gateway-process.ts'
 import { uniqueName } from '../../support/object-builder.ts'
-import { type StoredKey, createdMs, createdAgo } from '../keys/key-client.ts'
+import { createdAgo, createdMs, type StoredKey } from '../keys/key-client.ts'
+import { SOON, startTestGateway } from './test-gateway.ts'
 import {
+  allowWatch,
+  askTimed,
   type GatewayPoller,
+  isAccepted,
+  pollGateway,
   type TimedAnswer,
   UPSTREAM_PATH,
   WATCHED_PATH,
-  isAccepted,
-  pollGateway,
-  allowWatch,
-  askTimed,
 } from './timed-requests.ts'
-import { SOON, startTestGateway } from './test-gateway.ts'
 
 // The gateway of the setup runs through all tests; each test starts two of its own.
 const setup = await startTestGateway(await ownControlPlane())
@@ -152,7 +151,7 @@ test.each(Object.entries(RESTORES))(
     await untilAnswered('the lasting key', lasting, 404)
     await untilAnswered('its request is forwarded', lasting, 200, SOON, UPSTREAM_PATH)
     const expiryBefore = (await answersTo(lasting, UPSTREAM_PATH)).map(
-      ({ headers }) => headers[EXPIRES_HEADER],
+      ({ headers }) => headers['x-platform-key-expires'],
     )
 
     const createdSince = await newKey()
@@ -199,7 +198,7 @@ test.each(Object.entries(RESTORES))(
       expect(lastAcceptedMs()).toBeLessThan(createdMs(short.object) + SHORT * 1000)
 
     const ends = (await answersTo(lasting, UPSTREAM_PATH)).map(
-      ({ headers }) => headers[EXPIRES_HEADER],
+      ({ headers }) => headers['x-platform-key-expires'],
     )
     expect(ends, 'no lifetime is renewed').toEqual(expiryBefore)
     expect(

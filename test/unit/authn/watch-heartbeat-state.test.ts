@@ -1,14 +1,15 @@
 import { describe, expect, test } from 'vitest'
 import {
-  type HeartbeatEvent,
-  type HeartbeatState,
   afterHeartbeatEvent,
   dueInMs,
+  type HeartbeatEvent,
   initialHeartbeatState,
   isUnseen,
 } from '../../../src/authn/watch-heartbeat-state.ts'
 import type { Moment } from '../../../src/runtime/clock.ts'
 import { after, textAfter } from '../../support/key-builder.ts'
+
+type HeartbeatState = ReturnType<typeof initialHeartbeatState>
 
 /** That many seconds after t0, on both clocks. */
 const at = (seconds: number): Moment => ({

@@ -5,30 +5,31 @@ import { accessLog } from '../../../src/gateway/access-log.ts'
 import { answerMetrics } from '../../../src/gateway/answer-metrics.ts'
 import { ERRORS } from '../../../src/gateway/errors.ts'
 import {
+  createHandler,
   GATEWAY_STAGES,
   type GatewayHandlerOptions,
-  createHandler,
 } from '../../../src/gateway/handler.ts'
 import { credentialOf } from '../../../src/gateway/request/credential.ts'
-import { createMaxInFlight } from '../../../src/gateway/streams/max-in-flight.ts'
 import { PUBLIC_ROUTES } from '../../../src/gateway/stages/public-routes.ts'
-import type { PublicPage } from '../../../src/serving/http/pages.ts'
+import { ForwardBuffer } from '../../../src/gateway/streams/forward-buffer.ts'
 import { InFlightRequests } from '../../../src/gateway/streams/in-flight.ts'
+import { createMaxInFlight } from '../../../src/gateway/streams/max-in-flight.ts'
 import {
   type ConnectedTargets,
-  type LocalTarget,
   createTargetRegistry,
 } from '../../../src/gateway/targets/resolver.ts'
 import { gatewayRouteOf } from '../../../src/gateway/targets/routes.ts'
 import { type Upstream, UpstreamUnavailable } from '../../../src/kube/proxy/types.ts'
 import { systemClock } from '../../../src/runtime/clock.ts'
 import { refuse } from '../../../src/serving/http/answer.ts'
+import type { PublicPage } from '../../../src/serving/http/pages.ts'
 import type { RequestHandler, ServerHandler } from '../../../src/serving/http/server.ts'
 import { t0, viewOf } from '../../support/key-builder.ts'
 import { manualClock } from '../../support/manual-clock.ts'
 import { memoryLog } from '../../support/memory-log.ts'
 import { answersIn, served } from './listening-server.ts'
-import { ForwardBuffer } from '../../../src/gateway/streams/forward-buffer.ts'
+
+type LocalTarget = Parameters<typeof createTargetRegistry>[0]
 
 /** A response header with the name of the key, and whether the request counted as a use of it. */
 export const EXPIRES = 'x-platform-key-expires'

@@ -2,8 +2,10 @@
 // The union of the ConfigMaps of revoked tokens, change by change (contract 7.4).
 import { expect, test } from 'vitest'
 import type { ConfigMap } from '../../../src/api/objects.ts'
-import { type StoredChange, StoredRevocations } from '../../../src/revocation/stored-revocations.ts'
-import { HOUR, at, configMap } from '../domain/token/revocations.ts'
+import { StoredRevocations } from '../../../src/revocation/stored-revocations.ts'
+import { at, configMap, HOUR } from '../domain/token/revocations.ts'
+
+type StoredChange = ReturnType<StoredRevocations['update']>
 
 const EARLY = '2026-11-21T10:10:00Z'
 const LATE = '2026-11-21T10:50:00Z'

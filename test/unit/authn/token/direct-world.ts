@@ -6,7 +6,6 @@ import { onTestFinished } from 'vitest'
 import type { PollResult } from '../../../../src/authn/token/issuer-poller.ts'
 import {
   type StartedTokenAuthenticator,
-  type TokenIssuerOptions,
   startTokenAuthenticator,
 } from '../../../../src/authn/token/setup.ts'
 import type { Members } from '../../../direct/forged-tokens.ts'
@@ -15,12 +14,14 @@ import { type LoggedLine, memoryLog } from '../../../support/memory-log.ts'
 import {
   type AtEnd,
   CLUSTER,
-  type TestIssuer,
-  type TestKey,
   newTestKey,
   newToken,
   startTestIssuer,
+  type TestIssuer,
+  type TestKey,
 } from './test-issuer.ts'
+
+type TokenIssuerOptions = Parameters<typeof startTokenAuthenticator>[0]
 
 /** When the clocks start. */
 export const START_MS = Date.parse('2026-11-21T10:00:00Z')

@@ -1,10 +1,9 @@
 import { describe, expect, test } from 'vitest'
-import {
-  type GatewayMetrics,
-  createGatewayMetrics,
-} from '../../../../src/commands/gateway/metrics.ts'
+import { createGatewayMetrics } from '../../../../src/commands/gateway/metrics.ts'
 import { PROGRAM_VERSION } from '../../../../src/runtime/flags.ts'
 import { seriesOf } from '../../../support/metrics-page.ts'
+
+type GatewayMetrics = ReturnType<typeof createGatewayMetrics>
 
 const started = (): GatewayMetrics =>
   createGatewayMetrics({

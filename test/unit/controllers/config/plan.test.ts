@@ -1,14 +1,15 @@
 import { describe, expect, test } from 'vitest'
 import type { Config } from '../../../../src/api/config.gen.ts'
 import {
-  type ConfigPlanInput,
   type ConfigStep,
   planInForce,
-  planNotWritten,
   planNotInForce,
+  planNotWritten,
 } from '../../../../src/controllers/config/plan.ts'
 import { statusEntry } from '../../../support/key-builder.ts'
 import { configObject } from '../../../support/object-builder.ts'
+
+type ConfigPlanInput = Parameters<typeof planInForce>[0]
 
 const NOW_MS = Date.UTC(2026, 10, 21, 10)
 

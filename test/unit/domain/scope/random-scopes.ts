@@ -226,7 +226,7 @@ export function randomRule(random: Random): ScopeRule {
   return sound(Object.fromEntries(fields.map((field) => [field, RULE[field](random)])))
 }
 
-/** What the schema would refuse is mended, so that within is asked about what can come. */
+/** The rule without fields that the schema refuses together, so that `within` gets only rules that a key can have. */
 function sound(one: ScopeRule): ScopeRule {
   const { resourceNames, ...rest } = one
   const named = resourceNames && one.resources?.length ? one : rest

@@ -1,10 +1,11 @@
 import { expect, test } from 'vitest'
 import {
-  type CapsInForce,
   type ConfigMapData,
   capsInForce,
   settingsInForce,
 } from '../../../../src/domain/settings/effective-settings.ts'
+
+type CapsInForce = ReturnType<typeof capsInForce>
 
 const ready = { type: 'Ready', status: 'True', reason: 'Applied' }
 const status = (auth: unknown, conditions: unknown = [ready]) => ({

@@ -2,17 +2,18 @@ import { CompactSign, generateKeyPair } from 'jose'
 import { describe, expect, test } from 'vitest'
 import type { Scope } from '../../../../src/api/scope.gen.ts'
 import {
-  type TokenSubject,
-  type IssueParameters,
-  LONGEST_TOKEN_BYTES,
-  SIGNING_ALGORITHMS,
-  type TokenClaims,
   audiencesOf,
   claimsOf,
   groupsClaimOf,
+  LONGEST_TOKEN_BYTES,
+  SIGNING_ALGORITHMS,
   scopeClaimOf,
+  type TokenClaims,
+  type TokenSubject,
   tokenLength,
 } from '../../../../src/domain/token/token-claims.ts'
+
+type IssueParameters = Parameters<typeof claimsOf>[1]
 
 const ISSUER = 'https://platform.example.com/oidc'
 const SECONDS = Date.parse('2026-11-21T10:00:00Z') / 1000

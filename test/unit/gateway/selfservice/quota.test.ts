@@ -5,12 +5,14 @@ import type { OwnedAccessKey } from '../../../../src/api/ownedaccesskey.gen.ts'
 import { createTokenIndex } from '../../../../src/authn/credential-index.ts'
 import type { JsonMap } from '../../../../src/domain/json/json.ts'
 import { create } from '../../../../src/gateway/selfservice/create.ts'
-import { type Place, createQuota } from '../../../../src/gateway/selfservice/quota.ts'
+import { createQuota } from '../../../../src/gateway/selfservice/quota.ts'
 import type { UpstreamCall } from '../../../../src/kube/proxy/types.ts'
 import { t0, textAfter } from '../../../support/key-builder.ts'
 import { manualClock } from '../../../support/manual-clock.ts'
 import { indexOf, key, ownedBy } from '../../authn/test-authenticator.ts'
 import { exchangeOf } from './self-service-request.ts'
+
+type Place = ReturnType<ReturnType<typeof createQuota>['take']>
 
 const HOUR = 3600
 const ADA = 'user:ada'

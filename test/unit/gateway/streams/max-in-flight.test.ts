@@ -3,13 +3,15 @@ import {
   ADMISSION_KINDS,
   type Admission,
   type AdmissionKind,
-  type InFlightOwner,
-  type MaxInFlight,
+  createMaxInFlight,
+  type inFlightOwnerOf,
+  MAX_IN_TOTAL,
   MAX_PER_KEY,
   MAX_PER_USER,
-  MAX_IN_TOTAL,
-  createMaxInFlight,
+  type MaxInFlight,
 } from '../../../../src/gateway/streams/max-in-flight.ts'
+
+type InFlightOwner = ReturnType<typeof inFlightOwnerOf>
 
 /** A request of that credential; each is of a user of its own unless it is named. */
 const by = (credential: string, user = `user of ${credential}`): InFlightOwner => ({

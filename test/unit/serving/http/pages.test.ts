@@ -1,13 +1,10 @@
-import { type Socket, connect } from 'node:net'
+import { connect, type Socket } from 'node:net'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { Log } from '../../../../src/runtime/log.ts'
-import {
-  type HttpServer,
-  healthPage,
-  plainText,
-  servePages,
-} from '../../../../src/serving/http/pages.ts'
+import { healthPage, plainText, servePages } from '../../../../src/serving/http/pages.ts'
 import { type LoggedLine, memoryLog } from '../../../support/memory-log.ts'
+
+type HttpServer = Awaited<ReturnType<typeof servePages>>
 
 const anyPort = { host: '127.0.0.1', port: 0 }
 let log: Log

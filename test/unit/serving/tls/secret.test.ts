@@ -2,22 +2,24 @@ import { X509Certificate } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import type { Secret } from '../../../../src/api/objects.ts'
 import {
+  isSignedBy,
   type ValidCertificatePair,
   validateCertificatePair,
-  isSignedBy,
 } from '../../../../src/serving/tls/key-pair.ts'
 import {
-  type CertificateSecrets,
-  OUR_COMMON_NAME,
-  type ServingCertificateData,
-  parseAuthoritySecret,
   authoritySecret,
   certificateStep,
   hostsOf,
+  OUR_COMMON_NAME,
+  parseAuthoritySecret,
   parseServingSecret,
   serverSecret,
 } from '../../../../src/serving/tls/secret.ts'
 import { oneKeySecret, serverPair } from '../../../support/certificate-builder.ts'
+
+type CertificateSecrets = Parameters<typeof certificateStep>[0]
+
+type ServingCertificateData = Exclude<ReturnType<typeof parseServingSecret>, string>
 
 const DAY_MS = 86_400_000
 const NOW_MS = Date.parse('2026-11-21T10:00:00Z')
