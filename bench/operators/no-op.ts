@@ -1,4 +1,5 @@
 // CPU time of a reconcile that finds nothing to do: what each key costs at a restart, a resync or a scrape of a cap.
+import { createReconcileContext } from '../../src/kube/controller/reconcile-context.ts'
 import { IssuesInProgress } from '../../src/controllers/indexes/tokens.ts'
 import { type KeyDeps, reconcile } from '../../src/controllers/ownedaccesskey/reconcile.ts'
 import { systemClock } from '../../src/runtime/clock.ts'
@@ -17,6 +18,7 @@ export async function measureNoOp(): Promise<Figures> {
   const clock = systemClock()
   const objects = settledKeys(KEYS, clock.nowMs(), () => DAY_SECONDS)
   const { client, asked } = recordingClient({})
+  const { log } = memoryLog()
   const deps: KeyDeps = {
     client,
     keys: keyStore(...objects),
@@ -29,12 +31,21 @@ export async function measureNoOp(): Promise<Figures> {
     retentionMs: DAY_SECONDS * 1000,
     newKey: () => 'never',
     events: { record: () => undefined, flush: () => Promise.resolve(), stop: () => undefined },
-    log: memoryLog().log,
     observer: { expired: () => undefined },
   }
   const names = objects.map(({ metadata }) => metadata.name)
   const pass = async (): Promise<void> => {
-    for (const name of names) await reconcile(name, deps)
+    for (const name of names)
+      await reconcile(
+        name,
+        deps,
+        createReconcileContext({
+          controller: 'no-op',
+          key: name,
+          objectOf: (key) => deps.keys.getByKey(key),
+          log,
+        }),
+      )
   }
   await pass()
   const before = process.cpuUsage()

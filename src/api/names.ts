@@ -30,6 +30,10 @@ export interface Resource {
   readonly kind: string
 }
 
+/** The apiVersion of objects of a resource. */
+export const apiVersionOf = ({ group, version }: Resource): string =>
+  group === '' ? version : `${group}/${version}`
+
 const ours = (kind: string, plural: string): Resource => ({
   group: GROUP,
   version: VERSION,
@@ -136,6 +140,9 @@ export const REVOKE_FINALIZER = `${GROUP}/revoke`
 
 /** When the operator first saw a key, RFC 3339, so that a restore from backup renews no lifetime (contract 2.8). */
 export const CREATED_ANNOTATION = `${GROUP}/created`
+
+/** On an Event: the reconcile that recorded it, as `reconcileID` in the log. */
+export const RECONCILE_ID_ANNOTATION = `${GROUP}/reconcile-id`
 
 /** On a key created through self-service: the uid of the access key that created it (contract 12.2). */
 export const MADE_WITH_LABEL = `${GROUP}/made-with`

@@ -2,7 +2,7 @@
 // blocking.
 import { createHash } from 'node:crypto'
 import { once } from 'node:events'
-import { CONTROLLER_NAME, EVENTS } from '../api/names.ts'
+import { CONTROLLER_NAME, EVENTS, RECONCILE_ID_ANNOTATION } from '../api/names.ts'
 import { formatMicroTime } from '../domain/time.ts'
 import type { Clock } from '../runtime/clock.ts'
 import { createRateLimiter } from '../runtime/concurrency/rate-limiter.ts'
@@ -36,6 +36,8 @@ export interface ObjectEvent {
    * so the transition makes no second event.
    */
   readonly discriminator: string
+  /** The reconcile that recorded it, as in the log; absent = none did. */
+  readonly reconcileID?: string
 }
 
 /** Sends events in the background. */
@@ -130,11 +132,15 @@ export function createEventRecorder(options: EventRecorderOptions): EventRecorde
 
 /** The Event object to create. */
 function eventObject(event: ObjectEvent, instance: string, nowMs: number): NewObject {
-  const { regarding, type, reason, action, note } = event
+  const { regarding, type, reason, action, note, reconcileID } = event
   return {
     apiVersion: 'events.k8s.io/v1',
     kind: 'Event',
-    metadata: { name: nameOf(event), namespace: regarding.namespace ?? NAMESPACE },
+    metadata: {
+      name: nameOf(event),
+      namespace: regarding.namespace ?? NAMESPACE,
+      ...(reconcileID && { annotations: { [RECONCILE_ID_ANNOTATION]: reconcileID } }),
+    },
     eventTime: formatMicroTime(nowMs),
     reportingController: CONTROLLER_NAME,
     reportingInstance: instance,
@@ -198,11 +204,19 @@ export interface TransitionEvent<Reason extends string = string> {
   readonly discriminator: string
 }
 
-/** Records an event for each transition, of type Normal for a reason in `normalReasons`, else Warning. */
+/** The object of transitions, and the reconcile that found them. */
+interface TransitionsOf {
+  readonly regarding: ObjectEvent['regarding']
+  /** Reasons of events of type Normal; the others are warnings. */
+  readonly normalReasons: readonly string[]
+  /** Absent = no reconcile found them. */
+  readonly reconcileID?: string
+}
+
+/** Records an event for each transition. */
 export function recordTransitions(
   transitions: readonly TransitionEvent[],
-  regarding: ObjectEvent['regarding'],
-  normalReasons: readonly string[],
+  { regarding, normalReasons, reconcileID }: TransitionsOf,
   events: EventRecorder,
 ): void {
   for (const { reason, note, discriminator } of transitions) {
@@ -213,6 +227,7 @@ export function recordTransitions(
       action: 'Reconcile',
       note,
       discriminator,
+      ...(reconcileID === undefined ? {} : { reconcileID }),
     })
   }
 }

@@ -26,7 +26,7 @@ import {
   keyMetrics,
 } from '../../controllers/ownedaccesskey/metrics.ts'
 import { NOTHING_OVERDUE, type Overdue } from '../../domain/time.ts'
-import { type ControllerMetrics, controllerMetrics } from '../../kube/controller/builder.ts'
+import { type ControllerMetrics, controllerMetrics } from '../../kube/controller/metrics.ts'
 import { EVENT_WRITE_REASONS } from '../../kube/event-recorder.ts'
 import { RESTART_REASONS } from '../../kube/informer/reflector-state.ts'
 import { LEASE_WRITE_REASONS } from '../../kube/leader-election/elector.ts'

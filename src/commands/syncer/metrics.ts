@@ -1,7 +1,7 @@
 // The metrics of the syncer (contract 20).
 import { METRIC_HELP, type MetricName } from '../../api/metrics.ts'
 import { EVENTS, LEASES, NAMESPACES } from '../../api/names.ts'
-import { type ControllerMetrics, controllerMetrics } from '../../kube/controller/builder.ts'
+import { type ControllerMetrics, controllerMetrics } from '../../kube/controller/metrics.ts'
 import { EVENT_WRITE_REASONS } from '../../kube/event-recorder.ts'
 import { RESTART_REASONS } from '../../kube/informer/reflector-state.ts'
 import { LEASE_WRITE_REASONS } from '../../kube/leader-election/elector.ts'

@@ -7,11 +7,12 @@ import type { SchemaCheck } from '../../domain/settings/schema.ts'
 import type { Environment } from '../../domain/settings/secret-values.ts'
 import { StatusError, isConflict, isRefusal } from '../../kube/client/api-error.ts'
 import type { KubeClient } from '../../kube/client/client.ts'
-import { type Outcome, done } from '../../kube/controller/controller.ts'
+import { applyStatus, regardingOf } from '../../kube/controller/object-writes.ts'
+import { type Outcome, done } from '../../kube/controller/outcome.ts'
 import { type EventRecorder, recordTransitions } from '../../kube/event-recorder.ts'
+import type { ReconcileContext } from '../../kube/controller/reconcile-context.ts'
 import type { FullObject, Store } from '../../kube/informer/store.ts'
 import type { Clock } from '../../runtime/clock.ts'
-import type { Log } from '../../runtime/log.ts'
 import { parseYaml } from '../../runtime/yaml.ts'
 import type { FollowedIssuer } from '../../settings/issuer.ts'
 import { type ConfigStep, planInForce, planNotInForce, planNotWritten } from './plan.ts'
@@ -40,7 +41,6 @@ export interface ConfigDeps {
   readonly shapeCheck: SchemaCheck
   readonly events: EventRecorder
   readonly clock: Clock
-  readonly log: Log
   readonly observer: ConfigObserver
 }
 
@@ -51,28 +51,38 @@ export const CONFIG_WRITE_REASONS = ['create', 'status'] as const
 export const RECORD_WRITE_REASONS = ['record'] as const
 
 /** Does the next step for a Config. If the Config in force does not exist, it is created (contract 6.1). */
-export async function reconcile(name: string, deps: ConfigDeps): Promise<Outcome> {
+export async function reconcile(
+  name: string,
+  deps: ConfigDeps,
+  context: ReconcileContext,
+): Promise<Outcome> {
   const stored = deps.configs.get(name)
-  if (!stored) return name === deps.configName ? create(deps) : done
+  if (!stored) return name === deps.configName ? create(deps, context) : done
   const { step, isValid } = planFor(stored.object, deps)
   try {
-    await perform(step, stored.object, deps)
+    await perform(step, stored.object, deps, context)
   } catch (error) {
-    if (name === deps.configName) await reportRefusal(error, step, stored.object, deps)
+    if (name === deps.configName)
+      await reportRefusal(error, { step, config: stored.object }, deps, context)
     throw error
   }
   if (isValid !== null) deps.observer.checked(isValid)
   return done
 }
 
-async function perform(step: ConfigStep, config: Config, deps: ConfigDeps): Promise<void> {
+async function perform(
+  step: ConfigStep,
+  config: Config,
+  deps: ConfigDeps,
+  context: ReconcileContext,
+): Promise<void> {
   switch (step.kind) {
     case 'nothing':
       return
     case 'record':
-      return record(step.data, deps)
+      return record(step.data, deps, context)
     case 'publish':
-      return publish(config, step, deps)
+      return publish(config, step, deps, context)
     default:
       return step satisfies never
   }
@@ -81,9 +91,9 @@ async function perform(step: ConfigStep, config: Config, deps: ConfigDeps): Prom
 /** Publishes that the API server refuses the settings. The caller throws on, so the write is tried again. */
 async function reportRefusal(
   error: unknown,
-  step: ConfigStep,
-  config: Config,
+  { step, config }: { readonly step: ConfigStep; readonly config: Config },
   deps: ConfigDeps,
+  context: ReconcileContext,
 ): Promise<void> {
   const isRecord = step.kind === 'record'
   if (!isRefusal(error, !isRecord)) return
@@ -95,7 +105,7 @@ async function reportRefusal(
   if (report.kind === 'publish') deps.lastReport.atMs = nowMs
   // Where not even this status can be written, the log has the first refusal.
   if (report.kind === 'publish')
-    await publish(config, report, deps).catch((second: unknown) => {
+    await publish(config, report, deps, context).catch((second: unknown) => {
       if (!(second instanceof StatusError)) throw second
     })
 }
@@ -141,7 +151,10 @@ function secretSourceOf(secret: Secret | undefined): SecretSource {
   }
 }
 
-async function create({ client, configName, log }: ConfigDeps): Promise<Outcome> {
+async function create(
+  { client, configName }: ConfigDeps,
+  { log }: ReconcileContext,
+): Promise<Outcome> {
   const object = {
     apiVersion: API_VERSION,
     kind: CONFIGS.kind,
@@ -149,13 +162,14 @@ async function create({ client, configName, log }: ConfigDeps): Promise<Outcome>
     spec: {},
   }
   await ignoreConflict(client.create(CONFIGS, object, 'create'))
-  log.info({ object: { name: configName } }, 'config created, none existed')
+  log.info({}, 'config created, none existed')
   return done
 }
 
 async function record(
   data: ConfigMapData,
-  { client, configMaps, namespace, log }: ConfigDeps,
+  { client, configMaps, namespace }: ConfigDeps,
+  { log }: ReconcileContext,
 ): Promise<void> {
   const envelope = { apiVersion: 'v1', kind: CONFIG_MAPS.kind }
   const stored = configMaps.get(IN_FORCE_CONFIG_MAP, namespace)
@@ -178,18 +192,16 @@ async function record(
 async function publish(
   config: Config,
   { status, announce }: Extract<ConfigStep, { kind: 'publish' }>,
-  deps: ConfigDeps,
+  { client, configs, events, clock, observer }: ConfigDeps,
+  { log, reconcileID }: ReconcileContext,
 ): Promise<void> {
-  const { client, configs, events, log, clock, observer } = deps
-  const { name, uid, resourceVersion } = config.metadata
-  const metadata = { name, uid, resourceVersion }
-  const object = { apiVersion: API_VERSION, kind: CONFIGS.kind, metadata, status }
-  configs.observe(await client.apply(CONFIGS, object, 'status', 'status'))
+  await applyStatus({ client, resource: CONFIGS, store: configs }, config.metadata, status)
   const ready = status.conditions[0]
-  log.info({ object: metadata, reason: ready?.reason }, 'config status published')
+  log.info({ reason: ready?.reason }, 'config status published')
   if (ready?.status === 'True') observer.applied(clock.nowMs())
-  const regarding = { apiVersion: API_VERSION, kind: CONFIGS.kind, name, uid }
-  recordTransitions(announce, regarding, ['ConfigApplied'], events)
+  const regarding = regardingOf(CONFIGS, config.metadata)
+  const normalReasons = ['ConfigApplied']
+  recordTransitions(announce, { regarding, normalReasons, reconcileID }, events)
 }
 
 /** Ignores a conflict of a create: the object has a fixed name and exists already. */

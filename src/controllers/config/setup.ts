@@ -35,7 +35,7 @@ export function configMetrics({ gauge }: Instruments<MetricName>): ConfigMetrics
 }
 
 /** What the controller of Configs needs from the process. */
-export interface ConfigSetup extends Pick<ConfigDeps, 'client' | 'events' | 'clock' | 'log'> {
+export interface ConfigSetup extends Pick<ConfigDeps, 'client' | 'events' | 'clock'> {
   readonly settings: Pick<ConfigDeps, 'configName' | 'namespace'>
   readonly stores: Pick<ConfigDeps, 'configs' | 'secrets' | 'configMaps'> & {
     readonly signingSecrets: Store<FullObject<Secret>>
@@ -51,12 +51,17 @@ export const configController = {
   workers: () => 1,
   writes: { [CONFIGS.kind]: CONFIG_WRITE_REASONS, [CONFIG_MAPS.kind]: RECORD_WRITE_REASONS },
   setUp: (setup: ConfigSetup): ControllerSpec => {
-    const { settings, stores, issuer, keyring, metrics } = setup
+    const { client, settings, stores, issuer, keyring, events, clock, metrics } = setup
     const { configName, namespace } = settings
     const { configs, secrets, signingSecrets, configMaps } = stores
     const deps: ConfigDeps = {
-      ...setup,
-      ...stores,
+      client,
+      configs,
+      secrets,
+      configMaps,
+      issuer,
+      events,
+      clock,
       configName,
       namespace,
       environment: (name) => process.env[name],
@@ -64,14 +69,13 @@ export const configController = {
       shapeCheck: checkSettingsSchema,
       signingKeyFaults: () => keyring.faults(),
       lastReport: { atMs: null },
-      log: setup.log.child({ controller: configController.name }),
       observer: { checked: metrics.configChecked, applied: metrics.configApplied },
     }
     const inForce = () => [configName]
     return {
       name: configController.name,
       workers: 1,
-      reconcile: (key) => reconcile(key, deps),
+      reconcile: (key, context) => reconcile(key, deps, context),
       objectOf: (key) => configs.getByKey(key),
       reads: [configs, secrets, configMaps, signingSecrets],
       watches: [

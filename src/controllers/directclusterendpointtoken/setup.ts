@@ -24,7 +24,7 @@ const LIVE_KEYS_MAX_AGE_MS = 100
 
 /** What the controller of tokens needs from the process. */
 export interface TokenSetup
-  extends Pick<TokenDeps, 'client' | 'revocations' | 'issues' | 'events' | 'clock' | 'log'> {
+  extends Pick<TokenDeps, 'client' | 'revocations' | 'issues' | 'events' | 'clock'> {
   readonly settings: Pick<TokenDeps, 'configName'> & {
     readonly workers: number
     readonly tokenMaxTtlMs: number
@@ -47,13 +47,18 @@ export const tokenController = {
   workers: ({ workers }: TokenSetup['settings']) => workers,
   writes: { [TOKENS.kind]: TOKEN_WRITE_REASONS },
   setUp: (setup: TokenSetup): ControllerSpec => {
-    const { settings, stores, caps, issuer, keyring, revocations, client, clock, metrics } = setup
+    const { client, settings, stores, caps, issuer, keyring, revocations, issues } = setup
+    const { events, clock, metrics } = setup
     const { keys, tokens, configMaps, signingSecrets } = stores
     const relations = keysIn(keys)
     const deps: TokenDeps = {
-      ...setup,
+      client,
       keys,
       tokens,
+      revocations,
+      issues,
+      events,
+      clock,
       readKeys: createLiveKeyReader(client, clock, relations, LIVE_KEYS_MAX_AGE_MS).readWithRelated,
       signer: keyring,
       caps: () => knownCaps(caps),
@@ -61,7 +66,6 @@ export const tokenController = {
       configName: settings.configName,
       maxTtlMs: settings.tokenMaxTtlMs,
       retentionMs: settings.expiredRetentionMs,
-      log: setup.log.child({ controller: tokenController.name }),
       observer: { issued: metrics.tokenIssued, signed: metrics.tokenSigned },
     }
     const ifCapsKnown = (names: () => readonly string[]): readonly string[] =>
@@ -70,7 +74,7 @@ export const tokenController = {
       name: tokenController.name,
       workers: settings.workers,
       resyncsAtOnce: fewResyncs(settings.workers),
-      reconcile: (key) => reconcile(key, deps),
+      reconcile: (key, context) => reconcile(key, deps, context),
       objectOf: (key) => tokens.getByKey(key),
       reads: [keys, tokens, configMaps, signingSecrets],
       watches: [

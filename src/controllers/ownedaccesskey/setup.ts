@@ -19,7 +19,7 @@ import { KEY_WRITE_REASONS, type KeyDeps, reconcile } from './reconcile.ts'
 
 /** What the controller of access keys needs from the process. */
 export interface KeySetup
-  extends Pick<KeyDeps, 'client' | 'revocations' | 'issues' | 'events' | 'clock' | 'log'> {
+  extends Pick<KeyDeps, 'client' | 'revocations' | 'issues' | 'events' | 'clock'> {
   readonly settings: Pick<KeyDeps, 'configName'> & {
     readonly workers: number
     readonly expiredRetentionMs: number
@@ -38,25 +38,28 @@ export const keyController = {
   workers: ({ workers }: KeySetup['settings']) => workers,
   writes: { [ACCESS_KEYS.kind]: KEY_WRITE_REASONS },
   setUp: (setup: KeySetup): ControllerSpec => {
-    const { settings, stores, caps, revocations } = setup
+    const { client, settings, stores, caps, revocations, issues, events, clock, metrics } = setup
     const { keys, tokens, configMaps } = stores
     const deps: KeyDeps = {
-      ...setup,
+      client,
       keys,
       tokens,
+      revocations,
+      issues,
+      events,
+      clock,
       caps: () => knownCaps(caps),
       configName: settings.configName,
       retentionMs: settings.expiredRetentionMs,
       newKey: generateKey,
-      log: setup.log.child({ controller: keyController.name }),
-      observer: { expired: setup.metrics.keyExpired },
+      observer: { expired: metrics.keyExpired },
     }
     const relations = keysIn(keys)
     return {
       name: keyController.name,
       workers: settings.workers,
       resyncsAtOnce: fewResyncs(settings.workers),
-      reconcile: (key) => reconcile(key, deps),
+      reconcile: (key, context) => reconcile(key, deps, context),
       objectOf: (key) => keys.getByKey(key),
       reads: [keys, tokens, configMaps],
       watches: [

@@ -12,11 +12,11 @@ import type { SigningKeySecret } from '../../domain/signingkey/signing-key.ts'
 import type { SigningAlgorithm } from '../../domain/token/token-claims.ts'
 import { isConflict } from '../../kube/client/api-error.ts'
 import type { KubeClient } from '../../kube/client/client.ts'
-import { type Outcome, done } from '../../kube/controller/controller.ts'
+import { type Outcome, done } from '../../kube/controller/outcome.ts'
 import { type EventRecorder, recordTransitions } from '../../kube/event-recorder.ts'
 import type { FullObject, Store } from '../../kube/informer/store.ts'
 import type { Clock } from '../../runtime/clock.ts'
-import type { Log } from '../../runtime/log.ts'
+import type { ReconcileContext } from '../../kube/controller/reconcile-context.ts'
 import type { Keyring } from '../../signing/keyring.ts'
 import { createSigningKey } from '../../signing/signing-key-secret.ts'
 import type { LastSoundKeys } from './desired-keys.ts'
@@ -37,7 +37,6 @@ export interface SigningKeyDeps {
   readonly lastExpMs: (kid: string) => number | null
   readonly events: EventRecorder
   readonly clock: Clock
-  readonly log: Log
 }
 
 /** Why ConfigMap `platform-jwks` is written, for metrics. */
@@ -47,12 +46,14 @@ export const JWKS_WRITE_REASONS = ['publish'] as const
 export const SIGNING_SECRET_WRITE_REASONS = ['create', 'withdrawn', 'retired'] as const
 
 /** Does the next step for the signing keys; the watch event of its own write enqueues the step after it. */
-export function createReconcile(deps: SigningKeyDeps): () => Promise<Outcome> {
+export function createReconcile(
+  deps: SigningKeyDeps,
+): (context: ReconcileContext) => Promise<Outcome> {
   const reported = new Set<string>()
   const unavailableGenerations: number[] = []
   let lastSound: LastSoundKeys = { jwks: [], notes: [] }
 
-  return async () => {
+  return async (context) => {
     const { keyring, clock } = deps
     if (!keyring.isComplete()) return done
     const secrets = keyring.secrets()
@@ -62,17 +63,17 @@ export function createReconcile(deps: SigningKeyDeps): () => Promise<Outcome> {
     // A set that needs no publication is sound: a later damaged set is repaired from it.
     if (published && step.kind !== 'publish') lastSound = published
     keyring.review()
-    reportCorrupt(secrets, reported, deps)
+    reportCorrupt(secrets, reported, deps, context)
     switch (step.kind) {
       case 'wait':
         return { result: 'later', atMs: step.untilMs }
       case 'publish':
-        await publish(step, deps)
+        await publish(step, deps, context)
         return done
       case 'create':
-        return create(step.generation, unavailableGenerations, deps)
+        return create(step.generation, unavailableGenerations, deps, context)
       case 'delete':
-        await remove(step.secret, step.because, deps)
+        await remove(step, deps, context)
         return done
       default:
         return step satisfies never
@@ -83,8 +84,9 @@ export function createReconcile(deps: SigningKeyDeps): () => Promise<Outcome> {
 async function publish(
   step: Extract<SigningKeyStep, { kind: 'publish' }>,
   deps: SigningKeyDeps,
+  context: ReconcileContext,
 ): Promise<void> {
-  const { records, namespace, log } = deps
+  const { records, namespace } = deps
   // Parsed once more as verifiers will read it: one malformed entry would break every verifier.
   const parsed = parseJwks(step.data[JWKS_DATA_KEY])
   if (!parsed.ok || parsed.faults.length > 0) throw new Error('the set to publish is not sound')
@@ -92,8 +94,8 @@ async function publish(
   const written = await (stored ? replace(stored.object, step, deps) : createRecord(step, deps))
   if (!written) return
   records.observe(written)
-  log.info({ kids: parsed.jwks.map(({ kid }) => kid) }, 'signing keys published')
-  recordEvents(written.metadata, step.announce, deps)
+  context.log.info({ kids: parsed.jwks.map(({ kid }) => kid) }, 'signing keys published')
+  recordEvents(written.metadata, step.announce, deps, context)
 }
 
 function replace(
@@ -133,7 +135,8 @@ async function createRecord(
 async function create(
   generation: number,
   unavailableGenerations: number[],
-  { client, namespace, algorithm, clock, log }: SigningKeyDeps,
+  { client, namespace, algorithm, clock }: SigningKeyDeps,
+  { log }: ReconcileContext,
 ): Promise<Outcome> {
   const creation = await createSigningKey({ client, namespace, generation, algorithm })
   if (creation === 'created') log.info({ generation, algorithm }, 'signing key created')
@@ -144,12 +147,13 @@ async function create(
 }
 
 async function remove(
-  { name, uid, resourceVersion }: SigningKeySecret,
-  because: 'withdrawn' | 'retired',
-  { client, namespace, log }: SigningKeyDeps,
+  { secret, because }: Extract<SigningKeyStep, { kind: 'delete' }>,
+  { client, namespace }: SigningKeyDeps,
+  { log }: ReconcileContext,
 ): Promise<void> {
+  const { name, uid, resourceVersion } = secret
   await client.delete(SECRETS, { namespace, name }, { uid, resourceVersion }, because)
-  log.info({ object: { name, uid }, because }, 'signing key deleted')
+  log.info({ secret: name, because }, 'signing key deleted')
 }
 
 /** Records an event for each corruption, once in the life of this process. */
@@ -157,13 +161,14 @@ function reportCorrupt(
   secrets: readonly SigningKeySecret[],
   reported: Set<string>,
   deps: SigningKeyDeps,
+  context: ReconcileContext,
 ): void {
   const record = deps.records.get(JWKS_CONFIG_MAP, deps.namespace)
   if (!record) return
   const unreported = corruptionsOf(secrets).filter(
     ({ discriminator }) => !reported.has(discriminator),
   )
-  recordEvents(record.object.metadata, unreported, deps)
+  recordEvents(record.object.metadata, unreported, deps, context)
   for (const { discriminator } of unreported) reported.add(discriminator)
 }
 
@@ -171,7 +176,9 @@ function recordEvents(
   { uid }: KubeObject['metadata'],
   transitions: readonly SigningKeyTransition[],
   { events, namespace }: SigningKeyDeps,
+  { reconcileID }: ReconcileContext,
 ): void {
   const regarding = { ...ENVELOPE, name: JWKS_CONFIG_MAP, namespace, uid }
-  recordTransitions(transitions, regarding, ['SigningKeyRotated'], events)
+  const normalReasons = ['SigningKeyRotated']
+  recordTransitions(transitions, { regarding, normalReasons, reconcileID }, events)
 }

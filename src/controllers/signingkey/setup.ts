@@ -4,6 +4,7 @@ import type { SigningAlgorithm } from '../../domain/token/token-claims.ts'
 import type { TokenObject } from '../../domain/token/token.ts'
 import { type ControllerSpec, onChange, onSignal } from '../../kube/controller/builder.ts'
 import type { FullObject, Store } from '../../kube/informer/store.ts'
+import type { Log } from '../../runtime/log.ts'
 import { runOnSchedule } from '../../runtime/schedule.ts'
 import { lastExpMs } from '../directclusterendpointtoken/metrics.ts'
 import {
@@ -24,7 +25,8 @@ const SCHEDULE = '*/10 * * * *'
 
 /** What the controller of signing keys needs from the process. */
 export interface SigningKeySetup
-  extends Pick<SigningKeyDeps, 'client' | 'keyring' | 'events' | 'clock' | 'log'> {
+  extends Pick<SigningKeyDeps, 'client' | 'keyring' | 'events' | 'clock'> {
+  readonly log: Log
   readonly settings: Pick<SigningKeyDeps, 'namespace' | 'tokenMaxTtlMs'> & {
     readonly signingAlgorithm: SigningAlgorithm
   }
@@ -41,22 +43,24 @@ export const signingKeyController = {
   workers: () => 1,
   writes: { [CONFIG_MAPS.kind]: JWKS_WRITE_REASONS, [SECRETS.kind]: SIGNING_SECRET_WRITE_REASONS },
   setUp: (setup: SigningKeySetup): ControllerSpec => {
-    const { settings, stores, keyring } = setup
+    const { client, settings, stores, keyring, events, clock, log } = setup
     const { tokens, signingSecrets, configMaps } = stores
-    const log = setup.log.child({ controller: signingKeyController.name })
+    const reconcile = createReconcile({
+      client,
+      keyring,
+      records: configMaps,
+      namespace: settings.namespace,
+      algorithm: settings.signingAlgorithm,
+      tokenMaxTtlMs: settings.tokenMaxTtlMs,
+      lastExpMs: (kid) => lastExpMs(tokens, kid),
+      events,
+      clock,
+    })
     const all = () => [SIGNING_KEYS]
     return {
       name: signingKeyController.name,
       workers: 1,
-      reconcile: createReconcile({
-        ...setup,
-        records: configMaps,
-        namespace: settings.namespace,
-        algorithm: settings.signingAlgorithm,
-        tokenMaxTtlMs: settings.tokenMaxTtlMs,
-        lastExpMs: (kid) => lastExpMs(tokens, kid),
-        log,
-      }),
+      reconcile: (_, context) => reconcile(context),
       objectOf: () => undefined,
       reads: [tokens, signingSecrets, configMaps],
       watches: [
@@ -66,7 +70,7 @@ export const signingKeyController = {
         (enqueue) => {
           const add = (): void => enqueue(SIGNING_KEYS, 'change')
           add()
-          return runOnSchedule(SCHEDULE, setup.log, add)
+          return runOnSchedule(SCHEDULE, log, add)
         },
       ],
     }

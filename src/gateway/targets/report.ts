@@ -36,7 +36,11 @@ export function createTargetReporter({ namespace, events, clock, log }: TargetRe
   const tell = ({ secret: { name, uid }, reason, note }: TargetReport): void => {
     const regarding = { apiVersion: 'v1', kind: SECRETS.kind, name, namespace, uid }
     const discriminator = `${note} ${Math.floor(clock.nowMs() / SAME_EVENT_MS)}`
-    recordTransitions([{ reason, note, discriminator }], regarding, ['TargetReady'], events)
+    recordTransitions(
+      [{ reason, note, discriminator }],
+      { regarding, normalReasons: ['TargetReady'] },
+      events,
+    )
     const fields = { secret: name, reason, note }
     if (reason === 'TargetReady') log.info(fields, 'a target is ready')
     else log.warn(fields, 'a target does not work, trying again')

@@ -2,7 +2,7 @@
 import type { Readable } from 'node:stream'
 import type { Resource } from '../../api/names.ts'
 import type { KubeObject, ObjectMeta } from '../../api/objects.ts'
-import { StatusError, isNotFound, isTestFailed } from './api-error.ts'
+import { isNotFound } from './api-error.ts'
 import { type Call, type ClientDeps, openStream, send } from './request.ts'
 
 /** Reference to an object; without a namespace the object is cluster-scoped. */
@@ -108,22 +108,18 @@ export interface KubeClient {
 }
 
 /** Creates a client on a connection. */
-export function createClient(deps: ClientDeps): KubeClient {
-  const write = async (resource: Resource, reason: string, call: Call): Promise<unknown> => {
-    const answer = await send(deps, call)
-    deps.observer.wrote(resource.kind, reason)
-    return answer
-  }
-  const json = { contentType: 'application/json' }
+export const createClient = (deps: ClientDeps): KubeClient => ({
+  ...readVerbs(deps),
+  ...writeVerbs(deps),
+  ...patchVerbs(deps),
+})
+
+function readVerbs(deps: ClientDeps): Pick<KubeClient, 'get' | 'list' | 'watch'> {
   return {
     get: async <T>(resource: Resource, ref: ObjectRef, signal?: AbortSignal) => {
-      try {
-        const call = { method: 'GET', path: pathOf(resource, ref), ...(signal ? { signal } : {}) }
-        return (await send(deps, call as Call)) as T
-      } catch (error) {
-        if (isNotFound(error)) return null
-        throw error
-      }
+      const path = pathOf(resource, ref)
+      const call: Call = { method: 'GET', path, ...(signal && { signal }) }
+      return await nullIfNotFound(send(deps, call) as Promise<T>)
     },
     list: async (resource, { namespace, fieldSelector }, limit, next, signal) => {
       const query = {
@@ -136,7 +132,7 @@ export function createClient(deps: ClientDeps): KubeClient {
         method: 'GET',
         path,
         query,
-        ...(signal ? { signal } : {}),
+        ...(signal && { signal }),
       })) as {
         readonly metadata: { readonly resourceVersion: string; readonly continue?: string }
         readonly items: readonly KubeObject[]
@@ -146,30 +142,49 @@ export function createClient(deps: ClientDeps): KubeClient {
     },
     watch: (resource, query, namespace, signal) =>
       openStream(deps, { method: 'GET', path: pathOf(resource, { namespace }), query, signal }),
+  }
+}
+
+function writeVerbs(deps: ClientDeps): Pick<KubeClient, 'create' | 'replace' | 'delete'> {
+  const contentType = 'application/json'
+  return {
     create: async <T>(resource: Resource, object: NewObject, reason: string) => {
       const path = pathOf(resource, { namespace: object.metadata.namespace })
-      return (await write(resource, reason, { method: 'POST', path, body: object, ...json })) as T
+      const call: Call = { method: 'POST', path, body: object, contentType }
+      return (await write(deps, resource, reason, call)) as T
     },
     replace: async <T>(resource: Resource, object: KubeObject, reason: string) => {
       const path = pathOf(resource, object.metadata)
-      return (await write(resource, reason, { method: 'PUT', path, body: object, ...json })) as T
+      const call: Call = { method: 'PUT', path, body: object, contentType }
+      return (await write(deps, resource, reason, call)) as T
     },
+    delete: async (resource, ref, preconditions, reason) => {
+      const body = { apiVersion: 'v1', kind: 'DeleteOptions', preconditions }
+      const call: Call = { method: 'DELETE', path: pathOf(resource, ref), body, contentType }
+      const answer = await nullIfNotFound(
+        write(deps, resource, reason, call) as Promise<KubeObject>,
+      )
+      return answer?.kind === 'Status' ? null : answer
+    },
+  }
+}
+
+function patchVerbs(deps: ClientDeps): Pick<KubeClient, 'apply' | 'patch'> {
+  return {
     apply: async <T>(
       resource: Resource,
       object: AppliedObject,
       reason: string,
       subresource?: 'status',
     ) => {
-      const path = pathOf(resource, object.metadata, subresource)
-      const query = { fieldManager: deps.fieldManager, force: 'true' }
-      const contentType = 'application/apply-patch+yaml'
-      return (await write(resource, reason, {
+      const call: Call = {
         method: 'PATCH',
-        path,
-        query,
+        path: pathOf(resource, object.metadata, subresource),
+        query: { fieldManager: deps.fieldManager, force: 'true' },
         body: object,
-        contentType,
-      })) as T
+        contentType: 'application/apply-patch+yaml',
+      }
+      return (await write(deps, resource, reason, call)) as T
     },
     patch: async <T>(
       resource: Resource,
@@ -179,32 +194,36 @@ export function createClient(deps: ClientDeps): KubeClient {
       subresource?: 'status',
       signal?: AbortSignal,
     ) => {
-      const path = pathOf(resource, ref, subresource)
-      const contentType = 'application/json-patch+json'
-      return (await write(resource, reason, {
+      const call: Call = {
         method: 'PATCH',
-        path,
+        path: pathOf(resource, ref, subresource),
         body,
-        contentType,
-        ...(signal ? { signal } : {}),
-      })) as T
-    },
-    delete: async (resource, ref, preconditions, reason) => {
-      const body = { apiVersion: 'v1', kind: 'DeleteOptions', preconditions }
-      try {
-        const path = pathOf(resource, ref)
-        const answer = (await write(resource, reason, {
-          method: 'DELETE',
-          path,
-          body,
-          ...json,
-        })) as KubeObject
-        return answer.kind === 'Status' ? null : answer
-      } catch (error) {
-        if (isNotFound(error)) return null
-        throw error
+        contentType: 'application/json-patch+json',
+        ...(signal && { signal }),
       }
+      return (await write(deps, resource, reason, call)) as T
     },
+  }
+}
+
+/** Sends a write, and counts it once it is answered. */
+async function write(
+  deps: ClientDeps,
+  resource: Resource,
+  reason: string,
+  call: Call,
+): Promise<unknown> {
+  const answer = await send(deps, call)
+  deps.observer.wrote(resource.kind, reason)
+  return answer
+}
+
+async function nullIfNotFound<T>(answer: Promise<T>): Promise<T | null> {
+  try {
+    return await answer
+  } catch (error) {
+    if (isNotFound(error)) return null
+    throw error
   }
 }
 
@@ -277,49 +296,4 @@ export async function claim<T extends KubeObject>(
   })
   deps.observer.wrote(resource.kind, reason)
   return claimed as T
-}
-
-/** A cached object with its finalizers. */
-interface Finalized {
-  readonly name: string
-  readonly uid: string
-  readonly finalizers: readonly string[]
-}
-
-/**
- * The operations of a JSON patch that remove a finalizer of this object. The `test` comes first: a finalizer may have
- * moved in the list, and a removal by index alone would remove another one.
- */
-export function withoutFinalizer(
-  { uid, finalizers }: Finalized,
-  finalizer: string,
-): readonly PatchOperation[] {
-  const path = `/metadata/finalizers/${finalizers.indexOf(finalizer)}`
-  return [
-    { op: 'test', path: '/metadata/uid', value: uid },
-    { op: 'test', path, value: finalizer },
-    { op: 'remove', path },
-  ]
-}
-
-/**
- * Removes a finalizer. @returns the object as stored; null = it is gone already
- *
- * @throws StatusError 409 when the cache is stale
- */
-export async function removeFinalizer(
-  client: KubeClient,
-  resource: Resource,
-  object: Finalized,
-  finalizer: string,
-): Promise<KubeObject | null> {
-  try {
-    return await client.patch(resource, object, withoutFinalizer(object, finalizer), 'finalizer')
-  } catch (error) {
-    if (isNotFound(error)) return null
-    if (!isTestFailed(error)) throw error
-    const { message, retryAfterMs } = error
-    const conflict = { code: 409, reason: 'Conflict', message, retryAfterMs, isTestFailed: false }
-    throw new StatusError(conflict)
-  }
 }

@@ -1,21 +1,14 @@
-import { randomUUID } from 'node:crypto'
 import type { Clock } from '../../runtime/clock.ts'
 import type { EventLoopShare } from '../../runtime/concurrency/event-loop.ts'
 import type { Log } from '../../runtime/log.ts'
 import { NoResponseError, NotLeaderError, StatusError, isConflict } from '../client/api-error.ts'
 import type { CircuitBreaker } from '../client/circuit-breaker.ts'
 import type { CachedObject } from '../informer/store.ts'
+import type { Outcome } from './outcome.ts'
+import { type ReconcileContext, createReconcileContext } from './reconcile-context.ts'
 import { ReportedFailure } from './reported-failure.ts'
 import type { WorkQueue } from './work-queue.ts'
 import type { WorkerPlaces } from './worker-places.ts'
-
-/** What follows a reconcile: nothing, or another reconcile at `atMs` in epoch milliseconds. */
-export type Outcome =
-  | { readonly result: 'done' }
-  | { readonly result: 'later'; readonly atMs: number }
-
-/** No reconcile until the object or a setting changes. */
-export const done: Outcome = { result: 'done' }
 
 /** Label values for the result of a reconcile, as in controller-runtime. */
 export const RECONCILE_RESULTS = ['success', 'requeue', 'requeue_after', 'error'] as const
@@ -36,7 +29,7 @@ export interface ControllerOptions {
   readonly workers: number
   /** The places of the workers, which a reconcile can leave for a while; null = none does. */
   readonly places: WorkerPlaces | null
-  readonly reconcile: (key: string) => Promise<Outcome>
+  readonly reconcile: (key: string, context: ReconcileContext) => Promise<Outcome>
   /** The object of a key, for the log; undefined when there is none. */
   readonly objectOf: (key: string) => CachedObject | undefined
   readonly clock: Clock
@@ -95,44 +88,28 @@ async function reconcileKey(
   key: string,
   keysWithoutAnswer: Set<string>,
 ): Promise<void> {
-  const { queue, clock, observer, reconcile } = options
+  const { name, queue, clock, observer, reconcile, objectOf } = options
   const startedMs = clock.monotonicMs()
+  const context = createReconcileContext({ controller: name, key, objectOf, log: options.log })
   observer.started()
   const finish = (result: ReconcileResult): void => {
     const tookMs = clock.monotonicMs() - startedMs
     observer.finished(result, tookMs / 1000)
     // A resync reconciles 100,000 keys: build only lines that are logged.
-    if (options.log.isDebugEnabled) logReconcile(options, key, result, tookMs)
+    if (options.log.isDebugEnabled) context.log.debug({ result, tookMs }, 'reconciled')
   }
   try {
-    const outcome = await reconcile(key)
+    const outcome = await reconcile(key, context)
     queue.forget(key)
     keysWithoutAnswer.delete(key)
     if (outcome.result === 'later') queue.addAt(key, outcome.atMs)
     finish(outcome.result === 'later' ? 'requeue_after' : 'success')
   } catch (error) {
     const isDown = error instanceof NoResponseError && isOutage(options, key, keysWithoutAnswer)
-    finish(isDown ? waitForAnswer(options, key, error) : retry(options, key, error))
+    const failed = { key, context }
+    finish(isDown ? waitForAnswer(queue, failed, error) : retry(queue, failed, error))
   }
 }
-
-function logReconcile(
-  { name: controller, objectOf, log }: ControllerOptions,
-  key: string,
-  result: ReconcileResult,
-  tookMs: number,
-): void {
-  const found = objectOf(key)
-  const object = found ? referenceOf(found) : { name: key }
-  log.debug({ controller, object, reconcileID: randomUUID(), result, tookMs }, 'reconciled')
-}
-
-const referenceOf = ({ name, namespace, uid, resourceVersion }: CachedObject) => ({
-  ...(namespace === undefined ? {} : { namespace }),
-  name,
-  uid,
-  resourceVersion,
-})
 
 /**
  * Whether a missing answer counts as an outage, not as a fault of this key. After the first one of a key, other
@@ -148,22 +125,25 @@ function isOutage(
   return countsAsOutage
 }
 
+/** A reconcile that failed. */
+interface FailedReconcile {
+  readonly key: string
+  readonly context: ReconcileContext
+}
+
 function waitForAnswer(
-  { name, queue, log }: ControllerOptions,
-  key: string,
+  queue: WorkQueue,
+  { key, context }: FailedReconcile,
   err: NoResponseError,
 ): 'requeue' {
   queue.requeue(key)
-  log.debug(
-    { controller: name, object: { name: key }, err },
-    'no answer: waiting for the API server',
-  )
+  context.log.debug({ err }, 'no answer: waiting for the API server')
   return 'requeue'
 }
 
 function retry(
-  { name, queue, log }: ControllerOptions,
-  key: string,
+  queue: WorkQueue,
+  { key, context: { log } }: FailedReconcile,
   error: unknown,
 ): 'requeue' | 'error' {
   const isReported = error instanceof ReportedFailure
@@ -171,19 +151,12 @@ function retry(
   const inMs = queue.retry(key, retryAfterMs, isReported ? error.longestMs : null)
   if (isConflict(error) || error instanceof NotLeaderError) {
     log.debug(
-      { controller: name, object: { name: key }, inMs, because: error.name },
+      { inMs, because: error.name },
       'object changed under us, or we lead no more: trying again',
     )
     return 'requeue'
   }
-  if (isReported) {
-    const fields = { controller: name, object: { name: key }, inMs, because: error.message }
-    log.debug(fields, 'as reported: trying again')
-    return 'error'
-  }
-  log.error(
-    { controller: name, object: { name: key }, inMs, err: error },
-    'reconcile failed, trying again',
-  )
+  if (isReported) log.debug({ inMs, because: error.message }, 'as reported: trying again')
+  else log.error({ inMs, err: error }, 'reconcile failed, trying again')
   return 'error'
 }

@@ -9,7 +9,7 @@ import {
   onSignal,
   type Watch,
 } from '../../kube/controller/builder.ts'
-import { done, type Outcome } from '../../kube/controller/controller.ts'
+import { done, type Outcome } from '../../kube/controller/outcome.ts'
 import { ReportedFailure } from '../../kube/controller/reported-failure.ts'
 import type { EventRecorder } from '../../kube/event-recorder.ts'
 import { objectKey } from '../../kube/informer/store.ts'

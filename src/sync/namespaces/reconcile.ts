@@ -4,7 +4,7 @@ import type { JsonMap } from '../../domain/json/json.ts'
 import type { KubeClient, PatchOperation } from '../../kube/client/client.ts'
 import type { NamespaceContent } from '../../kube/client/namespace-content.ts'
 import { type ControllerSpec, onChange } from '../../kube/controller/builder.ts'
-import { done, type Outcome } from '../../kube/controller/controller.ts'
+import { done, type Outcome } from '../../kube/controller/outcome.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import type { HostPlace } from '../objects/host-name.ts'
 import {

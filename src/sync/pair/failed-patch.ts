@@ -1,5 +1,5 @@
 // When a failed patch is tried again (contract 19.8).
-import type { Outcome } from '../../kube/controller/controller.ts'
+import type { Outcome } from '../../kube/controller/outcome.ts'
 import { ReportedFailure } from '../../kube/controller/reported-failure.ts'
 import type { Patched } from '../patches/apply.ts'
 import { dependsOnClusters } from '../patches/reference.ts'

@@ -1,6 +1,6 @@
 // Brings one virtual object and its host object in step (contract 18.3, 19.7, 19.8).
 import type { OwnerReference } from '../../api/objects.ts'
-import { done, type Outcome } from '../../kube/controller/controller.ts'
+import { done, type Outcome } from '../../kube/controller/outcome.ts'
 import { objectKey } from '../../kube/informer/store.ts'
 import { hostNameOf, virtualNameOf } from '../objects/host-name.ts'
 import { isSkipped, ownerOf } from '../objects/host-metadata.ts'

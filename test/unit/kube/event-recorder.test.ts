@@ -59,6 +59,18 @@ test('the stored Event has all fields', async () => {
   ])
 })
 
+test('the stored Event of a reconcile has its ID as an annotation, and another one has none', async () => {
+  const { clock, recorder, stored } = recorderOnClock()
+  recorder.record({ ...expired({ name: 'a' }), reconcileID: 'of-this-reconcile' })
+  recorder.record(expired({ name: 'b' }))
+  await clock.advance(0)
+  const [annotated, plain] = stored().map(({ metadata }) => metadata as { annotations?: object })
+  expect(annotated?.annotations).toEqual({
+    'management.platform.sh/reconcile-id': 'of-this-reconcile',
+  })
+  expect(plain).not.toHaveProperty('annotations')
+})
+
 test('an event about a namespaced object is in its namespace, where kubectl describe reads it (4.5)', async () => {
   const { clock, recorder, stored } = recorderOnClock()
   const regarding = {

@@ -19,6 +19,7 @@ import { manualClock } from '../../support/manual-clock.ts'
 import { memoryLog } from '../../support/memory-log.ts'
 import { countingSandbox } from './counting-sandbox.ts'
 import { memoryEvents, memoryObserver } from './memory-report.ts'
+import { reconcileContext } from '../../support/reconcile-context.ts'
 
 interface PlayedInformer {
   readonly plural: string
@@ -172,7 +173,9 @@ export function setupWorld(toHost: object, role: 'leader' | 'standby' = 'leader'
           const keys = [...queue]
           queue.clear()
           for (const key of keys) {
-            const outcome = await reconcile(key).catch((error: unknown) => void errors.push(error))
+            const outcome = await reconcile(key, reconcileContext()).catch(
+              (error: unknown) => void errors.push(error),
+            )
             const waitMs = outcome?.result === 'later' ? outcome.atMs - clock.nowMs() : 0
             // A change that waits for those that may come within the same second.
             if (waitMs <= 0 || waitMs > 1000) continue

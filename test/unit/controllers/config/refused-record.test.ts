@@ -4,9 +4,9 @@ import type { Config } from '../../../../src/api/config.gen.ts'
 import { type ConfigDeps, reconcile } from '../../../../src/controllers/config/reconcile.ts'
 import { StatusError } from '../../../../src/kube/client/api-error.ts'
 import { manualClock } from '../../../support/manual-clock.ts'
-import { memoryLog } from '../../../support/memory-log.ts'
 import { statusEntry } from '../../../support/key-builder.ts'
 import { configObject } from '../../../support/object-builder.ts'
+import { reconcileContext } from '../../../support/reconcile-context.ts'
 
 /** A reconciler of one Config whose record is always refused, and the messages of Ready that it published. */
 function refusing() {
@@ -48,11 +48,10 @@ function refusing() {
     shapeCheck: () => [],
     events: { record: () => undefined },
     clock,
-    log: memoryLog().log,
     observer: { checked: () => undefined, applied: () => undefined },
   } as unknown as ConfigDeps
   const retry = async (): Promise<void> => {
-    await expect(reconcile(deps.configName, deps)).rejects.toThrow('refused')
+    await expect(reconcile(deps.configName, deps, reconcileContext())).rejects.toThrow('refused')
   }
   return { clock, published, retry }
 }

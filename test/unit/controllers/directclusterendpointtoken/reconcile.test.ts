@@ -24,6 +24,7 @@ import {
   withMetadata,
 } from '../../../support/token-builder.ts'
 import { type Given, reconcileToken } from './token-reconcile.ts'
+import { RECONCILE_ID } from '../../../support/reconcile-context.ts'
 
 const WHO = { name: 'deploy', uid: 'uid-deploy', resourceVersion: '1' }
 const done = { result: 'done' }
@@ -123,13 +124,14 @@ describe('issue (2.4, 7.1)', () => {
         action: 'Reconcile',
         note: 'The token is valid until 2026-11-21T10:10:00Z, issued under access key ci.',
         discriminator: textAfter(600),
+        reconcileID: RECONCILE_ID,
       },
     ])
     expect(lines).toEqual([
       {
         level: 'info',
         sentence: 'token issued',
-        fields: { object: WHO, expirationTimestamp: textAfter(600), keyID: KID },
+        fields: { expirationTimestamp: textAfter(600), keyID: KID },
       },
     ])
   })
@@ -283,9 +285,7 @@ describe('publish', () => {
       const { events, lines } = await reconcileToken(given)
       expect(events).toMatchObject([{ reason, type, regarding: { uid: 'uid-deploy' } }])
       expect(lines).toEqual(
-        isLogged
-          ? [{ level: 'info', sentence: 'token ended', fields: { object: WHO, reason } }]
-          : [],
+        isLogged ? [{ level: 'info', sentence: 'token ended', fields: { reason } }] : [],
       )
     },
   )

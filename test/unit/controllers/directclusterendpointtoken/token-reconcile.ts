@@ -19,6 +19,7 @@ import { manualClock } from '../../../support/manual-clock.ts'
 import { memoryLog } from '../../../support/memory-log.ts'
 import { keyObject } from '../../../support/object-builder.ts'
 import { ISSUER, KID, keyStore, tokenStore, tokenText } from '../../../support/token-builder.ts'
+import { reconcileContext } from '../../../support/reconcile-context.ts'
 
 /** Inputs of a reconcile; the owner is key `ci` of user ada. */
 export interface Given {
@@ -75,19 +76,18 @@ export function tokenControllerDeps(given: Given) {
       stop: () => undefined,
     },
     clock: manualClock(after(now)),
-    log,
     observer: {
       issued: () => void observed.push('issued'),
       signed: (seconds) => void observed.push(`signed in ${seconds} s`),
     },
     ...given.deps,
   }
-  return { deps, asked, events, lines, observed, records, tokens }
+  return { deps, context: reconcileContext(log), asked, events, lines, observed, records, tokens }
 }
 
 /** One reconcile of token `deploy`, with its outcome and what the dependencies recorded. */
 export async function reconcileToken(given: Given) {
-  const { deps, ...stage } = tokenControllerDeps(given)
-  const outcome = await reconcile('deploy', deps).catch((error: unknown) => error)
+  const { deps, context, ...stage } = tokenControllerDeps(given)
+  const outcome = await reconcile('deploy', deps, context).catch((error: unknown) => error)
   return { outcome, ...stage }
 }

@@ -1,7 +1,6 @@
 // Key `ci` during its deletion, and dependencies of the key controller.
 import { ACCESS_KEYS, REVOKE_FINALIZER } from '../../../../src/api/names.ts'
 import { DAY_MS, statusEntry, textAfter } from '../../../support/key-builder.ts'
-import { memoryLog } from '../../../support/memory-log.ts'
 import { keyObject } from '../../../support/object-builder.ts'
 
 /** The object of the key, with a deletionTimestamp and our finalizer. */
@@ -24,7 +23,6 @@ export const fixedKeyDeps = () => ({
   retentionMs: DAY_MS,
   newKey: () => 'never',
   events: { record: () => undefined, flush: () => Promise.resolve(), stop: () => undefined },
-  log: memoryLog().log,
   observer: { expired: () => undefined },
 })
 

@@ -14,6 +14,7 @@ import { manualClock } from '../../../support/manual-clock.ts'
 import { keyObject } from '../../../support/object-builder.ts'
 import { keyStore, tokenStore } from '../../../support/token-builder.ts'
 import { fixedKeyDeps } from './key-reconcile.ts'
+import { reconcileContext } from '../../../support/reconcile-context.ts'
 
 const GENERATED = 'k'.repeat(43)
 
@@ -45,7 +46,7 @@ function newKeyDeps(spec: object = {}, answer?: NonNullable<Answers['apply']>) {
     ...fixedKeyDeps(),
     newKey: () => GENERATED,
   }
-  return { asked, keys, reconcileKey: () => reconcile('ci', deps) }
+  return { asked, keys, reconcileKey: () => reconcile('ci', deps, reconcileContext()) }
 }
 
 const writeReasons = (asked: readonly { readonly reason: string }[]) =>

@@ -25,6 +25,7 @@ import {
 } from '../../../support/token-builder.ts'
 import { tokenControllerDeps } from '../directclusterendpointtoken/token-reconcile.ts'
 import { RELEASE, deletedKeyObject, deletedNames, fixedKeyDeps } from './key-reconcile.ts'
+import { reconcileContext } from '../../../support/reconcile-context.ts'
 
 const NOW = after(60)
 
@@ -49,12 +50,19 @@ describe('the finalizer of a key stays while a token is being issued under the k
     }
     const given = { object: pending(), key: {}, answers: { apply, get } }
     const { deps, asked, records } = tokenControllerDeps(given)
-    const issue = () => reconcileToken('deploy', deps)
+    const issue = () => reconcileToken('deploy', deps, reconcileContext())
     const issued = issue()
     await sent.promise
     deps.keys.observe(deletedKeyObject('2'))
     const keyDeps: KeyDeps = { ...deps, ...fixedKeyDeps() }
-    return { write, issue, issued, asked, records, reconcileKey: () => reconcile('ci', keyDeps) }
+    return {
+      write,
+      issue,
+      issued,
+      asked,
+      records,
+      reconcileKey: () => reconcile('ci', keyDeps, reconcileContext()),
+    }
   }
 
   test('waits for the answer of the status write, then deletes the token', async () => {
@@ -99,7 +107,9 @@ describe('the finalizer of a key stays while a token is being issued under the k
     const { revocations } = recordedRevocations()
     const [keys, tokens] = [keyStore(deletedKeyObject()), tokenStore()]
     const deps = { client, keys, tokens, revocations, issues, clock: manualClock(NOW) }
-    expect(await reconcile('ci', { ...deps, ...fixedKeyDeps() })).toEqual({ result: 'done' })
+    expect(await reconcile('ci', { ...deps, ...fixedKeyDeps() }, reconcileContext())).toEqual({
+      result: 'done',
+    })
     expect(asked).toEqual([RELEASE])
   })
 })

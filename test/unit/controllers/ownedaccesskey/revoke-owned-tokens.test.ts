@@ -41,6 +41,7 @@ import {
   withMetadata,
 } from '../../../support/token-builder.ts'
 import { RELEASE, deletedKeyObject, deletedNames, fixedKeyDeps } from './key-reconcile.ts'
+import { reconcileContext } from '../../../support/reconcile-context.ts'
 
 const CI = accessKey()
 const NOW = after(60)
@@ -230,7 +231,8 @@ describe('the finalizer of the key is removed when all tokens are recorded (5.1)
   function deletedKey(objects: readonly DirectClusterEndpointToken[], answers: Answers = {}) {
     const { deps, ...rest } = keyWithTokens(objects, answers)
     const keys = keyStore(deletedKeyObject())
-    const reconcileKey = () => reconcile('ci', { ...deps, ...fixedKeyDeps(), keys })
+    const reconcileKey = () =>
+      reconcile('ci', { ...deps, ...fixedKeyDeps(), keys }, reconcileContext())
     return { ...rest, reconcileKey }
   }
 

@@ -13,13 +13,14 @@ import { createReconcile } from '../../../../src/controllers/signingkey/reconcil
 import type { SigningAlgorithm } from '../../../../src/domain/token/token-claims.ts'
 import { StatusError, isConflict } from '../../../../src/kube/client/api-error.ts'
 import type { KubeClient, NewObject } from '../../../../src/kube/client/client.ts'
-import type { Outcome } from '../../../../src/kube/controller/controller.ts'
+import type { Outcome } from '../../../../src/kube/controller/outcome.ts'
 import type { ObjectEvent } from '../../../../src/kube/event-recorder.ts'
 import { Store, type StoreSink, fullObject } from '../../../../src/kube/informer/store.ts'
 import type { Clock } from '../../../../src/runtime/clock.ts'
 import { type Keyring, createKeyring } from '../../../../src/signing/keyring.ts'
 import { type ManualClock, manualClock } from '../../../support/manual-clock.ts'
 import { type LoggedLine, memoryLog } from '../../../support/memory-log.ts'
+import { reconcileContext } from '../../../support/reconcile-context.ts'
 
 export const T0 = Date.parse('2026-11-21T10:00:00Z')
 export const MINUTE_MS = 60_000
@@ -166,8 +167,8 @@ function startManager(
       stop: () => undefined,
     },
     clock,
-    log,
   })
+  const reconcileOnce = () => reconcile(reconcileContext(log))
   const sync = (): void => {
     refill(
       stores.secrets,
@@ -178,7 +179,7 @@ function startManager(
   const settle = async (): Promise<number> => {
     for (let round = 0; round < 50; round += 1) {
       sync()
-      const outcome = await unlessConflict(reconcile())
+      const outcome = await unlessConflict(reconcileOnce())
       if (outcome.result === 'later' && outcome.atMs > clock.nowMs()) return outcome.atMs
     }
     throw new Error(`not settled: ${writes.slice(-6).join(', ')}`)
@@ -195,7 +196,7 @@ function startManager(
     lines,
     writeHooks,
     sync,
-    reconcile,
+    reconcile: reconcileOnce,
     settle,
     signingGeneration,
   }

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { removeFinalizer, withoutFinalizer } from '../../../../src/kube/client/client.ts'
+import { removeFinalizer, withoutFinalizer } from '../../../../src/kube/client/finalizer.ts'
 import {
   type Answer,
   THINGS,

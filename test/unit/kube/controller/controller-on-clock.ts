@@ -1,8 +1,8 @@
 import {
   type ControllerOptions,
-  type Outcome,
   startController,
 } from '../../../../src/kube/controller/controller.ts'
+import type { Outcome } from '../../../../src/kube/controller/outcome.ts'
 import { EventLoopShare } from '../../../../src/runtime/concurrency/event-loop.ts'
 import { memoryLog } from '../../../support/memory-log.ts'
 import { T0, workQueueOnClock } from './work-queue-builder.ts'

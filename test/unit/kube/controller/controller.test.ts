@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { NotLeaderError, StatusError } from '../../../../src/kube/client/api-error.ts'
-import { type Outcome, done } from '../../../../src/kube/controller/controller.ts'
+import { type Outcome, done } from '../../../../src/kube/controller/outcome.ts'
 import { controllerOnClock } from './controller-on-clock.ts'
 import { T0 } from './work-queue-builder.ts'
 
@@ -115,7 +115,13 @@ describe('requeues after a reconcile', () => {
       {
         level: 'error',
         sentence: 'reconcile failed, trying again',
-        fields: { controller: 'things', object: { name: 'a' }, inMs: 200, err },
+        fields: {
+          controller: 'things',
+          object: { name: 'a' },
+          reconcileID: expect.stringMatching(/^[0-9a-f-]{36}$/) as unknown,
+          inMs: 200,
+          err,
+        },
       },
     ])
   })

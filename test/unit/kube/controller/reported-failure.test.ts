@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { Outcome } from '../../../../src/kube/controller/controller.ts'
+import type { Outcome } from '../../../../src/kube/controller/outcome.ts'
 import { ReportedFailure } from '../../../../src/kube/controller/reported-failure.ts'
 import { controllerOnClock } from './controller-on-clock.ts'
 

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
-import { done, startController } from '../../../../src/kube/controller/controller.ts'
+import { startController } from '../../../../src/kube/controller/controller.ts'
+import { done } from '../../../../src/kube/controller/outcome.ts'
 import { WorkerPlaces } from '../../../../src/kube/controller/worker-places.ts'
 import { EventLoopShare } from '../../../../src/runtime/concurrency/event-loop.ts'
 import { memoryLog } from '../../../support/memory-log.ts'

@@ -8,6 +8,7 @@ import { manualClock } from '../../../support/manual-clock.ts'
 import { memoryLog } from '../../../support/memory-log.ts'
 import { endpoints, importWorld, labelled, object } from '../import-world.ts'
 import { memoryEvents } from '../memory-report.ts'
+import { reconcileContext } from '../../../support/reconcile-context.ts'
 
 const KEY = 'secrets/shop/db'
 
@@ -59,7 +60,7 @@ function controllerWorld(refusal: StatusError | null = null) {
   })
   /** A reconcile, and what it wrote. */
   const reconcile = async (): Promise<readonly string[]> => {
-    await spec.reconcile(KEY).catch((error: unknown) => {
+    await spec.reconcile(KEY, reconcileContext()).catch((error: unknown) => {
       if (refusal === null) throw error
       thrown.push(error)
     })
@@ -214,7 +215,7 @@ describe('the controller of imports', () => {
       expect(await reconcile()).toHaveLength(1)
     }
     virtual.secrets.read('shop/db', null)
-    expect(await spec.reconcile(KEY)).toEqual({ result: 'later', atMs: 60_000 })
+    expect(await spec.reconcile(KEY, reconcileContext())).toEqual({ result: 'later', atMs: 60_000 })
     candidates.read('host/db', withData('dHdv'))
     expect(await reconcile()).toEqual([])
     await clock.advance(60_000)

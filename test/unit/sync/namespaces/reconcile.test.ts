@@ -15,6 +15,7 @@ import type { HostPlace } from '../../../../src/sync/objects/host-name.ts'
 import { hostNamespaceOf, namespaceMarks } from '../../../../src/sync/namespaces/marks.ts'
 import { manualClock } from '../../../support/manual-clock.ts'
 import { memoryLog } from '../../../support/memory-log.ts'
+import { reconcileContext } from '../../../support/reconcile-context.ts'
 import { refusal } from '../memory-cluster.ts'
 import { SEVERAL } from '../translation.ts'
 
@@ -113,7 +114,8 @@ function worldOf(world: World) {
   for (const one of host) stores.host.put(one)
   for (const store of [stores.virtual, stores.host]) store.end()
   for (const watch of spec.watches) watch((key) => queued.push(key))
-  return { ...spec, stores, writes, events, failed, queued, lines }
+  const reconcile = (key: string) => spec.reconcile(key, reconcileContext(log))
+  return { ...spec, reconcile, stores, writes, events, failed, queued, lines }
 }
 
 describe('the controller of host namespaces', () => {

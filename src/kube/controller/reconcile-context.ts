@@ -1,0 +1,51 @@
+// The identity of one reconcile, as in controller-runtime: its ID is in each of its log lines and Events, so that what one
+// pass over an object did can be found together.
+import { randomUUID } from 'node:crypto'
+import type { Log } from '../../runtime/log.ts'
+import type { CachedObject } from '../informer/store.ts'
+
+/** One reconcile, for what it logs and records. */
+export interface ReconcileContext {
+  /** A UUID. */
+  readonly reconcileID: string
+  /** Its lines have `controller`, `object` and `reconcileID`. */
+  readonly log: Log
+}
+
+/** The reconcile of one key. */
+interface ReconcileOf {
+  readonly controller: string
+  readonly key: string
+  /** The object of a key; undefined when there is none. */
+  readonly objectOf: (key: string) => CachedObject | undefined
+  readonly log: Log
+}
+
+/** A new reconcile. The object in its lines is the one that the store has at the first of them. */
+export function createReconcileContext({
+  controller,
+  key,
+  objectOf,
+  log,
+}: ReconcileOf): ReconcileContext {
+  const reconcileID = randomUUID()
+  let own: Log | null = null
+  return {
+    reconcileID,
+    // A resync reconciles 100,000 keys, most of which log nothing.
+    get log() {
+      if (own !== null) return own
+      const found = objectOf(key)
+      const object = found ? referenceOf(found) : { name: key }
+      own = log.child({ controller, object, reconcileID })
+      return own
+    },
+  }
+}
+
+const referenceOf = ({ name, namespace, uid, resourceVersion }: CachedObject) => ({
+  ...(namespace === undefined ? {} : { namespace }),
+  name,
+  uid,
+  resourceVersion,
+})
