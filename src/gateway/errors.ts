@@ -1,4 +1,4 @@
-// All refusals of the gateway, except those of self-service. docs/gateway.md and docs/troubleshooting.md have their
+// All refusals of the gateway, except the refusals of self-service. docs/gateway.md and docs/troubleshooting.md have their
 // tables from here: neighbours with the same `because` are one row there.
 import { catalogue } from '../serving/http/answer.ts'
 

@@ -80,7 +80,7 @@ export const GATEWAY_STAGES: readonly Stage<GatewayHandlerOptions>[] = [
 export type DirectHandlerOptions = HandlerOptions & DelegatedRouteDeps
 
 /**
- * The stages of the direct endpoint (contract 9.2): those of the gateway, without what only access keys have. The
+ * The stages of the direct endpoint (contract 9.2): the gateway's, without what only access keys have. The
  * webhook has callers and credentials of its own.
  */
 export const DIRECT_STAGES: readonly Stage<DirectHandlerOptions>[] = [

@@ -33,7 +33,7 @@ export interface RequestContext {
   /** null before the request is authenticated. */
   caller: Caller | null
   target: AnsweredTarget
-  /** null before authentication, and until the request is known to be well-formed. */
+  /** null before authentication, and until the request has proved well-formed. */
   request: ParsedRequest | null
   /** The protocol of an upgrade; null = none, or not read yet. */
   upgrade: UpgradeProtocol | null

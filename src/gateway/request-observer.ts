@@ -23,7 +23,7 @@ export type AnswerEnd =
 
 /** The decision about a request. */
 export interface Decision {
-  /** What the stages have found out; they have all run. */
+  /** The result of the stages, which have all run. */
   readonly context: Readonly<RequestContext>
   /** Its head is not sent yet. A streamed body must not be read. */
   readonly answer: Answer

@@ -19,7 +19,7 @@ import { clientHeaders, framingOf } from './response-headers.ts'
 /** The identity that a request to the API server runs as; there is no default. */
 export type RunsAs = { readonly caller: Caller } | 'gateway'
 
-/** What is forwarded of a request, besides what is parsed. */
+/** The forwarded parts of a request, besides the parsed ones. */
 export type ForwardedCall = Pick<HttpRequest, 'id' | 'headers' | 'body' | 'remoteAddress'>
 
 /** The answer when the API server has not processed the request, as it can't be reached. */

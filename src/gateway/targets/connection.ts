@@ -1,4 +1,4 @@
-// The connections to a target: opened for the first request, closed when nobody uses them, gone with the kubeconfig.
+// The connections to a target: opened for the first request, closed when no request uses them, gone with the kubeconfig.
 import type { Readable } from 'node:stream'
 import { type Upstream, UpstreamUnavailable } from '../../kube/proxy/types.ts'
 import { type Clock, sleep } from '../../runtime/clock.ts'
@@ -7,7 +7,7 @@ import type { TargetConnection } from './resolver.ts'
 
 /** The connections of one kubeconfig. */
 export interface KubeconfigConnection extends TargetConnection {
-  /** Tries the target. Uses the open connections, or one of its own: what nobody uses is not kept open by probes. */
+  /** Tries the target. Uses the open connections, or one of its own: a probe keeps no idle connection open. */
   readonly probe: (signal: AbortSignal) => Promise<ProbeFinding>
   /** Refuses further requests; those in flight go on. */
   readonly retire: () => void

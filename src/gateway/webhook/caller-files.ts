@@ -1,5 +1,5 @@
 // The files that say who may ask the webhook, read again when they change (contract 9.6). A file that can't be used lets
-// nobody in: an old token or CA must not outlive its withdrawal.
+// no caller in: an old token or CA must not outlive its withdrawal.
 import { hash } from 'node:crypto'
 import type { Clock } from '../../runtime/clock.ts'
 import type { Log } from '../../runtime/log.ts'
@@ -27,7 +27,7 @@ interface FollowedCallerFiles {
 
 /** The token in the file. */
 export interface FollowedToken {
-  /** SHA-256 of the token; null = there is no token, and nobody has it. */
+  /** SHA-256 of the token; null = there is no token, so no caller has it. */
   readonly digest: () => Buffer | null
 }
 

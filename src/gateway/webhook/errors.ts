@@ -1,4 +1,4 @@
-// All refusals of the authorization webhook. Its decisions on reviews are no refusals.
+// All refusals of the authorization webhook. Its decisions on reviews do not count as refusals.
 import { catalogue } from '../../serving/http/answer.ts'
 
 const NO_REVIEW = 'what came is no review of an API server'

@@ -21,7 +21,7 @@ const REVIEW_VERSION = 'authorization.k8s.io/v1'
 /** API servers send it unless they are configured for v1; its fields have other names. */
 const FORMER_REVIEW_VERSION = 'authorization.k8s.io/v1beta1'
 
-/** How the webhook answered, for metrics: a decision, a caller that may not ask, or a body that is no review. */
+/** How the webhook answered, for metrics: a decision, a caller that may not ask, or a body without a review. */
 export const WEBHOOK_OUTCOMES = ['denied', 'noOpinion', 'refused', 'malformed'] as const
 
 /** One of WEBHOOK_OUTCOMES. */

@@ -26,7 +26,7 @@ export function reviewedUser(spec: unknown): ReviewedUser | string {
   return { name: user ?? '', extra: extra ?? {} }
 }
 
-/** The values of an extra; empty when it is absent, null when they are no list of strings. */
+/** The values of an extra; empty when it is absent, null for anything but a list of strings. */
 export const extraValues = ({ extra }: ReviewedUser, name: string): readonly string[] | null =>
   stringsOf(ownValue(extra, name))
 

@@ -32,7 +32,7 @@ export interface WebhookContext {
   readonly scopeContext: ScopeContext | null
   readonly revocation: {
     readonly isRevoked: (jti: string) => boolean
-    /** Since when revocations are unknown, in RFC 3339: as of the last list, or since the start; null = they are known. */
+    /** Since when revocations are unknown, in RFC 3339: the time of the last list, or the start; null = they are known. */
     readonly unknownSince: () => string | null
   }
   /** The spaces of the cluster. */

@@ -18,7 +18,7 @@ export interface Answer {
   readonly tunnel?: Writable
   /** Name of the refusal in the catalogue, for the log; absent = this program did not refuse the request. */
   readonly refusal?: string
-  /** Absent = nobody listens. */
+  /** Absent = no listener. */
   readonly ended?: DeliveryListener
 }
 

@@ -29,7 +29,7 @@ export const CONNECTION_LIMITS: ConnectionLimits = {
 
 /**
  * Once this share of the allowed connections is in use, idle ones are closed: first those on which no credential was valid,
- * which anybody can open, and those of callers once callers alone are so many.
+ * which anybody can open, and callers' connections once callers alone are so many.
  */
 const CROWDED_SHARE = 0.75
 

@@ -53,7 +53,7 @@ function send(
   response.writeHead(status, {
     ...COMMON_HEADERS,
     ...headers,
-    // The content-length of a 304 would be that of the body that the client has cached.
+    // The content-length of a 304 would describe the body that the client has cached.
     ...(isBuffered && status !== 304 ? { 'content-length': body.length } : {}),
     ...(keepAlive ? {} : { connection: 'close' }),
   })

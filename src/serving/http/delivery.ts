@@ -27,7 +27,7 @@ export class Delivery {
   #hasBodyFailed = false
 
   /**
-   * @param ended absent = nobody listens
+   * @param ended absent = no listener
    * @param closedBy read when the connection closes before the answer is complete
    */
   constructor(ended: DeliveryListener | undefined, closedBy: ClosedBy) {

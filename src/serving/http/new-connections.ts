@@ -1,4 +1,4 @@
-// Connections whose client has not sent a whole request yet, from its TCP handshake on. Nobody knows whose they are, so
+// Connections whose client has not sent a whole request yet, from its TCP handshake on. Their owners are unknown, so
 // they have a budget and a deadline of their own, and take nothing from connections that have (contract 13.3).
 import type { Socket } from 'node:net'
 

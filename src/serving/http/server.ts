@@ -180,7 +180,7 @@ function listenForRequests(
   }
 }
 
-/** The response with the ID of its request, which replaces that of an upstream. */
+/** The response with the ID of its request, which replaces an upstream's. */
 const withId = (answer: Answer, id: string): Answer => ({
   ...answer,
   headers: { ...answer.headers, 'audit-id': id, 'x-request-id': id },

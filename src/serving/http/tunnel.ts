@@ -50,7 +50,7 @@ export function openTunnel(
   try {
     const text = headOf({ ...COMMON_HEADERS, ...headers })
     response.detachSocket(socket)
-    // The end of what the client sends is not that of what it gets.
+    // The client may end its side and still receive.
     socket.allowHalfOpen = true
     socket.setTimeout(0)
     socket.setNoDelay(true)
@@ -83,7 +83,7 @@ function passUpstream(from: Readable, to: Writable, ended: () => void): void {
     if (to.writable && !to.write(piece)) from.pause()
   })
   to.on('drain', () => from.resume())
-  // What the client sends after that is dropped, and its end is still seen.
+  // Later bytes of the client are dropped, and its end is still seen.
   to.once('close', () => from.resume())
   from.once('end', () => {
     to.end()
