@@ -45,7 +45,7 @@ export interface ReadyStateInput {
 }
 
 /** The token has ended for good. */
-export interface EndedState {
+interface EndedState {
   readonly reason: 'Expired' | 'Revoked'
   readonly message: string
 }

@@ -48,44 +48,83 @@ export type KeyStep =
   | { readonly kind: 'release' }
 
 /**
- * The next step for a key (contract 2, 3.1, 4.1, 5.1, 5.2). The release of a deleted object comes first: every
- * gateway refuses its credential from its deletionTimestamp on.
+ * The next step for a key (contract 2, 3.1, 4.1, 5.1, 5.2): the first that answers. The release of a deleted object
+ * comes first: every gateway refuses its credential from its deletionTimestamp on.
  */
 export function plan(key: AccessKey, input: KeyPlanInput): KeyStep {
-  const hasFinalizer = key.finalizers.includes(REVOKE_FINALIZER)
-  const isRevocationFailing = input.tokensFault !== null
-  if (key.isDeleting && hasFinalizer && !isRevocationFailing) return { kind: 'release' }
-  if (key.isDeleting && key.finalizers.length === 0) return { kind: 'nothing' }
-  const isAdopted = hasFinalizer && key.firstSeenMs !== null && key.digest !== null
-  if (!key.isDeleting && !isAdopted && !isHeartbeatKey(key)) {
-    return {
-      kind: 'adopt',
-      createdAt: formatTimestamp(Math.min(key.creationMs, key.firstSeenMs ?? key.creationMs)),
-    }
-  }
-  const claimedByMs = claimedBy(key, input.nowMs)
-  if (claimedByMs !== null) return { kind: 'wait', wakeMs: claimedByMs }
   const snapshot = snapshotOf(key, input)
-  const status = statusOf(snapshot)
-  const wakeMs = wakeMsOf(snapshot)
-  if (!isPublished(status, key.published))
-    return { kind: 'publish', status, announce: transitionsOf(snapshot, status), wakeMs }
-  if (key.isDeleting && hasFinalizer) return { kind: 'release' }
-  if (isOverdue(snapshot)) return { kind: 'delete' }
-  return wakeMs === null ? { kind: 'nothing' } : { kind: 'wait', wakeMs }
+  for (const step of STEPS) {
+    const answer = step(snapshot, input)
+    if (answer !== null) return answer
+  }
+  return { kind: 'nothing' }
 }
 
-/** More than a gateway takes from the creation of a key to its claim of fields, in milliseconds. */
+/** One step: null = it does not apply. */
+type KeyPlanStep = (snapshot: KeySnapshot, input: KeyPlanInput) => KeyStep | null
+
+const STEPS: readonly KeyPlanStep[] = [
+  publishRevocationFault,
+  release,
+  ignoreDeleted,
+  adopt,
+  awaitClaim,
+  publishStatus,
+  deleteOverdue,
+  awaitChange,
+]
+
+const hasFinalizer = ({ finalizers }: AccessKey): boolean => finalizers.includes(REVOKE_FINALIZER)
+
+/** While its tokens can't be recorded as revoked, a deleted key says so before each further attempt. */
+function publishRevocationFault(snapshot: KeySnapshot, input: KeyPlanInput): KeyStep | null {
+  const { isDeleting } = snapshot.key
+  const isFailing = isDeleting && hasFinalizer(snapshot.key) && input.tokensFault !== null
+  return isFailing ? publishStatus(snapshot) : null
+}
+
+function release({ key }: KeySnapshot): KeyStep | null {
+  return key.isDeleting && hasFinalizer(key) ? { kind: 'release' } : null
+}
+
+function ignoreDeleted({ key }: KeySnapshot): KeyStep | null {
+  return key.isDeleting && key.finalizers.length === 0 ? { kind: 'nothing' } : null
+}
+
+function adopt({ key }: KeySnapshot): KeyStep | null {
+  const isAdopted = hasFinalizer(key) && key.firstSeenMs !== null && key.digest !== null
+  if (key.isDeleting || isAdopted || isHeartbeatKey(key)) return null
+  const createdMs = Math.min(key.creationMs, key.firstSeenMs ?? key.creationMs)
+  return { kind: 'adopt', createdAt: formatTimestamp(createdMs) }
+}
+
+/** How long a gateway needs at most from the creation of a key to its claim of fields, in milliseconds. */
 const CLAIM_WITHIN_MS = 3000
 
 /**
- * Until when a key that a gateway has just created waits for the gateway's second write, which a status that is
- * written between the two would meet as a conflict; null = it does not wait. One of a clock ahead does not.
+ * A key that a gateway has just created waits for the gateway's second write, which would conflict with a status
+ * written between the two. A key created by a clock ahead of ours does not wait.
  */
-function claimedBy(key: AccessKey, nowMs: number): number | null {
+function awaitClaim({ key, nowMs }: KeySnapshot): KeyStep | null {
   if (key.isDeleting || !key.isUnclaimed || key.firstSeenMs === null) return null
-  const byMs = key.firstSeenMs + CLAIM_WITHIN_MS
-  return nowMs >= key.firstSeenMs && nowMs < byMs ? byMs : null
+  const wakeMs = key.firstSeenMs + CLAIM_WITHIN_MS
+  return nowMs >= key.firstSeenMs && nowMs < wakeMs ? { kind: 'wait', wakeMs } : null
+}
+
+function publishStatus(snapshot: KeySnapshot): KeyStep | null {
+  const status = statusOf(snapshot)
+  if (isPublished(status, snapshot.key.published)) return null
+  const announce = transitionsOf(snapshot, status)
+  return { kind: 'publish', status, announce, wakeMs: wakeMsOf(snapshot) }
+}
+
+function deleteOverdue({ removalMs, nowMs }: KeySnapshot): KeyStep | null {
+  return removalMs !== null && nowMs >= removalMs ? { kind: 'delete' } : null
+}
+
+function awaitChange(snapshot: KeySnapshot): KeyStep | null {
+  const wakeMs = wakeMsOf(snapshot)
+  return wakeMs === null ? null : { kind: 'wait', wakeMs }
 }
 
 /** Heartbeat keys never expire: a running gateway would only create them again. */
@@ -102,9 +141,6 @@ function snapshotOf(key: AccessKey, input: KeyPlanInput): KeySnapshot {
   const removalMs = isKept ? null : deletionMsOf(key, lifetime, retentionMs, nowMs)
   return { ...rest, caps, key, state, lifetime, removalMs }
 }
-
-const isOverdue = ({ removalMs, nowMs }: KeySnapshot): boolean =>
-  removalMs !== null && nowMs >= removalMs
 
 /** When to plan again without any event: at the key's end, at its removal, or when an ignored use begins to count. */
 function wakeMsOf({ key, lifetime, removalMs, nowMs }: KeySnapshot): number | null {
