@@ -8,12 +8,8 @@ import { PROGRAM_VERSION } from '../../runtime/flags.ts'
 import type { Instruments } from '../../runtime/metrics.ts'
 import type { FollowedIssuer } from '../../settings/issuer.ts'
 import type { Keyring } from '../../signing/keyring.ts'
-import {
-  CONFIG_WRITE_REASONS,
-  type ConfigDeps,
-  RECORD_WRITE_REASONS,
-  reconcile,
-} from './reconcile.ts'
+import { CONFIG_WRITE_REASONS, type ConfigDeps, reconcile } from './reconcile.ts'
+import { RECORD_WRITE_REASONS } from './settings-record.ts'
 
 /** Setters of the platform_config_* metrics. */
 export interface ConfigMetrics {

@@ -1,26 +1,19 @@
-import {
-  CONFIG_MAPS,
-  JWKS_CONFIG_MAP,
-  ROTATE_ANNOTATION,
-  SECRETS,
-  WITHDRAW_ANNOTATION,
-} from '../../api/names.ts'
+import { CONFIG_MAPS, JWKS_CONFIG_MAP, SECRETS } from '../../api/names.ts'
 import type { ConfigMap, KubeObject } from '../../api/objects.ts'
-import { parseJwks } from '../../authn/jwks.ts'
-import { JWKS_DATA_KEY } from '../../domain/signingkey/published-keys.ts'
 import type { SigningKeySecret } from '../../domain/signingkey/signing-key.ts'
 import type { SigningAlgorithm } from '../../domain/token/token-claims.ts'
-import { isConflict } from '../../kube/client/api-error.ts'
 import type { KubeClient } from '../../kube/client/client.ts'
+import { regardingOf } from '../../kube/controller/object-writes.ts'
 import { type Outcome, done } from '../../kube/controller/outcome.ts'
+import type { ReconcileContext } from '../../kube/controller/reconcile-context.ts'
 import { type EventRecorder, recordTransitions } from '../../kube/event-recorder.ts'
 import type { FullObject, Store } from '../../kube/informer/store.ts'
 import type { Clock } from '../../runtime/clock.ts'
-import type { ReconcileContext } from '../../kube/controller/reconcile-context.ts'
 import type { Keyring } from '../../signing/keyring.ts'
 import { createSigningKey } from '../../signing/signing-key-secret.ts'
 import type { LastSoundKeys } from './desired-keys.ts'
 import { type SigningKeyStep, type SigningKeyTransition, corruptionsOf, plan } from './plan.ts'
+import { publishKeys } from './publish-keys.ts'
 
 /** Dependencies of the reconciler. */
 export interface SigningKeyDeps {
@@ -38,9 +31,6 @@ export interface SigningKeyDeps {
   readonly events: EventRecorder
   readonly clock: Clock
 }
-
-/** Why ConfigMap `platform-jwks` is written, for metrics. */
-export const JWKS_WRITE_REASONS = ['publish'] as const
 
 /** Why Secrets of signing keys are written, for metrics. */
 export const SIGNING_SECRET_WRITE_REASONS = ['create', 'withdrawn', 'retired'] as const
@@ -86,50 +76,11 @@ async function publish(
   deps: SigningKeyDeps,
   context: ReconcileContext,
 ): Promise<void> {
-  const { records, namespace } = deps
-  // Parsed once more as verifiers will read it: one malformed entry would break every verifier.
-  const parsed = parseJwks(step.data[JWKS_DATA_KEY])
-  if (!parsed.ok || parsed.faults.length > 0) throw new Error('the set to publish is not sound')
-  const stored = records.get(JWKS_CONFIG_MAP, namespace)
-  const written = await (stored ? replace(stored.object, step, deps) : createRecord(step, deps))
-  if (!written) return
-  records.observe(written)
-  context.log.info({ kids: parsed.jwks.map(({ kid }) => kid) }, 'signing keys published')
-  recordEvents(written.metadata, step.announce, deps, context)
-}
-
-function replace(
-  object: ConfigMap,
-  { data, isRotated }: Extract<SigningKeyStep, { kind: 'publish' }>,
-  { client }: SigningKeyDeps,
-): Promise<ConfigMap> {
-  const fulfilled = isRotated ? [ROTATE_ANNOTATION, WITHDRAW_ANNOTATION] : [WITHDRAW_ANNOTATION]
-  const annotations = Object.fromEntries(
-    Object.entries(object.metadata.annotations ?? {}).filter(([name]) => !fulfilled.includes(name)),
-  )
-  const replacement = {
-    ...object,
-    ...ENVELOPE,
-    metadata: { ...object.metadata, annotations },
-    data: { ...object.data, ...data },
-  }
-  return client.replace<ConfigMap>(CONFIG_MAPS, replacement, JWKS_WRITE_REASONS[0])
-}
-
-const ENVELOPE = { apiVersion: 'v1', kind: CONFIG_MAPS.kind }
-
-/** Creates the ConfigMap. null = another writer created it first, and the watch delivers that object. */
-async function createRecord(
-  { data }: Extract<SigningKeyStep, { kind: 'publish' }>,
-  { client, namespace }: SigningKeyDeps,
-): Promise<ConfigMap | null> {
-  const object = { ...ENVELOPE, metadata: { name: JWKS_CONFIG_MAP, namespace }, data }
-  try {
-    return await client.create<ConfigMap>(CONFIG_MAPS, object, JWKS_WRITE_REASONS[0])
-  } catch (error) {
-    if (isConflict(error)) return null
-    throw error
-  }
+  const published = await publishKeys(step, deps)
+  if (published === null) return
+  const { record, kids } = published
+  context.log.info({ kids }, 'signing keys published')
+  recordEvents(record.metadata, step.announce, deps, context)
 }
 
 async function create(
@@ -178,7 +129,8 @@ function recordEvents(
   { events, namespace }: SigningKeyDeps,
   { reconcileID }: ReconcileContext,
 ): void {
-  const regarding = { ...ENVELOPE, name: JWKS_CONFIG_MAP, namespace, uid }
+  const record = { name: JWKS_CONFIG_MAP, uid }
+  const regarding = { ...regardingOf(CONFIG_MAPS, record), namespace }
   const normalReasons = ['SigningKeyRotated']
   recordTransitions(transitions, { regarding, normalReasons, reconcileID }, events)
 }

@@ -7,12 +7,8 @@ import type { FullObject, Store } from '../../kube/informer/store.ts'
 import type { Log } from '../../runtime/log.ts'
 import { runOnSchedule } from '../../runtime/schedule.ts'
 import { lastExpMs } from '../directclusterendpointtoken/metrics.ts'
-import {
-  JWKS_WRITE_REASONS,
-  SIGNING_SECRET_WRITE_REASONS,
-  type SigningKeyDeps,
-  createReconcile,
-} from './reconcile.ts'
+import { SIGNING_SECRET_WRITE_REASONS, type SigningKeyDeps, createReconcile } from './reconcile.ts'
+import { JWKS_WRITE_REASONS } from './publish-keys.ts'
 
 /** The only key in the work queue: all signing keys are reconciled together. */
 const SIGNING_KEYS = 'signing-keys'

@@ -1,0 +1,68 @@
+// Collects what the plan of a Config needs to know, from the stores, the environment and the signing keys.
+import type { Config } from '../../api/config.gen.ts'
+import { IN_FORCE_CONFIG_MAP } from '../../api/names.ts'
+import type { ConfigMap, Secret } from '../../api/objects.ts'
+import type { SecretSource } from '../../domain/settings/resolve.ts'
+import type { SchemaCheck } from '../../domain/settings/schema.ts'
+import type { Environment } from '../../domain/settings/secret-values.ts'
+import type { FullObject, Store } from '../../kube/informer/store.ts'
+import type { Clock } from '../../runtime/clock.ts'
+import { parseYaml } from '../../runtime/yaml.ts'
+import type { FollowedIssuer } from '../../settings/issuer.ts'
+import { type ConfigStep, planInForce, planNotInForce } from './plan.ts'
+
+/** Where the input comes from. `configMaps` holds the record of the settings in force, among others. */
+export interface ConfigPlanSources {
+  readonly secrets: Store<FullObject<Secret>>
+  readonly configMaps: Store<FullObject<ConfigMap>>
+  readonly configName: string
+  readonly namespace: string
+  readonly issuer: Pick<FollowedIssuer, 'current' | 'next'>
+  readonly signingKeyFaults: () => readonly string[]
+  readonly environment: Environment
+  /** Version of this program. */
+  readonly platformVersion: string
+  readonly shapeCheck: SchemaCheck
+  readonly clock: Clock
+}
+
+/** The step, and whether the sources of the Config in force have no faults; null for another Config. */
+export function planFor(
+  config: Config,
+  sources: ConfigPlanSources,
+): { readonly step: ConfigStep; readonly isValid: boolean | null } {
+  const nowMs = sources.clock.nowMs()
+  if (config.metadata.name !== sources.configName)
+    return { step: planNotInForce(config, sources.configName, nowMs), isValid: null }
+  const { environment, platformVersion, shapeCheck } = sources
+  const [now, next] = [sources.issuer.current(), sources.issuer.next()]
+  const secret = secretSourceOf(sources.secrets.get(sources.configName, sources.namespace)?.object)
+  const stored = sources.configMaps.get(IN_FORCE_CONFIG_MAP, sources.namespace)
+  const recorded = stored ? (stored.object.data ?? {}) : null
+  return planInForce({
+    config,
+    secret,
+    record: recorded,
+    environment,
+    platformVersion,
+    shapeCheck,
+    issuerToCome: now !== null && next !== null ? { now, next } : null,
+    signingKeyFaults: sources.signingKeyFaults(),
+    nowMs,
+  })
+}
+
+/** The content of the Secret, or the reason why it is unreadable, which quotes none of it. */
+function secretSourceOf(secret: Secret | undefined): SecretSource {
+  if (!secret) return { kind: 'absent' }
+  const encoded = secret.data?.['config']
+  if (encoded === undefined) return { kind: 'unreadable', because: 'has no key config' }
+  try {
+    return { kind: 'parsed', value: parseYaml(Buffer.from(encoded, 'base64').toString('utf8')) }
+  } catch (error) {
+    return {
+      kind: 'unreadable',
+      because: `is ${error instanceof Error ? error.message : 'not valid YAML'}`,
+    }
+  }
+}
