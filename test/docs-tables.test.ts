@@ -88,7 +88,7 @@ const SYNC_REASONS: ReadonlySet<string> = new Set([
   'ReverseNotServed',
 ])
 
-/** Metrics of a scrape with their labels, without those of the process and of Node. */
+/** Metrics of a scrape with their labels, without the metrics of the process and of Node. */
 function metricsIn(body: string): readonly string[] {
   const names = [...body.matchAll(/^# TYPE (\S+)/gm)].map(([, name = '']) => name)
   return names

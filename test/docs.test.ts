@@ -14,7 +14,7 @@ const PAGES = [
     .map((name) => `docs/${name}`),
 ]
 
-/** Anchors of a page, explicit ones and those of headings on GitHub, repeated ones included. */
+/** Anchors of a page, explicit ones and anchors of headings on GitHub, repeated ones included. */
 function anchorsOf(page: string): readonly string[] {
   const prose = readFileSync(page, 'utf8').replaceAll(/^```[^]*?^```$/gm, '')
   const own = Array.from(prose.matchAll(/<a id="([^"]+)">/g), ([, id = '']) => id)

@@ -203,7 +203,7 @@ const oldestFirst = (
 ): readonly ExaminedSigningKey[] =>
   [...examined.values()].toSorted((a, b) => (a.secret.generation ?? 0) - (b.secret.generation ?? 0))
 
-/** Examines a Secret. A fault is logged as well, because nobody may read the condition. */
+/** Examines a Secret. A fault is logged as well, because the condition may go unread. */
 function examineAndLog(object: Secret, log: Log): ExaminedSigningKey {
   const examination = examineSigningKey(object)
   const { name, uid, resourceVersion, fault } = examination.secret

@@ -26,7 +26,7 @@ interface NewSigningKey {
 
 /**
  * The outcome of createSigningKey. `raced`: another replica created the key first, and that one is used. `taken`: an
- * object that is no signing key has the name.
+ * object that is not a signing key has the name.
  */
 type SigningKeyCreation = 'created' | 'raced' | 'taken'
 
@@ -95,7 +95,7 @@ export function examineSigningKey({ metadata, data = {} }: Secret): ExaminedSign
   const found =
     generation === null ? fault(MISNAMED) : signingKeyIn(decoded(data[PRIVATE_KEY_DATA_KEY]))
   const isMixUp = found.key !== null && found.key.jwk.kid !== statedKid
-  const { key, because } = isMixUp ? fault('names another kid than that of its key') : found
+  const { key, because } = isMixUp ? fault('names a kid that does not match its key') : found
   const secret = {
     name,
     uid,

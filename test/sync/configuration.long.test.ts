@@ -44,7 +44,7 @@ test('a change is picked up: existing objects are patched again, and left alone 
 
 // biome-ignore format: a table
 const INVALID = [
-  { what: 'is no YAML', text: 'sync: [', says: /vcluster\.yaml/ },
+  { what: 'is not YAML', text: 'sync: [', says: /vcluster\.yaml/ },
   { what: 'has an expression that does not parse', text: JSON.stringify({ sync: { toHost: portPatch('value +') } }), says: /sync\.toHost\.endpoints\.patches\[0\]/ },
   { what: 'needs what is switched off', text: 'sync: {toHost: {endpoints: {enabled: false}}}', says: /sync\.toHost\.services requires sync\.toHost\.endpoints/ },
   { what: 'is empty where an object is needed', text: 'sync: {toHost: {endpoints: 7}}', says: /sync\.toHost\.endpoints must be an object/ },

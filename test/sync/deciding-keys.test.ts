@@ -19,7 +19,7 @@ interface Slice {
   readonly endpoints: readonly { readonly addresses: readonly string[] }[]
 }
 
-/** The slices that the proxies of the host read: they pass over those of headless Services by their label. */
+/** The slices that the proxies of the host read: they pass over slices of headless Services by their label. */
 const servedSlices = async (name: string): Promise<readonly Slice[]> => {
   const selector = `kubernetes.io/service-name=${name},!service.kubernetes.io/headless`
   const path = `/apis/discovery.k8s.io/v1/namespaces/${hostNamespace}/endpointslices`

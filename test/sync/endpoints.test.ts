@@ -147,7 +147,7 @@ test('labels and annotations of the host flow back where the virtual object has 
   await host.shows(ENDPOINTS, hostRef(ref), {
     metadata: {
       labels: { app: 'changed', 'only-host': 'x' },
-      // What a patch touches does not flow, and what was removed comes back.
+      // A patched field does not flow, and a removed one comes back.
       annotations: { note: 'one', 'only-host': 'y', 'example.com/shout': 'HEY' },
     },
   })

@@ -36,7 +36,7 @@ const FOREIGN = [
 ].map((row, index) => ({ ...row, name: `foreign-${index}` }))
 
 describe.each(sampled(FOREIGN, 3))(
-  'Endpoints $what under the name of ours',
+  'Endpoints $what under the name of a synced object',
   ({ name, metadata }) => {
     test('are left alone through create, change and deletion, with an Event; then the name is ours (16.3)', async () => {
       const ref = at(name)
@@ -68,7 +68,7 @@ describe.each(sampled(FOREIGN, 3))(
   },
 )
 
-test('an object of ours under whose name nothing is synced stays foreign without marks (16.3)', async () => {
+test('an object of the syncer under whose name nothing is synced stays foreign without marks (16.3)', async () => {
   const foreign = await host.create(
     ENDPOINTS,
     { namespace: hostNamespace, name: 'unrelated' },
@@ -79,7 +79,7 @@ test('an object of ours under whose name nothing is synced stays foreign without
   await expectUntouched(host, SERVICES, await host.get(SERVICES, world.ownService))
 })
 
-test('a whole copy of an object of ours under another name is foreign, also when ours goes (16.3, 17.2)', async () => {
+test('a whole copy of a synced object under another name is foreign, also when the original goes (16.3, 17.2)', async () => {
   const ref = at('original')
   await pair(ref, '10.4.6.1')
   const { metadata } = await host.shows(ENDPOINTS, hostRef(ref), {})
@@ -147,7 +147,7 @@ test('the marks decide which of two virtual objects has their host name, the sec
 const taken = (): Promise<number> =>
   metric(syncer, 'platform_sync_objects', 'kind="Endpoints"', 'state="taken"')
 
-test('a foreign Service under the name of ours: neither it nor the Endpoints that it has are touched (16.3, 18.1)', async () => {
+test('a foreign Service under the name of a synced one: neither it nor the Endpoints that it has are touched (16.3, 18.1)', async () => {
   const ref = at('foreign-service')
   const foreign = await host.create(SERVICES, hostRef(ref), {
     spec: { selector: { app: 'x' }, ports: [{ name: 'sql', port: 5432 }] },

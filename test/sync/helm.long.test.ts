@@ -108,7 +108,7 @@ test.each(['secret', 'configmap'] as const)(
         : { data: { release: forged } }
     const ref = { namespace, name: `sh.helm.release.v1.${RELEASE}.v999` }
     await virtual.create(resource, ref, { ...data, metadata: { labels: labelsOf(999) } })
-    // It is on the host, with its data: what follows is no matter of time.
+    // It is on the host, with its data: the rest does not depend on time.
     const copy = await host.shows(resource, hostRef(ref), {})
     expect(copy['data']).toBeDefined()
 

@@ -183,7 +183,7 @@ describe.each(inWhole('a host namespace that exists'))('%s', () => {
       'Warning',
       `Namespace ${hostOf(name)} of the host is not this one's; nothing of this namespace is written.`,
     ])
-    // What is created after is synced, so these were left out.
+    // Later objects are synced, so these were left out.
     await synced(named('after-taken'))
     expect(await host.get(SERVICES, db(hostOf(name)))).toEqual(foreign)
     expect(await host.read(SERVICES, { namespace: hostOf(name), name: 'other' })).toBeNull()

@@ -138,7 +138,7 @@ describe.each(KINDS)('a $kind', ({ kind, resource, draft, wanted, changed, wante
     await syncer.stop()
     await virtual.remove(resource, ref)
     syncer = await world.start()
-    // It is still named, so it is looked at, and is gone.
+    // It is still named, so it is read, and is gone.
     expect(await host.gone(resource, hostRef(ref))).toBeUndefined()
   })
 })

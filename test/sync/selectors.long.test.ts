@@ -106,7 +106,7 @@ test('a selector gained and lost while no syncer runs (18.1)', async () => {
   await syncer.stop()
   await virtual.patch(SERVICES, gaining, { spec: { selector: { app: 'none' } } })
   await virtual.patch(SERVICES, losing, { spec: { selector: null } })
-  // The virtual cluster's controller leaves its label there, which is no sign of the host's then.
+  // The virtual cluster's controller leaves its label there, which does not tell of the host's then.
   await virtual.patch(ENDPOINTS, losing, endpointsAt('10.3.4.2'))
   syncer = await world.start()
   await host.until(ENDPOINTS, hostRef(gaining), "is the controller's", isOfController)

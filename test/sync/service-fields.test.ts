@@ -101,7 +101,7 @@ const WORDS = [
   'status.loadBalancer.ingress[*].ports[*].protocol',
 ]
 
-test('each text of a Service that holds an address or a name is known, and is checked (18.6)', async () => {
+test('each text of a Service that holds an address or a name has a check (18.6)', async () => {
   const { body } = await host.raw<JsonMap>('GET', '/openapi/v3/api/v1')
   const schemas = nestedField(body, ['components', 'schemas']) ?? {}
   if (!isMap(schemas)) throw new Error('it has no schemas')

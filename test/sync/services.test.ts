@@ -125,7 +125,7 @@ test('a status that a user wrote in the virtual cluster is overwritten (18.4)', 
   expect(await host.get(SERVICES, hostRef(at('two-statuses')))).toMatchObject(ip('192.0.2.11'))
 })
 
-test("a health check port that the host has taken is the host's own, and does not flow back (18.4)", async () => {
+test("a health check port that the host has assigned is the host's own, and does not flow back (18.4)", async () => {
   const local = { type: 'LoadBalancer', externalTrafficPolicy: 'Local' }
   await host.create(
     SERVICES,

@@ -29,7 +29,7 @@ export class StatusError extends Error implements StatusDetails {
 
   constructor(details: StatusDetails) {
     super(details.message)
-    // An error response is no bug of this program: a stack trace would not help.
+    // An error response is not a bug of this program: a stack trace would not help.
     delete this.stack
     this.code = details.code
     this.reason = details.reason
@@ -160,7 +160,7 @@ export class NoResponseError extends Error {
    */
   constructor(call: string, cause: unknown) {
     super(`${call}: no answer`, { cause })
-    // A broken connection is no bug of this program: a stack trace would not help.
+    // A broken connection is not a bug of this program: a stack trace would not help.
     delete this.stack
   }
 }

@@ -92,7 +92,7 @@ export class CircuitBreaker {
       return
     }
     const outage = this.#outage
-    // Requests sent before the first failure are no further evidence.
+    // Requests sent before the first failure prove nothing more.
     if (sent < outage.startedEvent) return
     this.#logOutage(outage, err)
     if (outage.isWaiting) return

@@ -230,7 +230,7 @@ async function nullIfNotFound<T>(answer: Promise<T>): Promise<T | null> {
 /**
  * The URL path of a collection (no name), an object or its subresource.
  *
- * @throws Error for an empty name or namespace: the path would be that of a whole collection
+ * @throws Error for an empty name or namespace: the path would name a whole collection
  */
 export function pathOf(
   { group, version, plural }: Resource,

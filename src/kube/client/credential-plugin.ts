@@ -1,4 +1,4 @@
-// Credentials that somebody else issues: `exec` runs a program, `auth-provider` asks an identity provider. client-node does
+// Credentials from outside the kubeconfig: `exec` runs a program, `auth-provider` asks an identity provider. client-node does
 // both.
 import type { RequestOptions } from 'node:https'
 import type { JsonMap } from '../../domain/json/json.ts'

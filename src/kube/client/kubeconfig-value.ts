@@ -1,5 +1,5 @@
 // A kubeconfig from a value, such as the text of a Secret (contract 9.5). Its author may not be trusted with this
-// process: it can't make the process read a file, run a program, act as somebody else or talk past TLS.
+// process: it can't make the process read a file, run a program, act as another user or talk past TLS.
 import { X509Certificate } from 'node:crypto'
 import { createSecureContext } from 'node:tls'
 import { type Json, type JsonMap, isList, isMap } from '../../domain/json/json.ts'
@@ -17,7 +17,7 @@ const MOST_FAULTS_LISTED = 50
  */
 export function parseKubeconfigValue(text: string): JsonMap {
   const config = parsed(text)
-  const faults = isMap(config) ? faultsOf(config) : ['it is no map']
+  const faults = isMap(config) ? faultsOf(config) : ['it is not a map']
   if (isMap(config) && faults.length === 0) return config
   const listed = faults.slice(0, MOST_FAULTS_LISTED)
   const rest = faults.length - listed.length
@@ -202,7 +202,7 @@ const pemOf = (value: Json | undefined): Buffer =>
 
 const CERTIFICATES = /-----BEGIN CERTIFICATE-----[^-]*-----END CERTIFICATE-----/g
 
-/** Whether there is a certificate, and each can be read. TLS would pass over others, and so trust nobody. */
+/** Whether there is a certificate, and each can be read. TLS would pass over others, and so trust no server. */
 const areCertificates = (pem: string): boolean => {
   const each = pem.match(CERTIFICATES) ?? []
   return each.length > 0 && each.every((one) => isAccepted(() => new X509Certificate(one)))

@@ -10,7 +10,7 @@ import { contentOf, parseKubeconfigValue } from './kubeconfig-value.ts'
 
 /**
  * Where a kubeconfig comes from. `files`: merged as in kubectl. `pod`: the service account of this process's
- * pod. `value`: a text with all data inline, such as that of a Secret.
+ * pod. `value`: a text with all data inline, such as a Secret's.
  */
 export type KubeconfigSource =
   | { readonly kind: 'files'; readonly paths: readonly string[] }

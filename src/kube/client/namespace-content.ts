@@ -1,4 +1,4 @@
-// What is in a namespace, of one kind or of all that the API server serves: metadata only, so that no Secret is read.
+// The content of a namespace, of one kind or of all that the API server serves: metadata only, so that no Secret is read.
 import type { Resource } from '../../api/names.ts'
 import type { ObjectMeta } from '../../api/objects.ts'
 import { StatusError } from './api-error.ts'
@@ -126,7 +126,7 @@ function storedResources(groupVersion: string, served: ApiResources): readonly R
     .map(({ name: plural, kind }) => ({ group, version, plural, kind }))
 }
 
-/** null for any answer that is an error: what it would have told is unknown. */
+/** null for any answer that is an error: the content is unknown then. */
 async function readable<T>(read: () => Promise<T>): Promise<T | null> {
   try {
     return await read()

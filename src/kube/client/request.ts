@@ -197,7 +197,7 @@ const YIELD_EVERY_MS = 10
  * it.
  *
  * @param onBytes called for each chunk, as a sign of life
- * @throws SyntaxError for a line that is no JSON, and any error of the stream
+ * @throws SyntaxError for a line that is not JSON, and any error of the stream
  */
 export async function* jsonLines(
   stream: AsyncIterable<Uint8Array>,

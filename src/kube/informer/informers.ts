@@ -28,7 +28,7 @@ export interface InformerFactory {
   /**
    * Starts an informer, which keeps the sink equal to a collection of the API server.
    *
-   * @param onProgress called whenever the sink is known to be current, as in ReflectorOptions
+   * @param onProgress called whenever the sink is proven to be current, as in ReflectorOptions
    */
   readonly startInformer: (
     resource: Resource,

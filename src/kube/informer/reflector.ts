@@ -41,7 +41,7 @@ interface ReflectorOptions {
   /** Called with true when the sink fails repeatedly on the same events, and with false once it takes them. */
   readonly stuck: (isStuck: boolean) => void
   /**
-   * Called whenever the sink is known to be current: after a complete list, and for each event or bookmark
+   * Called whenever the sink is proven to be current: after a complete list, and for each event or bookmark
    * that follows. Not called during a list or while the watch is down.
    */
   readonly onProgress?: () => void

@@ -20,7 +20,7 @@ type ListComparison = 'complete' | 'behind' | 'broken'
 
 /**
  * Creates the comparison of a store with its list, to be made again and again: pauses between two must be longer than
- * a watch takes to deliver. After `broken` it begins anew.
+ * a watch takes to deliver. After `broken` it begins again.
  */
 export function createListComparison(): (
   stored: Iterable<StoredVersion>,

@@ -1,4 +1,4 @@
-/** Whether the object of one key sorts before that of another. */
+/** Whether the object of one key sorts before the object of another. */
 type IsBefore = (key: string, other: string) => boolean
 
 /**

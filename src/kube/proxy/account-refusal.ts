@@ -8,7 +8,7 @@ const PAST_IMPERSONATION = 'x-kubernetes-pf-flowschema-uid'
 
 const FORBIDDEN = 403
 const SUBJECT = 'User '
-/** Most bytes of a refusal that are looked at: the server writes a Status in one piece, and the account comes early. */
+/** Most bytes of a refusal that are read: the server writes a Status in one piece, and the account comes early. */
 const LOOKED_AT = 16_384
 
 /**
@@ -44,7 +44,7 @@ export class AccountRefused extends Error {
   }
 }
 
-/** The answer, or AccountRefused for a 403 of that kind. Only the first piece of a body is looked at. */
+/** The answer, or AccountRefused for a 403 of that kind. Only the first piece of a body is read. */
 export async function unlessAccountRefused(
   answer: UpstreamAnswer,
   { impersonation }: Pick<UpstreamCall, 'impersonation'>,

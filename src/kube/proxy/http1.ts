@@ -36,7 +36,7 @@ export function exchangeOverHttp1(
       path,
       headers: headers as Record<string, string | string[]>,
       body: body instanceof Readable ? shielded(body, () => exchange.bodySent()) : body,
-      // undici's own begins anew with each informational response.
+      // undici's own timeout starts again with each informational response.
       headersTimeout: 0,
     },
     exchange,
@@ -68,7 +68,7 @@ class Http1Exchange implements Dispatcher.DispatchHandler {
   #isEnded: boolean
   #isSent = false
   #isOver = false
-  /** What has arrived and is not passed on yet. */
+  /** Bytes that have arrived and are not passed on yet. */
   #arrived: Buffer[] = []
   #body: Http1Body | null = null
   /** Whether the reader has enough for now. */

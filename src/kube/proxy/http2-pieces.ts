@@ -1,5 +1,5 @@
 // Reads the DATA frames of HTTP/2 in turns of the event loop. A server may send each byte in a frame of its own, and Node
-// hands each frame on as it comes: two million of them in one turn, which it keeps one by one when nobody reads them.
+// hands each frame on as it comes: two million of them in one turn, which it keeps one by one while no one reads them.
 import type { ClientHttp2Stream } from 'node:http2'
 import type { TLSSocket } from 'node:tls'
 
@@ -10,7 +10,7 @@ const MOST_APART = 64
 /** Most bytes that are held back for the next turn; after these the server waits. */
 const MOST_HELD_BYTES = 65_536
 
-/** What Node has no public method for: a connection that HTTP/2 reads can't be paused by its socket. */
+/** Node has no public method for this: a connection that HTTP/2 reads can't be paused by its socket. */
 interface ReadHandle {
   readonly readStop: () => number
   readonly readStart: () => number
@@ -81,7 +81,7 @@ export class JoinedFrames {
     if (!this.#isTurnTaken) this.#passHeld()
   }
 
-  /** What is held, which no longer reaches a stream that has failed. */
+  /** The bytes that are held; they no longer reach a stream that has failed. */
   takeHeld(): Buffer {
     this.#join()
     const bytes = Buffer.concat(this.#joined)

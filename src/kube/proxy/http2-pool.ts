@@ -175,7 +175,7 @@ const STREAM_WINDOW = 256 * 1024
 const CONNECTION_WINDOW = 16 * 1024 * 1024
 /** Most memory of a connection, including buffers for slow clients: beyond it new streams fail. */
 const SESSION_MEMORY_MB = 128
-/** Most bytes of the request headers: twice those of the most groups that a key may have, with the longest names. */
+/** Most bytes of the request headers: twice the bytes of the most groups that a key may have, with the longest names. */
 const LONGEST_HEADERS = 256 * 1024
 /** Interval of pings; each must be acknowledged before the next. */
 const PING_EVERY_MS = 15_000

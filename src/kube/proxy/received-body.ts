@@ -11,7 +11,7 @@ export class ReceivedBody extends Readable {
     this.on('error', () => undefined)
   }
 
-  /** Fails the body once its reader has taken what has arrived. */
+  /** Fails the body once its reader has read all bytes that have arrived. */
   breakOffAfterRest(cause: Error): void {
     this.#failure ??= cause
     this.#failWhenRead()

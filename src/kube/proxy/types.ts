@@ -61,7 +61,7 @@ export interface UpstreamAnswer {
   readonly body: Readable
 }
 
-/** A body that arrived whole, together with the head of its response. Whoever takes its bytes must destroy it. */
+/** A body that arrived whole, together with the head of its response. The caller that takes its bytes must destroy it. */
 export class ArrivedBody extends Readable {
   readonly bytes: Buffer
 
@@ -76,7 +76,7 @@ export class ArrivedBody extends Readable {
   }
 }
 
-/** The protocols of upgraded connections: those of kubectl and of the API server. */
+/** The protocols of upgraded connections, as kubectl and the API server use them. */
 export const UPGRADE_PROTOCOLS = ['SPDY/3.1', 'websocket'] as const
 
 /** One of UPGRADE_PROTOCOLS. */
@@ -113,7 +113,7 @@ export interface Upstream {
 }
 
 /**
- * What is known of a request without a response. `unprocessed`: it was not sent, or the API server has not processed it.
+ * The fate of a request without a response. `unprocessed`: it was not sent, or the API server has not processed it.
  * `accountRefused`: the same, as the API server refuses the account of this process. `unanswered`: the API server may
  * have carried it out.
  */

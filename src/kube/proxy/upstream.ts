@@ -98,7 +98,7 @@ async function attempt<Sent extends UpstreamCall, Result extends UpstreamAnswer 
     }
     return (await unlessAccountRefused(answer, call)) as Result | AccountRefused
   } catch (error) {
-    // A request that this process ended is no failure of the API server.
+    // A request that this process ended does not count as a failure of the API server.
     if (!call.signal.aborted) observer.responded(call, '<error>')
     if (error instanceof UpstreamError) return error
     throw error

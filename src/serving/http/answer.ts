@@ -46,7 +46,7 @@ export interface Refusal {
   readonly headers?: OutgoingHttpHeaders
   /** Why a request gets this refusal, in Markdown; empty = the message says it all. */
   readonly because: string
-  /** What an administrator can do about it, in Markdown; absent = nothing. */
+  /** An administrator's remedy, in Markdown; absent = nothing. */
   readonly remedy?: string
 }
 

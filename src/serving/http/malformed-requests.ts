@@ -9,7 +9,7 @@ import { COMMON_HEADERS, type BufferedAnswer, catalogue, refuse } from './answer
 export const LONGEST_HEAD = 16_384
 
 const CLOSING = { connection: 'close' }
-const NOT_HTTP = 'it is no valid HTTP; the connection ends'
+const NOT_HTTP = 'it is not valid HTTP; the connection ends'
 
 /** The refusals of malformed requests. Each closes its connection. */
 export const MALFORMED_REQUESTS = catalogue({

@@ -8,7 +8,7 @@ import { awaitsContinue } from './deliver.ts'
 
 /** A request as received. */
 export interface HttpRequest {
-  /** A UUID made by this server, in every response as `Audit-ID` and `X-Request-Id`; never taken from the client. */
+  /** A UUID made by this server, in every response as `Audit-ID` and `X-Request-Id`; never copied from the client. */
   readonly id: string
   readonly method: string
   /** The request-target as sent, not decoded or normalized. */

@@ -2,7 +2,7 @@
 import type { Readable, Writable } from 'node:stream'
 
 /**
- * Writes under way. While the first is being sent the second waits for it alone: Node joins those of more that wait, and a
+ * Writes under way. While the first is being sent the second waits for it alone: Node joins further ones that wait, and a
  * TLS record is what some clients wait for.
  */
 const MOST_WRITES = 2

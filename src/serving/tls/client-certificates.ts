@@ -67,7 +67,7 @@ export function parseClientAuthority(pem: string): ClientAuthority | string {
   const parsed = texts.map((text) => parseCertificate(text + END))
   const certificates = parsed.filter((one) => one !== null)
   if (certificates.length < parsed.length) return 'one of its certificates is malformed'
-  if (!certificates.every(({ ca }) => ca)) return 'one of its certificates is no CA'
+  if (!certificates.every(({ ca }) => ca)) return 'one of its certificates is not a CA'
   // OpenSSL verifies up to a root: without one, every client would be refused.
   const hasRoot = certificates.some((one) => one.checkIssued(one))
   return hasRoot ? certificates : 'it has no root, a CA that signed itself'
@@ -103,7 +103,7 @@ function judged(socket: TLSSocket, authority: ClientAuthority): ClientCertificat
 
 /**
  * The certificate, if the authority itself signed it: an intermediate must be part of the authority. OpenSSL verified the
- * chain at the handshake, perhaps by a former authority; without any Node would have taken the public ones.
+ * chain at the handshake, perhaps by a former authority; without any Node would have trusted the public ones.
  */
 function verified(socket: TLSSocket, authority: ClientAuthority): ClientCertificate | null {
   const certificate = socket.authorized ? socket.getPeerX509Certificate() : undefined

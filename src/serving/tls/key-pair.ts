@@ -28,10 +28,10 @@ export interface ValidCertificatePair extends CertificatePair {
  */
 export function validateCertificatePair(pair: CertificatePair): ValidCertificatePair | string {
   const certificate = parseOrNull(() => new X509Certificate(pair.certificatePem))
-  if (!certificate) return 'the certificate is no PEM certificate'
+  if (!certificate) return 'the certificate is not a PEM certificate'
   const key = parseOrNull(() => createPrivateKey(pair.keyPem))
-  if (!key) return 'the key is no PEM private key without a passphrase'
-  if (!certificate.checkPrivateKey(key)) return 'the key is not the one of the certificate'
+  if (!key) return 'the key is not a PEM private key without a passphrase'
+  if (!certificate.checkPrivateKey(key)) return 'the private key does not match the certificate'
   // OpenSSL refuses more than the parsers, such as weak keys and a malformed chain.
   const options = { cert: pair.certificatePem, key: pair.keyPem }
   if (!parseOrNull(() => createSecureContext(options))) return 'TLS cannot be served with the pair'

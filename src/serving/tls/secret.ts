@@ -19,7 +19,7 @@ export const OUR_COMMON_NAME = 'management-operator gateway'
 const AUTHORITY_COMMON_NAME = 'management-operator gateway authority'
 
 const VALID_MS = 365 * 86_400_000
-/** Clients are configured with the CA and not told of a new one, so it is replaced rarely. */
+/** Clients are configured with the CA and do not learn of a new one, so it is replaced rarely. */
 const AUTHORITY_VALID_MS = 10 * VALID_MS
 
 /** Content of the Secret with the serving certificate. */
@@ -49,7 +49,7 @@ type CertificateStep =
   | { readonly kind: 'unusable'; readonly secret: string; readonly because: string }
 
 /**
- * The next step for both Secrets. A missing host is added to those of the certificate and removed only at the next
+ * The next step for both Secrets. A missing host is added to the certificate and removed only at the next
  * renewal, so that replicas with different hosts don't overwrite each other. A certificate with a subject of an
  * administrator is served as it is, and unusable content is never overwritten.
  */
@@ -90,7 +90,7 @@ const isIssuedBy = (
   pair.keyPem !== authority.keyPem &&
   isSignedBy(pair.certificatePem, authority.certificatePem)
 
-/** The CA of an early version, whose key is that of the certificate; null = there is none. Clients trust that CA. */
+/** The CA of an early version, which shares the certificate's key; null = there is none. Clients trust that CA. */
 function legacyAuthority({ pair, authorityPem }: ServingCertificateData): CertificatePair | null {
   const authority = checkedAuthority({ certificatePem: authorityPem, keyPem: pair.keyPem })
   return typeof authority === 'string' ? null : authority
@@ -176,7 +176,7 @@ const secretOf = (namespace: string, name: string, texts: Readonly<Record<string
 const HOST_NAME = /^[a-z0-9_]([a-z0-9._-]*[a-z0-9])?$/
 
 /**
- * The hosts of a generated certificate: those of the URLs, localhost, and the Service in its namespace (contract 9.7).
+ * The hosts of a generated certificate: the URLs' hosts, localhost, and the Service in its namespace (contract 9.7).
  *
  * @param urls URLs by which clients may come; null = not known yet
  * @param service name of the Service in front of this process

@@ -133,7 +133,7 @@ describe('certificate files (9.7)', () => {
       () =>
         gateway
           .logs()
-          .find(({ because }) => because === 'the key is not the one of the certificate'),
+          .find(({ because }) => because === 'the private key does not match the certificate'),
       SOON,
     )
     expect(await subject()).toBe('CN=first')
@@ -150,7 +150,7 @@ describe('certificate files (9.7)', () => {
     put(files.key, 'no key')
     const flags = [`--tls-cert-file=${files.crt}`, `--tls-private-key-file=${files.key}`]
     await expect(startGateway({ kubeconfig, flags })).rejects.toThrow(
-      /--tls-cert-file and --tls-private-key-file: the key is no PEM private key/,
+      /--tls-cert-file and --tls-private-key-file: the key is not a PEM private key/,
     )
   })
 })

@@ -123,9 +123,9 @@ test.each<{ readonly name: string; readonly data: Record<string, string>; readon
     {
       name: 'another kid',
       data: { kid: base64('A'.repeat(43)) },
-      fault: 'names another kid than that of its key',
+      fault: 'names a kid that does not match its key',
     },
-    { name: 'an empty kid', data: { kid: '' }, fault: 'names another kid than that of its key' },
+    { name: 'an empty kid', data: { kid: '' }, fault: 'names a kid that does not match its key' },
   ],
 )('a corrupt Secret, $name (7.3, 3.5)', ({ data, fault }) => {
   const { secret, privateKey } = examineSigningKey(signingKeySecret(EC, 1, data))

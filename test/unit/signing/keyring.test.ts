@@ -161,14 +161,14 @@ describe('the keyring reports', () => {
     secrets.put(corrupt)
     publish([A], [noteOf(A, 1)])
     expect(keyring.faults()).toEqual([
-      'Secret platform-signing-key-1 names another kid than that of its key; nothing is signed with it.',
+      'Secret platform-signing-key-1 names a kid that does not match its key; nothing is signed with it.',
     ])
     expect(lines.filter(({ level }) => level === 'error')).toEqual([
       {
         level: 'error',
         fields: {
           object: { name: 'platform-signing-key-1', uid: 'uid-1', resourceVersion: '1' },
-          because: 'names another kid than that of its key',
+          because: 'names a kid that does not match its key',
         },
         sentence: 'signing key is corrupt',
       },

@@ -111,7 +111,7 @@ describe('the expiry headers of a response (13.5)', () => {
       warns: true,
     },
     {
-      name: 'sliding, owned: only what is known',
+      name: 'sliding, owned: only the current end',
       key: { ...owned, ttl: 100, slides: true },
       at: 60,
       expires: 100,
@@ -172,7 +172,7 @@ describe('the expiry headers of a response (13.5)', () => {
   test.each<{ name: string; warning: string | string[] }>([
     { name: 'one', warning: '299 - "old API"' },
     { name: 'several', warning: ['299 - "old API"', '299 - "older \\"API\\""'] },
-  ])("keep the API server's warnings after those of the gateway: $name", ({ warning }) => {
+  ])("keep the API server's warnings after the gateway's: $name", ({ warning }) => {
     const given = { warning } as { warning: string }
     const all = withExpiryHeaders(given, ending, UNCAPPED, after(95))['warning'] ?? ''
     expect(all).toMatch(OURS)
@@ -220,7 +220,7 @@ describe('the expiry headers of a response to a token (9.2, 13.5)', () => {
     expect(withTokenExpiryHeaders({}, later, after(96))).toHaveProperty('warning', WARNING)
   })
 
-  test("replace those of upstream, and keep the API server's warnings behind ours", () => {
+  test("replace the upstream's, and keep the API server's warnings behind ours", () => {
     const given = { 'x-platform-key-expires': textAfter(DAY), warning: '299 - "old API"' }
     expect(withTokenExpiryHeaders(given, verifiedToken(), after(95))).toEqual({
       'x-platform-key-expires': textAfter(100),

@@ -273,8 +273,8 @@ describe('a kubeconfig from a value (9.5)', () => {
   })
 
   test.each([
-    { name: 'not a map', text: '[]', error: 'the kubeconfig is refused: it is no map' },
-    { name: 'empty text', text: '', error: 'the kubeconfig is refused: it is no map' },
+    { name: 'not a map', text: '[]', error: 'the kubeconfig is refused: it is not a map' },
+    { name: 'empty text', text: '', error: 'the kubeconfig is refused: it is not a map' },
     { name: 'invalid YAML', text: 'a: [', error: 'the kubeconfig is unreadable' },
     { name: 'an alias', text: 'a: &b [1]\nc: *b', error: 'the kubeconfig is unreadable' },
     {

@@ -15,7 +15,7 @@ describe('600 keys that become due in one second', () => {
     queue.add('new', 'change')
     const first = [await queue.take(), await queue.take()]
     expect(first).toContain('new')
-    // Under constant load of changed keys, three of ten taken keys are still due ones.
+    // Under constant load of changed keys, three of ten keys that workers get are still due ones.
     const taken: (string | null)[] = []
     for (let n = 0; n < 100; n += 1) {
       queue.add(`new-${n}`, 'change')
@@ -25,7 +25,7 @@ describe('600 keys that become due in one second', () => {
   })
 })
 
-describe('take never walks over taken keys', () => {
+describe('take never walks over keys in work', () => {
   test('keeps the order of arrival while keys are added, taken and done', async () => {
     const { queue, drain } = workQueueOnClock()
     const taken: (string | null)[] = []
@@ -40,7 +40,7 @@ describe('take never walks over taken keys', () => {
     expect(taken).toEqual([...Array.from({ length: 3000 }, (_, n) => `key-${n}`), 'last'])
   })
 
-  test('uses one iterator for each priority: a new one would walk over all taken keys', async () => {
+  test('uses one iterator for each priority: a new one would walk over all keys in work', async () => {
     const { queue, drain } = workQueueOnClock()
     for (let n = 0; n < 1000; n += 1) queue.add(`key-${n}`, 'resync')
     const entriesCalls = vi.spyOn(Map.prototype, 'entries')

@@ -20,7 +20,7 @@ describe('the priority of a key', () => {
     queue.done('a')
     await workers[3]
     expect(taken).toEqual(['a', 'b', 'new', 'c'])
-    // A change of a key that waits for its resync is no resync any more.
+    // A change of a key that waits for its resync ends the resync.
     queue.add('d', 'change')
     expect(await queue.take()).toBe('d')
     expect(queue.depth).toBe(0)

@@ -85,7 +85,7 @@ describe('order of keys, each queued once', () => {
 })
 
 describe('the longest wait of a key (8.4)', () => {
-  test('counts from its arrival until it is taken, across priorities', async () => {
+  test('counts from its arrival until a worker gets it, across priorities', async () => {
     const { clock, queue } = workQueueOnClock()
     const waited: number[] = []
     const recordWait = (): void => void waited.push(queue.longestWaitSeconds)

@@ -17,7 +17,7 @@ const LOOK_EVERY_MS = 2000
 
 const [one, two] = [serverPair('one'), serverPair('two')]
 
-/** Follows files in a folder; `names` are the common names of the certificates taken so far. */
+/** Follows files in a folder; `names` are the common names of the certificates read so far. */
 async function followed(first: CertificatePair) {
   const folder = await scratchFolder()
   const files = { certificateFile: join(folder, 'tls.crt'), keyFile: join(folder, 'tls.key') }
@@ -69,7 +69,7 @@ describe('certificate files (contract 9.7)', () => {
     await it.looked()
     await it.looked()
     expect(it.names).toEqual(['one'])
-    expect(it.faults()).toEqual(['the key is not the one of the certificate'])
+    expect(it.faults()).toEqual(['the private key does not match the certificate'])
     it.put({ keyPem: two.keyPem })
     await it.looked()
     expect(it.names).toEqual(['one', 'two'])
@@ -79,19 +79,19 @@ describe('certificate files (contract 9.7)', () => {
     {
       name: 'a truncated certificate',
       bad: { certificatePem: two.certificatePem.slice(0, 300) },
-      because: /no PEM certificate/,
+      because: /not a PEM certificate/,
     },
-    { name: 'an empty certificate', bad: { certificatePem: '' }, because: /no PEM certificate/ },
+    { name: 'an empty certificate', bad: { certificatePem: '' }, because: /not a PEM certificate/ },
     {
       name: 'a truncated key',
       bad: { keyPem: one.keyPem.slice(0, 100) },
-      because: /no PEM private key/,
+      because: /not a PEM private key/,
     },
-    { name: 'an empty key', bad: { keyPem: '' }, because: /no PEM private key/ },
+    { name: 'an empty key', bad: { keyPem: '' }, because: /not a PEM private key/ },
     {
       name: 'a certificate in place of the key',
       bad: { keyPem: one.certificatePem },
-      because: /no PEM private key/,
+      because: /not a PEM private key/,
     },
     {
       name: 'a chain with a damaged rest',
@@ -160,7 +160,7 @@ describe('certificate files (contract 9.7)', () => {
 
   test('must be valid at the start', async () => {
     await expect(followed({ ...one, keyPem: two.keyPem })).rejects.toThrow(
-      '--tls-cert-file and --tls-private-key-file: the key is not the one of the certificate',
+      '--tls-cert-file and --tls-private-key-file: the private key does not match the certificate',
     )
   })
 })

@@ -68,7 +68,7 @@ async function asking(asksForCertificates = true) {
 const VERIFIED = { notAfterMs: NOW_MS + HOUR_MS }
 
 describe('the certificate of a client', () => {
-  test('is known by the authority that signed it, and ends with the first of both', async () => {
+  test('is accepted by the authority that signed it, and ends with the first of both', async () => {
     const { trust, knownOf } = await asking()
     trust(parsed(OLD))
     expect(await knownOf(CLIENT)).toEqual(VERIFIED)
@@ -113,7 +113,7 @@ describe('the certificate of a client', () => {
     expect(await known(await connect())).toBe(null)
   })
 
-  test('is known on an upgrade too', async () => {
+  test('is accepted on an upgrade too', async () => {
     const { trust, connect } = await asking()
     trust(parsed(OLD))
     const socket = await connect(options(CLIENT))
@@ -232,11 +232,11 @@ describe('the file of an authority', () => {
       pem: `${old}-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n`,
       fault: 'one of its certificates is malformed',
     },
-    { name: 'a client', pem: CLIENT.certificatePem, fault: 'one of its certificates is no CA' },
+    { name: 'a client', pem: CLIENT.certificatePem, fault: 'one of its certificates is not a CA' },
     {
       name: 'a CA and a client',
       pem: old + CLIENT.certificatePem,
-      fault: 'one of its certificates is no CA',
+      fault: 'one of its certificates is not a CA',
     },
   ])('is of no use with $name', ({ pem, fault }) => {
     expect(parseClientAuthority(pem)).toBe(fault)

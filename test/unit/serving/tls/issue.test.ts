@@ -18,7 +18,7 @@ const hasOpenssl = (process.env['PATH'] ?? '')
   .some((folder) => existsSync(join(folder, 'openssl')))
 
 describe('issued certificates (contract 9.7)', () => {
-  test('are those of an authority and of a server that it signed, each with its own key', () => {
+  test('belong to an authority and to a server that it signed, each with its own key', () => {
     const { certificatePem, keyPem, caPem } = serverPair('a gateway')
     const [authority, server] = [new X509Certificate(caPem), new X509Certificate(certificatePem)]
     expect(authority.verify(authority.publicKey)).toBe(true)
@@ -30,7 +30,7 @@ describe('issued certificates (contract 9.7)', () => {
     expect(server.publicKey.asymmetricKeyDetails).toEqual({ namedCurve: 'prime256v1' })
     expect(validateCertificatePair({ certificatePem, keyPem })).toHaveProperty('keyPem')
     expect(validateCertificatePair({ certificatePem: caPem, keyPem })).toBe(
-      'the key is not the one of the certificate',
+      'the private key does not match the certificate',
     )
     expect(isSignedBy(certificatePem, caPem)).toBe(true)
     expect(isSignedBy(certificatePem, serverPair('a gateway').caPem)).toBe(false)

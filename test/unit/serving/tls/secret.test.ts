@@ -156,9 +156,9 @@ describe('the Secrets (9.7)', () => {
   })
 
   test.each<{ readonly data: Readonly<Record<string, string>>; readonly because: string }>([
-    { data: {}, because: 'the certificate is no PEM certificate' },
-    { data: { 'tls.crt': '', 'tls.key': '' }, because: 'the certificate is no PEM certificate' },
-    { data: { 'tls.crt': 'AAAA' }, because: 'the certificate is no PEM certificate' },
+    { data: {}, because: 'the certificate is not a PEM certificate' },
+    { data: { 'tls.crt': '', 'tls.key': '' }, because: 'the certificate is not a PEM certificate' },
+    { data: { 'tls.crt': 'AAAA' }, because: 'the certificate is not a PEM certificate' },
   ])('with $data are unusable', async ({ data, because }) => {
     expect(
       parseServingSecret(

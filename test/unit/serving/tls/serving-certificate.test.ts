@@ -127,7 +127,7 @@ describe('the generated certificate (contract 9.7)', () => {
     expect([...a.lines, ...b.lines].map(({ sentence }) => sentence)).toEqual(['certificate stored'])
   })
 
-  test('gets a new host at once on refresh, and keeps those of other replicas', async () => {
+  test('gets a new host at once on refresh, and keeps the hosts of other replicas', async () => {
     const { clock, replica, held } = cluster()
     const [a, b] = [
       replica(['localhost', 'a.example.com']),
@@ -166,7 +166,7 @@ describe('the generated certificate (contract 9.7)', () => {
     expect({ taken, writes }).toEqual({ taken: [], writes: [] })
     expect(lines[0]?.fields['err']).toMatchObject({
       message:
-        'Secret platform-gateway-tls: the certificate is no PEM certificate; mend it, or delete it to get a new one',
+        'Secret platform-gateway-tls: the certificate is not a PEM certificate; mend it, or delete it to get a new one',
     })
     api.objects.delete(GATEWAY_TLS_SECRET)
     await clock.advance(10_000)
