@@ -98,7 +98,7 @@ const EMBEDDING: readonly (readonly [range: Cidr, bitsAfter: bigint])[] = [
   [range('2002::', 16), 80n],
 ]
 
-/** What is refused unless it is allowed, the narrowest ranges first. */
+/** The ranges that are refused unless a flag allows them, the narrowest first. */
 const REFUSED: readonly (readonly [range: Cidr, what: string])[] = [
   ...['169.254.169.254', '100.100.100.200', '168.63.129.16'].map(
     (base) => [range(base, 32), 'a metadata address'] as const,

@@ -1,11 +1,11 @@
 // The refusals that only the direct endpoint gives (contract 9.2). docs/direct-endpoint.md has their table from here.
-import { catalogue } from '../serving/http/answer.ts'
+import { refusalCatalogue } from '../serving/http/answer.ts'
 
 const CHALLENGE = { 'www-authenticate': 'Bearer' }
 const SOON = { 'retry-after': '5' }
 
 /** The catalogue, in the order of the documentation. */
-export const TOKEN_ERRORS = catalogue({
+export const TOKEN_ERRORS = refusalCatalogue({
   tokenNotAccepted: {
     reason: 'Unauthorized',
     message: 'the token is not accepted. Please get a new one',

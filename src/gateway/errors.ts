@@ -1,6 +1,6 @@
 // All refusals of the gateway, except the refusals of self-service. docs/gateway.md and docs/troubleshooting.md have their
 // tables from here: neighbours with the same `because` are one row there.
-import { catalogue } from '../serving/http/answer.ts'
+import { refusalCatalogue } from '../serving/http/answer.ts'
 
 const CHALLENGE = { 'www-authenticate': 'Bearer' }
 const SOON = { 'retry-after': '1' }
@@ -17,7 +17,7 @@ const CANNOT_TELL = 'see [GatewayCannotTell](#managementoperatorgatewaycannottel
 const PUBLIC_PAGE = 'below `/oidc`, which needs no key'
 
 /** The catalogue, in the order of the documentation. */
-export const ERRORS = catalogue({
+export const ERRORS = refusalCatalogue({
   keyNotFound: {
     reason: 'Unauthorized',
     message: 'platform access key not found. Please login again',

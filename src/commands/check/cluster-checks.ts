@@ -14,7 +14,7 @@ import {
 import type { Config } from '../../api/config.gen.ts'
 import type { KubeObject } from '../../api/objects.ts'
 import { parseTimestamp } from '../../domain/time.ts'
-import { type KubeClient, readKinds } from '../../kube/client/client.ts'
+import { type KubeClient, readServedKinds } from '../../kube/client/client.ts'
 import type { ClientDeps } from '../../kube/client/request.ts'
 import type { Lease, LeaseSpec } from '../../kube/leader-election/rules.ts'
 import { type CheckResult, found, missing } from './result.ts'
@@ -24,7 +24,7 @@ const APPLY = 'kubectl apply --server-side -k config/base'
 
 /** Checks that the API server serves the three kinds. */
 export async function checkKinds(deps: ClientDeps): Promise<CheckResult> {
-  const served = await readKinds(deps, GROUP, ACCESS_KEYS.version)
+  const served = await readServedKinds(deps, GROUP, ACCESS_KEYS.version)
   const absent = [ACCESS_KEYS, TOKENS, CONFIGS].filter(({ kind }) => !served?.has(kind))
   if (absent.length === 0) return found('the API server serves all three')
   return missing(`the API server does not serve ${names(absent.map(({ kind }) => kind))}: ${APPLY}`)

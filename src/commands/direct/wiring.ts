@@ -128,7 +128,7 @@ function startWebhook(
     trust,
   })
   return createWebhook({
-    isCaller: followed && callerCheck(followed, clock),
+    isCaller: followed && webhookCallerCheck(followed, clock),
     context: () => ({
       cluster: settings.cluster,
       scopeContext: decided.scopeContext(),

@@ -74,7 +74,7 @@ export interface MetricSources extends KeySources, TokenSources {
 
 /** The metrics of the manager, with a method for each event that they count. */
 export interface ManagerMetrics extends ClientMetrics, KeyMetrics, TokenMetrics, ConfigMetrics {
-  /** The metrics of one of `labels.controllers`. */
+  /** The metrics of the controller of this name, which is one of `labels.controllers`. */
   readonly controller: (name: string) => ControllerMetrics
   readonly leads: (isLeader: boolean) => void
   /** Sets the sources that each scrape reads the gauges of state from. */

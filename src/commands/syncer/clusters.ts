@@ -1,7 +1,7 @@
 // The two clusters of a syncer: connections, clients, recorders of Events, and the gate of all writes.
 import { NotLeaderError } from '../../kube/client/api-error.ts'
 import { anyOutage, type Outage } from '../../kube/client/circuit-breaker.ts'
-import { createClient, type KubeClient, readKinds } from '../../kube/client/client.ts'
+import { createClient, type KubeClient, readServedKinds } from '../../kube/client/client.ts'
 import type { Connection } from '../../kube/client/connection.ts'
 import {
   createNamespaceContent,
@@ -79,5 +79,5 @@ async function connectedTo(
 /** A process that does not lead may ask, too. */
 function servedKinds(virtual: Connection, self: SyncerProcess): ServedKinds {
   const deps = clientDeps(self, virtual, () => undefined)
-  return createServedKinds((group, version) => readKinds(deps, group, version), self.clock)
+  return createServedKinds((group, version) => readServedKinds(deps, group, version), self.clock)
 }

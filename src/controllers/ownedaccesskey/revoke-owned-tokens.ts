@@ -8,7 +8,7 @@ import type { Clock } from '../../runtime/clock.ts'
 import { BY_ISSUED_UNDER, type IssuesInProgress } from '../indexes/tokens.ts'
 
 /** Dependencies of revokeOwnedTokens. */
-export interface TokensDeps {
+export interface RevokeOwnedTokensDeps {
   readonly client: KubeClient
   readonly tokens: Store<TokenObject>
   readonly revocations: RevocationList
@@ -27,7 +27,10 @@ const CONCURRENT_DELETES = 8
  *   key
  * @throws StatusError when a delete is refused
  */
-export async function revokeOwnedTokens({ uid }: AccessKey, deps: TokensDeps): Promise<number> {
+export async function revokeOwnedTokens(
+  { uid }: AccessKey,
+  deps: RevokeOwnedTokensDeps,
+): Promise<number> {
   const { tokens, revocations, issues, clock } = deps
   const isIssuing = issues.hasAnyUnder(uid)
   const issued = tokens.by(BY_ISSUED_UNDER, uid)
@@ -45,21 +48,24 @@ export async function revokeOwnedTokens({ uid }: AccessKey, deps: TokensDeps): P
 }
 
 /** Number of live tokens of a key whose record is not stored yet. */
-export const countUnrecorded = (
+export const countUnrecordedTokens = (
   { uid }: AccessKey,
-  deps: Pick<TokensDeps, 'tokens' | 'revocations' | 'clock'>,
+  deps: Pick<RevokeOwnedTokensDeps, 'tokens' | 'revocations' | 'clock'>,
 ): number =>
   deps.tokens.by(BY_ISSUED_UNDER, uid).filter((token) => isUnrecorded(token, deps)).length
 
 function isUnrecorded(
   token: TokenObject,
-  { revocations, clock }: Pick<TokensDeps, 'revocations' | 'clock'>,
+  { revocations, clock }: Pick<RevokeOwnedTokensDeps, 'revocations' | 'clock'>,
 ): boolean {
   const expiresMs = issuedTokenEndMs(token)
   return expiresMs !== null && expiresMs > clock.nowMs() && !revocations.has(token.uid)
 }
 
-async function remove(token: TokenObject, { client, tokens }: TokensDeps): Promise<void> {
+async function remove(
+  token: TokenObject,
+  { client, tokens }: RevokeOwnedTokensDeps,
+): Promise<void> {
   const { uid, resourceVersion } = token
   const terminating = await client.delete(TOKENS, token, { uid, resourceVersion }, 'owner')
   if (terminating) tokens.observe(terminating)

@@ -1,6 +1,6 @@
 // All refusals of self-service. docs/gateway.md and docs/troubleshooting.md have their tables from here: neighbours with
 // the same `because` are one row there.
-import { catalogue } from '../../serving/http/answer.ts'
+import { refusalCatalogue } from '../../serving/http/answer.ts'
 
 const SOON = { 'retry-after': '1' }
 
@@ -13,7 +13,7 @@ const BUFFERED = 'see [below](#limits); for a watch it is the last event'
 const JSON_PATCH = 'a JSON patch may have `add`, `remove`, `replace` and `test`'
 
 /** The catalogue, in the order of the documentation. */
-export const SELF_SERVICE_ERRORS = catalogue({
+export const SELF_SERVICE_ERRORS = refusalCatalogue({
   bodyNotUtf8: { reason: 'BadRequest', message: 'the body must be UTF-8', because: STRICT_BODY },
   bodyNotJson: {
     reason: 'BadRequest',

@@ -26,7 +26,7 @@ interface TargetSecretsOptions {
   readonly clock: Clock
   readonly log: Log
   readonly signal: AbortSignal
-  /** As in definitionOf. */
+  /** Whether this process is a direct endpoint; as in definitionOf. */
   readonly isDirect: boolean
   /** Called with all Secrets after each comparison that found a change, and after the first one. */
   readonly changed: (secrets: readonly TargetSecret[]) => void

@@ -15,7 +15,7 @@ export type IsCaller = (request: CallerParts) => boolean
  * Creates the check of callers. A request with a bearer is judged by that alone, one with several credentials has none:
  * another server might use the other one.
  */
-export const callerCheck =
+export const webhookCallerCheck =
   (token: FollowedToken, clock: Pick<Clock, 'nowMs'>): IsCaller =>
   ({ rawHeaders, clientCertificate }) => {
     const credential = credentialOf(rawHeaders)

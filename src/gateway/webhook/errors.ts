@@ -4,7 +4,7 @@ import { catalogue } from '../../serving/http/answer.ts'
 const NO_REVIEW = 'what came is no review of an API server'
 
 /** The catalogue, in the order of the documentation. */
-export const WEBHOOK_ERRORS = catalogue({
+export const WEBHOOK_ERRORS = refusalCatalogue({
   webhookClosed: {
     reason: 'NotFound',
     message: 'there is nothing here',

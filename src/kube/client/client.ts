@@ -253,7 +253,7 @@ export function pathOf(
  * The kinds that the API server serves in a version of a group, such as `apps` and `v1`; null = it serves no such
  * version.
  */
-export async function readKinds(
+export async function readServedKinds(
   deps: ClientDeps,
   group: string,
   version: string,

@@ -78,7 +78,7 @@ export function refuse<const Message extends string>(
   return { ...statusAnswer(code, reason, messageOf(refusal, ...values), headers), refusal: name }
 }
 
-/** An entry as written down: its name and its code are added by `catalogue`. */
+/** An entry as written down: its name and its code are added by `refusalCatalogue`. */
 type CatalogueEntry = Omit<Refusal, 'name' | 'code' | 'reason'> & {
   readonly reason: FailureReason
   /** HTTP status code; absent = the usual one of the reason. */
@@ -86,7 +86,7 @@ type CatalogueEntry = Omit<Refusal, 'name' | 'code' | 'reason'> & {
 }
 
 /** A catalogue of refusals by name. */
-export const catalogue = <const Entries extends Readonly<Record<string, CatalogueEntry>>>(
+export const refusalCatalogue = <const Entries extends Readonly<Record<string, CatalogueEntry>>>(
   entries: Entries,
 ): { readonly [Name in keyof Entries]: Entries[Name] & Refusal } =>
   Object.fromEntries(

@@ -3,7 +3,7 @@
 import { STATUS_CODES, type ServerResponse } from 'node:http'
 import type { Server } from 'node:https'
 import type { Duplex } from 'node:stream'
-import { COMMON_HEADERS, type BufferedAnswer, catalogue, refuse } from './answer.ts'
+import { COMMON_HEADERS, type BufferedAnswer, refusalCatalogue, refuse } from './answer.ts'
 
 /** Most bytes of the request line and the headers. */
 export const LONGEST_HEAD = 16_384
@@ -12,7 +12,7 @@ const CLOSING = { connection: 'close' }
 const NOT_HTTP = 'it is not valid HTTP; the connection ends'
 
 /** The refusals of malformed requests. Each closes its connection. */
-export const MALFORMED_REQUESTS = catalogue({
+export const MALFORMED_REQUESTS = refusalCatalogue({
   malformed: {
     reason: 'BadRequest',
     message: 'the request is malformed: <fault>',

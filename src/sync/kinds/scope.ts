@@ -3,7 +3,7 @@ import type { VirtualName } from '../objects/host-name.ts'
 import type { SyncedObject } from '../objects/synced-object.ts'
 
 /** The facts of both clusters that the scope of a kind depends on. */
-export interface ScopeFacts {
+export interface SyncScopeFacts {
   /** Whether the configuration says that all objects of the kind are synced. */
   readonly isAll: boolean
   /** Whether a reference patch names the virtual object. */
@@ -19,9 +19,9 @@ export interface KindScope {
   /** Whether each cluster has one of its own, so that it is never synced. */
   readonly isReserved: (object: VirtualName) => boolean
   /** Whether a virtual object that is not an import is to stand on the host. */
-  readonly isWanted: (virtual: SyncedObject, facts: ScopeFacts) => boolean
+  readonly isWanted: (virtual: SyncedObject, facts: SyncScopeFacts) => boolean
   /** Whether a controller of the host made a foreign object for a Service of this virtual cluster. */
-  readonly isLeftover: (host: SyncedObject, facts: ScopeFacts) => boolean
+  readonly isLeftover: (host: SyncedObject, facts: SyncScopeFacts) => boolean
   /**
    * The other objects whose changes change the translation: `services` = the Services of the same name in both clusters,
    * `externalNames` = the Services and host namespaces that external names lead to (contract 18.6).

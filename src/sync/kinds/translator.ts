@@ -6,7 +6,7 @@ import type { HostPlace, VirtualName } from '../objects/host-name.ts'
 import type { Patch } from '../patches/parse.ts'
 import type { AddressSettings } from './addresses.ts'
 
-/** What a translation needs to know beside the object. */
+/** The facts besides the object that a translation depends on. */
 export interface TranslationContext {
   readonly place: HostPlace
   /** Whether the virtual cluster has the Service, and it is synced. */

@@ -32,7 +32,7 @@ interface NamespaceDeps {
   readonly place: HostPlace
   readonly clients: { readonly virtual: KubeClient; readonly host: KubeClient }
   readonly stores: NamespaceStores
-  /** Of the host. */
+  /** Reads the content of host namespaces. */
   readonly content: NamespaceContent
   readonly report: NamespaceReport
   readonly clock: Clock

@@ -7,7 +7,7 @@ import { onChange, onSignal, type Watch } from '../../kube/controller/builder.ts
 import { type ObjectSource, objectKey } from '../../kube/informer/store.ts'
 import type { SyncConfig } from '../config/config.ts'
 import type { ImportStates } from '../imports/follow.ts'
-import type { KindScope, ScopeFacts } from '../kinds/scope.ts'
+import type { KindScope, SyncScopeFacts } from '../kinds/scope.ts'
 import type { TranslationContext } from '../kinds/translator.ts'
 import { SCOPES } from '../kinds/translators.ts'
 import {
@@ -92,7 +92,7 @@ export function pairScope(kind: SyncedKind, deps: ScopeDeps): PairScope {
 }
 
 function scopeFacts(kind: SyncedKind, { config, imports, place, references, sources }: ScopeDeps) {
-  const facts: ScopeFacts = {
+  const facts: SyncScopeFacts = {
     isAll: config.kinds[kind].all,
     isReferenced: (virtual) => references.isReferenced(kind, objectKey(virtual)),
     virtualService: (name) => virtualService(name, sources, imports),

@@ -22,9 +22,9 @@ interface KnownVersion {
   readonly readMs: number
 }
 
-/** @param readKinds the kinds in a version of a group; null = it is not served */
+/** @param readServedKinds the kinds in a version of a group; null = it is not served */
 export function createServedKinds(
-  readKinds: (group: string, version: string) => Promise<ReadonlySet<string> | null>,
+  readServedKinds: (group: string, version: string) => Promise<ReadonlySet<string> | null>,
   clock: Clock,
 ): ServedKinds {
   const known = new Map<string, KnownVersion>()
@@ -41,7 +41,7 @@ export function createServedKinds(
         if (isServed(kind) !== 'unread') continue
         const [group = '', version = ''] = kind.apiVersion.split('/')
         const isPossible = isDnsSubdomain(group) && isDnsLabel(version)
-        const served = isPossible ? await readKinds(group, version) : null
+        const served = isPossible ? await readServedKinds(group, version) : null
         if (known.size >= MOST_VERSIONS) known.clear()
         known.set(kind.apiVersion, { kinds: served ?? new Set(), readMs: clock.monotonicMs() })
       }

@@ -9,7 +9,7 @@ import { plan as planToken } from '../../../../src/controllers/directclusterendp
 import { type KeyStep, plan } from '../../../../src/controllers/ownedaccesskey/plan.ts'
 import { reconcile } from '../../../../src/controllers/ownedaccesskey/reconcile.ts'
 import {
-  countUnrecorded,
+  countUnrecordedTokens,
   revokeOwnedTokens,
 } from '../../../../src/controllers/ownedaccesskey/revoke-owned-tokens.ts'
 import type { AccessKey } from '../../../../src/domain/accesskey/access-key.ts'
@@ -118,7 +118,7 @@ describe('every token issued under its uid is recorded as revoked and deleted (5
     const { name, uid } = object.metadata
     if (stored) records.stored.add(uid)
     const wanted = recorded === null ? [] : [[uid, after(recorded)]]
-    expect(countUnrecorded(CI, deps)).toBe(wanted.length)
+    expect(countUnrecordedTokens(CI, deps)).toBe(wanted.length)
     expect(await revokeOwnedTokens(CI, deps)).toBe(wanted.length)
     expect([...records.asked]).toEqual(wanted)
     expect(deletedNames(asked)).toEqual(deleted ? [name] : [])

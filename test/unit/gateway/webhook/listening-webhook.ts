@@ -8,7 +8,7 @@ import {
   type CallerFiles,
   followCallerFiles,
 } from '../../../../src/gateway/webhook/caller-files.ts'
-import { callerCheck } from '../../../../src/gateway/webhook/callers.ts'
+import { webhookCallerCheck } from '../../../../src/gateway/webhook/callers.ts'
 import {
   type WEBHOOK_OUTCOMES,
   WEBHOOK_PATH,
@@ -84,7 +84,7 @@ export async function listeningWebhook(
   const { server, connect } = await served((http) => respond(http), {}, { asksForCertificates })
   const token = followCallerFiles({ files, clock, log, signal: abort.signal, trust: server.trust })
   respond = createWebhook({
-    isCaller: token && callerCheck(token, clock),
+    isCaller: token && webhookCallerCheck(token, clock),
     context: () => ({ ...CONTEXT, ...context }),
     answered: (outcome) => outcomes.push(outcome),
     clock,
