@@ -6,10 +6,10 @@ import { CHAIN_STATE_MESSAGES, chainStatusOf } from '../../domain/accesskey/owne
 import type { Store } from '../../kube/informer/store.ts'
 import { keysIn } from '../indexes/access-keys.ts'
 import type { KeyPlanInput } from './plan.ts'
-import { type TokensDeps, countUnrecorded } from './revoke-owned-tokens.ts'
+import { type RevokeOwnedTokensDeps, countUnrecordedTokens } from './revoke-owned-tokens.ts'
 
 /** Where the input comes from. `caps` returns the caps in force at each call. */
-export interface KeyPlanSources extends TokensDeps {
+export interface KeyPlanSources extends RevokeOwnedTokensDeps {
   readonly keys: Store<AccessKey>
   readonly caps: () => Caps
   readonly configName: string
@@ -21,7 +21,7 @@ export function planInputOf(key: AccessKey, sources: KeyPlanSources): KeyPlanInp
   const { keys, configName, retentionMs, clock, revocations } = sources
   const [caps, nowMs] = [sources.caps(), clock.nowMs()]
   const conflict = keyConflictOf(key, keysIn(keys))
-  const hasUnrecorded = key.isDeleting && countUnrecorded(key, sources) > 0
+  const hasUnrecorded = key.isDeleting && countUnrecordedTokens(key, sources) > 0
   const tokensFault = hasUnrecorded ? revocations.fault() : null
   const ownerFault = ownerFaultOf(key, keys, caps, nowMs)
   return { caps, configName, retentionMs, conflict, ownerFault, tokensFault, nowMs }

@@ -1,5 +1,5 @@
 // All refusals of the authorization webhook. Its decisions on reviews do not count as refusals.
-import { catalogue } from '../../serving/http/answer.ts'
+import { refusalCatalogue } from '../../serving/http/answer.ts'
 
 const NO_REVIEW = 'what came is no review of an API server'
 
