@@ -11,7 +11,7 @@ import type { FullObject, Store } from '../../kube/informer/store.ts'
 export const RECORD_WRITE_REASONS = ['record'] as const
 
 /** Dependencies of recordSettings. */
-interface RecordDeps {
+interface SettingsRecordDeps {
   readonly client: KubeClient
   readonly configMaps: Store<FullObject<ConfigMap>>
   readonly namespace: string
@@ -20,7 +20,7 @@ interface RecordDeps {
 /** Creates or changes the record. @throws StatusError 409 when it has changed, and for a write that is refused */
 export async function recordSettings(
   data: ConfigMapData,
-  { client, configMaps, namespace }: RecordDeps,
+  { client, configMaps, namespace }: SettingsRecordDeps,
 ): Promise<void> {
   const [reason] = RECORD_WRITE_REASONS
   const stored = configMaps.get(IN_FORCE_CONFIG_MAP, namespace)
