@@ -320,7 +320,7 @@ export function testKeyRevocation(setup: SelfServiceSetup): void {
       expect(run.stdout).toContain(
         `${grandchild.name} (user:eve, made with ${child.name}): disabled\n`,
       )
-      expect(run.stdout).toMatch(/\n4 of 4 disabled\. [^]*carry no label[^]*audit log/)
+      expect(run.stdout).toMatch(/\n4 of 4 disabled\. [^]*carries no label[^]*audit log/)
       expect(byUid.stdout).toContain(`(user:eve, made with ${uid}): disabled\n`)
       for (const one of [leaked.token, child.token, grandchild.token, other.json.spec.key])
         await untilRefused(one)
