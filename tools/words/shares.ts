@@ -7,7 +7,7 @@ import { proseOf, type Text, textsIn } from './texts.ts'
 export const GOAL = 6
 
 /** How far below its limit a folder's share may be before the limit must follow. */
-const SLACK = 100
+const SLACK = 5
 
 /** A find at its place. */
 export interface PlacedFind {

@@ -78,7 +78,7 @@ const REVOCATIONS_UNKNOWN = refuse(ERRORS.revocationsUnknown)
 
 /** The sources of the list of revoked tokens. */
 interface RevokedSources {
-  /** All ConfigMaps of the platform's namespace, or at least those of revoked tokens. */
+  /** All ConfigMaps of the platform's namespace, or at least the records of revoked tokens. */
   readonly configMaps: Store<FullObject<ConfigMap>>
   /** When the store was last known to be complete, in epoch milliseconds; null = never. */
   readonly asOfMs: () => number | null
@@ -101,8 +101,8 @@ interface BuiltList {
 
 /**
  * The list of `<issuer>/revoked` (contract 7.4). `asOf` is the time at which the records were last known to be
- * complete, not the time of the request: while the API server is down it ages, and verifiers see that. The ETag is that
- * of the tokens, a weak one: a verifier with the same tokens gets a 304 with the new `asOf` as a header.
+ * complete, not the time of the request: while the API server is down it ages, and verifiers see that. The ETag is weak
+ * and only of the tokens: a verifier with the same tokens gets a 304 with the new `asOf` as a header.
  *
  * The page is public, and there may be hundreds of thousands of tokens. So the list is built only after a change, once
  * a second at most, from the changed ConfigMaps, one in each turn of the event loop; concurrent requests share the

@@ -41,7 +41,10 @@ export function followCallerFiles(options: FollowedCallerFiles): FollowedToken |
       const token = read.ok ? tokenIn(read.texts[0]) : read.fault
       digest = typeof token === 'string' ? null : token.digest
       if (typeof token === 'string')
-        log.warn({ because: token }, 'webhook token cannot be used, nobody has it')
+        log.warn(
+          { because: token },
+          'webhook token cannot be used, and no caller is accepted by it',
+        )
       else log.info({}, 'webhook token in use')
     })
   if (files.clientAuthorityFile !== null)
@@ -49,7 +52,10 @@ export function followCallerFiles(options: FollowedCallerFiles): FollowedToken |
       const authority = read.ok ? parseClientAuthority(read.texts[0] ?? '') : read.fault
       trust(typeof authority === 'string' ? [] : authority)
       if (typeof authority === 'string')
-        log.warn({ because: authority }, 'webhook client CA cannot be used, it lets nobody in')
+        log.warn(
+          { because: authority },
+          'webhook client CA cannot be used, and it admits no client',
+        )
       else log.info({ certificates: authority.length }, 'webhook client CA in use')
     })
   return { digest: () => digest }

@@ -1,7 +1,7 @@
 // All refusals of the authorization webhook. Its decisions on reviews do not count as refusals.
 import { refusalCatalogue } from '../../serving/http/answer.ts'
 
-const NO_REVIEW = 'what came is no review of an API server'
+const NO_REVIEW = 'the request is not a review of an API server'
 
 /** The catalogue, in the order of the documentation. */
 export const WEBHOOK_ERRORS = refusalCatalogue({
@@ -32,7 +32,7 @@ export const WEBHOOK_ERRORS = refusalCatalogue({
   },
   reviewMalformed: {
     reason: 'BadRequest',
-    message: 'the body is no review: <fault>',
+    message: 'the body is not a review: <fault>',
     because: NO_REVIEW,
   },
   reviewFormer: {

@@ -21,8 +21,8 @@ export interface ReviewedUser {
 export function reviewedUser(spec: unknown): ReviewedUser | string {
   if (!isMap(spec)) return 'the review has no spec'
   const [user, extra] = [ownValue(spec, 'user'), ownValue(spec, 'extra')]
-  if (!isAbsent(user) && typeof user !== 'string') return 'the user of the review is no text'
-  if (!isAbsent(extra) && !isMap(extra)) return 'extra of the review is no object'
+  if (!isAbsent(user) && typeof user !== 'string') return 'the user of the review is not a string'
+  if (!isAbsent(extra) && !isMap(extra)) return 'extra of the review is not an object'
   return { name: user ?? '', extra: extra ?? {} }
 }
 
@@ -42,13 +42,13 @@ export function reviewedRequest(spec: unknown, target: RequestTarget): RequestIn
   if (isAbsent(resource) === isAbsent(path))
     return 'the review must have either resourceAttributes or nonResourceAttributes'
   const attributes = isAbsent(resource) ? path : resource
-  if (!isMap(attributes)) return 'the attributes of the review are no object'
+  if (!isMap(attributes)) return 'the attributes of the review are not an object'
   const [required, optional] = isAbsent(resource) ? PATH_FIELDS : RESOURCE_FIELDS
   const texts = new Map(
     [...required, ...optional].map((field) => [field, textOf(ownValue(attributes, field))]),
   )
   const malformed = [...texts].find(([, text]) => text === undefined)
-  if (malformed) return `${malformed[0]} in the attributes of the review is no text`
+  if (malformed) return `${malformed[0]} in the attributes of the review is not a string`
   const text = (field: string): string => texts.get(field) ?? ''
   const missing = required.find((field) => text(field) === '')
   if (missing !== undefined) return `the attributes of the review have no ${missing}`

@@ -125,12 +125,12 @@ function tokenReview(
   { cluster, scopeContext }: WebhookContext,
 ): TokenReview | string {
   if (extraValues(user, ACCESS_KEY_EXTRA) === null)
-    return `extra ${ACCESS_KEY_EXTRA} is no list of texts`
+    return `extra ${ACCESS_KEY_EXTRA} is not a list of strings`
   const [scopeText, tokenId] = [onlyValue(user, SCOPE_EXTRA), onlyValue(user, TOKEN_ID_EXTRA)]
   if (scopeText === null) return `extra ${SCOPE_EXTRA} must have one value`
   if (tokenId === null) return `extra ${TOKEN_ID_EXTRA} must have one value`
   const scope = knownScope(scopeText)
-  if (scope === null) return `extra ${SCOPE_EXTRA} is no scope`
+  if (scope === null) return `extra ${SCOPE_EXTRA} is not a valid scope`
   const request = reviewedRequest(spec, { kind: 'Cluster', cluster })
   if (typeof request === 'string') return request
   if (scopeContext === null) return 'settings are not known here yet'

@@ -114,7 +114,7 @@ describe('a review', () => {
       kind: 'Status',
       code: 400,
       reason: 'BadRequest',
-      message: `the body is no review: ${fault}`,
+      message: `the body is not a review: ${fault}`,
     })
     expect(outcomes).toEqual(['malformed'])
   })

@@ -135,12 +135,12 @@ describe('the webhook denies what it cannot read, and says what is missing or wr
   const having = (name: string, value: unknown) => ({ ...UNRESTRICTED, [name]: value })
   const oneScope = `extra ${SCOPE} must have one value`
   const oneId = `extra ${ID} must have one value`
-  const noScope = `extra ${SCOPE} is no scope`
+  const noScope = `extra ${SCOPE} is not a valid scope`
   test.each<{ name: string; extra: unknown; reason: string }>([
     { name: 'no extras',                    extra: undefined,                            reason: oneScope },
     { name: 'extras of others only',        extra: { 'example.com/x': ['y'] },           reason: oneScope },
-    { name: 'extras as a list',             extra: [['platform.sh/scope', '*']],         reason: 'extra of the review is no object' },
-    { name: 'extras as text',               extra: 'platform.sh/scope',                  reason: 'extra of the review is no object' },
+    { name: 'extras as a list',             extra: [['platform.sh/scope', '*']],         reason: 'extra of the review is not an object' },
+    { name: 'extras as text',               extra: 'platform.sh/scope',                  reason: 'extra of the review is not an object' },
     { name: 'no scope',                     extra: without(SCOPE),                       reason: oneScope },
     { name: 'an empty list as scope',       extra: having(SCOPE, []),                    reason: oneScope },
     { name: 'an empty scope',               extra: having(SCOPE, ['']),                  reason: oneScope },
@@ -165,8 +165,8 @@ describe('the webhook denies what it cannot read, and says what is missing or wr
     { name: 'a star and a space',           extra: having(SCOPE, ['* ']),                reason: noScope },
     { name: 'two stars',                    extra: having(SCOPE, ['**']),                reason: noScope },
     { name: 'a name twice in the scope',    extra: having(SCOPE, ['{"rules":[],"rules":[{"verbs":["get"]}]}']), reason: noScope },
-    { name: 'a malformed access-key',       extra: having(KEY, 'ci'),                    reason: `extra ${KEY} is no list of texts` },
-    { name: 'the same, without a scope',    extra: { [KEY]: 'ci' },                      reason: `extra ${KEY} is no list of texts` },
+    { name: 'a malformed access-key',       extra: having(KEY, 'ci'),                    reason: `extra ${KEY} is not a list of strings` },
+    { name: 'the same, without a scope',    extra: { [KEY]: 'ci' },                      reason: `extra ${KEY} is not a list of strings` },
     { name: 'an empty access-key alone',    extra: { [KEY]: [] },                        reason: oneScope },
     { name: 'a malformed scope of a gateway', extra: { [KEY]: ['ci'], [SCOPE]: '*' },    reason: oneScope },
     { name: 'a token-id, and no scope',     extra: { [KEY]: ['ci'], [ID]: ['x'] },       reason: oneScope },
@@ -191,8 +191,8 @@ describe('the webhook denies what it cannot read, and says what is missing or wr
     { name: 'both attributes',        asked: { resourceAttributes: attributes, nonResourceAttributes: path }, reason: either },
     { name: 'both attributes null',   asked: { resourceAttributes: null, nonResourceAttributes: null },    reason: either },
     { name: 'attributes of a prototype', asked: Object.create({ resourceAttributes: attributes }) as object, reason: either },
-    { name: 'a list as attributes',   asked: { resourceAttributes: [attributes] },                         reason: 'the attributes of the review are no object' },
-    { name: 'text as attributes',     asked: { nonResourceAttributes: '/healthz' },                        reason: 'the attributes of the review are no object' },
+    { name: 'a list as attributes',   asked: { resourceAttributes: [attributes] },                         reason: 'the attributes of the review are not an object' },
+    { name: 'text as attributes',     asked: { nonResourceAttributes: '/healthz' },                        reason: 'the attributes of the review are not an object' },
     { name: 'no verb of a path',      asked: { nonResourceAttributes: { path: '/healthz' } },              reason: 'the attributes of the review have no verb' },
     { name: 'an empty verb of a path', asked: { nonResourceAttributes: { ...path, verb: '' } },            reason: 'the attributes of the review have no verb' },
     { name: 'neither verb nor resource', asked: { resourceAttributes: { namespace: 'team' } },             reason: 'the attributes of the review have no resource' },
@@ -202,13 +202,13 @@ describe('the webhook denies what it cannot read, and says what is missing or wr
       [['x'], 5, true, {}].map((value) => ({
         name: `${JSON.stringify(value)} as ${field}`,
         asked: { resourceAttributes: { ...attributes, [field]: value } },
-        reason: `${field} in the attributes of the review is no text`,
+        reason: `${field} in the attributes of the review is not a string`,
       })),
     ),
     ...['verb', 'path'].map((field) => ({
       name: `a list as ${field} of a path`,
       asked: { nonResourceAttributes: { ...path, [field]: ['/healthz'] } },
-      reason: `${field} in the attributes of the review is no text`,
+      reason: `${field} in the attributes of the review is not a string`,
     })),
   ])('$name', ({ asked, reason }) => {
     for (const extra of [UNRESTRICTED, extraOf(cluster('c1')), forwardedExtraOf(null)])
@@ -219,8 +219,8 @@ describe('the webhook denies what it cannot read, and says what is missing or wr
     { name: 'no spec', spec: undefined, reason: 'the review has no spec' },
     { name: 'null', spec: null, reason: 'the review has no spec' },
     { name: 'a list', spec: [], reason: 'the review has no spec' },
-    { name: 'a number as user', spec: { ...PODS, user: 5 }, reason: 'the user of the review is no text' },
-    { name: 'a list as user', spec: { ...PODS, user: ['system:admin'] }, reason: 'the user of the review is no text' },
+    { name: 'a number as user', spec: { ...PODS, user: 5 }, reason: 'the user of the review is not a string' },
+    { name: 'a list as user', spec: { ...PODS, user: ['system:admin'] }, reason: 'the user of the review is not a string' },
   ])('$name', ({ spec, reason }) => {
     expect(decide(spec)).toEqual({ denied: true, reason })
   })
