@@ -104,7 +104,7 @@ async function remove(
 ): Promise<void> {
   const { name, uid, resourceVersion } = secret
   await client.delete(SECRETS, { namespace, name }, { uid, resourceVersion }, because)
-  log.info({ secret: name, because }, 'signing key deleted')
+  log.info({ secret: { name, uid }, because }, 'signing key deleted')
 }
 
 /** Records an event for each corruption, once in the life of this process. */

@@ -21,7 +21,7 @@ interface ReconcileOf {
   readonly log: Log
 }
 
-/** A new reconcile. The object in its lines is the one that the store has at the first of them. */
+/** A new reconcile. The object in its lines is the one that the store has now: after its writes it may be gone. */
 export function createReconcileContext({
   controller,
   key,
@@ -29,13 +29,13 @@ export function createReconcileContext({
   log,
 }: ReconcileOf): ReconcileContext {
   const reconcileID = randomUUID()
+  const found = objectOf(key)
   let own: Log | null = null
   return {
     reconcileID,
     // A resync reconciles 100,000 keys, most of which log nothing.
     get log() {
       if (own !== null) return own
-      const found = objectOf(key)
       const object = found ? referenceOf(found) : { name: key }
       own = log.child({ controller, object, reconcileID })
       return own
