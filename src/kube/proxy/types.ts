@@ -30,6 +30,11 @@ export interface UpstreamServer {
   readonly prefix: string
   /** What the next request is sent by. @param refused whether the server has just refused the credential */
   readonly open: (refused?: boolean) => Promise<OpenUpstream>
+  /**
+   * Whether this process has no account there, so that its refusals are about the caller. Absent = it has one, also while
+   * the file of its token is empty for a moment.
+   */
+  readonly isWithoutAccount?: true
 }
 
 /** The pool for HTTP/1.1, the address and options of other connections, and the credential of this process. */

@@ -91,7 +91,7 @@ async function attempt<Sent extends UpstreamCall, Result extends UpstreamAnswer 
   try {
     const answer = await exchange(open, { ...call, path, headers })
     observer.responded(call, String(answer.status))
-    if (!('body' in answer) || !couldRefuse(open, call)) return answer
+    if (!('body' in answer) || !couldRefuse(connection, call)) return answer
     if (answer.status === 401 && call.isProxied !== true) {
       answer.body.destroy()
       return new CredentialRefused('the API server refuses the credential of this process')
@@ -105,9 +105,11 @@ async function attempt<Sent extends UpstreamCall, Result extends UpstreamAnswer 
   }
 }
 
-/** Whether an answer may be about this process, and not about the caller: it has a credential, or impersonates. */
-const couldRefuse = ({ headers, tls }: OpenUpstream, { impersonation }: UpstreamCall): boolean =>
-  impersonation !== null || tls.cert !== undefined || Object.keys(headers).length > 0
+/** Whether an answer may be about this process, and not about the caller: it has an account, or impersonates. */
+const couldRefuse = (
+  { isWithoutAccount }: UpstreamServer,
+  { impersonation }: UpstreamCall,
+): boolean => impersonation !== null || isWithoutAccount !== true
 
 /** Methods that change nothing, and so are safe to repeat. */
 const SAFE: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS'])

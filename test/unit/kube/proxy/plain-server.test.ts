@@ -18,6 +18,7 @@ async function plain(wire: (typeof WIRES)[number], status: number, body = 'page'
   const forwards = new Pool(url, { connect: { ...tls, allowH2: false } })
   const opened: boolean[] = []
   const connection: UpstreamServer = {
+    isWithoutAccount: true,
     prefix: '/sign-in',
     open: async (refused = false) => {
       opened.push(refused)
@@ -51,6 +52,33 @@ describe.each(WIRES)('a server without a credential, over %s,', (wire) => {
     const framing = new Set(['host', 'connection'])
     expect(got.filter((name) => !framing.has(name ?? ''))).toEqual(['accept'])
   })
+})
+
+test('an API server that refuses an empty token is asked again with the one that is there now', async () => {
+  const { url } = await startUpstreamServer('h2', (incoming, outgoing) =>
+    outgoing.writeHead(incoming.headers.authorization === 'Bearer t' ? 200 : 401).end('answer'),
+  )
+  const tls = { ca: TLS.ca }
+  const forwards = new Pool(url, { connect: { ...tls, allowH2: false } })
+  const opened: boolean[] = []
+  const upstream = createUpstream({
+    connection: {
+      prefix: '',
+      open: async (refused = false) => {
+        opened.push(refused)
+        return { forwards, origin: url, tls, headers: refused ? { authorization: 'Bearer t' } : {} }
+      },
+    },
+    clock: systemClock(),
+    observer: { responded: () => undefined },
+  })
+  onTestFinished(async () => {
+    await upstream.close()
+    await forwards.destroy()
+  })
+  const answer = await upstream.send(call({ path: '/api' }))
+  expect([answer.status, await textOf(answer)]).toEqual([200, 'answer'])
+  expect(opened).toEqual([false, true])
 })
 
 test('an impersonated request is refused by a server without a credential as by an API server', async () => {
