@@ -10,6 +10,7 @@ import {
   POLICY_BINDINGS,
   SUBJECT_ACCESS_REVIEWS,
   TOKENS,
+  apiVersionOf,
 } from '../../api/names.ts'
 import type { Config } from '../../api/config.gen.ts'
 import type { KubeObject } from '../../api/objects.ts'
@@ -58,7 +59,7 @@ async function isAllowed(
   const user = `system:serviceaccount:${namespace}:${account}`
   const groups = ['system:serviceaccounts', `system:serviceaccounts:${namespace}`]
   const review = {
-    apiVersion: `${SUBJECT_ACCESS_REVIEWS.group}/${SUBJECT_ACCESS_REVIEWS.version}`,
+    apiVersion: apiVersionOf(SUBJECT_ACCESS_REVIEWS),
     kind: SUBJECT_ACCESS_REVIEWS.kind,
     metadata: {},
     spec: { user, groups, resourceAttributes: attributes },

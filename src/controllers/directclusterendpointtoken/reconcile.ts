@@ -5,7 +5,7 @@ import type { KubeClient } from '../../kube/client/client.ts'
 import {
   type ObjectTarget,
   applyFields,
-  deleteEnded,
+  deleteObject,
   regardingOf,
   releaseObject,
 } from '../../kube/controller/object-writes.ts'
@@ -72,7 +72,6 @@ async function perform(
   deps: TokenDeps,
   context: ReconcileContext,
 ): Promise<Outcome> {
-  const target: ObjectTarget = { client: deps.client, resource: TOKENS, store: deps.tokens }
   switch (step.kind) {
     case 'nothing':
       return done
@@ -81,62 +80,78 @@ async function perform(
     case 'adopt':
       // Before the token is issued, so that no issued token is deleted without a revocation record.
       await applyFields(
-        target,
+        targetOf(deps),
         token,
         { metadata: { finalizers: [REVOKE_FINALIZER] } },
         { reason: 'adopt' },
       )
       return done
-    case 'issue': {
-      const keyID = await issue(target, token, step, deps)
-      const { announce, status } = step
-      if (keyID !== null) reportIssue(token, { announce, status, keyID }, deps, context)
+    case 'issue':
+      await issueToken(token, step, deps, context)
       return done
-    }
     case 'record':
       deps.revocations.record(token.uid, step.expiresMs)
       return requeueAt(step.wakeMs)
     case 'publish':
-      if (await publishStatus(target, token, step)) reportStatus(token, step, deps, context)
+      await publish(token, step, deps, context)
       return requeueAfterWrite(step.wakeMs, deps.clock.nowMs())
     case 'delete':
-      if (await deleteEnded(target, token)) context.log.info({}, 'ended token deleted')
+      await remove(token, deps, context)
       return done
     case 'release':
-      if (await releaseObject(target, token, REVOKE_FINALIZER))
-        context.log.info({}, 'token released')
+      await release(token, deps, context)
       return done
     default:
       return step satisfies never
   }
 }
 
-function reportIssue(
+const targetOf = ({ client, tokens }: TokenDeps): ObjectTarget => ({
+  client,
+  resource: TOKENS,
+  store: tokens,
+})
+
+async function issueToken(
   token: TokenObject,
-  { announce, status, keyID }: IssuedStep,
+  step: Extract<TokenStep, { kind: 'issue' }>,
   deps: TokenDeps,
-  context: ReconcileContext,
-): void {
+  { log, reconcileID }: ReconcileContext,
+): Promise<void> {
+  const keyID = await issue(targetOf(deps), token, step, deps)
+  if (keyID === null) return
   deps.observer.issued()
-  const { expirationTimestamp } = status
-  context.log.info({ expirationTimestamp, keyID }, 'token issued')
-  recordEvents(token, announce, deps, context)
+  const { expirationTimestamp } = step.status
+  log.info({ expirationTimestamp, keyID }, 'token issued')
+  recordEvents(token, step.announce, deps, reconcileID)
 }
 
-/** A step that is done, with the ID of the signing key. */
-type IssuedStep = Pick<Extract<TokenStep, { kind: 'issue' }>, 'announce' | 'status'> & {
-  readonly keyID: string
-}
-
-function reportStatus(
+async function publish(
   token: TokenObject,
-  { announce }: Extract<TokenStep, { kind: 'publish' }>,
+  step: Extract<TokenStep, { kind: 'publish' }>,
   deps: TokenDeps,
-  context: ReconcileContext,
-): void {
-  recordEvents(token, announce, deps, context)
-  for (const { reason } of announce)
-    if (reason !== 'ScopeExceedsOwner') context.log.info({ reason }, 'token ended')
+  { log, reconcileID }: ReconcileContext,
+): Promise<void> {
+  if (!(await publishStatus(targetOf(deps), token, step))) return
+  recordEvents(token, step.announce, deps, reconcileID)
+  for (const { reason } of step.announce)
+    if (reason !== 'ScopeExceedsOwner') log.info({ reason }, 'token ended')
+}
+
+async function remove(
+  token: TokenObject,
+  deps: TokenDeps,
+  { log }: ReconcileContext,
+): Promise<void> {
+  if (await deleteObject(targetOf(deps), token, 'expired')) log.info({}, 'ended token deleted')
+}
+
+async function release(
+  token: TokenObject,
+  deps: TokenDeps,
+  { log }: ReconcileContext,
+): Promise<void> {
+  if (await releaseObject(targetOf(deps), token, REVOKE_FINALIZER)) log.info({}, 'token released')
 }
 
 /** Reasons of events that need no action; the others are warnings. */
@@ -146,7 +161,7 @@ function recordEvents(
   token: TokenObject,
   transitions: readonly TokenTransition[],
   { events }: TokenDeps,
-  { reconcileID }: ReconcileContext,
+  reconcileID: string,
 ): void {
   const regarding = regardingOf(TOKENS, token)
   recordTransitions(transitions, { regarding, normalReasons: NORMAL_REASONS, reconcileID }, events)

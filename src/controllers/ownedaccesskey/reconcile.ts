@@ -4,7 +4,7 @@ import { lifetimeOf } from '../../domain/accesskey/lifetime.ts'
 import {
   type ObjectTarget,
   applyStatus,
-  deleteEnded,
+  deleteObject,
   regardingOf,
   releaseObject,
 } from '../../kube/controller/object-writes.ts'
@@ -57,8 +57,7 @@ export async function reconcile(
     case 'publish':
       return publish(key, step, deps, context)
     case 'delete':
-      if (await deleteEnded(targetOf(deps), key))
-        context.log.info(keyIdField(key), 'expired access key deleted')
+      await remove(key, deps, context)
       return done
     case 'release':
       return release(key, deps, context)
@@ -84,11 +83,12 @@ async function adoptAndPublish(
   context: ReconcileContext,
 ): Promise<Outcome> {
   const { client, keys, newKey } = deps
+  const { log, reconcileID } = context
   const adoption = await adopt(key, createdAt, { client, keys, newKey })
   if (adoption) {
     const { isGenerated } = adoption
-    context.log.info({ ...keyIdField(key), generated: isGenerated }, 'access key adopted')
-    if (isGenerated) recordEvents(key, [KEY_GENERATED], deps, context)
+    log.info({ ...keyIdField(key), generated: isGenerated }, 'access key adopted')
+    if (isGenerated) recordEvents(key, [KEY_GENERATED], deps, reconcileID)
   }
   const adopted = keys.get(key.name)
   if (!adopted) return done
@@ -106,19 +106,24 @@ async function publish(
   key: AccessKey,
   { status, announce, wakeMs }: Extract<KeyStep, { kind: 'publish' }>,
   deps: KeyDeps,
-  context: ReconcileContext,
+  { log, reconcileID }: ReconcileContext,
 ): Promise<Outcome> {
   const { clock, caps, observer } = deps
   await applyStatus(targetOf(deps), key, status)
-  recordEvents(key, announce, deps, context)
+  recordEvents(key, announce, deps, reconcileID)
   const nowMs = clock.nowMs()
   if (announce.some(({ reason }) => reason === 'Expired')) {
     const lagMs = nowMs - (lifetimeOf(key, caps(), nowMs).expiresMs ?? nowMs)
     observer.expired(lagMs / 1000)
     const { expirationTimestamp } = status
-    context.log.info({ ...keyIdField(key), expirationTimestamp, lagMs }, 'access key expired')
+    log.info({ ...keyIdField(key), expirationTimestamp, lagMs }, 'access key expired')
   }
   return requeueAfterWrite(wakeMs, nowMs)
+}
+
+async function remove(key: AccessKey, deps: KeyDeps, { log }: ReconcileContext): Promise<void> {
+  if (await deleteObject(targetOf(deps), key, 'expired'))
+    log.info(keyIdField(key), 'expired access key deleted')
 }
 
 /**
@@ -144,7 +149,7 @@ function recordEvents(
   key: AccessKey,
   transitions: readonly KeyTransition[],
   { events }: KeyDeps,
-  { reconcileID }: ReconcileContext,
+  reconcileID: string,
 ): void {
   const regarding = regardingOf(ACCESS_KEYS, key)
   recordTransitions(transitions, { regarding, normalReasons: NORMAL_REASONS, reconcileID }, events)

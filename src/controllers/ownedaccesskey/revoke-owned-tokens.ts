@@ -3,6 +3,7 @@ import type { RevocationList } from '../../revocation/revocation-list.ts'
 import type { AccessKey } from '../../domain/accesskey/access-key.ts'
 import { type TokenObject, issuedTokenEndMs } from '../../domain/token/token.ts'
 import type { KubeClient } from '../../kube/client/client.ts'
+import { deleteObject } from '../../kube/controller/object-writes.ts'
 import type { Store } from '../../kube/informer/store.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import { BY_ISSUED_UNDER, type IssuesInProgress } from '../indexes/tokens.ts'
@@ -39,9 +40,12 @@ export async function revokeOwnedTokens(
     revocations.record(token.uid, issuedTokenEndMs(token) ?? clock.nowMs())
   }
   const toDelete = issued.filter(({ isDeleting }) => !isDeleting)
+  const target = { client: deps.client, resource: TOKENS, store: tokens }
   for (let first = 0; first < toDelete.length; first += CONCURRENT_DELETES) {
     await Promise.all(
-      toDelete.slice(first, first + CONCURRENT_DELETES).map((token) => remove(token, deps)),
+      toDelete
+        .slice(first, first + CONCURRENT_DELETES)
+        .map((token) => deleteObject(target, token, 'owner')),
     )
   }
   return unrecorded.length + (isIssuing ? 1 : 0)
@@ -60,13 +64,4 @@ function isUnrecorded(
 ): boolean {
   const expiresMs = issuedTokenEndMs(token)
   return expiresMs !== null && expiresMs > clock.nowMs() && !revocations.has(token.uid)
-}
-
-async function remove(
-  token: TokenObject,
-  { client, tokens }: RevokeOwnedTokensDeps,
-): Promise<void> {
-  const { uid, resourceVersion } = token
-  const terminating = await client.delete(TOKENS, token, { uid, resourceVersion }, 'owner')
-  if (terminating) tokens.observe(terminating)
 }

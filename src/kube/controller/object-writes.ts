@@ -51,17 +51,19 @@ export const applyStatus = (
   applyFields(target, object, { status }, { reason: 'status', subresource: 'status' })
 
 /**
- * Deletes an object that has ended. The resourceVersion protects one that was used a moment ago (contract 5.3).
+ * Deletes the object. The resourceVersion protects one that was used a moment ago (contract 5.3).
  *
+ * @param reason why, for metrics
  * @returns whether it waits for finalizers now; false = it is gone
  * @throws StatusError 409 when the object has changed
  */
-export async function deleteEnded(
+export async function deleteObject(
   { client, resource, store }: ObjectTarget,
   object: StoredObject,
+  reason: string,
 ): Promise<boolean> {
   const { name, uid, resourceVersion } = object
-  const terminating = await client.delete(resource, { name }, { uid, resourceVersion }, 'expired')
+  const terminating = await client.delete(resource, { name }, { uid, resourceVersion }, reason)
   if (terminating) store.observe(terminating)
   return terminating !== null
 }

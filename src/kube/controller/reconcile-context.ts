@@ -8,7 +8,10 @@ import type { CachedObject } from '../informer/store.ts'
 export interface ReconcileContext {
   /** A UUID. */
   readonly reconcileID: string
-  /** Its lines have `controller`, `object` and `reconcileID`. */
+  /**
+   * Its lines have `controller`, `object` and `reconcileID`. The object is looked up when this is read first: read it
+   * before a write, after which the object may be gone.
+   */
   readonly log: Log
 }
 
@@ -21,7 +24,7 @@ interface ReconcileOf {
   readonly log: Log
 }
 
-/** A new reconcile. The object in its lines is the one that the store has now: after its writes it may be gone. */
+/** A new reconcile, which costs nothing but its ID until it logs. */
 export function createReconcileContext({
   controller,
   key,
@@ -29,13 +32,13 @@ export function createReconcileContext({
   log,
 }: ReconcileOf): ReconcileContext {
   const reconcileID = randomUUID()
-  const found = objectOf(key)
   let own: Log | null = null
   return {
     reconcileID,
     // A resync reconciles 100,000 keys, most of which log nothing.
     get log() {
       if (own !== null) return own
+      const found = objectOf(key)
       const object = found ? referenceOf(found) : { name: key }
       own = log.child({ controller, object, reconcileID })
       return own

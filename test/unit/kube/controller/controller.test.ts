@@ -211,14 +211,16 @@ describe('the log line of a finished reconcile, at debug (8.5)', () => {
     ])
   })
 
-  test('a reconcile without a line logs nothing at level info', async () => {
+  test('computes none of its fields at level info', async () => {
+    let lookups = 0
+    const objectOf = () => ((lookups += 1), undefined)
     const controller = controllerOnClock(() => Promise.resolve(done), 1, {
       level: 'info',
-      objectOf: () => undefined,
+      objectOf,
     })
     controller.queue.add('a', 'change')
     await controller.clock.advance(0)
-    expect([controller.results(), controller.lines]).toEqual([['success'], []])
+    expect([controller.results(), lookups, controller.lines]).toEqual([['success'], 0, []])
   })
 })
 

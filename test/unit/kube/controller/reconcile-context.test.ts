@@ -14,7 +14,7 @@ function countingLog() {
   return { counting, lines, made }
 }
 
-test('every line of a reconcile has the object that the store had when it began, and one ID', () => {
+test('every line of a reconcile has one ID, and the object that the store had when its log was read', () => {
   const { counting, lines } = countingLog()
   let now: CachedObject | undefined = { ...stored }
   const context = createReconcileContext({
@@ -23,8 +23,9 @@ test('every line of a reconcile has the object that the store had when it began,
     objectOf: () => now,
     log: counting,
   })
+  const { log } = context
   now = undefined
-  context.log.info({ step: 1 }, 'released')
+  log.info({ step: 1 }, 'released')
   context.log.info({ step: 2 }, 'released')
   const own = { controller: 'things', object: stored, reconcileID: context.reconcileID }
   expect(lines.map(({ fields }) => fields)).toEqual([
