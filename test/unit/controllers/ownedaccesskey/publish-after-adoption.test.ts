@@ -1,4 +1,5 @@
 // A new key works as soon as it is adopted, so the same reconcile publishes its status.
+import { createHash } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import { IssuesInProgress } from '../../../../src/controllers/indexes/tokens.ts'
 import { reconcile } from '../../../../src/controllers/ownedaccesskey/reconcile.ts'
@@ -15,6 +16,7 @@ import { keyObject } from '../../../support/object-builder.ts'
 import { keyStore, tokenStore } from '../../../support/token-builder.ts'
 import { fixedKeyDeps } from './key-reconcile.ts'
 import { reconcileContext } from '../../../support/reconcile-context.ts'
+import { memoryLog } from '../../../support/memory-log.ts'
 
 const GENERATED = 'k'.repeat(43)
 
@@ -46,7 +48,8 @@ function newKeyDeps(spec: object = {}, answer?: NonNullable<Answers['apply']>) {
     ...fixedKeyDeps(),
     newKey: () => GENERATED,
   }
-  return { asked, keys, reconcileKey: () => reconcile('ci', deps, reconcileContext()) }
+  const { log, lines } = memoryLog()
+  return { asked, keys, lines, reconcileKey: () => reconcile('ci', deps, reconcileContext(log)) }
 }
 
 const writeReasons = (asked: readonly { readonly reason: string }[]) =>
@@ -69,6 +72,16 @@ describe('the reconcile that adopts a key publishes its status (3.1, 4.1)', () =
       },
     })
     expect(outcome).toEqual({ result: 'later', atMs: after(600) })
+  })
+
+  test('the line about an adopted key has its key ID as a field, as only those are written (1.5)', async () => {
+    const secret = 'a-secret-of-at-least-32-characters'
+    const key = newKeyDeps({ key: secret })
+    await key.reconcileKey()
+    const keyID = createHash('sha256').update(secret).digest('hex').slice(0, 16)
+    expect(key.lines).toMatchObject([
+      { sentence: 'access key adopted', fields: { keyID, generated: false } },
+    ])
   })
 
   test('an adoption missing in the store is not repeated: its watch event requeues the key', async () => {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { isInsidePath, pathText } from '../../../../src/domain/json/field-path.ts'
+import { type FieldPath, isInsidePath, pathText } from '../../../../src/domain/json/field-path.ts'
 import type { JsonMap } from '../../../../src/domain/json/json.ts'
 import { readSource } from '../../../../src/domain/settings/read-source.ts'
 import { splitUnknownFields, checkSettingsSchema } from '../../../../src/domain/settings/schema.ts'
@@ -211,6 +211,14 @@ describe('the types of a source', () => {
 })
 
 describe('the text of a path', () => {
+  test.each<{ readonly path: FieldPath; readonly text: string }>([
+    { path: [], text: '' },
+    { path: ['auth', 'connectors', 0, 'id'], text: 'auth.connectors[0].id' },
+    { path: ['auth', 'customHttpHeaders', 'X-A'], text: 'auth.customHttpHeaders.X-A' },
+    { path: ['a/b', 'c~d'], text: '["a/b"]["c~d"]' },
+  ])('the path $path is written as $text', ({ path, text }) => {
+    expect(pathText(path)).toBe(text)
+  })
   test.each([
     ['a', 'a', true],
     ['a.b', 'a', true],
