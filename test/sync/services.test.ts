@@ -1,4 +1,5 @@
 // Services of a virtual cluster on its host.
+// Node ports that a test names are below 30086: an API server assigns those last, so no other Service has one by chance.
 import { expect, test } from 'vitest'
 import { SERVICES } from '../../src/api/names.ts'
 import { fileWorld } from '../support/sync-file-world.ts'
@@ -59,7 +60,7 @@ test("a NodePort Service gets the host's numbers in both clusters (18.4, 18.5)",
     },
   })
   expect(withoutFlows(after)).toEqual(withoutFlows(before))
-  const moved = one === 32_001 ? 32_002 : 32_001
+  const moved = one === 30_001 ? 30_002 : 30_001
   await host.patch(SERVICES, hostRef(at('node-ports')), [
     { op: 'replace', path: '/spec/ports/0/nodePort', value: moved },
   ])
@@ -71,14 +72,14 @@ test("a NodePort Service gets the host's numbers in both clusters (18.4, 18.5)",
 test('a node port that another Service of the virtual cluster has: an Event, and changes still cross (18.3, 18.5)', async () => {
   const other = await virtual.create(SERVICES, at('clash-other'), {
     metadata: { annotations: { 'vcluster.platform.sh/skip-sync': 'true' } },
-    spec: { type: 'NodePort', ports: [{ port: 1, nodePort: 32_101 }] },
+    spec: { type: 'NodePort', ports: [{ port: 1, nodePort: 30_003 }] },
   })
   await created('clash', { type: 'NodePort' })
   await onHost('clash')
   await world.caughtUp(syncer)
   const before = await virtual.get(SERVICES, at('clash'))
   await host.patch(SERVICES, hostRef(at('clash')), [
-    { op: 'replace', path: '/spec/ports/0/nodePort', value: 32_101 },
+    { op: 'replace', path: '/spec/ports/0/nodePort', value: 30_003 },
   ])
   const { message } = await virtual.event(before, 'NotWritten')
   expect(message).toMatch(/^The virtual cluster refuses the object: PUT .* 422 Invalid/)
@@ -86,7 +87,7 @@ test('a node port that another Service of the virtual cluster has: an Event, and
   await virtual.patch(SERVICES, at('clash'), { metadata: { labels: { changed: 'yes' } } })
   await onHost('clash', { metadata: { labels: { changed: 'yes' } } })
   await virtual.remove(SERVICES, other.metadata)
-  await virtual.shows(SERVICES, at('clash'), { spec: { ports: [{ nodePort: 32_101 }] } })
+  await virtual.shows(SERVICES, at('clash'), { spec: { ports: [{ nodePort: 30_003 }] } })
 })
 
 test("the load balancer's status flows back, and goes with it (18.4, 18.5)", async () => {
@@ -130,15 +131,15 @@ test("a health check port that the host has assigned is the host's own, and does
   await host.create(
     SERVICES,
     { namespace: world.hostNamespace, name: 'takes-the-port' },
-    { spec: { ports: PORTS, ...local, healthCheckNodePort: 31_901 } },
+    { spec: { ports: PORTS, ...local, healthCheckNodePort: 30_011 } },
   )
-  const before = await created('health-taken', { ...local, healthCheckNodePort: 31_901 })
-  const free = await created('health-free', { ...local, healthCheckNodePort: 31_902 })
-  await onHost('health-free', { spec: { healthCheckNodePort: 31_902 } })
+  const before = await created('health-taken', { ...local, healthCheckNodePort: 30_011 })
+  const free = await created('health-free', { ...local, healthCheckNodePort: 30_012 })
+  await onHost('health-free', { spec: { healthCheckNodePort: 30_012 } })
   const { spec } = (await onHost('health-taken')) as SeenObject & {
     spec: { healthCheckNodePort: number }
   }
-  expect(spec.healthCheckNodePort).not.toBe(31_901)
+  expect(spec.healthCheckNodePort).not.toBe(30_011)
   await world.caughtUp(syncer)
   for (const one of [before, free])
     expect(withoutFlows(await virtual.get(SERVICES, one.metadata))).toEqual(withoutFlows(one))
