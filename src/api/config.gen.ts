@@ -633,8 +633,8 @@ export interface AuditPolicyRule {
    */
   readonly nonResourceURLs?: readonly string[]
   /**
-   * Stages for which no event is written, together with those of the policy. Absent or empty, no
-   * restriction.
+   * Stages for which no event is written, besides the stages that the policy omits. Absent or
+   * empty, no restriction.
    */
   readonly omitStages?: readonly string[]
   /** Targets of requests that the rule applies to. Absent or empty, every request. */
@@ -804,7 +804,7 @@ export interface CostControlGlobal {
 export interface CostControlMetrics {
   /** Number of replicas. */
   readonly replicas?: number
-  /** Compute resources of each replica, as of a Kubernetes container. */
+  /** Compute resources of each replica, in the form of a Kubernetes container's resources. */
   readonly resources?: ComputeResources
   /** How long metrics are kept, for example 90d. Default 1y. */
   readonly retention?: string
@@ -812,7 +812,7 @@ export interface CostControlMetrics {
   readonly storage?: CostControlStorage
 }
 
-/** Compute resources of each replica, as of a Kubernetes container. */
+/** Compute resources of each replica, in the form of a Kubernetes container's resources. */
 export interface ComputeResources {
   /**
    * Maximum that may be used, resource name to quantity, for example cpu 500m. Absent, no limits.
@@ -861,7 +861,7 @@ export interface CostControlCluster {
 export interface CostEstimator {
   /** Number of replicas. */
   readonly replicas?: number
-  /** Compute resources of each replica, as of a Kubernetes container. */
+  /** Compute resources of each replica, in the form of a Kubernetes container's resources. */
   readonly resources?: ComputeResources
 }
 
@@ -869,9 +869,9 @@ export interface CostEstimator {
 export interface CostControlPrices {
   /** Currency of the prices. */
   readonly priceCurrency?: string
-  /** Average price of a node's CPU. Its fields are those of the cost dashboard. */
+  /** Average price of a node's CPU, in the fields of the cost dashboard. */
   readonly averageCPUPricePerNode?: Readonly<Record<string, unknown>>
-  /** Average price of a node's memory. Its fields are those of the cost dashboard. */
+  /** Average price of a node's memory, in the fields of the cost dashboard. */
   readonly averageRAMPricePerNode?: Readonly<Record<string, unknown>>
 }
 
@@ -887,7 +887,7 @@ export interface ImageBuilderSettings {
   readonly enabled?: boolean
   /** Number of replicas. */
   readonly replicas?: number
-  /** Compute resources of each replica, as of a Kubernetes container. */
+  /** Compute resources of each replica, in the form of a Kubernetes container's resources. */
   readonly resources?: ComputeResources
 }
 
@@ -898,10 +898,10 @@ export interface DatabaseSettings {
   /**
    * Data source name, whose form depends on the database, for example
    * mysql://user:password@tcp(host:3306)/name or postgres://user:password@host:5432/name. A URL
-   * with user information, and a name that is no URL, belong in the Secret, or are written in spec
-   * as $PLATFORM_CONFIG_<NAME>, an environment variable of the operator that holds the whole.
-   * status hides the user information, and all of a name that is no URL. Optional for an external
-   * database.
+   * with user information, and a name in another form, belong in the Secret, or in an environment
+   * variable of the operator that spec names as $PLATFORM_CONFIG_<NAME> in place of the data source
+   * name. status hides a URL's user information, and the whole of a name in another form. Optional
+   * for an external database.
    */
   readonly dataSource?: string
   /** Identity provider of temporary tokens for the database. Optional for an external database. */

@@ -25,8 +25,8 @@ export interface DirectClusterEndpointTokenSpec {
   readonly ttl?: number
   /**
    * The most that the credential may do. A scope only narrows: RBAC still decides on what it lets
-   * pass. What its fields grant adds up. Absent, the owner's full rights; where a key with a scope
-   * owns the credential, that scope. A scope that sets nothing is refused.
+   * pass. It grants the union of what its fields grant. Absent, the owner's full rights; where a
+   * key with a scope owns the credential, that scope. A scope that sets nothing is refused.
    */
   readonly scope?: Scope
 }

@@ -54,14 +54,14 @@ export interface OwnedAccessKeySpec {
   readonly ttlAfterLastActivity?: boolean
   /**
    * The most that the credential may do. A scope only narrows: RBAC still decides on what it lets
-   * pass. What its fields grant adds up. Absent, the owner's full rights; where a key with a scope
-   * owns the credential, that scope. A scope that sets nothing is refused.
+   * pass. It grants the union of what its fields grant. Absent, the owner's full rights; where a
+   * key with a scope owns the credential, that scope. A scope that sets nothing is refused.
    */
   readonly scope?: Scope
   /**
    * What the key is for, and whether people or the platform manage it. User is for keys that people
    * make. Login is for keys that a person signs in with; without a ttl it takes Config's
-   * loginAccessKeyTTLSeconds. Reset and OIDCRefreshToken are no bearer credentials: the gateway
+   * loginAccessKeyTTLSeconds. Reset and OIDCRefreshToken cannot be bearer credentials: the gateway
    * refuses such keys, and their Ready says so. Immutable; empty counts as absent.
    */
   readonly type?:

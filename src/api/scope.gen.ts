@@ -2,8 +2,8 @@
 
 /**
  * The most that the credential may do. A scope only narrows: RBAC still decides on what it lets
- * pass. What its fields grant adds up. Absent, the owner's full rights; where a key with a scope
- * owns the credential, that scope. A scope that sets nothing is refused.
+ * pass. It grants the union of what its fields grant. Absent, the owner's full rights; where a key
+ * with a scope owns the credential, that scope. A scope that sets nothing is refused.
  */
 export interface Scope {
   /**
@@ -49,8 +49,8 @@ export interface ScopeRole {
    */
   readonly projects?: readonly string[]
   /**
-   * Virtual clusters to which the role is limited, beside those of projects. With this list alone
-   * the role grants nothing in spaces. Absent, no limit of its own.
+   * Virtual clusters to which the role is limited, besides the projects' virtual clusters. With
+   * this list alone the role grants nothing in spaces. Absent, no limit of its own.
    */
   readonly virtualClusters?: readonly string[]
 }
@@ -152,8 +152,8 @@ export interface ScopeRuleVirtualCluster {
   /** Name of the virtual cluster. Absent or empty, all virtual clusters. */
   readonly name?: string
   /**
-   * Namespace of the virtual cluster: that of its project, for example p-shop. Absent or empty, all
-   * namespaces.
+   * Namespace of the virtual cluster: its project's namespace, for example p-shop. Absent or empty,
+   * all namespaces.
    */
   readonly namespace?: string
 }

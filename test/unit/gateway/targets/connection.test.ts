@@ -84,7 +84,7 @@ test('connections are opened for the first request, and closed 5 minutes after t
   expect(clock.pending()).toBe(1)
 })
 
-test('a request that fails, and an upgrade that ends, are no use any more (9.5)', async () => {
+test('a request that fails, and an upgrade that ends, count as use no longer (9.5)', async () => {
   const { send, upgrade, clock, events } = start()
   await expect(send(call({ path: '/fails' }))).rejects.toThrow('no answer')
   const tunnel = await upgrade({ ...call(), protocol: 'websocket' })
@@ -96,7 +96,7 @@ test('a request that fails, and an upgrade that ends, are no use any more (9.5)'
   expect(events).toEqual(['opened', 'closed'])
 })
 
-test('probes keep nothing open that nobody uses (9.5)', async () => {
+test('a probe does not keep an unused connection open (9.5)', async () => {
   const { send, probe, clock, events, holdProbe } = start()
   expect(await probe()).toEqual({ kind: 'allowed' })
   expect(events).toEqual(['opened', 'closed'])

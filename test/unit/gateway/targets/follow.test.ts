@@ -19,7 +19,7 @@ test('no target is found before the first comparison, and the targets are not fr
   expect([...targets.readiness()]).toEqual([])
 })
 
-test('a Secret that is added is a target within 5 s, and is told of when it works (9.5)', async () => {
+test('an added Secret is a target within 5 s, and has an Event once it works (9.5)', async () => {
   const { targets, compared, put, events, connection, recorded, open } = followTargets()
   await compared()
   put()
@@ -211,7 +211,7 @@ test('a target that refuses is not asked by requests, one that is away is; both 
   expect([...targets.readiness()].some(([, isReady]) => isReady)).toBe(false)
 })
 
-test('a fault that comes back is told again, with another discriminator (9.5)', async () => {
+test('a fault that comes back has an Event again, with another discriminator (9.5)', async () => {
   const { put, api, recorded, clock } = followTargets()
   put()
   for (const answer of ['ready', 'away', 'ready', 'away'] as const) {
@@ -227,7 +227,7 @@ test('a fault that comes back is told again, with another discriminator (9.5)', 
   expect(new Set(recorded.map(({ discriminator }) => discriminator)).size).toBe(4)
 })
 
-test('comparisons that fail leave what is known, which is not fresh after 15 s, and one line in the log (10.4)', async () => {
+test('comparisons that fail keep the targets, which are stale after 15 s, and log one line (10.4)', async () => {
   const { targets, compared, put, api, lines, ended, clock } = followTargets()
   put()
   await compared()
@@ -286,7 +286,7 @@ test('a Secret that cannot be read is unusable after 15 s, and concerns no other
   ])
 })
 
-test('a Secret whose read gets no answer is no knowledge at all (10.4)', async () => {
+test('a Secret whose read gets no answer proves nothing (10.4)', async () => {
   const { targets, clock, put, api } = followTargets()
   put()
   api.readError = new Error('no answer')

@@ -16,7 +16,7 @@ export type Answers = (kubeconfig: string) => 'ready' | 'refuses' | 'away'
 
 const POWERLESS = JSON.stringify({ message: 'users is forbidden: User "x" cannot impersonate' })
 
-/** Starts to follow a namespace without Secrets. @param ownCluster that of a direct endpoint; null = at a gateway */
+/** Starts to follow a namespace without Secrets. @param ownCluster the cluster of a direct endpoint; null = at a gateway */
 export function followTargets(ownCluster: Upstream | null = null) {
   const clock = manualClock(Date.parse('2026-11-21T10:00:00Z'))
   const { log, lines } = memoryLog()

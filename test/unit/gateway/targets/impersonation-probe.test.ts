@@ -134,7 +134,7 @@ test.each<{ name: string; act: Act; because: string | null; refusals?: number }>
   },
   { name: 'no response', act: isAway, because: 'the API server did not answer' },
   {
-    name: 'a 403 that is no Status',
+    name: 'a 403 without a Status',
     act: answer(403, '<html>'),
     because: '/version was answered with 403',
   },

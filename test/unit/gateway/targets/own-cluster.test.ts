@@ -30,7 +30,7 @@ test('a space is ready at once in the own cluster, without a probe (9.2, 9.5)', 
   expect(events()).toEqual(['s: TargetReady: The space s of project p is ready.'])
 })
 
-test('a space that moves or is removed ends its connection, and not that of the cluster (9.5, 13.4)', async () => {
+test('a space that moves or is removed ends its connection, but not the connection to the cluster (9.5, 13.4)', async () => {
   const { targets, put, remove, compared, connection, ended } = followTargets(OWN)
   put(space('shop'))
   await compared()

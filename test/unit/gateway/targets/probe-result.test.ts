@@ -1,4 +1,4 @@
-// Codes are those of real servers, which the second table has.
+// The second table has codes that real servers sent.
 import { createServer } from 'node:http2'
 import type { AddressInfo } from 'node:net'
 import { describe, expect, onTestFinished, test } from 'vitest'
@@ -20,7 +20,7 @@ test('a fault quotes nothing of what the API server says (9.5)', () => {
     expect(JSON.stringify(conditionOf({ kind, because: said }))).not.toContain(said)
 })
 
-test('a refused address is told by its kind (9.5)', () => {
+test('the condition names the kind of a refused address (9.5)', () => {
   const cause = new UpstreamUnavailable('unprocessed', 'x', {
     cause: new AddressRefused('is a loopback address'),
   })

@@ -55,7 +55,7 @@ describe('the file of the token', () => {
       text: undefined,
       because: expect.stringMatching(/token cannot be read \(ENOENT\)$/) as string,
     },
-  ])('lets nobody in while it is $name, and that is logged once', async ({ text, because }) => {
+  ])('admits no caller while it is $name, and that is logged once', async ({ text, because }) => {
     const it = await listeningWebhook({ token: text, authority: null })
     const tries = [bearer(TOKEN), bearer(''), ['Authorization: Bearer'], ['Authorization: '], []]
     for (const headers of tries) expect(await it.ask({ headers })).toMatchObject({ code: 401 })
@@ -104,7 +104,7 @@ describe('the file of the client CA', () => {
     { name: 'missing', pem: undefined, because: expect.stringMatching(/ENOENT/) as string },
     { name: 'empty', pem: '', because: 'it has no PEM certificate' },
     { name: 'cut off', pem: OLD.certificatePem.slice(0, 99), because: 'it has no PEM certificate' },
-  ])('lets nobody in while it is $name, and that is logged once', async ({ pem, because }) => {
+  ])('admits no caller while it is $name, and that is logged once', async ({ pem, because }) => {
     const it = await only(OLD.certificatePem)
     await it.putAuthority(pem)
     await it.putAuthority(pem)
@@ -114,7 +114,7 @@ describe('the file of the client CA', () => {
     expect(await it.ask(WITHOUT_BEARER, clientOf(OLD))).toMatchObject({ code: 200 })
   })
 
-  test('lets nobody in by a connection that outlives its certificate', async () => {
+  test('admits no caller by a connection that outlives its certificate', async () => {
     const { clock, connect, askOn } = await only(OLD.certificatePem)
     const open = await connect(clientOf(OLD))
     const endMs = Math.floor((nowMs + HOUR_MS) / 1000) * 1000

@@ -54,7 +54,7 @@ export interface CallerContents {
 /** Pause between two reads of the files. */
 const LOOK_EVERY_MS = 2000
 
-/** The webhook, listening until the test is finished. `contents` are those of the files at the start. */
+/** The webhook, listening until the test is finished. `contents` is what its files have at the start. */
 export async function listeningWebhook(
   contents: CallerContents = { token: TOKEN, authority: null },
   context: Partial<WebhookContext> = {},

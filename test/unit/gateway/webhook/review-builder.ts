@@ -53,7 +53,7 @@ export function attributesOf(text: string, namespace = 'team'): object {
     subresource,
     name,
   }
-  // What is empty is left out, as by an API server.
+  // An API server omits empty attributes.
   return {
     resourceAttributes: Object.fromEntries(Object.entries(attributes).filter(([, value]) => value)),
   }

@@ -100,7 +100,7 @@ const ROWS: readonly Row[] = [
   },
   { name: 'another cluster (11.3)', scope: cluster('c2'), denies: ['get pods x', ...DISCOVERY] },
   ...[project('p'), project('*'), space('p', 's'), virtualCluster('p', 'v')].map((scope) => ({
-    name: `${JSON.stringify(scope)}, which is no cluster (11.3)`,
+    name: `${JSON.stringify(scope)}, which grants no cluster (11.3)`,
     scope,
     denies: ['get pods x', 'get namespaces team', ...DISCOVERY],
   })),

@@ -157,7 +157,7 @@ describe('the webhook denies what it cannot read, and says what is missing or wr
     { name: 'an empty token-id',            extra: having(ID, ['']),                     reason: oneId },
     { name: 'two token-ids',                extra: having(ID, ['a', 'b']),               reason: oneId },
     { name: 'a token-id as number',         extra: having(ID, [1]),                      reason: oneId },
-    { name: 'a scope that is no JSON',      extra: having(SCOPE, ['{']),                 reason: noScope },
+    { name: 'a scope that is not JSON',     extra: having(SCOPE, ['{']),                 reason: noScope },
     { name: 'a scope that is cut off',      extra: having(SCOPE, ['{"clusters":[{"cluster":"c1"}']), reason: noScope },
     { name: 'a list as scope',              extra: having(SCOPE, ['[]']),                reason: noScope },
     { name: 'null as scope',                extra: having(SCOPE, ['null']),              reason: noScope },
@@ -177,9 +177,9 @@ describe('the webhook denies what it cannot read, and says what is missing or wr
   })
 
   test.each([
-    { name: 'an empty list of an extra of ours', extra: { [SCOPE]: [] } },
-    { name: 'null as an extra of ours', extra: { 'platform.sh/other': null } },
-  ])('a user of another name is ours by $name', ({ extra }) => {
+    { name: 'an empty list of a platform extra', extra: { [SCOPE]: [] } },
+    { name: 'null as a platform extra', extra: { 'platform.sh/other': null } },
+  ])('a user of another name counts as a token user by $name', ({ extra }) => {
     expect(decide({ ...PODS, user: 'ada', extra }).denied).toBe(true)
   })
 
