@@ -14,7 +14,7 @@ import { type ObjectSource, objectKey } from '../kube/informer/store.ts'
 import type { SyncConfig } from './config/config.ts'
 import { followImports } from './imports/follow.ts'
 import { importsController } from './imports/reconcile.ts'
-import { NAMESPACE_CONTROLLER, namespaceController } from './namespaces/reconcile.ts'
+import { namespaceController } from './namespaces/reconcile.ts'
 import { type NamespaceErrorReason, namespaceReport } from './namespaces/report.ts'
 import type { NamespaceStores } from './namespaces/sources.ts'
 import type { HostPlace } from './objects/host-name.ts'
@@ -28,7 +28,7 @@ import { type SyncSources, startSources } from './sources.ts'
 /** Dependencies of all runs of a process. */
 export interface RunOptions
   extends Omit<SyncSetup, 'config' | 'place' | 'owner' | 'sources' | 'references' | 'imports'>,
-    Omit<ControllerRuntime, 'log' | 'clock'> {
+    Omit<ControllerRuntime, 'clock'> {
   readonly virtualCluster: string
   readonly hostNamespace: string
   /** Name of the virtual cluster's own Service in the host namespace; null = host objects have no owner. */
@@ -113,11 +113,10 @@ interface RunParts {
 
 /** Starts the informers, and follows references and imports. */
 function startReading({ config, place, factories }: RunParts, options: RunOptions): SyncSetup {
-  const { log } = options
   const sources = startSources(config, place, {
     virtual: factories.virtual.startInformer,
     host: factories.host.startInformer,
-    log,
+    log: options.log,
   })
   const references: ReferencedObjects = followReferences(config, place, sources)
   return {
@@ -136,20 +135,15 @@ function startReading({ config, place, factories }: RunParts, options: RunOption
     observer: options.observer,
     workers: options.workers,
     clock: options.clock,
-    log,
   }
 }
 
 function namespaceSpec(
   stores: NamespaceStores,
   place: HostPlace,
-  { clients, clock, events, hostContent: content, log, namespaceFailed: failed }: RunOptions,
+  { clients, clock, events, hostContent: content, namespaceFailed: failed }: RunOptions,
 ): ControllerSpec {
-  const report = namespaceReport({
-    events,
-    failed,
-    log: log.child({ controller: NAMESPACE_CONTROLLER }),
-  })
+  const report = namespaceReport({ events, failed })
   return namespaceController({ place, clients, stores, content, report, clock })
 }
 

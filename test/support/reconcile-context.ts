@@ -1,4 +1,8 @@
-import type { ReconcileContext } from '../../src/kube/controller/reconcile-context.ts'
+import type { ControllerSpec } from '../../src/kube/controller/builder.ts'
+import {
+  createReconcileContext,
+  type ReconcileContext,
+} from '../../src/kube/controller/reconcile-context.ts'
 import type { Log } from '../../src/runtime/log.ts'
 import { memoryLog } from './memory-log.ts'
 
@@ -10,3 +14,10 @@ export const reconcileContext = (log: Log = memoryLog().log): ReconcileContext =
   reconcileID: RECONCILE_ID,
   log,
 })
+
+/** A reconcile of a key by its controller, as the work loop makes it. */
+export const contextIn = (
+  { name, objectOf }: Pick<ControllerSpec, 'name' | 'objectOf'>,
+  key: string,
+  log: Log,
+): ReconcileContext => createReconcileContext({ controller: name, key, objectOf, log })

@@ -7,7 +7,7 @@ import type { CachedObject, ObjectSource, StoreChange } from '../informer/store.
 import { type StopController, startController } from './controller.ts'
 import type { ControllerMetrics } from './metrics.ts'
 import type { Outcome } from './outcome.ts'
-import type { ReconcileContext } from './reconcile-context.ts'
+import type { LoggedObject, ReconcileContext } from './reconcile-context.ts'
 import { type Priority, WorkQueue } from './work-queue.ts'
 import type { WorkerPlaces } from './worker-places.ts'
 
@@ -34,8 +34,8 @@ export interface ControllerSpec {
    */
   readonly resyncsAtOnce?: number
   readonly reconcile: (key: string, context: ReconcileContext) => Promise<Outcome>
-  /** The object of a key, for the log; undefined when there is none. */
-  readonly objectOf: (key: string) => CachedObject | undefined
+  /** The object of a key, for the log; undefined = the key is its name. */
+  readonly objectOf: (key: string) => LoggedObject | undefined
   /** The stores that reconcile reads: the watches start once all of them have synced. */
   readonly reads: readonly Pick<ObjectSource<CachedObject>, 'whenSynced'>[]
   readonly watches: readonly Watch[]

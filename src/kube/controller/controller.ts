@@ -3,9 +3,12 @@ import type { EventLoopShare } from '../../runtime/concurrency/event-loop.ts'
 import type { Log } from '../../runtime/log.ts'
 import { NoResponseError, NotLeaderError, StatusError, isConflict } from '../client/api-error.ts'
 import type { CircuitBreaker } from '../client/circuit-breaker.ts'
-import type { CachedObject } from '../informer/store.ts'
 import type { Outcome } from './outcome.ts'
-import { type ReconcileContext, createReconcileContext } from './reconcile-context.ts'
+import {
+  type LoggedObject,
+  type ReconcileContext,
+  createReconcileContext,
+} from './reconcile-context.ts'
 import { ReportedFailure } from './reported-failure.ts'
 import type { WorkQueue } from './work-queue.ts'
 import type { WorkerPlaces } from './worker-places.ts'
@@ -30,8 +33,8 @@ export interface ControllerOptions {
   /** The places of the workers, which a reconcile can leave for a while; null = none does. */
   readonly places: WorkerPlaces | null
   readonly reconcile: (key: string, context: ReconcileContext) => Promise<Outcome>
-  /** The object of a key, for the log; undefined when there is none. */
-  readonly objectOf: (key: string) => CachedObject | undefined
+  /** The object of a key, for the log; undefined = the key is its name. */
+  readonly objectOf: (key: string) => LoggedObject | undefined
   readonly clock: Clock
   readonly eventLoop: EventLoopShare
   readonly outage: Pick<CircuitBreaker, 'isCertain'>

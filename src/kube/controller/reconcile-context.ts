@@ -15,12 +15,16 @@ export interface ReconcileContext {
   readonly log: Log
 }
 
+/** An object as a line of the log names it: one that does not exist has only its name. */
+export type LoggedObject = Pick<CachedObject, 'name' | 'namespace'> &
+  Partial<Pick<CachedObject, 'uid' | 'resourceVersion'>>
+
 /** The reconcile of one key. */
 interface ReconcileOf {
   readonly controller: string
   readonly key: string
-  /** The object of a key; undefined when there is none. */
-  readonly objectOf: (key: string) => CachedObject | undefined
+  /** As in ControllerOptions. */
+  readonly objectOf: (key: string) => LoggedObject | undefined
   readonly log: Log
 }
 
@@ -46,9 +50,9 @@ export function createReconcileContext({
   }
 }
 
-const referenceOf = ({ name, namespace, uid, resourceVersion }: CachedObject) => ({
+const referenceOf = ({ name, namespace, uid, resourceVersion }: LoggedObject): LoggedObject => ({
   ...(namespace === undefined ? {} : { namespace }),
   name,
-  uid,
-  resourceVersion,
+  ...(uid === undefined ? {} : { uid }),
+  ...(resourceVersion === undefined ? {} : { resourceVersion }),
 })

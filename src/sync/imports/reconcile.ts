@@ -10,11 +10,11 @@ import {
   type Watch,
 } from '../../kube/controller/builder.ts'
 import { done, type Outcome } from '../../kube/controller/outcome.ts'
+import type { ReconcileContext } from '../../kube/controller/reconcile-context.ts'
 import { ReportedFailure } from '../../kube/controller/reported-failure.ts'
 import type { EventRecorder } from '../../kube/event-recorder.ts'
 import { objectKey } from '../../kube/informer/store.ts'
 import type { Clock } from '../../runtime/clock.ts'
-import type { Log } from '../../runtime/log.ts'
 import { isMarkedAsImport } from '../kinds/imported-copy.ts'
 import { type HostPlace, importSourceOf, shortDigest, virtualNameOf } from '../objects/host-name.ts'
 import {
@@ -47,7 +47,11 @@ interface ImportDeps {
   readonly observer: (kind: SyncedKind) => SyncObserver
   readonly workers: number
   readonly clock: Clock
-  readonly log: Log
+}
+
+/** The name of a copy in one reconcile, which its lines and Events name. */
+interface ReconciledImport extends ImportName {
+  readonly context: ReconcileContext
 }
 
 /** What the controller remembers of one copy. */
@@ -69,10 +73,10 @@ export function importsController(deps: ImportDeps): ControllerSpec {
   return {
     name: IMPORTS_CONTROLLER,
     workers: deps.workers,
-    reconcile: (key) => reconcile(importNameOf(key), deps, memory),
+    reconcile: (key, context) => reconcile({ ...importNameOf(key), context }, deps, memory),
     objectOf: (key) => {
       const name = importNameOf(key)
-      return sources.virtual[name.kind].getByKey(name.key)
+      return sources.virtual[name.kind].getByKey(name.key) ?? virtualNameOf(name.key)
     },
     reads: SYNCED_KINDS.flatMap((kind) => [sources.virtual[kind], sources.candidates[kind]]),
     watches: importWatches(deps),
@@ -111,7 +115,7 @@ function importNameOf(key: string): ImportName {
 }
 
 async function reconcile(
-  importName: ImportName,
+  importName: ReconciledImport,
   deps: ImportDeps,
   memory: ImportMemory,
 ): Promise<Outcome> {
@@ -123,7 +127,7 @@ async function reconcile(
   const isReferenced = references.isReferenced(kind, key)
   // An object that was not read yet may exist; its first read queues the key again.
   if (!virtual.isSynced(name) || (isReferenced && !candidates.isSynced(source))) {
-    if (!isReferenced) forget(importName, deps, memory)
+    if (!isReferenced) forget(importName, memory)
     return done
   }
   const copy = virtual.getByKey(key) ?? null
@@ -137,14 +141,14 @@ async function reconcile(
     host: host && host.object,
   })
   if (plan.step !== 'nothing') return writePaced({ importName, plan, copy, host }, deps, memory)
-  if (copy === null && !isReferenced) forget(importName, deps, memory)
-  else refusalEnded(importName, deps, memory)
+  if (copy === null && !isReferenced) forget(importName, memory)
+  else refusalEnded(importName, memory)
   return done
 }
 
 /** A write of a copy, by its plan. */
 interface ImportWrite {
-  readonly importName: ImportName
+  readonly importName: ReconciledImport
   readonly plan: ImportPlan
   /** null = it does not exist. */
   readonly copy: SyncedObject | null
@@ -216,19 +220,17 @@ async function write(
 }
 
 /** One line when a refusal of the copy ends. */
-function refusalEnded(name: ImportName, { log }: ImportDeps, { states }: ImportMemory): void {
+function refusalEnded(name: ReconciledImport, { states }: ImportMemory): void {
   const state = states.get(keyOf(name))
   if (state === undefined || state.reported === null) return
   state.reported = null
-  log.info(
-    { kind: SYNCED_RESOURCES[name.kind].kind, object: name.key },
-    'an import is in step again',
-  )
+  const { kind } = SYNCED_RESOURCES[name.kind]
+  name.context.log.info({ kind }, 'an import is in step again')
 }
 
 /** Forgets a copy that no reference names any more. */
-function forget(name: ImportName, deps: ImportDeps, memory: ImportMemory): void {
-  refusalEnded(name, deps, memory)
+function forget(name: ReconciledImport, memory: ImportMemory): void {
+  refusalEnded(name, memory)
   memory.states.delete(keyOf(name))
 }
 
@@ -243,18 +245,18 @@ interface RefusedImport {
 
 /** Events about an import stand on the objects that name it: the import itself may not exist. */
 function reportRefused(
-  name: ImportName,
+  name: ReconciledImport,
   { error, sent, loggable }: RefusedImport,
-  { references, sources, events, observer, log }: ImportDeps,
+  { references, sources, events, observer }: ImportDeps,
   state: ImportState,
 ): void {
   const { kind, key } = name
+  const { log, reconcileID } = name.context
   const { kind: named } = SYNCED_RESOURCES[kind]
   const isNew = state.reported === null
   state.reported ??= new Set()
   const { reported } = state
-  if (isNew)
-    log.warn({ kind: named, object: key, because: loggable.message }, 'an import is refused')
+  if (isNew) log.warn({ kind: named, because: loggable.message }, 'an import is refused')
   // The API server may quote values.
   const because = refusalNote(error, named === 'Secret', sent)
   const note = `The virtual cluster refuses the import of ${named} ${key} with ${because}`
@@ -275,6 +277,7 @@ function reportRefused(
       action: 'Import',
       note,
       discriminator,
+      reconcileID,
     })
   }
 }

@@ -15,7 +15,7 @@ import {
 } from './marks.ts'
 import { keptNote, type NamespacePlan, planNamespace } from './plan.ts'
 import { deleteOwnObjects, restOf } from './remaining-content.ts'
-import type { NamespaceReport } from './report.ts'
+import type { NamespaceReport, ReconciledNamespace } from './report.ts'
 import { type HostNamespaceObject, type NamespaceStores, namespaceFacts } from './sources.ts'
 
 /** The name of the controller, in metrics and logs. */
@@ -44,9 +44,10 @@ export function namespaceController(deps: NamespaceDeps): ControllerSpec {
   return {
     name: NAMESPACE_CONTROLLER,
     workers: NAMESPACE_WORKERS,
-    reconcile: async (name) => {
-      const outcome = await reconcile(name, deps)
-      deps.report.inStep(name)
+    reconcile: async (hostName, context) => {
+      const reconciled = { hostName, context }
+      const outcome = await reconcile(reconciled, deps)
+      deps.report.inStep(reconciled)
       return outcome
     },
     objectOf: (name) => host.getByKey(name),
@@ -63,11 +64,12 @@ export function namespaceController(deps: NamespaceDeps): ControllerSpec {
   }
 }
 
-async function reconcile(hostName: string, deps: NamespaceDeps): Promise<Outcome> {
+async function reconcile(reconciled: ReconciledNamespace, deps: NamespaceDeps): Promise<Outcome> {
+  const { hostName } = reconciled
   const { stores, report } = deps
   const host = stores.host.getByKey(hostName) ?? null
   const { plan, waiting, leftOut } = planNamespace(namespaceFacts(hostName, stores, deps.place))
-  for (const one of leftOut) report.taken(one, hostName)
+  for (const one of leftOut) report.taken(reconciled, one)
   switch (plan.kind) {
     case 'nothing':
     case 'use':
@@ -75,14 +77,14 @@ async function reconcile(hostName: string, deps: NamespaceDeps): Promise<Outcome
     case 'conflict':
       return done
     case 'create':
-      return report.refusalReported(plan.virtual, hostName, () =>
+      return report.refusalReported(reconciled, plan.virtual, () =>
         create(hostName, plan.virtual, deps),
       )
     case 'mark':
       if (host === null) return done
-      return report.refusalReported(plan.virtual, hostName, () => mark(host, plan, deps))
+      return report.refusalReported(reconciled, plan.virtual, () => mark(host, plan, deps))
     case 'end':
-      return host === null ? done : end(host, { ...plan, waiting }, deps)
+      return host === null ? done : end(host, { ...plan, waiting, reconciled }, deps)
     default:
       return plan satisfies never
   }
@@ -128,10 +130,17 @@ async function setMarks(
 
 const RECHECK_MS = { clearing: 1000, kept: 300_000 }
 
+/** The end of a host namespace, as planned. */
+interface EndedNamespace extends Planned<'end'> {
+  /** As in the plan. */
+  readonly waiting: VirtualNamespace | null
+  readonly reconciled: ReconciledNamespace
+}
+
 /** Clears a host namespace of our objects, and deletes it if the syncer made it and nothing else is left in it. */
 async function end(
   host: HostNamespaceObject,
-  { virtual, isMade, waiting }: Planned<'end'> & Pick<ReturnType<typeof planNamespace>, 'waiting'>,
+  { virtual, isMade, waiting, reconciled }: EndedNamespace,
   deps: NamespaceDeps,
 ): Promise<Outcome> {
   const { clients, clock, content, report } = deps
@@ -139,7 +148,7 @@ async function end(
   if (await stillLeadsTo(host, virtual, deps)) return recheckAfter(RECHECK_MS.clearing)
 
   const reported = <T>(act: () => Promise<T>): Promise<T> =>
-    report.refusalReported(virtual, host.name, act)
+    report.refusalReported(reconciled, virtual, act)
   const own = await reported(() =>
     deleteOwnObjects({ hostName: host.name, virtualName: virtual.name }, deps),
   )
@@ -154,10 +163,10 @@ async function end(
   }
   // Without its marks it is not reconciled again: until they are gone, each try would report that it stays.
   if (rest === null) await reported(() => setMarks(host, null, deps))
-  report.kept(virtual, keptNote(host.name, rest))
+  report.kept(reconciled, virtual, keptNote(host.name, rest))
   if (rest === null) return done
   // Its marks keep naming the other namespace, perhaps for ever.
-  if (waiting !== null) report.taken(waiting, host.name)
+  if (waiting !== null) report.taken(reconciled, waiting)
   return recheckAfter(RECHECK_MS.kept)
 }
 

@@ -1,9 +1,9 @@
 // Events about namespaces of the virtual cluster in multi-namespace mode (contract 17.5).
 import { NAMESPACES } from '../../api/names.ts'
 import { isRefusal } from '../../kube/client/api-error.ts'
+import type { ReconcileContext } from '../../kube/controller/reconcile-context.ts'
 import { ReportedFailure } from '../../kube/controller/reported-failure.ts'
 import type { EventRecorder } from '../../kube/event-recorder.ts'
-import type { Log } from '../../runtime/log.ts'
 import { shortDigest } from '../objects/host-name.ts'
 import { refusalNote } from '../writes/refusal-note.ts'
 import type { VirtualNamespace } from './marks.ts'
@@ -14,24 +14,30 @@ export const NAMESPACE_ERROR_REASONS = ['NamespaceTaken', 'NamespaceKept', 'NotW
 /** One of NAMESPACE_ERROR_REASONS. */
 export type NamespaceErrorReason = (typeof NAMESPACE_ERROR_REASONS)[number]
 
+/** A host namespace in one reconcile, which the lines and Events about it name. */
+export interface ReconciledNamespace {
+  readonly hostName: string
+  readonly context: ReconcileContext
+}
+
 /** Reports what becomes of virtual namespaces on the host. */
 export interface NamespaceReport {
   /** Its host namespace belongs to another virtual namespace, or is foreign. */
-  readonly taken: (namespace: VirtualNamespace, hostName: string) => void
+  readonly taken: (host: ReconciledNamespace, namespace: VirtualNamespace) => void
   /** Its host namespace stays after its end. @param note a sentence */
-  readonly kept: (namespace: VirtualNamespace, note: string) => void
+  readonly kept: (host: ReconciledNamespace, namespace: VirtualNamespace, note: string) => void
   /**
    * Reports what the host refuses (see isRefusal), once until `inStep`.
    *
    * @throws ReportedFailure for a refusal, else what `act` does
    */
   readonly refusalReported: <T>(
+    host: ReconciledNamespace,
     namespace: VirtualNamespace,
-    hostName: string,
     act: () => Promise<T>,
   ) => Promise<T>
   /** Nothing that the host refuses is to be written for this host namespace: a refusal before has ended. */
-  readonly inStep: (hostName: string) => void
+  readonly inStep: (host: ReconciledNamespace) => void
 }
 
 /** Dependencies of the reports. */
@@ -39,18 +45,25 @@ interface NamespaceReportOptions {
   /** Records Events in the virtual cluster. */
   readonly events: EventRecorder
   readonly failed: (reason: NamespaceErrorReason) => void
-  readonly log: Log
+}
+
+/** The text of a report. */
+interface NamespaceNote {
+  readonly reason: NamespaceErrorReason
+  /** The note of the Event. */
+  readonly note: string
+  /** The note of the log line; absent = the same. */
+  readonly logged?: string
 }
 
 /** Creates the reports. */
-export function namespaceReport({ events, failed, log }: NamespaceReportOptions): NamespaceReport {
+export function namespaceReport({ events, failed }: NamespaceReportOptions): NamespaceReport {
   /** Digests of the refusals that were reported, by host namespace: a retry has nothing new to say. */
   const refused = new Map<string, string>()
   const report = (
-    reason: NamespaceErrorReason,
+    { context: { log, reconcileID } }: ReconciledNamespace,
     { name, uid }: VirtualNamespace,
-    note: string,
-    logged = note,
+    { reason, note, logged = note }: NamespaceNote,
   ): void => {
     failed(reason)
     log.warn({ namespace: name, reason, note: logged }, 'a namespace is not in step')
@@ -61,17 +74,16 @@ export function namespaceReport({ events, failed, log }: NamespaceReportOptions)
       action: 'Sync',
       note,
       discriminator: shortDigest(note),
+      reconcileID,
     })
   }
   return {
-    taken: (namespace, hostName) =>
-      report(
-        'NamespaceTaken',
-        namespace,
-        `Namespace ${hostName} of the host is not this one's; nothing of this namespace is written.`,
-      ),
-    kept: (namespace, note) => report('NamespaceKept', namespace, note),
-    refusalReported: async (namespace, hostName, act) => {
+    taken: (host, namespace) => {
+      const note = `Namespace ${host.hostName} of the host is not this one's; nothing of this namespace is written.`
+      report(host, namespace, { reason: 'NamespaceTaken', note })
+    },
+    kept: (host, namespace, note) => report(host, namespace, { reason: 'NamespaceKept', note }),
+    refusalReported: async (host, namespace, act) => {
       try {
         return await act()
       } catch (error) {
@@ -81,15 +93,16 @@ export function namespaceReport({ events, failed, log }: NamespaceReportOptions)
         const note = noteOf(refusalNote(error, false, null))
         // Numbers in an answer can be others each time: it is the same refusal.
         const refusal = `${namespace.uid} ${shortDigest(note.replaceAll(/\d+/g, ''))}`
+        const { hostName } = host
         if (refused.get(hostName) === refusal) failed('NotWritten')
-        else report('NotWritten', namespace, note, noteOf(message))
+        else report(host, namespace, { reason: 'NotWritten', note, logged: noteOf(message) })
         refused.set(hostName, refusal)
         throw new ReportedFailure(message, { retryAfterMs, cause: error })
       }
     },
-    inStep: (hostName) => {
-      if (!refused.delete(hostName)) return
-      log.info({ hostNamespace: hostName }, 'the host refuses a namespace no more')
+    inStep: ({ hostName, context }) => {
+      if (refused.delete(hostName))
+        context.log.info({ hostNamespace: hostName }, 'the host refuses a namespace no more')
     },
   }
 }

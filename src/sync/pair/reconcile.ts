@@ -1,15 +1,17 @@
 // Brings one virtual object and its host object in step (contract 18.3, 19.7, 19.8).
 import type { OwnerReference } from '../../api/objects.ts'
 import { done, type Outcome } from '../../kube/controller/outcome.ts'
+import type { ReconcileContext } from '../../kube/controller/reconcile-context.ts'
 import { objectKey } from '../../kube/informer/store.ts'
 import { hostNameOf, virtualNameOf } from '../objects/host-name.ts'
 import { isSkipped, ownerOf } from '../objects/host-metadata.ts'
-import { isTerminating, type SyncedObject } from '../objects/synced-object.ts'
+import { isTerminating } from '../objects/synced-object.ts'
 import { cachedEvaluation } from '../patches/evaluation-cache.ts'
 import { type ReferenceLookups, WITHOUT_CLUSTERS } from '../patches/reference.ts'
 import type { Evaluate } from '../sandbox/protocol.ts'
 import { convergence, mustSimulate, verdictKeptOn, verdictOf } from './convergence.ts'
 import { afterFailedPatch, type FailedPatch } from './failed-patch.ts'
+import type { ExistingPair, ReconciledPair } from './pair.ts'
 import { type PairFacts, planPair } from './plan.ts'
 import type { LookupOutcome, PairLookups } from './reference-lookup.ts'
 import type { PairScope } from './scope.ts'
@@ -19,13 +21,7 @@ import {
   type TranslationSettings,
   translate,
 } from './translation.ts'
-import {
-  type CachedPair,
-  deleteHost,
-  keepVerdict,
-  type PairWriteDeps,
-  writePair,
-} from './writes.ts'
+import { deleteHost, keepVerdict, type PairWriteDeps, writePair } from './writes.ts'
 
 /** Dependencies of the reconcile of one kind. */
 interface PairDeps extends PairWriteDeps {
@@ -38,26 +34,18 @@ interface PairDeps extends PairWriteDeps {
   readonly evaluate: Evaluate
 }
 
-/** A pair as last read; null = the object does not exist. */
-interface ReadPair {
-  readonly key: string
-  readonly virtual: SyncedObject | null
-  readonly host: SyncedObject | null
-}
-
-/** A pair whose virtual object is to be on the host. */
-type TranslatedPair = CachedPair & { readonly key: string }
-
 /** The reconcile function of one kind; a key is the key of the virtual object. */
-export function createReconcile(deps: PairDeps): (key: string) => Promise<Outcome> {
+export function createReconcile(
+  deps: PairDeps,
+): (key: string, context: ReconcileContext) => Promise<Outcome> {
   const { scope, settings, states } = deps
-  return async (key) => {
+  return async (key, context) => {
     const name = virtualNameOf(key)
     const hostName = hostNameOf(name, settings.context.place)
     const hostKey = objectKey(hostName)
     if (!scope.isOpen(name.namespace) || scope.isGivenUp(key)) {
       deps.lookups?.drop(key)
-      forget(key, deps)
+      forget({ key, context }, deps)
       return done
     }
     // An object that was not read yet may exist; its first read queues the key again.
@@ -68,17 +56,17 @@ export function createReconcile(deps: PairDeps): (key: string) => Promise<Outcom
     }
     const virtual = deps.virtual.objects.getByKey(key) ?? null
     const host = deps.host.objects.getByKey(hostKey) ?? null
-    return reconcilePair({ key, virtual, host }, deps)
+    return reconcilePair({ key, virtual, host, context }, deps)
   }
 }
 
-function reconcilePair(pair: ReadPair, deps: PairDeps): Outcome | Promise<Outcome> {
+function reconcilePair(pair: ReconciledPair, deps: PairDeps): Outcome | Promise<Outcome> {
   const { key, virtual, host } = pair
   const { report, states } = deps
   const facts = factsOf(pair, deps)
   const plan = planPair(facts)
   if (plan !== 'translate') deps.lookups?.drop(key)
-  if (plan === 'nothing') forget(key, deps)
+  if (plan === 'nothing') forget(pair, deps)
   const isHeld = virtual !== null && facts.host?.ownerUid === null
   states.awaitHostName(key, isHeld && host ? objectKey(host) : null)
   switch (plan) {
@@ -88,27 +76,27 @@ function reconcilePair(pair: ReadPair, deps: PairDeps): Outcome | Promise<Outcom
       report.state(key, 'waiting')
       return done
     case 'conflict':
-      if (virtual && host) report.taken(key, virtual, host)
+      if (host) report.taken(pair, host)
       return done
     case 'delete': {
       report.state(key, 'waiting')
       if (host === null) return done
-      const write = { key, virtual, cluster: 'host', isKnown: true, sent: null } as const
+      const write = { pair, cluster: 'host', isKnown: true, sent: null } as const
       return report.refusalReported(write, () => deleteHost(host, deps))
     }
     case 'translate':
-      return virtual ? bringInStep({ key, virtual, host }, deps) : done
+      return virtual ? bringInStep({ key, virtual, host, context: pair.context }, deps) : done
     default:
       return plan satisfies never
   }
 }
 
-function forget(key: string, { report, scope }: PairDeps): void {
-  report.forget(key)
-  scope.release(key)
+function forget(pair: Pick<ReconciledPair, 'key' | 'context'>, { report, scope }: PairDeps): void {
+  report.forget(pair)
+  scope.release(pair.key)
 }
 
-function factsOf({ key, virtual, host }: ReadPair, { scope, settings }: PairDeps): PairFacts {
+function factsOf({ key, virtual, host }: ReconciledPair, { scope, settings }: PairDeps): PairFacts {
   const owner = host && ownerOf(host.object, settings.kind, settings.context.place)
   // Another virtual object can have the same name on the host (contract 17.1).
   const isOurs = owner !== null && objectKey(owner) === key
@@ -130,12 +118,12 @@ function factsOf({ key, virtual, host }: ReadPair, { scope, settings }: PairDeps
   }
 }
 
-async function bringInStep(pair: TranslatedPair, deps: PairDeps): Promise<Outcome> {
-  const { key, virtual, host } = pair
+async function bringInStep(pair: ExistingPair, deps: PairDeps): Promise<Outcome> {
+  const { key } = pair
   const { clock, report } = deps
   const verdict = verdictOn(pair, deps.settings)
   if (verdict !== null && isKnownUnstable(pair, verdict, deps)) {
-    report.unstable(key, virtual, verdict)
+    report.unstable(pair, verdict)
     return done
   }
   const lookups = deps.lookups?.begin(key) ?? null
@@ -146,30 +134,30 @@ async function bringInStep(pair: TranslatedPair, deps: PairDeps): Promise<Outcom
     return afterLookup(lookedUp, clock.nowMs())
   }
   if (!translated.ok)
-    return afterFailedPatch(translated, report.patchFailed(key, virtual, translated), clock.nowMs())
+    return afterFailedPatch(translated, report.patchFailed(pair, translated), clock.nowMs())
   if (verdict !== null && !translated.isStable) {
     // The verdict holds in this process also where the host refuses to keep it.
-    if (host) await keepVerdict({ key, virtual, host, verdict }, deps)
-    report.unstable(key, virtual, verdict)
+    await keepVerdict(pair, verdict, deps)
+    report.unstable(pair, verdict)
     return done
   }
-  report.refused(key, virtual, translated.refusals)
-  return writePair({ key, cached: pair, wanted: translated.state }, deps)
+  report.refused(pair, translated.refusals)
+  return writePair({ pair, wanted: translated.state }, deps)
 }
 
 /** The digest of the pair if its patches may not converge; null = they do. */
-const verdictOn = (pair: TranslatedPair, { patches, config }: KindSettings): string | null =>
+const verdictOn = (pair: ExistingPair, { patches, config }: KindSettings): string | null =>
   patches.length > 0 && mustSimulate(patches)
     ? verdictOf({ patches, config, ...objectsOf(pair) })
     : null
 
-const objectsOf = ({ virtual, host }: CachedPair): ObjectPair => ({
+const objectsOf = ({ virtual, host }: ExistingPair): ObjectPair => ({
   virtual: virtual.object,
   host: host && host.object,
 })
 
 /** Whether this process or an earlier one has found that the patches of this very pair do not converge. */
-const isKnownUnstable = ({ key, host }: TranslatedPair, verdict: string, deps: PairDeps): boolean =>
+const isKnownUnstable = ({ key, host }: ExistingPair, verdict: string, deps: PairDeps): boolean =>
   deps.report.isUnstable(key, verdict) || verdict === verdictKeptOn(host && host.object)
 
 /** Both objects as they are to be, and whether more rounds of patches would give the same. */
@@ -183,7 +171,7 @@ type TranslatedOnce =
     }
 
 async function translatePair(
-  pair: TranslatedPair,
+  pair: ExistingPair,
   isSimulated: boolean,
   lookups: ReferenceLookups,
   deps: PairDeps,

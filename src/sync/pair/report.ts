@@ -4,8 +4,7 @@ import { isRefusal, StatusError, withoutDetail } from '../../kube/client/api-err
 import { ReportedFailure } from '../../kube/controller/reported-failure.ts'
 import type { EventRecorder } from '../../kube/event-recorder.ts'
 import type { Clock } from '../../runtime/clock.ts'
-import type { Log } from '../../runtime/log.ts'
-import { shortDigest, virtualNameOf } from '../objects/host-name.ts'
+import { shortDigest } from '../objects/host-name.ts'
 import { forEachKind, type SyncedKind } from '../objects/synced-kinds.ts'
 import type { SyncedObject } from '../objects/synced-object.ts'
 import { type Patch, readsConfig } from '../patches/parse.ts'
@@ -13,6 +12,7 @@ import { canHoldSecret } from '../patches/secrecy.ts'
 import type { ErrorReason, SyncObserver, WriteDirection } from '../writes/observer.ts'
 import { refusalNote } from '../writes/refusal-note.ts'
 import type { FailedPatch } from './failed-patch.ts'
+import type { ExistingPair, ReconciledPair } from './pair.ts'
 import type { ObjectState, PairStates } from './state.ts'
 
 /** A write that a cluster refuses. */
@@ -23,10 +23,12 @@ interface RefusedByCluster {
   readonly sent: JsonMap | null
 }
 
-/** A write whose refusal is reported, with an Event on the virtual object if it exists. */
+/** A pair, for its lines and Events: without a virtual object there is no Event. */
+type ReportedPair = Pick<ReconciledPair, 'key' | 'virtual' | 'context'>
+
+/** A write whose refusal is reported. */
 interface ReportedWrite {
-  readonly key: string
-  readonly virtual: SyncedObject | null
+  readonly pair: ReportedPair
   readonly cluster: RefusedByCluster['by']
   /** Whether the written object existed when it was read. */
   readonly isKnown: boolean
@@ -65,14 +67,10 @@ interface ReportOptions {
   readonly events: EventRecorder
   readonly observer: SyncObserver
   readonly clock: Clock
-  readonly log: Log
 }
 
 /** A failure of one object. */
 interface ObjectFailure {
-  readonly key: string
-  /** null = it does not exist, and no Event is recorded. */
-  readonly virtual: SyncedObject | null
   readonly state: ObjectState
   readonly reason: ErrorReason
   readonly note: Note
@@ -111,15 +109,15 @@ export class SyncReport {
   }
 
   /** Forgets a pair that is not synced any more, or that is left alone. */
-  forget(key: string): void {
-    this.#options.states.forget(key)
-    this.#ended(key, 'an object that was not in step is not synced any more')
+  forget(pair: Pick<ReconciledPair, 'key' | 'context'>): void {
+    this.#options.states.forget(pair.key)
+    this.#ended(pair, 'an object that was not in step is not synced any more')
   }
 
   /** Both objects are as they are to be. @param isWritten whether this needed a write: its event does not count as a change */
-  inStep(key: string, isWritten: boolean): void {
+  inStep(pair: ReportedPair, isWritten: boolean): void {
     const { clock, observer, states } = this.#options
-    const state = states.of(key)
+    const state = states.of(pair.key)
     const { changedAtMs } = state
     if (isWritten && changedAtMs !== null)
       observer.caughtUp((clock.monotonicMs() - changedAtMs) / 1000)
@@ -127,7 +125,7 @@ export class SyncReport {
     state.verdict = null
     if (state.state === 'refused') return
     state.state = 'synced'
-    this.#ended(key, 'an object is in step again')
+    this.#ended(pair, 'an object is in step again')
   }
 
   /** Counts a write. */
@@ -136,32 +134,35 @@ export class SyncReport {
   }
 
   /** The name on the host belongs to a foreign object. */
-  taken(key: string, virtual: SyncedObject, host: SyncedObject): void {
+  taken(pair: ReportedPair, host: SyncedObject): void {
     const text = `The name ${host.name} in namespace ${host.namespace} of the host belongs to an object that is not this one's; nothing is written.`
     const note: Note = { note: text, discriminator: host.uid }
-    this.#fail({ key, virtual, state: 'taken', reason: 'NameTaken', note })
+    this.#fail(pair, { state: 'taken', reason: 'NameTaken', note })
   }
 
   /** Reports refused addresses; without any it only ends that state. */
-  refused(key: string, virtual: SyncedObject, refusals: readonly string[]): void {
-    const state = this.#options.states.of(key)
+  refused(pair: ReportedPair, refusals: readonly string[]): void {
+    const state = this.#options.states.of(pair.key)
     if (refusals.length === 0) {
       if (state.state === 'refused') state.state = null
       return
     }
     const text = `${refusals.join('; ')}.`
     const note: Note = { note: text, discriminator: text }
-    this.#fail({ key, virtual, state: 'refused', reason: 'AddressRefused', note })
+    this.#fail(pair, { state: 'refused', reason: 'AddressRefused', note })
   }
 
   /** @returns the error, with the entry and the field, and no value that can be secret */
-  patchFailed(key: string, virtual: SyncedObject, { patch, path, failure }: FailedPatch): string {
-    const isHidden = canHoldSecret(virtual.object, this.#options.patches, patch)
+  patchFailed(
+    pair: ReportedPair & Pick<ExistingPair, 'virtual'>,
+    { patch, path, failure }: FailedPatch,
+  ): string {
+    const isHidden = canHoldSecret(pair.virtual.object, this.#options.patches, patch)
     const detail = failure.detail === '' || isHidden ? '' : `: ${failure.detail}`
     const error = `${patch.entry} at ${path}: ${failure.because}${detail}`
     const text = `${error}; nothing is written.`
     const note: Note = { note: text, discriminator: text }
-    this.#fail({ key, virtual, state: 'failed', reason: 'PatchFailed', note })
+    this.#fail(pair, { state: 'failed', reason: 'PatchFailed', note })
     return error
   }
 
@@ -171,7 +172,8 @@ export class SyncReport {
   }
 
   /** The patches do not converge for these objects. */
-  unstable(key: string, virtual: SyncedObject, verdict: string): void {
+  unstable(pair: ReportedPair, verdict: string): void {
+    const { key } = pair
     const isNew = !this.isUnstable(key, verdict)
     this.#options.states.of(key).verdict = verdict
     this.#set(key, 'unstable')
@@ -179,15 +181,11 @@ export class SyncReport {
     const entries = this.#options.patches.map(({ entry }) => entry)
     const text = `The patches give another result in each round, and nothing is written until they or the object change: ${entries.join(', ')}.`
     const note: Note = { note: text, discriminator: verdict }
-    this.#fail({ key, virtual, state: 'unstable', reason: 'PatchNotStable', note })
+    this.#fail(pair, { state: 'unstable', reason: 'PatchNotStable', note })
   }
 
-  /** A cluster refuses a write. @param virtual null = it does not exist: its host object is not deleted */
-  notWritten(
-    key: string,
-    virtual: SyncedObject | null,
-    { by, error, sent }: RefusedByCluster,
-  ): void {
+  /** A cluster refuses a write. Without a virtual object it is the delete of the host object. */
+  notWritten(pair: ReportedPair, { by, error, sent }: RefusedByCluster): void {
     const { code, reason, message } = error
     const noteOf = (because: string): string => `The ${by} refuses the object: ${because}.`
     const text = noteOf(refusalNote(error, this.#isHidden, sent))
@@ -198,20 +196,20 @@ export class SyncReport {
       logged,
       discriminator: `${code} ${text.replaceAll(/\d+/g, '')}`,
     }
-    this.#fail({ key, virtual, state: 'not-written', reason: 'NotWritten', note })
+    this.#fail(pair, { state: 'not-written', reason: 'NotWritten', note })
   }
 
   /** Answers to changes of one side wait, as there were too many; reported once. @param by `host` or `virtual cluster` */
-  delayed(key: string, virtual: SyncedObject, by: string): void {
+  delayed(pair: ReportedPair, by: string): void {
     const { clock, states } = this.#options
-    const state = states.of(key)
+    const state = states.of(pair.key)
     const nowMs = clock.monotonicMs()
     const { delayedAtMs: lastMs } = state
     state.delayedAtMs = nowMs
     state.state = 'delayed'
     if (lastMs !== null && nowMs - lastMs < DELAY_ENDS_MS) return
     const text = `Somebody changes the object of the ${by} again and again; what is written in answer waits up to a minute, and changes of the other side do not.`
-    this.#record(key, virtual, 'WritesDelayed', { note: text, discriminator: by })
+    this.#record(pair, 'WritesDelayed', { note: text, discriminator: by })
   }
 
   /** The error of a write as it may be logged. @param to `host` or `virtual cluster` */
@@ -226,7 +224,7 @@ export class SyncReport {
    * @throws ReportedFailure for a refusal, else what `write` throws; neither has a message that could quote a secret value
    */
   async refusalReported<T>(
-    { key, virtual, cluster, isKnown, sent }: ReportedWrite,
+    { pair, cluster, isKnown, sent }: ReportedWrite,
     write: () => Promise<T>,
   ): Promise<T> {
     try {
@@ -234,17 +232,16 @@ export class SyncReport {
     } catch (error) {
       const loggable = this.#loggable(error, cluster)
       if (!isRefusal(error, isKnown)) throw loggable
-      this.notWritten(key, virtual, { by: cluster, error, sent })
+      this.notWritten(pair, { by: cluster, error, sent })
       const cause = loggable instanceof Error ? loggable : error
       throw new ReportedFailure(cause.message, { retryAfterMs: error.retryAfterMs, cause })
     }
   }
 
   /** One line when a failure ends. */
-  #ended(key: string, sentence: string): void {
-    if (!this.#options.reported.delete(key)) return
-    const { kind, log } = this.#options
-    log.info({ kind, object: virtualNameOf(key) }, sentence)
+  #ended({ key, context }: Pick<ReconciledPair, 'key' | 'context'>, sentence: string): void {
+    const { kind, reported } = this.#options
+    if (reported.delete(key)) context.log.info({ kind }, sentence)
   }
 
   /** Sets a state in which nothing is written: no lag is measured from an earlier change. */
@@ -254,24 +251,23 @@ export class SyncReport {
     pair.changedAtMs = null
   }
 
-  #fail({ key, virtual, state, reason, note }: ObjectFailure): void {
+  #fail(pair: ReportedPair, { state, reason, note }: ObjectFailure): void {
+    const { key, virtual } = pair
     this.#set(key, state)
     const reported = `${virtual?.uid ?? ''} ${reason} ${shortDigest(note.discriminator)}`
     if (this.#options.reported.get(key) === reported) return this.#options.observer.failed(reason)
     this.#options.reported.set(key, reported)
-    this.#record(key, virtual, reason, note)
+    this.#record(pair, reason, note)
   }
 
   #record(
-    key: string,
-    virtual: SyncedObject | null,
+    { virtual, context: { log, reconcileID } }: ReportedPair,
     reason: ErrorReason,
     { note, logged, discriminator }: Note,
   ): void {
-    const { kind, events, observer, log } = this.#options
+    const { kind, events, observer } = this.#options
     observer.failed(reason)
-    const line = { kind, object: virtualNameOf(key), reason, note: logged ?? note }
-    log.warn(line, 'an object is not in step')
+    log.warn({ kind, reason, note: logged ?? note }, 'an object is not in step')
     if (virtual === null) return
     const { name, namespace, uid } = virtual
     events.record({
@@ -281,6 +277,7 @@ export class SyncReport {
       action: 'Sync',
       note,
       discriminator: shortDigest(discriminator),
+      reconcileID,
     })
   }
 }

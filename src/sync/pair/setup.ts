@@ -4,9 +4,9 @@ import type { ControllerSpec } from '../../kube/controller/builder.ts'
 import { WorkerPlaces } from '../../kube/controller/worker-places.ts'
 import type { EventRecorder } from '../../kube/event-recorder.ts'
 import type { Clock } from '../../runtime/clock.ts'
-import type { Log } from '../../runtime/log.ts'
 import type { AddressSettings } from '../kinds/addresses.ts'
 import { TRANSLATORS } from '../kinds/translators.ts'
+import { virtualNameOf } from '../objects/host-name.ts'
 import { SYNCED_RESOURCES, type SyncedKind } from '../objects/synced-kinds.ts'
 import type { Patch } from '../patches/parse.ts'
 import type { ServedKinds } from '../references/served-kinds.ts'
@@ -35,7 +35,6 @@ export interface SyncSetup extends ScopeDeps {
   readonly observer: (kind: SyncedKind) => SyncObserver
   readonly workers: number
   readonly clock: Clock
-  readonly log: Log
 }
 
 /** The name of the controller of a kind, in metrics and logs. */
@@ -75,7 +74,7 @@ export function syncController(
       report,
       clock,
     }),
-    objectOf: (key) => virtual.getByKey(key),
+    objectOf: (key) => virtual.getByKey(key) ?? virtualNameOf(key),
     reads: [virtual, host, sources.virtual.services, sources.host.services],
     watches: pairWatches(kind, {
       place,
@@ -100,7 +99,6 @@ const pairReport = (kind: SyncedKind, states: PairStates, setup: SyncSetup): Syn
     events: setup.events,
     observer: setup.observer(kind),
     clock: setup.clock,
-    log: setup.log.child({ controller: controllerName(kind) }),
   })
 
 const kindSettings = (kind: SyncedKind, setup: SyncSetup): KindSettings => ({

@@ -19,6 +19,7 @@ import {
   sourceWritten,
   type WritePace,
 } from '../writes/write-pace.ts'
+import type { ExistingPair } from './pair.ts'
 import type { SyncReport } from './report.ts'
 import { isUnchangedWrite, type PairState, type PairStates, writeDigest } from './state.ts'
 import { metadataOf, type ObjectPair } from './translation.ts'
@@ -51,16 +52,9 @@ export interface PairWriteDeps {
   readonly clock: Clock
 }
 
-/** The two objects as last read; host null = it does not exist. */
-export interface CachedPair {
-  readonly virtual: SyncedObject
-  readonly host: SyncedObject | null
-}
-
 /** A pair, and how both objects are to be. */
 interface PairUpdate {
-  readonly key: string
-  readonly cached: CachedPair
+  readonly pair: ExistingPair
   readonly wanted: ObjectPair
 }
 
@@ -76,20 +70,17 @@ export async function deleteHost(
   return done
 }
 
-/** A verdict on a pair with a host object. */
-interface KeptVerdict {
-  readonly key: string
-  readonly virtual: SyncedObject
-  readonly host: SyncedObject
-  readonly verdict: string
-}
-
 /**
  * Keeps the verdict on the host object, so that a restart writes nothing either. Beyond the pace of answers it is left
  * out, and where the host refuses it, which is reported.
  */
-export async function keepVerdict(kept: KeptVerdict, deps: PairWriteDeps): Promise<void> {
-  const { key, virtual, host: before, verdict } = kept
+export async function keepVerdict(
+  pair: ExistingPair,
+  verdict: string,
+  deps: PairWriteDeps,
+): Promise<void> {
+  const { key, host: before } = pair
+  if (before === null) return
   const { host, resource, report, states } = deps
   const state = states.of(key)
   if (host.pace.waitOf(key, 'answer', state.host).delayMs > 0) return
@@ -99,7 +90,7 @@ export async function keepVerdict(kept: KeptVerdict, deps: PairWriteDeps): Promi
     { op: 'test', path: '/metadata/resourceVersion', value: resourceVersion },
     { op: 'add', path: annotation, value: verdict },
   ]
-  const write = { key, virtual, cluster: 'host', isKnown: true, sent: before.object } as const
+  const write = { pair, cluster: 'host', isKnown: true, sent: before.object } as const
   try {
     const stored = await report.refusalReported(write, () =>
       host.client.patch(resource, { name, namespace }, operations, 'unstable'),
@@ -124,10 +115,11 @@ const CREATED_SEEN_MS = 10_000
  * wait does not hold up the other one.
  */
 export async function writePair(update: PairUpdate, deps: PairWriteDeps): Promise<Outcome> {
-  const { key, cached, wanted } = update
+  const { pair, wanted } = update
+  const { key, virtual, host: before } = pair
   const { report, clock } = deps
   const state = deps.states.of(key)
-  const write: PairWrite = { key, cached, wanted, state }
+  const write: PairWrite = { pair, wanted, state }
   const changes = changesOf(write)
   const waits = waitsOf(write, changes, deps)
   const isDue = (side: keyof PairChanges): boolean => changes[side] !== null && waits[side] === null
@@ -144,9 +136,9 @@ export async function writePair(update: PairUpdate, deps: PairWriteDeps): Promis
     return done
   }
   const metadata = metadataOf({ virtual: wanted.virtual, host })
-  state.written = { uid: cached.virtual.uid, metadata }
-  report.inStep(key, isDue('virtual') || isDue('host'))
-  return cached.host === null ? { result: 'later', atMs: clock.nowMs() + CREATED_SEEN_MS } : done
+  state.written = { uid: virtual.uid, metadata }
+  report.inStep(pair, isDue('virtual') || isDue('host'))
+  return before === null ? { result: 'later', atMs: clock.nowMs() + CREATED_SEEN_MS } : done
 }
 
 /** The write that each side needs; null = none. */
@@ -155,7 +147,7 @@ interface PairChanges {
   readonly host: PacedWrite | null
 }
 
-function changesOf({ cached: { virtual, host }, wanted, state }: PairWrite): PairChanges {
+function changesOf({ pair: { virtual, host }, wanted, state }: PairWrite): PairChanges {
   const isVirtualChanged =
     !sameJson(wanted.virtual, virtual.object) &&
     !isUnchangedWrite(state.virtual, wanted.virtual, virtual)
@@ -172,7 +164,11 @@ function changesOf({ cached: { virtual, host }, wanted, state }: PairWrite): Pai
 /** The wait of each side's write; null = it is due, or there is no write. */
 type PairWaits = Readonly<Record<keyof PairChanges, PacedWait | null>>
 
-function waitsOf({ key, state }: PairWrite, changes: PairChanges, deps: PairWriteDeps): PairWaits {
+function waitsOf(
+  { pair: { key }, state }: PairWrite,
+  changes: PairChanges,
+  deps: PairWriteDeps,
+): PairWaits {
   const of = (side: keyof PairChanges): PacedWait | null => {
     const wait = changes[side] && deps[side].pace.waitOf(key, changes[side], state[side])
     return wait !== null && wait.delayMs > 0 ? wait : null
@@ -181,20 +177,20 @@ function waitsOf({ key, state }: PairWrite, changes: PairChanges, deps: PairWrit
 }
 
 /** Reports answers that wait. @returns milliseconds until the first write that waits is due; 0 = none waits */
-function reportedWait({ key, cached }: PairWrite, waits: PairWaits, report: SyncReport): number {
-  if (waits.virtual?.isAnswer) report.delayed(key, cached.virtual, 'virtual cluster')
-  if (waits.host?.isAnswer) report.delayed(key, cached.virtual, 'host')
+function reportedWait({ pair }: PairWrite, waits: PairWaits, report: SyncReport): number {
+  if (waits.virtual?.isAnswer) report.delayed(pair, 'virtual cluster')
+  if (waits.host?.isAnswer) report.delayed(pair, 'host')
   const late = [waits.virtual, waits.host].filter((wait) => wait !== null)
   return late.length === 0 ? 0 : Math.min(...late.map(({ delayMs }) => delayMs))
 }
 
 /** @returns why the virtual cluster refuses the object; null = it is written. A refusal keeps nothing from the host. */
 async function writeBack(write: PairWrite, deps: PairWriteDeps): Promise<ReportedFailure | null> {
-  const { key, cached, wanted, state } = write
-  const { virtual, host } = cached
+  const { pair, wanted, state } = write
+  const { key, virtual, host } = pair
   const { report } = deps
   const sent = wanted.virtual
-  const reported = { key, virtual, cluster: 'virtual cluster', isKnown: true, sent } as const
+  const reported = { pair, cluster: 'virtual cluster', isKnown: true, sent } as const
   try {
     const version = await report.refusalReported(reported, () => writeVirtual(virtual, sent, deps))
     if (version === virtual.resourceVersion)
@@ -211,12 +207,13 @@ async function writeBack(write: PairWrite, deps: PairWriteDeps): Promise<Reporte
 
 /** @returns the host object as stored; null = it is deleted first, and created when it is gone */
 async function writeForth(
-  { key, cached: { virtual, host }, state }: PairWrite,
+  { pair, state }: PairWrite,
   wanted: JsonMap,
   deps: PairWriteDeps,
 ): Promise<JsonMap | null> {
+  const { key, virtual, host } = pair
   const isKnown = host !== null
-  const reported = { key, virtual, cluster: 'host', isKnown, sent: wanted } as const
+  const reported = { pair, cluster: 'host', isKnown, sent: wanted } as const
   const stored = await deps.report.refusalReported(reported, () => writeHost(host, wanted, deps))
   // An object that is deleted to be created again is created at once.
   if (stored !== null) {

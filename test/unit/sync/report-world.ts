@@ -1,6 +1,8 @@
 // A report in memory, with its Events, counts and log lines.
 import { expect } from 'vitest'
+import { createReconcileContext } from '../../../src/kube/controller/reconcile-context.ts'
 import { syncedObject } from '../../../src/sync/objects/synced-object.ts'
+import type { ExistingPair } from '../../../src/sync/pair/pair.ts'
 import { type ReportedFailures, SyncReport } from '../../../src/sync/pair/report.ts'
 import { PairStates } from '../../../src/sync/pair/state.ts'
 import { checkPatches, type Patch } from '../../../src/sync/patches/parse.ts'
@@ -50,7 +52,14 @@ export function reportOf(
     events: recorder,
     observer,
     clock,
+  })
+  const virtual = objectOf(kind)
+  const context = createReconcileContext({
+    controller: 'sync-endpoints',
+    key: KEY,
+    objectOf: () => ({ name: 'web', namespace: 'shop' }),
     log,
   })
-  return { report, clock, events, counts, lines, virtual: objectOf(kind) }
+  const pair: ExistingPair = { key: KEY, virtual, host: null, context }
+  return { report, clock, events, counts, lines, pair }
 }

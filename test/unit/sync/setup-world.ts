@@ -19,7 +19,7 @@ import { manualClock } from '../../support/manual-clock.ts'
 import { memoryLog } from '../../support/memory-log.ts'
 import { countingSandbox } from './counting-sandbox.ts'
 import { memoryEvents, memoryObserver } from './memory-report.ts'
-import { reconcileContext } from '../../support/reconcile-context.ts'
+import { contextIn } from '../../support/reconcile-context.ts'
 
 interface PlayedInformer {
   readonly plural: string
@@ -76,17 +76,22 @@ function playedCluster(prefix: string) {
     const gone = { ...found.object, metadata }
     for (const one of informers) if (sees(one, plural, gone)) one.sink.remove(gone)
   }
+  let refusal: Error | null = null
+  const unlessRefused = <T>(write: () => T): Promise<T> =>
+    refusal === null ? Promise.resolve(write()) : Promise.reject(refusal)
   const client = {
-    create: async (resource: Resource, object: JsonMap) => put(resource, object),
-    replace: async (resource: Resource, object: JsonMap) => put(resource, object),
-    delete: async (resource: Resource, ref: { namespace: string; name: string }) =>
-      remove(resource, ref),
+    create: (resource: Resource, object: JsonMap) => unlessRefused(() => put(resource, object)),
+    replace: (resource: Resource, object: JsonMap) => unlessRefused(() => put(resource, object)),
+    delete: (resource: Resource, ref: { namespace: string; name: string }) =>
+      unlessRefused(() => remove(resource, ref)),
   } as unknown as KubeClient
   return {
     client,
     startInformer,
     put,
     remove,
+    /** Refuses each write of the client from now on; null = none. */
+    refuse: (error: Error | null): void => void (refusal = error),
     get: ({ plural }: Resource, key: string): JsonMap | null =>
       (objects.get(`${plural} ${key}`)?.object ?? null) as unknown as JsonMap | null,
     /** The single objects of a kind that are watched. */
@@ -108,7 +113,7 @@ export function setupWorld(toHost: object, role: 'leader' | 'standby' = 'leader'
   const { namespaces } = config
   const place: HostPlace = { virtualCluster: 'vc', hostNamespace: 'host', namespaces }
   const [virtual, host] = [playedCluster('v'), playedCluster('h')]
-  const { log } = memoryLog()
+  const { log, lines } = memoryLog()
   const clock = manualClock(Date.parse('2026-11-21T10:00:00Z'))
   const sources = startSources(config, place, {
     virtual: virtual.startInformer,
@@ -135,7 +140,6 @@ export function setupWorld(toHost: object, role: 'leader' | 'standby' = 'leader'
     observer: () => observer,
     workers: 1,
     clock,
-    log,
   }
   const queues = new Map<SyncedKind, Set<string>>()
   const controllers = (Object.keys(SYNCED_RESOURCES) as SyncedKind[]).map((kind) => {
@@ -145,7 +149,8 @@ export function setupWorld(toHost: object, role: 'leader' | 'standby' = 'leader'
     const lead = (): void => {
       for (const watch of spec.watches) watch((key) => void queue.add(key))
     }
-    return { queue, lead, reconcile: spec.reconcile }
+    const reconcile = (key: string) => spec.reconcile(key, contextIn(spec, key, log))
+    return { queue, lead, reconcile }
   })
   const leadAll = (): void => {
     for (const { lead } of controllers) lead()
@@ -155,6 +160,9 @@ export function setupWorld(toHost: object, role: 'leader' | 'standby' = 'leader'
     virtual,
     host,
     references,
+    lines,
+    /** All Events that were recorded and not taken. */
+    events,
     lead: leadAll,
     /** The reasons and notes of Events since the last call. */
     takeEvents: () => events.splice(0).map(({ reason, note }) => `${reason}: ${note}`),
@@ -173,9 +181,7 @@ export function setupWorld(toHost: object, role: 'leader' | 'standby' = 'leader'
           const keys = [...queue]
           queue.clear()
           for (const key of keys) {
-            const outcome = await reconcile(key, reconcileContext()).catch(
-              (error: unknown) => void errors.push(error),
-            )
+            const outcome = await reconcile(key).catch((error: unknown) => void errors.push(error))
             const waitMs = outcome?.result === 'later' ? outcome.atMs - clock.nowMs() : 0
             // A change that waits for those that may come within the same second.
             if (waitMs <= 0 || waitMs > 1000) continue

@@ -13,6 +13,7 @@ import { type ObjectReference, WITHOUT_CLUSTERS } from '../../../src/sync/patche
 import { WritePace } from '../../../src/sync/writes/write-pace.ts'
 import { manualClock } from '../../support/manual-clock.ts'
 import { memoryLog } from '../../support/memory-log.ts'
+import { reconcileContext } from '../../support/reconcile-context.ts'
 import { countingSandbox } from './counting-sandbox.ts'
 import { type MemoryCluster, memoryCluster } from './memory-cluster.ts'
 import { memoryEvents, memoryObserver } from './memory-report.ts'
@@ -50,7 +51,6 @@ export function syncedPair(kind: SyncedKind, options: PairOptions = {}) {
     events: recorder,
     observer,
     clock,
-    log,
   })
   const sandbox = countingSandbox()
   const lookups = {
@@ -87,7 +87,7 @@ export function syncedPair(kind: SyncedKind, options: PairOptions = {}) {
     translation,
   }
   const released: string[] = []
-  const reconcile = createReconcile({
+  const reconcilePair = createReconcile({
     resource,
     translator: TRANSLATORS[kind],
     virtual: { client: virtual.client, objects: virtual.cache, pace: new WritePace(clock) },
@@ -110,6 +110,7 @@ export function syncedPair(kind: SyncedKind, options: PairOptions = {}) {
     report,
     clock,
   })
+  const reconcile = (key: string) => reconcilePair(key, reconcileContext(log))
   const writesOf = ({ writes }: MemoryCluster): readonly string[] =>
     writes.map(({ verb, reason }) => `${verb} ${reason}`)
   return {

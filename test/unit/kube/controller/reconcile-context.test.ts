@@ -35,6 +35,19 @@ test('every line of a reconcile has one ID, and the object that the store had wh
   expect(context.reconcileID).toMatch(/^[0-9a-f-]{36}$/)
 })
 
+test('an object that does not exist is in the lines by the name that its controller knows', () => {
+  const { counting, lines } = countingLog()
+  const object = { namespace: 'shop', name: 'a' }
+  const { log } = createReconcileContext({
+    controller: 'things',
+    key: 'things/shop/a',
+    objectOf: () => object,
+    log: counting,
+  })
+  log.info({}, 'done')
+  expect(lines.map(({ fields }) => fields['object'])).toEqual([object])
+})
+
 test('a reconcile without a line makes no logger, and each has another ID', () => {
   const { counting, made } = countingLog()
   const contexts = ['a', 'b'].map((key) =>

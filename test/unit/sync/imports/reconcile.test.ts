@@ -8,7 +8,7 @@ import { manualClock } from '../../../support/manual-clock.ts'
 import { memoryLog } from '../../../support/memory-log.ts'
 import { endpoints, importWorld, labelled, object } from '../import-world.ts'
 import { memoryEvents } from '../memory-report.ts'
-import { reconcileContext } from '../../../support/reconcile-context.ts'
+import { contextIn, reconcileContext } from '../../../support/reconcile-context.ts'
 
 const KEY = 'secrets/shop/db'
 
@@ -48,7 +48,6 @@ function controllerWorld(refusal: StatusError | null = null) {
   const spec = importsController({
     ...world,
     clock,
-    log,
     clients: { virtual: client as KubeClient },
     events: recorder,
     observer: (kind) => ({
@@ -60,7 +59,7 @@ function controllerWorld(refusal: StatusError | null = null) {
   })
   /** A reconcile, and what it wrote. */
   const reconcile = async (): Promise<readonly string[]> => {
-    await spec.reconcile(KEY, reconcileContext()).catch((error: unknown) => {
+    await spec.reconcile(KEY, contextIn(spec, KEY, log)).catch((error: unknown) => {
       if (refusal === null) throw error
       thrown.push(error)
     })
@@ -75,7 +74,7 @@ function controllerWorld(refusal: StatusError | null = null) {
       )
   const refer = (name: string | null): void =>
     world.virtual.endpoints.read('shop/web', name === null ? null : endpoints('web', { a: name }))
-  return { ...world, spec, reconcile, refer, takeNotes, counted, thrown, clock, lines }
+  return { ...world, spec, reconcile, refer, takeNotes, events, counted, thrown, clock, lines }
 }
 
 const withData = (data: string): SyncedObject => {
@@ -202,6 +201,38 @@ describe('the controller of imports', () => {
       'an import is refused',
       'an import is in step again',
       'an import is refused',
+    ])
+  })
+
+  test('the line and the Events of a refusal have the ID of their reconcile and the name of the copy (19.8)', async () => {
+    const { reconcile, refer, candidates, virtual, events, lines } = controllerWorld(
+      new StatusError({
+        code: 403,
+        reason: 'Forbidden',
+        message: 'POST secrets: 403 Forbidden',
+        retryAfterMs: null,
+        isTestFailed: false,
+      }),
+    )
+    refer('db')
+    virtual.endpoints.read('shop/api', endpoints('api', { b: 'db' }))
+    virtual.secrets.read('shop/db', null)
+    candidates.read('host/db', labelled('db'))
+    await reconcile()
+    const reconcileID = lines[0]?.fields['reconcileID']
+    expect(reconcileID).toMatch(/^[0-9a-f-]{36}$/)
+    expect(events).toMatchObject([{ reconcileID }, { reconcileID }])
+    refer(null)
+    virtual.endpoints.read('shop/api', null)
+    await reconcile()
+    const line = {
+      controller: 'sync-imports',
+      kind: 'Secret',
+      object: { namespace: 'shop', name: 'db' },
+    }
+    expect(lines.map(({ fields }) => fields)).toEqual([
+      { ...line, because: 'import of Secret shop/db: 403 Forbidden', reconcileID },
+      { ...line, reconcileID: expect.not.stringContaining(String(reconcileID)) as unknown },
     ])
   })
 

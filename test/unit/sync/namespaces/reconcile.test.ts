@@ -15,7 +15,7 @@ import type { HostPlace } from '../../../../src/sync/objects/host-name.ts'
 import { hostNamespaceOf, namespaceMarks } from '../../../../src/sync/namespaces/marks.ts'
 import { manualClock } from '../../../support/manual-clock.ts'
 import { memoryLog } from '../../../support/memory-log.ts'
-import { reconcileContext } from '../../../support/reconcile-context.ts'
+import { contextIn } from '../../../support/reconcile-context.ts'
 import { refusal } from '../memory-cluster.ts'
 import { SEVERAL } from '../translation.ts'
 
@@ -90,7 +90,6 @@ function worldOf(world: World) {
       stop: () => undefined,
     },
     failed: (reason) => void failed.push(reason),
-    log,
   })
   const kinds = [{ group: '', version: 'v1', plural: 'pods', kind: 'Pod' }]
   const spec = namespaceController({
@@ -114,7 +113,7 @@ function worldOf(world: World) {
   for (const one of host) stores.host.put(one)
   for (const store of [stores.virtual, stores.host]) store.end()
   for (const watch of spec.watches) watch((key) => queued.push(key))
-  const reconcile = (key: string) => spec.reconcile(key, reconcileContext(log))
+  const reconcile = (key: string) => spec.reconcile(key, contextIn(spec, key, log))
   return { ...spec, reconcile, stores, writes, events, failed, queued, lines }
 }
 
@@ -297,6 +296,28 @@ describe('the controller of host namespaces', () => {
       ])
     },
   )
+
+  test('the line and the Event of a report have the ID of their reconcile and the host namespace (17.5, 19.8)', async () => {
+    const world: World = { host: [made], refused: refusal(422, 'Invalid') }
+    const { reconcile, events, lines } = worldOf(world)
+    await expect(reconcile(HOST)).rejects.toThrow('Invalid')
+    world.refused = undefined
+    await reconcile(HOST)
+    const [refused, ended] = lines.map(({ fields }) => fields)
+    const reconcileID = refused?.['reconcileID']
+    expect(reconcileID).toMatch(/^[0-9a-f-]{36}$/)
+    expect(events).toMatchObject([{ reason: 'NotWritten', reconcileID }])
+    const line = {
+      controller: 'sync-namespaces',
+      object: { name: HOST, uid: `${HOST}-uid`, resourceVersion: '5' },
+    }
+    expect(refused).toMatchObject({ ...line, namespace: 'shop', reason: 'NotWritten' })
+    expect(ended).toEqual({
+      ...line,
+      hostNamespace: HOST,
+      reconcileID: expect.not.stringContaining(String(reconcileID)) as unknown,
+    })
+  })
 
   test('examines all at start (17.5)', () => {
     const { queued } = worldOf({ virtual: [namespace('shop'), namespace('cart')], host: [made] })

@@ -1,5 +1,4 @@
 import { describe, expect, test } from 'vitest'
-import type { SyncReport } from '../../../../src/sync/pair/report.ts'
 import type { Patch } from '../../../../src/sync/patches/parse.ts'
 import { failed } from '../../../../src/sync/sandbox/protocol.ts'
 import { findCanaries, plantCanary } from '../../../support/canary.ts'
@@ -21,62 +20,65 @@ describe('states (20)', () => {
     states: Readonly<Record<string, number>>
   }>([
     { name: 'nothing has happened', does: () => undefined, states: {} },
-    { name: 'in step', does: ({ report }) => report.inStep(KEY, true), states: { synced: 1 } },
+    {
+      name: 'in step',
+      does: ({ report, pair }) => report.inStep(pair, true),
+      states: { synced: 1 },
+    },
     { name: 'waiting', does: ({ report }) => report.state(KEY, 'waiting'), states: { waiting: 1 } },
     {
       name: 'forgotten',
-      does: ({ report, virtual }) => {
-        report.taken(KEY, virtual, virtual)
-        report.forget(KEY)
+      does: ({ report, pair }) => {
+        report.taken(pair, pair.virtual)
+        report.forget(pair)
       },
       states: {},
     },
     {
       name: 'taken',
-      does: ({ report, virtual }) => report.taken(KEY, virtual, virtual),
+      does: ({ report, pair }) => report.taken(pair, pair.virtual),
       states: { taken: 1 },
     },
     {
       name: 'a Service without a refused address stays refused in step',
-      does: ({ report, virtual }) => {
-        report.refused(KEY, virtual, ['x'])
-        report.inStep(KEY, true)
+      does: ({ report, pair }) => {
+        report.refused(pair, ['x'])
+        report.inStep(pair, true)
       },
       states: { refused: 1 },
     },
     {
       name: 'an address is refused no more',
-      does: ({ report, virtual }) => {
-        report.refused(KEY, virtual, ['x'])
-        report.refused(KEY, virtual, [])
-        report.inStep(KEY, true)
+      does: ({ report, pair }) => {
+        report.refused(pair, ['x'])
+        report.refused(pair, [])
+        report.inStep(pair, true)
       },
       states: { synced: 1 },
     },
     {
       name: 'no refusals leave another state',
-      does: ({ report, virtual }) => {
-        report.notWritten(KEY, virtual, { by: 'host', error: refusal(422, 'Invalid'), sent: null })
-        report.refused(KEY, virtual, [])
+      does: ({ report, pair }) => {
+        report.notWritten(pair, { by: 'host', error: refusal(422, 'Invalid'), sent: null })
+        report.refused(pair, [])
       },
       states: { 'not-written': 1 },
     },
     {
       name: 'failed',
-      does: ({ report, virtual }) =>
-        void report.patchFailed(KEY, virtual, failureOf(PATCHES, 0, '')),
+      does: ({ report, pair }) => void report.patchFailed(pair, failureOf(PATCHES, 0, '')),
       states: { failed: 1 },
     },
     {
       name: 'unstable',
-      does: ({ report, virtual }) => report.unstable(KEY, virtual, 'v'),
+      does: ({ report, pair }) => report.unstable(pair, 'v'),
       states: { unstable: 1 },
     },
     {
       name: 'several objects',
-      does: ({ report }) => {
-        report.inStep('a/b', true)
-        report.inStep('a/c', false)
+      does: ({ report, pair }) => {
+        report.inStep({ ...pair, key: 'a/b' }, true)
+        report.inStep({ ...pair, key: 'a/c' }, false)
         report.state('a/d', 'delayed')
       },
       states: { synced: 2, delayed: 1 },
@@ -90,9 +92,9 @@ describe('states (20)', () => {
 
 describe('a failure that lasts', () => {
   test('is one Event and one line, and counts each time (19.8, 20)', () => {
-    const { report, events, counts, lines, virtual } = reportOf()
+    const { report, events, counts, lines, pair } = reportOf()
     for (let times = 0; times < 3; times += 1)
-      report.notWritten(KEY, virtual, { by: 'host', error: refusal(422, 'Invalid'), sent: null })
+      report.notWritten(pair, { by: 'host', error: refusal(422, 'Invalid'), sent: null })
     expect(events).toHaveLength(1)
     expect(lines).toHaveLength(1)
     expect(counts).toEqual(['NotWritten', 'NotWritten', 'NotWritten'])
@@ -106,50 +108,55 @@ describe('a failure that lasts', () => {
   }>([
     {
       name: 'after the object was in step',
-      between: ({ report }) => report.inStep(KEY, true),
+      between: ({ report, pair }) => report.inStep(pair, true),
       again: 'Invalid',
     },
     {
       name: 'after the object was gone',
-      between: ({ report }) => report.forget(KEY),
+      between: ({ report, pair }) => report.forget(pair),
       again: 'Invalid',
     },
     { name: 'with another message', between: () => undefined, again: 'Other' },
     { name: 'of another object', between: () => undefined, again: 'Invalid', uid: 'u2' },
   ])('is reported again $name (19.8)', ({ between, again, uid }) => {
     const world = reportOf()
-    world.report.notWritten(KEY, world.virtual, {
+    world.report.notWritten(world.pair, {
       by: 'host',
       error: refusal(422, 'Invalid'),
       sent: null,
     })
     between(world)
-    world.report.notWritten(KEY, objectOf('Endpoints', uid), {
-      by: 'host',
-      error: refusal(422, again),
-      sent: null,
-    })
+    world.report.notWritten(
+      { ...world.pair, virtual: objectOf('Endpoints', uid) },
+      {
+        by: 'host',
+        error: refusal(422, again),
+        sent: null,
+      },
+    )
     expect(world.events).toHaveLength(2)
   })
 
-  test.each<{ name: string; ends: (report: SyncReport) => void; sentence: string }>([
-    {
-      name: 'is in step again',
-      ends: (report) => report.inStep(KEY, false),
-      sentence: 'an object is in step again',
-    },
-    {
-      name: 'is gone',
-      ends: (report) => report.forget(KEY),
-      sentence: 'an object that was not in step is not synced any more',
-    },
-  ])('is one line when it begins, and one when the object $name (19.8)', ({ ends, sentence }) => {
-    const { report, lines, virtual } = reportOf()
-    ends(report)
-    for (let times = 0; times < 3; times += 1)
-      report.patchFailed(KEY, virtual, failureOf(PATCHES, 0, ''))
-    ends(report)
-    ends(report)
+  test.each<{ name: string; ends: (world: ReturnType<typeof reportOf>) => void; sentence: string }>(
+    [
+      {
+        name: 'is in step again',
+        ends: ({ report, pair }) => report.inStep(pair, false),
+        sentence: 'an object is in step again',
+      },
+      {
+        name: 'is gone',
+        ends: ({ report, pair }) => report.forget(pair),
+        sentence: 'an object that was not in step is not synced any more',
+      },
+    ],
+  )('is one line when it begins, and one when the object $name (19.8)', ({ ends, sentence }) => {
+    const world = reportOf()
+    const { report, lines, pair } = world
+    ends(world)
+    for (let times = 0; times < 3; times += 1) report.patchFailed(pair, failureOf(PATCHES, 0, ''))
+    ends(world)
+    ends(world)
     const object = { name: 'web', namespace: 'shop' }
     expect(lines).toMatchObject([
       { level: 'warn', fields: { object, reason: 'PatchFailed' } },
@@ -160,21 +167,21 @@ describe('a failure that lasts', () => {
   test('is said no second time by a run with another configuration, and its end once (19.8)', () => {
     const reported = new Map<string, string>()
     const before = reportOf('Endpoints', PATCHES, reported)
-    before.report.patchFailed(KEY, before.virtual, failureOf(PATCHES, 0, ''))
+    before.report.patchFailed(before.pair, failureOf(PATCHES, 0, ''))
     const still = reportOf('Endpoints', PATCHES, reported)
-    still.report.patchFailed(KEY, still.virtual, failureOf(PATCHES, 0, ''))
+    still.report.patchFailed(still.pair, failureOf(PATCHES, 0, ''))
     expect({ lines: still.lines, events: still.events }).toEqual({ lines: [], events: [] })
     const mended = reportOf('Endpoints', PATCHES, reported)
-    mended.report.inStep(KEY, true)
-    mended.report.inStep(KEY, true)
+    mended.report.inStep(mended.pair, true)
+    mended.report.inStep(mended.pair, true)
     expect(mended.lines).toMatchObject([{ level: 'info', sentence: 'an object is in step again' }])
   })
 
   test('a Service whose addresses are left out says so once, in step as it is (18.6)', () => {
-    const { report, events, virtual } = reportOf()
+    const { report, events, pair } = reportOf()
     for (let times = 0; times < 3; times += 1) {
-      report.refused(KEY, virtual, ['x'])
-      report.inStep(KEY, false)
+      report.refused(pair, ['x'])
+      report.inStep(pair, false)
     }
     expect(events).toHaveLength(1)
   })
@@ -182,20 +189,20 @@ describe('a failure that lasts', () => {
 
 describe('a verdict (19.7)', () => {
   test('is reported once, again when it is another one, and forgotten in step', () => {
-    const { report, events, virtual } = reportOf()
-    report.unstable(KEY, virtual, 'one')
-    report.unstable(KEY, virtual, 'one')
+    const { report, events, pair } = reportOf()
+    report.unstable(pair, 'one')
+    report.unstable(pair, 'one')
     expect(events).toHaveLength(1)
     expect([report.isUnstable(KEY, 'one'), report.isUnstable(KEY, 'two')]).toEqual([true, false])
-    report.unstable(KEY, virtual, 'two')
+    report.unstable(pair, 'two')
     expect(events).toHaveLength(2)
-    report.inStep(KEY, true)
+    report.inStep(pair, true)
     expect(report.isUnstable(KEY, 'two')).toBe(false)
   })
 
   test('names the entries', () => {
-    const { report, events, virtual } = reportOf()
-    report.unstable(KEY, virtual, 'one')
+    const { report, events, pair } = reportOf()
+    report.unstable(pair, 'one')
     expect(events[0]?.note).toMatch(/ p\[0\], p\[1\]\.$/)
   })
 })
@@ -211,7 +218,7 @@ describe('the lag (20)', () => {
         await after(world, 1000)
         world.report.changed(KEY)
         await after(world, 500)
-        world.report.inStep(KEY, true)
+        world.report.inStep(world.pair, true)
       },
       seconds: [1.5],
     },
@@ -220,26 +227,26 @@ describe('the lag (20)', () => {
       does: async (world) => {
         world.report.changed(KEY)
         await after(world, 1000)
-        world.report.inStep(KEY, false)
-        world.report.inStep(KEY, true)
+        world.report.inStep(world.pair, false)
+        world.report.inStep(world.pair, true)
       },
       seconds: [],
     },
     {
       name: 'is none without a change',
-      does: async ({ report }) => report.inStep(KEY, true),
+      does: async ({ report, pair }) => report.inStep(pair, true),
       seconds: [],
     },
     ...(['taken', 'unstable'] as const).map((state) => ({
       name: `is none of an object that was ${state} in between`,
       does: async (world: World) => {
-        const { report, virtual } = world
-        report.unstable(KEY, virtual, 'v')
+        const { report, pair } = world
+        report.unstable(pair, 'v')
         report.changed(KEY)
-        if (state === 'taken') report.taken(KEY, virtual, virtual)
-        else report.unstable(KEY, virtual, 'v')
+        if (state === 'taken') report.taken(pair, pair.virtual)
+        else report.unstable(pair, 'v')
         await after(world, 86_400_000)
-        report.inStep(KEY, true)
+        report.inStep(pair, true)
       },
       seconds: [],
     })),
@@ -249,7 +256,7 @@ describe('the lag (20)', () => {
         world.report.changed(KEY)
         world.report.state(KEY, 'delayed')
         await after(world, 60_000)
-        world.report.inStep(KEY, true)
+        world.report.inStep(world.pair, true)
       },
       seconds: [60],
     },
@@ -292,8 +299,8 @@ describe('secrets (19.8)', () => {
     },
     { name: 'of no secret at all', kind: 'ConfigMap', patches: PATCHES, at: 1, isShown: true },
   ])('$name', ({ kind, patches, at, isShown }) => {
-    const { report, events, lines, virtual } = reportOf(kind, patches)
-    const error = report.patchFailed(KEY, virtual, failureOf(patches, at, secret))
+    const { report, events, lines, pair } = reportOf(kind, patches)
+    const error = report.patchFailed(pair, failureOf(patches, at, secret))
     const sinks = {
       events: JSON.stringify(events),
       lines: JSON.stringify(lines),
@@ -313,8 +320,8 @@ describe('secrets (19.8)', () => {
     },
     { name: 'others', kind: 'Endpoints', patches: PATCHES, isShown: true },
   ])('are hidden in what a cluster says of $name', ({ kind, patches, isShown }) => {
-    const { report, events, lines, virtual } = reportOf(kind, patches)
-    report.notWritten(KEY, virtual, {
+    const { report, events, lines, pair } = reportOf(kind, patches)
+    report.notWritten(pair, {
       by: 'host',
       error: refusal(403, 'Forbidden', `no ${secret}`),
       sent: null,

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { StatusError } from '../../../../src/kube/client/api-error.ts'
-import { KEY, reportOf } from '../report-world.ts'
+import { reportOf } from '../report-world.ts'
 
 describe('a refused write (18.3, 19.8)', () => {
   const refusedWith = (code: number, words: string, reason = '') =>
@@ -48,24 +48,27 @@ describe('a refused write (18.3, 19.8)', () => {
       note: '500.',
     },
   ])('has in its Event $name, and no words in the log', ({ kind, error, note }) => {
-    const { report, events, lines, virtual } = reportOf(kind)
-    report.notWritten(KEY, virtual, { by: 'host', error, sent })
+    const { report, events, lines, pair } = reportOf(kind)
+    report.notWritten(pair, { by: 'host', error, sent })
     expect(events).toMatchObject([{ note: `The host refuses the object: ${note}` }])
     expect(JSON.stringify(lines)).not.toContain(error.words)
     expect(lines).toHaveLength(1)
   })
 
   test('is the same one when only a number in the answer differs', () => {
-    const { report, events, virtual } = reportOf()
+    const { report, events, pair } = reportOf()
     for (const words of ['quota: 7 left', 'quota: 12 left', 'no quota'])
-      report.notWritten(KEY, virtual, { by: 'host', error: refusedWith(500, words), sent })
+      report.notWritten(pair, { by: 'host', error: refusedWith(500, words), sent })
     expect(events).toHaveLength(2)
   })
 
   test('of a delete whose virtual object is gone is one line, without an Event', () => {
-    const { report, events, lines, counts } = reportOf()
+    const { report, events, lines, counts, pair } = reportOf()
     for (let times = 0; times < 3; times += 1)
-      report.notWritten(KEY, null, { by: 'host', error: refusedWith(403, 'no'), sent: null })
+      report.notWritten(
+        { ...pair, virtual: null },
+        { by: 'host', error: refusedWith(403, 'no'), sent: null },
+      )
     expect([events, counts.length]).toEqual([[], 3])
     expect(lines).toMatchObject([{ fields: { object: { name: 'web', namespace: 'shop' } } }])
   })
