@@ -2,6 +2,7 @@
 import { globSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { expect, test } from 'vitest'
+import { returnsIn, walkFrom } from './support/code-walk.ts'
 
 const ROOT = join(import.meta.dirname, '..')
 const PAGE = readFileSync(join(ROOT, 'docs/architecture.md'), 'utf8')
@@ -46,4 +47,20 @@ test('docs/architecture.md has every folder of src in its tree', () => {
   const files = globSync('src/*/**/*.ts', { cwd: ROOT }).filter((path) => !path.endsWith('.gen.ts'))
   const missing = new Set(files.map((path) => dirname(path)).filter((one) => !shown.includes(one)))
   expect([...missing].filter((one) => !one.startsWith('src/api')).toSorted()).toEqual([])
+})
+
+const TOKENS = 'src/controllers/directclusterendpointtoken'
+
+/** The files of a section's block, in its order. */
+function filesOfBlock(title: string): readonly string[] {
+  const [, block = ''] = PAGE.split(`\n## ${title}\n`)[1]?.split('```') ?? []
+  return [...block.matchAll(/^ *\S.*? {2,}(\S+\.ts)/gm)].map(([, file]) => `src/${file}`)
+}
+
+test('docs/architecture.md shows the walk of a token to its signature, with at most 13 returns', () => {
+  const stops = walkFrom(`${TOKENS}/reconcile.ts`, 'reconcile')
+  const shown = filesOfBlock('From a token to its signature')
+  const walked = [...new Set(stops.map(({ file }) => file))]
+  expect(walked.filter((file) => file.startsWith(TOKENS) || shown.includes(file))).toEqual(shown)
+  expect(returnsIn(stops)).toBeLessThanOrEqual(13)
 })

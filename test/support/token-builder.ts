@@ -4,11 +4,8 @@ import { ACCESS_KEYS, API_VERSION, REVOKE_FINALIZER, TOKENS } from '../../src/ap
 import type { KubeObject, ManagedFieldsEntry, OwnerReference } from '../../src/api/objects.ts'
 import { secretDigest } from '../../src/authn/credential-index.ts'
 import { TOKEN_INDEXERS, type Owner } from '../../src/controllers/indexes/tokens.ts'
-import {
-  type TokenPlanInput,
-  type TokenStep,
-  plan,
-} from '../../src/controllers/directclusterendpointtoken/plan.ts'
+import type { TokenPlanInput } from '../../src/controllers/directclusterendpointtoken/facts.ts'
+import { type TokenStep, plan } from '../../src/controllers/directclusterendpointtoken/plan.ts'
 import { KEY_INDEXERS, KEY_ORDERS } from '../../src/controllers/indexes/access-keys.ts'
 import {
   type AccessKey,

@@ -6,7 +6,7 @@ import type { RevocationList } from '../../revocation/revocation-list.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import type { TokenSigner } from '../../signing/keyring.ts'
 import { ownerOf } from '../indexes/tokens.ts'
-import type { TokenPlanInput } from './plan.ts'
+import type { TokenPlanInput } from './facts.ts'
 
 /** Where the input comes from. Functions without a parameter return the value of the moment. */
 export interface TokenPlanSources {

@@ -35,35 +35,13 @@ export function statusOf(
   readyState: TokenReadyState,
   input: ReadyStateInput,
 ): DesiredTokenStatus {
+  const issued = issuedFieldsOf(token, readyState, input)
+  const desired = desiredConditionsOf({ token, readyState, issued }, input)
+  const { published, generation } = token
   return {
-    ...issuedFieldsOf(token, readyState, input),
-    observedGeneration: token.generation,
-    conditions: conditionsOf(token, desiredConditionsOf(token, readyState, input), input.nowMs),
-  }
-}
-
-/**
- * The status to publish for a token that is being deleted.
- *
- * @param fault why its revocation could not be recorded, as a clause; null = it is recorded, or need not be
- */
-export function terminatingStatus(
-  token: TokenObject,
-  fault: string | null,
-  nowMs: number,
-): DesiredTokenStatus {
-  const waits = ` It stays until its revocation is recorded, which failed: ${fault}.`
-  const message = `The token is being deleted and is revoked.${fault === null ? '' : waits}`
-  const terminating: DesiredCondition = {
-    type: 'Ready',
-    status: 'False',
-    reason: 'Terminating',
-    message,
-  }
-  return {
-    ...publishedIssuedFields(token),
-    observedGeneration: token.generation,
-    conditions: conditionsOf(token, [terminating], nowMs),
+    ...issued,
+    observedGeneration: generation,
+    conditions: withTransitionTimes(desired, published.conditions, generation, input.nowMs),
   }
 }
 
@@ -112,12 +90,6 @@ function publishedIssuedFields(token: TokenObject): IssuedFields {
   }
 }
 
-const conditionsOf = (
-  { published, generation }: TokenObject,
-  desired: readonly DesiredCondition[],
-  nowMs: number,
-): readonly Condition[] => withTransitionTimes(desired, published.conditions, generation, nowMs)
-
 /** States that only a new object, or a change of the owner, can end. */
 const STALLED: ReadonlySet<TokenReadyState['reason']> = new Set([
   'Expired',
@@ -126,19 +98,27 @@ const STALLED: ReadonlySet<TokenReadyState['reason']> = new Set([
   'ScopeTooLarge',
 ])
 
+/** What the conditions of a token say. */
+interface Described {
+  readonly token: TokenObject
+  readonly readyState: TokenReadyState
+  /** Its fields in the status to publish. */
+  readonly issued: IssuedFields
+}
+
 function desiredConditionsOf(
-  token: TokenObject,
-  readyState: TokenReadyState,
+  { token, readyState, issued }: Described,
   input: ReadyStateInput,
 ): readonly DesiredCondition[] {
   const { reason } = readyState
-  const message = reason === 'Issued' ? issuedMessage(token, readyState, input) : readyState.message
+  const message = reason === 'Issued' ? issuedMessage(issued) : readyState.message
   const ready = {
     type: 'Ready',
     status: reason === 'Issued' ? 'True' : 'False',
     reason,
     message,
   } as const
+  if (reason === 'Terminating') return [ready]
   const capped =
     reason === 'Issued'
       ? cappedCondition(token, readyState, input)
@@ -150,23 +130,17 @@ function desiredConditionsOf(
   ]
 }
 
-type IssuedState = Extract<TokenReadyState, { reason: 'Issued' }>
+type ValidTokenState = Extract<TokenReadyState, { reason: 'Issued' }>
 
 /** Names `exp` only: the expiry of a sliding owner moves with every use. */
-function issuedMessage(
-  { published }: TokenObject,
-  { issue }: IssuedState,
-  { owner }: ReadyStateInput,
-): string {
-  const name = issue === null ? published.owner?.name : owner?.key.name
-  const expires = issue ? formatTimestamp(issue.lifetime.expiresMs) : published.expirationTimestamp
-  const under = name === undefined ? 'without an owner' : `under access key ${name}`
-  return `The token is valid until ${expires}, issued ${under}.`
+function issuedMessage({ expirationTimestamp, owner }: IssuedFields): string {
+  const under = owner === undefined ? 'without an owner' : `under access key ${owner.name}`
+  return `The token is valid until ${expirationTimestamp}, issued ${under}.`
 }
 
 function cappedCondition(
   token: TokenObject,
-  { issue }: IssuedState,
+  { issue }: ValidTokenState,
   input: ReadyStateInput,
 ): DesiredCondition | null {
   if (issue !== null) return issuedCapCondition(issue.lifetime, input)

@@ -12,11 +12,11 @@ import {
   credentialObjectOf,
   namesKeysWithoutController,
 } from '../shared-metadata.ts'
-import { type Untyped, fieldsOf, parseJsonMap, scopeOf, secondsOf, stringOf } from '../json/json.ts'
+import { type Untyped, fieldsOf, scopeOf, secondsOf, stringOf } from '../json/json.ts'
 import { ownedFieldsOf, ownedStatusField } from '../managed-fields.ts'
 import { LONGEST_TOKEN_TTL_MS } from '../signingkey/signing-key.ts'
 import { parseTimestamp } from '../time.ts'
-import { isScopedAudience } from './token-claims.ts'
+import { type IssuedToken, parseIssuedToken } from './issued-token.ts'
 
 /** The fields of a token's status that our field manager owns, without fields of other managers. */
 export interface PublishedTokenStatus {
@@ -123,61 +123,4 @@ function claimsMatchingStatus(
     issued?.expiresMs === parseTimestamp(expirationTimestamp) &&
     issued.identity.startsWith('token:') === (owner === null)
   return isConsistent ? issued : null
-}
-
-/** The claims of an issued token that later decisions use, without the token itself. */
-export interface IssuedToken {
-  readonly identity: string
-  /** The groups claim as one text from `canonicalGroups`, for comparison. */
-  readonly groups: string
-  /** The scope claim: compact JSON, `*` when unrestricted. */
-  readonly scope: string
-  /** Whether only verifiers that enforce scopes accept the token (contract 7.1). */
-  readonly isConfined: boolean
-  readonly expiresMs: number
-}
-
-/**
- * Parses a token of the operator. It verifies no signature, because only the operator may write status. null when the
- * token is malformed, or was issued for another object.
- *
- * @param jti uid of the token object
- */
-export function parseIssuedToken(token: string, jti: string): IssuedToken | null {
-  const [, payload = ''] = token.split('.')
-  const claims = decodePayload(payload)
-  if (claims?.['jti'] !== jti) return null
-  const { sub, groups, exp, iss, aud } = claims
-  const scope = (claims['platform.sh'] as { readonly scope?: unknown } | null | undefined)?.scope
-  const isWellFormed = typeof sub === 'string' && isScopeText(scope) && Number.isSafeInteger(exp)
-  if (!isWellFormed || !Array.isArray(groups)) return null
-  const isConfined = isScopedAudience(aud, String(iss))
-  return {
-    identity: sub,
-    groups: canonicalGroups(groups),
-    scope,
-    isConfined,
-    expiresMs: Number(exp) * 1000,
-  }
-}
-
-/** Groups as one text: equal sets give equal text, whatever their order. */
-export const canonicalGroups = (groups: readonly string[]): string =>
-  [...new Set(groups)].toSorted().join('\n')
-
-/** The scope that a token was issued with; null = unrestricted. */
-export const issuedScopeOf = ({ scope }: IssuedToken): Scope | null =>
-  scope === '*' ? null : (JSON.parse(scope) as Scope)
-
-const isScopeText = (text: unknown): text is string =>
-  text === '*' || (typeof text === 'string' && parseJsonMap(text) !== null)
-
-function decodePayload(payload: string): Readonly<Record<string, unknown>> | null {
-  try {
-    const binary = atob(payload.replaceAll('-', '+').replaceAll('_', '/'))
-    const bytes = Uint8Array.from(binary, (character) => character.charCodeAt(0))
-    return parseJsonMap(new TextDecoder().decode(bytes))
-  } catch {
-    return null
-  }
 }

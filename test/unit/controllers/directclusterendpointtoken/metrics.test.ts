@@ -5,10 +5,8 @@ import {
   countTokens,
   lastExpMs,
 } from '../../../../src/controllers/directclusterendpointtoken/metrics.ts'
-import {
-  type TokenPlanInput,
-  plan,
-} from '../../../../src/controllers/directclusterendpointtoken/plan.ts'
+import type { TokenPlanInput } from '../../../../src/controllers/directclusterendpointtoken/facts.ts'
+import { plan } from '../../../../src/controllers/directclusterendpointtoken/plan.ts'
 import { tokenOf } from '../../../../src/domain/token/token.ts'
 import { EventLoopShare } from '../../../../src/runtime/concurrency/event-loop.ts'
 import { after, capped, textAfter } from '../../../support/key-builder.ts'

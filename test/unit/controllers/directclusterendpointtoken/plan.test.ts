@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import type { DirectClusterEndpointToken } from '../../../../src/api/directclusterendpointtoken.gen.ts'
 import { EXPIRED_ANNOTATION, REVOKE_FINALIZER } from '../../../../src/api/names.ts'
+import type { TokenPlanInput } from '../../../../src/controllers/directclusterendpointtoken/facts.ts'
 import {
-  type TokenPlanInput,
   type TokenStep,
   type TokenTransition,
   plan,

@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest'
 import { REASONS } from '../../../../src/api/names.ts'
 import type { Scope } from '../../../../src/api/scope.gen.ts'
-import type { TokenPlanInput } from '../../../../src/controllers/directclusterendpointtoken/plan.ts'
+import type { TokenPlanInput } from '../../../../src/controllers/directclusterendpointtoken/facts.ts'
 import {
   type TokenReadyState,
   readyStateOf,

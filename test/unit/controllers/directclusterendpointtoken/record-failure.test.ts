@@ -1,8 +1,8 @@
 // A token that ends before its exp, and whose record can't be stored because of a quota, a policy or a role.
 import { describe, expect, test } from 'vitest'
 import type { DirectClusterEndpointToken } from '../../../../src/api/directclusterendpointtoken.gen.ts'
+import type { TokenPlanInput } from '../../../../src/controllers/directclusterendpointtoken/facts.ts'
 import {
-  type TokenPlanInput,
   type TokenStep,
   plan,
 } from '../../../../src/controllers/directclusterendpointtoken/plan.ts'

@@ -2,11 +2,9 @@ import { describe, expect, test } from 'vitest'
 import type { DirectClusterEndpointToken } from '../../../../src/api/directclusterendpointtoken.gen.ts'
 import { EXPIRED_ANNOTATION } from '../../../../src/api/names.ts'
 import type { ObjectMeta } from '../../../../src/api/objects.ts'
-import { deletionMsOf } from '../../../../src/controllers/directclusterendpointtoken/lifetime.ts'
-import {
-  type TokenPlanInput,
-  plan,
-} from '../../../../src/controllers/directclusterendpointtoken/plan.ts'
+import { deletionMsOf } from '../../../../src/controllers/directclusterendpointtoken/retention.ts'
+import type { TokenPlanInput } from '../../../../src/controllers/directclusterendpointtoken/facts.ts'
+import { plan } from '../../../../src/controllers/directclusterendpointtoken/plan.ts'
 import { tokenOf } from '../../../../src/domain/token/token.ts'
 import { after, capped, textAfter } from '../../../support/key-builder.ts'
 import {

@@ -5,10 +5,8 @@ import type { DirectClusterEndpointToken } from '../../../../src/api/directclust
 import { REASONS } from '../../../../src/api/names.ts'
 import type { OwnerReference } from '../../../../src/api/objects.ts'
 import type { Scope } from '../../../../src/api/scope.gen.ts'
-import {
-  type TokenPlanInput,
-  plan,
-} from '../../../../src/controllers/directclusterendpointtoken/plan.ts'
+import type { TokenPlanInput } from '../../../../src/controllers/directclusterendpointtoken/facts.ts'
+import { plan } from '../../../../src/controllers/directclusterendpointtoken/plan.ts'
 import {
   type TokenReadyState,
   readyStateOf,

@@ -1,10 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import type { DirectClusterEndpointToken } from '../../../../src/api/directclusterendpointtoken.gen.ts'
 import type { Condition } from '../../../../src/api/objects.ts'
-import {
-  type TokenPlanInput,
-  plan,
-} from '../../../../src/controllers/directclusterendpointtoken/plan.ts'
+import type { TokenPlanInput } from '../../../../src/controllers/directclusterendpointtoken/facts.ts'
+import { plan } from '../../../../src/controllers/directclusterendpointtoken/plan.ts'
 import {
   type DesiredTokenStatus,
   isPublished,

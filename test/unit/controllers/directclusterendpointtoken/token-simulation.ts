@@ -4,8 +4,8 @@ import type { DirectClusterEndpointToken } from '../../../../src/api/directclust
 import { REVOKE_FINALIZER } from '../../../../src/api/names.ts'
 import type { OwnerReference } from '../../../../src/api/objects.ts'
 import type { Scope } from '../../../../src/api/scope.gen.ts'
+import type { TokenPlanInput } from '../../../../src/controllers/directclusterendpointtoken/facts.ts'
 import {
-  type TokenPlanInput,
   type TokenStep,
   plan,
 } from '../../../../src/controllers/directclusterendpointtoken/plan.ts'

@@ -4,7 +4,7 @@ import {
   canonicalGroups,
   issuedScopeOf,
   parseIssuedToken,
-} from '../../../../src/domain/token/token.ts'
+} from '../../../../src/domain/token/issued-token.ts'
 import { tokenText } from '../../../support/token-builder.ts'
 
 const UID = '0b1c2d3e-0000-4000-8000-000000000001'
