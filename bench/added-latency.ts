@@ -176,7 +176,7 @@ const READABLE: readonly object[] = [
   },
 ]
 
-/** To the API server of the connected cluster, as the user by a client certificate. */
+/** The way to the API server of the connected cluster, with a client certificate of the user. */
 async function certificateWay(plane: ControlPlane): Promise<Way> {
   const groups = [`platform:user:${USER}`]
   const config = await plane.clientKubeconfig({ name: USER, user: USER, groups })
@@ -188,7 +188,7 @@ async function certificateWay(plane: ControlPlane): Promise<Way> {
   return { name: 'API server, certificate', url: `${plane.url}${OBJECT}`, options, tookMs: [] }
 }
 
-/** With a key or a token. */
+/** A way with a key or a token as its bearer credential. */
 function bearerWay(name: string, url: string, ca: string, bearer: string): Way {
   const headers = { authorization: `Bearer ${bearer}` }
   const agent = new Agent({ keepAlive: true, ca })
@@ -198,7 +198,7 @@ function bearerWay(name: string, url: string, ca: string, bearer: string): Way {
 const answers = async ({ url, options }: Way): Promise<true | undefined> =>
   (await ask(url, options)).code === 200 || undefined
 
-/** Each round begins with another way: what a request leaves behind falls on all of them. */
+/** Each round begins with another way, so that what a request leaves behind affects all ways alike. */
 async function measure(ways: readonly Way[], rounds: number): Promise<void> {
   for (let round = 0; round < rounds; round += 1) {
     for (const at of ways.keys()) {

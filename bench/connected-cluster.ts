@@ -1,4 +1,4 @@
-// The connected cluster of bench/added-latency.ts: a stock API server that takes tokens, and the direct endpoint.
+// The connected cluster of bench/added-latency.ts: a stock API server that accepts tokens, and the direct endpoint.
 import { readFile, rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { eventually } from '../test/support/eventually.ts'
@@ -16,7 +16,7 @@ export interface ConnectedCluster {
   readonly caPem: string
   /** A token of the account that the gateway has here. */
   readonly gatewayToken: string
-  /** Lets the API server ask the endpoint before RBAC. Resolves when it does. */
+  /** Configures the API server to ask the endpoint's webhook before RBAC. Resolves once it asks. */
   openWebhook(): Promise<void>
   stop(): Promise<void>
 }

@@ -64,7 +64,7 @@ function writeResults(): Results {
   return soFar
 }
 
-/** What repeats this run. */
+/** The command that repeats this run. */
 function commandOf({ full, only }: typeof values): string {
   if (only === undefined) return full ? 'make bench-full' : 'make bench'
   return `node bench/main.ts ${full ? '--full ' : ''}--only=${only}`
@@ -76,8 +76,8 @@ async function measureOperators(bed: Bed): Promise<void> {
 }
 
 /**
- * Writes what a part finds at once, so that a stopped run has it. A part that fails is reported, and does not end the
- * others.
+ * Writes the results of a part as soon as it ends, so that a stopped run has them. A part that fails is reported, and
+ * does not end the others.
  */
 async function measured(
   part: string,

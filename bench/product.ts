@@ -20,7 +20,7 @@ export interface RunningProduct {
   readonly issuer: string
   /** The CA of the gateway's certificate; PEM. */
   readonly caPem: string
-  /** Starts one more gateway beside it, and waits until it is ready. Whoever starts it stops it. */
+  /** Starts one more gateway beside it, and waits until it is ready. The caller must stop it. */
   startAnotherGateway(): Promise<OwnGateway>
   stop(): Promise<void>
 }

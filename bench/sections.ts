@@ -24,7 +24,7 @@ import { TOKEN_COMPARATORS, measureTokens } from './operators/tokens.ts'
 import { measureTurns } from './operators/turns.ts'
 import { ensurePeers } from './peers.ts'
 
-/** How much each section is given. */
+/** The sizes of each section's measurements. */
 interface Sizes {
   readonly rounds: number
   /** Keys of a burst, and of a steady stream. */
@@ -32,7 +32,7 @@ interface Sizes {
   readonly steady: number
   /** Bursts without a stream. */
   readonly bursts: readonly { readonly count: number; readonly rounds: number }[]
-  /** Keys of a start, and how often it is measured. */
+  /** Numbers of keys with which a start is measured. */
   readonly start: readonly number[]
   readonly startRounds: number
   readonly expiry: {

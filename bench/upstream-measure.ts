@@ -4,7 +4,7 @@ import { readFileSync, readdirSync, readlinkSync } from 'node:fs'
 import { once } from 'node:events'
 import { type Get, openTransport } from './upstream-transports.ts'
 
-/** What was seen of a transport. */
+/** The figures of a transport. */
 export interface Figures {
   readonly getsPerSecond: number
   readonly cpuMsPerGet: number
@@ -14,7 +14,7 @@ export interface Figures {
   readonly kBPerWatch: number
   readonly sockets: number
   readonly secondsToOpen: number
-  /** Of a small GET while all watches are open. */
+  /** Time of a small GET while all watches are open. */
   readonly getMsBesideWatches: number
 }
 
@@ -33,7 +33,7 @@ async function drain(get: Get, path: string): Promise<number> {
   return bytes
 }
 
-/** Calls `count` times, so many at once; what each answers added up, the time and the CPU of it. */
+/** Makes `count` calls, `atOnce` at a time. Returns the sum of their results, and the time and CPU that they took. */
 async function many(count: number, atOnce: number, call: () => Promise<number>) {
   const cpu = process.cpuUsage()
   const startMs = performance.now()

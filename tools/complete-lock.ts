@@ -21,7 +21,7 @@ const OSES = 'aix android darwin freebsd linux netbsd openbsd openharmony sunos 
 const CPUS = 'arm arm64 ia32 loong64 mips64el ppc64 riscv64 s390x x64'.split(' ')
 const LOCK_FILE = 'package-lock.json'
 
-/** What a lock entry says of a package of which only the name and version are known. */
+/** The lock entry of a package of which only the name and version are known. */
 function placeholder(name: string, version: string, dev: boolean): LockEntry {
   const words = new Set(name.split(/[-/@]/))
   const os = OSES.filter((word) => words.has(word))

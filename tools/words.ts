@@ -15,7 +15,7 @@ import { titleFault } from './words/title-rules.ts'
 import { titlesIn } from './words/titles.ts'
 
 const ROOT = join(import.meta.dirname, '..')
-/** Of the folders above the goal, by path: finds per 1,000 lines. They may only fall. */
+/** Limits of the folders above the goal, by path, in finds per 1,000 lines. They may only fall. */
 const LIMITS_FILE = join(ROOT, 'tools/words/limits.json')
 /** It quotes every phrase. */
 const OWN_TEST = 'test/unit/tools/words.test.ts'

@@ -11,7 +11,7 @@ import { ACTIVITY_WRITES } from './last-uses.ts'
 import { type KnownKey, CONNECTIONS, configMapPath, createKeys } from './objects.ts'
 import type { Way } from './way.ts'
 
-/** What the uses are measured with. */
+/** Options of measureActiveKeys. */
 export interface ActiveKeysOptions {
   readonly gateway: OwnGateway
   readonly way: Way
@@ -26,7 +26,7 @@ export interface ActiveKeysOptions {
   readonly serverWritesPerSecond: number
 }
 
-/** The gateway has more to write than it does in this time. */
+/** How long writes are counted: the gateway has more to write than it can in this time. */
 const COUNTED_MS = 10_000
 
 /** Uses each key once, and counts the writes of one gateway while most uses are still to be recorded. */

@@ -16,7 +16,7 @@ import { memoryLog } from '../../test/support/memory-log.ts'
 import { keyObject } from '../../test/support/object-builder.ts'
 
 const AUTHENTICATIONS = 20_000
-/** Passes over the index in steps that share no divisor with its size, so that neighbours are not asked in turn. */
+/** Step between keys of the index; it shares no divisor with the size, so neighbours don't follow each other. */
 const STEP = 7919
 
 const secretOf = (at: number): string => `pak_${at}_`.padEnd(52, 'x')
@@ -35,7 +35,7 @@ function indexOf(keys: number) {
   return index
 }
 
-/** The authenticator as the gateway has it, of which everything is current. */
+/** The authenticator as the gateway creates it, with an index, settings and roles that are fresh. */
 function authenticatorOf(keys: number, signal: AbortSignal) {
   const clock = systemClock()
   const index = indexOf(keys)

@@ -5,9 +5,9 @@ import { WAYS, type WayName } from './way.ts'
 
 /** Files that loads read. */
 export interface KindFiles {
-  /** A key whose scope grants nothing that is asked here. */
+  /** The file of a key whose scope grants none of these requests. */
   readonly scopedKey: string
-  /** What no key and no token is. */
+  /** The file of a credential that is neither a key nor a token. */
   readonly unknownKey: string
   /** A merge patch whose value differs in each request. */
   readonly patch: string
@@ -15,15 +15,15 @@ export interface KindFiles {
 
 /** A kind of load. */
 export interface Kind {
-  /** The ways on which it tells something. */
+  /** The ways that are worth measuring with it. */
   readonly ways: readonly WayName[]
-  /** What is asked of a way. */
+  /** The request that a way gets. */
   readonly asked: (way: WayName, files: KindFiles) => Asked
   /** The path of an object that each load must change; absent = it only reads. */
   readonly changes?: string
 }
 
-/** In which RBAC grants the user nothing. */
+/** RBAC grants the user nothing in this namespace. */
 const FORBIDDEN = '/api/v1/namespaces/default/configmaps/small'
 const SMALL = configMapPath('small')
 

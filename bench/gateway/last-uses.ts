@@ -9,7 +9,7 @@ export const ACTIVITY_WRITES = 'platform_gateway_activity_writes_total'
 /** Keys that the loads use: the caller's, and one with a scope. */
 const USED_KEYS = 2
 
-/** Counts from now on. Call what it returns after at least a minute of loads. */
+/** Counts recorded uses from now on. Call the returned function after at least a minute of loads. */
 export async function watchLastUses(gateway: Operator): Promise<() => Promise<Measured>> {
   const startMs = performance.now()
   const before = valueOf(await gateway.metrics(), ACTIVITY_WRITES)

@@ -13,14 +13,14 @@ export interface LoadOptions {
   readonly ways: readonly Way[]
   readonly files: KindFiles
   readonly raw: Raw
-  /** Who patches what is watched. */
+  /** Kubeconfig of the client that patches the watched objects. */
   readonly adminKubeconfig: string
   readonly rounds: number
-  /** Of each load of requests. */
+  /** Duration of each load of requests, in seconds. */
   readonly seconds: number
-  /** Of those that GET one object instead: most goals are about these. */
+  /** Duration of the loads that GET one object, in seconds: most goals are about these. */
   readonly getSeconds: number
-  /** Patches of what is watched, for each load of watches. */
+  /** Patches of the watched object, for each load of watches. */
   readonly watchEvents: number
   readonly log: (line: string) => void
 }
@@ -30,7 +30,7 @@ const WATCH_ROUNDS = 3
 const WARM_UP_SHARE = 0.5
 const WARM_UP_REQUESTS_EACH = 600
 
-/** Sends ten thousand requests to the gateway that count nowhere: Node compiles what runs often. */
+/** Sends ten thousand requests to the gateway that no figure counts: Node compiles code that runs often. */
 export async function warmUp(options: LoadOptions): Promise<void> {
   const asked = { ...KINDS.get.asked(), flags: [`--warm-up=${WARM_UP_REQUESTS_EACH}`] }
   for (const way of among(options, ['gateway']))
@@ -51,7 +51,7 @@ export async function measureKind(name: KindName, options: LoadOptions): Promise
       throw new Error(`${name} by ${way.name} wrote nothing to ${changes}`)
     return figures
   }
-  // Not counted: caches are filled.
+  // The first run fills caches, and is not counted.
   for (const way of among(options, ways)) await measure(way, seconds * WARM_UP_SHARE)
   return inRounds(name, among(options, ways), options, (way) => measure(way, seconds))
 }

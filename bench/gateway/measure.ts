@@ -25,7 +25,7 @@ export async function measureGateway(
       ? await measureServed(plane, await ensurePeers(log), served, options)
       : { figures: {}, missing: {} }
   if (!subjects.includes('authentication')) return measured
-  // Last, when nothing else runs.
+  // Measured last, when nothing else runs.
   const authentication = { gateway: await measureAuthentication(rounds) }
   return { ...measured, figures: { ...measured.figures, authentication } }
 }

@@ -15,16 +15,16 @@ export const ACCOUNT = { namespace: 'bench-gateway', name: 'caller' } as const
 export const DELEGATE = { namespace: ACCOUNT.namespace, name: 'delegate' } as const
 /** The namespace of ConfigMaps `small`, `watched` and `patched-0` onwards. */
 export const NAMESPACE = ACCOUNT.namespace
-/** The namespace of what is listed. */
+/** The namespace of the objects that are listed. */
 export const LISTED = 'bench-list'
 /** Connections of a load, and so ConfigMaps to patch: no two connections write the same. */
 export const CONNECTIONS = 16
 const LISTED_OBJECTS = 500
-/** More would keep the API server from the heartbeats of the gateway. */
+/** More concurrent creates would delay the gateway's heartbeats at the API server. */
 const CREATES_AT_ONCE = 8
 const RBAC = 'rbac.authorization.k8s.io'
 
-/** A key in clear that nobody else has. */
+/** A new key in clear. */
 export const newSecret = (): string => `pak_${randomBytes(24).toString('hex')}`
 
 /** A key of the user. */
@@ -127,7 +127,7 @@ const CONFIG_MAPS_ROLE: NewObject = {
   rules: [{ apiGroups: [''], resources: ['configmaps'], verbs: ['get', 'list', 'watch', 'patch'] }],
 }
 
-/** Through the gateway it needs no rule. */
+/** The right to read the own key directly; through the gateway no rule is needed. */
 const OWN_KEY_ROLE: NewObject = {
   apiVersion: `${RBAC}/v1`,
   kind: 'ClusterRole',
@@ -163,7 +163,7 @@ const DELEGATOR_BINDING: NewObject = {
   subjects: [{ kind: 'ServiceAccount', ...DELEGATE }],
 }
 
-/** Without it the API server has a queue for users and another, longer one for ServiceAccounts. */
+/** Gives all callers one queue: by default the API server has one for users, and a longer one for ServiceAccounts. */
 const FLOW_SCHEMA: NewObject = {
   apiVersion: 'flowcontrol.apiserver.k8s.io/v1',
   kind: 'FlowSchema',

@@ -1,8 +1,8 @@
-// What is measured of the gateway, how much, and what comes of it.
+// Options and results of the gateway's measurements.
 import type { Measured } from '../measure/rounds.ts'
 import type { WayName } from './way.ts'
 
-/** What is measured, in this order; `half-load` needs `get`, and the share of `active-keys` needs `patch`. */
+/** The subjects of measurements, in this order; `half-load` needs `get`, and the share of `active-keys` needs `patch`. */
 export const GATEWAY_SUBJECTS = [
   'get',
   'half-load',
@@ -24,16 +24,16 @@ export const GATEWAY_SUBJECTS = [
 /** One of GATEWAY_SUBJECTS. */
 export type GatewaySubject = (typeof GATEWAY_SUBJECTS)[number]
 
-/** How much is measured. */
+/** The size of each measurement. */
 export interface GatewayOptions {
   readonly rounds: number
-  /** Of each load of requests. */
+  /** Duration of each load of requests, in seconds. */
   readonly seconds: number
-  /** Of those that GET one object instead: most goals are about these. */
+  /** Duration of the loads that GET one object, in seconds: most goals are about these. */
   readonly getSeconds: number
   /** Patches of the object that 500 watches follow, in each round. */
   readonly watchEvents: number
-  /** Access keys that the gateway knows, but for some hundred more, when keys are revoked. */
+  /** Number of access keys while keys are revoked, besides the few hundred that are used or revoked. */
   readonly keys: number
   /** Keys that are all in use. */
   readonly activeKeys: number
@@ -58,6 +58,6 @@ export const GATEWAY_SIZES = {
 /** The figures of all subjects that were asked for. */
 export interface GatewayMeasured {
   readonly figures: Readonly<Partial<Record<GatewaySubject, Measured>>>
-  /** By way that could not be had, the reason. */
+  /** The reason for each way that could not be measured. */
   readonly missing: Readonly<Partial<Record<WayName, string>>>
 }

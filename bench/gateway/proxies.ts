@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { type Running, startPeer } from '../measure/peer-process.ts'
 import { type ProxyName, findProxy } from './proxy-programs.ts'
 
-/** What a proxy is configured with. */
+/** The configuration of a proxy. */
 export interface ProxyOptions {
   /** Where it listens on 127.0.0.1. */
   readonly port: number
@@ -25,7 +25,7 @@ export interface ProxyOptions {
   readonly log: (line: string) => void
 }
 
-/** Starts a proxy, and fetches it first where needed. @throws Error where it can't be had or does not answer */
+/** Starts a proxy, and fetches it first where needed. @throws Error if it is not available or does not answer */
 export async function startProxy(name: ProxyName, options: ProxyOptions): Promise<Running> {
   const { path, env } = await findProxy(name, options.log)
   const folder = join(options.folder, name)

@@ -1,4 +1,4 @@
-// One load of requests on one way: what is asked, how often, and whether each answer is the one expected.
+// One load of requests on one way: the request, its rate, and the check of each answer.
 import { eventually } from '../../test/support/eventually.ts'
 import { type HttpLoad, type WatchLoad, runLoad } from '../measure/load.ts'
 import type { Figures } from '../measure/rounds.ts'
@@ -6,18 +6,18 @@ import { cpuMs, seekRest } from '../measure/usage.ts'
 import { CONNECTIONS } from './objects.ts'
 import type { Way } from './way.ts'
 
-/** What is asked of a way. */
+/** A request that a way gets. */
 export interface Asked {
   readonly path: string
-  /** The only status that is right. */
+  /** The expected status code. */
   readonly status: number
-  /** Instead of the credential of the way. */
+  /** Replaces the credential of the way. */
   readonly credential?: readonly string[]
   /** More flags of `load http`, such as its method. */
   readonly flags?: readonly string[]
 }
 
-/** How long, and how fast: absent, as fast as it goes. */
+/** Duration and rate of a load; without a rate, as fast as possible. */
 export interface Pace {
   readonly seconds: number
   readonly perSecond?: number
@@ -74,7 +74,7 @@ export function checkAnswers(way: Way, { path, status }: Asked, result: HttpLoad
   throw new Error(`${way.name}, ${path}: each answer should be ${status}, but there were ${seen}`)
 }
 
-/** What many watches of one ConfigMap get. */
+/** A load of many watches of one ConfigMap. */
 export interface Watched {
   readonly watches: number
   /** Patches of the ConfigMap, one after the other. */

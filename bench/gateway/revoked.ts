@@ -12,7 +12,7 @@ import { type KnownKey, KEYS_PATH, configMapPath, createKeys } from './objects.t
 import { type Asked, checkAnswers, flagsOf, measureRequests, untilAnswers } from './request.ts'
 import type { Way } from './way.ts'
 
-/** What the revocations are measured with. */
+/** Options of measureRevoked. */
 export interface RevokedOptions {
   readonly load: string
   readonly gateway: Way
@@ -32,10 +32,10 @@ export interface RevokedOptions {
 const USED_KEYS = 50
 const REVOKED_KEYS = 20
 const EVERY_MS = 150
-/** Beside the revocations, before them and after them. */
+/** How long traffic runs before the first revocation and after the last one. */
 const MARGIN_SECONDS = 3
 const MOST_PER_SECOND = 1000
-/** Of what the gateway can do: an open load at all of it would measure a queue. */
+/** Fraction of the gateway's maximum rate that is used: an open load at the maximum would measure a queue. */
 const SHARE_OF_MOST = 0.6
 /**
  * A scope by which the gateway itself refuses what is asked. With such keys the time until the first 401 is not that of
@@ -64,7 +64,7 @@ export async function measureRevoked(options: RevokedOptions): Promise<Figures> 
   const secrets = used.map(({ secret }) => secret)
   const traffic = serve(options, secrets, rate)
   const ended = endOf(traffic)
-  // Awaited below, and not before that: a rejection until then must not end the process.
+  // Awaited only below: a rejection until then must not end the process.
   ended.catch(() => undefined)
   await sleep((MARGIN_SECONDS * 1000) / 2)
   const tookMs: number[] = []

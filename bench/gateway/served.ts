@@ -29,7 +29,7 @@ interface World {
   readonly options: GatewayOptions
 }
 
-/** What needs a control plane. */
+/** The subjects that need a control plane. */
 type ServedSubject = Exclude<GatewaySubject, 'authentication'>
 
 /** Measures subjects in this order, as measureGateway does. */
@@ -77,7 +77,7 @@ async function createWorld({ raw, folder }: World, key: string): Promise<KindFil
   }
 }
 
-/** What is there while it is measured. */
+/** The objects and processes that exist during the measurements. */
 interface Stage extends World {
   readonly ways: readonly Way[]
   readonly files: KindFiles

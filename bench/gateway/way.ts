@@ -9,11 +9,11 @@ export type WayName = (typeof WAYS)[number]
 /** A way to the API server. */
 export interface Way {
   readonly name: WayName
-  /** What stands before the path of an API. */
+  /** The URL before the path of an API. */
   readonly url: string
   /** The CA of its certificate. */
   readonly caFile: string
-  /** How the caller shows who it is: flags of `load http`. */
+  /** The caller's credential, as flags of `load http`. */
   readonly credential: readonly string[]
   /** The process whose CPU time and memory count; null = there is none but the API server. */
   readonly pid: number | null

@@ -16,12 +16,12 @@ import type { Way, WayName } from './way.ts'
 /** The ways that could be started. */
 export interface Ways {
   readonly ways: readonly Way[]
-  /** By way, why it is not among them. */
+  /** The reason for each way that could not be started. */
   readonly missing: Readonly<Partial<Record<WayName, string>>>
   stop(): Promise<void>
 }
 
-/** What the ways are made of. */
+/** Options of startWays. */
 export interface WaysOptions {
   readonly plane: ControlPlane
   readonly product: RunningProduct
@@ -34,7 +34,7 @@ export interface WaysOptions {
   readonly log: (line: string) => void
 }
 
-/** Starts all ways. One that can't be had is missing. @throws Error when the API server refuses a token */
+/** Starts all ways. A way that is not available is missing. @throws Error when the API server refuses a token */
 export async function startWays(options: WaysOptions): Promise<Ways> {
   const { plane, log } = options
   const files = await writeFiles(options)
@@ -100,7 +100,7 @@ const gatewayWay = ({ product: { gateway } }: WaysOptions, { ca, bearer }: Files
   pid: gateway.pid,
 })
 
-/** Of a proxy whose certificate is of the API server's authority. */
+/** The way through a proxy whose certificate the API server's CA signed. */
 async function startProxyWay(
   name: 'delegate' | 'nginx' | 'haproxy',
   options: WaysOptions,

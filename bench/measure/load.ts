@@ -4,7 +4,7 @@ import { promisify } from 'node:util'
 
 const LIMIT_MS = 900_000
 
-/** Runs it to its end. @returns what it printed @throws Error with what it wrote to stderr */
+/** Runs `load` to its end. @returns what it printed @throws Error with what it wrote to stderr */
 export async function runLoad<Result>(program: string, args: readonly string[]): Promise<Result> {
   try {
     const { stdout } = await promisify(execFile)(program, args, { timeout: LIMIT_MS })

@@ -9,7 +9,7 @@ import { tether } from '../../tools/tether.ts'
 /** A running comparator. `await using` stops it at the end of the block. */
 export interface Running extends AsyncDisposable {
   readonly pid: number
-  /** SIGTERM, and SIGKILL after ten seconds. Resolves when it has ended, also when it had before. */
+  /** Sends SIGTERM, and SIGKILL after ten seconds. Resolves when the program has ended; at once if it had already. */
   stop(): Promise<void>
 }
 
@@ -67,7 +67,7 @@ function signalOf(event: Promise<unknown>): AbortSignal {
   return controller.signal
 }
 
-/** Asks until the answer is yes. An error, such as of a refused connection, is a no. */
+/** Calls `answers` until it returns true. An error, such as a refused connection, counts as false. */
 async function answered(answers: () => Promise<boolean>, ended: AbortSignal): Promise<boolean> {
   while (!ended.aborted) {
     if (await answers().catch(() => false)) return true

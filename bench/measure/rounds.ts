@@ -1,7 +1,7 @@
 // Comparisons in rounds: each round measures every comparator once, every second one in reverse (A B B A), so that
 // whatever disturbs the machine disturbs all alike.
 
-/** What one comparator showed in one round: figures by name. */
+/** The figures of one comparator in one round, by name. */
 export type Figures = Readonly<Record<string, number>>
 
 /** The figures of every round, by comparator. */

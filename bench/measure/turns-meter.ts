@@ -2,7 +2,7 @@
 // add nothing to it.
 
 function cpuMs(): number {
-  // Asked for the process first, Linux brings the thread's time up to now; else it is that of the last tick, 4 ms ago.
+  // Reading the process's time first makes Linux update the thread's time; otherwise it is up to a tick (4 ms) old.
   process.cpuUsage()
   const { user, system } = process.threadCpuUsage()
   return (user + system) / 1000

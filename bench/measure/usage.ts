@@ -2,7 +2,7 @@
 import { readFileSync, readdirSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 
-/** The kernel counts CPU time in these, whatever its own tick is. */
+/** The unit in which the kernel reports CPU time, whatever its own tick is. */
 const MS_PER_TICK = 10
 const UTIME = 11
 const STIME = 12
@@ -20,7 +20,7 @@ export function residentMb(pid: number): number {
   return kilobytesOf(pid, 'VmRSS') * 0.001_024
 }
 
-/** The most that it has been. @throws Error once the process has ended */
+/** Peak resident memory of a process in MB. @throws Error once the process has ended */
 export function peakMb(pid: number): number {
   return kilobytesOf(pid, 'VmHWM') * 0.001_024
 }

@@ -17,7 +17,7 @@ export const OPERATORS = ['product', 'controller-runtime', 'client-node', 'echo'
 /** One of them. */
 export type OperatorName = (typeof OPERATORS)[number]
 
-/** Where all are measured. */
+/** The control plane and the accounts on which all operators are measured. */
 export interface Bed {
   readonly plane: ControlPlane
   readonly peers: Readonly<Record<PeerName, string>>
@@ -44,7 +44,7 @@ const CLIENT_NODE = join(import.meta.dirname, '../peers/client-node.ts')
 export const startManager = ({ operatorKubeconfig: kubeconfig }: Bed): Promise<OwnOperator> =>
   startOperator({ kubeconfig, flags: [`--issuer-url=${ISSUER}`, '--leader-elect'] })
 
-/** Starts an operator. Resolves when it has read what there is, and leads. */
+/** Starts an operator. Resolves when it has listed all objects, and leads. */
 export async function startNamed(name: OperatorName, bed: Bed): Promise<Running> {
   const { peers, peerKubeconfig } = bed
   if (name === 'product') {

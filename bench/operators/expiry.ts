@@ -15,7 +15,7 @@ import { removeSeeds, seed } from './seed.ts'
 
 const PREFIX = 'ending'
 const TTL_SECONDS = 3600
-/** Time to write all of them, for the operator to read them, and for its first keys. */
+/** Time before the first expiry: to write all keys, and for the operator to read them and warm up. */
 const AHEAD_MS = 12_000
 /** A list of all keys costs the API server time that the operator needs. */
 const LOOK_EVERY_MS = 1000

@@ -7,7 +7,7 @@ import { type Bed, type OperatorName, startNamed, userOf } from './comparators.t
 import { createLoad, deleteLoad, floorLoad } from './load.ts'
 import { type SeedKind, removeSeeds } from './seed.ts'
 
-/** How much each operator is given. */
+/** The number of keys that each operator gets. */
 export interface LifeSizes {
   /** Keys of a burst. */
   readonly burst: number
@@ -18,9 +18,9 @@ export interface LifeSizes {
 const STEADY_PER_SECOND = 50
 /** The first keys of a process on Node meet code that is not compiled yet, and take twice the CPU of later ones. */
 const WARM_UP = { product: 300, 'client-node': 300, 'controller-runtime': 30, echo: 30 } as const
-/** What a burst of 10,000 keys, or its deletion, may take. */
+/** Time limit of a burst of 10,000 keys, or of its deletion. */
 const LONGEST = '10m'
-/** As many as create keys and as an operator has workers, together. */
+/** Concurrent writes of the floor: as many as creating clients and workers of an operator together. */
 const FLOOR_CONCURRENCY = 32
 const RESOURCE = 'ownedaccesskeys'
 

@@ -20,7 +20,7 @@ export const createLoad = (bed: Bed, flags: Flags): Promise<KeysLoad> =>
 export const floorLoad = (bed: Bed, flags: Flags): Promise<KeysLoad> =>
   runLoad<KeysLoad>(bed.peers.load, argsOf(bed, 'floor', flags))
 
-/** Writes the status of keys that there are, without an operator. */
+/** Writes the status of existing keys, without an operator. */
 export const statusLoad = (bed: Bed, flags: Flags): Promise<CountedLoad> =>
   runLoad<CountedLoad>(bed.peers.load, argsOf(bed, 'status', flags))
 

@@ -1,4 +1,4 @@
-// One operator with many keys and tokens: what a start over them costs, and how soon a new key is ready beside them.
+// One operator with many keys and tokens: the cost of its start, and how soon a new key is ready.
 import { callsSince, writesIn } from '../../test/support/api-calls.ts'
 import { OPERATOR_USER } from '../../test/support/installed-control-plane.ts'
 import type { Figures } from '../measure/rounds.ts'

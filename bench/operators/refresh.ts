@@ -10,7 +10,7 @@ import { madeBy } from './scale.ts'
 import { removeSeeds, seed } from './seed.ts'
 
 const PREFIX = 'refreshed'
-/** Of the others: with few keys, a p99 is the slowest of all. */
+/** New keys as a fraction of the others: with few keys, the p99 would be the slowest of all. */
 const NEW_SHARE = 1 / 30
 const NEW_PER_SECOND = 20
 const CAP_SECONDS = 86_400

@@ -1,4 +1,4 @@
-// What many keys cost: a start over them, and the memory that they take.
+// The cost of many keys: the start of an operator with them, and their memory.
 import { join } from 'node:path'
 import { callsSince, writesIn } from '../../test/support/api-calls.ts'
 import { type Running, startPeer } from '../measure/peer-process.ts'

@@ -23,7 +23,7 @@ const CLAIMS = {
   exp: 1,
 } as unknown as TokenClaims
 
-/** In milliseconds, over a thousand. @throws Error when the key can't sign */
+/** CPU time of one signature in milliseconds, as the mean of a thousand. @throws Error when the key can't sign */
 export async function signingCpuMs(): Promise<number> {
   const secrets = new Store(fullObject<Secret>)
   const records = new Store(fullObject<ConfigMap>)

@@ -6,7 +6,7 @@ import { warmUp } from './life.ts'
 import { createLoad, deleteLoad } from './load.ts'
 import { signingCpuMs } from './signing.ts'
 
-/** Tokens at the product, and keys at it. */
+/** The product with tokens, and with keys. */
 export const TOKEN_COMPARATORS = ['product', 'keys'] as const
 
 /** A burst of tokens, or of keys. */

@@ -52,5 +52,5 @@ fill(Number(process.argv[2]))
 server.listen(0, '127.0.0.1', () => {
   process.send?.((server.address() as AddressInfo).port)
 })
-// The one thing that it is told: every key is gone, and no watch says so.
+// The only message deletes all keys without any watch event.
 process.once('message', () => objects.clear())

@@ -28,7 +28,7 @@ import type { Figures } from '../measure/rounds.ts'
 import { meterOfTurns } from '../measure/turns-meter.ts'
 
 const HOUR_SECONDS = 3600
-/** Oftener than any Prometheus does. */
+/** More often than any Prometheus scrapes. */
 const SCRAPE_EVERY_MS = 1500
 const NOTICED_WITHIN_MS = 500
 
@@ -47,7 +47,7 @@ interface Scene {
   readonly isDone: () => boolean
 }
 
-/** The real clock, which a scene puts forward; every timer notices soon. */
+/** The real clock, which a scene can set forward; every timer notices that soon. */
 function clockAhead() {
   const clock = systemClock()
   let aheadMs = 0
@@ -190,8 +190,8 @@ export async function measureTurns(count: number): Promise<Figures> {
     { name: 'three scrapes', act: () => undefined, isDone: () => scrapes >= 3 },
     { name: 'cap change', act: () => cap(HOUR_SECONDS), isDone: () => tally.changed >= count },
     { name: 'mass expiry', act: () => clock.putForward(HOUR_SECONDS * 1000), isDone: () => tally.changed >= count },
-    { name: 'listed anew, none changed', act: () => listAnew(), isDone: () => tally.listed > 0 },
-    { name: 'listed anew, all gone', act: loseAll, isDone: () => tally.gone >= count && tally.reconciled >= count },
+    { name: 'listed again, none changed', act: () => listAnew(), isDone: () => tally.listed > 0 },
+    { name: 'listed again, all gone', act: loseAll, isDone: () => tally.gone >= count && tally.reconciled >= count },
   ]
   const longest: Record<string, number> = {}
   for (const scene of scenes) {

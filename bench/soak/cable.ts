@@ -2,7 +2,7 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import { type AddressInfo, type Socket, connect, createServer } from 'node:net'
 
-/** A way to a server. */
+/** A connection to a server through this process. */
 export interface Cable {
   /** Writes a kubeconfig beside the given one, for the same server by way of the cable. */
   readonly kubeconfig: (of: string) => Promise<string>

@@ -9,7 +9,7 @@ export interface Sample {
   readonly descriptors: number
 }
 
-/** Looks at a process. @throws Error once it has ended */
+/** Takes a sample of a process. @throws Error once it has ended */
 export const sampleOf = (pid: number, minute: number): Sample => ({
   minute,
   mb: residentMb(pid),

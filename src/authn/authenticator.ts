@@ -88,7 +88,7 @@ export function createAuthenticator(options: AuthenticatorOptions): Authenticato
   }
 }
 
-// A promise for each answer that is there at once would take most of the time of an authentication.
+// Most answers are there at once: a promise for each would take most of the time of an authentication.
 
 /** The keys to decide by: the index while it is fresh, else keys read now; null = none could be read. */
 function freshKeys(
@@ -107,7 +107,7 @@ function createCallers(
   options: Pick<AuthenticatorOptions, 'caps' | 'roles' | 'scopeRulesVersion'>,
 ) {
   const { caps: currentCaps, roles, scopeRulesVersion } = options
-  /** By caller with a scope, the version of the rules for scopes at its authentication. */
+  /** For each caller with a scope, the version of the scope rules when it was authenticated. */
   const rulesVersionOf = new WeakMap<KeyCaller, object>()
   return {
     callerOf: (
@@ -137,7 +137,7 @@ function createCallers(
   }
 }
 
-/** Keys with an inherited scope, by the same keys without it. */
+/** Copies of keys with the scope that they inherit, by the original key. */
 const withInheritedScope = new WeakMap<AccessKey, AccessKey>()
 
 /** The key with its effective scope; returns the same object as long as key and scope are unchanged. */

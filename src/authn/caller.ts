@@ -38,9 +38,9 @@ export type Caller = KeyCaller | TokenCaller
 /** Whether the caller presents an access key. */
 export const isKeyCaller = (caller: Caller): caller is KeyCaller => 'key' in caller
 
-/** The caller, which presents an access key. @throws Error for a token, which only the direct endpoint accepts */
+/** The caller as one that presents an access key. @throws Error for a token, which only the direct endpoint accepts */
 export function keyCaller(caller: Caller): KeyCaller {
-  if (!isKeyCaller(caller)) throw new Error('a token came where only access keys are accepted')
+  if (!isKeyCaller(caller)) throw new Error('a token where only access keys are accepted')
   return caller
 }
 

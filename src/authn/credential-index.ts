@@ -58,7 +58,7 @@ export function createKeyIndex(secret: Uint8Array): KeyIndex {
   // character, because base64 takes a third more memory for each key.
   const hashWithSecret = (text: string, encoding: 'hex' | 'binary'): string => {
     const length = digest.write(text, encoding)
-    // Nothing of the digest before may be left.
+    // Clears what the previous digest has left.
     if (length < DIGEST_LENGTH) digest.fill(0, length)
     return hash('sha256', keyed, 'binary')
   }

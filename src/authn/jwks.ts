@@ -54,7 +54,7 @@ function addIfValid(jwks: Map<string, PublicJwk>, entry: Json): string | null {
   if (!checked.ok) return checked.because
   const { jwk } = checked
   if (!isMap(entry) || !Object.hasOwn(entry, 'kid')) return 'has no kid'
-  if (jwks.has(jwk.kid)) return 'is there twice'
+  if (jwks.has(jwk.kid)) return 'has the kid of another entry'
   jwks.set(jwk.kid, jwk)
   return null
 }

@@ -44,7 +44,7 @@ const IPV4 = /^(?:0|[1-9]\d{0,2})(?:\.(?:0|[1-9]\d{0,2})){3}$/
 /** What an IPv6 address consists of, without a zone: the API server takes no address with one. */
 const IPV6_CHARACTERS = /^(?=.*:)[0-9A-Fa-f:.]{2,45}$/
 
-/** The address; null for a text that is none. IPv6 zones are none. */
+/** The address in a text; null for any other text, and for an address with an IPv6 zone. */
 export function parseIpAddress(text: string): IpAddress | null {
   if (IPV4.test(text)) return ipv4Of(text.split('.').map(Number))
   // URLs have one spelling of each address: groups of hexadecimal digits, also where the text ends in IPv4.
@@ -75,7 +75,7 @@ export const isWithin = ({ bits, value }: IpAddress, cidr: Cidr): boolean => {
 
 const lowIPv4 = (value: bigint): IpAddress => ({ bits: 32, value: BigInt.asUintN(32, value) })
 
-/** A range of this program's own; bits after the prefix are free. */
+/** A range for the tables below; bits after the prefix may be set. */
 function range(base: string, prefix: number): Cidr {
   const address = parseIpAddress(base)
   if (address === null) throw new Error(`${base} is not an IP address`)

@@ -49,7 +49,7 @@ export function ownedFieldsOf(
   }
 }
 
-/** Whether anybody has written the field: the API server owns none of those that it fills in itself. */
+/** Whether a client has written the field: a default that the API server has filled in has no manager. */
 export const hasManager = (
   managedFields: readonly ManagedFieldsEntry[],
   path: readonly string[],

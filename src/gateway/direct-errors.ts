@@ -24,9 +24,9 @@ export const TOKEN_ERRORS = refusalCatalogue({
     message: 'too many tokens to check at this server (limit <limit>); try again in 1 s',
     headers: { 'retry-after': '1' },
     because:
-      'so many tokens that were not used here before came at once, good or forged: their signatures are checked a few at a time',
+      'too many tokens that this server has not verified yet arrived at once, genuine or forged: it checks few signatures at a time',
     remedy:
-      'see by `platform_gateway_authentication_total{reason="signature"}` whether somebody sends forged tokens, and keep that client out',
+      'if `platform_gateway_authentication_total{reason="signature"}` grows, a client sends forged tokens: block that client',
   },
   tokenUnchecked: {
     reason: 'ServiceUnavailable',

@@ -9,10 +9,10 @@ const LATER = { 'retry-after': '5' }
 const AMBIGUOUS_PATH =
   'two servers could read it differently: empty and dot segments, slashes and percent signs in names'
 const AMBIGUOUS_QUERY =
-  'the same for parameters: one is there twice, or it is not certain what it selects'
+  'two servers could read a parameter differently: it is repeated, or its selection is ambiguous'
 const LIMITED = 'the message has the kind and the number: see [below](#limits)'
 const CHANGED_KEY =
-  'the key got another scope or identity meanwhile: the next request goes by these. The second is for a write, the third is the last event of a watch'
+  'the scope or identity of the key changed meanwhile, and the next request uses the new one. The second message is for a write, the third is the last event of a watch'
 const CANNOT_TELL = 'see [GatewayCannotTell](#managementoperatorgatewaycannottell)'
 const PUBLIC_PAGE = 'below `/oidc`, which needs no key'
 
@@ -23,13 +23,13 @@ export const ERRORS = refusalCatalogue({
     message: 'platform access key not found. Please login again',
     headers: CHALLENGE,
     because:
-      'no key, or one that is unknown, disabled, deleted, or of no use here: the answer does not say which',
+      'no key, or one that is unknown, disabled, deleted, or not a bearer credential: the answer does not say which',
   },
   keyExpired: {
     reason: 'Unauthorized',
     message: 'platform access key expired. Please login again',
     headers: CHALLENGE,
-    because: 'the key is past its end',
+    because: 'the key has expired',
   },
   keyChanged: {
     reason: 'Unauthorized',
@@ -63,7 +63,7 @@ export const ERRORS = refusalCatalogue({
   headerRepeated: {
     reason: 'BadRequest',
     message: 'header <header> may be given once',
-    because: 'a header that decides on something, such as `Content-Type`, is there twice',
+    because: 'a header that affects a decision, such as `Content-Type`, is repeated',
   },
   transferEncoding: {
     reason: 'BadRequest',
@@ -300,7 +300,7 @@ export const ERRORS = refusalCatalogue({
     message:
       'no answer came to this request: the API server may have carried it out. See whether it did before you repeat it',
     because:
-      'the connection broke or the time was over after the request was sent. There is no `Retry-After`: clients would repeat a write',
+      'the connection broke or the request timed out after it was sent. There is no `Retry-After`: clients would repeat a write',
     remedy: 'look at the API server and the network; see whether the write was done',
   },
   endedUnderWay: {

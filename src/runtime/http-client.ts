@@ -11,7 +11,7 @@ interface HttpClientOptions {
   readonly ca: string | null
   /** Checks the addresses of servers; null = all are allowed, as for a server that an administrator names in a flag. */
   readonly guard: AddressGuard | null
-  /** Most connections to one server. */
+  /** Maximum number of connections to one server. */
   readonly maxSockets: number
   readonly clock: Clock
   readonly signal: AbortSignal

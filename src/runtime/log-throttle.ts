@@ -1,15 +1,15 @@
 import type { Clock } from './clock.ts'
 import type { Log, LogFields } from './log.ts'
 
-/** Warns of a cause that may come up with every poll. */
+/** Logs a warning about a cause that every poll may find again. */
 export type Warn = (cause: string, fields: LogFields, sentence: string) => void
 
 const AGAIN_AFTER_MS = 60_000
 
-/** Most causes that are remembered: they are few, but for texts of errors. */
+/** Maximum number of causes to remember; only texts of errors can be that many. */
 const MOST_CAUSES = 100
 
-/** Warnings of which the same cause is logged once a minute at most. */
+/** Creates a function that logs a warning at most once a minute for each cause. */
 export function repeatedWarnings(clock: Clock, log: Log): Warn {
   const loggedMs = new Map<string, number>()
   return (cause, fields, sentence) => {

@@ -70,7 +70,7 @@ const REFERENCE_FIELDS: ReadonlySet<string> = new Set([
 const isReferenceField = (key: string, value: unknown): boolean =>
   REFERENCE_FIELDS.has(key) && typeof value === 'string'
 
-/** Most causes of an error that are logged, as causes may be circular. */
+/** Maximum number of causes of an error that are logged, as causes may be circular. */
 const MAX_CAUSES = 5
 
 /** The logged properties of an error; others may hold requests and responses. */

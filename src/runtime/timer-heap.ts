@@ -1,7 +1,7 @@
 import { type Clock, LONGEST_TIMER_MS } from './clock.ts'
 
 const CHILDREN = 4
-/** Most keys that fire in one turn of the event loop. Other due keys fire in the next turns. */
+/** Maximum number of keys that fire in one turn of the event loop. Other due keys fire in the next turns. */
 const MAX_PER_TURN = 1000
 
 /**

@@ -8,7 +8,7 @@ import {
   type YAMLMap,
 } from 'yaml'
 
-/** Most aliases: with more a small text could expand into a large object. */
+/** Maximum number of aliases: with more, a small text could expand into a large object. */
 const MOST_ALIASES = 100
 
 /**
@@ -50,7 +50,7 @@ function read(text: string, maxAliasCount: number): unknown {
     Alias: (_, { range, source }, path) => {
       if (maxAliasCount === 0) throw unreadable(text, range?.[0], 'aliases are not accepted')
       if (path.some((one) => isCollection(one) && one.anchor === source))
-        throw unreadable(text, range?.[0], 'an alias stands inside what it stands for')
+        throw unreadable(text, range?.[0], 'an alias is inside the value that it refers to')
     },
     Seq: (_, list) => checkMarks(text, list),
     Map: (_, map) => {
@@ -65,7 +65,7 @@ function read(text: string, maxAliasCount: number): unknown {
   try {
     return document.toJS({ maxAliasCount })
   } catch {
-    throw unreadable(text, undefined, 'its aliases lead too far')
+    throw unreadable(text, undefined, 'its aliases expand to too many values')
   }
 }
 
@@ -123,7 +123,7 @@ function checkNames(text: string, { items, flow }: YAMLMap): void {
     if (isMerge(key)) throw unreadable(text, place, 'the merge key << is not accepted')
     if (typeof name !== 'string')
       throw unreadable(text, place, 'names in a map are texts: quote any other')
-    if (names.has(name)) throw unreadable(text, place, 'a name stands twice in a map')
+    if (names.has(name)) throw unreadable(text, place, 'a map has a name twice')
     names.add(name)
   }
 }
@@ -139,7 +139,7 @@ function isAt(text: string, at: number, sticky: RegExp): boolean {
 
 function checkInFlow(text: string, { type, source = '', range }: Scalar): void {
   if (type === 'PLAIN' && /^:|\?/.test(source))
-    throw unreadable(text, range?.[0], 'in brackets texts with ? or : are quoted')
+    throw unreadable(text, range?.[0], 'texts with ? or : within brackets need quotes')
 }
 
 /** Whether the name is the merge key, which the API server's parser replaces by the fields of another map. */

@@ -28,7 +28,7 @@ export function followCaps({ log, ...sources }: CapsSources): FollowedCaps {
     if (!reading.known) {
       // Normal at the first start, before the operator has put settings in force.
       const logAt = current === null ? log.debug : log.error
-      logAt({ because: reading.because }, 'caps cannot be read, those known before stay in force')
+      logAt({ because: reading.because }, 'caps cannot be read, the previous caps stay in force')
     } else if (!isSame(current, reading.caps)) {
       current = reading.caps
       log.info({ ...current, from: reading.from }, 'caps in force')

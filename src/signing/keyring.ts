@@ -177,7 +177,7 @@ function viewOf(
     if (!jwk || !privateKey || isDeleting) {
       secrets.push(secret)
     } else if (keys.has(jwk.kid)) {
-      secrets.push({ ...secret, fault: 'holds the same key as one before it' })
+      secrets.push({ ...secret, fault: 'holds the same key as an older Secret' })
     } else {
       secrets.push(secret)
       keys.set(jwk.kid, { kid: jwk.kid, algorithm: jwk.alg, privateKey })

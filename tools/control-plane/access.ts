@@ -11,7 +11,7 @@ import { readKeyPair } from './pki.ts'
 export interface Access {
   /** Runs kubectl, as admin by default. Never throws for a command that fails. */
   kubectl(args: readonly string[], options?: KubectlOptions): Promise<KubectlResult>
-  /** The same kubectl, for whoever needs its streams. */
+  /** The command line of the same kubectl, for callers that need its streams. */
   kubectlCommand(options?: Pick<KubectlOptions, 'kubeconfig' | 'env'>): KubectlCommand
   /** Writes a kubeconfig with a new client certificate for any user; `name` names the file. */
   clientKubeconfig(client: ClientSubject & { readonly name: string }): Promise<string>
@@ -54,7 +54,7 @@ export function createAccess(binaries: Binaries, dataDir: string, cluster: Clust
       ...process.env,
       ...options.env,
       KUBECONFIG: options.kubeconfig ?? paths.kubeconfig(dataDir, ADMIN),
-      // Neither the user's preferences nor what was cached of another server on the same port.
+      // Ignore the user's preferences, and the cache of another server on the same port.
       KUBERC: 'off',
       KUBECACHEDIR: paths.kubectlCache(dataDir),
     },

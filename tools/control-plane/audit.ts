@@ -5,7 +5,7 @@ const WRITES = ['create', 'update', 'patch', 'delete', 'deletecollection']
 
 /**
  * Writes the audit policy of a data folder: one event for each request, when it is answered. A write
- * has one when it comes in, too: what it did is seen before its answer is logged.
+ * has one at its start, too: its effect is visible before its answer is logged.
  */
 export async function writeAuditPolicy(
   dataDir: string,

@@ -7,13 +7,13 @@ import {
 } from '../../src/serving/tls/issue.ts'
 import type { CertificatePair } from '../../src/serving/tls/key-pair.ts'
 
-/** Whom a client certificate names: Kubernetes reads the user from CN and the groups from O. */
+/** The identity in a client certificate: Kubernetes reads the user from CN and the groups from O. */
 export interface ClientSubject {
   readonly user: string
   readonly groups: readonly string[]
 }
 
-/** A data folder that survives keeps its certificates, and nothing renews them. */
+/** Ten years: a kept data folder keeps its certificates, and nothing renews them. */
 const VALID_MS = 3_650 * 86_400_000
 
 /** A new certificate authority. */

@@ -35,7 +35,7 @@ export const CONTROLLERS: readonly string[] = [
   'serviceaccount-token-controller',
 ]
 
-/** Where things lie in a data folder. */
+/** The paths in a data folder. */
 export const paths = {
   etcd: (dataDir: string) => join(dataDir, 'etcd'),
   pki: (dataDir: string, file = '') => join(dataDir, 'pki', file),

@@ -59,13 +59,13 @@ export interface ControlPlaneOptions {
    * is and what they may do. Absent means all that work without nodes.
    */
   readonly controllers?: 'none'
-  /** Gets each line about what goes on; nothing is printed otherwise. */
+  /** Called with each line about the progress; nothing is printed otherwise. */
   readonly log: (line: string) => void
 }
 
 /** A control plane that runs. */
 export interface ControlPlane extends Access, Daemons {
-  /** Where the API server is, such as `https://127.0.0.1:20123`. */
+  /** URL of the API server, such as `https://127.0.0.1:20123`. */
   readonly url: string
   /** The file with the certificate authority of that server. */
   readonly caFile: string

@@ -21,15 +21,15 @@ export interface Command {
 /** How a daemon ended. */
 interface Ended {
   readonly daemon: DaemonName
-  /** An exit code, the name of a signal, or what took it along. */
+  /** The exit code, the name of the signal, or the process whose end ended it. */
   readonly how: string
-  /** By an order; by an order that took too long, so that it was killed; or by itself. */
+  /** `ordered`: a stop was asked for; `tookTooLong`: the same, but it had to be killed; else it ended by itself. */
   readonly because: 'ordered' | 'tookTooLong' | 'itself'
 }
 
 /** Lock of a data folder, which also names the daemons: the next starter ends those that were left. */
 const CLAIM_FILE = 'claim.json'
-/** How long a daemon may take over a signal before it is killed. */
+/** How long a daemon may take to end after a signal, before it is killed. */
 const GRACE_MS = 10_000
 const LOOK_MS = 50
 

@@ -1,7 +1,7 @@
 import { request } from 'node:https'
 import type { CertificatePair } from '../../src/serving/tls/key-pair.ts'
 
-/** Whom to trust and what to show. */
+/** The CA to trust, and the client certificate to present. */
 export interface Tls {
   readonly caPem: string
   readonly client: CertificatePair

@@ -17,7 +17,7 @@ export interface Engine {
   stop(): Promise<void>
 }
 
-/** Why there is none, and what would change that. */
+/** The reason why there is no Docker daemon, with the remedy. */
 export interface NoEngine {
   readonly because: string
 }

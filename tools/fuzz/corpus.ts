@@ -5,7 +5,7 @@ import { join } from 'node:path'
 const FOLDER = join(import.meta.dirname, '../../test/fuzz')
 const fileOf = (target: string): string => join(FOLDER, `${target}.json`)
 
-/** What makes a corpus too large to read in a review. */
+/** Maximum inputs of a corpus, so that a review can read it. */
 const MOST_INPUTS = 150
 
 /** The kept inputs of a target; empty where there are none yet. */

@@ -60,7 +60,7 @@ const isServed = async (kind: string): Promise<boolean> =>
 const listIn = (text: string): readonly string[] =>
   text === '' ? [] : (JSON.parse(text) as readonly string[])
 
-/** Asks for the deletion of all; it may take time. @throws Error when kubectl fails */
+/** Requests the deletion of all, and does not wait for its end. @throws Error when kubectl fails */
 export async function deleteAll(held: readonly Held[]): Promise<void> {
   for (const kind of new Set(held.map((one) => one.kind)))
     await must(['delete', kind, '--all', '--wait=false'])

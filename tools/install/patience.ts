@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 
-/** Standstill after which the operator counts as dead. */
+/** How long nothing may change before the operator counts as dead. */
 export const PATIENCE_MS = 30_000
 
 const LOOK_MS = 1000

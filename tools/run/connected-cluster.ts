@@ -8,7 +8,7 @@ import { replaceFile } from '../control-plane/exclusive-file.ts'
 import { kubeconfig } from '../control-plane/kubeconfig.ts'
 import { mustKubectl } from '../control-plane/kubectl.ts'
 
-/** Which cluster, and whose tokens it accepts. */
+/** The connected cluster, and the issuer whose tokens it accepts. */
 export interface ConnectedOptions {
   /** The folder of `make run`. */
   readonly home: string
@@ -25,7 +25,7 @@ export interface ConnectedCluster {
   /** A kubeconfig without a credential of its own: it shows the token in `tokenFile`. */
   readonly kubeconfig: string
   readonly tokenFile: string
-  /** A kubeconfig of an administrator of its. */
+  /** A kubeconfig of one of its administrators. */
   readonly adminKubeconfig: string
   readonly plane: ControlPlane
   /** PEM of the authority of its API server. */
@@ -42,7 +42,7 @@ export interface ConnectedCluster {
 /** The name of the cluster, as scopes and the gateway's target have it. */
 export const CLUSTER = 'my-cluster'
 
-/** Who decides before the webhook is there. */
+/** The authorizers until the webhook runs. */
 const WITHOUT_WEBHOOK = `apiVersion: apiserver.config.k8s.io/v1
 kind: AuthorizationConfiguration
 authorizers:

@@ -4,9 +4,9 @@ import type { Daemon } from '../control-plane/daemon.ts'
 const LOOK_EVERY_MS = 1000
 
 /**
- * Starts the daemons again that end by themselves, as a cluster would.
+ * Restarts daemons that end by themselves, as a cluster would.
  *
- * @param cluster whose they are, such as `the control plane`
+ * @param cluster the owner of the daemons, such as `the control plane`
  * @param daemons in the order in which they start
  * @returns `stop` resolves when none is being started any more
  */

@@ -11,7 +11,7 @@ import { choosePort } from '../control-plane/ports.ts'
 import { CLUSTER, type ConnectedCluster } from './connected-cluster.ts'
 import { type KeptProgram, type RunFolders, keepProgram } from './program.ts'
 
-/** Where the direct endpoint is to run, and whose tokens it accepts. */
+/** The cluster of the direct endpoint, and the issuer whose tokens it accepts. */
 interface DirectOptions {
   readonly cluster: Pick<ConnectedCluster, 'plane' | 'tokenFile' | 'issuerCaFile' | 'authorize'>
   readonly issuer: string

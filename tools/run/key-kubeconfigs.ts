@@ -7,7 +7,7 @@ import { kubeconfig } from '../control-plane/kubeconfig.ts'
 import { mustKubectl } from '../control-plane/kubectl.ts'
 import { CLUSTER } from './connected-cluster.ts'
 
-/** Where the gateway is, and who signed its certificate. */
+/** URL and CA of the gateway. */
 interface GatewayAddress {
   /** The folder of `make run`. */
   readonly home: string

@@ -31,7 +31,7 @@ export interface ProgramOptions {
   readonly main: string
   /** The file that its output is added to. */
   readonly logFile: string
-  /** The file that says its process id. */
+  /** The file with its process id. */
   readonly pidFile: string
   readonly log: (line: string) => void
 }
@@ -50,9 +50,9 @@ export interface KeptProgram {
   ready(): Promise<void>
   /** Address of its metrics; another one after each restart. undefined = not served yet */
   metricsUrl(): string | undefined
-  /** Ends it in its own order, and starts it again. */
+  /** Stops it with its orderly shutdown, and starts it again. */
   restart(): void
-  /** Ends it in its own order, for good. */
+  /** Stops it for good, with its orderly shutdown. */
   stop(): Promise<void>
 }
 

@@ -16,7 +16,7 @@ import type { RunFolders } from './program.ts'
 const POD = 'web'
 const APPLY = ['apply', '--server-side', '-f', '-']
 
-/** The connected cluster, and where the gateway keeps its targets. */
+/** The connected cluster, and the namespace in which the gateway has its targets. */
 interface TargetOptions {
   readonly management: Access
   readonly cluster: Access & Pick<ControlPlane, 'dataDir' | 'url'>

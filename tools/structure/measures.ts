@@ -12,7 +12,7 @@ export interface Measures {
   readonly small: readonly string[]
   /** `path: name` of an export that no other file uses. */
   readonly unused: readonly string[]
-  /** Of an export of src that only tests use. */
+  /** `path: name` of an export of src that only tests use. */
   readonly forTests: readonly string[]
   /** Files and folders that import each other, types included, one list for each circle. */
   readonly circles: readonly (readonly string[])[]
@@ -72,7 +72,7 @@ function usersOf(files: readonly SourceFile[]): ReadonlyMap<string, ReadonlySet<
   return new Map([...grouped].map(([name, all]) => [name, new Set(all.map(([, user]) => user))]))
 }
 
-/** Of a namespace those exports are in use whose names the importing file contains. */
+/** The names that count as used: for a namespace import, the exports whose names the importing file contains. */
 function namesUsed(
   user: SourceFile,
   used: SourceFile,

@@ -19,13 +19,13 @@ export interface Right {
 export interface AuditedRequest {
   readonly verb: string
   readonly user: { readonly username: string }
-  /** As whom the request ran; absent = as the user. */
+  /** The identity that the request ran as; absent = the user. */
   readonly impersonatedUser?: {
     readonly username: string
     readonly groups?: readonly string[]
     readonly extra?: Readonly<Record<string, readonly string[]>>
   }
-  /** The verb by which the user was allowed to; absent = by the older one. */
+  /** The verb that allowed the impersonation; absent = the older verb. */
   readonly authenticationMetadata?: { readonly impersonationConstraint?: string }
   readonly userAgent?: string
   readonly requestURI: string

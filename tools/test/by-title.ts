@@ -1,9 +1,9 @@
 // Finds the file of a test by its title, which may come from a table.
 
-/** What a table fills in: `$name`, `%s`, and `${...}` of a template. */
+/** A place that a table fills in: `$name`, `%s`, and `${...}` of a template. */
 const PLACE = /\$\{[^}]*\}|\$[\w.]+|%[sdifjoO#]/g
 const TEXT = /(['"`])((?:\\.|(?!\1)[^\\\n])*)\1/g
-/** Of what a table leaves: with less, its rows say what is tested, and stand in the file. */
+/** How many letters a table's title must have besides such places: with fewer, the title of each row is in the file. */
 const LEAST_LETTERS = 8
 
 /** Whether the source of a test file has that part of a title, or a table with a row of that whole title. */

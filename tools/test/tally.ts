@@ -4,7 +4,7 @@ import type { TestCase, TestModule, TestSuite } from 'vitest/node'
 /** A test that did not run. */
 export interface Skip {
   readonly test: string
-  /** null = the test gives none. */
+  /** null = the test gives no reason. */
   readonly reason: string | null
 }
 
@@ -35,7 +35,7 @@ export interface Tally {
 /** The tally of a run without files. */
 export const nothing: Tally = { passed: 0, failures: [], flaky: [], skips: [], files: [] }
 
-/** More flaky tests than this in a run are a failure. */
+/** Maximum number of flaky tests; with more, the run fails. */
 export const MOST_FLAKY = 3
 
 /** Counts a run of vitest from the arguments of a reporter's onTestRunEnd. */

@@ -27,7 +27,7 @@ const WHAT_SENTENCE =
 const VERB =
   /\b(?:is|are|was|were|has|have|had|must|can|may|does|do|will|needs?|stays?|keeps?|counts?)\b/g
 
-/** Finds of a folder's share. Words in backquotes are names, and do not count. */
+/** The tell-tale phrases in a text. Words in backquotes are names, and do not count. */
 export function phrasesIn(text: string): readonly Find[] {
   const prose = withoutCode(text)
   return [
@@ -44,7 +44,7 @@ export function phrasesIn(text: string): readonly Find[] {
 const isStatement = (before: string, sentence: string): boolean =>
   /[.!?]/.test(before) || [...sentence.matchAll(VERB)].length > 1
 
-/** Everywhere the two words of "cannot", and in a message its short form. */
+/** Misspellings of "cannot": two words, and in a message the short form. */
 export function spellingsIn(text: string, isMessage: boolean): readonly Find[] {
   const expression = isMessage
     ? /\b(can\s+not(?!\s+only)|can[’']t)\b/gi

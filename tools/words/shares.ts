@@ -43,7 +43,7 @@ export function sharesOf(files: readonly SourceText[]): readonly Share[] {
     .toSorted((a, b) => (a.folder < b.folder ? -1 : 1))
 }
 
-/** Finds that no folder may have. */
+/** The misspellings in all files; no folder may have one. */
 export function misspellingsIn(files: readonly SourceText[]): readonly PlacedFind[] {
   return files.flatMap((file) =>
     placedIn(file, (text, isString) => spellingsIn(text, isString && file.path.startsWith('src/'))),

@@ -3,7 +3,7 @@
 /** A comment (line comments that follow each other are one), a string or template literal, or a page. */
 export interface Text {
   readonly kind: 'comment' | 'string' | 'page'
-  /** Of its first character, from 1. */
+  /** Line of its first character, from 1. */
   readonly line: number
   /** With its line breaks. Comment marks are spaces, and each `${…}` of a template is `…`. */
   readonly text: string

@@ -2,7 +2,7 @@
 
 /** The title of a test, as written: `$name`, `%s` and `${…}` stand for values. */
 export interface Title {
-  /** Of the line that has it or, for a table, the start of the table; from 1. */
+  /** Line of the title or, for a table, of the start of the table; from 1. */
   readonly line: number
   /** Outermost first. */
   readonly describes: readonly string[]

@@ -18,7 +18,7 @@ type MalformedToken = 'malformed' | 'header'
 /** A kid is a thumbprint: 32 bytes in base64url. Any other text is the kid of no key. */
 const KID = /^[A-Za-z0-9_-]{43}$/
 
-/** Most characters of a header in base64url: the operator's has about 110. */
+/** Maximum characters of a header in base64url: the operator's has about 110. */
 const LONGEST_HEADER = 256
 
 /**

@@ -32,7 +32,7 @@ export interface IssuerAnswer {
 }
 
 /**
- * Most connections to the issuer. Polls use one after the other, so that one replica answers a whole poll where it can;
+ * Maximum connections to the issuer. Polls send one request at a time, so that one replica answers a whole poll where it can;
  * a refresh of the keys uses another.
  */
 export const ISSUER_SOCKETS = 2

@@ -1,5 +1,5 @@
-// The time by the platform's clock, and the age of the state of a direct endpoint (contract 2.9, 9.2). The own clock may
-// be wrong by an hour either way: after the first response of the issuer, only the platform's clock and the monotonic
+// The time by the platform's clock, and the age of the state of a direct endpoint (contract 2.9, 9.2). The local clock
+// may be an hour wrong either way: after the first response of the issuer, only the platform's clock and the monotonic
 // counter decide how old the list is.
 import type { Clock } from '../../runtime/clock.ts'
 
@@ -16,8 +16,8 @@ interface ResponseTime {
 /** The platform's time. */
 export interface IssuerClock {
   /**
-   * Epoch milliseconds: the latest of the own clock, the platform's and asOf of the list. So no wrong own clock makes a
-   * token live longer, and one that is ahead ends it early.
+   * Epoch milliseconds: the latest of the local clock, the platform's and asOf of the list. So a wrong local clock never
+   * makes a token live longer, and one that is ahead ends it early.
    */
   readonly nowMs: () => number
   /** Age of the list in milliseconds; Infinity = there was none. */
@@ -26,7 +26,7 @@ export interface IssuerClock {
   readonly keysAgeMs: () => number
   /** Date of the answer with those keys, in epoch milliseconds; null = there were none. */
   readonly keysAsOfMs: () => number | null
-  /** Own clock minus the platform's at the last poll, in milliseconds; 0 before the first response. */
+  /** Local clock minus the platform's at the last poll, in milliseconds; 0 before the first response. */
   readonly skewMs: () => number
   /** asOf of the list, in epoch milliseconds; null = there was none. */
   readonly asOfMs: () => number | null
@@ -34,17 +34,17 @@ export interface IssuerClock {
   readonly recordResponse: (time: ResponseTime) => void
   /** Call it after keys were accepted, or are unchanged. @param dateMs Date of the answer, in epoch milliseconds */
   readonly recordKeys: (dateMs: number) => void
-  /** Call it after list and keys were read from a file: its age is by the own clock, and never less than 0. */
+  /** Call it after list and keys were loaded from a file. Their age is by the local clock, and never below 0. */
   readonly restore: (asOfMs: number) => void
 }
 
 /**
- * How much slower than the monotonic counter the platform's clock may seem, as a part of the time: more than any quartz
- * drifts. Answers that are repeated, by a cache or an attacker, must not stop the time, or no list would ever grow old.
+ * The platform's clock may seem slower than the monotonic counter by this fraction, which is more than any quartz drifts.
+ * Answers that a cache or an attacker repeats must not stop the time: otherwise no list would ever grow old.
  */
 const SLOWEST = 0.01
 
-/** Creates the clock. Until the first response, it has only the own clock. */
+/** Creates the clock. Until the first response, it has only the local clock. */
 export function createIssuerClock(clock: Clock): IssuerClock {
   let last: ResponseTime | null = null
   let isRestored = false
@@ -82,7 +82,7 @@ export function createIssuerClock(clock: Clock): IssuerClock {
     restore: (asOfMs) => {
       const dateMs = Math.max(clock.nowMs(), asOfMs)
       last = { dateMs, monotonicMs: clock.monotonicMs(), asOfMs }
-      // That time is by the own clock, and says nothing about the platform's.
+      // That time is by the local clock, and says nothing about the platform's.
       isRestored = true
       keysMs = asOfMs
     },

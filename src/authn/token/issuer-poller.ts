@@ -28,7 +28,7 @@ export type PollResult = (typeof POLL_RESULTS)[number]
 /** Counts what a poller does. */
 export interface PollObserver {
   readonly polled: (document: IssuerDocument, result: PollResult) => void
-  /** A list was rejected, because it is malformed, lacks an entry of the last one, or is of another time. */
+  /** A list was rejected, because it is malformed, lacks an entry of the last one, or has an implausible date. */
   readonly revocationsRefused: () => void
   /** A withdrawn key was published again, and rejected. */
   readonly keyRefused: () => void
@@ -48,13 +48,14 @@ interface IssuerPollerOptions {
   readonly signal: AbortSignal
 }
 
-/** Pause between two refreshes of the keys for tokens of an unknown one, in milliseconds. */
+/** Minimum time between two refreshes of the keys that tokens with an unknown key cause, in milliseconds. */
 const REFRESH_EVERY_MS = 10_000
 
 /**
  * Polls at once, and again until the signal aborts.
  *
- * @returns polls now for a token of an unknown key, at most once in ten seconds (threats D5). Never rejects
+ * @returns a function that polls now, for a token with an unknown key; at most once in ten seconds (threats D5). It never
+ * rejects
  */
 export function startIssuerPoller(options: IssuerPollerOptions): () => Promise<void> {
   const { clock, log, pollIntervalMs, signal } = options
@@ -73,7 +74,7 @@ export function startIssuerPoller(options: IssuerPollerOptions): () => Promise<v
   return onceEvery(REFRESH_EVERY_MS, clock, poll)
 }
 
-/** Runs `act` for all callers within a time once, from its beginning; later callers do not wait for it. */
+/** Runs `act` at most once in `everyMs`. Callers during a run wait for it; callers after it do nothing. */
 function onceEvery(everyMs: number, clock: Clock, act: () => Promise<void>): () => Promise<void> {
   let startedMs = Number.NEGATIVE_INFINITY
   return shareRun(async () => {

@@ -23,7 +23,7 @@ export type Verdict<Document> =
 /** Tolerated difference of the clocks: the Date header has whole seconds, and answers take time. */
 export const TOLERATED_SKEW_MS = 2000
 
-/** How far Date may be behind the own clock, which may be an hour ahead (threats F11), and answers take time. */
+/** How far Date may be behind the local clock, which may be an hour ahead (threats F11), and answers take time. */
 const OLDEST_DATE_MS = 65 * 60_000
 
 /** Judges the discovery document, whose value is the prefix of the namespaces of projects. null = it was not read. */
@@ -39,7 +39,7 @@ export interface DatedKeys {
 }
 
 /**
- * Judges the signing keys. Of two caches one may be behind. null = they were not read.
+ * Judges the signing keys. One of two caches may lag behind. null = they were not read.
  *
  * @param lastMs Date of the last accepted keys, in epoch milliseconds; null = there were none
  */
@@ -83,7 +83,8 @@ export function* judgeList(
   if (dateMs === null) return rejectList('its answer has no Date', false)
   if (nowMs - dateMs > OLDEST_DATE_MS)
     return rejectList('its answer is more than an hour older than the clock of this machine', false)
-  if (body === null && last === null) return rejectList('it is unchanged, but there was none', true)
+  if (body === null && last === null)
+    return rejectList('it is a 304, but no list was accepted before', true)
   const list = body === null ? unchangedList(last, asOfMs) : yield* parseListDocument(body)
   if (list === null) return rejectList('it is not a list of revoked tokens', true)
   const because = yield* refusalOfList(list, last, dateMs)

@@ -61,7 +61,7 @@ export interface StartedTokenAuthenticator extends TokenAuthenticator {
   readonly revocation: RevocationView
   /** The setting projectNamespacePrefix of the platform; null = the issuer has not sent it yet. */
   readonly projectNamespacePrefix: () => string | null
-  /** Epoch milliseconds: the latest of the own clock and the platform's (contract 2.9). */
+  /** Epoch milliseconds: the later of the local clock and the platform's (contract 2.9). */
   readonly nowMs: () => number
   /** A stale list does not make it unready: it answers 503 then, and no other replica has a newer one. */
   readonly readiness: Readonly<Record<string, HealthCheck>>
@@ -78,7 +78,7 @@ export interface TokenIssuerGauges {
   readonly keysAgeMs: number
   readonly revokedTokens: number
   readonly signingKeys: number
-  /** Own clock minus the platform's. */
+  /** Local clock minus the platform's. */
   readonly clockSkewMs: number
 }
 

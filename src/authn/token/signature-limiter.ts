@@ -5,7 +5,7 @@ import { type DecodedToken, type VerificationKey, verifySignature } from './comp
 /** Checks at a time: Node has four threads for them, which files and names of hosts need too. */
 const AT_A_TIME = 2
 
-/** Most checks in progress, of which most wait: some tens of milliseconds. */
+/** Maximum number of checks in progress; most of them wait, for some tens of milliseconds. */
 export const MOST_SIGNATURE_CHECKS = 256
 
 /** Whether the key has signed the token; null = too many checks are in progress. Never rejects. */

@@ -25,7 +25,7 @@ export type SendHttps = (url: string, call?: HttpsCall) => Promise<HttpsAnswer>
 const WITHIN_MS = 5000
 const MOST_BYTES = 256 * 1024
 
-/** A sender that trusts Node's authorities, and this one. @param ca PEM; null = no other */
+/** A sender that trusts the CAs of Node, and this one. @param ca PEM; null = no other */
 export const httpsSender =
   (ca: string | null): SendHttps =>
   (url, { method = 'GET', bearer, body } = {}) =>

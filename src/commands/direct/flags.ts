@@ -38,16 +38,16 @@ export interface DirectSettings extends ServingSettings, TargetSettings {
   /** The name of this cluster, as the platform's targets and scopes have it. */
   readonly cluster: string
   readonly issuerUrl: string
-  /** Path of a PEM file with the authority of the issuer's certificate; null = those that the system trusts. */
+  /** Path of a PEM file with the CA of the issuer's certificate; null = the CAs of the system. */
   readonly issuerCaFile: string | null
   /** Path of the folder for what must outlive a restart; null = nothing does. */
   readonly stateDir: string | null
-  /** How long the list of revoked tokens is believed, in milliseconds from its `asOf`. */
+  /** Maximum age of the list of revoked tokens, in milliseconds since its `asOf`. */
   readonly maxStalenessMs: number
   readonly revocationPollIntervalMs: number
-  /** Path of the file with the bearer token of the webhook's callers; null = none comes with one. */
+  /** Path of the file with the bearer token of the webhook's callers; null = none is accepted. */
   readonly webhookTokenFile: string | null
-  /** Path of a PEM file with the authority of their certificates; null = none comes with one. */
+  /** Path of a PEM file with the CA of their certificates; null = none is accepted. */
   readonly webhookClientCaFile: string | null
   /** null = no metrics server. */
   readonly metricsAddress: BindAddress | null

@@ -93,7 +93,7 @@ export function startDirectApi(self: DirectProcess, parts: DirectParts): DirectA
 /** The roles of a scope grant nothing at a direct endpoint (contract 11.4). */
 const NO_ROLES: ScopeContext['roleRules'] = () => []
 
-/** The caller, which presents a token. @throws Error for an access key, which only the gateway accepts */
+/** The caller as one that presents a token. @throws Error for an access key, which only the gateway accepts */
 function tokenCaller(caller: Caller): TokenCaller {
   if (isKeyCaller(caller)) throw new Error('an access key where only tokens are accepted')
   return caller

@@ -155,7 +155,8 @@ export function keyFault(given: string): string | null {
 /** A key, as the schema of spec.key accepts it (contract 1.4). */
 const KEY = /^[A-Za-z0-9_-]{32,256}$/
 
-const PASS_IT = 'pass the key such as by: management-operator kubeconfig --server=<url> < key-file'
+const PASS_IT =
+  'pass the key on standard input, as in: management-operator kubeconfig --server=<url> < key-file'
 
 /** Longer than any key; the rest is not read. */
 const MOST_BYTES = 4096

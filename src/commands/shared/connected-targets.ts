@@ -75,11 +75,11 @@ const readerOf = (deps: ClientDeps, client: KubeClient, namespace: string): Targ
   get: (name, signal) => client.get<Secret>(SECRETS, { name, namespace }, signal),
 })
 
-/** Names are resolved by the system, for each connection. */
+/** The system resolves names again for each connection. */
 const guardFor = (ranges: AddressRanges): AddressGuard =>
   createAddressGuard((text) => {
     const address = parseIpAddress(text)
-    return address === null ? 'is none without a zone' : addressFault(address, ranges)
+    return address === null ? 'is malformed, or has a zone' : addressFault(address, ranges)
   }, lookup)
 
 /** An upstream that also closes its connections. No metric counts the responses of targets. */

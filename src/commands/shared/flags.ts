@@ -34,7 +34,7 @@ const DEFAULT_NAMESPACE = 'platform-system'
 /** Name of a namespace; an empty text means none. */
 export const namespaceValue: FlagValue<string | null> = {
   placeholder: '<name>',
-  accepts: 'a DNS label: at most 63 of a-z, 0-9 and -, not at an end',
+  accepts: 'a DNS label: at most 63 of a-z, 0-9 and -, with a letter or digit at both ends',
   read: (text) => (text === '' ? null : isDnsLabel(text) ? text : undefined),
 }
 

@@ -24,7 +24,7 @@ export interface ConfigReports {
   readonly faults: (faults: readonly string[]) => void
   /** Call it when the configuration in force is back after faults. */
   readonly restored: () => void
-  /** Records the Events of the present content, and all later ones. Before, none: a standby replica writes nothing. */
+  /** Records the Events of the present content, and all later ones. Until then it records none: a standby writes nothing. */
   readonly lead: () => void
 }
 

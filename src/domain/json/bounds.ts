@@ -3,9 +3,9 @@
 
 /** Bounds of a text. */
 export interface JsonBounds {
-  /** Most lists and objects within each other. */
+  /** Maximum depth of lists and objects within each other. */
   readonly levels: number
-  /** Most lists, objects and entries of them. */
+  /** Maximum number of lists, objects and their entries. */
   readonly values: number
 }
 

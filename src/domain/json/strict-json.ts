@@ -62,7 +62,7 @@ const SURROGATE_ESCAPE = /\\u[dD][89a-fA-F]/
 function nameFault(token: string, names: Set<string> | null | undefined): string | null {
   const name = stringValueOf(token)
   if (!names || name === null) return null
-  if (names.has(name)) return 'a name stands twice in an object'
+  if (names.has(name)) return 'an object has a name twice'
   names.add(name)
   return names.size > MAX_NAMES ? `an object in it has more than ${MAX_NAMES} names` : null
 }

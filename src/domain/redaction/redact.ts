@@ -153,7 +153,7 @@ function mapObjects(
   if (kind === expectedKind) return change(answer)
   if (kind === `${expectedKind}List`)
     return setNestedField(answer, ['items'], mapEntries(nestedField(answer, ['items']), change))
-  if (kind !== 'Table') throw new Error(`an answer about ${expectedKind} is of another kind`)
+  if (kind !== 'Table') throw new Error(`an answer about ${expectedKind} has another kind`)
   const rows = mapEntries(nestedField(answer, ['rows']), (row) => {
     const object = nestedField(row, ['object'])
     return isMap(object) ? setNestedField(row, ['object'], change(object)) : row

@@ -50,7 +50,7 @@ export function authorize(
   context: ScopeContext,
 ): ScopeDecision {
   if (grants === null) return ALLOWED
-  // Of all verbs or all resources some are sensitive, and no entry grants these together with the others.
+  // "All verbs" and "all resources" include sensitive ones, which no entry grants together with the others.
   if (asksForAll(request)) return { allowed: false, because: denialMessage(request) }
   const isGranted = isDiscovery(request)
     ? grants.some((grant) => grantAppliesTo(grant, request.target, context))
@@ -112,7 +112,7 @@ export function authorizeInSpace(namespace: string, request: RequestInfo): Scope
   if (isDiscovery(request)) return ALLOWED
   if (!isResourceRequest(request)) return outsideSpace(request)
   const { verb, group, resource, subresource } = request
-  // The API server takes the name of any resource that is called so for a namespace.
+  // The API server reads the name of any resource called `namespaces` as a namespace, whatever its group.
   const isAllowed = resource !== 'namespaces' || (verb === 'get' && `${group}${subresource}` === '')
   return isAllowed && request.namespace === namespace ? ALLOWED : outsideSpace(request)
 }

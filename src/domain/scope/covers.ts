@@ -71,7 +71,7 @@ function coverageGap(child: ScopeGrant, parent: ScopeGrant): CoverageGap | null 
   return { depth: -1, because: grantText(child) }
 }
 
-/** Whether one target contains another: a project contains its spaces and virtual clusters, whose first name it is. */
+/** Whether one target contains another: a project contains its spaces and virtual clusters (their first name). */
 const isInsideTarget = (child: TargetGrant, parent: TargetGrant): boolean =>
   (child.list === parent.list || (parent.list === 'projects' && child.list !== 'clusters')) &&
   parent.names.every((name, at) => name === '*' || name === child.names[at])

@@ -141,7 +141,10 @@ export function capsInForce(inForce: SettingsInForce): CapsInForce {
   const { settings, from } = inForce
   const caps = capsOfSettings(settings)
   if (caps) return { known: true, caps, from }
-  return { known: false, because: `the caps in the ${from} are malformed: they keep as they were` }
+  return {
+    known: false,
+    because: `the caps in the ${from} are malformed: the previous caps stay in force`,
+  }
 }
 
 /** The caps in these settings; null when a value is malformed. 0 means no cap, or no lifetime of Login keys. */

@@ -2,7 +2,7 @@
 // leaked: it stays out, even if a restored backup of the platform publishes it again.
 import type { PublicJwk } from '../signingkey/signing-key.ts'
 
-/** The keys of the issuer, and when others were first missing. */
+/** The issuer's keys, and since when it no longer publishes its earlier ones. */
 export interface KnownKeys {
   /** By kid: the keys that verify tokens. */
   readonly keys: ReadonlyMap<string, PublicJwk>
@@ -19,7 +19,7 @@ export const NO_KEYS: KnownKeys = { keys: new Map(), missingSinceMs: new Map() }
  */
 const WITHDRAWN_AFTER_MS = 600_000
 
-/** Most missing keys that are remembered, the latest: a platform withdraws a key every 15 days. */
+/** Maximum number of missing keys that are kept, the latest ones: a platform withdraws a key every 15 days. */
 const MOST_MISSING = 1000
 
 /** The known keys after a poll, and the kids of published keys that are refused. */
@@ -32,7 +32,7 @@ interface KeyUpdate {
  * The known keys after the platform published this set. A key that it leaves out verifies nothing from now on; one that
  * comes back does again if it was missing for less than ten minutes.
  *
- * @param atMs Date of the answer, in epoch milliseconds: by no clock but the platform's
+ * @param atMs Date of the answer, in epoch milliseconds, by the platform's clock
  */
 export function withPublished(
   { keys, missingSinceMs }: KnownKeys,
@@ -51,7 +51,7 @@ export function withPublished(
   }
 }
 
-/** Missing keys of several memories, each since it was first missing. */
+/** The missing keys of several replicas, each with the earliest time at which it was missing. */
 export function mergedMissing(
   memories: readonly ReadonlyMap<string, number>[],
 ): ReadonlyMap<string, number> {

@@ -1,6 +1,6 @@
-// The list of revoked tokens as a direct endpoint reads it from `<issuer>/revoked`, and which list it takes
-// (contract 7.4, 9.2). There may be hundreds of thousands of tokens: work on them is in steps, between which the caller
-// yields to the event loop.
+// The list of revoked tokens as a direct endpoint reads it from `<issuer>/revoked`, and which lists it accepts
+// (contract 7.4, 9.2). There may be hundreds of thousands of tokens, so the work is done in steps: between two of them the
+// caller yields to the event loop.
 import { parseTimestamp } from '../time.ts'
 import type { Revocations } from './revocation.ts'
 
@@ -68,19 +68,19 @@ function midnightOf(date: string): number | null {
   return midnightMs
 }
 
-/** Why a list is not taken, as a clause for the log; closed, so that metrics could have it as a label. */
+/** Why a list is rejected, as a clause for the log; a closed set, so that metrics could have it as a label. */
 type ListRefusal =
   | 'is older than the last one'
-  | 'is of the future'
+  | 'is dated in the future'
   | 'lacks a token of the last one'
-  | 'has an earlier end for a token of the last one'
+  | 'has an earlier expiry for a token of the last one'
 
 /** How far asOf may be ahead of the answer's Date, in milliseconds. */
 const AHEAD_MS = 60_000
 
 /**
- * Why a list is not taken after the last one; null = it is taken. A lagging replica or a restored backup must not bring
- * a revoked token back: entries of the last list may only end.
+ * Why a list is rejected after the last one; null = it is accepted. A lagging replica or a restored backup must not
+ * bring a revoked token back: entries of the last list may only expire.
  *
  * @param dateMs Date of the answer in epoch milliseconds
  */
@@ -89,7 +89,7 @@ export function* refusalOfList(
   last: RevokedList | null,
   dateMs: number,
 ): Steps<ListRefusal | null> {
-  if (list.asOfMs > dateMs + AHEAD_MS) return 'is of the future'
+  if (list.asOfMs > dateMs + AHEAD_MS) return 'is dated in the future'
   if (last === null) return null
   if (list.asOfMs < last.asOfMs) return 'is older than the last one'
   if (list.tokens === last.tokens) return null
@@ -100,7 +100,7 @@ export function* refusalOfList(
     if (expiresMs <= list.asOfMs) continue
     const nowExpiresMs = list.tokens.get(jti)
     if (nowExpiresMs === undefined) return 'lacks a token of the last one'
-    if (nowExpiresMs < expiresMs) return 'has an earlier end for a token of the last one'
+    if (nowExpiresMs < expiresMs) return 'has an earlier expiry for a token of the last one'
   }
   return null
 }

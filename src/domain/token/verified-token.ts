@@ -1,6 +1,6 @@
 // The claims of a direct cluster endpoint token whose signature is sound: what a direct endpoint accepts (contract 7.1,
 // 9.2). It is at least as strict as config/direct-endpoint/authentication.yaml, but for the lifetime: that file has the
-// operator's --token-max-ttl, which a direct endpoint does not know, and this the most that the flag can be.
+// operator's --token-max-ttl, which a direct endpoint does not know; here the largest value of that flag counts.
 import type { Scope } from '../../api/scope.gen.ts'
 import { type Json, type JsonMap, isMap, ownValue, parseJsonMap } from '../json/json.ts'
 import { strictJsonError } from '../json/strict-json.ts'

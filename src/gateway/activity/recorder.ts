@@ -17,7 +17,7 @@ interface ActivityRecorderOptions extends RecordDeps {
   /** The clamped clock, never far ahead of the API server's. */
   readonly clock: Clock
   readonly log: Log
-  /** The most writes per second for keys that do not slide (`--activity-writes-per-second`). */
+  /** Maximum writes per second for keys that do not slide (`--activity-writes-per-second`). */
   readonly budgetPerSecond: number
   /** Returns the jitter of this replica, from 0 to below 1; called once. */
   readonly random: () => number

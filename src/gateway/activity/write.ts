@@ -82,7 +82,7 @@ export async function writeLastActivity(
 function keyWithUse(object: OwnedAccessKeyObject, atMs: number): AccessKey {
   const key = accessKeyOf(object, secretDigest)
   if (key.lastActivityMs === atMs) return key
-  throw new Error('the API server took the last use of an access key, but does not keep it')
+  throw new Error('the API server accepted the last use of an access key, but has not stored it')
 }
 
 /** The state of the key that the write tests for. */

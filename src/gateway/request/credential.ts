@@ -1,8 +1,8 @@
 // Reads the credential from the headers as they were sent (contract 10.1).
 
 /**
- * The credential of a request. Another scheme or an empty token counts as a bearer with an unknown token: its refusal is
- * that of any unknown key, word by word (10.2).
+ * The credential of a request. Another scheme or an empty token counts as a bearer with an unknown token, and is refused
+ * like any unknown key, word for word (10.2).
  */
 export type Credential =
   | { readonly kind: 'none' }

@@ -53,7 +53,7 @@ const percentEncode = (text: string): string =>
     ? text
     : encodeURIComponent(text).replace(/[!'()*]/g, (char) => `%${char.charCodeAt(0).toString(16)}`)
 
-/** Nothing of this is encoded: so is nearly every segment and parameter. */
+/** A text that needs no encoding: nearly every segment and parameter is one. */
 const UNRESERVED = /^[\w.~-]*$/
 
 /** A parsed value, or the answer that refuses its bytes. */
@@ -76,7 +76,7 @@ export type Query = readonly (readonly [name: string, value: string])[]
 /** Parameters that may be repeated: the API server reads all their values. Of any other it reads the first. */
 const REPEATABLE: ReadonlySet<string> = new Set(['command', 'dryRun', 'exclude', 'ports'])
 
-/** The most parameters. The API server ignores a query with more than 10,000. */
+/** Maximum number of parameters. The API server ignores a query with more than 10,000. */
 const MOST_PARAMETERS = 1000
 
 /** Parses a raw query without its question mark. Empty pairs are left out. */

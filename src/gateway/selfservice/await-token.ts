@@ -92,7 +92,7 @@ async function readOnce(request: SelfServiceRequest, name: string): Promise<Upst
 function withoutToken(state: Exclude<TokenState, { is: 'issued' }>): Answer {
   if (state.is === 'refused')
     return refuse(SELF_SERVICE_ERRORS.tokenRefused, { because: state.message })
-  const because = state.message || 'the operator has said nothing about it yet'
+  const because = state.message || 'the operator has not reported on it yet'
   return refuse(SELF_SERVICE_ERRORS.tokenNotIssued, { seconds: TIMEOUT_MS / 1000, because })
 }
 

@@ -121,7 +121,7 @@ async function admitAndCreate(
   return answerOf(request, claimed, { ...shown, shows: () => [KEY] })
 }
 
-/** The field by which a key is none of the caller's own; null for tokens, and for a team or subject, which has no keys. */
+/** The field that makes a key another's; null for tokens, and if the caller is a team or subject, which has no keys. */
 const fieldOfOther = (
   resource: Resource,
   sent: JsonMap,
@@ -150,7 +150,7 @@ const HEARTBEAT_NAME_REFUSAL: FieldRefusal = {
   because: `${HEARTBEAT_KEY} is the platform's: choose another name`,
 }
 
-/** @param other the field by which the key is none of the caller's own; null = the key of a team or subject calls */
+/** @param other the field that makes the key another's; null = the caller is a team or subject, which has no keys */
 const scopedKeyRefusal = (other: FieldRefusal | null): FieldRefusal => ({
   field: other?.field ?? 'spec',
   because: 'an access key that has a scope creates keys of type User for its own user only',

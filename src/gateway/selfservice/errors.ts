@@ -27,7 +27,7 @@ export const SELF_SERVICE_ERRORS = refusalCatalogue({
   },
   bodyAmbiguous: {
     reason: 'BadRequest',
-    message: 'the body is not taken: <fault>',
+    message: 'the body is rejected: <fault>',
     because: STRICT_BODY,
   },
   bodyNotYaml: {
@@ -54,13 +54,13 @@ export const SELF_SERVICE_ERRORS = refusalCatalogue({
   tooManyKeys: {
     reason: 'Forbidden',
     message:
-      'this user has <count> access keys that have not ended, and <limit> is the most (--max-keys-per-user): delete some first',
+      'this user has <count> access keys that have not ended, and the limit is <limit> (--max-keys-per-user): delete some first',
     because: QUOTA,
   },
   tooManyTokens: {
     reason: 'Forbidden',
     message:
-      'this user, team or subject has <count> tokens that have not ended, deleted ones among them, and <limit> is the most (--max-tokens-per-user): let some end first',
+      'this user, team or subject has <count> tokens that have not ended, including deleted ones, and the limit is <limit> (--max-tokens-per-user): let some end first',
     because: QUOTA,
   },
   configsReadOnly: {
@@ -159,7 +159,7 @@ export const SELF_SERVICE_ERRORS = refusalCatalogue({
   },
   operationUnknown: {
     reason: 'Invalid',
-    message: 'operation <operation> is not taken here, only <operations>',
+    message: 'operation <operation> is not supported here, only <operations>',
     because: JSON_PATCH,
   },
   pathMissing: {
@@ -176,25 +176,25 @@ export const SELF_SERVICE_ERRORS = refusalCatalogue({
     reason: 'Invalid',
     message: 'a test of <path> is refused: <because>',
     because:
-      'after the operations before it, that place holds a hidden value, and a `test` would confirm a guess; or the path names a list entry by anything but 0, 1 and so on',
+      'after the earlier operations of the patch, the path leads to a hidden value, and a `test` would confirm a guess; or the path names a list entry other than by 0, 1 and so on',
   },
   operationRefused: {
     reason: 'Invalid',
     message: 'operation <operation> of <path>: <because>',
     because:
-      'after the operations before it, nothing is at that path; or the value is REDACTED where no hidden value is known: send the value itself',
+      'after the earlier operations of the patch, the path does not exist; or the value is REDACTED, but there is no hidden value that it could stand for: send the value itself',
   },
   bufferOfCallerFull: {
     reason: 'TooManyRequests',
     message:
-      'too many bytes of answers and events about keys, tokens and Configs not read yet by this user, team or subject (limit <limit> bytes); read them, then try again in 1 s',
+      'too many unread bytes of answers and events about keys, tokens and Configs for this user, team or subject (limit <limit> bytes); read them, then try again in 1 s',
     headers: SOON,
     because: BUFFERED,
   },
   bufferFull: {
     reason: 'TooManyRequests',
     message:
-      'too many bytes of answers and events about keys, tokens and Configs not read yet at this gateway by all callers together (limit <limit> bytes); try again in 1 s',
+      'too many unread bytes of answers and events about keys, tokens and Configs for all callers together at this gateway (limit <limit> bytes); try again in 1 s',
     headers: SOON,
     because: BUFFERED,
   },

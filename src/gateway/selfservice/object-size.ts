@@ -5,7 +5,7 @@ import { type BufferedAnswer, refuse } from '../../serving/http/answer.ts'
 import type { HttpRequest } from '../../serving/http/request.ts'
 import { SELF_SERVICE_ERRORS } from './errors.ts'
 
-/** The most bytes of a body, and of an object as JSON with all that the API server adds. */
+/** Maximum bytes of a body, and of an object as JSON with all that the API server adds. */
 export const LARGEST_OWN = 64 * 1024
 
 /**
@@ -25,7 +25,7 @@ export function bodyRefusal(
   return refuse(SELF_SERVICE_ERRORS.ownBodyTooLarge, { bytes, limit: LARGEST_OWN })
 }
 
-/** The most bytes that a flag and a ttl add to a body: a key beyond the limit can be disabled and shortened by PUT. */
+/** Maximum bytes that a flag and a ttl add to a body: a key beyond the limit can be disabled and shortened by PUT. */
 const LONGEST_REDUCTION = 64
 
 /** The 413 for an object that would be stored beyond the limit; null = none, also for one that becomes no larger. */

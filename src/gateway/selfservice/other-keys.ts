@@ -1,4 +1,4 @@
-// Writes of keys that are no self-service: RBAC decides on them, and where it refuses, the answer names the field
+// Writes of keys outside self-service: RBAC decides on them, and where it refuses, the answer names the field
 // that takes the write out of self-service (contract 12.1).
 import { nestedString } from '../../domain/json/field-path.ts'
 import type { JsonMap } from '../../domain/json/json.ts'
@@ -9,7 +9,7 @@ import type { FieldRefusal } from './write-options.ts'
 /** The types of keys that users create for themselves. */
 const OWN_TYPES: readonly string[] = ['', 'User', 'Other']
 
-/** The field by which a new key is none that this user may create for itself, and why; null = it is one. */
+/** The field that keeps a new key out of this user's self-service, and why; null = self-service may create it. */
 export function notOwn(sent: JsonMap, user: string): FieldRefusal | null {
   const holder = ['team', 'subject'].find((name) => nestedString(sent, ['spec', name]) !== '')
   if (holder !== undefined) return { field: `spec.${holder}`, because: OTHER_HOLDER }
@@ -34,9 +34,9 @@ export const DIGEST_CHANGED: FieldRefusal = {
     'you cannot store a digest in your own keys: leave it as it is, or get the right to change ownedaccesskeys',
 }
 
-/** The words of RBAC about a write. Admission policies say others: their message stays. */
+/** How RBAC words the refusal of a write. Admission policies word theirs differently, and those messages stay. */
 const REFUSED_BY_RBAC = / cannot (create|patch|update) resource "ownedaccesskeys"/u
 
-/** Whether the API server refused a write for want of a right to it. */
+/** Whether the API server refused a write because the caller lacks the right. */
 export const isWithoutRight = ({ status, json }: UpstreamReply): boolean =>
   status === 403 && REFUSED_BY_RBAC.test(nestedString(json, ['message']))

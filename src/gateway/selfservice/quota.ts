@@ -13,7 +13,7 @@ import { PendingObjects } from './pending-objects.ts'
 import type { SelfServiceRequest } from './request.ts'
 import { sendAndRead } from './upstream-client.ts'
 
-/** The most objects of each kind for one user, team or subject. */
+/** Maximum number of objects of each kind for one user, team or subject. */
 interface QuotaLimits {
   readonly keys: number
   readonly tokens: number
@@ -164,7 +164,7 @@ const endedOf = (all: readonly ListedObject[], nowMs: number): readonly EndedObj
     }))
     .toSorted((a, b) => a.endedMs - b.endedMs)
 
-/** The most ended objects that one create deletes: after the limit is lowered, there may be many. */
+/** Maximum number of ended objects that one create deletes: after the limit is lowered, there may be many. */
 const MOST_DELETED = 10
 
 /**

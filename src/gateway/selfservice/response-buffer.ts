@@ -19,7 +19,7 @@ export interface BufferReservation {
   readonly anyway: (bytes: number) => void
   /** Sets the bytes to 0 for good: later calls do nothing. */
   readonly release: () => void
-  /** The most bytes of a page of a list, unless the page is a single object. */
+  /** Maximum bytes of a page of a list, unless the page is a single object. */
   readonly pageBytes: number
 }
 

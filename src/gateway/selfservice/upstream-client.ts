@@ -40,7 +40,7 @@ export interface UpstreamRequest {
 }
 
 /**
- * The most concurrent requests as the gateway, in all and for one caller; others wait. To the API server the gateway is
+ * Limits on concurrent requests as the gateway, in all and for one caller; others wait. To the API server the gateway is
  * one user: its fairness can't tell callers apart. Watches, the heartbeat and the authenticator's reads of keys are not
  * counted.
  */
@@ -152,7 +152,7 @@ export async function readReply(
   if (text.length > LARGE) await turn()
   const json = parseJsonMap(text)
   if (json) return { status, headers: clientHeaders(headers), json }
-  if (status < 400) throw new Error('the API server answered something else than JSON')
+  if (status < 400) throw new Error("the API server's answer is not JSON")
   return { status, headers: clientHeaders(headers), json: plainFailure(status) }
 }
 

@@ -116,7 +116,7 @@ function scopeIsWithin({ access, before, after, resource }: Write): FieldRefusal
   if (before !== null || access.scope === null) return null
   const scope = scopeIn(after)
   if (scope === null) {
-    // A token without a scope has that of its owner.
+    // A token without a scope inherits the scope of its owner.
     if (resource !== ACCESS_KEYS) return null
     return { field: 'spec.scope', because: 'it must be within the scope of the calling access key' }
   }

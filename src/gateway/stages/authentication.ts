@@ -29,7 +29,7 @@ const CREDENTIAL_REPEATED = refuse(ERRORS.credentialRepeated)
 interface CredentialAnswers {
   /** The answer whatever is wrong, also to no credential at all. */
   readonly refused: BufferedAnswer
-  /** The other answers: of these reasons the caller learns. */
+  /** The answers that tell the caller the reason, by reason. */
   readonly byReason: ReadonlyMap<string, BufferedAnswer>
 }
 

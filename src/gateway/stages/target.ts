@@ -1,5 +1,5 @@
-// Finds the target of a request (contract 9.5), keeps requests on the path of a space inside of it (11.9), and
-// our kinds of other clusters to those: what is secret in them is hidden in the management cluster only (12.4).
+// Finds the target of a request (contract 9.5), and keeps requests on the path of a space inside of it (11.9). It refuses
+// our kinds on other clusters: the gateway hides their secrets in the management cluster only (12.4).
 import { authorizeInSpace } from '../../domain/scope/authorize.ts'
 import { type TargetKind, isOwnGroup } from '../../domain/scope/request-info.ts'
 import { refuse } from '../../serving/http/answer.ts'

@@ -27,7 +27,7 @@ function protocolOf(http: HttpRequest): UpgradeProtocol | null {
   return protocol === 'websocket' && http.method !== 'GET' ? null : protocol
 }
 
-/** Refuses upgrades of requests that have no long answer, and of all for our kinds: nothing is hidden in a tunnel. */
+/** Refuses upgrades of requests without a long answer, and all upgrades for our kinds: a tunnel hides no secrets. */
 export const upgradePath: Stage = (context) => {
   if (context.upgrade === null) return null
   return isUpgradable(known(context, 'request').attributes) ? null : BAD_PATH

@@ -1,5 +1,5 @@
-// The refusals of a request whose credential or target ends while it is in flight (contract 10.2, 13.4): they are those
-// that the next request with the credential gets.
+// The refusals of a request whose credential or target ends while it is in flight (contract 10.2, 13.4): they equal the
+// refusals of the next request with that credential.
 import { type Caller, isKeyCaller } from '../../authn/caller.ts'
 import { type BufferedAnswer, refuse } from '../../serving/http/answer.ts'
 import { TOKEN_ERRORS } from '../direct-errors.ts'
@@ -49,7 +49,7 @@ const OF_KEYS: CredentialRefusals = {
   },
 }
 
-/** A token never changes; when its signing key is withdrawn, it is as unknown as any forged one. */
+/** A token never changes; when its signing key is withdrawn, it is refused like a forged one. */
 const END_OF_TOKENS: EndRefusals = {
   ...TARGET,
   expired: refuse(TOKEN_ERRORS.tokenExpired),

@@ -1,7 +1,7 @@
 // The memory that tunnels hold of what their clients have not read yet (contract 13.3): a limit for each session, and one
 // for all. The fuller the buffer, the less a session gets, so that there is always room for one more.
 
-/** The most of one session: what an API server may still have to send when it closes, on a busy machine. */
+/** Limit of one session in bytes: what an API server may still have to send when it closes, on a busy machine. */
 const MOST_OF_SESSION = 8 * 1024 ** 2
 
 /** A session gets at most the free bytes divided by this. */
@@ -25,7 +25,7 @@ export class ForwardBuffer {
     return this.#held
   }
 
-  /** The most that one session may hold now, in bytes. */
+  /** How many bytes one session may hold now. */
   get mostOfSession(): number {
     return Math.max(0, Math.min(MOST_OF_SESSION, (this.#most - this.#held) / FREE_DIVISOR))
   }

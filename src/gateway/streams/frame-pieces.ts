@@ -1,13 +1,13 @@
 // Cuts what has arrived on a tunnel into pieces that are written at once (contract 13.2, 13.3).
 import { FrameCounter } from './websocket-frames.ts'
 
-/** The most bytes of one write: a client that reads slowly ends one of them in time. */
+/** Maximum bytes of one write, so that even a client that reads slowly finishes each in time. */
 const MOST_OF_WRITE = 65_536
 
-/** The most bytes of a TLS record. */
+/** Maximum bytes of a TLS record. */
 const RECORD_BYTES = 16_384
 
-/** The most pieces of one chunk, however many frames it has: each piece costs a TLS record and a turn of the event loop. */
+/** Maximum pieces of one chunk, however many frames it has: each piece costs a TLS record and a turn of the event loop. */
 const MOST_PIECES_OF_CHUNK = 16
 
 /** Bytes of a chunk that follow each other. */
@@ -21,7 +21,7 @@ interface Piece {
 
 /**
  * Chunks that wait, handed out as the bytes of one write after the other. No two frames of a WebSocket end in one TLS
- * record: clients that look at their socket, as Python's, do not see a second one in the record that they have read.
+ * record: clients that poll their socket, such as Python's, would miss the second frame of a record that they have read.
  */
 export class FramePieces {
   readonly #frames: FrameCounter | null

@@ -152,7 +152,7 @@ export class InFlightRequests {
     }
   }
 
-  /** Ends the requests on a connection to a target that is no more. */
+  /** Ends the requests on a connection to a target that no longer exists. */
   endConnection(connection: object): void {
     for (const entries of this.#byKey.values()) {
       for (const entry of entries) if (entry.connection === connection) this.#cut(entry, 'target')

@@ -5,7 +5,7 @@ import { takeRest } from '../../kube/proxy/received-body.ts'
 import type { ForwardShare } from './forward-buffer.ts'
 import { FramePieces } from './frame-pieces.ts'
 
-/** Without the end of a frame in this time, the stream is cut within one; milliseconds. */
+/** How long a cut waits for the end of the current frame, before it cuts within the frame; milliseconds. */
 const BOUNDARY_WITHIN_MS = 200
 
 /** What a look-ahead uses. */

@@ -59,7 +59,7 @@ export function leaseRequest(
     mayComplete: () => !isLong && isWrite(call) && hasArrived(call),
     end: (reason) => {
       const { beforeAnswer, ofChanges } = credentialRefusals(caller)
-      // Of a body without its end the API server carries out nothing.
+      // The API server does not carry out a request whose body is incomplete.
       const isCarriedOut = call.by !== 'request' || (mayChange(call) && hasArrived(call))
       over = { answer: (isCarriedOut ? ofChanges : beforeAnswer)[reason], isOver: true, reason }
       entry.close()

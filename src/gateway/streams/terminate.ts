@@ -101,7 +101,7 @@ function guardedBody(
 
 /** The reason as the text of a close frame. */
 const lastText = (reason: TerminationReason, refusals: EndRefusals): string =>
-  reason === 'shutdown' ? 'this server ends' : messageOf(refusals[reason])
+  reason === 'shutdown' ? 'this server is shutting down' : messageOf(refusals[reason])
 
 const messageOf = ({ body }: BufferedAnswer): string =>
   nestedString(parseJsonMap(body.toString()) ?? {}, ['message'])

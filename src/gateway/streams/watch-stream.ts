@@ -3,7 +3,7 @@ import { Transform, type TransformCallback } from 'node:stream'
 
 const NEWLINE = 0x0a
 
-/** Without the end of the line under way in this time, the watch is cut within that line; milliseconds. */
+/** How long a cut waits for the end of the current line, before it cuts within the line; milliseconds. */
 const LINE_ENDS_WITHIN_MS = 200
 
 /** The last line, which waits for the end of the line under way. */

@@ -1,6 +1,6 @@
 // The frames of a WebSocket, counted but not read: a close frame of the gateway must follow a whole frame (13.4).
 
-/** Most bytes of the reason in a close frame: a control frame has 125 bytes, of which the code takes two. */
+/** Maximum bytes of the reason in a close frame: a control frame has 125 bytes, of which the code takes two. */
 const LONGEST_REASON = 123
 
 /** Policy violation (RFC 6455, 7.4.1). */

@@ -91,7 +91,7 @@ const IGNORED_CLUSTER = 'own'
 
 const UTF8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
-/** The text of base64; null where it is no UTF-8. */
+/** The text of base64; null where it is not UTF-8. */
 function decoded(base64: string): string | null {
   try {
     return UTF8.decode(Buffer.from(base64, 'base64'))

@@ -34,9 +34,9 @@ export interface ConnectedTargetsOptions {
 
 /** The targets of this process. */
 export interface StartedTargets extends ConnectedTargets {
-  /** All targets that Secrets name, and whether each works: none does by stale knowledge. */
+  /** All targets that Secrets name, and whether each works; none does while the Secrets are stale. */
   readonly readiness: () => Iterable<readonly [TargetWords, boolean]>
-  /** The usable spaces: none by stale knowledge. */
+  /** The usable spaces; none while the Secrets are stale. */
   readonly spaces: () => readonly SpaceNamespace[]
   /** Closes all connections. */
   readonly close: () => Promise<void>
@@ -44,7 +44,7 @@ export interface StartedTargets extends ConnectedTargets {
 
 const PROBES_AT_A_TIME = 8
 
-/** Starts to follow the Secrets. Until the first list there are no targets, and what is known is not fresh. */
+/** Starts to follow the Secrets. Until the first list there are no targets, and nothing is fresh. */
 export function startConnectedTargets(options: ConnectedTargetsOptions): StartedTargets {
   const { clock, open, ownCluster, extras, userAgent } = options
   const report = createTargetReporter(options)

@@ -87,7 +87,8 @@ export function probeImpersonation(options: ImpersonationProbeOptions): Imperson
     while (!signal.aborted) await sleep(clock, await attempt(), signal)
   }
   void keepTrying()
-  const unreadyMessage = (): string => `this server is not known to act for its callers: ${because}`
+  const unreadyMessage = (): string =>
+    `it is not proven that this server may act for its callers: ${because}`
   return { readiness: { 'may-act': () => (isProven ? null : unreadyMessage()) } }
 }
 

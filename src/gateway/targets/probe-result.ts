@@ -37,7 +37,7 @@ export const PROBE_FAULTS = {
   powerless: 'the credential of the kubeconfig may not impersonate there',
   unresolved: 'the name of its API server cannot be resolved',
   unreachable: 'its API server cannot be reached',
-  unexpected: 'its API server does not answer as one',
+  unexpected: 'its server does not answer like an API server',
 } as const
 
 /** The condition after a probe. */

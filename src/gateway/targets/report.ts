@@ -1,4 +1,4 @@
-// Tells of targets on their Secrets, by Events, and in the log: only when something changes (contract 9.5).
+// Reports targets by Events on their Secrets, and in the log: only when something changes (contract 9.5).
 import { SECRETS } from '../../api/names.ts'
 import { type EventRecorder, recordTransitions } from '../../kube/event-recorder.ts'
 import type { Clock } from '../../runtime/clock.ts'
@@ -19,7 +19,7 @@ interface TargetReporterOptions {
 /** Reasons of the Events. */
 type TargetReason = 'TargetReady' | 'TargetUnusable' | 'TargetConflict'
 
-/** What there is to tell about one Secret. */
+/** The report about one Secret. */
 interface TargetReport {
   readonly secret: TargetSecret
   readonly reason: TargetReason
@@ -59,7 +59,7 @@ export function createTargetReporter({ namespace, events, clock, log }: TargetRe
   }
 }
 
-/** The Secret of no target; null = it names one, which is not proven yet. */
+/** The report about a Secret that names no target; null = it names one, whose report is by `reportsOf`. */
 function reportOfNameless(secret: TargetSecret): TargetReport | null {
   const { definition } = secret
   if (definition.kind === 'valid' || definition.target !== null) return null

@@ -67,7 +67,7 @@ export function followTargetSecrets(options: TargetSecretsOptions): FollowedTarg
 class TargetSecrets {
   readonly #options: TargetSecretsOptions
   readonly #byName = new Map<string, TargetSecret>()
-  /** Of each Secret that can't be read, by name: until when the last content is known to have been right. */
+  /** For each Secret that can't be read, by name: when its last content was last proven current. */
   readonly #unreadSinceMs = new Map<string, number>()
   #isFirst = true
   #comparedMs: number

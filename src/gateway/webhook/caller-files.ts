@@ -81,5 +81,5 @@ function tokenIn(text = ''): { readonly digest: Buffer } | string {
   if (token === '') return 'the file is empty'
   return TOKEN.test(token)
     ? { digest: hash('sha256', token, 'buffer') }
-    : 'the file has more than a token: spaces, several lines or other than ASCII'
+    : 'the file has more than a token: spaces, several lines or characters beyond ASCII'
 }

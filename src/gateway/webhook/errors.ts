@@ -15,7 +15,8 @@ export const WEBHOOK_ERRORS = refusalCatalogue({
     message: 'Unauthorized',
     // A client that holds a connection would stay refused when the CA of its certificate comes later.
     headers: { 'www-authenticate': 'Bearer', connection: 'close' },
-    because: 'no token, another than the one in the file, or no certificate of the client CA',
+    because:
+      'no token, a token that differs from the one in the file, or no certificate of the client CA',
     remedy:
       'compare the kubeconfig of the webhook with the two files; the log says which cannot be used',
   },

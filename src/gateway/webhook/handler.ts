@@ -81,10 +81,10 @@ async function reviewed(http: HttpRequest, { context }: WebhookOptions): Promise
     return malformed(refuse(WEBHOOK_ERRORS.reviewMalformed, { fault: review }))
   const { apiVersion, kind, spec } = review
   if (kind !== 'SubjectAccessReview')
-    return malformed(refuse(WEBHOOK_ERRORS.reviewMalformed, { fault: 'its kind is another' }))
+    return malformed(refuse(WEBHOOK_ERRORS.reviewMalformed, { fault: 'it has another kind' }))
   if (apiVersion === FORMER_REVIEW_VERSION) return FORMER
   if (apiVersion !== REVIEW_VERSION)
-    return malformed(refuse(WEBHOOK_ERRORS.reviewMalformed, { fault: 'its apiVersion is another' }))
+    return malformed(refuse(WEBHOOK_ERRORS.reviewMalformed, { fault: 'it has another apiVersion' }))
   const decision = decideReview(spec, context())
   return { outcome: decision.denied ? 'denied' : 'noOpinion', answer: answerWith(decision) }
 }

@@ -42,7 +42,7 @@ export interface OpenConnection {
 
 const REREAD_AFTER_MS = 60_000
 
-/** Most bytes of the headers of a forwarded response: as many as by HTTP/2. */
+/** Maximum bytes of the headers of a forwarded response: as many as by HTTP/2. */
 const LONGEST_ANSWER_HEAD = 65_536
 
 /**

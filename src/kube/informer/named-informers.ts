@@ -24,7 +24,7 @@ interface NamedInformersOptions<T extends CachedObject> {
   readonly log: Log
 }
 
-/** Each watch costs the API server memory, and who writes references decides how many there are. */
+/** Each watch costs the API server memory, and the users who write references decide how many there are. */
 const MOST_WATCHES = 1000
 
 /**

@@ -13,8 +13,8 @@ interface StoredVersion {
 }
 
 /**
- * `complete`: the store has all that the list has. `behind`: it lacks something, which the watch may be about to
- * deliver. `broken`: it lacked something at the last comparison as well, and the watch has not moved that since.
+ * `complete`: the store has all that the list has. `behind`: it lacks something that the watch may be about to
+ * deliver. `broken`: it lacked the same at the last comparison, and the watch has delivered none of that since.
  */
 type ListComparison = 'complete' | 'behind' | 'broken'
 
@@ -37,9 +37,9 @@ export function createListComparison(): (
 }
 
 /**
- * The states of the store that are not as new as the list, as one text for each. A store may be newer: that is not
- * lacking. The version is the one in the store: the one in the list of a busy object is another each time, and the one
- * in the store moves on as long as the watch delivers.
+ * A text for each object of which the store has an older state than the list; a newer one lacks nothing. The text has the
+ * version in the store: a busy object has another version in every list, but its version in the store changes only if
+ * the watch delivers.
  */
 function lackingStates(
   stored: Iterable<StoredVersion>,
@@ -54,7 +54,7 @@ function lackingStates(
     else if (known.uid !== uid || BigInt(known.resourceVersion) < BigInt(resourceVersion))
       lacking.add(stateOf(known))
   }
-  // Deleted before the list, or created after it: the next comparison knows.
+  // Deleted before the list, or created after it: the next comparison shows which.
   for (const known of left.values()) lacking.add(stateOf(known))
   return lacking
 }

@@ -86,7 +86,7 @@ export type Indexers<T> = Readonly<Record<string, (item: T) => string | null>>
 /** For each sorted index, whether an object sorts before another. The order of two objects must never change. */
 export type SortOrders<T> = Readonly<Record<string, (item: T, other: T) => boolean>>
 
-/** Most removals in one sweep, as their listeners run in the same turn of the event loop. */
+/** Maximum removals in one sweep, as their listeners run in the same turn of the event loop. */
 const MAX_REMOVALS_PER_SWEEP = 1000
 
 interface Slot<T> {

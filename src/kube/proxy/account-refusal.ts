@@ -8,7 +8,7 @@ const PAST_IMPERSONATION = 'x-kubernetes-pf-flowschema-uid'
 
 const FORBIDDEN = 403
 const SUBJECT = 'User '
-/** Most bytes of a refusal that are read: the server writes a Status in one piece, and the account comes early. */
+/** Maximum bytes of a refusal that are read: the server writes a Status in one piece, and the account comes early. */
 const LOOKED_AT = 16_384
 
 /**

@@ -2,7 +2,7 @@
 import type { Clock } from '../../runtime/clock.ts'
 import { HEAD_WITHIN_MS, type UpstreamCall } from './types.ts'
 
-/** Most informational responses to a request: servers send one or two. */
+/** Maximum informational responses to a request: servers send one or two. */
 const MOST_INFORMATIONAL = 10
 
 /**

@@ -73,7 +73,7 @@ class Http1Exchange implements Dispatcher.DispatchHandler {
   #body: Http1Body | null = null
   /** Whether the reader has enough for now. */
   #isFull = false
-  /** Whether this turn has had its pieces. */
+  /** Whether this turn of the event loop has read its share. */
   #isResting = false
 
   constructor(call: UpstreamCall, clock: Clock, results: Http1Results) {
@@ -84,7 +84,7 @@ class Http1Exchange implements Dispatcher.DispatchHandler {
     call.signal.addEventListener('abort', this.#end, { once: true })
   }
 
-  /** A request that has ended before waits for its connection all the same: else many would open more and more of them. */
+  /** A request that has ended waits for its connection, too: otherwise many would open more and more connections. */
   onRequestStart(controller: Dispatcher.DispatchController): void {
     this.#controller = controller
     if (this.#isEnded) this.#end()
@@ -107,7 +107,7 @@ class Http1Exchange implements Dispatcher.DispatchHandler {
     else if (status < 200) this.#limits?.informational()
     if (status < 200) return
     this.#limits?.stop()
-    // Answered in the next microtask: then all is here that came together with the head, mostly the whole body.
+    // Answer in the next microtask, when all that came together with the head is here: mostly the whole body.
     queueMicrotask(() => this.#answer(status, headers as UpstreamHeaders))
   }
 
@@ -183,7 +183,7 @@ class Http1Exchange implements Dispatcher.DispatchHandler {
 }
 
 /**
- * Most pieces of a body that are read in one turn of the event loop: a server may send each byte in a chunk of its own, ten
+ * Maximum pieces of a body that are read in one turn of the event loop: a server may send each byte in a chunk of its own, ten
  * thousand in what one read of the socket gives. API servers send kilobytes in each.
  */
 const MOST_PIECES = 64

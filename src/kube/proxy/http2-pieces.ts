@@ -3,11 +3,11 @@
 import type { ClientHttp2Stream } from 'node:http2'
 import type { TLSSocket } from 'node:tls'
 
-/** Most frames of a connection that are read in one turn, but for those that were received with the last of them. */
+/** Maximum frames of a connection that are read in one turn, except frames that were received together with the last. */
 const MOST_IN_TURN = 256
 /** Frames that are kept one by one; more are joined. */
 const MOST_APART = 64
-/** Most bytes that are held back for the next turn; after these the server waits. */
+/** Maximum bytes that are held back for the next turn; after these the server waits. */
 const MOST_HELD_BYTES = 65_536
 
 /** Node has no public method for this: a connection that HTTP/2 reads can't be paused by its socket. */
@@ -90,7 +90,7 @@ export class JoinedFrames {
     return bytes
   }
 
-  /** A stream that is destroyed takes nothing more: `takeHeld` has it then. */
+  /** A destroyed stream takes no more bytes: `takeHeld` returns them then. */
   #passHeld(): void {
     if (this.#heldBytes > 0 && !this.#stream.destroyed) this.#push(this.takeHeld())
   }

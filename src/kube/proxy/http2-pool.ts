@@ -17,7 +17,7 @@ interface Http2Options {
 }
 
 /**
- * Most streams on a connection, as in kube-apiserver. Not more if a server allows it: a broken connection ends all.
+ * Maximum streams on a connection, as in kube-apiserver. Not more if a server allows it: a broken connection ends all.
  */
 const MAX_STREAMS = 100
 /**
@@ -34,7 +34,7 @@ interface PooledSession {
   readonly opened: Promise<Http2Connection | null>
   /** Whether it takes further requests. */
   isOpen: boolean
-  /** Most concurrent streams. */
+  /** Maximum number of concurrent streams. */
   maxStreams: number
   /** Number of open streams, and of those cancelled within CANCELLED_COUNTS_MS. */
   streams: number
@@ -169,13 +169,13 @@ function trackSession(
 // Opens an HTTP/2 connection, and detects when it is dead.
 
 const CONNECT_WITHIN_MS = 10_000
-/** Most bytes of a response that are buffered for a client that does not read. */
+/** Maximum bytes of a response that are buffered for a client that does not read. */
 const STREAM_WINDOW = 256 * 1024
 /** Node reopens this window at once, even if the client does not read: it bounds only the bytes on the wire. */
 const CONNECTION_WINDOW = 16 * 1024 * 1024
-/** Most memory of a connection, including buffers for slow clients: beyond it new streams fail. */
+/** Maximum memory of a connection, including buffers for slow clients: beyond it new streams fail. */
 const SESSION_MEMORY_MB = 128
-/** Most bytes of the request headers: twice the bytes of the most groups that a key may have, with the longest names. */
+/** Maximum bytes of the request headers: twice the bytes of the longest groups of a key. */
 const LONGEST_HEADERS = 256 * 1024
 /** Interval of pings; each must be acknowledged before the next. */
 const PING_EVERY_MS = 15_000

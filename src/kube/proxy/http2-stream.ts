@@ -73,7 +73,7 @@ export function exchangeOverHttp2(
   stream.once('close', () => {
     limits.stop()
     call.signal.removeEventListener('abort', end)
-    // Only then: the stack trace of an Error costs as much as many a stage.
+    // Only then: the stack trace of an Error costs as much as a whole stage.
     if (!body?.isComplete) breakOff(new Error('the connection to the API server broke off'))
     closed.resolve({ isCancelled })
   })

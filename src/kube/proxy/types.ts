@@ -28,7 +28,7 @@ export type Impersonation = UpstreamHeaders & { readonly 'impersonate-user': str
 export interface UpstreamServer {
   /** Path prefix of the server's URL, without a trailing slash; mostly empty. */
   readonly prefix: string
-  /** What the next request is sent by. @param refused whether the server has just refused the credential */
+  /** Opens what the next request is sent with. @param refused whether the server has just refused the credential */
   readonly open: (refused?: boolean) => Promise<OpenUpstream>
   /**
    * Whether this process has no account there, so that its refusals are about the caller. Absent = it has one, also while

@@ -141,7 +141,7 @@ interface Connections {
   reads: number
 }
 
-/** Most reads by HTTP/1.1 at a time, each with a connection of its own; those beyond share one of HTTP/2. */
+/** Maximum reads by HTTP/1.1 at a time, each on a connection of its own; further reads share one of HTTP/2. */
 const MOST_READS = 64
 
 /** The fault of a server that speaks HTTP/2 only. */

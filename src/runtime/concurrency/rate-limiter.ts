@@ -5,7 +5,7 @@ export type RateLimiter = <T>(task: () => Promise<T>) => Promise<T>
 
 /** Limits of a rate limiter. */
 interface RateLimits {
-  /** Most tasks within `perMs`. */
+  /** Maximum number of tasks within `perMs`. */
   readonly maxTasks: number
   readonly perMs: number
 }

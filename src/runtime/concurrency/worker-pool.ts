@@ -3,7 +3,7 @@ import { type Clock, sleep } from '../clock.ts'
 /** Options of a worker pool. */
 interface WorkerPoolOptions {
   readonly clock: Clock
-  /** Most names in progress at the same time. */
+  /** Maximum number of names in progress at the same time. */
   readonly atATime: number
   /** Pause of a worker, in milliseconds, after a run that returned true. */
   readonly pauseMs: number

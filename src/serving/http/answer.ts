@@ -147,7 +147,7 @@ function statusAnswer(
   }
 }
 
-/** Most bytes of a body that is parsed here, as in the API server (contract 13.3). */
+/** Maximum bytes of a body that is parsed here, as in the API server (contract 13.3). */
 export const LONGEST_PARSED_BODY = 3 * 1024 * 1024
 
 /**

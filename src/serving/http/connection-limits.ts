@@ -9,7 +9,7 @@ import { type NewConnectionLimits, NewConnections } from './new-connections.ts'
 
 /** Limits of connections; times in milliseconds. */
 export interface ConnectionLimits {
-  /** Most open connections. */
+  /** Maximum number of open connections. */
   readonly maxConnections: number
   /** An idle connection is closed after this time. */
   readonly idleMs: number

@@ -5,7 +5,7 @@ import type { Server } from 'node:https'
 import type { Duplex } from 'node:stream'
 import { COMMON_HEADERS, type BufferedAnswer, refusalCatalogue, refuse } from './answer.ts'
 
-/** Most bytes of the request line and the headers. */
+/** Maximum bytes of the request line and the headers. */
 export const LONGEST_HEAD = 16_384
 
 const CLOSING = { connection: 'close' }
@@ -28,7 +28,7 @@ export const MALFORMED_REQUESTS = refusalCatalogue({
   late: {
     reason: 'Timeout',
     code: 408,
-    message: 'the request took too long to come in',
+    message: 'the request took too long to arrive',
     headers: CLOSING,
     because: 'the connection ends',
   },

@@ -4,13 +4,13 @@ import type { Socket } from 'node:net'
 
 /** Limits of new connections. */
 export interface NewConnectionLimits {
-  /** Most new connections at a time: one more ends the oldest. */
+  /** Maximum number of new connections; one more ends the oldest. */
   readonly maxConnections: number
   /** How long one may take for its first request, in milliseconds, while at most half of them are there. */
   readonly withinMs: number
 }
 
-/** The part of withinMs that is left where the budget is used up. */
+/** The fraction of withinMs that remains when the budget is used up. */
 const SHORTEST_SHARE = 0.1
 
 /** How long a new connection may take while there are so many, in milliseconds. It shrinks from half of the budget on. */

@@ -9,7 +9,7 @@ const MOST_WRITES = 2
 
 /** Options of TunnelWriter. */
 interface TunnelWriterOptions {
-  /** Without the end of a write in this time, the client reads nothing; milliseconds. */
+  /** A client that does not finish reading one write in this time counts as stalled; milliseconds. */
   readonly stalledMs: number
   /** Called then. */
   readonly stalled: () => void

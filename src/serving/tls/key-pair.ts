@@ -108,7 +108,11 @@ export function followCertificateFiles(options: FollowFilesOptions): void {
   const changed = (read: FileTexts): void => {
     const next = pairIn(read)
     if (typeof next !== 'string') take(next)
-    else log.warn({ because: next }, 'certificate files cannot be served, the pair before stays')
+    else
+      log.warn(
+        { because: next },
+        'cannot load the certificate files, keeping the current certificate',
+      )
   }
   void followFiles({ paths, first, clock, signal, changed })
 }

@@ -78,7 +78,7 @@ test('a gateway that starts without the right is not ready, and names it (8.2, 1
     expect(body.split('\n').filter((line) => line.startsWith('[-]'))).toEqual([
       expect.stringMatching(
         new RegExp(
-          `^\\[-\\]may-act failed: this server is not known to act for its callers: .*User "${GATEWAY_USER}" cannot impersonate`,
+          `^\\[-\\]may-act failed: it is not proven that this server may act for its callers: .*User "${GATEWAY_USER}" cannot impersonate`,
         ),
       ),
     ])

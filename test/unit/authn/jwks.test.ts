@@ -184,7 +184,11 @@ describe('a key set (7.3, D6)', () => {
     expect(parseJwks(JSON.stringify({ keys }))).toEqual({
       ok: true,
       jwks: sound,
-      faults: ['entry 0 is not a JSON object', 'entry 2 has no kid', 'entry 3 is there twice'],
+      faults: [
+        'entry 0 is not a JSON object',
+        'entry 2 has no kid',
+        'entry 3 has the kid of another entry',
+      ],
     })
   })
 })

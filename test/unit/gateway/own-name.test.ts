@@ -18,7 +18,7 @@ test('only answers to access keys, and to lists of them, name the gateway (9.2)'
   ])
 })
 
-test('a WebSocket learns at the shutdown that this server ends, whichever it is (13.4)', async () => {
+test('a WebSocket learns at the shutdown that this server is shutting down, whichever it is (13.4)', async () => {
   const source = new PassThrough()
   let end: (reason: 'shutdown') => void = () => expect.fail('nothing flows')
   const key = viewOf({ metadata: { name: 'ci', uid: 'ci' }, spec: {} })
@@ -39,5 +39,5 @@ test('a WebSocket learns at the shutdown that this server ends, whichever it is 
     },
   )
   end('shutdown')
-  expect(await buffer(body as PassThrough)).toEqual(closeFrame('this server ends'))
+  expect(await buffer(body as PassThrough)).toEqual(closeFrame('this server is shutting down'))
 })

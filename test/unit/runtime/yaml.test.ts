@@ -48,7 +48,7 @@ describe('YAML of untrusted sources (E8)', () => {
       because: 'at line 1, column 4: a number is too large, or none that JSON has',
     },
     { text: 'a: *x', because: 'at line 1, column 4: aliases are not accepted' },
-    { text: 'a: 1\na: 2', because: 'at line 2, column 1: a name stands twice in a map' },
+    { text: 'a: 1\na: 2', because: 'at line 2, column 1: a map has a name twice' },
     { text: 'a: 1\n---\nb: 2', because: 'at line 2, column 1: there is more than one document' },
     {
       text: 'a: [1',

@@ -68,7 +68,11 @@ test.each([
     name: 'an unchanged list needs a last one',
     sent: answer(null),
     last: null,
-    verdict: { ok: false, because: 'it is unchanged, but there was none', isListFault: true },
+    verdict: {
+      ok: false,
+      because: 'it is a 304, but no list was accepted before',
+      isListFault: true,
+    },
   },
   {
     name: 'an answer without a Date is rejected',

@@ -132,7 +132,7 @@ describe('a corrupt Secret', () => {
     await manager.settle()
     expect([cluster.publishedGenerations(), manager.signingGeneration()]).toEqual([[1, 2], 1])
     expect(manager.keyring.faults()).toEqual([
-      'Secret platform-signing-key-7 holds the same key as one before it; nothing is signed with it.',
+      'Secret platform-signing-key-7 holds the same key as an older Secret; nothing is signed with it.',
     ])
     cluster.clock.setNow(T0 + 27 * DAY_MS)
     await manager.settle()

@@ -147,7 +147,7 @@ describe('the redaction of an answer (12.4)', () => {
     'does not pass on the response %j',
     (answer) => {
       expect(() => redactedAnswer(ACCESS_KEYS, answer, SHOWS_NOTHING, [])).toThrow(
-        'of another kind',
+        'has another kind',
       )
     },
   )

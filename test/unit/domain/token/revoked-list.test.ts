@@ -137,7 +137,7 @@ describe('whether a list is taken after the last one (9.2)', () => {
     {
       name: 'an earlier end',
       next: list(110, { a: 149, b: 200 }),
-      because: 'has an earlier end for a token of the last one',
+      because: 'has an earlier expiry for a token of the last one',
     },
     {
       name: 'a second older',
@@ -145,8 +145,13 @@ describe('whether a list is taken after the last one (9.2)', () => {
       because: 'is older than the last one',
     },
     { name: 'a minute ahead of Date', next: list(180, { b: 200 }), because: null },
-    { name: 'more ahead', next: list(181, { b: 200 }), because: 'is of the future' },
-    { name: 'the first, more ahead', last: null, next: list(181, {}), because: 'is of the future' },
+    { name: 'more ahead', next: list(181, { b: 200 }), because: 'is dated in the future' },
+    {
+      name: 'the first, more ahead',
+      last: null,
+      next: list(181, {}),
+      because: 'is dated in the future',
+    },
   ])('$name: $because', ({ last: before = last, next, because }) => {
     expect(ended(refusalOfList(next, before, 120_000))).toBe(because)
   })

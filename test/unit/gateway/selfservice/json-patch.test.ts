@@ -27,7 +27,9 @@ describe('a JSON patch (12.4)', () => {
     'is refused with the operation %j',
     (op) => {
       const one = { op, from: '/metadata/name', path: '/metadata/annotations/a', value: 'x' }
-      expect(sent([{ op: 'add', path: '/spec/ttl', value: 1 }, one])).toContain('is not taken here')
+      expect(sent([{ op: 'add', path: '/spec/ttl', value: 1 }, one])).toContain(
+        'is not supported here',
+      )
     },
   )
 

@@ -41,7 +41,9 @@ describe('the quota of keys of a user (12.2)', () => {
     const { counts } = started(live('a'), live('b'), key('c', { user: 'bob' }))
     expect(saidOf(counts.take(ACCESS_KEYS, ADA))).toBe('')
     const said = saidOf(counts.take(ACCESS_KEYS, ADA))
-    expect(said).toContain('403 this user has 3 access keys that have not ended, and 3 is the most')
+    expect(said).toContain(
+      '403 this user has 3 access keys that have not ended, and the limit is 3 (--max-keys-per-user)',
+    )
     expect(said).toContain('--max-keys-per-user')
     expect(saidOf(counts.take(ACCESS_KEYS, 'user:bob'))).toBe('')
   })
@@ -162,7 +164,7 @@ describe('the quota of tokens of a user (12.2)', () => {
     tokens.store.remove(token('a', 2 * HOUR, 2))
     const said = saidOf(counts.take(TOKENS, ADA))
     expect(said).toContain('403 this user, team or subject has 2 tokens that have not ended')
-    expect(said).toContain('2 is the most (--max-tokens-per-user)')
+    expect(said).toContain('the limit is 2 (--max-tokens-per-user)')
     await clock.advance(HOUR * 1000)
     expect(saidOf(counts.take(TOKENS, ADA))).toBe('')
   })

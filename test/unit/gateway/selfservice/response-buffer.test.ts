@@ -8,7 +8,7 @@ import {
 
 const ALL = 8000
 const OF_ONE = 1000
-const UNREAD = 'too many bytes of answers and events about keys, tokens and Configs not read yet'
+const UNREAD = 'too many unread bytes of answers and events about keys, tokens and Configs'
 
 function started() {
   let refused = 0
@@ -37,7 +37,7 @@ describe('the buffer of answers and events (12.2)', () => {
     second.exactly(OF_ONE - 600)
     const rejected = refusalOf(() => holding('ada').exactly(1))
     expect(rejected).toContain(
-      `429 after 1: ${UNREAD} by this user, team or subject (limit ${OF_ONE} bytes); `,
+      `429 after 1: ${UNREAD} for this user, team or subject (limit ${OF_ONE} bytes); `,
     )
     expect(refusalOf(() => holding('bob').exactly(OF_ONE))).toBe('')
     expect(refused()).toBe(1)
@@ -48,7 +48,7 @@ describe('the buffer of answers and events (12.2)', () => {
     for (let at = 0; at < 8; at += 1) holding(`user-${at}`).exactly(OF_ONE)
     const rejected = refusalOf(() => holding('ada').exactly(1))
     expect(rejected).toContain(
-      `429 after 1: ${UNREAD} at this gateway by all callers together (limit ${ALL} bytes); `,
+      `429 after 1: ${UNREAD} for all callers together at this gateway (limit ${ALL} bytes); `,
     )
   })
 

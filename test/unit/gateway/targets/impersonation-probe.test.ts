@@ -84,7 +84,7 @@ function trying(...acts: readonly Act[]) {
   }
 }
 
-const NOT = 'this server is not known to act for its callers: '
+const NOT = 'it is not proven that this server may act for its callers: '
 
 test('the impersonation probe reads the version as a user without rights, with the usual extra (10.5)', async () => {
   const { calls, settled, notReady } = trying(allows)

@@ -41,7 +41,7 @@ describe('the file of the token', () => {
     expect(await ask()).toMatchObject({ code: 200 })
   })
 
-  const more = 'the file has more than a token: spaces, several lines or other than ASCII'
+  const more = 'the file has more than a token: spaces, several lines or characters beyond ASCII'
   test.each([
     { name: 'empty', text: '', because: 'the file is empty' },
     { name: 'an empty line', text: '\n', because: 'the file is empty' },

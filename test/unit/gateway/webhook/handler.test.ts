@@ -80,7 +80,7 @@ describe('a review', () => {
     },
     { name: 'a list', sent: [REVIEW], fault: 'it is not a JSON object' },
     { name: 'null', sent: 'null', fault: 'it is not a JSON object' },
-    { name: 'a name twice', sent: twice, fault: 'a name stands twice in an object' },
+    { name: 'a name twice', sent: twice, fault: 'an object has a name twice' },
     {
       name: 'other bytes than UTF-8',
       sent: Buffer.from([0x7b, 0xff, 0x7d]),
@@ -89,23 +89,23 @@ describe('a review', () => {
     {
       name: 'another kind',
       sent: { ...REVIEW, kind: 'TokenReview' },
-      fault: 'its kind is another',
+      fault: 'it has another kind',
     },
-    { name: 'no kind', sent: { ...REVIEW, kind: undefined }, fault: 'its kind is another' },
+    { name: 'no kind', sent: { ...REVIEW, kind: undefined }, fault: 'it has another kind' },
     {
       name: 'a list as kind',
       sent: { ...REVIEW, kind: ['SubjectAccessReview'] },
-      fault: 'its kind is another',
+      fault: 'it has another kind',
     },
     {
       name: 'another group',
       sent: { ...REVIEW, apiVersion: 'v1' },
-      fault: 'its apiVersion is another',
+      fault: 'it has another apiVersion',
     },
     {
       name: 'no version',
       sent: { ...REVIEW, apiVersion: null },
-      fault: 'its apiVersion is another',
+      fault: 'it has another apiVersion',
     },
   ])('with $name is refused, and the message says why', async ({ sent, fault }) => {
     const { ask, outcomes } = await listeningWebhook()

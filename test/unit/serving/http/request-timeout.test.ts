@@ -41,7 +41,7 @@ async function serverWithShortTimeouts(handshakeTimeout = HANDSHAKE_MS) {
   }
   return { server, port, connect, responseTo, calls }
 }
-const TIMEOUT = [408, 'Timeout', 'the request took too long to come in'] as const
+const TIMEOUT = [408, 'Timeout', 'the request took too long to arrive'] as const
 
 test.each([
   { name: 'nothing', text: '', calls: 0 },
