@@ -1,94 +1,5 @@
 #!/usr/bin/env -S node --disable-sigusr1 --disable-proto=delete --disallow-code-generation-from-strings --max-semi-space-size=2
-import { PROGRAM_VERSION } from './runtime/flags.ts'
-
-/** A command by its name. */
-interface Command {
-  /** The first line of its own --help. */
-  readonly summary: string
-  /** Loads its code when the command is chosen: keygen needs no Kubernetes client. */
-  readonly load: () => Promise<{
-    /** Takes the arguments after the name; returns the exit code. */
-    readonly run: (argv: readonly string[]) => Promise<number>
-  }>
-}
-
-const COMMANDS: Readonly<Record<string, Command>> = {
-  manager: {
-    summary: 'Reconcile access keys, tokens and settings: issue tokens and rotate signing keys.',
-    load: () => import('./commands/manager/command.ts'),
-  },
-  gateway: {
-    summary:
-      'Proxy requests with access keys to API servers, and publish signing keys and revoked tokens.',
-    load: () => import('./commands/gateway/command.ts'),
-  },
-  direct: {
-    summary:
-      'Proxy requests with direct cluster endpoint tokens to the API server of a connected cluster.',
-    load: () => import('./commands/direct/command.ts'),
-  },
-  syncer: {
-    summary:
-      'Copy Endpoints, Services, Secrets and ConfigMaps of a virtual cluster to its host, with patches.',
-    load: () => import('./commands/syncer/command.ts'),
-  },
-  target: {
-    summary:
-      'Print the manifests that connect a cluster, a virtual cluster or a space to the gateway.',
-    load: () => import('./commands/target/command.ts'),
-  },
-  kubeconfig: {
-    summary: "Write a kubeconfig with the gateway's address and an access key.",
-    load: () => import('./commands/kubeconfig/command.ts'),
-  },
-  check: {
-    summary: 'Check an installation: say what is missing, and how to get it.',
-    load: () => import('./commands/check/command.ts'),
-  },
-  keygen: {
-    summary: 'Print a new access key and its digest.',
-    load: () => import('./commands/keygen/command.ts'),
-  },
-  revoke: {
-    summary: 'Disable an access key and every key that self-service made with it.',
-    load: () => import('./commands/revoke/command.ts'),
-  },
-}
-
-const HELP = `Access keys, tokens and platform settings for Kubernetes: an operator and a gateway.
-
-Usage: management-operator <command> [flags]
-
-Commands:
-${Object.entries(COMMANDS)
-  .map(([name, { summary }]) => `  ${name.padEnd(10)}  ${summary}`)
-  .join('\n')}
-  help        Print this text; help <command> prints the help of a command.
-
-Flags:
-  --version   Print the version and exit.
-  -h, --help  Print this text and exit; <command> --help prints the help of a command.
-`
-
-async function main([name = '', ...argv]: readonly string[]): Promise<number> {
-  const command = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined
-  if (command) return (await command.load()).run(argv)
-  if (name === 'help' && argv[0] !== undefined) return main([argv[0], '--help'])
-  if (name === 'help' || name === '--help' || name === '-h') return printed(HELP)
-  if (name === '--version') return printed(`${PROGRAM_VERSION}\n`)
-  process.stderr.write(`management-operator: ${faultOf(name)}\n`)
-  return 2
-}
-
-function printed(text: string): number {
-  process.stdout.write(text)
-  return 0
-}
-
-function faultOf(name: string): string {
-  const fault = name === '' ? 'no command given' : `${JSON.stringify(name)} is not a command`
-  return `${fault}, accepted are ${Object.keys(COMMANDS).join(', ')}, help, --version and --help`
-}
+import { runCommandLine } from './commands/command-line.ts'
 
 // The kernel gives process 1 of a container only signals that it listens to; until the command does, we do.
 for (const signal of ['SIGTERM', 'SIGINT']) {
@@ -97,4 +8,4 @@ for (const signal of ['SIGTERM', 'SIGINT']) {
   })
 }
 
-process.exit(await main(process.argv.slice(2)))
+process.exit(await runCommandLine(process.argv.slice(2)))

@@ -59,7 +59,7 @@ describe('issue templates', () => {
   test('the bug form offers every command', () => {
     const { body } = parse(textOf(`${folder}/bug.yml`))
     const { options } = body.find(({ id }: { id?: string }) => id === 'command').attributes
-    const commands = textOf('src/main.ts').matchAll(/^ {2}(\w+): /gm)
+    const commands = textOf('src/commands/command-line.ts').matchAll(/^ {2}(\w+): /gm)
     expect(new Set(options)).toEqual(
       new Set([...Array.from(commands, ([, name]) => name), 'only manifests']),
     )

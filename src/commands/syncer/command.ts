@@ -1,4 +1,6 @@
+import { systemClock } from '../../runtime/clock.ts'
 import { printText } from '../../runtime/flags.ts'
+import { createSandbox } from '../../sync/sandbox/sandbox.ts'
 import { readSyncerSettings } from './flags.ts'
 
 /**
@@ -9,7 +11,7 @@ import { readSyncerSettings } from './flags.ts'
 export async function run(argv: readonly string[]): Promise<number> {
   // They need no cluster, and load no client of one.
   if (argv[0] === 'validate' || argv[0] === 'try')
-    return (await import('./try-patches.ts')).run(argv)
+    return (await import('./try-patches.ts')).run(argv, () => createSandbox(systemClock()))
   const invocation = readSyncerSettings(argv)
   if (invocation.kind !== 'run') return printText(invocation)
   return (await import('./process.ts')).startSyncer(invocation.settings)

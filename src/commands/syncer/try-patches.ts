@@ -1,6 +1,5 @@
 import { type Json, type JsonMap, isMap } from '../../domain/json/json.ts'
 import { nestedString } from '../../domain/json/field-path.ts'
-import { systemClock } from '../../runtime/clock.ts'
 import {
   type Flag,
   type Invocation,
@@ -19,7 +18,7 @@ import { type CheckedConfig, type SyncConfig, checkSyncConfig } from '../../sync
 import { SYNCED_KINDS, SYNCED_RESOURCES, syncedKindOf } from '../../sync/objects/synced-kinds.ts'
 import type { Patch } from '../../sync/patches/parse.ts'
 import { WITHOUT_CLUSTERS } from '../../sync/patches/reference.ts'
-import { createSandbox } from '../../sync/sandbox/sandbox.ts'
+import type { Sandbox } from '../../sync/sandbox/sandbox.ts'
 import { canHoldSecret } from '../../sync/patches/secrecy.ts'
 import { readYaml } from './config-file.ts'
 import { CONFIG_FLAG, LONGEST_NAMESPACE, LONGEST_VIRTUAL_CLUSTER, dnsLabelValue } from './flags.ts'
@@ -97,9 +96,10 @@ interface TryOptions {
 /**
  * `management-operator syncer validate` and `syncer try` (contract 16.1).
  *
+ * @param open starts the sandbox, once `try` has read its files; it is closed at the end
  * @returns the exit code
  */
-export async function run(argv: readonly string[]): Promise<number> {
+export async function run(argv: readonly string[], open: () => Sandbox): Promise<number> {
   const invocation = readAttemptSettings(argv)
   if (invocation.kind !== 'run') return printText(invocation)
   const { config, attempt } = invocation.settings
@@ -108,7 +108,7 @@ export async function run(argv: readonly string[]): Promise<number> {
     for (const { text } of checked.warnings) process.stderr.write(`warning: ${text}\n`)
     for (const fault of checked.faults) process.stderr.write(`${fault}\n`)
     if (checked.config === null) return 1
-    return attempt === null ? reportValid(checked) : await tryPatches(checked.config, attempt)
+    return attempt === null ? reportValid(checked) : await tryPatches(checked.config, attempt, open)
   } catch (error) {
     const because = error instanceof Error ? error.message : String(error)
     process.stderr.write(`management-operator syncer: ${because}\n`)
@@ -154,7 +154,11 @@ function reportValid({ config, warnings }: CheckedConfig): number {
   return 0
 }
 
-async function tryPatches(config: SyncConfig, attempt: TryOptions): Promise<number> {
+async function tryPatches(
+  config: SyncConfig,
+  attempt: TryOptions,
+  open: () => Sandbox,
+): Promise<number> {
   const object = readYaml(attempt.object) as Json
   if (!isMap(object)) throw new Error(`${attempt.object}: it holds no object`)
   const objectKind = nestedString(object, ['kind'])
@@ -165,7 +169,7 @@ async function tryPatches(config: SyncConfig, attempt: TryOptions): Promise<numb
     )
   const isForward = attempt.direction === 'forward'
   const { patches } = config.kinds[kind]
-  const sandbox = createSandbox(systemClock())
+  const sandbox = open()
   try {
     const patched = await applyPatches(
       object,

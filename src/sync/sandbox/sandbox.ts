@@ -16,7 +16,7 @@ import {
 } from './protocol.ts'
 
 /** A sandbox for expressions. */
-interface Sandbox {
+export interface Sandbox {
   /** Evaluates in the order of requests, but for those that take long. After `close` it answers with a failure. */
   readonly evaluate: SandboxEvaluate
   /** Ends the worker. */

@@ -1,5 +1,6 @@
 // --help lists the commands, flags, defaults and exit codes of the program.
 import { afterAll, describe, expect, test } from 'vitest'
+import { runHere } from '../../support/command-line.ts'
 import { type RunResult, runProgram } from '../../support/command-process.ts'
 import { unreachableKubeconfig } from './unreachable-kubeconfig.ts'
 
@@ -7,7 +8,7 @@ const results = new Map<string, Promise<RunResult>>()
 
 /** The result of a command line, which is run once: several tests look at one text. */
 function run(line: string): Promise<RunResult> {
-  const known = results.get(line) ?? runProgram(line.split(' '))
+  const known = results.get(line) ?? runHere(line.split(' '))
   results.set(line, known)
   return known
 }
@@ -75,6 +76,13 @@ describe('management-operator --help (8.1)', () => {
   })
 })
 
+test.each(['--help', 'mangler', 'manager --help', 'manager --bogus'])(
+  'the process prints the text, and exits with the code: %s (8.1)',
+  async (line) => {
+    expect(await runProgram(line.split(' '))).toEqual(await run(line))
+  },
+)
+
 describe.each(COMMANDS)('management-operator %s --help (8.1)', (command) => {
   test('begins with the text in the list of commands', async () => {
     const [list, own] = await Promise.all([run('--help'), run(`${command} --help`)])
@@ -111,7 +119,9 @@ describe.each(COMMANDS)('management-operator %s --help (8.1)', (command) => {
 })
 
 test('revoke exits with 1 when the API server does not answer, as its help says (12.2)', async () => {
-  const { code, stderr } = await run(`revoke leaked --kubeconfig ${kubeconfig.path}`)
+  const { code, stderr } = await runProgram(
+    `revoke leaked --kubeconfig ${kubeconfig.path}`.split(' '),
+  )
   expect(code).toBe(1)
   expect(stderr).toMatch(/^management-operator revoke: /)
   const { stdout } = await run('revoke --help')

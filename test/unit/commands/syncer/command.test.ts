@@ -3,9 +3,12 @@ import { cpSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, test } from 'vitest'
+import { run } from '../../../../src/commands/syncer/try-patches.ts'
 import { NODE_FLAGS } from '../../../../tools/node-flags.ts'
 import { findCanaries, plantCanary } from '../../../support/canary.ts'
+import { captured, runHere } from '../../../support/command-line.ts'
 import { programArgs, type RunResult, runProgram } from '../../../support/command-process.ts'
+import { createPatientSandbox } from '../../../support/patient-sandbox.ts'
 
 const home = mkdtempSync(join(tmpdir(), 'syncer-'))
 afterAll(() => rmSync(home, { recursive: true, force: true }))
@@ -28,13 +31,22 @@ const objectOf = (kind: string, fields: object = {}): string =>
     ...fields,
   })
 
+// One for all attempts: its start takes a hundred times as long as an attempt.
+const sandbox = createPatientSandbox()
+afterAll(sandbox.close)
+
 const attempt = (config: string, object: string, ...flags: readonly string[]): Promise<RunResult> =>
-  runProgram(['syncer', 'try', '--config', config, '--object', object, ...flags])
+  captured(() =>
+    run(['try', '--config', config, '--object', object, ...flags], () => ({
+      evaluate: sandbox.evaluate,
+      close: async () => undefined,
+    })),
+  )
 
 const label = { path: 'metadata.labels.app', expression: '"host-" + value' }
 
 test.each(['validate', 'try'])('syncer %s --help prints the help of both (16.1)', async (name) => {
-  const { code, stdout } = await runProgram(['syncer', name, '--help'])
+  const { code, stdout } = await runHere(['syncer', name, '--help'])
   expect(code).toBe(0)
   expect(stdout).toContain('\nUsage: management-operator syncer validate|try [flags]\n')
 })
@@ -42,7 +54,7 @@ test.each(['validate', 'try'])('syncer %s --help prints the help of both (16.1)'
 describe('syncer validate (16.1)', () => {
   test('says how many patches are valid', async () => {
     expect(
-      await runProgram(['syncer', 'validate', '--config', configOf('endpoints', label)]),
+      await runHere(['syncer', 'validate', '--config', configOf('endpoints', label)]),
     ).toMatchObject({
       code: 0,
       stdout: 'valid: 1 patches\n',
@@ -52,7 +64,7 @@ describe('syncer validate (16.1)', () => {
 
   test('prints all faults at once and exits with 1', async () => {
     const path = configOf('endpoints', { path: 'a..b', expression: 'value;' }, {})
-    const { code, stdout, stderr } = await runProgram(['syncer', 'validate', '--config', path])
+    const { code, stdout, stderr } = await runHere(['syncer', 'validate', '--config', path])
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' })
     expect(stderr).toBe(
       [
@@ -69,7 +81,7 @@ describe('syncer validate (16.1)', () => {
 
   test('warnings stop nothing', async () => {
     const path = configOf('pods', { path: 'spec', expression: 'value' })
-    const { code, stderr } = await runProgram(['syncer', 'validate', '--config', path])
+    const { code, stderr } = await runHere(['syncer', 'validate', '--config', path])
     expect({ code, stderr }).toEqual({
       code: 0,
       stderr:
@@ -81,7 +93,7 @@ describe('syncer validate (16.1)', () => {
     { name: 'no file', path: join(home, 'absent.yaml'), says: 'absent.yaml' },
     { name: 'a file that is not YAML', path: file('bad.yaml', 'a: [1'), says: 'bad.yaml: ' },
   ])('$name exits with 1 and names the file', async ({ path, says }) => {
-    const { code, stderr } = await runProgram(['syncer', 'validate', '--config', path])
+    const { code, stderr } = await runHere(['syncer', 'validate', '--config', path])
     expect(code).toBe(1)
     expect(stderr).toContain(says)
     expect(stderr.trim().split('\n')).toHaveLength(1)
@@ -323,6 +335,16 @@ describe('what try hides (16.1)', () => {
   })
 })
 
+test.each([
+  { name: 'a diff', patch: label, code: 0 },
+  { name: 'a failure', patch: { ...label, expression: 'value.a.b' }, code: 1 },
+])('the process writes nothing besides $name (16.1)', async ({ patch, code }) => {
+  const argv = ['try', '--config', configOf('endpoints', patch), '--object', objectOf('Endpoints')]
+  const result = await runProgram(['syncer', ...argv])
+  expect(result).toEqual(await runHere(['syncer', ...argv]))
+  expect(result.code).toBe(code)
+})
+
 describe('a wrong command line exits with 2 and says what is right', () => {
   test.each([
     { argv: [], says: '--virtual-cluster is required; --host-namespace is required; --config is' },
@@ -340,7 +362,7 @@ describe('a wrong command line exits with 2 and says what is right', () => {
       says: 'at most 40',
     },
   ])('$argv', async ({ argv, says }) => {
-    const { code, stdout, stderr } = await runProgram(['syncer', ...argv])
+    const { code, stdout, stderr } = await runHere(['syncer', ...argv])
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
     expect(stderr).toContain(says)
   })

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, expect, test } from 'vitest'
-import { runProgram } from '../../../support/command-process.ts'
+import { runHere } from '../../../support/command-line.ts'
 
 const home = mkdtempSync(join(tmpdir(), 'mistyped-'))
 afterAll(() => rmSync(home, { recursive: true, force: true }))
@@ -35,13 +35,13 @@ test.each([
   'try says what $name must be and exits with 1; validate warns where the syntax shows it (19.3)',
   async ({ kind, object, patch, warns, says }) => {
     const config = file(`${kind}.yaml`, { sync: { toHost: { [kind]: { patches: [patch] } } } })
-    expect(await runProgram(['syncer', 'validate', '--config', config])).toMatchObject({
+    expect(await runHere(['syncer', 'validate', '--config', config])).toMatchObject({
       code: 0,
       stderr: warns,
     })
     const manifest = file(`${kind}-object.yaml`, object)
     const argv = ['syncer', 'try', '--config', config, '--object', manifest]
-    expect(await runProgram(argv)).toMatchObject({
+    expect(await runHere(argv)).toMatchObject({
       code: 1,
       stdout: '',
       stderr: `${warns}sync.toHost.${kind}.patches[0] ${says}\n`,
