@@ -41,8 +41,8 @@ export function generate(): ReadonlyMap<string, string> {
 }
 
 /** The generated files that differ from the tree, by path. */
-export function staleFiles(): ReadonlyMap<string, string> {
-  return new Map([...generate()].filter(([path, content]) => current(path) !== content))
+export function staleFiles(generated: ReadonlyMap<string, string>): ReadonlyMap<string, string> {
+  return new Map([...generated].filter(([path, content]) => current(path) !== content))
 }
 
 function readCrd(plural: string): Kind {
@@ -81,4 +81,4 @@ function complain(stale: ReadonlyMap<string, string>): void {
   if (stale.size > 0) process.exitCode = 1
 }
 
-if (import.meta.main) (process.argv.includes('--check') ? complain : write)(staleFiles())
+if (import.meta.main) (process.argv.includes('--check') ? complain : write)(staleFiles(generate()))

@@ -4,6 +4,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import type { KeyMemory } from '../support/store-memory.ts'
+import { repeated } from '../support/tier.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
 const PAGE = readFileSync(join(ROOT, 'docs/sizing.md'), 'utf8')
@@ -21,8 +22,8 @@ function measured(count: number): KeyMemory {
 }
 
 describe('docs/sizing.md: memory for each key', () => {
-  const few = measured(10_000)
-  const many = measured(40_000)
+  const few = measured(repeated(5_000, 10_000))
+  const many = measured(repeated(20_000, 40_000))
 
   test.each([
     { of: 'as JSON', words: 'as JSON', is: many.json },

@@ -12,10 +12,11 @@ import { EventLoopShare } from '../../../src/runtime/concurrency/event-loop.ts'
 import { settledKeys } from '../../support/key-controller-at-scale.ts'
 import { countPerTurn, tickingClock } from '../../support/manual-clock.ts'
 import { issuedObject, withMetadata } from '../../support/token-builder.ts'
+import { repeated } from '../../support/tier.ts'
 import { managerMetrics, scraped } from './manager/metrics-builder.ts'
 
 const T0 = Date.parse('2026-11-21T10:00:00Z')
-const COUNT = 20_000
+const COUNT = repeated(5_000, 20_000)
 /** A look at the clock takes a millisecond, and there are some for each thousand objects. */
 const MOST = 1100
 

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import type { JsonMap } from '../../../../src/domain/json/json.ts'
 import { withoutPathsOf } from '../../../../src/domain/settings/layers.ts'
+import { repeated } from '../../../support/tier.ts'
 import {
   BROKEN,
   DEFAULTS,
@@ -242,7 +243,7 @@ describe('no sequence of accidental changes lifts a cap', () => {
   ])('$name', ({ start }) => {
     const names = Object.keys(ACCIDENTAL_CHANGES)
     const pick = picker(1)
-    for (let round = 0; round < 100; round += 1) {
+    for (let round = 0; round < repeated(50, 100); round += 1) {
       let current = run(start)
       const steps: string[] = []
       for (let step = 0; step < 6; step += 1) {

@@ -12,6 +12,7 @@ import {
   failedForNow,
   OVERRUN,
 } from '../../../../src/sync/sandbox/protocol.ts'
+import { repeated } from '../../../support/tier.ts'
 import { countingSandbox, PLACE } from '../counting-sandbox.ts'
 
 const asked = (part: Partial<EvaluationRequest> = {}): EvaluationRequest => ({
@@ -148,7 +149,7 @@ describe('a memory', () => {
 })
 
 describe('a change of an object', () => {
-  const ADDRESSES = 1000
+  const ADDRESSES = repeated(100, 1000)
   const object = (version: number, changes: Readonly<Record<number, string>> = {}): JsonMap => ({
     kind: 'Endpoints',
     metadata: {
@@ -177,7 +178,7 @@ describe('a change of an object', () => {
       evaluates: 0,
     },
     {
-      name: 'of one of 1000 addresses',
+      name: `of one of ${ADDRESSES} addresses`,
       expression: 'value + "0"',
       change: { virtual: object(2, { 7: '10.0.1.7' }) },
       evaluates: 1,

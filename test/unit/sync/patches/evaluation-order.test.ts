@@ -18,7 +18,7 @@ const requestFor = (source: string, object = 'a', value: unknown = 'v'): Evaluat
 })
 
 /** A sandbox with slices that a busy machine has time for, and the requests in the order of their answers. */
-function slicedSandbox(bounds = { wallMs: 1000, interruptMs: 900, sliceMs: 150 }) {
+function slicedSandbox(bounds = { wallMs: 500, interruptMs: 400, sliceMs: 150 }) {
   const sandbox = createSandbox(systemClock(), bounds)
   onTestFinished(() => sandbox.close())
   const answered: string[] = []
