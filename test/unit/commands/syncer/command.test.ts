@@ -1,47 +1,13 @@
 import { spawnSync } from 'node:child_process'
-import { cpSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { cpSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, describe, expect, test } from 'vitest'
-import { run } from '../../../../src/commands/syncer/try-patches.ts'
+import { describe, expect, test } from 'vitest'
 import { NODE_FLAGS } from '../../../../tools/node-flags.ts'
-import { findCanaries, plantCanary } from '../../../support/canary.ts'
-import { captured, runHere } from '../../../support/command-line.ts'
-import { programArgs, type RunResult, runProgram } from '../../../support/command-process.ts'
-import { createPatientSandbox } from '../../../support/patient-sandbox.ts'
+import { runHere } from '../../../support/command-line.ts'
+import { programArgs, runProgram } from '../../../support/command-process.ts'
+import { syncerCommandLines } from './command-lines.ts'
 
-const home = mkdtempSync(join(tmpdir(), 'syncer-'))
-afterAll(() => rmSync(home, { recursive: true, force: true }))
-
-/** The path of a file with that content. */
-function file(name: string, content: unknown): string {
-  const path = join(home, name)
-  writeFileSync(path, typeof content === 'string' ? content : JSON.stringify(content))
-  return path
-}
-
-const configOf = (kind: string, ...patches: readonly object[]): string =>
-  file(`${kind}-${Math.random()}.yaml`, { sync: { toHost: { [kind]: { patches } } } })
-
-const objectOf = (kind: string, fields: object = {}): string =>
-  file(`${kind}-${Math.random()}.yaml`, {
-    apiVersion: 'v1',
-    kind,
-    metadata: { name: 'web', namespace: 'shop', labels: { app: 'web' } },
-    ...fields,
-  })
-
-// One for all attempts: its start takes a hundred times as long as an attempt.
-const sandbox = createPatientSandbox()
-afterAll(sandbox.close)
-
-const attempt = (config: string, object: string, ...flags: readonly string[]): Promise<RunResult> =>
-  captured(() =>
-    run(['try', '--config', config, '--object', object, ...flags], () => ({
-      evaluate: sandbox.evaluate,
-      close: async () => undefined,
-    })),
-  )
+const { home, file, configOf, objectOf, attempt } = syncerCommandLines()
 
 const label = { path: 'metadata.labels.app', expression: '"host-" + value' }
 
@@ -202,137 +168,6 @@ test('the time zone of the process is none of the expressions (19.4)', () => {
     { encoding: 'utf8', env: { ...process.env, TZ: 'Asia/Tokyo' } },
   )
   expect(stdout).toContain('+    app: "Fri Jan 31 2020 00:00:00 GMT+0000"\n')
-})
-
-describe('what try hides (16.1)', () => {
-  const { secret } = plantCanary('key')
-  const base64 = Buffer.from(secret).toString('base64')
-  const aSecret = objectOf('Secret', { data: { a: base64, b: 'eA==' }, stringData: { c: secret } })
-  const configuredWith = (...patches: readonly object[]): string =>
-    file(`configured-${Math.random()}.yaml`, {
-      token: secret,
-      sync: { toHost: { endpoints: { patches } } },
-    })
-  const configured = configuredWith(
-    { path: 'metadata.labels.app', expression: 'context.virtualCluster.config.token' },
-    { path: 'metadata.labels.other', expression: 'JSON.stringify(context)' },
-  )
-  const endpoints = objectOf('Endpoints', {
-    metadata: { name: 'web', labels: { app: 'x', other: 'y' } },
-  })
-  test.each<{ name: string; config: string; object: string; shows: string }>([
-    {
-      name: 'values of a Secret that a patch changes',
-      config: configOf('secrets', { path: 'data.a', expression: 'btoa(atob(value) + "x")' }),
-      object: aSecret,
-      shows: '+  a: "(hidden, changed)"',
-    },
-    {
-      name: 'values of a Secret in another field',
-      config: configOf('secrets', {
-        path: 'metadata.labels.app',
-        expression: 'context.virtualObject.data.a',
-      }),
-      object: aSecret,
-      shows: '+    app: "(hidden, changed)"',
-    },
-    {
-      name: 'values of a Secret in an error',
-      config: configOf('secrets', {
-        path: 'data.a',
-        expression: '(() => { throw new Error(atob(value)) })()',
-      }),
-      object: aSecret,
-      shows: 'patches[0] at data.a: Error\n',
-    },
-    {
-      name: 'values of a Secret in the name of an error',
-      config: configOf('secrets', {
-        path: 'stringData.c',
-        expression: '(() => { throw { name: value, message: value } })()',
-      }),
-      object: aSecret,
-      shows: 'patches[0] at stringData.c: it threw an error\n',
-    },
-    {
-      name: 'values of a Secret in the annotation of kubectl apply',
-      config: configOf('secrets', { path: 'data.a', expression: '"eA=="' }),
-      object: objectOf('Secret', {
-        metadata: {
-          name: 'web',
-          annotations: {
-            'kubectl.kubernetes.io/last-applied-configuration': JSON.stringify({
-              data: { a: base64 },
-            }),
-          },
-        },
-        data: { a: base64 },
-      }),
-      shows: '+  a: "(hidden, changed)"',
-    },
-    {
-      name: 'values of the configuration in an element that a removal moves',
-      config: configuredWith({
-        path: 'subsets[*]',
-        expression:
-          'value.addresses[0].ip === "x" ? undefined : { addresses: [{ ip: context.virtualCluster.config.token }] }',
-      }),
-      object: objectOf('Endpoints', {
-        subsets: [{ addresses: [{ ip: 'x' }] }, { addresses: [{ ip: 'y' }] }],
-      }),
-      shows: '+subsets: "(hidden, changed)"',
-    },
-    {
-      name: 'values of the configuration that a later patch copies',
-      config: configuredWith(
-        { path: 'metadata.labels.app', expression: 'context.virtualCluster.config.token' },
-        { path: 'metadata.labels', expression: '{ ...value, copy: value.app }' },
-      ),
-      object: endpoints,
-      shows: '+  labels: "(hidden, changed)"',
-    },
-    {
-      name: 'values of the configuration in an error',
-      config: configuredWith({
-        path: 'metadata.labels.app',
-        expression: '(() => { throw new Error(context.virtualCluster.config.token) })()',
-      }),
-      object: endpoints,
-      shows: 'patches[0] at metadata.labels.app: Error\n',
-    },
-    {
-      name: 'values of the configuration in an error of a later patch',
-      config: configuredWith(
-        { path: 'metadata.labels.app', expression: 'context.virtualCluster.config.token' },
-        { path: 'metadata.labels', expression: '(() => { throw new Error(value.app) })()' },
-      ),
-      object: endpoints,
-      shows: 'patches[1] at metadata.labels: Error\n',
-    },
-    {
-      name: 'values of the configuration',
-      config: configured,
-      object: endpoints,
-      shows: '+    app: "(hidden, changed)"',
-    },
-  ])('$name', async ({ config, object, shows }) => {
-    const canaries = [
-      { label: 'plain', secret },
-      { label: 'base64', secret: base64 },
-    ]
-    const diff = await attempt(config, object)
-    expect(`${diff.stdout}${diff.stderr}`).toContain(shows)
-    const yaml = await attempt(config, object, '--output=yaml')
-    const sinks = { ...diff, yaml: yaml.stdout, yamlErrors: yaml.stderr, code: '' }
-    expect(findCanaries(sinks, canaries)).toEqual([])
-    const shown = await attempt(config, object, '--show-secrets')
-    expect(
-      findCanaries({ all: `${shown.stdout}${shown.stderr}` }, [
-        { label: 'key', secret },
-        { label: 'key', secret: base64 },
-      ]),
-    ).not.toEqual([])
-  })
 })
 
 test.each([
