@@ -13,7 +13,7 @@ import { createInformerFactory, type InformerFactory } from '../kube/informer/in
 import { type ObjectSource, objectKey } from '../kube/informer/store.ts'
 import type { SyncConfig } from './config/config.ts'
 import { followImports } from './imports/follow.ts'
-import { importsController } from './imports/reconcile.ts'
+import { importsController } from './imports/setup.ts'
 import { namespaceController } from './namespaces/reconcile.ts'
 import { type NamespaceErrorReason, namespaceReport } from './namespaces/report.ts'
 import type { NamespaceStores } from './namespaces/sources.ts'

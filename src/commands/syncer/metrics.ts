@@ -11,7 +11,7 @@ import {
   processRegistry,
   type Scrape,
 } from '../../runtime/metrics.ts'
-import { IMPORTS_CONTROLLER } from '../../sync/imports/reconcile.ts'
+import { IMPORTS_CONTROLLER } from '../../sync/imports/setup.ts'
 import {
   NAMESPACE_CONTROLLER,
   NAMESPACE_WORKERS,

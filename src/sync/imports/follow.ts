@@ -23,13 +23,7 @@ import type { ObjectReference, Unread } from '../patches/reference.ts'
 import type { ReferencedChange, ReferencedObjects } from '../references/follow.ts'
 import { ReferenceIndex, type Referrer } from '../references/index-by-name.ts'
 import type { SyncSources } from '../sources.ts'
-
-/** A name of the virtual cluster that references name. */
-export interface ImportName {
-  readonly kind: SyncedKind
-  /** As objectKey gives it. */
-  readonly key: string
-}
+import { type ImportName, importKey } from './name.ts'
 
 /** What is imported, and what could be. */
 export interface ImportStates {
@@ -62,7 +56,7 @@ class FollowedImports implements ImportStates {
   readonly #references: ReferencedObjects
   readonly #candidates: WantedCandidates
   readonly #listeners: ((change: ReferencedChange) => void)[] = []
-  /** The names that references name, by their text, with the last state that listeners have got. */
+  /** The names that references name, by importKey, with the last state that listeners have got. */
   readonly #states = new Map<string, ImportName & { readonly state: boolean | Unread }>()
 
   constructor(place: HostPlace, sources: SyncSources, references: ReferencedObjects) {
@@ -130,8 +124,8 @@ class FollowedImports implements ImportStates {
     const source = { ...target, ...importSourceOf(target, this.#place) }
     const referrer = { kind: target.kind, key: name.key }
     this.#candidates.bySource.set(referrer, isReferenced ? [source] : [])
-    if (isReferenced) this.#states.set(textOf(name), { ...name, state: this.isImported(target) })
-    else this.#states.delete(textOf(name))
+    if (isReferenced) this.#states.set(importKey(name), { ...name, state: this.isImported(target) })
+    else this.#states.delete(importKey(name))
   }
 
   #followObjects(kind: SyncedKind): void {
@@ -153,7 +147,7 @@ class FollowedImports implements ImportStates {
 
   /** Emits the name and its referrers if its state has changed. */
   #refresh({ kind, key }: ImportName): void {
-    const text = textOf({ kind, key })
+    const text = importKey({ kind, key })
     const before = this.#states.get(text)
     if (before === undefined) return
     const state = this.isImported(referenceTo({ kind, key }))
@@ -174,8 +168,6 @@ class FollowedImports implements ImportStates {
     for (const listener of this.#listeners) listener({ kind, key })
   }
 }
-
-const textOf = ({ kind, key }: ImportName): string => `${kind}/${key}`
 
 /** The host objects that are read by their own names. */
 interface WantedCandidates {

@@ -2,8 +2,8 @@
 import { type JsonMap, sameJson } from '../../domain/json/json.ts'
 import { importedCopy, isEnding, isImportable, isUnchangedImport } from '../kinds/imported-copy.ts'
 import { TRANSLATORS } from '../kinds/translators.ts'
-import type { VirtualName } from '../objects/host-name.ts'
 import { isSkipped } from '../objects/host-metadata.ts'
+import type { VirtualName } from '../objects/host-name.ts'
 import type { SyncedKind } from '../objects/synced-kinds.ts'
 
 /** The facts about one name that references name, or named. */
@@ -22,7 +22,8 @@ interface ImportFacts {
 /** What to do about the copy. A copy that can't become the host object by an update is deleted first. */
 export type ImportPlan =
   | { readonly step: 'create' | 'update'; readonly object: JsonMap }
-  | { readonly step: 'delete' | 'nothing' }
+  | { readonly step: 'delete' }
+  | { readonly step: 'nothing' }
 
 const NOTHING: ImportPlan = { step: 'nothing' }
 
