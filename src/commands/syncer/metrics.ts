@@ -12,12 +12,9 @@ import {
   type Scrape,
 } from '../../runtime/metrics.ts'
 import { IMPORTS_CONTROLLER } from '../../sync/imports/setup.ts'
-import {
-  NAMESPACE_CONTROLLER,
-  NAMESPACE_WORKERS,
-  NAMESPACE_WRITE_REASONS,
-} from '../../sync/namespaces/reconcile.ts'
 import { NAMESPACE_ERROR_REASONS, type NamespaceErrorReason } from '../../sync/namespaces/report.ts'
+import { NAMESPACE_CONTROLLER, NAMESPACE_WORKERS } from '../../sync/namespaces/setup.ts'
+import { NAMESPACE_WRITE_REASONS } from '../../sync/namespaces/writes.ts'
 import { SYNCED_KINDS, SYNCED_RESOURCES, type SyncedKind } from '../../sync/objects/synced-kinds.ts'
 import { controllerName } from '../../sync/pair/setup.ts'
 import { OBJECT_STATES } from '../../sync/pair/state.ts'

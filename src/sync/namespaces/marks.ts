@@ -1,8 +1,8 @@
 // Marks of host namespaces in multi-namespace mode (contract 17.2, 17.5).
 import { nestedMap, nestedString } from '../../domain/json/field-path.ts'
 import { type JsonMap, mapFromEntries } from '../../domain/json/json.ts'
-import { type HostPlace, hostNameOf } from '../objects/host-name.ts'
 import { markedKind } from '../objects/host-metadata.ts'
+import { type HostPlace, hostNameOf } from '../objects/host-name.ts'
 import {
   MARK_ANNOTATIONS,
   MARK_LABELS,

@@ -1,8 +1,4 @@
 // What the syncer does about a host namespace in multi-namespace mode, and which mappings it refuses (contract 17.5).
-
-import { nestedString } from '../../domain/json/field-path.ts'
-import type { JsonMap } from '../../domain/json/json.ts'
-import { isMadeByEndpointsController } from '../kinds/endpoints.ts'
 import type { HostPlace } from '../objects/host-name.ts'
 import { hostNamespaceOf, type NamespaceMark, type VirtualNamespace } from './marks.ts'
 
@@ -31,11 +27,17 @@ export interface NamespaceFacts {
  * it terminates, or its virtual namespace does. `conflict`: it is not this virtual cluster's. `nothing`: it is neither
  * marked nor wanted.
  */
-export type NamespacePlan =
+type NamespacePlan =
   | { readonly kind: 'create' | 'use'; readonly virtual: VirtualNamespace }
   | { readonly kind: 'mark'; readonly virtual: VirtualNamespace; readonly isMade: boolean }
   | { readonly kind: 'end'; readonly virtual: VirtualNamespace; readonly isMade: boolean }
   | { readonly kind: 'wait' | 'conflict' | 'nothing' }
+
+/** A plan of kind `mark`. */
+export type PlannedMark = Extract<NamespacePlan, { readonly kind: 'mark' }>
+
+/** A plan of kind `end`. */
+export type PlannedEnd = Extract<NamespacePlan, { readonly kind: 'end' }>
 
 /** The plan, and the virtual namespaces that are left out because they do not get the host namespace. */
 interface PlannedNamespace {
@@ -123,60 +125,4 @@ export function mappingFaults(
     return [...several, ...foreign]
   })
   return [...reserved, ...others]
-}
-
-/** What is in a host namespace besides the objects of its virtual one. `unknown`: not all of it can be read. */
-export type NamespaceRest =
-  | { readonly kind: 'nothing' }
-  | { readonly kind: 'objects' | 'unknown'; readonly content: string }
-
-/** The sentence for a namespace that stays. @param rest null = the syncer has not made it */
-export function keptNote(
-  hostName: string,
-  rest: Exclude<NamespaceRest, { readonly kind: 'nothing' }> | null,
-): string {
-  const because =
-    rest === null
-      ? 'the syncer has not made it'
-      : rest.kind === 'objects'
-        ? `it has ${rest.content}`
-        : `not all that it has can be read: ${rest.content}`
-  return `The objects of this namespace are deleted from namespace ${hostName} of the host, which stays: ${because}.`
-}
-
-/** A kind of object, and the metadata of one. */
-interface FoundObject {
-  readonly group: string
-  readonly plural: string
-  readonly metadata: JsonMap
-}
-
-/** The label of slices with the controller that made them, and those that make them from Services and Endpoints. */
-const SLICE_MADE_BY = 'endpointslice.kubernetes.io/managed-by'
-const SLICE_CONTROLLERS = [
-  'endpointslice-controller.k8s.io',
-  'endpointslicemirroring-controller.k8s.io',
-]
-
-/**
- * Whether the host's own controllers put the object into every namespace, or make it from objects that are listed
- * themselves: it holds up no deletion.
- */
-export function isOwnContent({ group, plural, metadata }: FoundObject): boolean {
-  const name = nestedString(metadata, ['name'])
-  switch (`${plural}.${group}`) {
-    case 'events.':
-    case 'events.events.k8s.io':
-      return true
-    case 'serviceaccounts.':
-      return name === 'default'
-    case 'configmaps.':
-      return name === 'kube-root-ca.crt'
-    case 'endpoints.':
-      return isMadeByEndpointsController(metadata)
-    case 'endpointslices.discovery.k8s.io':
-      return SLICE_CONTROLLERS.includes(nestedString(metadata, ['labels', SLICE_MADE_BY]))
-    default:
-      return false
-  }
 }

@@ -3,10 +3,10 @@ import type { JsonMap } from '../../domain/json/json.ts'
 import { isConflict, StatusError, withoutDetail } from '../../kube/client/api-error.ts'
 import type { KubeClient } from '../../kube/client/client.ts'
 import type { NamespaceContent } from '../../kube/client/namespace-content.ts'
-import type { HostPlace } from '../objects/host-name.ts'
 import { isSkipped, ownerOf } from '../objects/host-metadata.ts'
+import type { HostPlace } from '../objects/host-name.ts'
 import { SYNCED_KINDS, SYNCED_RESOURCES } from '../objects/synced-kinds.ts'
-import { isOwnContent, type NamespaceRest } from './plan.ts'
+import { isOwnContent, type NamespaceRest } from './end-plan.ts'
 
 /** `clearing`: there were some, they are looked for again. `none`: none is left. `unknown`: not all can be listed. */
 type OwnObjects =

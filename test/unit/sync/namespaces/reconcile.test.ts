@@ -10,7 +10,7 @@ import {
   hostNamespace,
   virtualNamespace,
 } from '../../../../src/sync/namespaces/sources.ts'
-import { namespaceController } from '../../../../src/sync/namespaces/reconcile.ts'
+import { namespaceController } from '../../../../src/sync/namespaces/setup.ts'
 import type { HostPlace } from '../../../../src/sync/objects/host-name.ts'
 import { hostNamespaceOf, namespaceMarks } from '../../../../src/sync/namespaces/marks.ts'
 import { manualClock } from '../../../support/manual-clock.ts'
