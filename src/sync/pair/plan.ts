@@ -1,7 +1,13 @@
 // The plan for one virtual object and the host object of its name (contract 16.3, 18.1, 18.3).
+import { virtualNameOf } from '../objects/host-name.ts'
+import { isSkipped, ownerOf } from '../objects/host-metadata.ts'
+import { isTerminating } from '../objects/synced-object.ts'
+import type { ReconciledPair } from './pair.ts'
+import type { PairScope } from './scope.ts'
+import type { KindSettings } from './translation.ts'
 
 /** The facts about both objects. */
-export interface PairFacts {
+interface PairFacts {
   readonly virtual: {
     readonly uid: string
     readonly isTerminating: boolean
@@ -47,3 +53,35 @@ export function planPair({ virtual, host, isEnabled, mayCreate }: PairFacts): Pa
   if (!isOurs) return host.isLeftover ? 'delete' : 'conflict'
   return host.ownerUid === virtual.uid || host.ownerUid === '' ? 'translate' : 'delete'
 }
+
+/** The facts about the pair as last read. */
+export function pairFacts(
+  { key, virtual, host }: Pick<ReconciledPair, 'key' | 'virtual' | 'host'>,
+  scope: PairScope,
+  { kind, context }: Pick<KindSettings, 'kind' | 'context'>,
+): PairFacts {
+  const owner = host && ownerOf(host.object, kind, context.place)
+  // Another virtual object can have the same name on the host (contract 17.1).
+  const { name, namespace } = virtualNameOf(key)
+  const isOurs = owner !== null && owner.name === name && owner.namespace === namespace
+  return {
+    virtual: virtual && {
+      uid: virtual.uid,
+      isTerminating: isTerminating(virtual),
+      isLeftAlone: scope.isReserved(virtual) || isSkipped(virtual.object),
+      isWanted: scope.isWanted(virtual),
+    },
+    host: host && {
+      ownerUid: isOurs ? owner.uid : null,
+      isTerminating: isTerminating(host),
+      isLeftAlone: isSkipped(host.object),
+      isLeftover: owner === null && scope.isLeftover(host),
+    },
+    isEnabled: scope.isEnabled,
+    mayCreate: virtual !== null && scope.mayCreate(virtual),
+  }
+}
+
+/** Whether the virtual object lacks its name on the host, as another object has it: the pair waits for that one. */
+export const isNameHeld = ({ virtual, host }: PairFacts): boolean =>
+  virtual !== null && host !== null && host.ownerUid === null

@@ -1,9 +1,15 @@
 // Looks up the objects that references name while one object is translated, and starts to read missing ones (contract 19.5).
+import { done, type Outcome } from '../../kube/controller/outcome.ts'
 import type { ImportStates } from '../imports/follow.ts'
 import { type HostPlace, hostNameOf, virtualNameOf } from '../objects/host-name.ts'
 import { ownerOf } from '../objects/host-metadata.ts'
 import { syncedKindOf } from '../objects/synced-kinds.ts'
-import type { NamedKind, ObjectReference, ReferenceLookups } from '../patches/reference.ts'
+import {
+  type NamedKind,
+  type ObjectReference,
+  type ReferenceLookups,
+  WITHOUT_CLUSTERS,
+} from '../patches/reference.ts'
 import type { ReferencedObjects } from '../references/follow.ts'
 import type { Referrer } from '../references/index-by-name.ts'
 import type { ServedKinds } from '../references/served-kinds.ts'
@@ -13,7 +19,7 @@ import type { SyncSources } from '../sources.ts'
  * `complete`: all answers were there. `wait`: one was missing, and the referrer is queued when it is read. `again`: it has
  * been read since. `opens`: a host namespace is being created, and that need not queue the referrer.
  */
-export type LookupOutcome = 'complete' | 'wait' | 'again' | 'opens'
+type LookupOutcome = 'complete' | 'wait' | 'again' | 'opens'
 
 /** The look-ups of one translation. */
 interface TranslationLookup extends ReferenceLookups {
@@ -27,6 +33,12 @@ export interface PairLookups {
   readonly begin: (key: string) => TranslationLookup
   /** Ends reading for an object that is not translated any more. */
   readonly drop: (key: string) => void
+}
+
+/** The look-ups of a kind without a patch that is a reference: its translations look nothing up. */
+export const NO_LOOKUPS: PairLookups = {
+  begin: () => ({ ...WITHOUT_CLUSTERS, end: () => Promise.resolve('complete') }),
+  drop: () => undefined,
 }
 
 /** @param kind as in manifests, such as `Endpoints` */
@@ -102,6 +114,15 @@ function beginLookup(
       return missing.every((isKnown) => isKnown()) ? 'again' : 'wait'
     },
   }
+}
+
+/** When an object is reconciled again whose reference leads into a host namespace that is being created. */
+const OPENS_MS = 10_000
+
+/** After a translation that lacked an answer: the key is queued when the object is read, or translated again. */
+export function afterLookup(lookedUp: Exclude<LookupOutcome, 'complete'>, nowMs: number): Outcome {
+  if (lookedUp === 'wait') return done
+  return { result: 'later', atMs: nowMs + (lookedUp === 'opens' ? OPENS_MS : 0) }
 }
 
 /** Ends reading what the look-ups of a referrer needed that is not translated any more. */

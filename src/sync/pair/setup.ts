@@ -14,7 +14,7 @@ import type { SandboxEvaluate } from '../sandbox/protocol.ts'
 import type { SyncObserver } from '../writes/observer.ts'
 import { WritePace } from '../writes/write-pace.ts'
 import { createReconcile } from './reconcile.ts'
-import { type PairLookups, pairLookups } from './reference-lookup.ts'
+import { NO_LOOKUPS, type PairLookups, pairLookups } from './reference-lookup.ts'
 import { type ReportedFailures, SyncReport } from './report.ts'
 import { pairScope, pairWatches, type ScopeDeps, serviceContext } from './scope.ts'
 import { PairStates } from './state.ts'
@@ -110,12 +110,7 @@ const kindSettings = (kind: SyncedKind, setup: SyncSetup): KindSettings => ({
   context: { place: setup.place, ...serviceContext(setup) },
 })
 
-/** null = no patch of the kind is a reference. */
-const lookupsOf = (
-  kind: SyncedKind,
-  patches: readonly Patch[],
-  setup: SyncSetup,
-): PairLookups | null =>
+const lookupsOf = (kind: SyncedKind, patches: readonly Patch[], setup: SyncSetup): PairLookups =>
   patches.some((patch) => patch.kind === 'reference')
     ? pairLookups(SYNCED_RESOURCES[kind].kind, setup)
-    : null
+    : NO_LOOKUPS

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
-import { type PairFacts, planPair } from '../../../../src/sync/pair/plan.ts'
+import { planPair } from '../../../../src/sync/pair/plan.ts'
 
+type PairFacts = Parameters<typeof planPair>[0]
 type Virtual = NonNullable<PairFacts['virtual']>
 type Host = NonNullable<PairFacts['host']>
 type Plan = ReturnType<typeof planPair>
