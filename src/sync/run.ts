@@ -33,7 +33,7 @@ export interface RunOptions
   readonly hostNamespace: string
   /** Name of the virtual cluster's own Service in the host namespace; null = host objects have no owner. */
   readonly serviceName: string | null
-  /** Of the host. */
+  /** Reads the content of the host's namespaces. */
   readonly hostContent: NamespaceContent
   /** Counts an Event about a namespace. */
   readonly namespaceFailed: (reason: NamespaceErrorReason) => void
@@ -77,7 +77,7 @@ export function startRun(config: SyncConfig, options: RunOptions): SyncRun {
     unserved: () => [...factories.virtual.unserved(), ...factories.host.unserved()],
     stuck: () => [...factories.virtual.stuck(), ...factories.host.stuck()],
     lead: () => {
-      // The run that follows leads: this one would work on with outdated settings, and nothing would stop it.
+      // The next run leads: controllers that start now would work with outdated settings, and nothing would stop them.
       if (isStopping) return
       stops = specs.map((spec) => runController(spec, options))
     },

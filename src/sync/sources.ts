@@ -28,14 +28,14 @@ type SyncedObjects = Readonly<Record<SyncedKind, PartialSource>>
 export interface SyncSources {
   readonly virtual: SyncedObjects
   readonly host: SyncedObjects
-  /** Objects of the host by names that no virtual object has there: those that can be imported (contract 19.5). */
+  /** Host objects that can be imported, by their own names: no virtual object has these names there (contract 19.5). */
   readonly candidates: SyncedObjects
   /** null = single-namespace mode. */
   readonly namespaces: NamespaceStores | null
   readonly access: HostAccess
-  /** Whether a Service of the virtual cluster gets this name on the host, in a namespace of its own. */
+  /** Whether a Service of the virtual cluster has this name on the host, in a host namespace that belongs to it. */
   readonly hasVirtualServiceFor: (host: Required<ObjectRef>) => boolean
-  /** The Services of the virtual cluster that are names of others (contract 18.6). */
+  /** The Services of the virtual cluster with type ExternalName (contract 18.6). */
   readonly externalNames: () => readonly SyncedObject[]
   /** The collections that are read as a whole, for the readiness check. */
   readonly stores: Readonly<Record<string, { readonly synced: boolean }>>
@@ -75,7 +75,7 @@ export function startSources(
       : several.named(resource, syncedObject(resource.kind))
   }
   const host = forEachKind(hostSource)
-  // Apart from the host objects of virtual ones: each is released when nothing needs it any more.
+  // A source of their own beside the host objects of virtual ones: each is released when nothing needs it any more.
   const candidateSource = (kind: SyncedKind): PartialSource => {
     if (isWhole(kind)) return host[kind]
     const project = offeredObject(SYNCED_RESOURCES[kind].kind, place)
@@ -148,7 +148,7 @@ class SourceStarter {
   }
 }
 
-/** Tenants choose which names are read: of an object that its owner does not offer, its metadata are kept and no data. */
+/** Tenants choose which names are read: of an object that its owner does not offer, only the metadata are kept. */
 const offeredObject =
   (kind: string, { virtualCluster }: HostPlace) =>
   (given: KubeObject): SyncedObject => {

@@ -181,7 +181,7 @@ describe.each(inWhole('a host namespace that exists'))('%s', () => {
     const { message, type } = await virtual.event(inDefault(seen), 'NamespaceTaken')
     expect([type, message]).toEqual([
       'Warning',
-      `Namespace ${hostOf(name)} of the host is not this one's; nothing of this namespace is written.`,
+      `Namespace ${hostOf(name)} of the host does not belong to this namespace; nothing of this namespace is written.`,
     ])
     // Later objects are synced, so these were left out.
     await synced(named('after-taken'))

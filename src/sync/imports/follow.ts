@@ -1,4 +1,4 @@
-// Follows the host objects that references could import, and says which names stand for one (contract 19.5).
+// Follows the host objects that references could import, and which names of the virtual cluster import one (contract 19.5).
 import { objectKey } from '../../kube/informer/store.ts'
 import {
   isImportable,
@@ -25,7 +25,7 @@ import { ReferenceIndex, type Referrer } from '../references/index-by-name.ts'
 import type { SyncSources } from '../sources.ts'
 import { type ImportName, importKey } from './name.ts'
 
-/** What is imported, and what could be. */
+/** The imports of all references, and the host objects that could be imported. */
 export interface ImportStates {
   /** As in ReferenceLookups. */
   isImported(target: ObjectReference): boolean | Unread
@@ -33,11 +33,11 @@ export interface ImportStates {
   isImport(kind: SyncedKind, virtual: SyncedObject): boolean
   /** A host object by its own name; null = it does not exist. */
   hostObject(kind: SyncedKind, name: VirtualName): SyncedObject | null | Unread
-  /** Replaces the host objects that are read for a referrer beside those that could be imported. */
+  /** Replaces the host objects that are read for a referrer's look-ups. */
   readFor(referrer: Referrer, hosts: readonly ObjectReference[]): void
   /** All names that references name. */
   names(): readonly ImportName[]
-  /** The names that stand for this host object, if it is imported. @param hostKey as objectKey gives it */
+  /** The names under which this host object is imported. @param hostKey as objectKey gives it */
   namesOf(kind: SyncedKind, hostKey: string): readonly ImportName[]
   /** Calls back with each object whose translation may have changed. */
   subscribe(listener: (change: ReferencedChange) => void): void
@@ -136,7 +136,7 @@ class FollowedImports implements ImportStates {
       const named = SYNCED_RESOURCES[kind].kind
       this.#emitReferrers(this.#candidates.byReferrer.referrersOf(named, key))
     })
-    // Objects that are read while their store is not complete are unread until it is.
+    // An object counts as unread until the store has all objects.
     for (const source of [virtual, candidates])
       source.whenSynced(() => this.#refreshAll((name) => name.kind === kind))
   }

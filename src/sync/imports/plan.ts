@@ -1,4 +1,4 @@
-// The next step for one name that references name: copy a host object, update the copy or delete it (contract 19.5).
+// The next step for one name of the virtual cluster: copy a host object, update the copy or delete it (contract 19.5).
 import { type JsonMap, sameJson } from '../../domain/json/json.ts'
 import { importedCopy, isEnding, isImportable, isUnchangedImport } from '../kinds/imported-copy.ts'
 import { TRANSLATORS } from '../kinds/translators.ts'
@@ -6,7 +6,7 @@ import { isSkipped } from '../objects/host-metadata.ts'
 import type { VirtualName } from '../objects/host-name.ts'
 import type { SyncedKind } from '../objects/synced-kinds.ts'
 
-/** The facts about one name that references name, or named. */
+/** The facts about a name to which references lead, or led. */
 interface ImportFacts {
   readonly kind: SyncedKind
   /** The name in the virtual cluster. */
@@ -15,7 +15,7 @@ interface ImportFacts {
   readonly isReferenced: boolean
   /** null = it does not exist. */
   readonly virtual: JsonMap | null
-  /** The host object of that very name; null = it does not exist. */
+  /** The host object that importSourceOf names; null = it does not exist. */
   readonly host: JsonMap | null
 }
 

@@ -48,7 +48,7 @@ interface ReadImport {
   readonly host: SyncedObject | null
 }
 
-/** The host object of a name without references is not read: its copy goes in any case. */
+/** Without references the host object need not be read: the copy is deleted in any case. */
 function readObjects(
   { kind, key }: ImportName,
   isReferenced: boolean,

@@ -59,7 +59,7 @@ export class ImportReport {
     }
   }
 
-  /** The copy is as it is to be: one line if a refusal ends by that. */
+  /** The copy is in step: logs the end of a refusal, if there was one. */
   inStep(name: ReconciledImport): void {
     const record = this.#options.records.get(importKey(name))
     if (record === undefined || record.reported === null) return

@@ -23,7 +23,7 @@ const NAMESPACE_ANNOTATIONS = {
 
 /**
  * A label, so that a selector finds what is to be deleted with its virtual cluster; the value is that of
- * `--host-namespace`. With it the syncer made the namespace, and may delete it.
+ * `--host-namespace`. A namespace with this label was made by the syncer, which may delete it.
  */
 const MADE = `${MARK_PREFIX}made-by-syncer`
 
@@ -39,7 +39,7 @@ export interface VirtualNamespace {
   readonly uid: string
 }
 
-/** Whose a host namespace is by its marks. `foreign`: it has marks of another virtual cluster, or broken ones. */
+/** The owner of a host namespace by its marks. `foreign`: the marks are broken, or name another virtual cluster. */
 export type NamespaceMark =
   | { readonly kind: 'none' }
   | { readonly kind: 'foreign' }
@@ -65,11 +65,11 @@ export const namespaceMarks = (
   },
 })
 
-/** The host namespace of a virtual one; in single-namespace mode all have the same. */
+/** The host namespace of a virtual one; in single-namespace mode the same for all. */
 export const hostNamespaceOf = (namespace: string, place: HostPlace): string =>
   hostNameOf({ name: '', namespace }, place).namespace
 
-/** Reads the marks in the metadata of a host namespace. A copied one names another namespace, and is broken. */
+/** Reads the marks in the metadata of a host namespace. A mark that was copied from another namespace is broken: it names that one. */
 export function namespaceMark(metadata: JsonMap, place: HostPlace): NamespaceMark {
   const strings = { ...nestedMap(metadata, ['labels']), ...nestedMap(metadata, ['annotations']) }
   const keys = [...NAMESPACE_MARK_KEYS.labels, ...NAMESPACE_MARK_KEYS.annotations]

@@ -15,17 +15,17 @@ export interface NamespaceFacts {
   readonly leading: readonly LeadingNamespace[]
   /** null = it does not exist. */
   readonly host: { readonly mark: NamespaceMark; readonly isTerminating: boolean } | null
-  /** Whether the mappings name it, not by a pattern: then one that exists already is used. */
+  /** Whether the mappings name it exactly, not by a pattern: then the syncer may use a namespace that exists already. */
   readonly isNamed: boolean
   /** Whether it is the syncer's own namespace, which is never the host namespace of a virtual one. */
   readonly isReserved: boolean
 }
 
 /**
- * `create`: it is made for this virtual namespace. `mark`: it exists, and is marked as this one's. `use`: it is marked
- * already. `end`: its virtual namespace is gone or leads elsewhere, so it is cleared, and deleted if it was made. `wait`:
- * it terminates, or its virtual namespace does. `conflict`: it is not this virtual cluster's. `nothing`: it is neither
- * marked nor wanted.
+ * `create`: the syncer makes it for this virtual namespace. `mark`: it exists, and gets the marks of this virtual namespace.
+ * `use`: it has them. `end`: its virtual namespace is gone or leads elsewhere, so it is cleared, and deleted if the syncer
+ * made it. `wait`: it terminates, or its virtual namespace does. `conflict`: it does not belong to this virtual cluster.
+ * `nothing`: it has no marks, and no virtual namespace leads to it.
  */
 type NamespacePlan =
   | { readonly kind: 'create' | 'use'; readonly virtual: VirtualNamespace }
@@ -42,7 +42,7 @@ export type PlannedEnd = Extract<NamespacePlan, { readonly kind: 'end' }>
 /** The plan, and the virtual namespaces that are left out because they do not get the host namespace. */
 interface PlannedNamespace {
   readonly plan: NamespacePlan
-  /** The one that gets the host namespace after its end, or when it is gone; null = none waits. */
+  /** The virtual namespace that gets the host namespace once that has ended; null = none waits. */
   readonly waiting: VirtualNamespace | null
   readonly leftOut: readonly VirtualNamespace[]
 }
@@ -53,7 +53,7 @@ export function planNamespace(facts: NamespaceFacts): PlannedNamespace {
   const plan = planOf(facts, living)
   if (plan.kind === 'conflict') return { plan, waiting: null, leftOut: living }
   const owner = 'virtual' in plan ? plan.virtual.name : null
-  // While it is cleared or terminates, one of them waits for it.
+  // While the host namespace is cleared or terminates, one virtual namespace waits for it.
   const others = living.filter(({ name }) => name !== owner)
   const waiting = owner === null || plan.kind === 'end' ? oldest(living) : null
   return { plan, waiting, leftOut: others.filter(({ name }) => name !== waiting?.name) }
@@ -83,7 +83,7 @@ function planOf(
     : { kind: 'mark', virtual: owner, isMade }
 }
 
-/** By creation, then by name; null without any. */
+/** The first by creation, then by name; null = the list is empty. */
 const oldest = (namespaces: readonly LeadingNamespace[]): LeadingNamespace | null =>
   namespaces.toSorted((a, b) => compare(a, b))[0] ?? null
 
@@ -96,7 +96,7 @@ const compare = (a: LeadingNamespace, b: LeadingNamespace): number => {
 export const isNamedInMappings = (hostNamespace: string, { namespaces }: HostPlace): boolean =>
   (namespaces ?? []).some(([, host]) => host === hostNamespace)
 
-/** A sentence for each mapping that the syncer must not start with. */
+/** A sentence for each mapping with which the syncer must not start. */
 export function mappingFaults(
   virtual: readonly LeadingNamespace[],
   hosts: ReadonlyMap<string, NamespaceFacts['host']>,

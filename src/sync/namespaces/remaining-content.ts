@@ -8,7 +8,7 @@ import type { HostPlace } from '../objects/host-name.ts'
 import { SYNCED_KINDS, SYNCED_RESOURCES } from '../objects/synced-kinds.ts'
 import { isOwnContent, type NamespaceRest } from './end-plan.ts'
 
-/** `clearing`: there were some, they are looked for again. `none`: none is left. `unknown`: not all can be listed. */
+/** `clearing`: some were found, and another look must show that they are gone. `unknown`: not all kinds can be listed. */
 type OwnObjects =
   | { readonly kind: 'clearing' | 'none' }
   | { readonly kind: 'unknown'; readonly content: string }
@@ -19,7 +19,7 @@ interface ClearedNamespace {
   readonly virtualName: string
 }
 
-/** Deletes the objects of the virtual namespace that are left: of none of them is there a virtual one any more. */
+/** Deletes the host objects that are left of the virtual namespace: their virtual objects are gone. */
 export async function deleteOwnObjects(
   { hostName, virtualName }: ClearedNamespace,
   deps: {
@@ -28,7 +28,7 @@ export async function deleteOwnObjects(
     readonly content: NamespaceContent
   },
 ): Promise<OwnObjects> {
-  // It may lead elsewhere by now: marks are read as they were written.
+  // The virtual namespace may lead elsewhere by now: read the marks by the mapping with which they were written.
   const place: HostPlace = { ...deps.place, namespaces: [[virtualName, hostName]] }
   let isClearing = false
   const unreadable: string[] = []
@@ -56,7 +56,7 @@ export async function deleteOwnObjects(
 }
 
 /**
- * Does nothing more about an object that has changed, or been deleted, meanwhile: it is looked for again.
+ * Ignores a conflict: an object that has changed or is gone is examined again by the next look.
  *
  * @throws what `remove` does, without a message: it could quote the values of a Secret
  */

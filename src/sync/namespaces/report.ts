@@ -22,9 +22,9 @@ export interface ReconciledNamespace {
 
 /** Reports what becomes of virtual namespaces on the host. */
 export interface NamespaceReport {
-  /** Its host namespace belongs to another virtual namespace, or is foreign. */
+  /** The host namespace of this virtual one belongs to another virtual namespace, or is foreign. */
   readonly taken: (host: ReconciledNamespace, namespace: VirtualNamespace) => void
-  /** Its host namespace stays after its end. @param note a sentence */
+  /** The host namespace stays, though its virtual one is gone. @param note a sentence */
   readonly kept: (host: ReconciledNamespace, namespace: VirtualNamespace, note: string) => void
   /**
    * Reports what the host refuses (see isRefusal), once until `inStep`.
@@ -36,7 +36,7 @@ export interface NamespaceReport {
     namespace: VirtualNamespace,
     act: () => Promise<T>,
   ) => Promise<T>
-  /** Nothing that the host refuses is to be written for this host namespace: a refusal before has ended. */
+  /** The reconcile met no refusal: an earlier one has ended. */
   readonly inStep: (host: ReconciledNamespace) => void
 }
 
@@ -58,7 +58,7 @@ interface NamespaceNote {
 
 /** Creates the reports. */
 export function namespaceReport({ events, failed }: NamespaceReportOptions): NamespaceReport {
-  /** Digests of the refusals that were reported, by host namespace: a retry has nothing new to say. */
+  /** Digests of the reported refusals, by host namespace: a retry does not report the same refusal again. */
   const refused = new Map<string, string>()
   const report = (
     { context: { log, reconcileID } }: ReconciledNamespace,
@@ -79,7 +79,7 @@ export function namespaceReport({ events, failed }: NamespaceReportOptions): Nam
   }
   return {
     taken: (host, namespace) => {
-      const note = `Namespace ${host.hostName} of the host is not this one's; nothing of this namespace is written.`
+      const note = `Namespace ${host.hostName} of the host does not belong to this namespace; nothing of this namespace is written.`
       report(host, namespace, { reason: 'NamespaceTaken', note })
     },
     kept: (host, namespace, note) => report(host, namespace, { reason: 'NamespaceKept', note }),
@@ -91,7 +91,7 @@ export function namespaceReport({ events, failed }: NamespaceReportOptions): Nam
         const { message, retryAfterMs } = error
         const noteOf = (because: string): string => `The host refuses a write for it: ${because}.`
         const note = noteOf(refusalNote(error, false, null))
-        // Numbers in an answer can be others each time: it is the same refusal.
+        // Numbers in an answer, such as sizes, can differ each time: it is the same refusal.
         const refusal = `${namespace.uid} ${shortDigest(note.replaceAll(/\d+/g, ''))}`
         const { hostName } = host
         if (refused.get(hostName) === refusal) failed('NotWritten')

@@ -43,11 +43,11 @@ export interface NamespaceStores {
 export interface HostAccess {
   /** Whether objects of this virtual namespace are read and written on the host. */
   readonly isOpen: (virtualNamespace: string) => boolean
-  /** Whether it is to have one, which is being made or marked. */
+  /** Whether its host namespace is being made or marked. */
   readonly isOpening: (virtualNamespace: string) => boolean
-  /** Whether objects may be created there, too: it does not terminate. */
+  /** Whether objects may be created in its host namespace: that does not terminate. */
   readonly mayCreateIn: (virtualNamespace: string) => boolean
-  /** Calls back with a virtual namespace whose objects are to be reconciled again. */
+  /** Calls back with each virtual namespace whose objects must be reconciled again. */
   readonly subscribe: (listener: (virtualNamespace: string) => void) => void
 }
 
@@ -206,7 +206,7 @@ function hostAccess(stores: NamespaceStores, place: HostPlace): HostAccess {
         namespaceFacts(hostNamespaceOf(namespace, place), stores, place),
       )
       if (plan.kind === 'create' || plan.kind === 'mark') return plan.virtual.name === namespace
-      // A namespace that is cleared can be kept for ever.
+      // A namespace that is being cleared can stay for ever.
       return plan.kind === 'wait' && waiting?.name === namespace
     },
     mayCreateIn: (namespace) => isOpen(namespace) && hostOf(namespace)?.isTerminating === false,

@@ -16,7 +16,7 @@ type Round<State, Failed extends { readonly ok: false }> =
   | { readonly ok: true; readonly state: State }
   | Failed
 
-/** The state that stays the same; isStable false = there is none, whether values repeat, grow or swap. */
+/** The state that further rounds leave as it is; isStable false = there is none: values repeat, grow or swap. */
 type Settled<State> =
   | { readonly ok: true; readonly isStable: true; readonly state: State }
   | { readonly ok: true; readonly isStable: false }

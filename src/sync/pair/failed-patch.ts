@@ -8,14 +8,14 @@ import { dependsOnClusters } from '../patches/reference.ts'
 export type FailedPatch = Extract<Patched, { readonly ok: false }>
 
 /**
- * An object whose patches fail is tried again after this time at the latest. A failure that the same request has each time
- * ends by a change of the object or of the patches, which queues it.
+ * An object whose patches fail is tried again after this time at the latest. A failure that every try repeats ends only
+ * when the object or the patches change, and that queues the object.
  */
 const FAILED_PATCH_MS = 300_000
 
 /**
- * The next try. An evaluation that ran out of time is tried after a back-off. A failure that depends on the clusters is,
- * too, as no event says when it ends; it stays at the longest delay of the queue.
+ * The next try. An evaluation that ran out of time is tried again after a back-off. So is a failure that depends on the
+ * clusters, as its end causes no event; its longest delay is the queue's.
  *
  * @param text the error as it may be logged
  * @throws ReportedFailure, for a try after a back-off

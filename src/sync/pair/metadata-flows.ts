@@ -30,7 +30,7 @@ export const withHostMetadata = (exchange: MetadataExchange): JsonMap =>
 
 /**
  * The object of withHostMetadata after its patches, with the virtual object's own values in the keys that do not flow:
- * a patch that takes a map whole says something about each key, and only those that changed on the host flow.
+ * a patch of a whole map sets each key, and only the keys that changed on the host flow back.
  */
 export const withOwnMetadata = (patched: JsonMap, exchange: MetadataExchange): JsonMap =>
   FIELDS.reduce((object, field) => {

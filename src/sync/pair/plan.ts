@@ -82,6 +82,6 @@ export function pairFacts(
   }
 }
 
-/** Whether the virtual object lacks its name on the host, as another object has it: the pair waits for that one. */
+/** Whether another object has the name of the host object: the pair waits for the next change of that object. */
 export const isNameHeld = ({ virtual, host }: PairFacts): boolean =>
   virtual !== null && host !== null && host.ownerUid === null

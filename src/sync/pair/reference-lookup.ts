@@ -35,7 +35,7 @@ export interface PairLookups {
   readonly drop: (key: string) => void
 }
 
-/** The look-ups of a kind without a patch that is a reference: its translations look nothing up. */
+/** The look-ups of a kind without reference patches, which look nothing up. */
 export const NO_LOOKUPS: PairLookups = {
   begin: () => ({ ...WITHOUT_CLUSTERS, end: () => Promise.resolve('complete') }),
   drop: () => undefined,
@@ -119,13 +119,13 @@ function beginLookup(
 /** When an object is reconciled again whose reference leads into a host namespace that is being created. */
 const OPENS_MS = 10_000
 
-/** After a translation that lacked an answer: the key is queued when the object is read, or translated again. */
+/** What follows a translation that lacked an answer; for `wait`, the first read of the object queues the key. */
 export function afterLookup(lookedUp: Exclude<LookupOutcome, 'complete'>, nowMs: number): Outcome {
   if (lookedUp === 'wait') return done
   return { result: 'later', atMs: nowMs + (lookedUp === 'opens' ? OPENS_MS : 0) }
 }
 
-/** Ends reading what the look-ups of a referrer needed that is not translated any more. */
+/** Ends reading the objects that only this referrer needed: it is not translated any more. */
 function dropLookup(
   referrer: Referrer,
   { references, imports }: Pick<LookupDeps, 'references' | 'imports'>,

@@ -42,7 +42,7 @@ interface Note {
   readonly note: string
   /** The note of the log line; absent = the same. */
   readonly logged?: string
-  /** Two failures of one reason are the same failure if this is the same. */
+  /** Failures of one object with the same reason and discriminator are one failure, which is reported once. */
   readonly discriminator: string
 }
 
@@ -101,7 +101,7 @@ export class SyncReport {
     states.of(key).changedAtMs ??= clock.monotonicMs()
   }
 
-  /** Sets the state. An object that waits for something else than a write has no lag from an earlier change. */
+  /** Sets the state. An object that waits for something other than a write has no lag from an earlier change. */
   state(key: string, state: ObjectState): void {
     const pair = this.#options.states.of(key)
     pair.state = state
@@ -114,7 +114,7 @@ export class SyncReport {
     this.#ended(pair, 'an object that was not in step is not synced any more')
   }
 
-  /** Both objects are as they are to be. @param isWritten whether this needed a write: its event does not count as a change */
+  /** Both objects are in step. @param isWritten whether this needed a write: the event of that write counts for no lag */
   inStep(pair: ReportedPair, isWritten: boolean): void {
     const { clock, observer, states } = this.#options
     const state = states.of(pair.key)
@@ -135,12 +135,12 @@ export class SyncReport {
 
   /** The name on the host belongs to a foreign object. */
   taken(pair: ReportedPair, host: SyncedObject): void {
-    const text = `The name ${host.name} in namespace ${host.namespace} of the host belongs to an object that is not this one's; nothing is written.`
+    const text = `The host has an object ${host.namespace}/${host.name}, which does not belong to this object; nothing is written.`
     const note: Note = { note: text, discriminator: host.uid }
     this.#fail(pair, { state: 'taken', reason: 'NameTaken', note })
   }
 
-  /** Reports refused addresses; without any it only ends that state. */
+  /** Reports refused addresses; an empty list ends the state `refused`. */
   refused(pair: ReportedPair, refusals: readonly string[]): void {
     const state = this.#options.states.of(pair.key)
     if (refusals.length === 0) {
@@ -179,12 +179,12 @@ export class SyncReport {
     this.#set(key, 'unstable')
     if (!isNew) return
     const entries = this.#options.patches.map(({ entry }) => entry)
-    const text = `The patches give another result in each round, and nothing is written until they or the object change: ${entries.join(', ')}.`
+    const text = `The patches do not converge: each pass changes the result again. Nothing is written until a patch or the object changes: ${entries.join(', ')}.`
     const note: Note = { note: text, discriminator: verdict }
     this.#fail(pair, { state: 'unstable', reason: 'PatchNotStable', note })
   }
 
-  /** A cluster refuses a write. Without a virtual object it is the delete of the host object. */
+  /** A cluster refuses a write. If the virtual object does not exist, that is the delete of the host object. */
   notWritten(pair: ReportedPair, { by, error, sent }: RefusedByCluster): void {
     const { code, reason, message } = error
     const noteOf = (because: string): string => `The ${by} refuses the object: ${because}.`
@@ -199,7 +199,7 @@ export class SyncReport {
     this.#fail(pair, { state: 'not-written', reason: 'NotWritten', note })
   }
 
-  /** Answers to changes of one side wait, as there were too many; reported once. @param by `host` or `virtual cluster` */
+  /** A write that answers a change of one side waits, after too many of them. @param by `host` or `virtual cluster` */
   delayed(pair: ReportedPair, by: string): void {
     const { clock, states } = this.#options
     const state = states.of(pair.key)
@@ -208,7 +208,7 @@ export class SyncReport {
     state.delayedAtMs = nowMs
     state.state = 'delayed'
     if (lastMs !== null && nowMs - lastMs < DELAY_ENDS_MS) return
-    const text = `Somebody changes the object of the ${by} again and again; what is written in answer waits up to a minute, and changes of the other side do not.`
+    const text = `Another writer changes the object of the ${by} again and again; the writes that answer it wait up to a minute, and changes of the other side do not.`
     this.#record(pair, 'WritesDelayed', { note: text, discriminator: by })
   }
 
@@ -244,7 +244,7 @@ export class SyncReport {
     if (reported.delete(key)) context.log.info({ kind }, sentence)
   }
 
-  /** Sets a state in which nothing is written: no lag is measured from an earlier change. */
+  /** Sets a state in which nothing is written: no earlier change counts for the lag. */
   #set(key: string, state: ObjectState): void {
     const pair = this.#options.states.of(key)
     pair.state = state

@@ -26,7 +26,7 @@ import type { SyncSources } from '../sources.ts'
 
 /** The owner of host objects. */
 export interface HostOwner {
-  /** The virtual cluster's own Service; null = it does not exist, and nothing new is written, or none was named. */
+  /** The virtual cluster's own Service; null = none was named, or it does not exist, and no host object is created. */
   readonly current: () => OwnerReference | null
   /** Whether new host objects may be created: without their owner nothing would clean them up. */
   readonly isReady: () => boolean
@@ -39,7 +39,7 @@ export interface PairScope {
   readonly isEnabled: boolean
   /** Whether this virtual namespace has a host namespace; its keys are queued when that changes. */
   isOpen(virtualNamespace: string): boolean
-  /** Whether the key will never be read: it waits, as too many keys do, and no reference names it any more. */
+  /** Whether the object is never read: it waits for a place among the watched objects, and no reference names it any more. */
   isGivenUp(key: string): boolean
   /** As in KindScope. */
   isReserved(virtual: SyncedObject): boolean
@@ -84,7 +84,7 @@ export function pairScope(kind: SyncedKind, deps: ScopeDeps): PairScope {
     mayCreate: ({ namespace }) => owner.isReady() && access.mayCreateIn(namespace),
     release: (key) => {
       const object = virtual.getByKey(key)
-      // The controller of imports reads it until it has deleted it.
+      // An import is read until its controller has deleted it.
       const isImport = object !== undefined && imports.isImport(kind, object)
       if (!isImport && !references.isReferenced(kind, key)) references.release(kind, key)
     },

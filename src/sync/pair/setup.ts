@@ -26,7 +26,7 @@ export interface SyncSetup extends ScopeDeps {
   readonly addresses: AddressSettings
   readonly clients: { readonly virtual: KubeClient; readonly host: KubeClient }
   readonly served: ServedKinds
-  /** The sandbox's. */
+  /** Evaluates expressions in the sandbox. */
   readonly evaluate: SandboxEvaluate
   /** Records Events in the virtual cluster. */
   readonly events: EventRecorder

@@ -10,7 +10,7 @@ import type { KeepsEvaluations } from '../patches/evaluation-cache.ts'
 import type { KeepsLastWrite } from '../writes/write-pace.ts'
 import type { WrittenMetadata } from '../objects/host-metadata.ts'
 
-/** The states of an object that is to stand on the host, as in platform_sync_objects. */
+/** The states of an object that belongs on the host, as in platform_sync_objects. */
 export const OBJECT_STATES = [
   'synced',
   'waiting',
@@ -33,7 +33,7 @@ interface SideState extends KeepsLastWrite {
 
 /** What a run remembers of one pair. Times are monotonic milliseconds. */
 export interface PairState extends KeepsEvaluations {
-  /** null = the object is not to stand on the host, or its first reconcile has not finished. */
+  /** null = the object does not belong on the host, or its first reconcile has not finished. */
   state: ObjectState | null
   /** The first change that is not on both sides yet; null = there is none. */
   changedAtMs: number | null
@@ -83,8 +83,8 @@ export class PairStates {
   }
 
   /**
-   * Sets the host object whose name the pair waits for, as another object has it or it was not read yet. No mark leads
-   * from that object to this pair, but its next change must.
+   * Sets the host name that the pair waits for: another object has it, or the object of that name was not read yet. That
+   * object has no mark of this pair, and its next change must queue the pair all the same.
    *
    * @param hostKey as objectKey gives it; null = the pair waits for none
    */
@@ -118,7 +118,7 @@ export class PairStates {
   }
 }
 
-/** A digest of a write: the API server answers the same write of the same object with the same object again. */
+/** A digest of a write: if the same write changed nothing before, it changes nothing again. */
 export const writeDigest = (wanted: JsonMap, { uid, resourceVersion }: SyncedObject): string =>
   createHash('sha256')
     .update(`${uid} ${resourceVersion} ${canonicalJson(wanted)}`)

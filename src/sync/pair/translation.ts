@@ -32,7 +32,7 @@ import type { ReferenceLookups } from '../patches/reference.ts'
 import type { Evaluate } from '../sandbox/protocol.ts'
 import { withHostMetadata, withOwnMetadata } from './metadata-flows.ts'
 
-/** A virtual object and its host object; null = it does not exist, or is refused. */
+/** A virtual object and its host object; host null = it does not exist, or the checks refuse it. */
 export interface ObjectPair {
   readonly virtual: JsonMap
   readonly host: JsonMap | null
@@ -65,13 +65,13 @@ export interface TranslationSettings extends KindSettings {
   readonly lookups: ReferenceLookups
 }
 
-/** Both objects as they are to be, with a sentence for each refused address; or the patch that failed. */
+/** The wanted objects, with a sentence for each refused address; or the patch that failed. */
 type Translated =
   | { readonly ok: true; readonly state: ObjectPair; readonly refusals: readonly string[] }
   | Extract<Patched, { readonly ok: false }>
 
 /**
- * Translates once in both directions: first what flows back, then the host object of the virtual object with that.
+ * Translates once in both directions: first the fields that flow back, then the host object of the result.
  *
  * @param written as in MetadataExchange
  */
@@ -128,7 +128,7 @@ async function backFlow(
   const patched = await applyPatches(restored, patches, 'reverse', context, evaluate)
   if (!patched.ok) return patched
   const object = withOwnMetadata(patched.object, exchange)
-  // The same object where nothing flows: nothing is written then.
+  // If nothing flows back, return the same object, so that nothing is written.
   return { ...patched, object: sameJson(object, virtual) ? virtual : object }
 }
 
@@ -140,7 +140,7 @@ const takesWhole =
     isWithin(['metadata', field], patch.path) &&
     (patch.kind === 'reference' || (patch.kind === 'expression' && patch.reverse !== null))
 
-/** The fields that flow back, of the kinds that have them (contract 18.5). The value of another is the virtual object's. */
+/** The fields that flow back, of the kinds that have them (contract 18.5). Other fields keep the virtual object's value. */
 const FLOWS = [
   'metadata.labels',
   'metadata.annotations',
@@ -148,11 +148,11 @@ const FLOWS = [
   'status.loadBalancer',
 ].map(patchPath)
 
-/** Whether what it touches does not flow back (contract 18.5). */
+/** Whether the fields that the patch touches do not flow back (contract 18.5). */
 const isOneWay = (patch: Patch): boolean =>
   patch.kind === 'expression' && patch.forward !== null && patch.reverse === null
 
-/** The object with the values of another one in the fields of these patches, where both have them. */
+/** The object with the values of `from` in the fields of these patches, where both objects have the field. */
 const withValuesOf = (from: JsonMap, object: JsonMap, patches: readonly Patch[]): JsonMap =>
   patches
     .flatMap(({ path }) => matchedFields(from, path))
@@ -163,7 +163,7 @@ const nodePorts = (service: JsonMap): readonly Json[] => {
   return isList(ports) ? ports.flatMap((port) => nestedField(port, ['nodePort']) ?? []) : []
 }
 
-/** Patches see nothing of the host object in the value: their result must not depend on what they wrote before. */
+/** The value that a patch gets holds nothing of the host object: its result must not depend on its earlier writes. */
 async function patchedForHost(
   pair: ObjectPair,
   context: TranslationContext,
@@ -179,8 +179,8 @@ async function patchedForHost(
 }
 
 /**
- * The patched object with what the host gave to its object, and with labels and annotations that only the host has. The
- * keys that patches have added are marked: they go with the patches.
+ * The patched object with the values that the host assigned, and with the labels and annotations that only the host object
+ * has. Keys that patches have added are marked, so that they are removed with the patches.
  */
 function withHostFields(
   pair: ObjectPair,
@@ -213,7 +213,7 @@ function withHostFields(
   }
 }
 
-/** The keys that the patched object has, and not by the virtual object. */
+/** The keys that the patches added. */
 const addedTo = (plain: JsonMap, patched: JsonMap, field: MetadataField): readonly string[] => {
   const own = nestedMap(plain, [field])
   const set = Object.keys(nestedMap(patched, ['metadata', field]))

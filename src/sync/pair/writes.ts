@@ -71,8 +71,8 @@ export async function deleteHost(
 }
 
 /**
- * Keeps the verdict on the host object, so that a restart writes nothing either. Beyond the pace of answers it is left
- * out, and where the host refuses it, which is reported.
+ * Keeps the verdict on the host object, so that a restart writes nothing either. Writes nothing if the pace of answers is
+ * exceeded; reports a refusal by the host, and returns as usual.
  */
 export async function keepVerdict(
   pair: ExistingPair,
@@ -126,7 +126,7 @@ export async function writePair(update: PairUpdate, deps: PairWriteDeps): Promis
   const refusal = isDue('virtual') ? await writeBack(write, deps) : null
   const host =
     isDue('host') && wanted.host ? await writeForth(write, wanted.host, deps) : wanted.host
-  // The virtual cluster lacks the values that it refuses: they must flow back when it accepts them.
+  // Refused values are not remembered as written: they must flow back when the virtual cluster accepts them.
   if (refusal !== null) throw refusal
   const delayMs = reportedWait(write, waits, report)
   if (delayMs > 0) return { result: 'later', atMs: clock.nowMs() + delayMs }
@@ -184,7 +184,7 @@ function reportedWait({ pair }: PairWrite, waits: PairWaits, report: SyncReport)
   return late.length === 0 ? 0 : Math.min(...late.map(({ delayMs }) => delayMs))
 }
 
-/** @returns why the virtual cluster refuses the object; null = it is written. A refusal keeps nothing from the host. */
+/** @returns why the virtual cluster refuses the object; null = it is written. A refusal does not hold up the write to the host. */
 async function writeBack(write: PairWrite, deps: PairWriteDeps): Promise<ReportedFailure | null> {
   const { pair, wanted, state } = write
   const { key, virtual, host } = pair
@@ -215,7 +215,7 @@ async function writeForth(
   const isKnown = host !== null
   const reported = { pair, cluster: 'host', isKnown, sent: wanted } as const
   const stored = await deps.report.refusalReported(reported, () => writeHost(host, wanted, deps))
-  // An object that is deleted to be created again is created at once.
+  // The delete of an object that must be created again does not count for the pace: the create follows at once.
   if (stored !== null) {
     deps.host.pace.wrote(key, pacedWrite(virtual, wanted), state.host)
     const version = nestedString(stored, ['metadata', 'resourceVersion'])
@@ -272,7 +272,7 @@ async function writeHost(
   return stored as unknown as JsonMap
 }
 
-/** Creates the object, or what the kind has in place of an object that the host refuses (18.4). */
+/** Creates the object; if the host refuses it, the kind may have another object to create instead (18.4). */
 async function createHost(
   wanted: JsonMap,
   { host, resource, translator }: PairWriteDeps,

@@ -15,7 +15,7 @@ import { type ObjectReference, referencesOf } from '../patches/reference.ts'
 import { isReadWhole, type SyncSources } from '../sources.ts'
 import { ReferenceIndex, type Referrer } from './index-by-name.ts'
 
-/** A synced object that is named for the first time, or not any more. */
+/** A synced object that has its first reference, or has lost its last one. */
 export interface ReferencedChange {
   readonly kind: SyncedKind
   /** As objectKey gives it, in the virtual cluster. */
@@ -28,9 +28,9 @@ export interface ReferencedObjects {
   /** The objects that refer to this one. */
   readonly referrersOf: (kind: SyncedKind, key: string) => readonly Referrer[]
   readonly subscribe: (listener: (change: ReferencedChange) => void) => void
-  /** The keys of what was named and is not released yet, whether or not anything names it still. */
+  /** The keys of objects that references named and that are not released yet, even if none names them any more. */
   readonly held: (kind: SyncedKind) => readonly string[]
-  /** Replaces the objects that the referrer will name besides those that it names, when what flows back is written. */
+  /** Replaces the objects that the referrer will name in addition, once the fields that flow back are written. */
   readonly alsoNames: (referrer: Referrer, references: readonly ObjectReference[]) => void
   /**
    * Ends reading an object on both sides, and forgets what it names. The host object is read on while another object has

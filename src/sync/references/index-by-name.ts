@@ -10,7 +10,7 @@ export interface Referrer {
   readonly key: string
 }
 
-/** An object that is named by its first referrer, or whose last one names it no more. */
+/** An object that has its first referrer, or has lost its last one. */
 interface ReferenceChange {
   readonly target: ObjectReference
   readonly isReferenced: boolean
@@ -18,7 +18,7 @@ interface ReferenceChange {
 
 interface Target {
   readonly reference: ObjectReference
-  /** By their text. */
+  /** By their text, as textOf gives it. */
   readonly referrers: Map<string, Referrer>
 }
 

@@ -4,17 +4,17 @@ import type { Clock } from '../../runtime/clock.ts'
 import type { SyncConfig } from '../config/config.ts'
 import type { NamedKind, Unread } from '../patches/reference.ts'
 
-/** The kinds of the virtual cluster, asked for when they are needed. */
+/** The kinds that the virtual cluster serves, which are read when they are needed. */
 export interface ServedKinds {
   readonly isServed: (kind: NamedKind) => boolean | Unread
-  /** Asks the virtual cluster for these kinds. @throws what the request throws */
+  /** Reads these kinds from the virtual cluster. @throws what the request throws */
   readonly read: (kinds: readonly NamedKind[]) => Promise<void>
 }
 
 /** How long a kind counts as not served: its definition may be installed later. */
 const MISSING_FOR_MS = 10_000
 
-/** Tenants choose what is asked for: beyond this number of versions all are forgotten. */
+/** Tenants choose which kinds are read: beyond this number of versions, all are forgotten. */
 const MOST_VERSIONS = 500
 
 interface KnownVersion {

@@ -8,7 +8,7 @@ const TOO_LARGE = /request is too large|message larger than max|request entity t
 /**
  * Why a cluster refuses a write, for an Event: not for logs.
  *
- * @param isHidden whether the answer may quote a value that is secret: then its code and reason, and a size
+ * @param isHidden whether the answer may quote a value that is secret: then the note has only its code, its reason and a size
  * @param sent the object that was to be written; null = it was to be deleted
  */
 export function refusalNote(error: StatusError, isHidden: boolean, sent: JsonMap | null): string {
@@ -16,7 +16,7 @@ export function refusalNote(error: StatusError, isHidden: boolean, sent: JsonMap
   const answer = isHidden
     ? `${code} ${reason}`.trimEnd()
     : [message, message.includes(words) ? '' : words].filter((part) => part !== '').join(': ')
-  // A sentence follows.
+  // The caller ends the sentence.
   const because = answer.replace(/\.$/, '')
   const isTooLarge = sent !== null && (code === 413 || TOO_LARGE.test(words))
   return isTooLarge ? `${because}; ${sizeNote(sent)}` : because

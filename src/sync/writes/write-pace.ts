@@ -12,11 +12,11 @@ const WINDOW_MS = 60_000
 /** Changes of the other side within this time are written together. */
 const MERGE_MS = 1000
 
-/** A write, as far as its pace depends on it. */
+/** The facts of a write on which its pace depends. */
 export interface PacedWrite {
-  /** The version of the object on the other side that it comes from. */
+  /** The version of the object on the other side from which it was translated. */
   readonly source: string
-  /** A digest of what is written. */
+  /** A digest of the written object. */
   readonly wanted: string
 }
 
@@ -63,8 +63,8 @@ interface WriteTimes {
 
 /**
  * The times of the writes to the objects of one side, by key. They end by time alone, a minute after the last write, and
- * not with the object: deleting and creating it again gives no new budget. A write that must wait is merged with
- * those that follow: the caller reads the newest state when the wait is over.
+ * not with the object: deleting and creating it again gives no new budget. A write that must wait is merged with the
+ * writes after it: the caller reads the newest state when the wait is over.
  */
 export class WritePace {
   readonly #clock: Clock
@@ -121,12 +121,12 @@ export function sourceWritten(
   resourceVersion: string,
 ): void {
   const { lastWrite } = record
-  // With another source, an earlier change by a user is not written yet.
+  // If the sources differ, an earlier change by a user is still to be written.
   if (lastWrite === null || lastWrite.source !== versionOf(before)) return
   record.lastWrite = { ...lastWrite, source: versionOf({ uid: before.uid, resourceVersion }) }
 }
 
-/** Whether the write is an answer. A change of the other side that leads to another content is not. */
+/** Whether the write is an answer. A change of the other side that changes the written content makes it none. */
 const isAnswerTo = (last: PacedWrite | null, write: PacedWrite | AnswerWrite): boolean =>
   write === 'answer' ||
   (last !== null && (last.source === write.source || last.wanted === write.wanted))
