@@ -83,13 +83,13 @@ async function measured(world: SyncWorld, count: number): Promise<Run> {
   }
 }
 
-/** Waits until as many objects are in step, however long it takes; fails when none comes in step any more. */
+/** Waits until this many objects are in step, however long it takes; fails when their number stops growing. */
 async function reaches(count: number, inStep: () => Promise<number>): Promise<void> {
   for (let most = 0; most < count; ) {
     most = await eventually(
       `more than ${most} of ${count} Endpoints and Services are in step`,
       async () => {
-        // A look counts all objects, which is no work of the syncer's own.
+        // Each look counts all objects, which costs the syncer time: look seldom.
         await delay(LOOK_EVERY_MS)
         const now = await inStep()
         return now > most ? now : undefined
@@ -123,7 +123,7 @@ async function syncTwice(
 
   const all = count * PATCHES.length
   const evaluated = await evaluations(syncer)
-  // One that overran on a busy machine is tried again.
+  // An object whose patches overran on a busy machine is tried again.
   expect(evaluated).toBeGreaterThanOrEqual(all)
   expect(evaluated).toBeLessThan(all * 1.02 + 3)
   const backend = `postgres-x-data-x-${patched.virtualCluster}.${patched.hostNamespace}.svc.cluster.local`

@@ -21,7 +21,7 @@ export interface Namespaces {
   read(name: string): Promise<SeenNamespace | null>
   /** Starts to delete it, where there is one. */
   remove(name: string): Promise<void>
-  /** Waits until there is one that holds. */
+  /** Waits until there is one for which the condition holds. */
   until(name: string, isSo: (seen: SeenNamespace) => boolean): Promise<SeenNamespace>
   /** Waits until there is none. */
   gone(name: string): Promise<void>
@@ -90,7 +90,7 @@ const NAME = 'syncer-namespaces'
 const OWN = { apiGroups: [''], resources: ['namespaces'] }
 const READ = ['get', 'list', 'watch']
 
-/** The rule without which a host namespace is never deleted: what else is in it can't be seen. */
+/** The rule without which the syncer never deletes a host namespace: it can't list what else is in it. */
 const LIST_ALL = { apiGroups: ['*'], resources: ['*'], verbs: ['list'] }
 const HOST_RULES = [
   { ...OWN, verbs: [...READ, 'create', 'patch', 'delete'] },

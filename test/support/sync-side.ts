@@ -34,7 +34,7 @@ export interface Side {
   remove(resource: Resource, ref: Ref, propagationPolicy?: Propagation): Promise<void>
   /** Waits until the object matches, as `toMatchObject` does. */
   shows(resource: Resource, ref: Ref, match: object): Promise<SeenObject>
-  /** Waits until there is an object that holds. */
+  /** Waits until there is an object for which the condition holds. */
   until(
     resource: Resource,
     ref: Ref,

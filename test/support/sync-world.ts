@@ -34,7 +34,7 @@ import { type Ref, type SeenObject, SOON, type Side, createPair, sideOf } from '
 /** A cluster of endpoint sync, as a test file sees it. */
 export type SyncPlane = TestControlPlane &
   Pick<SyncCoordinates, 'syncerKubeconfig'> & {
-    /** Whether other files have it too, so that each removes its objects. */
+    /** Whether other test files share it, so that each must remove its objects. */
     readonly isShared: boolean
   }
 
@@ -70,7 +70,7 @@ export async function ownSyncPlanes(
 /** How to start a syncer. */
 interface SyncerOptions {
   readonly flags?: readonly string[]
-  /** In place of the accounts' own, such as by way of a proxy. */
+  /** In place of the kubeconfigs of the accounts, such as one that leads through a proxy. */
   readonly kubeconfigs?: Partial<Pair<string>>
   readonly until?: 'ready' | 'serving'
 }

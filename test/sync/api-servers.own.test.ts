@@ -1,4 +1,4 @@
-// Either API server away, or without its history: nothing is lost, and nothing is deleted meanwhile.
+// Either API server is down or has lost its watch history: no change is lost, and nothing is deleted meanwhile.
 import { beforeAll, describe, expect, test } from 'vitest'
 import { ENDPOINTS, SERVICES } from '../../src/api/names.ts'
 import { staysTrue } from '../support/eventually.ts'

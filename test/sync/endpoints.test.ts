@@ -107,7 +107,7 @@ test("a change on the host is overwritten, and marks stay the syncer's (18.2, 18
       ownerReferences: null,
     },
   })
-  // Another uid in the marks is that of another object: it is deleted and created again.
+  // Another uid in the marks names another object: the host object is deleted and created again.
   const { subsets, metadata } = onHost
   const { annotations, labels, ownerReferences } = metadata
   const after = await host.shows(ENDPOINTS, ref, {

@@ -1,4 +1,4 @@
-// What an API server decodes, beside what the syncer takes for it: each field of the synced kinds with values of all types.
+// Each field of the synced kinds with values of all types: the syncer's type table agrees with the API server.
 import { expect, test } from 'vitest'
 import { CONFIG_MAPS, ENDPOINTS, SECRETS, SERVICES } from '../../src/api/names.ts'
 import type { FieldPath } from '../../src/domain/json/field-path.ts'
@@ -23,8 +23,8 @@ const PROTECTED =
   /^metadata\.(?:name|namespace|uid|ownerReferences|finalizers|resourceVersion|generation|managedFields)\b/
 
 /**
- * What the API server takes, and the syncer does not: null in a map or a list, which becomes an empty text there, and a
- * list of bytes in place of base64.
+ * Values that the API server accepts and the syncer does not: null in a map or a list, which becomes an empty text there,
+ * and a list of bytes in place of base64.
  */
 function isNarrower(value: Json, path: FieldPath): boolean {
   const holdsNull = value === null && (typeof path.at(-1) === 'number' || isInMap(path))

@@ -1,4 +1,4 @@
-// A tenant that writes what Helm takes for a release, beside a release of the host's owner in the host namespace.
+// A tenant forges a Helm release, beside a release of the host's owner in the host namespace.
 import { execFile } from 'node:child_process'
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -57,7 +57,7 @@ async function writeChart(): Promise<string> {
   return chart
 }
 
-/** What Helm stores of a release, with the tenant's values and a hook that runs when it is uninstalled. */
+/** A release as Helm stores it, with the tenant's values and a hook that runs at uninstall. */
 function forgedRelease(version: number): string {
   const hook = {
     name: 'own',
@@ -93,7 +93,7 @@ const labelsOf = (version: number) => ({
   version: String(version),
 })
 
-/** The same release as the host's owner could have made it, under a name of its own: the forgery is one that works. */
+/** The same release, made by the host's owner under another name: it shows that the forgery would work. */
 test.each(['secret', 'configmap'] as const)(
   'a tenant forges no release of the host that Helm keeps as a %s (17.3)',
   { timeout: 120_000 },
@@ -124,7 +124,7 @@ test.each(['secret', 'configmap'] as const)(
     // The tenant has what it wrote, and Helm has nothing of it.
     expect(await host.get(resource, hostRef(ref))).toMatchObject({ data: copy['data'] })
 
-    // By its labels the same object is a release: the check above has seen one that works.
+    // With its labels the same object is a release, so the check above is able to fail.
     await host.create(
       resource,
       { namespace: hostNamespace, name: ref.name },

@@ -1,4 +1,4 @@
-// References to names that no object can have, beside others that name what there is.
+// References to names that no object can have, beside references to objects that exist.
 import { expect, test } from 'vitest'
 import { ENDPOINTS, SECRETS, SERVICES } from '../../src/api/names.ts'
 import { fileWorld } from '../support/sync-file-world.ts'

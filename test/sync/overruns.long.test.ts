@@ -1,4 +1,4 @@
-// Objects whose patches overrun hold up no others: what broke a bound before is evaluated after all that did not (19.4).
+// Objects whose patches overrun hold up no others: an expression that broke a bound before is evaluated last (19.4).
 import { setTimeout as delay } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { ENDPOINTS, SERVICES } from '../../src/api/names.ts'

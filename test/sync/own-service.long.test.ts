@@ -29,7 +29,7 @@ test('the host cleans up after a deletion, nothing new is written; all stands ag
 
   await host.remove(SERVICES, ownService)
   for (const resource of [SERVICES, ENDPOINTS]) await host.gone(resource, hostRef(ref))
-  // Until the syncer has learned of it, it may make again what goes: the host's garbage collector deletes that as well.
+  // Until the deletion reaches the syncer, it may create deleted objects again: the host's garbage collector deletes them, too.
   await waits(syncer, 1)
   for (const resource of [SERVICES, ENDPOINTS]) await host.gone(resource, hostRef(ref))
   const mark = await world.mark()

@@ -122,7 +122,7 @@ describe('patches that never settle', () => {
       ).toBeGreaterThan(0)
       await expectUntouched(virtual, ENDPOINTS, before)
 
-      // A user changes it: it is examined again, and found to be no better.
+      // A user changes it: it is examined again, and still does not converge.
       await virtual.patch(ENDPOINTS, ref, endpointsAt('10.8.2.2'))
       await world.caughtUp(syncer)
       await expectLastGood()

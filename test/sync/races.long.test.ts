@@ -1,4 +1,4 @@
-// Writes of a syncer that arrive late: what another user has done meanwhile stays.
+// Writes of a syncer that arrive late: they undo nothing that another user has written meanwhile.
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { ENDPOINTS, type Resource, SERVICES } from '../../src/api/names.ts'
 import { pathOf } from '../../src/kube/client/client.ts'

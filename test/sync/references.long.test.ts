@@ -1,4 +1,4 @@
-// Secrets and ConfigMaps that references name: they follow onto the host, and no other ones do.
+// Secrets and ConfigMaps that references name: these are synced to the host, and no others.
 import { describe, expect, test } from 'vitest'
 import { CONFIG_MAPS, ENDPOINTS, type Resource, SECRETS, SERVICES } from '../../src/api/names.ts'
 import { auditOf } from '../support/audit-log.ts'
@@ -138,7 +138,7 @@ describe.each(KINDS)('a $kind', ({ kind, resource, draft, wanted, changed, wante
     await syncer.stop()
     await virtual.remove(resource, ref)
     syncer = await world.start()
-    // It is still named, so it is read, and is gone.
+    // A reference still names it, so the syncer reads it and sees that it is gone.
     expect(await host.gone(resource, hostRef(ref))).toBeUndefined()
   })
 })

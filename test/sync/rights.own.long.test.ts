@@ -27,7 +27,7 @@ import {
 
 const { host, virtual, configure, start: startSyncer } = await shippedSyncer()
 
-/** Its result is another one after each write. */
+/** A patch whose result changes after each write. */
 const GROWING = {
   path: 'metadata.annotations["example.com/number"]',
   expression:
@@ -132,10 +132,10 @@ const usedBy = (plane: OwnControlPlane, account: typeof HOST): ReadonlySet<strin
       .map(({ right }) => right),
   )
 
-/** A policy asks for it, which leaves no line in the audit log; a test below shows it. */
+/** An admission policy checks this right, which leaves no line in the audit log; a test below shows it. */
 const CONFINE = 'confine tokensecrets.management.platform.sh'
 
-/** A server without WatchList is asked for lists; a watch shows all that a get does (docs/endpoint-sync.md). */
+/** Lists are for API servers without WatchList; a watch shows all that a get does (docs/endpoint-sync.md). */
 const isSpare = (right: string, granted: readonly string[]): boolean =>
   /^(get|list) /.test(right) && granted.includes(right.replace(/^\w+/, 'watch'))
 

@@ -1,4 +1,4 @@
-// Services that gain or lose a selector, and the objects that the host's own controllers make of what stands there.
+// Services that gain or lose a selector, and the Endpoints and slices that the host's own controllers make for them.
 import { expect, test } from 'vitest'
 import { ENDPOINTS, type Resource, SERVICES } from '../../src/api/names.ts'
 import { eventually } from '../support/eventually.ts'
@@ -16,7 +16,7 @@ const OF_CONTROLLER = { 'endpoints.kubernetes.io/managed-by': 'endpoint-controll
 const isOfController = ({ metadata }: SeenObject): boolean =>
   metadata.labels?.['endpoints.kubernetes.io/managed-by'] === 'endpoint-controller'
 
-/** A Pod on the host that is ready at an address, as kubelet would say; with the labels that synced Pods have. */
+/** A Pod on the host with the status of a ready Pod at an address, and with the labels of synced Pods. */
 async function createPod(name: string, app: string, podIP: string): Promise<void> {
   const ref = { namespace: hostNamespace, name }
   await host.create(PODS, ref, {
@@ -49,7 +49,7 @@ test("a Service with a selector: the host's controller makes its Endpoints, of P
     },
   })
   await host.shows(ENDPOINTS, hostRef(ref), { subsets: [{ addresses: [{ ip: '10.3.1.1' }] }] })
-  // The virtual cluster's controller makes some as well, of its Pods: they stay there.
+  // The virtual cluster's controller makes slices of its own Pods as well: they stay in the virtual cluster.
   const own = await virtual.shows(ENDPOINTS, ref, { metadata: { labels: OF_CONTROLLER } })
   await world.caughtUp(syncer)
   expect((await host.get(ENDPOINTS, hostRef(ref))).metadata.labels).toMatchObject(OF_CONTROLLER)
@@ -63,7 +63,7 @@ test('a selector gained: our Endpoints go, and the host makes its own (18.1)', a
   await pair(ref, '10.3.2.9')
   const ours = await host.shows(ENDPOINTS, hostRef(ref), endpointsAt('10.3.2.9'))
   await virtual.patch(SERVICES, ref, { spec: { selector: { app: 'gaining' } } })
-  // The controller may first write into ours, which goes all the same.
+  // The controller may first write into the syncer's Endpoints, which are deleted all the same.
   const isAnother = (made: SeenObject): boolean =>
     isOfController(made) && made.metadata.uid !== ours.metadata.uid
   const made = await host.until(ENDPOINTS, hostRef(ref), "is the controller's own", isAnother)
@@ -106,7 +106,7 @@ test('a selector gained and lost while no syncer runs (18.1)', async () => {
   await syncer.stop()
   await virtual.patch(SERVICES, gaining, { spec: { selector: { app: 'none' } } })
   await virtual.patch(SERVICES, losing, { spec: { selector: null } })
-  // The virtual cluster's controller leaves its label there, which does not tell of the host's then.
+  // The virtual cluster's controller leaves its label on its Endpoints: that label proves nothing about the host's controller.
   await virtual.patch(ENDPOINTS, losing, endpointsAt('10.3.4.2'))
   syncer = await world.start()
   await host.until(ENDPOINTS, hostRef(gaining), "is the controller's", isOfController)

@@ -1,5 +1,5 @@
-// Every text of a Service that the API server serves, and what becomes of a tenant's on the host. A new one that can hold
-// an address or a name must get its row before it may cross unseen.
+// Every text field of a Service in the API server's schema, and its value on the host when a tenant sets it. A new field
+// that can hold an address or a name fails this test until it has a row.
 import { expect, test } from 'vitest'
 import { nestedField } from '../../src/domain/json/field-path.ts'
 import { type Json, type JsonMap, isList, isMap, ownValue } from '../../src/domain/json/json.ts'
@@ -11,12 +11,12 @@ const { host } = await syncPlanes()
 
 const METADATA_SERVICE = '169.254.169.254'
 
-/** A tenant's fields, and where to look for what becomes of them. */
+/** Fields that a tenant sets, and where the host object would have them. */
 interface Tried {
-  /** As the API server has them beside the field: a type that uses it. */
+  /** Other fields that the API server requires beside the field, such as a type that uses it. */
   readonly given: JsonMap
   readonly at: readonly (string | number)[]
-  /** undefined = the field is not written; null = the object is not. */
+  /** undefined = the field is not written; null = the object is not written. */
   readonly host: Json | undefined
 }
 
@@ -38,7 +38,7 @@ const ofStatus = (name: string): Tried => ({
   host: undefined,
 })
 
-/** Texts that can hold an address or a name of something. */
+/** Text fields that can hold an address or a name. */
 const ADDRESSES_AND_NAMES: Readonly<Record<string, Tried>> = {
   'spec.clusterIP': ofSpec({ clusterIP: METADATA_SERVICE }, 'clusterIP', undefined),
   'spec.clusterIPs[*]': ofSpec({ clusterIPs: [METADATA_SERVICE] }, 'clusterIPs', undefined),
@@ -53,7 +53,7 @@ const ADDRESSES_AND_NAMES: Readonly<Record<string, Tried>> = {
     'loadBalancerIP',
     undefined,
   ),
-  // Which implementation of the host serves it, and who may come: neither leads anywhere.
+  // The implementation that serves it, and the clients that may connect: neither is an address of a target.
   'spec.loadBalancerClass': ofSpec(
     balancer({ loadBalancerClass: 'a.example/b' }),
     'loadBalancerClass',

@@ -1,5 +1,5 @@
 // Services of a virtual cluster on its host.
-// Node ports that a test names are below 30086: an API server assigns those last, so no other Service has one by chance.
+// Node ports that a test names are below 30086: an API server assigns these last, so no other Service has one by chance.
 import { expect, test } from 'vitest'
 import { SERVICES } from '../../src/api/names.ts'
 import { fileWorld } from '../support/sync-file-world.ts'

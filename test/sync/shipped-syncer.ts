@@ -63,7 +63,7 @@ export const HOST_NAME = 'database-x-shop-x-my-vc'
 export const apply = (plane: OwnControlPlane, input: string): Promise<string> =>
   mustKubectl(plane, ['apply', '--server-side', '-f', '-'], { input })
 
-/** Waits until each kind has an object whose annotation has this value; of any value where none is given. */
+/** Waits until each kind has an object whose annotation has this value, or any value if none is given. */
 export async function eachHas(
   plane: OwnControlPlane,
   [name, ...scope]: readonly [string, ...string[]],

@@ -37,7 +37,7 @@ export const endpointsTranslator: KindTranslator = {
   toVirtual: (virtual) => virtual,
 }
 
-/** The map with each object in its list changed; as it is where it has no such list. */
+/** The map with each object of one of its lists changed; the same map if it has no such list. */
 function withItems(
   map: JsonMap,
   name: string,
@@ -75,7 +75,7 @@ function hostAddress(
   )
 }
 
-/** Nothing is written with a single refused address in it: the rest would be Endpoints that no user wrote. */
+/** A single refused address refuses the whole object: the rest would be Endpoints that no user wrote. */
 function checkedAddresses(object: JsonMap, { denied }: AddressSettings): CheckedObject {
   const [subsets, faults] = listAt(object, 'subsets', 'subsets')
   const refusals = subsets.flatMap((subset, at) => {
@@ -94,7 +94,7 @@ function checkedAddresses(object: JsonMap, { denied }: AddressSettings): Checked
   return { object: all.length === 0 ? object : null, refusals: all }
 }
 
-/** The list of that name; empty where there is none, and with a refusal where it is something else. */
+/** The list of that name; empty if there is none, with a refusal if the value is not a list. */
 function listAt(
   map: JsonMap,
   name: string,

@@ -8,7 +8,7 @@ import { MARK_PREFIX } from '../objects/mark-keys.ts'
 import type { SyncedKind } from '../objects/synced-kinds.ts'
 import { importedData, withImportedData } from './imported-data.ts'
 
-/** The label by which the owner of a host object lets one virtual cluster import it; its value is that one's name. */
+/** The label by which the owner of a host object lets one virtual cluster import it; its value is the name of that virtual cluster. */
 const IMPORT_LABEL = `${MARK_PREFIX}import`
 
 /** On the copy: the uid of the host object, and a digest of the copy's place and data: `<uid>/<hexadecimal SHA-256>`. */
@@ -25,7 +25,7 @@ export function isImportable(host: JsonMap, virtualCluster: string): boolean {
   return label === virtualCluster && marks.length === 0 && !isEnding(host)
 }
 
-/** Whether a virtual object says that it is a copy of a host object. */
+/** Whether a virtual object has the annotation of a copy, which proves nothing by itself. */
 export const isMarkedAsImport = (virtual: JsonMap): boolean => importedFrom(virtual) !== null
 
 /** Whether a virtual object is an unchanged import. A copy of an import under another name is not one. */

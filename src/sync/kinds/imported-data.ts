@@ -1,4 +1,4 @@
-// What of a host object is imported, for each kind (contract 19.5): its data, and nothing that the host has given it.
+// The fields of a host object that are imported, for each kind (contract 19.5): its data, without values of the host.
 import { nestedString } from '../../domain/json/field-path.ts'
 import {
   isList,
@@ -12,7 +12,7 @@ import type { SyncedKind } from '../objects/synced-kinds.ts'
 import { OPAQUE, SERVICE_ACCOUNT_TOKEN } from './secrets.ts'
 import { hasClusterIp, specOf, withoutNames, withoutUnusedFields } from './service-type.ts'
 
-/** The fields of an object that an import takes over; the same function of a copy gives the same, unless it was changed. */
+/** The fields of an object that an import has; a copy whose fields differ from its host object's was changed. */
 export const importedData = (kind: SyncedKind, object: JsonMap): JsonMap => DATA[kind](object)
 
 /** The copy with these data, and with what its own cluster has given it. */

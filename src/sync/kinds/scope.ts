@@ -10,20 +10,20 @@ export interface SyncScopeFacts {
   readonly isReferenced: (virtual: SyncedObject) => boolean
   /** The virtual Service of this name; null = it does not exist, or is an import. */
   readonly virtualService: (name: VirtualName) => SyncedObject | null
-  /** The host Service of this name; null = it does not exist, or is not of this virtual cluster. */
+  /** The host Service of this name; null = it does not exist, or belongs to another virtual cluster or none. */
   readonly ownHostService: (name: VirtualName) => SyncedObject | null
 }
 
 /** The scope of one kind. All functions are pure. */
 export interface KindScope {
-  /** Whether each cluster has one of its own, so that it is never synced. */
+  /** Whether each cluster has such an object of its own, so that it is never synced. */
   readonly isReserved: (object: VirtualName) => boolean
-  /** Whether a virtual object that is not an import is to stand on the host. */
+  /** Whether a virtual object that is not an import belongs on the host. */
   readonly isWanted: (virtual: SyncedObject, facts: SyncScopeFacts) => boolean
   /** Whether a controller of the host made a foreign object for a Service of this virtual cluster. */
   readonly isLeftover: (host: SyncedObject, facts: SyncScopeFacts) => boolean
   /**
-   * The other objects whose changes change the translation: `services` = the Services of the same name in both clusters,
+   * The other objects on which the translation depends: `services` = the Services of the same name in both clusters,
    * `externalNames` = the Services and host namespaces that external names lead to (contract 18.6).
    */
   readonly follows: 'services' | 'externalNames' | null

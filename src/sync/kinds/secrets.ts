@@ -27,8 +27,8 @@ export const configMapsScope: KindScope = {
 }
 
 /**
- * The types that cross: plain data, and credentials that Pods name. Another one makes a Secret something on the host: a
- * release of Helm, a token that controllers fill or delete, a bootstrap token.
+ * The types that cross: plain data, and credentials that Pods name. Other types have a meaning for the host: a release of
+ * Helm, a token that controllers fill or delete, a bootstrap token.
  */
 const CROSSING_TYPES: ReadonlySet<string> = new Set([
   OPAQUE,
@@ -39,7 +39,7 @@ const CROSSING_TYPES: ReadonlySet<string> = new Set([
   'kubernetes.io/ssh-auth',
 ])
 
-/** As ConfigMaps, with a type of the list. The data of another type still means the same to who names the Secret. */
+/** As ConfigMaps, with a type that crosses. Data of another type keep their meaning for Pods that name the Secret. */
 export const secretsTranslator: KindTranslator = {
   ...configMapsTranslator,
   toHost: (virtual) =>
@@ -53,7 +53,7 @@ function typeOf(secret: JsonMap): string {
   return type === '' ? OPAQUE : type
 }
 
-/** The API server takes no change of the data of such an object, nor of the mark itself. */
+/** The API server refuses changes of the data of such an object, and of the mark itself. */
 const isFrozen = (object: JsonMap): boolean => ownValue(object, 'immutable') === true
 
 const hasSameData = (desired: JsonMap, host: JsonMap): boolean =>

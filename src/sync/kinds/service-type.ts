@@ -1,4 +1,4 @@
-// What the type of a Service allows: the API server refuses fields that the type has no use for.
+// The fields that the type of a Service allows: the API server refuses the others.
 import { nestedMap, nestedString } from '../../domain/json/field-path.ts'
 import { isList, isMap, type JsonMap, mapFromEntries, ownValue } from '../../domain/json/json.ts'
 
@@ -28,8 +28,8 @@ const BALANCER_FIELDS = [
 ]
 
 /**
- * The spec without fields that its type has no use for: they are left where a patch has changed the type, or external
- * IPs were refused, and of some the API server takes no notice.
+ * The spec without the fields that its type does not allow. They remain when a patch has changed the type or external IPs
+ * were refused; some of them the API server ignores.
  */
 export function withoutUnusedFields(spec: JsonMap): JsonMap {
   const hasExternalIps = isList(ownValue(spec, 'externalIPs'))
@@ -45,7 +45,7 @@ export function withoutUnusedFields(spec: JsonMap): JsonMap {
   return hasNodePorts(used) ? used : withoutNodePorts(used, () => true)
 }
 
-/** The spec without the node ports that the test says, by the index of the port. */
+/** The spec without the node ports for which the test holds, by the index of the port. */
 export function withoutNodePorts(spec: JsonMap, isDropped: (at: number) => boolean): JsonMap {
   const ports = ownValue(spec, 'ports')
   if (!isList(ports)) return spec

@@ -1,4 +1,4 @@
-// Services on the host (contract 18.4 to 18.6), as the API server takes them: its rules are named where they matter.
+// Services on the host (contract 18.4 to 18.6), in a form that the API server accepts.
 import {
   type FieldPath,
   nestedMap,
@@ -33,7 +33,7 @@ import type { KindTranslator, TranslationContext } from './translator.ts'
 
 const HEALTH_PORT = 'healthCheckNodePort'
 
-/** 422 names the field of a wrong port. A port that is in use is a 500, whose message is not to be read. */
+/** A 422 names the field of a wrong port. A port in use is a 500 with nothing but a message, which must not be parsed. */
 const refusesHealthPort = ({ code, message }: StatusError): boolean =>
   code === 500 || (code === 422 && message.includes(HEALTH_PORT))
 
@@ -41,7 +41,7 @@ const refusesHealthPort = ({ code, message }: StatusError): boolean =>
 const HEADLESS = 'None'
 
 /**
- * Cluster IPs and node ports are the host's own, unless a patch acts on the virtual Service's: its result is asked for.
+ * The host assigns cluster IPs and node ports, unless a patch acts on the virtual Service's: then its result is requested.
  * Node ports and the status of the load balancer flow back. A health check port that the host refuses is left to the host.
  */
 export const servicesTranslator: KindTranslator = {

@@ -62,7 +62,7 @@ interface PatchFailure {
 /**
  * Applies the patches in one direction; the given object stays as it is.
  *
- * @param evaluate a sandbox's, or one that remembers
+ * @param evaluate of a sandbox, or with a cache
  */
 export async function applyPatches(
   object: JsonMap,
@@ -127,7 +127,7 @@ function mistypedPatch(given: JsonMap, steps: readonly PatchStep[]): PatchFailur
   return found
 }
 
-/** Tries once more what may succeed then: on a busy machine an innocent expression can overrun. */
+/** Evaluates a transient failure once more: on a busy machine an innocent expression can overrun. */
 const twice =
   (evaluate: Evaluate): Evaluate =>
   async (request) => {

@@ -14,7 +14,7 @@ export interface KeepsEvaluations {
 }
 
 /**
- * Begins a pass over an object: all that is evaluated for it until the next pass begins, in both directions. A request
+ * Begins a pass over an object: the evaluations for it in both directions until the next pass begins. A request
  * of the previous pass is answered from the record, unless it failed for a reason that can pass.
  *
  * @param evaluate the sandbox's

@@ -1,10 +1,10 @@
-// What an expression gives, where its syntax alone tells (contract 19.3).
+// The kinds of result that the syntax of an expression determines (contract 19.3).
 import type { Node } from 'acorn'
 
 /** A kind of result. */
 export type ResultKind = 'text' | 'number' | 'boolean' | 'list' | 'object'
 
-/** The kind of each result of the expression; null = its syntax does not tell, or it fails. */
+/** The kind of each result of the expression; null = the syntax does not determine it, or the expression fails. */
 export function resultKindOf(root: Node): ResultKind | null {
   switch (root.type) {
     case 'ParenthesizedExpression':

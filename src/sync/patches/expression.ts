@@ -13,7 +13,7 @@ interface ExpressionFault {
 export interface Expression {
   readonly source: string
   readonly reads: ExpressionReads
-  /** The kind of each result; null = its syntax does not tell. */
+  /** The kind of each result; null = the syntax does not determine it. */
   readonly gives: ResultKind | null
 }
 
@@ -70,7 +70,7 @@ function htmlComment(source: string): number | null {
   try {
     parseExpressionAt(source, 0, { ...SYNTAX, sourceType: 'script', onComment })
   } catch {
-    // It is a module's expression and none of a script: no comment hides a part of it.
+    // It parses as a module but not as a script, so no HTML comment hides a part of it.
   }
   return found[0] ?? null
 }

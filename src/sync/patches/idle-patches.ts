@@ -1,4 +1,4 @@
-// Patches that find nothing on the way to the host, as the key that they name is another one there, or none (17.3).
+// Patches of a label or annotation that has another key on the host or does not cross, so that they find nothing (17.3).
 import type { HostPlace } from '../objects/host-name.ts'
 import type { MetadataField } from '../objects/mark-keys.ts'
 import { hostKeyOf, hostLabelKey } from '../objects/selectors.ts'

@@ -1,4 +1,4 @@
-// Which fields of an object its patches act on, so that no other rule translates them too (contract 19.5).
+// Which fields of an object its patches act on, which no other rule translates then (contract 19.5).
 import { type FieldPath, nestedField } from '../../domain/json/field-path.ts'
 import type { JsonMap } from '../../domain/json/json.ts'
 import type { Patch } from './parse.ts'

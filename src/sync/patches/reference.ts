@@ -37,7 +37,7 @@ interface FailedReference {
 interface NamedObjects {
   /** Without duplicates. A reference that can't be resolved is left out. */
   readonly references: readonly ObjectReference[]
-  /** The first reference that fails, which is an error of the object (contract 19.8); null = none does. */
+  /** The first reference that fails, which is an error of the object (contract 19.8); null = none fails. */
   readonly failed: FailedReference | null
 }
 
@@ -61,17 +61,17 @@ export function referencesOf(object: JsonMap, patches: readonly Patch[]): NamedO
   return { references: [...named.values()], failed: first }
 }
 
-/** The answer to what has not been read yet. A reference that needs it fails, and is tried again when it is read. */
+/** The answer about an object that has not been read yet: a reference that needs it fails until its first read. */
 export type Unread = 'unread'
 
 /** A kind of the virtual cluster. */
 export type NamedKind = Pick<ObjectReference, 'apiVersion' | 'kind'>
 
-/** What both clusters say about the objects that references name. */
+/** The look-ups in both clusters for the objects that references name. */
 export interface ReferenceLookups {
-  /** The virtual object of a host object, by the marks of that one; null = it is not ours, or does not exist. */
+  /** The virtual object that the marks of a host object name; null = the host object is foreign, or does not exist. */
   readonly virtualNameOf: (host: ObjectReference) => VirtualName | null | Unread
-  /** Whether the virtual name stands for the host object of that very name, which is imported or about to be. */
+  /** Whether the host object of this name is imported under it, or is about to be. */
   readonly isImported: (virtual: ObjectReference) => boolean | Unread
   /** Whether the virtual cluster serves the kind, which is not built in. */
   readonly isServed: (kind: NamedKind) => boolean | Unread
@@ -79,7 +79,7 @@ export interface ReferenceLookups {
   readonly isOpen: (virtualNamespace: string) => boolean | Unread
 }
 
-/** The look-ups without any cluster: nothing is ours or imported, and each kind counts as served. */
+/** Look-ups without a cluster: each host object is foreign, nothing is imported, and each kind counts as served. */
 export const WITHOUT_CLUSTERS: ReferenceLookups = {
   virtualNameOf: () => null,
   isImported: () => false,
@@ -112,7 +112,7 @@ export function hostReference(
   if (read.kind === 'failed') return { ok: false, failure: read }
   if (read.kind === 'none') return { ok: true, value }
   const { namespace } = read.target
-  // What a mapping makes of the name can be another tenant's namespace.
+  // The mapping may lead to another tenant's namespace.
   const isOpen = context.isOpen(namespace)
   if (isOpen === 'unread') return UNREAD
   if (!isOpen) return { ok: false, failure: { ...NOT_OPEN, detail: quoteForMessage(namespace) } }

@@ -1,5 +1,5 @@
-// Values that the API server does not decode: it says little about them, so a patch that makes one is an error of its own
-// (contract 19.3).
+// Values that the API server does not decode. Its answer says little about them, so a patch that makes one is reported as
+// an error of the patch (contract 19.3).
 import type { FieldPath } from '../../domain/json/field-path.ts'
 import { isList, isMap, type Json, ownValue } from '../../domain/json/json.ts'
 import { type FieldType, type LeafType, ownType } from './field-types.ts'
