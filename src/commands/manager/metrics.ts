@@ -1,31 +1,14 @@
 // The metrics of the manager (contract 8.4), composed from the metrics of its parts. Each series exists from the start.
 import { METRIC_HELP, type MetricName } from '../../api/metrics.ts'
+import { CONFIG_MAPS, CONTROLLER_NAME, EVENTS, LEASES } from '../../api/names.ts'
 import {
-  ACCESS_KEYS,
-  CONFIG_MAPS,
-  CONTROLLER_NAME,
-  EVENTS,
-  LEASES,
-  TOKENS,
-} from '../../api/names.ts'
-import { type ConfigMetrics, configMetrics } from '../../controllers/config/setup.ts'
-import {
-  countTokens,
-  TOKEN_STATE_LABELS,
-  type TokenMetrics,
-  type TokenSources,
-  tokenMetrics,
-} from '../../controllers/directclusterendpointtoken/metrics.ts'
-import {
-  countKeys,
-  exportKeyExpiry,
-  KEY_STATE_LABELS,
-  type KeyMetrics,
   type KeySources,
+  exportKeyExpiry,
   keyEndsText,
-  keyMetrics,
 } from '../../controllers/ownedaccesskey/metrics.ts'
+import type { SigningKeySources } from '../../controllers/signingkey/metrics.ts'
 import { NOTHING_OVERDUE, type Overdue } from '../../domain/time.ts'
+import type { AllOf, ObjectCounts } from '../../kube/controller/definition.ts'
 import { type ControllerMetrics, controllerMetrics } from '../../kube/controller/metrics.ts'
 import { EVENT_WRITE_REASONS } from '../../kube/event-recorder.ts'
 import { RESTART_REASONS } from '../../kube/informer/reflector-state.ts'
@@ -54,26 +37,45 @@ interface MetricLabels extends ClientLabels {
   readonly controllers: Readonly<Record<string, number>>
   /** Name of the Lease of leader election. */
   readonly lease: string
-  readonly keyStates: readonly string[]
-  readonly tokenStates: readonly string[]
+  /** The kinds whose objects are counted by state, which all expire. */
+  readonly counted: readonly CountedKind[]
   /** Whether there is a series for each key (`--per-object-metrics`). */
   readonly perObject: boolean
-  /** Kinds whose objects expire. */
-  readonly endingKinds: readonly string[]
 }
 
+/** A kind, the gauge with the number of its objects, and its label values. */
+interface CountedKind {
+  readonly kind: string
+  readonly metric: MetricName
+  readonly states: readonly string[]
+}
+
+/** The counts of the controllers that count objects. */
+const COUNTED = CONTROLLERS.flatMap((controller) =>
+  'counts' in controller ? [controller.counts] : [],
+)
+
 /** Sources that each scrape reads. All except refresh and keyEnds are called often, so they must be cheap. */
-export interface MetricSources extends KeySources, TokenSources {
+export interface MetricSources extends KeySources, SigningKeySources {
   /** Counts the objects again; each scrape waits for that. */
   readonly refresh: () => Promise<void>
+  /** Number of objects of each kind by state; a missing state has none. */
+  readonly statesByKind: () => Readonly<Record<string, Readonly<Record<string, number>>>>
   /** How many objects of each kind have condition LifetimeCapped. */
   readonly cappedByKind: () => Readonly<Record<string, number>>
   /** Expired objects of each kind whose status does not show the expiry yet. */
   readonly overdueByKind: () => Readonly<Record<string, Overdue>>
+  /** Number of tokens that are recorded as revoked and have not expired. */
+  readonly revokedTokens: () => number
+  /** Revoked tokens whose record is not stored yet: their number, and the longest wait. */
+  readonly revocationBacklog: () => Overdue
 }
 
+/** The methods of all controllers' metrics. */
+type ControllersMetrics = AllOf<ReturnType<(typeof CONTROLLERS)[number]['metrics']>>
+
 /** The metrics of the manager, with a method for each event that they count. */
-export interface ManagerMetrics extends ClientMetrics, KeyMetrics, TokenMetrics, ConfigMetrics {
+export interface ManagerMetrics extends ClientMetrics, ControllersMetrics {
   /** The metrics of the controller of this name, which is one of `labels.controllers`. */
   readonly controller: (name: string) => ControllerMetrics
   readonly leads: (isLeader: boolean) => void
@@ -87,14 +89,17 @@ export function createMetrics(labels: MetricLabels): ManagerMetrics {
   const { registry, scrape } = processRegistry()
   const make = instruments(registry, METRIC_HELP)
   let sources = NO_SOURCES
-  lifetimeMetrics(make, labels, () => sources)
+  objectMetrics(make, labels, () => sources)
+  revocationMetrics(make, () => sources)
+  const ofControllers: ControllersMetrics = Object.assign(
+    {},
+    ...CONTROLLERS.map(({ metrics }) => metrics({ make, registry, sources: () => sources })),
+  )
   return {
     controller: controllerMetrics(make, labels.controllers),
     ...clientMetrics(make, labels),
     ...leaderMetrics(make, labels.lease),
-    ...keyMetrics(make, labels.keyStates, () => sources),
-    ...tokenMetrics(make, labels.tokenStates, registry, () => sources),
-    ...configMetrics(make),
+    ...ofControllers,
     follow: (from) => {
       sources = from
     },
@@ -109,8 +114,7 @@ export function createMetrics(labels: MetricLabels): ManagerMetrics {
 /** The sources of a standby replica: only the leader counts. */
 const NO_SOURCES: MetricSources = {
   refresh: () => Promise.resolve(),
-  keysByState: () => ({}),
-  tokensByState: () => ({}),
+  statesByKind: () => ({}),
   cappedByKind: () => ({}),
   overdueByKind: () => ({}),
   keyEnds: () => Promise.resolve(),
@@ -120,16 +124,27 @@ const NO_SOURCES: MetricSources = {
   revocationBacklog: () => NOTHING_OVERDUE,
 }
 
-function lifetimeMetrics(
+function objectMetrics(
   { gauge }: Instruments<MetricName>,
-  { endingKinds }: MetricLabels,
+  { counted }: MetricLabels,
   sources: () => MetricSources,
 ): void {
-  const kinds = endingKinds.map((kind) => ({ kind }))
+  for (const { kind, metric, states } of counted) {
+    const labels = states.map((state) => ({ state }))
+    gauge(metric, labels, ({ state }) => sources().statesByKind()[kind]?.[state])
+  }
+  const kinds = counted.map(({ kind }) => ({ kind }))
   gauge('platform_lifetimes_capped', kinds, ({ kind }) => sources().cappedByKind()[kind])
   const overdue = (kind: string): Overdue => sources().overdueByKind()[kind] ?? NOTHING_OVERDUE
   gauge('platform_expirations_overdue', kinds, ({ kind }) => overdue(kind).count)
   gauge('platform_expirations_overdue_seconds', kinds, ({ kind }) => overdue(kind).longestMs / 1000)
+}
+
+function revocationMetrics({ gauge }: Instruments<MetricName>, sources: () => MetricSources): void {
+  gauge('platform_revoked_tokens', [{}], () => sources().revokedTokens())
+  const backlog = (): Overdue => sources().revocationBacklog()
+  gauge('platform_revocation_backlog', [{}], () => backlog().count)
+  gauge('platform_revocation_backlog_seconds', [{}], () => backlog().longestMs / 1000)
 }
 
 /** Creates the manager's metrics with the values of their labels. */
@@ -139,12 +154,10 @@ export function createManagerMetrics(settings: ManagerSettings): ManagerMetrics 
     controllers: Object.fromEntries(workers),
     lease: CONTROLLER_NAME,
     writes: writeReasons(),
-    tokenStates: TOKEN_STATE_LABELS,
+    counted: COUNTED,
     watches: WATCHED.map(({ plural }) => plural),
     watchRestartReasons: RESTART_REASONS,
-    keyStates: Object.values(KEY_STATE_LABELS),
     perObject: settings.perObjectMetrics,
-    endingKinds: [ACCESS_KEYS.kind, TOKENS.kind],
   })
 }
 
@@ -177,42 +190,34 @@ const COUNT_AGAIN_AFTER_MS = 1000
 
 /** Counts the objects of this process's stores. Only the leader calls this: a standby would count each object again. */
 export function countObjects({
-  stores: { keys, tokens },
+  stores,
   caps,
   clock,
   eventLoop,
   keyring,
   revocations,
 }: CountsOptions): MetricSources {
-  const emptyCounts = { byState: {}, capped: 0, overdue: NOTHING_OVERDUE }
-  let counts = { keys: emptyCounts, tokens: emptyCounts }
+  let counts: Readonly<Record<string, ObjectCounts>> = {}
   let countedMs = Number.NEGATIVE_INFINITY
   const count = shareRun(async (): Promise<void> => {
     const currentCaps = caps.current()
     if (!currentCaps || clock.monotonicMs() - countedMs <= COUNT_AGAIN_AFTER_MS) return
-    const nowMs = clock.nowMs()
-    const [keyCounts, tokenCounts] = await Promise.all([
-      countKeys(keys, currentCaps, nowMs, eventLoop),
-      countTokens(tokens, nowMs, eventLoop),
-    ])
-    counts = { keys: keyCounts, tokens: tokenCounts }
+    const input = { stores, caps: currentCaps, nowMs: clock.nowMs(), eventLoop }
+    const counted = COUNTED.map(async ({ kind, count: of }) => [kind, await of(input)] as const)
+    counts = Object.fromEntries(await Promise.all(counted))
     countedMs = clock.monotonicMs()
   })
+  const byKind = <T>(field: (counted: ObjectCounts) => T): Readonly<Record<string, T>> =>
+    Object.fromEntries(Object.entries(counts).map(([kind, counted]) => [kind, field(counted)]))
   return {
     refresh: count,
-    keysByState: () => counts.keys.byState,
-    tokensByState: () => counts.tokens.byState,
-    cappedByKind: () => ({
-      [ACCESS_KEYS.kind]: counts.keys.capped,
-      [TOKENS.kind]: counts.tokens.capped,
-    }),
-    overdueByKind: () => ({
-      [ACCESS_KEYS.kind]: counts.keys.overdue,
-      [TOKENS.kind]: counts.tokens.overdue,
-    }),
+    statesByKind: () => byKind(({ byState }) => byState),
+    cappedByKind: () => byKind(({ capped }) => capped),
+    overdueByKind: () => byKind(({ overdue }) => overdue),
     keyEnds: async (report) => {
       const currentCaps = caps.current()
-      if (currentCaps) await exportKeyExpiry(keys, currentCaps, clock.nowMs(), eventLoop, report)
+      if (currentCaps)
+        await exportKeyExpiry(stores.keys, currentCaps, clock.nowMs(), eventLoop, report)
     },
     signingKeys: () => keyring.lives(),
     signingKeyFaults: () => keyring.faults().length,

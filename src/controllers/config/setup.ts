@@ -1,9 +1,11 @@
+import type { Config } from '../../api/config.gen.ts'
 import type { MetricName } from '../../api/metrics.ts'
-import { CONFIGS, CONFIG_MAPS, IN_FORCE_CONFIG_MAP } from '../../api/names.ts'
+import { CONFIGS, CONFIG_MAPS, IN_FORCE_CONFIG_MAP, SECRETS } from '../../api/names.ts'
 import type { Secret } from '../../api/objects.ts'
 import { checkSettingsSchema } from '../../domain/settings/schema.ts'
 import { type ControllerSpec, onChange, onSignal } from '../../kube/controller/builder.ts'
-import type { FullObject, Store } from '../../kube/informer/store.ts'
+import { type WatchSettings, everyObject } from '../../kube/controller/definition.ts'
+import { type FullObject, Store, fullObject } from '../../kube/informer/store.ts'
 import { PROGRAM_VERSION } from '../../runtime/flags.ts'
 import type { Instruments } from '../../runtime/metrics.ts'
 import type { FollowedIssuer } from '../../settings/issuer.ts'
@@ -12,14 +14,14 @@ import { CONFIG_WRITE_REASONS, type ConfigDeps, reconcile } from './reconcile.ts
 import { RECORD_WRITE_REASONS } from './settings-record.ts'
 
 /** Setters of the platform_config_* metrics. */
-export interface ConfigMetrics {
+interface ConfigMetrics {
   readonly configChecked: (isValid: boolean) => void
   /** @param atMs epoch milliseconds */
   readonly configApplied: (atMs: number) => void
 }
 
 /** Registers the metrics of the settings in force. */
-export function configMetrics({ gauge }: Instruments<MetricName>): ConfigMetrics {
+function configMetrics({ gauge }: Instruments<MetricName>): ConfigMetrics {
   const valid = gauge('platform_config_valid', [{}])
   const applied = gauge('platform_config_last_applied_timestamp_seconds', [{}])
   // Valid until the first check: a standby replica never checks.
@@ -46,6 +48,23 @@ export const configController = {
   name: 'config',
   workers: () => 1,
   writes: { [CONFIGS.kind]: CONFIG_WRITE_REASONS, [CONFIG_MAPS.kind]: RECORD_WRITE_REASONS },
+  watches: {
+    configs: {
+      resource: CONFIGS,
+      createStore: () => new Store(fullObject<Config>),
+      query: everyObject,
+    },
+    // The Secret with settings, which has the name of the Config, if it exists.
+    secrets: {
+      resource: SECRETS,
+      createStore: () => new Store(fullObject<Secret>),
+      query: ({ namespace, configName }: WatchSettings) => ({
+        namespace,
+        fieldSelector: `metadata.name=${configName}`,
+      }),
+    },
+  },
+  metrics: ({ make }: { readonly make: Instruments<MetricName> }) => configMetrics(make),
   setUp: (setup: ConfigSetup): ControllerSpec => {
     const { client, settings, stores, issuer, keyring, events, clock, metrics } = setup
     const { configName, namespace } = settings

@@ -1,25 +1,11 @@
 import type { MetricName } from '../../api/metrics.ts'
 import { findCondition } from '../../domain/conditions.ts'
-import type { KeyLife } from '../../domain/signingkey/signing-key.ts'
-import { NOTHING_OVERDUE, type Overdue, addOverdue } from '../../domain/time.ts'
+import { NOTHING_OVERDUE, addOverdue } from '../../domain/time.ts'
 import type { TokenObject } from '../../domain/token/token.ts'
+import type { ObjectCounts } from '../../kube/controller/definition.ts'
 import type { Store } from '../../kube/informer/store.ts'
 import { type EventLoopShare, forEachYielding } from '../../runtime/concurrency/event-loop.ts'
-import { type Instruments, type Registry, changingGauge } from '../../runtime/metrics.ts'
-
-/** Sources that are read at each scrape, and must be cheap. */
-export interface TokenSources {
-  /** Number of tokens by state; a missing state has none. */
-  readonly tokensByState: () => Readonly<Record<string, number>>
-  /** The published signing keys. */
-  readonly signingKeys: () => Iterable<KeyLife>
-  /** Number of corrupt Secrets of signing keys. */
-  readonly signingKeyFaults: () => number
-  /** Number of tokens that are recorded as revoked and have not expired. */
-  readonly revokedTokens: () => number
-  /** Revoked tokens whose record is not stored yet: their number, and the longest wait. */
-  readonly revocationBacklog: () => Overdue
-}
+import type { Instruments } from '../../runtime/metrics.ts'
 
 /** Counters of issued, signed and revoked tokens. */
 export interface TokenMetrics {
@@ -32,36 +18,8 @@ export interface TokenMetrics {
 /** ES256 takes a fraction of a millisecond, RS256 with 3072 bits a few milliseconds. */
 const SIGNING_BUCKETS = [1e-4, 2.5e-4, 5e-4, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5]
 
-const SIGNING_KEY_ENDS = {
-  name: 'platform_signing_key_not_after_timestamp_seconds',
-  help: 'Unix time at which a published signing key expires, by key ID.',
-  labels: ['kid'],
-} as const
-
-const SIGNING_KEY_BEGINNINGS = {
-  name: 'platform_signing_key_not_before_timestamp_seconds',
-  help: 'Unix time at which a published signing key was created, by key ID.',
-  labels: ['kid'],
-} as const
-
 /** Registers the metrics of tokens (contract 8.4). */
-export function tokenMetrics(
-  { counter, gauge, histogram }: Instruments<MetricName>,
-  tokenStates: readonly string[],
-  registry: Registry,
-  sources: () => TokenSources,
-): TokenMetrics {
-  const states = tokenStates.map((state) => ({ state }))
-  gauge('platform_tokens', states, ({ state }) => sources().tokensByState()[state])
-  const keys = (moment: 'createdMs' | 'endMs') => () =>
-    [...sources().signingKeys()].map((key) => [{ kid: key.kid }, key[moment] / 1000] as const)
-  changingGauge(registry, SIGNING_KEY_BEGINNINGS, keys('createdMs'))
-  changingGauge(registry, SIGNING_KEY_ENDS, keys('endMs'))
-  gauge('platform_signing_key_faults', [{}], () => sources().signingKeyFaults())
-  gauge('platform_revoked_tokens', [{}], () => sources().revokedTokens())
-  const backlog = (): Overdue => sources().revocationBacklog()
-  gauge('platform_revocation_backlog', [{}], () => backlog().count)
-  gauge('platform_revocation_backlog_seconds', [{}], () => backlog().longestMs / 1000)
+export function tokenMetrics({ counter, histogram }: Instruments<MetricName>): TokenMetrics {
   const issued = counter('platform_tokens_issued_total', [{}])
   const signing = histogram('platform_token_signing_seconds', SIGNING_BUCKETS, [{}])
   const revocations = counter('platform_revocations_total', [{}])
@@ -93,22 +51,15 @@ const LABELS: Readonly<Record<string, StateLabel>> = {
   ScopeTooLarge: 'refused',
 }
 
-/** Number of tokens by state, of capped ones, and of those still in status after their expiry. */
-interface TokenCounts {
-  readonly byState: Readonly<Record<string, number>>
-  readonly capped: number
-  readonly overdue: Overdue
-}
-
 /**
- * Counts the tokens by status. Yields to the event loop; tokens that change meanwhile may count with their former
+ * Counts the tokens by status; an overdue one still is issued there after its expiry. Yields to the event loop; tokens that change meanwhile may count with their former
  * state.
  */
 export async function countTokens(
   tokens: Store<TokenObject>,
   nowMs: number,
   eventLoop: EventLoopShare,
-): Promise<TokenCounts> {
+): Promise<ObjectCounts> {
   const byState: Record<string, number> = {}
   let capped = 0
   let overdue = NOTHING_OVERDUE

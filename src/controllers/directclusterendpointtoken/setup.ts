@@ -1,7 +1,10 @@
+import type { DirectClusterEndpointToken } from '../../api/directclusterendpointtoken.gen.ts'
+import type { MetricName } from '../../api/metrics.ts'
 import { TOKENS } from '../../api/names.ts'
-import type { ConfigMap, Secret } from '../../api/objects.ts'
+import type { ConfigMap, KubeObject, Secret } from '../../api/objects.ts'
 import { createLiveKeyReader } from '../../authn/live-reader.ts'
 import { keysAffectedBy } from '../../domain/accesskey/owner-chain.ts'
+import { type TokenObject, tokenOf } from '../../domain/token/token.ts'
 import {
   type ControllerSpec,
   type Watch,
@@ -9,14 +12,16 @@ import {
   onChange,
   onSignal,
 } from '../../kube/controller/builder.ts'
-import type { FullObject, Store } from '../../kube/informer/store.ts'
+import { everyObject } from '../../kube/controller/definition.ts'
+import { type FullObject, Store } from '../../kube/informer/store.ts'
 import { type EventLoopShare, forEachYieldingByTime } from '../../runtime/concurrency/event-loop.ts'
+import type { Instruments } from '../../runtime/metrics.ts'
 import { type FollowedCaps, knownCaps } from '../../settings/caps.ts'
 import type { FollowedIssuer } from '../../settings/issuer.ts'
 import type { Keyring } from '../../signing/keyring.ts'
 import { keysIn } from '../indexes/access-keys.ts'
-import { BY_UID, namesUnder, tokenEndMs } from '../indexes/tokens.ts'
-import type { TokenMetrics } from './metrics.ts'
+import { BY_UID, TOKEN_INDEXERS, namesUnder, tokenEndMs } from '../indexes/tokens.ts'
+import { TOKEN_STATE_LABELS, type TokenMetrics, countTokens, tokenMetrics } from './metrics.ts'
 import { TOKEN_WRITE_REASONS, type TokenDeps, reconcile } from './reconcile.ts'
 
 /** Maximum age of a key that was read before tokens are issued or revoked: one read serves many tokens of the key. */
@@ -41,11 +46,37 @@ export interface TokenSetup
   readonly metrics: TokenMetrics
 }
 
+/** What counts the tokens. */
+interface TokenCounting {
+  readonly stores: { readonly tokens: Store<TokenObject> }
+  readonly nowMs: number
+  readonly eventLoop: EventLoopShare
+}
+
 /** The controller of tokens. */
 export const tokenController = {
   name: 'directclusterendpointtoken',
   workers: ({ workers }: TokenSetup['settings']) => workers,
   writes: { [TOKENS.kind]: TOKEN_WRITE_REASONS },
+  watches: {
+    tokens: {
+      resource: TOKENS,
+      createStore: () =>
+        new Store(
+          (object: KubeObject) => tokenOf(object as DirectClusterEndpointToken),
+          TOKEN_INDEXERS,
+        ),
+      query: everyObject,
+    },
+  },
+  counts: {
+    kind: TOKENS.kind,
+    metric: 'platform_tokens' as const,
+    states: TOKEN_STATE_LABELS,
+    count: ({ stores, nowMs, eventLoop }: TokenCounting) =>
+      countTokens(stores.tokens, nowMs, eventLoop),
+  },
+  metrics: ({ make }: { readonly make: Instruments<MetricName> }) => tokenMetrics(make),
   setUp: (setup: TokenSetup): ControllerSpec => {
     const { client, settings, stores, caps, issuer, keyring, revocations, issues } = setup
     const { events, clock, metrics } = setup

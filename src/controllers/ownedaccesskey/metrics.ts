@@ -4,7 +4,8 @@ import type { KeyState } from '../../domain/accesskey/key-state.ts'
 import { type Caps, lifetimeOf } from '../../domain/accesskey/lifetime.ts'
 import { chainStatusOf, readyReasonOf } from '../../domain/accesskey/owner-chain.ts'
 import { findCondition } from '../../domain/conditions.ts'
-import { NOTHING_OVERDUE, type Overdue, addOverdue } from '../../domain/time.ts'
+import { NOTHING_OVERDUE, addOverdue } from '../../domain/time.ts'
+import type { ObjectCounts } from '../../kube/controller/definition.ts'
 import type { Store } from '../../kube/informer/store.ts'
 import { type EventLoopShare, forEachYielding } from '../../runtime/concurrency/event-loop.ts'
 import type { Instruments } from '../../runtime/metrics.ts'
@@ -22,24 +23,15 @@ export const KEY_STATE_LABELS: Readonly<Record<KeyState, string>> = {
 }
 
 /**
- * Number of keys by state, of keys whose life the cap shortens, and of expired keys without reason Expired in status.
- */
-interface KeyCounts {
-  readonly byState: Readonly<Record<string, number>>
-  readonly capped: number
-  readonly overdue: Overdue
-}
-
-/**
- * Counts the keys by their present state, computed as the controller does, without heartbeat keys (contract 10.4). It
- * yields to the event loop; keys that change meanwhile may count with their former state.
+ * Counts the keys by their present state, computed as the controller does, without heartbeat keys (contract 10.4). An overdue
+ * key is an expired one without reason Expired in status. It yields to the event loop; keys that change meanwhile may count with their former state.
  */
 export async function countKeys(
   keys: Store<AccessKey>,
   caps: Caps,
   nowMs: number,
   eventLoop: EventLoopShare,
-): Promise<KeyCounts> {
+): Promise<ObjectCounts> {
   const among = keysIn(keys)
   const byState: Record<string, number> = {}
   let capped = 0
@@ -73,11 +65,9 @@ export function exportKeyExpiry(
   })
 }
 
-/** Sources that are read at each scrape. `keysByState` must be cheap; `keyEnds` yields to the event loop. */
+/** Source that is read at each scrape. */
 export interface KeySources {
-  /** Number of keys by state; a missing state has none. */
-  readonly keysByState: () => Readonly<Record<string, number>>
-  /** Reports name and expiry, in epoch milliseconds, of each key that expires. */
+  /** Reports name and expiry, in epoch milliseconds, of each key that expires. Yields to the event loop. */
   readonly keyEnds: (report: (name: string, atMs: number) => void) => Promise<void>
 }
 
@@ -91,13 +81,7 @@ export interface KeyMetrics {
 const LAG_BUCKETS = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 3600]
 
 /** The metrics of access keys (contract 8.4). */
-export function keyMetrics(
-  { counter, gauge, histogram }: Instruments<MetricName>,
-  keyStates: readonly string[],
-  sources: () => KeySources,
-): KeyMetrics {
-  const states = keyStates.map((state) => ({ state }))
-  gauge('platform_access_keys', states, ({ state }) => sources().keysByState()[state])
+export function keyMetrics({ counter, histogram }: Instruments<MetricName>): KeyMetrics {
   const expirations = counter('platform_access_key_expirations_total', [{}])
   const lag = histogram('platform_expiration_lag_seconds', LAG_BUCKETS, [{}])
   return {

@@ -1,6 +1,13 @@
 import { ACCESS_KEYS } from '../../api/names.ts'
-import type { ConfigMap } from '../../api/objects.ts'
-import type { AccessKey } from '../../domain/accesskey/access-key.ts'
+import type { MetricName } from '../../api/metrics.ts'
+import type { ConfigMap, KubeObject } from '../../api/objects.ts'
+import { secretDigest } from '../../authn/credential-index.ts'
+import {
+  type AccessKey,
+  type OwnedAccessKeyObject,
+  accessKeyOf,
+} from '../../domain/accesskey/access-key.ts'
+import type { Caps } from '../../domain/accesskey/lifetime.ts'
 import { keysAffectedBy } from '../../domain/accesskey/owner-chain.ts'
 import { generateKey } from '../../issuance/new-object.ts'
 import {
@@ -10,11 +17,13 @@ import {
   onSignal,
   type Watch,
 } from '../../kube/controller/builder.ts'
-import type { FullObject, Store } from '../../kube/informer/store.ts'
+import { everyObject } from '../../kube/controller/definition.ts'
+import { type FullObject, Store } from '../../kube/informer/store.ts'
 import { type EventLoopShare, forEachYieldingByTime } from '../../runtime/concurrency/event-loop.ts'
+import type { Instruments } from '../../runtime/metrics.ts'
 import { type FollowedCaps, knownCaps } from '../../settings/caps.ts'
-import { endMsOf, keysIn } from '../indexes/access-keys.ts'
-import type { KeyMetrics } from './metrics.ts'
+import { KEY_INDEXERS, KEY_ORDERS, endMsOf, keysIn } from '../indexes/access-keys.ts'
+import { KEY_STATE_LABELS, type KeyMetrics, countKeys, keyMetrics } from './metrics.ts'
 import { KEY_WRITE_REASONS, type KeyDeps, reconcile } from './reconcile.ts'
 
 /** What the controller of access keys needs from the process. */
@@ -32,11 +41,39 @@ export interface KeySetup
   readonly metrics: KeyMetrics
 }
 
+/** What counts the keys. */
+interface KeyCounting {
+  readonly stores: { readonly keys: Store<AccessKey> }
+  readonly caps: Caps
+  readonly nowMs: number
+  readonly eventLoop: EventLoopShare
+}
+
 /** The controller of access keys. */
 export const keyController = {
   name: 'ownedaccesskey',
   workers: ({ workers }: KeySetup['settings']) => workers,
   writes: { [ACCESS_KEYS.kind]: KEY_WRITE_REASONS },
+  watches: {
+    keys: {
+      resource: ACCESS_KEYS,
+      createStore: () =>
+        new Store(
+          (object: KubeObject) => accessKeyOf(object as OwnedAccessKeyObject, secretDigest),
+          KEY_INDEXERS,
+          KEY_ORDERS,
+        ),
+      query: everyObject,
+    },
+  },
+  counts: {
+    kind: ACCESS_KEYS.kind,
+    metric: 'platform_access_keys' as const,
+    states: Object.values(KEY_STATE_LABELS),
+    count: ({ stores, caps, nowMs, eventLoop }: KeyCounting) =>
+      countKeys(stores.keys, caps, nowMs, eventLoop),
+  },
+  metrics: ({ make }: { readonly make: Instruments<MetricName> }) => keyMetrics(make),
   setUp: (setup: KeySetup): ControllerSpec => {
     const { client, settings, stores, caps, revocations, issues, events, clock, metrics } = setup
     const { keys, tokens, configMaps } = stores

@@ -1,12 +1,17 @@
-import { CONFIG_MAPS, JWKS_CONFIG_MAP, SECRETS } from '../../api/names.ts'
+import type { MetricName } from '../../api/metrics.ts'
+import { CONFIG_MAPS, JWKS_CONFIG_MAP, SECRETS, SIGNING_KEY_TYPE } from '../../api/names.ts'
 import type { ConfigMap, Secret } from '../../api/objects.ts'
 import type { SigningAlgorithm } from '../../domain/token/token-claims.ts'
 import type { TokenObject } from '../../domain/token/token.ts'
 import { type ControllerSpec, onChange, onSignal } from '../../kube/controller/builder.ts'
-import type { FullObject, Store } from '../../kube/informer/store.ts'
+import type { WatchSettings } from '../../kube/controller/definition.ts'
+import { type FullObject, Store, fullObject } from '../../kube/informer/store.ts'
 import type { Log } from '../../runtime/log.ts'
+import type { Instruments, Registry } from '../../runtime/metrics.ts'
 import { runOnSchedule } from '../../runtime/schedule.ts'
+import { platformConfigMap } from '../../settings/follow.ts'
 import { lastExpMs } from '../directclusterendpointtoken/metrics.ts'
+import { type SigningKeySources, signingKeyMetrics } from './metrics.ts'
 import { SIGNING_SECRET_WRITE_REASONS, type SigningKeyDeps, createReconcile } from './reconcile.ts'
 import { JWKS_WRITE_REASONS } from './publish-keys.ts'
 
@@ -33,11 +38,38 @@ export interface SigningKeySetup
   }
 }
 
+/** Where the metrics of signing keys are registered, and what they are read from. */
+interface SigningKeyGauges {
+  readonly make: Instruments<MetricName>
+  readonly registry: Registry
+  readonly sources: () => SigningKeySources
+}
+
 /** The controller of signing keys: their Secrets and ConfigMap `platform-jwks`. */
 export const signingKeyController = {
   name: 'signingkey',
   workers: () => 1,
   writes: { [CONFIG_MAPS.kind]: JWKS_WRITE_REASONS, [SECRETS.kind]: SIGNING_SECRET_WRITE_REASONS },
+  watches: {
+    signingSecrets: {
+      resource: SECRETS,
+      createStore: () => new Store(fullObject<Secret>),
+      query: ({ namespace }: WatchSettings) => ({
+        namespace,
+        fieldSelector: `type=${SIGNING_KEY_TYPE}`,
+      }),
+    },
+    // Without the data of ConfigMaps that are not the platform's.
+    configMaps: {
+      resource: CONFIG_MAPS,
+      createStore: () => new Store(platformConfigMap),
+      query: ({ namespace }: WatchSettings) => ({ namespace }),
+    },
+  },
+  metrics: ({ make, registry, sources }: SigningKeyGauges): object => {
+    signingKeyMetrics(make, registry, sources)
+    return {}
+  },
   setUp: (setup: SigningKeySetup): ControllerSpec => {
     const { client, settings, stores, keyring, events, clock, log } = setup
     const { tokens, signingSecrets, configMaps } = stores

@@ -15,17 +15,21 @@ export const managerMetrics = (perObject = false): ManagerMetrics =>
     writes: { OwnedAccessKey: ['adopt', 'status'], Config: ['status'] },
     watches: ['ownedaccesskeys', 'configs'],
     watchRestartReasons: ['closed', 'expired'],
-    keyStates: ['active', 'expired'],
-    tokenStates: ['issued', 'revoked'],
+    counted: [
+      { kind: 'OwnedAccessKey', metric: 'platform_access_keys', states: ['active', 'expired'] },
+      {
+        kind: 'DirectClusterEndpointToken',
+        metric: 'platform_tokens',
+        states: ['issued', 'revoked'],
+      },
+    ],
     perObject,
-    endingKinds: ['OwnedAccessKey'],
   })
 
 /** A cluster without objects. */
 export const NO_OBJECTS: MetricSources = {
   refresh: () => Promise.resolve(),
-  keysByState: () => ({}),
-  tokensByState: () => ({}),
+  statesByKind: () => ({}),
   cappedByKind: () => ({}),
   keyEnds: () => Promise.resolve(),
   overdueByKind: () => ({}),

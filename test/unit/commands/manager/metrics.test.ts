@@ -219,19 +219,25 @@ describe('events are counted', () => {
     },
     {
       name: 'keys by state',
-      act: (m) => m.follow({ ...NO_OBJECTS, keysByState: () => ({ active: 5 }) }),
+      act: (m) =>
+        m.follow({ ...NO_OBJECTS, statesByKind: () => ({ OwnedAccessKey: { active: 5 } }) }),
       series: 'platform_access_keys{state="active"}',
       is: 5,
     },
     {
       name: 'a state without keys',
-      act: (m) => m.follow({ ...NO_OBJECTS, keysByState: () => ({ active: 5 }) }),
+      act: (m) =>
+        m.follow({ ...NO_OBJECTS, statesByKind: () => ({ OwnedAccessKey: { active: 5 } }) }),
       series: 'platform_access_keys{state="expired"}',
       is: 0,
     },
     {
       name: 'tokens by state',
-      act: (m) => m.follow({ ...NO_OBJECTS, tokensByState: () => ({ issued: 3 }) }),
+      act: (m) =>
+        m.follow({
+          ...NO_OBJECTS,
+          statesByKind: () => ({ DirectClusterEndpointToken: { issued: 3 } }),
+        }),
       series: 'platform_tokens{state="issued"}',
       is: 3,
     },
