@@ -36,6 +36,55 @@ export const RESTART_REASONS = [
   'failed',
 ] as const
 
+/** Where a reflector is, and what it remembers of the endings before. */
+export interface ReflectorProgress {
+  readonly state: ReflectorState
+  /** Number of retries since the watch last worked. */
+  readonly retries: number
+  /** The last ending of a watch; null = none has ended. A list does not show whether the watch works. */
+  readonly previousEnding: Ending['how'] | null
+  /** The fault that occurs again and again; null = none. */
+  readonly repeated: Repeated | null
+}
+
+/** A reflector that has not begun. */
+export const NOT_BEGUN: ReflectorProgress = {
+  state: { at: 'stream' },
+  retries: 0,
+  previousEnding: null,
+  repeated: null,
+}
+
+/** How a reflector goes on. */
+interface Recovery {
+  readonly progress: ReflectorProgress
+  /** The number of retries whose back-off it waits for first; null = it goes on at once. */
+  readonly backOffAfter: number | null
+  /** Whether it lists again because of a repeated fault. Until that list its sink is not current. */
+  readonly isStuck: boolean
+}
+
+/** How the reflector goes on after an ending. @param before its progress, with the state that ended */
+export function recoveryAfter(before: ReflectorProgress, ending: Ending): Recovery {
+  const { state: ended } = before
+  const { state, wait } = afterEnding(ended, ending)
+  const repeated = repeatedAfter(before.repeated, ended, ending)
+  const isFault = ending.how === 'failed' && ending.fault !== undefined
+  const isStuck = isFault && repeated !== null && repeated.times >= STUCK_AFTER
+  const previousEnding = ending.how === 'listed' ? before.previousEnding : ending.how
+  const retries = mustResetBackoff(ending, before.previousEnding) ? 0 : before.retries
+  const progress = { state: isStuck ? relistFrom(ended) : state, previousEnding, repeated }
+  if (wait) {
+    const hasWorked = ended.at === 'follow' && 'served' in ending && ending.served
+    const next = { ...progress, retries: hasWorked ? 0 : retries + 1 }
+    return { progress: next, backOffAfter: retries, isStuck }
+  }
+  // A list after a 410 does not reset the back-off: the watch that follows may get another 410.
+  const isListAfterExpiry = ending.how === 'listed' && previousEnding === 'expired'
+  const next = { ...progress, retries: isListAfterExpiry ? retries : 0 }
+  return { progress: next, backOffAfter: null, isStuck }
+}
+
 /** The next state, and whether to wait for the back-off before entering it. */
 interface Transition {
   readonly state: ReflectorState
@@ -49,7 +98,7 @@ interface Transition {
  * `absent`, and after a silent watch without any event or bookmark: the API server may have been restored to an older
  * state.
  */
-export function afterEnding(state: ReflectorState, ending: Ending): Transition {
+function afterEnding(state: ReflectorState, ending: Ending): Transition {
   const relist = relistFrom(state)
   switch (ending.how) {
     case 'listed':
@@ -77,11 +126,11 @@ export function afterEnding(state: ReflectorState, ending: Ending): Transition {
  * Whether an ending resets the back-off: a 410 does, as the API server responds and a list repairs it. A second one
  * in a row does not, or the reflector would list every 200 ms.
  */
-export const mustResetBackoff = (ending: Ending, before: Ending['how'] | null): boolean =>
+const mustResetBackoff = (ending: Ending, before: Ending['how'] | null): boolean =>
   ending.how === 'expired' && before !== 'expired'
 
 /** A fault of the sink or the parser that occurred again from the same resourceVersion. */
-export interface Repeated {
+interface Repeated {
   readonly fault: string
   /** The resourceVersion that the reflector watched from; empty = it listed. */
   readonly from: string
@@ -93,7 +142,7 @@ export interface Repeated {
 const STUCK_AFTER = 3
 
 /** The repeated fault after an ending; null = none yet. Failures of API server or connection do not reset it. */
-export function repeatedAfter(
+function repeatedAfter(
   before: Repeated | null,
   state: ReflectorState,
   ending: Ending,
@@ -105,11 +154,8 @@ export function repeatedAfter(
   return { fault, from, times: isSame ? before.times + 1 : 1 }
 }
 
-/** Whether the reflector must list again because of a repeated fault. Until then its sink is not current. */
-export const isStuck = (repeated: Repeated | null): boolean => (repeated?.times ?? 0) >= STUCK_AFTER
-
 /** The state in which the reflector lists again. */
-export const relistFrom = (state: ReflectorState): ReflectorState => ({ at: listMethodOf(state) })
+const relistFrom = (state: ReflectorState): ReflectorState => ({ at: listMethodOf(state) })
 
 /** The state in which the reflector watches from this resourceVersion. Its way to list again stays the same. */
 export function following(state: ReflectorState, resourceVersion: string): ReflectorState {

@@ -14,15 +14,11 @@ import {
 import type { KubeClient, ListQuery } from '../client/client.ts'
 import { jsonLines } from '../client/request.ts'
 import {
-  afterEnding,
   type Ending,
-  following,
-  isStuck,
-  mustResetBackoff,
+  NOT_BEGUN,
   type ReflectorState,
-  type Repeated,
-  relistFrom,
-  repeatedAfter,
+  following,
+  recoveryAfter,
 } from './reflector-state.ts'
 import type { StoreSink } from './store.ts'
 
@@ -60,35 +56,20 @@ const END_OF_INITIAL_EVENTS = 'k8s.io/initial-events-end'
 
 /** Watches until the signal aborts; resolves then, and never rejects. */
 export async function runReflector(options: ReflectorOptions, signal: AbortSignal): Promise<void> {
-  let state: ReflectorState = { at: 'stream' }
-  /** Number of retries since the watch last worked. */
-  let retries = 0
-  let previousEnding: Ending['how'] | null = null
-  let repeated: Repeated | null = null
+  let progress = NOT_BEGUN
   while (!signal.aborted) {
-    const run = new ReflectorRun(options, state, signal)
+    const run = new ReflectorRun(options, progress.state, signal)
     options.opened?.(() => run.relist())
     const ending = await run.untilEnding()
     if (signal.aborted) return
-    const next = afterEnding(run.state, ending)
     report(options, ending)
-    repeated = repeatedAfter(repeated, run.state, ending)
-    const isFault = ending.how === 'failed' && ending.fault !== undefined
-    state = isFault && isStuck(repeated) ? relistFrom(run.state) : next.state
-    if (isFault && isStuck(repeated)) options.stuck(true)
-    if (mustResetBackoff(ending, previousEnding)) retries = 0
-    // A list does not show whether the watch works: only endings of watches count.
-    if (ending.how !== 'listed') previousEnding = ending.how
-    if (!next.wait) {
-      // A list after a 410 does not reset the back-off: the watch that follows may get another 410.
-      if (ending.how !== 'listed' || previousEnding !== 'expired') retries = 0
-    } else {
-      // Jitter: replicas that lost the same API server must not reconnect at the same time.
-      const jitteredMs = backoffMs(BACK_OFF, retries) * (0.5 + Math.random() / 2)
-      await sleep(options.clock, run.retryAfterMs + jitteredMs, signal)
-      const hasWorked = run.state.at === 'follow' && 'served' in ending && ending.served
-      retries = hasWorked ? 0 : retries + 1
-    }
+    const recovery = recoveryAfter({ ...progress, state: run.state }, ending)
+    progress = recovery.progress
+    if (recovery.isStuck) options.stuck(true)
+    if (recovery.backOffAfter === null) continue
+    // Jitter: replicas that lost the same API server must not reconnect at the same time.
+    const jitteredMs = backoffMs(BACK_OFF, recovery.backOffAfter) * (0.5 + Math.random() / 2)
+    await sleep(options.clock, run.retryAfterMs + jitteredMs, signal)
   }
 }
 

@@ -1,12 +1,11 @@
 import { describe, expect, test } from 'vitest'
 import {
   type Ending,
+  NOT_BEGUN,
   RESTART_REASONS,
-  type Repeated,
+  type ReflectorProgress,
   type ReflectorState,
-  afterEnding,
-  isStuck,
-  repeatedAfter,
+  recoveryAfter,
 } from '../../../../src/kube/informer/reflector-state.ts'
 
 const stream: ReflectorState = { at: 'stream' }
@@ -105,10 +104,11 @@ const table: Readonly<Record<keyof typeof endings, Readonly<Record<keyof typeof 
 
 describe.each(Object.entries(table))('the ending %s', (ending, row) => {
   test.each(Object.entries(row))('has its own next state in %s', (state, [next, when]) => {
-    const transition = afterEnding(
-      states[state as keyof typeof states],
+    const { progress, backOffAfter } = recoveryAfter(
+      { ...NOT_BEGUN, state: states[state as keyof typeof states] },
       endings[ending as keyof typeof endings],
     )
+    const transition = { state: progress.state, wait: backOffAfter !== null }
     expect(transition).toEqual({ state: next, wait: when === 'wait' })
   })
 })
@@ -193,10 +193,59 @@ describe('the same fault three times at one resourceVersion is stuck (8.2)', () 
       stuck: false,
     },
   ])('$name', (row) => {
-    const repeated = row.endings.reduce<Repeated | null>(
-      (before, [state, ending]) => repeatedAfter(before, state, ending),
-      null,
-    )
-    expect(isStuck(repeated)).toBe(row.stuck)
+    expect(recoveriesAfter(row.endings).at(-1)?.isStuck).toBe(row.stuck)
+  })
+
+  test('a stuck reflector lists again, and the fault may occur three times more', () => {
+    const recoveries = recoveriesAfter([
+      [at5, odd],
+      [at5, odd],
+      [at5, odd],
+      [stream, { how: 'listed', resourceVersion: '9' }],
+      [streamed('9'), odd],
+    ])
+    expect(recoveries.map(({ isStuck }) => isStuck)).toEqual([false, false, true, false, false])
+    expect(recoveries[2]?.progress.state).toEqual(stream)
+  })
+})
+
+/** How a reflector goes on after each of the endings, one after the other, in the state that ended. */
+function recoveriesAfter(sequence: readonly (readonly [ReflectorState, Ending])[]) {
+  let before: ReflectorProgress = NOT_BEGUN
+  return sequence.map(([state, ending]) => {
+    const recovery = recoveryAfter({ ...before, state }, ending)
+    before = recovery.progress
+    return recovery
+  })
+}
+
+describe('the back-off of a watch grows until it works (8.2)', () => {
+  const { failed, closed, expired, absent, refused, listed } = endings
+  const served = endings['failed after events']
+  const at5 = streamed('5')
+  // biome-ignore format: a table
+  const rows: readonly {
+    readonly name: string
+    readonly of: readonly (readonly [ReflectorState, Ending])[]
+    /** The number of retries that each back-off is of; null = at once. */
+    readonly waits: readonly (number | null)[]
+  }[] = [
+    { name: 'failures in a row', of: [[at5, failed], [at5, failed], [at5, failed]], waits: [0, 1, 2] },
+    { name: 'lists that fail', of: [[list, failed], [list, failed], [list, failed]], waits: [0, 1, 2] },
+    { name: 'an empty watch that closes', of: [[at5, closed], [at5, closed]], waits: [0, 1] },
+    { name: 'a resource that is not served', of: [[stream, absent], [stream, absent]], waits: [0, 1] },
+    { name: 'a failure after events begins again', of: [[at5, failed], [at5, served], [at5, failed]], waits: [0, 1, 0] },
+    { name: 'events of a list do not begin again', of: [[stream, served], [stream, served]], waits: [0, 1] },
+    { name: 'a watch that closes after events begins again', of: [[at5, failed], [at5, endings['closed after events']], [at5, failed]], waits: [0, null, 0] },
+    { name: 'a silent watch begins again', of: [[at5, failed], [at5, endings.silent], [stream, failed]], waits: [0, null, 0] },
+    { name: 'a refused WatchList begins again', of: [[stream, failed], [stream, refused], [list, failed]], waits: [0, null, 0] },
+    { name: 'a list begins again', of: [[list, failed], [list, listed], [at5, failed]], waits: [0, null, 0] },
+    { name: 'a 410 begins again', of: [[at5, failed], [at5, failed], [at5, expired]], waits: [0, 1, 0] },
+    { name: 'a second 410 does not', of: [[at5, expired], [stream, expired], [stream, expired]], waits: [0, 1, 2] },
+    { name: 'a list between two of them does not', of: [[paged('5'), expired], [list, listed], [paged('9'), expired]], waits: [0, null, 1] },
+    { name: 'a failure between two of them does', of: [[at5, expired], [at5, failed], [at5, expired]], waits: [0, 1, 0] },
+  ]
+  test.each(rows)('$name', ({ of, waits }) => {
+    expect(recoveriesAfter(of).map(({ backOffAfter }) => backOffAfter)).toEqual(waits)
   })
 })
