@@ -10,7 +10,7 @@ const MOST = {
   smallPercent: 7,
   circles: 0,
   unused: 0,
-  forTests: 55,
+  forTests: 43,
   ambiguous: 0,
 }
 

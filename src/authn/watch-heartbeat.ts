@@ -46,7 +46,7 @@ interface HeartbeatOptions<T extends KubeObject> {
 }
 
 /** Writes heartbeats, and observes those that arrive on the watch. */
-export interface WatchHeartbeat {
+interface WatchHeartbeat {
   /** The moment up to which the watch is proven complete; null = there is no proof. */
   readonly provenAt: () => Moment | null
   /** Returns a sink for the watch of the kind that passes all events to `sink`, and observes the heartbeat. */

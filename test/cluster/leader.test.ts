@@ -5,7 +5,7 @@ import { CONFIG_MAPS, FIELD_MANAGER, LEASES } from '../../src/api/names.ts'
 import { NotLeaderError } from '../../src/kube/client/api-error.ts'
 import { type KubeClient, createClient } from '../../src/kube/client/client.ts'
 import { connect } from '../../src/kube/client/connection.ts'
-import { type LeaderElection, runLeaderElection } from '../../src/kube/leader-election/elector.ts'
+import { runLeaderElection } from '../../src/kube/leader-election/elector.ts'
 import type { Lease, LeaseSpec } from '../../src/kube/leader-election/rules.ts'
 import { type Clock, systemClock } from '../../src/runtime/clock.ts'
 import { sharedControlPlane } from '../support/control-plane.ts'
@@ -21,7 +21,7 @@ const shortLease = { leaseDurationMs: 10_000, renewDeadlineMs: 8000, retryPeriod
 const longLease = { leaseDurationMs: 600_000, renewDeadlineMs: 400_000, retryPeriodMs: 500 }
 const soon = { withinMs: 30_000 }
 
-const running: LeaderElection[] = []
+const running: ReturnType<typeof runLeaderElection>[] = []
 afterEach(async () => {
   await Promise.all(running.splice(0).map((election) => election.release()))
 })

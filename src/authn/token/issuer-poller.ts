@@ -23,7 +23,7 @@ import {
 export const POLL_RESULTS = ['ok', 'unchanged', 'refused', 'failed'] as const
 
 /** One of POLL_RESULTS. */
-export type PollResult = (typeof POLL_RESULTS)[number]
+type PollResult = (typeof POLL_RESULTS)[number]
 
 /** Counts what a poller does. */
 export interface PollObserver {

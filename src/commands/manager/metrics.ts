@@ -56,7 +56,7 @@ const COUNTED = CONTROLLERS.flatMap((controller) =>
 )
 
 /** Sources that each scrape reads. All except refresh and keyEnds are called often, so they must be cheap. */
-export interface MetricSources extends KeySources, SigningKeySources {
+interface MetricSources extends KeySources, SigningKeySources {
   /** Counts the objects again; each scrape waits for that. */
   readonly refresh: () => Promise<void>
   /** Number of objects of each kind by state; a missing state has none. */
@@ -176,7 +176,7 @@ function writeReasons(): Readonly<Record<string, readonly string[]>> {
 }
 
 /** Dependencies of countObjects. */
-export interface CountsOptions {
+interface CountsOptions {
   readonly stores: Pick<Stores, 'keys' | 'tokens'>
   readonly caps: FollowedCaps
   readonly clock: Clock

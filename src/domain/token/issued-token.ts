@@ -41,7 +41,7 @@ export function parseIssuedToken(token: string, jti: string): IssuedToken | null
 }
 
 /** Groups as one text: equal sets give equal text, whatever their order. */
-export const canonicalGroups = (groups: readonly string[]): string =>
+const canonicalGroups = (groups: readonly string[]): string =>
   [...new Set(groups)].toSorted().join('\n')
 
 /** Whether it was issued for this identity, and groups in the form of its claim. */

@@ -4,7 +4,7 @@
  * The credential of a request. Another scheme or an empty token counts as a bearer with an unknown token, and is refused
  * like any unknown key, word for word (10.2).
  */
-export type Credential =
+type Credential =
   | { readonly kind: 'none' }
   | { readonly kind: 'bearer'; readonly token: string }
   /** More than one credential: another server might use the other one. */

@@ -10,7 +10,7 @@ import {
 } from '../../serving/tls/client-certificates.ts'
 
 /** Paths of `--webhook-token-file` and `--webhook-client-ca`; null = not given. */
-export interface CallerFiles {
+interface CallerFiles {
   readonly tokenFile: string | null
   readonly clientAuthorityFile: string | null
 }

@@ -31,7 +31,7 @@ export interface AppliedObject {
 }
 
 /** The preconditions of a delete. */
-export interface Preconditions {
+interface Preconditions {
   readonly uid: string
   readonly resourceVersion: string
 }

@@ -26,7 +26,7 @@ export interface ControllerObserver {
 }
 
 /** One controller: a queue of keys, its workers, and the function that reconciles one key. */
-export interface ControllerOptions {
+interface ControllerOptions {
   readonly name: string
   readonly queue: WorkQueue
   readonly workers: number

@@ -37,7 +37,7 @@ export const RESTART_REASONS = [
 ] as const
 
 /** Where a reflector is, and what it remembers of the endings before. */
-export interface ReflectorProgress {
+interface ReflectorProgress {
   readonly state: ReflectorState
   /** Number of retries since the watch last worked. */
   readonly retries: number

@@ -33,7 +33,7 @@ interface ElectionOptions extends LeaseLockOptions, LeaderElectionSettings {
 }
 
 /** The candidacy of this process. Lost leadership is never regained. */
-export interface LeaderElection {
+interface LeaderElection {
   /** Resolves when this process becomes the leader. Never rejects. */
   readonly acquired: Promise<void>
   /** Resolves when leadership is lost without `release`: the process must end. Never rejects. */

@@ -69,7 +69,7 @@ export interface ServerObserver {
 }
 
 /** Options of createHttpServer. */
-export interface ServerOptions {
+interface ServerOptions {
   readonly limits?: ConnectionLimits
   /** Whether clients are asked for a certificate; absent = they are not. Clients without one may connect all the same. */
   readonly asksForCertificates?: boolean

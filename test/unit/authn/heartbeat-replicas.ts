@@ -7,14 +7,9 @@ import {
 } from '../../../src/api/names.ts'
 import type { KubeObject } from '../../../src/api/objects.ts'
 import { KEY_HEARTBEAT } from '../../../src/authn/heartbeat-key.ts'
-import { createWatchHeartbeat, type WatchHeartbeat } from '../../../src/authn/watch-heartbeat.ts'
+import { createWatchHeartbeat } from '../../../src/authn/watch-heartbeat.ts'
 import { StatusError } from '../../../src/kube/client/api-error.ts'
-import type {
-  KubeClient,
-  NewObject,
-  PatchOperation,
-  Preconditions,
-} from '../../../src/kube/client/client.ts'
+import type { KubeClient, NewObject, PatchOperation } from '../../../src/kube/client/client.ts'
 import type { StoreSink } from '../../../src/kube/informer/store.ts'
 import { type Clock, currentMoment, msBetween } from '../../../src/runtime/clock.ts'
 import { t0, textAfter } from '../../support/key-builder.ts'
@@ -37,7 +32,7 @@ interface Connection {
 /** A gateway with a heartbeat. */
 interface Replica {
   readonly connection: Connection
-  readonly heartbeat: WatchHeartbeat
+  readonly heartbeat: ReturnType<typeof createWatchHeartbeat>
   /** Seconds since the moment up to which its watch is proven complete. */
   readonly age: () => number
   /** Milliseconds from each write of its own to the watch event. */
@@ -188,7 +183,10 @@ class FakeHeartbeatServer {
     return this.#stored(object)
   }
 
-  #delete(by: string, { uid, resourceVersion }: Preconditions): KubeObject | null {
+  #delete(
+    by: string,
+    { uid, resourceVersion }: Parameters<KubeClient['delete']>[2],
+  ): KubeObject | null {
     const object = this.#object
     if (!object) return null
     if (object.metadata.uid !== uid || object.metadata.resourceVersion !== resourceVersion)

@@ -1,7 +1,7 @@
 // A scrape that counts the objects of a large cluster does not block the event loop.
 import { describe, expect, test } from 'vitest'
 import { secretDigest } from '../../../src/authn/credential-index.ts'
-import { type CountsOptions, countObjects } from '../../../src/commands/manager/metrics.ts'
+import { countObjects } from '../../../src/commands/manager/metrics.ts'
 import { TOKEN_INDEXERS } from '../../../src/controllers/indexes/tokens.ts'
 import { KEY_INDEXERS, KEY_ORDERS } from '../../../src/controllers/indexes/access-keys.ts'
 import { type OwnedAccessKeyObject, accessKeyOf } from '../../../src/domain/accesskey/access-key.ts'
@@ -72,7 +72,12 @@ function stage() {
   }
   const looks = countPerTurn()
   looked = looks.count
-  return { keys, clock, looks, counts: countObjects(options as unknown as CountsOptions) }
+  return {
+    keys,
+    clock,
+    looks,
+    counts: countObjects(options as unknown as Parameters<typeof countObjects>[0]),
+  }
 }
 
 const sum = (byState: Readonly<Record<string, number>>): number =>

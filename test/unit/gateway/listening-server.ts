@@ -10,7 +10,6 @@ import {
   type GatewayServer,
   type RequestHandler,
   type ServerHandler,
-  type ServerOptions,
   createHttpServer,
 } from '../../../src/serving/http/server.ts'
 import { serverPair } from '../../support/certificate-builder.ts'
@@ -36,7 +35,10 @@ export const DROPPED = 'dropped'
 export async function served(
   handler: RequestHandler | ServerHandler,
   limits: Partial<ConnectionLimits> = {},
-  certificates: Pick<ServerOptions, 'asksForCertificates'> = {},
+  certificates: Pick<
+    NonNullable<Parameters<typeof createHttpServer>[1]>,
+    'asksForCertificates'
+  > = {},
 ): Promise<Served> {
   const observed: unknown[] = []
   const server = createHttpServer(

@@ -3,7 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { onTestFinished } from 'vitest'
-import type { PollResult } from '../../../../src/authn/token/issuer-poller.ts'
+import type { PollObserver } from '../../../../src/authn/token/issuer-poller.ts'
 import {
   type StartedTokenAuthenticator,
   startTokenAuthenticator,
@@ -134,7 +134,7 @@ async function startDirect(
     clock: watchedClock,
     log,
     observer: {
-      polled: (document: string, result: PollResult) => {
+      polled: (document: string, result: Parameters<PollObserver['polled']>[1]) => {
         count(`${document} ${result}`)
       },
       revocationsRefused: () => count('revocations refused'),

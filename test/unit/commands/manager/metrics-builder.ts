@@ -1,9 +1,5 @@
 // The metrics of a small manager, and their values.
-import {
-  type MetricSources,
-  type ManagerMetrics,
-  createMetrics,
-} from '../../../../src/commands/manager/metrics.ts'
+import { type ManagerMetrics, createMetrics } from '../../../../src/commands/manager/metrics.ts'
 import { NOTHING_OVERDUE } from '../../../../src/domain/time.ts'
 import { seriesOf } from '../../../support/metrics-page.ts'
 
@@ -27,7 +23,7 @@ export const managerMetrics = (perObject = false): ManagerMetrics =>
   })
 
 /** A cluster without objects. */
-export const NO_OBJECTS: MetricSources = {
+export const NO_OBJECTS: Parameters<ManagerMetrics['follow']>[0] = {
   refresh: () => Promise.resolve(),
   statesByKind: () => ({}),
   cappedByKind: () => ({}),

@@ -1,6 +1,7 @@
 /** @module-tag no-retry */
 import { describe, expect, test } from 'vitest'
-import { deletionMsOf, plan } from '../../../../src/controllers/ownedaccesskey/plan.ts'
+import { plan } from '../../../../src/controllers/ownedaccesskey/plan.ts'
+import { deletionMsOf } from '../../../../src/controllers/ownedaccesskey/retention.ts'
 import type { AccessKey } from '../../../../src/domain/accesskey/access-key.ts'
 import { lifetimeOf } from '../../../../src/domain/accesskey/lifetime.ts'
 import {

@@ -1,9 +1,7 @@
 import { describe, expect, test } from 'vitest'
-import {
-  type Credential,
-  credentialOf,
-  isCredential,
-} from '../../../../src/gateway/request/credential.ts'
+import { credentialOf, isCredential } from '../../../../src/gateway/request/credential.ts'
+
+type Credential = ReturnType<typeof credentialOf>
 
 const PROTOCOL = 'Sec-WebSocket-Protocol'
 const inProtocol = (token: string): string =>

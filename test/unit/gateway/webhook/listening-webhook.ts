@@ -4,10 +4,7 @@ import { renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { ConnectionOptions, TLSSocket } from 'node:tls'
 import { onTestFinished } from 'vitest'
-import {
-  type CallerFiles,
-  followCallerFiles,
-} from '../../../../src/gateway/webhook/caller-files.ts'
+import { followCallerFiles } from '../../../../src/gateway/webhook/caller-files.ts'
 import { webhookCallerCheck } from '../../../../src/gateway/webhook/callers.ts'
 import {
   type WEBHOOK_OUTCOMES,
@@ -67,7 +64,7 @@ export async function listeningWebhook(
     writeFileSync(`${path}.new`, text)
     renameSync(`${path}.new`, path)
   }
-  const files: CallerFiles = {
+  const files: Parameters<typeof followCallerFiles>[0]['files'] = {
     tokenFile: contents.token === null ? null : tokenFile,
     clientAuthorityFile: contents.authority === null ? null : authorityFile,
   }

@@ -1,13 +1,10 @@
-import {
-  type ControllerOptions,
-  startController,
-} from '../../../../src/kube/controller/controller.ts'
+import { startController } from '../../../../src/kube/controller/controller.ts'
 import type { Outcome } from '../../../../src/kube/controller/outcome.ts'
 import { EventLoopShare } from '../../../../src/runtime/concurrency/event-loop.ts'
 import { memoryLog } from '../../../support/memory-log.ts'
 import { T0, workQueueOnClock } from './work-queue-builder.ts'
 
-interface Logged extends Pick<ControllerOptions, 'objectOf'> {
+interface Logged extends Pick<Parameters<typeof startController>[0], 'objectOf'> {
   readonly level: 'debug' | 'info'
 }
 

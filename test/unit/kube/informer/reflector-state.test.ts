@@ -3,7 +3,6 @@ import {
   type Ending,
   NOT_BEGUN,
   RESTART_REASONS,
-  type ReflectorProgress,
   type ReflectorState,
   recoveryAfter,
 } from '../../../../src/kube/informer/reflector-state.ts'
@@ -211,7 +210,7 @@ describe('the same fault three times at one resourceVersion is stuck (8.2)', () 
 
 /** How a reflector goes on after each of the endings, one after the other, in the state that ended. */
 function recoveriesAfter(sequence: readonly (readonly [ReflectorState, Ending])[]) {
-  let before: ReflectorProgress = NOT_BEGUN
+  let before = NOT_BEGUN
   return sequence.map(([state, ending]) => {
     const recovery = recoveryAfter({ ...before, state }, ending)
     before = recovery.progress

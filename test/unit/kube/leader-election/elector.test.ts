@@ -1,10 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { LEASES } from '../../../../src/api/names.ts'
 import { NotLeaderError } from '../../../../src/kube/client/api-error.ts'
-import {
-  type LeaderElection,
-  runLeaderElection,
-} from '../../../../src/kube/leader-election/elector.ts'
+import { runLeaderElection } from '../../../../src/kube/leader-election/elector.ts'
 import type { LeaseSpec } from '../../../../src/kube/leader-election/rules.ts'
 import { type Line, memoryApi, silence } from '../../../support/fake-kube-client.ts'
 import { manualClock } from '../../../support/manual-clock.ts'
@@ -44,7 +41,7 @@ function leaseWithCandidates() {
   return { clock, api, join, lease, touch, lines }
 }
 
-const mayWrite = (election: LeaderElection): boolean => {
+const mayWrite = (election: ReturnType<typeof runLeaderElection>): boolean => {
   try {
     election.mayWrite()
     return true
