@@ -1,12 +1,7 @@
 import { type EventReason, REVOKE_FINALIZER } from '../../api/names.ts'
 import { type AccessKey, isHeartbeatKey } from '../../domain/accesskey/access-key.ts'
 import { type KeyConflict, keyStateOf } from '../../domain/accesskey/key-state.ts'
-import {
-  type Caps,
-  earliest,
-  isLive,
-  lifetimeOf,
-} from '../../domain/accesskey/lifetime.ts'
+import { type Caps, earliest, isLive, lifetimeOf } from '../../domain/accesskey/lifetime.ts'
 import { findCondition } from '../../domain/conditions.ts'
 import { formatTimestamp } from '../../domain/time.ts'
 import type { TransitionEvent } from '../../kube/event-recorder.ts'

@@ -71,7 +71,7 @@ export function withHiddenFieldsAt(
 ): Json {
   if (resource === CONFIGS) return restoreSettings(sent, shown(path), current(path))
   return hiddenFields(resource).reduce(
-    (whole, field) => restoreField(whole, restOf(field, path), current(field)),
+    (whole, field) => restoreField(whole, pathBelow(field, path), current(field)),
     sent,
   )
 }
@@ -83,8 +83,8 @@ function restoreField(sent: Json, field: NamePath | null, value: Json | undefine
   return isMissing && isMap(sent) ? setNestedField(sent, field, value) : sent
 }
 
-/** The rest of the field's path after `path`; null = the field is not below `path`. */
-export const restOf = (field: NamePath, path: NamePath): NamePath | null =>
+/** The path of a field from `path` on; null = the field is not below `path`. */
+export const pathBelow = (field: NamePath, path: NamePath): NamePath | null =>
   path.every((name, place) => field[place] === name) ? field.slice(path.length) : null
 
 /** Puts the hidden fields back into a whole object that a client sent (contract 12.4). */
@@ -108,7 +108,7 @@ export const secretsAt = (
   path: NamePath,
 ): readonly string[] =>
   (SECRETS[resource.plural] ?? [])
-    .map((field) => restOf(field, path))
+    .map((field) => pathBelow(field, path))
     .map((field) => (field === null ? '' : nestedString(value, field)))
     .filter(isSecret)
 

@@ -17,7 +17,7 @@ import {
 import { type Json, type JsonMap, sameJson } from '../../domain/json/json.ts'
 import { firstUncoveredEntry } from '../../domain/scope/covers.ts'
 import { formatTimestamp } from '../../domain/time.ts'
-import { KEY, isDigest, restOf } from '../../domain/redaction/fields.ts'
+import { KEY, isDigest, pathBelow } from '../../domain/redaction/fields.ts'
 import { type Change, isAnswer, pathIn } from './patch.ts'
 import type { CallerAccess } from './request.ts'
 import { fieldRule } from './spec-fields.ts'
@@ -97,7 +97,7 @@ const textsSetAt = (change: Change, path: NamePath): readonly string[] =>
 function valueSetBy(operation: Json, path: NamePath): Json | undefined {
   const place = pathIn(operation)
   if (isAnswer(place) || !SETTING_OPERATIONS.has(nestedString(operation, ['op']))) return undefined
-  const rest = restOf(path, place)
+  const rest = pathBelow(path, place)
   return rest === null ? undefined : nestedField(nestedField(operation, ['value']), rest)
 }
 

@@ -93,7 +93,7 @@ const compare = (a: LeadingNamespace, b: LeadingNamespace): number => {
 }
 
 /** Whether the mappings name the host namespace itself. A name that a pattern makes is the tenant's choice. */
-export const isNamedInMappings = (hostNamespace: string, { namespaces }: HostPlace): boolean =>
+export const isMappedNamespace = (hostNamespace: string, { namespaces }: HostPlace): boolean =>
   (namespaces ?? []).some(([, host]) => host === hostNamespace)
 
 /** A sentence for each mapping with which the syncer must not start. */
@@ -110,8 +110,8 @@ export function mappingFaults(
   const others = [...byHost].flatMap(([hostName, leading]) => {
     const names = leading.map(({ name }) => name).toSorted()
     const isReserved = hostName === place.hostNamespace
-    if (isReserved && isNamedInMappings(hostName, place)) return []
-    const isNamed = isNamedInMappings(hostName, place)
+    if (isReserved && isMappedNamespace(hostName, place)) return []
+    const isNamed = isMappedNamespace(hostName, place)
     const host = hosts.get(hostName) ?? null
     const { kind } = planOf({ leading, host, isNamed, isReserved }, leading)
     const several =

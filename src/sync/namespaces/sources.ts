@@ -18,7 +18,7 @@ import type { HostPlace } from '../objects/host-name.ts'
 import { type SyncedObject, syncedObject } from '../objects/synced-object.ts'
 import { hostNamespaceOf, type NamespaceMark, namespaceMark } from './marks.ts'
 import {
-  isNamedInMappings,
+  isMappedNamespace,
   type LeadingNamespace,
   type NamespaceFacts,
   planNamespace,
@@ -118,7 +118,7 @@ export const namespaceFacts = (
 ): NamespaceFacts => ({
   leading: virtual.by(BY_HOST_NAMESPACE, hostName),
   host: host.getByKey(hostName) ?? null,
-  isNamed: isNamedInMappings(hostName, place),
+  isNamed: isMappedNamespace(hostName, place),
   isReserved: hostName === place.hostNamespace,
 })
 

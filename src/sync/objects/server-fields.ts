@@ -8,8 +8,12 @@ import {
 } from '../../domain/json/json.ts'
 import { MARK_PREFIX } from './mark-keys.ts'
 
-/** Metadata that changes with each write. */
-export const VERSION_FIELDS: readonly string[] = ['managedFields', 'resourceVersion', 'generation']
+/** Metadata that the API server changes with each write. */
+export const SERVER_SET_METADATA: readonly string[] = [
+  'managedFields',
+  'resourceVersion',
+  'generation',
+]
 
 /** The annotation of a host object with the verdict that its patches do not settle, as `verdictOf` makes it. */
 export const NOT_STABLE = `${MARK_PREFIX}patches-not-stable`
@@ -19,7 +23,7 @@ export function withoutVersion(object: JsonMap): JsonMap {
   const { metadata = null } = object
   if (!isMap(metadata)) return object
   const kept = Object.entries(metadata).flatMap(([name, value]) => {
-    if (VERSION_FIELDS.includes(name)) return []
+    if (SERVER_SET_METADATA.includes(name)) return []
     return [[name, name === 'annotations' ? withoutVerdict(value) : value] as const]
   })
   return { ...object, metadata: mapFromEntries(kept) }

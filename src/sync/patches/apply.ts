@@ -11,7 +11,7 @@ import {
 } from '../../domain/json/json.ts'
 import { MARK_PREFIX } from '../objects/mark-keys.ts'
 import { hostSelector, virtualSelector } from '../objects/selectors.ts'
-import { VERSION_FIELDS, withoutVersion } from '../objects/server-fields.ts'
+import { SERVER_SET_METADATA, withoutVersion } from '../objects/server-fields.ts'
 import {
   type Evaluate,
   type EvaluationRequest,
@@ -234,7 +234,7 @@ const METADATA: ReadonlySet<string> = new Set([
   'uid',
   'ownerReferences',
   'finalizers',
-  ...VERSION_FIELDS,
+  ...SERVER_SET_METADATA,
 ])
 
 /** The patched object with the protected fields as they were: identity, owners, finalizers and the syncer's marks. */

@@ -3,7 +3,7 @@ import type { HostPlace, NamespaceMappings } from '../../../../src/sync/objects/
 import {
   type LeadingNamespace,
   type NamespaceFacts,
-  isNamedInMappings,
+  isMappedNamespace,
   mappingFaults,
   planNamespace,
 } from '../../../../src/sync/namespaces/plan.ts'
@@ -195,7 +195,7 @@ test.each<{ host: string; mappings: NamespaceMappings; isNamed: boolean }>([
   { host: 'prod-a', mappings: [['team-*', 'prod-*']], isNamed: false },
   { host: 'kube-system', mappings: [['*', '*']], isNamed: false },
 ])('$host is named in $mappings: $isNamed (17.5)', ({ host: name, mappings, isNamed }) => {
-  expect(isNamedInMappings(name, placeWith(mappings))).toBe(isNamed)
+  expect(isMappedNamespace(name, placeWith(mappings))).toBe(isNamed)
 })
 
 describe('faults of mappings at start', () => {
