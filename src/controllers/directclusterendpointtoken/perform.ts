@@ -1,7 +1,7 @@
 // Does a step of a token: one write, or the request for a record.
 import { REVOKE_FINALIZER } from '../../api/names.ts'
 import type { TokenObject } from '../../domain/token/token.ts'
-import { applyFields, deleteObject, releaseObject } from '../../kube/controller/object-writes.ts'
+import { adoptObject, deleteObject, releaseObject } from '../../kube/controller/object-writes.ts'
 import { type Outcome, done, requeueAfterWrite, requeueAt } from '../../kube/controller/outcome.ts'
 import type { ReconcileContext } from '../../kube/controller/reconcile-context.ts'
 import type { RevocationList } from '../../revocation/revocation-list.ts'
@@ -36,12 +36,7 @@ export async function perform(
       return requeueAfterWrite(step.wakeMs, deps.clock.nowMs())
     case 'adopt':
       // Before the token is issued, so that no issued token is deleted without a revocation record.
-      await applyFields(
-        targetOf(deps),
-        token,
-        { metadata: { finalizers: [REVOKE_FINALIZER] } },
-        { reason: 'adopt' },
-      )
+      await adoptObject(targetOf(deps), token, REVOKE_FINALIZER, {})
       return done
     case 'delete':
       if (await deleteObject(targetOf(deps), token, 'expired'))

@@ -2,7 +2,7 @@
 import { ACCESS_KEYS, CREATED_ANNOTATION, REVOKE_FINALIZER } from '../../api/names.ts'
 import type { AccessKey, OwnedAccessKeyObject } from '../../domain/accesskey/access-key.ts'
 import type { KubeClient } from '../../kube/client/client.ts'
-import { applyFields } from '../../kube/controller/object-writes.ts'
+import { adoptObject } from '../../kube/controller/object-writes.ts'
 import type { Store } from '../../kube/informer/store.ts'
 
 /** Dependencies of adopt. */
@@ -31,14 +31,10 @@ export async function adopt(
   const metadata = {
     resourceVersion: live.resourceVersion,
     annotations: { [CREATED_ANNOTATION]: createdAt },
-    finalizers: [REVOKE_FINALIZER],
   }
-  await applyFields(
-    { client, resource: ACCESS_KEYS, store: keys },
-    key,
-    { metadata, ...(live.key === null ? {} : { spec: { key: live.key } }) },
-    { reason: 'adopt' },
-  )
+  const target = { client, resource: ACCESS_KEYS, store: keys }
+  const spec = live.key === null ? {} : { spec: { key: live.key } }
+  await adoptObject(target, key, REVOKE_FINALIZER, { metadata, ...spec })
   return { isGenerated }
 }
 

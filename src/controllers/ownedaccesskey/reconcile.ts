@@ -1,38 +1,17 @@
-import { ACCESS_KEYS, REVOKE_FINALIZER } from '../../api/names.ts'
-import { type AccessKey, keyIdOf } from '../../domain/accesskey/access-key.ts'
-import { lifetimeOf } from '../../domain/accesskey/lifetime.ts'
-import {
-  type ObjectTarget,
-  applyStatus,
-  deleteObject,
-  regardingOf,
-  releaseObject,
-} from '../../kube/controller/object-writes.ts'
-import {
-  type Outcome,
-  REQUEUE_AFTER_MS,
-  done,
-  requeueAfterWrite,
-  requeueAt,
-} from '../../kube/controller/outcome.ts'
+import { REVOKE_FINALIZER } from '../../api/names.ts'
+import type { AccessKey } from '../../domain/accesskey/access-key.ts'
+import { deleteObject, releaseObject } from '../../kube/controller/object-writes.ts'
+import { type Outcome, REQUEUE_AFTER_MS, done, requeueAt } from '../../kube/controller/outcome.ts'
 import type { ReconcileContext } from '../../kube/controller/reconcile-context.ts'
-import { type EventRecorder, recordTransitions } from '../../kube/event-recorder.ts'
 import { adopt } from './adopt.ts'
-import { type KeyStep, type KeyTransition, plan } from './plan.ts'
+import { type KeyTransition, plan } from './plan.ts'
 import { type KeyPlanSources, planInputOf } from './plan-input.ts'
+import { type KeyPublishDeps, keyIdField, publish, recordEvents, targetOf } from './publish.ts'
 import { revokeOwnedTokens } from './revoke-owned-tokens.ts'
 
-/** Called for each expiry, for the platform_* metrics. */
-interface KeyObserver {
-  /** @param lagSeconds from the key's expiry to the write of its status */
-  expired(lagSeconds: number): void
-}
-
 /** Dependencies of reconcile. */
-export interface KeyDeps extends KeyPlanSources {
+export interface KeyDeps extends KeyPlanSources, KeyPublishDeps {
   readonly newKey: () => string
-  readonly events: EventRecorder
-  readonly observer: KeyObserver
 }
 
 /** Why keys are written, for metrics. */
@@ -66,12 +45,6 @@ export async function reconcile(
   }
 }
 
-const targetOf = ({ client, keys }: KeyDeps): ObjectTarget => ({
-  client,
-  resource: ACCESS_KEYS,
-  store: keys,
-})
-
 /**
  * Publishes the status of an adopted key in the same reconcile: after a burst of new keys it would have to queue
  * again to become Ready. Any other step is left to the reconcile that our write causes.
@@ -102,25 +75,6 @@ const KEY_GENERATED: KeyTransition = {
   discriminator: '',
 }
 
-async function publish(
-  key: AccessKey,
-  { status, announce, wakeMs }: Extract<KeyStep, { kind: 'publish' }>,
-  deps: KeyDeps,
-  { log, reconcileID }: ReconcileContext,
-): Promise<Outcome> {
-  const { clock, caps, observer } = deps
-  await applyStatus(targetOf(deps), key, status)
-  recordEvents(key, announce, deps, reconcileID)
-  const nowMs = clock.nowMs()
-  if (announce.some(({ reason }) => reason === 'Expired')) {
-    const lagMs = nowMs - (lifetimeOf(key, caps(), nowMs).expiresMs ?? nowMs)
-    observer.expired(lagMs / 1000)
-    const { expirationTimestamp } = status
-    log.info({ ...keyIdField(key), expirationTimestamp, lagMs }, 'access key expired')
-  }
-  return requeueAfterWrite(wakeMs, nowMs)
-}
-
 async function remove(key: AccessKey, deps: KeyDeps, { log }: ReconcileContext): Promise<void> {
   if (await deleteObject(targetOf(deps), key, 'expired'))
     log.info(keyIdField(key), 'expired access key deleted')
@@ -136,21 +90,4 @@ async function release(key: AccessKey, deps: KeyDeps, { log }: ReconcileContext)
   if (await releaseObject(targetOf(deps), key, REVOKE_FINALIZER))
     log.info(keyIdField(key), 'access key released')
   return done
-}
-
-/** By the key ID the log tells what happened to a key that leaked (contract 1.5). */
-const keyIdField = (key: AccessKey): { readonly keyID?: string } =>
-  key.digest === null ? {} : { keyID: keyIdOf(key) }
-
-/** Reasons of events that need no action; the others are warnings. */
-const NORMAL_REASONS: readonly KeyTransition['reason'][] = ['KeyGenerated']
-
-function recordEvents(
-  key: AccessKey,
-  transitions: readonly KeyTransition[],
-  { events }: KeyDeps,
-  reconcileID: string,
-): void {
-  const regarding = regardingOf(ACCESS_KEYS, key)
-  recordTransitions(transitions, { regarding, normalReasons: NORMAL_REASONS, reconcileID }, events)
 }

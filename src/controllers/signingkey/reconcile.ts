@@ -1,34 +1,26 @@
-import { CONFIG_MAPS, JWKS_CONFIG_MAP, SECRETS } from '../../api/names.ts'
-import type { ConfigMap, KubeObject } from '../../api/objects.ts'
-import type { SigningKeySecret } from '../../domain/signingkey/signing-key.ts'
+import { SECRETS } from '../../api/names.ts'
 import type { SigningAlgorithm } from '../../domain/token/token-claims.ts'
 import type { KubeClient } from '../../kube/client/client.ts'
-import { regardingOf } from '../../kube/controller/object-writes.ts'
 import { type Outcome, done } from '../../kube/controller/outcome.ts'
 import type { ReconcileContext } from '../../kube/controller/reconcile-context.ts'
-import { type EventRecorder, recordTransitions } from '../../kube/event-recorder.ts'
-import type { FullObject, Store } from '../../kube/informer/store.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import type { Keyring } from '../../signing/keyring.ts'
 import { createSigningKey } from '../../signing/signing-key-secret.ts'
 import type { LastSoundKeys } from './desired-keys.ts'
-import { type SigningKeyStep, type SigningKeyTransition, corruptionsOf, plan } from './plan.ts'
+import { type SigningKeyStep, plan } from './plan.ts'
 import { publishKeys } from './publish-keys.ts'
+import { type ReportDeps, recordEvents, reportCorrupt } from './report.ts'
 
 /** Dependencies of the reconciler. */
-export interface SigningKeyDeps {
+export interface SigningKeyDeps extends ReportDeps {
   readonly client: KubeClient
   /** Reads the same ConfigMap as `records`. */
   readonly keyring: Keyring
-  /** Holds ConfigMap `platform-jwks`, if it exists. */
-  readonly records: Store<FullObject<ConfigMap>>
-  readonly namespace: string
   readonly algorithm: SigningAlgorithm
   /** `--token-max-ttl` in milliseconds. */
   readonly tokenMaxTtlMs: number
   /** The latest `exp` of the live tokens that a key signed; null = it has none. */
   readonly lastExpMs: (kid: string) => number | null
-  readonly events: EventRecorder
   readonly clock: Clock
 }
 
@@ -105,32 +97,4 @@ async function remove(
   const { name, uid, resourceVersion } = secret
   await client.delete(SECRETS, { namespace, name }, { uid, resourceVersion }, because)
   log.info({ secret: { name, uid }, because }, 'signing key deleted')
-}
-
-/** Records an event for each corruption, once in the life of this process. */
-function reportCorrupt(
-  secrets: readonly SigningKeySecret[],
-  reported: Set<string>,
-  deps: SigningKeyDeps,
-  context: ReconcileContext,
-): void {
-  const record = deps.records.get(JWKS_CONFIG_MAP, deps.namespace)
-  if (!record) return
-  const unreported = corruptionsOf(secrets).filter(
-    ({ discriminator }) => !reported.has(discriminator),
-  )
-  recordEvents(record.object.metadata, unreported, deps, context)
-  for (const { discriminator } of unreported) reported.add(discriminator)
-}
-
-function recordEvents(
-  { uid }: KubeObject['metadata'],
-  transitions: readonly SigningKeyTransition[],
-  { events, namespace }: SigningKeyDeps,
-  { reconcileID }: ReconcileContext,
-): void {
-  const record = { name: JWKS_CONFIG_MAP, uid }
-  const regarding = { ...regardingOf(CONFIG_MAPS, record), namespace }
-  const normalReasons = ['SigningKeyRotated']
-  recordTransitions(transitions, { regarding, normalReasons, reconcileID }, events)
 }

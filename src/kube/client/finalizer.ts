@@ -1,5 +1,5 @@
 // Finalizers, by which an object that is deleted stays until our work for it is done (contract 5.1). An apply adds ours
-// with the fields that it guards, so no object has one without the other. A removal names the object by its uid and tests
+// with the fields that it guards (adoptObject of kube/controller/object-writes.ts). A removal names the object by its uid and tests
 // the place of the finalizer in the list: it never removes one of another owner, nor ours of another object of that name.
 import type { Resource } from '../../api/names.ts'
 import type { KubeObject } from '../../api/objects.ts'

@@ -51,6 +51,24 @@ export const applyStatus = (
   applyFields(target, object, { status }, { reason: 'status', subresource: 'status' })
 
 /**
+ * Adds our finalizer together with the fields that it guards, so that no object has one without the other.
+ *
+ * @throws StatusError 409 when the object has changed
+ */
+export const adoptObject = (
+  target: ObjectTarget,
+  object: StoredObject,
+  finalizer: string,
+  { metadata, ...fields }: AppliedFields,
+): Promise<void> =>
+  applyFields(
+    target,
+    object,
+    { ...fields, metadata: { ...metadata, finalizers: [finalizer] } },
+    { reason: 'adopt' },
+  )
+
+/**
  * Deletes the object. The resourceVersion protects one that was used a moment ago (contract 5.3).
  *
  * @param reason why, for metrics

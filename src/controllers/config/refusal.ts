@@ -1,0 +1,35 @@
+// Reports a write of settings or status that the API server refuses.
+import type { Config } from '../../api/config.gen.ts'
+import { IN_FORCE_CONFIG_MAP } from '../../api/names.ts'
+import { StatusError, isRefusal } from '../../kube/client/api-error.ts'
+import type { ReconcileContext } from '../../kube/controller/reconcile-context.ts'
+import { type ConfigStep, planNotWritten } from './plan.ts'
+import { type ConfigPublishDeps, publish } from './publish.ts'
+
+/** Dependencies of reportRefusal. */
+export interface RefusalDeps extends ConfigPublishDeps {
+  /** When a refused write was published last, epoch milliseconds; null = never. reportRefusal sets it. */
+  readonly lastReport: { atMs: number | null }
+}
+
+/** Publishes that the API server refuses the settings. The caller throws on, so the write is tried again. */
+export async function reportRefusal(
+  error: unknown,
+  { step, config }: { readonly step: ConfigStep; readonly config: Config },
+  deps: RefusalDeps,
+  context: ReconcileContext,
+): Promise<void> {
+  const isRecord = step.kind === 'record'
+  if (!isRefusal(error, !isRecord)) return
+  deps.observer.checked(false)
+  const objectName = isRecord ? `ConfigMap ${IN_FORCE_CONFIG_MAP}` : 'status of this Config'
+  const nowMs = deps.clock.nowMs()
+  const refused = { objectName, words: error.words }
+  const report = planNotWritten(config, refused, deps.lastReport.atMs, nowMs)
+  if (report.kind === 'publish') deps.lastReport.atMs = nowMs
+  // Where not even this status can be written, the log has the first refusal.
+  if (report.kind === 'publish')
+    await publish(config, report, deps, context).catch((second: unknown) => {
+      if (!(second instanceof StatusError)) throw second
+    })
+}
