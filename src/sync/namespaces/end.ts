@@ -8,7 +8,7 @@ import type { Clock } from '../../runtime/clock.ts'
 import { planEnd } from './end-plan.ts'
 import { hostNamespaceOf, type VirtualNamespace } from './marks.ts'
 import type { PlannedEnd } from './plan.ts'
-import { deleteOwnObjects, restOf } from './remaining-content.ts'
+import { deleteOwnObjects, remainingContent } from './remaining-content.ts'
 import type { NamespaceReport, ReconciledNamespace } from './report.ts'
 import type { HostNamespaceObject } from './sources.ts'
 import { deleteNamespace, type NamespaceWriteDeps, unmarkNamespace } from './writes.ts'
@@ -48,7 +48,8 @@ export async function endNamespace(
     deleteOwnObjects({ hostName: host.name, virtualName: virtual.name }, deps),
   )
   if (own.kind === 'clearing') return recheckAfter(RECHECK_MS.clearing)
-  const rest = own.kind === 'unknown' ? own : isMade ? await restOf(host.name, content) : null
+  const rest =
+    own.kind === 'unknown' ? own : isMade ? await remainingContent(host.name, content) : null
   const end = planEnd(host.name, rest)
   switch (end.step) {
     case 'delete':

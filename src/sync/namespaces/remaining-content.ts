@@ -70,7 +70,10 @@ async function unlessChanged(call: string, remove: () => Promise<unknown>): Prom
 }
 
 /** Looks for objects of all kinds that the host serves. Objects that can't be read count as foreign. */
-export async function restOf(hostName: string, content: NamespaceContent): Promise<NamespaceRest> {
+export async function remainingContent(
+  hostName: string,
+  content: NamespaceContent,
+): Promise<NamespaceRest> {
   const { resources, unknown } = await content.resources()
   const unreadable = [...unknown]
   for (const resource of resources) {

@@ -3,7 +3,10 @@ import type { Resource } from '../../../../src/api/names.ts'
 import type { ObjectMeta } from '../../../../src/api/objects.ts'
 import type { KubeClient } from '../../../../src/kube/client/client.ts'
 import type { NamespaceContent } from '../../../../src/kube/client/namespace-content.ts'
-import { deleteOwnObjects, restOf } from '../../../../src/sync/namespaces/remaining-content.ts'
+import {
+  deleteOwnObjects,
+  remainingContent,
+} from '../../../../src/sync/namespaces/remaining-content.ts'
 import type { HostPlace } from '../../../../src/sync/objects/host-name.ts'
 import { marksOf } from '../../../../src/sync/objects/host-metadata.ts'
 import { refusal } from '../memory-cluster.ts'
@@ -64,7 +67,7 @@ describe('a host namespace', () => {
       rest: { kind: 'objects', content: 'pods web' },
     },
   ])('$name (17.5)', async ({ content, rest }) => {
-    expect(await restOf('vc-x-shop', content)).toEqual(rest)
+    expect(await remainingContent('vc-x-shop', content)).toEqual(rest)
   })
 })
 
