@@ -70,9 +70,15 @@ export async function metric(
 export const reconciled = (operator: Operator, controller: string): Promise<number> =>
   metric(operator, 'controller_runtime_reconcile_total', `controller="${controller}"`)
 
-/** Whether a controller's queue is empty and no worker is active. */
-export async function isIdle(operator: Operator, controller: string): Promise<boolean> {
-  const depth = await metric(operator, 'workqueue_depth', `name="${controller}"`)
-  const active = 'controller_runtime_active_workers'
-  return depth + (await metric(operator, active, `controller="${controller}"`)) === 0
+/** Whether the queues of these controllers are empty and no worker of them is active, all by one page. */
+export async function isIdle(
+  operator: Operator,
+  ...controllers: readonly string[]
+): Promise<boolean> {
+  const page = await operator.metrics()
+  return controllers.every(
+    (controller) =>
+      sumOf(page, 'workqueue_depth', `name="${controller}"`) === 0 &&
+      sumOf(page, 'controller_runtime_active_workers', `controller="${controller}"`) === 0,
+  )
 }

@@ -76,7 +76,7 @@ const SWEPT = [SERVICES, ENDPOINTS, SECRETS, CONFIG_MAPS]
  * file busy.
  */
 export async function sweepNamespace(raw: Raw, namespace: string): Promise<void> {
-  for (const resource of SWEPT) await raw('DELETE', pathOf(resource, { namespace }))
+  await Promise.all(SWEPT.map((resource) => raw('DELETE', pathOf(resource, { namespace }))))
   await raw('DELETE', `${ROOT}/${namespace}`)
 }
 

@@ -143,9 +143,11 @@ export async function syncWorld(planes: Pair<SyncPlane>, toHost: object = {}): P
   await configure(toHost)
   afterAll(async () => {
     await Promise.all(syncers.map((syncer) => syncer.stop()))
-    if (planes.host.isShared) await sweepNamespace(planes.host.raw, hostNamespace)
-    if (planes.virtual.isShared)
-      for (const namespace of namespaces) await sweepNamespace(planes.virtual.raw, namespace)
+    const { virtual: inVirtual, host: onHost } = planes
+    await Promise.all([
+      ...(onHost.isShared ? [sweepNamespace(onHost.raw, hostNamespace)] : []),
+      ...(inVirtual.isShared ? namespaces.map((one) => sweepNamespace(inVirtual.raw, one)) : []),
+    ])
     await rm(folder, { recursive: true })
   })
   const namespace = async (name = uniqueName('ns')): Promise<string> => {
@@ -221,12 +223,36 @@ async function startSyncer(
 function fencesOf(
   world: Pick<SyncWorld, 'virtual' | 'host' | 'hostRef' | 'namespace'>,
 ): SyncWorld['caughtUp'] {
-  let namespace: string | null = null
-  return async (syncer) => {
-    namespace ??= await world.namespace()
-    await passFence(world, { namespace, name: uniqueName(FENCE) })
+  const namespaceOfAll = once(() => world.namespace())
+  const pass = async (syncer: Syncer): Promise<void> => {
+    await passFence(world, { namespace: await namespaceOfAll(), name: uniqueName(FENCE) })
     await atRest(syncer)
   }
+  const passes = new Map<Syncer, () => Promise<void>>()
+  return (syncer) => {
+    const shared = passes.get(syncer) ?? sharedRuns(() => pass(syncer))
+    passes.set(syncer, shared)
+    return shared()
+  }
+}
+
+/** Runs one after the other. Calls that come during one share the next, which begins after each of them. */
+function sharedRuns(run: () => Promise<void>): () => Promise<void> {
+  let last: Promise<unknown> = Promise.resolve()
+  let next: Promise<void> | null = null
+  return () => {
+    next ??= last.then(() => {
+      next = null
+      return run()
+    })
+    last = next.catch(() => undefined)
+    return next
+  }
+}
+
+function once<T>(first: () => Promise<T>): () => Promise<T> {
+  let made: Promise<T> | null = null
+  return () => (made ??= first())
 }
 
 function auditsOf(planes: Pair<SyncPlane>): Pick<SyncWorld, 'mark' | 'writesSince'> {
@@ -283,12 +309,8 @@ async function passFence(
 const atRest = (syncer: Syncer): Promise<true> =>
   eventually(
     'the syncer is at rest',
-    async () => {
-      const idle = await Promise.all(
-        [...SYNCED_KINDS, 'imports'].map((kind) => isIdle(syncer, controllerOf(kind))),
-      )
-      return idle.every(Boolean) || undefined
-    },
+    async () =>
+      (await isIdle(syncer, ...[...SYNCED_KINDS, 'imports'].map(controllerOf))) || undefined,
     SOON,
   )
 

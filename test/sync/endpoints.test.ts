@@ -1,4 +1,4 @@
-// Endpoints of a virtual cluster on its host.
+// Endpoints of a virtual cluster on its host. Each test has Endpoints of its own, so five run at a time.
 import { describe, expect, test } from 'vitest'
 import { ENDPOINTS, SERVICES } from '../../src/api/names.ts'
 import { fileWorld } from '../support/sync-file-world.ts'
@@ -25,7 +25,7 @@ async function standing(
   return { before, onHost }
 }
 
-test('Service first: the host has both, with marks and the own Service as owner (17.2, 17.4, 18.1)', async () => {
+test.concurrent('Service first: the host has both, with marks and the own Service as owner (17.2, 17.4, 18.1)', async () => {
   const ref = at('service-first')
   const { before, onHost } = await standing(ref.name, '10.1.0.1')
   const { uid } = (await host.get(SERVICES, world.ownService)).metadata
@@ -47,7 +47,7 @@ test('Service first: the host has both, with marks and the own Service as owner 
   await expectUntouched(virtual, ENDPOINTS, before)
 })
 
-test('Endpoints first: they follow their Service (18.1)', async () => {
+test.concurrent('Endpoints first: they follow their Service (18.1)', async () => {
   const ref = at('endpoints-first')
   const before = await virtual.create(ENDPOINTS, ref, endpointsAt('10.1.0.2'))
   await world.caughtUp(syncer)
@@ -57,7 +57,7 @@ test('Endpoints first: they follow their Service (18.1)', async () => {
   await expectUntouched(virtual, ENDPOINTS, before)
 })
 
-test('addresses follow, and go with an empty list (18.2)', async () => {
+test.concurrent('addresses follow, and go with an empty list (18.2)', async () => {
   const ref = at('moving')
   await standing(ref.name, '10.1.1.1')
   await virtual.patch(ENDPOINTS, ref, endpointsAt('10.1.1.2'))
@@ -67,7 +67,7 @@ test('addresses follow, and go with an empty list (18.2)', async () => {
   await expectUntouched(virtual, ENDPOINTS, before)
 })
 
-test('a Pod that an address names has its name on the host, other targets stay (18.2)', async () => {
+test.concurrent('a Pod that an address names has its name on the host, other targets stay (18.2)', async () => {
   const ref = at('targets')
   await virtual.create(SERVICES, ref, SELECTORLESS)
   const targetRef = { kind: 'Pod', namespace, name: 'pod-1', uid: 'u', resourceVersion: '1' }
@@ -96,7 +96,7 @@ test('a Pod that an address names has its name on the host, other targets stay (
   await expectUntouched(virtual, ENDPOINTS, before)
 })
 
-test("a change on the host is overwritten, and marks stay the syncer's (18.2, 18.5, 19.6)", async () => {
+test.concurrent("a change on the host is overwritten, and marks stay the syncer's (18.2, 18.5, 19.6)", async () => {
   const { before, onHost } = await standing('drifting', '10.1.3.1')
   const ref = hostRef(at('drifting'))
   await host.patch(ENDPOINTS, ref, {
@@ -118,7 +118,7 @@ test("a change on the host is overwritten, and marks stay the syncer's (18.2, 18
   await expectUntouched(virtual, ENDPOINTS, before)
 })
 
-test('labels and annotations of the host flow back where the virtual object has the key, and only then (17.3)', async () => {
+test.concurrent('labels and annotations of the host flow back where the virtual object has the key, and only then (17.3)', async () => {
   const ref = at('labelled')
   await virtual.create(SERVICES, ref, SELECTORLESS)
   const before = await virtual.create(ENDPOINTS, ref, {
@@ -159,7 +159,7 @@ test('labels and annotations of the host flow back where the virtual object has 
   expect(resourceVersion).not.toBe(before.metadata.resourceVersion)
 })
 
-describe('deletion', () => {
+describe.concurrent('deletion', () => {
   test('of the virtual Endpoints deletes those of the host (18.3)', async () => {
     await standing('deleted', '10.1.5.1')
     await virtual.remove(ENDPOINTS, at('deleted'))
@@ -237,34 +237,40 @@ const REFUSED = [
   { what: 'of a metadata service', name: 'metadata', ip: '100.100.100.200', says: /100\.100\.100\.200 is a metadata address/ },
   { what: 'in a denied range', name: 'denied', ip: '10.77.1.1', says: /10\.77\.1\.1 is in the denied range 10\.77\.0\.0\/16/ },
 ]
-test.each(REFUSED)('an address $what is refused, and the host object stays (18.2)', async (row) => {
-  const ref = at(`refused-${row.name}`)
-  const { onHost } = await standing(ref.name, '10.1.6.1')
-  const before = await virtual.patch(ENDPOINTS, ref, endpointsAt(row.ip))
-  const event = await virtual.event(before, 'AddressRefused')
-  expect(event).toMatchObject({ type: 'Warning', message: expect.stringMatching(row.says) })
-  await world.caughtUp(syncer)
-  await expectUntouched(host, ENDPOINTS, onHost)
-  await expectUntouched(virtual, ENDPOINTS, before)
-  await virtual.patch(ENDPOINTS, ref, endpointsAt('10.1.6.2'))
-  await host.shows(ENDPOINTS, onHost.metadata, endpointsAt('10.1.6.2'))
-})
+test.concurrent.each(REFUSED)(
+  'an address $what is refused, and the host object stays (18.2)',
+  async (row) => {
+    const ref = at(`refused-${row.name}`)
+    const { onHost } = await standing(ref.name, '10.1.6.1')
+    const before = await virtual.patch(ENDPOINTS, ref, endpointsAt(row.ip))
+    const event = await virtual.event(before, 'AddressRefused')
+    expect(event).toMatchObject({ type: 'Warning', message: expect.stringMatching(row.says) })
+    await world.caughtUp(syncer)
+    await expectUntouched(host, ENDPOINTS, onHost)
+    await expectUntouched(virtual, ENDPOINTS, before)
+    await virtual.patch(ENDPOINTS, ref, endpointsAt('10.1.6.2'))
+    await host.shows(ENDPOINTS, onHost.metadata, endpointsAt('10.1.6.2'))
+  },
+)
 
 // biome-ignore format: a table
 const SKIPPED = [
   { by: 'a label', metadata: { labels: { 'vcluster.platform.sh/skip-sync': 'true' } } },
   { by: 'an annotation', metadata: { annotations: { 'vcluster.platform.sh/skip-sync': 'true' } } },
 ]
-test.each(SKIPPED)('$by skip-sync leaves the object alone (16.3)', async ({ by, metadata }) => {
-  const ref = at(`skipped-${by.replaceAll(' ', '-')}`)
-  await virtual.create(SERVICES, ref, SELECTORLESS)
-  const before = await virtual.create(ENDPOINTS, ref, { ...endpointsAt('10.1.7.1'), metadata })
-  await world.caughtUp(syncer)
-  expect(await host.read(ENDPOINTS, hostRef(ref))).toBeNull()
-  await expectUntouched(virtual, ENDPOINTS, before)
-})
+test.concurrent.each(SKIPPED)(
+  '$by skip-sync leaves the object alone (16.3)',
+  async ({ by, metadata }) => {
+    const ref = at(`skipped-${by.replaceAll(' ', '-')}`)
+    await virtual.create(SERVICES, ref, SELECTORLESS)
+    const before = await virtual.create(ENDPOINTS, ref, { ...endpointsAt('10.1.7.1'), metadata })
+    await world.caughtUp(syncer)
+    expect(await host.read(ENDPOINTS, hostRef(ref))).toBeNull()
+    await expectUntouched(virtual, ENDPOINTS, before)
+  },
+)
 
-test('default/kubernetes is left alone (16.3)', async () => {
+test.concurrent('default/kubernetes is left alone (16.3)', async () => {
   const ref = { namespace: 'default', name: 'kubernetes' }
   await world.caughtUp(syncer)
   for (const resource of [SERVICES, ENDPOINTS])

@@ -1,4 +1,5 @@
-// Objects in the host namespace that are not the syncer's: they are never adopted, changed or deleted.
+// Objects in the host namespace that are not the syncer's: they are never adopted, changed or deleted. Tests with
+// objects of their own run five at a time; one that counts all objects does not.
 import { describe, expect, test } from 'vitest'
 import { ENDPOINTS, SERVICES } from '../../src/api/names.ts'
 import { metric } from '../support/metrics-page.ts'
@@ -35,7 +36,7 @@ const FOREIGN = [
   { what: 'with another host namespace in its marks', metadata: { annotations: { ...annotationsOf(at('foreign-6')), [`${MARK}object-host-namespace`]: 'another' } } },
 ].map((row, index) => ({ ...row, name: `foreign-${index}` }))
 
-describe.each(sampled(FOREIGN, 3))(
+describe.concurrent.each(sampled(FOREIGN, 3))(
   'Endpoints $what under the name of a synced object',
   ({ name, metadata }) => {
     test('are left alone through create, change and deletion, with an Event; then the name is ours (16.3)', async () => {
@@ -68,7 +69,7 @@ describe.each(sampled(FOREIGN, 3))(
   },
 )
 
-test('an object of the syncer under whose name nothing is synced stays foreign without marks (16.3)', async () => {
+test.concurrent('an object of the syncer under whose name nothing is synced stays foreign without marks (16.3)', async () => {
   const foreign = await host.create(
     ENDPOINTS,
     { namespace: hostNamespace, name: 'unrelated' },
@@ -79,7 +80,7 @@ test('an object of the syncer under whose name nothing is synced stays foreign w
   await expectUntouched(host, SERVICES, await host.get(SERVICES, world.ownService))
 })
 
-test('a whole copy of a synced object under another name is foreign, also when the original goes (16.3, 17.2)', async () => {
+test.concurrent('a whole copy of a synced object under another name is foreign, also when the original goes (16.3, 17.2)', async () => {
   const ref = at('original')
   await pair(ref, '10.4.6.1')
   const { metadata } = await host.shows(ENDPOINTS, hostRef(ref), {})
@@ -97,7 +98,7 @@ test('a whole copy of a synced object under another name is foreign, also when t
   await expectUntouched(host, ENDPOINTS, copy)
 })
 
-test('marks that a user took off make the object foreign; marks put back, ours (16.3, 17.2)', async () => {
+test.concurrent('marks that a user took off make the object foreign; marks put back, ours (16.3, 17.2)', async () => {
   const ref = at('unmarked')
   const before = await pair(ref, '10.4.2.1')
   const onHost = await host.shows(ENDPOINTS, hostRef(ref), {})
@@ -115,7 +116,7 @@ test('marks that a user took off make the object foreign; marks put back, ours (
   await expectUntouched(virtual, ENDPOINTS, before)
 })
 
-test('a leftover with our marks whose virtual object is gone is deleted (16.3, 18.3)', async () => {
+test.concurrent('a leftover with our marks whose virtual object is gone is deleted (16.3, 18.3)', async () => {
   const ref = at('leftover')
   await host.create(ENDPOINTS, hostRef(ref), {
     ...endpointsAt('10.4.3.1'),

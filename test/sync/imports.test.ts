@@ -1,4 +1,5 @@
-// Objects of the host that a virtual cluster imports because a reference names them.
+// Objects of the host that a virtual cluster imports because a reference names them. Tests with objects of their own run
+// five at a time.
 import { beforeAll, expect, test } from 'vitest'
 import { CONFIG_MAPS, ENDPOINTS, SECRETS, SERVICES } from '../../src/api/names.ts'
 import { SELECTORLESS, endpointsAt } from '../support/sync-side.ts'
@@ -95,7 +96,7 @@ test('an import is never synced, and at rest nothing is written (19.5, 19.7)', a
     expect(await host.read(resource, hostRef(at(name)))).toBeNull()
 })
 
-test('the copy follows the host object until a user changes it (19.5)', async () => {
+test.concurrent('the copy follows the host object until a user changes it (19.5)', async () => {
   await offer('follows', 'one')
   await refer('follower', { secret: 'follows' })
   await virtual.shows(SECRETS, at('follows'), password('one'))
@@ -108,7 +109,7 @@ test('the copy follows the host object until a user changes it (19.5)', async ()
   await crosses('follower', { secret: 'follows' })
 })
 
-test('a copy goes with its label, and comes back with it (19.5)', async () => {
+test.concurrent('a copy goes with its label, and comes back with it (19.5)', async () => {
   await offer('lent', 'one')
   await refer('borrower', { secret: 'lent' })
   await crosses('borrower', { secret: 'lent' })
@@ -123,7 +124,7 @@ test('a copy goes with its label, and comes back with it (19.5)', async () => {
   await virtual.gone(SECRETS, at('lent'))
 })
 
-test("a copy that a user changed stays without its label, as the tenant's own (19.5)", async () => {
+test.concurrent("a copy that a user changed stays without its label, as the tenant's own (19.5)", async () => {
   await offer('kept', 'one')
   await refer('keeper', { secret: 'kept' })
   await virtual.shows(SECRETS, at('kept'), password('one'))
@@ -134,7 +135,7 @@ test("a copy that a user changed stays without its label, as the tenant's own (1
   await virtual.shows(SECRETS, at('kept'), password('mine'))
 })
 
-test('a deleted copy is made again, and one that nothing names goes (19.5)', async () => {
+test.concurrent('a deleted copy is made again, and one that nothing names goes (19.5)', async () => {
   await offer('named', 'one')
   await refer('namer', { secret: 'named' })
   const { metadata } = await virtual.shows(SECRETS, at('named'), password('one'))
@@ -149,7 +150,7 @@ test('a deleted copy is made again, and one that nothing names goes (19.5)', asy
   await virtual.gone(SECRETS, at('named'))
 })
 
-test('nothing is imported without the label, whatever a tenant forges (19.5)', async () => {
+test.concurrent('nothing is imported without the label, whatever a tenant forges (19.5)', async () => {
   const kubeconfig = await host.create(SECRETS, onHost('kubeconfig'), password('canary'))
   await refer('thief', { secret: 'kubeconfig' })
   await crosses('thief', { secret: translated('kubeconfig') })
@@ -165,7 +166,7 @@ test('nothing is imported without the label, whatever a tenant forges (19.5)', a
   await expectUntouched(host, SECRETS, kubeconfig)
 })
 
-test('an object with marks is not imported, nor one of a synced object (19.5)', async () => {
+test.concurrent('an object with marks is not imported, nor one of a synced object (19.5)', async () => {
   const annotations = { [`${P}/object-name`]: 'x' }
   await host.create(SECRETS, onHost('marked'), { metadata: { labels: LABELS, annotations } })
   await virtual.create(SECRETS, at('synced'), { metadata: { labels: LABELS }, ...password('x') })
@@ -181,7 +182,7 @@ test('an object with marks is not imported, nor one of a synced object (19.5)', 
   expect(await virtual.read(SECRETS, at(synced))).toBeNull()
 })
 
-test('a name on the way back is imported, translated, or does not flow (19.5)', async () => {
+test.concurrent('a name on the way back is imported, translated, or does not flow (19.5)', async () => {
   await offer('back', 'one')
   await host.create(SECRETS, onHost('foreign'), password('canary'))
   await virtual.create(SECRETS, at('own'), password('own'))

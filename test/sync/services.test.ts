@@ -1,4 +1,4 @@
-// Services of a virtual cluster on its host.
+// Services of a virtual cluster on its host. Each test has Services of its own, so five run at a time.
 // Node ports that a test names are below 30086: an API server assigns these last, so no other Service has one by chance.
 import { expect, test } from 'vitest'
 import { SERVICES } from '../../src/api/names.ts'
@@ -26,7 +26,7 @@ const withoutFlows = (service: SeenObject): object => {
   return { ...rest, metadata: kept, spec: { ...others, ports: plain } }
 }
 
-test('cluster IPs are of each cluster, and a headless Service stays one (18.4, 18.5)', async () => {
+test.concurrent('cluster IPs are of each cluster, and a headless Service stays one (18.4, 18.5)', async () => {
   const [plain, headless] = [
     await created('plain', {}),
     await created('headless', { clusterIP: 'None' }),
@@ -42,7 +42,7 @@ test('cluster IPs are of each cluster, and a headless Service stays one (18.4, 1
   await expectUntouched(virtual, SERVICES, headless)
 })
 
-test("a NodePort Service gets the host's numbers in both clusters (18.4, 18.5)", async () => {
+test.concurrent("a NodePort Service gets the host's numbers in both clusters (18.4, 18.5)", async () => {
   const before = await created('node-ports', {
     type: 'NodePort',
     ports: [...PORTS, { name: 'web', port: 80 }],
@@ -69,7 +69,7 @@ test("a NodePort Service gets the host's numbers in both clusters (18.4, 18.5)",
   })
 })
 
-test('a node port that another Service of the virtual cluster has: an Event, and changes still cross (18.3, 18.5)', async () => {
+test.concurrent('a node port that another Service of the virtual cluster has: an Event, and changes still cross (18.3, 18.5)', async () => {
   const other = await virtual.create(SERVICES, at('clash-other'), {
     metadata: { annotations: { 'vcluster.platform.sh/skip-sync': 'true' } },
     spec: { type: 'NodePort', ports: [{ port: 1, nodePort: 30_003 }] },
@@ -90,7 +90,7 @@ test('a node port that another Service of the virtual cluster has: an Event, and
   await virtual.shows(SERVICES, at('clash'), { spec: { ports: [{ nodePort: 30_003 }] } })
 })
 
-test("the load balancer's status flows back, and goes with it (18.4, 18.5)", async () => {
+test.concurrent("the load balancer's status flows back, and goes with it (18.4, 18.5)", async () => {
   const before = await created('balanced', { type: 'LoadBalancer' })
   await onHost('balanced')
   const ingress = [{ ip: '192.0.2.10', ipMode: 'VIP' }]
@@ -113,7 +113,7 @@ test("the load balancer's status flows back, and goes with it (18.4, 18.5)", asy
   )
 })
 
-test('a status that a user wrote in the virtual cluster is overwritten (18.4)', async () => {
+test.concurrent('a status that a user wrote in the virtual cluster is overwritten (18.4)', async () => {
   await created('two-statuses', { type: 'LoadBalancer' })
   await onHost('two-statuses')
   const ip = (value: string) => ({
@@ -126,7 +126,7 @@ test('a status that a user wrote in the virtual cluster is overwritten (18.4)', 
   expect(await host.get(SERVICES, hostRef(at('two-statuses')))).toMatchObject(ip('192.0.2.11'))
 })
 
-test("a health check port that the host has assigned is the host's own, and does not flow back (18.4)", async () => {
+test.concurrent("a health check port that the host has assigned is the host's own, and does not flow back (18.4)", async () => {
   const local = { type: 'LoadBalancer', externalTrafficPolicy: 'Local' }
   await host.create(
     SERVICES,
@@ -145,7 +145,7 @@ test("a health check port that the host has assigned is the host's own, and does
     expect(withoutFlows(await virtual.get(SERVICES, one.metadata))).toEqual(withoutFlows(one))
 })
 
-test('external IPs that no flag allows are dropped, with an Event (18.6)', async () => {
+test.concurrent('external IPs that no flag allows are dropped, with an Event (18.6)', async () => {
   const before = await created('external', {
     externalIPs: ['198.51.100.7', '203.0.113.7'],
     externalTrafficPolicy: 'Local',
@@ -167,7 +167,7 @@ test('external IPs that no flag allows are dropped, with an Event (18.6)', async
   }
 })
 
-test('an ExternalName of a Service of the virtual cluster is translated, another tenant is not reached (18.6)', async () => {
+test.concurrent('an ExternalName of a Service of the virtual cluster is translated, another tenant is not reached (18.6)', async () => {
   const name = (externalName: string) => ({ type: 'ExternalName', externalName, ports: [] })
   const other = `later.${namespace}.svc.cluster.local`
   const outside = await created('outside', name('db.example.com'))
@@ -196,19 +196,22 @@ const TYPES = [
   { from: { type: 'ClusterIP' }, to: { type: 'ExternalName', externalName: 'a.example.com', clusterIP: null, clusterIPs: null } },
   { from: { type: 'ExternalName', externalName: 'a.example.com' }, to: { type: 'ClusterIP', externalName: null } },
 ]
-test.each(sampled(TYPES, 3, 1))('$from.type becomes $to.type (18.4)', async ({ from, to }) => {
-  const name = `type-${from.type}-${to.type}`.toLowerCase()
-  await created(name, from)
-  await onHost(name, { spec: { type: from.type } })
-  const before = await virtual.patch(SERVICES, at(name), { spec: to })
-  await onHost(name, { spec: { type: to.type } })
-  await world.caughtUp(syncer)
-  const after = await virtual.get(SERVICES, at(name))
-  expect(withoutFlows(after)).toEqual(withoutFlows(before))
-  expect(await virtual.events(after)).toEqual([])
-})
+test.concurrent.each(sampled(TYPES, 3, 1))(
+  '$from.type becomes $to.type (18.4)',
+  async ({ from, to }) => {
+    const name = `type-${from.type}-${to.type}`.toLowerCase()
+    await created(name, from)
+    await onHost(name, { spec: { type: from.type } })
+    const before = await virtual.patch(SERVICES, at(name), { spec: to })
+    await onHost(name, { spec: { type: to.type } })
+    await world.caughtUp(syncer)
+    const after = await virtual.get(SERVICES, at(name))
+    expect(withoutFlows(after)).toEqual(withoutFlows(before))
+    expect(await virtual.events(after)).toEqual([])
+  },
+)
 
-test('a headless Service that becomes another is created again on the host, as in the virtual cluster (18.3, 18.4)', async () => {
+test.concurrent('a headless Service that becomes another is created again on the host, as in the virtual cluster (18.3, 18.4)', async () => {
   await created('was-headless', { clusterIP: 'None' })
   const { metadata } = await onHost('was-headless')
   await virtual.remove(SERVICES, at('was-headless'))
@@ -223,7 +226,7 @@ test('a headless Service that becomes another is created again on the host, as i
   await expectUntouched(virtual, SERVICES, before)
 })
 
-test('a changed port crosses, and keeps its number on the host (18.4)', async () => {
+test.concurrent('a changed port crosses, and keeps its number on the host (18.4)', async () => {
   await created('port-changed', { type: 'NodePort' })
   const { spec } = (await virtual.until(
     SERVICES,
