@@ -108,11 +108,12 @@ export async function startDirectCluster(issuer: IssuerEndpoint): Promise<Direct
     )
     if (code !== 0) throw new Error(`kubectl apply: ${stderr}`)
   }
-  // The namespace first: nothing else waits for it here.
-  for (const part of ['direct/namespace.yaml', 'direct/target-namespace/namespace.yaml'])
-    await apply(['-f', join(ROOT, 'config', part)])
-  for (const part of ['direct', 'direct/target-namespace'])
-    await apply(['-k', join(ROOT, 'config', part)])
+  // The namespaces first: nothing else waits for them here.
+  const namespaces = ['direct/namespace.yaml', 'direct/target-namespace/namespace.yaml']
+  await apply(namespaces.flatMap((part) => ['-f', join(ROOT, 'config', part)]))
+  await Promise.all(
+    ['direct', 'direct/target-namespace'].map((part) => apply(['-k', join(ROOT, 'config', part)])),
+  )
   const kubeconfig = await server.serviceAccountKubeconfig(NAMESPACE, 'direct')
   const caFile = join(folder, 'issuer-ca.pem')
   const webhookTokenFile = join(folder, 'webhook-token')

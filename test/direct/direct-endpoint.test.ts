@@ -34,9 +34,12 @@ const platform = await startTokenPlatform()
 const { issuer } = platform
 const cluster = await startDirectCluster(platform)
 const { server } = cluster
-const endpoint = await cluster.startEndpoint([`--state-dir=${stateDir}`, '--log-level=debug'])
-const key = await platform.signingKey(1)
-const token = await platform.issueToken()
+const [endpoint, key, token] = await Promise.all([
+  cluster.startEndpoint([`--state-dir=${stateDir}`, '--log-level=debug']),
+  platform.signingKey(1),
+  platform.issueToken(),
+  grantReading(cluster, 'shop', 'platform:group:dev'),
+])
 const issued = claimsIn(token)
 const own = issued['platform.sh'] as Members
 const now = Math.floor(Date.now() / 1000)
@@ -50,7 +53,6 @@ function claims(different: Members = {}): Members {
 const API = '/kubernetes/cluster'
 const SHOP = '/api/v1/namespaces/shop/configmaps'
 const PATHS = { asked: `${API}/version`, watched: `${API}${SHOP}` }
-await grantReading(cluster, 'shop', 'platform:group:dev')
 
 const codeOf = async (path: string, bearer: string | null = token): Promise<number> =>
   (await endpoint.call(path, bearer)).code
@@ -216,7 +218,8 @@ describe('the paths of a direct endpoint (9.1, 9.2)', () => {
   })
 })
 
-test('spaces and virtual clusters of Secrets are served, a space in its namespace only (9.2, 9.7, 11.9)', async () => {
+// These wait more than they work, each for objects and tokens of its own.
+test.concurrent('spaces and virtual clusters of Secrets are served, a space in its namespace only (9.2, 9.7, 11.9)', async () => {
   await connectTargets({ cluster, endpoint, plane: platform.plane })
   const space = (name: string, path: string) => codeOf(`/kubernetes/project/p/space/${name}${path}`)
   // One names no cluster, the other one another: both are in this one.
@@ -237,12 +240,9 @@ test('spaces and virtual clusters of Secrets are served, a space in its namespac
   expect(await codeOf(`${virtual}/apis/management.platform.sh/v1/configs`)).toBe(403)
 })
 
-test('a scope narrows what its token may do, discovery and self reviews pass (11.1, 11.3)', async () => {
-  const rule = {
-    verbs: ['get', 'list'],
-    resources: [{ resources: ['configmaps'] }],
-    namespaces: ['shop'],
-  }
+test.concurrent('a scope narrows what its token may do, discovery and self reviews pass (11.1, 11.3)', async () => {
+  const resources = [{ resources: ['configmaps'] }]
+  const rule = { verbs: ['get', 'list'], resources, namespaces: ['shop'] }
   const scoped = await platform.issueToken({ scope: { rules: [rule] } })
   expect(await codeOf(`${API}${SHOP}`, scoped)).toBe(200)
   expect(await codeOf(`${API}/apis`, scoped)).toBe(200)
@@ -271,7 +271,7 @@ test('a scope narrows what its token may do, discovery and self reviews pass (11
   expect(JSON.parse(rules.body)).toMatchObject({ status: { incomplete: true } })
 })
 
-test('a token that ends is refused with the reason, and so are its streams (9.2, 13.4)', async () => {
+test.concurrent('a token that ends is refused with the reason, and so are its streams (9.2, 13.4)', async () => {
   const exp = Math.floor(Date.now() / 1000) + 4
   const bearer = forge(key, claims({ exp }))
   const streams = await openStreams(endpoint, `${API}${SHOP}`, bearer)
@@ -285,7 +285,7 @@ test('a token that ends is refused with the reason, and so are its streams (9.2,
   })
 })
 
-test('a revoked token and its streams end within the poll interval and 1.5 s of its publication (9.2; D8)', async () => {
+test.concurrent('a revoked token and its streams end within the poll interval and 1.5 s of its publication (9.2; D8)', async () => {
   const ends: TokenEnd[] = []
   for (let trial = 0; trial < repeated(3, 30); trial += 1) {
     const bearer = await platform.issueToken()

@@ -61,7 +61,7 @@ export interface IssuerEndpoint {
 
 /** A proxy in front of the gateway. */
 export interface CachingProxy extends IssuerEndpoint {
-  /** Sets the upstream; without one, or while it is down, every answer is 502. */
+  /** Sets the upstream, which requests wait for; while it is down, every answer is 502. */
   setUpstream(endpoint: IssuerEndpoint): void
   /** While it is away, connections end without an answer. */
   setAway(isAway: boolean): void
@@ -72,12 +72,12 @@ export interface CachingProxy extends IssuerEndpoint {
 /** Starts a proxy that sends `max-age` on every answer. Closed after the last test. */
 export async function startCachingProxy(maxAgeSeconds: number): Promise<CachingProxy> {
   const { keyPem, certificatePem, caPem } = serverPair('proxy')
-  let upstream: { readonly origin: string; readonly dispatcher: Agent } | null = null
+  const upstream = Promise.withResolvers<{ readonly origin: string; readonly dispatcher: Agent }>()
+  let dispatcherToClose: Agent | null = null
   let isAway = false
   let replaced: ((list: ServedList) => ListAnswer) | null = null
   const forward = async (path: string) => {
-    if (upstream === null) throw new Error('no upstream is set')
-    const { origin, dispatcher } = upstream
+    const { origin, dispatcher } = await upstream.promise
     const { statusCode, body } = await request(`${origin}${path}`, { dispatcher })
     const text = await body.text()
     if (replaced === null || path !== '/oidc/revoked') return { statusCode, text }
@@ -100,7 +100,7 @@ export async function startCachingProxy(maxAgeSeconds: number): Promise<CachingP
   await once(server.listen(0, '127.0.0.1'), 'listening')
   afterAll(async () => {
     server.close()
-    await upstream?.dispatcher.close()
+    await dispatcherToClose?.close()
   })
   const { port } = server.address() as AddressInfo
   return {
@@ -108,7 +108,8 @@ export async function startCachingProxy(maxAgeSeconds: number): Promise<CachingP
     caPem,
     setUpstream: (endpoint) => {
       const dispatcher = new Agent({ connect: { ca: endpoint.caPem } })
-      upstream = { origin: new URL(endpoint.issuer).origin, dispatcher }
+      dispatcherToClose = dispatcher
+      upstream.resolve({ origin: new URL(endpoint.issuer).origin, dispatcher })
     },
     setAway: (value) => {
       isAway = value

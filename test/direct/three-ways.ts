@@ -51,16 +51,18 @@ export async function startThreeWays(): Promise<ThreeWays> {
   const platform = await startTokenPlatform()
   const cluster = await startDirectCluster(platform)
   const { plane, gatewayUrl, caPem } = platform
-  const endpoint = await cluster.startEndpoint()
-  await cluster.apply(WORLD)
+  const [endpoint, unscoped] = await Promise.all([
+    cluster.startEndpoint(),
+    plane.admin.create<OwnedAccessKey>(ACCESS_KEYS, newKey(ADA), 'test'),
+    cluster.apply(WORLD),
+    connectCluster(plane, cluster),
+  ])
   await cluster.openWebhook(endpoint)
-  await connectCluster(plane, cluster)
   const ways = {
     gateway: createWay(`${gatewayUrl}/kubernetes/cluster/${CLUSTER}`, caPem),
     direct: createWay(`${endpoint.process.url()}/kubernetes/cluster`, endpoint.caPem),
     stock: createWay(cluster.server.url, cluster.server.caPem),
   }
-  const unscoped = await plane.admin.create<OwnedAccessKey>(ACCESS_KEYS, newKey(ADA), 'test')
   const answers: ThreeWays['answers'] = async ({ key, token }, asked) => {
     const [gateway, direct, stock] = await Promise.all([
       ways.gateway(key, asked),

@@ -27,32 +27,33 @@ const IN_EFFECT_MS = POLL_MS + 1500
 const REQUESTS = 'platform_direct_webhook_requests_total'
 
 const proxy = await startCachingProxy(300)
-const platform = await startTokenPlatform(proxy)
-const cluster = await startDirectCluster(platform)
+const [platform, cluster] = await Promise.all([
+  startTokenPlatform(proxy),
+  startDirectCluster(proxy),
+])
 const { server } = cluster
-const endpoint = await cluster.startEndpoint()
 const folder = mkdtempSync(join(tmpdir(), 'webhook-'))
 afterAll(() => rmSync(folder, { recursive: true }))
 
 const SHOP = '/api/v1/namespaces/shop/configmaps'
 const SECRETS = '/api/v1/namespaces/shop/secrets'
-await grantReading(cluster, 'shop', 'platform:group:dev')
-await cluster.apply(SPACES)
-await untilReady(endpoint, SPACES.length)
-await cluster.openWebhook(endpoint)
-
-const token = await platform.issueToken()
-const scoped = await platform.issueToken({
-  scope: {
-    rules: [
-      {
-        verbs: ['get', 'list'],
-        resources: [{ resources: ['configmaps', 'secrets'] }],
-        namespaces: ['shop'],
-      },
-    ],
-  },
-})
+const SCOPE = {
+  rules: [
+    {
+      verbs: ['get', 'list'],
+      resources: [{ resources: ['configmaps', 'secrets'] }],
+      namespaces: ['shop'],
+    },
+  ],
+}
+const [endpoint, token, scoped] = await Promise.all([
+  cluster.startEndpoint(),
+  platform.issueToken(),
+  platform.issueToken({ scope: SCOPE }),
+  grantReading(cluster, 'shop', 'platform:group:dev'),
+  cluster.apply(SPACES),
+])
+await Promise.all([untilReady(endpoint, SPACES.length), cluster.openWebhook(endpoint)])
 
 /** One request with a token straight to the API server. */
 const straight = (
