@@ -43,7 +43,7 @@ async function inspect(of: string) {
 }
 
 describe('commands in a read-only container without capabilities (8.1)', () => {
-  test.each([
+  test.concurrent.each([
     { args: ['--version'], code: 0, says: `${read('package.json').version}\n` },
     { args: ['--help'], code: 0, says: 'Usage: management-operator <command>' },
     { args: [], code: 0, says: 'Usage: management-operator <command>' },

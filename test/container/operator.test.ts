@@ -39,13 +39,16 @@ beforeAll(async () => {
   cluster = await startCluster(containers)
   await cluster.must(['apply', '--server-side', '-k', join(ROOT, 'config/base')])
   await cluster.must(['wait', 'crd', '--all', '--for=condition=Established', '--timeout=30s'])
-  running.set('manager', await start('manager', ['--leader-elect']))
-  running.set('gateway', await start('gateway', ['--issuer-url=https://platform.example.com/oidc']))
+  const issuer = '--issuer-url=https://platform.example.com/oidc'
+  await Promise.all([
+    start('manager', ['--leader-elect']).then((one) => running.set('manager', one)),
+    start('gateway', [issuer]).then((one) => running.set('gateway', one)),
+  ])
   // The image of the control plane may have to be built first.
 }, 300_000)
 
 afterAll(async () => {
-  for (const one of running.values()) await one.end(0)
+  await Promise.all([...running.values()].map((one) => one.end(0)))
   await cluster?.stop()
   if (folder) await rm(folder, { recursive: true })
 })
@@ -196,7 +199,7 @@ describe.each<{ command: Command }>([{ command: 'manager' }, { command: 'gateway
       }
     })
 
-    test.each(['/app/x', '/tmp/x', '/x', '/var/tmp/x', `${ACCOUNT_FOLDER}/token`])(
+    test.concurrent.each(['/app/x', '/tmp/x', '/x', '/var/tmp/x', `${ACCOUNT_FOLDER}/token`])(
       "can't write to %s",
       async (path) => {
         const { exitCode, output } = await inside(`fs.appendFileSync('${path}', 'x')`)
@@ -205,7 +208,7 @@ describe.each<{ command: Command }>([{ command: 'manager' }, { command: 'gateway
       },
     )
 
-    test.each([
+    test.concurrent.each([
       'sh',
       '/bin/sh',
       'bash',
