@@ -81,13 +81,12 @@ describe.each(rounds)('round %i: with a standby whose watches are frozen', () =>
     await capHolds()
     await adoptsNewKey()
     await crds.remove()
-    await eventuallyPasses(
-      'readiness names the missing CRDs',
-      () => expectMissingCrds(operator),
-      SOON,
-    )
+    const [started] = await Promise.all([
+      startManager(plane, own, LONG_LEASE, 'standby'),
+      eventuallyPasses('readiness names the missing CRDs', () => expectMissingCrds(operator), SOON),
+    ])
+    await using late = started
     await expectHealthy(operator)
-    await using late = await startManager(plane, own, LONG_LEASE, 'standby')
     await eventuallyPasses(
       'readiness of a new standby names the missing CRDs',
       () => expectMissingCrds(late.operator),
@@ -121,8 +120,11 @@ describe.each(rounds)('round %i: with a standby whose watches are frozen', () =>
     test.each(sampled(outages, 3, 1))(
       'expires keys on time while the API server $name (2.7, 8.2)',
       async ({ down, up, lastsMs }) => {
-        await adoptsNewKey()
-        const [expiring, login] = [await expiringSoon(), await expiringSoon({ type: 'Login' })]
+        const [expiring, login] = await Promise.all([
+          expiringSoon(),
+          expiringSoon({ type: 'Login' }),
+          adoptsNewKey(),
+        ])
         await expectHealthyDuring(operator, async () => {
           const interrupted = await keys.create()
           await down()

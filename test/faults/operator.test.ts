@@ -154,8 +154,9 @@ describe.each(rounds)('round %i: the standby takes over', () => {
 
   test('from a leader that exits cleanly, without waiting for the lease (8.3)', async () => {
     await using leader = await startLeader(LONG_LEASE)
-    await using next = await startStandby(LONG_LEASE)
-    await using third = await startStandby(LONG_LEASE)
+    const standbys = await Promise.all([startStandby(LONG_LEASE), startStandby(LONG_LEASE)])
+    await using next = standbys[0]
+    await using third = standbys[1]
     await expectCleanExit(third.operator)
     await expectCleanExit(leader.operator)
     await untilItLeads(next.operator)
