@@ -123,6 +123,8 @@ export default defineConfig({
           name: 'private',
           include: ['test/cluster/**/*.private{,.long}.test.ts'],
           ...apart,
+          // Concurrent tests hold watches, and wait for times: they are no work for the machine.
+          maxConcurrency: 12,
           globalSetup: ['test/support/template.ts', 'test/support/global-setup.ts'],
           sequence: { groupOrder: 1 },
         },

@@ -241,6 +241,32 @@ export const TOKEN_REQUESTS: readonly RedactionCase[] = [
   },
 ]
 
+/** Writes to the Config, and their codes for a user who may write it. */
+export const CONFIG_WRITES = [
+  { name: 'merge patch', method: 'PATCH', body: { metadata: LABELS }, code: 200 },
+  {
+    name: 'merge patch of an unknown field',
+    method: 'PATCH',
+    body: { spec: { x: 1 } },
+    code: 422,
+  },
+  {
+    name: 'JSON patch: test',
+    method: 'PATCH',
+    type: JSON_PATCH,
+    body: [{ op: 'test', path: '/spec/auth', value: {} }],
+    code: 422,
+  },
+  {
+    name: 'JSON patch: copy',
+    method: 'PATCH',
+    type: JSON_PATCH,
+    body: [{ op: 'copy', from: '/spec/auth', path: '/metadata/annotations/a' }],
+    code: 422,
+  },
+  { name: 'delete, dry run', method: 'DELETE', body: { dryRun: ['All'] }, code: 200 },
+]
+
 /** Whether an answer reveals to a caller without rights that the object exists. */
 export function revealsObject(
   { path, type }: RedactionCase,
