@@ -1,5 +1,7 @@
 // A target by its Secret: the control plane itself, by the account of config/target, as docs/targets.md connects one.
-import { writeFileSync } from 'node:fs'
+// The gateway compares the Secrets every 5 s: tests with targets of their own wait for the same comparison.
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { stringify } from 'yaml'
@@ -14,7 +16,6 @@ import { uniqueName } from '../../support/object-builder.ts'
 import { keyClientOf } from '../keys/key-client.ts'
 import { seriesOf } from '../../support/metrics-page.ts'
 import { CONFIG } from '../install/installer.ts'
-import { scratchFolder } from '../../unit/kube/informer/scripted-server.ts'
 
 const SOON = { withinMs: 20_000 }
 const NAMESPACE = 'platform-system-targets'
@@ -27,15 +28,17 @@ const operator = await startOperator({
 })
 afterAll(() => operator.stop())
 const kubectl = (args: readonly string[], input = '') => mustKubectl(plane, args, { input })
+const folder = mkdtempSync(join(tmpdir(), 'targets-'))
+afterAll(() => rmSync(folder, { recursive: true }))
 let gateway: OwnGateway
 let token: string
 const KEY = uniqueName('k'.repeat(32))
 
-/** The answer to a key's request to the target. */
-async function asked(): Promise<{ readonly code: number; readonly body: string }> {
+/** The answer to a key's request to a cluster. */
+async function asked(cluster = 'c1'): Promise<{ readonly code: number; readonly body: string }> {
   const headers = { authorization: `Bearer ${KEY}` }
   const ca = await gatewayCa(plane.admin)
-  return ask(`${gateway.url()}/kubernetes/cluster/c1/version`, { ca, headers })
+  return ask(`${gateway.url()}/kubernetes/cluster/${cluster}/version`, { ca, headers })
 }
 
 /** The last Event of a Secret, as `reason: note`; an empty text without one. */
@@ -49,18 +52,24 @@ async function lastEvent(name: string): Promise<string> {
   return lines.trimEnd().split('\n').at(-1) ?? ''
 }
 
-/** The series of the metric with their values. */
-const readiness = async (): Promise<Readonly<Record<string, number>>> =>
-  Object.fromEntries(
-    [...seriesOf(await gateway.metrics())].filter(([series]) => series.startsWith(METRIC)),
+/** The series of the metric with their values; only those of these clusters where some are named. */
+async function readiness(
+  ...clusters: readonly string[]
+): Promise<Readonly<Record<string, number>>> {
+  const all = [...seriesOf(await gateway.metrics())].filter(([series]) => series.startsWith(METRIC))
+  const named = clusters.map(seriesName)
+  return Object.fromEntries(
+    all.filter(([series]) => clusters.length === 0 || named.includes(series)),
   )
+}
 
-const C1 = `${METRIC}{kind="cluster",project="",name="c1"}`
+const seriesName = (cluster: string): string =>
+  `${METRIC}{kind="cluster",project="",name="${cluster}"}`
+const C1 = seriesName('c1')
 
-/** The Secret of cluster c1 for a kubeconfig with this user and server, as the command prints it. */
-async function secretOf(user: object, server = plane.url): Promise<string> {
-  const folder = await scratchFolder()
-  const file = join(folder, 'kubeconfig')
+/** The Secret of a cluster for a kubeconfig with this user and server, as the command prints it. */
+async function secretOf(user: object, name = 'c1', server = plane.url): Promise<string> {
+  const file = join(folder, uniqueName('kubeconfig'))
   const ca = await kubectl([
     'config',
     'view',
@@ -78,7 +87,7 @@ async function secretOf(user: object, server = plane.url): Promise<string> {
       users: [{ name: 'it', user }],
     }),
   )
-  const args = ['target', '--name=c1', `--kubeconfig=${file}`, '--side=platform']
+  const args = ['target', `--name=${name}`, `--kubeconfig=${file}`, '--side=platform']
   const { code, stdout, stderr } = await runProgram(args)
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
   return stdout
@@ -119,7 +128,7 @@ test('a Secret becomes a target that works, in its Event and in the metric (9.5)
   expect(await asked()).toMatchObject({ code: 200, body: expect.stringContaining('gitVersion') })
 })
 
-test('a second Secret for the same target makes both unusable, until one is gone (9.5)', async () => {
+test.concurrent('a second Secret for the same target makes both unusable, until one is gone (9.5)', async () => {
   const other = (await secretOf({ token })).replace('cluster-c1', 'another')
   await apply(other)
   const conflict =
@@ -131,37 +140,50 @@ test('a second Secret for the same target makes both unusable, until one is gone
     },
     SOON,
   )
-  expect(await readiness()).toEqual({ [C1]: 0 })
+  expect(await readiness('c1')).toEqual({ [C1]: 0 })
   const said = expect.stringContaining('several Secrets define it')
   expect(await asked()).toMatchObject({ code: 503, body: said })
   await kubectl(['delete', 'secret', 'cluster-c1', '-n', NAMESPACE])
   await eventuallyPasses(
     'the other one works',
-    async () => expect(await readiness()).toEqual({ [C1]: 1 }),
+    async () => expect(await readiness('c1')).toEqual({ [C1]: 1 }),
     SOON,
   )
 })
 
-test('a credential that the API server does not know or that may not impersonate, and a refused address, are told (9.5)', async () => {
-  await kubectl(['delete', 'secret', '--all', '-n', NAMESPACE])
-  await apply(await secretOf({ token: 'not-a-token' }))
-  const unusable = 'TargetUnusable: The cluster c1 does not work:'
-  const says = (clause: string) =>
+test.concurrent('a credential that the API server does not know or that may not impersonate, and a refused address, are told (9.5)', async () => {
+  const says = (name: string, clause: string) =>
     eventuallyPasses(
       clause,
-      async () => expect(await lastEvent('cluster-c1')).toBe(`${unusable} ${clause}.`),
+      async () =>
+        expect(await lastEvent(`cluster-${name}`)).toBe(
+          `TargetUnusable: The cluster ${name} does not work: ${clause}.`,
+        ),
       SOON,
     )
-  await says('its API server refuses the credential of the kubeconfig')
+  await apply(
+    [
+      await secretOf({ token: 'not-a-token' }, 'c2'),
+      await secretOf({ token }, 'c3', 'https://[::1]:6443'),
+    ].join('---\n'),
+  )
+  await says('c2', 'its API server refuses the credential of the kubeconfig')
+  await says('c3', 'the address of the API server is a loopback address')
+  expect(await readiness('c2', 'c3')).toEqual({ [seriesName('c2')]: 0, [seriesName('c3')]: 0 })
   const powerless = await kubectl(['create', 'token', 'default', '-n', 'default'])
-  await apply(await secretOf({ token: powerless.trim() }))
-  await says('the credential of the kubeconfig may not impersonate there')
-  await apply(await secretOf({ token }, 'https://[::1]:6443'))
-  await says('the address of the API server is a loopback address')
-  expect(await readiness()).toEqual({ [C1]: 0 })
-  await kubectl(['delete', 'secret', 'cluster-c1', '-n', NAMESPACE])
-  await eventuallyPasses('it is gone', async () => expect(await readiness()).toEqual({}), SOON)
-  expect(await asked()).toMatchObject({ code: 404 })
+  await apply(await secretOf({ token: powerless.trim() }, 'c2'))
+  await kubectl(['delete', 'secret', 'cluster-c3', '-n', NAMESPACE])
+  await says('c2', 'the credential of the kubeconfig may not impersonate there')
+  await eventuallyPasses(
+    'one is gone',
+    async () => expect(await readiness('c2', 'c3')).toEqual({ [seriesName('c2')]: 0 }),
+    SOON,
+  )
+  expect(await asked('c3')).toMatchObject({ code: 404 })
+})
+
+test('faults of targets are no errors of the gateway, and the metric has the targets that are left (9.5)', async () => {
+  expect(await readiness()).toEqual({ [C1]: 1, [seriesName('c2')]: 0 })
   expect(gateway.logs().filter(({ level }) => level === 'error')).toEqual([])
 })
 
