@@ -82,11 +82,12 @@ function raisePriority({ pid }: Operator): void {
   }
 }
 
-/** Appends a lag for each interval until the signal. */
+/** Appends a lag for each whole interval until the signal. */
 async function sampleLag(gateway: Operator, lags: number[], signal: AbortSignal): Promise<void> {
   let before = await sampleNow(gateway)
-  while (!signal.aborted) {
-    await delay(SAMPLE_MS)
+  for (;;) {
+    await delay(SAMPLE_MS, undefined, { signal }).catch(() => undefined)
+    if (signal.aborted) return
     const now = await sampleNow(gateway)
     // A blocked event loop has recorded no delay: it lasts since the last sample.
     const lagMs = now.lagMs === 0 ? now.atMs - before.atMs : now.lagMs
