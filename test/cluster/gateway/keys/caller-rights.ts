@@ -219,7 +219,8 @@ export function testCallerRights(setup: SelfServiceSetup): void {
   const isOfTeam = (by: Caller): boolean => by === 'team'
   const codes = CALLERS.map((by) => ({ by, code: isOfTeam(by) ? 403 : 200 }))
 
-  test.each(codes)(
+  // Concurrently, as a watch takes a second.
+  test.concurrent.each(codes)(
     'a list and a watch by $by have exactly the keys that it may get (12.1, 12.3)',
     async (row) => {
       const { by, code } = row

@@ -62,20 +62,6 @@ export function testListsAndWatches(setup: SelfServiceSetup): void {
       expect(text).not.toContain('bob"')
     })
 
-    test('of another user’s key by name are the same as for a name that does not exist (12.1)', async () => {
-      const { name } = (await keys.create({ user: 'bob' })).metadata
-      const asked = [name, 'no-such-key'].map(async (one) => {
-        const path = `ownedaccesskeys?fieldSelector=metadata.name%3D${one}`
-        const list = await callers.login.ask('GET', path)
-        const watch = await callers.login.ask('GET', `${path}&watch=true&timeoutSeconds=1`)
-        const events = watch.text.replaceAll(/"resourceVersion":"\d+"/g, '')
-        return { code: list.code, items: list.json.items, watch: watch.code, events }
-      })
-      const [there, nowhere] = await Promise.all(asked)
-      expect(there).toEqual(nowhere)
-      expect(there).toMatchObject({ code: 200, items: [], watch: 200 })
-    })
-
     test('select exactly the keys of a user whose name has selector syntax', async () => {
       const caller = await createCaller(setup, { user: 'x\\,spec.user!=y', type: 'Login' })
       await keys.create({ user: 'x' })
@@ -119,7 +105,22 @@ export function testListsAndWatches(setup: SelfServiceSetup): void {
       })
     })
 
-    test.each(['login', 'scoped'] as const)(
+    // Concurrently, as a watch takes a second.
+    test.concurrent('of another user’s key by name are the same as for a name that does not exist (12.1)', async () => {
+      const { name } = (await keys.create({ user: 'bob' })).metadata
+      const asked = [name, 'no-such-key'].map(async (one) => {
+        const path = `ownedaccesskeys?fieldSelector=metadata.name%3D${one}`
+        const list = await callers.login.ask('GET', path)
+        const watch = await callers.login.ask('GET', `${path}&watch=true&timeoutSeconds=1`)
+        const events = watch.text.replaceAll(/"resourceVersion":"\d+"/g, '')
+        return { code: list.code, items: list.json.items, watch: watch.code, events }
+      })
+      const [there, nowhere] = await Promise.all(asked)
+      expect(there).toEqual(nowhere)
+      expect(there).toMatchObject({ code: 200, items: [], watch: 200 })
+    })
+
+    test.concurrent.each(['login', 'scoped'] as const)(
       'by a watch of %s have ADDED and DELETED for a key that becomes visible and hidden',
       async (by) => {
         const name = uniqueName('seen')
@@ -190,7 +191,7 @@ export function testListsAndWatches(setup: SelfServiceSetup): void {
       expect(direct).toMatchObject({ code: 0, stderr: '' })
       const names = [...created.map(({ json }) => json.metadata.name), name].toSorted()
       const query = `labelSelector=nested%3D${label}`
-      for (const by of ['login', 'admin'] as const) {
+      const expectComplete = async (by: CallerName): Promise<void> => {
         const list = await callers[by].ask('GET', `ownedaccesskeys?${query}`)
         expect(list.json.items.map(({ metadata }) => metadata.name)).toEqual(names)
         const table = await callers[by].ask('GET', `ownedaccesskeys?${query}`, { accept: TABLE })
@@ -201,6 +202,7 @@ export function testListsAndWatches(setup: SelfServiceSetup): void {
           (text) => names.every((one) => text.includes(`"${one}"`)),
         )
       }
+      await Promise.all([expectComplete('login'), expectComplete('admin')])
       for (const one of names) await keys.remove(one)
       for (const one of names) await keys.gone(one)
     })

@@ -56,10 +56,14 @@ export async function startSelfService(): Promise<SelfServiceSetup> {
   const setup = await startTestGateway(await privateControlPlane())
   const callers = {} as Record<CallerName, KeyCaller>
   beforeAll(async () => {
-    for (const user of ['root-user', 'platform:team:admins'])
-      await bindRole(setup.plane, user, 'cluster-admin')
-    for (const by of Object.keys(CALLERS) as (keyof typeof CALLERS)[])
-      callers[by] = await createCaller(setup, CALLERS[by])
+    await Promise.all([
+      ...['root-user', 'platform:team:admins'].map((user) =>
+        bindRole(setup.plane, user, 'cluster-admin'),
+      ),
+      ...(Object.keys(CALLERS) as (keyof typeof CALLERS)[]).map(async (by) => {
+        callers[by] = await createCaller(setup, CALLERS[by])
+      }),
+    ])
     callers.child = await callerFrom(await createKey('userKey'))
   })
   const codeFor: SelfServiceSetup['codeFor'] = async (key) =>
