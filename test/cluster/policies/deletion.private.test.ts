@@ -37,7 +37,8 @@ const callers = {
   ]),
 }
 
-describe.each([ACCESS_KEYS, TOKENS])(
+// Concurrently, as kubectl waits a second for each deletion.
+describe.concurrent.each([ACCESS_KEYS, TOKENS])(
   'a $kind deleted without a running operator (5.1)',
   (resource) => {
     test.each(['clusterAdmin', 'keyAdmin'] as const)(
