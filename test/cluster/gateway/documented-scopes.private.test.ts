@@ -34,7 +34,10 @@ beforeAll(async () => {
   gateway = await startGateway({ kubeconfig, flags })
   ca = await gatewayCa(plane.admin)
   await bindRole(plane, USER, 'cluster-admin')
-  for (const scope of cookbookScopes()) secrets.set(JSON.stringify(scope), await keyOf(scope))
+  const adding = cookbookScopes().map(async (scope) =>
+    secrets.set(JSON.stringify(scope), await keyOf(scope)),
+  )
+  await Promise.all(adding)
   return async () => {
     await gateway.stop()
     await operator.stop()

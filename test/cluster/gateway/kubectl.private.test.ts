@@ -60,7 +60,8 @@ async function refusalOf(key: UsableKey, line: string, input?: string): Promise<
 const configMap = (name: string, data: Readonly<Record<string, string>>): string =>
   JSON.stringify({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name }, data })
 
-describe('kubectl works through the gateway (9.4)', () => {
+// Concurrently, each with objects of its own: kubectl waits for answers most of its time.
+describe.concurrent('kubectl works through the gateway (9.4)', () => {
   test('auth whoami shows the identity of the key (10.5)', async () => {
     const review = JSON.parse(await kubectl(ada, 'auth whoami -o json')) as {
       readonly status: { readonly userInfo: Readonly<Record<string, unknown>> }
@@ -161,7 +162,7 @@ describe('kubectl works through the gateway (9.4)', () => {
   })
 })
 
-describe('kubectl with a scoped key (11.1)', () => {
+describe.concurrent('kubectl with a scoped key (11.1)', () => {
   test.each([
     { line: 'get configmaps', output: 'NAME' },
     { line: 'auth whoami', output: 'ada' },

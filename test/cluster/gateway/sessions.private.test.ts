@@ -155,7 +155,8 @@ test.skipIf(process.platform !== 'linux')(
   },
 )
 
-describe('a scope', () => {
+// Concurrently, each with a key of its own.
+describe.concurrent('a scope', () => {
   const rule = (verbs: readonly string[], ...resources: readonly string[]): OwnedAccessKeySpec => ({
     scope: { rules: [{ verbs: [...verbs], resources: [{ resources: [...resources] }] }] },
   })
