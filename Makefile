@@ -29,8 +29,8 @@ test-one: $(INSTALLED) ## Run tests by a part of their title: NAME='a key ends a
 test-unit: $(INSTALLED) ## Run the tests that need no control plane.
 	@node tools/test.ts --all unit
 
-test-cluster: $(INSTALLED) ## Run all tests of the projects cluster, private and direct.
-	@node tools/test.ts --all cluster private direct
+test-cluster: $(INSTALLED) ## Run all tests of the projects docs, cluster, private and direct.
+	@node tools/test.ts --all docs cluster private direct
 
 test-faults: $(INSTALLED) ## Run the fault tests, ten rounds of each.
 	@FAULT_ROUNDS=10 node tools/test.ts --all faults

@@ -43,7 +43,6 @@ const apart = {
 
 /** Files that take long, longest first: started last they would keep one core waiting. Units come last of all. */
 const LONG = [
-  'test/cluster/docs',
   'test/faults/api-server',
   'test/faults/operator',
   'install/lifecycle',
@@ -116,6 +115,19 @@ export default defineConfig({
           testTimeout: MINUTE_MS,
           hookTimeout: MINUTE_MS,
           sequence: { groupOrder: 0 },
+        },
+      },
+      {
+        test: {
+          name: 'docs',
+          include: ['test/docs/**/*.test.ts'],
+          isolate: false,
+          setupFiles: COUNTING,
+          maxWorkers: 1,
+          retry,
+          testTimeout: MINUTE_MS,
+          hookTimeout: 2 * MINUTE_MS,
+          sequence: { groupOrder: 8 },
         },
       },
       {

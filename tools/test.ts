@@ -10,23 +10,23 @@ import { rightsFailures } from './test/rights.ts'
 import { isGood, judged, nothing, sum, summary, type Tally, tallyOf } from './test/tally.ts'
 
 /**
- * The groups of a row run one after the other, so that no more than two control planes run; projects of one share
- * its workers. Units need no control plane: they work while the files of the second row wait. With `--all` they come
- * before: there the second row measures, and they would be what it measures.
+ * The groups of a row run one after the other; projects of one group share its workers. No more than two control planes
+ * run: the one of docs, which mostly waits, beside the groups that have one.
  */
-const FIRST: readonly (readonly string[])[] = [['cluster']]
-const THEN: readonly (readonly string[])[] = [
+const GROUPS: readonly (readonly string[])[] = [
+  ['cluster'],
+  ['direct'],
   ['private'],
   ['own', 'faults'],
-  ['direct'],
   ['sync'],
   ['sync-own'],
   ['container'],
 ]
+const DOCS: readonly (readonly string[])[] = [['docs']]
 const UNITS: readonly (readonly string[])[] = [['unit']]
-const PROJECTS = [UNITS, FIRST, THEN].flat(2)
+const PROJECTS = [UNITS, DOCS, GROUPS].flat(2)
 
-/** Two runs print at the same time: nothing is drawn over. */
+/** Several runs print at the same time: nothing is drawn over. */
 const REPORTER: ['default', { summary: false }] = ['default', { summary: false }]
 
 const ALL = '--all'
@@ -40,11 +40,12 @@ if (unknown.length > 0) {
 
 process.env['TEST_TIER'] = isWhole ? 'all' : 'quick'
 const output = newOutputFolder()
-const first = await inTurn(FIRST)
-const then = isWhole
-  ? [await inTurn(UNITS), await inTurn(THEN)]
-  : await Promise.all([inTurn(UNITS), inTurn(THEN)])
-let total = [first, ...then].flat().reduce(sum, nothing)
+// Units need no control plane: at low priority they use what the others leave. With `--all` they come before: there
+// groups measure, and units would be what they measure.
+const before = isWhole ? [await inTurn(UNITS)] : []
+const beside = isWhole ? [DOCS] : [UNITS, DOCS]
+const during = await Promise.all([GROUPS, ...beside].map(inTurn))
+let total = [...before, ...during].flat().reduce(sum, nothing)
 // Unused rights are known only once everything ran.
 const ranAll = isWhole && PROJECTS.every((name) => chosen.length === 0 || chosen.includes(name))
 total = judged(sum(total, { ...nothing, failures: rightsFailures(output, ranAll) }))

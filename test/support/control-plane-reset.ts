@@ -2,6 +2,7 @@
 // test files can use one control plane in turn, without starting a new one for each.
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { deleteInEtcd } from './etcd-values.ts'
 import { eventually } from './eventually.ts'
 import { type Coordinates, policiesBind } from './installed-control-plane.ts'
 import type { Raw } from './raw-client.ts'
@@ -20,6 +21,11 @@ interface StoredObject {
     readonly finalizers?: readonly string[]
     readonly managedFields?: readonly ManagedFields[] | undefined
   }
+}
+
+interface ObjectList {
+  /** Absent once the kind is deleted. */
+  readonly items?: readonly StoredObject[]
 }
 
 interface Resource {
@@ -48,6 +54,9 @@ interface Discovery {
 
 const AGGREGATED = 'application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList'
 const ADMISSION = '/apis/admissionregistration.k8s.io/'
+const EVENTS = 'events'
+/** What files leave by the hundred: Events, and objects of the product. */
+const MANY = /^\/api\/v1\/namespaces\/[^/]+\/events\/|^\/apis\/management\.platform\.sh\//
 const NAMESPACE = /^\/api\/v1\/namespaces\/([^/]+)$/
 /** Objects that the servers maintain themselves, and second views of the same objects. */
 const OF_SERVERS =
@@ -87,13 +96,12 @@ export async function reset(
   await mapEach(changed, (path) => putBack(raw, path, noted[path]))
   if ([...extra, ...changed].some(isAdmission)) await policiesAreRead(raw)
   if (changed.some(isAdmission)) await policiesBind({ adminKubeconfig })
-  const left = new Set(extra)
+  // Before its objects: in a terminating namespace no controller creates another one.
+  await mapEach(extra.filter(isNamespace), (path) => raw('DELETE', path))
+  const left = new Set(await withoutMany({ dataDir }, raw, extra, noted))
   await eventually(
     'what the last file left is gone',
     async () => {
-      // Before its objects: in a terminating namespace no controller creates another one.
-      const isNamespace = (path: string): boolean => NAMESPACE.test(path)
-      await mapEach([...left].filter(isNamespace), (path) => raw('DELETE', path))
       const removeAll = (paths: readonly string[]) =>
         mapEach(paths, async (path) => {
           if (await remove(raw, path)) left.delete(path)
@@ -108,18 +116,20 @@ export async function reset(
   )
 }
 
+const isNamespace = (path: string): boolean => NAMESPACE.test(path)
+
 const fileOf = (dataDir: string): string => join(dataDir, 'state.json')
 
 async function stateOf(raw: Raw): Promise<State> {
   const lists = await mapEach(await resources(raw), async (resource) => {
-    const { code, body } = await raw<{ readonly items: readonly StoredObject[] }>(
-      'GET',
-      resource.path,
-    )
+    const { code, body } = await raw<ObjectList>('GET', resource.path)
     // A kind that is being deleted, or was deleted just now.
     if (code === 404) return []
     if (code !== 200) throw new Error(`list of ${resource.path}: ${code} ${JSON.stringify(body)}`)
-    return body.items.map((object): [string, StoredObject] => [pathOf(resource, object), object])
+    return (body.items ?? []).map((object): [string, StoredObject] => [
+      pathOf(resource, object),
+      object,
+    ])
   })
   return Object.fromEntries(lists.flat().filter(([path]) => !LEASE_OF_SERVERS.test(path)))
 }
@@ -181,7 +191,7 @@ async function putBack(raw: Raw, path: string, object: StoredObject | undefined)
   const { code, body } = await raw<StoredObject>('GET', path)
   const answer =
     code === 404
-      ? await raw<StoredObject>('POST', path.slice(0, path.lastIndexOf('/')), wanted)
+      ? await raw<StoredObject>('POST', collectionOf(path), wanted)
       : await replaced(raw, path, wanted, body.metadata.resourceVersion)
   // The server keeps the managedFields of a request only when nothing else changes.
   const { metadata } = answer.body
@@ -202,6 +212,38 @@ async function putBack(raw: Raw, path: string, object: StoredObject | undefined)
 
 const replaced = (raw: Raw, path: string, object: StoredObject, resourceVersion = '') =>
   raw<StoredObject>('PUT', path, { ...object, metadata: { ...object.metadata, resourceVersion } })
+
+/**
+ * Deletes whole collections of Events and of the product's kinds in etcd: by the API server each object would be three
+ * requests, as they have finalizers and policies. Returns the other objects.
+ */
+async function withoutMany(
+  { dataDir }: Pick<Coordinates, 'dataDir'>,
+  raw: Raw,
+  extra: readonly string[],
+  noted: State,
+): Promise<readonly string[]> {
+  const collections = new Set(extra.filter((path) => MANY.test(path)).map(collectionOf))
+  for (const path of Object.keys(noted)) collections.delete(collectionOf(path))
+  await deleteInEtcd({ dataDir }, [...collections].map(etcdPrefixOf))
+  await eventually(
+    'the API server has read the deletions',
+    async () => {
+      const lists = await mapEach([...collections], (path) => raw<ObjectList>('GET', path))
+      return lists.every(({ body }) => (body.items ?? []).length === 0) || undefined
+    },
+    REMOVED,
+  )
+  return extra.filter((path) => !collections.has(collectionOf(path)))
+}
+
+const collectionOf = (path: string): string => path.slice(0, path.lastIndexOf('/'))
+
+/** Where the API server stores a collection of Events or of the product's kinds. */
+function etcdPrefixOf(collection: string): string {
+  const [plural, second, third] = collection.split('/').toReversed()
+  return plural === EVENTS ? `/registry/events/${second}/` : `/registry/${third}/${plural}/`
+}
 
 /** Deletes an object with its finalizers, and finalizes a namespace. Returns whether it is gone. */
 async function remove(raw: Raw, path: string): Promise<boolean> {

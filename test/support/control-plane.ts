@@ -3,8 +3,8 @@
 //   project   files                              control plane and operator
 //   unit      test/unit, test/*.test.ts          none
 //   cluster   test/cluster/**/*.test.ts          sharedControlPlane() and sharedOperator(): one of each
-//                                                for all files, which run four at a time;
-//                                                docs.test.ts has a `make run` of its own
+//                                                for all files, which run four at a time
+//   docs      test/docs/**/*.test.ts             a `make run` of its own
 //   private   test/cluster/**/*.private.test.ts  privateControlPlane(): one that no other file has
 //                                                meanwhile, as it was before any had it (control-plane-reset.ts), and
 //                                                startOperator(); two files at a time

@@ -11,15 +11,8 @@ export async function etcdValues(
   { dataDir }: Pick<Coordinates, 'dataDir'>,
   prefix: string,
 ): Promise<ReadonlyMap<string, Buffer>> {
-  // The end of a range by prefix is the prefix with its last byte one higher.
-  const end = Buffer.from(prefix)
-  end[end.length - 1] = (end.at(-1) ?? 0) + 1
-  const range = {
-    key: Buffer.from(prefix).toString('base64'),
-    range_end: end.toString('base64'),
-  }
   const call = await etcdOf({ dataDir })
-  const { kvs = [] } = (await call('range', range)) as {
+  const { kvs = [] } = (await call('range', rangeOf(prefix))) as {
     readonly kvs?: readonly { readonly key: string; readonly value: string }[]
   }
   return new Map(
@@ -28,6 +21,22 @@ export async function etcdValues(
       Buffer.from(value, 'base64'),
     ]),
   )
+}
+
+/** Deletes everything under each prefix. The API server's watches report it like any other deletion. */
+export async function deleteInEtcd(
+  { dataDir }: Pick<Coordinates, 'dataDir'>,
+  prefixes: readonly string[],
+): Promise<void> {
+  const call = await etcdOf({ dataDir })
+  for (const prefix of prefixes) await call('deleterange', rangeOf(prefix))
+}
+
+/** The keys that begin with the prefix: the range ends at the prefix with its last byte one higher. */
+function rangeOf(prefix: string): object {
+  const end = Buffer.from(prefix)
+  end[end.length - 1] = (end.at(-1) ?? 0) + 1
+  return { key: Buffer.from(prefix).toString('base64'), range_end: end.toString('base64') }
 }
 
 /** A call of etcd's JSON gateway: keys and values are base64. Throws Error when etcd refuses. */
