@@ -13,9 +13,8 @@ import { isGood, judged, nothing, sum, summary, type Tally, tallyOf } from './te
  * The groups of a row run one after the other; projects of one group share its workers. No more than two control planes
  * run: the one of docs, which mostly waits, beside the groups that have one.
  */
-const GROUPS: readonly (readonly string[])[] = [
-  ['cluster'],
-  ['direct'],
+const ONE_CONTROL_PLANE: readonly (readonly string[])[] = [['cluster'], ['direct']]
+const TWO_CONTROL_PLANES: readonly (readonly string[])[] = [
   ['private'],
   ['own', 'faults'],
   ['sync'],
@@ -24,7 +23,7 @@ const GROUPS: readonly (readonly string[])[] = [
 ]
 const DOCS: readonly (readonly string[])[] = [['docs']]
 const UNITS: readonly (readonly string[])[] = [['unit']]
-const PROJECTS = [UNITS, DOCS, GROUPS].flat(2)
+const PROJECTS = [UNITS, DOCS, ONE_CONTROL_PLANE, TWO_CONTROL_PLANES].flat(2)
 
 /** Several runs print at the same time: nothing is drawn over. */
 const REPORTER: ['default', { summary: false }] = ['default', { summary: false }]
@@ -40,12 +39,12 @@ if (unknown.length > 0) {
 
 process.env['TEST_TIER'] = isWhole ? 'all' : 'quick'
 const output = newOutputFolder()
-// Units need no control plane: at low priority they use what the others leave. With `--all` they come before: there
-// groups measure, and units would be what they measure.
-const before = isWhole ? [await inTurn(UNITS)] : []
-const beside = isWhole ? [DOCS] : [UNITS, DOCS]
-const during = await Promise.all([GROUPS, ...beside].map(inTurn))
-let total = [...before, ...during].flat().reduce(sum, nothing)
+// Units need no control plane: at low priority they use what the others leave, which is most in the second row. With
+// `--all` they come first: there groups measure, and units would be what they measure.
+const units = isWhole ? await inTurn(UNITS) : []
+const first = await Promise.all([ONE_CONTROL_PLANE, DOCS].map(inTurn))
+const second = await Promise.all([TWO_CONTROL_PLANES, ...(isWhole ? [] : [UNITS])].map(inTurn))
+let total = [units, ...first, ...second].flat().reduce(sum, nothing)
 // Unused rights are known only once everything ran.
 const ranAll = isWhole && PROJECTS.every((name) => chosen.length === 0 || chosen.includes(name))
 total = judged(sum(total, { ...nothing, failures: rightsFailures(output, ranAll) }))
