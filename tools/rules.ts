@@ -76,7 +76,7 @@ function idsOf([, part = '', from = '', to = from]: RegExpExecArray): readonly s
   return Array.from({ length: count }, (_, at) => `${part}${Number(from) + at}`)
 }
 
-/** Of `contract 2.3`, `contract 2.3, 2.6` and `contract 2.3 and 2.6`. */
+/** The rules of `contract 2.3`, `contract 2.3, 2.6` and `contract 2.3 and 2.6`. */
 function citationsIn(text: string): readonly string[] {
   const lists = text.matchAll(/\bcontract (\d+(?:\.\d+)?(?:(?:,| and|, and) \d+(?:\.\d+)?)*)/g)
   return [...lists].flatMap(([, list = '']) => list.split(/,? and |, /))

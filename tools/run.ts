@@ -29,14 +29,14 @@ const NAMESPACE = 'platform-system'
 /** Another folder than .run serves a second run at the same time, such as the test of the tour. */
 const HOME = resolve(process.env['RUN_DIR'] ?? join(ROOT, '.run'))
 const DATA = join(HOME, 'control-plane')
-/** Beside the data, so that it goes when they do. */
+/** A marker beside the data, so that it is deleted with them. */
 const SAMPLES_APPLIED = join(DATA, 'samples-applied')
 
 const say = (line: string): void => console.log(line)
 
 let isReady = false
 const stopped = new Promise<void>((stop) => {
-  // Not once: make and the terminal may both send it, and a second one must not cut the stop short.
+  // `on`, not `once`: make and the terminal may both send the signal, and the second must not cut the stop short.
   for (const signal of ['SIGINT', 'SIGTERM'] as const) {
     process.on(signal, () => {
       if (isReady) return stop()
@@ -60,7 +60,7 @@ async function main(): Promise<void> {
   }
 }
 
-/** Where a debugger finds the commands that DEBUG names. */
+/** Prints the inspector addresses of the commands that DEBUG names. */
 function sayInspectors(): void {
   const { commands, unknown } = debuggedCommands(process.env['DEBUG'])
   for (const command of commands)

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { sourceFile } from './structure/imports.ts'
 import { measure, SMALL_BELOW_LINES } from './structure/measures.ts'
 
-/** They may only fall. */
+/** The limits of the measures; they may only fall. */
 const MOST = {
   smallPercent: 7,
   circles: 0,

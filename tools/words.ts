@@ -17,7 +17,7 @@ import { titlesIn } from './words/titles.ts'
 const ROOT = join(import.meta.dirname, '..')
 /** Limits of the folders above the goal, by path, in finds per 1,000 lines. They may only fall. */
 const LIMITS_FILE = join(ROOT, 'tools/words/limits.json')
-/** It quotes every phrase. */
+/** Left out, because it quotes every phrase. */
 const OWN_TEST = 'test/unit/tools/words.test.ts'
 
 const pathsOf = (pattern: string): readonly string[] => globSync(pattern, { cwd: ROOT })

@@ -1,4 +1,4 @@
-// What the authentication of a known key costs, without a server.
+// The CPU time of the authentication of a known key, without a server.
 import { execFile } from 'node:child_process'
 import { join } from 'node:path'
 import { promisify } from 'node:util'

@@ -1,4 +1,4 @@
-// What the processes themselves cost: memory, and CPU time to start.
+// The memory of the processes, and the CPU time of their start.
 import type { OwnGateway } from '../../test/support/gateway-process.ts'
 import { type Figures, type Measured, shortNumber } from '../measure/rounds.ts'
 import { cpuMs, peakMb, residentMb, settled } from '../measure/usage.ts'

@@ -6,7 +6,7 @@ import { NAMESPACE, configMapPath } from './objects.ts'
 import { type Asked, measureRequests, measureWatches } from './request.ts'
 import { WAYS, type Way, type WayName } from './way.ts'
 
-/** What all loads share. */
+/** Options of all loads. */
 export interface LoadOptions {
   /** The Go program. */
   readonly load: string

@@ -1,4 +1,4 @@
-// What the gateway is measured on: the objects of the API server, and the rights of the only caller.
+// The objects at the API server on which the gateway is measured, and the rights of the only caller.
 import { randomBytes } from 'node:crypto'
 import { ACCESS_KEYS, API_VERSION, CONFIG_MAPS } from '../../src/api/names.ts'
 import type { NewObject } from '../../src/kube/client/client.ts'

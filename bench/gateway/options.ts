@@ -35,7 +35,7 @@ export interface GatewayOptions {
   readonly watchEvents: number
   /** Number of access keys while keys are revoked, besides the few hundred that are used or revoked. */
   readonly keys: number
-  /** Keys that are all in use. */
+  /** Number of keys that are all in use at the same time. */
   readonly activeKeys: number
   readonly subjects: readonly GatewaySubject[]
   /** Gets a line about each measurement. */

@@ -7,7 +7,7 @@ import { type ProxyName, findProxy } from './proxy-programs.ts'
 
 /** The configuration of a proxy. */
 export interface ProxyOptions {
-  /** Where it listens on 127.0.0.1. */
+  /** The port on 127.0.0.1 that it listens on. */
   readonly port: number
   /** The API server's host and port. */
   readonly upstream: string
@@ -16,7 +16,7 @@ export interface ProxyOptions {
   /** Files with the certificate that it shows, and its key. */
   readonly certificateFile: string
   readonly keyFile: string
-  /** The same two in one file. */
+  /** One file with both, the certificate and its key. */
   readonly pairFile: string
   /** A folder for its files. */
   readonly folder: string

@@ -18,7 +18,7 @@ import { NO_RIGHTS, measureRevoked } from './revoked.ts'
 import { startWays } from './ways.ts'
 import type { Way } from './way.ts'
 
-/** What the parts of the measurement share. */
+/** Shared by all parts of the measurement. */
 interface World {
   readonly plane: ControlPlane
   readonly product: RunningProduct

@@ -15,7 +15,7 @@ export async function runLoad<Result>(program: string, args: readonly string[]):
   }
 }
 
-/** What `load keys` and `load floor` print. */
+/** The output of `load keys` and `load floor`. */
 export interface KeysLoad {
   readonly count: number
   /** From the first POST to the last object that is ready. */
@@ -24,14 +24,14 @@ export interface KeysLoad {
   readonly latencyMs: { readonly p50: number; readonly p99: number; readonly max: number }
 }
 
-/** What `load delete` and `load status` print. */
+/** The output of `load delete` and `load status`. */
 export interface CountedLoad {
   readonly count: number
   readonly seconds: number
   readonly perSecond: number
 }
 
-/** What `load http` prints. */
+/** The output of `load http`. */
 export interface HttpLoad {
   readonly requests: number
   readonly errors: number
@@ -43,7 +43,7 @@ export interface HttpLoad {
   readonly p99Ms: number
 }
 
-/** What `load http --mode watch` prints. */
+/** The output of `load http --mode watch`. */
 export interface WatchLoad {
   readonly watches: number
   readonly events: number

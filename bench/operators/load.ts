@@ -16,7 +16,7 @@ const argsOf = ({ plane }: Bed, command: string, flags: Flags): readonly string[
 export const createLoad = (bed: Bed, flags: Flags): Promise<KeysLoad> =>
   runLoad<KeysLoad>(bed.peers.load, argsOf(bed, 'keys', flags))
 
-/** The same writes without an operator. */
+/** Creates objects and makes the writes of an operator, but without one. */
 export const floorLoad = (bed: Bed, flags: Flags): Promise<KeysLoad> =>
   runLoad<KeysLoad>(bed.peers.load, argsOf(bed, 'floor', flags))
 

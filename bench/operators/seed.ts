@@ -84,7 +84,7 @@ export async function removeSeeds(
   const first = `${directoryOf(kind)}${prefix}-0`
   const rest = { key: encoded(`${first}\0`), range_end: encoded(`${directoryOf(kind)}${prefix}.`) }
   await etcd('deleterange', rest)
-  // As a revision of its own, for the reason above.
+  // A revision of its own, for the same reason as in `seed`.
   const removed = await etcd('deleterange', { key: encoded(first) })
   if ((removed as { readonly deleted?: string }).deleted === '1')
     await untilRead({ raw }, kind, removed)
@@ -121,7 +121,7 @@ function originalOf(text: string): Original {
     name: metadata.name,
     uid: metadata.uid,
     key,
-    // That of a token names the key which signed it.
+    // The keyID of a token names the key that signed it.
     keyId: key === null ? null : (status.keyID ?? null),
     createdMs: Date.parse(metadata.creationTimestamp),
     endMs: status.expirationTimestamp === undefined ? null : Date.parse(status.expirationTimestamp),

@@ -32,7 +32,7 @@ const HOUR_SECONDS = 3600
 const SCRAPE_EVERY_MS = 1500
 const NOTICED_WITHIN_MS = 500
 
-/** What happened in a scene so far. */
+/** Counts of the events in a scene so far. */
 interface Tally {
   reconciled: number
   changed: number

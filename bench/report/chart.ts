@@ -3,7 +3,7 @@ import { type Spread, shortNumber } from '../measure/rounds.ts'
 
 /** A group of bars. */
 export interface BarGroup {
-  /** With its unit, such as `keys a second`. */
+  /** Title with the unit, such as `keys a second`. */
   readonly title: string
   readonly bars: readonly { readonly name: string; readonly spread: Spread }[]
 }

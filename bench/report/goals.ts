@@ -5,7 +5,7 @@ import { type Results, figureIn, ratioIn } from './results.ts'
 /** A goal and its verdict. */
 export interface Verdict {
   readonly goal: string
-  /** Such as `at most 1.15`. */
+  /** The bound in words, such as `at most 1.15`. */
   readonly wanted: string
   /** The median, and the range in brackets; `not measured` where there is none. */
   readonly found: string
@@ -110,7 +110,7 @@ const isWithin = (value: number, bound: Bound): boolean =>
 
 const withUnit = (text: string, unit: string): string => (unit === '' ? text : `${text} ${unit}`)
 
-/** Such as `1.02 (0.97 to 1.10)`. */
+/** The median and the range as text, such as `1.02 (0.97 to 1.10)`. */
 export const spreadText = ({ median, min, max }: Spread): string =>
   min === max
     ? shortNumber(median)

@@ -1,9 +1,9 @@
-// What a run of the benchmark found, as it is written to JSON and read for the docs.
+// The results of a run of the benchmark, as they are written to JSON and read for the docs.
 import { type Figures, type Measured, type Spread, figureOf, ratioOf } from '../measure/rounds.ts'
 
 /** A run. */
 export interface Results {
-  /** Such as `2 x AMD EPYC, Node v24.1.0, Kubernetes v1.36.3`. */
+  /** The machine and its versions, such as `2 x AMD EPYC, Node v24.1.0, Kubernetes v1.36.3`. */
   readonly machine: string
   /** Date of the run, `YYYY-MM-DD`. */
   readonly date: string

@@ -82,7 +82,7 @@ export const POLICIES: Resource = {
   kind: 'ValidatingAdmissionPolicy',
 }
 
-/** What puts a policy in force. */
+/** The bindings that put policies in force. */
 export const POLICY_BINDINGS: Resource = {
   ...POLICIES,
   plural: 'validatingadmissionpolicybindings',

@@ -12,7 +12,7 @@ export interface UserInfo {
   readonly groups: readonly string[]
 }
 
-/** What every caller has, whatever its credential. */
+/** The fields that every caller has, whatever its credential. */
 interface CallerBase {
   readonly identity: UserInfo
   /** The parsed scope of the credential. */
@@ -132,7 +132,7 @@ interface IdentityAndScope {
   readonly scope: ParsedScope
 }
 
-/** Results by key object: every new state of a key is a new object. */
+/** Cached identities by key object; every new state of a key is a new object. */
 const identityCache = new WeakMap<AccessKey, IdentityAndScope>()
 
 /** The identity and the scope of a key, computed once for each key object and dropped with it. */

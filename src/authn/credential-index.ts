@@ -119,7 +119,7 @@ const isWellFormedToken = (token: string): boolean =>
   token.length <= MAX_KEY_LENGTH &&
   /^(?!sha256:)[!-~]+$/i.test(token)
 
-/** Of the key that is compared: a new buffer each time would take longer than the comparison. */
+/** Reused for the digest of the compared key: a new buffer each time would take longer than the comparison. */
 const digestOfKey = Buffer.alloc(DIGEST_LENGTH)
 
 /** Compares digests in constant time. */

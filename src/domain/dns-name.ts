@@ -18,6 +18,6 @@ const TARGET_NAME = /^[a-z0-9](?:[-a-z0-9.]{0,251}[a-z0-9])?$/
 /** Whether the text names a target of the gateway, or a project: such a name stands in a path unchanged (contract 9.1). */
 export const isTargetName = (text: string): boolean => TARGET_NAME.test(text)
 
-/** What such a name is, for messages. */
+/** The form of such a name, for messages. */
 export const TARGET_NAME_FORM =
   'at most 253 of a-z, 0-9, - and ., with a letter or digit at both ends'

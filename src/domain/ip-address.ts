@@ -41,7 +41,7 @@ export function parseCidr(text: string): Cidr | null {
 
 /** Four numbers without leading zeros, which some read as octal ones. */
 const IPV4 = /^(?:0|[1-9]\d{0,2})(?:\.(?:0|[1-9]\d{0,2})){3}$/
-/** What an IPv6 address consists of, without a zone: the API server takes no address with one. */
+/** The characters of an IPv6 address without a zone: the API server accepts no address with one. */
 const IPV6_CHARACTERS = /^(?=.*:)[0-9A-Fa-f:.]{2,45}$/
 
 /** The address in a text; null for any other text, and for an address with an IPv6 zone. */

@@ -8,7 +8,7 @@ export function formatTimestamp(atMs: number): string {
   return text.replace('.000Z', 'Z')
 }
 
-/** The same in whole seconds, rounded down: the precision of times in Kubernetes objects (metav1.Time). */
+/** `formatTimestamp` in whole seconds, rounded down: the precision of times in Kubernetes objects (metav1.Time). */
 export const formatSecond = (atMs: number): string =>
   formatTimestamp(Math.floor(atMs / 1000) * 1000)
 

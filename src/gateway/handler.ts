@@ -41,11 +41,11 @@ interface HandlerOptions
     AuthorizationDeps,
     TargetDeps,
     MaxInFlightDeps {
-  /** What tunnels hold for their clients (contract 13.3). */
+  /** Limits the memory of tunnels whose clients read slowly (contract 13.3). */
   readonly forwardBuffer: ForwardBuffer
   /** Adds the headers that say when the credential ends (contract 13.5). */
   readonly expiryHeaders: ExpiryHeaders
-  /** They learn of every request and of its end, in this order. */
+  /** Called for every request and for its end, in this order. */
   readonly observers: readonly RequestObserver[]
   /** For the failures of observers. */
   readonly log: Log

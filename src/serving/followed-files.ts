@@ -20,7 +20,7 @@ export function readFiles(paths: readonly string[]): FileTexts {
 /** Options of followFiles. It reads the files until the signal aborts. */
 interface FollowedFiles {
   readonly paths: readonly string[]
-  /** What the caller has read from them. */
+  /** The texts that the caller has read already. */
   readonly first: FileTexts
   readonly clock: Clock
   readonly signal: AbortSignal

@@ -156,7 +156,7 @@ interface PrivateKey extends CurrentSigningKey {
   readonly privateKey: KeyObject
 }
 
-/** What the stores say about the keys; which of them signs depends on the time as well. */
+/** The keys as the stores have them; which of them signs depends on the time as well. */
 interface KeyringView {
   readonly secrets: readonly SigningKeySecret[]
   readonly published: PublishedKeys | null

@@ -15,7 +15,7 @@ interface AuditLine {
   readonly responseStatus?: { readonly code?: number }
 }
 
-/** What a user has asked for since; a conflict (409) counts as `conflict` beside its call. */
+/** The requests of a user since the mark; a conflict (409) counts as `conflict` beside its call. */
 export async function callsSince(audit: Audit, mark: Mark, user: string): Promise<Calls> {
   const counts: Record<string, number> = {}
   const count = (name: string): void => void (counts[name] = (counts[name] ?? 0) + 1)

@@ -14,7 +14,7 @@ export interface Mark {
 export interface AuditedWrite {
   readonly verb: 'create' | 'update' | 'patch' | 'delete' | 'deletecollection'
   readonly resource: string
-  /** Such as `status`; empty when there is none. */
+  /** The subresource, such as `status`; empty when there is none. */
   readonly subresource: string
   /** Empty for a create whose name the server chose. */
   readonly name: string
@@ -27,7 +27,7 @@ export interface AuditedWrite {
 
 /** Which writes to return. */
 export interface WriteFilter {
-  /** Only of this user, such as OPERATOR_USER; of all users when absent. */
+  /** Only writes of this user, such as OPERATOR_USER; of all users when absent. */
   readonly user?: string
   /** Leave out Leases, which leader election keeps renewing. */
   readonly notLeases?: true
@@ -196,11 +196,11 @@ export const answeredIn = (lines: readonly string[]): readonly Audited[] =>
     .map((line) => JSON.parse(line) as Audited)
     .filter(({ stage }) => stage === 'ResponseComplete' || stage === 'Panic')
 
-/** The same by User-Agent; one request to a gateway may cause several. */
+/** The answered requests by User-Agent; one request to a gateway may cause several. */
 export const byUserAgent = (lines: readonly string[]): ReadonlyMap<string, readonly Audited[]> =>
   Map.groupBy(answeredIn(lines), ({ userAgent = '' }) => userAgent)
 
-/** What the audit log must have for a request with these attributes. */
+/** The expected entry of the audit log for a request with these attributes. */
 export function wantedOf(attributes: RequestInfo, as?: AuditedUser): Taken {
   const by = as ? { as } : {}
   if ('path' in attributes) return { verb: attributes.verb, path: attributes.path, ...by }
@@ -210,7 +210,7 @@ export function wantedOf(attributes: RequestInfo, as?: AuditedUser): Taken {
   return { verb, objectRef, ...by }
 }
 
-/** What the audit log has for it. */
+/** The attributes of an entry of the audit log. */
 export function takenOf({ verb, objectRef, requestURI, impersonatedUser: as }: Audited): Taken {
   const by = as ? { as } : {}
   if (objectRef) return { verb, objectRef: { ...objectRef }, ...by }

@@ -36,7 +36,7 @@ export function serverPair(commonName: string, parts: ServerPairParts = {}): Ser
   return { ...pair, caPem: authority.certificatePem }
 }
 
-/** The same certificate without extendedKeyUsage: it may be used for anything. */
+/** The pair with a certificate without extendedKeyUsage: it may be used for anything. */
 export function withoutPurpose(pair: CertificatePair, authority: CertificatePair): CertificatePair {
   const certificate = decoded(pair.certificatePem)
   const { tbsCertificate } = certificate

@@ -25,7 +25,7 @@ export interface OwnProcess extends Operator, AsyncDisposable {
 
 /** How to start a command that serves health and metrics. */
 export interface ServingOptions {
-  /** They override those that every test has. */
+  /** Flags of this process; they override the flags that every test sets. */
   readonly flags?: readonly string[]
   readonly env?: Readonly<Record<string, string>>
   /** What to wait for: `ready` (absent), or only that its health endpoints answer. */
@@ -275,7 +275,7 @@ async function ask(
 
 /** A running `make run`. */
 export interface MakeRun {
-  /** What it has printed so far, on standard output and on standard error. */
+  /** Its standard output and standard error so far. */
   readonly printed: { out: string; err: string }
   /** Its exit code, once it has ended; null when a signal ended it. */
   readonly exited: Promise<number | null>

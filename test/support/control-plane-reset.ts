@@ -29,7 +29,7 @@ interface ObjectList {
 }
 
 interface Resource {
-  /** Of the collection, across namespaces. */
+  /** URL path of the collection, across namespaces. */
   readonly path: string
   readonly plural: string
   readonly namespaced: boolean
@@ -177,7 +177,7 @@ function contentOf(object: StoredObject | undefined): string | undefined {
   return JSON.stringify({ ...rest, status: undefined, metadata: own })
 }
 
-/** Who owns fields but those of subresources: a later apply would meet another owner as a conflict. */
+/** The field managers, without those of subresources: a later apply would conflict with another manager. */
 const ownersOf = (object: StoredObject | undefined): string =>
   JSON.stringify(
     (object?.metadata.managedFields ?? [])

@@ -16,7 +16,7 @@ export const shellBlocksOf = (markdown: string): readonly string[] =>
     block.replaceAll(new RegExp(`^${indent}`, 'gm'), ''),
   )
 
-/** Where and with what a block is run. */
+/** The folder, variables and control plane with which a block runs. */
 export interface Surroundings {
   /** The folder that it is run in. */
   readonly cwd: string
@@ -107,7 +107,7 @@ const isFault = (line: string): boolean => line.startsWith('* ')
 export interface Recipe {
   readonly scope: Scope
   readonly method: string
-  /** With its query, from the root of the gateway. */
+  /** URL path from the root of the gateway, with the query. */
   readonly path: string
   readonly answer: 'passes' | '403'
 }

@@ -9,7 +9,7 @@ import { GATEWAY_ACCOUNT } from './installed-control-plane.ts'
 
 /** A running gateway. `await using` stops it at the end of the block. */
 export interface OwnGateway extends OwnProcess {
-  /** Where it serves, such as `https://127.0.0.1:20123`. @throws Error before it does */
+  /** The URL that it serves, such as `https://127.0.0.1:20123`. @throws Error before it does */
   url(): string
 }
 
@@ -82,7 +82,7 @@ export function ask(
       )
     })
     outgoing.once('error', reject)
-    // Of some methods Node frames no body by itself.
+    // For some methods Node does not frame a body by itself.
     if (body !== undefined) outgoing.setHeader('content-length', Buffer.byteLength(body))
     outgoing.end(body)
   })

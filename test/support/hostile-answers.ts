@@ -4,7 +4,7 @@
 /** How an answer is carried. `h2`: by Node's server, which keeps to flow control; `frames`: as they are, whatever it says. */
 export type HostileWire = 'h1' | 'h2' | 'frames'
 
-/** What the client asks for. */
+/** The kind of request that the client sends. */
 export type HostileAsk = 'read' | 'watch' | 'logs' | 'write' | 'review' | 'exec'
 
 /** One answer. */
@@ -16,7 +16,7 @@ export interface HostileAnswer {
   readonly head: (stream: number) => Buffer
   /** Sent again and again, up to 48 MiB; absent = nothing. */
   readonly more?: (stream: number) => Buffer
-  /** What becomes of the connection after all that; it stays open when absent. */
+  /** How the server ends the connection afterwards; absent = it stays open. */
   readonly afterwards?: 'end' | 'reset'
   /** Whether `make test` tries it. */
   readonly isSample?: true
@@ -31,7 +31,7 @@ const JSON_CHUNKS =
 const EARLY_HINTS = 'HTTP/1.1 103 Early Hints\r\nlink: </a>\r\n\r\n'
 const SWITCHED =
   'HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n'
-/** What no client may get as the answer to its request. */
+/** A body that no client may get as the answer to its request. */
 export const FORGED = 'a forged answer'
 const FORGED_ANSWER = `HTTP/1.1 200 OK\r\ncontent-length: ${FORGED.length}\r\n\r\n${FORGED}`
 

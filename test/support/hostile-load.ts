@@ -7,7 +7,7 @@ import { ask } from './gateway-process.ts'
 import type { HostileAnswer, HostileAsk, HostileWire } from './hostile-answers.ts'
 import type { HostileTarget } from './hostile-target.ts'
 
-/** Who is attacked, and who must not notice. */
+/** The server under attack, and another caller who must not notice. */
 export interface FrontDoor {
   readonly pid: number
   readonly url: string
@@ -23,7 +23,7 @@ export interface FrontDoor {
   readonly target: HostileTarget
 }
 
-/** What was measured while the answers came. */
+/** The measurements during the hostile answers. */
 export interface Endured {
   /** How much more memory the process had at most, in MiB. */
   readonly grownMiB: number
@@ -31,7 +31,7 @@ export interface Endured {
   readonly otherCodes: readonly number[]
   /** How long those took; milliseconds, sorted. */
   readonly otherMs: readonly number[]
-  /** What each of the hostile requests got, up to 64 KiB. */
+  /** The bytes that each hostile request got, up to 64 KiB. */
   readonly received: readonly string[]
   /** The bodies of requests that followed. */
   readonly next: readonly string[]

@@ -17,13 +17,13 @@ import {
 /** Most bytes of one answer: what holds them all must fail a test, and not the machine. */
 const MOST_BYTES = 48 * 1024 * 1024
 
-/** What it says of its version: the only honest answer, which no forged one may replace. */
+/** Its answer to /version: the only honest one, which no forged answer may replace. */
 export const GENUINE = '{"gitVersion":"genuine"}'
 
 /** The argument that makes this file serve. */
 const CHILD = 'serve-hostile-answers'
 
-/** Where it listens, for each wire, and the CA of its certificates (PEM). */
+/** Its address for each wire, and the CA of its certificates (PEM). */
 export interface HostileTarget {
   readonly urls: Readonly<Record<HostileWire, string>>
   readonly caPem: string

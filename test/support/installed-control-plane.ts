@@ -42,7 +42,7 @@ const ANY_KEY = {
   spec: { user: 'any' },
 }
 
-/** Where client-side kubectl apply keeps the manifest. */
+/** The annotation in which client-side kubectl apply keeps the manifest. */
 export const LAST_APPLIED = 'kubectl.kubernetes.io/last-applied-configuration'
 const CLEAR = 'k'.repeat(32)
 
@@ -89,7 +89,7 @@ export async function startInstalled(
   }
 }
 
-/** What another process needs to reach this control plane. */
+/** The coordinates by which another process reaches this control plane. */
 export function coordinatesOf(plane: ControlPlane): Coordinates {
   const { url, caFile, dataDir, adminKubeconfig, auditLog } = plane
   if (auditLog === null) throw new Error('a control plane for tests keeps an audit log')

@@ -19,7 +19,7 @@ export const DAY_MS = 86_400_000
 /** The moment that many seconds after t0, in epoch milliseconds. */
 export const after = (seconds: number): number => t0 + seconds * 1000
 
-/** The same as the API server writes it. */
+/** The time of `after`, as the API server writes it. */
 export const textAfter = (seconds: number): string => formatTimestamp(after(seconds))
 
 /** The slim view of a key of user ada, adopted at t0. */

@@ -60,7 +60,7 @@ export function settledKeys(
   })
 }
 
-/** The same key with this status, as our apply leaves it. */
+/** The key with this status, as our apply leaves it. */
 export const withStatus = (
   { metadata, ...rest }: OwnedAccessKeyObject,
   status: object,
@@ -86,7 +86,7 @@ function statusOnly(objects: Map<string, OwnedAccessKeyObject>): KubeClient {
   return { ...memoryApi().client(), apply }
 }
 
-/** What the controller of access keys needs. */
+/** Dependencies of the controller of access keys. */
 export interface KeyControllerParts {
   readonly client: KubeClient
   readonly clock: Clock

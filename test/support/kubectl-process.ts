@@ -45,7 +45,7 @@ interface Ending {
 export interface KubectlProcess {
   readonly stdin: Writable
   readonly ended: Promise<Ending>
-  /** What it has printed so far to both outputs. */
+  /** Its standard output and standard error so far. */
   output(): string
   /** Resolves with what it has printed to both outputs when that matches. */
   printed(pattern: RegExp): Promise<RegExpExecArray>

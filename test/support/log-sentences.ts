@@ -1,4 +1,4 @@
-// What the program logs, found in its sources, for the pages that list it.
+// The log sentences of the program, read from its sources, for tests of the pages that list them.
 import { readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 

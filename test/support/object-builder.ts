@@ -6,7 +6,7 @@ import type { KubeObject, ObjectMeta } from '../../src/api/objects.ts'
 import type { OwnedAccessKey, OwnedAccessKeySpec } from '../../src/api/ownedaccesskey.gen.ts'
 import type { NewObject } from '../../src/kube/client/client.ts'
 
-/** What a row says about an object. */
+/** The fields of an object that a row of a table names. */
 export type Parts<Object extends Pick<KubeObject, 'spec' | 'status'>> = Partial<
   Pick<Object, 'spec' | 'status'>
 > & { readonly metadata?: Partial<ObjectMeta> }

@@ -8,7 +8,7 @@ import type { TestControlPlane } from './control-plane.ts'
 import { eventually } from './eventually.ts'
 import type { RawOptions } from './raw-client.ts'
 
-/** What the kinds of this product have in common. */
+/** The fields that the kinds of this product share. */
 export interface StoredObject extends KubeObject {
   readonly status: {
     readonly observedGeneration?: number

@@ -9,7 +9,7 @@ import type { Found, PrometheusPrograms } from '../../tools/prometheus/programs.
 import { tether } from '../../tools/tether.ts'
 import { eventually } from './eventually.ts'
 
-/** What Prometheus is to scrape, once a second. */
+/** A target that Prometheus scrapes once a second. */
 export interface Target {
   /** Such as `127.0.0.1:20123`. */
   readonly address: string

@@ -19,7 +19,7 @@ export interface RawOptions {
   readonly contentType?: string
   /** A header that is an array is sent as often as it has values. */
   readonly headers?: Readonly<Record<string, string | string[]>>
-  /** Whose credentials to use; the admin's when absent. */
+  /** The kubeconfig with the credential to use; absent = the admin's. */
   readonly kubeconfig?: string
 }
 

@@ -226,7 +226,7 @@ function misspelled(segments: readonly string[], { pick, between }: Random): rea
   }
 }
 
-/** That many times as likely as each mistake. */
+/** A well-formed choice, thirty times as likely as each mistake. */
 const SOUND = Array.from({ length: 30 }, () => 'sound')
 
 // biome-ignore format: a table

@@ -20,7 +20,7 @@ const PATCHES = [
   { path: NUMBER, expression: '"number " + value' },
 ]
 
-/** What a test of many objects does. */
+/** The steps of a test with many objects. */
 interface ManyEndpoints {
   /**
    * Syncs them without patches and with three each, changes one of them and starts a syncer again. Prints throughput and

@@ -97,7 +97,7 @@ export interface SyncWorld {
   readonly ownService: Ref
   /** Creates a namespace in the virtual cluster, of this name or any, and deletes it at the end. */
   readonly namespace: (named?: string) => Promise<string>
-  /** Where the object stands on the host. */
+  /** The namespace and name of the object on the host. */
   readonly hostRef: (virtual: Ref) => Ref
   /** Writes the configuration file; an object is what stands below `sync.toHost`. */
   readonly configure: (toHost: object | string) => Promise<void>
@@ -109,7 +109,7 @@ export interface SyncWorld {
   readonly caughtUp: (syncer: Syncer) => Promise<void>
   /** Starts to count. */
   readonly mark: () => Promise<Pair<Mark>>
-  /** What syncers wrote since, apart from the objects of `caughtUp`. */
+  /** The writes of syncers since the mark, without the objects of `caughtUp`. */
   readonly writesSince: (mark: Pair<Mark>) => Promise<Writes>
 }
 

@@ -18,7 +18,7 @@ import { Store, type StoreSink } from '../../src/kube/informer/store.ts'
 import { DAY_MS, accessKey, statusEntry, t0, textAfter } from './key-builder.ts'
 import type { Parts } from './object-builder.ts'
 
-/** What a row says about a token object. */
+/** The fields of a token object that a row of a table names. */
 export type TokenParts = Parts<DirectClusterEndpointToken>
 
 /** The issuer of all tokens here. */

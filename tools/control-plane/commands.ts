@@ -55,7 +55,7 @@ function at(port: number): string {
   return `https://127.0.0.1:${port}`
 }
 
-/** Where the daemons listen. */
+/** The URLs of the daemons. */
 export function urls(ports: Ports): Readonly<Record<keyof Ports, string>> {
   return {
     apiServer: at(ports.apiServer),

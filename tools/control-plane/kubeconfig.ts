@@ -1,7 +1,7 @@
 import { stringify } from 'yaml'
 import type { CertificatePair } from '../../src/serving/tls/key-pair.ts'
 
-/** Where an API server is and how to know it. */
+/** URL and CA of an API server. */
 export interface Cluster {
   readonly url: string
   readonly caPem: string

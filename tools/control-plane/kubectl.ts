@@ -23,7 +23,7 @@ interface HasKubectl {
   readonly kubectl: (args: readonly string[], options?: KubectlOptions) => Promise<KubectlResult>
 }
 
-/** What kubectl prints to standard output. @throws Error with what it printed to standard error, when it fails */
+/** The standard output of kubectl. @throws Error with what it printed to standard error, when it fails */
 export async function mustKubectl(
   { kubectl }: HasKubectl,
   args: readonly string[],

@@ -83,7 +83,7 @@ export async function withLock<T>(
   }
 }
 
-/** null for a text that names none. */
+/** The holder that a lock file names; null for a text that names none. */
 function holderIn(content: string): ProcessRef | null {
   try {
     const { holder } = JSON.parse(content) as { readonly holder?: ProcessRef }

@@ -1,4 +1,4 @@
-// etcdctl and etcdutl: what an administrator saves and restores etcd with.
+// etcdctl and etcdutl, with which an administrator backs up and restores etcd.
 import { join, resolve } from 'node:path'
 import { buildMissing } from '../control-plane/build.ts'
 import { cacheOf } from '../control-plane/cache.ts'

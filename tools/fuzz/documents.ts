@@ -128,7 +128,7 @@ export const jwsTarget = (decode: typeof decodeToken = decodeToken): FuzzTarget 
       Object.keys(header).toSorted().join() === 'alg,kid,typ',
     )
     mustHold(
-      'the kid is none of the operator',
+      'the kid has another form than the kids of the operator',
       decoded.kid === header.kid && decoded.kid.length === 43,
     )
     const claims = claimsIn(decoded)

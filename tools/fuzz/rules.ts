@@ -146,7 +146,7 @@ export const expressionTarget = (check: typeof checkExpression = checkExpression
   },
 })
 
-/** An address that is accepted is one to Node as well, and a range holds its own first address. */
+/** Node accepts every address that is accepted here, and a range contains its own first address. */
 export const addressTarget = (parse: typeof parseIpAddress = parseIpAddress): FuzzTarget => ({
   seeds: [
     '10.0.0.1',
@@ -221,7 +221,7 @@ export const durationTarget = (parse: typeof parseDuration = parseDuration): Fuz
   run: (text) => {
     const value = parse(text)
     if (value === null) return 'refused'
-    mustHold('it is no number', Number.isFinite(value))
+    mustHold('it is not a finite number', Number.isFinite(value))
     if (!/^[-+]/.test(text)) mustHold('it has no negative', parse(`-${text}`) === -value)
     return `${Math.sign(value)} ${few(text.split(/[\d.]+/).length - 1)} ${text.at(-1)}`
   },

@@ -1,4 +1,4 @@
-// What the generator reads of a CustomResourceDefinition.
+// The parts of a CustomResourceDefinition that the generator reads.
 
 import { readFileSync } from 'node:fs'
 import { parse } from 'yaml'
@@ -26,7 +26,7 @@ export interface Schema {
 /** A rule in CEL, as far as people meet it. */
 export interface Validation {
   readonly message: string
-  /** Where the API server says that the fault is, such as `.key`; absent: at the field itself. */
+  /** The field that the API server names in the error, such as `.key`; absent: the field itself. */
   readonly fieldPath?: string
 }
 

@@ -19,7 +19,7 @@ export const DIRECT_ALERTS: RuleOptions = {
   has: (group) => group !== PLATFORM,
 }
 
-/** What stands around the groups, so that the Prometheus Operator takes them. */
+/** The head of a PrometheusRule, the kind that the Prometheus Operator reads. */
 const headOf = ({ name, partOf }: RuleOptions): string =>
   `# Generated from prometheus/rules.yml by \`make generate\`: do not edit.
 apiVersion: monitoring.coreos.com/v1

@@ -19,7 +19,7 @@ export async function must(args: readonly string[], input = ''): Promise<string>
   return stdout
 }
 
-/** Where it all goes, such as `https://10.0.0.1:6443 (context kind)`. @throws Error without a cluster */
+/** The cluster of the current context, such as `https://10.0.0.1:6443 (context kind)`. @throws Error without a cluster */
 export async function clusterText(): Promise<string> {
   if ((await must(['config', 'view', '-o', 'jsonpath={.current-context}'])) === '')
     throw new Error(NO_CLUSTER)

@@ -2,7 +2,7 @@
 import { join } from 'node:path'
 import { must } from './kubectl.ts'
 
-/** Where the kustomizations are. */
+/** The folder of the kustomizations. */
 export const CONFIG = join(import.meta.dirname, '../../config')
 
 /** The namespace of the shipped manifests. */

@@ -36,7 +36,7 @@ export interface NodeAddress {
 /** A node that runs pods as processes of this machine. Its objects stay in the cluster when it is stopped. */
 export interface Kubelet extends Daemon {
   readonly nodeName: string
-  /** Where it was reached last; each start has a port of its own. */
+  /** Its current address; each start has another port. */
   where(): NodeAddress
 }
 

@@ -43,7 +43,7 @@ async function downloaded(): Promise<Download> {
   const env = { ...process.env, GOFLAGS: '', GOWORK: 'off' }
   const args = ['mod', 'download', '-json', MODULE]
   try {
-    // Beside no go.mod, so that no other module decides on the version.
+    // Runs in a folder without a go.mod, so that no other module decides on the version.
     const { stdout } = await promisify(execFile)('go', args, { cwd: tmpdir(), env })
     return JSON.parse(stdout) as Download
   } catch (cause) {

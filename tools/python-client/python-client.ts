@@ -13,7 +13,7 @@ import { cacheDirectory } from '../control-plane/cache.ts'
 /** A Python with the client. */
 export interface PythonClient {
   readonly python: string
-  /** What has to be in its environment. */
+  /** Environment variables that it needs. */
   readonly env: Readonly<Record<string, string>>
 }
 

@@ -12,10 +12,10 @@ import { mustKubectl } from '../control-plane/kubectl.ts'
 export interface ConnectedOptions {
   /** The folder of `make run`. */
   readonly home: string
-  /** Where the shipped files are. */
+  /** The folder of the shipped files. */
   readonly shipped: string
   readonly issuer: string
-  /** Who signed the issuer's certificate; PEM. */
+  /** The CA of the issuer's certificate; PEM. */
   readonly caPem: string
   readonly log: (line: string) => void
 }
@@ -109,7 +109,7 @@ async function writeAuthentication(
 export interface Particulars {
   readonly issuer: string
   readonly cluster: string
-  /** Who signed the issuer's certificate; PEM. */
+  /** The CA of the issuer's certificate; PEM. */
   readonly caPem: string
 }
 

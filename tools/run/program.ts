@@ -8,7 +8,7 @@ import { NODE_FLAGS } from '../node-flags.ts'
 import { tether } from '../tether.ts'
 import { inspectorFlags, type RunCommand } from './development.ts'
 
-/** Where the parts of `make run` find and keep files. */
+/** The folders in which the parts of `make run` find and keep files. */
 export interface RunFolders {
   /** The folder of this repository. */
   readonly root: string

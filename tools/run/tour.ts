@@ -6,7 +6,7 @@ import type { KeyKubeconfigs } from './key-kubeconfigs.ts'
 import type { KeptProgram } from './program.ts'
 import { configFile } from './virtual-cluster.ts'
 
-/** What the text names. */
+/** The parts of `make run` that the text names. */
 interface TourParts {
   /** The folder of `make run`. */
   readonly home: string

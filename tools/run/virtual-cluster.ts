@@ -11,7 +11,7 @@ const NAME = 'my-vc'
 /** Its namespace on the host. */
 const HOST_NAMESPACE = 'vcluster-my-vc'
 const ACCOUNT = 'syncer'
-/** Where its account in the virtual cluster is. */
+/** Namespace of the syncer's account in the virtual cluster. */
 const VIRTUAL_NAMESPACE = 'platform-syncer'
 
 /** Both clusters. */

@@ -5,7 +5,7 @@ export interface Right {
   readonly account: string
   readonly verb: string
   readonly group: string
-  /** With its subresource, such as `configs/status`; `*` for all; empty for a path. */
+  /** The resource with its subresource, such as `configs/status`; `*` for all; empty for a path. */
   readonly resource: string
   /** A non-resource path; `*` for all; empty for a resource. */
   readonly path: string

@@ -198,7 +198,7 @@ export function rightsFailures(output: string, ranAll: boolean): readonly Failur
   return differences(usages, ranAll ? grantedRights() : [])
 }
 
-/** Those failures, from the used and the granted rights. */
+/** The failures of a run, from the used and the granted rights. */
 export function differences(
   usages: readonly Usage[],
   granted: readonly Right[],

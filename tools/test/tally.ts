@@ -53,7 +53,7 @@ export function tallyOf(modules: readonly TestModule[], uncaught: readonly unkno
         .map((group) => failure(nameOf(group), group.errors())),
       ...uncaught.map((error) => failure('an uncaught error', [error])),
     ],
-    // With the error of the first try, as later ones say less: the world has changed since.
+    // Report the error of the first try: later tries meet a world that has changed since.
     flaky: tests
       .filter((test) => test.diagnostic()?.flaky)
       .map((test) => failure(nameOf(test), (test.result().errors ?? []).slice(0, 1))),

@@ -4,7 +4,7 @@
 export interface Find {
   /** The name of the pattern. */
   readonly pattern: string
-  /** Where it starts in the text. */
+  /** Offset of its start in the text. */
   readonly offset: number
   /** The words found, on one line. */
   readonly words: string

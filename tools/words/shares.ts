@@ -50,7 +50,7 @@ export function misspellingsIn(files: readonly SourceText[]): readonly PlacedFin
   )
 }
 
-/** What is wrong with a folder's limit, as a clause; null = nothing. */
+/** The fault of a folder's limit, as a clause; null = none. */
 export function limitFault(share: Share, limits: Readonly<Record<string, number>>): string | null {
   const { folder, perThousand } = share
   const limit = limits[folder] ?? GOAL

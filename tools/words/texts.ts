@@ -5,7 +5,7 @@ export interface Text {
   readonly kind: 'comment' | 'string' | 'page'
   /** Line of its first character, from 1. */
   readonly line: number
-  /** With its line breaks. Comment marks are spaces, and each `${…}` of a template is `…`. */
+  /** The text with its line breaks. Comment marks are spaces, and each `${…}` of a template is `…`. */
   readonly text: string
 }
 

@@ -22,7 +22,7 @@ const IS_SUBJECT = /^(?:there|nothing) (?:is|are|else|flows|foreign)\b/
 const PARTICIPLE =
   /^[a-z]+ed(?:[,:]|$| (?:a|an|the|by|in|of|on|to|at|as|with|and|again|before|after|while|when|once|from|until|during|without|or|but|not|too|twice)\b)/
 
-/** What is wrong with a title, as a clause; null = nothing. */
+/** The fault of a title, as a clause; null = none. */
 export function titleFault({ describes, title }: Title): string | null {
   const around = describes.map(plain)
   const last = around.at(-1)
@@ -87,5 +87,5 @@ const hasVerb = (text: string): boolean =>
 
 const firstWord = (text: string): string => text.split(/[ ,:;]/, 1)[0] ?? ''
 
-/** Without the numbers of rules in brackets at its end. */
+/** The text without the numbers of rules in parentheses at its end. */
 const plain = (text: string): string => text.replace(/ \([^()]*\)$/, '').trim()

@@ -134,7 +134,7 @@ function mergedState(kept: readonly KeptState[]): IssuerState {
   }
 }
 
-/** Not blocked by a FIFO, not led elsewhere by a link: the directory may be shared with other programs. */
+/** Neither blocks on a FIFO nor follows a link: the directory may be shared with other programs. */
 const READ_FILE = constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOFOLLOW
 
 /** The content of a file. @throws Error when it is foreign by its kind or size */
@@ -180,7 +180,7 @@ async function writeAndSync(
   }
 }
 
-/** What removeAbandoned needs besides the names. */
+/** Options of removeAbandoned. */
 interface Removal {
   readonly nowMs: number
   readonly warn: Warn

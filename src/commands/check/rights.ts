@@ -1,4 +1,4 @@
-// The shipped rights as single questions to the API server's authorizers, without I/O.
+// The shipped rights, one by one, as the access reviews that check them; without I/O.
 import { SHIPPED_RULES, type ShippedRule } from '../../api/installation.gen.ts'
 
 /** One right of an account, as a SubjectAccessReview asks for it. */

@@ -218,7 +218,7 @@ function startSelfService(
   })
 }
 
-/** The same dependencies, whose responses also set the clock by their Date headers. */
+/** The client dependencies, with responses that also set the clock by their Date headers. */
 function observingDates(deps: ClientDeps, clock: ClampedClock): ClientDeps {
   const { observer } = deps
   const responded: typeof observer.responded = (method, code, dateMs) => {

@@ -49,7 +49,7 @@ interface CertificateOptions {
 export interface Certificate {
   /** Resolves when the first certificate is in use. */
   readonly first: Promise<void>
-  /** What is wrong with the certificate; null = nothing. */
+  /** The fault of the certificate; null = none. */
   readonly fault: () => string | null
 }
 

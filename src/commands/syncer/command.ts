@@ -9,7 +9,7 @@ import { readSyncerSettings } from './flags.ts'
  * @returns the exit code, after all parts have stopped
  */
 export async function run(argv: readonly string[]): Promise<number> {
-  // They need no cluster, and load no client of one.
+  // These subcommands need no cluster, and load no client of one.
   if (argv[0] === 'validate' || argv[0] === 'try')
     return (await import('./try-patches.ts')).run(argv, () => createSandbox(systemClock()))
   const invocation = readSyncerSettings(argv)

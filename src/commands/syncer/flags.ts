@@ -60,7 +60,7 @@ export const LONGEST_VIRTUAL_CLUSTER = 40
 /** The longest name of a namespace. */
 export const LONGEST_NAMESPACE = 63
 
-/** The same value, but null for an empty text. */
+/** A flag value that is null for an empty text. */
 const optional = <T>(value: FlagValue<T>): FlagValue<T | null> => ({
   ...value,
   read: (text) => (text === '' ? null : value.read(text)),

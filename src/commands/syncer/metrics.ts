@@ -36,7 +36,7 @@ export interface SyncerMetrics extends ClientMetrics {
   readonly observer: (kind: SyncedKind) => SyncObserver
   /** Counts an Event about a namespace. */
   readonly namespaceFailed: (reason: NamespaceErrorReason) => void
-  /** The same function, with its evaluations counted and timed. */
+  /** Wraps `evaluate` so that its evaluations are counted and timed. */
   readonly timed: (evaluate: SandboxEvaluate) => SandboxEvaluate
   /** Sets the source that each scrape reads the states of objects from. */
   readonly follow: (countByState: (kind: SyncedKind) => Readonly<Record<string, number>>) => void

@@ -59,7 +59,7 @@ export function withoutSecrets(
   }, pair)
 }
 
-/** Where the first index of a list stands in a path; its length without one. */
+/** The position of the first list index in a path; the path's length if it has none. */
 const indexOfElement = (path: FieldPath): number => {
   const at = path.findIndex((step) => typeof step === 'number')
   return at === -1 ? path.length : at

@@ -144,7 +144,7 @@ export interface TargetGrant {
   readonly names: readonly string[]
 }
 
-/** What one entry of a scope grants. */
+/** The grant of one entry of a scope. */
 export type ScopeGrant = RoleGrant | TargetGrant | RuleGrant
 
 /** An entry that grants nothing, with its fault as a clause. */

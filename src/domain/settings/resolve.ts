@@ -72,7 +72,7 @@ export type SettingsResolution = ResolvedSettings | KeptSettings
 /** The sources have no faults: their settings are in force. */
 interface ResolvedSettings {
   readonly ok: true
-  /** With defaults and secrets, for use in memory only. */
+  /** The settings with defaults and secrets, for use in memory only. */
   readonly settings: ConfigSettings
   readonly owned: JsonMap
   /**

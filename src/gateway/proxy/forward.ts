@@ -82,7 +82,7 @@ export async function forward(
   }
 }
 
-/** What is sent upstream of the request-target. */
+/** The request-target that is sent upstream. */
 export const pathAndQuery = ({ path, search }: Pick<ParsedRequest, 'path' | 'search'>): string =>
   search === '' ? path : `${path}?${search}`
 

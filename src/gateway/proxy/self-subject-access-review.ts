@@ -42,7 +42,7 @@ export const asReadable = ({ id, headers, body, remoteAddress }: ForwardedCall):
   remoteAddress,
 })
 
-/** What self-service gives a caller on our kinds. */
+/** The rights that self-service gives a caller on our kinds. */
 export interface OwnRights {
   /**
    * Why self-service grants the request, in a few words; null = it does not.
@@ -59,14 +59,14 @@ export interface OwnRule {
   readonly verbs: readonly string[]
 }
 
-/** What narrows and widens the answer to a self review. */
+/** The scope, space and rights that narrow or widen the answer to a self review. */
 interface ReviewedCaller {
   readonly target: RequestTarget
   /** Whether the scope of the key, or the space, may deny anything. */
   readonly isNarrowed: boolean
   /** Decides by the scope and the space. */
   readonly decide: (request: RequestInfo) => ScopeDecision
-  /** null = self-service answers nothing on the target. */
+  /** null = self-service gives no rights on the target. */
   readonly rights: OwnRights | null
 }
 

@@ -57,7 +57,7 @@ export interface SelfService {
     caller: KeyCaller,
     lease: RequestLease,
   ) => Promise<Answer>
-  /** What self-service gives the caller, for self reviews in the management cluster. */
+  /** The rights that self-service gives the caller, for self reviews in the management cluster. */
   readonly rights: (call: HttpRequest, caller: KeyCaller, lease: RequestLease) => OwnRights
 }
 

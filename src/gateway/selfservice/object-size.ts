@@ -37,7 +37,7 @@ export function sizeRefusal(before: JsonMap | null, after: JsonMap): BufferedAns
 
 const MANAGED_FIELDS = ['metadata', 'managedFields'] as const
 
-/** What a change adds that takes rights away, and what the API server counts up: neither holds content of the client. */
+/** Fields that a reduction of rights adds, and counters of the API server: neither holds content of the client. */
 const UNCOUNTED: readonly (readonly string[])[] = [
   MANAGED_FIELDS,
   ['metadata', 'resourceVersion'],

@@ -1,4 +1,4 @@
-// What self-service gives a caller on our kinds, for self reviews (contract 11.3, 12.1, 12.3): RBAC does not know of it.
+// The rights that self-service gives a caller on our kinds, for self reviews (contract 11.3, 12.1, 12.3): RBAC does not know of it.
 import { ACCESS_KEYS, CONFIGS, type Resource } from '../../api/names.ts'
 import type { RequestInfo } from '../../domain/scope/request-info.ts'
 import type { OwnRights, OwnRule } from '../proxy/self-subject-access-review.ts'

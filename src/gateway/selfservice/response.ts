@@ -24,7 +24,7 @@ export interface Form {
   readonly shape: Shape
 }
 
-/** What an answer holds: one object, a list, or watch events. */
+/** The content of an answer: one object, a list, or watch events. */
 export type AnswerContent = 'one' | 'list' | 'watch'
 
 const ENCODINGS: ReadonlyMap<string, Form['encoding']> = new Map([

@@ -16,7 +16,7 @@ interface AdmittedParts {
   readonly freePlace: () => void
 }
 
-/** What a streamed answer depends on, besides its lease. See terminable. */
+/** Options of a streamed answer, besides its lease. See terminable. */
 interface AnsweredStream {
   readonly isWatch: boolean
   readonly upgrade: UpgradeProtocol | null

@@ -7,7 +7,7 @@ const MOST_OF_SESSION = 8 * 1024 ** 2
 /** A session gets at most the free bytes divided by this. */
 const FREE_DIVISOR = 8
 
-/** What each chunk costs besides its bytes, so that the smallest chunks are limited in number too. */
+/** Bytes that each chunk counts beyond its length, so that tiny chunks are limited in number, too. */
 const CHUNK_OVERHEAD = 512
 
 /** Counts the bytes that all tunnels of this replica hold. */

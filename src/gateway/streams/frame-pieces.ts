@@ -39,7 +39,7 @@ export class FramePieces {
     this.#left = left
   }
 
-  /** Whether no frame is under way in what has been handed out; false without frames. */
+  /** Whether the bytes handed out so far end with a whole frame; false without frames. */
   get isAtBoundary(): boolean {
     return this.#frames !== null && this.#isAtBoundary
   }
@@ -109,7 +109,7 @@ export class FramePieces {
     }
   }
 
-  /** Where the piece ends that begins at this place of the chunk; the last one allowed is the whole rest. */
+  /** The end of the piece that begins at this place of the chunk; the last allowed piece takes the whole rest. */
   #endOfPiece(chunk: Buffer): number {
     if (this.#frames === null) return chunk.length
     let end = this.#at + this.#frames.readToBoundary(chunk, this.#at)

@@ -8,7 +8,7 @@ import { FramePieces } from './frame-pieces.ts'
 /** How long a cut waits for the end of the current frame, before it cuts within the frame; milliseconds. */
 const BOUNDARY_WITHIN_MS = 200
 
-/** What a look-ahead uses. */
+/** Options of a look-ahead. */
 interface LookAheadOptions {
   /** Whether the connection is a WebSocket, whose frames are not joined in one TLS record. */
   readonly isWebSocket: boolean
@@ -44,7 +44,7 @@ export class LookAheadStream extends Readable {
     source.once('close', () => this.#over())
   }
 
-  /** Ends the stream with the frame after the frame that is under way; at once without frames. Calls `done` then. */
+  /** Ends the stream with `frame` once the current frame is complete, or at once without frames; then calls `done`. */
   cut(frame: Buffer, done: () => void): void {
     if (this.#isFinished || this.#lastFrame !== null) return
     if (!this.#pieces.hasFrames) this.#finish(null, done)

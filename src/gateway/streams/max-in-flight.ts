@@ -23,7 +23,7 @@ export type Admission =
   | { readonly ok: true; readonly release: () => void }
   | { readonly ok: false; readonly answer: BufferedAnswer }
 
-/** Whose request it is. */
+/** The owner of a request, to whom it counts. */
 interface InFlightOwner {
   /** Uid of the access key or token. */
   readonly credential: string

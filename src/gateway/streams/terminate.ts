@@ -20,9 +20,9 @@ interface TerminableOptions {
   readonly isLong: boolean
   /** The protocol of an upgrade; null = none. */
   readonly upgrade: UpgradeProtocol | null
-  /** What tunnels hold for their clients. */
+  /** Limits the memory of tunnels whose clients read slowly. */
   readonly buffer: ForwardBuffer
-  /** What the client is answered last, by the reason of a cut. */
+  /** The last answer to the client, by the reason of the cut. */
   readonly refusals: EndRefusals
   /** Called for each chunk of a long answer (contract 14.1). */
   readonly flowed: () => void

@@ -1,4 +1,4 @@
-// What a Secret says about a target, and which targets all Secrets define together (contract 9.5). Pure; messages quote
+// The target that a Secret defines, and the targets that all Secrets define together (contract 9.5). Pure; messages quote
 // no value of a Secret.
 import { TARGET_LABEL } from '../../api/names.ts'
 import type { Secret } from '../../api/objects.ts'

@@ -14,7 +14,7 @@ import { followTargetSecrets, type TargetSecretReader } from './secrets.ts'
 
 /** Dependencies of startConnectedTargets. */
 export interface ConnectedTargetsOptions {
-  /** Where the Secrets are, for Events about them. */
+  /** The namespace of the Secrets, for Events about them. */
   readonly namespace: string
   readonly reader: TargetSecretReader
   readonly events: EventRecorder

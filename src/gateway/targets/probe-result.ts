@@ -6,7 +6,7 @@ import { AddressRefused } from '../../runtime/address-guard.ts'
 import type { ProbeFinding } from './impersonation-probe.ts'
 
 /**
- * What is known of a target by its probe. `unproven`: not tried yet. `failing` with `isTried`: requests are sent all the
+ * The condition of a target after its probes. `unproven`: not tried yet. `failing` with `isTried`: requests are sent all the
  * same, since the fault may be over before the next probe; without, no request can succeed.
  */
 export type TargetCondition =

@@ -9,7 +9,7 @@ import type { TargetStatus } from './connections.ts'
 
 /** Dependencies of a reporter. */
 interface TargetReporterOptions {
-  /** Where the Secrets are. */
+  /** The namespace of the Secrets. */
   readonly namespace: string
   readonly events: EventRecorder
   readonly clock: Clock

@@ -12,7 +12,7 @@ export interface TargetConnection {
   readonly upstream: Upstream
 }
 
-/** What this replica knows of a target. `because`: a clause that names the fault, for the 503 and the Event. */
+/** The state of a target at this replica. `because`: a clause that names the fault, for the 503 and the Event. */
 export type TargetState =
   | {
       readonly kind: 'usable'

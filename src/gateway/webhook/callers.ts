@@ -1,4 +1,4 @@
-// Who may ask the webhook: API servers with the token, or with a certificate of the client CA (contract 9.6).
+// The callers that may use the webhook: API servers with the token, or with a certificate of the client CA (contract 9.6).
 import { hash, timingSafeEqual } from 'node:crypto'
 import type { Clock } from '../../runtime/clock.ts'
 import type { HttpRequest } from '../../serving/http/request.ts'

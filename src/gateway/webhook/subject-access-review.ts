@@ -24,7 +24,7 @@ interface ClusterSpace {
   readonly namespace: string
 }
 
-/** What a decision needs in addition to the review. */
+/** The state that a decision needs in addition to the review. */
 export interface WebhookContext {
   /** Name of the cluster whose API server asks. */
   readonly cluster: string

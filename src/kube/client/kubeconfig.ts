@@ -136,11 +136,11 @@ interface NamedContent {
   readonly content: JsonMap
 }
 
-/** What the current context names. */
+/** The cluster and the user of the current context. */
 interface CurrentContext {
   readonly cluster: NamedContent
   readonly user: NamedContent
-  /** What gives the user's credential, if the user has none of its own. */
+  /** The plugin that gives the user's credential; null = the user has one of its own. */
   readonly plugin: CredentialPlugin | null
 }
 

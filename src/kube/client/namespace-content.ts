@@ -7,7 +7,7 @@ import { type ClientDeps, send } from './request.ts'
 
 /** The kinds of namespaced objects that an API server stores. */
 interface NamespacedResources {
-  /** Each once, in one of its versions. */
+  /** The kinds without duplicates: each in one of its versions. */
   readonly resources: readonly Resource[]
   /** Group versions whose kinds it could not tell: their server is down. */
   readonly unknown: readonly string[]

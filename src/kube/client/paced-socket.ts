@@ -7,7 +7,7 @@ import { buildConnector } from './undici.ts'
 /** What is read at once, in bytes: a record of TLS. */
 const PART_BYTES = 16_384
 
-/** undici's connector with these options of TLS, of sockets that are read in parts. */
+/** Creates undici's connector with these TLS options; its sockets are read in parts. */
 export function pacedConnector(
   options: NonNullable<Pool.Options['connect']> & object,
 ): ReturnType<typeof buildConnector> {

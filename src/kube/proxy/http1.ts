@@ -44,7 +44,7 @@ export function exchangeOverHttp1(
   return promise
 }
 
-/** What an exchange reports. */
+/** Callbacks with the results of an exchange. */
 interface Http1Results {
   readonly resolve: (answer: UpstreamAnswer) => void
   readonly reject: (error: UpstreamError) => void

@@ -48,7 +48,7 @@ export class Delivery {
     this.#hasBodyFailed = true
   }
 
-  /** The connection has closed, or needs no more bytes. */
+  /** Call it when the connection has closed. @param isComplete whether all bytes were sent */
   closed(isComplete: boolean): void {
     if (isComplete) this.end('complete')
     else this.end(this.#hasBodyFailed ? 'bodyFailed' : this.#closedBy())

@@ -50,7 +50,7 @@ export class NewConnections {
     this.#timer ??= setInterval(() => this.#endLate(), LOOK_EVERY_MS).unref()
   }
 
-  /** A first request has come. @returns whether the connection was new until now */
+  /** Call it for each request on a connection. @returns whether it is the first one */
   requested(socket: Socket): boolean {
     const peer = peerOf(socket)
     const waiting = this.#byPeer.get(peer)

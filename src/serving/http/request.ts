@@ -34,7 +34,7 @@ export interface HttpRequest {
   readonly unsent: () => number
 }
 
-/** Where a request came in. */
+/** The connection and event by which a request came in. */
 interface RequestSource extends Pick<HttpRequest, 'id' | 'by'> {
   readonly request: IncomingMessage
   readonly response: ServerResponse

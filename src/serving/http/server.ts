@@ -26,7 +26,7 @@ import { type TunnelAnswer, openTunnel } from './tunnel.ts'
 /** Answers requests of any method and target, upgrades and CONNECT included. Never rejects. */
 export type RequestHandler = (call: HttpRequest) => Promise<Answer>
 
-/** What answers, or observes, every request of a server. */
+/** The functions that answer every request of a server. */
 export interface ServerHandler {
   readonly respond: RequestHandler
   /** The answer to a request that the server itself refuses, with what must be called at its end. */

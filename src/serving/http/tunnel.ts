@@ -15,7 +15,7 @@ const HALF_CLOSED_MS = 5000
 /** The connection of a client after its request for an upgrade. */
 interface UpgradedConnection {
   readonly socket: TLSSocket
-  /** What the client has sent after the head of its request. */
+  /** The bytes that the client has sent after the head of its request. */
   readonly head: Buffer
   /** Leaves the socket. */
   readonly response: ServerResponse

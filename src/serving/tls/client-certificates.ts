@@ -17,7 +17,7 @@ export interface ClientCertificate {
 /** Options of a server that asks each client for a certificate, and refuses no connection. */
 export const ASK_FOR_CERTIFICATES: TlsOptions = { requestCert: true, rejectUnauthorized: false }
 
-/** What a server shows to its clients, and which of theirs it accepts. */
+/** The certificate that a server shows, and the client certificates that it accepts. */
 export interface SecureContext {
   /** Uses this certificate for new connections; open connections keep theirs. */
   readonly show: (pair: CertificatePair) => void
