@@ -9,11 +9,11 @@ import { startControlPlane } from '../tools/control-plane/control-plane.ts'
 import { measureGateway } from './gateway/measure.ts'
 import { GATEWAY_SIZES, GATEWAY_SUBJECTS } from './gateway/options.ts'
 import type { Measured } from './measure/rounds.ts'
-import type { Bed } from './operators/comparators.ts'
+import type { Testbed } from './operators/comparators.ts'
 import { pictures } from './report/pictures.ts'
 import type { Results } from './report/results.ts'
 import { asText, figuresTable, goalsTable } from './report/tables.ts'
-import { FULL, QUICK, SECTIONS, withBed } from './sections.ts'
+import { FULL, QUICK, SECTIONS, withTestbed } from './sections.ts'
 import { useShippedProgram } from './shipped-program.ts'
 
 const { values } = parseArgs({
@@ -34,7 +34,7 @@ useShippedProgram()
 const loadBefore = loadNow()
 const sections: Record<string, Measured> = {}
 const ofOperators = chosen.filter((name) => name in SECTIONS)
-if (ofOperators.length > 0) await withBed(measureOperators)
+if (ofOperators.length > 0) await withTestbed(measureOperators)
 const ofGateway = GATEWAY_SUBJECTS.filter((name) => chosen.includes(name))
 if (ofGateway.length > 0) await measured('gateway', measureProxies)
 
@@ -70,7 +70,7 @@ function commandOf({ full, only }: typeof values): string {
   return `node bench/main.ts ${full ? '--full ' : ''}--only=${only}`
 }
 
-async function measureOperators(bed: Bed): Promise<void> {
+async function measureOperators(bed: Testbed): Promise<void> {
   for (const name of ofOperators)
     await measured(name, async () => SECTIONS[name]?.(bed, values.full ? FULL : QUICK, console.log))
 }

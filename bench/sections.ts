@@ -11,7 +11,7 @@ import { createRaw } from '../test/support/raw-client.ts'
 import { systemClock } from '../src/runtime/clock.ts'
 import { startControlPlane } from '../tools/control-plane/control-plane.ts'
 import { type Measured, interleaved } from './measure/rounds.ts'
-import { type Bed, OPERATORS, PEER_ACCOUNT } from './operators/comparators.ts'
+import { type Testbed, OPERATORS, PEER_ACCOUNT } from './operators/comparators.ts'
 import { EXPIRY_COMPARATORS, measureExpiry, measureExpiryAtOnce } from './operators/expiry.ts'
 import { measureLeader } from './operators/leader.ts'
 import { measureLifecycle } from './operators/lifecycle.ts'
@@ -79,7 +79,7 @@ export const FULL: Sizes = {
 }
 
 type Section = (
-  bed: Bed,
+  bed: Testbed,
   sizes: Sizes,
   log: (line: string) => void,
 ) => Promise<Readonly<Record<string, Measured>>>
@@ -163,7 +163,7 @@ interface Account {
 }
 
 /** Starts a control plane with the product installed and no operator, for as long as `use` takes. */
-export async function withBed(use: (bed: Bed) => Promise<void>): Promise<void> {
+export async function withTestbed(use: (bed: Testbed) => Promise<void>): Promise<void> {
   const peers = await ensurePeers(console.log)
   const plane = await startControlPlane({ audit: true, controllers: 'none', log: console.log })
   const raw = createRaw(plane.adminKubeconfig, systemClock())

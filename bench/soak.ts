@@ -12,10 +12,10 @@ import { eventually } from '../test/support/eventually.ts'
 import { ask, startGateway } from '../test/support/gateway-process.ts'
 import { GATEWAY_ACCOUNT } from '../test/support/installed-control-plane.ts'
 import { KEYS_PATH, createAll, keyOf, newSecret } from './gateway/objects.ts'
-import type { Bed } from './operators/comparators.ts'
+import type { Testbed } from './operators/comparators.ts'
 import { createLoad, deleteLoad } from './operators/load.ts'
 import { servingCa } from './product.ts'
-import { withBed } from './sections.ts'
+import { withTestbed } from './sections.ts'
 import { useShippedProgram } from './shipped-program.ts'
 import { layCable } from './soak/cable.ts'
 import { type Sample, descriptorGrowth, growthMb, sampleOf } from './soak/samples.ts'
@@ -28,7 +28,9 @@ const { values } = parseArgs({
 })
 const MINUTES = Number(values.minutes)
 const PER_SECOND = Number(values['per-minute']) / 60
-/** More than the operator is behind on two cores after a restart of the API server: a key that ends before is not ready. */
+/**
+ * More than the operator is behind on two cores after a restart of the API server: a key that ends before is not ready.
+ */
 const TTL_SECONDS = 150
 const RETENTION_SECONDS = 5
 const MINUTE_MS = 60_000
@@ -49,12 +51,12 @@ const fault = (text: string): void => {
 }
 
 useShippedProgram()
-await withBed(soak)
+await withTestbed(soak)
 for (const text of faults) console.log(text)
 console.log(faults.length === 0 ? 'nothing missed, nothing stuck' : `${faults.length} faults`)
 process.exitCode = faults.length === 0 ? 0 : 1
 
-async function soak(bed: Bed): Promise<void> {
+async function soak(bed: Testbed): Promise<void> {
   const { plane } = bed
   const cable = await layCable(plane.url)
   const { namespace, name } = GATEWAY_ACCOUNT
@@ -107,7 +109,7 @@ async function soak(bed: Bed): Promise<void> {
 }
 
 /** Creates the keys of a minute. They expire, or are deleted; either way they are gone in the end. */
-async function wave(bed: Bed, minute: number): Promise<void> {
+async function wave(bed: Testbed, minute: number): Promise<void> {
   const prefix = `soak-${minute}`
   const expires = minute % 2 === 0
   const count = Math.round(PER_SECOND * 60)
@@ -127,7 +129,7 @@ async function wave(bed: Bed, minute: number): Promise<void> {
 }
 
 /** Deletes them one by one: a request for all would take longer than a request may. Again, when the API server is away. */
-async function deleteAll(bed: Bed, prefix: string): Promise<void> {
+async function deleteAll(bed: Testbed, prefix: string): Promise<void> {
   await eventually(
     `${prefix} is deleted`,
     async () => {
@@ -138,13 +140,13 @@ async function deleteAll(bed: Bed, prefix: string): Promise<void> {
   )
 }
 
-async function isGone(bed: Bed, prefix: string): Promise<true | undefined> {
+async function isGone(bed: Testbed, prefix: string): Promise<true | undefined> {
   await sleep(1000)
   return (await keysLeft(bed, `labelSelector=bench%3D${prefix}&`)) === 0 || undefined
 }
 
 /** How many keys of the load there are; while the API server is away, an error. */
-async function keysLeft({ raw }: Bed, selector: string): Promise<number> {
+async function keysLeft({ raw }: Testbed, selector: string): Promise<number> {
   const query = selector === '' ? 'labelSelector=bench&' : selector
   const { code, body } = await raw<{
     readonly items: readonly unknown[]
@@ -155,7 +157,7 @@ async function keysLeft({ raw }: Bed, selector: string): Promise<number> {
 }
 
 /** Calls with a few keys that stay, so that their last use is recorded. */
-async function useKeys(bed: Bed, url: string, signal: AbortSignal): Promise<void> {
+async function useKeys(bed: Testbed, url: string, signal: AbortSignal): Promise<void> {
   const ca = await servingCa(bed.plane)
   const used = Array.from({ length: USED_KEYS }, (_, n) => ({
     name: `used-${n}`,

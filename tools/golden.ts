@@ -1,4 +1,4 @@
-// Writes test/golden: what kustomize builds of config/. `make generate` runs it; the cluster tests compare.
+// Writes test/golden, the output of kustomize for config/. `make generate` runs it; the cluster tests compare.
 import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { builtKubectl } from './control-plane/binaries.ts'

@@ -3,7 +3,7 @@ import type { ControlPlane } from '../../tools/control-plane/control-plane.ts'
 import { ensurePeers } from '../peers.ts'
 import { measureAuthentication } from './authentication.ts'
 import { measureServed } from './served.ts'
-import { GATEWAY_SUBJECTS, type GatewayMeasured, type GatewayOptions } from './options.ts'
+import { GATEWAY_SUBJECTS, type GatewayResults, type GatewayOptions } from './options.ts'
 
 /**
  * Measures the gateway. Installs the product, starts it and the other proxies, and stops them; its objects stay on
@@ -14,7 +14,7 @@ import { GATEWAY_SUBJECTS, type GatewayMeasured, type GatewayOptions } from './o
 export async function measureGateway(
   plane: ControlPlane,
   options: GatewayOptions,
-): Promise<GatewayMeasured> {
+): Promise<GatewayResults> {
   const { rounds, log } = options
   const subjects = GATEWAY_SUBJECTS.filter((one) => options.subjects.includes(one))
   if (subjects.includes('half-load') && !subjects.includes('get'))

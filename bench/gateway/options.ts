@@ -56,7 +56,7 @@ export const GATEWAY_SIZES = {
 } as const
 
 /** The figures of all subjects that were asked for. */
-export interface GatewayMeasured {
+export interface GatewayResults {
   readonly figures: Readonly<Partial<Record<GatewaySubject, Measured>>>
   /** The reason for each way that could not be measured. */
   readonly missing: Readonly<Partial<Record<WayName, string>>>

@@ -1,4 +1,4 @@
-// nginx and haproxy: those on PATH, else those of the Debian packages, unpacked once into the user's cache.
+// nginx and haproxy: the programs on PATH, else from the Debian packages, unpacked once into the user's cache.
 import { execFileSync } from 'node:child_process'
 import { existsSync, globSync, readFileSync } from 'node:fs'
 import { homedir } from 'node:os'
@@ -15,7 +15,7 @@ export interface ProxyProgram {
 /** The proxies that pass requests on without authenticating them. */
 export type ProxyName = 'nginx' | 'haproxy'
 
-/** Each package, and those of the libraries that a machine with apt-get may lack. */
+/** Each package, and the packages of libraries that a machine with apt-get may lack. */
 const PACKAGES: Readonly<Record<ProxyName, readonly [string, ...string[]]>> = {
   nginx: ['nginx', 'libpcre2-8-0', 'libssl3'],
   haproxy: [

@@ -12,7 +12,7 @@ import { watchLastUses } from './last-uses.ts'
 import { KINDS, type KindFiles, type KindName } from './kinds.ts'
 import { type LoadOptions, measureHalfLoad, measureKind, measureWatch, warmUp } from './loads.ts'
 import { KEYS_PATH, USER, createAll, createObjects, keyOf, newSecret } from './objects.ts'
-import type { GatewayMeasured, GatewayOptions, GatewaySubject } from './options.ts'
+import type { GatewayResults, GatewayOptions, GatewaySubject } from './options.ts'
 import { untilAnswers } from './request.ts'
 import { NO_RIGHTS, measureRevoked } from './revoked.ts'
 import { startWays } from './ways.ts'
@@ -38,7 +38,7 @@ export async function measureServed(
   programs: World['programs'],
   subjects: readonly ServedSubject[],
   options: GatewayOptions,
-): Promise<GatewayMeasured> {
+): Promise<GatewayResults> {
   await using ends = new AsyncDisposableStack()
   // There, as a temporary folder of a control plane is removed even when this process is killed.
   const folder = await mkdtemp(join(plane.dataDir, 'bench-gateway-'))

@@ -1,4 +1,5 @@
-// What a process costs, as the kernel of Linux accounts for it: a noisy machine changes when work is done, not how much.
+// The resources that a process uses, as the kernel of Linux accounts for them: a noisy machine changes when work is
+// done, not how much.
 import { readFileSync, readdirSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 

@@ -18,7 +18,7 @@ export const OPERATORS = ['product', 'controller-runtime', 'client-node', 'echo'
 export type OperatorName = (typeof OPERATORS)[number]
 
 /** The control plane and the accounts on which all operators are measured. */
-export interface Bed {
+export interface Testbed {
   readonly plane: ControlPlane
   readonly peers: Readonly<Record<PeerName, string>>
   /** Kubeconfig of the product's own account. */
@@ -41,11 +41,11 @@ export const userOf = (name: OperatorName): string =>
 const CLIENT_NODE = join(import.meta.dirname, '../peers/client-node.ts')
 
 /** Starts the product's operator, with leader election as an installation has it. Resolves when it is ready. */
-export const startManager = ({ operatorKubeconfig: kubeconfig }: Bed): Promise<OwnOperator> =>
+export const startManager = ({ operatorKubeconfig: kubeconfig }: Testbed): Promise<OwnOperator> =>
   startOperator({ kubeconfig, flags: [`--issuer-url=${ISSUER}`, '--leader-elect'] })
 
 /** Starts an operator. Resolves when it has listed all objects, and leads. */
-export async function startNamed(name: OperatorName, bed: Bed): Promise<Running> {
+export async function startNamed(name: OperatorName, bed: Testbed): Promise<Running> {
   const { peers, peerKubeconfig } = bed
   if (name === 'product') {
     const product = await startManager(bed)

@@ -7,7 +7,7 @@ import { eventually } from '../../test/support/eventually.ts'
 import { OPERATOR_USER } from '../../test/support/installed-control-plane.ts'
 import { KEYS_PATH } from '../gateway/objects.ts'
 import { type Figures, quantile } from '../measure/rounds.ts'
-import { type Bed, startNamed } from './comparators.ts'
+import { type Testbed, startNamed } from './comparators.ts'
 import { warmUp } from './life.ts'
 import { statusLoad } from './load.ts'
 import { madeBy } from './scale.ts'
@@ -26,7 +26,7 @@ export const EXPIRY_COMPARATORS = ['product', 'floor'] as const
 /** As measureExpiry, or the same writes by a client that knows the keys: as many at a time as the operator has. */
 export async function measureExpiryAtOnce(
   name: (typeof EXPIRY_COMPARATORS)[number],
-  bed: Bed,
+  bed: Testbed,
   count: number,
 ): Promise<Figures> {
   if (name === 'product') return measureExpiry(bed, count, 0)
@@ -43,7 +43,11 @@ export async function measureExpiryAtOnce(
  *
  * @throws Error when a status that says so comes before the end, or never
  */
-export async function measureExpiry(bed: Bed, count: number, withinMs: number): Promise<Figures> {
+export async function measureExpiry(
+  bed: Testbed,
+  count: number,
+  withinMs: number,
+): Promise<Figures> {
   const original = await madeBy('product', bed, { ttl: TTL_SECONDS })
   const firstEndMs = Math.ceil((Date.now() + AHEAD_MS + count / 2) / 1000) * 1000
   const endMsOf = (n: number): number =>
@@ -74,7 +78,7 @@ export async function measureExpiry(bed: Bed, count: number, withinMs: number): 
   }
 }
 
-async function allExpired({ raw }: Bed, count: number): Promise<true | undefined> {
+async function allExpired({ raw }: Testbed, count: number): Promise<true | undefined> {
   await sleep(LOOK_EVERY_MS)
   const { body } = await raw<{ readonly items: readonly OwnedAccessKeyObject[] }>(
     'GET',

@@ -2,14 +2,14 @@
 import { eventually } from '../../test/support/eventually.ts'
 import { metric } from '../../test/support/metrics-page.ts'
 import type { Figures } from '../measure/rounds.ts'
-import { type Bed, startManager } from './comparators.ts'
+import { type Testbed, startManager } from './comparators.ts'
 import { createLoad } from './load.ts'
 import { removeSeeds } from './seed.ts'
 
 const SOON = { withinMs: 60_000 }
 
 /** Kills the leader of two replicas with a key to be reconciled, then stops the other one. */
-export async function measureLeader(bed: Bed): Promise<Figures> {
+export async function measureLeader(bed: Testbed): Promise<Figures> {
   const leader = await startManager(bed)
   await eventually('the first replica leads', async () => (await leads(leader)) || undefined, SOON)
   const standby = await startManager(bed)

@@ -3,7 +3,7 @@ import { callsFor, callsSince } from '../../test/support/api-calls.ts'
 import type { Running } from '../measure/peer-process.ts'
 import type { Figures } from '../measure/rounds.ts'
 import { cpuMs, residentMb, settled } from '../measure/usage.ts'
-import { type Bed, type OperatorName, startNamed, userOf } from './comparators.ts'
+import { type OperatorName, type Testbed, startNamed, userOf } from './comparators.ts'
 import { createLoad, deleteLoad, floorLoad } from './load.ts'
 import { type SeedKind, removeSeeds } from './seed.ts'
 
@@ -27,7 +27,7 @@ const RESOURCE = 'ownedaccesskeys'
 /** Measures one operator from its start to the end of all keys. */
 export async function measureLife(
   name: OperatorName,
-  bed: Bed,
+  bed: Testbed,
   { burst, steady }: LifeSizes,
 ): Promise<Figures> {
   const prefix = `life-${name}`
@@ -62,13 +62,13 @@ export async function measureLife(
   }
 }
 
-/** What measureBurst compares. */
+/** The operators that measureBurst compares. */
 export const BURST_COMPARATORS = ['product', 'controller-runtime', 'client-node', 'floor'] as const
 
 /** Measures a burst alone, which may be of many thousands. */
 export async function measureBurst(
   name: (typeof BURST_COMPARATORS)[number],
-  bed: Bed,
+  bed: Testbed,
   count: number,
 ): Promise<Figures> {
   if (name === 'floor') return measureFloor(bed, count)
@@ -94,7 +94,7 @@ const burstFigures = ({ perSecond, p50Ms, p99Ms, cpuMsPerKey, callsPerKey }: Loa
 export async function warmUp(
   { pid }: Pick<Running, 'pid'>,
   name: OperatorName,
-  bed: Bed,
+  bed: Testbed,
   kind: SeedKind = 'keys',
 ): Promise<void> {
   const prefix = `warm-${name}`
@@ -114,7 +114,7 @@ interface Loaded {
 async function loaded(
   { pid }: Running,
   name: OperatorName,
-  bed: Bed,
+  bed: Testbed,
   flags: Parameters<typeof createLoad>[1],
 ): Promise<Loaded> {
   const mark = await bed.audit.mark()
@@ -131,7 +131,7 @@ async function loaded(
 }
 
 /** The floor of a burst: the same writes by a client that knows them beforehand, without any operator. */
-export async function measureFloor(bed: Bed, burst: number): Promise<Figures> {
+export async function measureFloor(bed: Testbed, burst: number): Promise<Figures> {
   const { perSecond } = await floorLoad(bed, {
     prefix: 'floor',
     count: burst,

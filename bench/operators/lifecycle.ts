@@ -8,7 +8,7 @@ import { KEYS_PATH, createAll, keyOf, newSecret } from '../gateway/objects.ts'
 import type { Figures } from '../measure/rounds.ts'
 import { settled } from '../measure/usage.ts'
 import { servingCa } from '../product.ts'
-import { type Bed, startManager } from './comparators.ts'
+import { type Testbed, startManager } from './comparators.ts'
 import { removeSeeds } from './seed.ts'
 
 const COUNT = 30
@@ -17,7 +17,7 @@ const RESOURCE = 'ownedaccesskeys'
 const SOON = { withinMs: 30_000 }
 
 /** Creates keys by a gateway and deletes them. All requests for keys count, reads and tries that met a conflict too. */
-export async function measureLifecycle(bed: Bed): Promise<Figures> {
+export async function measureLifecycle(bed: Testbed): Promise<Figures> {
   const { plane, raw, audit } = bed
   const { namespace, name } = GATEWAY_ACCOUNT
   await using operator = await startManager(bed)

@@ -3,7 +3,7 @@ import { callsSince, writesIn } from '../../test/support/api-calls.ts'
 import { OPERATOR_USER } from '../../test/support/installed-control-plane.ts'
 import type { Figures } from '../measure/rounds.ts'
 import { cpuMs, peakMb, residentMb, untilRest } from '../measure/usage.ts'
-import { type Bed, startManager } from './comparators.ts'
+import { type Testbed, startManager } from './comparators.ts'
 import { createLoad } from './load.ts'
 import { madeBy } from './scale.ts'
 import { removeSeeds, seed } from './seed.ts'
@@ -13,7 +13,7 @@ const NEW = { count: 100, rate: 20 }
 
 /** Starts the product over so many keys and tokens, with which it finds nothing to do, and creates more beside them. */
 export async function measureMany(
-  bed: Bed,
+  bed: Testbed,
   count: { readonly keys: number; readonly tokens: number },
 ): Promise<Figures> {
   const { audit } = bed

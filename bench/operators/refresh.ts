@@ -4,7 +4,7 @@ import { metric } from '../../test/support/metrics-page.ts'
 import type { KeysLoad } from '../measure/load.ts'
 import type { Figures } from '../measure/rounds.ts'
 import { settled } from '../measure/usage.ts'
-import { type Bed, startManager } from './comparators.ts'
+import { type Testbed, startManager } from './comparators.ts'
 import { createLoad } from './load.ts'
 import { madeBy } from './scale.ts'
 import { removeSeeds, seed } from './seed.ts'
@@ -16,7 +16,7 @@ const NEW_PER_SECOND = 20
 const CAP_SECONDS = 86_400
 
 /** Creates keys at the product while it is idle, and while `count` others wait for a write of their status. */
-export async function measureRefresh(bed: Bed, count: number): Promise<Figures> {
+export async function measureRefresh(bed: Testbed, count: number): Promise<Figures> {
   const original = await madeBy('product', bed)
   await seed(bed, 'keys', original, { prefix: PREFIX, count })
   await using operator = await startManager(bed)
@@ -41,5 +41,5 @@ export async function measureRefresh(bed: Bed, count: number): Promise<Figures> 
   }
 }
 
-const newKeys = (bed: Bed, prefix: string, count: number): Promise<KeysLoad> =>
+const newKeys = (bed: Testbed, prefix: string, count: number): Promise<KeysLoad> =>
   createLoad(bed, { prefix, count: Math.round(count), rate: NEW_PER_SECOND })

@@ -4,7 +4,7 @@ import { callsSince, writesIn } from '../../test/support/api-calls.ts'
 import { type Running, startPeer } from '../measure/peer-process.ts'
 import type { Figures } from '../measure/rounds.ts'
 import { cpuMs, peakMb, residentMb, settled, untilRest } from '../measure/usage.ts'
-import { type Bed, type OperatorName, startNamed, userOf } from './comparators.ts'
+import { type OperatorName, type Testbed, startNamed, userOf } from './comparators.ts'
 import { createLoad } from './load.ts'
 import { removeSeeds, seed } from './seed.ts'
 
@@ -19,7 +19,11 @@ const LISTER = join(import.meta.dirname, '../peers/list.ts')
  * Starts it over no keys, and over `count`: the difference is what these cost. The keys are copies of one that the same
  * operator has made, so that it finds nothing to do.
  */
-export async function measureStart(name: StartedName, bed: Bed, count: number): Promise<Figures> {
+export async function measureStart(
+  name: StartedName,
+  bed: Testbed,
+  count: number,
+): Promise<Figures> {
   const empty = await started(name, bed)
   const maker = name === 'list and parse' ? 'product' : name
   const original = await madeBy(maker, bed)
@@ -38,7 +42,7 @@ export async function measureStart(name: StartedName, bed: Bed, count: number): 
   }
 }
 
-async function started(name: StartedName, bed: Bed) {
+async function started(name: StartedName, bed: Testbed) {
   await using running: Running =
     name === 'list and parse'
       ? await startPeer(process.execPath, [LISTER, bed.peerKubeconfig])
@@ -51,7 +55,7 @@ async function started(name: StartedName, bed: Bed) {
 /** One key, or token, that this operator has made ready. @returns its name */
 export async function madeBy(
   name: OperatorName,
-  bed: Bed,
+  bed: Testbed,
   more: Parameters<typeof createLoad>[1] = {},
 ): Promise<string> {
   await using operator = await startNamed(name, bed)

@@ -4,9 +4,9 @@ import { createHash, randomUUID } from 'node:crypto'
 import { ACCESS_KEYS, API_VERSION, TOKENS } from '../../src/api/names.ts'
 import { eventually } from '../../test/support/eventually.ts'
 import { etcdOf, etcdValues } from '../../test/support/etcd-values.ts'
-import type { Bed } from './comparators.ts'
+import type { Testbed } from './comparators.ts'
 
-/** What is copied. */
+/** The kind of the copied objects. */
 export type SeedKind = 'keys' | 'tokens'
 
 /** Which copies to make. */
@@ -51,7 +51,7 @@ interface Original {
  * @throws Error when there is no such object, or when etcd refuses
  */
 export async function seed(
-  { plane, raw }: Pick<Bed, 'plane' | 'raw'>,
+  { plane, raw }: Pick<Testbed, 'plane' | 'raw'>,
   kind: SeedKind,
   name: string,
   seeds: Seeds,
@@ -76,7 +76,7 @@ export async function seed(
 
 /** Removes all objects with this prefix from etcd, finalizers or not. Resolves once the API server has seen that. */
 export async function removeSeeds(
-  { plane, raw }: Pick<Bed, 'plane' | 'raw'>,
+  { plane, raw }: Pick<Testbed, 'plane' | 'raw'>,
   prefix: string,
   kind: SeedKind = 'keys',
 ): Promise<void> {
@@ -92,7 +92,7 @@ export async function removeSeeds(
 
 /** Waits until the API server's cache has the revision of this answer of etcd. */
 async function untilRead(
-  { raw }: Pick<Bed, 'raw'>,
+  { raw }: Pick<Testbed, 'raw'>,
   kind: SeedKind,
   answer: unknown,
 ): Promise<void> {

@@ -1,7 +1,7 @@
 // Tokens in a burst beside keys in one, both at the product; and what signing has to do with it.
 import type { Figures } from '../measure/rounds.ts'
 import { cpuMs, settled } from '../measure/usage.ts'
-import { type Bed, startManager } from './comparators.ts'
+import { type Testbed, startManager } from './comparators.ts'
 import { warmUp } from './life.ts'
 import { createLoad, deleteLoad } from './load.ts'
 import { signingCpuMs } from './signing.ts'
@@ -12,7 +12,7 @@ export const TOKEN_COMPARATORS = ['product', 'keys'] as const
 /** A burst of tokens, or of keys. */
 export async function measureTokens(
   name: (typeof TOKEN_COMPARATORS)[number],
-  bed: Bed,
+  bed: Testbed,
   count: number,
 ): Promise<Figures> {
   const kind = name === 'keys' ? 'keys' : 'tokens'

@@ -1,4 +1,5 @@
-// The goals, and what a run says of each. They are verdicts of the benchmark and never fail a test: the machine decides too.
+// The goals, and what a run says of each. They are verdicts of the benchmark and never fail a test: the machine decides
+// too.
 import { type Spread, shortNumber } from '../measure/rounds.ts'
 import { type Results, figureIn, ratioIn } from './results.ts'
 

@@ -104,8 +104,8 @@ const RESERVED = /^(?:system|platform):/i
 const isAllowedName = (name: string): boolean => VISIBLE.test(name) && !RESERVED.test(name)
 
 /**
- * The user info of a key (contract 10.5); null when the key has no identity, or a name that keys may not use. The schema refuses such
- * a key; if it was stored anyway, it authenticates no one.
+ * The user info of a key (contract 10.5); null when the key has no identity, or a name that keys may not use. The
+ * schema refuses such a key; if it was stored anyway, it authenticates no one.
  */
 export function userInfoOf({ identity, groups }: AccessKey): UserInfo | null {
   const at = identity?.indexOf(':') ?? -1

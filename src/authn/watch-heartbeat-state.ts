@@ -11,7 +11,7 @@ const DELIVERED_WITHIN_MS = 10_000
 /** How many writes of this process are remembered until the watch delivers them. */
 const MAX_SENT = 8
 
-/** What this process knows about its watch and about the heartbeat key. */
+/** The knowledge of this process about its watch and the heartbeat key. */
 interface HeartbeatState {
   /** The moment up to which the watch is proven complete; null = there is no proof. */
   readonly provenAt: Moment | null

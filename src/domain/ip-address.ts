@@ -1,4 +1,5 @@
-// IP addresses and ranges, and the addresses that no setting may point this program or a host object at (contract 9.5, 18.2).
+// IP addresses and ranges, and the addresses that no setting may point this program or a host object at (contract 9.5,
+// 18.2).
 
 /** An IP address as a number, and its length: 32 bits in IPv4, 128 in IPv6. */
 interface IpAddress {

@@ -40,7 +40,7 @@ interface ReadFlags<F extends Flags> {
 }
 
 /**
- * What a command line leads to: `run` with settings, `print` a text on standard output, or `refuse` with one line on
+ * The outcome of parsing a command line: `run` with settings, `print` a text on standard output, or `refuse` with one line on
  * standard error and exit code 2.
  */
 export type Invocation<Settings> =

@@ -10,7 +10,7 @@ const AGAIN_AFTER_MS = 60_000
 const MOST_CAUSES = 100
 
 /** Creates a function that logs a warning at most once a minute for each cause. */
-export function repeatedWarnings(clock: Clock, log: Log): Warn {
+export function throttledWarnings(clock: Clock, log: Log): Warn {
   const loggedMs = new Map<string, number>()
   return (cause, fields, sentence) => {
     const nowMs = clock.monotonicMs()

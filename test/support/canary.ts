@@ -41,7 +41,7 @@ export function privateKeyCanary(label: string, pem: string): Canary {
   const der = key.export({ type: 'pkcs8', format: 'der' })
   const part = Buffer.from(key.export({ format: 'jwk' }).d ?? '', 'base64url')
   const at = der.indexOf(part)
-  // Base64 writes three bytes as four characters: take those that hold nothing but the key.
+  // Base64 writes three bytes as four characters: take the characters that hold nothing but the key.
   const [from, to] = [Math.ceil(at / 3), Math.floor((at + part.length) / 3)]
   return { label, secret: der.toString('base64').slice(4 * from, 4 * to) }
 }

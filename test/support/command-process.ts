@@ -28,7 +28,7 @@ export interface ServingOptions {
   /** Flags of this process; they override the flags that every test sets. */
   readonly flags?: readonly string[]
   readonly env?: Readonly<Record<string, string>>
-  /** What to wait for: `ready` (absent), or only that its health endpoints answer. */
+  /** When the start is complete: once it is ready (absent), or once its health endpoints answer. */
   readonly until?: 'ready' | 'serving'
 }
 

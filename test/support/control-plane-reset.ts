@@ -159,7 +159,7 @@ function pathOf({ path, plural, namespaced }: Resource, { metadata }: StoredObje
   return namespaced ? `${at}namespaces/${metadata.namespace}/${plural}/${name}` : `${path}/${name}`
 }
 
-/** The fields that a reset restores: not those that the server itself writes. */
+/** The fields that a reset restores, without the fields that the server itself writes. */
 function contentOf(object: StoredObject | undefined): string | undefined {
   if (object === undefined) return undefined
   const { metadata, ...rest } = object

@@ -290,13 +290,13 @@ export function createRule(match: Match, act: Act, end: () => void): ActiveRule 
 /** Requests that may change something. */
 export const isWrite: Match = ({ method }) => method !== 'GET' && method !== 'HEAD'
 
-/** The first `n` requests of those that match. */
+/** The first `n` requests that match. */
 export function first(n: number, match: Match): Match {
   let left = n
   return (request) => left > 0 && match(request) && left-- > 0
 }
 
-/** The nth request of those that match, counted from 1, and no other. */
+/** The nth request that matches, counted from 1, and no other. */
 export function nth(n: number, match: Match): Match {
   let count = 0
   return (request) => match(request) && ++count === n

@@ -14,7 +14,7 @@ import {
   h2Frame,
 } from './hostile-answers.ts'
 
-/** Most bytes of one answer: what holds them all must fail a test, and not the machine. */
+/** Maximum bytes of one answer: a server that holds them all must fail the test, and not the machine. */
 const MOST_BYTES = 48 * 1024 * 1024
 
 /** Its answer to /version: the only honest one, which no forged answer may replace. */

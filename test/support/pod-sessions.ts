@@ -1,4 +1,4 @@
-// What kubectl does in pods: shared by the tests of the node, straight to an API server, and by those of the gateway.
+// Sessions of kubectl in pods, for tests of the node, straight to an API server, and for tests of the gateway.
 import { once } from 'node:events'
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:http'

@@ -101,7 +101,7 @@ export interface Person {
 }
 
 /** The resource attributes of an access review. */
-export interface Wish {
+export interface ReviewedAccess {
   readonly verb: string
   readonly resource: string
   readonly name?: string
@@ -112,7 +112,7 @@ export interface Wish {
 const RIGHTS_WITHIN_MS = 20_000
 
 /** Whether RBAC lets the user make that request, by a SubjectAccessReview. */
-export async function may(raw: Raw, who: Person, wish: Wish): Promise<boolean> {
+export async function may(raw: Raw, who: Person, wish: ReviewedAccess): Promise<boolean> {
   const path = '/apis/authorization.k8s.io/v1/subjectaccessreviews'
   const review = { spec: { ...who, resourceAttributes: wish } }
   const { code, body } = await raw<{ readonly status: { readonly allowed: boolean } }>(
@@ -125,7 +125,7 @@ export async function may(raw: Raw, who: Person, wish: Wish): Promise<boolean> {
 }
 
 /** Waits until RBAC lets the user make that request. */
-export const untilMay = (raw: Raw, who: Person, wish: Wish): Promise<true> =>
+export const untilMay = (raw: Raw, who: Person, wish: ReviewedAccess): Promise<true> =>
   eventually(
     `${who.user} may ${wish.verb} ${wish.resource}`,
     async () => (await may(raw, who, wish)) || undefined,

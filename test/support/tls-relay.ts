@@ -17,7 +17,7 @@ export interface TlsRelay extends AsyncDisposable {
   keptBytes(): number
   /** Refuses new connections, until `pass`. */
   refuse(): void
-  /** Cuts all connections with what is kept back, and passes everything from then on. */
+  /** Cuts all connections, drops the bytes kept back, and passes everything from then on. */
   cutAndPass(): void
   /** Cuts all connections. */
   cut(): void

@@ -3,7 +3,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { claimsIn, decodeToken } from '../../src/authn/token/compact-jws.ts'
 import { strictJsonError } from '../../src/domain/json/strict-json.ts'
 import { formatYaml, parseYaml } from '../../src/runtime/yaml.ts'
-import { few, type FuzzTarget, kindOf, mustHold } from './target.ts'
+import { type FuzzTarget, kindOf, mustHold, sizeClass } from './target.ts'
 
 /** Fields that every object would have once a parser has reached its prototype. */
 function checkPrototypes(): void {
@@ -65,7 +65,7 @@ export const jsonTarget = (
       'a text has half of a pair',
       textsIn(value).every((one) => one.isWellFormed()),
     )
-    return `${typeOf(value)} ${few(namesIn(value))}`
+    return `${typeOf(value)} ${sizeClass(namesIn(value))}`
   },
 })
 
@@ -96,7 +96,7 @@ export const yamlTarget = (parse: (text: string) => unknown = parseYaml): FuzzTa
       'it is another value once written',
       JSON.stringify(parse(formatYaml(value ?? null)) ?? null) === json,
     )
-    return `${typeOf(value)} ${few(namesIn(value))}`
+    return `${typeOf(value)} ${sizeClass(namesIn(value))}`
   },
 })
 
@@ -133,6 +133,6 @@ export const jwsTarget = (decode: typeof decodeToken = decodeToken): FuzzTarget 
     )
     const claims = claimsIn(decoded)
     checkPrototypes()
-    return `header, ${claims === null ? 'no claims' : `${few(Object.keys(claims).length)} claims`}`
+    return `header, ${claims === null ? 'no claims' : `${sizeClass(Object.keys(claims).length)} claims`}`
   },
 })

@@ -3,7 +3,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { isResourceRequest } from '../../src/domain/scope/request-info.ts'
 import { isLabelSelector } from '../../src/gateway/request/label-selector.ts'
 import { type ParsedRequest, parseRequest } from '../../src/gateway/request/parse.ts'
-import { few, type FuzzTarget, kindOf, mustHold } from './target.ts'
+import { type FuzzTarget, kindOf, mustHold, sizeClass } from './target.ts'
 
 /** Parses a GET on the management cluster; null = it is refused. */
 export type Parse = (rest: string) => ParsedRequest | string
@@ -17,7 +17,7 @@ const parseGet: Parse = (rest) => {
 const isProxied = ({ attributes }: ParsedRequest): boolean =>
   isResourceRequest(attributes) && attributes.subresource.startsWith('proxy')
 
-/** What is forwarded is read as the same request again, and no server that normalizes it reads another. */
+/** The forwarded request is parsed as the same request again, and no server that normalizes it reads another one. */
 function checkRebuilt(request: ParsedRequest, parse: Parse): void {
   const { path, search } = request
   if (isProxied(request)) return
@@ -32,7 +32,7 @@ function outcomeOf(request: ParsedRequest): string {
   const what = isResourceRequest(attributes)
     ? `${attributes.verb} ${attributes.subresource && 'sub'} ${attributes.name && 'name'} ${attributes.namespace && 'ns'}`
     : 'path'
-  return `${what} ${few(query.length)}`
+  return `${what} ${sizeClass(query.length)}`
 }
 
 const target = (seeds: readonly string[], words: readonly string[], parse: Parse): FuzzTarget => ({
@@ -91,11 +91,11 @@ export const selectorTarget = (
   // biome-ignore format: words
   words: [',', '=', '==', '!=', '!', ' in ', ' notin ', '(', ')', '>', '<', ' ', '\t', '/', '.', '-', '_', '\0', 'a', 'example.com/', '1', '\u00e9'],
   run: (text) => {
-    if (!accepts(text)) return `refused ${few(text.length)}`
+    if (!accepts(text)) return `refused ${sizeClass(text.length)}`
     mustHold('a NUL ends what the API server reads', !text.includes('\0'))
     if (text.trim() !== '') mustHold('two selectors are one', accepts(`${text},${text}`))
     mustHold('white space does not count', accepts(` ${text} `))
     const signs = ['!=', '==', '!', ' in', 'notin', '>', '/'].filter((sign) => text.includes(sign))
-    return `accepted ${signs.slice(0, 2).join(' ')} ${few(text.split(',').length)}`
+    return `accepted ${signs.slice(0, 2).join(' ')} ${sizeClass(text.split(',').length)}`
   },
 })

@@ -1,4 +1,4 @@
-// What users write as rules: scopes, paths and expressions of patches, addresses, durations (threats B9, E10, E12).
+// Fuzz targets for rules that users write: scopes, paths and expressions of patches, addresses, durations (threats B9, E10, E12).
 import { isIP } from 'node:net'
 import { Script } from 'node:vm'
 import type { Scope } from '../../src/api/scope.gen.ts'
@@ -16,7 +16,7 @@ import {
   parsePatchPath,
   patchPathText,
 } from '../../src/sync/patches/path.ts'
-import { few, type FuzzTarget, kindOf, mustHold } from './target.ts'
+import { type FuzzTarget, kindOf, mustHold, sizeClass } from './target.ts'
 
 const CONTEXT = { projectNamespacePrefix: 'p-', roleRules: () => [] }
 // biome-ignore format: a list
@@ -61,7 +61,7 @@ export const scopeTarget = (parse: (scope: Scope) => ParsedScope = parseScope): 
           'it grants more than the scope that covers it',
           isWithin(granted, grantedBy(parse(parent))),
         )
-    return `${granted} ${few(Object.keys(scope).length)}`
+    return `${granted} ${sizeClass(Object.keys(scope).length)}`
   },
 })
 
@@ -103,7 +103,7 @@ export const patchTarget = (): FuzzTarget => ({
     const steps = path.flatMap((segment): readonly (string | number)[] =>
       segment.kind === 'name' ? [segment.name] : segment.kind === 'index' ? [segment.index] : [],
     )
-    if (steps.length < path.length) return `wildcard ${few(path.length)}`
+    if (steps.length < path.length) return `wildcard ${sizeClass(path.length)}`
     const again = parsePatchPath(patchPathText(steps))
     mustHold(
       'it names other fields once written',
@@ -112,7 +112,7 @@ export const patchTarget = (): FuzzTarget => ({
     return `${path
       .map(({ kind }) => kind)
       .slice(0, 3)
-      .join()} ${few(path.length)}`
+      .join()} ${sizeClass(path.length)}`
   },
 })
 
@@ -142,7 +142,7 @@ export const expressionTarget = (check: typeof checkExpression = checkExpression
     } catch (error) {
       throw new Error('another parser refuses it', { cause: error })
     }
-    return `accepted ${few(source.split('\n').length)}`
+    return `accepted ${sizeClass(source.split('\n').length)}`
   },
 })
 
@@ -223,6 +223,6 @@ export const durationTarget = (parse: typeof parseDuration = parseDuration): Fuz
     if (value === null) return 'refused'
     mustHold('it is not a finite number', Number.isFinite(value))
     if (!/^[-+]/.test(text)) mustHold('it has no negative', parse(`-${text}`) === -value)
-    return `${Math.sign(value)} ${few(text.split(/[\d.]+/).length - 1)} ${text.at(-1)}`
+    return `${Math.sign(value)} ${sizeClass(text.split(/[\d.]+/).length - 1)} ${text.at(-1)}`
   },
 })

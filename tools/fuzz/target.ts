@@ -1,4 +1,4 @@
-// What a fuzz target is: a parser, and what must hold whatever it is given.
+// A fuzz target: a parser, and the invariant that must hold for every input.
 
 /** One parser under test. */
 export interface FuzzTarget {
@@ -28,4 +28,4 @@ export const kindOf = (message: string): string =>
     .slice(0, 60)
 
 /** A number of things by its size only: 0, 1, 2, more. */
-export const few = (count: number): string => (count > 2 ? 'more' : String(count))
+export const sizeClass = (count: number): string => (count > 2 ? 'more' : String(count))

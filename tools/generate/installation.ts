@@ -1,4 +1,4 @@
-// What `management-operator check` looks for, from the shipped manifests: the policies, and the rights of each account.
+// The objects that `management-operator check` expects, from the shipped manifests: the policies, and the rights of each account.
 import { readFileSync } from 'node:fs'
 import { parseAllDocuments } from 'yaml'
 

@@ -1,4 +1,4 @@
-// What kustomize builds of config/, as text to review: test/golden has a file for each kustomization that is applied.
+// The output of kustomize for config/, as text to review: test/golden has a file for each kustomization that is applied.
 import { execFile } from 'node:child_process'
 import { globSync, readFileSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'

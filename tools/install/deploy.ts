@@ -21,7 +21,7 @@ const FORMER = [
 ]
 
 /**
- * Applies what lives in the API server: CRDs, RBAC, policies, and the right to impersonate that this cluster needs.
+ * Applies the objects that need no workload: CRDs, RBAC, policies, and the right to impersonate that this cluster needs.
  *
  * @throws Error when kubectl fails, that right is not certain, or the operator is in another namespace
  */

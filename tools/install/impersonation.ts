@@ -133,8 +133,8 @@ interface AsProbe {
 }
 
 /**
- * In a file: a token on a command line is for all to see, and gives way to a client certificate of the user's. There
- * every kubectl takes an extra, too, for which flags are new in 1.36.
+ * The probe's credential in a file: a token on a command line is visible to everybody, and a client certificate of the
+ * user overrides it. A kubeconfig can also impersonate an extra with any kubectl; flags for that are new in 1.36.
  */
 function kubeconfigIn(folder: string, { cluster, token }: Credentials): AsProbe {
   const file = join(folder, 'kubeconfig')
@@ -165,7 +165,7 @@ const isGranted = (review: string): boolean =>
 /** Whether the gateway's request gets through with the constrained verbs. */
 const attempts = ({ asGateway }: AsProbe, signal: AbortSignal): Promise<boolean> =>
   untilCertain(signal, async (tookMs) => {
-    const finding = findingOf(await kubectl([...asGateway, 'get', '--raw', PATH]))
+    const finding = attemptResultOf(await kubectl([...asGateway, 'get', '--raw', PATH]))
     if (finding.kind === 'allowed') return { result: true }
     if (finding.kind === 'refused' && tookMs() > SETTLED_MS) return { result: false }
     return { because: finding.because }
@@ -194,7 +194,7 @@ async function untilCertain(
  * Reads kubectl's answer to an attempt. Refused is only the probe, for the older verb: that is what an API server
  * without constrained impersonation asks for. Where the impersonated user is refused, the probe was let through.
  */
-export function findingOf({ code, stderr }: Pick<KubectlResult, 'code' | 'stderr'>): Finding {
+export function attemptResultOf({ code, stderr }: Pick<KubectlResult, 'code' | 'stderr'>): Finding {
   if (code === 0) return { kind: 'allowed' }
   const [, user, verb] = /User "([^"]*)" cannot (\S+) /.exec(stderr) ?? []
   if (user === USER) return { kind: 'allowed' }

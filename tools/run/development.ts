@@ -1,4 +1,4 @@
-// What `DEBUG` and `make dev` add to `make run`: an inspector of a command, and a restart when sources change.
+// `DEBUG` and `make dev`, which add to `make run` an inspector of a command, and a restart when sources change.
 import { watch } from 'node:fs'
 
 /** The port of each command's inspector on 127.0.0.1. */

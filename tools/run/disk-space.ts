@@ -10,7 +10,7 @@ export async function mustHaveSpace(folder: string): Promise<void> {
   if (fault !== null) throw new Error(fault)
 }
 
-/** What a folder's disk lacks; null = nothing. */
+/** The fault of a folder's disk that has too little space; null = none. */
 export function spaceFault(
   folder: string,
   { bavail, bsize }: { readonly bavail: number; readonly bsize: number },

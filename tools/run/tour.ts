@@ -1,4 +1,4 @@
-// What `make run` prints once everything is ready.
+// The text that `make run` prints once everything is ready.
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { ConnectedCluster } from './connected-cluster.ts'

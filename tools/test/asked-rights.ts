@@ -9,7 +9,7 @@ export interface Right {
   readonly resource: string
   /** A non-resource path; `*` for all; empty for a resource. */
   readonly path: string
-  /** The namespace that it is limited to; empty = for objects that are in none. */
+  /** The namespace that it is limited to; empty = cluster-scoped objects. */
   readonly namespace: string
   /** The object that it is limited to; empty = any. */
   readonly name: string

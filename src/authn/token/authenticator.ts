@@ -8,7 +8,7 @@ import { decodeToken } from './compact-jws.ts'
 import type { IssuerState } from './issuer-state.ts'
 import { createVerification, type TokenRefusal, type VerificationOptions } from './verify-token.ts'
 
-/** The caller, or why there is none. */
+/** The caller, or the reason of the refusal. */
 type TokenAuthentication =
   | { readonly ok: true; readonly caller: TokenCaller }
   | { readonly ok: false; readonly because: TokenRefusal }

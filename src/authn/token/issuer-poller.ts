@@ -4,7 +4,7 @@ import { type Clock, sleep } from '../../runtime/clock.ts'
 import { shareRun } from '../../runtime/concurrency/single-flight.ts'
 import type { HttpClient } from '../../runtime/http-client.ts'
 import type { Log } from '../../runtime/log.ts'
-import { repeatedWarnings, type Warn } from '../../runtime/log-throttle.ts'
+import { throttledWarnings, type Warn } from '../../runtime/log-throttle.ts'
 import { type IssuerAnswer, type IssuerDocument, readDocument } from './issuer-client.ts'
 import type { IssuerClock } from './issuer-clock.ts'
 import { inTurns } from './issuer-documents.ts'
@@ -93,7 +93,7 @@ class IssuerPoller {
 
   constructor(options: IssuerPollerOptions) {
     this.#options = options
-    this.#warn = repeatedWarnings(options.clock, options.log)
+    this.#warn = throttledWarnings(options.clock, options.log)
   }
 
   async poll(): Promise<void> {

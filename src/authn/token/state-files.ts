@@ -6,7 +6,7 @@ import { mergedMissing, NO_KEYS, withPublished } from '../../domain/token/known-
 import { mergedLists } from '../../domain/token/revoked-list.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import type { Log } from '../../runtime/log.ts'
-import { repeatedWarnings, type Warn } from '../../runtime/log-throttle.ts'
+import { throttledWarnings, type Warn } from '../../runtime/log-throttle.ts'
 import { EMPTY_STATE, type IssuerState } from './issuer-state.ts'
 import { type KeptState, readStateFile, stateFileOf } from './state-format.ts'
 
@@ -50,7 +50,7 @@ export function openStateFiles(options: StateFilesOptions): StateFiles {
   const { directory, instance, issuer, clock, log } = options
   // No two instances have the same name of a file.
   const own = `state-${encodeURIComponent(instance)}.jsonl`
-  const warn = repeatedWarnings(clock, log)
+  const warn = throttledWarnings(clock, log)
   let isWriting = false
   let writing = Promise.resolve()
   let isChanged = false

@@ -33,7 +33,7 @@ interface DirectMetrics extends ClientMetrics, RequestMetrics, TokenIssuerObserv
   readonly scrape: Scrape
 }
 
-/** What all parts of a direct endpoint share. */
+/** Shared by all parts of a direct endpoint. */
 export type DirectProcess = CommandProcess<DirectSettings, DirectMetrics>
 
 /** Kinds of targets that a direct endpoint leads to. */

@@ -81,7 +81,7 @@ function keyMetrics(make: Instruments<MetricName>): KeyUseMetrics {
   }
 }
 
-/** What all parts of a gateway process share. */
+/** Shared by all parts of a gateway process. */
 export type GatewayProcess = CommandProcess<GatewaySettings, GatewayMetrics>
 
 /** Creates the gateway's metrics with the values of their labels. */

@@ -30,7 +30,7 @@ export const WATCHED: readonly Resource[] = [
 export const createStores = (): Stores =>
   Object.fromEntries(COLLECTIONS.map(([name, { createStore }]) => [name, createStore()])) as Stores
 
-/** What startManagerInformers needs of a process. */
+/** The parts of a process that startManagerInformers uses. */
 interface WatchingProcess {
   readonly settings: Pick<ManagerSettings, 'namespace' | 'configName' | 'issuerUrl'>
   readonly clock: Clock

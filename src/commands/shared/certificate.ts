@@ -16,7 +16,7 @@ import {
   maintainCertificate,
 } from '../../serving/tls/serving-certificate.ts'
 
-/** What startCertificate needs of a process. */
+/** The parts of a process that startCertificate uses. */
 interface CertificateProcess {
   readonly settings: {
     /** null = the certificate is in Secrets of the namespace. */

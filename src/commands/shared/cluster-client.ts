@@ -25,7 +25,7 @@ export const connectCluster = async (
 
 const STOP_WITHIN_MS = { connection: 2000, events: 2000 }
 
-/** What startConnection needs of a process. */
+/** The parts of a process that startConnection uses. */
 interface ConnectedProcess {
   readonly clock: Clock
   readonly log: Log
@@ -47,7 +47,7 @@ export async function startConnection(
   return connection
 }
 
-/** What clientDeps needs of a process. */
+/** The parts of a process that clientDeps uses. */
 export interface ClientProcess {
   readonly clock: Clock
   readonly log: Log
@@ -79,7 +79,7 @@ export const toolClientDeps = (connection: Connection, clock: Clock, name: strin
   mayWrite: () => undefined,
 })
 
-/** What startEventRecorder needs of a process. */
+/** The parts of a process that startEventRecorder uses. */
 interface RecordingProcess {
   readonly clock: Clock
   readonly log: Log

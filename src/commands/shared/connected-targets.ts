@@ -24,7 +24,7 @@ import { startEventRecorder } from './cluster-client.ts'
 
 const STOP_WITHIN_MS = 2000
 
-/** What startTargets needs of a process. */
+/** The parts of a process that startTargets uses. */
 interface TargetProcess {
   readonly settings: {
     readonly targetNamespace: string

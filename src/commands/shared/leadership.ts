@@ -9,7 +9,7 @@ import type { Lifecycle } from '../../runtime/lifecycle.ts'
 import type { Instruments } from '../../runtime/metrics.ts'
 import { type ClientProcess, clientDeps, connectCluster } from './cluster-client.ts'
 
-/** What joinElection needs of a process. */
+/** The parts of a process that joinElection uses. */
 interface ElectionProcess extends ClientProcess {
   readonly lifecycle: Pick<Lifecycle, 'onStop' | 'stop'>
   readonly metrics: ClientProcess['metrics'] & { readonly leads: (isLeader: boolean) => void }

@@ -10,7 +10,7 @@ import type { ClientMetrics } from './client-metrics.ts'
 /** Readiness checks by name; each returns its fault, or null. */
 export type Readiness = Readonly<Record<string, HealthCheck>>
 
-/** What serveProbes needs of a process. */
+/** The parts of a process that serveProbes uses. */
 interface ProbedProcess {
   readonly settings: {
     /** null = no health server. */

@@ -6,7 +6,7 @@ import { type Lifecycle, startLifecycle } from '../../runtime/lifecycle.ts'
 import { type Log, type LogLevel, createLogger } from '../../runtime/log.ts'
 import type { ProcessInputs } from './flags.ts'
 
-/** What all parts of a process share. */
+/** Shared by all parts of a process. */
 export interface CommandProcess<Settings, Metrics> {
   readonly settings: Settings
   readonly clock: Clock

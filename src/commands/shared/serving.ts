@@ -32,7 +32,7 @@ export function startUpstream(
   return upstream
 }
 
-/** What startProbe needs of a process. */
+/** The parts of a process that startProbe uses. */
 interface ProbingProcess {
   readonly clock: Clock
   readonly log: Log

@@ -23,7 +23,7 @@ export const forwardedRequestObserver = (
 /** Even a flood of connections logs at most one line in this time. */
 const LOG_INTERVAL_MS = 60_000
 
-/** What connectionObserver needs of a process. */
+/** The parts of a process that connectionObserver uses. */
 interface ConnectionProcess {
   readonly clock: Clock
   readonly log: Log

@@ -14,7 +14,7 @@ import type { CommandProcess } from '../shared/process.ts'
 import type { SyncerSettings } from './flags.ts'
 import type { SyncerMetrics } from './metrics.ts'
 
-/** What all parts of a syncer share. */
+/** Shared by all parts of a syncer. */
 export type SyncerProcess = CommandProcess<SyncerSettings, SyncerMetrics>
 
 /** Both clusters. */

@@ -1,4 +1,4 @@
-// The flags of `syncer`, and those that it shares with `syncer validate` and `syncer try` (contract 16.1).
+// The flags of `syncer`, and the flags that it shares with `syncer validate` and `syncer try` (contract 16.1).
 import { isDnsLabel } from '../../domain/dns-name.ts'
 import type { LeaderElectionSettings } from '../../kube/leader-election/elector.ts'
 import type { BindAddress } from '../../runtime/address.ts'

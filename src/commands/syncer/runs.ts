@@ -1,8 +1,8 @@
-// Runs of endpoint sync, one after the other: another configuration is another run.
+// Runs of endpoint sync, one after the other: each new configuration starts a new run.
 import type { SyncConfig } from '../../sync/config/config.ts'
 import { type RunOptions, type SyncRun, startRun } from '../../sync/run.ts'
 
-/** The run in force, and those that follow it when the configuration changes. */
+/** The current run, and the runs that replace it when the configuration changes. */
 export interface Runs {
   readonly current: () => SyncRun
   /** Starts the controllers of this run and of all that follow. */

@@ -1,4 +1,4 @@
-// The signing keys that a direct endpoint knows, and those that were withdrawn (contract 9.2). A withdrawn key may have
+// The signing keys that a direct endpoint knows, and the withdrawn ones (contract 9.2). A withdrawn key may have
 // leaked: it stays out, even if a restored backup of the platform publishes it again.
 import type { PublicJwk } from '../signingkey/signing-key.ts'
 

@@ -14,7 +14,7 @@ import { ERRORS } from '../errors.ts'
 import type { ParsedRequest } from '../request/parse.ts'
 import { impersonationOf } from './impersonation.ts'
 import { upstreamHeaders } from './request-headers.ts'
-import { clientHeaders, framingOf } from './response-headers.ts'
+import { clientHeaders, bodyLengthHeaders } from './response-headers.ts'
 
 /** The identity that a request to the API server runs as; there is no default. */
 export type RunsAs = { readonly caller: Caller } | 'gateway'
@@ -70,7 +70,7 @@ export async function forward(
       isProxied: isProxied(request.attributes),
       signal,
     })
-    const passed = { ...clientHeaders(headers), ...framingOf(headers) }
+    const passed = { ...clientHeaders(headers), ...bodyLengthHeaders(headers) }
     // Bytes are sent in one piece with their head. Without any, the length in the head may be another one, as for HEAD.
     if (!(body instanceof ArrivedBody) || body.bytes.length === 0)
       return { status, headers: passed, body }

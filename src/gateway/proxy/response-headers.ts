@@ -25,7 +25,9 @@ const PASSED_TO_CLIENT = [
 ] as const
 
 /** The length of a body that is passed on unchanged; empty = it has none. */
-export const framingOf = ({ 'content-length': length }: UpstreamHeaders): OutgoingHttpHeaders =>
+export const bodyLengthHeaders = ({
+  'content-length': length,
+}: UpstreamHeaders): OutgoingHttpHeaders =>
   typeof length === 'string' ? { 'content-length': length } : {}
 
 /** The headers that pass to the client; repeated ones stay repeated. */

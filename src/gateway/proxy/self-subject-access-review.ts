@@ -18,7 +18,7 @@ import type { ForwardedCall } from './forward.ts'
 /** The kind of a self review: of one access, or of all rules. */
 type SelfReviewKind = 'access' | 'rules'
 
-/** The self review that the request asks for; null = it is none. */
+/** The self review that the request asks for; null = it is another request. */
 export function selfReviewOf(attributes: RequestInfo): SelfReviewKind | null {
   if (!isResourceRequest(attributes)) return null
   const { group, resource, verb } = attributes
@@ -126,7 +126,7 @@ function rulesStatus(
 
 const OF_A_COLLECTION = { subresource: '', namespace: '', name: '' } as const
 
-/** A review has six levels and those of its managed fields; the values are enough for some ten thousand rules. */
+/** A review has six levels, and more in its managed fields; the values suffice for some ten thousand rules. */
 const BOUNDS: JsonBounds = { levels: 64, values: 200_000 }
 
 const UNREADABLE = refuse(ERRORS.selfReviewUnreadable)

@@ -15,7 +15,7 @@ import type { ParsedRequest } from '../request/parse.ts'
 import { isProxied, pathAndQuery, UNAVAILABLE, unavailable } from './forward.ts'
 import { impersonationOf } from './impersonation.ts'
 import { upstreamHeaders } from './request-headers.ts'
-import { clientHeaders, framingOf, pickedHeaders } from './response-headers.ts'
+import { clientHeaders, bodyLengthHeaders, pickedHeaders } from './response-headers.ts'
 
 /** An upgrade to forward. `signal` ends it before its 101. */
 interface UpgradeCall {
@@ -26,7 +26,10 @@ interface UpgradeCall {
   readonly signal: AbortSignal
 }
 
-/** Forwards the upgrade. Returns the upstream's 101 with the tunnel, its other answer, or `unavailable` if there is none. */
+/**
+ * Forwards the upgrade. Returns the upstream's 101 with the tunnel, its other answer, or `unavailable` if there is
+ * none.
+ */
 export async function forwardUpgrade(
   upstream: Pick<Upstream, 'upgrade'>,
   { request, call, protocol, caller, signal }: UpgradeCall,
@@ -51,7 +54,7 @@ export async function forwardUpgrade(
     }
     if ('body' in answer) {
       const { status, body } = answer
-      return { status, headers: { ...headers, ...framingOf(answer.headers) }, body }
+      return { status, headers: { ...headers, ...bodyLengthHeaders(answer.headers) }, body }
     }
     const { socket } = answer
     const opened = { ...headers, connection: 'Upgrade', upgrade: protocol }

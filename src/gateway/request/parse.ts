@@ -30,9 +30,9 @@ export function parseRequest(method: string, target: RequestTarget, rest: string
 }
 
 /**
- * A request to whatever is behind a `proxy` subresource; null = it is none. What follows `proxy` is passed byte by byte,
- * by any method (contract 11.6). The path up to there must be in the API server's own form, without escapes; else all of
- * it follows the usual rules. So does a path with a broken escape, which no API server reads.
+ * A request to whatever is behind a `proxy` subresource; null = it is another request. What follows `proxy` is passed
+ * byte by byte, by any method (contract 11.6). The path up to there must be in the API server's own form, without
+ * escapes; else all of it follows the usual rules. So does a path with a broken escape, which no API server reads.
  */
 function proxiedRequest(
   method: string,

@@ -23,7 +23,7 @@ import { sentObject } from './decode.ts'
 import { defaulted, finished, isForSelf } from './defaulting.ts'
 import { creationEscalation } from './escalation.ts'
 import { bodyRefusal, sizeRefusal } from './object-size.ts'
-import { isWithoutRight, notOwn } from './other-keys.ts'
+import { isWithoutRight, selfServiceObstacle } from './other-keys.ts'
 import { createWithinQuota, type Quota } from './quota.ts'
 import { type CallerAccess, reauthenticated, type SelfServiceRequest } from './request.ts'
 import { answerOf, type UpstreamReply } from './response.ts'
@@ -126,7 +126,8 @@ const fieldOfOther = (
   resource: Resource,
   sent: JsonMap,
   { user }: CallerAccess,
-): FieldRefusal | null => (resource === ACCESS_KEYS && user !== null ? notOwn(sent, user) : null)
+): FieldRefusal | null =>
+  resource === ACCESS_KEYS && user !== null ? selfServiceObstacle(sent, user) : null
 
 function refOf({ json }: UpstreamReply): KeyRef {
   const { metadata } = objectIn(json)

@@ -5,7 +5,7 @@ import type { JsonMap } from '../../domain/json/json.ts'
 import type { ClaimedObject } from '../../issuance/claim.ts'
 import { newKeyObject, newTokenObject, withCreation, withTtl } from '../../issuance/new-object.ts'
 import { longestTtl } from './escalation.ts'
-import { notOwn } from './other-keys.ts'
+import { selfServiceObstacle } from './other-keys.ts'
 import type { CallerAccess } from './request.ts'
 
 /**
@@ -14,7 +14,9 @@ import type { CallerAccess } from './request.ts'
  */
 export const isForSelf = (resource: Resource, sent: JsonMap, access: CallerAccess): boolean =>
   resource === TOKENS ||
-  (resource === ACCESS_KEYS && access.user !== null && notOwn(sent, access.user) === null)
+  (resource === ACCESS_KEYS &&
+    access.user !== null &&
+    selfServiceObstacle(sent, access.user) === null)
 
 /**
  * The object for the dry run. `finished` adds the fields that depend on the answer to the dry run.

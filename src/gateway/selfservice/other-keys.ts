@@ -10,7 +10,7 @@ import type { FieldRefusal } from './write-options.ts'
 const OWN_TYPES: readonly string[] = ['', 'User', 'Other']
 
 /** The field that keeps a new key out of this user's self-service, and why; null = self-service may create it. */
-export function notOwn(sent: JsonMap, user: string): FieldRefusal | null {
+export function selfServiceObstacle(sent: JsonMap, user: string): FieldRefusal | null {
   const holder = ['team', 'subject'].find((name) => nestedString(sent, ['spec', name]) !== '')
   if (holder !== undefined) return { field: `spec.${holder}`, because: OTHER_HOLDER }
   if (!['', user].includes(nestedString(sent, ['spec', 'user'])))

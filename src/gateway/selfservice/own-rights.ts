@@ -1,4 +1,5 @@
-// The rights that self-service gives a caller on our kinds, for self reviews (contract 11.3, 12.1, 12.3): RBAC does not know of it.
+// The rights that self-service gives a caller on our kinds, for self reviews (contract 11.3, 12.1, 12.3): RBAC does not
+// know of it.
 import { ACCESS_KEYS, CONFIGS, type Resource } from '../../api/names.ts'
 import type { RequestInfo } from '../../domain/scope/request-info.ts'
 import type { OwnRights, OwnRule } from '../proxy/self-subject-access-review.ts'
@@ -25,7 +26,7 @@ export const ownRightsOf = (holder: RightsHolder): OwnRights => ({
   }),
 })
 
-/** The verbs that self-service gives on a kind: on own objects all, on Configs those that read. */
+/** The verbs that self-service gives on a kind: all on own objects, and the reading verbs on Configs. */
 function verbsOn(viewer: Omit<Viewer, 'findKey'>): readonly Verb[] {
   if (viewer.info.resource === CONFIGS) return VERBS.filter(isRead)
   return hasOwn(viewer) ? VERBS : []

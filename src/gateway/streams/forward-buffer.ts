@@ -36,7 +36,7 @@ export class ForwardBuffer {
   }
 }
 
-/** What one session holds. It may hold one chunk even when there is no room: else it would stand still. */
+/** The bytes that one session holds. It may hold one chunk even when there is no room: else it would stand still. */
 export class ForwardShare {
   readonly #buffer: ForwardBuffer
   readonly #count: (bytes: number) => void

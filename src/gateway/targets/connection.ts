@@ -2,13 +2,13 @@
 import type { Readable } from 'node:stream'
 import { type Upstream, UpstreamUnavailable } from '../../kube/proxy/types.ts'
 import { type Clock, sleep } from '../../runtime/clock.ts'
-import { type ProbeFinding, attemptOnce } from './impersonation-probe.ts'
+import { type ProbeResult, attemptOnce } from './impersonation-probe.ts'
 import type { TargetConnection } from './resolver.ts'
 
 /** The connections of one kubeconfig. */
 export interface KubeconfigConnection extends TargetConnection {
   /** Tries the target. Uses the open connections, or one of its own: a probe keeps no idle connection open. */
-  readonly probe: (signal: AbortSignal) => Promise<ProbeFinding>
+  readonly probe: (signal: AbortSignal) => Promise<ProbeResult>
   /** Refuses further requests; those in flight go on. */
   readonly retire: () => void
   /** Refuses further requests, and ends those in flight. */
@@ -88,7 +88,7 @@ class SharedUpstream {
     }
   }
 
-  async probe(signal: AbortSignal): Promise<ProbeFinding> {
+  async probe(signal: AbortSignal): Promise<ProbeResult> {
     const { extras, userAgent } = this.#options
     const ownOrShared = this.#current
     this.#probes += 1

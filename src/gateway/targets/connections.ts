@@ -10,19 +10,19 @@ import {
   targetKey,
   wordsOf,
 } from './definition.ts'
-import type { ProbeFinding } from './impersonation-probe.ts'
+import type { ProbeResult } from './impersonation-probe.ts'
 import type { Upstream } from '../../kube/proxy/types.ts'
 import type { ConnectedTarget, TargetConnection, TargetState } from './resolver.ts'
 
-/** Dependencies of the table. */
-interface TargetTableOptions {
+/** Dependencies of the connections. */
+interface TargetConnectionsOptions {
   readonly clock: Clock
   /** The upstream of all spaces, as at a direct endpoint; null = each is in the cluster that its Secret names. */
   readonly ownCluster: Upstream | null
   /** Creates the connections of a kubeconfig, and opens none. */
   readonly connectionOf: (kubeconfig: string) => KubeconfigConnection
   /** Runs a probe as soon as others leave room for it. */
-  readonly turn: (key: string, probe: () => Promise<ProbeFinding>) => Promise<ProbeFinding>
+  readonly turn: (key: string, probe: () => Promise<ProbeResult>) => Promise<ProbeResult>
   /** Called when targets or their conditions may have changed. */
   readonly changed: () => void
 }
@@ -62,14 +62,14 @@ const PROBE_PAUSE_MS = { ready: 60_000, firstFailure: 5000 }
 const CLOSE_ENDED_AFTER_MS = 500
 
 /** The targets of a gateway besides the management cluster. */
-export class TargetTable {
-  readonly #options: TargetTableOptions
+export class TargetConnections {
+  readonly #options: TargetConnectionsOptions
   readonly #listeners: ((ended: TargetConnection) => void)[] = []
   readonly #connected = new Map<string, Connected>()
   readonly #spaces = new Map<string, ConnectedSpace>()
   #named: ReadonlyMap<string, NamedTarget> = new Map()
 
-  constructor(options: TargetTableOptions) {
+  constructor(options: TargetConnectionsOptions) {
     this.#options = options
   }
 

@@ -18,8 +18,8 @@ type TargetAccess =
   | { readonly kind: 'space'; readonly cluster: string; readonly namespace: string }
 
 /**
- * What a Secret defines. `because` lists its faults in one clause; `target` is null where the Secret does not even say
- * which target it is about.
+ * The definition in a Secret. `because` lists its faults in one clause; `target` is null where the Secret does not even
+ * say which target it is about.
  */
 type TargetDefinition =
   | { readonly kind: 'valid'; readonly target: ConnectedTarget; readonly access: TargetAccess }
@@ -141,14 +141,14 @@ function accessOf(
   return { kind: 'kubeconfig', text: kubeconfig }
 }
 
-/** A target by the words of its Secret; the project of a cluster is empty. */
+/** The fields by which a Secret names its target; the project of a cluster is empty. */
 export interface TargetWords {
   readonly kind: ConnectedKind
   readonly project: string
   readonly name: string
 }
 
-/** The words for a target. */
+/** The fields by which the Secret of a target names it. */
 export function wordsOf(target: ConnectedTarget): TargetWords {
   if (target.kind === 'Cluster') return { kind: 'cluster', project: '', name: target.cluster }
   const { project } = target

@@ -5,9 +5,9 @@ import type { Clock } from '../../runtime/clock.ts'
 import { createSemaphore } from '../../runtime/concurrency/semaphore.ts'
 import type { Log } from '../../runtime/log.ts'
 import { createKubeconfigConnection } from './connection.ts'
-import { type SpaceNamespace, TargetTable } from './connections.ts'
+import { type SpaceNamespace, TargetConnections } from './connections.ts'
 import type { TargetWords } from './definition.ts'
-import type { ProbeFinding } from './impersonation-probe.ts'
+import type { ProbeResult } from './impersonation-probe.ts'
 import { createTargetReporter } from './report.ts'
 import type { ConnectedTargets } from './resolver.ts'
 import { followTargetSecrets, type TargetSecretReader } from './secrets.ts'
@@ -20,7 +20,7 @@ export interface ConnectedTargetsOptions {
   readonly events: EventRecorder
   /** Opens an upstream by a kubeconfig, as KubeconfigConnectionOptions.open. */
   readonly open: (kubeconfig: string) => Promise<Upstream>
-  /** As in TargetTableOptions: null at the gateway. */
+  /** As in TargetConnectionsOptions: null at the gateway. */
   readonly ownCluster: Upstream | null
   /** As in ImpersonationProbeOptions. */
   readonly extras: Readonly<Record<string, string>>
@@ -49,12 +49,12 @@ export function startConnectedTargets(options: ConnectedTargetsOptions): Started
   const { clock, open, ownCluster, extras, userAgent } = options
   const report = createTargetReporter(options)
   const semaphore = createSemaphore(PROBES_AT_A_TIME, 1)
-  const table = new TargetTable({
+  const table = new TargetConnections({
     clock,
     ownCluster,
     connectionOf: (kubeconfig) =>
       createKubeconfigConnection({ open: () => open(kubeconfig), extras, userAgent, clock }),
-    turn: (key, probe) => semaphore<ProbeFinding>(key, probe),
+    turn: (key, probe) => semaphore<ProbeResult>(key, probe),
     changed: () => report(secrets.all(), table.statuses()),
   })
   const secrets = followTargetSecrets({

@@ -35,7 +35,7 @@ export interface ImpersonationProbe {
  * The result of one attempt. `unknown` proves nothing: a gateway that starts is not ready yet. `because` may quote the
  * API server; `cause` is the error where there was no answer.
  */
-export type ProbeFinding =
+export type ProbeResult =
   | { readonly kind: 'allowed' }
   | { readonly kind: 'refused'; readonly because: string }
   | { readonly kind: 'unknown'; readonly because: string; readonly cause?: Error }
@@ -101,7 +101,7 @@ export async function attemptOnce({
 }: Pick<
   ImpersonationProbeOptions,
   'upstream' | 'extras' | 'userAgent' | 'signal'
->): Promise<ProbeFinding> {
+>): Promise<ProbeResult> {
   const attemptSignal = AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)])
   try {
     const headers = {
@@ -116,10 +116,10 @@ export async function attemptOnce({
       signal: attemptSignal,
     })
     const answerBody = await readBody(body).catch(() => null)
-    return findingOf(status, answerBody?.toString('utf8') ?? '')
+    return probeResultOf(status, answerBody?.toString('utf8') ?? '')
   } catch (error) {
     if (error instanceof UpstreamUnavailable && error.cause instanceof AccountRefused)
-      return findingOf(403, error.cause.body.toString('utf8'))
+      return probeResultOf(403, error.cause.body.toString('utf8'))
     if (error instanceof UpstreamUnavailable)
       return { kind: 'unknown', because: error.message, cause: error }
     throw error
@@ -127,7 +127,7 @@ export async function attemptOnce({
 }
 
 /** A 403 that names the impersonated user proves impersonation; any other 403 refuses the gateway itself. */
-function findingOf(status: number, text: string): ProbeFinding {
+function probeResultOf(status: number, text: string): ProbeResult {
   if (status === 200) return { kind: 'allowed' }
   const message = parseJsonMap(text)?.['message']
   if (status !== 403 || typeof message !== 'string')

@@ -3,11 +3,11 @@
 
 import { CredentialRefused } from '../../kube/proxy/upstream.ts'
 import { AddressRefused } from '../../runtime/address-guard.ts'
-import type { ProbeFinding } from './impersonation-probe.ts'
+import type { ProbeResult } from './impersonation-probe.ts'
 
 /**
- * The condition of a target after its probes. `unproven`: not tried yet. `failing` with `isTried`: requests are sent all the
- * same, since the fault may be over before the next probe; without, no request can succeed.
+ * The condition of a target after its probes. `unproven`: not tried yet. `failing` with `isTried`: requests are sent
+ * all the same, since the fault may be over before the next probe; without, no request can succeed.
  */
 export type TargetCondition =
   | { readonly kind: 'unproven' | 'ready' }
@@ -41,7 +41,7 @@ export const PROBE_FAULTS = {
 } as const
 
 /** The condition after a probe. */
-export function conditionOf(finding: ProbeFinding): TargetCondition {
+export function conditionOf(finding: ProbeResult): TargetCondition {
   if (finding.kind === 'allowed') return { kind: 'ready' }
   if (finding.kind === 'refused') return useless(PROBE_FAULTS.powerless)
   if (!finding.cause) return tried(PROBE_FAULTS.unexpected)

@@ -66,7 +66,7 @@ export function reviewedRequest(spec: unknown, target: RequestTarget): RequestIn
   }
 }
 
-/** The fields that are read: those that must not be empty, and the others. */
+/** The fields that are read: required ones, which must not be empty, and optional ones. */
 type AttributeFields = readonly [required: readonly string[], optional: readonly string[]]
 
 const PATH_FIELDS: AttributeFields = [['verb', 'path'], []]

@@ -8,7 +8,7 @@ interface StatusDetails {
   readonly message: string
   /** Retry-After in milliseconds, a minute at most; null = none. */
   readonly retryAfterMs: number | null
-  /** Whether a `test` of a JSON patch failed: the object is another one than the caller has read. */
+  /** Whether a `test` of a JSON patch failed: the object is not the one that the caller has read. */
   readonly isTestFailed: boolean
   /**
    * The server's own message, cut to 1024 characters. It may quote values of the object: never log it, and show it only

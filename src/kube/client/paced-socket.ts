@@ -1,10 +1,11 @@
-// A socket that undici reads in parts. Whenever its parser is paused, undici puts back what it has not parsed, and takes all
-// that has come the next time: a server whose chunks hold a byte each would fill the memory, and be copied again and again.
+// A socket that undici reads in parts. Whenever its parser is paused, undici puts back what it has not parsed, and
+// takes all that has come the next time: a server whose chunks hold a byte each would fill the memory, and be copied
+// again and again.
 import type { Socket } from 'node:net'
 import type { Pool } from 'undici'
 import { buildConnector } from './undici.ts'
 
-/** What is read at once, in bytes: a record of TLS. */
+/** Bytes that are read at once: a record of TLS. */
 const PART_BYTES = 16_384
 
 /** Creates undici's connector with these TLS options; its sockets are read in parts. */
@@ -21,8 +22,8 @@ export function pacedConnector(
 }
 
 /**
- * Changes the socket's `read` without a size: it gives at most 16 KiB, and what was put back comes back without a copy. What
- * has not been read stops the connection, as in any stream.
+ * Changes the socket's `read` without a size: it gives at most 16 KiB, and what was put back comes back without a copy.
+ * What has not been read stops the connection, as in any stream.
  *
  * @returns the socket
  */

@@ -5,7 +5,7 @@ import { isDnsLabel, isDnsSubdomain } from '../../domain/dns-name.ts'
 import type { Log } from '../../runtime/log.ts'
 import type { ObjectRef } from '../client/client.ts'
 import type { Informer, InformerFactory } from './informers.ts'
-import { PartStores } from './sharded-store.ts'
+import { ShardedStore } from './sharded-store.ts'
 import {
   type CachedObject,
   type ObjectSource,
@@ -53,7 +53,7 @@ export function watchByName<T extends CachedObject>(
   const waiting = new Map<string, ObjectRef>()
   const listeners: ((change: StoreChange<T>) => void)[] = []
   const notify = (change: StoreChange<T>): void => notifyAll(listeners, [change])
-  const objects = new PartStores<T>({
+  const objects = new ShardedStore<T>({
     project: options.project,
     onRead: (key, store) => {
       const name = key.slice(key.indexOf('/') + 1)

@@ -2,7 +2,7 @@
 import type { Resource } from '../../api/names.ts'
 import type { KubeObject } from '../../api/objects.ts'
 import type { InformerFactory } from './informers.ts'
-import { PartStores } from './sharded-store.ts'
+import { ShardedStore } from './sharded-store.ts'
 import {
   type CachedObject,
   type ObjectSource,
@@ -42,7 +42,7 @@ export function watchNamespaces<T extends CachedObject>({
 }: NamespaceInformersOptions<T>): NamespaceInformers<T> {
   const listeners: ((change: StoreChange<T>) => void)[] = []
   const readListeners: ((namespace: string) => void)[] = []
-  const namespaces = new PartStores<T>({
+  const namespaces = new ShardedStore<T>({
     project,
     onRead: (namespace, store) => {
       notifyAll(listeners, [...store.values()].map(listed(namespace)))

@@ -2,7 +2,7 @@
 // without changes (threats F5).
 import type { ObjectMeta } from '../../api/objects.ts'
 
-/** What identifies a version of an object. */
+/** The fields that identify a version of an object. */
 type ListedVersion = Pick<ObjectMeta, 'name' | 'uid' | 'resourceVersion'>
 
 /** A version in a store. */

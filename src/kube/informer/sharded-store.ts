@@ -4,7 +4,7 @@ import type { Informer } from './informers.ts'
 import { type CachedObject, Store, type StoreChange } from './store.ts'
 
 /** How the parts of a collection are read. */
-interface PartStoresOptions<T extends CachedObject> {
+interface ShardedStoreOptions<T extends CachedObject> {
   /** As in Store. */
   readonly project: (object: KubeObject) => T
   /** Called when the first list of a part is complete. */
@@ -14,11 +14,11 @@ interface PartStoresOptions<T extends CachedObject> {
 }
 
 /** The wanted parts by their names. A part is unknown until its first list is complete. */
-export class PartStores<T extends CachedObject> {
-  readonly #options: PartStoresOptions<T>
+export class ShardedStore<T extends CachedObject> {
+  readonly #options: ShardedStoreOptions<T>
   readonly #wanted = new Map<string, { readonly store: Store<T>; readonly stop: () => void }>()
 
-  constructor(options: PartStoresOptions<T>) {
+  constructor(options: ShardedStoreOptions<T>) {
     this.#options = options
   }
 

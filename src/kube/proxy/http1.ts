@@ -183,8 +183,8 @@ class Http1Exchange implements Dispatcher.DispatchHandler {
 }
 
 /**
- * Maximum pieces of a body that are read in one turn of the event loop: a server may send each byte in a chunk of its own, ten
- * thousand in what one read of the socket gives. API servers send kilobytes in each.
+ * Maximum pieces of a body that are read in one turn of the event loop: a server may send each byte in a chunk of its
+ * own, ten thousand in what one read of the socket gives. API servers send kilobytes in each.
  */
 const MOST_PIECES = 64
 
@@ -223,7 +223,8 @@ class HeadLimitExceeded extends Error {
 const ENDED = new Error('the request was ended')
 
 /**
- * A copy of the stream; calls `sent` for each chunk. undici destroys the body of a failed request, which would close the connection of the client.
+ * A copy of the stream; calls `sent` for each chunk. undici destroys the body of a failed request, which would close
+ * the connection of the client.
  */
 function shielded(body: Readable, sent: () => void): Readable {
   const shield = new Transform({

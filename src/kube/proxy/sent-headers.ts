@@ -1,4 +1,4 @@
-// The headers of a forwarded request: forbidden ones are refused, and those of this process are added last.
+// The headers of a forwarded request: forbidden ones are refused, and this process adds its own last.
 import type { UpstreamCall, UpstreamHeaders } from './types.ts'
 
 /** Headers of the connection or of the framing of a body (RFC 9110, 7.6.1), which HTTP/2 does not have. */

@@ -29,7 +29,7 @@ export interface UpstreamServer {
   /** Path prefix of the server's URL, without a trailing slash; mostly empty. */
   readonly prefix: string
   /** Opens what the next request is sent with. @param refused whether the server has just refused the credential */
-  readonly open: (refused?: boolean) => Promise<OpenUpstream>
+  readonly open: (refused?: boolean) => Promise<OpenedUpstream>
   /**
    * Whether this process has no account there, so that its refusals are about the caller. Absent = it has one, also while
    * the file of its token is empty for a moment.
@@ -38,7 +38,7 @@ export interface UpstreamServer {
 }
 
 /** The pool for HTTP/1.1, the address and options of other connections, and the credential of this process. */
-export type OpenUpstream = Pick<OpenConnection, 'forwards' | 'origin' | 'tls' | 'headers'>
+export type OpenedUpstream = Pick<OpenConnection, 'forwards' | 'origin' | 'tls' | 'headers'>
 
 /** A request to forward. The credential of this process is added when it is sent. */
 export interface UpstreamCall {
@@ -136,14 +136,15 @@ export class UpstreamUnavailable extends Error {
 }
 
 /**
- * Time limit of the head of a response, and of the informational ones before it. The API server itself limits requests that are not long-running to a minute.
+ * Time limit of the head of a response, and of the informational ones before it. The API server itself limits requests
+ * that are not long-running to a minute.
  */
 export const HEAD_WITHIN_MS = 60_000
 
 /**
- * Why a request got no response. `unprocessed`: the API server did not process it. `unreached`: the same, after waiting long
- * for a connection. `timedOut`: the response took too long. `lost`: the connection broke, and the API server may have
- * processed it.
+ * Why a request got no response. `unprocessed`: the API server did not process it. `unreached`: the same, after waiting
+ * long for a connection. `timedOut`: the response took too long. `lost`: the connection broke, and the API server may
+ * have processed it.
  */
 export type UpstreamFailure = 'unprocessed' | 'unreached' | 'timedOut' | 'lost'
 

@@ -14,7 +14,7 @@ import {
   type UpstreamFailure,
   type UpstreamTunnel,
   headersFromRaw,
-  type OpenUpstream,
+  type OpenedUpstream,
 } from './types.ts'
 
 /** Sessions are silent for hours: the network on the way drops connections that it believes to be dead. */
@@ -29,7 +29,7 @@ type UpgradeRequest = UpstreamCall & { readonly protocol: UpgradeProtocol }
  * @throws UpstreamError
  */
 export function upgradeOverHttp1(
-  connection: Pick<OpenUpstream, 'origin' | 'tls'>,
+  connection: Pick<OpenedUpstream, 'origin' | 'tls'>,
   call: UpgradeRequest,
   clock: Clock,
 ): Promise<UpstreamAnswer | UpstreamTunnel> {
@@ -75,10 +75,10 @@ export function upgradeOverHttp1(
   return answer.promise
 }
 
-const isHttps = ({ origin }: Pick<OpenUpstream, 'origin'>): boolean => origin.startsWith('https:')
+const isHttps = ({ origin }: Pick<OpenedUpstream, 'origin'>): boolean => origin.startsWith('https:')
 
 function createRequest(
-  connection: Pick<OpenUpstream, 'origin' | 'tls'>,
+  connection: Pick<OpenedUpstream, 'origin' | 'tls'>,
   { method, path, headers, protocol }: UpgradeRequest,
 ): ClientRequest {
   const send = isHttps(connection) ? requestHttps : requestHttp

@@ -14,7 +14,7 @@ import { exchangeOverHttp1 } from './http1.ts'
 import { Http2Pool } from './http2-pool.ts'
 import { headersToSend } from './sent-headers.ts'
 import {
-  type OpenUpstream,
+  type OpenedUpstream,
   type UnavailableOutcome,
   type UpgradeProtocol,
   type Upstream,
@@ -46,7 +46,7 @@ export function createUpstream(options: UpstreamOptions): Upstream {
   const transport = new Transport(options.clock)
   const send = async <Sent extends UpstreamCall, Result extends UpstreamAnswer | UpstreamTunnel>(
     call: Sent,
-    exchange: (open: OpenUpstream, call: Sent) => Promise<Result>,
+    exchange: (open: OpenedUpstream, call: Sent) => Promise<Result>,
   ): Promise<Result> => {
     const first = await attempt(options, exchange, call, false)
     const isRefused = first instanceof CredentialRefused
@@ -78,7 +78,7 @@ function outcomeOf(error: CredentialRefused | AccountRefused | UpstreamError): U
 
 async function attempt<Sent extends UpstreamCall, Result extends UpstreamAnswer | UpstreamTunnel>(
   { connection, observer }: UpstreamOptions,
-  exchange: (open: OpenUpstream, call: Sent) => Promise<Result>,
+  exchange: (open: OpenedUpstream, call: Sent) => Promise<Result>,
   call: Sent,
   refused: boolean,
 ): Promise<Result | CredentialRefused | AccountRefused | UpstreamError> {
@@ -161,7 +161,7 @@ class Transport {
   }
 
   /** @throws UpstreamError */
-  async send(open: OpenUpstream, call: UpstreamCall): Promise<UpstreamAnswer> {
+  async send(open: OpenedUpstream, call: UpstreamCall): Promise<UpstreamAnswer> {
     const current = this.#connectionsOf(open)
     if (current.speaksHttp1 && current.reads < MOST_READS && isShortRead(call)) {
       const read = await readOverHttp1(open, call, current, this.#clock)
@@ -179,7 +179,7 @@ class Transport {
     this.#current?.sessions.close()
   }
 
-  #connectionsOf({ origin, tls }: OpenUpstream): Connections {
+  #connectionsOf({ origin, tls }: OpenedUpstream): Connections {
     const previous = this.#current
     if (previous?.tls === tls) return previous
     previous?.sessions.retire()
@@ -197,7 +197,7 @@ const isShortRead = ({ method, body, isLongRunning }: UpstreamCall): boolean =>
 
 /** null = not sent, as the server does not support HTTP/1.1. @throws UpstreamError */
 async function readOverHttp1(
-  open: OpenUpstream,
+  open: OpenedUpstream,
   call: UpstreamCall,
   connections: Connections,
   clock: Clock,

@@ -7,7 +7,7 @@ interface WorkerPoolOptions {
   readonly atATime: number
   /** Pause of a worker, in milliseconds, after a run that returned true. */
   readonly pauseMs: number
-  /** When it aborts, workers stop pausing. */
+  /** When it aborts, the workers no longer pause between runs. */
   readonly signal: AbortSignal
   /** Works on a name; never rejects. @returns whether the worker must pause, because real work was done */
   readonly run: (name: string) => Promise<boolean>

@@ -5,7 +5,7 @@ import { sharedControlPlane } from '../../support/control-plane.ts'
 import { eventually } from '../../support/eventually.ts'
 import { OPERATOR_ACCOUNT, OPERATOR_USER } from '../../support/installed-control-plane.ts'
 import { uniqueName } from '../../support/object-builder.ts'
-import { type Person, type Wish, may } from '../../support/raw-client.ts'
+import { type Person, type ReviewedAccess, may } from '../../support/raw-client.ts'
 import { SOON } from '../keys/key-client.ts'
 import { platformStateOf } from './platform-state.ts'
 
@@ -37,7 +37,7 @@ async function shipped(path: string): Promise<readonly Item[]> {
 }
 
 /** Whether a user has a right; on Secrets, in the operator's namespace. */
-const isAllowed = (who: Person, request: Wish): Promise<boolean> =>
+const isAllowed = (who: Person, request: ReviewedAccess): Promise<boolean> =>
   may(raw, who, request.resource === 'secrets' ? { ...request, namespace } : request)
 
 const account = (name: string) => ({
@@ -53,7 +53,7 @@ async function readVerbsOf(who: {
   const [secret] = await platform.secrets()
   const name = secret?.metadata.name ?? ''
   expect(name).toMatch(/^platform-signing-key-\d+$/)
-  const requests: readonly Wish[] = [
+  const requests: readonly ReviewedAccess[] = [
     { verb: 'get', resource: 'secrets', name },
     { verb: 'list', resource: 'secrets' },
     { verb: 'watch', resource: 'secrets' },

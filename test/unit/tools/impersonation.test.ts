@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { findingOf } from '../../../tools/install/impersonation.ts'
+import { attemptResultOf } from '../../../tools/install/impersonation.ts'
 
 const PROBE = 'User "system:serviceaccount:platform-system:impersonation-probe"'
 const USERS = 'resource "users" in API group'
@@ -23,5 +23,5 @@ test.each([
   { name: 'kubectl ended by a signal', code: 128, stderr: '', kind: 'unknown' },
 ])('$name: $kind (10.5)', ({ code, stderr, kind }) => {
   const because = stderr.trim()
-  expect(findingOf({ code, stderr })).toEqual(kind === 'allowed' ? { kind } : { kind, because })
+  expect(attemptResultOf({ code, stderr })).toEqual(kind === 'allowed' ? { kind } : { kind, because })
 })
