@@ -44,14 +44,21 @@ async function perform(
     case 'nothing':
       return
     case 'record':
-      await recordSettings(step.data, deps)
-      context.log.info({}, 'settings in force recorded')
-      return
+      return record(step.data, deps, context)
     case 'publish':
       return publish(config, step, deps, context)
     default:
       return step satisfies never
   }
+}
+
+async function record(
+  data: Extract<ConfigStep, { kind: 'record' }>['data'],
+  deps: ConfigDeps,
+  { log }: ReconcileContext,
+): Promise<void> {
+  await recordSettings(data, deps)
+  log.info({}, 'settings in force recorded')
 }
 
 async function create(

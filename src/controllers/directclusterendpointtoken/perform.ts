@@ -38,14 +38,17 @@ export async function perform(
       // Before the token is issued, so that no issued token is deleted without a revocation record.
       await adoptObject(targetOf(deps), token, REVOKE_FINALIZER, {})
       return done
-    case 'delete':
-      if (await deleteObject(targetOf(deps), token, 'expired'))
-        context.log.info({}, 'ended token deleted')
+    case 'delete': {
+      const { log } = context
+      if (await deleteObject(targetOf(deps), token, 'expired')) log.info({}, 'ended token deleted')
       return done
-    case 'release':
+    }
+    case 'release': {
+      const { log } = context
       if (await releaseObject(targetOf(deps), token, REVOKE_FINALIZER))
-        context.log.info({}, 'token released')
+        log.info({}, 'token released')
       return done
+    }
     default:
       return step satisfies never
   }

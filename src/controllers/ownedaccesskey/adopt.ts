@@ -4,6 +4,7 @@ import type { AccessKey, OwnedAccessKeyObject } from '../../domain/accesskey/acc
 import type { KubeClient } from '../../kube/client/client.ts'
 import { adoptObject } from '../../kube/controller/object-writes.ts'
 import type { Store } from '../../kube/informer/store.ts'
+import { targetOf } from './publish.ts'
 
 /** Dependencies of adopt. */
 interface AdoptDeps {
@@ -32,9 +33,8 @@ export async function adopt(
     resourceVersion: live.resourceVersion,
     annotations: { [CREATED_ANNOTATION]: createdAt },
   }
-  const target = { client, resource: ACCESS_KEYS, store: keys }
   const spec = live.key === null ? {} : { spec: { key: live.key } }
-  await adoptObject(target, key, REVOKE_FINALIZER, { metadata, ...spec })
+  await adoptObject(targetOf({ client, keys }), key, REVOKE_FINALIZER, { metadata, ...spec })
   return { isGenerated }
 }
 

@@ -68,10 +68,11 @@ async function publish(
   deps: SigningKeyDeps,
   context: ReconcileContext,
 ): Promise<void> {
+  const { log } = context
   const published = await publishKeys(step, deps)
   if (published === null) return
   const { record, kids } = published
-  context.log.info({ kids }, 'signing keys published')
+  log.info({ kids }, 'signing keys published')
   recordEvents(record.metadata, step.announce, deps, context)
 }
 

@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest'
 import type { DirectClusterEndpointToken } from '../../../../src/api/directclusterendpointtoken.gen.ts'
 import { REVOKE_FINALIZER, TOKENS } from '../../../../src/api/names.ts'
 import { plan } from '../../../../src/controllers/directclusterendpointtoken/plan.ts'
+import { reconcile } from '../../../../src/controllers/directclusterendpointtoken/reconcile.ts'
 import { tokenOf } from '../../../../src/domain/token/token.ts'
 import { after, textAfter } from '../../../support/key-builder.ts'
 import {
@@ -14,7 +15,8 @@ import {
   tokenObject,
   withMetadata,
 } from '../../../support/token-builder.ts'
-import { reconcileToken } from './token-reconcile.ts'
+import { contextIn } from '../../../support/reconcile-context.ts'
+import { reconcileToken, tokenControllerDeps } from './token-reconcile.ts'
 
 const done = { result: 'done' }
 
@@ -77,6 +79,29 @@ describe('delete and release', () => {
     expect(tokens.get('deploy')?.finalizers).toEqual(['a/b'])
     expect(lines).toMatchObject([{ sentence: 'token released' }])
   })
+
+  test.each([
+    { name: 'delete', object: ended(), sentence: 'ended token deleted' },
+    {
+      name: 'release',
+      object: withMetadata(deleting(tokenObject()), { finalizers: [REVOKE_FINALIZER] }),
+      sentence: 'token released',
+    },
+  ])(
+    'the line of a $name names the token that it began with, although the store has another one by then',
+    async ({ object, sentence }) => {
+      let inStore = tokenOf(object)
+      const replaced = () => {
+        inStore = tokenOf(withMetadata(object, { uid: 'uid-another' }))
+        return Promise.resolve(withMetadata(object, { resourceVersion: '2' }) as never)
+      }
+      const answers = { delete: replaced, patch: replaced }
+      const { deps, context, lines } = tokenControllerDeps({ object, now, answers })
+      const inLoop = contextIn({ name: 'tokens', objectOf: () => inStore }, 'deploy', context.log)
+      await reconcile('deploy', deps, inLoop)
+      expect(lines).toMatchObject([{ sentence, fields: { object: { uid: 'uid-deploy' } } }])
+    },
+  )
 
   test('an object that was deleted meanwhile is not logged', async () => {
     expect((await reconcileToken({ object: ended(), now })).lines).toEqual([])
