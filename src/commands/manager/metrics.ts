@@ -59,12 +59,8 @@ const COUNTED = CONTROLLERS.flatMap((controller) =>
 interface MetricSources extends KeySources, SigningKeySources {
   /** Counts the objects again; each scrape waits for that. */
   readonly refresh: () => Promise<void>
-  /** Number of objects of each kind by state; a missing state has none. */
-  readonly statesByKind: () => Readonly<Record<string, Readonly<Record<string, number>>>>
-  /** How many objects of each kind have condition LifetimeCapped. */
-  readonly cappedByKind: () => Readonly<Record<string, number>>
-  /** Expired objects of each kind whose status does not show the expiry yet. */
-  readonly overdueByKind: () => Readonly<Record<string, Overdue>>
+  /** The counts of the objects of a kind; undefined = they are not counted yet. */
+  readonly counts: (kind: string) => ObjectCounts | undefined
   /** Number of tokens that are recorded as revoked and have not expired. */
   readonly revokedTokens: () => number
   /** Revoked tokens whose record is not stored yet: their number, and the longest wait. */
@@ -114,9 +110,7 @@ export function createMetrics(labels: MetricLabels): ManagerMetrics {
 /** The sources of a standby replica: only the leader counts. */
 const NO_SOURCES: MetricSources = {
   refresh: () => Promise.resolve(),
-  statesByKind: () => ({}),
-  cappedByKind: () => ({}),
-  overdueByKind: () => ({}),
+  counts: () => undefined,
   keyEnds: () => Promise.resolve(),
   signingKeys: () => [],
   signingKeyFaults: () => 0,
@@ -131,11 +125,11 @@ function objectMetrics(
 ): void {
   for (const { kind, metric, states } of counted) {
     const labels = states.map((state) => ({ state }))
-    gauge(metric, labels, ({ state }) => sources().statesByKind()[kind]?.[state])
+    gauge(metric, labels, ({ state }) => sources().counts(kind)?.byState[state])
   }
   const kinds = counted.map(({ kind }) => ({ kind }))
-  gauge('platform_lifetimes_capped', kinds, ({ kind }) => sources().cappedByKind()[kind])
-  const overdue = (kind: string): Overdue => sources().overdueByKind()[kind] ?? NOTHING_OVERDUE
+  gauge('platform_lifetimes_capped', kinds, ({ kind }) => sources().counts(kind)?.capped)
+  const overdue = (kind: string): Overdue => sources().counts(kind)?.overdue ?? NOTHING_OVERDUE
   gauge('platform_expirations_overdue', kinds, ({ kind }) => overdue(kind).count)
   gauge('platform_expirations_overdue_seconds', kinds, ({ kind }) => overdue(kind).longestMs / 1000)
 }
@@ -207,13 +201,9 @@ export function countObjects({
     counts = Object.fromEntries(await Promise.all(counted))
     countedMs = clock.monotonicMs()
   })
-  const byKind = <T>(field: (counted: ObjectCounts) => T): Readonly<Record<string, T>> =>
-    Object.fromEntries(Object.entries(counts).map(([kind, counted]) => [kind, field(counted)]))
   return {
     refresh: count,
-    statesByKind: () => byKind(({ byState }) => byState),
-    cappedByKind: () => byKind(({ capped }) => capped),
-    overdueByKind: () => byKind(({ overdue }) => overdue),
+    counts: (kind) => counts[kind],
     keyEnds: async (report) => {
       const currentCaps = caps.current()
       if (currentCaps)

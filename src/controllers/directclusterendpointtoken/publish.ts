@@ -44,6 +44,9 @@ type StatusStep = Extract<TokenStep, { kind: 'publish' }>
 /** Reasons of events that need no action; the others are warnings. */
 const NORMAL_REASONS: readonly TokenTransition['reason'][] = ['TokenIssued', 'Revoked']
 
+/** Reasons of events about the end of a token: one that is published again after a wait is issued, not ended. */
+const END_REASONS: readonly TokenTransition['reason'][] = ['Expired', 'Revoked']
+
 /**
  * Writes the status. A token that is signed but not stored is discarded. Nothing is written when the signing key is gone
  * meanwhile, or the token that stays has changed: the signer or the watch enqueues the token again.
@@ -66,7 +69,7 @@ export async function publish(
     log.info({ expirationTimestamp, keyID: tokenFields.keyID }, 'token issued')
   } else {
     for (const { reason } of step.announce)
-      if (reason !== 'ScopeExceedsOwner') log.info({ reason }, 'token ended')
+      if (END_REASONS.includes(reason)) log.info({ reason }, 'token ended')
   }
   const regarding = regardingOf(TOKENS, token)
   const about = { regarding, normalReasons: NORMAL_REASONS, reconcileID }

@@ -1,8 +1,7 @@
 // Reports imports that the virtual cluster refuses, in the log, in metrics and in Events (contract 19.5, 19.8). The copy
 // may not exist, so the Events are recorded on the objects that name it.
 import type { JsonMap } from '../../domain/json/json.ts'
-import { isRefusal, StatusError, withoutDetail } from '../../kube/client/api-error.ts'
-import { ReportedFailure } from '../../kube/controller/reported-failure.ts'
+import { StatusError, withoutDetail } from '../../kube/client/api-error.ts'
 import type { EventRecorder, ObjectEvent } from '../../kube/event-recorder.ts'
 import { shortDigest } from '../objects/host-name.ts'
 import { SYNCED_RESOURCES, type SyncedKind, syncedKindOf } from '../objects/synced-kinds.ts'
@@ -10,6 +9,7 @@ import type { ReferencedObjects } from '../references/follow.ts'
 import type { SyncSources } from '../sources.ts'
 import type { SyncObserver } from '../writes/observer.ts'
 import { refusalNote } from '../writes/refusal-note.ts'
+import { reportRefusal } from '../writes/report-refusal.ts'
 import { importKey, type ReconciledImport } from './name.ts'
 import { type ImportRecords, recordOf } from './records.ts'
 
@@ -46,17 +46,11 @@ export class ImportReport {
    * @throws ReportedFailure for a refusal, else what `act` throws; neither has a message that could quote a Secret's value
    */
   async refusalReported(write: ReportedImportWrite, act: () => Promise<void>): Promise<void> {
-    try {
-      await act()
-    } catch (error) {
-      if (!(error instanceof StatusError)) throw error
-      const { kind, key } = write.name
-      const loggable = kind === 'secrets' ? withoutDetail(error, `import of Secret ${key}`) : error
-      if (!isRefusal(error, write.isKnown)) throw loggable
-      this.#refused(write, error, loggable.message)
-      const { retryAfterMs } = error
-      throw new ReportedFailure(loggable.message, { retryAfterMs, cause: loggable })
-    }
+    await reportRefusal(act, {
+      isKnown: write.isKnown,
+      loggable: (error) => loggable(error, write.name),
+      report: (error) => this.#refused(write, error),
+    })
   }
 
   /** The copy is in step: logs the end of a refusal, if there was one. */
@@ -74,12 +68,12 @@ export class ImportReport {
     this.#options.records.delete(importKey(name))
   }
 
-  /** @param because the refusal as it may be logged */
-  #refused(write: ReportedImportWrite, error: StatusError, because: string): void {
+  #refused(write: ReportedImportWrite, error: StatusError): void {
     const { events, observer, records } = this.#options
     const { name } = write
     const { kind } = SYNCED_RESOURCES[name.kind]
     const record = recordOf(name, records)
+    const because = loggable(error, name).message
     if (record.reported === null) name.context.log.warn({ kind, because }, 'an import is refused')
     record.reported ??= new Set()
     observer(name.kind).failed('NotWritten')
@@ -111,6 +105,12 @@ export class ImportReport {
       return [{ apiVersion: 'v1', kind: referrer.kind, name, namespace, uid }]
     })
   }
+}
+
+/** The error of a write as it may be logged: the API server may quote values of a Secret. */
+function loggable<T>(error: T, { kind, key }: ReconciledImport): T | StatusError {
+  const isHidden = kind === 'secrets' && error instanceof StatusError
+  return isHidden ? withoutDetail(error, `import of Secret ${key}`) : error
 }
 
 /** The note of the Event: the API server may quote values of a Secret. */

@@ -1,11 +1,11 @@
 // Events about namespaces of the virtual cluster in multi-namespace mode (contract 17.5).
 import { NAMESPACES } from '../../api/names.ts'
-import { isRefusal } from '../../kube/client/api-error.ts'
+import type { StatusError } from '../../kube/client/api-error.ts'
 import type { ReconcileContext } from '../../kube/controller/reconcile-context.ts'
-import { ReportedFailure } from '../../kube/controller/reported-failure.ts'
 import type { EventRecorder } from '../../kube/event-recorder.ts'
 import { shortDigest } from '../objects/host-name.ts'
 import { refusalNote } from '../writes/refusal-note.ts'
+import { reportRefusal } from '../writes/report-refusal.ts'
 import type { VirtualNamespace } from './marks.ts'
 
 /** The reasons of Events about namespaces, and of platform_sync_errors_total for their kind. */
@@ -77,29 +77,32 @@ export function namespaceReport({ events, failed }: NamespaceReportOptions): Nam
       reconcileID,
     })
   }
+  const refuse = (
+    host: ReconciledNamespace,
+    namespace: VirtualNamespace,
+    error: StatusError,
+  ): void => {
+    const noteOf = (because: string): string => `The host refuses a write for it: ${because}.`
+    const note = noteOf(refusalNote(error, false, null))
+    // Numbers in an answer, such as sizes, can differ each time: it is the same refusal.
+    const refusal = `${namespace.uid} ${shortDigest(note.replaceAll(/\d+/g, ''))}`
+    const { hostName } = host
+    if (refused.get(hostName) === refusal) failed('NotWritten')
+    else report(host, namespace, { reason: 'NotWritten', note, logged: noteOf(error.message) })
+    refused.set(hostName, refusal)
+  }
   return {
     taken: (host, namespace) => {
       const note = `Namespace ${host.hostName} of the host does not belong to this namespace; nothing of this namespace is written.`
       report(host, namespace, { reason: 'NamespaceTaken', note })
     },
     kept: (host, namespace, note) => report(host, namespace, { reason: 'NamespaceKept', note }),
-    refusalReported: async (host, namespace, act) => {
-      try {
-        return await act()
-      } catch (error) {
-        if (!isRefusal(error, true)) throw error
-        const { message, retryAfterMs } = error
-        const noteOf = (because: string): string => `The host refuses a write for it: ${because}.`
-        const note = noteOf(refusalNote(error, false, null))
-        // Numbers in an answer, such as sizes, can differ each time: it is the same refusal.
-        const refusal = `${namespace.uid} ${shortDigest(note.replaceAll(/\d+/g, ''))}`
-        const { hostName } = host
-        if (refused.get(hostName) === refusal) failed('NotWritten')
-        else report(host, namespace, { reason: 'NotWritten', note, logged: noteOf(message) })
-        refused.set(hostName, refusal)
-        throw new ReportedFailure(message, { retryAfterMs, cause: error })
-      }
-    },
+    refusalReported: (host, namespace, act) =>
+      reportRefusal(act, {
+        isKnown: true,
+        loggable: (error) => error,
+        report: (error) => refuse(host, namespace, error),
+      }),
     inStep: ({ hostName, context }) => {
       if (refused.delete(hostName))
         context.log.info({ hostNamespace: hostName }, 'the host refuses a namespace no more')

@@ -1,7 +1,6 @@
 // Reports the state of each object in Events on the virtual object, in metrics and in the log (contract 19.8, 20).
 import type { JsonMap } from '../../domain/json/json.ts'
-import { isRefusal, StatusError, withoutDetail } from '../../kube/client/api-error.ts'
-import { ReportedFailure } from '../../kube/controller/reported-failure.ts'
+import { StatusError, withoutDetail } from '../../kube/client/api-error.ts'
 import type { EventRecorder } from '../../kube/event-recorder.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import { shortDigest } from '../objects/host-name.ts'
@@ -11,6 +10,7 @@ import { type Patch, readsConfig } from '../patches/parse.ts'
 import { canHoldSecret } from '../patches/secrecy.ts'
 import type { ErrorReason, SyncObserver, WriteDirection } from '../writes/observer.ts'
 import { refusalNote } from '../writes/refusal-note.ts'
+import { reportRefusal } from '../writes/report-refusal.ts'
 import type { FailedPatch } from './failed-patch.ts'
 import type { ExistingPair, ReconciledPair } from './pair.ts'
 import type { ObjectState, PairStates } from './state.ts'
@@ -227,15 +227,11 @@ export class SyncReport {
     { pair, cluster, isKnown, sent }: ReportedWrite,
     write: () => Promise<T>,
   ): Promise<T> {
-    try {
-      return await write()
-    } catch (error) {
-      const loggable = this.#loggable(error, cluster)
-      if (!isRefusal(error, isKnown)) throw loggable
-      this.notWritten(pair, { by: cluster, error, sent })
-      const cause = loggable instanceof Error ? loggable : error
-      throw new ReportedFailure(cause.message, { retryAfterMs: error.retryAfterMs, cause })
-    }
+    return reportRefusal(write, {
+      isKnown,
+      loggable: (error) => this.#loggable(error, cluster),
+      report: (error) => this.notWritten(pair, { by: cluster, error, sent }),
+    })
   }
 
   /** One line when a failure ends. */

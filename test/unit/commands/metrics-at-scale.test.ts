@@ -87,8 +87,8 @@ describe(`${COUNT} keys and as many tokens`, () => {
   test('are counted in many turns (8.4)', async () => {
     const { counts, looks } = stage()
     await counts.refresh()
-    expect(counts.statesByKind()['OwnedAccessKey']).toEqual({ active: COUNT })
-    expect(counts.statesByKind()['DirectClusterEndpointToken']).toEqual({ issued: COUNT })
+    expect(counts.counts('OwnedAccessKey')?.byState).toEqual({ active: COUNT })
+    expect(counts.counts('DirectClusterEndpointToken')?.byState).toEqual({ issued: COUNT })
     expect(looks.all()).toBe(2 * COUNT)
     expect(looks.most()).toBeLessThanOrEqual(MOST)
   })
@@ -116,11 +116,11 @@ describe(`${COUNT} keys and as many tokens`, () => {
     keys.put({ ...later(last, {}), spec: { user: 'ada', disabled: true, key: 'l'.repeat(32) } })
     keys.put({ ...later(last, { name: 'new', uid: 'new' }), spec: { user: 'ada' } })
     await counted
-    expect(counts.statesByKind()['OwnedAccessKey']).toEqual({ active: COUNT })
+    expect(counts.counts('OwnedAccessKey')?.byState).toEqual({ active: COUNT })
     await clock.advance(1001)
     await counts.refresh()
-    expect(sum(counts.statesByKind()['OwnedAccessKey'] ?? {})).toBe(COUNT)
-    expect(counts.statesByKind()['OwnedAccessKey']?.['disabled']).toBe(1)
+    expect(sum(counts.counts('OwnedAccessKey')?.byState ?? {})).toBe(COUNT)
+    expect(counts.counts('OwnedAccessKey')?.byState['disabled']).toBe(1)
   })
 
   test('are counted once for all scrapes within a second (8.4)', async () => {

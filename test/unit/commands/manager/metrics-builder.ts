@@ -1,6 +1,7 @@
 // The metrics of a small manager, and their values.
 import { type ManagerMetrics, createMetrics } from '../../../../src/commands/manager/metrics.ts'
 import { NOTHING_OVERDUE } from '../../../../src/domain/time.ts'
+import type { ObjectCounts } from '../../../../src/kube/controller/definition.ts'
 import { seriesOf } from '../../../support/metrics-page.ts'
 
 /** The metrics of a manager with few controllers and kinds. */
@@ -25,15 +26,23 @@ export const managerMetrics = (perObject = false): ManagerMetrics =>
 /** A cluster without objects. */
 export const NO_OBJECTS: Parameters<ManagerMetrics['follow']>[0] = {
   refresh: () => Promise.resolve(),
-  statesByKind: () => ({}),
-  cappedByKind: () => ({}),
+  counts: () => undefined,
   keyEnds: () => Promise.resolve(),
-  overdueByKind: () => ({}),
   signingKeys: () => [],
   signingKeyFaults: () => 0,
   revokedTokens: () => 0,
   revocationBacklog: () => NOTHING_OVERDUE,
 }
+
+/** A cluster with objects of one kind. @param counted what is not given is none */
+export const objectsOf = (
+  kind: string,
+  counted: Partial<ObjectCounts>,
+): Parameters<ManagerMetrics['follow']>[0] => ({
+  ...NO_OBJECTS,
+  counts: (of) =>
+    of === kind ? { byState: {}, capped: 0, overdue: NOTHING_OVERDUE, ...counted } : undefined,
+})
 
 /** Values by series, such as `platform_tokens{state="issued"}`. */
 export async function scraped(metrics: ManagerMetrics): Promise<Readonly<Record<string, number>>> {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { ManagerMetrics } from '../../../../src/commands/manager/metrics.ts'
-import { NO_OBJECTS, managerMetrics, scraped } from './metrics-builder.ts'
+import { NO_OBJECTS, managerMetrics, objectsOf, scraped } from './metrics-builder.ts'
 
 const LATE = { count: 3, longestMs: 1500 }
 const SIGNING_KEY = { kid: 'abc', createdMs: 1_792_663_200_000, endMs: 1_795_255_200_000 }
@@ -45,13 +45,13 @@ describe('metrics that alerts use (8.4)', () => {
     },
     {
       name: 'expired objects whose status lags',
-      act: (m) => m.follow({ ...NO_OBJECTS, overdueByKind: () => ({ OwnedAccessKey: LATE }) }),
+      act: (m) => m.follow(objectsOf('OwnedAccessKey', { overdue: LATE })),
       series: 'platform_expirations_overdue{kind="OwnedAccessKey"}',
       is: 3,
     },
     {
       name: 'the longest lag of a status',
-      act: (m) => m.follow({ ...NO_OBJECTS, overdueByKind: () => ({ OwnedAccessKey: LATE }) }),
+      act: (m) => m.follow(objectsOf('OwnedAccessKey', { overdue: LATE })),
       series: 'platform_expirations_overdue_seconds{kind="OwnedAccessKey"}',
       is: 1.5,
     },

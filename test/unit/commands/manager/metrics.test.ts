@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import type { ManagerMetrics } from '../../../../src/commands/manager/metrics.ts'
 import { PROGRAM_VERSION } from '../../../../src/runtime/flags.ts'
-import { NO_OBJECTS, managerMetrics, scraped } from './metrics-builder.ts'
+import { NO_OBJECTS, managerMetrics, objectsOf, scraped } from './metrics-builder.ts'
 
 const IDLE = { depth: 0, longestWorkSeconds: 0, unfinishedWorkSeconds: 0, longestWaitSeconds: 0 }
 
@@ -219,25 +219,19 @@ describe('events are counted', () => {
     },
     {
       name: 'keys by state',
-      act: (m) =>
-        m.follow({ ...NO_OBJECTS, statesByKind: () => ({ OwnedAccessKey: { active: 5 } }) }),
+      act: (m) => m.follow(objectsOf('OwnedAccessKey', { byState: { active: 5 } })),
       series: 'platform_access_keys{state="active"}',
       is: 5,
     },
     {
       name: 'a state without keys',
-      act: (m) =>
-        m.follow({ ...NO_OBJECTS, statesByKind: () => ({ OwnedAccessKey: { active: 5 } }) }),
+      act: (m) => m.follow(objectsOf('OwnedAccessKey', { byState: { active: 5 } })),
       series: 'platform_access_keys{state="expired"}',
       is: 0,
     },
     {
       name: 'tokens by state',
-      act: (m) =>
-        m.follow({
-          ...NO_OBJECTS,
-          statesByKind: () => ({ DirectClusterEndpointToken: { issued: 3 } }),
-        }),
+      act: (m) => m.follow(objectsOf('DirectClusterEndpointToken', { byState: { issued: 3 } })),
       series: 'platform_tokens{state="issued"}',
       is: 3,
     },
@@ -261,7 +255,7 @@ describe('events are counted', () => {
     },
     {
       name: 'capped lifetimes',
-      act: (m) => m.follow({ ...NO_OBJECTS, cappedByKind: () => ({ OwnedAccessKey: 2 }) }),
+      act: (m) => m.follow(objectsOf('OwnedAccessKey', { capped: 2 })),
       series: 'platform_lifetimes_capped{kind="OwnedAccessKey"}',
       is: 2,
     },

@@ -272,14 +272,19 @@ describe('publish', () => {
     })
   })
 
+  const waits = { type: 'Ready', status: 'False', reason: 'Pending', message: 'It waits.' }
+  const waiting = tampered(underCi(), {
+    conditions: [{ ...waits, lastTransitionTime: textAfter(0) }],
+  })
   // biome-ignore format: a table
-  const endings: readonly (Given & { readonly reason: string; readonly type: string; readonly isLogged: boolean })[] = [
+  const transitions: readonly (Given & { readonly reason: string; readonly type: string; readonly isLogged: boolean })[] = [
     { reason: 'Expired', type: 'Warning', object: underCi(), key: {}, now: 600, isLogged: true },
     { reason: 'Revoked', type: 'Normal', object: underCi(), key: { disabled: true }, isStored: true, isLogged: true },
     { reason: 'ScopeExceedsOwner', type: 'Warning', object: tokenObject({ metadata: UNDER_CI, spec: { scope: { clusters: [{ cluster: 'b' }] } } }),
       key: { scope: { clusters: [{ cluster: 'a' }] } }, isLogged: false },
+    { reason: 'TokenIssued', type: 'Normal', object: waiting, key: {}, answers: { get: () => Promise.resolve(waiting as never) }, isLogged: false },
   ]
-  test.each(endings)(
+  test.each(transitions)(
     '$reason is an event of type $type (4.5)',
     async ({ reason, type, isLogged, ...given }) => {
       const { events, lines } = await reconcileToken(given)

@@ -118,7 +118,7 @@ describe(`${COUNT} keys block no turn for seconds`, () => {
     const counts = countObjects(keys.options)
     keys.list()
     await counts.refresh()
-    expect(counts.statesByKind()['OwnedAccessKey']).toEqual({ active: COUNT })
+    expect(counts.counts('OwnedAccessKey')?.byState).toEqual({ active: COUNT })
     expect(keys.reconciled.all()).toBeLessThan(COUNT)
     await keys.until('reconciled', keys.reconciled, COUNT)
     expect(keys.reconciled.most()).toBeLessThanOrEqual(MOST)
