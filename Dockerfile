@@ -1,5 +1,5 @@
-# The program as a container image: `make image IMG=<name>`. It has Node, the libraries that Node loads, the packages and
-# src/, as JavaScript: no shell, no npm, nobody's system.
+# The program as a container image: `make image IMG=<name>`. It has Node, the libraries that Node loads, and src/ with the
+# code of its packages, as JavaScript: no shell, no npm, nobody's system.
 #
 # NODE_IMAGE has Node, npm and a shell, on glibc 2.34 or newer. Pin it by digest from outside:
 # --build-arg NODE_IMAGE=node:24-bookworm-slim@sha256:...
@@ -8,27 +8,30 @@ ARG NODE_IMAGE=node:24-bookworm-slim
 FROM ${NODE_IMAGE} AS packages
 WORKDIR /app
 COPY package.json package-lock.json ./
+COPY tools/bundle/package.json tools/bundle/package-lock.json tools/bundle/
 # With --engine-strict, a Node that is too old for package.json ends the build and says so. The secret is
-# for networks where npm needs a CA of their own. Half of the packages is what Node never reads, libraries of
-# another runtime (*.bare) included; their licenses stay, as they ask for it.
+# for networks where npm needs a CA of their own. The bundler has a lock file of its own: of the development packages no
+# other is needed.
 RUN --mount=type=cache,target=/var/cache/npm \
     --mount=type=secret,id=ca,target=/run/ca.crt,required=false \
     if [ -s /run/ca.crt ]; then export NODE_EXTRA_CA_CERTS=/run/ca.crt; fi; \
-    npm ci --cache /var/cache/npm --omit=dev --engine-strict --ignore-scripts --no-bin-links \
-      --no-audit --no-fund --no-update-notifier && \
-    find node_modules -type f ! -iname 'licen[cs]e*' \( -name '*.map' -o -name '*.md' -o -name '*.d.ts' -o -name '*.d.mts' -o -name '*.d.cts' \
-      -o -name '*.bare' \) -delete && \
-    find node_modules -type d -exec chmod 0555 {} + -o -type f -exec chmod 0444 {} +
+    install="npm ci --cache /var/cache/npm --omit=dev --engine-strict --ignore-scripts --no-bin-links \
+      --no-audit --no-fund --no-update-notifier" && \
+    $install && cd tools/bundle && $install
 
-# Readable to the user below, whatever the umask of who checked them out, and no programs by themselves.
-FROM ${NODE_IMAGE} AS sources
-WORKDIR /app
-COPY LICENSE package.json ./
-COPY src /src
-COPY tools/strip-types.ts /tools/
-# Node runs the sources as they are, but its compiler would take 30 MB and 0.3 s of CPU at each start.
-RUN node --no-warnings /tools/strip-types.ts /src src && \
-    find . -type d -exec chmod 0555 {} + -o -type f -exec chmod 0444 {} +
+# The program in few files, as Node would read and compile 900 at each start. Of the packages the image has the licenses,
+# as they ask for it, and the manifests, by which scanners know them. Readable to the user below, whatever the umask of who
+# checked the sources out, and no programs by themselves.
+FROM packages AS program
+COPY src src
+COPY tools/bundle.ts tools/
+COPY tools/bundle/bundle.ts tools/bundle/
+COPY LICENSE ./
+RUN node --no-warnings tools/bundle.ts src /program/src && \
+    find node_modules -type f ! -iname 'licen[cs]e*' ! -iname 'notice*' ! -name package.json -delete && \
+    find node_modules -depth -type d -empty -delete && \
+    mv LICENSE package.json node_modules /program && \
+    find /program -type d -exec chmod 0555 {} + -o -type f -exec chmod 0444 {} +
 
 # Node, and each library where the loader found it: as files, whatever links led there. The last line has nothing
 # else: it ends the build where a library is missing, or a glibc would load one more to look up names.
@@ -45,8 +48,7 @@ RUN mkdir -p /system/usr/local/bin /system/etc && \
 FROM scratch
 WORKDIR /app
 COPY --from=system /system /
-COPY --from=packages /app/node_modules ./node_modules
-COPY --from=sources /app ./
+COPY --from=program /program ./
 USER 65532:65532
 # Node is process 1, so a signal reaches it. Its heap follows the container's memory limit: by itself it
 # takes 259 MiB under any small limit and is killed there, and half of a large one.

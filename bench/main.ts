@@ -30,7 +30,7 @@ if (unknown.length > 0) {
 const OUTPUT = join(import.meta.dirname, '../.bench')
 const loadNow = (): number => Math.round((loadavg()[0] ?? 0) * 10) / 10
 
-useShippedProgram()
+await useShippedProgram()
 const loadBefore = loadNow()
 const sections: Record<string, Measured> = {}
 const ofOperators = chosen.filter((name) => name in SECTIONS)

@@ -50,7 +50,7 @@ const fault = (text: string): void => {
   console.log(`FAULT: ${text}`)
 }
 
-useShippedProgram()
+await useShippedProgram()
 await withTestbed(soak)
 for (const text of faults) console.log(text)
 console.log(faults.length === 0 ? 'nothing missed, nothing stuck' : `${faults.length} faults`)

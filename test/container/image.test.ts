@@ -125,13 +125,13 @@ describe('the files of the image', () => {
   const paths = (which: (file: FoundFile) => boolean): readonly string[] =>
     found.filter(which).map(({ path }) => path)
 
-  test('are only Node, its libraries, production packages and the sources', () => {
+  test('are only Node, its libraries, the program, and licenses and manifests of packages', () => {
     const ours = new Set([NODE, '/etc/nsswitch.conf', '/app/LICENSE', '/app/package.json'])
     const isOurs = ({ path }: FoundFile): boolean =>
       ours.has(path) ||
       LIBRARY.test(path) ||
-      path.startsWith('/app/node_modules/') ||
-      /^\/app\/src\/.*\.js$/.test(path)
+      /^\/app\/node_modules\/.*\/(?:package\.json|(?:licen[cs]e|notice)[^/]*)$/i.test(path) ||
+      /^\/app\/src\/[\w-]+\.(?:js|wasm)$/.test(path)
     expect(paths((file) => file.kind !== 'folder' && !isOurs(file)).slice(0, 20)).toEqual([])
     expect(paths(isOurs).length).toBeGreaterThan(100)
     expect(paths(({ kind }) => kind === 'other')).toEqual([])

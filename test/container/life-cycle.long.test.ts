@@ -72,7 +72,7 @@ async function nextImage(version: string): Promise<string> {
   if (containers === null) throw new Error('there is nothing to build on')
   const folder = await mkdtemp(join(tmpdir(), 'management-operator-next-'))
   onTestFinished(() => rm(folder, { recursive: true }))
-  const sources = ['LICENSE', 'package-lock.json', 'src', 'tools/strip-types.ts']
+  const sources = ['LICENSE', 'package-lock.json', 'src', 'tools/bundle.ts', 'tools/bundle']
   const files = ['.dockerignore', 'Dockerfile', 'Makefile', ...sources]
   for (const path of files) await cp(join(ROOT, path), join(folder, path), { recursive: true })
   const manifest = await readFile(join(ROOT, 'package.json'), 'utf8')
