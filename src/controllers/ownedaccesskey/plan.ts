@@ -3,7 +3,7 @@ import { type AccessKey, isHeartbeatKey } from '../../domain/accesskey/access-ke
 import { type KeyConflict, keyStateOf } from '../../domain/accesskey/key-state.ts'
 import { type Caps, earliest, isLive, lifetimeOf } from '../../domain/accesskey/lifetime.ts'
 import { findCondition } from '../../domain/conditions.ts'
-import { formatTimestamp } from '../../domain/time.ts'
+import { formatSecond, formatTimestamp } from '../../domain/time.ts'
 import type { TransitionEvent } from '../../kube/event-recorder.ts'
 import { deletionMsOf } from './retention.ts'
 import { type DesiredKeyStatus, type KeySnapshot, isPublished, statusOf } from './status.ts'
@@ -134,7 +134,9 @@ function snapshotOf(key: AccessKey, input: KeyPlanInput): KeySnapshot {
   const state = ownState === 'Active' && rest.ownerFault !== null ? 'OwnerNotReady' : ownState
   const isKept = key.isDeleting || isLive(lifetime.expiresMs, nowMs)
   const removalMs = isKept ? null : deletionMsOf(key, lifetime, retentionMs, nowMs)
-  return { ...rest, caps, key, state, lifetime, removalMs }
+  const { expiresMs } = lifetime
+  const expirationTimestamp = expiresMs === null ? null : formatSecond(expiresMs)
+  return { ...rest, caps, key, state, lifetime, expirationTimestamp, removalMs }
 }
 
 /** When to plan again without any event: at the key's end, at its removal, or when an ignored use begins to count. */

@@ -22,6 +22,8 @@ export interface KeySnapshot {
   readonly key: AccessKey
   readonly state: KeyState
   readonly lifetime: Lifetime
+  /** The end of its lifetime as its status says it; null = it never expires. */
+  readonly expirationTimestamp: string | null
   readonly caps: Caps
   /** Other objects with the same key, because of which this one does not work; null = no conflict. */
   readonly conflict: KeyConflict | null
@@ -46,10 +48,10 @@ export type DesiredKeyStatus = Omit<OwnedAccessKeyStatus, 'lastActivity'> & {
  * less than a second longer than status says.
  */
 export function statusOf(snapshot: KeySnapshot): DesiredKeyStatus {
-  const { key, lifetime, removalMs, nowMs } = snapshot
-  const { expiresMs, effectiveSeconds } = lifetime
+  const { key, lifetime, expirationTimestamp, removalMs, nowMs } = snapshot
+  const { effectiveSeconds } = lifetime
   return {
-    ...(expiresMs === null ? {} : { expirationTimestamp: formatSecond(expiresMs) }),
+    ...(expirationTimestamp === null ? {} : { expirationTimestamp }),
     ...(removalMs === null ? {} : { removalTimestamp: formatSecond(removalMs) }),
     ...(effectiveSeconds === null ? {} : { effectiveTTLSeconds: effectiveSeconds }),
     ...(key.digest === null ? {} : { keyID: keyIdOf(key) }),
@@ -119,9 +121,10 @@ const MESSAGES: Readonly<Record<KeyState, (snapshot: KeySnapshot) => string>> = 
   Active: (snapshot) => {
     if (isHeartbeatKey(snapshot.key)) return HEARTBEAT_SENTENCE
     if (!isBearerType(snapshot.key.type)) return notBearerMessage(snapshot)
-    return snapshot.lifetime.expiresMs === null
+    const { expirationTimestamp } = snapshot
+    return expirationTimestamp === null
       ? 'The key works and never expires.'
-      : `The key works until ${formatSecond(snapshot.lifetime.expiresMs)}, ${expiryBasisOf(snapshot)}.`
+      : `The key works until ${expirationTimestamp}, ${expiryBasisOf(snapshot)}.`
   },
   Terminating: ({ tokensFault }) =>
     tokensFault === null
@@ -134,14 +137,15 @@ const MESSAGES: Readonly<Record<KeyState, (snapshot: KeySnapshot) => string>> = 
       ? `${listed(conflict.names)} have the same key, and the oldest holds only its digest, which does not prove that its author knew the key. None of them works: delete all but the one that is to have it.`
       : `${conflict?.names[0]} has the same key and is older: this object does not work; delete one of the two.`,
   Expired: (snapshot) =>
-    `The key expired ${formatSecond(snapshot.lifetime.expiresMs ?? 0)}, ${expiryBasisOf(snapshot)}; ${removalMessageOf(snapshot)}.`,
+    `The key expired ${snapshot.expirationTimestamp}, ${expiryBasisOf(snapshot)}; ${removalMessageOf(snapshot)}.`,
   Disabled: () => 'The key is disabled and does not work: remove spec.disabled to enable it.',
   OwnerNotReady: ({ ownerFault }) => `The key does not work, because ${ownerFault}.`,
 }
 
 /** Keys of a type for one purpose open nothing as a bearer (contract 1.3, 10.3). */
-function notBearerMessage({ key, lifetime: { expiresMs } }: KeySnapshot): string {
-  const end = expiresMs === null ? 'It never expires' : `It expires ${formatSecond(expiresMs)}`
+function notBearerMessage({ key, expirationTimestamp }: KeySnapshot): string {
+  const end =
+    expirationTimestamp === null ? 'It never expires' : `It expires ${expirationTimestamp}`
   return `A key of type ${key.type} is no bearer credential: the gateway refuses it. ${end}.`
 }
 

@@ -28,25 +28,31 @@ interface ReconcileOf {
   readonly log: Log
 }
 
-/** A new reconcile, which costs nothing but its ID until it logs. */
-export function createReconcileContext({
-  controller,
-  key,
-  objectOf,
-  log,
-}: ReconcileOf): ReconcileContext {
-  const reconcileID = randomUUID()
-  let own: Log | null = null
-  return {
-    reconcileID,
-    // A resync reconciles 100,000 keys, most of which log nothing.
-    get log() {
-      if (own !== null) return own
-      const found = objectOf(key)
-      const object = found ? referenceOf(found) : { name: key }
-      own = log.child({ controller, object, reconcileID })
-      return own
-    },
+/** A new reconcile, which costs nothing until it logs. */
+export const createReconcileContext = (of: ReconcileOf): ReconcileContext => new Reconcile(of)
+
+/** A resync reconciles 100,000 keys, most of which log nothing: their ID and their log are made when they are read first. */
+class Reconcile implements ReconcileContext {
+  readonly #of: ReconcileOf
+  #id: string | null = null
+  #log: Log | null = null
+
+  constructor(of: ReconcileOf) {
+    this.#of = of
+  }
+
+  get reconcileID(): string {
+    this.#id ??= randomUUID()
+    return this.#id
+  }
+
+  get log(): Log {
+    if (this.#log !== null) return this.#log
+    const { controller, key, objectOf, log } = this.#of
+    const found = objectOf(key)
+    const object = found ? referenceOf(found) : { name: key }
+    this.#log = log.child({ controller, object, reconcileID: this.reconcileID })
+    return this.#log
   }
 }
 
