@@ -16,7 +16,7 @@ import { repeated } from '../support/tier.ts'
 import { startDirectCluster } from './direct-cluster.ts'
 import { SPACES, grantReading, untilReady } from './direct-objects.ts'
 import { completeNow, startCachingProxy } from './issuer-servers.ts'
-import { lastAcceptedMs, printFigures } from './token-ends.ts'
+import { printFigures, startAsking } from './token-ends.ts'
 import { startTokenPlatform } from './token-platform.ts'
 
 /** A bound for steps without a promised time, on a busy machine. */
@@ -146,12 +146,13 @@ test('a revoked token is denied within the poll interval and 1.5 s of its public
     const bearer = await platform.issueToken()
     // The last trial ended with a poll.
     await wait(Math.random() * POLL_MS)
-    const isAccepted: Parameters<typeof lastAcceptedMs>[1] = async (agent) =>
-      (await straight(SHOP, bearer, { agent })).code === 200
-    const asking = lastAcceptedMs(server.caPem, isAccepted)
+    const asking = await startAsking(
+      server.caPem,
+      async (agent) => (await straight(SHOP, bearer, { agent })).code === 200,
+    )
     await platform.revoke(bearer)
     const publishedMs = Date.now()
-    lags.push(Math.max(0, (await asking) - publishedMs))
+    lags.push(Math.max(0, (await asking.lastAcceptedMs) - publishedMs))
     const denied = { code: 403, body: containing('the token is revoked') }
     expect(await straight(SHOP, bearer)).toMatchObject(denied)
     expect(await straight('/version', bearer)).toMatchObject(denied)

@@ -3,7 +3,7 @@
 // test in whose asynchronous context it is made.
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { appendFileSync } from 'node:fs'
-import { aroundEach, expect } from 'vitest'
+import { afterAll, aroundEach, expect } from 'vitest'
 import type { TestLine } from './by-rule.ts'
 
 const file = process.env['ASSERTIONS']
@@ -11,10 +11,12 @@ const file = process.env['ASSERTIONS']
 // The first of all hooks, so that it is around all others.
 if (file !== undefined) {
   const ofTest = new AsyncLocalStorage<{ expects: number }>()
-  onEachCall(() => {
+  const stopCounting = onEachCall(() => {
     const own = ofTest.getStore()
     if (own !== undefined) own.expects += 1
   })
+  // Files share a worker: each would count on top of all before it.
+  afterAll(stopCounting)
   aroundEach(async (runTest, { task }) => {
     const own = { expects: 0 }
     await ofTest.run(own, runTest)
@@ -24,17 +26,19 @@ if (file !== undefined) {
   })
 }
 
-/** Calls back for each call of `expect`, which sets its counter one higher: nothing else tells of a call. */
-function onEachCall(called: () => void): void {
+/** Calls back for each call of `expect`, which sets its counter one higher: nothing else tells of a call. @returns stops that */
+function onEachCall(called: () => void): () => void {
   const states = (globalThis as Record<symbol, unknown>)[Symbol.for('matchers-object')] as WeakMap<
     object,
     ReturnType<typeof expect.getState>
   >
-  const watched = new Proxy(expect.getState(), {
+  const own = expect.getState()
+  const watched = new Proxy(own, {
     defineProperty(state, name, descriptor) {
       if (name === 'assertionCalls' && descriptor.value === state.assertionCalls + 1) called()
       return Reflect.defineProperty(state, name, descriptor)
     },
   })
   states.set(expect, watched)
+  return () => void states.set(expect, own)
 }
