@@ -235,7 +235,7 @@ describe.each<{ command: Command }>([{ command: 'manager' }, { command: 'gateway
         .withProcessesOf(target)
         .withNetworkMode(`container:${target}`)
         .withEntrypoint(['sh', '-c'])
-        .withCommand([`cat /proc/1/root/app/src/main.js && exec node -e "${health}"`])
+        .withCommand([`cat /proc/1/root/app/src/main.js && echo && exec node -e "${health}"`])
       const { code, log } = await runToEnd(debugContainer)
       expect(log).toContain('Usage: management-operator <command> [flags]')
       expect(log).toMatch(/^200$/m)
