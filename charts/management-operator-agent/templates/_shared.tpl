@@ -1,0 +1,224 @@
+{{- /* Shared by both charts: edit it in charts/management-operator, `make generate` copies it. */ -}}
+
+{{- /* The tag or digest of the image. */ -}}
+{{- define "management-operator.image" -}}
+{{- if .Values.image.digest -}}
+{{ .Values.image.repository }}@{{ .Values.image.digest }}
+{{- else -}}
+{{ .Values.image.repository }}:{{ .Values.image.tag | default .Chart.AppVersion }}
+{{- end -}}
+{{- end -}}
+
+{{- /* What every object of a release carries. */ -}}
+{{- define "management-operator.labels" -}}
+app.kubernetes.io/name: management-operator
+app.kubernetes.io/part-of: {{ include "management-operator.partOf" . }}
+app.kubernetes.io/version: {{ .Chart.AppVersion }}
+app.kubernetes.io/managed-by: {{ .Release.Service }}
+helm.sh/chart: {{ .Chart.Name }}-{{ .Chart.Version | replace "+" "_" }}
+{{- end -}}
+
+{{- /* Labels by which Services, policies and budgets find the pods of a component: (dict "component" "gateway"). */ -}}
+{{- define "management-operator.selector" -}}
+app.kubernetes.io/name: management-operator
+app.kubernetes.io/component: {{ .component }}
+{{- end -}}
+
+{{- /* Metadata of an object of the namespace: (dict "root" $ "name" "gateway" "component" "gateway"). */ -}}
+{{- define "management-operator.metadata" -}}
+name: {{ .name }}
+namespace: {{ .root.Values.namespace }}
+labels:
+  {{- include "management-operator.labels" .root | nindent 2 }}
+  {{- with .component }}
+  app.kubernetes.io/component: {{ . }}
+  {{- end }}
+{{- end -}}
+
+{{- /* Labels of pods: without the chart's, which change with each version of the chart. */ -}}
+{{- define "management-operator.podLabels" -}}
+app.kubernetes.io/name: management-operator
+app.kubernetes.io/part-of: {{ include "management-operator.partOf" .root }}
+app.kubernetes.io/version: {{ .root.Chart.AppVersion }}
+app.kubernetes.io/component: {{ .component }}
+{{- end -}}
+
+{{- /*
+A file of files/, which is generated from config/, with the namespace and the labels of this release. It is text, not parsed:
+numbers that Helm parses come back as floats. (dict "root" $ "file" "kinds.yaml")
+*/ -}}
+{{- define "management-operator.file" -}}
+{{- $partOf := printf "app.kubernetes.io/part-of: %s" (include "management-operator.partOf" .root) -}}
+{{- $chart := printf "helm.sh/chart: %s-%s" .root.Chart.Name (.root.Chart.Version | replace "+" "_") -}}
+{{- $managedBy := printf "app.kubernetes.io/managed-by: %s" .root.Release.Service -}}
+{{- .root.Files.Get (printf "files/%s" .file)
+  | replace "namespace: platform-system\n" (printf "namespace: %s\n" .root.Values.namespace)
+  | replace (printf "\n    %s\n" $partOf) (printf "\n    %s\n    %s\n    %s\n" $partOf $managedBy $chart) -}}
+{{- end -}}
+
+{{- /* The pod of a component up to its containers: (dict "root" $ "component" "gateway" "values" .Values.gateway), and fsGroup. */ -}}
+{{- define "management-operator.pod" -}}
+serviceAccountName: {{ .component }}
+# The account itself says no, so that no other pod gets its token by accident.
+automountServiceAccountToken: true
+enableServiceLinks: false
+# The program takes up to 30 s to end in order.
+terminationGracePeriodSeconds: 40
+securityContext:
+  runAsNonRoot: true
+  runAsUser: 65532
+  runAsGroup: 65532
+  {{- with .fsGroup }}
+  fsGroup: {{ . }}
+  {{- end }}
+  seccompProfile:
+    type: RuntimeDefault
+{{- with .root.Values.imagePullSecrets }}
+imagePullSecrets:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- with .values.priorityClassName }}
+priorityClassName: {{ . }}
+{{- end }}
+{{- with .values.nodeSelector }}
+nodeSelector:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- with .values.affinity }}
+affinity:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- with .values.tolerations }}
+tolerations:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+topologySpreadConstraints:
+{{- if .values.topologySpreadConstraints }}
+  {{- toYaml .values.topologySpreadConstraints | nindent 2 }}
+{{- else }}
+# Apart where there is room, together where there is none.
+{{- $component := .component }}
+{{- range $key := list "kubernetes.io/hostname" "topology.kubernetes.io/zone" }}
+- maxSkew: 1
+  topologyKey: {{ $key }}
+  whenUnsatisfiable: ScheduleAnyway
+  matchLabelKeys: [pod-template-hash]
+  labelSelector:
+    matchLabels:
+      {{- include "management-operator.selector" (dict "component" $component) | nindent 6 }}
+{{- end }}
+{{- end }}
+{{- end -}}
+
+{{- /* Probes: two minutes to start on a machine that is busy; health does not depend on the API server. */ -}}
+{{- define "management-operator.probes" -}}
+startupProbe:
+  httpGet:
+    path: /healthz
+    port: health
+  periodSeconds: 2
+  timeoutSeconds: 5
+  failureThreshold: 60
+livenessProbe:
+  httpGet:
+    path: /healthz
+    port: health
+  periodSeconds: 10
+  timeoutSeconds: 5
+  failureThreshold: 6
+readinessProbe:
+  httpGet:
+    path: /readyz
+    port: health
+  periodSeconds: 5
+  timeoutSeconds: 5
+{{- end -}}
+
+{{- /* A container up to its arguments: (dict "root" $ "component" "gateway" "values" .Values.gateway). */ -}}
+{{- define "management-operator.container" -}}
+name: {{ .component }}
+image: {{ include "management-operator.image" .root }}
+{{- with .root.Values.image.pullPolicy }}
+imagePullPolicy: {{ . }}
+{{- end }}
+env:
+- name: POD_NAMESPACE
+  valueFrom:
+    fieldRef:
+      fieldPath: metadata.namespace
+{{ include "management-operator.probes" . }}
+resources:
+  {{- toYaml .values.resources | nindent 2 }}
+securityContext:
+  allowPrivilegeEscalation: false
+  readOnlyRootFilesystem: true
+  capabilities:
+    drop: [ALL]
+{{- end -}}
+
+{{- /* Flags that both programs have. */ -}}
+{{- define "management-operator.args" -}}
+{{- with .root.Values.issuerURL }}
+- --issuer-url={{ . }}
+{{- end }}
+{{- range .values.extraArgs }}
+- {{ . | quote }}
+{{- end }}
+{{- end -}}
+
+{{- /* A Deployment whose old pods go when their successors are ready, up to its replicas. */ -}}
+{{- define "management-operator.rollout" -}}
+strategy:
+  rollingUpdate:
+    maxSurge: 1
+    maxUnavailable: 0
+selector:
+  matchLabels:
+    {{- include "management-operator.selector" . | nindent 4 }}
+{{- end -}}
+
+{{- /* Metadata of an object for the Prometheus Operator: (dict "root" $ "name" "management-operator" "labels" {...}). */ -}}
+{{- define "management-operator.monitoringMetadata" -}}
+{{ include "management-operator.metadata" (dict "root" .root "name" .name) }}
+{{- with .labels }}
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- end -}}
+
+{{- /* The type of a Service, and what a load balancer needs besides: the values of it. */ -}}
+{{- define "management-operator.serviceType" -}}
+{{- with .type -}}
+type: {{ . }}
+{{- end }}
+{{- with .loadBalancerClass }}
+loadBalancerClass: {{ . }}
+{{- end }}
+{{- with .loadBalancerSourceRanges }}
+loadBalancerSourceRanges:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- end -}}
+
+{{- /* Where Prometheus finds the metrics of each replica of a component. */ -}}
+{{- define "management-operator.metricsService" -}}
+apiVersion: v1
+kind: Service
+metadata:
+  {{- include "management-operator.metadata" (dict "root" .root "name" (printf "%s-metrics" .component) "component" .component) | nindent 2 }}
+spec:
+  clusterIP: None
+  # A replica that is not ready has metrics too, and those are wanted most.
+  publishNotReadyAddresses: true
+  selector:
+    {{- include "management-operator.selector" . | nindent 4 }}
+  ports:
+  - name: metrics
+    port: 8080
+    targetPort: metrics
+{{- end -}}
+
+{{- /* Whether the older right to impersonate is needed: empty = no. */ -}}
+{{- define "management-operator.legacyImpersonation" -}}
+{{- $isOlder := semverCompare "<1.36.0-0" .Capabilities.KubeVersion.Version -}}
+{{- if or (eq .Values.legacyImpersonation "always") (and (eq .Values.legacyImpersonation "auto") $isOlder) -}}yes{{- end -}}
+{{- end -}}

@@ -1,0 +1,17 @@
+{{- /* The whole that these objects are a part of: an uninstallation looks for it. */ -}}
+{{- define "management-operator.partOf" -}}management-operator{{- end -}}
+
+{{- /* The Secret with the serving certificate of the gateways, where they don't make their own. */ -}}
+{{- define "management-operator.tlsSecretName" -}}
+{{ .Values.gateway.tls.secretName | default "gateway-certificate" }}
+{{- end -}}
+
+{{- /* Finds manager and gateway: Services as well as pods. */ -}}
+{{- define "management-operator.scraped" -}}
+matchLabels:
+  app.kubernetes.io/name: management-operator
+matchExpressions:
+- key: app.kubernetes.io/component
+  operator: In
+  values: [manager, gateway]
+{{- end -}}
