@@ -2,7 +2,7 @@
 SHELL := /bin/bash
 export PATH := $(CURDIR)/node_modules/.bin:$(PATH)
 .DEFAULT_GOAL := help
-.PHONY: help run dev test test-all test-one test-unit test-cluster test-faults test-container fuzz bench bench-full soak image install deploy undeploy verify generate fmt clean
+.PHONY: help run dev test test-all test-one test-unit test-cluster test-faults test-container fuzz bench bench-full soak image release install deploy undeploy verify generate fmt clean
 
 INSTALLED := node_modules/.package-lock.json
 SOURCES := src test tools bench
@@ -58,6 +58,10 @@ image: ## Build the container image IMG.
 	  --build-arg VERSION="$$(awk -F '"' '$$2 == "version" { print $$4; exit }' package.json)" \
 	  --build-arg REVISION="$$(git rev-parse HEAD 2>/dev/null || echo unknown)" .
 
+# IMAGE is the pushed image by digest, REPOSITORY the URL where the commit can be read.
+release: $(INSTALLED) ## Write charts, manifests, SBOM, sums and provenance of a version into dist/: IMAGE=...@sha256:... REPOSITORY=https://...
+	@IMAGE='$(IMAGE)' REPOSITORY='$(REPOSITORY)' node tools/release.ts
+
 install: $(INSTALLED) ## Apply CRDs, RBAC and policies to the cluster of your kubeconfig.
 	@node tools/install.ts install
 
@@ -81,12 +85,13 @@ verify: $(INSTALLED) ## Check generated files, lock file, format, lint, types, s
 	@node tools/structure.ts
 	@node tools/words.ts
 
-generate: $(INSTALLED) ## Write the generated files: types from crds/, tables of docs/, the lock file, test/golden.
+generate: $(INSTALLED) ## Write the generated files: types from crds/, tables of docs/, the lock file, test/golden, charts.
 	@node tools/complete-lock.ts
 	@node tools/generate.ts
 	@node tools/generate-docs.ts
 	@node bench/report/write-page.ts
 	@node tools/golden.ts
+	@node tools/charts.ts
 
 fmt: $(INSTALLED) ## Format the sources.
 	@biome format --write .

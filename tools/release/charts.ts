@@ -1,0 +1,33 @@
+// Packages of the charts. Helm writes the times of files into a package, so they get that of the commit.
+import { execFile } from 'node:child_process'
+import { cp, mkdtemp, readFile, readdir, rm, utimes } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+
+/**
+ * The package of a chart: its name and content. The same bytes for the same files and time.
+ *
+ * @param folder the path of the chart
+ * @param timeSeconds time of the commit, in epoch seconds
+ * @throws Error when Helm fails
+ */
+export async function packagedChart(
+  helm: string,
+  folder: string,
+  timeSeconds: number,
+): Promise<[name: string, content: Buffer]> {
+  const work = await mkdtemp(join(tmpdir(), 'chart-'))
+  try {
+    const [copy, out] = [join(work, 'chart'), join(work, 'out')]
+    await cp(folder, copy, { recursive: true })
+    for (const path of await readdir(copy, { recursive: true }))
+      await utimes(join(copy, path), timeSeconds, timeSeconds)
+    await promisify(execFile)(helm, ['package', copy, '--destination', out])
+    const [name] = await readdir(out)
+    if (name === undefined) throw new Error(`helm package wrote nothing for ${folder}`)
+    return [name, await readFile(join(out, name))]
+  } finally {
+    await rm(work, { recursive: true })
+  }
+}
