@@ -22,8 +22,8 @@ interface ChartVersions {
 /** Each disagreement with package.json, as a sentence that says what to write; empty = all agree. */
 export function versionFaults(named: NamedVersions): readonly string[] {
   const { package: version, charts, manifests, changelog } = named
-  const ofCharts = charts.flatMap(({ name, ...fields }) =>
-    Object.entries(fields)
+  const ofCharts = charts.flatMap(({ name, version: ofChart, appVersion }) =>
+    Object.entries({ version: ofChart, appVersion })
       .filter(([, value]) => value !== version)
       .map(([field, value]) => `charts/${name}/Chart.yaml: ${field} is ${value}, write ${version}`),
   )
@@ -38,7 +38,7 @@ export function versionFaults(named: NamedVersions): readonly string[] {
       ),
     ...(newestIn(changelog) === version
       ? []
-      : [`CHANGELOG.md: the newest version is ${newestIn(changelog)}, cut ${version}`]),
+      : [`CHANGELOG.md: the newest version is ${newestIn(changelog) ?? 'none'}, cut ${version}`]),
   ]
 }
 

@@ -52,7 +52,7 @@ test.each([
   {
     name: 'a changelog without a version',
     change: { changelog: '# Changelog\n\n## Unreleased\n' },
-    fault: 'CHANGELOG.md: the newest version is undefined, cut 1.2.3',
+    fault: 'CHANGELOG.md: the newest version is none, cut 1.2.3',
   },
 ])('$name is a fault that says what to write (34.4)', ({ change, fault }) => {
   expect(versionFaults(named(change))).toEqual([fault])
