@@ -1,4 +1,4 @@
-// Packages of the charts. Helm writes the times of files into a package, so they get that of the commit.
+// Packages of the charts. Helm writes the times of files into a package, so each file gets the time of the commit.
 import { execFile } from 'node:child_process'
 import { cp, mkdtemp, readFile, readdir, rm, utimes } from 'node:fs/promises'
 import { tmpdir } from 'node:os'

@@ -9,7 +9,7 @@ export interface Checkout {
   readonly timeSeconds: number
 }
 
-/** The commit of a checkout. @throws Error when files differ from it: nobody could build the same again */
+/** The commit of a checkout. @throws Error when files differ from it: a second build would not give the same */
 export function cleanCheckout(folder: string): Checkout {
   const git = (...args: readonly string[]): string =>
     execFileSync('git', args, { cwd: folder, encoding: 'utf8' }).trim()

@@ -1,4 +1,4 @@
-// The image that a release names: by its digest, so that nobody can put another one in its place.
+// The image that a release names: by its digest, because a tag can move to another image.
 
 /** An image as `repository@sha256:...`. */
 export interface ReleaseImage {

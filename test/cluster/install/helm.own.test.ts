@@ -136,13 +136,14 @@ describe('with manager and gateway', () => {
   test('a new installation under another name takes the kinds over, and the key works again (34.2)', async () => {
     const again = ['again', join(CHARTS, PLATFORM), '--namespace=my-platform', '--create-namespace']
     await run('install', ...again, '--set=namespace=my-platform', '--take-ownership')
-    await using _manager = await startOperator({
+    await using manager = await startOperator({
       kubeconfig: await plane.serviceAccountKubeconfig('my-platform', 'manager'),
       flags: [`--issuer-url=${ISSUER}`, '--namespace=my-platform'],
     })
     await kubectl('wait', 'oak/kept', '--for=condition=Ready', '--timeout=30s')
     await kubectl('create', '-f', keyNamed('new'))
     await kubectl('wait', 'oak/new', '--for=condition=Ready', '--timeout=30s')
+    expect(manager.output().stderr).toBe('')
   })
 })
 

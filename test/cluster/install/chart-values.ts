@@ -1,0 +1,127 @@
+// Values of the charts, each with the overlay of config/ that does the same.
+import { stringify } from 'yaml'
+
+const argument = (value: string, component?: string): object => ({
+  target: { kind: 'Deployment', ...(component && { name: component }) },
+  patch: stringify([{ op: 'add', path: '/spec/template/spec/containers/0/args/-', value }]),
+})
+
+const podField = (component: string, name: string, value: unknown): object => ({
+  target: { kind: 'Deployment', name: component },
+  patch: stringify([{ op: 'add', path: `/spec/template/spec/${name}`, value }]),
+})
+
+const DIGEST = `sha256:${'0123456789abcdef'.repeat(4)}`
+const IMAGE = { name: 'management-operator', newName: 'registry.example.com/p/mo' }
+const TOLERATIONS = [{ key: 'platform', operator: 'Exists' }]
+
+/** Values of a chart, and the overlay that does the same. */
+interface Row {
+  readonly name: string
+  readonly values: object
+  /** The same as an overlay. */
+  readonly overlay: object
+}
+
+/** For the chart of the platform: overlays of config/default. */
+export const PLATFORM_ROWS: readonly Row[] = [
+  { name: 'defaults', values: {}, overlay: {} },
+  {
+    name: 'another registry and version',
+    values: { image: { repository: IMAGE.newName, tag: '1.2.3' } },
+    overlay: { images: [{ ...IMAGE, newTag: '1.2.3' }] },
+  },
+  {
+    name: 'an image by digest, whatever its tag',
+    values: { image: { repository: IMAGE.newName, tag: '1.2.3', digest: DIGEST } },
+    overlay: { images: [{ ...IMAGE, digest: DIGEST }] },
+  },
+  {
+    name: 'secrets of a registry',
+    values: { imagePullSecrets: [{ name: 'registry' }] },
+    overlay: {
+      patches: ['manager', 'gateway'].map((one) =>
+        podField(one, 'imagePullSecrets', [{ name: 'registry' }]),
+      ),
+    },
+  },
+  {
+    name: 'an issuer',
+    values: { issuerURL: 'https://platform.example.com/oidc' },
+    overlay: { patches: [argument('--issuer-url=https://platform.example.com/oidc')] },
+  },
+  {
+    name: 'flags of manager and gateway',
+    values: {
+      manager: { extraArgs: ['--token-max-ttl=12h'] },
+      gateway: { extraArgs: ['--max-keys-per-user=20'] },
+    },
+    overlay: {
+      patches: [
+        argument('--token-max-ttl=12h', 'manager'),
+        argument('--max-keys-per-user=20', 'gateway'),
+      ],
+    },
+  },
+  {
+    name: 'more gateways, on nodes of their own',
+    values: {
+      gateway: { replicas: 3, tolerations: TOLERATIONS, nodeSelector: { platform: 'only' } },
+      manager: { priorityClassName: 'system-cluster-critical' },
+    },
+    overlay: {
+      replicas: [{ name: 'gateway', count: 3 }],
+      patches: [
+        podField('gateway', 'tolerations', TOLERATIONS),
+        podField('gateway', 'nodeSelector', { platform: 'only' }),
+        podField('manager', 'priorityClassName', 'system-cluster-critical'),
+      ],
+    },
+  },
+  {
+    name: 'another namespace',
+    values: { namespace: 'my-platform' },
+    overlay: { namespace: 'my-platform' },
+  },
+  {
+    name: 'the older right to impersonate',
+    values: { legacyImpersonation: 'always' },
+    overlay: { components: ['../../components/legacy-impersonation'] },
+  },
+  {
+    name: 'scraping, alerts and dashboard',
+    values: {
+      monitoring: {
+        serviceMonitor: { enabled: true },
+        rules: { enabled: true },
+        dashboard: { enabled: true },
+      },
+    },
+    overlay: { components: ['../../components/prometheus'] },
+  },
+]
+
+/** For the chart of a connected cluster: overlays of config/direct. */
+export const AGENT_ROWS: readonly Row[] = [
+  { name: 'defaults', values: {}, overlay: {} },
+  {
+    name: 'a claim',
+    values: { direct: { persistence: { enabled: true } } },
+    overlay: { components: ['../../direct/claim'] },
+  },
+  {
+    name: 'the webhook',
+    values: { webhook: { enabled: true } },
+    overlay: { components: ['../../direct/webhook'] },
+  },
+  {
+    name: 'the older right to impersonate',
+    values: { legacyImpersonation: 'always' },
+    overlay: { components: ['../../direct/legacy-impersonation'] },
+  },
+  {
+    name: 'scraping and alerts',
+    values: { monitoring: { serviceMonitor: { enabled: true }, rules: { enabled: true } } },
+    overlay: { components: ['../../components/prometheus-direct'] },
+  },
+]
