@@ -134,13 +134,11 @@ describe('is refused, with what to do,', () => {
 
 describe('writes', () => {
   let first: Readonly<Record<string, string>>
-  beforeAll(async () => {
+
+  test('charts, manifests, SBOM, sums and provenance (34.4)', async () => {
     const { code, stderr } = await release()
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
     first = written()
-  })
-
-  test('charts, manifests, SBOM, sums and provenance (34.4)', () => {
     expect(Object.keys(first)).toEqual(FILES)
   })
 
