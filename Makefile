@@ -2,7 +2,7 @@
 SHELL := /bin/bash
 export PATH := $(CURDIR)/node_modules/.bin:$(PATH)
 .DEFAULT_GOAL := help
-.PHONY: help run dev test test-all test-one test-unit test-cluster test-faults test-container fuzz bench bench-full soak image release install deploy undeploy verify generate fmt clean
+.PHONY: help run dev test test-all test-one test-unit test-cluster test-faults test-container fuzz bench bench-full soak image release release-sign release-push install deploy undeploy verify generate fmt clean
 
 INSTALLED := node_modules/.package-lock.json
 SOURCES := src test tools bench
@@ -61,6 +61,13 @@ image: ## Build the container image IMG.
 # IMAGE is the pushed image by digest, REPOSITORY the URL where the commit can be read.
 release: $(INSTALLED) ## Write charts, manifests, SBOM, sums and provenance of a version into dist/: IMAGE=...@sha256:... REPOSITORY=https://...
 	@IMAGE='$(IMAGE)' REPOSITORY='$(REPOSITORY)' node tools/release.ts
+
+# DRY_RUN=1 prints the commands and runs none.
+release-sign: $(INSTALLED) ## Sign dist/SHA256SUMS and the image by cosign: IMAGE=...@sha256:... KEY=cosign.key (keyless without).
+	@IMAGE='$(IMAGE)' KEY='$(KEY)' DRY_RUN='$(DRY_RUN)' $(if $(COSIGN),COSIGN='$(COSIGN)') node tools/release-publish.ts sign
+
+release-push: $(INSTALLED) ## Push the charts of dist/: CHARTS=oci://registry.example.com/charts.
+	@CHARTS='$(CHARTS)' DRY_RUN='$(DRY_RUN)' node tools/release-publish.ts push
 
 install: $(INSTALLED) ## Apply CRDs, RBAC and policies to the cluster of your kubeconfig.
 	@node tools/install.ts install

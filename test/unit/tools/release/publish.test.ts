@@ -1,0 +1,33 @@
+import { expect, test } from 'vitest'
+import { pushCommands, signCommands } from '../../../../tools/release/publish.ts'
+
+const image = `registry.example.com/mo@sha256:${'0'.repeat(64)}`
+
+test('with a key the sums and the image are signed without a transparency log (34.4)', () => {
+  expect(signCommands({ cosign: 'cosign', image, key: 'cosign.key' })).toEqual([
+    [
+      'cosign',
+      'sign-blob',
+      '--yes',
+      '--key=cosign.key',
+      '--tlog-upload=false',
+      '--bundle=dist/SHA256SUMS.sigstore.json',
+      'dist/SHA256SUMS',
+    ],
+    ['cosign', 'sign', '--yes', '--key=cosign.key', '--tlog-upload=false', image],
+  ])
+})
+
+test('without a key the identity of the caller signs (34.4)', () => {
+  expect(signCommands({ cosign: 'cosign', image, key: null })).toEqual([
+    ['cosign', 'sign-blob', '--yes', '--bundle=dist/SHA256SUMS.sigstore.json', 'dist/SHA256SUMS'],
+    ['cosign', 'sign', '--yes', image],
+  ])
+})
+
+test('each chart is pushed by Helm (34.4)', () => {
+  expect(pushCommands('helm', ['a.tgz', 'b.tgz'], 'oci://registry.example.com/charts')).toEqual([
+    ['helm', 'push', 'dist/a.tgz', 'oci://registry.example.com/charts'],
+    ['helm', 'push', 'dist/b.tgz', 'oci://registry.example.com/charts'],
+  ])
+})
