@@ -10,9 +10,10 @@ import { CONFIG_MAPS, SECRETS } from '../../src/api/names.ts'
 import { ensureHelm } from '../../tools/helm/program.ts'
 import type { Ref } from '../support/sync-side.ts'
 import { expectOnlyFlows, syncPlanes, syncWorld } from '../support/sync-world.ts'
+import { programOrSkip } from '../support/program-or-skip.ts'
 
 const planes = await syncPlanes()
-const helm = await ensureHelm(console.log)
+const helm = await programOrSkip(ensureHelm)
 const world = await syncWorld(planes, { secrets: { all: true }, configMaps: { all: true } })
 const { virtual, host, hostRef, hostNamespace } = world
 const namespace = await world.namespace()

@@ -76,10 +76,20 @@ async function buildAll<Name extends string>(
     const draft = join(into, `${name}.${process.pid}${UNFINISHED}`)
     const flags = ['-trimpath', '-ldflags', build.linkerFlags(goMod), '-o', draft]
     const args = ['build', ...flags, sources[name].pkg]
-    await withProgress(log, step, sources[name].about, () => go(args, moduleDir, env))
+    await withProgress(log, step, sources[name].about, () => go(args, moduleDir, env)).catch(
+      (cause: Error) => {
+        throw new Error(unbuildable(build, cause.message), { cause })
+      },
+    )
     await rename(draft, join(into, name))
   }
 }
+
+/** The first line has the ways out: a skipped test shows no other. */
+const unbuildable = ({ title, otherwise }: Build<string>, why: string): string =>
+  `${capital(title)} has to be built once, and Go fails here. Either mend what it says, such as its way to the Go modules (GOPROXY), or ${otherwise}.\n${why}`
+
+const capital = (title: string): string => `${title.charAt(0).toUpperCase()}${title.slice(1)}`
 
 /** Removes the files of a killed build; a Go command that outlived it writes to a name of its own. */
 async function removeUnfinished(directory: string): Promise<void> {
@@ -127,7 +137,7 @@ async function requireGo(
   env: NodeJS.ProcessEnv,
 ): Promise<void> {
   const waysOut = `Either install Go ${required} or newer (https://go.dev/dl), or ${otherwise}.`
-  const must = `${title.charAt(0).toUpperCase()}${title.slice(1)} has to be built once`
+  const must = `${capital(title)} has to be built once`
   let version: string
   try {
     version = (await promisify(execFile)('go', ['env', 'GOVERSION'], { cwd, env })).stdout.trim()

@@ -9,7 +9,7 @@ const SOURCES = { helm: { pkg: 'helm.sh/helm/v4/cmd/helm', about: '2 minutes' } 
 /**
  * The path of Helm: what HELM names, else from the user's cache, else built with Go into that cache.
  *
- * @throws Error when Go is missing, too old or fails; it names the ways out
+ * @throws Error when Go is missing, too old or fails; its first line has the ways out
  */
 export async function ensureHelm(log: (line: string) => void): Promise<string> {
   const named = process.env['HELM'] ?? ''

@@ -8,8 +8,9 @@ import { afterAll, expect, test } from 'vitest'
 import { AGENT, CHARTS, PLATFORM } from '../../../tools/charts/files.ts'
 import { ensureHelm } from '../../../tools/helm/program.ts'
 import { sampled } from '../../support/tier.ts'
+import { programOrSkip } from '../../support/program-or-skip.ts'
 
-const helm = await ensureHelm(console.log)
+const helm = await programOrSkip(ensureHelm)
 const root = mkdtempSync(join(tmpdir(), 'chart-faults-'))
 afterAll(() => rmSync(root, { recursive: true }))
 

@@ -13,6 +13,7 @@ import { ensureHelm } from '../../../tools/helm/program.ts'
 import { ISSUER, runProgram, startOperator } from '../../support/command-process.ts'
 import { startGateway } from '../../support/gateway-process.ts'
 import { awaitNewCluster, mustKubectl } from '../../support/kubectl.ts'
+import { programOrSkip } from '../../support/program-or-skip.ts'
 import { objectsIn } from './installer.ts'
 
 const NAMESPACE = 'platform-system'
@@ -21,7 +22,7 @@ const RELEASE = ['platform', join(CHARTS, PLATFORM), `--namespace=${NAMESPACE}`]
 const KINDS =
   'crd,clusterrole,clusterrolebinding,role,rolebinding,serviceaccount,service,deployment,poddisruptionbudget,networkpolicy,validatingadmissionpolicy,validatingadmissionpolicybinding,flowschema,oak'
 
-const helm = await ensureHelm(console.log)
+const helm = await programOrSkip(ensureHelm)
 const plane = await startControlPlane({ log: console.log })
 const folder = mkdtempSync(join(tmpdir(), 'helm-'))
 afterAll(async () => {

@@ -13,6 +13,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { ensureHelm } from '../../../tools/helm/program.ts'
+import { programOrSkip } from '../../support/program-or-skip.ts'
 
 const ROOT = join(import.meta.dirname, '../../..')
 const PARTS = [
@@ -38,7 +39,7 @@ const FILES = [
   'sbom.cdx.json',
 ]
 
-const helm = await ensureHelm(console.log)
+const helm = await programOrSkip(ensureHelm)
 const root = mkdtempSync(join(tmpdir(), 'release-test-'))
 afterAll(() => rmSync(root, { recursive: true }))
 for (const part of PARTS) cpSync(join(ROOT, part), join(root, part), { recursive: true })
