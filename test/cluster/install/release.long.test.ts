@@ -99,20 +99,20 @@ beforeAll(async () => {
   await commit()
 })
 
-describe('is refused, with what to do,', () => {
-  test('for an image without a digest (34.4)', async () => {
+describe('a release', () => {
+  test('is refused for an image without a digest, with what to write (34.4)', async () => {
     const { code, stderr } = await release({ IMAGE: 'registry.example.com/mo:1.2.3' })
     expect(code).toBe(1)
     expect(stderr).toMatch(/^IMAGE is "registry\.example\.com\/mo:1\.2\.3": write it by digest/)
   })
 
-  test('without a repository where the commit can be read (34.4)', async () => {
+  test('is refused without a repository where the commit can be read (34.4)', async () => {
     const { code, stderr } = await release({ REPOSITORY: '' })
     expect(code).toBe(1)
     expect(stderr).toBe('REPOSITORY is not a https:// URL: write where the commit can be read\n')
   })
 
-  test('when the changelog is not cut (34.4)', async () => {
+  test('is refused when the changelog is not cut (34.4)', async () => {
     const changelog = readFileSync(join(root, 'CHANGELOG.md'), 'utf8')
     const uncut = changelog.replaceAll(/^## \d.*\n/gm, '')
     writeFileSync(join(root, 'CHANGELOG.md'), uncut)
@@ -124,7 +124,7 @@ describe('is refused, with what to do,', () => {
     writeFileSync(join(root, 'CHANGELOG.md'), cut)
   })
 
-  test('from a checkout with changes, which it names (34.4)', async () => {
+  test('is refused from a checkout with changes, which it names (34.4)', async () => {
     const { code, stderr } = await release()
     expect(code).toBe(1)
     expect(stderr).toContain('these files differ from the commit: commit or remove them\n')

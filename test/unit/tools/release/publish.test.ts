@@ -3,7 +3,7 @@ import { pushCommands, signCommands } from '../../../../tools/release/publish.ts
 
 const image = `registry.example.com/mo@sha256:${'0'.repeat(64)}`
 
-test('with a key the sums and the image are signed without a transparency log (34.4)', () => {
+test('the sums and the image are signed by a key without a transparency log (34.4)', () => {
   expect(signCommands({ cosign: 'cosign', image, key: 'cosign.key' })).toEqual([
     [
       'cosign',
@@ -18,7 +18,7 @@ test('with a key the sums and the image are signed without a transparency log (3
   ])
 })
 
-test('without a key the identity of the caller signs (34.4)', () => {
+test('the identity of the caller signs without a key (34.4)', () => {
   expect(signCommands({ cosign: 'cosign', image, key: null })).toEqual([
     ['cosign', 'sign-blob', '--yes', '--bundle=dist/SHA256SUMS.sigstore.json', 'dist/SHA256SUMS'],
     ['cosign', 'sign', '--yes', image],
