@@ -1,7 +1,7 @@
 // `make release IMAGE=registry.example.com/platform/management-operator@sha256:... REPOSITORY=https://git.example.com/mo`:
-// writes what a version consists of into dist/: charts, install.yaml and install-agent.yaml, the SBOM, their sums and their provenance. Twice from one commit it
-// writes the same bytes. Nothing is published.
-import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+// writes what a version consists of into dist/: charts, install.yaml and install-agent.yaml, the SBOM, their sums and their
+// provenance. Twice from one commit it writes the same bytes. Nothing is published.
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parse } from 'yaml'
 import { AGENT, CHARTS, PLATFORM } from './charts/files.ts'
@@ -9,15 +9,15 @@ import { ensureBinaries } from './control-plane/binaries.ts'
 import { ensureHelm } from './helm/program.ts'
 import { packagedChart } from './release/charts.ts'
 import { cleanCheckout } from './release/checkout.ts'
+import { writeRelease } from './release/folder.ts'
 import { parseImage, type ReleaseImage } from './release/image.ts'
 import { releaseManifests } from './release/manifests.ts'
-import { provenanceOf } from './release/provenance.ts'
+import { PROVENANCE, provenanceOf } from './release/provenance.ts'
 import { writeSbom } from './release/sbom.ts'
-import { digestsOf, sumsText } from './release/sums.ts'
+import { digestsOf } from './release/sums.ts'
 import { versionFaults } from './release/versions.ts'
 
 const ROOT = join(import.meta.dirname, '..')
-const DIST = join(ROOT, 'dist')
 const say = (line: string): void => console.log(line)
 const textOf = (path: string): string => readFileSync(join(ROOT, path), 'utf8')
 
@@ -38,11 +38,8 @@ async function main(): Promise<void> {
     node: process.versions.node,
   }
   const provenance = `${JSON.stringify(provenanceOf(digests, source), null, 2)}\n`
-  rmSync(DIST, { recursive: true, force: true })
-  mkdirSync(DIST)
-  const all = new Map([...files, ['provenance.intoto.json', Buffer.from(provenance)]])
-  for (const [name, content] of all) writeFileSync(join(DIST, name), content)
-  writeFileSync(join(DIST, 'SHA256SUMS'), sumsText(digestsOf(all)))
+  const all = new Map([...files, [PROVENANCE, Buffer.from(provenance)]])
+  writeRelease(join(ROOT, 'dist'), all)
   say(`release ${version} of ${checkout.commit} is in dist/:\n${[...all.keys()].join('\n')}`)
 }
 

@@ -1,6 +1,9 @@
 // The provenance of a release: an in-toto statement with a SLSA v1 predicate. It has no times, so that two builds of one
 // commit give the same bytes.
 
+/** The file of a release that has the statement. */
+export const PROVENANCE = 'provenance.intoto.json'
+
 /** Where the release comes from. */
 export interface Source {
   /** URL of the repository. */

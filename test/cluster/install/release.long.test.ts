@@ -1,64 +1,15 @@
 // `make release` in a checkout of its own: what it refuses, and what it writes, twice.
-import { execFile } from 'node:child_process'
-import {
-  cpSync,
-  mkdtempSync,
-  readFileSync,
-  readdirSync,
-  rmSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs'
-import { tmpdir } from 'node:os'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, describe, expect, test } from 'vitest'
 import { ensureHelm } from '../../../tools/helm/program.ts'
 import { programOrSkip } from '../../support/program-or-skip.ts'
-
-const ROOT = join(import.meta.dirname, '../../..')
-const PARTS = [
-  'charts',
-  'config',
-  'crds',
-  'src',
-  'tools',
-  'package.json',
-  'package-lock.json',
-  'CHANGELOG.md',
-]
-const DIGEST = `sha256:${'0123456789abcdef'.repeat(4)}`
-const IMAGE = `registry.example.com/platform/management-operator@${DIGEST}`
-const REPOSITORY = 'https://git.example.com/management-operator'
-const FILES = [
-  'SHA256SUMS',
-  'install-agent.yaml',
-  'install.yaml',
-  'management-operator-0.1.0.tgz',
-  'management-operator-agent-0.1.0.tgz',
-  'provenance.intoto.json',
-  'sbom.cdx.json',
-]
+import { createReleaseCheckout, type Ended, FILES, IMAGE, REPOSITORY } from './release-checkout.ts'
 
 const helm = await programOrSkip(ensureHelm)
-const root = mkdtempSync(join(tmpdir(), 'release-test-'))
-afterAll(() => rmSync(root, { recursive: true }))
-for (const part of PARTS) cpSync(join(ROOT, part), join(root, part), { recursive: true })
-symlinkSync(join(ROOT, 'node_modules'), join(root, 'node_modules'))
-writeFileSync(join(root, '.gitignore'), 'node_modules\ndist/\n')
-
-interface Ended {
-  readonly code: number
-  readonly stdout: string
-  readonly stderr: string
-}
-
-const run = (program: string, args: readonly string[], env: object = {}): Promise<Ended> =>
-  new Promise((resolve) => {
-    const options = { cwd: root, env: { ...process.env, ...env }, maxBuffer: 2 ** 26 }
-    execFile(program, args, options, (error, stdout, stderr) =>
-      resolve({ code: Number(error?.code ?? 0), stdout, stderr }),
-    )
-  })
+const checkout = await createReleaseCheckout()
+const { root, run, commit, textOf, written } = checkout
+afterAll(() => checkout.remove())
 
 /** A package in the SBOM, with the packages that are below its folder. */
 interface Component {
@@ -74,33 +25,11 @@ const namesIn = (components: readonly Component[]): readonly string[] =>
     ...namesIn(below),
   ])
 
-const NAMED = ['-c', 'user.name=test', '-c', 'user.email=test@example.com']
-async function commit(): Promise<void> {
-  await run('git', ['add', '--all'])
-  expect(await run('git', [...NAMED, 'commit', '--quiet', '-m', 'change'])).toMatchObject({
-    code: 0,
-  })
-}
-
-const release = (env: object = {}): Promise<Ended> =>
+const release = (env: NodeJS.ProcessEnv = {}): Promise<Ended> =>
   run(process.execPath, ['tools/release.ts'], { IMAGE, REPOSITORY, ...env })
 
-const written = (): Readonly<Record<string, string>> =>
-  Object.fromEntries(
-    readdirSync(join(root, 'dist'))
-      .toSorted()
-      .map((name) => [name, readFileSync(join(root, 'dist', name), 'base64')]),
-  )
-
-const textOf = (name: string): string => readFileSync(join(root, 'dist', name), 'utf8')
-
-beforeAll(async () => {
-  await run('git', ['init', '--quiet'])
-  await commit()
-})
-
-describe('a release', () => {
-  test('is refused for an image without a digest, with what to write (34.4)', async () => {
+describe('is refused, with what to do,', () => {
+  test('for an image without a digest (34.4)', async () => {
     const { code, stderr } = await release({ IMAGE: 'registry.example.com/mo:1.2.3' })
     expect(code).toBe(1)
     expect(stderr).toMatch(/^IMAGE is "registry\.example\.com\/mo:1\.2\.3": write it by digest/)
@@ -120,8 +49,7 @@ describe('a release', () => {
       code: 1,
       stderr: 'versions differ:\nCHANGELOG.md: the newest version is none, cut 0.1.0\n',
     })
-    const cut = uncut.replace('## Unreleased', '## Unreleased\n\n## 0.1.0 - 2026-11-28')
-    writeFileSync(join(root, 'CHANGELOG.md'), cut)
+    checkout.cutChangelog()
   })
 
   test('is refused from a checkout with changes, which it names (34.4)', async () => {
