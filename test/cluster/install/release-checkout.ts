@@ -66,6 +66,8 @@ export interface ReleaseCheckout {
   readonly commit: () => Promise<void>
   /** Cuts the changelog for the version of the package, without a commit. */
   readonly cutChangelog: () => void
+  /** Cuts the changelog, commits it and writes the release of this image. @throws Error with what the release refuses */
+  readonly release: (image: string) => Promise<void>
   /** The text of a file of dist/. */
   readonly textOf: (name: string) => string
   /** The bytes of dist/ in base64, by name. */
@@ -85,14 +87,22 @@ export async function createReleaseCheckout(): Promise<ReleaseCheckout> {
     const made = await run('git', [...NAMED, 'commit', '--quiet', '-m', 'change'])
     expect(made).toMatchObject({ code: 0 })
   }
+  const make: ReleaseCheckout['make'] = (target, variables = {}) =>
+    run('make', makeArguments(target, variables))
   await run('git', ['init', '--quiet'])
   await commit()
   return {
     root,
     run,
     commit,
-    make: (target, variables = {}) => run('make', makeArguments(target, variables)),
+    make,
     cutChangelog: () => cutChangelog(join(root, 'CHANGELOG.md')),
+    release: async (image) => {
+      cutChangelog(join(root, 'CHANGELOG.md'))
+      await commit()
+      const { code, stderr } = await make('release', { IMAGE: image, REPOSITORY })
+      if (code !== 0) throw new Error(stderr)
+    },
     textOf: (name) => readFileSync(join(root, 'dist', name), 'utf8'),
     written: () => bytesIn(join(root, 'dist')),
     remove: () => rmSync(root, { recursive: true }),

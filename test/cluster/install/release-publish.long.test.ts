@@ -2,7 +2,7 @@
 import { renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { createReleaseCheckout, IMAGE, REPOSITORY } from './release-checkout.ts'
+import { createReleaseCheckout, IMAGE } from './release-checkout.ts'
 
 const CHARTS = 'oci://registry.example.com/charts'
 const ANOTHER = IMAGE.replace('@sha256:0', '@sha256:f')
@@ -58,11 +58,7 @@ test.each([
 })
 
 describe('with a release in dist/', () => {
-  beforeAll(async () => {
-    checkout.cutChangelog()
-    await checkout.commit()
-    expect(await make('release', { IMAGE, REPOSITORY })).toMatchObject({ code: 0 })
-  })
+  beforeAll(() => checkout.release(IMAGE))
 
   test('make release-push prints each command with DRY_RUN=1, and runs none (34.4)', async () => {
     expect(await make('release-push', { CHARTS, DRY_RUN: '1' })).toEqual({
