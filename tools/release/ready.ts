@@ -1,4 +1,4 @@
-// What must hold before a release is signed or pushed. Pure: each fault is a sentence with what would be right.
+// Faults of a release that would be signed or pushed. Pure: each fault is a sentence with its remedy.
 import { PROVENANCE } from './provenance.ts'
 import { type ReleaseFiles, sumFaults } from './sums.ts'
 

@@ -27,7 +27,7 @@ export const sumsText = (digests: ReadonlyMap<string, string>): string =>
 /**
  * Each difference between the files of a release and their SHA256SUMS, as a sentence; empty = they agree.
  *
- * `sha256sum --check` finds a changed or missing file. It does not find a file that nobody summed, which a signature of
+ * `sha256sum --check` finds a changed or missing file. It does not find a file without a sum, which a signature of
  * SHA256SUMS would not cover.
  */
 export function sumFaults(files: ReleaseFiles): readonly string[] {
@@ -46,7 +46,7 @@ export function sumFaults(files: ReleaseFiles): readonly string[] {
   return [
     ...lines
       .filter((line) => !LINE.test(line))
-      .map((line) => `${SUMS} has a line that is no sum: ${JSON.stringify(line)}`),
+      .map((line) => `${SUMS} has a line without a sum: ${JSON.stringify(line)}`),
     ...[...found].flatMap(([name, digest]) => faultOf(name, digest, summed.get(name))),
     ...[...summed.keys()]
       .filter((name) => !found.has(name))

@@ -100,7 +100,7 @@ describe('with a release in dist/', () => {
     })
   })
 
-  test.each(STEPS)('make $target refuses files that nobody summed (34.4)', async (step) => {
+  test.each(STEPS)('make $target refuses files without a sum (34.4)', async (step) => {
     const planted = join(root, 'dist/planted.yaml')
     writeFileSync(planted, '')
     const refused = await refusal(step.target, step.variables)

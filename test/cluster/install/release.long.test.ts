@@ -28,20 +28,20 @@ const namesIn = (components: readonly Component[]): readonly string[] =>
 const release = (env: NodeJS.ProcessEnv = {}): Promise<Ended> =>
   run(process.execPath, ['tools/release.ts'], { IMAGE, REPOSITORY, ...env })
 
-describe('is refused, with what to do,', () => {
-  test('for an image without a digest (34.4)', async () => {
+describe('make release refuses, with what to do,', () => {
+  test('an image without a digest (34.4)', async () => {
     const { code, stderr } = await release({ IMAGE: 'registry.example.com/mo:1.2.3' })
     expect(code).toBe(1)
     expect(stderr).toMatch(/^IMAGE is "registry\.example\.com\/mo:1\.2\.3": write it by digest/)
   })
 
-  test('is refused without a repository where the commit can be read (34.4)', async () => {
+  test('a call without a repository where the commit can be read (34.4)', async () => {
     const { code, stderr } = await release({ REPOSITORY: '' })
     expect(code).toBe(1)
     expect(stderr).toBe('REPOSITORY is not a https:// URL: write where the commit can be read\n')
   })
 
-  test('is refused when the changelog is not cut (34.4)', async () => {
+  test('a changelog that is not cut (34.4)', async () => {
     const changelog = readFileSync(join(root, 'CHANGELOG.md'), 'utf8')
     const uncut = changelog.replaceAll(/^## \d.*\n/gm, '')
     writeFileSync(join(root, 'CHANGELOG.md'), uncut)
@@ -52,7 +52,7 @@ describe('is refused, with what to do,', () => {
     checkout.cutChangelog()
   })
 
-  test('is refused from a checkout with changes, which it names (34.4)', async () => {
+  test('a checkout with changes, which it names (34.4)', async () => {
     const { code, stderr } = await release()
     expect(code).toBe(1)
     expect(stderr).toContain('these files differ from the commit: commit or remove them\n')
@@ -61,7 +61,7 @@ describe('is refused, with what to do,', () => {
   })
 })
 
-describe('writes', () => {
+describe('make release writes', () => {
   let first: Readonly<Record<string, string>>
 
   test('charts, manifests, SBOM, sums and provenance (34.4)', async () => {

@@ -62,7 +62,7 @@ test.each([
     faults: ['dist/ has no provenance.intoto.json: run make release again'],
   },
   {
-    name: 'with a file that nobody summed',
+    name: 'with a file without a sum',
     files: new Map([...release(WHOLE), ['notes.md', Buffer.from('')]]),
     change: {},
     faults: ['dist/: notes.md is not in SHA256SUMS: run make release again'],

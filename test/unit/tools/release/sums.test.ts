@@ -34,7 +34,7 @@ test.each([
 
 test.each([
   {
-    name: 'a file that nobody summed',
+    name: 'a file without a sum',
     change: { 'notes.md': 'x' },
     faults: ['notes.md is not in SHA256SUMS'],
   },
@@ -56,13 +56,13 @@ test.each([
   {
     name: 'a line that sha256sum would skip',
     change: { SHA256SUMS: `${ofChart}\n${ofManifest}\n# and more\n` },
-    faults: ['SHA256SUMS has a line that is no sum: "# and more"'],
+    faults: ['SHA256SUMS has a line without a sum: "# and more"'],
   },
   {
     name: 'a name in the form of a binary file',
     change: { SHA256SUMS: `${ofChart}\n${ofManifest.replace('  ', ' *')}\n` },
     faults: [
-      `SHA256SUMS has a line that is no sum: ${JSON.stringify(ofManifest.replace('  ', ' *'))}`,
+      `SHA256SUMS has a line without a sum: ${JSON.stringify(ofManifest.replace('  ', ' *'))}`,
       'install.yaml is not in SHA256SUMS',
     ],
   },
