@@ -2,10 +2,13 @@
 import { renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { ensureHelm } from '../../../tools/helm/program.ts'
+import { programOrSkip } from '../../support/program-or-skip.ts'
 import { createReleaseCheckout, IMAGE } from './release-checkout.ts'
 
 const CHARTS = 'oci://registry.example.com/charts'
 const ANOTHER = IMAGE.replace('@sha256:0', '@sha256:f')
+await programOrSkip(ensureHelm)
 const checkout = await createReleaseCheckout()
 const { root, make } = checkout
 afterAll(() => checkout.remove())
