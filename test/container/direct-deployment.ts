@@ -4,9 +4,10 @@ import { tmpdir } from 'node:os'
 import { join, relative } from 'node:path'
 import { onTestFinished } from 'vitest'
 import { eventually } from '../support/eventually.ts'
+import type { RunningPod } from '../support/pod-run.ts'
+import { type TestNode, startTestNode } from '../support/test-node.ts'
 import type { Cluster } from './container-cluster.ts'
-import type { RunningPod } from './pod-run.ts'
-import { type TestNode, startNode } from './test-node.ts'
+import { inContainers } from './container-pods.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
 const NAMESPACE = 'platform-direct'
@@ -28,7 +29,8 @@ export async function deployDirect(
   }
   await writeFile(join(folder, 'kustomization.yaml'), JSON.stringify(kustomization))
   await cluster.must(['apply', '--server-side', '-k', folder])
-  const node = await startNode(cluster)
+  const { kubeconfig, address } = cluster
+  const node = await startTestNode({ kubeconfig, launch: inContainers(address) })
   onTestFinished(() => node.stop())
   const pod = await eventually(
     'the pod serves its probes',

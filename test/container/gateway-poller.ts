@@ -1,7 +1,7 @@
 import { request } from 'node:https'
 import { setTimeout as delay } from 'node:timers/promises'
+import type { TestNode } from '../support/test-node.ts'
 import type { Cluster } from './container-cluster.ts'
-import type { TestNode } from './test-node.ts'
 
 /** The result of polling the gateway. */
 export interface PollResult {

@@ -6,10 +6,11 @@ import { join, relative } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { eventually, eventuallyPasses } from '../support/eventually.ts'
 import { awaitNewCluster } from '../support/kubectl.ts'
+import { type TestNode, startTestNode } from '../support/test-node.ts'
 import { type Cluster, startCluster } from './container-cluster.ts'
+import { inContainers } from './container-pods.ts'
 import { BASE_IMAGE, buildImage, containersOrSkip } from './docker-containers.ts'
 import { pollGateway } from './gateway-poller.ts'
-import { type TestNode, startNode } from './test-node.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
 const NAMESPACE = 'platform-system'
@@ -24,7 +25,8 @@ test('install, use, upgrade and uninstall lose no object and no request, and lea
   const cluster = await startCluster(containers)
   onTestFinished(() => cluster.stop())
   await awaitNewCluster((...args) => cluster.must(args))
-  const node = await startNode(cluster)
+  const { kubeconfig, address } = cluster
+  const node = await startTestNode({ kubeconfig, launch: inContainers(address) })
   onTestFinished(() => node.stop())
   const [first, second] = [await currentVersion(), '99.0.0']
   const before = await allObjectsIn(cluster)

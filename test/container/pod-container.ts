@@ -4,7 +4,13 @@ import { join } from 'node:path'
 import type { GenericContainer } from 'testcontainers'
 import type { Raw } from '../support/raw-client.ts'
 import { type Restrictions, restrictedContainer } from './docker-containers.ts'
-import { type Container, type Pod, type Projection, type SecurityContext, fieldOf } from './pod.ts'
+import {
+  type Container,
+  type Pod,
+  type Projection,
+  type SecurityContext,
+  fieldOf,
+} from '../support/pod.ts'
 
 /** Where pods reach the API server. */
 export interface ApiServerAddress {

@@ -30,6 +30,8 @@ export interface ServingOptions {
   readonly env?: Readonly<Record<string, string>>
   /** When the start is complete: once it is ready (absent), or once its health endpoints answer. */
   readonly until?: 'ready' | 'serving'
+  /** The file of the program, of an older version; that of this checkout when absent. */
+  readonly programFile?: string | undefined
 }
 
 /** How to start a command that works on one cluster. */
@@ -81,7 +83,7 @@ export async function startServing(command: string, options: ServingOptions): Pr
 
 function spawnCommand(
   command: string,
-  { flags = [], env }: ServingOptions,
+  { flags = [], env, programFile }: ServingOptions,
 ): {
   readonly child: ChildProcess
   readonly directory: string
@@ -90,7 +92,7 @@ function spawnCommand(
   const directory = mkdtempSync(join(OUTPUT_ROOT, `${command}-`))
   const files = ['stdout.log', 'stderr.log'].map((name) => openSync(join(directory, name), 'a'))
   const own = [`--health-probe-bind-address=${ANY_PORT}`, `--metrics-bind-address=${ANY_PORT}`]
-  const child = spawn(process.execPath, [...programArgs(), command, ...own, ...flags], {
+  const child = spawn(process.execPath, [...programArgs(programFile), command, ...own, ...flags], {
     env: cleanEnv(env),
     stdio: ['ignore', ...files],
   })
@@ -160,10 +162,13 @@ export const ISSUER = 'https://platform.example.com/oidc'
 export const startOperator = (options: ProcessOptions): Promise<OwnOperator> =>
   startCommand('manager', options)
 
-/** The arguments of Node that run the program; its command and flags follow. PROGRAM_FILE names another file of it. */
-export const programArgs = (): readonly string[] => [
+/**
+ * The arguments of Node that run the program; its command and flags follow. Without `programFile`, PROGRAM_FILE names another
+ * file of it.
+ */
+export const programArgs = (programFile?: string): readonly string[] => [
   ...NODE_FLAGS,
-  process.env['PROGRAM_FILE'] ?? join(import.meta.dirname, '../../src/main.ts'),
+  programFile ?? process.env['PROGRAM_FILE'] ?? join(import.meta.dirname, '../../src/main.ts'),
 ]
 
 /** How a finished run ended and what it printed. */

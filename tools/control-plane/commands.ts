@@ -19,7 +19,7 @@ export interface Plan {
   /** Added last, so that they win over ours. */
   readonly apiServerFlags: readonly string[]
   /** Whether there is a kube-controller-manager. */
-  readonly controllers: 'all' | 'none'
+  readonly controllers: 'all' | 'workloads' | 'none'
 }
 
 /** The controllers that work without nodes. */
@@ -33,6 +33,13 @@ export const CONTROLLERS: readonly string[] = [
   'root-ca-certificate-publisher-controller',
   'serviceaccount-controller',
   'serviceaccount-token-controller',
+]
+
+/** The controllers of Deployments, whose pods a node runs. */
+const WORKLOADS: readonly string[] = [
+  'deployment-controller',
+  'disruption-controller',
+  'replicaset-controller',
 ]
 
 /** The paths in a data folder. */
@@ -149,13 +156,15 @@ const hasAuthorizers = ({ apiServerFlags }: Plan): boolean =>
 /** kube-controller-manager with those controllers, each under its own ServiceAccount. */
 export function controllerManagerCommand(plan: Plan): Command {
   const pki = (file: string) => paths.pki(plan.dataDir, file)
+  const controllers =
+    plan.controllers === 'workloads' ? [...CONTROLLERS, ...WORKLOADS] : CONTROLLERS
   return command(plan, 'kube-controller-manager', {
     'bind-address': '127.0.0.1',
     'secure-port': plan.ports.controllerManager,
     'tls-cert-file': pki('apiserver.crt'),
     'tls-private-key-file': pki('apiserver.key'),
     kubeconfig: paths.kubeconfig(plan.dataDir, CONTROLLER_MANAGER),
-    controllers: CONTROLLERS.join(','),
+    controllers: controllers.join(','),
     'leader-elect': false,
     'use-service-account-credentials': true,
     'service-account-private-key-file': pki('service-account.key'),

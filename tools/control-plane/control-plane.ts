@@ -56,9 +56,10 @@ export interface ControlPlaneOptions {
   readonly apiServerFlags?: readonly string[]
   /**
    * `none` starts no kube-controller-manager: enough of a cluster to ask its API server who a caller
-   * is and what they may do. Absent means all that work without nodes.
+   * is and what they may do. `workloads` also runs those of Deployments, for a node of the test. Absent means all that work
+   * without nodes.
    */
-  readonly controllers?: 'none'
+  readonly controllers?: 'none' | 'workloads'
   /** Called with each line about the progress; nothing is printed otherwise. */
   readonly log: (line: string) => void
 }

@@ -47,7 +47,7 @@ export async function startDaemons(
 ): Promise<void> {
   await etcd.start()
   await apiServer.start()
-  if (controllers === 'all') await controllerManager.start()
+  if (controllers !== 'none') await controllerManager.start()
 }
 
 async function isOk(url: string, tls: Tls): Promise<boolean> {

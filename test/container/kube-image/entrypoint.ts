@@ -30,11 +30,8 @@ const plan: Plan = {
   keep: false,
   audit: false,
   apiServerFlags: ['--bind-address=0.0.0.0'],
-  controllers: 'all',
+  controllers: 'workloads',
 }
-
-/** The controllers of Deployments, beside those that need no nodes. */
-const WORKLOADS = '--controllers=deployment-controller,replicaset-controller,disruption-controller'
 
 function start(command: string, args: readonly string[]): void {
   const child = spawn(command, args, { stdio: ['ignore', 'inherit', 'inherit'] })
@@ -63,5 +60,5 @@ const apiServer = apiServerCommand(plan)
 start(apiServer.command, apiServer.args)
 while (!(await isReady())) await delay(100)
 const controllerManager = controllerManagerCommand(plan)
-start(controllerManager.command, [...controllerManager.args, WORKLOADS])
+start(controllerManager.command, controllerManager.args)
 console.log(READY_LINE)

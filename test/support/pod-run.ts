@@ -1,11 +1,29 @@
-import { mkdtemp } from 'node:fs/promises'
+// A pod on a test node, from its start to its end: probes, restarts, preStop and grace period as its spec says.
 import { request } from 'node:http'
-import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
-import type { Raw } from '../support/raw-client.ts'
-import { type RunningContainer, launch } from './docker-containers.ts'
-import { type ApiServerAddress, containerOf, writeVolumes } from './pod-container.ts'
 import { type Container, type Pod, type Probe, portOf } from './pod.ts'
+import type { Raw } from './raw-client.ts'
+
+/** The container of a pod, which may have exited. */
+export interface PodContainer {
+  /** As in the status, such as `docker://...`. */
+  readonly id: string
+  readonly podIP: string
+  /** `host:port` by which this process reaches a port of the container. */
+  address(port: number): string
+  /** Its output so far. */
+  log(): string
+  /** Its exit code, once it has exited and `log` is complete. */
+  readonly exited: Promise<number>
+  /** Sends SIGTERM, and SIGKILL after `withinMs`; returns its exit code. */
+  end(withinMs: number): Promise<number>
+}
+
+/** Starts the only container of a pod; `folder` is the node's. @throws Error when it does not start */
+export type LaunchPod = (
+  pod: Pod,
+  node: { readonly call: Raw; readonly folder: string },
+) => Promise<PodContainer>
 
 /** The exit of a pod's container. */
 export interface EndedPod {
@@ -33,7 +51,7 @@ export interface RunningPod {
 export interface PodDeps {
   readonly call: Raw
   readonly folder: string
-  readonly address: ApiServerAddress
+  readonly launch: LaunchPod
   readonly reportProblem: (about: string, error: unknown) => void
   readonly ended: (one: EndedPod) => void
 }
@@ -46,11 +64,10 @@ export function runPod(pod: Pod, deps: PodDeps): RunningPod {
   const [spec] = pod.spec.containers
   const ending = new AbortController()
   let graceSeconds = 0
-  let current: RunningContainer | null = null
+  let current: PodContainer | null = null
 
   const once = async (restartCount: number): Promise<void> => {
-    const folders = await writeVolumes(deps.call, pod, await mkdtemp(join(deps.folder, 'pod-')))
-    const running = await launch(containerOf(pod, folders, deps.address))
+    const running = await deps.launch(pod, deps)
     current = running
     const life = new AbortController()
     const reportReady = (isReady: boolean): Promise<void> =>
@@ -83,10 +100,7 @@ export function runPod(pod: Pod, deps: PodDeps): RunningPod {
     get isEnding() {
       return ending.signal.aborted
     },
-    url: (port) =>
-      current === null
-        ? null
-        : `${current.container.getHost()}:${current.container.getMappedPort(port)}`,
+    url: (port) => current?.address(port) ?? null,
     log: () => current?.log() ?? '',
     end: async (withinSeconds) => {
       graceSeconds = withinSeconds
@@ -106,7 +120,7 @@ const aborted = (signal: AbortSignal): Promise<void> =>
 async function preStop(
   { lifecycle }: Container,
   graceSeconds: number,
-  { exited }: RunningContainer,
+  { exited }: PodContainer,
 ): Promise<void> {
   const seconds = Math.min(lifecycle?.preStop?.sleep?.seconds ?? 0, graceSeconds)
   await Promise.race([delay(seconds * 1000), exited])
@@ -115,7 +129,7 @@ async function preStop(
 /** Runs the startup probe until it passes, then the others; resolves when the container must be restarted. */
 async function watchProbes(
   spec: Container,
-  running: RunningContainer,
+  running: PodContainer,
   reportReady: (isReady: boolean) => Promise<void>,
   signal: AbortSignal,
 ): Promise<void> {
@@ -164,12 +178,12 @@ async function* verdicts(
 
 function passes(
   spec: Container,
-  { container }: RunningContainer,
+  running: PodContainer,
   { httpGet, timeoutSeconds }: Probe,
 ): Promise<boolean> {
-  const port = container.getMappedPort(portOf(spec, httpGet.port))
+  const { hostname: host, port } = new URL(`http://${running.address(portOf(spec, httpGet.port))}`)
   const timeout = timeoutSeconds * 1000
-  const where = { host: container.getHost(), port, path: httpGet.path, timeout, agent: false }
+  const where = { host, port, path: httpGet.path, timeout, agent: false }
   return new Promise((resolve) => {
     const asked = request(where, (answer) => {
       answer.resume()
@@ -182,7 +196,7 @@ function passes(
 }
 
 interface State {
-  readonly running: RunningContainer
+  readonly running: PodContainer
   readonly restartCount: number
   readonly isReady: boolean
 }
@@ -199,8 +213,7 @@ async function report(
     status: isReady || !type.endsWith('Ready') ? 'True' : 'False',
     lastTransitionTime: now,
   }))
-  const podIP = running.container.getIpAddress('bridge')
-  const containerID = `docker://${running.container.getId()}`
+  const { podIP, id: containerID } = running
   const state = { running: { startedAt: now } }
   const status = {
     phase: 'Running',

@@ -1,15 +1,14 @@
-// A node for tests: it binds pods to itself, runs them in Docker by their specs, and writes their status. Kubernetes'
-// own controllers create and replace the pods. It rejects fields that it does not implement: see
+// A node for tests: it binds pods to itself, runs each in Docker or as a process, probes it as its spec says, and writes
+// its status. Kubernetes' own controllers create and replace the pods. It rejects fields that it does not implement: see
 // pod.ts.
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { systemClock } from '../../src/runtime/clock.ts'
-import { type Raw, createRaw } from '../support/raw-client.ts'
-import type { Cluster } from './container-cluster.ts'
-import { type EndedPod, type RunningPod, runPod } from './pod-run.ts'
+import { type EndedPod, type LaunchPod, type RunningPod, runPod } from './pod-run.ts'
 import { type Pod, unknownFields } from './pod.ts'
+import { type Raw, createRaw } from './raw-client.ts'
 
 /** A node that runs pods. */
 export interface TestNode {
@@ -19,7 +18,7 @@ export interface TestNode {
   readonly problems: readonly string[]
   /** The running pods by name. */
   readonly pods: () => ReadonlyMap<string, RunningPod>
-  /** Ends all containers without a status update. */
+  /** Ends all containers without a status update. The node stays in the cluster. */
   stop(): Promise<void>
 }
 
@@ -27,8 +26,15 @@ const NODE = 'test-node'
 const SYNC_EVERY_MS = 250
 const RENEW_EVERY_MS = 10_000
 
+/** Which cluster, and how its pods run. */
+export interface TestNodeOptions {
+  /** The path of an administrator's kubeconfig. */
+  readonly kubeconfig: string
+  readonly launch: LaunchPod
+}
+
 /** Registers the node and syncs its pods until `stop`. */
-export async function startNode({ kubeconfig, address }: Cluster): Promise<TestNode> {
+export async function startTestNode({ kubeconfig, launch }: TestNodeOptions): Promise<TestNode> {
   const raw = createRaw(kubeconfig, systemClock())
   const { call } = raw
   const folder = await mkdtemp(join(tmpdir(), 'management-operator-node-'))
@@ -49,7 +55,7 @@ export async function startNode({ kubeconfig, address }: Cluster): Promise<TestN
       const deps = {
         call,
         folder,
-        address,
+        launch,
         reportProblem,
         ended: (one: EndedPod) => ended.push(one),
       }
