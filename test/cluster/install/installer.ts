@@ -15,6 +15,7 @@ export interface Manifest {
     readonly name: string
     readonly namespace?: string
     readonly labels?: Readonly<Record<string, string>>
+    readonly annotations?: Readonly<Record<string, string>>
   }
   readonly [field: string]: unknown
 }

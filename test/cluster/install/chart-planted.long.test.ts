@@ -1,0 +1,114 @@
+// Faults in copies of a chart: the checks of the charts find each.
+import { cpSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, describe, expect, test } from 'vitest'
+import { CHARTS, PLATFORM } from '../../../tools/charts/files.ts'
+import { ensureBinaries } from '../../../tools/control-plane/binaries.ts'
+import { ensureHelm } from '../../../tools/helm/program.ts'
+import { programOrSkip } from '../../support/program-or-skip.ts'
+import { differences, openLevels, unkeptKinds } from './chart-checks.ts'
+import { chartRenderer, overlaid } from './chart-renderer.ts'
+import { schemaOf, unsaid, type ValuesSchema, wrongValues } from './chart-wrong-values.ts'
+import { titleOf } from './installer.ts'
+
+const { kubectl } = await ensureBinaries(console.log)
+const charts = chartRenderer(await programOrSkip(ensureHelm))
+afterAll(() => charts.remove())
+
+/** A change of one file of a chart. */
+interface Fault {
+  readonly file: string
+  readonly change: (text: string) => string
+}
+
+let copies = 0
+
+/** The folder of a copy of the platform's chart with this fault. @throws Error where the file has no place for it */
+function planted({ file, change }: Fault): string {
+  const chart = join(charts.folder, `chart-${(copies += 1)}`)
+  cpSync(join(CHARTS, PLATFORM), chart, { recursive: true })
+  const text = readFileSync(join(chart, file), 'utf8')
+  if (change(text) === text) throw new Error(`${file} has no place for this fault`)
+  writeFileSync(join(chart, file), change(text))
+  return chart
+}
+
+describe('a planted fault', () => {
+  test('is found where a kind lost its keep (34.2)', async () => {
+    const line = '    helm.sh/resource-policy: keep\n'
+    const chart = planted({ file: 'files/kinds.yaml', change: (text) => text.replace(line, '') })
+    expect(unkeptKinds(await charts.objects(chart, {}))).toEqual(['configs.management.platform.sh'])
+  })
+
+  test('is found where a template takes keep off all kinds (34.2)', async () => {
+    const include = '{{ include "management-operator.file" (dict "root" $ "file" "kinds.yaml") }}'
+    const without = include.replace(
+      ' }}',
+      ' | replace "resource-policy: keep" "resource-policy: delete" }}',
+    )
+    const change = (text: string) => text.replace(include, without)
+    const chart = planted({ file: 'templates/cluster.yaml', change })
+    expect(unkeptKinds(await charts.objects(chart, {}))).toHaveLength(3)
+  })
+
+  test('is found where a template forgets the admission policies (34.1)', async () => {
+    const include =
+      '---\n{{ include "management-operator.file" (dict "root" $ "file" "base.yaml") }}'
+    const without = `{{- range splitList "---\\n" (include "management-operator.file" (dict "root" $ "file" "base.yaml")) }}
+{{- if not (contains "kind: ValidatingAdmissionPolicy" .) }}
+---
+{{ . }}
+{{- end }}
+{{- end }}`
+    const change = (text: string) => text.replace(include, without)
+    const chart = planted({ file: 'templates/cluster.yaml', change })
+    const built = await overlaid(kubectl, 'default', {})
+    const policies = built.filter(({ kind }) => kind.startsWith('ValidatingAdmissionPolicy'))
+    expect(policies.length).toBeGreaterThan(4)
+    expect(differences(built, await charts.objects(chart, {}))).toEqual(
+      policies.map((one) => `${titleOf(one)}: absent, not there`).toSorted(),
+    )
+  })
+
+  test('is found where a field of an object differs (34.1)', async () => {
+    const change = (text: string) => text.replace('- --leader-elect\n', '')
+    const chart = planted({ file: 'templates/manager.yaml', change })
+    const built = await overlaid(kubectl, 'default', {})
+    expect(differences(built, await charts.objects(chart, {}))).toEqual([
+      'Deployment manager/spec/template/spec/containers/0/args/1: absent, not "--leader-elect"',
+    ])
+  })
+})
+
+describe('a schema that was opened', () => {
+  const opened = (schema: ValuesSchema) => JSON.stringify({ ...schema, additionalProperties: true })
+  const isLevel = ({ type, properties }: ValuesSchema) => type === 'object' && properties
+  const service = (text: string) => {
+    const schema = JSON.parse(text) as ValuesSchema
+    return JSON.stringify(schema, (key, value: ValuesSchema) =>
+      key === 'service' ? { ...value, additionalProperties: true } : value,
+    )
+  }
+
+  test('is found by the typo that Helm accepts (34.1)', { timeout: 300_000 }, async () => {
+    const chart = planted({ file: 'values.schema.json', change: service })
+    const typos = wrongValues(schemaOf(chart)).filter(({ says }) => says.includes('tpyo'))
+    const missed: string[] = []
+    for (const typo of typos) missed.push(...(await unsaid(charts, chart, typo)))
+    expect(missed).toEqual(["at '/gateway/service': additional properties 'tpyo' not allowed"])
+  })
+
+  test('is found at each level (34.1)', () => {
+    const known = openLevels(schemaOf(PLATFORM))
+    const text = JSON.stringify(schemaOf(PLATFORM))
+    const found: number[] = []
+    JSON.parse(text, (_, value: ValuesSchema) => {
+      if (value === null || !isLevel(value)) return value
+      const schema = JSON.parse(text.replace(JSON.stringify(value), opened(value))) as ValuesSchema
+      found.push(openLevels(schema).length - known.length)
+      return value
+    })
+    expect(found.length).toBeGreaterThan(40)
+    expect(found.filter((count) => count === 0)).toEqual([])
+  })
+})
