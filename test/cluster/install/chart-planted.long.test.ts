@@ -1,8 +1,6 @@
 // Faults in copies of a chart: the checks of the charts find each.
-import { cpSync, readFileSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { afterAll, describe, expect, test } from 'vitest'
-import { CHARTS, PLATFORM } from '../../../tools/charts/files.ts'
+import { PLATFORM } from '../../../tools/charts/files.ts'
 import { ensureBinaries } from '../../../tools/control-plane/binaries.ts'
 import { ensureHelm } from '../../../tools/helm/program.ts'
 import { programOrSkip } from '../../support/program-or-skip.ts'
@@ -10,28 +8,13 @@ import { differences, openLevels, unkeptKinds } from './chart-checks.ts'
 import { chartRenderer, overlaid } from './chart-renderer.ts'
 import { schemaOf, unsaid, type ValuesSchema, wrongValues } from './chart-wrong-values.ts'
 import { titleOf } from './installer.ts'
+import { type ChartFault, plantedChart } from './planted-chart.ts'
 
 const { kubectl } = await ensureBinaries(console.log)
 const charts = chartRenderer(await programOrSkip(ensureHelm))
 afterAll(() => charts.remove())
 
-/** A change of one file of a chart. */
-interface Fault {
-  readonly file: string
-  readonly change: (text: string) => string
-}
-
-let copies = 0
-
-/** The folder of a copy of the platform's chart with this fault. @throws Error where the file has no place for it */
-function planted({ file, change }: Fault): string {
-  const chart = join(charts.folder, `chart-${(copies += 1)}`)
-  cpSync(join(CHARTS, PLATFORM), chart, { recursive: true })
-  const text = readFileSync(join(chart, file), 'utf8')
-  if (change(text) === text) throw new Error(`${file} has no place for this fault`)
-  writeFileSync(join(chart, file), change(text))
-  return chart
-}
+const planted = (fault: ChartFault): string => plantedChart(charts, PLATFORM, fault)
 
 describe('a planted fault', () => {
   test('is found where a kind lost its keep (34.2)', async () => {
