@@ -5,7 +5,7 @@ import { cacheOf } from '../control-plane/cache.ts'
 
 const MODULE_DIR = import.meta.dirname
 const COSIGN = {
-  cosign: { pkg: 'github.com/sigstore/cosign/v3/cmd/cosign', about: '10 minutes' },
+  cosign: { pkg: 'github.com/sigstore/cosign/v3/cmd/cosign', about: '15 minutes' },
 } as const
 const REGISTRY = {
   registry: { pkg: 'github.com/google/go-containerregistry/cmd/registry', about: '20 seconds' },
@@ -22,7 +22,7 @@ export async function ensureCosign(log: (line: string) => void): Promise<string>
   const into = cacheOf('cosign', MODULE_DIR)
   await buildMissing({
     title: 'cosign',
-    about: '10 minutes',
+    about: '15 minutes',
     moduleDir: MODULE_DIR,
     into,
     sources: COSIGN,

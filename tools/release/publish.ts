@@ -1,5 +1,7 @@
 // The commands that sign and push a release. Pure: tools/release-publish.ts runs them, or prints them with DRY_RUN=1.
 
+import { SIGNATURE, SUMS } from './sums.ts'
+
 /** A command with its arguments. */
 export type Command = readonly [program: string, ...args: string[]]
 
@@ -13,12 +15,23 @@ export interface SignOptions {
   readonly key: string | null
 }
 
-/** The commands that sign dist/SHA256SUMS, and so every file of the release, and the image. */
+/** Files without any service, as `cosign signing-config create` and `cosign trusted-root create` write them. */
+const OFFLINE = 'tools/release/offline'
+
+/**
+ * The commands that sign dist/SHA256SUMS, and so every file of the release, and the image.
+ *
+ * With a key no transparency log and no other service is asked: the signature is made and checked offline.
+ */
 export function signCommands({ cosign, image, key }: SignOptions): readonly Command[] {
-  // With a key no transparency log is asked: the signature is checked offline.
-  const how = key === null ? ['--yes'] : ['--yes', `--key=${key}`, '--tlog-upload=false']
+  const offline = [
+    `--key=${key}`,
+    `--signing-config=${OFFLINE}/signing-config.json`,
+    `--trusted-root=${OFFLINE}/trusted-root.json`,
+  ]
+  const how = ['--yes', ...(key === null ? [] : offline)]
   return [
-    [cosign, 'sign-blob', ...how, '--bundle=dist/SHA256SUMS.sigstore.json', 'dist/SHA256SUMS'],
+    [cosign, 'sign-blob', ...how, `--bundle=dist/${SIGNATURE}`, `dist/${SUMS}`],
     [cosign, 'sign', ...how, image],
   ]
 }

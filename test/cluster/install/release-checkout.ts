@@ -60,8 +60,12 @@ export interface ReleaseCheckout {
     args: readonly string[],
     env?: NodeJS.ProcessEnv,
   ) => Promise<Ended>
-  /** Runs a target of the Makefile, with these variables. */
-  readonly make: (target: string, variables?: Readonly<Record<string, string>>) => Promise<Ended>
+  /** Runs a target of the Makefile with variables of its own, and with variables of the environment. */
+  readonly make: (
+    target: string,
+    variables?: Readonly<Record<string, string>>,
+    env?: NodeJS.ProcessEnv,
+  ) => Promise<Ended>
   /** Commits every change. */
   readonly commit: () => Promise<void>
   /** Cuts the changelog for the version of the package, without a commit. */
@@ -87,8 +91,8 @@ export async function createReleaseCheckout(): Promise<ReleaseCheckout> {
     const made = await run('git', [...NAMED, 'commit', '--quiet', '-m', 'change'])
     expect(made).toMatchObject({ code: 0 })
   }
-  const make: ReleaseCheckout['make'] = (target, variables = {}) =>
-    run('make', makeArguments(target, variables))
+  const make: ReleaseCheckout['make'] = (target, variables = {}, env = {}) =>
+    run('make', makeArguments(target, variables), env)
   await run('git', ['init', '--quiet'])
   await commit()
   return {

@@ -1,6 +1,12 @@
 import { expect, test } from 'vitest'
 import { pushCommands, signCommands } from '../../../../tools/release/publish.ts'
 
+const OFFLINE = [
+  '--yes',
+  '--key=cosign.key',
+  '--signing-config=tools/release/offline/signing-config.json',
+  '--trusted-root=tools/release/offline/trusted-root.json',
+]
 const image = `registry.example.com/mo@sha256:${'0'.repeat(64)}`
 
 test('the sums and the image are signed by a key without a transparency log (34.4)', () => {
@@ -8,13 +14,11 @@ test('the sums and the image are signed by a key without a transparency log (34.
     [
       'cosign',
       'sign-blob',
-      '--yes',
-      '--key=cosign.key',
-      '--tlog-upload=false',
+      ...OFFLINE,
       '--bundle=dist/SHA256SUMS.sigstore.json',
       'dist/SHA256SUMS',
     ],
-    ['cosign', 'sign', '--yes', '--key=cosign.key', '--tlog-upload=false', image],
+    ['cosign', 'sign', ...OFFLINE, image],
   ])
 })
 
