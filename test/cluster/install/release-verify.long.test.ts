@@ -53,8 +53,12 @@ function bash(commands: string): Promise<Ended> {
     GIT_CONFIG_VALUE_0: REPOSITORY,
   }
   return new Promise((resolve) => {
-    execFile('bash', ['-euo', 'pipefail', '-c', commands], { cwd: folder, env }, (error, ...out) =>
-      resolve({ code: Number(error?.code ?? 0), stdout: out[0], stderr: out[1] }),
+    execFile(
+      'bash',
+      ['--norc', '-euo', 'pipefail', '-c', commands],
+      { cwd: folder, env },
+      (error, ...out) =>
+        resolve({ code: Number(error?.code ?? 0), stdout: out[0], stderr: out[1] }),
     )
   })
 }
