@@ -95,7 +95,7 @@ afterAll(async () => {
   checkout.remove()
 })
 
-describe('the commands of docs/verify-release.md', { timeout: 5 * MINUTE_MS }, () => {
+describe('the commands of the page', { timeout: 5 * MINUTE_MS }, () => {
   test('verify the signature of the sums by the key (34.4)', async () => {
     const { code, stderr } = await section(1)
     expect(code).toBe(0)
@@ -147,7 +147,7 @@ describe('the commands of docs/verify-release.md', { timeout: 5 * MINUTE_MS }, (
   })
 })
 
-describe('the commands of docs/verify-release.md fail', { timeout: MINUTE_MS }, () => {
+describe('the page finds', { timeout: MINUTE_MS }, () => {
   /** Runs sections of the page while a file has other content. */
   async function changed(
     name: string,
@@ -169,17 +169,17 @@ describe('the commands of docs/verify-release.md fail', { timeout: MINUTE_MS }, 
   }
 
   test.each(FILES.filter((name) => name !== 'SHA256SUMS').map((name) => ({ name })))(
-    'for a changed byte in $name (34.4)',
+    'a changed byte in $name (34.4)',
     async ({ name }) => {
       expect(await changed(name, flipped, 1, 2)).toEqual([0, 1])
     },
   )
 
-  test('for a changed byte in SHA256SUMS, in the signature (34.4)', async () => {
+  test('a changed byte in SHA256SUMS, in the signature (34.4)', async () => {
     expect(await changed('SHA256SUMS', flipped, 1)).not.toEqual([0])
   })
 
-  test('for a changed file with its new sum, in the signature (34.4)', async () => {
+  test('a changed file with its new sum, in the signature (34.4)', async () => {
     const manifest = join(folder, 'install.yaml')
     const before = readFileSync(manifest)
     writeFileSync(manifest, flipped(before))
@@ -195,7 +195,7 @@ describe('the commands of docs/verify-release.md fail', { timeout: MINUTE_MS }, 
     expect(sums).toBe(0)
   })
 
-  test('for a file without a sum (34.4)', async () => {
+  test('a file without a sum (34.4)', async () => {
     const planted = join(folder, 'planted.yaml')
     writeFileSync(planted, '')
     const { code, stdout } = await section(2)
@@ -204,7 +204,7 @@ describe('the commands of docs/verify-release.md fail', { timeout: MINUTE_MS }, 
     expect(stdout).toContain('< planted.yaml\n')
   })
 
-  test('for the key of somebody else, at the sums and at the image (34.4)', async () => {
+  test('the key of somebody else, at the sums and at the image (34.4)', async () => {
     const prefix = `--output-key-prefix=${join(work, 'another')}`
     await succeeded(
       checkout.run(cosign, ['generate-key-pair', prefix], { COSIGN_PASSWORD: 'of-the-test' }),
@@ -215,13 +215,13 @@ describe('the commands of docs/verify-release.md fail', { timeout: MINUTE_MS }, 
     expect(codes).not.toContain(0)
   })
 
-  test('for manifests with one more image (34.4)', async () => {
+  test('manifests with one more image (34.4)', async () => {
     const another = (before: Buffer): string =>
       before.toString().replace(/ image: .*/, ' image: registry.example.com/another:1.2.3')
     expect(await changed('install-agent.yaml', another, 3)).toEqual([1])
   })
 
-  test('for a chart in the registry with other bytes (34.4)', async () => {
+  test('a chart in the registry with other bytes (34.4)', async () => {
     const copy = join(work, 'copy')
     await succeeded(
       bash(`cp -r ${checkout.root}/charts/management-operator ${copy}
