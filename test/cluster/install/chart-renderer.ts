@@ -35,7 +35,7 @@ export function chartRenderer(helm: string): ChartRenderer {
     template: (chart, values, ...flags) => {
       const file = join(folder, `values-${(calls += 1)}.yaml`)
       writeFileSync(file, stringify(values))
-      const args = ['template', 'test', pathOf(CHARTS, chart), '--values', file, ...flags]
+      const args = ['template', 'test', pathOf(CHARTS, chart), ...flags, '--values', file]
       return run(helm, args, env)
     },
     objects: async (chart, values, ...flags) => {

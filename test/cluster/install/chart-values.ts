@@ -1,5 +1,6 @@
 // Values of the charts, each with the overlay of config/ that does the same.
 import { stringify } from 'yaml'
+import { AGENT, PLATFORM } from '../../../tools/charts/files.ts'
 
 const argument = (value: string, component?: string): object => ({
   target: { kind: 'Deployment', ...(component && { name: component }) },
@@ -125,3 +126,28 @@ export const AGENT_ROWS: readonly Row[] = [
     overlay: { components: ['../../components/prometheus-direct'] },
   },
 ]
+
+const ON = { enabled: true }
+
+/** Values by which a chart renders every object that it has, by the name of the chart. */
+export const EVERYTHING = {
+  [PLATFORM]: {
+    legacyImpersonation: 'always',
+    gateway: {
+      tls: { mode: 'certManager' },
+      service: { type: 'LoadBalancer' },
+      ingress: { ...ON, hosts: ['platform.example.com'] },
+      httpRoute: { ...ON, parentRefs: [{ name: 'public' }] },
+      autoscaling: ON,
+    },
+    monitoring: { serviceMonitor: ON, podMonitor: ON, rules: ON, dashboard: ON },
+    config: { platformHost: 'https://platform.example.com' },
+  },
+  [AGENT]: {
+    legacyImpersonation: 'always',
+    direct: { service: { type: 'LoadBalancer' }, persistence: ON },
+    webhook: ON,
+    target: ON,
+    monitoring: { serviceMonitor: ON, rules: ON },
+  },
+}

@@ -8,6 +8,9 @@ import type { ChartRenderer } from './chart-renderer.ts'
 export interface ValuesSchema {
   readonly type?: string
   readonly enum?: readonly string[]
+  readonly pattern?: string
+  readonly anyOf?: readonly object[]
+  readonly not?: { readonly not?: object }
   readonly properties?: Readonly<Record<string, ValuesSchema>>
   readonly additionalProperties?: boolean | ValuesSchema
   readonly items?: ValuesSchema
