@@ -43,8 +43,11 @@ async function startFrontDoor(
 }
 
 /** The authority that signs the certificates of gateways without files, PEM. */
-export async function gatewayCa(admin: KubeClient): Promise<string> {
-  const ref = { namespace: GATEWAY_ACCOUNT.namespace, name: GATEWAY_TLS_SECRET }
+export async function gatewayCa(
+  admin: KubeClient,
+  namespace: string = GATEWAY_ACCOUNT.namespace,
+): Promise<string> {
+  const ref = { namespace, name: GATEWAY_TLS_SECRET }
   const secret = await admin.get<Secret>(SECRETS, ref)
   if (!secret) throw new Error(`there is no Secret ${GATEWAY_TLS_SECRET}`)
   return Buffer.from(secret.data?.['ca.crt'] ?? '', 'base64').toString('utf8')

@@ -8,8 +8,8 @@ import { type Container, type Pod, fieldOf, portOf } from './pod.ts'
 /** What runs as the pods of which images. */
 export interface ProcessPods {
   readonly plane: Pick<Access, 'serviceAccountKubeconfig'>
-  /** The file of the program in an image, by the image's name. */
-  readonly programs: ReadonlyMap<string, string>
+  /** The file of the program in an image, by the image's name; `undefined` = the present one. */
+  readonly programs: ReadonlyMap<string, string | undefined>
 }
 
 const ANY_PORT = '127.0.0.1:0'
@@ -27,7 +27,7 @@ export function asProcesses({ plane, programs }: ProcessPods): LaunchPod {
     const [spec] = pod.spec.containers
     const [command = '', ...flags] = spec.args ?? []
     const programFile = programs.get(spec.image)
-    if (programFile === undefined) throw new Error(`there is no image ${spec.image}`)
+    if (!programs.has(spec.image)) throw new Error(`there is no image ${spec.image}`)
     launched += 1
     // Of a range for documentation, as an EndpointSlice takes no loopback address.
     const podIP = `198.51.100.${launched % 256}`

@@ -27,6 +27,8 @@ export interface HelmCluster {
   readonly file: (name: string, text: string) => string
   /** Variables with which a shell finds this cluster and both programs. */
   readonly env: Readonly<Record<string, string>>
+  /** The path of Helm. */
+  readonly program: string
 }
 
 /** Starts a control plane; it is stopped after the last test. Call it while the test file loads. */
@@ -58,6 +60,7 @@ export async function startHelmCluster(): Promise<HelmCluster> {
       return path
     },
     env,
+    program,
   }
 }
 
@@ -66,7 +69,6 @@ export type Versions = ReadonlyMap<string, string>
 
 /** What controllers of Kubernetes, Helm and leader election write all the time, or what a rollout consists of. */
 const MOVING = new Set([
-  'Event',
   'Lease',
   'Node',
   'Pod',
@@ -79,7 +81,13 @@ const MOVING = new Set([
 ])
 
 /** The versions of all objects of all kinds but those that move by themselves. */
-export async function objectVersions({ kubectl }: Pick<HelmCluster, 'kubectl'>): Promise<Versions> {
+export async function objectVersions(cluster: Pick<HelmCluster, 'kubectl'>): Promise<Versions> {
+  const all = [...(await allVersions(cluster))]
+  return new Map(all.filter(([name]) => !MOVING.has(name.split(' ')[0] ?? '')))
+}
+
+/** The versions of all objects of all kinds, of cluster and namespaces, but Events. */
+export async function allVersions({ kubectl }: Pick<HelmCluster, 'kubectl'>): Promise<Versions> {
   const names = await kubectl('api-resources', '--verbs=list', '-o', 'name')
   const path =
     '{range .items[*]}{.kind} {.metadata.namespace}/{.metadata.name} {.metadata.resourceVersion}{"\\n"}{end}'
@@ -88,7 +96,7 @@ export async function objectVersions({ kubectl }: Pick<HelmCluster, 'kubectl'>):
   return new Map(
     rows
       .map((row) => row.split(' '))
-      .filter(([kind = '']) => kind !== '' && !MOVING.has(kind))
+      .filter(([kind = '']) => kind !== '' && kind !== 'Event')
       .map(([kind = '', name = '', version = '']) => [`${kind} ${name}`, version]),
   )
 }

@@ -19,6 +19,7 @@ import {
   awaitOnly,
   awaitRollout,
   createCredentials,
+  faultsOfKey,
   imageOf,
   keyNamed,
   startPlatformNode,
@@ -29,7 +30,7 @@ import { type RunningLoad, type ServiceResult, startLoad } from './service-clien
 const cluster = await startHelmCluster()
 const { plane, helm } = cluster
 const former = await formerVersion(cluster.folder)
-const node = await startPlatformNode(cluster, { former: former.programFile, present: null })
+const node = await startPlatformNode(cluster, { former: former.programFile, present: undefined })
 const audit = auditOf(plane)
 const NAME = 'management-operator'
 const RELEASE = [NAME, `--namespace=${NAMESPACE}`]
@@ -111,9 +112,5 @@ test('former pods end in order, within their grace period (8.3)', () => {
 
 test('a key that nobody used meanwhile works as before (34.2)', async () => {
   const { spec } = await keyNamed(cluster, 'idle')
-  const [raw, ca] = [plane.raw, await gatewayCa(plane.admin)]
-  const keys = [spec?.key ?? '']
-  const later = startLoad({ raw, node, namespace: NAMESPACE, ca, keys, perSecond: 5 })
-  await later.answered(5)
-  expect((await later.stop()).faults).toEqual([])
+  expect(await faultsOfKey(cluster, node, spec?.key ?? '')).toEqual([])
 })

@@ -8,9 +8,11 @@ import { ACCESS_KEYS } from '../../../src/api/names.ts'
 import type { OwnedAccessKey } from '../../../src/api/ownedaccesskey.gen.ts'
 import { ISSUER } from '../../support/command-process.ts'
 import { eventually } from '../../support/eventually.ts'
+import { gatewayCa } from '../../support/gateway-process.ts'
 import { asProcesses } from '../../support/process-pods.ts'
 import { type TestNode, startTestNode } from '../../support/test-node.ts'
 import type { HelmCluster } from './helm-cluster.ts'
+import { startLoad } from './service-clients.ts'
 
 /** The namespace of the shipped manifests. */
 export const NAMESPACE = 'platform-system'
@@ -18,7 +20,6 @@ export const NAMESPACE = 'platform-system'
 export const DEPLOYMENTS = ['manager', 'gateway']
 
 const REPOSITORY = 'registry.example.com/platform/management-operator'
-const PRESENT_PROGRAM = join(import.meta.dirname, '../../../src/main.ts')
 /** A rollout replaces two pods in turn; a busy machine takes seconds for each. */
 const ROLLED_OUT_WITHIN = '--timeout=120s'
 
@@ -26,16 +27,14 @@ const ROLLED_OUT_WITHIN = '--timeout=120s'
 export const imageOf = (tag: string): string => `${REPOSITORY}:${tag}`
 
 /**
- * Starts a node that runs pods of these versions: the program of each tag, that of this checkout for `null`. It is stopped
+ * Starts a node that runs pods of these versions: the program of each tag, the present one for `undefined`. It is stopped
  * after the last test.
  */
 export async function startPlatformNode(
   { plane }: HelmCluster,
-  programs: Readonly<Record<string, string | null>>,
+  programs: Readonly<Record<string, string | undefined>>,
 ): Promise<TestNode> {
-  const files = Object.entries(programs).map(
-    ([tag, file]) => [imageOf(tag), file ?? PRESENT_PROGRAM] as const,
-  )
+  const files = Object.entries(programs).map(([tag, file]) => [imageOf(tag), file] as const)
   const node = await startTestNode({
     kubeconfig: plane.adminKubeconfig,
     launch: asProcesses({ plane, programs: new Map(files) }),
@@ -121,6 +120,19 @@ export async function awaitRollout(
   }
   const config = 'config/platform-manager-config'
   await kubectl('wait', config, '--for=condition=Ready', '--timeout=60s')
+}
+
+/** Sends requests with a key through the gateways; the reasons of those that failed. */
+export async function faultsOfKey(
+  { plane }: HelmCluster,
+  node: TestNode,
+  key: string,
+  namespace = NAMESPACE,
+): Promise<readonly string[]> {
+  const ca = await gatewayCa(plane.admin, namespace)
+  const load = startLoad({ raw: plane.raw, node, namespace, ca, keys: [key], perSecond: 10 })
+  await load.answered(6)
+  return (await load.stop()).faults
 }
 
 /** Waits until every pod is of that version: a rollout is complete before its old pods have ended. */
