@@ -19,15 +19,17 @@ export const NAMESPACE = 'platform-system'
 /** Deployments of the platform. */
 export const DEPLOYMENTS = ['manager', 'gateway']
 
-const REPOSITORY = 'registry.example.com/platform/management-operator'
+/** The repository of the images, as on the pages. */
+export const REPOSITORY = 'registry.example.com/platform/management-operator'
 /** A rollout replaces two pods in turn; a busy machine takes seconds for each. */
 const ROLLED_OUT_WITHIN = '--timeout=120s'
 
-/** The image of a version. */
-export const imageOf = (tag: string): string => `${REPOSITORY}:${tag}`
+/** The image of a tag or digest. */
+export const imageOf = (version: string): string =>
+  `${REPOSITORY}${version.startsWith('sha256:') ? '@' : ':'}${version}`
 
 /**
- * Starts a node that runs pods of these versions: the program of each tag, the present one for `undefined`. It is stopped
+ * Starts a node that runs pods of these versions: the program of each tag or digest, the present one for `undefined`. It is stopped
  * after the last test.
  */
 export async function startPlatformNode(
