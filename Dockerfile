@@ -61,8 +61,10 @@ CMD ["--help"]
 # Last: what changes with every version keeps no layer above from the cache.
 ARG VERSION=unknown
 ARG REVISION=unknown
+ARG NODE_IMAGE
 LABEL org.opencontainers.image.title="management-operator" \
       org.opencontainers.image.licenses="Apache-2.0" \
       org.opencontainers.image.description="Access keys, direct cluster endpoint tokens and platform settings as a Kubernetes operator" \
       org.opencontainers.image.version="${VERSION}" \
-      org.opencontainers.image.revision="${REVISION}"
+      org.opencontainers.image.revision="${REVISION}" \
+      org.opencontainers.image.base.name="${NODE_IMAGE}"

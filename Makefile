@@ -51,12 +51,19 @@ soak: $(INSTALLED) ## Run operator and gateway under load for 30 minutes while c
 	@node bench/soak.ts --minutes='$(or $(MINUTES),30)' --per-minute='$(or $(PER_MINUTE),4000)'
 
 # DOCKER_BUILD_FLAGS are added as they are, such as --network host or --build-arg NODE_IMAGE=... .
+# REPOSITORY is the URL where the commit can be read: labels name it. PLATFORMS=linux/amd64,linux/arm64 builds for each and pushes
+# the image, because a daemon keeps images of its own platform only.
 IMG ?= management-operator:dev
 DOCKER ?= docker
-image: ## Build the container image IMG.
-	@DOCKER_BUILDKIT=1 $(DOCKER) build $(DOCKER_BUILD_FLAGS) --tag $(IMG) \
+REVISION = $$(git rev-parse HEAD 2>/dev/null || echo unknown)
+image: ## Build the container image IMG; with PLATFORMS=linux/amd64,linux/arm64 for each of them, and push it.
+	@$(if $(PLATFORMS),$(DOCKER) buildx version > /dev/null 2>&1 || \
+	  { echo 'PLATFORMS needs the plugin buildx of docker: install it. Without PLATFORMS the image is for this machine.' >&2; exit 1; })
+	@DOCKER_BUILDKIT=1 $(DOCKER) $(if $(PLATFORMS),buildx build --platform '$(PLATFORMS)' --push,build) $(DOCKER_BUILD_FLAGS) --tag $(IMG) \
 	  --build-arg VERSION="$$(awk -F '"' '$$2 == "version" { print $$4; exit }' package.json)" \
-	  --build-arg REVISION="$$(git rev-parse HEAD 2>/dev/null || echo unknown)" .
+	  --build-arg REVISION="$(REVISION)" \
+	  $(if $(REPOSITORY),--label org.opencontainers.image.url='$(REPOSITORY)' --label org.opencontainers.image.source='$(REPOSITORY)' \
+	    --label org.opencontainers.image.documentation="$(REPOSITORY)/tree/$(REVISION)/docs") .
 
 # IMAGE is the pushed image by digest, REPOSITORY the URL where the commit can be read.
 release: $(INSTALLED) ## Write charts, manifests, SBOM, sums and provenance of a version into dist/: IMAGE=...@sha256:... REPOSITORY=https://...

@@ -7,10 +7,11 @@ import { parse } from 'yaml'
 import { AGENT, CHARTS, PLATFORM } from './charts/files.ts'
 import { ensureBinaries } from './control-plane/binaries.ts'
 import { ensureHelm } from './helm/program.ts'
+import type { ChartOrigin } from './release/chart-origin.ts'
 import { packagedChart } from './release/charts.ts'
 import { cleanCheckout } from './release/checkout.ts'
 import { writeRelease } from './release/folder.ts'
-import { parseImage, type ReleaseImage } from './release/image.ts'
+import { parseImage } from './release/image.ts'
 import { releaseManifests } from './release/manifests.ts'
 import { PROVENANCE, provenanceOf } from './release/provenance.ts'
 import { writeSbom } from './release/sbom.ts'
@@ -29,18 +30,20 @@ async function main(): Promise<void> {
   const { version } = JSON.parse(textOf('package.json')) as { readonly version: string }
   refuseFaults(version)
   const checkout = cleanCheckout(ROOT)
-  const files = await releaseFiles(image, checkout.timeSeconds)
+  const { commit } = checkout
+  const origin = { repository, commit, image, version, changelog: textOf('CHANGELOG.md') }
+  const files = await releaseFiles(origin, checkout.timeSeconds)
   const digests = digestsOf(files)
   const source = {
     repository,
-    commit: checkout.commit,
+    commit,
     image: `${image.repository}@${image.digest}`,
     node: process.versions.node,
   }
   const provenance = `${JSON.stringify(provenanceOf(digests, source), null, 2)}\n`
   const all = new Map([...files, [PROVENANCE, Buffer.from(provenance)]])
   writeRelease(join(ROOT, 'dist'), all)
-  say(`release ${version} of ${checkout.commit} is in dist/:\n${[...all.keys()].join('\n')}`)
+  say(`release ${version} of ${commit} is in dist/:\n${[...all.keys()].join('\n')}`)
 }
 
 function refuseFaults(version: string): void {
@@ -54,18 +57,18 @@ function refuseFaults(version: string): void {
 }
 
 async function releaseFiles(
-  image: ReleaseImage,
+  origin: ChartOrigin,
   timeSeconds: number,
 ): Promise<ReadonlyMap<string, Buffer>> {
   const [{ kubectl }, helm] = await Promise.all([ensureBinaries(say), ensureHelm(say)])
   const charts = [PLATFORM, AGENT].map((name) =>
-    packagedChart(helm, join(CHARTS, name), timeSeconds),
+    packagedChart(helm, join(CHARTS, name), timeSeconds, origin),
   )
   const manifests = { 'install.yaml': 'config/default', 'install-agent.yaml': 'config/direct' }
   const written = Object.entries(manifests).map(
     async ([name, folder]): Promise<[string, Buffer]> => [
       name,
-      Buffer.from(await releaseManifests(kubectl, join(ROOT, folder), image)),
+      Buffer.from(await releaseManifests(kubectl, join(ROOT, folder), origin.image)),
     ],
   )
   const sbom = writeSbom(say).then((content): [string, Buffer] => ['sbom.cdx.json', content])

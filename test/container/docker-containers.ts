@@ -15,6 +15,9 @@ import type { Containers } from './global-setup.ts'
 /** The default base image of the Dockerfile. */
 export const BASE_IMAGE = process.env['NODE_IMAGE'] ?? 'node:24-bookworm-slim'
 
+/** The repository that labels of the image name. */
+export const REPOSITORY = 'https://git.example.com/management-operator'
+
 const ROOT = join(import.meta.dirname, '../..')
 const BUILDS_WITHIN_MS = 300_000
 
@@ -37,7 +40,12 @@ export async function buildImage(
     ...(ca === '' ? [] : [`--secret id=ca,src=${ca}`]),
     process.env['DOCKER_BUILD_FLAGS'] ?? '',
   ]
-  const variables = [`IMG=${tag}`, `DOCKER=${docker}`, `DOCKER_BUILD_FLAGS=${flags.join(' ')}`]
+  const variables = [
+    `IMG=${tag}`,
+    `DOCKER=${docker}`,
+    `REPOSITORY=${REPOSITORY}`,
+    `DOCKER_BUILD_FLAGS=${flags.join(' ')}`,
+  ]
   const { ok, stdout, stderr } = await ended('make', ['-C', folder, 'image', ...variables], {
     env: { DOCKER_HOST: host },
     withinMs: BUILDS_WITHIN_MS,

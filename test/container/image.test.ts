@@ -8,6 +8,7 @@ import {
   BASE_IMAGE,
   MOST_RESTRICTED,
   NODE,
+  REPOSITORY,
   restrictedContainer,
   containersOrSkip,
   launch,
@@ -66,16 +67,28 @@ describe('commands in a read-only container without capabilities (8.1)', () => {
   })
 })
 
-test('the image has user, entrypoint, version and labels', async () => {
+test('the image has user, entrypoint, version and labels (34.4)', async () => {
   const { Config } = await inspect(image)
   expect(Config.User).toBe('65532:65532')
   expect(Config.Entrypoint?.[0]).toBe(NODE)
   expect(Config.Entrypoint?.at(-1)).toBe('/app/src/main.js')
-  const labels = Config.Labels as Readonly<Record<string, string>>
-  expect(labels['org.opencontainers.image.title']).toBe('management-operator')
-  expect(labels['org.opencontainers.image.licenses']).toBe('Apache-2.0')
-  expect(labels['org.opencontainers.image.version']).toBe(read('package.json').version)
-  expect(labels['org.opencontainers.image.revision']).toMatch(/^[0-9a-f]{40}$|^unknown$/)
+  const PREFIX = 'org.opencontainers.image.'
+  const labels = Object.entries(Config.Labels as Readonly<Record<string, string>>).map(
+    ([name, value]) => [name.replace(PREFIX, ''), value] as const,
+  )
+  const revision = new Map(labels).get('revision') ?? ''
+  expect(revision).toMatch(/^[0-9a-f]{40}$|^unknown$/)
+  expect(Object.fromEntries(labels)).toEqual({
+    title: 'management-operator',
+    description: expect.stringMatching(/Kubernetes operator$/),
+    licenses: 'Apache-2.0',
+    version: read('package.json').version,
+    revision,
+    url: REPOSITORY,
+    source: REPOSITORY,
+    documentation: `${REPOSITORY}/tree/${revision}/docs`,
+    'base.name': BASE_IMAGE,
+  })
 })
 
 test('the heap limit fits into the memory limit of the container', async () => {

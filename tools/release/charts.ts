@@ -1,26 +1,31 @@
 // Packages of the charts. Helm writes the times of files into a package, so each file gets the time of the commit.
 import { execFile } from 'node:child_process'
-import { cp, mkdtemp, readFile, readdir, rm, utimes } from 'node:fs/promises'
+import { cp, mkdtemp, readFile, readdir, rm, utimes, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
+import { type ChartOrigin, withOrigin } from './chart-origin.ts'
 
 /**
  * The package of a chart: its name and content. The same bytes for the same files and time.
  *
  * @param folder the path of the chart
  * @param timeSeconds time of the commit, in epoch seconds
+ * @param origin what Chart.yaml of the package says about it
  * @throws Error when Helm fails
  */
 export async function packagedChart(
   helm: string,
   folder: string,
   timeSeconds: number,
+  origin: ChartOrigin,
 ): Promise<[name: string, content: Buffer]> {
   const work = await mkdtemp(join(tmpdir(), 'chart-'))
   try {
     const [copy, out] = [join(work, 'chart'), join(work, 'out')]
     await cp(folder, copy, { recursive: true })
+    const chart = join(copy, 'Chart.yaml')
+    await writeFile(chart, withOrigin(await readFile(chart, 'utf8'), origin))
     for (const path of await readdir(copy, { recursive: true }))
       await utimes(join(copy, path), timeSeconds, timeSeconds)
     await promisify(execFile)(helm, ['package', copy, '--destination', out])

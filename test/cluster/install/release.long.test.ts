@@ -96,12 +96,12 @@ describe('make release writes', () => {
     }
   })
 
-  test('charts that Helm reads (34.1)', async () => {
+  test('charts that Helm reads, with repository and image (34.1)', async () => {
     const { code, stdout } = await run(helm, ['show', 'chart', join(root, 'dist', FILES[3] ?? '')])
-    expect({ code, stdout }).toMatchObject({
-      code: 0,
-      stdout: expect.stringContaining('name: management-operator\n'),
-    })
+    expect(code).toBe(0)
+    expect(stdout).toContain('\nname: management-operator\n')
+    expect(stdout).toContain(`\nhome: ${REPOSITORY}\n`)
+    expect(stdout).toContain(`image: ${IMAGE}\n`)
   })
 
   test('an SBOM of the packages that the image installs, and no others (34.4)', () => {
