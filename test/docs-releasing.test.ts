@@ -34,3 +34,13 @@ test('CHANGELOG.md begins with what is not released, in 45 lines until the first
   const most = parts.length === 1 ? 45 : Number.POSITIVE_INFINITY
   expect(parts[0]?.trim().split('\n').length).toBeLessThanOrEqual(most)
 })
+
+test('docs/helm.md installs by each way in at most 25 lines, with upgrade, way back and end', () => {
+  const [, ...sections] = textOf('docs/helm.md').split(/^## /m)
+  const ways = sections.filter((text) => /^(?:Helm|kubectl|kustomize|Argo CD|Flux)\n/.test(text))
+  expect(ways).toHaveLength(5)
+  for (const way of ways) {
+    expect(way.trimEnd().split('\n').length).toBeLessThanOrEqual(25)
+    expect(way).toMatch(/Upgrade: .*Roll back: .*Uninstall: /s)
+  }
+})
