@@ -63,7 +63,8 @@ const STEPS = {
 } as const
 
 try {
-  const step = STEPS[process.argv[2] as keyof typeof STEPS]
+  const step = new Map(Object.entries(STEPS)).get(process.argv[2] ?? '')
+  if (step === undefined) throw new Error('usage: node tools/release-publish.ts sign|push')
   for (const command of await step.commands()) {
     console.log(command.join(' '))
     if (!isDryRun) run(command, step.variable)
