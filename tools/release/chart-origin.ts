@@ -1,5 +1,5 @@
-// What Chart.yaml of a release has beside the one in Git: where it comes from and what is new, as Helm and Artifact Hub
-// read it. Pure.
+// What a chart of a release has beside the one in Git: where it comes from and what is new, as Helm and Artifact Hub read it,
+// and its image. Pure.
 import { parseDocument, stringify } from 'yaml'
 import type { ReleaseImage } from './image.ts'
 
@@ -49,6 +49,14 @@ export function withOrigin(chart: string, origin: ChartOrigin): string {
   }
   for (const [name, value] of Object.entries(annotations))
     document.setIn(['annotations', `artifacthub.io/${name}`], stringify(value, { lineWidth: 0 }))
+  return document.toString({ lineWidth: 0 })
+}
+
+/** values.yaml with the image of the release, so that the chart installs what it was released with. */
+export function withImage(values: string, { repository, digest }: ReleaseImage): string {
+  const document = parseDocument(values)
+  document.setIn(['image', 'repository'], repository)
+  document.setIn(['image', 'digest'], digest)
   return document.toString({ lineWidth: 0 })
 }
 

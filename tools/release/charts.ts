@@ -4,14 +4,14 @@ import { cp, mkdtemp, readFile, readdir, rm, utimes, writeFile } from 'node:fs/p
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { type ChartOrigin, withOrigin } from './chart-origin.ts'
+import { type ChartOrigin, withImage, withOrigin } from './chart-origin.ts'
 
 /**
  * The package of a chart: its name and content. The same bytes for the same files and time.
  *
  * @param folder the path of the chart
  * @param timeSeconds time of the commit, in epoch seconds
- * @param origin what Chart.yaml of the package says about it
+ * @param origin what the package says about it, and its image
  * @throws Error when Helm fails
  */
 export async function packagedChart(
@@ -24,8 +24,8 @@ export async function packagedChart(
   try {
     const [copy, out] = [join(work, 'chart'), join(work, 'out')]
     await cp(folder, copy, { recursive: true })
-    const chart = join(copy, 'Chart.yaml')
-    await writeFile(chart, withOrigin(await readFile(chart, 'utf8'), origin))
+    await rewrite(join(copy, 'Chart.yaml'), (text) => withOrigin(text, origin))
+    await rewrite(join(copy, 'values.yaml'), (text) => withImage(text, origin.image))
     for (const path of await readdir(copy, { recursive: true }))
       await utimes(join(copy, path), timeSeconds, timeSeconds)
     await promisify(execFile)(helm, ['package', copy, '--destination', out])
@@ -35,4 +35,8 @@ export async function packagedChart(
   } finally {
     await rm(work, { recursive: true })
   }
+}
+
+async function rewrite(path: string, change: (text: string) => string): Promise<void> {
+  await writeFile(path, change(await readFile(path, 'utf8')))
 }

@@ -104,6 +104,16 @@ describe('make release writes', () => {
     expect(stdout).toContain(`image: ${IMAGE}\n`)
   })
 
+  test.each([FILES[3], FILES[4]])(
+    'chart %s, which installs the image of the release (34.4)',
+    async (name) => {
+      const { code, stdout } = await run(helm, ['template', 'x', join(root, 'dist', name ?? '')])
+      expect(code).toBe(0)
+      const images = stdout.match(/image: .+/g)
+      expect(new Set(images)).toEqual(new Set([`image: ${IMAGE}`]))
+    },
+  )
+
   test('an SBOM of the packages that the image installs, and no others (34.4)', () => {
     const { specVersion, components } = JSON.parse(textOf('sbom.cdx.json')) as {
       readonly specVersion: string

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { parse } from 'yaml'
 import { AGENT, CHARTS, PLATFORM } from '../../../../tools/charts/files.ts'
-import { changesOf, withOrigin } from '../../../../tools/release/chart-origin.ts'
+import { changesOf, withImage, withOrigin } from '../../../../tools/release/chart-origin.ts'
 
 const CRDS = join(CHARTS, '../crds')
 const CHANGELOG = `# Changelog
@@ -77,6 +77,20 @@ test('a chart of a release names its repository, image and changes as Artifact H
     url: `${repository}/blob/${commit}/docs/helm.md`,
   })
 })
+
+test.each([PLATFORM, AGENT].map((chart) => ({ chart })))(
+  'values of $chart in a release name its image, and are the same otherwise (34.4)',
+  ({ chart }) => {
+    const digest = `sha256:${'1'.repeat(64)}`
+    const text = readFileSync(join(CHARTS, chart, 'values.yaml'), 'utf8')
+    const changed = withImage(text, { repository: 'registry.example.com/mo', digest })
+    const lines = text.split('\n')
+    expect(changed.split('\n').filter((line, at) => line !== lines[at])).toEqual([
+      '  repository: registry.example.com/mo',
+      `  digest: "${digest}"`,
+    ])
+  },
+)
 
 /** As Artifact Hub documents them, with the values that it takes. */
 const CATEGORIES = [
