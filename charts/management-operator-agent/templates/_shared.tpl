@@ -27,7 +27,7 @@ app.kubernetes.io/component: {{ .component }}
 {{- /* Metadata of an object of the namespace: (dict "root" $ "name" "gateway" "component" "gateway"). */ -}}
 {{- define "management-operator.metadata" -}}
 name: {{ .name }}
-namespace: {{ .root.Values.namespace }}
+namespace: {{ .root.Values.namespace | quote }}
 labels:
   {{- include "management-operator.labels" .root | nindent 2 }}
   {{- with .component }}
@@ -52,7 +52,7 @@ numbers that Helm parses come back as floats. (dict "root" $ "file" "kinds.yaml"
 {{- $chart := printf "helm.sh/chart: %s-%s" .root.Chart.Name (.root.Chart.Version | replace "+" "_") -}}
 {{- $managedBy := printf "app.kubernetes.io/managed-by: %s" .root.Release.Service -}}
 {{- .root.Files.Get (printf "files/%s" .file)
-  | replace "namespace: platform-system\n" (printf "namespace: %s\n" .root.Values.namespace)
+  | replace "namespace: platform-system\n" (printf "namespace: %s\n" (.root.Values.namespace | quote))
   | replace (printf "\n    %s\n" $partOf) (printf "\n    %s\n    %s\n    %s\n" $partOf $managedBy $chart) -}}
 {{- end -}}
 
@@ -78,7 +78,7 @@ imagePullSecrets:
   {{- toYaml . | nindent 2 }}
 {{- end }}
 {{- with .values.priorityClassName }}
-priorityClassName: {{ . }}
+priorityClassName: {{ . | quote }}
 {{- end }}
 {{- with .values.nodeSelector }}
 nodeSelector:
@@ -137,7 +137,7 @@ readinessProbe:
 {{- /* A container up to its arguments: (dict "root" $ "component" "gateway" "values" .Values.gateway). */ -}}
 {{- define "management-operator.container" -}}
 name: {{ .component }}
-image: {{ include "management-operator.image" .root }}
+image: {{ include "management-operator.image" .root | quote }}
 {{- with .root.Values.image.pullPolicy }}
 imagePullPolicy: {{ . }}
 {{- end }}
@@ -159,7 +159,7 @@ securityContext:
 {{- /* Flags that both programs have. */ -}}
 {{- define "management-operator.args" -}}
 {{- with .root.Values.issuerURL }}
-- --issuer-url={{ . }}
+- {{ printf "--issuer-url=%s" . | quote }}
 {{- end }}
 {{- range .values.extraArgs }}
 - {{ . | quote }}
@@ -191,7 +191,7 @@ selector:
 type: {{ . }}
 {{- end }}
 {{- with .loadBalancerClass }}
-loadBalancerClass: {{ . }}
+loadBalancerClass: {{ . | quote }}
 {{- end }}
 {{- with .loadBalancerSourceRanges }}
 loadBalancerSourceRanges:

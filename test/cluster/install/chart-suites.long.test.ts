@@ -91,7 +91,7 @@ const FAULTS = [
     chart: PLATFORM,
     suite: 'cluster',
     file: '_shared.tpl',
-    from: '(printf "namespace: %s\\n" .root.Values.namespace)',
+    from: '(printf "namespace: %s\\n" (.root.Values.namespace | quote))',
     to: '"namespace: other\\n"',
   },
   {

@@ -9,6 +9,7 @@ import { differences, unkeptKinds } from './chart-checks.ts'
 import { chartRenderer, overlaid } from './chart-renderer.ts'
 import { AGENT_ROWS, PLATFORM_ROWS } from './chart-values.ts'
 import { schemaOf, unsaidOfSeveral } from './chart-wrong-values.ts'
+import { titleOf } from './installer.ts'
 
 const [{ kubectl }, helm] = await Promise.all([
   ensureBinaries(console.log),
@@ -76,6 +77,42 @@ describe('the chart of the platform', () => {
       expect(legacy).toHaveLength(has ? 2 : 0)
     },
   )
+})
+
+const WORD = '12321'
+const ON = { enabled: true }
+const WITH_COLON = 'https://platform.example.com/oidc:'
+
+test.each([
+  {
+    chart: PLATFORM,
+    values: {
+      namespace: WORD,
+      imagePullSecrets: [{ name: WORD }],
+      issuerURL: WITH_COLON,
+      manager: { priorityClassName: WORD },
+      gateway: {
+        tls: { mode: 'certManager', secretName: WORD, issuerRef: { name: WORD } },
+        service: { type: 'LoadBalancer', loadBalancerClass: WORD },
+        ingress: { ...ON, className: WORD, hosts: ['a.example.com'], tlsSecretName: WORD },
+      },
+      monitoring: { serviceMonitor: ON, dashboard: ON },
+    },
+  },
+  {
+    chart: AGENT,
+    values: {
+      namespace: WORD,
+      issuerURL: WITH_COLON,
+      direct: { priorityClassName: WORD, persistence: { ...ON, storageClassName: WORD } },
+      webhook: { ...ON, secretName: WORD },
+    },
+  },
+])('strings of $chart stay strings where YAML reads something else (34.1)', async (one) => {
+  const objects = await charts.objects(one.chart, one.values)
+  const numbers = objects.filter((object) => /[:[,]12321\b/.test(JSON.stringify(object)))
+  expect(numbers.map(titleOf)).toEqual([])
+  expect(JSON.stringify(objects)).toContain(`"--issuer-url=${WITH_COLON}"`)
 })
 
 describe('wrong values', () => {
