@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { parse } from 'yaml'
 import { configSchema, type JsonSchema } from './config-schema.ts'
 import { AGENT, CHARTS, PLATFORM } from './files.ts'
+import { withRequired } from './required-values.ts'
 import { valuesTable } from './values-page.ts'
 
 const TABLE = /(?<=<!-- values -->\n)[\s\S]*(?=<!-- \/values -->)/
@@ -14,8 +15,10 @@ export const generatedValues = (): ReadonlyMap<string, string> =>
 
 function filesOf(chart: string, definitions: JsonSchema): [string, string][] {
   const read = (name: string): string => readFileSync(join(CHARTS, chart, name), 'utf8')
-  const schema = { ...(JSON.parse(read('values.schema.json')) as JsonSchema), ...definitions }
-  const table = valuesTable(schema, parse(read('values.yaml')) as Record<string, unknown>)
+  const defaults = parse(read('values.yaml')) as Record<string, unknown>
+  const written = { ...(JSON.parse(read('values.schema.json')) as JsonSchema), ...definitions }
+  const schema = withRequired(written, defaults)
+  const table = valuesTable(schema, defaults)
   return [
     [`${chart}/values.schema.json`, `${JSON.stringify(schema, null, 2)}\n`],
     [`${chart}/README.md`, read('README.md').replace(TABLE, `${table}\n`)],

@@ -147,8 +147,10 @@ env:
     fieldRef:
       fieldPath: metadata.namespace
 {{ include "management-operator.probes" . }}
+{{- with .values.resources }}
 resources:
-  {{- toYaml .values.resources | nindent 2 }}
+  {{- toYaml . | nindent 2 }}
+{{- end }}
 securityContext:
   allowPrivilegeEscalation: false
   readOnlyRootFilesystem: true

@@ -134,7 +134,7 @@ export const EVERYTHING = {
   [PLATFORM]: {
     legacyImpersonation: 'always',
     gateway: {
-      tls: { mode: 'certManager' },
+      tls: { mode: 'certManager', issuerRef: { name: 'internal' } },
       service: { type: 'LoadBalancer' },
       ingress: { ...ON, hosts: ['platform.example.com'] },
       httpRoute: { ...ON, parentRefs: [{ name: 'public' }] },

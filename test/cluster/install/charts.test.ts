@@ -116,6 +116,66 @@ test.each([
 })
 
 describe('wrong values', () => {
+  test.each([
+    { flag: 'networkPolicy.enabled', says: "at '/networkPolicy': missing property 'enabled'" },
+    { flag: 'crds', says: "at '': missing property 'crds'" },
+    { flag: 'manager.replicas', says: "at '/manager': missing property 'replicas'" },
+    { flag: 'gateway.tls.mode', says: "at '/gateway/tls': missing property 'mode'" },
+    { flag: 'namespace', says: "at '': missing property 'namespace'" },
+  ])('$flag=null is refused, which would take the default away (34.1)', async ({ flag, says }) => {
+    const { code, stderr } = await charts.template(PLATFORM, {}, '--set', `${flag}=null`)
+    expect(code).not.toBe(0)
+    expect(stderr).toContain(says)
+  })
+
+  test('gateway.resources=null leaves requests and limits out (34.1)', async () => {
+    const objects = await charts.objects(PLATFORM, {}, '--set', 'gateway.resources=null')
+    const gateway = objects.find((one) => titleOf(one).startsWith('Deployment gateway'))
+    expect(JSON.stringify(gateway)).not.toContain('"resources"')
+  })
+
+  test.each([
+    {
+      name: 'an Ingress without a host',
+      values: { gateway: { ingress: ON } },
+      says: "at '/gateway/ingress/hosts': minItems",
+    },
+    {
+      name: 'an HTTPRoute without a Gateway',
+      values: { gateway: { httpRoute: ON } },
+      says: "at '/gateway/httpRoute/parentRefs': minItems",
+    },
+    {
+      name: 'a Certificate without an issuer',
+      values: { gateway: { tls: { mode: 'certManager' } } },
+      says: "at '/gateway/tls/issuerRef/name': minLength",
+    },
+    {
+      name: 'a class of load balancers without one',
+      values: { gateway: { service: { loadBalancerClass: 'example.com/lb' } } },
+      says: "at '/gateway/service/loadBalancerClass': value must be ''",
+    },
+    {
+      name: 'a range without its length',
+      values: { gateway: { service: { type: 'LoadBalancer', loadBalancerSourceRanges: ['::1'] } } },
+      says: "at '/gateway/service/loadBalancerSourceRanges/0': '::1' does not match pattern",
+    },
+    {
+      name: 'fewer pods at most than at least',
+      values: { gateway: { autoscaling: { ...ON, minReplicas: 11 } } },
+      says: "at '/gateway/autoscaling': minReplicas is greater than maxReplicas",
+    },
+    {
+      name: 'an image with a tag in its name',
+      values: { image: { repository: 'registry.example.com/mo:1.2.3' } },
+      says: "at '/image/repository': ",
+    },
+  ])('$name, which an API server or a node refuses, is refused (34.1)', async (one) => {
+    const { code, stderr } = await charts.template(PLATFORM, one.values)
+    expect(code).not.toBe(0)
+    expect(stderr).toContain(one.says)
+  })
+
   test('are refused all at once, each with its path (34.1)', async () => {
     expect(await unsaidOfSeveral(charts)).toEqual([])
   })
@@ -130,4 +190,15 @@ describe('wrong values', () => {
     expect(stderr).toContain("at '/config/")
     expect(stdout + stderr).not.toContain('canary-1')
   })
+
+  test.each([PLATFORM, AGENT])(
+    'an issuer of %s with a password is refused, and not shown (34.1)',
+    async (chart) => {
+      const values = { issuerURL: 'https://a:canary-1@example.com' }
+      const { code, stdout, stderr } = await charts.template(chart, values)
+      expect(code).not.toBe(0)
+      expect(stderr).toContain("at '/issuerURL': 'not' failed")
+      expect(stdout + stderr).not.toContain('canary-1')
+    },
+  )
 })
