@@ -58,7 +58,7 @@ export interface PodDeps {
 
 const RESTART_AFTER_MS = 1000
 
-/** Runs the pod's container and restarts it whenever it exits, until `end`. */
+/** Runs the pod's container and restarts it whenever it exits, unless its policy is Never, until `end`. */
 export function runPod(pod: Pod, deps: PodDeps): RunningPod {
   const { name } = pod.metadata
   const [spec] = pod.spec.containers
@@ -66,7 +66,8 @@ export function runPod(pod: Pod, deps: PodDeps): RunningPod {
   let graceSeconds = 0
   let current: PodContainer | null = null
 
-  const once = async (restartCount: number): Promise<void> => {
+  /** One run; whether it was the last one. */
+  const once = async (restartCount: number): Promise<boolean> => {
     const running = await deps.launch(pod, deps)
     current = running
     const life = new AbortController()
@@ -88,10 +89,17 @@ export function runPod(pod: Pod, deps: PodDeps): RunningPod {
     current = null
     const wasDeleted = why === 'deleted'
     deps.ended({ pod: name, image: spec.image, exitCode, wasDeleted, log: running.log() })
+    const isLast = why === 'exited' && pod.spec.restartPolicy === 'Never'
+    if (isLast) await reportEnd(deps, pod, running, exitCode)
+    return isLast
   }
   const living = (async () => {
     for (let restarts = 0; !ending.signal.aborted; restarts += 1) {
-      await once(restarts).catch((error: unknown) => deps.reportProblem(name, error))
+      const isOver = await once(restarts).catch((error: unknown) => {
+        deps.reportProblem(name, error)
+        return false
+      })
+      if (isOver) return
       await delay(RESTART_AFTER_MS, undefined, { signal: ending.signal }).catch(() => undefined)
     }
   })()
@@ -234,8 +242,32 @@ async function report(
       },
     ],
   }
-  const path = `/api/v1/namespaces/${metadata.namespace}/pods/${metadata.name}/status`
-  const { code } = await call('PATCH', path, { metadata: { uid: metadata.uid }, status })
-  if (code !== 200 && code !== 404)
-    reportProblem(metadata.name, `the status update failed: ${code}`)
+  await writeStatus({ call, reportProblem }, metadata, status)
+}
+
+/** Writes that the pod has run to its end. */
+async function reportEnd(
+  deps: PodDeps,
+  { metadata, spec }: Pod,
+  { id: containerID }: PodContainer,
+  exitCode: number,
+): Promise<void> {
+  const [{ name, image }] = spec.containers
+  const hasSucceeded = exitCode === 0
+  const terminated = { exitCode, containerID, reason: hasSucceeded ? 'Completed' : 'Error' }
+  const container = { name, image, imageID: image, containerID, restartCount: 0, ready: false }
+  await writeStatus(deps, metadata, {
+    phase: hasSucceeded ? 'Succeeded' : 'Failed',
+    containerStatuses: [{ ...container, started: false, state: { terminated } }],
+  })
+}
+
+async function writeStatus(
+  { call, reportProblem }: Pick<PodDeps, 'call' | 'reportProblem'>,
+  { name, namespace, uid }: Pod['metadata'],
+  status: object,
+): Promise<void> {
+  const path = `/api/v1/namespaces/${namespace}/pods/${name}/status`
+  const { code } = await call('PATCH', path, { metadata: { uid }, status })
+  if (code !== 200 && code !== 404) reportProblem(name, `the status update failed: ${code}`)
 }

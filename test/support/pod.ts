@@ -90,6 +90,8 @@ export interface Pod {
     readonly containers: readonly [Container]
     readonly volumes?: readonly Volume[]
     readonly serviceAccountName: string
+    /** `Never` = it runs once, such as a test of Helm; any other restarts it. */
+    readonly restartPolicy?: string
     readonly nodeName?: string
     readonly securityContext?: SecurityContext
   }

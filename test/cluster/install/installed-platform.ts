@@ -37,9 +37,13 @@ export async function startPlatformNode(
   programs: Readonly<Record<string, string | undefined>>,
 ): Promise<TestNode> {
   const files = Object.entries(programs).map(([tag, file]) => [imageOf(tag), file] as const)
+  const toGateway = (argument: string): string => {
+    const gateways = [...node.pods().values()].filter(({ name }) => name.startsWith('gateway-'))
+    return argument.replace(/gateway\.[\w-]+\.svc$/, () => gateways[0]?.url(8443) ?? '')
+  }
   const node = await startTestNode({
     kubeconfig: plane.adminKubeconfig,
-    launch: asProcesses({ plane, programs: new Map(files) }),
+    launch: asProcesses({ plane, programs: new Map(files), resolve: toGateway }),
   })
   afterAll(() => node.stop())
   return node
