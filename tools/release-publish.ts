@@ -8,13 +8,18 @@ import { ensureCosign } from './cosign/program.ts'
 import { ensureHelm } from './helm/program.ts'
 import { readRelease } from './release/folder.ts'
 import { parseImage } from './release/image.ts'
-import { type Command, pushCommands, signCommands } from './release/publish.ts'
+import {
+  type Command,
+  parseDryRun,
+  pushCommands,
+  shownCommand,
+  signCommands,
+} from './release/publish.ts'
 import { packageName, publicationFaults } from './release/ready.ts'
 
 const ROOT = join(import.meta.dirname, '..')
 const CHART_NAMES = [PLATFORM, AGENT]
 const { IMAGE = '', KEY = '', CHARTS = '', DRY_RUN = '' } = process.env
-const isDryRun = DRY_RUN === '1'
 const { version } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as {
   readonly version: string
 }
@@ -26,7 +31,7 @@ function requireRelease(image: string | null): void {
   if (faults.length > 0) throw new Error(faults.join('\n'))
 }
 
-async function signing(): Promise<readonly Command[]> {
+async function signing(isDryRun: boolean): Promise<readonly Command[]> {
   const { repository, digest } = parseImage(IMAGE)
   const image = `${repository}@${digest}`
   requireRelease(image)
@@ -34,7 +39,7 @@ async function signing(): Promise<readonly Command[]> {
   return signCommands({ cosign, image, key: KEY === '' ? null : KEY })
 }
 
-async function pushing(): Promise<readonly Command[]> {
+async function pushing(isDryRun: boolean): Promise<readonly Command[]> {
   if (!/^oci:\/\/[^/]+/.test(CHARTS))
     throw new Error(
       `CHARTS is ${JSON.stringify(CHARTS)}: write the registry for charts, such as oci://registry.example.com/charts`,
@@ -65,8 +70,9 @@ const STEPS = {
 try {
   const step = new Map(Object.entries(STEPS)).get(process.argv[2] ?? '')
   if (step === undefined) throw new Error('usage: node tools/release-publish.ts sign|push')
-  for (const command of await step.commands()) {
-    console.log(command.join(' '))
+  const isDryRun = parseDryRun(DRY_RUN)
+  for (const command of await step.commands(isDryRun)) {
+    console.log(shownCommand(command))
     if (!isDryRun) run(command, step.variable)
   }
 } catch (error) {

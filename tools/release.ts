@@ -14,6 +14,7 @@ import { writeRelease } from './release/folder.ts'
 import { parseImage } from './release/image.ts'
 import { releaseManifests } from './release/manifests.ts'
 import { PROVENANCE, provenanceOf } from './release/provenance.ts'
+import { parseRepository } from './release/repository.ts'
 import { writeSbom } from './release/sbom.ts'
 import { digestsOf } from './release/sums.ts'
 import { versionFaults } from './release/versions.ts'
@@ -24,9 +25,7 @@ const textOf = (path: string): string => readFileSync(join(ROOT, path), 'utf8')
 
 async function main(): Promise<void> {
   const image = parseImage(process.env['IMAGE'] ?? '')
-  const repository = process.env['REPOSITORY'] ?? ''
-  if (!repository.startsWith('https://'))
-    throw new Error('REPOSITORY is not a https:// URL: write where the commit can be read')
+  const repository = parseRepository(process.env['REPOSITORY'] ?? '')
   const { version } = JSON.parse(textOf('package.json')) as { readonly version: string }
   refuseFaults(version)
   const checkout = cleanCheckout(ROOT)

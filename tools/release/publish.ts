@@ -5,6 +5,19 @@ import { SIGNATURE, SUMS } from './sums.ts'
 /** A command with its arguments. */
 export type Command = readonly [program: string, ...args: string[]]
 
+/** The command as it can be typed into a shell. */
+export const shownCommand = (command: Command): string =>
+  command
+    .map((word) => (/^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`))
+    .join(' ')
+
+/** Whether commands are only printed. @throws Error for a word that may mean yes or no */
+export function parseDryRun(text: string): boolean {
+  if (text !== '' && text !== '1')
+    throw new Error(`DRY_RUN is ${JSON.stringify(text)}: write 1, or leave it out`)
+  return text === '1'
+}
+
 /** What is signed, and with which key. */
 export interface SignOptions {
   /** Path of cosign. */

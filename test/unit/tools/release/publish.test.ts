@@ -1,5 +1,10 @@
 import { expect, test } from 'vitest'
-import { pushCommands, signCommands } from '../../../../tools/release/publish.ts'
+import {
+  parseDryRun,
+  pushCommands,
+  shownCommand,
+  signCommands,
+} from '../../../../tools/release/publish.ts'
 
 const OFFLINE = [
   '--yes',
@@ -34,4 +39,17 @@ test('each chart is pushed by Helm (34.4)', () => {
     ['helm', 'push', 'dist/a.tgz', 'oci://registry.example.com/charts'],
     ['helm', 'push', 'dist/b.tgz', 'oci://registry.example.com/charts'],
   ])
+})
+
+test('a command is printed as a shell reads it (34.4)', () => {
+  const command = ['cosign', 'sign', '--key=my keys/a.key', "it's", 'oci://r.example.com:5000/a@b']
+  expect(shownCommand(command as [string, ...string[]])).toBe(
+    "cosign sign '--key=my keys/a.key' 'it'\\''s' oci://r.example.com:5000/a@b",
+  )
+})
+
+test('only DRY_RUN=1 is a dry run, and another word is none of both (34.4)', () => {
+  expect([parseDryRun(''), parseDryRun('1')]).toEqual([false, true])
+  for (const word of ['true', 'yes', '0', '1 '])
+    expect(() => parseDryRun(word)).toThrow(`DRY_RUN is ${JSON.stringify(word)}: write 1`)
 })
