@@ -179,12 +179,15 @@ selector:
     {{- include "management-operator.selector" . | nindent 4 }}
 {{- end -}}
 
-{{- /* Metadata of an object for the Prometheus Operator: (dict "root" $ "name" "management-operator" "labels" {...}). */ -}}
+{{- /*
+Metadata of an object for Prometheus or Grafana: (dict "root" $ "name" "management-operator" "labels" {...}). A label of the value
+takes the place of the chart's: twice it would be no YAML for Flux and kustomize.
+*/ -}}
 {{- define "management-operator.monitoringMetadata" -}}
-{{ include "management-operator.metadata" (dict "root" .root "name" .name) }}
-{{- with .labels }}
-  {{- toYaml . | nindent 2 }}
-{{- end }}
+name: {{ .name }}
+namespace: {{ .root.Values.namespace | quote }}
+labels:
+  {{- merge (dict) (.labels | default dict) (include "management-operator.labels" .root | fromYaml) | toYaml | nindent 2 }}
 {{- end -}}
 
 {{- /* The type of a Service, and what a load balancer needs besides: the values of it. */ -}}

@@ -164,8 +164,8 @@ const FAULTS = [
     chart: PLATFORM,
     suite: 'notes',
     file: 'NOTES.txt',
-    from: 'if not .Values.issuerURL',
-    to: 'if true',
+    from: 'not (or .Values.issuerURL',
+    to: 'or true (or .Values.issuerURL',
   },
   {
     chart: AGENT,

@@ -1,6 +1,7 @@
 // What Helm renders of the charts equals what kustomize builds of config/, for the defaults and for each value with an
 // overlay or a component of its own; wrong values are refused with their path.
 import { afterAll, describe, expect, test } from 'vitest'
+import { parseAllDocuments } from 'yaml'
 import { AGENT, PLATFORM } from '../../../tools/charts/files.ts'
 import { ensureBinaries } from '../../../tools/control-plane/binaries.ts'
 import { ensureHelm } from '../../../tools/helm/program.ts'
@@ -9,7 +10,7 @@ import { differences, unkeptKinds } from './chart-checks.ts'
 import { chartRenderer, overlaid } from './chart-renderer.ts'
 import { AGENT_ROWS, PLATFORM_ROWS } from './chart-values.ts'
 import { schemaOf, unsaidOfSeveral } from './chart-wrong-values.ts'
-import { titleOf } from './installer.ts'
+import { objectsIn, titleOf } from './installer.ts'
 
 const [{ kubectl }, helm] = await Promise.all([
   ensureBinaries(console.log),
@@ -113,6 +114,21 @@ test.each([
   const numbers = objects.filter((object) => /[:[,]12321\b/.test(JSON.stringify(object)))
   expect(numbers.map(titleOf)).toEqual([])
   expect(JSON.stringify(objects)).toContain(`"--issuer-url=${WITH_COLON}"`)
+})
+
+test('a label of monitoring takes the place of one of the chart: twice it is no YAML (34.1)', async () => {
+  const labels = { 'app.kubernetes.io/part-of': 'observability', grafana_dashboard: '2' }
+  const parts = ['serviceMonitor', 'podMonitor', 'rules', 'dashboard']
+  const monitoring = Object.fromEntries(parts.map((part) => [part, { ...ON, labels }]))
+  const { stdout } = await charts.template(PLATFORM, { monitoring })
+  const documents = parseAllDocuments(stdout)
+  expect(documents.flatMap(({ errors }) => errors.map(({ code }) => code))).toEqual([])
+  const labelled = objectsIn(stdout).filter(
+    (one) => one?.metadata.labels?.['grafana_dashboard'] === '2',
+  )
+  expect(labelled).toHaveLength(parts.length)
+  for (const { metadata } of labelled)
+    expect(metadata.labels).toMatchObject({ ...labels, 'app.kubernetes.io/version': '0.1.0' })
 })
 
 describe('wrong values', () => {
