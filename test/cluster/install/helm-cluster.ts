@@ -1,67 +1,88 @@
-// An empty control plane with Helm, for the tests of the chart. Its controllers run; a test node runs the pods.
+// An empty control plane, with Helm for the tests of the chart. Its controllers run; a test node runs the pods.
 import { execFile } from 'node:child_process'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { afterAll } from 'vitest'
+import { afterAll, beforeAll } from 'vitest'
 import { CHARTS, PLATFORM } from '../../../tools/charts/files.ts'
 import { startControlPlane } from '../../../tools/control-plane/control-plane.ts'
 import { ensureHelm } from '../../../tools/helm/program.ts'
 import { type OwnControlPlane, ownedControlPlane } from '../../support/control-plane.ts'
 import { awaitNewCluster, type Kubectl, mustKubectl } from '../../support/kubectl.ts'
+import { programOrSkip } from '../../support/program-or-skip.ts'
 import { objectsIn } from './installer.ts'
 
 /** The chart of the platform. */
 export const CHART = join(CHARTS, PLATFORM)
 
-/** A control plane without the product, and the tools that install it. */
-export interface HelmCluster {
+/** A control plane without the product. */
+export interface EmptyCluster {
   readonly plane: OwnControlPlane
   /** A folder that is removed in the end. */
   readonly folder: string
   readonly kubectl: Kubectl
-  /** Runs Helm as an administrator; resolves with what it prints. Rejects with its message. */
-  readonly helm: (...args: readonly string[]) => Promise<string>
   /** Writes a file into the folder and returns its path. */
   readonly file: (name: string, text: string) => string
-  /** Variables with which a shell finds this cluster and both programs. */
+  /** Variables with which a program finds this cluster, and Helm its files. */
   readonly env: Readonly<Record<string, string>>
-  /** The path of Helm. */
+}
+
+/** The same with Helm. */
+export interface HelmCluster extends EmptyCluster {
+  /** The path of Helm; empty = there is none, and the tests of the file are skipped. */
   readonly program: string
+  /** Runs Helm as an administrator; resolves with what it prints. Rejects with its message. */
+  readonly helm: (...args: readonly string[]) => Promise<string>
 }
 
 /** Starts a control plane; it is stopped after the last test. Call it while the test file loads. */
-export async function startHelmCluster(): Promise<HelmCluster> {
-  const program = await ensureHelm(console.log)
+export async function startEmptyCluster(): Promise<EmptyCluster> {
   const started = startControlPlane({ audit: true, controllers: 'workloads', log: console.log })
   const plane = await ownedControlPlane(await started)
   const folder = mkdtempSync(join(tmpdir(), 'helm-'))
   afterAll(() => rmSync(folder, { recursive: true }))
   const kubectl: Kubectl = (...args) => mustKubectl(plane, args)
   await awaitNewCluster(kubectl)
-  const env = {
-    KUBECONFIG: plane.adminKubeconfig,
-    HELM_CACHE_HOME: folder,
-    HELM_CONFIG_HOME: folder,
-    HELM_DATA_HOME: folder,
-  }
   return {
     plane,
     folder,
     kubectl,
-    helm: async (...args) => {
-      const options = { env: { ...process.env, ...env }, maxBuffer: 2 ** 26 }
-      return (await promisify(execFile)(program, args, options)).stdout
-    },
     file: (name, text) => {
       const path = join(folder, name)
       writeFileSync(path, text)
       return path
     },
-    env,
-    program,
+    env: {
+      KUBECONFIG: plane.adminKubeconfig,
+      HELM_CACHE_HOME: folder,
+      HELM_CONFIG_HOME: folder,
+      HELM_DATA_HOME: folder,
+    },
   }
+}
+
+/** As startEmptyCluster; without Helm all tests of the file are skipped. */
+export async function startHelmCluster(): Promise<HelmCluster> {
+  const program = await programOrSkip(ensureHelm)
+  const cluster = await startEmptyCluster()
+  return {
+    ...cluster,
+    program,
+    helm: async (...args) => {
+      const options = { env: { ...process.env, ...cluster.env }, maxBuffer: 2 ** 26 }
+      return (await promisify(execFile)(program, args, options)).stdout
+    },
+  }
+}
+
+const PREPARED_WITHIN_MS = 180_000
+
+/** Prepares a cluster before the tests, unless they are skipped for lack of Helm. */
+export function prepare({ program }: HelmCluster, work: () => Promise<void>): void {
+  beforeAll(async () => {
+    if (program !== '') await work()
+  }, PREPARED_WITHIN_MS)
 }
 
 /** Objects of the cluster by `resource namespace/name`, each with its resourceVersion. */
@@ -81,13 +102,13 @@ const MOVING = new Set([
 ])
 
 /** The versions of all objects of all kinds but those that move by themselves. */
-export async function objectVersions(cluster: Pick<HelmCluster, 'kubectl'>): Promise<Versions> {
+export async function objectVersions(cluster: Pick<EmptyCluster, 'kubectl'>): Promise<Versions> {
   const all = [...(await allVersions(cluster))]
   return new Map(all.filter(([name]) => !MOVING.has(name.split(' ')[0] ?? '')))
 }
 
 /** The versions of all objects of all kinds, of cluster and namespaces, but Events. */
-export async function allVersions({ kubectl }: Pick<HelmCluster, 'kubectl'>): Promise<Versions> {
+export async function allVersions({ kubectl }: Pick<EmptyCluster, 'kubectl'>): Promise<Versions> {
   const names = await kubectl('api-resources', '--verbs=list', '-o', 'name')
   const path =
     '{range .items[*]}{.kind} {.metadata.namespace}/{.metadata.name} {.metadata.resourceVersion}{"\\n"}{end}'

@@ -2,11 +2,11 @@
 // A newer version and the way back, under load: a copy of this chart whose key kind has one more optional field.
 import { cpSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, expect, test } from 'vitest'
 import { parseAllDocuments, stringify } from 'yaml'
 import { runBlock, shellBlocksOf } from '../../support/documentation-blocks.ts'
 import { gatewayCa } from '../../support/gateway-process.ts'
-import { CHART, changedBetween, objectVersions, startHelmCluster } from './helm-cluster.ts'
+import { CHART, changedBetween, objectVersions, prepare, startHelmCluster } from './helm-cluster.ts'
 import type { Manifest } from './installer.ts'
 import {
   NAMESPACE,
@@ -79,7 +79,7 @@ let load: RunningLoad
 let result: ServiceResult
 afterAll(() => load?.stop())
 
-beforeAll(async () => {
+prepare(cluster, async () => {
   await helm('install', ...RELEASE, CHART, '--create-namespace', ...valuesOf('present'))
   await awaitRollout(cluster, node)
   await createCredentials(cluster, { used: { ttl: 3600 }, idle: {} })
@@ -88,7 +88,7 @@ beforeAll(async () => {
   const [raw, ca] = [plane.raw, await gatewayCa(plane.admin)]
   load = startLoad({ raw, node, namespace: NAMESPACE, ca, keys: [spec?.key ?? ''], perSecond: 50 })
   await load.answered(50)
-}, 180_000)
+})
 
 test("the page's upgrade brings a kind with one more field (34.2)", async () => {
   expect(upgrade).not.toBe('')

@@ -1,5 +1,5 @@
 // A second release beside the first, in a namespace of its own: cluster-wide objects exist once, so one of both has rights.
-import { beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { auditOf } from '../../support/audit-log.ts'
 import { staysTrue } from '../../support/eventually.ts'
 import {
@@ -8,6 +8,7 @@ import {
   changedBetween,
   objectVersions,
   objectsOfRelease,
+  prepare,
   startHelmCluster,
 } from './helm-cluster.ts'
 import {
@@ -30,14 +31,14 @@ const node = await startPlatformNode(cluster, { present: undefined })
 const audit = auditOf(plane)
 let key: string
 
-beforeAll(async () => {
+prepare(cluster, async () => {
   const first = ['management-operator', CHART, `--namespace=${NAMESPACE}`, '--create-namespace']
   await helm('install', ...first, ...valuesOf('present'))
   await awaitRollout(cluster, node)
   await createCredentials(cluster, { deploy: {} })
   key = (await keyNamed(cluster, 'deploy')).spec?.key ?? ''
   await kubectl('create', 'namespace', OTHER)
-}, 180_000)
+})
 
 /** Objects that differ afterwards, but for what a running product renews. */
 async function changedBy(act: () => Promise<unknown>): Promise<readonly string[]> {

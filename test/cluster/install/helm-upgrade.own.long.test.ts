@@ -1,7 +1,7 @@
 /** @module-tag no-retry */
 // An upgrade from the former version to this chart under load. Controllers of Kubernetes roll the Deployments out, and a
 // test node runs manager and gateway as processes, with probes, preStop and grace period as the pods say.
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, expect, test } from 'vitest'
 import { auditOf } from '../../support/audit-log.ts'
 import { gatewayCa } from '../../support/gateway-process.ts'
 import { formerVersion } from './former-version.ts'
@@ -10,6 +10,7 @@ import {
   changedBetween,
   objectVersions,
   objectsOfRelease,
+  prepare,
   startHelmCluster,
 } from './helm-cluster.ts'
 import {
@@ -48,7 +49,7 @@ let load: RunningLoad
 let result: ServiceResult
 afterAll(() => load?.stop())
 
-beforeAll(async () => {
+prepare(cluster, async () => {
   if (former.chart === null) await applyDefault(cluster, former.folder, 'former')
   else await helm('install', ...RELEASE, former.chart, '--create-namespace', ...valuesOf('former'))
   await awaitRollout(cluster, node)
@@ -62,7 +63,7 @@ beforeAll(async () => {
   const secrets = keys.map(({ spec }) => spec?.key ?? '')
   load = startLoad({ raw, node, namespace: NAMESPACE, ca, keys: secrets, perSecond: 50 })
   await load.answered(100)
-}, 180_000)
+})
 
 test(`an upgrade from ${former.commit.slice(0, 8)} writes only what it changes (34.2)`, async () => {
   const [before, mark] = [await objectVersions(cluster), await audit.mark()]

@@ -11,7 +11,7 @@ import { eventually } from '../../support/eventually.ts'
 import { gatewayCa } from '../../support/gateway-process.ts'
 import { asProcesses } from '../../support/process-pods.ts'
 import { type TestNode, startTestNode } from '../../support/test-node.ts'
-import type { HelmCluster } from './helm-cluster.ts'
+import type { EmptyCluster } from './helm-cluster.ts'
 import { startLoad } from './service-clients.ts'
 
 /** The namespace of the shipped manifests. */
@@ -33,7 +33,7 @@ export const imageOf = (version: string): string =>
  * after the last test.
  */
 export async function startPlatformNode(
-  { plane }: HelmCluster,
+  { plane }: EmptyCluster,
   programs: Readonly<Record<string, string | undefined>>,
 ): Promise<TestNode> {
   const files = Object.entries(programs).map(([tag, file]) => [imageOf(tag), file] as const)
@@ -51,7 +51,7 @@ export async function startPlatformNode(
 
 /** Creates keys of user ada with these fields, and a token; waits until they are ready. */
 export async function createCredentials(
-  { kubectl, file }: HelmCluster,
+  { kubectl, file }: EmptyCluster,
   specs: Readonly<Record<string, object>>,
 ): Promise<void> {
   const apiVersion = 'management.platform.sh/v1'
@@ -73,7 +73,7 @@ export async function createCredentials(
 }
 
 /** The key of that name, which exists. @throws Error without one */
-export async function keyNamed({ plane }: HelmCluster, name: string): Promise<OwnedAccessKey> {
+export async function keyNamed({ plane }: EmptyCluster, name: string): Promise<OwnedAccessKey> {
   const key = await plane.admin.get<OwnedAccessKey>(ACCESS_KEYS, { name })
   if (key === null) throw new Error(`there is no access key ${name}`)
   return key
@@ -88,7 +88,7 @@ export const valuesOf = (tag: string): readonly string[] => [
 
 /** Applies `config/default` of a checkout with that image, as an overlay of a user does. */
 export async function applyDefault(
-  { kubectl }: HelmCluster,
+  { kubectl }: EmptyCluster,
   checkout: string,
   tag: string,
 ): Promise<void> {
@@ -114,7 +114,7 @@ export async function applyDefault(
  * @throws Error with what the node could not run, when that takes two minutes
  */
 export async function awaitRollout(
-  { kubectl }: HelmCluster,
+  { kubectl }: EmptyCluster,
   node: TestNode,
   namespace = NAMESPACE,
 ): Promise<void> {
@@ -130,7 +130,7 @@ export async function awaitRollout(
 
 /** Sends requests with a key through the gateways; the reasons of those that failed. */
 export async function faultsOfKey(
-  { plane }: HelmCluster,
+  { plane }: EmptyCluster,
   node: TestNode,
   key: string,
   namespace = NAMESPACE,
@@ -143,7 +143,7 @@ export async function faultsOfKey(
 
 /** Waits until every pod is of that version: a rollout is complete before its old pods have ended. */
 export async function awaitOnly(
-  { kubectl }: HelmCluster,
+  { kubectl }: EmptyCluster,
   tag: string,
   namespace = NAMESPACE,
 ): Promise<void> {

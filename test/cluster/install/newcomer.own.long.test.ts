@@ -3,10 +3,12 @@
 import { readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { describe, expect, test } from 'vitest'
+import { ensureHelm } from '../../../tools/helm/program.ts'
+import { foundBy } from '../../../tools/helm/found.ts'
 import { releaseManifests } from '../../../tools/release/manifests.ts'
 import { ensureBinaries } from '../../../tools/control-plane/binaries.ts'
 import { runBlock, shellBlocksOf } from '../../support/documentation-blocks.ts'
-import { allVersions, changedBetween, startHelmCluster, type Versions } from './helm-cluster.ts'
+import { allVersions, changedBetween, startEmptyCluster, type Versions } from './helm-cluster.ts'
 import {
   NAMESPACE,
   REPOSITORY,
@@ -25,14 +27,15 @@ const blockOf = (page: string, words: string): string =>
   `echo 'no block with ${words}'; exit 1`
 const { version } = JSON.parse(textOf('package.json')) as { readonly version: string }
 
-const cluster = await startHelmCluster()
+const helm = await foundBy(ensureHelm, console.log)
+const cluster = await startEmptyCluster()
 const { kubectl, plane, folder, file } = cluster
 const node = await startPlatformNode(cluster, { [DIGEST]: undefined, [version]: undefined })
 symlinkSync(join(ROOT, 'charts'), join(folder, 'charts'))
 
 /** Runs a block of a page, or of Helm's notes, as a newcomer does. */
 const type = (block: string): Promise<string> =>
-  runBlock(plane, block, { cwd: folder, env: { ...cluster.env, PATH: dirname(cluster.program) } })
+  runBlock(plane, block, { cwd: folder, env: { ...cluster.env, PATH: dirname(helm.path ?? '') } })
 
 /** What is there, but for what a running product renews. */
 async function settled(): Promise<Versions> {
@@ -78,7 +81,10 @@ describe('install.yaml', () => {
   })
 })
 
-test('the chart and its notes bring a newcomer to a key that works within a minute (34.2)', async () => {
+test('the chart and its notes bring a newcomer to a key that works within a minute (34.2)', async ({
+  skip,
+}) => {
+  if (helm.path === null) skip(helm.reason)
   const startMs = performance.now()
   const printed = await type(blockOf('docs/helm.md', 'helm install'))
   const notes = printed.slice(printed.indexOf('NOTES:'))
@@ -101,7 +107,10 @@ test('the chart and its notes bring a newcomer to a key that works within a minu
   expect(tookMs).toBeLessThan(MINUTE_MS)
 })
 
-test('settings of the chart are refused before their kind is served, and taken by an upgrade (34.1)', async () => {
+test('settings of the chart are refused before their kind is served, and taken by an upgrade (34.1)', async ({
+  skip,
+}) => {
+  if (helm.path === null) skip(helm.reason)
   const chart = ['management-operator', 'charts/management-operator', `--namespace ${NAMESPACE}`]
   const values = ['--reset-then-reuse-values', '--set config.auth.accessKeyMaxTTLSeconds=7776000']
   const upgrade = `helm upgrade ${[...chart, ...values].join(' ')}`
