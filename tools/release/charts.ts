@@ -4,6 +4,7 @@ import { cp, mkdtemp, readFile, readdir, rm, utimes, writeFile } from 'node:fs/p
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
+import { gunzipSync } from 'node:zlib'
 import { type ChartOrigin, withImage, withOrigin } from './chart-origin.ts'
 
 /**
@@ -12,7 +13,7 @@ import { type ChartOrigin, withImage, withOrigin } from './chart-origin.ts'
  * @param folder the path of the chart
  * @param timeSeconds time of the commit, in epoch seconds
  * @param origin what the package says about it, and its image
- * @throws Error when Helm fails
+ * @throws Error when Helm fails, or is one that does not keep the times of files, as Helm 3
  */
 export async function packagedChart(
   helm: string,
@@ -31,11 +32,20 @@ export async function packagedChart(
     await promisify(execFile)(helm, ['package', copy, '--destination', out])
     const [name] = await readdir(out)
     if (name === undefined) throw new Error(`helm package wrote nothing for ${folder}`)
-    return [name, await readFile(join(out, name))]
+    const content = await readFile(join(out, name))
+    if (firstTimeSeconds(content) !== timeSeconds)
+      throw new Error(
+        `${helm} writes times of its own into a package, and so other bytes each time: set HELM to a Helm 4, or to nothing`,
+      )
+    return [name, content]
   } finally {
     await rm(work, { recursive: true })
   }
 }
+
+/** The time of the first file in a .tgz, in epoch seconds: twelve octal digits in the header of tar. */
+const firstTimeSeconds = (archive: Buffer): number =>
+  Number.parseInt(gunzipSync(archive).toString('latin1', 136, 148), 8)
 
 async function rewrite(path: string, change: (text: string) => string): Promise<void> {
   await writeFile(path, change(await readFile(path, 'utf8')))

@@ -1,8 +1,10 @@
 // Helm 3 renders the charts and refuses wrong values as Helm 4 does.
+import { join } from 'node:path'
 import { afterAll, expect, test } from 'vitest'
-import { AGENT, PLATFORM } from '../../../tools/charts/files.ts'
+import { AGENT, CHARTS, PLATFORM } from '../../../tools/charts/files.ts'
 import { ensureBinaries } from '../../../tools/control-plane/binaries.ts'
 import { ensureHelm3 } from '../../../tools/helm3/program.ts'
+import { packagedChart } from '../../../tools/release/charts.ts'
 import { programOrSkip } from '../../support/program-or-skip.ts'
 import { differences } from './chart-checks.ts'
 import { chartRenderer, overlaid } from './chart-renderer.ts'
@@ -43,3 +45,16 @@ test.each([PLATFORM, AGENT])(
     expect(missed).toEqual([])
   },
 )
+
+test('a release is not packaged by Helm 3, which writes the time of the day (34.4)', async () => {
+  const origin = {
+    repository: 'https://git.example.com/mo',
+    commit: '0'.repeat(40),
+    image: { repository: 'registry.example.com/mo', digest: `sha256:${'0'.repeat(64)}` },
+    version: '0.1.0',
+    changelog: '',
+  }
+  await expect(packagedChart(helm, join(CHARTS, PLATFORM), 1_764_000_000, origin)).rejects.toThrow(
+    /helm writes times of its own into a package.*: set HELM to a Helm 4, or to nothing/,
+  )
+})
