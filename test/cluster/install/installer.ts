@@ -33,9 +33,13 @@ export async function buildKustomization(
   return stdout
 }
 
-/** The objects of a YAML text. */
+/** The objects of a YAML text. @throws Error for a text that other parsers refuse, such as one with a key twice */
 export const objectsIn = (yaml: string): readonly Manifest[] =>
-  parseAllDocuments(yaml).map((document) => document.toJS() as Manifest)
+  parseAllDocuments(yaml).map((document) => {
+    const [error] = document.errors
+    if (error) throw error
+    return document.toJS() as Manifest
+  })
 
 /** `Kind name`, which is unique in config/. */
 export const titleOf = ({ kind, metadata }: Manifest): string => `${kind} ${metadata.name}`
