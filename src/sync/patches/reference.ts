@@ -100,8 +100,8 @@ type TranslatedReference =
   | { readonly ok: false; readonly failure: Failure }
 
 /**
- * The value with the name, and the namespace where one is named, that the referred object has on the host. An imported
- * object has its own name there, in the host namespace.
+ * The value with the name of the referred object on the host, and with its namespace there if the value names one. An
+ * imported object has its own name, in the host namespace.
  */
 export function hostReference(
   value: Json,
