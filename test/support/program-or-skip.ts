@@ -1,5 +1,5 @@
 // Tests that need a program which not every machine can build.
-import { beforeEach } from 'vitest'
+import { beforeAll, beforeEach } from 'vitest'
 import { type Ensure, foundBy } from '../../tools/helm/found.ts'
 
 /**
@@ -12,4 +12,18 @@ export async function programOrSkip(ensure: Ensure): Promise<string> {
   if (found.path !== null) return found.path
   beforeEach(({ skip }) => skip(found.reason))
   return ''
+}
+
+/**
+ * Prepares the tests of a file that need programs, as `beforeAll` does; nothing is prepared where one is missing, as the tests
+ * are skipped.
+ *
+ * @param programs as programOrSkip found them
+ */
+export function prepareWith(
+  programs: readonly string[],
+  act: () => unknown,
+  timeoutMs?: number,
+): void {
+  if (!programs.includes('')) beforeAll(async () => void (await act()), timeoutMs)
 }

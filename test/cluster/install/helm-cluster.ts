@@ -4,13 +4,13 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { afterAll, beforeAll } from 'vitest'
+import { afterAll } from 'vitest'
 import { CHARTS, PLATFORM } from '../../../tools/charts/files.ts'
 import { startControlPlane } from '../../../tools/control-plane/control-plane.ts'
 import { ensureHelm } from '../../../tools/helm/program.ts'
 import { type OwnControlPlane, ownedControlPlane } from '../../support/control-plane.ts'
 import { awaitNewCluster, type Kubectl, mustKubectl } from '../../support/kubectl.ts'
-import { programOrSkip } from '../../support/program-or-skip.ts'
+import { prepareWith, programOrSkip } from '../../support/program-or-skip.ts'
 import { objectsIn } from './installer.ts'
 
 /** The chart of the platform. */
@@ -80,9 +80,7 @@ const PREPARED_WITHIN_MS = 180_000
 
 /** Prepares a cluster before the tests, unless they are skipped for lack of Helm. */
 export function prepare({ program }: HelmCluster, work: () => Promise<void>): void {
-  beforeAll(async () => {
-    if (program !== '') await work()
-  }, PREPARED_WITHIN_MS)
+  prepareWith([program], work, PREPARED_WITHIN_MS)
 }
 
 /** Objects of the cluster by `resource namespace/name`, each with its resourceVersion. */

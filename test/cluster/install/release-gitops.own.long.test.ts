@@ -1,14 +1,14 @@
 // The manifests by which docs/helm.md installs with Argo CD and Flux: against the CRDs of both, and what their values render.
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, describe, expect, test } from 'vitest'
 import { parseAllDocuments, stringify } from 'yaml'
 import { PLATFORM } from '../../../tools/charts/files.ts'
 import { startControlPlane } from '../../../tools/control-plane/control-plane.ts'
 import { gitOpsCrds } from '../../../tools/gitops/crds.ts'
 import { ensureHelm } from '../../../tools/helm/program.ts'
 import { awaitNewCluster, mustKubectl } from '../../support/kubectl.ts'
-import { programOrSkip } from '../../support/program-or-skip.ts'
+import { prepareWith, programOrSkip } from '../../support/program-or-skip.ts'
 import { chartRenderer } from './chart-renderer.ts'
 
 const PAGE = readFileSync(join(import.meta.dirname, '../../../docs/helm.md'), 'utf8')
@@ -28,7 +28,8 @@ const yamlOf = (section: string): string =>
 const manifestsOf = (section: string): readonly GitOpsManifest[] =>
   parseAllDocuments(yamlOf(section)).map((document) => document.toJSON() as GitOpsManifest)
 
-const helm = chartRenderer(await programOrSkip(ensureHelm))
+const program = await programOrSkip(ensureHelm)
+const helm = chartRenderer(program)
 const plane = await startControlPlane({ log: console.log })
 const kubectl = (...args: readonly string[]): Promise<string> => mustKubectl(plane, args)
 afterAll(async () => {
@@ -42,7 +43,7 @@ function file(name: string, text: string): string {
   return path
 }
 
-beforeAll(async () => {
+prepareWith([program], async () => {
   await awaitNewCluster(kubectl)
   for (const crd of await gitOpsCrds()) await kubectl('apply', '--server-side', '-f', crd)
   await kubectl('wait', 'crd', '--all', '--for=condition=Established')

@@ -1,14 +1,14 @@
 // `make release-sign` and `make release-push` in a checkout of their own: what they refuse, with what would be right.
 import { renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, describe, expect, test } from 'vitest'
 import { ensureHelm } from '../../../tools/helm/program.ts'
-import { programOrSkip } from '../../support/program-or-skip.ts'
+import { prepareWith, programOrSkip } from '../../support/program-or-skip.ts'
 import { createReleaseCheckout, IMAGE } from './release-checkout.ts'
 
 const CHARTS = 'oci://registry.example.com/charts'
 const ANOTHER = IMAGE.replace('@sha256:0', '@sha256:f')
-await programOrSkip(ensureHelm)
+const helm = await programOrSkip(ensureHelm)
 const checkout = await createReleaseCheckout()
 const { root, make } = checkout
 afterAll(() => checkout.remove())
@@ -61,7 +61,7 @@ test.each([
 })
 
 describe('with a release in dist/', () => {
-  beforeAll(() => checkout.release(IMAGE))
+  prepareWith([helm], () => checkout.release(IMAGE))
 
   test('make release-push prints each command with DRY_RUN=1, and runs none (34.4)', async () => {
     expect(await make('release-push', { CHARTS, DRY_RUN: '1' })).toEqual({

@@ -12,11 +12,11 @@ import {
 } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, describe, expect, test } from 'vitest'
 import { ensureCosign, ensureRegistry } from '../../../tools/cosign/program.ts'
 import { ensureHelm } from '../../../tools/helm/program.ts'
 import { digestsOf, sumsText } from '../../../tools/release/sums.ts'
-import { programOrSkip } from '../../support/program-or-skip.ts'
+import { prepareWith, programOrSkip } from '../../support/program-or-skip.ts'
 import { createReleaseCheckout, type Ended, FILES, REPOSITORY } from './release-checkout.ts'
 import { type Registry, startRegistry } from './release-registry.ts'
 
@@ -88,7 +88,7 @@ async function publish(): Promise<void> {
   cpSync(join(work, 'cosign.pub'), join(folder, 'cosign.pub'))
 }
 
-beforeAll(publish, 5 * MINUTE_MS)
+prepareWith([helm, cosign, storage], publish, 5 * MINUTE_MS)
 afterAll(async () => {
   await registry[Symbol.asyncDispose]()
   rmSync(work, { recursive: true })

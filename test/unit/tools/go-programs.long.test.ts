@@ -4,7 +4,7 @@ import { execFile, spawnSync } from 'node:child_process'
 import { globSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
-import { expect, test } from 'vitest'
+import { beforeEach, expect, test } from 'vitest'
 import { goEnvironment } from '../../../tools/control-plane/build.ts'
 
 const ROOT = join(import.meta.dirname, '../../..')
@@ -12,7 +12,11 @@ const files = globSync('{tools,bench}/**/*.go', { cwd: ROOT })
 const folders = [...new Set(files.map((file) => dirname(file)))]
 const hasGo = spawnSync('go', ['version']).status === 0
 
-test.skipIf(!hasGo).each(folders.toSorted().map((folder) => ({ folder })))(
+beforeEach(({ skip }) => {
+  if (!hasGo) skip('Go is not installed')
+})
+
+test.each(folders.toSorted().map((folder) => ({ folder })))(
   'go vet finds nothing in $folder',
   // Without what a build leaves in Go's cache it takes minutes.
   { timeout: 600_000 },
