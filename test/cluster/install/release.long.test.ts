@@ -110,7 +110,7 @@ describe('make release writes', () => {
       const { code, stdout } = await run(helm, ['template', 'x', join(root, 'dist', name ?? '')])
       expect(code).toBe(0)
       const images = stdout.match(/image: .+/g)
-      expect(new Set(images)).toEqual(new Set([`image: ${IMAGE}`]))
+      expect(new Set(images)).toEqual(new Set([`image: "${IMAGE}"`]))
     },
   )
 
