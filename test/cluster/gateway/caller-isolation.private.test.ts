@@ -140,6 +140,8 @@ const OWN_OPERATIONS: ReadonlySet<string> = new Set([
   'get ownedaccesskeys platform-heartbeat',
   'patch ownedaccesskeys platform-heartbeat',
   'patch ownedaccesskeys/status of-N',
+  // Watches end by themselves after some minutes, and begin again.
+  'watch directclusterendpointtokens',
   'list configs',
   'watch configs',
   'get configs platform-manager-config',
