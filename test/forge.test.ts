@@ -27,7 +27,7 @@ describe('.github/dependabot.yml', () => {
       .flatMap(({ directory, directories = [] }) => (directory ? [directory] : directories))
 
   test.each([
-    ['npm', 'package.json'],
+    ['npm', '{,tools/**/}package.json'],
     ['docker', 'Dockerfile'],
     ['gomod', '*/*/go.mod'],
     ['pip', '*/*/requirements.txt'],
