@@ -6,6 +6,11 @@
 {{ .Values.gateway.tls.secretName | default "gateway-certificate" }}
 {{- end -}}
 
+{{- /* The Secret whose ca.crt, if it has one, proves the gateways. */ -}}
+{{- define "management-operator.servingSecretName" -}}
+{{- if eq .Values.gateway.tls.mode "own" -}}platform-gateway-tls{{- else -}}{{ include "management-operator.tlsSecretName" . }}{{- end -}}
+{{- end -}}
+
 {{- /* Finds manager and gateway: Services as well as pods. */ -}}
 {{- define "management-operator.scraped" -}}
 matchLabels:

@@ -1,8 +1,8 @@
 // `management-operator check`: prints a line for each part of an installation, found or missing.
-import { CONFIGS, CONTROLLER_NAME, GATEWAY_TLS_SECRET, SECRETS } from '../../api/names.ts'
+import { CONFIGS, CONTROLLER_NAME, SECRETS } from '../../api/names.ts'
 import type { Config } from '../../api/config.gen.ts'
 import type { KubeObject } from '../../api/objects.ts'
-import { type KubeClient, createClient } from '../../kube/client/client.ts'
+import { type KubeClient, type ObjectRef, createClient } from '../../kube/client/client.ts'
 import type { ClientDeps } from '../../kube/client/request.ts'
 import { type Clock, sleep, systemClock } from '../../runtime/clock.ts'
 import { printText } from '../../runtime/flags.ts'
@@ -82,7 +82,9 @@ async function checkAll(
   const rights = await resultOf(() => checkRights(client, namespace))
   const config = await client.get<Config>(CONFIGS, { name: configName }).catch(() => null)
   const gateway = settings.gateway ?? gatewayOf(config)
-  const send = httpsSender(settings.ca ?? (await ownAuthority(client, namespace)))
+  const send = httpsSender(
+    settings.ca ?? (await authorityIn(client, { name: settings.tlsSecret, namespace })),
+  )
   const key = await checkKey({ client, clock, send, gateway }).catch((error: unknown) => ({
     result: missing(failureOf(error)),
     isManaged: false,
@@ -105,9 +107,8 @@ function gatewayOf(config: Config | null): string | null {
   return host ? `https://${host}` : null
 }
 
-/** The CA of a self-issued gateway certificate; null = the certificate is from files, or its Secret can't be read. */
-async function ownAuthority(client: KubeClient, namespace: string): Promise<string | null> {
-  const ref = { name: GATEWAY_TLS_SECRET, namespace }
+/** The CA in the Secret of the gateway's certificate; null = it has none, or can't be read. */
+async function authorityIn(client: KubeClient, ref: ObjectRef): Promise<string | null> {
   const secret = await client
     .get<KubeObject & { readonly data?: Readonly<Record<string, string>> }>(SECRETS, ref)
     .catch(() => null)

@@ -11,6 +11,7 @@ import {
   readFlags,
   usageError,
 } from '../../runtime/flags.ts'
+import { GATEWAY_TLS_SECRET } from '../../api/names.ts'
 import { CLUSTER_FLAGS, type ProcessInputs, defaultNamespace } from '../shared/flags.ts'
 
 /** The settings of `check`. */
@@ -21,8 +22,10 @@ export interface CheckSettings {
   readonly configName: string
   /** URL without a path; null = https://<platformHost of the Config>. */
   readonly gateway: string | null
-  /** PEM; null = the authority in the gateway's Secret, where there is one. */
+  /** PEM; null = the authority in tlsSecret, where there is one. */
   readonly ca: string | null
+  /** Name of the Secret with the gateway's certificate. */
+  readonly tlsSecret: string
   /** How long parts may be missing; 0 = one attempt. */
   readonly waitMs: number
 }
@@ -52,8 +55,13 @@ const FLAGS = {
   'ca-file': {
     value: fileValue,
     fallback: '',
-    shownDefault: "the CA in the gateway's Secret, and the CAs of the system",
+    shownDefault: 'the CA in the Secret of --tls-secret, and the CAs of the system',
     help: "Path to the PEM file with the CA of the gateway's certificate.",
+  },
+  'tls-secret': {
+    value: CLUSTER_FLAGS['config-name'].value,
+    fallback: GATEWAY_TLS_SECRET,
+    help: "Name of the Secret with the gateway's certificate; the CA in its ca.crt is trusted, if it has one and --ca-file is not set.",
   },
   wait: {
     value: waitValue,
@@ -95,7 +103,8 @@ export function readCheckSettings(
   if (all.length > 0) return usageError('check', all)
   const { kubeconfig = null, namespace = null, gateway = null, wait: waitMs = 0 } = values
   const configName = values['config-name'] ?? FLAGS['config-name'].fallback
-  const settings = { kubeconfig, configName, gateway, ca, waitMs }
+  const tlsSecret = values['tls-secret'] ?? FLAGS['tls-secret'].fallback
+  const settings = { kubeconfig, configName, gateway, ca, tlsSecret, waitMs }
   return {
     kind: 'run',
     settings: { ...settings, namespace: namespace ?? defaultNamespace({ env, file }) },

@@ -3,7 +3,8 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { ACCESS_KEYS } from '../../../src/api/names.ts'
+import { ACCESS_KEYS, GATEWAY_TLS_SECRET, SECRETS } from '../../../src/api/names.ts'
+import type { KubeObject } from '../../../src/api/objects.ts'
 import { PARTS, type Part } from '../../../src/commands/check/result.ts'
 import { choosePort } from '../../../tools/control-plane/ports.ts'
 import { serverPair } from '../../support/certificate-builder.ts'
@@ -43,6 +44,10 @@ afterAll(async () => {
 
 const check = (...flags: readonly string[]): Promise<RunResult> =>
   runProgram(['check', `--kubeconfig=${plane.adminKubeconfig}`, `--gateway=${address}`, ...flags])
+
+interface TlsSecret extends KubeObject {
+  readonly data: Readonly<Record<string, string>>
+}
 
 /** The lines of a report, by part. */
 const linesOf = ({ stdout }: RunResult): Readonly<Record<string, string>> =>
@@ -132,6 +137,23 @@ describe('management-operator check', () => {
     expect(missingIn(result)).toEqual(['certificate', 'issuer', 'key'])
     expect(linesOf(result)['certificate']).toMatch(/cannot be reached: .*certificate/)
     expect(await keysOfChecks()).toEqual([])
+  })
+
+  test('trusts the authority in the Secret of the certificate that it is told of', async () => {
+    const own = await plane.admin.get<TlsSecret>(SECRETS, {
+      name: GATEWAY_TLS_SECRET,
+      namespace: GATEWAY_ACCOUNT.namespace,
+    })
+    const authorities = {
+      edge: own?.data['ca.crt'],
+      another: Buffer.from(serverPair('another').caPem).toString('base64'),
+    }
+    const path = `/api/v1/namespaces/${GATEWAY_ACCOUNT.namespace}/secrets`
+    for (const [name, ca] of Object.entries(authorities))
+      await plane.raw('POST', path, { metadata: { name }, data: { 'ca.crt': ca } })
+    expect(missingIn(await check('--tls-secret=edge'))).toEqual([])
+    for (const name of ['another', 'absent'])
+      expect(missingIn(await check(`--tls-secret=${name}`))).toContain('certificate')
   })
 
   test.each(inWhole('waits for a manager that is not there yet'))('%s', async () => {
