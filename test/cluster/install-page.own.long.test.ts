@@ -16,7 +16,8 @@ import { OPERATOR_ACCOUNT } from '../support/installed-control-plane.ts'
 import { mustKubectl } from '../support/kubectl.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
-const blocks = shellBlocksOf(readFileSync(join(ROOT, 'docs/install.md'), 'utf8'))
+const PAGE = readFileSync(join(ROOT, 'docs/install.md'), 'utf8')
+const blocks = shellBlocksOf(PAGE)
 const blockWith = (words: string): string =>
   blocks.find((block) => block.includes(words)) ?? `echo 'no block with ${words}'; exit 1`
 
@@ -139,7 +140,10 @@ describe('docs/install.md', () => {
       const scope = ['-n', 'default']
       await kubectl('create', 'role', name, ...scope, '--verb=create', '--resource=events')
       await kubectl('create', 'rolebinding', name, ...scope, `--role=${name}`, '--user=ada')
-      await runShell(blockWith('delete role,rolebinding'))
+      // It stands within a sentence.
+      const [, command = 'exit 1'] =
+        /`(kubectl [^`]*delete role,rolebinding[^`]*)`/.exec(PAGE) ?? []
+      await runShell(command)
       expect(await kubectl('get', 'role,rolebinding', ...scope, '-o', 'name')).toBe('')
     })
 
