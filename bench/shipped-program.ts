@@ -1,15 +1,11 @@
 // The program as the image has it: JavaScript in few files, with its flags and variables. A checkout runs TypeScript, whose
 // compiler takes memory and time at each start that no installation pays.
 import { join } from 'node:path'
-import { bundleProgram } from '../tools/bundle/bundle.ts'
-
-const ROOT = join(import.meta.dirname, '..')
-const FOLDER = join(ROOT, '.bench/program')
+import { useBundledProgram } from '../tools/bundle/bundle.ts'
 
 /** Makes it in .bench. All processes of the program that start from now on run it. */
 export async function useShippedProgram(): Promise<void> {
-  await bundleProgram(join(ROOT, 'src'), FOLDER)
+  await useBundledProgram(join(import.meta.dirname, '../.bench/program'))
   // As the Dockerfile has it.
   process.env['MALLOC_TRIM_THRESHOLD_'] = '131072'
-  process.env['PROGRAM_FILE'] = join(FOLDER, 'main.js')
 }

@@ -5,7 +5,7 @@
 import { mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { type Reporter, startVitest } from 'vitest/node'
-import { bundleProgram } from './bundle/bundle.ts'
+import { useBundledProgram } from './bundle/bundle.ts'
 import { heartbeat } from './test/heartbeat.ts'
 import { rightsFailures } from './test/rights.ts'
 import { isGood, judged, nothing, sum, summary, type Tally, tallyOf } from './test/tally.ts'
@@ -40,7 +40,8 @@ if (unknown.length > 0) {
 
 process.env['TEST_TIER'] = isWhole ? 'all' : 'quick'
 const output = newOutputFolder()
-await useShippedProgram(output)
+// Processes of the program run it as the image has it, which starts in a third of the time.
+await useBundledProgram(`${output}-program`)
 // Units need no control plane: at low priority they use what the others leave, which is most in the second row. With
 // `--all` they come first: there groups measure, and units would be what they measure.
 const units = isWhole ? await inTurn(UNITS) : []
@@ -66,13 +67,6 @@ function newOutputFolder(): string {
   process.env['TEST_OUTPUT'] = folder
   process.env['TEST_TEMPLATE'] = `${folder}-template`
   return folder
-}
-
-/** Processes of the program run it as the image has it, which starts in a third of the time. */
-async function useShippedProgram(folder: string): Promise<void> {
-  const program = `${folder}-program`
-  await bundleProgram(join(import.meta.dirname, '../src'), program)
-  process.env['PROGRAM_FILE'] = join(program, 'main.js')
 }
 
 async function inTurn(groups: readonly (readonly string[])[]): Promise<readonly Tally[]> {

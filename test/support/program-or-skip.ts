@@ -1,6 +1,6 @@
 // Tests that need a program which not every machine can build.
 import { beforeAll, beforeEach } from 'vitest'
-import { type Ensure, foundBy } from '../../tools/helm/found.ts'
+import { type Ensure, foundBy } from '../../tools/control-plane/found.ts'
 
 /**
  * The path of the program, for all tests of a file; empty = there is none, and they are skipped with the ways out.

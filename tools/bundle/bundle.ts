@@ -47,6 +47,16 @@ export async function bundleProgram(sources: string, into: string): Promise<void
   copyFileSync(createRequire(join(sources, ENTRIES.main)).resolve(WASM), join(into, WASM_FILE))
 }
 
+/**
+ * Bundles the program of this checkout. Processes that tests and measurements start from now on run it.
+ *
+ * @throws as bundleProgram
+ */
+export async function useBundledProgram(into: string): Promise<void> {
+  await bundleProgram(join(import.meta.dirname, '../../src'), into)
+  process.env['PROGRAM_FILE'] = join(into, 'main.js')
+}
+
 /** How the sources name the program of the worker thread. */
 const WORKER_SOURCE = `'./worker.ts'`
 

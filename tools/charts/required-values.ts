@@ -1,4 +1,5 @@
 // Values that a chart can't do without. Pure.
+import { isMap } from '../../src/domain/json/json.ts'
 import type { JsonSchema } from './config-schema.ts'
 
 interface GroupSchema {
@@ -31,6 +32,3 @@ function isNeeded(schema: JsonSchema, value: unknown): boolean {
   if (isMap(value)) return (schema as GroupSchema).properties !== undefined
   return value !== undefined && value !== '' && !Array.isArray(value)
 }
-
-const isMap = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)

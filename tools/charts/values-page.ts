@@ -1,4 +1,5 @@
 // The table of values in the README of a chart, from its schema and its defaults.
+import { isMap } from '../../src/domain/json/json.ts'
 import type { JsonSchema } from './config-schema.ts'
 
 interface ValueSchema {
@@ -44,6 +45,3 @@ function rowsOf(path: string, schema: ValueSchema, value: unknown): readonly str
     : `${schema.description} One of ${choices.join(', ')}.`
   return [`| \`${path}\` | \`${JSON.stringify(value)}\` | ${meaning} |`]
 }
-
-const isMap = (value: unknown): value is Values =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)

@@ -1,32 +1,24 @@
 // Helm 3, by which many still install charts.
-import { join, resolve } from 'node:path'
-import { buildMissing } from '../control-plane/build.ts'
 import { cacheOf } from '../control-plane/cache.ts'
+import { ensureProgram } from '../control-plane/program.ts'
 
 const MODULE_DIR = import.meta.dirname
-const SOURCES = { helm: { pkg: 'helm.sh/helm/v3/cmd/helm', about: '2 minutes' } } as const
 
-/**
- * The path of Helm 3: what HELM3 names, else from the user's cache, else built with Go into that cache.
- *
- * @throws Error when Go is missing, too old or fails; its first line has the ways out
- */
-export async function ensureHelm3(log: (line: string) => void): Promise<string> {
-  const named = process.env['HELM3'] ?? ''
-  if (named !== '') return resolve(named)
-  const into = cacheOf('helm3', MODULE_DIR)
-  await buildMissing({
-    title: 'Helm 3',
-    about: '2 minutes',
-    moduleDir: MODULE_DIR,
-    into,
-    sources: SOURCES,
-    linkerFlags,
-    otherwise: 'set HELM3 to the program',
+/** The path of Helm 3, or what HELM3 names. @throws as ensureProgram */
+export const ensureHelm3 = (log: (line: string) => void): Promise<string> =>
+  ensureProgram(
+    {
+      name: 'helm',
+      title: 'Helm 3',
+      pkg: 'helm.sh/helm/v3/cmd/helm',
+      about: '2 minutes',
+      moduleDir: MODULE_DIR,
+      into: cacheOf('helm3', MODULE_DIR),
+      variable: 'HELM3',
+      linkerFlags,
+    },
     log,
-  })
-  return join(into, 'helm')
-}
+  )
 
 /**
  * Flags of the linker, as Helm's own Makefile has them. Without them it takes every cluster for Kubernetes 1.20.

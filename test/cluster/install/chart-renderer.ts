@@ -1,43 +1,43 @@
 // Objects of a chart by `helm template`, and those of an overlay by kustomize.
-import { execFile } from 'node:child_process'
 import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve as pathOf } from 'node:path'
 import { stringify } from 'yaml'
 import { CHARTS } from '../../../tools/charts/files.ts'
+import { type Ended, runCommand } from '../../support/run-command.ts'
 import { CONFIG, type Manifest, objectsIn } from './installer.ts'
-
-/** Exit code and output of Helm. */
-export interface Rendered {
-  readonly code: number
-  readonly stdout: string
-  readonly stderr: string
-}
 
 /** A Helm with a folder of its own. `remove` removes that. */
 export interface ChartRenderer {
   /** A folder for copies of charts. */
   readonly folder: string
   /** Renders a chart: its folder, or its name within `charts/`. Never throws. */
-  template(chart: string, values: object, ...flags: readonly string[]): Promise<Rendered>
+  template(chart: string, values: object, ...flags: readonly string[]): Promise<Ended>
+  /** Installs nothing: `helm install --dry-run`, without a cluster. Helm 3 needs one for that, and renders. Never throws. */
+  dryRun(chart: string, values: object): Promise<Ended>
   /** Its objects without hooks. @throws Error with Helm's message */
   objects(chart: string, values: object, ...flags: readonly string[]): Promise<readonly Manifest[]>
   remove(): void
 }
 
-/** Renders by this Helm, 3 or 4. */
-export function chartRenderer(helm: string): ChartRenderer {
+/** Renders by this Helm. */
+export function chartRenderer(helm: string, version: 3 | 4 = 4): ChartRenderer {
   const folder = mkdtempSync(join(tmpdir(), 'charts-'))
   const env = { HELM_CACHE_HOME: folder, HELM_CONFIG_HOME: folder, HELM_DATA_HOME: folder }
   let calls = 0
+  const run = (command: string, chart: string, values: object, flags: readonly string[]) => {
+    const file = join(folder, `values-${(calls += 1)}.yaml`)
+    writeFileSync(file, stringify(values))
+    const args = [command, 'test', pathOf(CHARTS, chart), ...flags, '--values', file]
+    return runCommand(helm, args, { env })
+  }
   const renderer: ChartRenderer = {
     folder,
-    template: (chart, values, ...flags) => {
-      const file = join(folder, `values-${(calls += 1)}.yaml`)
-      writeFileSync(file, stringify(values))
-      const args = ['template', 'test', pathOf(CHARTS, chart), ...flags, '--values', file]
-      return run(helm, args, env)
-    },
+    template: (chart, values, ...flags) => run('template', chart, values, flags),
+    dryRun: (chart, values) =>
+      version === 4
+        ? run('install', chart, values, ['--dry-run=client'])
+        : run('template', chart, values, []),
     objects: async (chart, values, ...flags) => {
       const { code, stdout, stderr } = await renderer.template(
         chart,
@@ -52,14 +52,6 @@ export function chartRenderer(helm: string): ChartRenderer {
   }
   return renderer
 }
-
-const run = (program: string, args: readonly string[], env: object = {}): Promise<Rendered> =>
-  new Promise((resolve) => {
-    const options = { env: { ...process.env, ...env }, maxBuffer: 2 ** 26 }
-    execFile(program, args, options, (error, stdout, stderr) =>
-      resolve({ code: error === null ? 0 : Number(error.code ?? 1), stdout, stderr }),
-    )
-  })
 
 /** Builds a kustomization of config/, such as `default`, changed by the fields of an overlay. @throws Error when kustomize fails */
 export async function overlaid(
@@ -80,7 +72,7 @@ export async function overlaid(
       ...overlay,
     }
     writeFileSync(join(folder, 'kustomization.yaml'), stringify(kustomization))
-    const { code, stdout, stderr } = await run(kubectl, ['kustomize', folder])
+    const { code, stdout, stderr } = await runCommand(kubectl, ['kustomize', folder])
     if (code !== 0) throw new Error(stderr)
     return objectsIn(stdout)
   } finally {

@@ -90,7 +90,7 @@ const SEVERAL = {
 
 /** What Helm does not say of `SEVERAL`, of the chart of the platform; all is said = empty. */
 export async function unsaidOfSeveral(charts: ChartRenderer): Promise<readonly string[]> {
-  const { code, stderr } = await charts.template(PLATFORM, SEVERAL)
+  const { code, stderr } = await charts.dryRun(PLATFORM, SEVERAL)
   if (code === 0) return ['a refusal']
   return [
     "at '': additional properties 'gatway' not allowed",
@@ -108,6 +108,6 @@ export async function unsaid(
   chart: string,
   { values, says }: WrongValues,
 ): Promise<readonly string[]> {
-  const { code, stderr } = await charts.template(chart, values)
+  const { code, stderr } = await charts.dryRun(chart, values)
   return code !== 0 && stderr.includes(says) ? [] : [says]
 }

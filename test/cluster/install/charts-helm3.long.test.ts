@@ -15,7 +15,7 @@ const [{ kubectl }, helm] = await Promise.all([
   ensureBinaries(console.log),
   programOrSkip(ensureHelm3),
 ])
-const charts = chartRenderer(helm)
+const charts = chartRenderer(helm, 3)
 afterAll(() => charts.remove())
 
 const rows = [

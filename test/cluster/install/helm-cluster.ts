@@ -36,9 +36,14 @@ export interface HelmCluster extends EmptyCluster {
   readonly helm: (...args: readonly string[]) => Promise<string>
 }
 
-/** Starts a control plane; it is stopped after the last test. Call it while the test file loads. */
-export async function startEmptyCluster(): Promise<EmptyCluster> {
-  const started = startControlPlane({ audit: true, controllers: 'workloads', log: console.log })
+/**
+ * Starts a control plane; it is stopped after the last test. Call it while the test file loads.
+ *
+ * @param hasWorkloads whether controllers run Deployments, for a node of the test
+ */
+export async function startEmptyCluster(hasWorkloads = true): Promise<EmptyCluster> {
+  const controllers = hasWorkloads ? { controllers: 'workloads' as const } : {}
+  const started = startControlPlane({ audit: true, ...controllers, log: console.log })
   const plane = await ownedControlPlane(await started)
   const folder = mkdtempSync(join(tmpdir(), 'helm-'))
   afterAll(() => rmSync(folder, { recursive: true }))
@@ -63,9 +68,9 @@ export async function startEmptyCluster(): Promise<EmptyCluster> {
 }
 
 /** As startEmptyCluster; without Helm all tests of the file are skipped. */
-export async function startHelmCluster(): Promise<HelmCluster> {
+export async function startHelmCluster(hasWorkloads = true): Promise<HelmCluster> {
   const program = await programOrSkip(ensureHelm)
-  const cluster = await startEmptyCluster()
+  const cluster = await startEmptyCluster(hasWorkloads)
   return {
     ...cluster,
     program,

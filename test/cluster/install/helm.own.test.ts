@@ -1,19 +1,12 @@
 // The platform by its chart on an empty cluster: installed, checked, upgraded, rolled back, removed and installed again.
 // There is no kubelet: the test starts the programs as the Deployments say, as their accounts.
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { execFile } from 'node:child_process'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { promisify } from 'node:util'
-import { afterAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { stringify } from 'yaml'
 import { CHARTS, PLATFORM } from '../../../tools/charts/files.ts'
-import { startControlPlane } from '../../../tools/control-plane/control-plane.ts'
-import { ensureHelm } from '../../../tools/helm/program.ts'
 import { ISSUER, runProgram, startOperator } from '../../support/command-process.ts'
 import { startGateway } from '../../support/gateway-process.ts'
-import { awaitNewCluster, mustKubectl } from '../../support/kubectl.ts'
-import { programOrSkip } from '../../support/program-or-skip.ts'
+import { startHelmCluster } from './helm-cluster.ts'
 import { objectsIn } from './installer.ts'
 
 const NAMESPACE = 'platform-system'
@@ -22,27 +15,10 @@ const RELEASE = ['platform', join(CHARTS, PLATFORM), `--namespace=${NAMESPACE}`]
 const KINDS =
   'crd,clusterrole,clusterrolebinding,role,rolebinding,serviceaccount,service,deployment,poddisruptionbudget,networkpolicy,validatingadmissionpolicy,validatingadmissionpolicybinding,flowschema,oak'
 
-const helm = await programOrSkip(ensureHelm)
-const plane = await startControlPlane({ log: console.log })
-const folder = mkdtempSync(join(tmpdir(), 'helm-'))
-afterAll(async () => {
-  await plane.stop()
-  rmSync(folder, { recursive: true })
-})
-const kubectl = (...args: readonly string[]): Promise<string> => mustKubectl(plane, args)
-await awaitNewCluster(kubectl)
-
-/** Runs Helm as an administrator. @returns what it prints. @throws Error with its message */
-async function run(...args: readonly string[]): Promise<string> {
-  const env = {
-    ...process.env,
-    KUBECONFIG: plane.adminKubeconfig,
-    HELM_CACHE_HOME: folder,
-    HELM_CONFIG_HOME: folder,
-    HELM_DATA_HOME: folder,
-  }
-  return (await promisify(execFile)(helm, args, { env, maxBuffer: 2 ** 26 })).stdout
-}
+const cluster = await startHelmCluster(false)
+const { plane, kubectl } = cluster
+const run = cluster.helm
+const file = (name: string, text: string): string => cluster.file(`${name}.yaml`, text)
 
 /** The versions of all objects of the release, and of keys, by `kind/name`. */
 async function versions(): Promise<Readonly<Record<string, string>>> {
@@ -167,9 +143,3 @@ const keyNamed = (name: string): string =>
       spec: { user: 'ada' },
     }),
   )
-
-function file(name: string, text: string): string {
-  const path = join(folder, `${name}.yaml`)
-  writeFileSync(path, text)
-  return path
-}

@@ -1,5 +1,4 @@
 // A checkout of its own in which a test runs `make release`, `make release-sign` and `make release-push`.
-import { execFile } from 'node:child_process'
 import {
   cpSync,
   mkdtempSync,
@@ -12,6 +11,7 @@ import {
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'vitest'
+import { type Ended, runCommand } from '../../support/run-command.ts'
 
 const ROOT = join(import.meta.dirname, '../../..')
 const PARTS = [
@@ -42,13 +42,6 @@ export const FILES = [
   'provenance.intoto.json',
   'sbom.cdx.json',
 ]
-
-/** How a program ended. */
-export interface Ended {
-  readonly code: number
-  readonly stdout: string
-  readonly stderr: string
-}
 
 /** A checkout below the folder for temporary files. */
 export interface ReleaseCheckout {
@@ -85,7 +78,8 @@ export async function createReleaseCheckout(): Promise<ReleaseCheckout> {
   for (const part of PARTS) cpSync(join(ROOT, part), join(root, part), { recursive: true })
   symlinkSync(join(ROOT, 'node_modules'), join(root, 'node_modules'))
   writeFileSync(join(root, '.gitignore'), 'node_modules\ndist/\n')
-  const run: ReleaseCheckout['run'] = (program, args, env = {}) => ended(root, program, args, env)
+  const run: ReleaseCheckout['run'] = (program, args, env) =>
+    runCommand(program, args, { cwd: root, env })
   const commit = async (): Promise<void> => {
     await run('git', ['add', '--all'])
     const made = await run('git', [...NAMED, 'commit', '--quiet', '-m', 'change'])
@@ -123,20 +117,6 @@ const makeArguments = (
   target,
   ...Object.entries(variables).map(([name, value]) => `${name}=${value}`),
 ]
-
-function ended(
-  cwd: string,
-  program: string,
-  args: readonly string[],
-  env: NodeJS.ProcessEnv,
-): Promise<Ended> {
-  return new Promise((resolve) => {
-    const options = { cwd, env: { ...process.env, ...env }, maxBuffer: 2 ** 26 }
-    execFile(program, args, options, (error, stdout, stderr) =>
-      resolve({ code: Number(error?.code ?? 0), stdout, stderr }),
-    )
-  })
-}
 
 function cutChangelog(path: string): void {
   const uncut = readFileSync(path, 'utf8').replaceAll(/^## \d.*\n/gm, '')

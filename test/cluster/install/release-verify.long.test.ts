@@ -1,5 +1,4 @@
 // A release that is signed with a key and pushed to a registry, checked by the commands of docs/verify-release.md.
-import { execFile } from 'node:child_process'
 import {
   cpSync,
   mkdirSync,
@@ -17,7 +16,8 @@ import { ensureCosign, ensureRegistry } from '../../../tools/cosign/program.ts'
 import { ensureHelm } from '../../../tools/helm/program.ts'
 import { digestsOf, sumsText } from '../../../tools/release/sums.ts'
 import { prepareWith, programOrSkip } from '../../support/program-or-skip.ts'
-import { createReleaseCheckout, type Ended, FILES, REPOSITORY } from './release-checkout.ts'
+import { type Ended, runCommand } from '../../support/run-command.ts'
+import { createReleaseCheckout, FILES, REPOSITORY } from './release-checkout.ts'
 import { type Registry, startRegistry } from './release-registry.ts'
 
 const MINUTE_MS = 60_000
@@ -45,22 +45,13 @@ function blocksOf(section: number): readonly string[] {
 /** Runs commands in the folder of the release, where the clients find the registry and the repository, until one fails. */
 function bash(commands: string): Promise<Ended> {
   const env = {
-    ...process.env,
     ...registry.env,
     PATH: `${join(work, 'bin')}:${process.env['PATH']}`,
     GIT_CONFIG_COUNT: '1',
     GIT_CONFIG_KEY_0: `url.${checkout.root}.insteadOf`,
     GIT_CONFIG_VALUE_0: REPOSITORY,
   }
-  return new Promise((resolve) => {
-    execFile(
-      'bash',
-      ['--norc', '-euo', 'pipefail', '-c', commands],
-      { cwd: folder, env },
-      (error, ...out) =>
-        resolve({ code: Number(error?.code ?? 0), stdout: out[0], stderr: out[1] }),
-    )
-  })
+  return runCommand('bash', ['--norc', '-euo', 'pipefail', '-c', commands], { cwd: folder, env })
 }
 
 const section = (number: number): Promise<Ended> => bash(blocksOf(number).join('\n'))

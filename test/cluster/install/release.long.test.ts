@@ -4,7 +4,8 @@ import { join } from 'node:path'
 import { afterAll, describe, expect, test } from 'vitest'
 import { ensureHelm } from '../../../tools/helm/program.ts'
 import { programOrSkip } from '../../support/program-or-skip.ts'
-import { createReleaseCheckout, type Ended, FILES, IMAGE, REPOSITORY } from './release-checkout.ts'
+import type { Ended } from '../../support/run-command.ts'
+import { createReleaseCheckout, FILES, IMAGE, REPOSITORY } from './release-checkout.ts'
 
 const helm = await programOrSkip(ensureHelm)
 const checkout = await createReleaseCheckout()

@@ -2,7 +2,7 @@ import { chmodSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
-import { foundBy } from '../../../tools/helm/found.ts'
+import { foundBy } from '../../../tools/control-plane/found.ts'
 import { ensureHelm } from '../../../tools/helm/program.ts'
 
 let folder: string
