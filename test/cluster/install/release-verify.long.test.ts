@@ -81,7 +81,7 @@ async function publish(): Promise<void> {
 
 prepareWith([helm, cosign, storage], publish, 5 * MINUTE_MS)
 afterAll(async () => {
-  await registry[Symbol.asyncDispose]()
+  await registry?.[Symbol.asyncDispose]()
   rmSync(work, { recursive: true })
   checkout.remove()
 })
