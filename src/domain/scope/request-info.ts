@@ -57,7 +57,10 @@ export interface ResourceRequestInfo {
 }
 
 /** `x`, or `x/sub` for a subresource. */
-export const resourceWithSubresource = ({ resource, subresource }: ResourceRequestInfo): string =>
+export const resourceWithSubresource = ({
+  resource,
+  subresource,
+}: Pick<ResourceRequestInfo, 'resource' | 'subresource'>): string =>
   subresource === '' ? resource : `${resource}/${subresource}`
 
 /** A request for a path that is not a resource, such as `/healthz`. */
