@@ -1,0 +1,83 @@
+// Backups of the audit log: their names and how long they stay, as lumberjack has it, so that tools that know the audit files of
+// Kubernetes know these (contract 22.1). Pure.
+import { formatTimestamp } from '../../domain/time.ts'
+
+/** The file that lines are appended to. */
+export const AUDIT_FILE = 'audit.log'
+
+const DAY_MS = 86_400_000
+
+/** Only names of this form are ever touched. */
+const BACKUP_NAME = /^audit-(\d{4}-\d{2}-\d{2})T(\d{2})-(\d{2})-(\d{2})\.(\d{3})\.log(\.gz)?$/
+
+/** A backup, by its name. */
+export interface Backup {
+  readonly name: string
+  /** When it was made, in epoch milliseconds. */
+  readonly atMs: number
+  readonly isCompressed: boolean
+}
+
+/** The name of a backup that is made now, such as `audit-2026-11-28T19-30-00.000.log`. */
+export function backupName(nowMs: number): string {
+  const [day = '', time = ''] = formatTimestamp(nowMs).replace('Z', '').split('T')
+  const [seconds = '', fraction = '000'] = time.replaceAll(':', '-').split('.')
+  return `audit-${day}T${seconds}.${fraction}.log`
+}
+
+/** The backup of this name; null = the file is none of ours. */
+export function backupOf(name: string): Backup | null {
+  const [, day, hours, minutes, seconds, fraction, gz] = BACKUP_NAME.exec(name) ?? []
+  const atMs = Date.parse(`${day}T${hours}:${minutes}:${seconds}.${fraction}Z`)
+  return Number.isNaN(atMs) ? null : { name, atMs, isCompressed: gz !== undefined }
+}
+
+/** How long backups stay; from Config. */
+export interface BackupRetention {
+  /** 0 = all. */
+  readonly maxBackups: number
+  /** Days of 24 hours; 0 = no limit. */
+  readonly maxAge: number
+  readonly compress: boolean
+}
+
+/** The deeds on a directory of backups. */
+interface BackupUpkeep {
+  readonly remove: readonly string[]
+  /** Backups that are replaced by their `.gz`. */
+  readonly compress: readonly string[]
+}
+
+/**
+ * What to do with the files of a directory. A backup and its `.gz`, which a crash may leave side by side, are one backup.
+ *
+ * @param names of all files in the directory
+ */
+export function backupUpkeep(
+  names: readonly string[],
+  { maxBackups, maxAge, compress }: BackupRetention,
+  nowMs: number,
+): BackupUpkeep {
+  const backups = names
+    .flatMap((name) => backupOf(name) ?? [])
+    .toSorted((one, other) => other.atMs - one.atMs)
+  const kept = new Set<number>()
+  const isKept = ({ atMs }: Backup): boolean => {
+    if (maxAge > 0 && atMs < nowMs - maxAge * DAY_MS) return false
+    kept.add(atMs)
+    return maxBackups === 0 || kept.size <= maxBackups
+  }
+  const [staying, leaving] = partition(backups, isKept)
+  return {
+    remove: leaving.map(({ name }) => name),
+    compress: compress
+      ? staying.flatMap(({ name, isCompressed }) => (isCompressed ? [] : [name]))
+      : [],
+  }
+}
+
+function partition<T>(items: readonly T[], isFirst: (item: T) => boolean): [T[], T[]] {
+  const parts: [T[], T[]] = [[], []]
+  for (const item of items) parts[isFirst(item) ? 0 : 1].push(item)
+  return parts
+}
