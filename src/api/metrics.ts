@@ -103,6 +103,16 @@ export const METRIC_HELP = {
   platform_direct_webhook_requests_total: 'Requests to the authorization webhook, by decision.',
   platform_direct_webhook_request_duration_seconds:
     'Time to answer a request to the authorization webhook, in seconds.',
+  platform_audit_events_total:
+    'Events of the audit log, by level and stage, with those that wait to be written.',
+  platform_audit_refused_total:
+    'Requests refused because they must be recorded and the audit log could not be written.',
+  platform_audit_suppressed_total:
+    'Events of requests without a valid credential that were left out, above --audit-anonymous-per-second or while the audit log could not be written.',
+  platform_audit_lost_total:
+    'Events lost because the audit log could not be written and no memory was left to keep them.',
+  platform_audit_sink_failed: '1 while the audit log cannot be written, otherwise 0.',
+  platform_audit_unwritten_bytes: 'Bytes of events that wait to be written to the audit log.',
   platform_sync_config_valid:
     '1 if the configuration file is valid, 0 if it has a fault and the last valid configuration stays in force.',
   platform_sync_objects:

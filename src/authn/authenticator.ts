@@ -15,7 +15,12 @@ import { isFresh } from './staleness.ts'
 /** The caller, or the reason of the refusal. `unavailable`: no decision is possible now. */
 type AuthenticationResult =
   | { readonly ok: true; readonly caller: KeyCaller }
-  | { readonly ok: false; readonly because: InvalidKeyReason | 'unavailable' }
+  | {
+      readonly ok: false
+      readonly because: InvalidKeyReason | 'unavailable'
+      /** The key that was presented, for the audit log; null = none that is known. */
+      readonly key: AccessKey | null
+    }
 
 /**
  * The present state of an earlier caller. `changed`: its identity or scope differs now; `stale`: no decision is
@@ -49,7 +54,7 @@ export interface Authenticator {
   readonly reauthenticate: (caller: KeyCaller) => Promise<Reauthentication<KeyCaller>>
 }
 
-const UNAVAILABLE = { ok: false, because: 'unavailable' } as const
+const UNAVAILABLE = { ok: false, because: 'unavailable', key: null } as const
 
 /** Authenticates callers by the index, or by reads of the API server. */
 export function createAuthenticator(options: AuthenticatorOptions): Authenticator {
@@ -118,11 +123,11 @@ function createCallers(
       const caps = currentCaps()
       if (caps === null) return UNAVAILABLE
       const verdict = checkKey(key, keys, caps, nowMs)
-      if (!verdict.ok) return verdict
+      if (!verdict.ok) return { ...verdict, key: key === UNKNOWN_KEY ? null : key }
       const scopedKey = withScope(key, verdict.scope)
       const { identity, scope } = identityAndScopeOf(scopedKey)
       const accepted = (): AuthenticationResult => {
-        if (identity === null) return { ok: false, because: 'noIdentity' }
+        if (identity === null) return { ok: false, because: 'noIdentity', key }
         const caller = { key: scopedKey, identity, scope, expiresMs: verdict.expiresMs }
         if (scope !== null) rulesVersionOf.set(caller, scopeRulesVersion())
         return { ok: true, caller }

@@ -13,6 +13,7 @@ import {
   type RequestObserver,
   answerEnd,
 } from './request-observer.ts'
+import { type AuditDeps, audit } from './stages/audit.ts'
 import { type AuthenticationDeps, authentication } from './stages/authentication.ts'
 import { type AuthorizationDeps, authorization } from './stages/authorization.ts'
 import type { ExpiryHeaders } from './stages/expiry-headers.ts'
@@ -47,6 +48,7 @@ interface HandlerOptions
   readonly expiryHeaders: ExpiryHeaders
   /** Called for every request and for its end, in this order. */
   readonly observers: readonly RequestObserver[]
+  readonly audit: AuditDeps
   /** For the failures of observers. */
   readonly log: Log
 }
@@ -62,6 +64,7 @@ export const GATEWAY_STAGES: readonly Stage<GatewayHandlerOptions>[] = [
   requestInfo,
   publicRoute,
   authentication,
+  audit,
   upgradeProtocol,
   headerRefusal,
   version,
@@ -88,6 +91,7 @@ export const DIRECT_STAGES: readonly Stage<DirectHandlerOptions>[] = [
   publicRoute,
   delegatedRoute,
   authentication,
+  audit,
   upgradeProtocol,
   headerRefusal,
   version,
@@ -109,7 +113,12 @@ export function createHandler<Options extends HandlerOptions>(
   const { observers, log } = options
   const respond: RequestHandler = async (http) => {
     const observed = new ObservedRequest(http, observers, log)
-    const decision = await decide(stages, newContext(http), options)
+    const context = newContext(http)
+    context.record = options.audit.receive()
+    const decided = await decide(stages, context, options)
+    const { record } = context
+    const decision =
+      record === null ? decided : { ...decided, answer: await record.finish(decided) }
     observed.decided(decision)
     const headers = withExpiry(decision, options)
     return { ...decision.answer, headers, ended: reportEnd(observed, decision) }
@@ -128,8 +137,12 @@ export function createHandler<Options extends HandlerOptions>(
 /** Reports the end of the answer. It keeps little: a watch lives for long. */
 function reportEnd(observed: ObservedRequest, { answer, context }: Decision): DeliveryListener {
   const isRefusal = answer.refusal !== undefined
-  const { admitted } = context
-  return (end) => observed.ended(answerEnd(end, isRefusal, admitted?.cutBy ?? null))
+  const { admitted, record } = context
+  return (delivery) => {
+    const end = answerEnd(delivery, isRefusal, admitted?.cutBy ?? null)
+    record?.ended(end)
+    observed.ended(end)
+  }
 }
 
 async function decide<Options extends HandlerOptions>(

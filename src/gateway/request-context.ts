@@ -1,10 +1,12 @@
 // The state of one request: each stage reads what the stages before it have set.
 import type { Caller } from '../authn/caller.ts'
+import type { AccessKey } from '../domain/accesskey/access-key.ts'
 import type { ScopeContext } from '../domain/scope/authorize.ts'
 import type { TargetKind } from '../domain/scope/request-info.ts'
 import type { UpgradeProtocol } from '../kube/proxy/types.ts'
 import type { Answer } from '../serving/http/answer.ts'
 import type { HttpRequest } from '../serving/http/request.ts'
+import type { RequestRecord } from './audit/request-record.ts'
 import type { ParsedRequest, RequestParsing } from './request/parse.ts'
 import type { AdmittedRequest } from './streams/admitted-request.ts'
 import type { ResolvedTarget } from './targets/resolver.ts'
@@ -21,6 +23,14 @@ export type AnsweredTarget = 'Public' | 'Webhook' | TargetKind | 'Other'
  */
 type KeyUse = 'used' | 'unused' | 'ended'
 
+/** Why a credential was refused. */
+export interface CredentialRefusal {
+  /** The reason, of which the caller is told less. */
+  readonly because: string
+  /** The key that was presented; null = none that is known. */
+  readonly key: AccessKey | null
+}
+
 /** One request on its way through the stages. */
 export interface RequestContext {
   readonly http: HttpRequest
@@ -30,8 +40,12 @@ export interface RequestContext {
   readonly query: string
   /** The parsed request or its refusal, which only authenticated callers get; null = not parsed yet. */
   parsing: RequestParsing | null
+  /** The record in the audit log; null = nothing of the request is recorded. */
+  record: RequestRecord | null
   /** null before the request is authenticated. */
   caller: Caller | null
+  /** Why the request has no caller; null = it has one, or is not authenticated yet. */
+  credentialRefusal: CredentialRefusal | null
   target: AnsweredTarget
   /** null before authentication, and until the request has proved well-formed. */
   request: ParsedRequest | null
@@ -66,7 +80,9 @@ export function newContext(http: HttpRequest): RequestContext {
     path: queryStart === -1 ? target : target.slice(0, queryStart),
     query: queryStart === -1 ? '' : target.slice(queryStart + 1),
     parsing: null,
+    record: null,
     caller: null,
+    credentialRefusal: null,
     target: 'Other',
     request: null,
     upgrade: null,

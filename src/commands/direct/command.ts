@@ -44,6 +44,7 @@ async function start(self: DirectProcess): Promise<void> {
   // Every replica may write: there is no leader, and each write carries a precondition.
   const deps = clientDeps(self, connection, () => undefined)
   const server = createHttpServer(connectionObserver(self), {
+    trustedProxies: settings.trustedProxies,
     asksForCertificates: settings.webhookClientCaFile !== null,
   })
   const certificate = startCertificate(self, {

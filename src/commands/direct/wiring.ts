@@ -5,6 +5,7 @@ import type { ScopeContext } from '../../domain/scope/authorize.ts'
 import { accessLog } from '../../gateway/access-log.ts'
 import { answerMetrics } from '../../gateway/answer-metrics.ts'
 import { DIRECT_STAGES, type DirectHandlerOptions, createHandler } from '../../gateway/handler.ts'
+import { NO_AUDIT } from '../../gateway/stages/audit.ts'
 import { TOKEN_ANSWERS, createAuthentication } from '../../gateway/stages/authentication.ts'
 import { withTokenExpiryHeaders } from '../../gateway/stages/expiry-headers.ts'
 import { versionPage } from '../../gateway/stages/public-routes.ts'
@@ -78,6 +79,7 @@ export function startDirectApi(self: DirectProcess, parts: DirectParts): DirectA
         limits: createMaxInFlight(metrics.limited),
         inFlight,
         forwardBuffer: new ForwardBuffer(settings.forwardBufferBytes),
+        audit: NO_AUDIT,
         targets: createTargetRegistry(
           { target: { kind: 'Cluster', cluster }, upstream },
           connected,

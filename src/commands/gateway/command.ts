@@ -39,7 +39,9 @@ async function start(self: GatewayProcess): Promise<void> {
   // Every replica may write: there is no leader, and each write carries a precondition.
   const deps = clientDeps(self, connection, () => undefined)
   const following = startGatewayInformers(self, deps)
-  const server = createHttpServer(connectionObserver(self))
+  const server = createHttpServer(connectionObserver(self), {
+    trustedProxies: settings.trustedProxies,
+  })
   const certificate = startCertificate(self, {
     client: createClient(deps),
     deps,

@@ -1,4 +1,5 @@
 import type { BindAddress } from '../../runtime/address.ts'
+import { AUDIT_FLAGS, type AuditFlagSettings, auditFlagSettings } from '../shared/audit-flags.ts'
 import {
   type Flag,
   type Invocation,
@@ -44,6 +45,7 @@ export interface GatewaySettings extends ServingSettings, TargetSettings {
   readonly maxTokensPerUser: number
   /** Limit on the memory for all responses and watch events with objects of our kinds. */
   readonly ownKindsBufferBytes: number
+  readonly audit: AuditFlagSettings
   /** null = no metrics server. */
   readonly metricsAddress: BindAddress | null
   /** null = no health server; the gateway's main address serves the probes too. */
@@ -81,6 +83,7 @@ const FLAGS = {
     fallback: '64Mi',
     help: 'Memory for responses and watch events with access keys, tokens and Configs; at least 32Mi. One caller uses at most an eighth.',
   },
+  ...AUDIT_FLAGS,
   ...PROBE_FLAGS,
   ...CLOSING_FLAGS,
 } satisfies Readonly<Record<string, Flag<unknown>>>
@@ -121,6 +124,7 @@ function settingsOf(values: GatewayFlagValues, namespace: string): GatewaySettin
     maxKeysPerUser: values['max-keys-per-user'],
     maxTokensPerUser: values['max-tokens-per-user'],
     ownKindsBufferBytes: values['own-kinds-buffer'],
+    audit: auditFlagSettings(values),
     metricsAddress: values['metrics-bind-address'],
     healthAddress: values['health-probe-bind-address'],
     logLevel: values['log-level'],

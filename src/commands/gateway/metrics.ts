@@ -16,6 +16,7 @@ import {
   type Scrape,
 } from '../../runtime/metrics.ts'
 import { CERTIFICATE_WRITE_REASONS } from '../../serving/tls/serving-certificate.ts'
+import { type AuditMetrics, auditMetrics } from '../shared/audit-metrics.ts'
 import { type ClientLabels, type ClientMetrics, clientMetrics } from '../shared/client-metrics.ts'
 import type { CommandProcess } from '../shared/process.ts'
 import {
@@ -35,7 +36,7 @@ const WATCHED_DATA = ['keys', 'published'] as const
 type WatchAges = Readonly<Record<(typeof WATCHED_DATA)[number], () => number>>
 
 /** The metrics of the gateway, with a method for each event that they count. */
-interface GatewayMetrics extends ClientMetrics, RequestMetrics {
+interface GatewayMetrics extends AuditMetrics, ClientMetrics, RequestMetrics {
   readonly activityWritten: () => void
   readonly activityFailed: () => void
   /** The watch delivered a heartbeat of this gateway. @param seconds since it was sent */
@@ -59,6 +60,7 @@ export function createGatewayMetrics(labels: ClientLabels & RequestLabels): Gate
     ...clientMetrics(make, labels),
     ...requestMetrics(registry, make, labels),
     ...keyMetrics(make),
+    ...auditMetrics(make),
     followWatchAges: (read) => {
       ages = read
     },

@@ -7,6 +7,7 @@ import { type StartedAuthenticator, startAuthenticator } from '../../authn/setup
 import type { Caps } from '../../domain/accesskey/lifetime.ts'
 import {
   type GatewaySwitches,
+  auditSettingsInForce,
   gatewaySwitchesInForce,
 } from '../../domain/settings/effective-settings.ts'
 import { accessLog } from '../../gateway/access-log.ts'
@@ -16,6 +17,7 @@ import { createHandler, GATEWAY_STAGES, type GatewayHandlerOptions } from '../..
 import { createSelfService, type SelfService } from '../../gateway/selfservice/handler.ts'
 import { createQuota } from '../../gateway/selfservice/quota.ts'
 import { createResponseBuffer } from '../../gateway/selfservice/response-buffer.ts'
+import type { AuditDeps } from '../../gateway/stages/audit.ts'
 import { createAuthentication, KEY_ANSWERS } from '../../gateway/stages/authentication.ts'
 import { withExpiryHeaders } from '../../gateway/stages/expiry-headers.ts'
 import { versionPage } from '../../gateway/stages/public-routes.ts'
@@ -33,7 +35,8 @@ import type { Upstream } from '../../kube/proxy/types.ts'
 import { type ClampedClock, clampedClock } from '../../runtime/clock.ts'
 import { PROGRAM_VERSION } from '../../runtime/flags.ts'
 import type { ServerHandler } from '../../serving/http/server.ts'
-import { followSetting, type SettingsSources } from '../../settings/follow.ts'
+import { followSetting, followSettings, type SettingsSources } from '../../settings/follow.ts'
+import { startAudit } from '../shared/audit.ts'
 import { startTargets } from '../shared/connected-targets.ts'
 import { startInFlight, startProbe, startUpstream } from '../shared/serving.ts'
 import type { GatewayInformers } from './informers.ts'
@@ -81,7 +84,13 @@ export function startApi(self: GatewayProcess, deps: ClientDeps, following: Gate
   })
   connected.subscribe((ended) => inFlight.endConnection(ended))
   const probe = startProbe(self, deps, upstream, KEY_EXTRAS)
+  const audit = startAudit(self)
+  followSettings(sources, (observed) => {
+    const applied = auditSettingsInForce(observed)
+    if (applied !== null) audit.apply(applied)
+  })
   const handler = handlerFactory(self, following, parts, {
+    audit,
     upstream,
     inFlight,
     connected,
@@ -97,6 +106,7 @@ export function startApi(self: GatewayProcess, deps: ClientDeps, following: Gate
 
 /** Parts that forward requests, and the switches that decide about them. */
 interface Forwarding {
+  readonly audit: AuditDeps
   readonly upstream: Upstream
   readonly inFlight: InFlightRequests
   readonly connected: StartedTargets
@@ -108,7 +118,7 @@ function handlerFactory(
   self: GatewayProcess,
   following: GatewayInformers,
   parts: Parts,
-  { upstream, inFlight, connected, switches }: Forwarding,
+  { audit, upstream, inFlight, connected, switches }: Forwarding,
 ): Api['handler'] {
   const { settings, clock, log, metrics } = self
   const { authenticator, caps } = parts
@@ -119,6 +129,7 @@ function handlerFactory(
   const selfService = startSelfService(self, following, parts, shared)
   return (pages) =>
     createHandler(GATEWAY_STAGES, {
+      audit,
       pages,
       version: versionPage(PROGRAM_VERSION),
       routeOf: gatewayRouteOf,

@@ -1,5 +1,5 @@
 // The flags that the gateway and the direct endpoint share: how they serve, and the targets that they lead to.
-import type { AddressRanges } from '../../domain/ip-address.ts'
+import type { AddressRanges, Cidr } from '../../domain/ip-address.ts'
 import { quantityAmount } from '../../domain/settings/formats.ts'
 import type { BindAddress } from '../../runtime/address.ts'
 import {
@@ -17,6 +17,8 @@ export interface ServingSettings {
   readonly bindAddress: BindAddress
   /** null = this process generates a certificate. */
   readonly certificateFiles: CertificateFiles | null
+  /** Proxies whose `X-Forwarded-For` names the client. */
+  readonly trustedProxies: readonly Cidr[]
   /** Limit on the memory that all tunnels hold for clients that have not read it yet. */
   readonly forwardBufferBytes: number
 }
@@ -61,6 +63,12 @@ export const SERVING_FLAGS = {
     shownDefault: 'the private key of that certificate',
     help: 'Path to the PEM file with the private key of the serving certificate; reloaded when it changes.',
   },
+  'trusted-proxies': {
+    value: cidrsValue,
+    fallback: '',
+    shownDefault: 'none',
+    help: 'Range of addresses of proxies in front of this server whose X-Forwarded-For names the client; repeatable. Events and the API server get the address of the client.',
+  },
   'forward-buffer': {
     value: bufferValue,
     fallback: '256Mi',
@@ -100,6 +108,7 @@ export function servingSettings(values: ServingFlagValues): ServingSettings {
     bindAddress: values['bind-address'],
     certificateFiles:
       certificateFile === null || keyFile === null ? null : { certificateFile, keyFile },
+    trustedProxies: values['trusted-proxies'],
     forwardBufferBytes: values['forward-buffer'],
   }
 }

@@ -1,15 +1,18 @@
 // The settings in force: how every process reads them (contract 6.2, 6.5), and which of them this program acts on.
 import type { Caps } from '../accesskey/lifetime.ts'
+import type { AuditSettings } from '../../api/config.gen.ts'
 import {
   canonicalJson,
   isList,
   isMap,
   type Json,
   type JsonMap,
+  jsonToSettings,
   ownValue,
   parseJson,
 } from '../json/json.ts'
 import { namespacePrefix } from './formats.ts'
+import { auditFaults } from './validation/audit.ts'
 import { DEFAULT_LOGIN_TTL_SECONDS, DEFAULT_NAMESPACE_PREFIX } from './layers.ts'
 
 /** The settings that this program acts on. docs/config.md has the same list, which a test compares. */
@@ -192,6 +195,15 @@ export function gatewaySwitchesInForce(inForce: SettingsInForce): GatewaySwitche
 function flagIn(value: Json | undefined): boolean | null {
   if (value === undefined) return false
   return typeof value === 'boolean' ? value : null
+}
+
+/**
+ * The settings of audit in force; null when they are unknown or have a fault, so that the caller keeps the previous ones.
+ */
+export function auditSettingsInForce(inForce: SettingsInForce): AuditSettings | null {
+  if (!inForce.known) return null
+  const { audit = {} } = jsonToSettings(inForce.settings)
+  return isMap(audit) && auditFaults(audit).length === 0 ? audit : null
 }
 
 /** The setting platformHost in force; null = unknown or not set. */

@@ -3,12 +3,13 @@
 import type { Caller } from '../../authn/caller.ts'
 import { INVALID_KEY_REASONS } from '../../authn/key-validity.ts'
 import { MOST_SIGNATURE_CHECKS } from '../../authn/token/signature-limiter.ts'
+import type { AccessKey } from '../../domain/accesskey/access-key.ts'
 import { type BufferedAnswer, refuse } from '../../serving/http/answer.ts'
 import type { HttpRequest } from '../../serving/http/request.ts'
 import { TOKEN_ERRORS } from '../direct-errors.ts'
 import { ERRORS } from '../errors.ts'
 import { credentialOf } from '../request/credential.ts'
-import type { Stage } from '../request-context.ts'
+import type { CredentialRefusal, Stage } from '../request-context.ts'
 
 /** Why a request has no caller, for metrics, whatever the kind of credential: none, or more than one. */
 export const CREDENTIAL_FAULTS = ['none', 'twice'] as const
@@ -54,18 +55,21 @@ export const TOKEN_ANSWERS: CredentialAnswers = {
 
 /** Authenticates by a bearer token. Never rejects. */
 interface BearerAuthenticator {
-  readonly authenticate: (
-    token: string,
-  ) => Promise<
+  readonly authenticate: (token: string) => Promise<
     | { readonly ok: true; readonly caller: Caller }
-    | { readonly ok: false; readonly because: string }
+    | {
+        readonly ok: false
+        readonly because: string
+        /** Absent, null = no key that is known. */
+        readonly key?: AccessKey | null
+      }
   >
 }
 
 /** The caller of a request, or the answer that refuses it. */
 type Authentication =
   | { readonly ok: true; readonly caller: Caller }
-  | { readonly ok: false; readonly answer: BufferedAnswer }
+  | { readonly ok: false; readonly answer: BufferedAnswer; readonly refusal: CredentialRefusal }
 
 /** The dependencies of the stage. */
 export interface AuthenticationDeps {
@@ -75,7 +79,10 @@ export interface AuthenticationDeps {
 /** Refuses a request without a valid credential (contract 10.1). */
 export const authentication: Stage<AuthenticationDeps> = async (context, { authenticate }) => {
   const result = await authenticate(context.http)
-  if (!result.ok) return result.answer
+  if (!result.ok) {
+    context.credentialRefusal = result.refusal
+    return result.answer
+  }
   context.caller = result.caller
   context.http.authenticated()
   return null
@@ -94,11 +101,14 @@ export function createAuthentication(
       return {
         ok: false,
         answer: credential.kind === 'none' ? answers.refused : CREDENTIAL_REPEATED,
+        refusal: { because: credential.kind, key: null },
       }
     }
     const result = await authenticator.authenticate(credential.token)
     observe(result.ok ? null : result.because)
     if (result.ok) return result
-    return { ok: false, answer: answers.byReason.get(result.because) ?? answers.refused }
+    const { because, key = null } = result
+    const answer = answers.byReason.get(because) ?? answers.refused
+    return { ok: false, answer, refusal: { because, key } }
   }
 }

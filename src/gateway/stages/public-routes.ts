@@ -25,7 +25,8 @@ export interface PublicRouteDeps {
   readonly isVersionGuarded: () => boolean
 }
 
-const VERSION_ROUTE = '/version'
+/** The page of this program's version, which may need a credential. */
+export const VERSION_ROUTE = '/version'
 const ONLY_READS = refuse(ERRORS.onlyReads)
 
 /** Answers the routes that need no credential. They match the path byte by byte, as it was sent. */

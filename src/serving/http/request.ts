@@ -2,6 +2,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { Readable } from 'node:stream'
 import type { TLSSocket } from 'node:tls'
+import { clientAddress } from '../../domain/client-address.ts'
+import type { Cidr } from '../../domain/ip-address.ts'
 import type { ClientCertificate, SecureContext } from '../tls/client-certificates.ts'
 import type { LimitedConnections } from './connection-limits.ts'
 import { awaitsContinue } from './deliver.ts'
@@ -20,7 +22,7 @@ export interface HttpRequest {
   readonly by: 'request' | 'upgrade' | 'connect'
   /** The body as a stream; empty if there is none. */
   readonly body: Readable
-  /** Address of the peer; empty = it has disconnected already. */
+  /** Address of the client: the peer, or who a trusted proxy names; empty = it has disconnected already. */
   readonly remoteAddress: string
   /** The client's certificate by the authority that is trusted now; null = it has none, or the server trusts none. */
   readonly clientCertificate: ClientCertificate | null
@@ -38,6 +40,7 @@ export interface HttpRequest {
 interface RequestSource extends Pick<HttpRequest, 'id' | 'by'> {
   readonly request: IncomingMessage
   readonly response: ServerResponse
+  readonly trustedProxies: readonly Cidr[]
   readonly certificateOf: SecureContext['certificateOf']
   readonly connections: LimitedConnections
 }
@@ -65,7 +68,15 @@ export class ReceivedRequest implements HttpRequest {
   #gone: AbortController | null = null
   #ended: AbortController | null = null
 
-  constructor({ id, request, response, by, certificateOf, connections }: RequestSource) {
+  constructor({
+    id,
+    request,
+    response,
+    by,
+    trustedProxies,
+    certificateOf,
+    connections,
+  }: RequestSource) {
     this.id = id
     this.method = request.method ?? ''
     this.target = request.url ?? ''
@@ -73,7 +84,11 @@ export class ReceivedRequest implements HttpRequest {
     this.rawHeaders = request.rawHeaders
     this.by = by
     this.body = bodyOf(request, response, by)
-    this.remoteAddress = request.socket.remoteAddress ?? ''
+    const peer = request.socket.remoteAddress ?? ''
+    this.remoteAddress =
+      trustedProxies.length === 0
+        ? peer
+        : clientAddress(peer, request.headersDistinct['x-forwarded-for'] ?? [], trustedProxies)
     this.#socket = request.socket as TLSSocket
     this.#response = response
     this.#certificateOf = certificateOf

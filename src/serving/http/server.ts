@@ -4,6 +4,7 @@ import { type IncomingMessage, ServerResponse } from 'node:http'
 import { createServer, type Server } from 'node:https'
 import type { Duplex } from 'node:stream'
 import type { TLSSocket } from 'node:tls'
+import type { Cidr } from '../../domain/ip-address.ts'
 import { type BindAddress, closeServer, listen } from '../../runtime/address.ts'
 import {
   ASK_FOR_CERTIFICATES,
@@ -71,6 +72,8 @@ export interface ServerObserver {
 /** Options of createHttpServer. */
 interface ServerOptions {
   readonly limits?: ConnectionLimits
+  /** Proxies whose `X-Forwarded-For` names the client; absent = none. */
+  readonly trustedProxies?: readonly Cidr[]
   /** Whether clients are asked for a certificate; absent = they are not. Clients without one may connect all the same. */
   readonly asksForCertificates?: boolean
 }
@@ -78,7 +81,11 @@ interface ServerOptions {
 /** Creates the server, which does not listen yet. */
 export function createHttpServer(
   observer: ServerObserver,
-  { limits = CONNECTION_LIMITS, asksForCertificates = false }: ServerOptions = {},
+  {
+    limits = CONNECTION_LIMITS,
+    trustedProxies = [],
+    asksForCertificates = false,
+  }: ServerOptions = {},
 ): GatewayServer {
   const server = createServer({ ...LIMITS, ...(asksForCertificates ? ASK_FOR_CERTIFICATES : {}) })
   server.maxRequestsPerSocket = MAX_REQUESTS_PER_CONNECTION
@@ -88,7 +95,14 @@ export function createHttpServer(
     show,
     trust,
     listen: (address, handler) => {
-      answerAll(server, { handler, observer, limits, certificateOf, isCut: () => isCut })
+      answerAll(server, {
+        handler,
+        observer,
+        limits,
+        trustedProxies,
+        certificateOf,
+        isCut: () => isCut,
+      })
       return listen(server, address)
     },
     close: () =>
@@ -102,6 +116,7 @@ interface AnswerOptions {
   readonly handler: ServerHandler
   readonly observer: ServerObserver
   readonly limits: ConnectionLimits
+  readonly trustedProxies: readonly Cidr[]
   readonly certificateOf: SecureContext['certificateOf']
   /** Whether the server has closed all its connections, to end. */
   readonly isCut: () => boolean
@@ -110,7 +125,7 @@ interface AnswerOptions {
 /** Answers by one function, whichever event Node emits for a request. */
 function answerAll(
   server: Server,
-  { handler, observer, limits, certificateOf, isCut }: AnswerOptions,
+  { handler, observer, limits, trustedProxies, certificateOf, isCut }: AnswerOptions,
 ): void {
   const responses = new WeakMap<Duplex, ServerResponse>()
   const latest: LatestResponse = (socket) => responses.get(socket)
@@ -128,7 +143,15 @@ function answerAll(
       return connections.hasStalled(socket) ? 'clientStalled' : 'clientGone'
     }
     const id = randomUUID()
-    const call = new ReceivedRequest({ id, request, response, by, certificateOf, connections })
+    const call = new ReceivedRequest({
+      id,
+      request,
+      response,
+      by,
+      trustedProxies,
+      certificateOf,
+      connections,
+    })
     const answering = isHostless(request)
       ? Promise.resolve(handler.refused(call, HOSTLESS_RESPONSE))
       : handler.respond(call)

@@ -1,3 +1,4 @@
+import { NO_AUDIT } from '../../../src/gateway/stages/audit.ts'
 // The stages of a direct endpoint: the webhook without a caller, and requests with a token (contract 9.2, 9.6, 13.4).
 import { answerMetrics } from '../../../src/gateway/answer-metrics.ts'
 import { PassThrough, Readable } from 'node:stream'
@@ -60,13 +61,18 @@ function directEndpoint(send: Upstream['send'] = NO_UPSTREAM.send) {
     ],
     authenticate: async ({ headers }) =>
       headers.authorization === undefined
-        ? { ok: false, answer: TOKEN_ANSWERS.refused }
+        ? {
+            ok: false,
+            answer: TOKEN_ANSWERS.refused,
+            refusal: { because: 'none', key: null },
+          }
         : { ok: true, caller: TOKEN_CALLER },
     scopeContext: () => ({ projectNamespacePrefix: 'p-', roleRules: () => [] }),
     scopeDenied: () => undefined,
     limits: createMaxInFlight(() => undefined),
     inFlight,
     forwardBuffer: new ForwardBuffer(2 ** 28),
+    audit: NO_AUDIT,
     targets: createTargetRegistry(
       { target: { kind: 'Cluster', cluster: 'c1' }, upstream: { ...NO_UPSTREAM, send } },
       NO_TARGETS,

@@ -3,6 +3,7 @@ import { Readable } from 'node:stream'
 import { type KeyCaller, keyCaller } from '../../../src/authn/caller.ts'
 import { accessLog } from '../../../src/gateway/access-log.ts'
 import { answerMetrics } from '../../../src/gateway/answer-metrics.ts'
+import { NO_AUDIT } from '../../../src/gateway/stages/audit.ts'
 import { ERRORS } from '../../../src/gateway/errors.ts'
 import {
   createHandler,
@@ -84,6 +85,7 @@ export function serverHandlerFor(
   return createHandler(GATEWAY_STAGES, {
     routeOf: gatewayRouteOf,
     forwardBuffer: new ForwardBuffer(2 ** 28),
+    audit: NO_AUDIT,
     pages: PAGES,
     version: page('/version'),
     isVersionGuarded: () => true,
@@ -168,7 +170,11 @@ export async function gateway(
       const isGood = credential.kind === 'bearer' && credential.token === 'good'
       return isGood
         ? { ok: true, caller: CALLER }
-        : { ok: false, answer: refuse(ERRORS.keyNotFound) }
+        : {
+            ok: false,
+            answer: refuse(ERRORS.keyNotFound),
+            refusal: { because: 'unknown', key: null },
+          }
     },
     inFlight,
     observers: [

@@ -34,6 +34,7 @@ const defaults: DirectSettings = {
   webhookClientCaFile: null,
   bindAddress: { host: null, port: 8443 },
   certificateFiles: null,
+  trustedProxies: [],
   forwardBufferBytes: 256 * 1024 ** 2,
   targetNamespace: 'platform-system-targets',
   targetAddresses: { allowed: [], denied: [] },

@@ -9,7 +9,15 @@ import { callTo } from '../request-builder.ts'
 
 test.each([
   { name: 'valid', result: { ok: true, caller: CALLER }, marks: 1 },
-  { name: 'not valid', result: { ok: false, answer: refuse(ERRORS.keyNotFound) }, marks: 0 },
+  {
+    name: 'not valid',
+    result: {
+      ok: false,
+      answer: refuse(ERRORS.keyNotFound),
+      refusal: { because: 'unknown', key: null },
+    },
+    marks: 0,
+  },
 ] as const)(
   'a credential that is $name marks its connection $marks times (13.3)',
   async ({ result, marks }) => {

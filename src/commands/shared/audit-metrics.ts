@@ -1,0 +1,41 @@
+// The metrics of the audit log (contract 23.3).
+import type { MetricName } from '../../api/metrics.ts'
+import { AUDIT_LEVELS, AUDIT_STAGES } from '../../domain/audit/policy.ts'
+import type { Instruments } from '../../runtime/metrics.ts'
+
+/** The metrics, with a method for each event that they count. */
+export interface AuditMetrics {
+  readonly auditRecorded: (level: string, stage: string) => void
+  readonly auditRefused: () => void
+  readonly auditSuppressed: () => void
+  readonly auditLost: (count: number) => void
+  readonly auditSinkFailed: (isFailed: boolean) => void
+  /** Sets the function that each scrape reads the bytes from that wait to be written. */
+  readonly followAuditWaiting: (read: () => number) => void
+}
+
+/** Creates the metrics, all at zero. */
+export function auditMetrics(make: Instruments<MetricName>): AuditMetrics {
+  const events = make.counter(
+    'platform_audit_events_total',
+    AUDIT_LEVELS.filter((level) => level !== 'None').flatMap((level) =>
+      AUDIT_STAGES.map((stage) => ({ level, stage })),
+    ),
+  )
+  const refused = make.counter('platform_audit_refused_total', [{}])
+  const suppressed = make.counter('platform_audit_suppressed_total', [{}])
+  const lost = make.counter('platform_audit_lost_total', [{}])
+  const failed = make.gauge('platform_audit_sink_failed', [{}])
+  let waiting: () => number = () => 0
+  make.gauge('platform_audit_unwritten_bytes', [{}], () => waiting())
+  return {
+    auditRecorded: (level, stage) => events.inc({ level, stage }),
+    auditRefused: () => refused.inc(),
+    auditSuppressed: () => suppressed.inc(),
+    auditLost: (count) => lost.inc({}, count),
+    auditSinkFailed: (isFailed) => failed.set(isFailed ? 1 : 0),
+    followAuditWaiting: (read) => {
+      waiting = read
+    },
+  }
+}

@@ -1,0 +1,75 @@
+// The audit log of a process that serves requests: its recorder, and what each request needs of it (contract 21, 22).
+import type { AuditSettings } from '../../api/config.gen.ts'
+import { openSink } from '../../audit/files/sink.ts'
+import { AuditRecorder } from '../../audit/recorder.ts'
+import { AnonymousLimit } from '../../gateway/audit/anonymous-limit.ts'
+import { RequestRecord } from '../../gateway/audit/request-record.ts'
+import type { AuditDeps } from '../../gateway/stages/audit.ts'
+import type { Clock } from '../../runtime/clock.ts'
+import type { Lifecycle } from '../../runtime/lifecycle.ts'
+import type { Log } from '../../runtime/log.ts'
+import type { AuditFlagSettings } from './audit-flags.ts'
+import type { AuditMetrics } from './audit-metrics.ts'
+
+/** The parts of a process that startAudit uses. */
+interface AuditedProcess {
+  readonly clock: Clock
+  readonly log: Log
+  readonly lifecycle: Pick<Lifecycle, 'onStop'>
+  readonly metrics: AuditMetrics
+  readonly settings: { readonly audit: AuditFlagSettings }
+}
+
+/** A running audit log. */
+export interface StartedAudit extends AuditDeps {
+  /** Applies settings; requests that have arrived keep the earlier ones. */
+  readonly apply: (settings: AuditSettings) => void
+}
+
+const STOPS_WITHIN_MS = 6000
+
+/** Starts the audit log, which records nothing until settings are applied. */
+export function startAudit({
+  clock,
+  log,
+  lifecycle,
+  metrics,
+  settings,
+}: AuditedProcess): StartedAudit {
+  const recorder = new AuditRecorder({
+    clock,
+    openSink: (place) => openSink(place, { subdirectory: settings.audit.subdirectory }),
+    observer: {
+      failed: (err) => {
+        metrics.auditSinkFailed(true)
+        log.error(
+          { err },
+          'the audit log cannot be written: requests that it must record are refused',
+        )
+      },
+      healed: () => {
+        metrics.auditSinkFailed(false)
+        log.info({}, 'the audit log can be written again')
+      },
+      lost: (count) => metrics.auditLost(count),
+    },
+  })
+  metrics.followAuditWaiting(() => recorder.waitingBytes)
+  lifecycle.onStop('audit log', STOPS_WITHIN_MS, () =>
+    recorder.end(AbortSignal.timeout(STOPS_WITHIN_MS)),
+  )
+  const deps = {
+    clock,
+    anonymous: new AnonymousLimit(settings.audit.anonymousPerSecond),
+    observer: {
+      recorded: metrics.auditRecorded,
+      refused: metrics.auditRefused,
+      suppressed: metrics.auditSuppressed,
+    },
+  }
+  return {
+    isKnown: () => recorder.isKnown,
+    receive: () => recorder.current && new RequestRecord(recorder.current, deps),
+    apply: (applied) => recorder.apply(applied),
+  }
+}

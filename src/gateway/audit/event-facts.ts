@@ -1,0 +1,145 @@
+// What every event of a request says, whatever its stage: who asked for what, from where, and by which credential
+// (contract 21.3).
+import { SCOPE_EXTRA } from '../../api/names.ts'
+import { type Caller, extrasOf, isKeyCaller } from '../../authn/caller.ts'
+import { keyIdOf } from '../../domain/accesskey/access-key.ts'
+import type { AuditEvent, EventUser, ObjectReference } from '../../domain/audit/event.ts'
+import { hideCredentials, hideCredentialsInUri } from '../../domain/audit/hide-credentials.ts'
+import type { AuditedRequest } from '../../domain/audit/policy.ts'
+import { type RequestTarget, isResourceRequest } from '../../domain/scope/request-info.ts'
+import { formatMicroTime } from '../../domain/time.ts'
+import type { HttpRequest } from '../../serving/http/request.ts'
+import { isProxied } from '../proxy/forward.ts'
+import type { RequestContext } from '../request-context.ts'
+
+/** The parts of an event that its stage does not change. */
+export type EventFacts = Omit<AuditEvent, 'level' | 'stage' | 'stageTimestamp' | 'responseStatus'>
+
+/** The request as the policy judges it: a path without a target, or that can't be read, is one of no resource. */
+export function auditedRequest({ http, path, parsing }: RequestContext): AuditedRequest {
+  if (parsing?.ok === true) return parsing.request.attributes
+  return { target: parsing?.target ?? null, verb: http.method.toLowerCase(), path }
+}
+
+/** The user of a request, as it is sent upstream; without a caller, what the API server calls him. */
+export function eventUser(caller: Caller | null): EventUser {
+  if (caller === null) return ANONYMOUS
+  const { user: username, groups } = caller.identity
+  const extra = Object.entries(extrasOf(caller)).filter(([name]) => name !== SCOPE_EXTRA)
+  return {
+    username,
+    groups,
+    extra: Object.fromEntries(extra.map(([name, value]) => [name, [value]])),
+  }
+}
+
+const ANONYMOUS: EventUser = { username: 'system:anonymous', groups: ['system:unauthenticated'] }
+
+/** The facts of a request whose stages have run as far as they did. */
+export function eventFacts(context: RequestContext, receivedMs: number): EventFacts {
+  const { http } = context
+  const request = auditedRequest(context)
+  const userAgent = http.headers['user-agent']
+  const objectRef = objectReference(request)
+  return {
+    kind: 'Event',
+    apiVersion: 'audit.k8s.io/v1',
+    auditID: http.id,
+    requestURI: requestUri(context),
+    verb: request.verb,
+    user: eventUser(context.caller),
+    ...(http.remoteAddress === '' ? {} : { sourceIPs: [http.remoteAddress] }),
+    ...(userAgent === undefined ? {} : { userAgent: shortUserAgent(userAgent) }),
+    ...(objectRef === null ? {} : { objectRef }),
+    requestReceivedTimestamp: formatMicroTime(receivedMs),
+    annotations: {
+      ...targetAnnotations(request.target),
+      ...credentialAnnotations(context),
+      ...forwardedFor(http),
+    },
+  }
+}
+
+/** The request-target as it was sent. What follows `proxy` has no query: it belongs to a workload (contract 21.4). */
+function requestUri({ http, path, parsing }: RequestContext): string {
+  const isOfWorkload = parsing?.ok === true && isProxied(parsing.request.attributes)
+  return hideCredentialsInUri(isOfWorkload ? path : http.target)
+}
+
+/** As Kubernetes cuts it. */
+const LONGEST_USER_AGENT = 1024
+
+/** Hidden before it is cut: a cut credential has no longer its form. */
+function shortUserAgent(sent: string): string {
+  const text = hideCredentials(sent)
+  return text.length > LONGEST_USER_AGENT
+    ? `${text.slice(0, LONGEST_USER_AGENT)}...TRUNCATED`
+    : text
+}
+
+/** The object of a resource request; null = the request is for another path. */
+function objectReference(request: AuditedRequest): ObjectReference | null {
+  if ('path' in request) return null
+  const { resource, namespace, name, group, version, subresource } = request
+  return {
+    resource: hideCredentials(resource),
+    ...(namespace === '' ? {} : { namespace: hideCredentials(namespace) }),
+    ...(name === '' ? {} : { name: hideCredentials(name) }),
+    ...(group === '' ? {} : { apiGroup: hideCredentials(group) }),
+    apiVersion: hideCredentials(version),
+    ...(subresource === '' ? {} : { subresource: hideCredentials(subresource) }),
+  }
+}
+
+function targetAnnotations(target: RequestTarget | null): Readonly<Record<string, string>> {
+  if (target === null) return {}
+  const names = {
+    'platform.sh/target': target.kind,
+    'platform.sh/cluster': 'cluster' in target ? target.cluster : '',
+    'platform.sh/project': 'project' in target ? target.project : '',
+    'platform.sh/space': 'space' in target ? target.space : '',
+    'platform.sh/virtual-cluster': 'virtualCluster' in target ? target.virtualCluster : '',
+  }
+  const present = Object.entries(names).filter(([, name]) => name !== '')
+  return Object.fromEntries(present.map(([name, value]) => [name, hideCredentials(value)]))
+}
+
+/** The credential of the caller, or that of a key which was refused: an unknown one leaves nothing. */
+function credentialAnnotations({
+  caller,
+  credentialRefusal,
+}: RequestContext): Readonly<Record<string, string>> {
+  if (caller !== null && !isKeyCaller(caller)) {
+    const { name, jti } = caller.token
+    return { 'platform.sh/access-key': name, 'platform.sh/token-id': jti }
+  }
+  const key = caller?.key ?? credentialRefusal?.key ?? null
+  if (key === null) return {}
+  return { 'platform.sh/access-key': key.name, 'platform.sh/key-id': keyIdOf(key) }
+}
+
+/** Longest recorded value of `X-Forwarded-For`, in characters. */
+const LONGEST_FORWARDED_FOR = 1024
+
+function forwardedFor({ headers }: HttpRequest): Readonly<Record<string, string>> {
+  const sent = headers['x-forwarded-for']
+  if (sent === undefined) return {}
+  const text = hideCredentials([sent].flat().join(', '))
+  return { 'platform.sh/forwarded-for': text.slice(0, LONGEST_FORWARDED_FOR) }
+}
+
+/** The subresources whose requests last, to the API server as well (contract 21.5). */
+const LONG_SUBRESOURCES: ReadonlySet<string> = new Set([
+  'attach',
+  'exec',
+  'log',
+  'portforward',
+  'proxy',
+])
+
+/** Whether the answer to the request may last: it then has an event at its start and one at its end. */
+export const isLongRunningEvent = ({ parsing }: RequestContext): boolean =>
+  parsing?.ok === true &&
+  isResourceRequest(parsing.request.attributes) &&
+  (parsing.request.attributes.verb === 'watch' ||
+    LONG_SUBRESOURCES.has(parsing.request.attributes.subresource))

@@ -1,0 +1,61 @@
+import { expect, test } from 'vitest'
+import { clientAddress } from '../../../src/domain/client-address.ts'
+import { parseCidr } from '../../../src/domain/ip-address.ts'
+
+const trusted = ['10.0.0.0/8', 'fd00::/8'].flatMap((text) => parseCidr(text) ?? [])
+
+test.each<{
+  readonly name: string
+  readonly peer: string
+  readonly sent?: readonly string[]
+  readonly client: string
+}>([
+  { name: 'the peer without a header', peer: '10.0.0.1', client: '10.0.0.1' },
+  {
+    name: 'a peer that is no proxy, whatever it sends',
+    peer: '192.0.2.1',
+    sent: ['203.0.113.9'],
+    client: '192.0.2.1',
+  },
+  { name: 'who a proxy names', peer: '10.0.0.1', sent: ['203.0.113.9'], client: '203.0.113.9' },
+  {
+    name: 'who a proxy names on an IPv6 socket for IPv4',
+    peer: '::ffff:10.0.0.1',
+    sent: ['203.0.113.9'],
+    client: '203.0.113.9',
+  },
+  {
+    name: 'the rightmost one that is no proxy: who is at its left may be invented',
+    peer: '10.0.0.1',
+    sent: ['198.51.100.7, 203.0.113.9 , 10.0.0.2'],
+    client: '203.0.113.9',
+  },
+  {
+    name: 'the rightmost one over several headers',
+    peer: 'fd00::1',
+    sent: ['198.51.100.7', '2001:db8::9,10.0.0.2', 'fd00::2'],
+    client: '2001:db8::9',
+  },
+  {
+    name: 'the leftmost one where all are proxies',
+    peer: '10.0.0.1',
+    sent: ['10.0.0.3,10.0.0.2'],
+    client: '10.0.0.3',
+  },
+  {
+    name: 'the one at the right of an entry that is no address',
+    peer: '10.0.0.1',
+    sent: ['203.0.113.9, unknown, 10.0.0.2'],
+    client: '10.0.0.2',
+  },
+  {
+    name: 'the peer where the only entry is no address',
+    peer: '10.0.0.1',
+    sent: ['203.0.113.9:443'],
+    client: '10.0.0.1',
+  },
+  { name: 'the peer where the header is empty', peer: '10.0.0.1', sent: [''], client: '10.0.0.1' },
+  { name: 'nobody, when the client has disconnected', peer: '', sent: ['203.0.113.9'], client: '' },
+])('the client is $name (21.3)', ({ peer, sent = [], client }) => {
+  expect(clientAddress(peer, sent, trusted)).toBe(client)
+})
