@@ -12,6 +12,7 @@ import { revokeFlagsTable } from '../src/commands/revoke/command.ts'
 import { syncerFlagsTable } from '../src/commands/syncer/flags.ts'
 import { targetFlagsTable } from '../src/commands/target/command.ts'
 import { tryFlagsTable } from '../src/commands/syncer/try-patches.ts'
+import { auditLevelPages } from './generate/audit-levels.ts'
 import { hostMeaningsTable } from './generate/host-meanings.ts'
 import { filledPages, writePages } from './generate/pages.ts'
 import { referencePages } from './generate/reference.ts'
@@ -48,5 +49,6 @@ const PARTS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
 
 writePages([
   ...filledPages(PARTS, (file) => file !== 'performance.md'),
+  ...auditLevelPages(),
   ...[...referencePages()].map(([file, text]) => [join('reference', file), text] as const),
 ])

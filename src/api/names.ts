@@ -259,6 +259,7 @@ export const REASONS = {
     'InvalidConfig',
     'UnknownField',
     'SettingsKept',
+    'AuditRecordsNothing',
     'SigningKeyRotated',
     'SigningKeyCorrupt',
     'UnknownSigningKey',

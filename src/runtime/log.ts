@@ -24,8 +24,22 @@ export interface Log {
   readonly child: (fields: LogFields) => Log
 }
 
-/** A logger of JSON lines to standard output. Each line is written before the call returns, so an exit loses none. */
-export function createLogger(level: LogLevel): Log {
+/** Where log lines go: standard output, or standard error while something else has that. */
+export class LogOutput {
+  // Asynchronous writes could reorder the last lines before an exit.
+  readonly #standardOutput = pino.destination({ dest: 1, sync: true })
+  readonly #standardError = pino.destination({ dest: 2, sync: true })
+  /** Whether lines go to standard error. */
+  isStandardError = false
+
+  write(line: string): void {
+    const output = this.isStandardError ? this.#standardError : this.#standardOutput
+    output.write(line)
+  }
+}
+
+/** A logger of JSON lines. Each line is written before the call returns, so an exit loses none. */
+export function createLogger(level: LogLevel, output = new LogOutput()): Log {
   const options: pino.LoggerOptions = {
     level,
     base: null,
@@ -34,8 +48,7 @@ export function createLogger(level: LogLevel): Log {
     // errorFields has selected the fields of errors already; pino's serializer would add all properties.
     serializers: { err: (fields: unknown) => fields },
   }
-  // Asynchronous writes could reorder the last lines before an exit.
-  return logOf(pino(options, pino.destination({ dest: 1, sync: true })))
+  return logOf(pino(options, output))
 }
 
 function logOf(logger: pino.Logger): Log {

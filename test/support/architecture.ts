@@ -18,7 +18,7 @@ const LAYERS: readonly (readonly string[])[] = [
   ['serving'],
   ['settings'],
   ['authn'],
-  ['revocation', 'issuance', 'signing'],
+  ['revocation', 'issuance', 'signing', 'audit'],
   ['controllers', 'gateway', 'sync', 'signin'],
   ['commands'],
   ['main'],

@@ -4,10 +4,11 @@ import { openSink } from '../../audit/files/sink.ts'
 import { AuditRecorder } from '../../audit/recorder.ts'
 import { AnonymousLimit } from '../../gateway/audit/anonymous-limit.ts'
 import { RequestRecord } from '../../gateway/audit/request-record.ts'
+import { auditPolicyOf } from '../../domain/audit/policy.ts'
 import type { AuditDeps } from '../../gateway/stages/audit.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import type { Lifecycle } from '../../runtime/lifecycle.ts'
-import type { Log } from '../../runtime/log.ts'
+import type { Log, LogOutput } from '../../runtime/log.ts'
 import type { AuditFlagSettings } from './audit-flags.ts'
 import type { AuditMetrics } from './audit-metrics.ts'
 
@@ -15,6 +16,7 @@ import type { AuditMetrics } from './audit-metrics.ts'
 interface AuditedProcess {
   readonly clock: Clock
   readonly log: Log
+  readonly logOutput: LogOutput
   readonly lifecycle: Pick<Lifecycle, 'onStop'>
   readonly metrics: AuditMetrics
   readonly settings: { readonly audit: AuditFlagSettings }
@@ -32,6 +34,7 @@ const STOPS_WITHIN_MS = 6000
 export function startAudit({
   clock,
   log,
+  logOutput,
   lifecycle,
   metrics,
   settings,
@@ -70,6 +73,14 @@ export function startAudit({
   return {
     isKnown: () => recorder.isKnown,
     receive: () => recorder.current && new RequestRecord(recorder.current, deps),
-    apply: (applied) => recorder.apply(applied),
+    apply: (applied) => {
+      // Before the first line of the log: readers of standard output expect nothing else there.
+      logOutput.isStandardError = recordsTo(applied) === STANDARD_OUTPUT
+      recorder.apply(applied)
+    },
   }
 }
+
+/** The path that the settings record to; null = they record nothing. */
+const recordsTo = (settings: AuditSettings): string | null =>
+  auditPolicyOf(settings) === null ? null : (settings.path ?? '')

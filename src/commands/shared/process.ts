@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { type Clock, systemClock } from '../../runtime/clock.ts'
 import { type Invocation, printText } from '../../runtime/flags.ts'
 import { type Lifecycle, startLifecycle } from '../../runtime/lifecycle.ts'
-import { type Log, type LogLevel, createLogger } from '../../runtime/log.ts'
+import { type Log, type LogLevel, LogOutput, createLogger } from '../../runtime/log.ts'
 import type { ProcessInputs } from './flags.ts'
 
 /** Shared by all parts of a process. */
@@ -11,6 +11,7 @@ export interface CommandProcess<Settings, Metrics> {
   readonly settings: Settings
   readonly clock: Clock
   readonly log: Log
+  readonly logOutput: LogOutput
   readonly lifecycle: Lifecycle
   readonly metrics: Metrics
 }
@@ -34,11 +35,12 @@ export async function runProcess<Settings extends { readonly logLevel: LogLevel 
   if (invocation.kind !== 'run') return printText(invocation)
   const { settings } = invocation
   const clock = systemClock()
-  const log = createLogger(settings.logLevel)
+  const logOutput = new LogOutput()
+  const log = createLogger(settings.logLevel, logOutput)
   const lifecycle = startLifecycle(process, clock, log)
   const metrics = createMetrics(settings, clock)
   // Not awaited: a start may wait for the Lease or a certificate, and a signal may arrive before.
-  start({ settings, clock, log, lifecycle, metrics }).catch((err: unknown) => {
+  start({ settings, clock, log, logOutput, lifecycle, metrics }).catch((err: unknown) => {
     log.error({ err }, 'could not start')
     lifecycle.stop('start failed', 1)
   })

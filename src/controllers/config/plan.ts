@@ -1,6 +1,7 @@
-import type { Config } from '../../api/config.gen.ts'
+import type { Config, ConfigSettings } from '../../api/config.gen.ts'
 import { type EventReason, FIELD_MANAGER } from '../../api/names.ts'
 import type { Condition } from '../../api/objects.ts'
+import { idleAuditSettings } from '../../domain/audit/idle-settings.ts'
 import {
   type DesiredCondition,
   sameConditions,
@@ -27,7 +28,10 @@ import type { TransitionEvent } from '../../kube/event-recorder.ts'
 
 /** A change of the settings that an event reports. */
 type ConfigTransition = TransitionEvent<
-  Extract<EventReason, 'ConfigApplied' | 'InvalidConfig' | 'UnknownField' | 'SettingsKept'>
+  Extract<
+    EventReason,
+    'ConfigApplied' | 'InvalidConfig' | 'UnknownField' | 'SettingsKept' | 'AuditRecordsNothing'
+  >
 >
 
 /** The status of a Config: the settings in force and the conditions. */
@@ -210,7 +214,16 @@ function transitionsOf(
     note: 'The settings are in force.',
     discriminator,
   } as const
-  return [applied, ...unknown, ...keptTransitions(outcome.kept)]
+  const idle = idleTransitions(outcome.settings)
+  return [applied, ...unknown, ...keptTransitions(outcome.kept), ...idle]
+}
+
+/** Reports settings of audit that are valid and record nothing (contract 21.1). */
+function idleTransitions({ audit }: ConfigSettings): readonly ConfigTransition[] {
+  const idle = idleAuditSettings(audit)
+  if (idle.length === 0) return []
+  const note = `${joinWithin(idle, EVENT_NOTE_LIMIT - 32)}.`
+  return [{ reason: 'AuditRecordsNothing', note, discriminator: note }]
 }
 
 const KEPT_ADVICE = 'set each in spec or in the Secret; 0 lifts a cap'
