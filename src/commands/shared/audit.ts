@@ -1,6 +1,6 @@
 // The audit log of a process that serves requests: its recorder, and what each request needs of it (contract 21, 22).
 import type { AuditSettings } from '../../api/config.gen.ts'
-import { openSink } from '../../audit/files/sink.ts'
+import { STANDARD_OUTPUT, openSink } from '../../audit/files/sink.ts'
 import { AuditRecorder } from '../../audit/recorder.ts'
 import { AnonymousLimit } from '../../gateway/audit/anonymous-limit.ts'
 import { RequestRecord } from '../../gateway/audit/request-record.ts'
