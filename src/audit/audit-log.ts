@@ -4,7 +4,7 @@ import type { Clock } from '../runtime/clock.ts'
 import { LineQueue, type LineQueueObserver, type LineSink } from './line-queue.ts'
 
 /** How long backups of the log stay, and when a file becomes one; from Config. */
-export interface LogRetention {
+interface LogRetention {
   /** Megabytes at which a file is rotated. */
   readonly maxSize: number
   /** 0 = all. */

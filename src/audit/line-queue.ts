@@ -1,13 +1,7 @@
 // Lines on their way into the audit log: one write at a time, with all lines that came meanwhile in the next (contract 22.2). A
 // line whose write fails is kept, and written once the sink is well again.
+import type { AuditLine } from '../domain/audit/audit-line.ts'
 import { type Clock, sleep, withTimeout } from '../runtime/clock.ts'
-
-/** A line for the audit log, without its line feed. */
-export interface AuditLine {
-  readonly text: string
-  /** The line without bodies, which takes its place where there is no room for it; the same text where it has none. */
-  readonly withoutBodies: string
-}
 
 /** Where lines go. */
 export interface LineSink {
@@ -15,7 +9,7 @@ export interface LineSink {
   readonly append: (lines: readonly string[]) => Promise<void>
 }
 
-/** Is told of the queue's failures. */
+/** Callbacks for the queue's failures. */
 export interface LineQueueObserver {
   /** The first write of a failure failed, or takes too long. */
   readonly failed: (cause: unknown) => void
@@ -69,7 +63,7 @@ export class LineQueue {
     return this.#isFailed
   }
 
-  /** Bytes of lines that wait, those of the write under way included. */
+  /** Bytes of lines that wait, with the write under way. */
   get waitingBytes(): number {
     return this.#waitingBytes
   }

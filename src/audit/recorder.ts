@@ -24,7 +24,7 @@ export class AuditRecorder {
     this.#deps = deps
   }
 
-  /** Whether settings were applied: before that, nobody knows what must be recorded. */
+  /** Whether settings were applied: until then it is unknown which requests must be recorded. */
   get isKnown(): boolean {
     return this.#isKnown
   }

@@ -5,6 +5,7 @@ import type { Log } from '../runtime/log.ts'
 import { type Answer, refuse } from '../serving/http/answer.ts'
 import type { DeliveryListener } from '../serving/http/delivery.ts'
 import type { RequestHandler, ServerHandler } from '../serving/http/server.ts'
+import type { RequestRecord } from './audit/request-record.ts'
 import { ERRORS } from './errors.ts'
 import { type RequestContext, type Stage, newContext } from './request-context.ts'
 import {
@@ -114,14 +115,14 @@ export function createHandler<Options extends HandlerOptions>(
   const respond: RequestHandler = async (http) => {
     const observed = new ObservedRequest(http, observers, log)
     const context = newContext(http)
-    context.record = options.audit.receive()
+    const record = options.audit.receive()
+    context.record = record
     const decided = await decide(stages, context, options)
-    const { record } = context
     const decision =
       record === null ? decided : { ...decided, answer: await record.finish(decided) }
     observed.decided(decision)
     const headers = withExpiry(decision, options)
-    return { ...decision.answer, headers, ended: reportEnd(observed, decision) }
+    return { ...decision.answer, headers, ended: reportEnd(observed, decision, record) }
   }
   return {
     respond,
@@ -129,15 +130,19 @@ export function createHandler<Options extends HandlerOptions>(
       const observed = new ObservedRequest(http, observers, log)
       const decision = { context: newContext(http), answer, failure: null }
       observed.decided(decision)
-      return { ...answer, ended: reportEnd(observed, decision) }
+      return { ...answer, ended: reportEnd(observed, decision, null) }
     },
   }
 }
 
 /** Reports the end of the answer. It keeps little: a watch lives for long. */
-function reportEnd(observed: ObservedRequest, { answer, context }: Decision): DeliveryListener {
+function reportEnd(
+  observed: ObservedRequest,
+  { answer, context }: Decision,
+  record: RequestRecord | null,
+): DeliveryListener {
   const isRefusal = answer.refusal !== undefined
-  const { admitted, record } = context
+  const { admitted } = context
   return (delivery) => {
     const end = answerEnd(delivery, isRefusal, admitted?.cutBy ?? null)
     record?.ended(end)

@@ -6,7 +6,6 @@ import type { TargetKind } from '../domain/scope/request-info.ts'
 import type { UpgradeProtocol } from '../kube/proxy/types.ts'
 import type { Answer } from '../serving/http/answer.ts'
 import type { HttpRequest } from '../serving/http/request.ts'
-import type { RequestRecord } from './audit/request-record.ts'
 import type { ParsedRequest, RequestParsing } from './request/parse.ts'
 import type { AdmittedRequest } from './streams/admitted-request.ts'
 import type { ResolvedTarget } from './targets/resolver.ts'
@@ -22,6 +21,12 @@ export type AnsweredTarget = 'Public' | 'Webhook' | TargetKind | 'Other'
  * in, but ended before the answer.
  */
 type KeyUse = 'used' | 'unused' | 'ended'
+
+/** The record of a request in the audit log, before the request has any effect. */
+interface PendingRecord {
+  /** Judges the request. @returns the refusal when it can't be recorded; null = the next stage decides */
+  readonly begin: (context: RequestContext) => StageResult | Promise<StageResult>
+}
 
 /** Why a credential was refused. */
 export interface CredentialRefusal {
@@ -41,7 +46,7 @@ export interface RequestContext {
   /** The parsed request or its refusal, which only authenticated callers get; null = not parsed yet. */
   parsing: RequestParsing | null
   /** The record in the audit log; null = nothing of the request is recorded. */
-  record: RequestRecord | null
+  record: PendingRecord | null
   /** null before the request is authenticated. */
   caller: Caller | null
   /** Why the request has no caller; null = it has one, or is not authenticated yet. */

@@ -10,7 +10,7 @@ import {
 import { bufferValue } from './serving-flags.ts'
 
 /** When a line counts as written: `write` = the kernel has it, `always` = the disk has it. */
-export const SYNC_MODES = ['write', 'always'] as const
+const SYNC_MODES = ['write', 'always'] as const
 
 /** The checked settings of AUDIT_FLAGS. */
 export interface AuditFlagSettings {
@@ -31,7 +31,7 @@ const bodyLimitValue: FlagValue<number> = {
   placeholder: '<quantity>',
   accepts: 'a Kubernetes quantity from 1 to 1Mi, such as 64Ki',
   read: (text) => {
-    const bytes = Number(quantityAmount(text) ?? Number.NaN)
+    const bytes = quantityAmount(text) ?? 0
     return Number.isInteger(bytes) && bytes >= 1 && bytes <= LONGEST_BODY_BYTES ? bytes : undefined
   },
 }

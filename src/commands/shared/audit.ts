@@ -23,7 +23,7 @@ interface AuditedProcess {
 }
 
 /** A running audit log. */
-export interface StartedAudit extends AuditDeps {
+interface StartedAudit extends AuditDeps {
   /** Applies settings; requests that have arrived keep the earlier ones. */
   readonly apply: (settings: AuditSettings) => void
 }

@@ -9,7 +9,7 @@ export interface AuditLine {
 }
 
 /** The bodies of a request; null = the event has none. */
-export interface EventBodies {
+interface EventBodies {
   readonly requestObject: RecordedBody | null
   readonly responseObject: RecordedBody | null
 }

@@ -2,9 +2,6 @@
 // (contract 21.3).
 import { type AuditLevel, type AuditStage } from './policy.ts'
 
-/** The API version of events and of lists of them. */
-export const AUDIT_API_VERSION = 'audit.k8s.io/v1'
-
 /** The user of a request, as it is sent upstream. */
 export interface EventUser {
   readonly username: string
@@ -13,7 +10,7 @@ export interface EventUser {
 }
 
 /** The object of a resource request, as the API server computes it; a field that is empty there is absent. */
-export interface ObjectReference {
+export interface EventObject {
   readonly resource: string
   readonly namespace?: string
   readonly name?: string
@@ -34,7 +31,7 @@ export interface ResponseStatus {
 /** An event without the bodies of its request, which `auditLine` adds. */
 export interface AuditEvent {
   readonly kind: 'Event'
-  readonly apiVersion: typeof AUDIT_API_VERSION
+  readonly apiVersion: 'audit.k8s.io/v1'
   readonly level: AuditLevel
   readonly auditID: string
   readonly stage: AuditStage
@@ -45,17 +42,14 @@ export interface AuditEvent {
   readonly sourceIPs?: readonly string[]
   readonly userAgent?: string
   /** Absent for other paths than resources. */
-  readonly objectRef?: ObjectReference
+  readonly objectRef?: EventObject
   readonly responseStatus?: ResponseStatus
   /** UTC with six decimals, as metav1.MicroTime. */
   readonly requestReceivedTimestamp: string
   readonly stageTimestamp: string
-  /** Names begin with ANNOTATION_PREFIX, but for `audit.k8s.io/truncated`. */
+  /** Names begin with `platform.sh/`, but for `audit.k8s.io/truncated`. */
   readonly annotations?: Readonly<Record<string, string>>
 }
-
-/** What the names of our annotations begin with. */
-export const ANNOTATION_PREFIX = 'platform.sh/'
 
 /** Why a body is not in its event (contract 21.4). */
 export const OMISSIONS = [

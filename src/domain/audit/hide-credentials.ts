@@ -3,7 +3,7 @@
 /** What stands in a record in place of a secret. */
 export const HIDDEN = '<hidden>'
 
-/** A key of ours (contract 3.2). */
+/** An access key (contract 3.2). */
 const ACCESS_KEY = /pak_[0-9A-Za-z]{43}_[0-9A-Za-z]{6}/g
 
 /** Characters of a JWT: it is within one such word. */

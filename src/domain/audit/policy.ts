@@ -1,5 +1,5 @@
-// The audit policy: which requests are recorded, and how much of each (contract 21.1, 21.2). Rules match as those of the audit
-// policy of Kubernetes do, and by target besides.
+// The audit policy: which requests are recorded, and how much of each (contract 21.1, 21.2). Rules match as in the audit policy
+// of Kubernetes, and by target besides.
 import type {
   AuditPolicyResources,
   AuditPolicyRule,
@@ -39,7 +39,7 @@ export type AuditedRequest = (
 ) & { readonly target: RequestTarget | null }
 
 /** Who makes a request, as the event names them (contract 21.3). */
-export interface AuditedUser {
+interface AuditedUser {
   readonly username: string
   readonly groups: readonly string[]
 }
@@ -94,7 +94,7 @@ export function auditPolicyOf(settings: AuditSettings | undefined): AuditPolicy 
   }
 }
 
-/** What is recorded of a request: the first rule that matches it decides, and without one nothing is. */
+/** The level and stages of a request: the first rule that matches decides; without one, the level is None. */
 export function decideAudit(
   { rules, omitStages }: AuditPolicy,
   request: AuditedRequest,

@@ -3,7 +3,7 @@
 import { SCOPE_EXTRA } from '../../api/names.ts'
 import { type Caller, extrasOf, isKeyCaller } from '../../authn/caller.ts'
 import { keyIdOf } from '../../domain/accesskey/access-key.ts'
-import type { AuditEvent, EventUser, ObjectReference } from '../../domain/audit/event.ts'
+import type { AuditEvent, EventUser, EventObject } from '../../domain/audit/event.ts'
 import { hideCredentials, hideCredentialsInUri } from '../../domain/audit/hide-credentials.ts'
 import type { AuditedRequest } from '../../domain/audit/policy.ts'
 import { type RequestTarget, isResourceRequest } from '../../domain/scope/request-info.ts'
@@ -60,7 +60,7 @@ export function eventFacts(context: RequestContext, receivedMs: number): EventFa
   }
 }
 
-/** The request-target as it was sent. What follows `proxy` has no query: it belongs to a workload (contract 21.4). */
+/** The request-target as it was sent, without the query that a workload behind `proxy` gets (contract 21.4). */
 function requestUri({ http, path, parsing }: RequestContext): string {
   const isOfWorkload = parsing?.ok === true && isProxied(parsing.request.attributes)
   return hideCredentialsInUri(isOfWorkload ? path : http.target)
@@ -78,7 +78,7 @@ function shortUserAgent(sent: string): string {
 }
 
 /** The object of a resource request; null = the request is for another path. */
-function objectReference(request: AuditedRequest): ObjectReference | null {
+function objectReference(request: AuditedRequest): EventObject | null {
   if ('path' in request) return null
   const { resource, namespace, name, group, version, subresource } = request
   return {
@@ -104,7 +104,7 @@ function targetAnnotations(target: RequestTarget | null): Readonly<Record<string
   return Object.fromEntries(present.map(([name, value]) => [name, hideCredentials(value)]))
 }
 
-/** The credential of the caller, or that of a key which was refused: an unknown one leaves nothing. */
+/** The credential of the caller, or the known key that was refused. */
 function credentialAnnotations({
   caller,
   credentialRefusal,

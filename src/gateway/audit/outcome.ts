@@ -31,7 +31,7 @@ export const isAbandoned = ({ http }: RequestContext, { refusal }: Answer): bool
 /** The status of a request whose client has left without an answer. */
 export const ABANDONED: ResponseStatus = { metadata: {}, code: CLIENT_GONE }
 
-/** Why a request was refused here. Of a credential it is more than its caller is told. */
+/** Why this process refused a request. For a credential, the answer to the caller says less. */
 export function decisionAnnotations(
   { credentialRefusal }: RequestContext,
   { refusal }: Answer,

@@ -28,7 +28,7 @@ import {
 } from './outcome.ts'
 
 /** Counts events. */
-export interface RecordObserver {
+interface RecordObserver {
   /** An event was handed to the log. */
   readonly recorded: (level: string, stage: AuditStage) => void
   /** A request was refused, because it can't be recorded. */
@@ -38,7 +38,7 @@ export interface RecordObserver {
 }
 
 /** What all records of a process share. */
-export interface RecordDeps {
+interface RecordOptions {
   readonly clock: Clock
   readonly anonymous: AnonymousLimit
   readonly observer: RecordObserver
@@ -56,8 +56,8 @@ interface StageFacts {
   readonly annotations?: Annotations
 }
 
-/** How a request has ended, as far as it is known when its answer is decided. */
-interface Outcome extends StageFacts {
+/** The outcome of a request when its answer is decided. */
+interface RequestOutcome extends StageFacts {
   /** The last stage. */
   readonly stage: AuditStage
 }
@@ -65,7 +65,7 @@ interface Outcome extends StageFacts {
 /** The record of one request. */
 export class RequestRecord {
   readonly #recording: Recording
-  readonly #deps: RecordDeps
+  readonly #deps: RecordOptions
   readonly #receivedMs: number
   #decision: AuditDecision | null = null
   /** Why nothing more is written: the policy does not name the request, or it was refused unrecorded. */
@@ -73,14 +73,14 @@ export class RequestRecord {
   /** The last event, which is written when the answer has ended; null = it is written already, or never. */
   #atEnd: ((end: AnswerEnd) => void) | null = null
 
-  constructor(recording: Recording, deps: RecordDeps) {
+  constructor(recording: Recording, deps: RecordOptions) {
     this.#recording = recording
     this.#deps = deps
     this.#receivedMs = deps.clock.nowMs()
     recording.log.retain()
   }
 
-  /** Judges a request whose caller is known. @returns the refusal when it can't be recorded; null = it goes on */
+  /** Judges an authenticated request. @returns the refusal when it can't be recorded; null = it goes on */
   begin(context: RequestContext): Answer | null | Promise<Answer | null> {
     const decision = this.#judge(context)
     if (!isNamed(decision, context)) {
@@ -221,7 +221,7 @@ function isNamed({ level, omitStages }: AuditDecision, context: RequestContext):
 }
 
 /** The last stage of a request, with the outcome. */
-function outcomeOf({ context, answer, failure }: Decision): Outcome {
+function outcomeOf({ context, answer, failure }: Decision): RequestOutcome {
   const stage = failure === null ? 'ResponseComplete' : 'Panic'
   if (isAbandoned(context, answer))
     return { stage, status: ABANDONED, annotations: endAnnotation('clientGone') }

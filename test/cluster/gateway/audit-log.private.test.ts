@@ -52,13 +52,13 @@ async function record(token: string, audit: AuditSettings): Promise<void> {
   )
 }
 
-test('without audit in Config nothing is touched (21.1)', async () => {
+test('a gateway without audit in its Config touches nothing (21.1)', async () => {
   const { token } = await setup.key()
   await setup.ask(token, '/api')
   expect(readdirSync(folder)).toEqual([])
 })
 
-test('what the policy names has a line with the ID of its answer and of the API server (21.3, 22.2)', async () => {
+test('a request that the policy names has a line with the ID of its answer and of the API server (21.3, 22.2)', async () => {
   const { token, object } = await setup.key({ user: 'ada', type: 'User' })
   await record(token, { level: 2 })
   const mark = await upstream.mark()

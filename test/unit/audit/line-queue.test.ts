@@ -1,11 +1,7 @@
 // The queue in front of the audit log: one write at a time, failures, and healing (contract 22.2).
 import { describe, expect, test } from 'vitest'
-import {
-  type AuditLine,
-  LineQueue,
-  NotRecordedError,
-  WRITE_TIMEOUT_MS,
-} from '../../../src/audit/line-queue.ts'
+import type { AuditLine } from '../../../src/domain/audit/audit-line.ts'
+import { LineQueue, NotRecordedError, WRITE_TIMEOUT_MS } from '../../../src/audit/line-queue.ts'
 import { manualClock } from '../../support/manual-clock.ts'
 
 /** A sink whose writes end when the test says so. */

@@ -12,20 +12,25 @@ test.each<{
 }>([
   { name: 'the peer without a header', peer: '10.0.0.1', client: '10.0.0.1' },
   {
-    name: 'a peer that is no proxy, whatever it sends',
+    name: 'an untrusted peer, whatever it sends',
     peer: '192.0.2.1',
     sent: ['203.0.113.9'],
     client: '192.0.2.1',
   },
-  { name: 'who a proxy names', peer: '10.0.0.1', sent: ['203.0.113.9'], client: '203.0.113.9' },
   {
-    name: 'who a proxy names on an IPv6 socket for IPv4',
+    name: 'the address that a proxy names',
+    peer: '10.0.0.1',
+    sent: ['203.0.113.9'],
+    client: '203.0.113.9',
+  },
+  {
+    name: 'the same on an IPv6 socket for IPv4',
     peer: '::ffff:10.0.0.1',
     sent: ['203.0.113.9'],
     client: '203.0.113.9',
   },
   {
-    name: 'the rightmost one that is no proxy: who is at its left may be invented',
+    name: 'the rightmost untrusted one: others at its left may be invented',
     peer: '10.0.0.1',
     sent: ['198.51.100.7, 203.0.113.9 , 10.0.0.2'],
     client: '203.0.113.9',
@@ -43,19 +48,24 @@ test.each<{
     client: '10.0.0.3',
   },
   {
-    name: 'the one at the right of an entry that is no address',
+    name: 'the entry at the right of a malformed one',
     peer: '10.0.0.1',
     sent: ['203.0.113.9, unknown, 10.0.0.2'],
     client: '10.0.0.2',
   },
   {
-    name: 'the peer where the only entry is no address',
+    name: 'the peer where the only entry has a port',
     peer: '10.0.0.1',
     sent: ['203.0.113.9:443'],
     client: '10.0.0.1',
   },
   { name: 'the peer where the header is empty', peer: '10.0.0.1', sent: [''], client: '10.0.0.1' },
-  { name: 'nobody, when the client has disconnected', peer: '', sent: ['203.0.113.9'], client: '' },
+  {
+    name: 'unknown, once the client has disconnected',
+    peer: '',
+    sent: ['203.0.113.9'],
+    client: '',
+  },
 ])('the client is $name (21.3)', ({ peer, sent = [], client }) => {
   expect(clientAddress(peer, sent, trusted)).toBe(client)
 })

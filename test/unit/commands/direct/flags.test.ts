@@ -153,6 +153,7 @@ describe('the texts of the command', () => {
       'bind-address',
       'tls-cert-file',
       'tls-private-key-file',
+      'trusted-proxies',
       'forward-buffer',
       'target-namespace',
       'allow-target-cidr',

@@ -196,7 +196,7 @@ test.each<{
   await vi.waitFor(() => expect(outcomes(gateway.events())).toEqual(expected))
 })
 
-test('a request whose event can not be written is refused before it is sent, and heals (22.2)', async () => {
+test('a request whose event cannot be written is refused before it is sent, and heals (22.2)', async () => {
   const { fail, heal, respond, sent, clock, counted } = auditedGateway([
     { level: 'Metadata', omitStages: ['RequestReceived'], verbs: ['create', 'delete'] },
   ])
@@ -236,7 +236,7 @@ test('an answer waits until its event is written (22.2)', async () => {
   expect(events()).toHaveLength(2)
 })
 
-test('401s pass while events can not be written, and are counted (21.6, 22.2)', async () => {
+test('401s pass while events cannot be written, and are counted (21.6, 22.2)', async () => {
   const { fail, respond, counted } = auditedGateway(METADATA, {
     authenticate: refusedAs('unknown'),
   })

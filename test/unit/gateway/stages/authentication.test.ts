@@ -35,20 +35,34 @@ function stage() {
 
 describe('the authenticator refuses every invalid key with the same bytes (10.2, C1)', () => {
   test.each([
-    { name: 'unknown', token: secretOf('unknown'), reason: 'unknown' },
-    { name: 'empty', token: '', reason: 'unknown' },
-    { name: 'too long (C2)', token: 'k'.repeat(5000), reason: 'unknown' },
-    { name: 'the digest form (3.6)', token: `sha256:${'0'.repeat(64)}`, reason: 'unknown' },
-    { name: 'disabled', token: secretOf('disabled'), reason: 'disabled' },
-    { name: 'being deleted', token: secretOf('deleted'), reason: 'deleted' },
-    { name: 'without an identity', token: secretOf('nobody'), reason: 'noIdentity' },
-    { name: 'of a single-purpose type', token: secretOf('reset'), reason: 'purpose' },
-    { name: 'of a deleted owner', token: secretOf('orphan'), reason: 'owner' },
-    { name: 'in conflict with a disabled key', token: secretOf('twin'), reason: 'disabled' },
-  ])('$name', async ({ token, reason }) => {
+    { name: 'unknown', token: secretOf('unknown'), reason: 'unknown', key: null },
+    { name: 'empty', token: '', reason: 'unknown', key: null },
+    { name: 'too long (C2)', token: 'k'.repeat(5000), reason: 'unknown', key: null },
+    {
+      name: 'the digest form (3.6)',
+      token: `sha256:${'0'.repeat(64)}`,
+      reason: 'unknown',
+      key: null,
+    },
+    { name: 'disabled', token: secretOf('disabled'), reason: 'disabled', key: 'disabled' },
+    { name: 'being deleted', token: secretOf('deleted'), reason: 'deleted', key: 'deleted' },
+    { name: 'without an identity', token: secretOf('nobody'), reason: 'noIdentity', key: 'nobody' },
+    { name: 'of a single-purpose type', token: secretOf('reset'), reason: 'purpose', key: 'reset' },
+    { name: 'of a deleted owner', token: secretOf('orphan'), reason: 'owner', key: 'orphan' },
+    {
+      name: 'in conflict with a disabled key',
+      token: secretOf('twin'),
+      reason: 'disabled',
+      key: 'elder',
+    },
+  ])('$name', async ({ token, reason, key: named }) => {
     const { asked, bearing, reasons } = stage()
     const none = await asked()
-    expect(await bearing(token)).toEqual(none)
+    const refused = await bearing(token)
+    expect([refused.ok, !refused.ok && refused.answer]).toEqual([false, !none.ok && none.answer])
+    // For the audit log alone.
+    const { because, key: known } = (!refused.ok && refused.refusal) || {}
+    expect([because, known?.name ?? null]).toEqual([reason, named])
     expect(none).toMatchObject({
       ok: false,
       answer: { status: 401, headers: { 'www-authenticate': 'Bearer' } },
