@@ -47,7 +47,7 @@ describe('docs/config.md', () => {
       type === 'Ready' && status === 'False' ? [reason] : [],
     )
     expect([...stalled.matchAll(/\w+/g)].map(([reason]) => reason)).toEqual(failing)
-    const parts = unimplementedConditions({ audit: { enabled: true } })
+    const parts = unimplementedConditions({ secretStore: { enabled: true } })
     const plan = textOf('src/controllers/config/plan.ts')
     const own = [...plan.matchAll(/type: '(\w+)', status: '(\w+)', reason: '(\w+)'/g)]
     expect(rows.map(([, ...row]) => row.join(' ')).toSorted()).toEqual(

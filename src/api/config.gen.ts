@@ -32,7 +32,7 @@ export interface ConfigSettings {
    * Apps that the UI offers and where their charts come from. Nothing in this product acts on it.
    */
   readonly apps?: AppsSettings
-  /** Audit log of the API. Nothing in this product acts on it. */
+  /** Audit log of the gateway: which requests it records, where, and for how long. */
   readonly audit?: AuditSettings
   /**
    * Domain where the platform is hosted, without http:// or https://. The operator and the gateway
@@ -558,13 +558,17 @@ export interface PredefinedApp {
   readonly readmeUrl?: string
 }
 
-/** Audit log of the API. Nothing in this product acts on it. */
+/** Audit log of the gateway: which requests it records, where, and for how long. */
 export interface AuditSettings {
   /**
-   * When true, incoming API requests are logged according to the policy. Needs path. Default false.
+   * When true, requests to the gateway are recorded according to level or policy, or refused if
+   * that fails. Needs path. Default false.
    */
   readonly enabled?: boolean
-  /** When true, the agent does not send its audit logs back to the platform. Default false. */
+  /**
+   * When true, the agent does not send its audit logs back to the platform. Default false. Nothing
+   * in this product acts on it.
+   */
   readonly disableAgentSyncBack?: boolean
   /**
    * Log level for all requests, 1 to 4, instead of policy: set one of the two. Absent or 0, the
@@ -574,12 +578,16 @@ export interface AuditSettings {
   /** Which requests are logged. Absent, none unless level is set. */
   readonly policy?: AuditPolicy
   /**
-   * Endpoint where events are stored. A URL with user information belongs in the Secret, or is
-   * written in spec as $PLATFORM_CONFIG_<NAME>, an environment variable of the operator that holds
-   * the whole URL. status hides the user information. Absent, events are written to files only.
+   * Endpoint where events are stored. Nothing in this product acts on it. A URL with user
+   * information belongs in the Secret, or is written in spec as $PLATFORM_CONFIG_<NAME>, an
+   * environment variable of the operator that holds the whole URL. status hides the user
+   * information. Absent, events are written to files only.
    */
   readonly dataStoreEndpoint?: string
-  /** Hours that events are kept in the data store at most. Absent or 0, no limit. */
+  /**
+   * Hours that events are kept in the data store at most. Absent or 0, no limit. Nothing in this
+   * product acts on it.
+   */
   readonly dataStoreTTL?: number
   /**
    * Directory of the audit log files, an absolute path; rotated files stay in it. "-" means

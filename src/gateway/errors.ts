@@ -14,8 +14,6 @@ const LIMITED = 'the message has the kind and the number: see [below](#limits)'
 const CHANGED_KEY =
   'the scope or identity of the key changed meanwhile, and the next request uses the new one. The second message is for a write, the third is the last event of a watch'
 const CANNOT_TELL = 'see [GatewayCannotTell](#managementoperatorgatewaycannottell)'
-const AUDIT_FAILED =
-  'the audit policy names the request, and its audit log cannot be written: nothing that must be recorded is done unrecorded'
 const PUBLIC_PAGE = 'below `/oidc`, which needs no key'
 
 /** The catalogue, in the order of the documentation. */
@@ -229,19 +227,6 @@ export const ERRORS = refusalCatalogue({
       'too many <kind> in progress at this gateway for all credentials together (limit <limit>); try again in 1 s',
     headers: SOON,
     because: LIMITED,
-  },
-  notRecordable: {
-    reason: 'ServiceUnavailable',
-    message: "the request can't be recorded in the audit log",
-    headers: SOON,
-    because: AUDIT_FAILED,
-    remedy: 'see [When records cannot be written](audit.md#when-records-cannot-be-written)',
-  },
-  recordPending: {
-    reason: 'InternalError',
-    message: 'the request was carried out, but its record could not be written yet',
-    because: AUDIT_FAILED,
-    remedy: 'the same; see whether a write was done before it is repeated',
   },
   internal: {
     reason: 'InternalError',

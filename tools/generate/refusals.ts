@@ -1,4 +1,5 @@
 // The tables of docs/ about answers that refuse a request, from the catalogues of the program.
+import { AUDIT_ERRORS } from '../../src/gateway/audit/errors.ts'
 import { TOKEN_ERRORS } from '../../src/gateway/direct-errors.ts'
 import { ERRORS } from '../../src/gateway/errors.ts'
 import { SELF_SERVICE_ERRORS } from '../../src/gateway/selfservice/errors.ts'
@@ -9,6 +10,7 @@ import { MALFORMED_REQUESTS } from '../../src/serving/http/malformed-requests.ts
 /** The refusals of any request, as the documentation orders them. */
 const OF_ANY_REQUEST: readonly Refusal[] = [
   ...Object.values(ERRORS),
+  ...Object.values(AUDIT_ERRORS),
   ...Object.values(MALFORMED_REQUESTS),
 ]
 

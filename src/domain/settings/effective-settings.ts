@@ -18,6 +18,7 @@ import { DEFAULT_LOGIN_TTL_SECONDS, DEFAULT_NAMESPACE_PREFIX } from './layers.ts
 /** The settings that this program acts on. docs/config.md has the same list, which a test compares. */
 export const IMPLEMENTED_SETTINGS = [
   'accessKeyMaxTTLSeconds',
+  'audit',
   'authenticateVersionEndpoint',
   'disableConfigEndpoint',
   'loginAccessKeyTTLSeconds',

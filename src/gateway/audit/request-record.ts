@@ -7,7 +7,7 @@ import { formatMicroTime } from '../../domain/time.ts'
 import type { Recording } from '../../audit/recorder.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import { type Answer, refuse } from '../../serving/http/answer.ts'
-import { ERRORS } from '../errors.ts'
+import { AUDIT_ERRORS } from './errors.ts'
 import type { RequestContext } from '../request-context.ts'
 import type { AnswerEnd, Decision } from '../request-observer.ts'
 import type { AnonymousLimit } from './anonymous-limit.ts'
@@ -45,10 +45,10 @@ interface RecordOptions {
 }
 
 /** Before any effect of the request. */
-const NOT_RECORDABLE = refuse(ERRORS.notRecordable)
+const NOT_RECORDABLE = refuse(AUDIT_ERRORS.notRecordable)
 
 /** After the request was carried out. */
-const NOT_RECORDED = refuse(ERRORS.recordPending)
+const NOT_RECORDED = refuse(AUDIT_ERRORS.recordPending)
 
 /** What is new in an event of a stage. */
 interface StageFacts {

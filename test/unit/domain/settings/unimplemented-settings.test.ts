@@ -9,7 +9,8 @@ const conditionsOf = (settings: ConfigSettings) => unimplementedConditions(withD
 describe('the condition that lists unimplemented settings (6.7)', () => {
   // biome-ignore format: a table
   test.each<{ name: string; settings: ConfigSettings; paths: readonly string[] }>([
-    { name: 'audit', settings: { audit: { enabled: true, path: '/a' } }, paths: ['audit.enabled'] },
+    { name: 'the data store of audit', settings: { audit: { enabled: true, path: '/a', dataStoreEndpoint: 'sqlite:///a' } },
+      paths: ['audit.dataStoreEndpoint'] },
     { name: 'a provider', settings: { auth: { idpB: { clientId: 'c' } } }, paths: ['auth.idpB'] },
     { name: 'every provider', settings: { auth: { oidc: {}, sourceHostA: {}, sourceHostB: {}, idpA: {}, idpB: {}, saml: {} } },
       paths: ['auth.oidc', 'auth.sourceHostA', 'auth.sourceHostB', 'auth.idpA', 'auth.idpB', 'auth.saml'] },
@@ -29,8 +30,8 @@ describe('the condition that lists unimplemented settings (6.7)', () => {
       paths: ['uiSettings.customCss', 'uiSettings.navBarButtons', 'uiSettings.primaryColor'] },
     { name: 'storage of the database', settings: { platformDB: { storageClass: 'fast' } }, paths: ['platformDB.storageClass'] },
     { name: 'a domain', settings: { devPodSubDomain: '*.workspace.a' }, paths: ['devPodSubDomain'] },
-    { name: 'several', settings: { secretStore: { enabled: true }, audit: { enabled: true }, auth: { oidc: {} } },
-      paths: ['auth.oidc', 'audit.enabled', 'secretStore.enabled'] },
+    { name: 'several', settings: { secretStore: { enabled: true }, costControl: { enabled: true }, auth: { oidc: {} } },
+      paths: ['auth.oidc', 'secretStore.enabled', 'costControl.enabled'] },
   ])('$name', ({ settings, paths }) => {
     expect(conditionsOf(settings)).toEqual([
       {
@@ -45,9 +46,10 @@ describe('the condition that lists unimplemented settings (6.7)', () => {
   // biome-ignore format: a table
   test.each<{ name: string; settings: ConfigSettings }>([
     { name: 'defaults', settings: {} },
+    { name: 'audit to files', settings: { audit: { enabled: true, path: '/a', level: 1, dataStoreTTL: 24 } } },
     { name: 'implemented settings', settings: { auth: { accessKeyMaxTTLSeconds: 60, loginAccessKeyTTLSeconds: 0 }, platformHost: 'p',
       projectNamespacePrefix: 'q-', disableConfigEndpoint: true, authenticateVersionEndpoint: true } },
-    { name: 'configured but switched off', settings: { audit: { path: '/a', level: 1 }, secretStore: { address: 'https://v' }, oidc: { clients: [{ name: 'a' }] },
+    { name: 'configured but switched off', settings: { audit: { path: '/a', level: 1, dataStoreEndpoint: 'sqlite:///a' }, secretStore: { address: 'https://v' }, oidc: { clients: [{ name: 'a' }] },
       imageBuilder: { replicas: 2 }, database: { dataSource: 'x' }, costControl: { settings: { priceCurrency: 'EUR' } } } },
     { name: 'restricted sign-in that is not enabled', settings: { auth: { groupsFilters: ['a'], password: { disabled: true }, disableUserCreation: true } } },
     { name: 'a connector without provider', settings: { auth: { connectors: [{ id: 'c' }] } } },
