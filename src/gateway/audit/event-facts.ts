@@ -137,9 +137,14 @@ const LONG_SUBRESOURCES: ReadonlySet<string> = new Set([
   'proxy',
 ])
 
+/** The API server's profiles take as long as they are asked to. */
+const PROFILES = '/debug/pprof/'
+
 /** Whether the answer to the request may last: it then has an event at its start and one at its end. */
-export const isLongRunningEvent = ({ parsing }: RequestContext): boolean =>
-  parsing?.ok === true &&
-  isResourceRequest(parsing.request.attributes) &&
-  (parsing.request.attributes.verb === 'watch' ||
-    LONG_SUBRESOURCES.has(parsing.request.attributes.subresource))
+export function isLongRunningEvent({ parsing }: RequestContext): boolean {
+  if (parsing?.ok !== true) return false
+  const { attributes } = parsing.request
+  return isResourceRequest(attributes)
+    ? attributes.verb === 'watch' || LONG_SUBRESOURCES.has(attributes.subresource)
+    : attributes.path.startsWith(PROFILES)
+}
