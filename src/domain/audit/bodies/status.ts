@@ -1,0 +1,78 @@
+// Failures as they are recorded (contract 21.3, 21.4). An API server quotes the stored object in the message to a patch that
+// fails, and what was sent in others.
+import { type Json, type JsonMap, isList, isMap, ownValue, parseJsonMap } from '../../json/json.ts'
+import { nestedString } from '../../json/field-path.ts'
+import type { ResponseStatus } from '../event.ts'
+import type { AuditLevel } from '../policy.ts'
+import { type HiddenKind, isOfHiddenKind } from './hidden-kinds.ts'
+import { changedFields, hideInText } from './known-fields.ts'
+import type { CopiedBody } from './parsed-body.ts'
+
+/** The codes whose messages quote no object. */
+const PLAIN_CODES: ReadonlySet<number> = new Set([401, 403, 404, 405, 410, 429])
+
+/** A Status as the body of an answer with this code. @param ofPath the hidden kind of the path; null = none */
+export function hideInStatus(status: JsonMap, code: number, ofPath: HiddenKind | null): JsonMap {
+  const isHidden = !PLAIN_CODES.has(code) && (ofPath !== null || isAboutHiddenKind(status))
+  const fields = Object.entries(status)
+    .filter(([name]) => !isHidden || SHOWN.has(name))
+    .map(([name, value]): [string, Json] => [name, hideInTexts(value)])
+  return Object.fromEntries(fields)
+}
+
+/** All but message, details and what no Status has. */
+const SHOWN: ReadonlySet<string> = new Set(['apiVersion', 'kind', 'status', 'reason', 'code'])
+
+function isAboutHiddenKind(status: JsonMap): boolean {
+  const kind = nestedString(status, ['details', 'kind'])
+  return isOfHiddenKind(nestedString(status, ['details', 'group']), kind)
+}
+
+function hideInTexts(value: Json): Json {
+  if (typeof value === 'string') return hideInText(value)
+  if (isList(value)) return value.map(hideInTexts)
+  if (!isMap(value)) return value
+  return changedFields(value, hideInTexts)
+}
+
+/** What decides how much of a failure is recorded. */
+export interface AnsweredFailure {
+  /** The HTTP status code. */
+  readonly code: number
+  /** The body of the answer; whatever is no Status, and what is left out, says nothing. */
+  readonly body: CopiedBody
+  /** Whether this program wrote the message: then it quotes no object. */
+  readonly isOurs: boolean
+  readonly level: AuditLevel
+  /** The hidden kind of the path; null = none. */
+  readonly ofPath: HiddenKind | null
+}
+
+/** The `responseStatus` of an event: of a failure with status and reason, and with its message where it may stand (21.3). */
+export function responseStatusOf({
+  code,
+  body,
+  isOurs,
+  level,
+  ofPath,
+}: AnsweredFailure): ResponseStatus {
+  const status = code < 400 || 'omitted' in body ? null : parseJsonMap(body.bytes.toString('utf8'))
+  if (status === null || ownValue(status, 'kind') !== 'Status') return { metadata: {}, code }
+  const isPlain = isOurs || PLAIN_CODES.has(code)
+  const isKept = isPlain || (level !== 'Metadata' && ofPath === null && !isAboutHiddenKind(status))
+  return {
+    metadata: {},
+    ...textField('status', status),
+    ...textField('reason', status),
+    ...(isKept ? textField('message', status) : {}),
+    code,
+  }
+}
+
+const textField = <Name extends 'status' | 'reason' | 'message'>(
+  name: Name,
+  status: JsonMap,
+): { readonly [One in Name]?: string } => {
+  const text = nestedString(status, [name])
+  return text === '' ? {} : ({ [name]: hideInText(text) } as { [One in Name]: string })
+}

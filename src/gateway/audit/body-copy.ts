@@ -1,0 +1,83 @@
+// A copy of a body that passes, bounded by length and by the memory of all copies (contract 21.4).
+import type { CopiedBody } from '../../domain/audit/bodies/parsed-body.ts'
+import type { CopyBudget } from './copy-budget.ts'
+
+/** The first bytes that a copy takes from the budget; it doubles what it holds when that is full. */
+const SMALLEST = 4096
+
+const NO_BYTES = Buffer.alloc(0)
+
+/** Where a copy is. */
+type CopyState = 'unread' | 'arriving' | 'complete' | GivenUp
+
+type GivenUp = 'incomplete' | 'size' | 'memory'
+
+/** The states of a copy that is not given up. */
+const HOLDING: ReadonlySet<CopyState> = new Set(['unread', 'arriving', 'complete'])
+
+/**
+ * Copies the pieces of one body into memory of its own: a piece may be a small part of a large one. What it holds counts
+ * until `release`, which may be called any number of times; a copy that is given up releases by itself.
+ */
+export class BodyCopy {
+  readonly #limit: number
+  readonly #budget: CopyBudget
+  #bytes: Buffer = NO_BYTES
+  #length = 0
+  #state: CopyState = 'unread'
+
+  /** @param limit the most bytes of a body that is recorded */
+  constructor(limit: number, budget: CopyBudget) {
+    this.#limit = limit
+    this.#budget = budget
+  }
+
+  /** The body as far as it has passed. The bytes are valid until `release`. */
+  get body(): CopiedBody {
+    const state = this.#state
+    if (state === 'complete') return { bytes: this.#bytes.subarray(0, this.#length) }
+    return { omitted: state === 'arriving' ? 'incomplete' : state }
+  }
+
+  /** Adds bytes that have passed. */
+  add(piece: Buffer): void {
+    if (this.#state === 'unread') this.#state = 'arriving'
+    if (this.#state !== 'arriving') return
+    const length = this.#length + piece.length
+    if (length > this.#limit) return this.#giveUp('size')
+    if (length > this.#bytes.length && !this.#grow(length)) return this.#giveUp('memory')
+    piece.copy(this.#bytes, this.#length)
+    this.#length = length
+  }
+
+  /** All has passed. */
+  end(): void {
+    if (this.#state === 'unread' || this.#state === 'arriving') this.#state = 'complete'
+  }
+
+  /** No more will pass. Without effect after the end. */
+  breakOff(): void {
+    if (this.#state === 'arriving') this.#giveUp('incomplete')
+  }
+
+  /** Gives the memory back. What passes from now on is not copied. */
+  release(): void {
+    if (HOLDING.has(this.#state)) this.#giveUp('incomplete')
+  }
+
+  #grow(least: number): boolean {
+    const size = Math.min(Math.max(least, 2 * this.#bytes.length, SMALLEST), this.#limit)
+    if (!this.#budget.take(size - this.#bytes.length)) return false
+    const bytes = Buffer.allocUnsafeSlow(size)
+    this.#bytes.copy(bytes, 0, 0, this.#length)
+    this.#bytes = bytes
+    return true
+  }
+
+  #giveUp(state: GivenUp): void {
+    this.#state = state
+    this.#budget.give(this.#bytes.length)
+    this.#bytes = NO_BYTES
+    this.#length = 0
+  }
+}
