@@ -105,6 +105,7 @@ export const METRIC_HELP = {
     'Time to answer a request to the authorization webhook, in seconds.',
   platform_audit_events_total:
     'Events of the audit log, by level and stage, with those that wait to be written.',
+  platform_audit_omitted_total: 'Bodies that events of the audit log left out, by reason.',
   platform_audit_refused_total:
     'Requests refused because they must be recorded and the audit log could not be written.',
   platform_audit_suppressed_total:

@@ -26,6 +26,8 @@ type KeyUse = 'used' | 'unused' | 'ended'
 interface PendingRecord {
   /** Judges the request. @returns the refusal when it can't be recorded; null = the next stage decides */
   readonly begin: (context: RequestContext) => StageResult | Promise<StageResult>
+  /** Whether the body of the answer is recorded. */
+  readonly recordsAnswer: boolean
 }
 
 /** Why a credential was refused. */

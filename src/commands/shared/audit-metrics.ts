@@ -1,11 +1,13 @@
 // The metrics of the audit log (contract 23.3).
 import type { MetricName } from '../../api/metrics.ts'
+import { OMISSIONS } from '../../domain/audit/event.ts'
 import { AUDIT_LEVELS, AUDIT_STAGES } from '../../domain/audit/policy.ts'
 import type { Instruments } from '../../runtime/metrics.ts'
 
 /** The metrics, with a method for each event that they count. */
 export interface AuditMetrics {
   readonly auditRecorded: (level: string, stage: string) => void
+  readonly auditOmitted: (why: string) => void
   readonly auditRefused: () => void
   readonly auditSuppressed: () => void
   readonly auditLost: (count: number) => void
@@ -22,6 +24,10 @@ export function auditMetrics(make: Instruments<MetricName>): AuditMetrics {
       AUDIT_STAGES.map((stage) => ({ level, stage })),
     ),
   )
+  const omitted = make.counter(
+    'platform_audit_omitted_total',
+    OMISSIONS.map((why) => ({ why })),
+  )
   const refused = make.counter('platform_audit_refused_total', [{}])
   const suppressed = make.counter('platform_audit_suppressed_total', [{}])
   const lost = make.counter('platform_audit_lost_total', [{}])
@@ -30,6 +36,7 @@ export function auditMetrics(make: Instruments<MetricName>): AuditMetrics {
   make.gauge('platform_audit_unwritten_bytes', [{}], () => waiting())
   return {
     auditRecorded: (level, stage) => events.inc({ level, stage }),
+    auditOmitted: (why) => omitted.inc({ why }),
     auditRefused: () => refused.inc(),
     auditSuppressed: () => suppressed.inc(),
     auditLost: (count) => lost.inc({}, count),

@@ -3,6 +3,7 @@ import type { AuditSettings } from '../../api/config.gen.ts'
 import { STANDARD_OUTPUT, openSink } from '../../audit/files/sink.ts'
 import { AuditRecorder } from '../../audit/recorder.ts'
 import { AnonymousLimit } from '../../gateway/audit/anonymous-limit.ts'
+import { CopyBudget } from '../../gateway/audit/copy-budget.ts'
 import { RequestRecord } from '../../gateway/audit/request-record.ts'
 import { auditPolicyOf } from '../../domain/audit/policy.ts'
 import type { AuditDeps } from '../../gateway/stages/audit.ts'
@@ -64,8 +65,13 @@ export function startAudit({
   const deps = {
     clock,
     anonymous: new AnonymousLimit(settings.audit.anonymousPerSecond),
+    copies: {
+      limit: settings.audit.bodyLimitBytes,
+      budget: new CopyBudget(settings.audit.bufferBytes),
+    },
     observer: {
       recorded: metrics.auditRecorded,
+      omitted: metrics.auditOmitted,
       refused: metrics.auditRefused,
       suppressed: metrics.auditSuppressed,
     },

@@ -1,5 +1,5 @@
 // A line of the audit log: an event with the bodies of its request as JSON (contract 21.3, 21.4).
-import type { AuditEvent, RecordedBody } from './event.ts'
+import type { AuditEvent, Omission, RecordedBody } from './event.ts'
 
 /** A line for the audit log, without its line feed. */
 export interface AuditLine {
@@ -9,7 +9,7 @@ export interface AuditLine {
 }
 
 /** The bodies of a request; null = the event has none. */
-interface EventBodies {
+export interface EventBodies {
   readonly requestObject: RecordedBody | null
   readonly responseObject: RecordedBody | null
 }
@@ -42,6 +42,12 @@ export function auditLine(event: AuditEvent, bodies: EventBodies): AuditLine {
     withoutBodies: JSON.stringify(without),
   }
 }
+
+/** Why bodies of an event are left out. */
+export const omissionsIn = ({ requestObject, responseObject }: EventBodies): readonly Omission[] =>
+  [requestObject, responseObject].flatMap((body) =>
+    body !== null && 'omitted' in body ? [body.omitted] : [],
+  )
 
 const withoutRoom = (body: RecordedBody | null): RecordedBody | null =>
   body !== null && 'json' in body ? { omitted: 'memory' } : body

@@ -51,6 +51,9 @@ export interface AuditDecision {
   readonly omitStages: ReadonlySet<string>
 }
 
+/** The decision on a request that is not recorded. */
+export const NOTHING_RECORDED: AuditDecision = { level: 'None', omitStages: new Set() }
+
 /** A policy in force. */
 export interface AuditPolicy {
   readonly rules: readonly CompiledRule[]

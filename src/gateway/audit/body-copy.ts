@@ -39,9 +39,14 @@ export class BodyCopy {
     return { omitted: state === 'arriving' ? 'incomplete' : state }
   }
 
+  /** A body passes from now on, even if none of its bytes come. */
+  begin(): void {
+    if (this.#state === 'unread') this.#state = 'arriving'
+  }
+
   /** Adds bytes that have passed. */
   add(piece: Buffer): void {
-    if (this.#state === 'unread') this.#state = 'arriving'
+    this.begin()
     if (this.#state !== 'arriving') return
     const length = this.#length + piece.length
     if (length > this.#limit) return this.#giveUp('size')

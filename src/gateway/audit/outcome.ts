@@ -1,38 +1,60 @@
 // The outcome of a request, as its events have it (contract 21.3, 21.5, 22.2).
+import { hiddenKindOf } from '../../domain/audit/bodies/recorded-body.ts'
+import { responseStatusOf } from '../../domain/audit/bodies/status.ts'
 import type { ResponseStatus } from '../../domain/audit/event.ts'
-import { nestedString } from '../../domain/json/field-path.ts'
-import { parseJsonMap } from '../../domain/json/json.ts'
+import type { AuditLevel, AuditStage } from '../../domain/audit/policy.ts'
 import type { Answer } from '../../serving/http/answer.ts'
 import type { RequestContext } from '../request-context.ts'
-import type { AnswerEnd } from '../request-observer.ts'
+import type { AnswerEnd, Decision } from '../request-observer.ts'
+import { auditedRequest } from './event-facts.ts'
 
 /** Annotations of an event. */
 export type Annotations = Readonly<Record<string, string>>
 
-/** As nginx has it: the client has disconnected before the head of an answer. */
-const CLIENT_GONE = 499
+/** The outcome of a request when its answer is decided. */
+export interface RequestOutcome {
+  /** The last stage. */
+  readonly stage: AuditStage
+  readonly status: ResponseStatus
+  readonly annotations: Annotations
+}
 
-/** The status of an answer of this process: its own refusal, which quotes no object. */
-export function refusalStatus({ status: code, body }: Answer): ResponseStatus {
-  const sent = Buffer.isBuffer(body) ? (parseJsonMap(body.toString()) ?? {}) : {}
-  return {
-    metadata: {},
-    status: 'Failure',
-    message: nestedString(sent, ['message']),
-    reason: nestedString(sent, ['reason']),
-    code,
-  }
+/** As nginx has it: the client has disconnected before the head of an answer. */
+const ABANDONED: ResponseStatus = { metadata: {}, code: 499 }
+
+/** The outcome of a decided request. */
+export function outcomeOf(
+  { context, answer, failure }: Decision,
+  level: AuditLevel,
+): RequestOutcome {
+  const stage = failure === null ? 'ResponseComplete' : 'Panic'
+  return isAbandoned(context, answer)
+    ? { stage, status: ABANDONED, annotations: endAnnotation('clientGone') }
+    : {
+        stage,
+        status: statusOf(context, answer, level),
+        annotations: decisionAnnotations(context, answer),
+      }
 }
 
 /** Whether the client has left before anything was known to answer it with. */
-export const isAbandoned = ({ http }: RequestContext, { refusal }: Answer): boolean =>
+const isAbandoned = ({ http }: RequestContext, { refusal }: Answer): boolean =>
   http.gone.aborted && refusal !== undefined
 
-/** The status of a request whose client has left without an answer. */
-export const ABANDONED: ResponseStatus = { metadata: {}, code: CLIENT_GONE }
+function statusOf(context: RequestContext, answer: Answer, level: AuditLevel): ResponseStatus {
+  const { status: code, headers, body, refusal } = answer
+  const isReadable = Buffer.isBuffer(body) && headers['content-encoding'] === undefined
+  return responseStatusOf({
+    code,
+    body: isReadable ? { bytes: body } : { omitted: 'unread' },
+    isOurs: refusal !== undefined,
+    level,
+    ofPath: hiddenKindOf(auditedRequest(context)),
+  })
+}
 
 /** Why this process refused a request. For a credential, the answer to the caller says less. */
-export function decisionAnnotations(
+function decisionAnnotations(
   { credentialRefusal }: RequestContext,
   { refusal }: Answer,
 ): Annotations {

@@ -1,16 +1,30 @@
 // The record of one request: judged once by the policy in force when it arrived, and written before its answer is sent
 // (contract 21.2, 22.2).
-import { type AuditLine, NO_BODIES, auditLine } from '../../domain/audit/audit-line.ts'
-import type { AuditEvent, ResponseStatus } from '../../domain/audit/event.ts'
-import { type AuditDecision, type AuditStage, decideAudit } from '../../domain/audit/policy.ts'
-import { formatMicroTime } from '../../domain/time.ts'
+import type { OutgoingHttpHeaders } from 'node:http'
+import type { Readable } from 'node:stream'
 import type { Recording } from '../../audit/recorder.ts'
+import {
+  type EventBodies,
+  NO_BODIES,
+  auditLine,
+  omissionsIn,
+} from '../../domain/audit/audit-line.ts'
+import type { CopiedBody } from '../../domain/audit/bodies/parsed-body.ts'
+import type { Omission, ResponseStatus } from '../../domain/audit/event.ts'
+import {
+  type AuditDecision,
+  type AuditStage,
+  NOTHING_RECORDED,
+  decideAudit,
+} from '../../domain/audit/policy.ts'
+import { formatMicroTime } from '../../domain/time.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import { type Answer, refuse } from '../../serving/http/answer.ts'
-import { AUDIT_ERRORS } from './errors.ts'
 import type { RequestContext } from '../request-context.ts'
 import type { AnswerEnd, Decision } from '../request-observer.ts'
 import type { AnonymousLimit } from './anonymous-limit.ts'
+import { HeldEndBody } from './copied-bodies.ts'
+import { AUDIT_ERRORS } from './errors.ts'
 import {
   type EventFacts,
   auditedRequest,
@@ -18,19 +32,15 @@ import {
   eventUser,
   isLongRunningEvent,
 } from './event-facts.ts'
-import {
-  ABANDONED,
-  type Annotations,
-  decisionAnnotations,
-  endAnnotation,
-  isAbandoned,
-  refusalStatus,
-} from './outcome.ts'
+import { type Annotations, type RequestOutcome, endAnnotation, outcomeOf } from './outcome.ts'
+import { type CopyLimits, RequestBodies } from './request-bodies.ts'
 
 /** Counts events. */
 interface RecordObserver {
   /** An event was handed to the log. */
   readonly recorded: (level: string, stage: AuditStage) => void
+  /** A body was left out of an event. */
+  readonly omitted: (why: Omission) => void
   /** A request was refused, because it can't be recorded. */
   readonly refused: () => void
   /** The event of a request without a caller was left out. */
@@ -41,6 +51,7 @@ interface RecordObserver {
 interface RecordOptions {
   readonly clock: Clock
   readonly anonymous: AnonymousLimit
+  readonly copies: CopyLimits
   readonly observer: RecordObserver
 }
 
@@ -54,30 +65,34 @@ const NOT_RECORDED = refuse(AUDIT_ERRORS.recordPending)
 interface StageFacts {
   readonly status?: ResponseStatus
   readonly annotations?: Annotations
-}
-
-/** The outcome of a request when its answer is decided. */
-interface RequestOutcome extends StageFacts {
-  /** The last stage. */
-  readonly stage: AuditStage
+  readonly bodies?: EventBodies
 }
 
 /** The record of one request. */
 export class RequestRecord {
   readonly #recording: Recording
-  readonly #deps: RecordOptions
+  readonly #options: RecordOptions
   readonly #receivedMs: number
+  readonly #bodies: RequestBodies
   #decision: AuditDecision | null = null
-  /** Why nothing more is written: the policy does not name the request, or it was refused unrecorded. */
+  /** Nothing more is written: the policy does not name the request, or it was refused unrecorded. */
   #isOver = false
-  /** The last event, which is written when the answer has ended; null = it is written already, or never. */
+  /** Writes the last event of an answer that may last; null = it is written already, or never. */
   #atEnd: ((end: AnswerEnd) => void) | null = null
+  /** The event of an answer that streams. */
+  #held: Promise<void> = Promise.resolve()
 
-  constructor(recording: Recording, deps: RecordOptions) {
+  constructor(recording: Recording, options: RecordOptions) {
     this.#recording = recording
-    this.#deps = deps
-    this.#receivedMs = deps.clock.nowMs()
+    this.#options = options
+    this.#receivedMs = options.clock.nowMs()
+    this.#bodies = new RequestBodies(options.copies)
     recording.log.retain()
+  }
+
+  /** Whether the body of the answer is recorded; known after `begin`. */
+  get recordsAnswer(): boolean {
+    return !this.#isOver && this.#level === 'RequestResponse'
   }
 
   /** Judges an authenticated request. @returns the refusal when it can't be recorded; null = it goes on */
@@ -88,6 +103,8 @@ export class RequestRecord {
       return null
     }
     if (this.#recording.log.isFailed) return this.#refused()
+    if (!isLongRunningEvent(context))
+      this.#bodies.copyRequest(context.http, auditedRequest(context), decision.level)
     if (decision.omitStages.has('RequestReceived')) return null
     return this.#write(this.#facts(context), 'RequestReceived', {}).then(
       () => null,
@@ -99,19 +116,25 @@ export class RequestRecord {
   async finish(decision: Decision): Promise<Answer> {
     const { context, answer, failure } = decision
     if (this.#isOver || !isAudited(context)) return answer
-    if (context.caller === null) return this.#finishAnonymous(context, answer)
-    const outcome = outcomeOf(decision)
+    if (context.caller === null) return this.#finishAnonymous(decision)
+    const outcome = outcomeOf(decision, this.#level)
     if (failure !== null || !isLongRunningEvent(context))
-      return this.#recorded(decision, outcome.stage, outcome)
-    this.#recordEnd(this.#facts(context), outcome)
-    return this.#recorded(decision, 'ResponseStarted', outcome)
+      return this.#finishWithBodies(decision, outcome)
+    const facts = this.#facts(context)
+    this.#recordEnd(facts, outcome)
+    return this.#written(decision, this.#write(facts, 'ResponseStarted', outcome))
   }
 
   /** The answer has ended, or was never sent. */
   ended(end: AnswerEnd): void {
     this.#atEnd?.(end)
     this.#atEnd = null
-    this.#recording.log.release()
+    this.#bodies.release()
+    void this.#held.finally(() => this.#recording.log.release())
+  }
+
+  get #level(): AuditDecision['level'] {
+    return this.#decision?.level ?? 'None'
   }
 
   #judge(context: RequestContext): AuditDecision {
@@ -125,26 +148,63 @@ export class RequestRecord {
 
   #refused(): Answer {
     this.#isOver = true
-    this.#deps.observer.refused()
+    this.#options.observer.refused()
     return NOT_RECORDABLE
   }
 
   /** Writes the last event once the answer has ended. It keeps little of the request: a watch lives for long. */
-  #recordEnd(facts: EventFacts, outcome: StageFacts): void {
+  #recordEnd(facts: EventFacts, outcome: RequestOutcome): void {
     this.#atEnd = (end) => {
-      const annotations = { ...outcome.annotations, ...endAnnotation(end) }
-      void this.#write(facts, 'ResponseComplete', { ...outcome, annotations }).catch(ignore)
+      const { status, annotations } = outcome
+      const ended = { status, annotations: { ...annotations, ...endAnnotation(end) } }
+      void this.#write(facts, 'ResponseComplete', ended).catch(ignore)
     }
   }
 
-  /** The answer once its event is written, unless the stage is omitted. */
-  async #recorded(
-    { context, answer }: Decision,
-    stage: AuditStage,
-    outcome: StageFacts,
-  ): Promise<Answer> {
+  /** Records a request with its bodies, as far as its level asks for them. */
+  async #finishWithBodies(decision: Decision, outcome: RequestOutcome): Promise<Answer> {
+    const { context, answer } = decision
+    const request = auditedRequest(context)
+    const { object: requestObject, name } = await this.#bodies.readRequest(request, this.#level)
+    const made = name ?? (await this.#bodies.answeredName(request, answer))
+    const facts = withName(this.#facts(context), made)
+    if (!this.recordsAnswer || this.#decision?.omitStages.has(outcome.stage) === true) {
+      const bodies = { requestObject, responseObject: null }
+      return this.#written(decision, this.#write(facts, outcome.stage, { ...outcome, bodies }))
+    }
+    const record = async (body: CopiedBody): Promise<void> => {
+      const responseObject = await this.#bodies.readAnswer(body, request, answer)
+      const bodies = { requestObject, responseObject }
+      await this.#write(facts, outcome.stage, { ...outcome, bodies })
+    }
+    return Buffer.isBuffer(answer.body)
+      ? this.#written(decision, record(this.#bodies.copyOf(answer.body)))
+      : { ...answer, body: this.#heldBody(answer.body, answer.headers, record) }
+  }
+
+  /** The body of an answer that streams, whose end waits for its event. */
+  #heldBody(
+    body: Readable,
+    headers: OutgoingHttpHeaders,
+    record: (body: CopiedBody) => Promise<void>,
+  ): Readable {
+    const copy = this.#bodies.newCopy()
+    copy.begin()
+    return new HeldEndBody(body, {
+      copy,
+      contentLength: lengthIn(headers),
+      beforeEnd: () => {
+        const recorded = record(copy.body).finally(() => copy.release())
+        this.#held = recorded.catch(ignore)
+        return recorded
+      },
+    })
+  }
+
+  /** The answer once its event is written. */
+  async #written({ context, answer }: Decision, writing: Promise<void>): Promise<Answer> {
     try {
-      await this.#write(this.#facts(context), stage, outcome)
+      await writing
       return answer
     } catch {
       this.#atEnd = null
@@ -154,10 +214,11 @@ export class RequestRecord {
   }
 
   /** Without a caller: at level Metadata at most, by one event, and the answer goes out in any case (contract 21.6). */
-  async #finishAnonymous(context: RequestContext, answer: Answer): Promise<Answer> {
+  async #finishAnonymous(decision: Decision): Promise<Answer> {
+    const { context, answer } = decision
     const { level, omitStages } = this.#judge(context)
     if (level === 'None' || omitStages.has('ResponseComplete')) return answer
-    const { anonymous, clock, observer } = this.#deps
+    const { anonymous, clock, observer } = this.#options
     const left = this.#recording.log.isFailed
       ? anonymous.leaveOut()
       : anonymous.take(clock.monotonicMs())
@@ -165,14 +226,11 @@ export class RequestRecord {
       observer.suppressed()
       return answer
     }
-    const outcome = outcomeOf({ context, answer, failure: null })
-    const annotations = {
-      ...outcome.annotations,
-      ...(left === 0 ? {} : { 'platform.sh/suppressed': String(left) }),
-    }
     this.#decision = { level: 'Metadata', omitStages }
-    const facts = this.#facts(context)
-    await this.#write(facts, 'ResponseComplete', { ...outcome, annotations }).catch(ignore)
+    const { status, annotations: decided } = outcomeOf(decision, 'Metadata')
+    const suppressed = left === 0 ? {} : { 'platform.sh/suppressed': String(left) }
+    const added = { status, annotations: { ...decided, ...suppressed } }
+    await this.#write(this.#facts(context), 'ResponseComplete', added).catch(ignore)
     return answer
   }
 
@@ -181,27 +239,21 @@ export class RequestRecord {
   }
 
   async #write(facts: EventFacts, stage: AuditStage, added: StageFacts): Promise<void> {
-    const { level = 'None', omitStages } = this.#decision ?? {}
-    if (level === 'None' || omitStages?.has(stage) === true) return
-    const writing = this.#recording.log.write(this.#line(facts, { level, stage }, added))
-    this.#deps.observer.recorded(level, stage)
-    await writing
-  }
-
-  #line(
-    facts: EventFacts,
-    { level, stage }: Pick<AuditEvent, 'level' | 'stage'>,
-    { status, annotations }: StageFacts,
-  ): AuditLine {
+    const { level, omitStages } = this.#decision ?? NOTHING_RECORDED
+    if (level === 'None' || omitStages.has(stage)) return
+    const { status, annotations, bodies = NO_BODIES } = added
+    const { clock, observer } = this.#options
     const event = {
       ...facts,
       level,
       stage,
       ...(status === undefined ? {} : { responseStatus: status }),
-      stageTimestamp: formatMicroTime(this.#deps.clock.nowMs()),
+      stageTimestamp: formatMicroTime(clock.nowMs()),
       annotations: { ...facts.annotations, ...annotations },
     }
-    return auditLine(event, NO_BODIES)
+    for (const why of omissionsIn(bodies)) observer.omitted(why)
+    observer.recorded(level, stage)
+    await this.#recording.log.write(auditLine(event, bodies))
   }
 }
 
@@ -220,13 +272,11 @@ function isNamed({ level, omitStages }: AuditDecision, context: RequestContext):
   return stages.some((stage) => !omitStages.has(stage))
 }
 
-/** The last stage of a request, with the outcome. */
-function outcomeOf({ context, answer, failure }: Decision): RequestOutcome {
-  const stage = failure === null ? 'ResponseComplete' : 'Panic'
-  if (isAbandoned(context, answer))
-    return { stage, status: ABANDONED, annotations: endAnnotation('clientGone') }
-  const status = answer.refusal === undefined ? codeOf(answer) : refusalStatus(answer)
-  return { stage, status, annotations: decisionAnnotations(context, answer) }
-}
+/** The facts of a create, with the name of what it creates. */
+const withName = (facts: EventFacts, name: string | undefined): EventFacts =>
+  name === undefined || facts.objectRef === undefined
+    ? facts
+    : { ...facts, objectRef: { ...facts.objectRef, name } }
 
-const codeOf = ({ status: code }: Answer): ResponseStatus => ({ metadata: {}, code })
+const lengthIn = ({ 'content-length': length }: OutgoingHttpHeaders): number | null =>
+  length === undefined ? null : Number(length)

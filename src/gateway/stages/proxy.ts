@@ -10,6 +10,7 @@ import { authorizeWithCreate, needsCreate } from '../../domain/scope/update-as-c
 import { type Answer, refuse } from '../../serving/http/answer.ts'
 import { ERRORS } from '../errors.ts'
 import { ACCOUNT_REFUSED, UNAVAILABLE, forward } from '../proxy/forward.ts'
+import { asRecordable } from '../audit/recordable-request.ts'
 import {
   type OwnRights,
   asReadable,
@@ -57,7 +58,8 @@ export async function forwarded(
     return forwardUpgrade(upstream, { request, call: http, protocol, caller, signal })
   const isNarrowed = caller.scope !== null || namespace !== null
   const review = isNarrowed || rights !== null ? selfReviewOf(request.attributes) : null
-  const sent = review === null ? http : asReadable(http)
+  const plain = context.record?.recordsAnswer === true ? asRecordable(http) : http
+  const sent = review === null ? plain : asReadable(http)
   const answer = await forward(upstream, request, sent, { caller }, signal)
   if (review === null) return answer
   const decide = (reviewed: RequestInfo): ScopeDecision => decisionOn(reviewed, context)

@@ -10,6 +10,7 @@ test('the metrics of the audit log count and show what each event says (23.3)', 
     (await scrape()).body.split('\n').filter((line) => /^platform_audit_.* [1-9]/.test(line))
   expect(await shown()).toEqual([])
   metrics.auditRecorded('Metadata', 'ResponseComplete')
+  metrics.auditOmitted('size')
   metrics.auditRefused()
   metrics.auditSuppressed()
   metrics.auditLost(3)
@@ -17,6 +18,7 @@ test('the metrics of the audit log count and show what each event says (23.3)', 
   metrics.followAuditWaiting(() => 4096)
   expect(await shown()).toEqual([
     'platform_audit_events_total{level="Metadata",stage="ResponseComplete"} 1',
+    'platform_audit_omitted_total{why="size"} 1',
     'platform_audit_refused_total 1',
     'platform_audit_suppressed_total 1',
     'platform_audit_lost_total 3',

@@ -1,6 +1,7 @@
 import type { AuditSettings } from '../../../../src/api/config.gen.ts'
 import { AuditRecorder } from '../../../../src/audit/recorder.ts'
 import { AnonymousLimit } from '../../../../src/gateway/audit/anonymous-limit.ts'
+import { CopyBudget } from '../../../../src/gateway/audit/copy-budget.ts'
 import { RequestRecord } from '../../../../src/gateway/audit/request-record.ts'
 import type { AuditDeps } from '../../../../src/gateway/stages/audit.ts'
 import type { Clock } from '../../../../src/runtime/clock.ts'
@@ -49,8 +50,10 @@ export function memoryAudit(settings: AuditSettings, clock: Clock, perSecond = 5
   const deps = {
     clock,
     anonymous: new AnonymousLimit(perSecond),
+    copies: { limit: 512 * 1024, budget: new CopyBudget(2 ** 26) },
     observer: {
       recorded: (level: string, stage: string) => counted.push(`${level} ${stage}`),
+      omitted: (why: string) => counted.push(`omitted ${why}`),
       refused: () => counted.push('refused'),
       suppressed: () => counted.push('suppressed'),
     },
