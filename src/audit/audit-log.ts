@@ -4,7 +4,7 @@ import type { Clock } from '../runtime/clock.ts'
 import { LineQueue, type LineQueueObserver, type LineSink } from './line-queue.ts'
 
 /** How long backups of the log stay, and when a file becomes one; from Config. */
-interface LogRetention {
+export interface LogRetention {
   /** Megabytes at which a file is rotated. */
   readonly maxSize: number
   /** 0 = all. */
@@ -24,8 +24,6 @@ export interface LogSettings extends LogRetention {
 export interface AuditSink extends LineSink {
   /** Applies another retention, from now on. */
   readonly changeRetention: (retention: LogRetention) => void
-  /** Frees its files. The queue calls it when nothing is written any more. */
-  readonly close: () => Promise<void>
 }
 
 /** Dependencies of a log. */
@@ -106,7 +104,7 @@ export class AuditLog {
   /** Writes what waits, and closes the log. @param signal ends the wait: lines that a failed sink did not take are lost */
   async end(signal: AbortSignal): Promise<void> {
     await this.#queue.drain(signal)
-    await (this.#closed ??= this.#sink.close())
+    await (this.#closed ??= this.#queue.close())
   }
 
   /** Whether its lines are written and its sink is closed, or about to be. */
@@ -119,7 +117,7 @@ export class AuditLog {
     await this.#queue.drain(NEVER)
     // A request may have written meanwhile.
     if (this.#isUnused() && this.#queue.waitingBytes === 0)
-      await (this.#closed ??= this.#sink.close())
+      await (this.#closed ??= this.#queue.close())
   }
 
   #isUnused(): boolean {

@@ -3,15 +3,27 @@
 import type { AuditLine } from '../domain/audit/audit-line.ts'
 import { type Clock, sleep, withTimeout } from '../runtime/clock.ts'
 
-/** Where lines go. */
+/** Where lines go. One call is under way at a time, but for `close`. */
 export interface LineSink {
-  /** Appends the lines, all or none. @throws Error when none is appended */
-  readonly append: (lines: readonly string[]) => Promise<void>
+  /** Makes it ready for lines; tried again every second until it succeeds. @throws Error when it is not ready */
+  readonly open: () => Promise<void>
+  /**
+   * Appends the first lines, all of them or as many as it takes at once: one at least.
+   *
+   * @param lines the same and perhaps more after a failure, in the same order
+   * @returns how many
+   * @throws Error when none is appended
+   */
+  readonly append: (lines: readonly string[]) => Promise<number>
+  /** Ends it, after the call under way; later calls fail. */
+  readonly close: () => Promise<void>
 }
 
-/** Callbacks for the queue's failures. */
+/** Callbacks for the queue's writes. */
 export interface LineQueueObserver {
-  /** The first write of a failure failed, or takes too long. */
+  /** A write has succeeded. @param seconds how long it took */
+  readonly wrote: (seconds: number) => void
+  /** The first write of a failure failed, or takes too long; or the sink could not be opened. */
   readonly failed: (cause: unknown) => void
   /** Writes succeed again. */
   readonly healed: () => void
@@ -35,6 +47,9 @@ const RETRY_AFTER_MS = 1000
 /** How many bytes of lines wait at most. */
 const LONGEST_QUEUE_BYTES = 64 * 1024 * 1024
 
+/** How many bytes are written at once, if not one line is longer: joining them holds the event loop. */
+const LONGEST_BATCH_BYTES = 4 * 1024 * 1024
+
 /** The line could not be written yet: it is kept for later, as far as there is room. */
 export class NotRecordedError extends Error {
   override readonly name = 'NotRecordedError'
@@ -46,16 +61,19 @@ interface WaitingLine {
   readonly written: PromiseWithResolvers<void>
 }
 
-/** A queue of lines in front of a sink. */
+/** A queue of lines in front of a sink, which it opens at once, so that a failure is known before the first line. */
 export class LineQueue {
   readonly #options: LineQueueOptions
+  readonly #closing = new AbortController()
   #waiting: WaitingLine[] = []
   #waitingBytes = 0
   #running: Promise<void> | null = null
+  #isOpen = false
   #isFailed = false
 
   constructor(options: LineQueueOptions) {
     this.#options = options
+    this.#start()
   }
 
   /** Whether the last write failed or takes too long: what must be recorded is then refused. */
@@ -84,23 +102,33 @@ export class LineQueue {
     this.#waiting.push(waiting)
     this.#waitingBytes += waiting.bytes
     if (this.#isFailed) refuse([waiting])
-    this.#running ??= this.#run().finally(() => {
-      this.#running = null
-    })
+    this.#start()
     return waiting.written.promise
   }
 
-  /** Resolves when nothing waits any more, at the signal, or at the first failure after it. */
+  /** Resolves when no line waits any more, or at the signal. */
   async drain(signal: AbortSignal): Promise<void> {
-    while (this.#running !== null && !signal.aborted) {
+    while (this.#running !== null && this.#waiting.length > 0 && !signal.aborted) {
       const aborted = Promise.withResolvers<void>()
       signal.addEventListener('abort', () => aborted.resolve(), { once: true })
       await Promise.race([this.#running, aborted.promise])
     }
   }
 
+  /** Tries nothing again, and closes the sink; lines that still wait are lost. */
+  async close(): Promise<void> {
+    this.#closing.abort()
+    await this.#options.sink.close()
+    const lost = this.#waiting
+    this.#waiting = []
+    this.#waitingBytes = 0
+    refuse(lost)
+    if (lost.length > 0) this.#options.observer.lost(lost.length)
+  }
+
   /** The line, or what there is room for of it; null = nothing. */
   #fitting({ text, withoutBodies }: AuditLine): WaitingLine | null {
+    if (this.#closing.signal.aborted) return null
     for (const one of [text, withoutBodies]) {
       const bytes = Buffer.byteLength(one) + 1
       if (this.#waitingBytes + bytes <= LONGEST_QUEUE_BYTES)
@@ -109,39 +137,57 @@ export class LineQueue {
     return null
   }
 
-  async #run(): Promise<void> {
-    while (this.#waiting.length > 0) {
-      const batch = this.#waiting
-      this.#waiting = []
-      if (await this.#append(batch)) continue
-      this.#waiting = [...batch, ...this.#waiting]
-      await sleep(this.#options.clock, RETRY_AFTER_MS, NEVER)
-    }
+  #start(): void {
+    if (this.#running === null && !this.#closing.signal.aborted) this.#running = this.#run()
   }
 
-  /** Appends a batch. @returns whether the sink has it */
-  async #append(batch: readonly WaitingLine[]): Promise<boolean> {
-    const { sink, clock } = this.#options
-    const appending = sink.append(batch.map(({ text }) => text))
+  async #run(): Promise<void> {
+    const { signal } = this.#closing
+    while (!signal.aborted && (!this.#isOpen || this.#waiting.length > 0)) {
+      if (!(await this.#attempt())) await sleep(this.#options.clock, RETRY_AFTER_MS, signal)
+    }
+    // In the turn of the last look: a line that comes later starts anew.
+    this.#running = null
+  }
+
+  /** Opens the sink, or writes to it. @returns whether that succeeded */
+  async #attempt(): Promise<boolean> {
+    const writing = this.#write()
     try {
       // A write that takes too long goes on: a second one would be beside it.
-      await withTimeout(clock, WRITE_TIMEOUT_MS, () => appending).catch(async (error: unknown) => {
-        this.#fail(error, batch)
-        await appending
-      })
+      await withTimeout(this.#options.clock, WRITE_TIMEOUT_MS, () => writing).catch(
+        async (error: unknown) => {
+          this.#fail(error)
+          await writing
+        },
+      )
     } catch {
       return false
     }
-    this.#waitingBytes -= batch.reduce((sum, { bytes }) => sum + bytes, 0)
-    for (const { written } of batch) written.resolve()
     this.#heal()
     return true
   }
 
-  #fail(cause: unknown, batch: readonly WaitingLine[]): void {
-    refuse([...batch, ...this.#waiting])
-    if (this.#isFailed) return
+  async #write(): Promise<void> {
+    const { sink, clock, observer } = this.#options
+    if (!this.#isOpen) {
+      await sink.open()
+      this.#isOpen = true
+      return
+    }
+    const startMs = clock.monotonicMs()
+    const count = await sink.append(batchOf(this.#waiting).map(({ text }) => text))
+    observer.wrote((clock.monotonicMs() - startMs) / 1000)
+    const appended = this.#waiting.slice(0, count)
+    this.#waiting = this.#waiting.slice(count)
+    this.#waitingBytes -= appended.reduce((sum, { bytes }) => sum + bytes, 0)
+    for (const { written } of appended) written.resolve()
+  }
+
+  #fail(cause: unknown): void {
+    if (this.#isFailed || this.#closing.signal.aborted) return
     this.#isFailed = true
+    refuse(this.#waiting)
     this.#options.observer.failed(cause)
   }
 
@@ -152,7 +198,12 @@ export class LineQueue {
   }
 }
 
-const NEVER = new AbortController().signal
+/** The first lines, as many as are written at once. */
+function batchOf(lines: readonly WaitingLine[]): readonly WaitingLine[] {
+  let bytes = 0
+  const end = lines.findIndex((line) => (bytes += line.bytes) > LONGEST_BATCH_BYTES)
+  return end === -1 ? lines : lines.slice(0, Math.max(end, 1))
+}
 
 /** Tells their callers that the lines are not written yet. */
 function refuse(lines: readonly WaitingLine[]): void {

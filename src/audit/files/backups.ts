@@ -32,6 +32,29 @@ export function backupOf(name: string): Backup | null {
   return Number.isNaN(atMs) ? null : { name, atMs, isCompressed: gz !== undefined }
 }
 
+/** The name of an archive until it is whole. @param backup the name or path of its backup */
+export const archiveInTheMakingOf = (backup: string): string => `${backup}.gz${MAKING}`
+
+const MAKING = '.tmp'
+
+/** Archives that a crash left in the making. @param names of all files in the directory */
+export const abandonedArchives = (names: readonly string[]): readonly string[] =>
+  names.filter(
+    (name) => name.endsWith(MAKING) && backupOf(name.slice(0, -MAKING.length))?.isCompressed,
+  )
+
+/**
+ * The name of a backup that is made now: the first millisecond from now on of which there is none, compressed or not.
+ *
+ * @param names of all files in the directory
+ */
+export function freeBackupName(names: readonly string[], nowMs: number): string {
+  const taken = new Set(names.flatMap((name) => backupOf(name)?.atMs ?? []))
+  let atMs = nowMs
+  while (taken.has(atMs)) atMs += 1
+  return backupName(atMs)
+}
+
 /** How long backups stay; from Config. */
 export interface BackupRetention {
   /** 0 = all. */

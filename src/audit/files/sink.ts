@@ -1,30 +1,33 @@
 // The sink of an audit log.
-import { type FileHandle, mkdir, open } from 'node:fs/promises'
-import { join } from 'node:path'
+import type { Clock } from '../../runtime/clock.ts'
 import type { AuditSink, LogSettings } from '../audit-log.ts'
-import { AUDIT_FILE } from './backups.ts'
+import { DirectorySink } from './directory-sink.ts'
+import { standardOutputSink } from './standard-output.ts'
 
 /** The path that stands for standard output. */
 export const STANDARD_OUTPUT = '-'
 
-/** Opens the sink of these settings. */
-export function openSink(
-  { path }: LogSettings,
-  { subdirectory }: { readonly subdirectory: string | null },
-): AuditSink {
-  let file: FileHandle | null = null
-  return {
-    append: async (lines) => {
-      if (file === null) {
-        const folder = subdirectory === null ? path : join(path, subdirectory)
-        await mkdir(folder, { recursive: true, mode: 0o700 })
-        file = await open(join(folder, AUDIT_FILE), 'a', 0o600)
-      }
-      await file.appendFile(lines.map((line) => `${line}\n`).join(''))
-    },
-    changeRetention: () => undefined,
-    close: async () => {
-      await file?.close()
-    },
-  }
+/** What a sink needs beside the settings of Config. */
+export interface SinkPlace {
+  /** The folder below the path for the files of this replica; null = none. */
+  readonly subdirectory: string | null
+  /** When a line counts as written: `write` = the kernel has it, `always` = the disk has it. */
+  readonly sync: 'write' | 'always'
+  readonly clock: Clock
+  /** Called with the first failure to remove or compress backups, after a time without one. */
+  readonly upkeepFailed: (cause: unknown) => void
+}
+
+/** The sink of these settings. Nothing is touched before its `open`. */
+export function openSink(settings: LogSettings, place: SinkPlace): AuditSink {
+  const { clock, subdirectory, sync, upkeepFailed } = place
+  const { path } = settings
+  if (path === STANDARD_OUTPUT) return standardOutputSink(clock)
+  return new DirectorySink({
+    directory: { path, subdirectory },
+    retention: settings,
+    isSynced: sync === 'always',
+    clock,
+    upkeepFailed,
+  })
 }

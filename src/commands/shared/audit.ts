@@ -1,6 +1,6 @@
 // The audit log of a process that serves requests: its recorder, and what each request needs of it (contract 21, 22).
 import type { AuditSettings } from '../../api/config.gen.ts'
-import { STANDARD_OUTPUT, openSink } from '../../audit/files/sink.ts'
+import { type SinkPlace, STANDARD_OUTPUT, openSink } from '../../audit/files/sink.ts'
 import { AuditRecorder } from '../../audit/recorder.ts'
 import { AnonymousLimit } from '../../gateway/audit/anonymous-limit.ts'
 import { CopyBudget } from '../../gateway/audit/copy-budget.ts'
@@ -40,10 +40,17 @@ export function startAudit({
   metrics,
   settings,
 }: AuditedProcess): StartedAudit {
+  const place: SinkPlace = {
+    subdirectory: settings.audit.subdirectory,
+    sync: settings.audit.sync,
+    clock,
+    upkeepFailed: (err) => log.warn({ err }, 'backups of the audit log cannot be tidied'),
+  }
   const recorder = new AuditRecorder({
     clock,
-    openSink: (place) => openSink(place, { subdirectory: settings.audit.subdirectory }),
+    openSink: (logSettings) => openSink(logSettings, place),
     observer: {
+      wrote: () => undefined,
       failed: (err) => {
         metrics.auditSinkFailed(true)
         log.error(

@@ -15,12 +15,21 @@ function memoryRecorder() {
     openSink: ({ path, maxSize, maxBackups, maxAge, compress }) => {
       did.push(`open ${path} ${maxSize} ${maxBackups} ${maxAge} ${compress}`)
       return {
-        append: async (batch) => void lines.push(...batch.map((line) => `${path} ${line}`)),
+        open: async () => undefined,
+        append: async (batch) => {
+          lines.push(...batch.map((line) => `${path} ${line}`))
+          return batch.length
+        },
         changeRetention: (retention) => did.push(`keep ${path} ${retention.maxSize}`),
         close: async () => void did.push(`close ${path}`),
       }
     },
-    observer: { failed: () => undefined, healed: () => undefined, lost: () => undefined },
+    observer: {
+      wrote: () => undefined,
+      failed: () => undefined,
+      healed: () => undefined,
+      lost: () => undefined,
+    },
   })
   const begin = (): Recording => {
     const { current } = recorder

@@ -32,15 +32,18 @@ export function memoryAudit(settings: AuditSettings, clock: Clock, perSecond = 5
   const recorder = new AuditRecorder({
     clock,
     openSink: () => ({
+      open: async () => undefined,
       append: async (batch) => {
         await held
         if (isFailing) throw new Error('no space left on device')
         lines.push(...batch)
+        return batch.length
       },
       changeRetention: () => undefined,
       close: async () => undefined,
     }),
     observer: {
+      wrote: () => undefined,
       failed: () => counted.push('failed'),
       healed: () => counted.push('healed'),
       lost: (count) => counted.push(`lost ${count}`),

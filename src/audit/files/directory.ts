@@ -1,0 +1,61 @@
+// The directory of an audit log (contract 22.1). It is made at start and at a change alone: one that goes away later may be a
+// volume that was unmounted, and a new one in its place would hide that.
+import type { Stats } from 'node:fs'
+import { lstat, mkdir, open } from 'node:fs/promises'
+import { dirname, isAbsolute, join, resolve } from 'node:path'
+
+/** The directory of a log. */
+export interface LogDirectory {
+  /** The setting `path`. */
+  readonly path: string
+  /** The folder below it; null = the path itself. */
+  readonly subdirectory: string | null
+}
+
+/** The folder that the files of the log are in. */
+export const folderOf = ({ path, subdirectory }: LogDirectory): string =>
+  subdirectory === null ? resolve(path) : join(resolve(path), subdirectory)
+
+/**
+ * Checks the directory, and makes its missing last elements.
+ *
+ * @param mayMake false = what is missing is a fault
+ * @throws Error when it is no directory, is or has a link as its path or subdirectory, or has no parent
+ */
+export async function checkDirectory(directory: LogDirectory, mayMake: boolean): Promise<void> {
+  if (!isAbsolute(directory.path))
+    throw new Error(`the directory of the audit log is not absolute: ${directory.path}`)
+  // Without a slash at its end, which would follow a link.
+  await checkFolder(resolve(directory.path), mayMake)
+  if (directory.subdirectory !== null) await checkFolder(folderOf(directory), mayMake)
+}
+
+async function checkFolder(path: string, mayMake: boolean): Promise<void> {
+  const stats = (await statsOf(path)) ?? (mayMake ? await makeFolder(path) : null)
+  if (stats === null) throw new Error(`the directory of the audit log is gone: ${path}`)
+  if (!stats.isDirectory()) throw new Error(`the directory of the audit log is none: ${path}`)
+}
+
+async function makeFolder(path: string): Promise<Stats | null> {
+  await mkdir(path, { mode: 0o700 })
+  await syncDirectory(dirname(path))
+  return statsOf(path)
+}
+
+/** What stands at a path, itself and not what a link leads to; null = nothing. */
+export async function statsOf(path: string): Promise<Stats | null> {
+  return lstat(path).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return null
+    throw error
+  })
+}
+
+/** Waits until the disk has the names of a directory. */
+export async function syncDirectory(path: string): Promise<void> {
+  const directory = await open(path, 'r')
+  try {
+    await directory.sync()
+  } finally {
+    await directory.close()
+  }
+}
