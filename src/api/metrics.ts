@@ -112,6 +112,8 @@ export const METRIC_HELP = {
     'Events of requests without a valid credential that were left out, above --audit-anonymous-per-second or while the audit log could not be written.',
   platform_audit_lost_total:
     'Events lost because the audit log could not be written and no memory was left to keep them.',
+  platform_audit_write_seconds:
+    'Time to write the waiting events to the audit log, in seconds, with the sync to the disk if it is asked for.',
   platform_audit_sink_failed: '1 while the audit log cannot be written, otherwise 0.',
   platform_audit_unwritten_bytes: 'Bytes of events that wait to be written to the audit log.',
   platform_sync_config_valid:

@@ -50,7 +50,7 @@ export function startAudit({
     clock,
     openSink: (logSettings) => openSink(logSettings, place),
     observer: {
-      wrote: () => undefined,
+      wrote: metrics.auditWrote,
       failed: (err) => {
         metrics.auditSinkFailed(true)
         log.error(

@@ -82,7 +82,13 @@ test('a request that the policy names has a line with the ID of its answer and o
       requestURI: '/kubernetes/management/api/v1/namespaces/shop/secrets/s?pretty=1',
       user: expect.objectContaining({ username: 'ada' }),
       objectRef: { resource: 'secrets', namespace: 'shop', name: 's', apiVersion: 'v1' },
-      responseStatus: { metadata: {}, code: 403 },
+      responseStatus: {
+        metadata: {},
+        status: 'Failure',
+        reason: 'Forbidden',
+        message: expect.stringContaining('cannot get resource "secrets"'),
+        code: 403,
+      },
       annotations: {
         'platform.sh/target': 'Management',
         'platform.sh/access-key': object.metadata.name,
@@ -199,7 +205,8 @@ test('level 4 records both bodies, and no secret of a Secret, a key or a refused
 
 test('a request that cannot be recorded has no effect, and it heals by itself (22.2)', async () => {
   const { token } = await setup.key({ user: 'root' })
-  await record(token, { policy: { rules: [{ level: 'Metadata', verbs: ['create', 'list'] }] } })
+  const rules = [{ level: 'Metadata', verbs: ['create', 'list'] }]
+  await record(token, { policy: { omitStages: ['RequestReceived'], rules } })
   rmSync(join(folder, 'g0'), { recursive: true })
   const path = '/api/v1/namespaces/shop/configmaps'
   const create = (name: string) =>
@@ -208,11 +215,11 @@ test('a request that cannot be recorded has no effect, and it heals by itself (2
       headers: JSON_TYPE,
       body: JSON.stringify({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name } }),
     })
-  await create('under-way')
+  expect((await create('under-way')).code).toBe(500)
   const mark = await upstream.mark()
   const refused = await create('refused')
   expect([refused.code, refused.headers['retry-after']]).toEqual([503, '1'])
-  expect(refused.body).toMatchObject({ message: "the request can't be recorded in the audit log" })
+  expect(refused.body).toContain("the request can't be recorded in the audit log")
   expect((await setup.ask(token, `${path}/refused`)).code).toBe(404)
   expect(await upstream.writesSince(mark, { notLeases: true })).toEqual([])
   mkdirSync(join(folder, 'g0'), { mode: 0o700 })

@@ -7,13 +7,16 @@ test('the metrics of the audit log count and show what each event says (23.3)', 
   const { registry, scrape } = processRegistry()
   const metrics = auditMetrics(instruments(registry, METRIC_HELP))
   const shown = async () =>
-    (await scrape()).body.split('\n').filter((line) => /^platform_audit_.* [1-9]/.test(line))
+    (await scrape()).body
+      .split('\n')
+      .filter((line) => /^platform_audit_(?!.*_bucket).* [1-9]/.test(line))
   expect(await shown()).toEqual([])
   metrics.auditRecorded('Metadata', 'ResponseComplete')
   metrics.auditOmitted('size')
   metrics.auditRefused()
   metrics.auditSuppressed()
   metrics.auditLost(3)
+  metrics.auditWrote(0.002)
   metrics.auditSinkFailed(true)
   metrics.followAuditWaiting(() => 4096)
   expect(await shown()).toEqual([
@@ -23,6 +26,7 @@ test('the metrics of the audit log count and show what each event says (23.3)', 
     'platform_audit_suppressed_total 1',
     'platform_audit_lost_total 3',
     'platform_audit_sink_failed 1',
+    'platform_audit_write_seconds_count 1',
     'platform_audit_unwritten_bytes 4096',
   ])
   metrics.auditSinkFailed(false)
