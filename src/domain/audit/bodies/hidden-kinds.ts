@@ -108,11 +108,12 @@ const SETTINGS = Object.fromEntries(
   ]),
 )
 
-function knownOf({ properties, additionalProperties, items }: SettingsSchema): Known {
+function knownOf({ type, properties, additionalProperties, items }: SettingsSchema): Known {
   if (items !== undefined) return listOf(knownOf(items))
   if (additionalProperties !== undefined) return mapOf(knownOf(additionalProperties))
-  if (properties === undefined) return VALUE
-  const fields = Object.entries(properties).map(([name, schema]) => [name, knownOf(schema)])
+  if (type !== 'object') return VALUE
+  // Without properties any field may be in it: none is known.
+  const fields = Object.entries(properties ?? {}).map(([name, schema]) => [name, knownOf(schema)])
   return fieldsOf(Object.fromEntries(fields) as Readonly<Record<string, Known>>)
 }
 

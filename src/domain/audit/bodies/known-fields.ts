@@ -43,8 +43,8 @@ export const values = (...names: readonly string[]): Readonly<Record<string, Kno
  * @param known undefined = nothing of it
  */
 export function hideUnknown(value: Json, known: Known | undefined): Json {
-  if (known === undefined) return HIDDEN
   if (value === null) return null
+  if (known === undefined) return HIDDEN
   switch (known.kind) {
     case 'value':
       if (typeof value === 'object') return HIDDEN

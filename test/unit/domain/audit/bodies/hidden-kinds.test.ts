@@ -1,0 +1,433 @@
+import { describe, expect, test } from 'vitest'
+import { generateKey } from '../../../../../src/issuance/new-object.ts'
+import { randomFrom } from '../../../../support/random.ts'
+import { tokenText } from '../../../../support/token-builder.ts'
+import { type PathOfKind, type RecordedParts, recordedJson } from './recorded.ts'
+
+const KEY = generateKey()
+const JWT = tokenText({ sub: 'ada', exp: 1_900_000_000 })
+const PLAIN = 'hunter2-canary'
+const BASE64 = Buffer.from(PLAIN).toString('base64')
+const CANARIES = [KEY, JWT, PLAIN, BASE64]
+
+const OURS = 'management.platform.sh'
+const LAST_APPLIED = 'kubectl.kubernetes.io/last-applied-configuration'
+
+/** What is recorded of a value; no canary may be in it. */
+function hidden(value: unknown, parts: RecordedParts): unknown {
+  const json = recordedJson(JSON.stringify(value), parts)
+  expect(CANARIES.filter((one) => json.includes(one))).toEqual([])
+  return JSON.parse(json)
+}
+
+const secret = { apiVersion: 'v1', kind: 'Secret' }
+
+/** Objects with secrets, and what is recorded of them. */
+const OBJECTS: readonly {
+  readonly name: string
+  readonly path: PathOfKind
+  readonly object: Readonly<Record<string, unknown>>
+  readonly shown: Readonly<Record<string, unknown>>
+}[] = [
+  {
+    name: 'a Secret',
+    path: '/secrets',
+    object: {
+      ...secret,
+      metadata: {
+        name: 'a',
+        labels: { app: 'x' },
+        annotations: { note: 'y', token: JWT, [LAST_APPLIED]: `{"data":"${BASE64}"}` },
+        managedFields: [{ manager: PLAIN }],
+      },
+      type: 'Opaque',
+      immutable: false,
+      data: { password: BASE64 },
+      stringData: { password: PLAIN },
+    },
+    shown: {
+      ...secret,
+      metadata: {
+        name: 'a',
+        labels: { app: 'x' },
+        annotations: { note: 'y', token: '<hidden>', [LAST_APPLIED]: '<hidden>' },
+      },
+      type: 'Opaque',
+      immutable: false,
+      data: '<hidden>',
+      stringData: '<hidden>',
+    },
+  },
+  {
+    name: 'a Secret with mistyped and misplaced fields',
+    path: '/secrets',
+    object: {
+      ...secret,
+      metadata: { name: { nested: PLAIN }, password: PLAIN, labels: [PLAIN], uid: [PLAIN] },
+      type: { nested: PLAIN },
+      stringdata: { password: PLAIN },
+      password: PLAIN,
+      [KEY]: 1,
+      spec: { data: PLAIN },
+    },
+    shown: {
+      ...secret,
+      metadata: { name: '<hidden>', password: '<hidden>', labels: '<hidden>', uid: '<hidden>' },
+      type: '<hidden>',
+      stringdata: '<hidden>',
+      password: '<hidden>',
+      '<hidden>': '<hidden>',
+      spec: '<hidden>',
+    },
+  },
+  {
+    name: 'a TokenRequest',
+    path: '/serviceaccounts/token',
+    object: {
+      apiVersion: 'authentication.k8s.io/v1',
+      kind: 'TokenRequest',
+      spec: {
+        audiences: ['a'],
+        expirationSeconds: 600,
+        boundObjectRef: { kind: 'Pod', name: 'p' },
+      },
+      status: { token: PLAIN, expirationTimestamp: 't' },
+    },
+    shown: {
+      apiVersion: 'authentication.k8s.io/v1',
+      kind: 'TokenRequest',
+      spec: {
+        audiences: ['a'],
+        expirationSeconds: 600,
+        boundObjectRef: { kind: 'Pod', name: 'p' },
+      },
+      status: { token: '<hidden>', expirationTimestamp: 't' },
+    },
+  },
+  {
+    name: 'a TokenReview',
+    path: 'authentication.k8s.io/tokenreviews',
+    object: {
+      apiVersion: 'authentication.k8s.io/v1',
+      kind: 'TokenReview',
+      spec: { token: PLAIN, audiences: ['a'] },
+      status: { authenticated: true, user: { username: 'ada', extra: { k: ['v', KEY] } } },
+    },
+    shown: {
+      apiVersion: 'authentication.k8s.io/v1',
+      kind: 'TokenReview',
+      spec: { token: '<hidden>', audiences: ['a'] },
+      status: { authenticated: true, user: { username: 'ada', extra: { k: ['v', '<hidden>'] } } },
+    },
+  },
+  {
+    name: 'an access key',
+    path: `${OURS}/ownedaccesskeys`,
+    object: {
+      apiVersion: `${OURS}/v1`,
+      kind: 'OwnedAccessKey',
+      metadata: { name: 'a', annotations: { note: `it is ${PLAIN}` } },
+      spec: {
+        user: 'ada',
+        key: PLAIN,
+        Key: PLAIN,
+        scope: { roles: [{ role: 'agent', roles: PLAIN }] },
+        identity: { userId: 'u', connectorData: BASE64, extraClaims: { c: PLAIN } },
+        oidcLogin: { idToken: JWT, accessToken: PLAIN, refreshToken: BASE64, lastRefresh: 't' },
+      },
+      status: { keyID: '0011223344556677' },
+    },
+    shown: {
+      apiVersion: `${OURS}/v1`,
+      kind: 'OwnedAccessKey',
+      metadata: { name: 'a', annotations: { note: 'it is <hidden>' } },
+      spec: {
+        user: 'ada',
+        key: '<hidden>',
+        Key: '<hidden>',
+        scope: { roles: [{ role: 'agent', roles: '<hidden>' }] },
+        identity: { userId: 'u', connectorData: '<hidden>', extraClaims: { c: '<hidden>' } },
+        oidcLogin: '<hidden>',
+      },
+      status: { keyID: '0011223344556677' },
+    },
+  },
+  {
+    name: 'a token',
+    path: `${OURS}/directclusterendpointtokens/status`,
+    object: {
+      apiVersion: `${OURS}/v1`,
+      kind: 'DirectClusterEndpointToken',
+      spec: { ttl: 60, token: PLAIN },
+      status: { token: PLAIN, keyID: 'k', owner: { name: 'o', uid: 'u' } },
+    },
+    shown: {
+      apiVersion: `${OURS}/v1`,
+      kind: 'DirectClusterEndpointToken',
+      spec: { ttl: 60, token: '<hidden>' },
+      status: { token: '<hidden>', keyID: 'k', owner: { name: 'o', uid: 'u' } },
+    },
+  },
+  {
+    name: 'a Config',
+    path: `${OURS}/configs`,
+    object: {
+      apiVersion: `${OURS}/v1`,
+      kind: 'Config',
+      spec: {
+        auth: {
+          oidc: { issuerUrl: `https://u:${PLAIN}@host/`, clientSecret: PLAIN, clientID: PLAIN },
+          accessKeyMaxTTLSeconds: 60,
+        },
+        database: { dataSource: '$PLATFORM_CONFIG_DB', extraArgs: [PLAIN] },
+      },
+      status: { auth: { oidc: { clientSecret: 'REDACTED' } }, platformHost: 'h', other: PLAIN },
+    },
+    shown: {
+      apiVersion: `${OURS}/v1`,
+      kind: 'Config',
+      spec: {
+        auth: {
+          oidc: {
+            issuerUrl: 'https://<hidden>@host/',
+            clientSecret: '<hidden>',
+            clientID: '<hidden>',
+          },
+          accessKeyMaxTTLSeconds: 60,
+        },
+        database: { dataSource: '$PLATFORM_CONFIG_DB', extraArgs: ['<hidden>'] },
+      },
+      status: {
+        auth: { oidc: { clientSecret: '<hidden>' } },
+        platformHost: 'h',
+        other: '<hidden>',
+      },
+    },
+  },
+  {
+    name: 'another kind of our group',
+    path: `${OURS}/logins`,
+    object: { apiVersion: `${OURS}/v2`, kind: 'Login', metadata: { name: 'a' }, spec: PLAIN },
+    shown: { apiVersion: `${OURS}/v2`, kind: 'Login', metadata: { name: 'a' }, spec: '<hidden>' },
+  },
+]
+
+const listOf = (apiVersion: string, kind: string, items: readonly unknown[]) => ({
+  apiVersion,
+  kind,
+  metadata: { resourceVersion: '7' },
+  items,
+})
+
+describe.each(OBJECTS)('$name', ({ path, object, shown }) => {
+  test('its secrets are hidden, by the kind of the path and by its own (21.4)', () => {
+    expect(hidden(object, { path })).toEqual(shown)
+    expect(hidden(object, { path, verb: 'update' })).toEqual(shown)
+    expect(hidden(object, { path: '/configmaps' })).toEqual(shown)
+    expect(hidden(object, { path: 'example.com/widgets', code: 201 })).toEqual(shown)
+  })
+
+  test('so they are where the body says nothing, or something else, of its kind (21.4)', () => {
+    const { apiVersion: _, kind: __, ...bare } = object
+    const { apiVersion: ___, kind: ____, ...shownBare } = shown
+    expect(hidden(bare, { path })).toEqual(shownBare)
+    const other = { apiVersion: 'v1', kind: 'ConfigMap' }
+    expect(hidden({ ...bare, ...other }, { path })).toEqual({ ...shownBare, ...other })
+  })
+
+  test('so they are in Lists, item by item (21.4)', () => {
+    const { apiVersion, kind } = object as { apiVersion: string; kind: string }
+    const { apiVersion: _, kind: __, ...bare } = object
+    const { apiVersion: ___, kind: ____, ...shownBare } = shown
+    const ofKind = listOf(apiVersion, `${kind}List`, [bare, object])
+    const shownList = { ...ofKind, items: [shownBare, shown] }
+    expect(hidden(ofKind, { path, code: 200 })).toEqual(shownList)
+    expect(hidden(ofKind, { code: 200 })).toEqual(shownList)
+    const map = { apiVersion: 'v1', kind: 'ConfigMap', data: { a: 'b' } }
+    const mixed = listOf('v1', 'List', [map, object])
+    expect(hidden(mixed, {})).toEqual({ ...mixed, items: [map, shown] })
+  })
+
+  test('so they are in the rows of a Table, with the cells that nobody knows (21.4)', () => {
+    const table = (one: object, cells: readonly unknown[]) => ({
+      apiVersion: 'meta.k8s.io/v1',
+      kind: 'Table',
+      columnDefinitions: [{ name: 'Name', type: 'string' }, { name: 'Data' }, { name: 'Value' }],
+      rows: [{ cells, object: one }],
+    })
+    const shownTable = table(shown, ['a', 2, '<hidden>'])
+    expect(hidden(table(object, ['a', 2, PLAIN]), { path, code: 200 })).toEqual(shownTable)
+    expect(hidden(table(object, ['a', 2, PLAIN]), { code: 200 })).toEqual(shownTable)
+  })
+
+  test('so they are in an object of another kind (21.4)', () => {
+    const widget = (template: object) => ({
+      apiVersion: 'example.com/v1',
+      kind: 'Widget',
+      metadata: { name: 'w', password: 'p' },
+      spec: { templates: [{ inner: template }] },
+    })
+    expect(hidden(widget(object), { path: 'example.com/widgets' })).toEqual(widget(withMark(shown)))
+  })
+})
+
+test.each(OBJECTS.filter(({ name }) => name !== 'another kind of our group'))(
+  'without an apiVersion the kind decides: $name (21.4)',
+  ({ object, shown }) => {
+    const { apiVersion: _, ...bare } = object
+    const { apiVersion: __, ...shownBare } = shown
+    expect(hidden(bare, {})).toEqual(shownBare)
+  },
+)
+
+/** managedFields are left out of the bodies themselves; within others they are unknown fields. */
+function withMark(shown: Readonly<Record<string, unknown>>): object {
+  const { metadata, kind } = shown as { metadata?: { name?: unknown }; kind: string }
+  if (kind !== 'Secret' || metadata?.name !== 'a') return shown
+  return { ...shown, metadata: { ...metadata, managedFields: '<hidden>' } }
+}
+
+describe('other shapes', () => {
+  test('the metadata of Secrets alone is recorded without what may be secret (21.4)', () => {
+    const partial = (annotations: object) => ({
+      apiVersion: 'meta.k8s.io/v1',
+      kind: 'PartialObjectMetadata',
+      metadata: { name: 'a', annotations },
+    })
+    expect(hidden(partial({ [LAST_APPLIED]: PLAIN }), { path: '/secrets', code: 200 })).toEqual(
+      partial({ [LAST_APPLIED]: '<hidden>' }),
+    )
+  })
+
+  test.each([
+    { name: 'a text', body: PLAIN, shown: '<hidden>' },
+    { name: 'a list', body: [{ data: PLAIN }], shown: '<hidden>' },
+    {
+      name: 'a Table without rows',
+      body: { apiVersion: 'meta.k8s.io/v1', kind: 'Table', rows: { a: PLAIN }, data: PLAIN },
+      shown: {
+        apiVersion: 'meta.k8s.io/v1',
+        kind: 'Table',
+        rows: '<hidden>',
+        data: '<hidden>',
+      },
+    },
+    {
+      name: 'a List with more fields',
+      body: { ...listOf('v1', 'SecretList', [PLAIN, [PLAIN], null]), data: PLAIN },
+      shown: {
+        ...listOf('v1', 'SecretList', ['<hidden>', '<hidden>', '<hidden>']),
+        data: '<hidden>',
+      },
+    },
+    {
+      name: 'a row that is none',
+      body: { apiVersion: 'meta.k8s.io/v1', kind: 'Table', rows: [PLAIN, { cells: PLAIN }] },
+      shown: { apiVersion: 'meta.k8s.io/v1', kind: 'Table', rows: ['<hidden>', { cells: [] }] },
+    },
+    {
+      name: '__proto__',
+      body: JSON.parse(`{"__proto__":{"data":"${PLAIN}"},"kind":"Secret"}`) as unknown,
+      shown: JSON.parse('{"__proto__":"<hidden>","kind":"Secret"}') as unknown,
+    },
+  ])('nothing that is unknown passes at the path of Secrets: $name (21.4)', ({ body, shown }) => {
+    expect(hidden(body, { path: '/secrets' })).toEqual(shown)
+  })
+
+  test.each(['delete', 'deletecollection'])(
+    'the options of a %s are recorded, and nothing else in them (21.4)',
+    (verb) => {
+      const options = { propagationPolicy: 'Foreground', preconditions: { uid: 'u' } }
+      const parts = { path: '/secrets', verb } as const
+      expect(hidden({ ...options, data: PLAIN }, parts)).toEqual({ ...options, data: '<hidden>' })
+    },
+  )
+
+  test('a duplicate name hides nothing from the rules: the last one counts (21.4)', () => {
+    const text = `{"kind":"ConfigMap","data":"${PLAIN}","kind":"Secret"}`
+    expect(recordedJson(text, {})).toBe('{"kind":"Secret","data":"<hidden>"}')
+  })
+
+  test('an escape in a kind hides nothing from the rules (21.4)', () => {
+    const text = `{"apiVersion":"v1","\\u006bind":"\\u0053ecret","d\\u0061ta":"${PLAIN}"}`
+    expect(recordedJson(text, {})).toBe('{"apiVersion":"v1","kind":"Secret","data":"<hidden>"}')
+  })
+
+  test('YAML is hidden as JSON is (21.4)', () => {
+    const text = `kind: Secret\nstringdata:\n  a: ${PLAIN}\ntype: Opaque\n`
+    expect(recordedJson(text, { path: '/secrets', contentType: 'application/yaml' })).toBe(
+      '{"kind":"Secret","stringdata":"<hidden>","type":"Opaque"}',
+    )
+  })
+
+  test('numbers of hidden kinds stay digit for digit (21.4)', () => {
+    const text = '{"kind":"TokenRequest","spec":{"expirationSeconds":1.0e3,"x":1.5}}'
+    expect(recordedJson(text, {})).toBe(
+      '{"kind":"TokenRequest","spec":{"expirationSeconds":1.0e3,"x":"<hidden>"}}',
+    )
+  })
+})
+
+describe('what is not hidden', () => {
+  test.each([
+    { apiVersion: 'v1', kind: 'ConfigMap', data: { password: PLAIN, key: KEY } },
+    { apiVersion: 'example.com/v1', kind: 'Secret', data: PLAIN },
+    { apiVersion: 'v1', kind: 'Event', involvedObject: { ...secret, namespace: 'n', name: 'a' } },
+    { kind: 'Route', spec: { certificateRefs: [{ kind: 'Secret', name: 'a', data: 'x' }] } },
+    { kind: 'Pod', metadata: { ownerReferences: [{ ...secret, name: 'a', uid: 'u' }] } },
+    { apiVersion: 'v1', kind: 'Status', status: 'Success', details: { kind: 'pods', uid: 'u' } },
+  ])('objects of other kinds are recorded as they are: $kind (21.4)', (object) => {
+    for (const parts of [{}, { verb: 'patch' }, { verb: 'delete' }, { code: 200 }])
+      expect(recordedJson(JSON.stringify(object), parts)).toBe(JSON.stringify(object))
+  })
+
+  test('managedFields are left out of objects, Lists and Tables (21.4)', () => {
+    const pod = (metadata: object) => ({ apiVersion: 'v1', kind: 'Pod', metadata })
+    const [full, lean] = [pod({ name: 'a', managedFields: [{ manager: 'x' }] }), pod({ name: 'a' })]
+    const bodies = (one: object) => [
+      one,
+      listOf('v1', 'PodList', [one, one]),
+      { apiVersion: 'meta.k8s.io/v1', kind: 'Table', rows: [{ cells: ['a'], object: one }] },
+    ]
+    const shown = bodies(full).map((one) =>
+      JSON.parse(recordedJson(JSON.stringify(one), { code: 200 })),
+    )
+    expect(shown).toEqual(bodies(lean))
+  })
+})
+
+describe('random bodies', () => {
+  const NAMES = ['data', 'stringData', 'metadata', 'name', 'annotations', 'labels', 'type', 'foo']
+  const MORE = ['items', 'rows', 'object', 'spec', 'status', 'token', '__proto__', 'finalizers']
+  /** Where a text of a Secret may stand, as a path of names. */
+  const ALLOWED = new RegExp(
+    '^(?:type|(?:items\\.\\d+\\.)?metadata\\.(?:name|(?:labels|annotations)\\.[^.]+|finalizers\\.\\d+)|items\\.\\d+\\.type)$',
+  )
+
+  const pathsOf = (value: unknown, path: string): readonly (readonly [string, unknown])[] =>
+    typeof value === 'object' && value !== null
+      ? Object.entries(value).flatMap(([name, one]) =>
+          pathsOf(one, path === '' ? name : `${path}.${name}`),
+        )
+      : [[path, value]]
+
+  test('at the path of Secrets no text passes but where their schema has one (21.4)', () => {
+    const { pick, between } = randomFrom(42)
+    let count = 0
+    const value = (depth: number): string => {
+      const kind = depth === 0 ? 'text' : pick(['text', 'list', 'map', 'map'])
+      if (kind === 'text') return `"canary${(count += 1)}"`
+      const inner = Array.from({ length: 1 + Math.floor(between(0, 4)) }, () => value(depth - 1))
+      if (kind === 'list') return `[${inner}]`
+      return `{${inner.map((one) => `"${pick([...NAMES, ...MORE])}":${one}`)}}`
+    }
+    let shownTexts = 0
+    for (let round = 0; round < 3000; round += 1) {
+      const recorded: unknown = JSON.parse(recordedJson(value(4), { path: '/secrets' }))
+      const shown = pathsOf(recorded, '').filter(([, one]) => String(one).startsWith('canary'))
+      shownTexts += shown.length
+      expect(shown.filter(([path]) => !ALLOWED.test(path))).toEqual([])
+    }
+    expect(shownTexts).toBeGreaterThan(50)
+  })
+})
