@@ -55,10 +55,10 @@ const table = (count: number): string =>
     rows: Array.from({ length: count }, () => tableRow),
   })
 
-/** The least CPU time of some runs, in milliseconds. */
+/** The least CPU time of three runs, in milliseconds. */
 async function cpuMsOf(act: () => Promise<unknown> | unknown): Promise<number> {
   const runs: number[] = []
-  for (let run = 0; run < 5; run += 1) {
+  for (let run = 0; run < 3; run += 1) {
     const before = process.cpuUsage()
     await act()
     const { user, system } = process.cpuUsage(before)
