@@ -2,6 +2,7 @@
 // `<!-- /name -->`, and the pages of docs/reference. With --check it changes nothing and fails where
 // something is stale. bench/report/write-page.ts does the same for docs/performance.md.
 import { join } from 'node:path'
+import { auditFlagsTable } from '../src/commands/audit/flags.ts'
 import { directFlagsTable } from '../src/commands/direct/flags.ts'
 import { gatewayFlagsTable } from '../src/commands/gateway/flags.ts'
 import { checkFlagsTable } from '../src/commands/check/flags.ts'
@@ -34,6 +35,7 @@ const PARTS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     'check-flags': checkFlagsTable(),
     'kubeconfig-flags': kubeconfigFlagsTable(),
     'revoke-flags': revokeFlagsTable(),
+    'audit-flags': auditFlagsTable(),
   },
   'gateway.md': { answers: answersTable(), 'self-service-answers': selfServiceAnswersTable() },
   'direct-endpoint.md': { 'direct-answers': tokenAnswersTable() },

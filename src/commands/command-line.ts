@@ -48,6 +48,10 @@ const COMMANDS: Readonly<Record<string, Command>> = {
     summary: 'Print a new access key and its digest.',
     load: () => import('./keygen/command.ts'),
   },
+  audit: {
+    summary: 'Show recorded requests: who did what, with which key, and what was answered.',
+    load: () => import('./audit/command.ts'),
+  },
   revoke: {
     summary: 'Disable an access key and every key that self-service made with it.',
     load: () => import('./revoke/command.ts'),

@@ -17,7 +17,7 @@ interface Filter {
 
 /** The most events of a page, where the question says nothing, and the most that it may ask for. */
 export const DEFAULT_LIMIT = 100
-const MOST_EVENTS = 1000
+export const MOST_EVENTS = 1000
 
 const isAnything = (): boolean => true
 
@@ -87,7 +87,7 @@ export const FILTER_NAMES = Object.keys(AUDIT_FILTERS) as readonly AuditFilter[]
 const LONGEST_TEXT = 1024
 
 /** Control characters, which no name has and databases refuse. */
-const CONTROL = /[\u0000-\u001f\u007f]/
+const CONTROL = /\p{Cc}/u
 
 /** Whether the filter accepts the text. */
 export function isAccepted(name: AuditFilter, text: string): boolean {

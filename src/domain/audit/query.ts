@@ -89,10 +89,11 @@ export function parseAuditQuery(
     else given.set(filter, text)
     if (filter !== undefined && !isAccepted(filter, text)) faults.push(malformed(filter, text))
   }
-  if (faults.length === 0) faults.push(...faultsBetween(given, nowMs))
-  return faults.length === 0
+  if (faults.length > 0) return { kind: 'malformed', fault: faultText(faults) }
+  const between = faultsBetween(given, nowMs)
+  return between.length === 0
     ? { kind: 'query', query: queryOf(given, nowMs) }
-    : { kind: 'malformed', fault: faultText(faults) }
+    : { kind: 'malformed', fault: between.join('; ') }
 }
 
 /** How many faults a message names: a query may have thousands. */

@@ -48,6 +48,7 @@ test.each([
   'kubeconfig',
   'check',
   'keygen',
+  'audit',
   'revoke',
 ])('the command %s is loaded', (command) => {
   expect(run(command, '--help')).toContain(`Usage: management-operator ${command}`)

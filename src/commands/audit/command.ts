@@ -1,0 +1,121 @@
+// `management-operator audit`: recorded requests, from the gateway's data store or from files.
+import { CONTROLLER_NAME } from '../../api/names.ts'
+import { readEvents } from '../../audit/files/read-files.ts'
+import { eventFieldsOf } from '../../domain/audit/event-fields.ts'
+import { eventListOf } from '../../domain/audit/event-list.ts'
+import { parseJson } from '../../domain/json/json.ts'
+import { formatTimestamp } from '../../domain/time.ts'
+import { type Clock, systemClock } from '../../runtime/clock.ts'
+import { printText } from '../../runtime/flags.ts'
+import { connectCluster, toolClientDeps } from '../shared/cluster-client.ts'
+import { type AuditSettings, readAuditSettings } from './flags.ts'
+import { askGateway } from './gateway-events.ts'
+import { eventTable, visible, visibleJson } from './table.ts'
+
+/** What was found, and what could not be read. */
+interface FoundEvents {
+  /** Each the JSON of an event, the newest first. */
+  readonly events: readonly string[]
+  /** The token of the gateway's next page; null = none. */
+  readonly continue: string | null
+  /** How to go on, as a flag; null = these are all. */
+  readonly goOn: string | null
+  /** What could not be read, in sentences. */
+  readonly faults: readonly string[]
+}
+
+/**
+ * `management-operator audit`.
+ *
+ * @returns the exit code: 1 when there is no such event, 3 when something could not be read
+ */
+export async function run(argv: readonly string[]): Promise<number> {
+  const clock = systemClock()
+  const invocation = readAuditSettings(argv, clock.nowMs())
+  if (invocation.kind !== 'run') return printText(invocation)
+  const { settings } = invocation
+  const found = await find(settings, clock)
+  const faults = [...found.faults, ...(await print(found, settings))]
+  for (const fault of faults) complain(fault)
+  if (found.goOn !== null) complain(`There are older events: go on with ${found.goOn}`)
+  if (faults.length > 0) return 3
+  if (found.events.length > 0) return 0
+  complain('No event was found.')
+  return 1
+}
+
+const complain = (sentence: string): void => {
+  process.stderr.write(`${visible(sentence)}\n`)
+}
+
+async function find(settings: AuditSettings, clock: Clock): Promise<FoundEvents> {
+  const { source } = settings
+  try {
+    return source.kind === 'files'
+      ? await findInFiles(source.path, settings)
+      : await findAtGateway(source.kubeconfig, settings, clock)
+  } catch (error) {
+    return { events: [], continue: null, goOn: null, faults: [`error: ${messageOf(error)}`] }
+  }
+}
+
+async function findInFiles(path: string, { query, output }: AuditSettings): Promise<FoundEvents> {
+  const hasBodies = query.hasBodies && output === 'json'
+  const { events, hasMore, faults } = await readEvents(path, { ...query, hasBodies })
+  const oldest = eventFieldsOf(parseJson(events.at(-1)))
+  // One millisecond more, because several events may have that of the oldest.
+  const until = oldest === null ? null : formatTimestamp(oldest.stageTimeMs + 1)
+  return {
+    events,
+    continue: null,
+    goOn:
+      hasMore && until !== null ? `--until ${until}, which shows the oldest of these again` : null,
+    faults,
+  }
+}
+
+const FIELD_MANAGER = `${CONTROLLER_NAME}-audit`
+
+async function findAtGateway(
+  kubeconfig: string | null,
+  settings: AuditSettings,
+  clock: Clock,
+): Promise<FoundEvents> {
+  const connection = await connectCluster(kubeconfig, clock)
+  try {
+    const answer = await askGateway(toolClientDeps(connection, clock, FIELD_MANAGER), settings)
+    const { events, continue: token, fault } = answer
+    const goOn = token === null ? null : `the same filters and --continue ${token}`
+    return { events, continue: token, goOn, faults: fault === null ? [] : [fault] }
+  } finally {
+    await connection.close()
+  }
+}
+
+/** Prints the events. @returns what could not be printed */
+async function print(
+  { events, continue: token }: FoundEvents,
+  { output }: AuditSettings,
+): Promise<readonly string[]> {
+  if (output === 'json') {
+    await write(eventListOf(events.map(visibleJson), token))
+    return []
+  }
+  const { text, unread } = eventTable(events)
+  if (events.length > unread) await write(text)
+  return unread === 0 ? [] : [`error: ${unread} of the events could not be read`]
+}
+
+/** Writes to standard output; one who stops reading, such as head, has what he wants. */
+function write(text: string): Promise<void> {
+  process.stdout.on('error', () => undefined)
+  return new Promise((resolve) => process.stdout.write(text, () => resolve()))
+}
+
+/** The message of an error with the code of its cause, such as ENOENT, but not the cause's message: it may quote a file. */
+function messageOf(error: unknown): string {
+  if (!(error instanceof Error)) return 'it failed'
+  const { code } = (error.cause ?? error) as { readonly code?: unknown }
+  const isCodeInMessage = typeof code !== 'string' || error.message.includes(code)
+  return isCodeInMessage ? error.message : `${error.message}: ${code}`
+}

@@ -1,0 +1,112 @@
+// Audit events as a table for people. What clients wrote is shown so that it can't act on the terminal or look like other cells.
+import { type EventFields, eventFieldsOf } from '../../domain/audit/event-fields.ts'
+import { ANNOTATION_PREFIX } from '../../domain/audit/event.ts'
+import { fieldsOf, parseJson, stringOf } from '../../domain/json/json.ts'
+import { formatSecond } from '../../domain/time.ts'
+
+/** An event, with the parts of it that no filter asks for. */
+interface TableEvent extends EventFields {
+  readonly requestURI: string
+  readonly annotation: (name: string) => string
+}
+
+interface Column {
+  readonly title: string
+  /** Empty = nothing to show. */
+  readonly cellOf: (event: TableEvent) => string
+}
+
+// biome-ignore format: a table
+const COLUMNS: readonly Column[] = [
+  { title: 'TIME',      cellOf: ({ stageTimeMs }) => formatSecond(stageTimeMs) },
+  { title: 'USER',      cellOf: ({ user }) => user },
+  { title: 'KEY',       cellOf: ({ keyName, keyId }) => keyName ?? keyId ?? '' },
+  { title: 'VERB',      cellOf: ({ verb }) => verb },
+  { title: 'WHAT',      cellOf: whatOf },
+  { title: 'NAMESPACE', cellOf: ({ namespace }) => namespace ?? '' },
+  { title: 'TARGET',    cellOf: targetOf },
+  { title: 'STAGE',     cellOf: ({ stage }) => stage },
+  { title: 'CODE',      cellOf: ({ code }) => (code === null ? '' : String(code)) },
+  { title: 'DECISION',  cellOf: decisionOf },
+]
+
+/** Resource and name, such as `deployments.apps/web` or `pods/web/log`; the path where it is no resource. */
+function whatOf({ resource, group, name, requestURI }: TableEvent): string {
+  if (resource === null) return requestURI.split('?', 1)[0] ?? ''
+  const [plural = '', subresource] = resource.split('/', 2)
+  const qualified = group === null || group === '' ? plural : `${plural}.${group}`
+  return [qualified, name, subresource].filter(Boolean).join('/')
+}
+
+function targetOf({ target, cluster, project, annotation }: TableEvent): string {
+  const inProject = annotation('virtual-cluster') || annotation('space')
+  return [target, cluster, project, inProject].filter(Boolean).join('/')
+}
+
+/** Whether the gateway refused, and why. */
+function decisionOf({ annotation }: TableEvent): string {
+  const decision = annotation('decision')
+  const reason = annotation('reason')
+  return decision !== '' && reason !== '' ? `${decision}: ${reason}` : decision
+}
+
+/** The table, and how many of the events are none. @param events each the JSON of an event */
+export function eventTable(events: readonly string[]): {
+  readonly text: string
+  readonly unread: number
+} {
+  const rows = events.flatMap((event) => {
+    const row = tableEventOf(parseJson(event))
+    return row === null ? [] : [COLUMNS.map(({ cellOf }) => cellText(cellOf(row)))]
+  })
+  const lines = [COLUMNS.map(({ title }) => title), ...rows]
+  const widths = COLUMNS.map((_, at) => Math.max(...lines.map((line) => widthOf(line[at] ?? ''))))
+  const text = lines.map((line) => `${lineText(line, widths)}\n`).join('')
+  return { text, unread: events.length - rows.length }
+}
+
+function tableEventOf(event: unknown): TableEvent | null {
+  const fields = eventFieldsOf(event)
+  if (fields === null) return null
+  const { requestURI, annotations } = fieldsOf(event)
+  const texts = fieldsOf(annotations)
+  return {
+    ...fields,
+    requestURI: stringOf(requestURI) ?? '',
+    annotation: (name) => stringOf(texts[`${ANNOTATION_PREFIX}${name}`]) ?? '',
+  }
+}
+
+const lineText = (cells: readonly string[], widths: readonly number[]): string =>
+  cells
+    .map((cell, at) => cell + ' '.repeat((widths[at] ?? 0) - widthOf(cell)))
+    .join('  ')
+    .trimEnd()
+
+const widthOf = (text: string): number => Array.from(text).length
+
+const LONGEST_CELL = 64
+
+function cellText(text: string): string {
+  if (text === '') return '-'
+  const characters = Array.from(visible(text))
+  const isLong = characters.length > LONGEST_CELL
+  return isLong ? `${characters.slice(0, LONGEST_CELL - 1).join('')}…` : characters.join('')
+}
+
+/** Control and format characters, other line breaks, and spaces that could pass for the gap between two columns. */
+const INVISIBLE = /[\p{C}\p{Zl}\p{Zp}]|(?! )\p{Zs}|(?<= ) /gu
+
+/** The text for a terminal: nothing in it moves the cursor, changes the direction of writing or is hidden. */
+export const visible = (text: string): string => text.replace(INVISIBLE, escaped)
+
+/** The same for valid JSON, which keeps its value: outside of strings it has none of these but white space. */
+export const visibleJson = (json: string): string =>
+  json.replace(/(?![\n\r\t])[\p{C}\p{Zl}\p{Zp}]/gu, escaped)
+
+/** Escapes as JSON has them. */
+const escaped = (character: string): string =>
+  Array.from(
+    { length: character.length },
+    (_, at) => `\\u${character.charCodeAt(at).toString(16).padStart(4, '0')}`,
+  ).join('')

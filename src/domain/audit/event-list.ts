@@ -1,0 +1,51 @@
+// Lists of audit events as JSON, put together from the lines of the log and taken apart again, without parsing a number
+// (contract 21.4, 22.4).
+import { fieldsOf, parseJson, stringOf } from '../json/json.ts'
+import { AUDIT_API_VERSION } from './event.ts'
+import { rawElements, rawMembers } from './raw-json.ts'
+
+const KIND = 'EventList'
+
+/** A page of events. */
+interface EventPage {
+  /** Each the JSON of an event. */
+  readonly events: readonly string[]
+  /** The token of the next page; null = this is the last one. */
+  readonly continue: string | null
+}
+
+/**
+ * An `audit.k8s.io/v1` EventList, an event a line.
+ *
+ * @param events each the JSON of an event, as it stands in the log
+ * @param token of the next page; null = this is the last one
+ */
+export function eventListOf(events: readonly string[], token: string | null): string {
+  const metadata = JSON.stringify(token === null ? {} : { continue: token })
+  const items = events.length === 0 ? '[]' : `[\n${events.join(',\n')}\n]`
+  return `{"kind":"${KIND}","apiVersion":"${AUDIT_API_VERSION}","metadata":${metadata},"items":${items}}\n`
+}
+
+/** The page in an EventList; null = the text is none. */
+export function eventPageOf(text: string): EventPage | null {
+  // Its parts are taken from the text, so it must be JSON as a whole.
+  if (parseJson(text) === undefined) return null
+  const members = new Map(rawMembers(text).map(({ name, value }) => [name, value]))
+  const isList =
+    parseJson(members.get('kind')) === KIND &&
+    parseJson(members.get('apiVersion')) === AUDIT_API_VERSION
+  if (!isList) return null
+  const { continue: token } = fieldsOf(parseJson(members.get('metadata')))
+  return {
+    events: rawElements(members.get('items') ?? '[]'),
+    continue: stringOf(token) || null,
+  }
+}
+
+const BODIES: ReadonlySet<string> = new Set(['requestObject', 'responseObject'])
+
+/** The event without requestObject and responseObject. @param event its JSON */
+export function withoutBodies(event: string): string {
+  const kept = rawMembers(event).filter(({ name }) => !BODIES.has(name))
+  return `{${kept.map(({ text }) => text).join(',')}}`
+}
