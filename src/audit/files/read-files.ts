@@ -10,7 +10,7 @@ import { AUDIT_FILE, type Backup, backupOf } from './backups.ts'
 import { type OpenedFile, isMissing, linesOf, openToRead, unreadable } from './read-lines.ts'
 
 /** What was found in files. */
-export interface EventsInFiles {
+interface EventsInFiles {
   /** Each the JSON of an event, the newest stage time first; as many as the question allows, and there is room for. */
   readonly events: readonly string[]
   /** Whether the question means older events too. */

@@ -7,7 +7,7 @@ import { sleep } from '../../runtime/clock.ts'
 import type { AuditSettings } from './flags.ts'
 
 /** What the gateway answered. */
-export interface EventsOfGateway {
+interface EventsOfGateway {
   /** Each the JSON of an event, the newest stage time first. */
   readonly events: readonly string[]
   /** The token of the next page; null = there is none. */

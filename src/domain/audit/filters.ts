@@ -32,7 +32,7 @@ const wordOf = (words: readonly string[]): Filter => ({
 })
 
 /** All filters by name, in the order in which messages list them. */
-export const AUDIT_FILTERS = {
+const AUDIT_FILTERS = {
   since: TIME,
   until: TIME,
   user: { accepts: 'a user name', isAccepted: isAnything },

@@ -82,7 +82,7 @@ export function parseAuditQuery(
 ): ParsedAuditQuery {
   const given = new Map<AuditFilter, string>()
   const faults: string[] = []
-  for (const [name, text] of parameters) {
+  for (const [name, text] of parameters.slice(0, MOST_EXAMINED)) {
     const filter = FILTER_NAMES.find((known) => known === name)
     if (filter === undefined) faults.push(unknownFilter(name))
     else if (given.has(filter)) faults.push(`${filter} is given twice`)
@@ -96,12 +96,15 @@ export function parseAuditQuery(
     : { kind: 'malformed', fault: between.join('; ') }
 }
 
-/** How many faults a message names: a query may have thousands. */
+/** How many faults a message names. */
 const MOST_FAULTS = 20
+
+/** A query may have thousands of parameters: among so many there is a fault already. */
+const MOST_EXAMINED = FILTER_NAMES.length + MOST_FAULTS + 1
 
 function faultText(faults: readonly string[]): string {
   const named = [...new Set(faults)]
-  const others = named.length > MOST_FAULTS ? [`and ${named.length - MOST_FAULTS} more`] : []
+  const others = named.length > MOST_FAULTS ? ['and more'] : []
   return [...named.slice(0, MOST_FAULTS), ...others, THERE_ARE].join('; ')
 }
 
