@@ -240,7 +240,7 @@ describe('faults (22.4)', () => {
   })
 
   test('no credential is repeated in a message, and a key is no filter for itself (21.4, 22.4)', () => {
-    const key = `pak_${'a1B'.repeat(14)}c_${'d2E3f4'}`
+    const key = `pak_${'a1B'.repeat(14)}c_d2E3f4`
     for (const text of [`key=${key}`, `since=${key}`, `${key}=x`]) {
       expect(faultOf(text)).toContain('<hidden>')
       expect(faultOf(text)).not.toContain('a1Ba1B')
