@@ -35,7 +35,7 @@ export async function run(argv: readonly string[]): Promise<number> {
   if (invocation.kind !== 'run') return printText(invocation)
   const { settings } = invocation
   const found = await find(settings, clock)
-  const faults = [...found.faults, ...print(found, settings)]
+  const faults = [...found.faults, ...(await print(found, settings))]
   for (const fault of faults) complain(fault)
   if (found.goOn !== null) complain(`There are older events: go on with ${found.goOn}`)
   if (faults.length > 0) return 3
@@ -93,23 +93,27 @@ async function findAtGateway(
 }
 
 /** Prints the events. @returns what could not be printed */
-function print(
+async function print(
   { events, continue: token }: FoundEvents,
   { output }: AuditSettings,
-): readonly string[] {
+): Promise<readonly string[]> {
   if (output === 'json') {
-    write(eventListOf(events.map(visibleJson), token))
+    await write(eventListOf(events.map(visibleJson), token))
     return []
   }
   const { text, unread } = eventTable(events)
-  if (events.length > unread) write(text)
+  if (events.length > unread) await write(text)
   return unread === 0 ? [] : [`error: ${unread} of the events could not be read`]
 }
 
-/** Writes to standard output; one who stops reading, such as head, has what he wants. */
-function write(text: string): void {
-  if (process.stdout.listenerCount('error') === 0) process.stdout.on('error', () => undefined)
-  process.stdout.write(text)
+/** Resolves when standard output has the text, or nobody reads it any more: the process exits then, and a pipe takes 64 KiB. */
+function write(text: string): Promise<void> {
+  const { stdout } = process
+  if (stdout.listenerCount('error') === 0) stdout.on('error', () => undefined)
+  return new Promise((resolve) => {
+    stdout.write(text, () => resolve())
+    if (stdout.writableLength === 0) resolve()
+  })
 }
 
 /** The message of an error with the code of its cause, such as ENOENT, but not the cause's message: it may quote a file. */

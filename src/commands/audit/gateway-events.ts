@@ -3,7 +3,7 @@ import { type AuditFilter } from '../../domain/audit/filters.ts'
 import { eventPageOf } from '../../domain/audit/event-list.ts'
 import { NoResponseError, StatusError } from '../../kube/client/api-error.ts'
 import { type ClientDeps, openStream } from '../../kube/client/request.ts'
-import { sleep } from '../../runtime/clock.ts'
+import { sleep, withTimeout } from '../../runtime/clock.ts'
 import type { AuditSettings } from './flags.ts'
 
 /** What the gateway answered. */
@@ -38,7 +38,7 @@ export async function askGateway(
       events.push(...page.events)
       characters += page.events.reduce((sum, { length }) => sum + length, 0)
       if (page.continue === null) return { events, continue: null, fault: null }
-      if (page.events.length === 0) throw new Error('error: the gateway answered an empty page')
+      if (page.events.length === 0) throw new Error('the gateway answered an empty page')
       filters.set('continue', page.continue)
     } catch (error) {
       const token = events.length === 0 ? null : (filters.get('continue') ?? null)
@@ -54,15 +54,12 @@ const LONGEST_BUSY_WAIT_MS = 10_000
 /** One page; the gateway answers few questions at a time, so a 429 is waited for. */
 async function pageOf(deps: ClientDeps, filters: ReadonlyMap<AuditFilter, string>) {
   for (let attempt = 1; ; attempt += 1) {
-    const signal = AbortSignal.timeout(WITHIN_MS)
     try {
-      const query = Object.fromEntries(filters)
-      const answer = await openStream(deps, { method: 'GET', path: PATH, query, signal })
-      const page = eventPageOf(await textOf(answer))
-      if (page === null) throw new Error(`error: the answer is no EventList: ${HINT}`)
+      const text = await withTimeout(deps.clock, WITHIN_MS, (signal) => get(deps, filters, signal))
+      const page = eventPageOf(text)
+      if (page === null) throw new Error(`the answer is no EventList: ${HINT}`)
       return page
     } catch (error) {
-      if (signal.aborted) throw new Error(`${UNREACHABLE}: no answer within 30 s`, { cause: error })
       const waitMs = error instanceof StatusError && error.code === 429 ? error.retryAfterMs : null
       if (attempt === ATTEMPTS_WHEN_BUSY || waitMs === null || waitMs > LONGEST_BUSY_WAIT_MS)
         throw error
@@ -77,15 +74,26 @@ const WITHIN_MS = 30_000
 /** A page ends at 8 MiB, or holds one event. */
 const LONGEST_PAGE = 32 * 1024 * 1024
 
-async function textOf(answer: AsyncIterable<Buffer>): Promise<string> {
+async function get(
+  deps: ClientDeps,
+  filters: ReadonlyMap<AuditFilter, string>,
+  signal: AbortSignal,
+): Promise<string> {
+  const query = Object.fromEntries(filters)
+  const answer = await openStream(deps, { method: 'GET', path: PATH, query, signal })
   const chunks: Buffer[] = []
   let size = 0
-  for await (const chunk of answer) {
-    size += chunk.length
-    // Leaving the loop ends the connection.
-    if (size > LONGEST_PAGE) throw new Error('error: the answer has more than 32 MiB')
-    chunks.push(chunk)
+  try {
+    for await (const chunk of answer as AsyncIterable<Buffer>) {
+      size += chunk.length
+      // Leaving the loop ends the connection.
+      if (size > LONGEST_PAGE) break
+      chunks.push(chunk)
+    }
+  } catch (error) {
+    throw new NoResponseError(`GET ${PATH}`, error)
   }
+  if (size > LONGEST_PAGE) throw new Error('the answer has more than 32 MiB')
   return Buffer.concat(chunks).toString('utf8')
 }
 
@@ -102,7 +110,7 @@ function faultOf(error: unknown): string {
     return `Error from server${reason}: ${error.words || `it answered ${error.code}`}${hint}`
   }
   if (!(error instanceof Error)) return 'error: it failed'
-  if (!(error instanceof NoResponseError)) return error.message
+  if (!(error instanceof NoResponseError)) return `error: ${error.message}`
   const { message, code } = error.cause as { readonly message?: string; readonly code?: string }
   return `${UNREACHABLE}: ${message || code || 'no answer'}`
 }
