@@ -33,7 +33,7 @@ interface Reading {
 }
 
 /**
- * Reads the events that a question means. Lines that are no events are counted, and stop nothing.
+ * Reads the events that a question means. Other lines are counted, and stop nothing.
  *
  * @param path a directory with `audit.log` and its backups, or a file
  * @throws Error when the path can't be read, or is a directory without any file of the audit log
@@ -117,7 +117,7 @@ async function readFile(file: OpenedFile, reading: Reading): Promise<void> {
   reading.faults.push(`${what} could not be read, the first is line ${first}`)
 }
 
-/** Adds the event if the question means it. @returns false when the line is no event */
+/** Adds the event if the question means it. @returns false when it can't read an event from the line */
 function readLine(line: Buffer, { query, newest }: Reading): boolean {
   const text = line.toString('utf8')
   const fields = eventFieldsOf(parseJson(text))

@@ -42,7 +42,7 @@ export const LONGEST_LINE = 16 * 1024 * 1024
 type BoundedLine = Buffer | null
 
 /**
- * The lines of a stream of bytes, those of a chunk at a time. A last line without line feed is one too.
+ * The lines of a stream of bytes, a chunk at a time. A last line without line feed is one too.
  *
  * @throws as the stream does
  */

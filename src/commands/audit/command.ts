@@ -63,7 +63,7 @@ async function findInFiles(path: string, { query, output }: AuditSettings): Prom
   const hasBodies = query.hasBodies && output === 'json'
   const { events, hasMore, faults } = await readEvents(path, { ...query, hasBodies })
   const oldest = eventFieldsOf(parseJson(events.at(-1)))
-  // One millisecond more, because several events may have that of the oldest.
+  // One millisecond more, because several events may have the same time.
   const until = oldest === null ? null : formatTimestamp(oldest.stageTimeMs + 1)
   return {
     events,
@@ -106,7 +106,7 @@ async function print(
   return unread === 0 ? [] : [`error: ${unread} of the events could not be read`]
 }
 
-/** Resolves when standard output has the text, or nobody reads it any more: the process exits then, and a pipe takes 64 KiB. */
+/** Resolves when standard output has the text, or its reader has left: the process exits then, and a pipe takes 64 KiB. */
 function write(text: string): Promise<void> {
   const { stdout } = process
   if (stdout.listenerCount('error') === 0) stdout.on('error', () => undefined)

@@ -16,7 +16,7 @@ interface EventsOfGateway {
   readonly fault: string | null
 }
 
-/** The path at the gateway, behind that of the kubeconfig's server. */
+/** The path at the gateway, behind the path of the kubeconfig's server. */
 const PATH = '/audit/events'
 
 /** Room for the texts of events, in characters. */
@@ -57,7 +57,7 @@ async function pageOf(deps: ClientDeps, filters: ReadonlyMap<AuditFilter, string
     try {
       const text = await withTimeout(deps.clock, WITHIN_MS, (signal) => get(deps, filters, signal))
       const page = eventPageOf(text)
-      if (page === null) throw new Error(`the answer is no EventList: ${HINT}`)
+      if (page === null) throw new Error(`the answer has no EventList: ${HINT}`)
       return page
     } catch (error) {
       const waitMs = error instanceof StatusError && error.code === 429 ? error.retryAfterMs : null

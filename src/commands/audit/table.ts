@@ -1,4 +1,4 @@
-// Audit events as a table for people. What clients wrote is shown so that it can't act on the terminal or look like other cells.
+// Audit events as a table for people. Text of clients is escaped: it can't act on the terminal or look like other cells.
 import { type EventFields, eventFieldsOf } from '../../domain/audit/event-fields.ts'
 import { ANNOTATION_PREFIX } from '../../domain/audit/event.ts'
 import { fieldsOf, parseJson, stringOf } from '../../domain/json/json.ts'
@@ -30,7 +30,7 @@ const COLUMNS: readonly Column[] = [
   { title: 'DECISION',  cellOf: decisionOf },
 ]
 
-/** Resource and name, such as `deployments.apps/web` or `pods/web/log`; the path where it is no resource. */
+/** Resource and name, such as `deployments.apps/web` or `pods/web/log`; the path of another request. */
 function whatOf({ resource, group, name, requestURI }: TableEvent): string {
   if (resource === null) return requestURI.split('?', 1)[0] ?? ''
   const [plural = '', subresource] = resource.split('/', 2)

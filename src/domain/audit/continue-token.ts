@@ -24,7 +24,7 @@ export interface TimeInterval {
 export interface ContinueToken {
   /** The filters of the question, as `filtersDigest` has them. */
   readonly filters: string
-  /** That of the first page: `since=1h` would be another one at each page. */
+  /** As the first page had it: `since=1h` would be another one at each page. */
   readonly interval: TimeInterval
   readonly position: EventPosition
 }
@@ -66,7 +66,7 @@ const OFFSET_BASIS = 0xcbf29ce484222325n
 const PRIME = 0x100000001b3n
 
 /**
- * A short text for the filters (FNV-1a, 64 bits), to tell those of one question from those of another. Nothing is protected
+ * A short text for the filters (FNV-1a, 64 bits), to tell two questions apart. Nothing is protected
  * by it: a page is given by the filters beside the token.
  */
 export function filtersDigest(filters: readonly (readonly [name: string, text: string])[]): string {

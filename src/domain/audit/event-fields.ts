@@ -33,7 +33,7 @@ export interface EventFields {
   readonly source: string | null
 }
 
-/** The fields of a parsed line; null = it is no event of this API version. */
+/** The fields of a parsed line; null = another kind or API version. */
 export function eventFieldsOf(line: unknown): EventFields | null {
   const event = fieldsOf(line)
   const { auditID, verb, user } = event

@@ -1,4 +1,4 @@
-// Lists of audit events as JSON, put together from the lines of the log and taken apart again, without parsing a number
+// Lists of audit events as JSON, joined from the lines of the log and split again, without parsing a number
 // (contract 21.4, 22.4).
 import { fieldsOf, parseJson, stringOf } from '../json/json.ts'
 import { AUDIT_API_VERSION } from './event.ts'
@@ -28,7 +28,7 @@ export function eventListOf(events: readonly string[], token: string | null): st
 
 /** The page in an EventList; null = the text is none. */
 export function eventPageOf(text: string): EventPage | null {
-  // Its parts are taken from the text, so it must be JSON as a whole.
+  // The parts below are slices of the text, which must be JSON as a whole.
   if (parseJson(text) === undefined) return null
   const members = new Map(rawMembers(text).map(({ name, value }) => [name, value]))
   const isList =

@@ -136,7 +136,7 @@ describe('a file (22.4)', () => {
   })
 })
 
-describe('what can not be read is counted, and stops nothing (22.4)', () => {
+describe('an unreadable line or file is counted, and stops nothing (22.4)', () => {
   // biome-ignore format: a table
   test.each([
     { name: 'a torn last line', text: `${numberedLines(0, 2)}{"kind":"Eve`, numbers: [1, 0], fault: '1 line of FILE could not be read, the first is line 3' },
@@ -165,7 +165,7 @@ describe('what can not be read is counted, and stops nothing (22.4)', () => {
     expect(JSON.parse(events[0] ?? '')).toMatchObject({ verb: '\ufffd\ufffd' })
   })
 
-  test('of a .gz that was cut what comes before the cut is shown', async () => {
+  test('a .gz that was cut is shown up to the cut', async () => {
     const random = randomFrom(3)
     const lines = Array.from({ length: 5000 }, (_, at) =>
       numberedLines(at, 1, { userAgent: String(random.between(0, 1)) }),
@@ -179,9 +179,9 @@ describe('what can not be read is counted, and stops nothing (22.4)', () => {
     expect(faults).toContain(`${path} could not be read to its end: Z_BUF_ERROR`)
   })
 
-  test('a backup that is no file, and one that is no gzip, do not hide the others', async () => {
+  test('a directory and a text with the names of backups do not hide the others', async () => {
     mkdirSync(join(folder, backup(1)))
-    write(`${backup(2)}.gz`, 'no gzip')
+    write(`${backup(2)}.gz`, 'plain text')
     write(backup(3), numberedLines(0, 1))
     write('audit.log', numberedLines(1, 1))
     const { events, faults } = await read()
@@ -197,7 +197,7 @@ describe('files that can hold nothing of the answer are not opened (22.4)', () =
   const OLD = `${backup(3)}.gz`
 
   test('a backup that was made more than an hour before the interval', async () => {
-    write(OLD, 'no gzip')
+    write(OLD, 'plain text')
     write('audit.log', numberedLines(7200, 1))
     expect((await read({ since: '2026-11-28T13:00:04Z' })).faults).toEqual([])
     expect((await read({ since: '2026-11-28T13:00:03Z' })).faults).toHaveLength(1)
@@ -205,7 +205,7 @@ describe('files that can hold nothing of the answer are not opened (22.4)', () =
   })
 
   test('a backup that is older than as many events as are asked for', async () => {
-    write(OLD, 'no gzip')
+    write(OLD, 'plain text')
     write('audit.log', numberedLines(7200, 10))
     const { hasMore, faults } = await read({ limit: '9' })
     expect({ hasMore, faults }).toEqual({ hasMore: true, faults: [] })
@@ -217,7 +217,7 @@ test.each([
   { name: 'is rotated', compresses: false },
   { name: 'is rotated and compressed', compresses: true },
 ])(
-  'what stood in the log when it was asked is found while it $name (22.1, 22.4)',
+  'a line that stood in the log is found while the log $name (22.1, 22.4)',
   async ({ compresses }) => {
     const rotate = (name: string): void => {
       renameSync(join(folder, 'audit.log'), join(folder, name))

@@ -66,7 +66,7 @@ test('files are asked by the same question (22.4)', () => {
   expect([...query.exact]).toEqual([['user', 'ada']])
 })
 
-test('without --path the gateway of the kubeconfig is asked (22.4)', () => {
+test('the gateway of the kubeconfig is asked without --path (22.4)', () => {
   expect(settingsOf().source).toEqual({ kind: 'gateway', kubeconfig: null })
   expect(settingsOf('--kubeconfig=k').source).toEqual({ kind: 'gateway', kubeconfig: 'k' })
 })

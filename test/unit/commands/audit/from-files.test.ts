@@ -84,7 +84,7 @@ describe('-o json (22.4)', () => {
   })
 })
 
-test('where there are older events the flag that shows them is named, and it shows them (22.4)', async () => {
+test('the flag that shows older events is named, and shows them (22.4)', async () => {
   const first = await runHere(['audit', '--path', whole, '--limit=2'])
   expect(first.code).toBe(0)
   const [, until = ''] = /go on with --until (\S+),/.exec(first.stderr) ?? []
@@ -103,7 +103,7 @@ test('where there are older events the flag that shows them is named, and it sho
   })
 })
 
-test('what clients wrote does not reach the terminal as it is, in no form of the output (22.4)', async () => {
+test('text of clients does not reach the terminal unescaped, in no form of the output (22.4)', async () => {
   const text = '\u001b[2J\u009b31m\u202e'
   const path = join(folder, 'hostile.log')
   // Valid JSON may hold these characters as they are, but for the first.

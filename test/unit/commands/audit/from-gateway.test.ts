@@ -148,7 +148,7 @@ test('numbers of bodies keep their digits (21.4)', async () => {
   expect(stdout).toContain('"requestObject":[1.0e400,-0.0]')
 })
 
-test('without an event it exits with 1 (22.4)', async () => {
+test('the exit code is 1 without an event (22.4)', async () => {
   const { code, stdout, stderr } = await ask((_, response) => page(response, [], null), [])
   expect({ code, stdout, stderr }).toEqual({ code: 1, stdout: '', stderr: 'No event was found.\n' })
 })
@@ -188,7 +188,7 @@ describe('a failure is shown as kubectl shows it, and exits with 3 (22.4)', () =
     expect(refused.stderr).toMatch(/^Unable to connect to the server: .*certificate.*\n$/)
   })
 
-  test('a kubeconfig that can not be read', async () => {
+  test('an unreadable kubeconfig', async () => {
     const { code, stderr } = await runHere(['audit', '--kubeconfig', join(folder, 'none')])
     expect(code).toBe(3)
     expect(stderr).toMatch(/^error: kubeconfig .* is unreadable: ENOENT\n$/)
@@ -215,14 +215,14 @@ test('a gateway that does not answer, or not to the end, is given 30 s (22.4)', 
     })
     await arrived.promise
     await clock.advance(29_999)
-    expect(await Promise.race([asking, 'waits'])).toBe('waits')
+    expect(await Promise.race([asking, Promise.resolve('waits')])).toBe('waits')
     await clock.advance(1)
     expect((await asking).fault).toBe('error: no answer within 30000 ms')
     await connection.close()
   }
 })
 
-test('what was read before a failure is printed, with the token to go on (22.4)', async () => {
+test('events before a failure are printed, with the token to go on (22.4)', async () => {
   const { code, stdout, stderr } = await ask(
     ({ parameters }, response) =>
       parameters['continue'] === undefined

@@ -61,7 +61,7 @@ describe('cells (22.4)', () => {
     expect(cellOf(title, event)).toBe(cell)
   })
 
-  test('what is no event is left out and counted', () => {
+  test('text without an event is left out and counted', () => {
     expect(eventTable(['7', '{', auditLine()])).toMatchObject({ unread: 2 })
     expect(eventTable(['7', '{', auditLine()]).text.split('\n')).toHaveLength(3)
   })

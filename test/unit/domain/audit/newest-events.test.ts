@@ -25,13 +25,13 @@ test('the newest are kept in whatever order events come (22.4)', () => {
   }
 })
 
-test('of events of one time the later one is first (22.4)', () => {
+test('the later one of two events of one time is first (22.4)', () => {
   const newest = new NewestEvents({ count: 2, characters: 1000 })
   for (const id of ['a', 'b', 'c']) add(newest, 1, { auditID: id }, id)
   expect(newest.newestFirst()).toEqual(['c', 'b'])
 })
 
-test('doubles of a source, an auditID and a stage are kept once, others are no doubles (22.3)', () => {
+test('an event is kept once for each source, auditID and stage (22.3)', () => {
   const newest = new NewestEvents(WIDE)
   const twice = [
     {},

@@ -249,7 +249,7 @@ describe('faults (22.4)', () => {
   })
 })
 
-test('without filters the question means the newest 100 events, with bodies (22.4)', () => {
+test('a question without filters means the newest 100 events, with bodies (22.4)', () => {
   expect(queryOf('')).toEqual({
     interval: { sinceMs: null, untilMs: null },
     exact: new Map(),
