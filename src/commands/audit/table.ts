@@ -1,6 +1,5 @@
 // Audit events as a table for people. Text of clients is escaped: it can't act on the terminal or look like other cells.
-import { type EventFields, eventFieldsOf } from '../../domain/audit/event-fields.ts'
-import { ANNOTATION_PREFIX } from '../../domain/audit/event.ts'
+import { type EventFields, annotationOf, eventFieldsOf } from '../../domain/audit/event-fields.ts'
 import { fieldsOf, parseJson, stringOf } from '../../domain/json/json.ts'
 import { formatSecond } from '../../domain/time.ts'
 
@@ -68,12 +67,10 @@ export function eventTable(events: readonly string[]): {
 function tableEventOf(event: unknown): TableEvent | null {
   const fields = eventFieldsOf(event)
   if (fields === null) return null
-  const { requestURI, annotations } = fieldsOf(event)
-  const texts = fieldsOf(annotations)
   return {
     ...fields,
-    requestURI: stringOf(requestURI) ?? '',
-    annotation: (name) => stringOf(texts[`${ANNOTATION_PREFIX}${name}`]) ?? '',
+    requestURI: stringOf(fieldsOf(event)['requestURI']) ?? '',
+    annotation: (name) => annotationOf(event, name) ?? '',
   }
 }
 

@@ -2,7 +2,6 @@
 import { fieldsOf, stringOf } from '../json/json.ts'
 import { resourceWithSubresource } from '../scope/request-info.ts'
 import { parseTimestamp } from '../time.ts'
-import { ANNOTATION_PREFIX, AUDIT_API_VERSION } from './event.ts'
 import { AUDIT_STAGES, type AuditStage } from './policy.ts'
 
 /** The fields of an event by which it is found; null = the event has no such field. */
@@ -39,12 +38,10 @@ export function eventFieldsOf(line: unknown): EventFields | null {
   const { auditID, verb, user } = event
   const stage = AUDIT_STAGES.find((one) => one === event['stage'])
   const stageTimeMs = parseTimestamp(event['stageTimestamp'])
-  const isEvent = event['kind'] === 'Event' && event['apiVersion'] === AUDIT_API_VERSION
+  const isEvent = event['kind'] === 'Event' && event['apiVersion'] === 'audit.k8s.io/v1'
   if (!isEvent || typeof auditID !== 'string' || stage === undefined || stageTimeMs === null)
     return null
-  const annotations = fieldsOf(event['annotations'])
-  const annotation = (name: string): string | null =>
-    stringOf(annotations[`${ANNOTATION_PREFIX}${name}`]) ?? null
+  const annotation = (name: string): string | null => annotationOf(event, name)
   const { namespace, group, resource, name } = objectFields(event['objectRef'])
   const { code } = fieldsOf(event['responseStatus'])
   return {
@@ -66,6 +63,10 @@ export function eventFieldsOf(line: unknown): EventFields | null {
     source: annotation('source'),
   }
 }
+
+/** The text of our annotation of this name, such as `access-key`; null = the event has none. */
+export const annotationOf = (event: unknown, name: string): string | null =>
+  stringOf(fieldsOf(fieldsOf(event)['annotations'])[`platform.sh/${name}`]) ?? null
 
 type ObjectFields = Pick<EventFields, 'namespace' | 'group' | 'resource' | 'name'>
 
