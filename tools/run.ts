@@ -229,10 +229,26 @@ async function install(controlPlane: ControlPlane): Promise<void> {
 async function applySamples(controlPlane: ControlPlane): Promise<void> {
   say('applying the samples: kubectl apply --server-side -k config/samples')
   await kubectl(controlPlane, 'apply', '--server-side', '-k', SAMPLES)
+  await switchAuditOn(controlPlane)
   writeFileSync(SAMPLES_APPLIED, '')
   await applyTokens(controlPlane)
   const seen = '--for=jsonpath={.status.conditions[?(@.type=="Ready")].reason}'
   await kubectl(controlPlane, 'wait', seen, '--timeout=30s', 'oak,dcet,config', '--all')
+}
+
+/** The path of the audit log is absolute, so it can't be in the samples. */
+async function switchAuditOn(controlPlane: ControlPlane): Promise<void> {
+  const spec = { audit: { enabled: true, path: join(HOME, 'audit'), level: 2 } }
+  const patch = JSON.stringify({ spec })
+  await kubectl(
+    controlPlane,
+    'patch',
+    'config',
+    'platform-manager-config',
+    '--type=merge',
+    '-p',
+    patch,
+  )
 }
 
 /** The tokens of the tour by name, with their scopes. */

@@ -37,6 +37,7 @@ export function tourText(parts: TourParts): string {
     straight(parts),
     revoked(parts),
     synced(parts),
+    audited(parts),
   ]
   const urls = Object.entries(metrics).map(
     ([name, { metricsUrl }]) => `  ${name.padEnd(16)} ${metricsUrl() ?? 'not served'}`,
@@ -124,6 +125,13 @@ const synced = ({ home, connected: { adminKubeconfig: virtual } }: TourParts): s
       `sed -i 's/"shop-"/"store-"/' ${configFile(home)}; kubectl get endpoints -n vcluster-my-vc -o yaml --watch`,
     ],
   )
+
+const audited = ({ home }: TourParts): string =>
+  section('Who did what with which key, by the audit log of the gateway:', [
+    `management-operator audit --path ${home}/audit --since 1h`,
+    `management-operator audit --path ${home}/audit --since 1h --code 4xx -o json`,
+    `tail -n 1 ${home}/audit/audit.log`,
+  ])
 
 /** Empty without a command: what it needs is deleted. */
 function section(title: string, commands: readonly (string | null)[]): string {
