@@ -83,6 +83,40 @@ describe.each([
   })
 })
 
+test('components/audit gives each gateway a volume, which the API server accepts (22.5)', async () => {
+  const audited = overlay('audited', { components: ['../../components/audit'] })
+  const objects = objectsIn(await kubectl('kustomize', audited))
+  const [gateway, ...others] = objects.filter(
+    ({ kind, metadata }) =>
+      metadata.name === 'gateway' && ['Deployment', 'StatefulSet'].includes(kind),
+  )
+  expect([gateway?.kind, others]).toEqual(['StatefulSet', []])
+  await kubectl('create', 'namespace', NAMESPACE)
+  const file = join(root, 'gateway.json')
+  writeFileSync(file, JSON.stringify(gateway))
+  const [accepted] = objectsIn(
+    await kubectl('create', '--dry-run=server', '-o', 'yaml', '-f', file),
+  )
+  expect(accepted).toMatchObject({
+    spec: {
+      podManagementPolicy: 'Parallel',
+      volumeClaimTemplates: [{ metadata: { name: 'audit' } }],
+      template: {
+        spec: {
+          securityContext: { fsGroup: 65532, runAsUser: 65532 },
+          containers: [
+            {
+              args: ['gateway', '--audit-subdirectory=$(POD_NAME)'],
+              volumeMounts: [{ name: 'audit', mountPath: '/var/log/audit' }],
+            },
+          ],
+        },
+      },
+    },
+  })
+  await kubectl('delete', 'namespace', NAMESPACE)
+})
+
 describe('applied to a cluster', () => {
   const flags = [`--issuer-url=${ISSUER}`]
   const env = { POD_NAMESPACE: NAMESPACE }
