@@ -14,6 +14,7 @@ import {
   type RequestObserver,
   answerEnd,
 } from './request-observer.ts'
+import { auditEvents } from './stages/audit-events.ts'
 import { type AuditDeps, audit } from './stages/audit.ts'
 import { type AuthenticationDeps, authentication } from './stages/authentication.ts'
 import { type AuthorizationDeps, authorization } from './stages/authorization.ts'
@@ -72,6 +73,7 @@ export const GATEWAY_STAGES: readonly Stage<GatewayHandlerOptions>[] = [
   requestInfoRefusal,
   upgradePath,
   authorization,
+  auditEvents,
   targetResolution,
   maxInFlight,
   activity,

@@ -186,6 +186,12 @@ test.each<{
     rules: [{ level: 'Metadata', omitStages: ['RequestReceived'] }],
     expected: [['Metadata Panic 500', 'deny', 'internal']],
   },
+  {
+    name: 'a question to the audit log',
+    target: '/kubernetes/management/audit/events?since=24h',
+    rules: [{ level: 'Metadata', omitStages: ['RequestReceived'] }],
+    expected: [['Metadata ResponseComplete 404', 'deny', 'noDataStore']],
+  },
   { name: 'a public page', target: '/oidc/keys', expected: [] },
   { name: 'the version', target: '/version', expected: [] },
 ])('$name has these events (21.2, 21.3, 21.5, 21.6)', async ({ expected, end, ...at }) => {
