@@ -7,6 +7,15 @@ const SMALLEST = 4096
 
 const NO_BYTES = Buffer.alloc(0)
 
+/** What bounds a copy. */
+interface BodyCopyOptions {
+  /** The most bytes of a body that is recorded. */
+  readonly limit: number
+  readonly budget: CopyBudget
+  /** As its header says; nothing is copied of a body that will be too long. null = unknown */
+  readonly contentLength: number | null
+}
+
 /** Where a copy is. */
 type CopyState = 'unread' | 'arriving' | 'complete' | GivenUp
 
@@ -16,20 +25,21 @@ type GivenUp = 'incomplete' | 'size' | 'memory'
 const HOLDING: ReadonlySet<CopyState> = new Set(['unread', 'arriving', 'complete'])
 
 /**
- * Copies the pieces of one body into memory of its own: a piece may be a small part of a large one. What it holds counts
- * until `release`, which may be called any number of times; a copy that is given up releases by itself.
+ * Copies the pieces of one body into memory of its own: a piece may be a small part of a large one. Its memory
+ * counts until `release`, which may be called repeatedly; a copy that is given up releases by itself.
  */
 export class BodyCopy {
   readonly #limit: number
   readonly #budget: CopyBudget
+  readonly #isTooLong: boolean
   #bytes: Buffer = NO_BYTES
   #length = 0
   #state: CopyState = 'unread'
 
-  /** @param limit the most bytes of a body that is recorded */
-  constructor(limit: number, budget: CopyBudget) {
+  constructor({ limit, budget, contentLength }: BodyCopyOptions) {
     this.#limit = limit
     this.#budget = budget
+    this.#isTooLong = contentLength !== null && contentLength > limit
   }
 
   /** The body as far as it has passed. The bytes are valid until `release`. */
@@ -49,7 +59,7 @@ export class BodyCopy {
     this.begin()
     if (this.#state !== 'arriving') return
     const length = this.#length + piece.length
-    if (length > this.#limit) return this.#giveUp('size')
+    if (this.#isTooLong || length > this.#limit) return this.#giveUp('size')
     if (length > this.#bytes.length && !this.#grow(length)) return this.#giveUp('memory')
     piece.copy(this.#bytes, this.#length)
     this.#length = length
@@ -65,7 +75,7 @@ export class BodyCopy {
     if (this.#state === 'arriving') this.#giveUp('incomplete')
   }
 
-  /** Gives the memory back. What passes from now on is not copied. */
+  /** Gives the memory back. Later pieces are not copied. */
   release(): void {
     if (HOLDING.has(this.#state)) this.#giveUp('incomplete')
   }

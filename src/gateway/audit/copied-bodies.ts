@@ -25,7 +25,7 @@ export const copyOf = (bytes: Buffer, limit: number): CopiedBody =>
 /** What a HeldEndBody needs besides its source. */
 interface HeldEnd {
   readonly copy: BodyCopy
-  /** The content-length that the client is told; null = none, the end is a chunk of its own. */
+  /** The content-length of the answer; null = none, and the end is a chunk of its own. */
   readonly contentLength: number | null
   /**
    * Called once, when nothing more will come: the body has arrived whole, has failed, or its reader has left. The first
@@ -104,7 +104,6 @@ export class HeldEndBody extends ReceivedBody {
   }
 
   #release(): void {
-    if (this.destroyed) return
     this.#pushHeld()
     this.push(null)
   }

@@ -15,14 +15,14 @@ export class CopyBudget {
     return this.#held
   }
 
-  /** Takes bytes. @returns false = there is no room, and nothing was taken */
+  /** Reserves bytes. @returns false = there is no room for them */
   take(bytes: number): boolean {
     if (this.#held + bytes > this.#most) return false
     this.#held += bytes
     return true
   }
 
-  /** Gives back bytes that were taken. */
+  /** Gives back reserved bytes. */
   give(bytes: number): void {
     this.#held -= bytes
   }

@@ -16,15 +16,15 @@ const ESCAPED_MARK = /^\\u007[fF]$/
 const SAFE_DIGITS = 15
 
 /** JSON text for JSON.parse. */
-export interface MarkedText {
+interface MarkedText {
   readonly text: string
   /** Whether `withExactNumbers` has something to do. */
   readonly hasMarks: boolean
 }
 
 /**
- * The text, valid JSON or not, with each number that JSON.parse changes as a string. Invalid UTF-8 becomes U+FFFD. A text
- * that is no JSON stays none. Takes linear time.
+ * The text, valid JSON or not, with each number that JSON.parse changes as a string. Invalid UTF-8 becomes U+FFFD. An
+ * invalid text stays invalid. Takes linear time.
  */
 export function withMarkedNumbers(bytes: Buffer): MarkedText {
   // A number has two bytes at least, and a sign after it; three bytes are inserted.

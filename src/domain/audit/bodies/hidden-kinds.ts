@@ -112,7 +112,7 @@ function knownOf({ type, properties, additionalProperties, items }: SettingsSche
   if (items !== undefined) return listOf(knownOf(items))
   if (additionalProperties !== undefined) return mapOf(knownOf(additionalProperties))
   if (type !== 'object') return VALUE
-  // Without properties any field may be in it: none is known.
+  // Without properties, any field may be in it.
   const fields = Object.entries(properties ?? {}).map(([name, schema]) => [name, knownOf(schema)])
   return fieldsOf(Object.fromEntries(fields) as Readonly<Record<string, Known>>)
 }
@@ -160,7 +160,7 @@ const BY_PATH: ReadonlyMap<string, HiddenKind> = new Map([
   [`${GROUP}/${CONFIGS.plural}`, { resource: CONFIGS, known: CONFIG }],
 ])
 
-/** A kind of our group that is none of the three: nothing but its metadata is known. */
+/** A kind of our group that is none of the three: it is hidden but for its metadata. */
 const OTHER_OF_OURS: HiddenKind = {
   resource: { group: GROUP, version: '', plural: '', kind: '' },
   known: objectWith({}),

@@ -82,7 +82,7 @@ const withoutSecretSettings = (object: JsonMap): JsonMap =>
     return name === 'status' ? redactSettings(value) : value
   })
 
-/** The mark of a record in place of that of a status. */
+/** HIDDEN in place of REDACTED. */
 function renamed(value: Json): Json {
   if (typeof value === 'string') return value.replaceAll(REDACTED, HIDDEN)
   if (isList(value)) return value.map(renamed)
@@ -111,7 +111,7 @@ const TABLE: ReadonlyMap<string, Known> = new Map([
 ])
 
 /** The columns that API servers print of Secrets and of our kinds: none of them shows a secret. */
-export const SHOWN_COLUMNS: ReadonlySet<Json> = new Set([
+const SHOWN_COLUMNS: ReadonlySet<Json> = new Set([
   'Name',
   'Namespace',
   'Type',

@@ -7,7 +7,7 @@ export type Known =
   /** A text, number or boolean. */
   | { readonly kind: 'value' }
   | { readonly kind: 'list'; readonly entry: Known }
-  /** A map whose names users choose, without those of `hidden`. */
+  /** A map whose names users choose; the entries that `hidden` names are left out of the record. */
   | { readonly kind: 'map'; readonly entry: Known; readonly hidden: ReadonlySet<string> }
   | { readonly kind: 'fields'; readonly fields: ReadonlyMap<string, Known> }
 
@@ -17,7 +17,7 @@ export const VALUE: Known = { kind: 'value' }
 /** A list of what `entry` says. */
 export const listOf = (entry: Known): Known => ({ kind: 'list', entry })
 
-/** A map with entries that `entry` describes; those of the names `hidden` are hidden. */
+/** A map with entries that `entry` describes; `hidden` names entries that are hidden. */
 export const mapOf = (entry: Known, hidden: readonly string[] = []): Known => ({
   kind: 'map',
   entry,

@@ -29,13 +29,13 @@ export type ParsedBody =
   | { readonly omitted: Omission }
 
 /** Parses one untrusted YAML document, without aliases. @throws Error */
-export type YamlParser = (text: string) => unknown
+type YamlParser = (text: string) => unknown
 
 /** Maximum depth: JSON.stringify and what walks a value by recursion fail at some thousands of levels. */
-export const MOST_LEVELS = 1000
+const MOST_LEVELS = 1000
 
 /** The longest YAML in bytes, as in self-service: parsing takes up to 3 ms for each KiB. JSON sent as YAML may be longer. */
-export const LONGEST_YAML = 16 * 1024
+const LONGEST_YAML = 16 * 1024
 
 const JSON_TYPE = /^application\/(?:json|[\w.-]+\+json)$/
 const YAML_TYPE = /^application\/(?:yaml|[\w.-]+\+yaml)$/

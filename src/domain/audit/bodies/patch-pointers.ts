@@ -3,8 +3,8 @@ import { type Json, type JsonMap, isEmptyMap, isList, isMap, ownValue } from '..
 import { HIDDEN } from '../hide-credentials.ts'
 import { hideInText } from './known-fields.ts'
 
-/** What is recorded of a patch without its values; null = it is longer than the limit. */
-export type PatchPointers = readonly Json[] | null
+/** The record of a patch without its values; null = longer than the limit. */
+type PatchPointers = readonly Json[] | null
 
 /** The operations of a JSON patch with their paths. Whatever is none is hidden. */
 export const jsonPatchPointers = (patch: Json): readonly Json[] =>
@@ -43,7 +43,7 @@ function addPointers(value: Json, pointer: string, to: string[], room: { left: n
   if (isMap(value) && !isEmptyMap(value)) {
     return Object.keys(value).every((name) => {
       const below = `${pointer}/${segmentOf(hideInText(name))}`
-      return below.length <= room.left && addPointers(value[name] ?? null, below, to, room)
+      return addPointers(value[name] ?? null, below, to, room)
     })
   }
   room.left -= pointer.length + PUNCTUATION

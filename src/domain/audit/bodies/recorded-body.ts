@@ -70,7 +70,7 @@ const isOfHiddenKind = (value: Json): boolean => isMap(value) && hiddenKindOfBod
 
 const DELETES: ReadonlySet<string> = new Set(['delete', 'deletecollection'])
 
-/** The body without managedFields: those of the object itself, of the items of a List, and of the rows of a Table. */
+/** The body without managedFields: of the object, the items of a List, and the rows of a Table. */
 function withoutManagedFields(body: Json): Json {
   if (!isMap(body)) return body
   const lean = withoutOwn(body)

@@ -39,7 +39,7 @@ function hideInTexts(value: Json): Json {
 export interface AnsweredFailure {
   /** The HTTP status code. */
   readonly code: number
-  /** The body of the answer; whatever is no Status, and what is left out, says nothing. */
+  /** The body of the answer; only a Status counts. */
   readonly body: CopiedBody
   /** Whether this program wrote the message: then it quotes no object. */
   readonly isOurs: boolean

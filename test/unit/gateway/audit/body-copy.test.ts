@@ -5,13 +5,16 @@ import { CopyBudget } from '../../../../src/gateway/audit/copy-budget.ts'
 const KIB = 1024
 const LIMIT = 512 * KIB
 
+const newCopy = (budget: CopyBudget, contentLength: number | null = null): BodyCopy =>
+  new BodyCopy({ limit: LIMIT, budget, contentLength })
+
 const pieces = (bytes: number, size: number): readonly Buffer[] =>
   Array.from({ length: bytes / size }, (_, at) => Buffer.alloc(size, at))
 
 /** A copy of these pieces, and its budget. */
 function copied({ parts = [] as readonly Buffer[], most = 1024 * KIB, limit = LIMIT }) {
   const budget = new CopyBudget(most)
-  const copy = new BodyCopy(limit, budget)
+  const copy = new BodyCopy({ limit, budget, contentLength: null })
   for (const part of parts) copy.add(part)
   return { copy, budget }
 }
@@ -57,6 +60,22 @@ describe('a copy', () => {
     expect(copy.body).toEqual({ omitted })
   })
 
+  test('of a body whose length is too long takes no memory, and is left out as size (21.4)', () => {
+    const budget = new CopyBudget(1024 * KIB)
+    const [longest, longer, unread] = [LIMIT, LIMIT + 1, LIMIT + 1].map((length) =>
+      newCopy(budget, length),
+    )
+    longer?.add(Buffer.alloc(1))
+    expect(budget.held).toBe(0)
+    longest?.add(Buffer.alloc(LIMIT))
+    longest?.end()
+    expect([longest?.body, longer?.body, unread?.body]).toEqual([
+      { bytes: Buffer.alloc(LIMIT) },
+      { omitted: 'size' },
+      { omitted: 'unread' },
+    ])
+  })
+
   test('of an empty body is empty (21.4)', () => {
     const { copy } = copied({})
     copy.end()
@@ -83,12 +102,12 @@ describe('the budget of all copies', () => {
       () => undefined,
     ]
     const budget = new CopyBudget(1024 * KIB)
-    const other = new BodyCopy(LIMIT, budget)
+    const other = newCopy(budget)
     other.add(Buffer.alloc(10_000))
     const held = budget.held
     for (const first of ends)
       for (const second of ends) {
-        const copy = new BodyCopy(LIMIT, budget)
+        const copy = newCopy(budget)
         copy.add(Buffer.alloc(5000))
         first(copy)
         second(copy)
@@ -100,9 +119,17 @@ describe('the budget of all copies', () => {
       }
   })
 
+  test('is given back without the reason of a copy that was given up (21.4)', () => {
+    const budget = new CopyBudget(1024 * KIB)
+    const copy = newCopy(budget)
+    copy.add(Buffer.alloc(LIMIT + 1))
+    copy.release()
+    expect(copy.body).toEqual({ omitted: 'size' })
+  })
+
   test('leaves out as memory what does not fit, and its memory is there for others (21.4)', () => {
     const budget = new CopyBudget(600 * KIB)
-    const [first, second, third] = [0, 1, 2].map(() => new BodyCopy(LIMIT, budget))
+    const [first, second, third] = [0, 1, 2].map(() => newCopy(budget))
     first?.add(Buffer.alloc(300 * KIB))
     second?.add(Buffer.alloc(200 * KIB))
     second?.add(Buffer.alloc(200 * KIB))
@@ -116,7 +143,7 @@ describe('the budget of all copies', () => {
   test('holds 200 copies of 3 MiB, whose pieces pass in turn (21.4)', () => {
     const most = 64 * 1024 * KIB
     const budget = new CopyBudget(most)
-    const copies = Array.from({ length: 200 }, () => new BodyCopy(LIMIT, budget))
+    const copies = Array.from({ length: 200 }, () => newCopy(budget))
     const piece = Buffer.alloc(64 * KIB)
     let highest = 0
     for (let round = 0; round < 48; round += 1)

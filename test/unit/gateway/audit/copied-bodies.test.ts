@@ -15,7 +15,8 @@ import { eventuallyPasses } from '../../../support/eventually.ts'
 const becomes = (holds: () => void): Promise<void> =>
   eventuallyPasses('the expectation', holds, { withinMs: 5000 })
 
-const newCopy = (limit = 1024 ** 2): BodyCopy => new BodyCopy(limit, new CopyBudget(1024 ** 2))
+const newCopy = (limit = 1024 ** 2): BodyCopy =>
+  new BodyCopy({ limit, budget: new CopyBudget(1024 ** 2), contentLength: null })
 
 /** Serves one POST by `serve`. @returns its port */
 async function serving(serve: (message: IncomingMessage) => Promise<void>): Promise<number> {
@@ -114,7 +115,7 @@ describe('the body of a request', () => {
 
   test('that a client breaks off is incomplete, and its memory is given back (21.4)', async () => {
     const budget = new CopyBudget(1024 ** 2)
-    const copy = new BodyCopy(1024 ** 2, budget)
+    const copy = new BodyCopy({ limit: 1024 ** 2, budget, contentLength: null })
     const failed = Promise.withResolvers<unknown>()
     const port = await serving(async (message) => {
       copyWhileRead(message, copy)
@@ -214,11 +215,24 @@ describe('the body of an answer', () => {
     },
   )
 
+  test('that fails while its client does not read gives what arrived before (13.3)', async () => {
+    const { seen, read, source } = held({})
+    source.write('a'.repeat(100_000))
+    await becomes(() => expect(source.isPaused()).toBe(true))
+    source.write('the rest')
+    source.destroy(new Error('lost'))
+    await becomes(() => expect(source.closed).toBe(true))
+    read()
+    await becomes(() => expect(seen.error).toEqual(new Error('lost')))
+    expect(seen.text).toBe(`${'a'.repeat(100_000)}the rest`)
+  })
+
   test('that failed before it was passed on is recorded (22.2)', async () => {
     const source = new PassThrough()
     source.on('error', () => undefined)
     source.destroy(new Error('lost'))
-    await becomes(() => expect(source.closed).toBe(true))
+    await nextTurn()
+    expect(source.closed).toBe(true)
     const { calls, seen, read } = held({ source })
     read()
     await becomes(() => expect(seen.error).toEqual(new Error('lost')))

@@ -9,10 +9,13 @@ import { served } from '../listening-server.ts'
 const GET = 'GET / HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n'
 const NONE = Buffer.alloc(0)
 
+const newCopy = (): BodyCopy =>
+  new BodyCopy({ limit: 100, budget: new CopyBudget(100), contentLength: null })
+
 /** What a client gets of `abcdef`, whose record is written by `write`. */
 async function answered(contentLength: number | null, write: () => Promise<void>) {
   const { say } = await served(async () => {
-    const copy = new BodyCopy(100, new CopyBudget(100))
+    const copy = newCopy()
     const source = Readable.from([Buffer.from('abc'), Buffer.from('def')])
     const body = new HeldEndBody(source, { copy, contentLength, beforeEnd: write })
     const headers = contentLength === null ? {} : { 'content-length': String(contentLength) }
@@ -38,18 +41,23 @@ describe('a client', () => {
   )
 
   test.each([
-    { name: 'in chunks', contentLength: null },
-    { name: 'with a length', contentLength: 6 },
-  ])('sees that an answer is cut when writing fails: $name (22.2)', async ({ contentLength }) => {
-    const text = await answered(contentLength, () => Promise.reject(new Error('disk full')))
-    // No last chunk, and less than the length.
-    if (contentLength === null) expect(text).not.toMatch(/0\r\n\r\n$/)
-    else expect(text.length).toBeLessThan(6)
-    expect(text).toContain('abc')
-  })
+    {
+      name: 'in chunks',
+      contentLength: null,
+      cut: /^(?:(?:3\r\n(?:abc|def)|6\r\nabcdef)\r\n){1,2}$/,
+    },
+    { name: 'with a length', contentLength: 6, cut: /^abcd?e?$/ },
+  ])(
+    'sees that an answer is cut when writing fails: $name (22.2)',
+    async ({ contentLength, cut }) => {
+      const text = await answered(contentLength, () => Promise.reject(new Error('disk full')))
+      // No last chunk, and less than the length.
+      expect(text).toMatch(cut)
+    },
+  )
 
   test('that waits for 100 Continue is asked for its body only by its reader (21.4)', async () => {
-    const copy = new BodyCopy(100, new CopyBudget(100))
+    const copy = newCopy()
     const { say } = await served(async ({ body }) => {
       copyWhileRead(body, copy)
       const bytes = await readBody(body)
@@ -62,7 +70,7 @@ describe('a client', () => {
   })
 
   test('that waits for 100 Continue is not asked by the copy (21.4)', async () => {
-    const copy = new BodyCopy(100, new CopyBudget(100))
+    const copy = newCopy()
     const { say } = await served(async ({ body }) => {
       copyWhileRead(body, copy)
       return { status: 403, headers: {}, body: NONE }

@@ -98,7 +98,7 @@ describe('numbers', () => {
     const value = (depth: number): string => {
       if (depth === 0) return pick(leaves)
       const inner = [0, 1, 2].map(() => value(depth - 1))
-      return pick([`[${inner}]`, `{"\x7f2.0":${inner[0]},"b":${inner[1]}}`, pick(leaves)])
+      return pick([`[${inner.join(',')}]`, `{"\x7f2.0":${inner[0]},"b":${inner[1]}}`, pick(leaves)])
     }
     for (let round = 0; round < 2000; round += 1) {
       const text = value(4)

@@ -227,7 +227,7 @@ describe.each(OBJECTS)('$name', ({ path, object, shown }) => {
     expect(hidden(object, { path: 'example.com/widgets', code: 201 })).toEqual(shown)
   })
 
-  test('so they are where the body says nothing, or something else, of its kind (21.4)', () => {
+  test('its secrets are hidden too where the body names no kind, or another one (21.4)', () => {
     const { apiVersion: _, kind: __, ...bare } = object
     const { apiVersion: ___, kind: ____, ...shownBare } = shown
     expect(hidden(bare, { path })).toEqual(shownBare)
@@ -235,7 +235,7 @@ describe.each(OBJECTS)('$name', ({ path, object, shown }) => {
     expect(hidden({ ...bare, ...other }, { path })).toEqual({ ...shownBare, ...other })
   })
 
-  test('so they are in Lists, item by item (21.4)', () => {
+  test('its secrets are hidden in Lists, item by item (21.4)', () => {
     const { apiVersion, kind } = object as { apiVersion: string; kind: string }
     const { apiVersion: _, kind: __, ...bare } = object
     const { apiVersion: ___, kind: ____, ...shownBare } = shown
@@ -248,7 +248,7 @@ describe.each(OBJECTS)('$name', ({ path, object, shown }) => {
     expect(hidden(mixed, {})).toEqual({ ...mixed, items: [map, shown] })
   })
 
-  test('so they are in the rows of a Table, with the cells that nobody knows (21.4)', () => {
+  test('its secrets are hidden in the rows of a Table, with unknown cells (21.4)', () => {
     const table = (one: object, cells: readonly unknown[]) => ({
       apiVersion: 'meta.k8s.io/v1',
       kind: 'Table',
@@ -260,7 +260,7 @@ describe.each(OBJECTS)('$name', ({ path, object, shown }) => {
     expect(hidden(table(object, ['a', 2, PLAIN]), { code: 200 })).toEqual(shownTable)
   })
 
-  test('so they are in an object of another kind (21.4)', () => {
+  test('its secrets are hidden within an object of another kind (21.4)', () => {
     const widget = (template: object) => ({
       apiVersion: 'example.com/v1',
       kind: 'Widget',
@@ -272,7 +272,7 @@ describe.each(OBJECTS)('$name', ({ path, object, shown }) => {
 })
 
 test.each(OBJECTS.filter(({ name }) => name !== 'another kind of our group'))(
-  'without an apiVersion the kind decides: $name (21.4)',
+  'the kind decides without an apiVersion: $name (21.4)',
   ({ object, shown }) => {
     const { apiVersion: _, ...bare } = object
     const { apiVersion: __, ...shownBare } = shown
@@ -330,8 +330,17 @@ describe('other shapes', () => {
       body: JSON.parse(`{"__proto__":{"data":"${PLAIN}"},"kind":"Secret"}`) as unknown,
       shown: JSON.parse('{"__proto__":"<hidden>","kind":"Secret"}') as unknown,
     },
-  ])('nothing that is unknown passes at the path of Secrets: $name (21.4)', ({ body, shown }) => {
+  ])('the path of Secrets lets no unknown field pass: $name (21.4)', ({ body, shown }) => {
     expect(hidden(body, { path: '/secrets' })).toEqual(shown)
+  })
+
+  test('a field that only one of two kinds knows is hidden: of the path and of the body (21.4)', () => {
+    const body = { apiVersion: `${OURS}/v1`, kind: 'OwnedAccessKey', spec: { user: PLAIN } }
+    expect(hidden({ ...body, type: PLAIN }, { path: '/secrets' })).toEqual({
+      ...body,
+      spec: '<hidden>',
+      type: '<hidden>',
+    })
   })
 
   test.each(['delete', 'deletecollection'])(
@@ -418,8 +427,9 @@ describe('random bodies', () => {
       const kind = depth === 0 ? 'text' : pick(['text', 'list', 'map', 'map'])
       if (kind === 'text') return `"canary${(count += 1)}"`
       const inner = Array.from({ length: 1 + Math.floor(between(0, 4)) }, () => value(depth - 1))
-      if (kind === 'list') return `[${inner}]`
-      return `{${inner.map((one) => `"${pick([...NAMES, ...MORE])}":${one}`)}}`
+      if (kind === 'list') return `[${inner.join(',')}]`
+      const fields = inner.map((one) => `"${pick([...NAMES, ...MORE])}":${one}`)
+      return `{${fields.join(',')}}`
     }
     let shownTexts = 0
     for (let round = 0; round < 3000; round += 1) {
