@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { generateKey } from '../../../../../src/issuance/new-object.ts'
 import { randomFrom } from '../../../../support/random.ts'
 import { tokenText } from '../../../../support/token-builder.ts'
-import { type PathOfKind, type RecordedParts, recordedJson } from './recorded.ts'
+import { type PathOfKind, type RecordedParts, recordedAgain, recordedJson } from './recorded.ts'
 
 const KEY = generateKey()
 const JWT = tokenText({ sub: 'ada', exp: 1_900_000_000 })
@@ -17,6 +17,8 @@ const LAST_APPLIED = 'kubectl.kubernetes.io/last-applied-configuration'
 function hidden(value: unknown, parts: RecordedParts): unknown {
   const json = recordedJson(JSON.stringify(value), parts)
   expect(CANARIES.filter((one) => json.includes(one))).toEqual([])
+  // The centre records again what agents have recorded (23.2).
+  expect(recordedAgain(json, parts)).toBe(json)
   return JSON.parse(json)
 }
 
@@ -351,6 +353,11 @@ describe('other shapes', () => {
       expect(hidden({ ...options, data: PLAIN }, parts)).toEqual({ ...options, data: '<hidden>' })
     },
   )
+
+  test('a record that an agent did not hide is hidden when it is recorded again (23.2)', () => {
+    const json = JSON.stringify({ kind: 'Secret', data: PLAIN, n: 1.5 })
+    expect(recordedAgain(json, {})).toBe('{"kind":"Secret","data":"<hidden>","n":"<hidden>"}')
+  })
 
   test('a duplicate name hides nothing from the rules: the last one counts (21.4)', () => {
     const text = `{"kind":"ConfigMap","data":"${PLAIN}","kind":"Secret"}`
