@@ -7,15 +7,6 @@ const SMALLEST = 4096
 
 const NO_BYTES = Buffer.alloc(0)
 
-/** What bounds a copy. */
-interface BodyCopyOptions {
-  /** The most bytes of a body that is recorded. */
-  readonly limit: number
-  readonly budget: CopyBudget
-  /** As its header says; nothing is copied of a body that will be too long. null = unknown */
-  readonly contentLength: number | null
-}
-
 /** Where a copy is. */
 type CopyState = 'unread' | 'arriving' | 'complete' | GivenUp
 
@@ -36,7 +27,11 @@ export class BodyCopy {
   #length = 0
   #state: CopyState = 'unread'
 
-  constructor({ limit, budget, contentLength }: BodyCopyOptions) {
+  /**
+   * @param limit the most bytes of a body that is recorded
+   * @param contentLength as its header says: nothing is copied of a body that will be too long; null = unknown
+   */
+  constructor(limit: number, budget: CopyBudget, contentLength: number | null = null) {
     this.#limit = limit
     this.#budget = budget
     this.#isTooLong = contentLength !== null && contentLength > limit

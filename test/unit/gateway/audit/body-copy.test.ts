@@ -6,7 +6,7 @@ const KIB = 1024
 const LIMIT = 512 * KIB
 
 const newCopy = (budget: CopyBudget, contentLength: number | null = null): BodyCopy =>
-  new BodyCopy({ limit: LIMIT, budget, contentLength })
+  new BodyCopy(LIMIT, budget, contentLength)
 
 const pieces = (bytes: number, size: number): readonly Buffer[] =>
   Array.from({ length: bytes / size }, (_, at) => Buffer.alloc(size, at))
@@ -14,7 +14,7 @@ const pieces = (bytes: number, size: number): readonly Buffer[] =>
 /** A copy of these pieces, and its budget. */
 function copied({ parts = [] as readonly Buffer[], most = 1024 * KIB, limit = LIMIT }) {
   const budget = new CopyBudget(most)
-  const copy = new BodyCopy({ limit, budget, contentLength: null })
+  const copy = new BodyCopy(limit, budget)
   for (const part of parts) copy.add(part)
   return { copy, budget }
 }

@@ -15,8 +15,7 @@ import { eventuallyPasses } from '../../../support/eventually.ts'
 const becomes = (holds: () => void): Promise<void> =>
   eventuallyPasses('the expectation', holds, { withinMs: 5000 })
 
-const newCopy = (limit = 1024 ** 2): BodyCopy =>
-  new BodyCopy({ limit, budget: new CopyBudget(1024 ** 2), contentLength: null })
+const newCopy = (limit = 1024 ** 2): BodyCopy => new BodyCopy(limit, new CopyBudget(1024 ** 2))
 
 /** Serves one POST by `serve`. @returns its port */
 async function serving(serve: (message: IncomingMessage) => Promise<void>): Promise<number> {
@@ -115,7 +114,7 @@ describe('the body of a request', () => {
 
   test('that a client breaks off is incomplete, and its memory is given back (21.4)', async () => {
     const budget = new CopyBudget(1024 ** 2)
-    const copy = new BodyCopy({ limit: 1024 ** 2, budget, contentLength: null })
+    const copy = new BodyCopy(1024 ** 2, budget)
     const failed = Promise.withResolvers<unknown>()
     const port = await serving(async (message) => {
       copyWhileRead(message, copy)

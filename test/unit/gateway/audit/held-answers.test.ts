@@ -9,8 +9,7 @@ import { served } from '../listening-server.ts'
 const GET = 'GET / HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n'
 const NONE = Buffer.alloc(0)
 
-const newCopy = (): BodyCopy =>
-  new BodyCopy({ limit: 100, budget: new CopyBudget(100), contentLength: null })
+const newCopy = (): BodyCopy => new BodyCopy(100, new CopyBudget(100))
 
 /** What a client gets of `abcdef`, whose record is written by `write`. */
 async function answered(contentLength: number | null, write: () => Promise<void>) {
