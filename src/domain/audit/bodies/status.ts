@@ -48,6 +48,10 @@ export interface AnsweredFailure {
   readonly ofPath: HiddenKind | null
 }
 
+/** The longest failure that is read, in bytes, and the longest text of it, in characters: an API server may quote objects. */
+const LONGEST_READ = 1024 ** 2
+const LONGEST_TEXT = 4096
+
 /** The `responseStatus` of an event: of a failure with status and reason, and with its message where it may stand (21.3). */
 export function responseStatusOf({
   code,
@@ -56,8 +60,8 @@ export function responseStatusOf({
   level,
   ofPath,
 }: AnsweredFailure): ResponseStatus {
-  const status = code < 400 || 'omitted' in body ? null : parseJsonMap(body.bytes.toString('utf8'))
-  if (status === null || ownValue(status, 'kind') !== 'Status') return { metadata: {}, code }
+  const status = code < FIRST_FAILURE ? null : statusIn(body)
+  if (status === null) return { metadata: {}, code }
   const isPlain = isOurs || PLAIN_CODES.has(code)
   const isKept = isPlain || (level !== 'Metadata' && ofPath === null && !isAboutHiddenKind(status))
   return {
@@ -69,10 +73,21 @@ export function responseStatusOf({
   }
 }
 
+const FIRST_FAILURE = 400
+
+/** null = the body is no Status, or too long. */
+function statusIn(body: CopiedBody): JsonMap | null {
+  if ('omitted' in body || body.bytes.length > LONGEST_READ) return null
+  const parsed = parseJsonMap(body.bytes.toString('utf8'))
+  return parsed !== null && ownValue(parsed, 'kind') === 'Status' ? parsed : null
+}
+
 const textField = <Name extends 'status' | 'reason' | 'message'>(
   name: Name,
   status: JsonMap,
 ): { readonly [One in Name]?: string } => {
-  const text = nestedString(status, [name])
-  return text === '' ? {} : ({ [name]: hideInText(text) } as { [One in Name]: string })
+  const text = hideInText(nestedString(status, [name]))
+  // Cut afterwards: else a part of a credential could be left.
+  const cut = text.length > LONGEST_TEXT ? `${text.slice(0, LONGEST_TEXT)}...TRUNCATED` : text
+  return cut === '' ? {} : ({ [name]: cut } as { [One in Name]: string })
 }

@@ -129,6 +129,17 @@ describe('responseStatus', () => {
     expect(responseStatus(code, '/pods', { body })).toEqual({ metadata: {}, code })
   })
 
+  test('a long message is cut, after credentials in it are hidden (21.3)', () => {
+    const message = `${'a'.repeat(4060)}${KEY}${'b'.repeat(4000)}`
+    const shown = responseStatus(403, '/pods', { status: { ...statusOf(403), message } })
+    expect(shown.message).toBe(`${'a'.repeat(4060)}<hidden>${'b'.repeat(28)}...TRUNCATED`)
+  })
+
+  test('a failure of more than a megabyte is its code alone (21.3)', () => {
+    const status = { ...statusOf(403), message: 'a'.repeat(1024 ** 2) }
+    expect(responseStatus(403, '/pods', { status })).toEqual({ metadata: {}, code: 403 })
+  })
+
   test('fields of another type are left out (21.3)', () => {
     const status = { kind: 'Status', status: 1, reason: { a: PLAIN }, message: [PLAIN] }
     expect(responseStatus(500, '/pods', { status })).toEqual({ metadata: {}, code: 500 })
