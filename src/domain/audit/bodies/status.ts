@@ -36,7 +36,7 @@ function hideInTexts(value: Json): Json {
 }
 
 /** What decides how much of a failure is recorded. */
-export interface AnsweredFailure {
+interface AnsweredFailure {
   /** The HTTP status code. */
   readonly code: number
   /** The body of the answer; only a Status counts. */

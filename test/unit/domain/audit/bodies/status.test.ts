@@ -1,9 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { hiddenKindOf } from '../../../../../src/domain/audit/bodies/recorded-body.ts'
-import {
-  type AnsweredFailure,
-  responseStatusOf,
-} from '../../../../../src/domain/audit/bodies/status.ts'
+import { responseStatusOf } from '../../../../../src/domain/audit/bodies/status.ts'
 import { generateKey } from '../../../../../src/issuance/new-object.ts'
 import { type PathOfKind, recordedJson, requestFor } from './recorded.ts'
 
@@ -38,7 +35,7 @@ const recorded = (status: object, path: PathOfKind, code: number): unknown =>
 function responseStatus(
   code: number,
   path: PathOfKind,
-  parts: Partial<AnsweredFailure & { status: object }> = {},
+  parts: Partial<Parameters<typeof responseStatusOf>[0] & { status: object }> = {},
 ) {
   const { isOurs = false, level = 'Request', status = statusOf(code) } = parts
   const body = parts.body ?? { bytes: Buffer.from(JSON.stringify(status)) }
