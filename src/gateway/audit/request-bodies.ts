@@ -34,12 +34,11 @@ interface ReadRequest {
 /** Copies both bodies of a request. */
 export class RequestBodies {
   readonly #limits: CopyLimits
-  readonly #request: BodyCopy
+  #request: BodyCopy | null = null
   #sent: Omit<CopiedMessage, 'body'> | null = null
 
   constructor(limits: CopyLimits) {
     this.#limits = limits
-    this.#request = this.newCopy()
   }
 
   /** Copies the body of the request from now on, where a record of this level needs it. */
@@ -48,19 +47,20 @@ export class RequestBodies {
     if (level === 'Metadata' && !isUnnamedCreate(request)) return
     const { 'content-type': contentType, 'content-encoding': contentEncoding } = http.headers
     this.#sent = { contentType, contentEncoding }
+    this.#request = this.newCopy(lengthIn(http.headers))
     copyWhileRead(http.body, this.#request)
   }
 
   /** The body of the request, and the name in it. The copy is released. */
   async readRequest(request: AuditedRequest, level: AuditDecision['level']): Promise<ReadRequest> {
-    const sent = this.#sent
-    if (sent === null) return NOTHING
-    const parsed = await readCopy({ body: this.#request.body, ...sent })
+    const [sent, copy] = [this.#sent, this.#request]
+    if (sent === null || copy === null) return NOTHING
+    const parsed = await readCopy({ body: copy.body, ...sent })
     const name = isUnnamedCreate(request) ? createdName(parsed) : undefined
     const { limit } = this.#limits
     const object =
       level === 'Metadata' ? null : await recordCopy(parsed, { request, code: null, limit })
-    this.#request.release()
+    copy.release()
     return { object, name }
   }
 
@@ -89,9 +89,9 @@ export class RequestBodies {
     return createdName(await readCopy(read))
   }
 
-  /** A copy for an answer that streams; the caller releases it. */
-  newCopy(): BodyCopy {
-    return new BodyCopy(this.#limits.limit, this.#limits.budget)
+  /** A copy for an answer that streams; the caller releases it. @param contentLength null = unknown */
+  newCopy(contentLength: number | null): BodyCopy {
+    return new BodyCopy(this.#limits.limit, this.#limits.budget, contentLength)
   }
 
   /** A body that is in memory anyway, if it is within the limit. */
@@ -101,9 +101,13 @@ export class RequestBodies {
 
   /** Gives the memory of the request's copy back; later calls do nothing. */
   release(): void {
-    this.#request.release()
+    this.#request?.release()
   }
 }
+
+/** The length that headers say a body has; null = they say none. */
+export const lengthIn = ({ 'content-length': length }: OutgoingHttpHeaders): number | null =>
+  length === undefined ? null : Number(length)
 
 const NOTHING: ReadRequest = { object: null, name: undefined }
 

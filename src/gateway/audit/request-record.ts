@@ -33,7 +33,7 @@ import {
   isLongRunningEvent,
 } from './event-facts.ts'
 import { type Annotations, type RequestOutcome, endAnnotation, outcomeOf } from './outcome.ts'
-import { type CopyLimits, RequestBodies } from './request-bodies.ts'
+import { type CopyLimits, RequestBodies, lengthIn } from './request-bodies.ts'
 
 /** Counts events. */
 interface RecordObserver {
@@ -188,11 +188,12 @@ export class RequestRecord {
     headers: OutgoingHttpHeaders,
     record: (body: CopiedBody) => Promise<void>,
   ): Readable {
-    const copy = this.#bodies.newCopy()
+    const contentLength = lengthIn(headers)
+    const copy = this.#bodies.newCopy(contentLength)
     copy.begin()
     return new HeldEndBody(body, {
       copy,
-      contentLength: lengthIn(headers),
+      contentLength,
       beforeEnd: () => {
         const recorded = record(copy.body).finally(() => copy.release())
         this.#held = recorded.catch(ignore)
@@ -277,6 +278,3 @@ const withName = (facts: EventFacts, name: string | undefined): EventFacts =>
   name === undefined || facts.objectRef === undefined
     ? facts
     : { ...facts, objectRef: { ...facts.objectRef, name } }
-
-const lengthIn = ({ 'content-length': length }: OutgoingHttpHeaders): number | null =>
-  length === undefined ? null : Number(length)
