@@ -179,7 +179,8 @@ describe('an unreadable line or file is counted, and stops nothing (22.4)', () =
     expect(faults).toContain(`${path} could not be read to its end: Z_BUF_ERROR`)
   })
 
-  test('a directory and a text with the names of backups do not hide the others', async () => {
+  test('directories and a text with the names of backups do not hide the others', async () => {
+    mkdirSync(join(folder, `${backup(0)}.gz`))
     mkdirSync(join(folder, backup(1)))
     write(`${backup(2)}.gz`, 'plain text')
     write(backup(3), numberedLines(0, 1))
@@ -189,6 +190,7 @@ describe('an unreadable line or file is counted, and stops nothing (22.4)', () =
     expect(faults).toEqual([
       `${join(folder, backup(2))}.gz could not be read to its end: Z_DATA_ERROR`,
       `${join(folder, backup(1))} could not be read to its end: EISDIR`,
+      `${join(folder, backup(0))}.gz could not be read to its end: EISDIR`,
     ])
   })
 })

@@ -49,7 +49,7 @@ test.each([
     text: encoded([version, ...parts].map((one) => (one === null ? '' : one))),
   },
   { name: 'of filters that are none', text: encoded([version, 7, ...parts.slice(1)]) },
-  { name: 'of megabytes', text: 'A'.repeat(1_000_000) },
+  { name: 'longer than any', text: encodeContinue({ ...TOKEN, filters: 'f'.repeat(1000) }) },
 ])('a token that is $name is none (22.4)', ({ text }) => {
   expect(decodeContinue(text)).toBeNull()
 })
