@@ -127,7 +127,7 @@ test('a reader that leaves, such as head, ends it without a word (22.4)', async 
   const child = spawn(process.execPath, args, { env: cleanEnv() })
   let stderr = ''
   child.stderr.on('data', (text: Buffer) => (stderr += text.toString()))
-  child.stdout.destroy()
+  child.stdout.once('data', () => child.stdout.destroy())
   const [code] = (await once(child, 'exit')) as [number]
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
 })
