@@ -20,6 +20,8 @@ interface FoundEvents {
   readonly continue: string | null
   /** How to go on, as a flag; null = these are all. */
   readonly goOn: string | null
+  /** Of the gateway. */
+  readonly warnings: readonly string[]
   /** What could not be read, in sentences. */
   readonly faults: readonly string[]
 }
@@ -36,6 +38,7 @@ export async function run(argv: readonly string[]): Promise<number> {
   const { settings } = invocation
   const found = await find(settings, clock)
   const faults = [...found.faults, ...(await print(found, settings))]
+  for (const warning of found.warnings) complain(`Warning: ${warning}`)
   for (const fault of faults) complain(fault)
   if (found.goOn !== null) complain(`There are older events: go on with ${found.goOn}`)
   if (faults.length > 0) return 3
@@ -55,7 +58,8 @@ async function find(settings: AuditSettings, clock: Clock): Promise<FoundEvents>
       ? await findInFiles(source.path, settings)
       : await findAtGateway(source.kubeconfig, settings, clock)
   } catch (error) {
-    return { events: [], continue: null, goOn: null, faults: [`error: ${messageOf(error)}`] }
+    const faults = [`error: ${messageOf(error)}`]
+    return { events: [], continue: null, goOn: null, warnings: [], faults }
   }
 }
 
@@ -70,6 +74,7 @@ async function findInFiles(path: string, { query, output }: AuditSettings): Prom
     continue: null,
     goOn:
       hasMore && until !== null ? `--until ${until}, which shows the oldest of these again` : null,
+    warnings: [],
     faults,
   }
 }
@@ -84,9 +89,10 @@ async function findAtGateway(
   const connection = await connectCluster(kubeconfig, clock)
   try {
     const answer = await askGateway(toolClientDeps(connection, clock, FIELD_MANAGER), settings)
-    const { events, continue: token, fault } = answer
+    const { events, continue: token, warnings, fault } = answer
     const goOn = token === null ? null : `the same filters and --continue ${token}`
-    return { events, continue: token, goOn, faults: fault === null ? [] : [fault] }
+    const faults = fault === null ? [] : [fault]
+    return { events, continue: token, goOn, warnings: [...warnings], faults }
   } finally {
     await connection.close()
   }

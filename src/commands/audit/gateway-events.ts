@@ -12,6 +12,8 @@ interface EventsOfGateway {
   readonly events: readonly string[]
   /** The token of the next page; null = there is none. */
   readonly continue: string | null
+  /** Such as whose events these are, where each replica has its own. */
+  readonly warnings: ReadonlySet<string>
   /** Why there may be more events than these; null = the gateway answered to the end. */
   readonly fault: string | null
 }
@@ -30,32 +32,39 @@ export async function askGateway(
   const filters = new Map<AuditFilter, string>(parameters)
   if (output === 'table') filters.set('body', 'false')
   const events: string[] = []
+  const warnings = new Set<string>()
   let characters = 0
   do {
     filters.set('limit', String(query.limit - events.length))
     try {
-      const page = await pageOf(deps, filters)
+      const page = await pageOf(deps, filters, warnings)
       events.push(...page.events)
       characters += page.events.reduce((sum, { length }) => sum + length, 0)
-      if (page.continue === null) return { events, continue: null, fault: null }
+      if (page.continue === null) return { events, continue: null, warnings, fault: null }
       if (page.events.length === 0) throw new Error('the gateway answered an empty page')
       filters.set('continue', page.continue)
     } catch (error) {
       const token = events.length === 0 ? null : (filters.get('continue') ?? null)
-      return { events, continue: token, fault: faultOf(error) }
+      return { events, continue: token, warnings, fault: faultOf(error) }
     }
   } while (events.length < query.limit && characters < MOST_CHARACTERS)
-  return { events, continue: filters.get('continue') ?? null, fault: null }
+  return { events, continue: filters.get('continue') ?? null, warnings, fault: null }
 }
 
 const ATTEMPTS_WHEN_BUSY = 4
 const LONGEST_BUSY_WAIT_MS = 10_000
 
 /** One page; the gateway answers few questions at a time, so a 429 is waited for. */
-async function pageOf(deps: ClientDeps, filters: ReadonlyMap<AuditFilter, string>) {
+async function pageOf(
+  deps: ClientDeps,
+  filters: ReadonlyMap<AuditFilter, string>,
+  warnings: Set<string>,
+) {
   for (let attempt = 1; ; attempt += 1) {
     try {
-      const text = await withTimeout(deps.clock, WITHIN_MS, (signal) => get(deps, filters, signal))
+      const text = await withTimeout(deps.clock, WITHIN_MS, (signal) =>
+        get(deps, filters, warnings, signal),
+      )
       const page = eventPageOf(text)
       if (page === null) throw new Error(`the answer has no EventList: ${HINT}`)
       return page
@@ -77,10 +86,12 @@ const LONGEST_PAGE = 32 * 1024 * 1024
 async function get(
   deps: ClientDeps,
   filters: ReadonlyMap<AuditFilter, string>,
+  warnings: Set<string>,
   signal: AbortSignal,
 ): Promise<string> {
   const query = Object.fromEntries(filters)
-  const answer = await openStream(deps, { method: 'GET', path: PATH, query, signal })
+  const onWarning = (text: string): void => void warnings.add(text)
+  const answer = await openStream(deps, { method: 'GET', path: PATH, query, signal, onWarning })
   const chunks: Buffer[] = []
   let size = 0
   try {

@@ -37,6 +37,8 @@ export interface Call {
   /** Media types of the response; JSON by default. */
   readonly accept?: string
   readonly signal?: AbortSignal
+  /** Is told each warning of the answer, as kubectl prints them; absent = they are passed over. */
+  readonly onWarning?: (text: string) => void
 }
 
 const ATTEMPTS_WHEN_BUSY = 4
@@ -141,6 +143,7 @@ async function request(
       ...(signal ? { signal } : {}),
     })
     breaker.answered()
+    if (call.onWarning) warningsOf(answer).forEach(call.onWarning)
     deps.observer.responded(method, String(answer.statusCode), dateOf(answer))
     return answer
   } catch (error) {
@@ -179,6 +182,14 @@ const headerOf = (answer: Dispatcher.ResponseData, name: string): string | undef
   const value = answer.headers[name]
   return Array.isArray(value) ? value[0] : value
 }
+
+/** A warning, as an API server writes it: code 299, an agent and a quoted text. */
+const WARNING = /\b299 \S+ "((?:[^"\\]|\\.)*)"/g
+
+const warningsOf = ({ headers }: Dispatcher.ResponseData): readonly string[] =>
+  [...String(headers['warning'] ?? '').matchAll(WARNING)].map(([, text = '']) =>
+    text.replaceAll(/\\(.)/g, '$1'),
+  )
 
 const retryAfterOf = (answer: Dispatcher.ResponseData): string | undefined =>
   headerOf(answer, 'retry-after')

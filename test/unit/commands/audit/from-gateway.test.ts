@@ -258,6 +258,22 @@ test('a busy gateway is asked again, up to four times in all (22.4)', async () =
   expect({ code: soon.code, stderr: soon.stderr }).toEqual({ code: 0, stderr: '' })
 })
 
+test('a warning of the gateway is shown once, as kubectl shows it, and changes no exit code (22.4)', async () => {
+  const { code, stdout, stderr } = await ask(
+    ({ parameters }, response) => {
+      const own = String.raw`299 - "events of replica \"gateway-0\" alone"`
+      response.setHeader('warning', `${own}, 299 - "the key ends soon", 199 - "other"`)
+      page(response, [1], parameters['continue'] === undefined ? 'p2' : null)
+    },
+    ['--limit=2'],
+  )
+  expect(code).toBe(0)
+  expect(stdout).toMatch(/^TIME /)
+  expect(stderr).toBe(
+    'Warning: events of replica "gateway-0" alone\nWarning: the key ends soon\n',
+  )
+})
+
 test('an event of the answer that is none is counted, and exits with 3 (22.4)', async () => {
   const events = ['{"kind":"Event"}', JSON.stringify(numberedEvent(1))]
   const { code, stdout, stderr } = await ask(
