@@ -24,6 +24,9 @@ const PATH = '/audit/events'
 /** Room for the texts of events, in characters. */
 const MOST_CHARACTERS = 64 * 1024 * 1024
 
+/** Retention may delete all events of a page before they are read; an answer of such pages alone has no end. */
+const MOST_EMPTY_PAGES = 10
+
 /** Asks for pages until there are as many events as the question allows. */
 export async function askGateway(
   deps: ClientDeps,
@@ -34,6 +37,7 @@ export async function askGateway(
   const events: string[] = []
   const warnings = new Set<string>()
   let characters = 0
+  let emptyPages = 0
   do {
     filters.set('limit', String(query.limit - events.length))
     try {
@@ -41,7 +45,8 @@ export async function askGateway(
       events.push(...page.events)
       characters += page.events.reduce((sum, { length }) => sum + length, 0)
       if (page.continue === null) return { events, continue: null, warnings, fault: null }
-      if (page.events.length === 0) throw new Error('the gateway answered an empty page')
+      emptyPages += page.events.length === 0 ? 1 : 0
+      if (emptyPages > MOST_EMPTY_PAGES) throw new Error('the gateway answers empty pages')
       filters.set('continue', page.continue)
     } catch (error) {
       const token = events.length === 0 ? null : (filters.get('continue') ?? null)

@@ -22,7 +22,7 @@ import {
 import { hideCredentials } from './hide-credentials.ts'
 
 /** The filters whose text must equal the field of the event that has their name. */
-export const EXACT_FILTERS = [
+const EXACT_FILTERS = [
   'user',
   'verb',
   'target',

@@ -136,6 +136,25 @@ test('pages are followed up to the limit, with the same filters (22.4)', async (
   expect(stderr).toBe('There are older events: go on with the same filters and --continue p4\n')
 })
 
+test('an empty page is not the last where it has a token (22.4)', async () => {
+  const { code, stdout } = await ask(
+    ({ parameters }, response) =>
+      parameters['continue'] === undefined ? page(response, [], 'p2') : page(response, [1], null),
+    ['-o', 'json'],
+  )
+  expect({ code, ids: idsOf(stdout) }).toEqual({ code: 0, ids: ['id-1'] })
+})
+
+test('an answer ends at 64 MiB, with the token to go on (22.4)', async () => {
+  const event = JSON.stringify(numberedEvent(1, { requestObject: 'x'.repeat(17 * 1024 * 1024) }))
+  const { code, stderr, asked } = await ask(
+    (_, response) => response.end(eventListOf([event], 'more')),
+    ['-o', 'json', '--limit=1000'],
+  )
+  expect({ code, pages: asked.length }).toEqual({ code: 0, pages: 4 })
+  expect(stderr).toContain('go on with the same filters and --continue more')
+})
+
 test('numbers of bodies keep their digits (21.4)', async () => {
   const event = JSON.stringify(numberedEvent(1, { requestObject: 'N' })).replace(
     '"N"',
@@ -165,7 +184,7 @@ describe('a failure is shown as kubectl shows it, and exits with 3 (22.4)', () =
     { name: 'a page of HTML', answer: (_, response) => { response.end('<html>') }, says: HINT },
     { name: 'an answer that is cut', answer: (_, response) => { response.write('{"kind":'); setImmediate(() => response.destroy()) }, says: /^Unable to connect to the server: .+\n$/ },
     { name: 'an answer without end', answer: (_, response) => { const more = (): void => { while (response.write('x'.repeat(65_536))); response.once('drain', more) }; more() }, says: /^error: the answer has more than 32 MiB\n$/ },
-    { name: 'an empty page that is not the last', answer: (_, response) => page(response, [], 'next'), says: /^error: the gateway answered an empty page\n$/ },
+    { name: 'empty pages without end', answer: (_, response) => page(response, [], 'next'), says: /^error: the gateway answers empty pages\n$/ },
     { name: 'a message that acts on the terminal', answer: (_, response) => refuse(response, 403, 'Forbidden', '\u001b[2Jno'), says: /^Error from server \(Forbidden\): \\u001b\[2Jno\n$/ },
     { name: 'a query that takes too long', answer: (_, response) => refuse(response, 503, 'ServiceUnavailable', 'within 10 s'), says: /^Error from server \(ServiceUnavailable\): within 10 s\n$/ },
   ])('$name', async ({ answer, says }) => {
@@ -269,9 +288,7 @@ test('a warning of the gateway is shown once, as kubectl shows it, and changes n
   )
   expect(code).toBe(0)
   expect(stdout).toMatch(/^TIME /)
-  expect(stderr).toBe(
-    'Warning: events of replica "gateway-0" alone\nWarning: the key ends soon\n',
-  )
+  expect(stderr).toBe('Warning: events of replica "gateway-0" alone\nWarning: the key ends soon\n')
 })
 
 test('an event of the answer that is none is counted, and exits with 3 (22.4)', async () => {
