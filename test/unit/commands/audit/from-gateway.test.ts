@@ -1,6 +1,6 @@
 // `management-operator audit` asks the gateway of a kubeconfig, page by page (contract 22.4).
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { ServerResponse } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, test } from 'vitest'
@@ -11,66 +11,13 @@ import { parseAuditQuery } from '../../../../src/domain/audit/query.ts'
 import { connect } from '../../../../src/kube/client/connection.ts'
 import { numberedEvent } from '../../../support/audit-event-builder.ts'
 import { runHere } from '../../../support/command-line.ts'
-import { type RunResult, runProgram } from '../../../support/command-process.ts'
+import { runProgram } from '../../../support/command-process.ts'
 import { manualClock } from '../../../support/manual-clock.ts'
 import { recordAnswered } from '../../../support/recording-server.ts'
+import { type Answer, KEY, ask, kubeconfigOf, page } from './asked-gateway.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'audit-gateway-'))
 afterAll(() => rmSync(folder, { recursive: true }))
-
-const KEY = `pak_${'a1B2c3'.repeat(8)}`
-
-/** A request as the gateway sees it. */
-interface Asked {
-  readonly path: string
-  readonly parameters: Readonly<Record<string, string>>
-}
-
-type Answer = (asked: Asked, response: ServerResponse, request: IncomingMessage) => void
-
-/** Runs the command against a gateway of this answer; `asked` has the requests in their order. */
-async function ask(
-  answer: Answer,
-  args: readonly string[],
-  run: (args: readonly string[]) => Promise<RunResult> = runHere,
-): Promise<RunResult & { readonly asked: readonly Asked[] }> {
-  const asked: Asked[] = []
-  await using server = await recordAnswered((request, response) => {
-    const url = new URL(request.url ?? '', 'https://gateway')
-    const one = { path: url.pathname, parameters: Object.fromEntries(url.searchParams) }
-    asked.push(one)
-    answer(one, response, request)
-  })
-  const kubeconfig = join(folder, 'kubeconfig')
-  writeFileSync(kubeconfig, kubeconfigOf(`${server.url}/kubernetes/management`, server.caPem))
-  const result = await run(['audit', '--kubeconfig', kubeconfig, ...args])
-  return { ...result, asked }
-}
-
-const kubeconfigOf = (server: string, caPem: string): string =>
-  JSON.stringify({
-    apiVersion: 'v1',
-    kind: 'Config',
-    clusters: [
-      {
-        name: 'c',
-        cluster: { server, 'certificate-authority-data': Buffer.from(caPem).toString('base64') },
-      },
-    ],
-    users: [{ name: 'u', user: { token: KEY } }],
-    contexts: [{ name: 'x', context: { cluster: 'c', user: 'u' } }],
-    'current-context': 'x',
-  })
-
-const page = (response: ServerResponse, numbers: readonly number[], token: string | null): void => {
-  response.setHeader('content-type', 'application/json')
-  response.end(
-    eventListOf(
-      numbers.map((number) => JSON.stringify(numberedEvent(number))),
-      token,
-    ),
-  )
-}
 
 /** A Status of the gateway. */
 const refuse = (response: ServerResponse, code: number, reason: string, message: string): void => {
@@ -143,16 +90,6 @@ test('an empty page is not the last where it has a token (22.4)', async () => {
     ['-o', 'json'],
   )
   expect({ code, ids: idsOf(stdout) }).toEqual({ code: 0, ids: ['id-1'] })
-})
-
-test('an answer ends at 64 MiB, with the token to go on (22.4)', async () => {
-  const event = JSON.stringify(numberedEvent(1, { requestObject: 'x'.repeat(17 * 1024 * 1024) }))
-  const { code, stderr, asked } = await ask(
-    (_, response) => response.end(eventListOf([event], 'more')),
-    ['-o', 'json', '--limit=1000'],
-  )
-  expect({ code, pages: asked.length }).toEqual({ code: 0, pages: 4 })
-  expect(stderr).toContain('go on with the same filters and --continue more')
 })
 
 test('numbers of bodies keep their digits (21.4)', async () => {
