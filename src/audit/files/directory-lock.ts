@@ -3,6 +3,7 @@
 // process closes any other descriptor of the file: nothing else may open it, and SQLite counts its own.
 import { open } from 'node:fs/promises'
 import { join } from 'node:path'
+import { statsOf } from './directory.ts'
 import { identityAt, isSameFile } from './identity.ts'
 
 /** The file that is locked; it is empty, and stays. */
@@ -26,6 +27,8 @@ export interface DirectoryLock {
 export async function lockDirectory(folder: string): Promise<DirectoryLock> {
   const path = join(folder, LOCK_FILE)
   await makeFile(path)
+  const stats = await statsOf(path)
+  if (!stats?.isFile() || stats.size > 0) throw new Error(`${path} is not an empty file`)
   const file = await identityAt(path)
   const release = await lockFile(path)
   const isInPlace = async (): Promise<boolean> => isSameFile(file, await identityAt(path))

@@ -31,6 +31,7 @@ export async function killWriters(rounds: number, random: Random): Promise<Kille
       maxSize: bytes(16 * 1024),
       lineLength: LONGEST_LINE,
       atOnce: 8,
+      haste: 1,
       isRestless: true,
     })
     await writer.until(/^written/)

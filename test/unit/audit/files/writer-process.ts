@@ -36,7 +36,7 @@ export interface WriterProcess {
   /** All that it said, a line each. */
   readonly said: () => readonly string[]
   /** Waits until it says this, after what it had said when `until` was called. */
-  readonly until: (text: string | RegExp) => Promise<string>
+  readonly until: (text: string | RegExp, withinMs?: number) => Promise<string>
   /** The numbers of the lines that were written. */
   readonly written: () => readonly number[]
   /** Ends it, as a power failure would end its node. */
@@ -67,14 +67,14 @@ export function startWriter({ under = [], stdout, ...options }: WriterOptions): 
     child,
     said,
     kill,
-    until: (wanted) => {
+    until: (wanted, withinMs = 15_000) => {
       const before = said().length
       const isWanted = (line: string): boolean =>
         typeof wanted === 'string' ? line === wanted : wanted.test(line)
       return eventually(
         `the writer says ${String(wanted)}`,
         () => said().slice(before).find(isWanted),
-        { withinMs: 15_000 },
+        { withinMs },
       )
     },
     written: () => numbersOf(said(), 'written'),
