@@ -72,6 +72,7 @@ async function writeLines(): Promise<void> {
   }
 }
 
+process.on('SIGTERM', () => process.exit(0))
 say('started')
 for (let line = 0; line < options.atOnce; line += 1) void writeLines()
 if (options.isRestless)
