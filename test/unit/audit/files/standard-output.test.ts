@@ -9,6 +9,13 @@ import { numbersOf, startWriter, type WriterProcess } from './writer-process.ts'
 
 const { O_RDONLY, O_WRONLY, O_NONBLOCK, O_APPEND, O_CREAT, O_NOCTTY } = constants
 
+/** Opens a file until the end of the test. */
+function opened(path: string, flags: number): number {
+  const descriptor = openSync(path, flags, 0o600)
+  onTestFinished(() => closeSync(descriptor))
+  return descriptor
+}
+
 /** A named pipe: its writing end, and readers that come and go. */
 function namedPipe() {
   const path = join(temporaryFolder(), 'pipe')
@@ -16,6 +23,7 @@ function namedPipe() {
   let text = ''
   const openReader = () => {
     const descriptor = openSync(path, O_RDONLY | O_NONBLOCK)
+    let isOpen = true
     const chunk = Buffer.alloc(64 * 1024)
     /** Reads what is there. */
     const read = (): void => {
@@ -36,15 +44,20 @@ function namedPipe() {
     }
     repeat()
     const stop = (): void => void (isReading = false)
-    onTestFinished(stop)
-    return {
-      stop,
-      go: () => ((isReading = true), repeat()),
-      close: () => (stop(), closeSync(descriptor)),
+    const go = (): void => {
+      isReading = true
+      repeat()
     }
+    const close = (): void => {
+      stop()
+      if (isOpen) closeSync(descriptor)
+      isOpen = false
+    }
+    onTestFinished(close)
+    return { stop, go, close }
   }
   const reader = openReader()
-  const writer = openSync(path, O_WRONLY)
+  const writer = opened(path, O_WRONLY)
   return { reader, writer, openReader, lines: () => text.split('\n').slice(0, -1) }
 }
 
@@ -123,7 +136,7 @@ test('lines go to the pipe of a parent process (22.1)', async () => {
 
 test('a line that a limit cut short in a file is continued where it ended (22.1)', async () => {
   const path = join(temporaryFolder(), 'out')
-  const descriptor = openSync(path, O_WRONLY | O_APPEND | O_CREAT, 0o600)
+  const descriptor = opened(path, O_WRONLY | O_APPEND | O_CREAT)
   const writer = startWriter({
     path: '-',
     stdout: descriptor,
@@ -156,7 +169,7 @@ test('a terminal that takes nothing now is waited for, and has every line once (
   })
   const writer = startWriter({
     path: '-',
-    stdout: openSync(name, O_WRONLY | O_NONBLOCK | O_NOCTTY),
+    stdout: opened(name, O_WRONLY | O_NONBLOCK | O_NOCTTY),
   })
   await writer.until(/^written/)
   const failed = writer.until(/^failed/)

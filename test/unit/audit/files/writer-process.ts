@@ -21,6 +21,9 @@ const DEFAULTS: Omit<LogWriterOptions, 'path'> = {
   isNobody: false,
 }
 
+/** Node makes the first three descriptors of a child blocking ones; this leaves standard output as it was opened. */
+const REDIRECTION = ['sh', '-c', 'exec "$@" 1>&4 4>&-', 'sh']
+
 /** How to start a writer; what is absent is DEFAULTS. */
 interface WriterOptions extends Partial<LogWriterOptions> {
   readonly path: string
@@ -46,11 +49,19 @@ export interface WriterProcess {
 /** Starts a writer, which ends with its test. */
 export function startWriter({ under = [], stdout, ...options }: WriterOptions): WriterProcess {
   const settings: LogWriterOptions = { ...DEFAULTS, ...options }
-  const [program = '', ...args] = [...under, process.execPath, FILE, JSON.stringify(settings)]
+  const redirection = typeof stdout === 'number' ? REDIRECTION : []
+  const own = [process.execPath, FILE, JSON.stringify(settings)]
+  const [program = '', ...args] = [...under, ...redirection, ...own]
   const child = spawn(program, args, {
     // Where the size of files is limited, no cache of compiled code can be written.
     env: { PATH: process.env['PATH'] },
-    stdio: ['ignore', stdout ?? 'ignore', 'inherit', 'pipe'],
+    stdio: [
+      'ignore',
+      stdout === 'pipe' ? 'pipe' : 'ignore',
+      'inherit',
+      'pipe',
+      typeof stdout === 'number' ? stdout : 'ignore',
+    ],
   })
   tether(child)
   let text = ''
