@@ -36,7 +36,7 @@ describe('packages', () => {
   })
 })
 
-test('the program starts no process and writes no file but the state of a direct endpoint, and a kubeconfig for who asks', () => {
+test('the program starts no process and writes no file but the audit log, the state of a direct endpoint, and a kubeconfig for who asks', () => {
   const files = readdirSync(join(ROOT, 'src'), { recursive: true, encoding: 'utf8' })
   const sources = files.filter((name) => name.endsWith('.ts'))
   const textOf = (name: string): string => readFileSync(join(ROOT, 'src', name), 'utf8')
@@ -49,6 +49,11 @@ test('the program starts no process and writes no file but the state of a direct
   )
   expect(sources.length).toBeGreaterThan(50)
   expect(reaching.toSorted()).toEqual([
+    'audit/files/audit-file.ts',
+    'audit/files/compress.ts',
+    'audit/files/directory-sink.ts',
+    'audit/files/directory.ts',
+    'audit/files/upkeep.ts',
     'authn/token/state-files.ts',
     'commands/kubeconfig/command.ts',
   ])

@@ -25,7 +25,7 @@ export function backupName(nowMs: number): string {
   return `audit-${day}T${seconds}.${fraction}.log`
 }
 
-/** The backup of this name; null = the file is none of ours. */
+/** The backup of this name; null = the file is no backup. */
 export function backupOf(name: string): Backup | null {
   const [, day, hours, minutes, seconds, fraction, gz] = BACKUP_NAME.exec(name) ?? []
   const atMs = Date.parse(`${day}T${hours}:${minutes}:${seconds}.${fraction}Z`)

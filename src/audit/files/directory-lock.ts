@@ -7,7 +7,7 @@ import { statsOf } from './directory.ts'
 import { identityAt, isSameFile } from './identity.ts'
 
 /** The file that is locked; it is empty, and stays. */
-export const LOCK_FILE = 'audit.lock'
+const LOCK_FILE = 'audit.lock'
 
 /** SQLite's code for a file that another process has locked. */
 const SQLITE_BUSY = 5

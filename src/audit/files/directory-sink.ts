@@ -1,8 +1,8 @@
 // Lines in the files of a directory (contract 22.1): audit.log, and backups beside it.
 //
 // Every failure is an error of `open` or `append`, which the queue tries again each second, and so heals with its cause: a parent
-// or volume that is mounted later, a directory that others make anew, a full or read-only disk, no free descriptor, another
-// process that ends. What is never made anew is a directory that was there once; a change of settings makes it.
+// or volume that is mounted later, a directory that others make again, a full or read-only disk, no free descriptor, another
+// process that ends. A directory that was there once is made by a change of the settings alone.
 import { readdir, rename } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Clock } from '../../runtime/clock.ts'

@@ -20,7 +20,7 @@ export const folderOf = ({ path, subdirectory }: LogDirectory): string =>
  * Checks the directory, and makes its missing last elements.
  *
  * @param mayMake false = what is missing is a fault
- * @throws Error when it is no directory, is or has a link as its path or subdirectory, or has no parent
+ * @throws Error when it or its parent is missing, and for a link or file in its place
  */
 export async function checkDirectory(directory: LogDirectory, mayMake: boolean): Promise<void> {
   if (!isAbsolute(directory.path))
@@ -33,7 +33,7 @@ export async function checkDirectory(directory: LogDirectory, mayMake: boolean):
 async function checkFolder(path: string, mayMake: boolean): Promise<void> {
   const stats = (await statsOf(path)) ?? (mayMake ? await makeFolder(path) : null)
   if (stats === null) throw new Error(`the directory of the audit log is gone: ${path}`)
-  if (!stats.isDirectory()) throw new Error(`the directory of the audit log is none: ${path}`)
+  if (!stats.isDirectory()) throw new Error(`not a directory, or a link to one: ${path}`)
 }
 
 async function makeFolder(path: string): Promise<Stats | null> {

@@ -57,7 +57,7 @@ const bytesOf = (lines: readonly string[]): Buffer =>
  */
 function writeToStream(bytes: Buffer): Promise<void> {
   const { stdout } = process
-  // Its errors are those of the writes as well; without a listener they would end the process.
+  // Each write reports its errors too; without a listener they would end the process.
   if (!stdout.listeners('error').includes(ignore)) stdout.on('error', ignore)
   return new Promise((resolve, reject) => {
     stdout.write(bytes, (error) => (error ? reject(error) : resolve()))

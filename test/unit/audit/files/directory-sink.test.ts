@@ -9,7 +9,7 @@ const log = (path: string): Promise<string> => readFile(join(path, 'audit.log'),
 const modeOf = async (path: string): Promise<number> => (await stat(path)).mode & 0o777
 
 describe('the directory (22.1)', () => {
-  test('and its subdirectory are made at start, and only their owner reads them and their files', async () => {
+  test('is made at start with its subdirectory, and only their owner reads them and their files', async () => {
     const path = join(temporaryFolder(), 'audit')
     const { sink } = sinkIn({ path, subdirectory: 'pod-0' })
     await sink.open()
@@ -54,9 +54,7 @@ describe('the directory (22.1)', () => {
   ])('may not be $name', async ({ make, path: name }) => {
     const path = `${temporaryFolder()}/${name}`
     await make(path)
-    await expect(sinkIn({ path }).sink.open()).rejects.toThrow(
-      'the directory of the audit log is none',
-    )
+    await expect(sinkIn({ path }).sink.open()).rejects.toThrow('not a directory')
   })
 
   test('may not have a link as its subdirectory', async () => {
@@ -64,7 +62,7 @@ describe('the directory (22.1)', () => {
     const elsewhere = temporaryFolder()
     await symlink(elsewhere, join(path, 'pod-0'))
     const { sink } = sinkIn({ path, subdirectory: 'pod-0' })
-    await expect(sink.open()).rejects.toThrow('the directory of the audit log is none')
+    await expect(sink.open()).rejects.toThrow('not a directory')
     expect(await namesIn(elsewhere)).toEqual([])
   })
 
@@ -72,7 +70,7 @@ describe('the directory (22.1)', () => {
     await expect(sinkIn({ path: 'audit' }).sink.open()).rejects.toThrow('is not absolute')
   })
 
-  test('that goes away later is a failed sink and not made anew, until others do so', async () => {
+  test('that goes away later is a failed sink until others make it again', async () => {
     const path = join(temporaryFolder(), 'audit')
     const { sink } = sinkIn({ path })
     await sink.open()
@@ -97,7 +95,7 @@ describe('the directory (22.1)', () => {
     expect(await log(path)).toBe('one\n')
   })
 
-  test('that goes away long after a change is not made anew', async () => {
+  test('that goes away long after a change is not made again', async () => {
     const path = join(temporaryFolder(), 'audit')
     const { sink } = sinkIn({ path })
     await sink.open()
@@ -224,7 +222,7 @@ describe('rotation (22.1)', () => {
 })
 
 describe('a file that others take away (22.1)', () => {
-  test('is made anew when it is removed', async () => {
+  test('is made again when it is removed', async () => {
     const { path, sink } = sinkIn()
     await sink.open()
     await sink.append(['one'])
@@ -233,7 +231,7 @@ describe('a file that others take away (22.1)', () => {
     expect(await log(path)).toBe('two\n')
   })
 
-  test('is made anew when it is renamed', async () => {
+  test('is made again when it is renamed', async () => {
     const { path, sink } = sinkIn()
     await sink.open()
     await sink.append(['one'])

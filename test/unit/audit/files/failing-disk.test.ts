@@ -117,7 +117,7 @@ test('a process without a free descriptor fails once it needs one, and heals (22
   await expectHealing(path, writer, () => limit(writer, '--nofile=1024:1024'))
 })
 
-test('a directory that is removed fails, is not made anew, and heals when it is there again (22.1, 22.2)', async () => {
+test('a directory that is removed fails, is not made again, and heals when it is back (22.1, 22.2)', async () => {
   const path = join(temporaryFolder(), 'audit')
   const writer = startWriter({ path })
   await writer.until(/^written/)

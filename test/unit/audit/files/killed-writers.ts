@@ -80,17 +80,21 @@ function numberOf(line: string): number | null {
   }
 }
 
-/** Expects every acknowledged line once, no other twice, and at most one torn line a round. */
-export function expectAllOnce(
+/** What is wrong: every acknowledged line must be there once, no other twice, and at most one torn line a round. */
+export function faultsOf(
   { acknowledged, found, tornLines, files }: KilledRounds,
   rounds: number,
-): void {
+): readonly string[] {
   const counts = new Map<number, number>()
   for (const number of found) counts.set(number, (counts.get(number) ?? 0) + 1)
-  expect(acknowledged.filter((number) => !counts.has(number))).toEqual([])
-  expect([...counts].filter(([, count]) => count > 1)).toEqual([])
-  expect(tornLines.length).toBeLessThanOrEqual(rounds)
-  // Otherwise nothing was tried.
-  expect(acknowledged.length).toBeGreaterThan(rounds * 10)
-  expect(files).toBeGreaterThan(rounds)
+  const lost = acknowledged.filter((number) => !counts.has(number))
+  const doubled = [...counts].filter(([, count]) => count > 1)
+  return [
+    ...lost.map((number) => `line ${number} is lost`),
+    ...doubled.map(([number, count]) => `line ${number} is there ${count} times`),
+    ...(tornLines.length > rounds ? [`${tornLines.length} lines are torn`] : []),
+    // Too little was tried.
+    ...(acknowledged.length < rounds * 10 ? [`only ${acknowledged.length} lines`] : []),
+    ...(files < rounds ? [`only ${files} files`] : []),
+  ]
 }

@@ -29,7 +29,7 @@ const options = JSON.parse(process.argv[2] ?? '') as LogWriterOptions
 const say = (text: string): void => void writeSync(3, `${text}\n`)
 const real = systemClock()
 const clock: Clock = {
-  nowMs: real.nowMs,
+  nowMs: () => real.nowMs(),
   monotonicMs: () => real.monotonicMs() * options.haste,
   schedule: (delayMs, callback) => real.schedule(delayMs / options.haste, callback),
 }

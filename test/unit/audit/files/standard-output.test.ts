@@ -132,6 +132,7 @@ test('lines go to the pipe of a parent process (22.1)', async () => {
   await writer.until(/^written/)
   await writer.kill()
   await expectWritten(writer, () => text.split('\n').slice(0, -1))
+  expect(writer.said().filter((line) => !line.startsWith('written'))).toEqual(['started'])
 })
 
 test('a line that a limit cut short in a file is continued where it ended (22.1)', async () => {
