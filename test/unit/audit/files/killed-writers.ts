@@ -58,7 +58,7 @@ async function linesIn(path: string): Promise<Omit<KilledRounds, 'acknowledged'>
           (name) => name !== 'audit.log' && !backupOf(name)?.isCompressed,
         ),
       ).toEqual([]),
-    { withinMs: 30_000 },
+    { withinMs: 120_000 },
   )
   await sink.close()
   const texts = Object.values(await textsIn(path))
