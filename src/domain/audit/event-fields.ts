@@ -1,4 +1,4 @@
-// What of an event can be asked for: the columns of the data store, and what a query of files compares (contract 22.3, 22.4).
+// What of an event can be asked for: the columns of the data store, and what a query of files compares (contract 22.4).
 import { fieldsOf, stringOf } from '../json/json.ts'
 import { resourceWithSubresource } from '../scope/request-info.ts'
 import { parseTimestamp } from '../time.ts'
