@@ -39,7 +39,7 @@ interface LineQueueOptions {
 }
 
 /** How long a write may take before the sink counts as failed, in milliseconds. */
-export const WRITE_TIMEOUT_MS = 5000
+const WRITE_TIMEOUT_MS = 5000
 
 /** The pause before a failed write is tried again, in milliseconds. */
 const RETRY_AFTER_MS = 1000
@@ -51,7 +51,7 @@ const LONGEST_QUEUE_BYTES = 64 * 1024 * 1024
 const LONGEST_BATCH_BYTES = 4 * 1024 * 1024
 
 /** The line could not be written yet: it is kept for later, as far as there is room. */
-export class NotRecordedError extends Error {
+class NotRecordedError extends Error {
   override readonly name = 'NotRecordedError'
 }
 

@@ -19,7 +19,7 @@ export interface Backup {
 }
 
 /** The name of a backup that is made now, such as `audit-2026-11-28T19-30-00.000.log`. */
-export function backupName(nowMs: number): string {
+function backupName(nowMs: number): string {
   const [day = '', time = ''] = formatTimestamp(nowMs).replace('Z', '').split('T')
   const [seconds = '', fraction = '000'] = time.replaceAll(':', '-').split('.')
   return `audit-${day}T${seconds}.${fraction}.log`

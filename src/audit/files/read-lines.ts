@@ -36,7 +36,7 @@ const codeOf = (error: unknown): string | undefined =>
 const LINE_FEED = 0x0a
 
 /** Longer than any line of the audit log, whose bodies are bounded; in bytes. */
-export const LONGEST_LINE = 16 * 1024 * 1024
+const LONGEST_LINE = 16 * 1024 * 1024
 
 /** A line without its line feed; null = it is longer than LONGEST_LINE. */
 type BoundedLine = Buffer | null

@@ -38,7 +38,7 @@ const EXACT_FILTERS = [
 ] as const satisfies readonly (AuditFilter & keyof EventFields)[]
 
 /** One of EXACT_FILTERS. */
-export type ExactFilter = (typeof EXACT_FILTERS)[number]
+type ExactFilter = (typeof EXACT_FILTERS)[number]
 
 /** A question; an event must meet all of it. */
 export interface AuditQuery {

@@ -4,7 +4,7 @@ import type { RequestHandler } from '../../serving/http/server.ts'
 import type { AnsweredTarget, Stage } from '../request-context.ts'
 
 /** A route of another handler. */
-export interface DelegatedRoute {
+interface DelegatedRoute {
   /** As it is sent, byte by byte; with a slash at its end, all paths below it (as in Go's http.ServeMux). */
   readonly path: string
   /** The target label of its metrics. */

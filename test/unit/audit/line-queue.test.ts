@@ -1,8 +1,10 @@
 // The queue in front of the audit log: one write at a time, failures, and healing (contract 22.2).
 import { describe, expect, test } from 'vitest'
 import type { AuditLine } from '../../../src/domain/audit/audit-line.ts'
-import { LineQueue, NotRecordedError, WRITE_TIMEOUT_MS } from '../../../src/audit/line-queue.ts'
+import { LineQueue } from '../../../src/audit/line-queue.ts'
 import { manualClock } from '../../support/manual-clock.ts'
+
+const WRITE_TIMEOUT_MS = 5000
 
 /** A sink whose writes end when the test says so. */
 async function stage(openings: readonly (Error | null)[] = []) {
@@ -40,7 +42,10 @@ async function stage(openings: readonly (Error | null)[] = []) {
     queue.write({ text, withoutBodies }).then(
       () => states.set(name, 'written'),
       (error: unknown) =>
-        states.set(name, error instanceof NotRecordedError ? 'refused' : 'broken'),
+        states.set(
+          name,
+          error instanceof Error && error.name === 'NotRecordedError' ? 'refused' : 'broken',
+        ),
     )
   }
   /** Ends the write under way. @param taken an error, or how many lines the sink takes; absent = all */

@@ -1,25 +1,25 @@
 import { describe, expect, test } from 'vitest'
 import {
-  backupName,
   backupOf,
+  freeBackupName,
   backupUpkeep,
   type BackupRetention,
 } from '../../../../src/audit/files/backups.ts'
 
 const NOW = Date.parse('2026-11-28T12:00:00.250Z')
 const HOUR_MS = 3_600_000
-const old = (hours: number): string => backupName(NOW - hours * HOUR_MS)
+const old = (hours: number): string => freeBackupName([], NOW - hours * HOUR_MS)
 
 test('a backup is named by the time when it was made (22.1)', () => {
-  expect(backupName(NOW)).toBe('audit-2026-11-28T12-00-00.250.log')
-  expect(backupName(NOW - 250)).toBe('audit-2026-11-28T12-00-00.000.log')
+  expect(freeBackupName([], NOW)).toBe('audit-2026-11-28T12-00-00.250.log')
+  expect(freeBackupName([], NOW - 250)).toBe('audit-2026-11-28T12-00-00.000.log')
   for (const atMs of [0, NOW, NOW - 250, Date.parse('2099-12-31T23:59:59.999Z')])
-    expect(backupOf(backupName(atMs))).toEqual({
-      name: backupName(atMs),
+    expect(backupOf(freeBackupName([], atMs))).toEqual({
+      name: freeBackupName([], atMs),
       atMs,
       isCompressed: false,
     })
-  expect(backupOf(`${backupName(NOW)}.gz`)).toMatchObject({ atMs: NOW, isCompressed: true })
+  expect(backupOf(`${freeBackupName([], NOW)}.gz`)).toMatchObject({ atMs: NOW, isCompressed: true })
 })
 
 test.each([

@@ -12,9 +12,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import { afterAll, beforeEach, describe, expect, test } from 'vitest'
-import { backupName } from '../../../../src/audit/files/backups.ts'
+import { freeBackupName } from '../../../../src/audit/files/backups.ts'
 import { readEvents } from '../../../../src/audit/files/read-files.ts'
-import { LONGEST_LINE, linesOf } from '../../../../src/audit/files/read-lines.ts'
+import { linesOf } from '../../../../src/audit/files/read-lines.ts'
 import { parseAuditQuery } from '../../../../src/domain/audit/query.ts'
 import { auditEvent, numberedEvent, numberedLines } from '../../../support/audit-event-builder.ts'
 import { randomFrom } from '../../../support/random.ts'
@@ -40,7 +40,10 @@ function write(name: string, content: string | Buffer): string {
 }
 
 /** The backup that was made this many seconds after the first event. */
-const backup = (seconds: number): string => backupName(T0 + seconds * 1000)
+/** In bytes; a longer line is passed over. */
+const LONGEST_LINE = 16 * 1024 ** 2
+
+const backup = (seconds: number): string => freeBackupName([], T0 + seconds * 1000)
 
 function read(filters: Readonly<Record<string, string>> = {}, path = folder) {
   const parsed = parseAuditQuery(Object.entries(filters), T0 + 24 * HOUR_MS)

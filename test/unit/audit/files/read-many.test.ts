@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { readEvents } from '../../../../src/audit/files/read-files.ts'
-import { backupName } from '../../../../src/audit/files/backups.ts'
+import { freeBackupName } from '../../../../src/audit/files/backups.ts'
 import { parseAuditQuery } from '../../../../src/domain/audit/query.ts'
 import { numberedLines } from '../../../support/audit-event-builder.ts'
 import { runProgram } from '../../../support/command-process.ts'
@@ -22,7 +22,7 @@ beforeAll(() => {
   writeFileSync(small, numberedLines(0, LINES / 10, body))
   const atMs = Date.UTC(2026, 10, 28, 12) + half * 1000
   writeFileSync(
-    join(folder, `${backupName(atMs)}.gz`),
+    join(folder, `${freeBackupName([], atMs)}.gz`),
     gzipSync(numberedLines(0, half, body), { level: 1 }),
   )
   writeFileSync(join(folder, 'audit.log'), numberedLines(half, half, body))

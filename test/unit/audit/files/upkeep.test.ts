@@ -2,7 +2,7 @@ import { mkdir, readFile, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { gunzipSync, gzipSync } from 'node:zlib'
 import { describe, expect, test } from 'vitest'
-import { backupName } from '../../../../src/audit/files/backups.ts'
+import { freeBackupName } from '../../../../src/audit/files/backups.ts'
 import { eventuallyPasses } from '../../../support/eventually.ts'
 import {
   ALL,
@@ -16,7 +16,7 @@ import {
 } from './sink-folder.ts'
 
 const HOUR_MS = 3_600_000
-const old = (hours: number): string => backupName(NOW - hours * HOUR_MS)
+const old = (hours: number): string => freeBackupName([], NOW - hours * HOUR_MS)
 const backups = async (path: string): Promise<readonly string[]> =>
   (await namesIn(path)).filter((name) => name !== 'audit.log')
 const soon = { withinMs: 5000 }
@@ -55,7 +55,7 @@ describe('backups are removed (22.1)', () => {
       await clock.advance(1000)
       await sink.append([line])
     }
-    await expectBackups(path, [backupName(NOW + 4000), backupName(NOW + 5000)])
+    await expectBackups(path, [freeBackupName([], NOW + 4000), freeBackupName([], NOW + 5000)])
     expect(Object.values(await textsIn(path)).toSorted()).toEqual(['fiv\n', 'fou\n', 'thr\n'])
   })
 
