@@ -15,9 +15,6 @@ export interface CopiedMessage {
   readonly contentEncoding: string | undefined
 }
 
-/** A patch as a document like the object; as the operations of a JSON patch; or as a record that has no values any more. */
-export type PatchForm = 'document' | 'operations' | 'record'
-
 /** The value of a body, or why it can't be recorded. */
 export type ParsedBody =
   | {
@@ -26,8 +23,8 @@ export type ParsedBody =
       readonly length: number
       /** Whether numbers in it are strings with a mark. */
       readonly hasMarks: boolean
-      /** What it is where it is a patch. */
-      readonly patch: PatchForm
+      /** Whether it is a list of the operations of a JSON patch. */
+      readonly isJsonPatch: boolean
     }
   | { readonly omitted: Omission }
 
@@ -59,33 +56,30 @@ export function parsedBody(message: CopiedMessage, parseYaml: YamlParser): Parse
   const type = contentType.split(';', 1)[0]?.trim().toLowerCase() ?? ''
   if (YAML_TYPE.test(type)) return parsedYaml(bytes, parseYaml)
   if (type !== '' && !JSON_TYPE.test(type)) return { omitted: 'protobuf' }
-  return parsedJson(bytes, type === JSON_PATCH ? 'operations' : 'document')
+  return parsedJson(bytes, type === JSON_PATCH)
 }
 
-function parsedJson(bytes: Buffer, patch: PatchForm): ParsedBody {
+function parsedJson(bytes: Buffer, isJsonPatch: boolean): ParsedBody {
   if (exceedsBounds(bytes, { levels: MOST_LEVELS, values: Infinity })) return { omitted: 'depth' }
   const { text, hasMarks } = withMarkedNumbers(bytes)
   try {
-    return { value: JSON.parse(text) as Json, length: bytes.length, hasMarks, patch }
+    return { value: JSON.parse(text) as Json, length: bytes.length, hasMarks, isJsonPatch }
   } catch {
     return { omitted: 'malformed' }
   }
 }
-
-/** Parses the JSON of a body that was recorded elsewhere, to be recorded again (contract 23.2). */
-export const parsedRecord = (json: Buffer): ParsedBody => parsedJson(json, 'record')
 
 const OPENING = /^\s*[[{]/
 
 function parsedYaml(bytes: Buffer, parseYaml: YamlParser): ParsedBody {
   // Most clients send JSON, which is YAML.
   if (OPENING.test(bytes.toString('latin1', 0, MOST_SPACE))) {
-    const json = parsedJson(bytes, 'document')
+    const json = parsedJson(bytes, false)
     if (!('omitted' in json) || json.omitted === 'depth') return json
   }
   if (bytes.length > LONGEST_YAML) return { omitted: 'size' }
   try {
-    return parsedJson(Buffer.from(JSON.stringify(parseYaml(bytes.toString('utf8')))), 'document')
+    return parsedJson(Buffer.from(JSON.stringify(parseYaml(bytes.toString('utf8')))), false)
   } catch (error) {
     return { omitted: error instanceof RangeError ? 'depth' : 'malformed' }
   }

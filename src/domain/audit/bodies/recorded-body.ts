@@ -11,7 +11,7 @@ import {
   mayNameHiddenKind,
 } from './hidden-kinds.ts'
 import { hideInDeleteOptions, hideSecrets, isOfMachinery } from './hide-body.ts'
-import { patchPointers } from './patch-pointers.ts'
+import { jsonPatchPointers, mergePatchPointers } from './patch-pointers.ts'
 import type { ParsedBody } from './parsed-body.ts'
 import { hideInStatus } from './status.ts'
 
@@ -47,13 +47,13 @@ const escaped = (one: string): string => `\\u${one.charCodeAt(0).toString(16).pa
 
 /** null = too long. */
 function jsonWithoutSecrets(
-  { value, patch }: Exclude<ParsedBody, { readonly omitted: unknown }>,
+  { value, isJsonPatch }: Exclude<ParsedBody, { readonly omitted: unknown }>,
   { request, code, limit }: BodyContext,
 ): string | null {
   const ofPath = hiddenKindOf(request)
   const verb = code === null ? (request?.verb ?? '') : ''
   if (verb === 'patch' && (ofPath !== null || isOfHiddenKind(value))) {
-    const pointers = patchPointers(value, patch, limit)
+    const pointers = isJsonPatch ? jsonPatchPointers(value) : mergePatchPointers(value, limit)
     return pointers === null ? null : JSON.stringify(pointers)
   }
   const lean = withoutManagedFields(value)

@@ -2,12 +2,12 @@
 import { expect, test } from 'vitest'
 import { newContext } from '../../../../src/gateway/request-context.ts'
 import {
-  type DelegatedRoute,
+  type DelegatedRouteDeps,
   delegatedRoute,
 } from '../../../../src/gateway/stages/delegated-routes.ts'
 import { callTo } from '../request-builder.ts'
 
-const route = (path: string): DelegatedRoute => ({
+const route = (path: string): DelegatedRouteDeps['delegatedRoutes'][number] => ({
   path,
   target: 'Webhook',
   answer: async () => ({ status: 200, headers: {}, body: Buffer.from(path) }),
