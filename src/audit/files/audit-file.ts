@@ -4,7 +4,7 @@ import { type FileHandle, lstat, open } from 'node:fs/promises'
 import { type Identity, identityOf, isSameFile } from './identity.ts'
 
 /** Where a file is that was opened at a path. */
-type Whereabouts =
+export type Whereabouts =
   | { readonly kind: 'inPlace'; readonly bytes: number }
   /** It has another name, or stood below a directory that has. */
   | { readonly kind: 'renamed' }

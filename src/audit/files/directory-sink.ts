@@ -7,7 +7,7 @@ import { readdir, rename } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Clock } from '../../runtime/clock.ts'
 import type { AuditSink, LogRetention } from '../audit-log.ts'
-import { AuditFile } from './audit-file.ts'
+import { AuditFile, type Whereabouts } from './audit-file.ts'
 import { AUDIT_FILE, freeBackupName } from './backups.ts'
 import { checkDirectory, folderOf, type LogDirectory, syncDirectory } from './directory.ts'
 import { type DirectoryLock, lockDirectory } from './directory-lock.ts'
@@ -27,6 +27,9 @@ interface DirectorySinkOptions {
 
 const MIB = 1024 * 1024
 
+/** How long a look after a batch spares one before the next, in milliseconds: each costs as much as a write. */
+const LOOK_HOLDS_MS = 20
+
 /** How often a file may be removed while a batch is written to it. */
 const MOST_REMOVALS = 3
 
@@ -40,6 +43,8 @@ export class DirectorySink implements AuditSink {
   #makingDirectory: Promise<void> = Promise.resolve()
   #lock: DirectoryLock | null = null
   #file: AuditFile | null = null
+  /** Where the file was after the last batch; null = that failed, or there was none. */
+  #seen: { readonly where: Whereabouts; readonly untilMs: number } | null = null
   #underWay: Promise<unknown> = Promise.resolve()
   #isClosed = false
 
@@ -71,8 +76,12 @@ export class DirectorySink implements AuditSink {
       for (let removals = 0; removals <= MOST_REMOVALS; removals += 1) {
         const { file, bytes } = await this.#ready()
         const count = await this.#appendPortion(lines, file, bytes)
+        const where = await this.#file?.whereabouts()
         // Lines in a file that was removed meanwhile are lost: they are written again.
-        if ((await this.#file?.whereabouts())?.kind !== 'removed') return count
+        if (where?.kind === 'removed') continue
+        if (where !== undefined)
+          this.#seen = { where, untilMs: this.#options.clock.monotonicMs() + LOOK_HOLDS_MS }
+        return count
       }
       throw new Error('others remove the file of the audit log again and again')
     })
@@ -104,15 +113,24 @@ export class DirectorySink implements AuditSink {
   /** The file at its path, with whole lines alone. */
   async #ready(): Promise<{ readonly file: AuditFile; readonly bytes: number }> {
     await this.#file?.repair()
-    const [where, isLocked] = await Promise.all([
-      this.#file?.whereabouts(),
-      this.#lock?.isInPlace(),
-    ])
-    if (this.#file !== null && where?.kind === 'inPlace' && isLocked === true)
+    const where = await this.#look()
+    this.#seen = null
+    if (this.#file !== null && where?.kind === 'inPlace')
       return { file: this.#file, bytes: where.bytes }
     const file = await this.#reopen()
     const opened = await file.whereabouts()
     return { file, bytes: opened.kind === 'inPlace' ? opened.bytes : 0 }
+  }
+
+  /** Where the file is; null = unknown, or the directory is no longer ours. A look after the last batch holds for a while. */
+  async #look(): Promise<Whereabouts | null> {
+    if (this.#seen !== null && this.#options.clock.monotonicMs() < this.#seen.untilMs)
+      return this.#seen.where
+    const [where, isLocked] = await Promise.all([
+      this.#file?.whereabouts(),
+      this.#lock?.isInPlace(),
+    ])
+    return isLocked === true ? (where ?? null) : null
   }
 
   async #appendPortion(lines: readonly string[], file: AuditFile, bytes: number): Promise<number> {

@@ -32,21 +32,45 @@ interface StartedAudit extends AuditDeps {
 const STOPS_WITHIN_MS = 6000
 
 /** Starts the audit log, which records nothing until settings are applied. */
-export function startAudit({
-  clock,
-  log,
-  logOutput,
-  lifecycle,
-  metrics,
-  settings,
-}: AuditedProcess): StartedAudit {
+export function startAudit(self: AuditedProcess): StartedAudit {
+  const { clock, logOutput, lifecycle, metrics } = self
+  const { audit: flags } = self.settings
+  const recorder = createRecorder(self)
+  metrics.followAuditWaiting(() => recorder.waitingBytes)
+  lifecycle.onStop('audit log', STOPS_WITHIN_MS, () =>
+    recorder.end(AbortSignal.timeout(STOPS_WITHIN_MS)),
+  )
+  const options = {
+    clock,
+    anonymous: new AnonymousLimit(flags.anonymousPerSecond),
+    copies: { limit: flags.bodyLimitBytes, budget: new CopyBudget(flags.bufferBytes) },
+    observer: {
+      recorded: metrics.auditRecorded,
+      omitted: metrics.auditOmitted,
+      refused: metrics.auditRefused,
+      suppressed: metrics.auditSuppressed,
+    },
+  }
+  return {
+    isKnown: () => recorder.isKnown,
+    receive: () => recorder.current && new RequestRecord(recorder.current, options),
+    apply: (applied) => {
+      // Before the first line of the log: readers of standard output expect nothing else there.
+      logOutput.isStandardError = recordsTo(applied) === STANDARD_OUTPUT
+      recorder.apply(applied)
+    },
+  }
+}
+
+/** The recorder, whose log says once when it can't be written, and once when it can be again. */
+function createRecorder({ clock, log, metrics, settings }: AuditedProcess): AuditRecorder {
   const place: SinkPlace = {
     subdirectory: settings.audit.subdirectory,
     sync: settings.audit.sync,
     clock,
     upkeepFailed: (err) => log.warn({ err }, 'backups of the audit log cannot be tidied'),
   }
-  const recorder = new AuditRecorder({
+  return new AuditRecorder({
     clock,
     openSink: (logSettings) => openSink(logSettings, place),
     observer: {
@@ -65,33 +89,6 @@ export function startAudit({
       lost: (count) => metrics.auditLost(count),
     },
   })
-  metrics.followAuditWaiting(() => recorder.waitingBytes)
-  lifecycle.onStop('audit log', STOPS_WITHIN_MS, () =>
-    recorder.end(AbortSignal.timeout(STOPS_WITHIN_MS)),
-  )
-  const deps = {
-    clock,
-    anonymous: new AnonymousLimit(settings.audit.anonymousPerSecond),
-    copies: {
-      limit: settings.audit.bodyLimitBytes,
-      budget: new CopyBudget(settings.audit.bufferBytes),
-    },
-    observer: {
-      recorded: metrics.auditRecorded,
-      omitted: metrics.auditOmitted,
-      refused: metrics.auditRefused,
-      suppressed: metrics.auditSuppressed,
-    },
-  }
-  return {
-    isKnown: () => recorder.isKnown,
-    receive: () => recorder.current && new RequestRecord(recorder.current, deps),
-    apply: (applied) => {
-      // Before the first line of the log: readers of standard output expect nothing else there.
-      logOutput.isStandardError = recordsTo(applied) === STANDARD_OUTPUT
-      recorder.apply(applied)
-    },
-  }
 }
 
 /** The path that the settings record to; null = they record nothing. */

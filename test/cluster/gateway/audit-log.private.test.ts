@@ -189,7 +189,7 @@ test('level 4 records both bodies, and no secret of a Secret, a key or a refused
     metadata: {},
     spec: { type: 'User' },
   })
-  const { metadata, spec } = JSON.parse(String(made.body)) as {
+  const { metadata, spec } = JSON.parse(made.body) as {
     readonly metadata: { readonly name: string }
     readonly spec: { readonly key: string }
   }
