@@ -9,9 +9,12 @@ const ACCESS_KEY = /pak_[0-9A-Za-z]{43}_[0-9A-Za-z]{6}/g
 /** Characters of a JWT: it is within one such word. */
 const WORD = /[\w.-]+/g
 
+/** What every credential has: nearly all texts have none, and need no closer look. */
+const SIGN = /pak_|eyJ/
+
 /** The text with HIDDEN in place of each part that has the form of a credential. */
 export const hideCredentials = (text: string): string =>
-  text.replace(ACCESS_KEY, HIDDEN).replace(WORD, hideJwt)
+  SIGN.test(text) ? text.replace(ACCESS_KEY, HIDDEN).replace(WORD, hideJwt) : text
 
 /**
  * The word up to where a JWT begins, signed, unsigned or encrypted: its first part is JSON that begins with `{"`. One search
@@ -32,6 +35,9 @@ const ENCODED = /%(?:2[dDeE]|3\d|4[1-9a-fA-F]|5[0-9aAfF]|6[1-9a-fA-F]|7[0-9aA])/
 
 /** The same for a URI as it was sent, where a credential may be percent-encoded in part or as a whole. */
 export const hideCredentialsInUri = (uri: string): string =>
+  SIGN.test(uri) || uri.includes('%') ? hideInParts(uri) : uri
+
+const hideInParts = (uri: string): string =>
   uri
     .split(PARTS)
     .map((part) => {
