@@ -32,7 +32,10 @@ export interface ConfigSettings {
    * Apps that the UI offers and where their charts come from. Nothing in this product acts on it.
    */
   readonly apps?: AppsSettings
-  /** Audit log of the gateway: which requests it records, where, and for how long. */
+  /**
+   * Audit log of the gateway: which requests it records, where, and for how long. The gateway
+   * answers what must be recorded only once it is.
+   */
   readonly audit?: AuditSettings
   /**
    * Domain where the platform is hosted, without http:// or https://. The operator and the gateway
@@ -558,7 +561,10 @@ export interface PredefinedApp {
   readonly readmeUrl?: string
 }
 
-/** Audit log of the gateway: which requests it records, where, and for how long. */
+/**
+ * Audit log of the gateway: which requests it records, where, and for how long. The gateway answers
+ * what must be recorded only once it is.
+ */
 export interface AuditSettings {
   /**
    * When true, requests to the gateway are recorded according to level or policy, or refused if

@@ -156,8 +156,9 @@ test.each([
 const NOT_ACTED_ON = [
   'auth.oidc auth.sourceHostA auth.sourceHostB auth.idpA auth.idpB auth.saml auth.password auth.connectors',
   'auth.disableTeamCreation auth.disableUserCreation',
-  'auth.customHttpHeaders auth.groupsFilters oidc apps audit devPodSubDomain uiSettings secretStore cloud',
+  'auth.customHttpHeaders auth.groupsFilters oidc apps devPodSubDomain uiSettings secretStore cloud',
   'costControl platformDB imageBuilder database',
+  'audit.disableAgentSyncBack audit.dataStoreEndpoint audit.dataStoreTTL',
 ].flatMap((line) => line.split(' '))
 
 test('the description of an unimplemented group of settings says so (6.7)', () => {
