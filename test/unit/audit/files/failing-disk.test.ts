@@ -2,7 +2,7 @@ import { execFileSync, spawnSync } from 'node:child_process'
 import { chmodSync, chownSync, existsSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { mkdir, rename } from 'node:fs/promises'
 import { join } from 'node:path'
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import { eventuallyPasses } from '../../../support/eventually.ts'
 import { bytes, temporaryFolder } from './sink-folder.ts'
 import { numbersOf, startWriter, type WriterProcess } from './writer-process.ts'
@@ -143,7 +143,8 @@ test('files that are renamed again and again have every line once (22.1)', async
   const writer = startWriter({ path, atOnce: 8 })
   for (let round = 0; round < 20; round += 1) {
     await writer.until(/^written/)
-    await rename(join(path, 'audit.log'), join(path, `theirs-${round}.log`))
+    // The one before may be seen only 20 ms later.
+    await vi.waitFor(() => rename(join(path, 'audit.log'), join(path, `theirs-${round}.log`)))
   }
   await writer.until(/^written/)
   await expectWhole(path, writer.written())
