@@ -70,6 +70,6 @@ const workerBesideIt: Plugin = {
 /** The name of a file: by the source that is loaded only when it is needed, such as `commands-gateway-command.js`. */
 function chunkName(sources: string, { facadeModuleId, name }: PreRenderedChunk): string {
   const source = facadeModuleId && relative(sources, facadeModuleId)
-  if (!source || source.startsWith('..')) return `shared-${name}.js`
+  if (!source || source.startsWith('..')) return `shared-${name.replaceAll('.', '-')}.js`
   return `${source.replace(/\.ts$/, '').replaceAll('/', '-')}.js`
 }
