@@ -78,7 +78,7 @@ export function startWriter({ under = [], stdout, ...options }: WriterOptions): 
     child,
     said,
     kill,
-    until: (wanted, withinMs = 15_000) => {
+    until: (wanted, withinMs = 45_000) => {
       const before = said().length
       const isWanted = (line: string): boolean =>
         typeof wanted === 'string' ? line === wanted : wanted.test(line)
