@@ -21,6 +21,7 @@ import { formatMicroTime } from '../../domain/time.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import { type Answer, refuse } from '../../serving/http/answer.ts'
 import type { RequestContext } from '../request-context.ts'
+import { VERSION_ROUTE } from '../targets/routes.ts'
 import type { AnswerEnd, Decision } from '../request-observer.ts'
 import type { AnonymousLimit } from './anonymous-limit.ts'
 import { HeldEndBody } from './copied-bodies.ts'
@@ -261,8 +262,8 @@ export class RequestRecord {
 const ignore = (): void => undefined
 
 /** Whether requests of the route are recorded: public pages and reviews of API servers are not (contract 21.2). */
-const isAudited = ({ target }: RequestContext): boolean =>
-  target !== 'Public' && target !== 'Webhook'
+const isAudited = ({ target, path }: RequestContext): boolean =>
+  target !== 'Public' && target !== 'Webhook' && path !== VERSION_ROUTE
 
 /** Whether the policy names the request: a level, and a stage that it will have. */
 function isNamed({ level, omitStages }: AuditDecision, context: RequestContext): boolean {

@@ -3,7 +3,7 @@ import { refuse } from '../../serving/http/answer.ts'
 import type { RequestRecord } from '../audit/request-record.ts'
 import { ERRORS } from '../errors.ts'
 import type { Stage } from '../request-context.ts'
-import { VERSION_ROUTE } from './public-routes.ts'
+import { VERSION_ROUTE } from '../targets/routes.ts'
 
 /** The dependency of the stage and of the handler around it. */
 export interface AuditDeps {

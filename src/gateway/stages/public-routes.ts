@@ -2,6 +2,7 @@
 import { type Answer, refuse } from '../../serving/http/answer.ts'
 import type { PublicPage } from '../../serving/http/pages.ts'
 import { ERRORS } from '../errors.ts'
+import { VERSION_ROUTE } from '../targets/routes.ts'
 import type { RequestContext, Stage } from '../request-context.ts'
 
 /** Every path that the gateway answers without a credential (contract 9.1). There are no others. */
@@ -25,8 +26,6 @@ export interface PublicRouteDeps {
   readonly isVersionGuarded: () => boolean
 }
 
-/** The page of this program's version, which may need a credential. */
-export const VERSION_ROUTE = '/version'
 const ONLY_READS = refuse(ERRORS.onlyReads)
 
 /** Answers the routes that need no credential. They match the path byte by byte, as it was sent. */

@@ -1,6 +1,9 @@
 // The paths of APIs (contract 9.1, 9.2). They are compared byte by byte, and nothing is decoded.
 import type { RequestTarget } from '../../domain/scope/request-info.ts'
 
+/** The page of this program's version, which may need a credential. */
+export const VERSION_ROUTE = '/version'
+
 /** The target of a request; null = no API is served at the path. */
 type Route = {
   readonly target: RequestTarget

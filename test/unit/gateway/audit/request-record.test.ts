@@ -194,6 +194,12 @@ test.each<{
   },
   { name: 'a public page', target: '/oidc/keys', expected: [] },
   { name: 'the version', target: '/version', expected: [] },
+  {
+    name: 'the version without a key',
+    target: '/version?verbose',
+    given: { authenticate: refusedAs('none') },
+    expected: [],
+  },
 ])('$name has these events (21.2, 21.3, 21.5, 21.6)', async ({ expected, end, ...at }) => {
   const { target = PODS, rules = METADATA, call = {}, given = {} } = at
   const gateway = auditedGateway(rules, given)
