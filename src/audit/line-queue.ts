@@ -129,7 +129,8 @@ export class LineQueue {
   /** The line, or what there is room for of it; null = nothing. */
   #fitting({ text, withoutBodies }: AuditLine): WaitingLine | null {
     if (this.#closing.signal.aborted) return null
-    for (const one of [text, withoutBodies]) {
+    for (const form of [() => text, withoutBodies]) {
+      const one = form()
       const bytes = Buffer.byteLength(one) + 1
       if (this.#waitingBytes + bytes <= LONGEST_QUEUE_BYTES)
         return { text: one, bytes, written: Promise.withResolvers() }

@@ -5,7 +5,6 @@ import { AuditRecorder } from '../../audit/recorder.ts'
 import { AnonymousLimit } from '../../gateway/audit/anonymous-limit.ts'
 import { CopyBudget } from '../../gateway/audit/copy-budget.ts'
 import { RequestRecord } from '../../gateway/audit/request-record.ts'
-import { auditPolicyOf } from '../../domain/audit/policy.ts'
 import type { AuditDeps } from '../../gateway/stages/audit.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import type { Lifecycle } from '../../runtime/lifecycle.ts'
@@ -55,9 +54,9 @@ export function startAudit(self: AuditedProcess): StartedAudit {
     isKnown: () => recorder.isKnown,
     receive: () => recorder.current && new RequestRecord(recorder.current, options),
     apply: (applied) => {
-      // Before the first line of the log: readers of standard output expect nothing else there.
-      logOutput.isStandardError = recordsTo(applied) === STANDARD_OUTPUT
       recorder.apply(applied)
+      // In the same turn, before the first line: readers of standard output expect nothing else there.
+      logOutput.isStandardError = recorder.current?.log.path === STANDARD_OUTPUT
     },
   }
 }
@@ -90,7 +89,3 @@ function createRecorder({ clock, log, metrics, settings }: AuditedProcess): Audi
     },
   })
 }
-
-/** The path that the settings record to; null = they record nothing. */
-const recordsTo = (settings: AuditSettings): string | null =>
-  auditPolicyOf(settings) === null ? null : (settings.path ?? '')

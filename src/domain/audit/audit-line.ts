@@ -4,8 +4,8 @@ import type { AuditEvent, Omission, RecordedBody } from './event.ts'
 /** A line for the audit log, without its line feed. */
 export interface AuditLine {
   readonly text: string
-  /** The line without bodies, which takes its place where there is no room for it; the same text where it has none. */
-  readonly withoutBodies: string
+  /** Makes the line without bodies, which takes its place where there is no room for it; the same text where it has none. */
+  readonly withoutBodies: () => string
 }
 
 /** The bodies of a request; null = the event has none. */
@@ -32,14 +32,14 @@ export function auditLine(event: AuditEvent, bodies: EventBodies): AuditLine {
       : []),
   ]
   const head = JSON.stringify(annotated(event, bodies))
-  if (fields.length === 0) return { text: head, withoutBodies: head }
-  const without = annotated(event, {
+  if (fields.length === 0) return { text: head, withoutBodies: () => head }
+  const without = {
     requestObject: withoutRoom(requestObject),
     responseObject: withoutRoom(responseObject),
-  })
+  }
   return {
     text: `${head.slice(0, -1)},${fields.join(',')}}`,
-    withoutBodies: JSON.stringify(without),
+    withoutBodies: () => JSON.stringify(annotated(event, without)),
   }
 }
 

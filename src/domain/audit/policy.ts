@@ -39,7 +39,7 @@ export type AuditedRequest = (
 ) & { readonly target: RequestTarget | null }
 
 /** Who makes a request, as the event names them (contract 21.3). */
-interface AuditedUser {
+export interface AuditedUser {
   readonly username: string
   readonly groups: readonly string[]
 }

@@ -34,8 +34,8 @@ export function exceedsBounds(text: Buffer, { levels, values }: JsonBounds): boo
   return false
 }
 
-/** The place of the quote that ends the string; the end of the text where there is none. */
-function stringEnd(text: Buffer, start: number): number {
+/** The place of the quote that ends the string which begins at `start`; the end of the text where there is none. */
+export function stringEnd(text: Buffer, start: number): number {
   let at = start + 1
   while (at < text.length && text[at] !== QUOTE) at += text[at] === BACKSLASH ? 2 : 1
   return at

@@ -1,7 +1,7 @@
 // Where copies of bodies come from: a request while its reader reads it, an answer while it streams (contract 21.4, 22.2).
 import type { Readable } from 'node:stream'
 import type { CopiedBody } from '../../domain/audit/bodies/parsed-body.ts'
-import { ReceivedBody, takeRest } from '../../kube/proxy/received-body.ts'
+import { PassedBody } from '../streams/passed-body.ts'
 import type { BodyCopy } from './body-copy.ts'
 
 /**
@@ -38,46 +38,20 @@ interface HeldEnd {
  * The same body, whose end is held back until its record is written: with a content-length its last byte too, as the client
  * would take it for the end. A failure of the source follows what arrived before.
  */
-export class HeldEndBody extends ReceivedBody {
-  readonly #source: Readable
+export class HeldEndBody extends PassedBody {
   readonly #end: HeldEnd
   #left: number | null
   #held: Buffer | null = null
   #isOver = false
 
   constructor(source: Readable, end: HeldEnd) {
-    super()
-    this.#source = source
+    super(source)
     this.#end = end
     this.#left = end.contentLength
-    source.on('data', (piece: Buffer) => {
-      if (!this.#pass(piece)) source.pause()
-    })
-    source.once('end', () => this.#finish())
-    const fail = (cause: Error): void => {
-      if (source.readableEnded || this.destroyed) return
-      takeRest(source, (bytes) => this.#pass(bytes))
-      this.#over(false)
-      this.breakOffAfterRest(cause)
-    }
-    source.once('error', fail)
-    source.once('close', () => fail(new Error('the body broke off')))
-    // It may have failed before these listeners were added: Node emits no second event.
-    if (source.destroyed) fail(source.errored ?? new Error('the body broke off'))
+    this.failIfDestroyed()
   }
 
-  override _read(): void {
-    this.#source.resume()
-  }
-
-  override _destroy(error: Error | null, done: (error: Error | null) => void): void {
-    this.#source.destroy()
-    this.#over(false)
-    done(error)
-  }
-
-  /** @returns whether the reader takes more */
-  #pass(piece: Buffer): boolean {
+  protected override pass(piece: Buffer): boolean {
     this.#end.copy.add(piece)
     this.#pushHeld()
     if (this.#left === null) return this.push(piece)
@@ -88,9 +62,13 @@ export class HeldEndBody extends ReceivedBody {
     return piece.length === 1 || this.push(piece.subarray(0, -1))
   }
 
-  #finish(): void {
+  protected override arrived(): void {
     this.#end.copy.end()
     this.#over(true)
+  }
+
+  protected override brokeOff(): void {
+    this.#over(false)
   }
 
   #over(isWhole: boolean): void {

@@ -5,7 +5,7 @@ import { type Caller, extrasOf, isKeyCaller } from '../../authn/caller.ts'
 import { keyIdOf } from '../../domain/accesskey/access-key.ts'
 import type { AuditEvent, EventUser, EventObject } from '../../domain/audit/event.ts'
 import { hideCredentials, hideCredentialsInUri } from '../../domain/audit/hide-credentials.ts'
-import type { AuditedRequest } from '../../domain/audit/policy.ts'
+import type { AuditedRequest, AuditedUser } from '../../domain/audit/policy.ts'
 import { type RequestTarget, isResourceRequest } from '../../domain/scope/request-info.ts'
 import { formatMicroTime } from '../../domain/time.ts'
 import type { HttpRequest } from '../../serving/http/request.ts'
@@ -22,18 +22,21 @@ export function auditedRequest({ http, path, parsing }: RequestContext): Audited
 }
 
 /** The user of a request, as it is sent upstream; without a caller, what the API server calls him. */
-export function eventUser(caller: Caller | null): EventUser {
+export function auditedUser(caller: Caller | null): AuditedUser {
   if (caller === null) return ANONYMOUS
   const { user: username, groups } = caller.identity
-  const extra = Object.entries(extrasOf(caller)).filter(([name]) => name !== SCOPE_EXTRA)
-  return {
-    username,
-    groups,
-    extra: Object.fromEntries(extra.map(([name, value]) => [name, [value]])),
-  }
+  return { username, groups }
 }
 
-const ANONYMOUS: EventUser = { username: 'system:anonymous', groups: ['system:unauthenticated'] }
+/** The same with its extras, but for the scope. */
+function eventUser(caller: Caller | null): EventUser {
+  const user = auditedUser(caller)
+  if (caller === null) return user
+  const extra = Object.entries(extrasOf(caller)).filter(([name]) => name !== SCOPE_EXTRA)
+  return { ...user, extra: Object.fromEntries(extra.map(([name, value]) => [name, [value]])) }
+}
+
+const ANONYMOUS: AuditedUser = { username: 'system:anonymous', groups: ['system:unauthenticated'] }
 
 /** The facts of a request whose stages have run as far as they did. */
 export function eventFacts(context: RequestContext, receivedMs: number): EventFacts {

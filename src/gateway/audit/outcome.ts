@@ -1,5 +1,4 @@
 // The outcome of a request, as its events have it (contract 21.3, 21.5, 22.2).
-import { hiddenKindOf } from '../../domain/audit/bodies/recorded-body.ts'
 import { responseStatusOf } from '../../domain/audit/bodies/status.ts'
 import type { ResponseStatus } from '../../domain/audit/event.ts'
 import type { AuditLevel, AuditStage } from '../../domain/audit/policy.ts'
@@ -49,7 +48,7 @@ function statusOf(context: RequestContext, answer: Answer, level: AuditLevel): R
     body: isReadable ? { bytes: body } : { omitted: 'unread' },
     isOurs: refusal !== undefined,
     level,
-    ofPath: hiddenKindOf(auditedRequest(context)),
+    request: auditedRequest(context),
   })
 }
 

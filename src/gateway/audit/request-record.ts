@@ -29,8 +29,8 @@ import { AUDIT_ERRORS } from './errors.ts'
 import {
   type EventFacts,
   auditedRequest,
+  auditedUser,
   eventFacts,
-  eventUser,
   isLongRunningEvent,
 } from './event-facts.ts'
 import { type Annotations, type RequestOutcome, endAnnotation, outcomeOf } from './outcome.ts'
@@ -142,7 +142,7 @@ export class RequestRecord {
     this.#decision ??= decideAudit(
       this.#recording.policy,
       auditedRequest(context),
-      eventUser(context.caller),
+      auditedUser(context.caller),
     )
     return this.#decision
   }

@@ -22,6 +22,12 @@ export type RunsAs = { readonly caller: Caller } | 'gateway'
 /** The forwarded parts of a request, besides the parsed ones. */
 export type ForwardedCall = Pick<HttpRequest, 'id' | 'headers' | 'body' | 'remoteAddress'>
 
+/** The call with other headers in place of its own. */
+export const withHeaders = (
+  { id, headers, body, remoteAddress }: ForwardedCall,
+  changed: ForwardedCall['headers'],
+): ForwardedCall => ({ id, headers: { ...headers, ...changed }, body, remoteAddress })
+
 /** The answer when the API server has not processed the request, as it can't be reached. */
 export const UNAVAILABLE = refuse(ERRORS.apiServerUnreachable)
 

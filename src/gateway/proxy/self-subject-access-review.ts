@@ -13,7 +13,7 @@ import {
 } from '../../domain/scope/request-info.ts'
 import { type Answer, readBody, refuse } from '../../serving/http/answer.ts'
 import { ERRORS } from '../errors.ts'
-import type { ForwardedCall } from './forward.ts'
+import { type ForwardedCall, withHeaders } from './forward.ts'
 
 /** The kind of a self review: of one access, or of all rules. */
 type SelfReviewKind = 'access' | 'rules'
@@ -35,12 +35,8 @@ const SELF_REVIEWS: ReadonlyMap<string, SelfReviewKind> = new Map([
  * The request with headers that ask for JSON, the only form that `completedReview` reads. The API server repeats the
  * review in its answer, even a review that kubectl sent as protobuf.
  */
-export const asReadable = ({ id, headers, body, remoteAddress }: ForwardedCall): ForwardedCall => ({
-  id,
-  headers: { ...headers, accept: 'application/json', 'accept-encoding': 'identity' },
-  body,
-  remoteAddress,
-})
+export const asReadable = (call: ForwardedCall): ForwardedCall =>
+  withHeaders(call, { accept: 'application/json', 'accept-encoding': 'identity' })
 
 /** The rights that self-service gives a caller on our kinds. */
 export interface OwnRights {

@@ -10,7 +10,11 @@ import { privateControlPlane } from '../../support/control-plane.ts'
 import { eventually } from '../../support/eventually.ts'
 import { SOON, startTestGateway } from './test-gateway.ts'
 
-const setup = await startTestGateway(await privateControlPlane(), 1, ['--audit-subdirectory=g0'])
+const setup = await startTestGateway(await privateControlPlane(), 1, [
+  '--audit-subdirectory=g0',
+  '--audit-body-limit=4Ki',
+  '--trusted-proxies=127.0.0.0/8',
+])
 const settings = settingsOf(setup.plane)
 const upstream = auditOf(setup.plane)
 const folder = mkdtempSync(join(tmpdir(), 'audit-'))
@@ -40,14 +44,14 @@ const lines = (): readonly Line[] =>
 
 const linesOf = (id: unknown): readonly Line[] => lines().filter(({ auditID }) => auditID === id)
 
-/** Puts these settings in force, and waits until the gateway records by them. */
-async function record(token: string, audit: AuditSettings): Promise<void> {
+/** Puts these settings in force, and waits until the gateway records a list by them. @param level of the list */
+async function record(token: string, audit: AuditSettings, level: string): Promise<void> {
   await settings.declare({ audit: { enabled: true, path: folder, ...audit } })
   await eventually(
-    'the gateway records',
+    'the gateway records by these settings',
     async () => {
       const { headers } = await setup.ask(token, '/api/v1/namespaces')
-      return linesOf(headers['audit-id']).length > 0 || undefined
+      return linesOf(headers['audit-id']).some((line) => line.level === level) || undefined
     },
     SOON,
   )
@@ -71,7 +75,7 @@ test('a gateway without audit in its Config touches nothing (21.1)', async () =>
 
 test('a request that the policy names has a line with the ID of its answer and of the API server (21.3, 22.2)', async () => {
   const { token, object } = await setup.key({ user: 'ada', type: 'User' })
-  await record(token, { level: 2 })
+  await record(token, { level: 2 }, 'Metadata')
   const mark = await upstream.mark()
   const { code, headers } = await setup.ask(token, '/api/v1/namespaces/shop/secrets/s?pretty=1')
   expect(code).toBe(403)
@@ -102,7 +106,7 @@ test('a request that the policy names has a line with the ID of its answer and o
 
 test('a watch has an event before its head and one at its end, which says what ended it (21.5)', async () => {
   const { token, object } = await setup.key({ user: 'root' })
-  await record(token, { level: 2 })
+  await record(token, { level: 2 }, 'Metadata')
   const watch = setup.ask(token, '/api/v1/namespaces/shop/configmaps?watch=1&timeoutSeconds=60')
   const started = await eventually(
     'the watch is recorded',
@@ -120,6 +124,33 @@ test('a watch has an event before its head and one at its end, which says what e
   })
 })
 
+test('a client behind a trusted proxy is named here and upstream, and longer bodies are left out (21.3, 21.4, 22.6)', async () => {
+  const { token } = await setup.key({ user: 'root' })
+  await record(token, { level: 4 }, 'RequestResponse')
+  const mark = await upstream.mark()
+  const { headers } = await setup.ask(token, '/api/v1/namespaces/shop/configmaps', {
+    method: 'POST',
+    headers: { ...JSON_TYPE, 'x-forwarded-for': '198.51.100.7, 203.0.113.9, 127.0.0.9' },
+    body: JSON.stringify({ metadata: { name: 'long' }, data: { text: 'x'.repeat(5000) } }),
+  })
+  expect(linesOf(headers['audit-id'])).toMatchObject([
+    {
+      sourceIPs: ['203.0.113.9'],
+      objectRef: { resource: 'configmaps' },
+      responseStatus: { code: 201 },
+      annotations: {
+        'platform.sh/forwarded-for': '198.51.100.7, 203.0.113.9, 127.0.0.9',
+        'platform.sh/request-omitted': 'size',
+        'platform.sh/response-omitted': 'size',
+        'audit.k8s.io/truncated': 'true',
+      },
+    },
+  ])
+  const stored = (await upstream.linesSince(mark)).map((line) => JSON.parse(line) as Line)
+  const [event] = stored.filter(({ auditID }) => auditID === headers['audit-id'])
+  expect(event).toMatchObject({ sourceIPs: ['203.0.113.9', '127.0.0.1'] })
+})
+
 /** The streams of a key that have started. */
 const streamsOf = (key: string): readonly Line[] =>
   lines().filter(
@@ -129,7 +160,7 @@ const streamsOf = (key: string): readonly Line[] =>
 
 test('a refused key is named with the reason that its holder is not told (21.3, 21.6)', async () => {
   const { token, object } = await setup.key()
-  await record(token, { level: 2 })
+  await record(token, { level: 2 }, 'Metadata')
   await setup.keys.patch(object, { spec: { disabled: true } })
   const refused = await eventually(
     'the key is refused',
@@ -159,7 +190,7 @@ test('a refused key is named with the reason that its holder is not told (21.3, 
 
 test('level 4 records both bodies, and no secret of a Secret, a key or a refused patch (21.4)', async () => {
   const { token } = await setup.key({ user: 'root' })
-  await record(token, { level: 4 })
+  await record(token, { level: 4 }, 'RequestResponse')
   const send = (method: string, path: string, body: unknown, type = JSON_TYPE) =>
     setup.ask(token, path, { method, headers: type, body: JSON.stringify(body) })
   const map = await send('POST', '/api/v1/namespaces/shop/configmaps', {
@@ -206,7 +237,7 @@ test('level 4 records both bodies, and no secret of a Secret, a key or a refused
 test('a request that cannot be recorded has no effect, and it heals by itself (22.2)', async () => {
   const { token } = await setup.key({ user: 'root' })
   const rules = [{ level: 'Metadata', verbs: ['create', 'list'] }]
-  await record(token, { policy: { omitStages: ['RequestReceived'], rules } })
+  await record(token, { policy: { omitStages: ['RequestReceived'], rules } }, 'Metadata')
   rmSync(join(folder, 'g0'), { recursive: true })
   const path = '/api/v1/namespaces/shop/configmaps'
   const create = (name: string) =>
@@ -221,7 +252,8 @@ test('a request that cannot be recorded has no effect, and it heals by itself (2
   expect([refused.code, refused.headers['retry-after']]).toEqual([503, '1'])
   expect(refused.body).toContain("the request can't be recorded in the audit log")
   expect((await setup.ask(token, `${path}/refused`)).code).toBe(404)
-  expect(await upstream.writesSince(mark, { notLeases: true })).toEqual([])
+  const writes = await upstream.writesSince(mark)
+  expect(writes.filter(({ resource }) => resource === 'configmaps')).toEqual([])
   mkdirSync(join(folder, 'g0'), { mode: 0o700 })
   const healed = await eventually(
     'it records again',

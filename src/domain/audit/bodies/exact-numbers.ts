@@ -1,6 +1,7 @@
 // Numbers digit for digit (contract 21.4). JSON.parse rounds them, and its reviver, which sees how they were written, takes
 // half a second for a megabyte. So numbers that it would change are made strings before it parses, with a mark that no
 // other string begins with.
+import { stringEnd } from '../../json/bounds.ts'
 
 /** Begins a string that was a number. JSON has it unescaped, and JSON.stringify leaves it so. */
 const MARK = '\x7f'
@@ -116,13 +117,6 @@ function beginsWithMark(bytes: Buffer, at: number): boolean {
   const byte = bytes[at]
   if (byte !== BACKSLASH) return byte === MARK_BYTE
   return ESCAPED_MARK.test(bytes.toString('latin1', at, at + 6))
-}
-
-/** The place of the quote that ends the string; the end of the text where there is none. */
-function stringEnd(bytes: Buffer, start: number): number {
-  let at = start + 1
-  while (at < bytes.length && bytes[at] !== QUOTE) at += bytes[at] === BACKSLASH ? 2 : 1
-  return at
 }
 
 const isDigit = (byte: number | undefined): boolean =>

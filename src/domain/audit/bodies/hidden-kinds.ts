@@ -2,6 +2,7 @@
 import { ACCESS_KEYS, CONFIGS, GROUP, type Resource, SECRETS, TOKENS } from '../../../api/names.ts'
 import { type SettingsSchema, configSettingsSchema } from '../../../api/config.schema.gen.ts'
 import { type JsonMap, ownValue } from '../../json/json.ts'
+import type { AuditedRequest } from '../policy.ts'
 import {
   type Known,
   type KnownFields,
@@ -174,16 +175,16 @@ interface PathResource {
 }
 
 /** The hidden kind that a path is of; null = none. */
-export function hiddenKindOfPath({
-  group,
-  resource,
-  subresource,
-}: PathResource): HiddenKind | null {
+function hiddenKindOfPath({ group, resource, subresource }: PathResource): HiddenKind | null {
   const found =
     BY_PATH.get([group, resource].join('/')) ??
     BY_PATH.get([group, resource, subresource].join('/'))
   return found ?? (group === GROUP ? OTHER_OF_OURS : null)
 }
+
+/** The hidden kind that the path of a request is of; null = none. */
+export const hiddenKindOf = (request: AuditedRequest | null): HiddenKind | null =>
+  request === null || 'path' in request ? null : hiddenKindOfPath(request)
 
 /** Whether the names in `details` of a Status, where `kind` may be a plural, are of a hidden kind. */
 export const isOfHiddenKind = (group: string, kind: string): boolean =>

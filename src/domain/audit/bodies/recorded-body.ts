@@ -4,12 +4,7 @@ import { setNestedField } from '../../json/field-path.ts'
 import type { RecordedBody } from '../event.ts'
 import type { AuditedRequest } from '../policy.ts'
 import { withExactNumbers } from './exact-numbers.ts'
-import {
-  type HiddenKind,
-  hiddenKindOfBody,
-  hiddenKindOfPath,
-  mayNameHiddenKind,
-} from './hidden-kinds.ts'
+import { hiddenKindOfBody, hiddenKindOf, mayNameHiddenKind } from './hidden-kinds.ts'
 import { hideInDeleteOptions, hideSecrets, isOfMachinery } from './hide-body.ts'
 import { jsonPatchPointers, mergePatchPointers } from './patch-pointers.ts'
 import type { ParsedBody } from './parsed-body.ts'
@@ -24,10 +19,6 @@ export interface BodyContext {
   /** The most bytes of what is recorded. */
   readonly limit: number
 }
-
-/** The hidden kind that the path of a request is of; null = none. */
-export const hiddenKindOf = (request: AuditedRequest | null): HiddenKind | null =>
-  request === null || 'path' in request ? null : hiddenKindOfPath(request)
 
 /** The body as it is recorded; null = there is none. */
 export function recordedBody(parsed: ParsedBody | null, context: BodyContext): RecordedBody | null {

@@ -3,8 +3,8 @@
 import { type Json, type JsonMap, isList, isMap, ownValue, parseJsonMap } from '../../json/json.ts'
 import { nestedString } from '../../json/field-path.ts'
 import type { ResponseStatus } from '../event.ts'
-import type { AuditLevel } from '../policy.ts'
-import { type HiddenKind, isOfHiddenKind } from './hidden-kinds.ts'
+import type { AuditLevel, AuditedRequest } from '../policy.ts'
+import { type HiddenKind, hiddenKindOf, isOfHiddenKind } from './hidden-kinds.ts'
 import { changedFields, hideInText } from './known-fields.ts'
 import type { CopiedBody } from './parsed-body.ts'
 
@@ -44,8 +44,8 @@ interface AnsweredFailure {
   /** Whether this program wrote the message: then it quotes no object. */
   readonly isOurs: boolean
   readonly level: AuditLevel
-  /** The hidden kind of the path; null = none. */
-  readonly ofPath: HiddenKind | null
+  /** null = no path that can be read. */
+  readonly request: AuditedRequest | null
 }
 
 /** The longest failure that is read, in bytes, and the longest text of it, in characters: an API server may quote objects. */
@@ -58,12 +58,13 @@ export function responseStatusOf({
   body,
   isOurs,
   level,
-  ofPath,
+  request,
 }: AnsweredFailure): ResponseStatus {
   const status = code < FIRST_FAILURE ? null : statusIn(body)
   if (status === null) return { metadata: {}, code }
   const isPlain = isOurs || PLAIN_CODES.has(code)
-  const isKept = isPlain || (level !== 'Metadata' && ofPath === null && !isAboutHiddenKind(status))
+  const isHidden = hiddenKindOf(request) !== null || isAboutHiddenKind(status)
+  const isKept = isPlain || (level !== 'Metadata' && !isHidden)
   return {
     metadata: {},
     ...textField('status', status),

@@ -62,7 +62,7 @@ async function writeLines(): Promise<void> {
     next += 1
     const length = (number * 7919) % options.lineLength
     const text = JSON.stringify({ number, padding: 'x'.repeat(length) })
-    await queue.write({ text, withoutBodies: text }).then(
+    await queue.write({ text, withoutBodies: () => text }).then(
       () => say(`written ${number}`),
       async () => {
         say(`refused ${number}`)

@@ -1,5 +1,4 @@
 import { describe, expect, test } from 'vitest'
-import { hiddenKindOf } from '../../../../../src/domain/audit/bodies/recorded-body.ts'
 import { responseStatusOf } from '../../../../../src/domain/audit/bodies/status.ts'
 import { generateKey } from '../../../../../src/issuance/new-object.ts'
 import { type PathOfKind, recordedJson, requestFor } from './recorded.ts'
@@ -39,8 +38,7 @@ function responseStatus(
 ) {
   const { isOurs = false, level = 'Request', status = statusOf(code) } = parts
   const body = parts.body ?? { bytes: Buffer.from(JSON.stringify(status)) }
-  const ofPath = hiddenKindOf(requestFor(path, 'patch'))
-  return responseStatusOf({ code, body, isOurs, level, ofPath })
+  return responseStatusOf({ code, body, isOurs, level, request: requestFor(path, 'patch') })
 }
 
 const SHOWN_MESSAGE = `it was ${PLAIN}, sent with <hidden>`

@@ -1,0 +1,55 @@
+// A body that is passed on as it arrives (contract 13.3).
+import type { Readable } from 'node:stream'
+import { ReceivedBody, takeRest } from '../../kube/proxy/received-body.ts'
+
+/** The same body, with back-pressure. A failure of the source follows what arrived before. */
+export class PassedBody extends ReceivedBody {
+  readonly #source: Readable
+
+  constructor(source: Readable) {
+    super()
+    this.#source = source
+    source.on('data', (piece: Buffer) => {
+      if (!this.pass(piece)) source.pause()
+    })
+    source.once('end', () => this.arrived())
+    source.once('error', (cause: Error) => this.#fail(cause))
+    source.once('close', () => this.#fail(new Error('the body broke off')))
+  }
+
+  /** Passes on a piece. @returns whether the reader takes more */
+  protected pass(piece: Buffer): boolean {
+    return this.push(piece)
+  }
+
+  /** The body has arrived whole. */
+  protected arrived(): void {
+    this.push(null)
+  }
+
+  /** Nothing more will come of a body that has not arrived whole. */
+  protected brokeOff(): void {}
+
+  /** For a source that may have failed already: Node emits no second event. */
+  protected failIfDestroyed(): void {
+    const { destroyed, errored } = this.#source
+    if (destroyed) this.#fail(errored ?? new Error('the body broke off'))
+  }
+
+  override _read(): void {
+    this.#source.resume()
+  }
+
+  override _destroy(error: Error | null, done: (error: Error | null) => void): void {
+    this.#source.destroy()
+    this.brokeOff()
+    done(error)
+  }
+
+  #fail(cause: Error): void {
+    if (this.#source.readableEnded || this.destroyed) return
+    takeRest(this.#source, (bytes) => this.pass(bytes))
+    this.brokeOff()
+    this.breakOffAfterRest(cause)
+  }
+}
