@@ -1,4 +1,4 @@
-// A body that is passed on as it arrives (contract 13.3).
+// Bodies that are passed on as they arrive (contract 13.3, 14.1).
 import type { Readable } from 'node:stream'
 import { ReceivedBody, takeRest } from '../../kube/proxy/received-body.ts'
 
@@ -51,5 +51,13 @@ export class PassedBody extends ReceivedBody {
     takeRest(this.#source, (bytes) => this.pass(bytes))
     this.brokeOff()
     this.breakOffAfterRest(cause)
+  }
+}
+
+/** The same body; calls `flowed` for each chunk. */
+export class ObservedBody extends PassedBody {
+  constructor(source: Readable, flowed: () => void) {
+    super(source)
+    source.on('data', () => flowed())
   }
 }

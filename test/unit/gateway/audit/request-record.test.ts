@@ -234,18 +234,27 @@ test('a request whose event cannot be written is refused before it is sent, and 
   ])
 })
 
-test('an answer waits until its event is written (22.2)', async () => {
-  const { hold, respond, events } = auditedGateway()
+test.each([
+  { stage: 'RequestReceived', rules: METADATA, sentBefore: 0, written: 2 },
+  {
+    stage: 'ResponseComplete',
+    rules: [{ level: 'Metadata', omitStages: ['RequestReceived'] }],
+    sentBefore: 1,
+    written: 1,
+  },
+])('an answer waits until its event $stage is written (22.2)', async (row) => {
+  const { hold, respond, events, sent } = auditedGateway(row.rules)
   const release = hold()
   let hasAnswer = false
   const answering = respond(callTo(PODS)).then(() => {
     hasAnswer = true
   })
-  await new Promise(setImmediate)
-  expect(hasAnswer).toBe(false)
+  await vi.waitFor(() => expect(sent).toHaveLength(row.sentBefore))
+  await new Promise((resolve) => setTimeout(resolve, 20))
+  expect([hasAnswer, sent.length]).toEqual([false, row.sentBefore])
   release()
   await answering
-  expect(events()).toHaveLength(2)
+  expect(events()).toHaveLength(row.written)
 })
 
 test('401s pass while events cannot be written, and are counted (21.6, 22.2)', async () => {
