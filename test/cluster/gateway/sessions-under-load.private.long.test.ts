@@ -141,17 +141,13 @@ async function byPodProxy(): Promise<Copy> {
   return async (start) => (await start('get', '--raw', path).ended).stdout.equals(small)
 }
 
-/** How many copies are cut, AT_ONCE at a time. */
-async function cutCopies(copy: Copy, start: Start, rounds: number): Promise<number> {
-  let cut = 0
-  for (let round = 0; round < rounds; round += 1) {
-    const copies = await Promise.all(Array.from({ length: AT_ONCE }, () => copy(start)))
-    cut += copies.filter((whole) => !whole).length
-  }
-  return cut
+/** How many of AT_ONCE copies are cut. */
+async function cutCopies(copy: Copy, start: Start): Promise<number> {
+  const copies = await Promise.all(Array.from({ length: AT_ONCE }, () => copy(start)))
+  return copies.filter((whole) => !whole).length
 }
 
-/** How many of as many copies are cut through the gateway, and through the proxy. */
+/** How many of as many copies are cut through the gateway, and through the proxy: in turns, under the same load. */
 async function countCuts(
   copy: Copy,
   { rounds, env = {} }: { rounds: number; env?: Readonly<Record<string, string>> },
@@ -159,8 +155,11 @@ async function countCuts(
   const through = (kubeconfig: string): Start => {
     return (...args) => startKubectl(plane, ['-n', TEAM, ...args], { env, kubeconfig })
   }
-  const gateway = await cutCopies(copy, through(throughGateway), rounds)
-  const proxy = await cutCopies(copy, through(proxied), rounds)
+  let [gateway, proxy] = [0, 0]
+  for (let round = 0; round < rounds; round += 1) {
+    gateway += await cutCopies(copy, through(throughGateway))
+    proxy += await cutCopies(copy, through(proxied))
+  }
   console.log(`cut of ${rounds * AT_ONCE}: ${JSON.stringify({ gateway, proxy })}`)
   return { gateway, proxy }
 }
