@@ -1,0 +1,84 @@
+// The data store of the audit log: events in a database, to be asked for (contract 22.3, 22.4).
+import type { AuditQuery } from '../../domain/audit/query.ts'
+import type { StoreEndpoint } from '../../domain/audit/store-endpoint.ts'
+import { type Clock, withTimeout } from '../../runtime/clock.ts'
+import { closeDatabases, type Databases, openDatabases, QUESTION_TIMEOUT_MS } from './databases.ts'
+import { migrate } from './migrate.ts'
+import { type EventsPage, queryEvents } from './query-events.ts'
+import { deleteEventsBefore } from './retention.ts'
+import { StoreError, storeErrorOf } from './store-error.ts'
+import { type LineBatch, readPosition, type StoredEvents, writeEvents } from './write-events.ts'
+
+/**
+ * A data store. It connects when it is first used, and brings the schema to the version of this program. Each method throws
+ * StoreError, whose message may be logged; the next call connects anew where that is needed.
+ */
+export class DataStore {
+  readonly #databases: Databases
+  readonly #clock: Clock
+  #migrated: Promise<void> | null = null
+
+  constructor(endpoint: StoreEndpoint, clock: Clock) {
+    this.#databases = openDatabases(endpoint)
+    this.#clock = clock
+  }
+
+  /** The position of the follower of a replica, as it was given; null = it has none yet. */
+  readPosition(source: string): Promise<string | null> {
+    return this.#use((databases) => readPosition(databases, source))
+  }
+
+  /** Stores a batch with its position, all or nothing; lines that the store refuses are passed over. */
+  writeEvents(batch: LineBatch): Promise<StoredEvents> {
+    return this.#use((databases) => writeEvents(databases, batch))
+  }
+
+  /** Answers a question within 10 s. */
+  queryEvents(query: AuditQuery): Promise<EventsPage> {
+    return this.#use((databases) =>
+      withTimeout(this.#clock, QUESTION_TIMEOUT_MS, (signal) =>
+        Promise.race([queryEvents(databases, query), timeout(signal)]),
+      ),
+    )
+  }
+
+  /**
+   * Deletes events whose stage was reached before this time, in epoch milliseconds.
+   *
+   * @param signal ends it between two statements
+   * @returns how many were deleted
+   */
+  deleteEventsBefore(beforeMs: number, signal: AbortSignal): Promise<number> {
+    return this.#use((databases) => deleteEventsBefore(databases, beforeMs, signal))
+  }
+
+  /** Closes all connections. */
+  async close(): Promise<void> {
+    await closeDatabases(this.#databases)
+  }
+
+  async #use<T>(act: (databases: Databases) => Promise<T>): Promise<T> {
+    try {
+      await this.#migrate()
+      return await act(this.#databases)
+    } catch (error) {
+      throw storeErrorOf(error)
+    }
+  }
+
+  async #migrate(): Promise<void> {
+    this.#migrated ??= migrate(this.#databases)
+    const migrated = this.#migrated
+    await migrated.catch((error: unknown) => {
+      if (this.#migrated === migrated) this.#migrated = null
+      throw error
+    })
+  }
+}
+
+/** Rejects at the signal. */
+const timeout = (signal: AbortSignal): Promise<never> =>
+  new Promise((_resolve, reject) => {
+    const fail = (): void => reject(new StoreError('timeout', 'the data store took too long'))
+    signal.addEventListener('abort', fail, { once: true })
+  })
