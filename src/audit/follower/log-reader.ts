@@ -1,0 +1,227 @@
+// Lines of an audit log in their order, over all of its files, from a position on (contract 22.3).
+import { lstat, readdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import { AUDIT_FILE } from '../files/backups.ts'
+import { MOST_BYTES, MOST_LINES } from '../store/write-events.ts'
+import { FileChangedError, openLogFile, type OpenLogFile } from './open-file.ts'
+import { afterOf, filesFrom, type LogFile, type LogPosition } from './position.ts'
+import { UnreadFiles } from './unread-files.ts'
+
+/** Lines that are read. */
+export interface ReadLines {
+  /** null = a line that is too long. */
+  readonly lines: readonly (string | null)[]
+  /** Behind them. */
+  readonly position: LogPosition
+}
+
+/** Reads one directory. */
+export class LogReader {
+  readonly #directory: string
+  readonly #unread = new UnreadFiles()
+  #position: LogPosition | null
+  #open: OpenLogFile | null = null
+  #afterMs: number | null = null
+  /** The time in the name that the open file has, or got by rotation; null = it had none when that was last looked at. */
+  #openAtMs: number | null = null
+  /** Whether the file of the position was read to its end, and no longer grows. */
+  #isFinished = false
+
+  /** @param position null = everything is read */
+  constructor(directory: string, position: LogPosition | null) {
+    this.#directory = directory
+    this.#position = position
+  }
+
+  /** How many events were removed before they were read, as far as that is known, since it was last asked. */
+  takeUnread(): number {
+    return this.#unread.take()
+  }
+
+  /** Looks which files there are, so that those that go unread are known. */
+  async survey(): Promise<void> {
+    const files = await this.#files()
+    if (this.#open !== null)
+      this.#openAtMs ??= files.find(({ atMs }) => atMs !== null)?.atMs ?? null
+    const openAtMs = this.#openAtMs ?? Number.NEGATIVE_INFINITY
+    await this.#unread.survey(
+      this.#directory,
+      files.filter(({ atMs }) => atMs === null || atMs > openAtMs),
+    )
+  }
+
+  /**
+   * The next lines, as many as a batch may have; null = there are none now.
+   *
+   * @throws Error of node:fs
+   */
+  async next(): Promise<ReadLines | null> {
+    const lines: (string | null)[] = []
+    let bytes = 0
+    while (lines.length < MOST_LINES && bytes < MOST_BYTES) {
+      const line = await this.#nextLine()
+      if (line === 'end') break
+      // A batch is of one file: its position is behind its last line.
+      if (line === 'file') {
+        if (lines.length > 0) break
+        continue
+      }
+      lines.push(line.text)
+      bytes += line.bytes
+    }
+    return lines.length === 0 || this.#position === null
+      ? null
+      : { lines, position: this.#position }
+  }
+
+  async close(): Promise<void> {
+    await this.#open?.close()
+    this.#open = null
+  }
+
+  /** The next line; `file` where another file goes on; `end` where there is none. */
+  async #nextLine(): Promise<
+    { readonly text: string | null; readonly bytes: number } | 'file' | 'end'
+  > {
+    const open = (this.#open ??= await this.#openNext())
+    if (open === null) return 'end'
+    try {
+      const line = (await open.nextLine()) ?? (await this.#lastLine(open))
+      if (line === 'end') return 'end'
+      if (line === null) {
+        await this.#finish(open)
+        return 'file'
+      }
+      this.#position = { head: open.head, offset: open.offset, afterMs: this.#afterMs }
+      this.#unread.isRead(line.bytes)
+      return line
+    } catch (error) {
+      return this.#leave(open, error)
+    }
+  }
+
+  /** What stands behind the last line feed of a file that no longer grows; null = nothing. */
+  async #lastLine(open: OpenLogFile) {
+    if (open.file.atMs === null && !(await this.#isReplaced(open))) return 'end' as const
+    // What was written between the last reading and its rotation.
+    return (await open.nextLine()) ?? open.lastLine()
+  }
+
+  /** Whether another file has the name of the one that lines were appended to. */
+  async #isReplaced(open: OpenLogFile): Promise<boolean> {
+    const there = await lstat(join(this.#directory, AUDIT_FILE), { bigint: true }).catch(() => null)
+    if (there === null) return false
+    const { dev, ino } = await open.identity()
+    return there.dev !== dev || there.ino !== ino
+  }
+
+  async #finish(open: OpenLogFile): Promise<void> {
+    this.#isFinished = true
+    await this.close()
+    // An empty file has no head by which it is found.
+    if (open.offset > 0 || open.file.atMs === null) return
+    this.#position = { ...(this.#position ?? NOWHERE), afterMs: open.file.atMs }
+  }
+
+  /** A file that can't be read further: one that changed is read again, a damaged archive is passed over. */
+  async #leave(open: OpenLogFile, error: unknown): Promise<'file'> {
+    await this.close()
+    if (error instanceof FileChangedError) {
+      this.#position = { head: open.head, offset: 0, afterMs: this.#afterMs }
+      this.#isFinished = false
+      return 'file'
+    }
+    if (!isDamage(error)) throw error
+    this.#unread.isLost(1)
+    this.#position = { head: open.head, offset: open.offset, afterMs: this.#afterMs }
+    this.#isFinished = true
+    return 'file'
+  }
+
+  async #files(): Promise<readonly LogFile[]> {
+    return filesFrom(await readdir(this.#directory).catch(noNames), this.#position)
+  }
+
+  /** Opens the file of the position, or the one behind it. */
+  async #openNext(): Promise<OpenLogFile | null> {
+    const files = await this.#files()
+    await this.survey()
+    const place = await this.#placeOfPosition(files)
+    if (place === -1) {
+      // Removed before it was read to its end; how many lines it still had is not known.
+      if (this.#position !== null && !this.#isFinished) this.#unread.isLost(1)
+      this.#isFinished = true
+    }
+    const next = this.#isFinished ? place + 1 : place
+    const file = files[next]
+    if (file === undefined) return null
+    const open = await this.#opened(file, files)
+    if (open === null) return null
+    this.#afterMs = afterOf(files, next, this.#position)
+    const { head, offset } = this.#position ?? { head: '', offset: 0 }
+    if (!this.#isFinished && !(await open.skipTo(offset))) {
+      await open.close()
+      this.#position = { head, offset: 0, afterMs: this.#afterMs }
+      return null
+    }
+    this.#isFinished = false
+    this.#openAtMs = file.atMs
+    this.#unread.isOpened(file)
+    return open
+  }
+
+  /** Opens a file; null when rotation moved it meanwhile. */
+  async #opened(file: LogFile, files: readonly LogFile[]): Promise<OpenLogFile | null> {
+    const open = await openLogFile(this.#directory, file).catch(nullWhenMissing)
+    if (open === null || file.atMs !== null) return open
+    // A backup that was made meanwhile is before it.
+    if (namesOf(await this.#files()) === namesOf(files)) return open
+    await open.close()
+    return null
+  }
+
+  /** Where the file of the position is among these; -1 = nowhere. */
+  async #placeOfPosition(files: readonly LogFile[]): Promise<number> {
+    if (this.#position === null) {
+      this.#isFinished = true
+      return -1
+    }
+    for (const [place, file] of files.entries())
+      if ((await this.#headOf(file)) === this.#position.head) return place
+    return -1
+  }
+
+  async #headOf(file: LogFile): Promise<string | null> {
+    const open = await openLogFile(this.#directory, file).catch(nullWhenMissing)
+    if (open === null) return null
+    try {
+      return await open.readHead()
+    } catch (error) {
+      if (!isDamage(error)) throw error
+      return null
+    } finally {
+      await open.close()
+    }
+  }
+}
+
+/** A position from which everything is read. */
+const NOWHERE: LogPosition = { head: '', offset: 0, afterMs: null }
+
+const namesOf = (files: readonly LogFile[]): string => files.map(({ name }) => name).join()
+
+const codeOf = (error: unknown): string => (error as NodeJS.ErrnoException).code ?? ''
+
+/** An archive that is cut or damaged. */
+const isDamage = (error: unknown): boolean => codeOf(error).startsWith('Z_')
+
+const nullWhenMissing = (error: unknown): null => {
+  if (codeOf(error) === 'ENOENT') return null
+  throw error
+}
+
+/** A directory that is not there yet has no files. */
+const noNames = (error: unknown): readonly string[] => {
+  if (codeOf(error) === 'ENOENT') return []
+  throw error
+}

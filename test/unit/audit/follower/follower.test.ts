@@ -1,0 +1,356 @@
+import {
+  appendFileSync,
+  mkdtempSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { gzipSync } from 'node:zlib'
+import { beforeEach, describe, expect, onTestFinished, test } from 'vitest'
+import { AuditFollower, type StoreResult } from '../../../../src/audit/follower/follower.ts'
+import { backupName } from '../../../../src/audit/files/backups.ts'
+import { StoreError } from '../../../../src/audit/store/store-error.ts'
+import type { LineBatch, StoredEvents } from '../../../../src/audit/store/write-events.ts'
+import {
+  auditIDsOf,
+  eventLine,
+  eventLines,
+  EVENTS_FROM_MS,
+} from '../../../support/audit-store-events.ts'
+import { eventually } from '../../../support/eventually.ts'
+import { type ManualClock, manualClock } from '../../../support/manual-clock.ts'
+
+let directory = ''
+beforeEach(() => {
+  directory = mkdtempSync(join(tmpdir(), 'audit-follower-'))
+  onTestFinished(() => rmSync(directory, { recursive: true, force: true }))
+})
+
+const path = (name: string): string => join(directory, name)
+const text = (first: number, count: number): string =>
+  eventLines(first, count)
+    .map((line) => `${line}\n`)
+    .join('')
+const write = (first: number, count: number, name = 'audit.log'): void =>
+  appendFileSync(path(name), text(first, count))
+const backup = (number: number): string => backupName(EVENTS_FROM_MS + number)
+const rotate = (number: number): void => renameSync(path('audit.log'), path(backup(number)))
+function compress(number: number): void {
+  writeFileSync(path(`${backup(number)}.gz`), gzipSync(readFileSync(path(backup(number)))))
+  rmSync(path(backup(number)))
+}
+
+/** A store in memory: rows and position of a batch, or nothing. */
+class MemoryStore {
+  readonly lines: (string | null)[] = []
+  readonly batches: LineBatch[] = []
+  position: string | null = null
+  failure: Error | null = null
+
+  readonly readPosition = (): Promise<string | null> =>
+    this.failure === null ? Promise.resolve(this.position) : Promise.reject(this.failure)
+
+  readonly writeEvents = (batch: LineBatch): Promise<StoredEvents> => {
+    if (this.failure !== null) return Promise.reject(this.failure)
+    const fresh = batch.lines.filter((line) => !this.lines.includes(line))
+    this.lines.push(...fresh)
+    this.batches.push(batch)
+    this.position = batch.position
+    return Promise.resolve({
+      stored: fresh.length,
+      double: batch.lines.length - fresh.length,
+      refused: 0,
+    })
+  }
+
+  get ids(): readonly string[] {
+    return auditIDsOf(this.lines.map((line) => line ?? '{}'))
+  }
+}
+
+interface Following {
+  readonly follower: AuditFollower
+  readonly counts: Map<StoreResult, number>
+  readonly failures: unknown[]
+  readonly healed: () => number
+  readonly end: () => Promise<void>
+}
+
+const clockNow = () => manualClock(EVENTS_FROM_MS)
+
+/** Follows until the test ends. */
+function follow(store: MemoryStore, clock = clockNow()): Following {
+  const counts = new Map<StoreResult, number>()
+  const failures: unknown[] = []
+  let healed = 0
+  const follower = new AuditFollower({
+    store,
+    directory,
+    source: 'gateway-0',
+    clock,
+    observer: {
+      counted: (result, count) => counts.set(result, (counts.get(result) ?? 0) + count),
+      failed: (cause) => failures.push(cause),
+      healed: () => {
+        healed += 1
+      },
+    },
+  })
+  const stop = new AbortController()
+  const running = follower.run(stop.signal)
+  const end = async (): Promise<void> => {
+    stop.abort()
+    await running
+  }
+  onTestFinished(end)
+  return { follower, counts, failures, healed: () => healed, end }
+}
+
+const ids = (first: number, count: number): readonly string[] =>
+  Array.from({ length: count }, (_, at) => `id-${first + at}`)
+
+/** Moves the clock by polls until the probe says so. */
+const pollUntil = (
+  what: string,
+  clock: ManualClock,
+  probe: () => boolean,
+  stepMs = 500,
+): Promise<true> =>
+  eventually(
+    what,
+    async () => {
+      if (probe()) return true
+      await clock.advance(stepMs)
+      return undefined
+    },
+    { withinMs: 20_000 },
+  )
+
+/** Moves the clock until the store has as many lines, and compares them. */
+async function untilStored(
+  store: MemoryStore,
+  clock: ManualClock,
+  expected: readonly string[],
+): Promise<void> {
+  await pollUntil(
+    `${expected.length} lines are stored`,
+    clock,
+    () => store.lines.length >= expected.length,
+  )
+  expect(store.ids).toEqual(expected)
+}
+
+describe('a follower', () => {
+  test('begins a new store with the oldest file, compressed ones too, and goes on with what is written (22.3)', async () => {
+    write(0, 3, backup(1))
+    compress(1)
+    write(3, 2, backup(2))
+    write(5, 1)
+    const [store, clock] = [new MemoryStore(), clockNow()]
+    follow(store, clock)
+    await untilStored(store, clock, ids(0, 6))
+    write(6, 2)
+    await untilStored(store, clock, ids(0, 8))
+    expect(new Set(store.batches.map(({ source }) => source))).toEqual(new Set(['gateway-0']))
+  })
+
+  test('stores an event within two polls of a second together (22.3)', async () => {
+    write(0, 1)
+    const [store, clock] = [new MemoryStore(), clockNow()]
+    follow(store, clock)
+    await untilStored(store, clock, ids(0, 1))
+    // It is at the end, and waits.
+    const wait = { withinMs: 5000 }
+    await eventually('it waits', () => (clock.pending() === 1 ? true : undefined), wait)
+    write(1, 1)
+    await clock.advance(1000)
+    await eventually('it is stored', () => (store.lines.length === 2 ? true : undefined), wait)
+  })
+
+  test('a line without its line feed waits for it (22.3)', async () => {
+    const line = `${eventLine(1)}\n`
+    write(0, 1)
+    appendFileSync(path('audit.log'), line.slice(0, 100))
+    const [store, clock] = [new MemoryStore(), clockNow()]
+    follow(store, clock)
+    await untilStored(store, clock, ids(0, 1))
+    await clock.advance(2000)
+    expect(store.lines).toHaveLength(1)
+    appendFileSync(path('audit.log'), line.slice(100))
+    await untilStored(store, clock, ids(0, 2))
+  })
+
+  test('batches have a thousand lines at most, or four mebibytes (22.3)', async () => {
+    write(0, 2500)
+    for (const number of [2500, 2501, 2502, 2503])
+      appendFileSync(
+        path('audit.log'),
+        `${eventLine(number, { requestObject: 'x'.repeat(1_500_000) })}\n`,
+      )
+    const [store, clock] = [new MemoryStore(), clockNow()]
+    follow(store, clock)
+    await untilStored(store, clock, ids(0, 2504))
+    expect(store.batches.map(({ lines }) => lines.length)).toEqual([1000, 1000, 503, 1])
+  })
+
+  test('a line of any length takes a bounded memory, and is passed over (22.3)', async () => {
+    write(0, 1)
+    appendFileSync(path('audit.log'), `${'x'.repeat(20_000_000)}\n`)
+    write(1, 1)
+    const [store, clock] = [new MemoryStore(), clockNow()]
+    follow(store, clock)
+    await pollUntil('the line behind it is stored', clock, () => store.lines.length === 3)
+    expect(store.lines).toEqual([eventLine(0), null, eventLine(1)])
+  })
+})
+
+describe('rotation', () => {
+  test('what is written before and behind a rotation is stored once, in order (22.3)', async () => {
+    const [store, clock] = [new MemoryStore(), clockNow()]
+    const { counts } = follow(store, clock)
+    for (const round of [0, 1, 2, 3, 4]) {
+      write(round * 10, 5)
+      await untilStored(store, clock, ids(0, round * 10 + 5))
+      write(round * 10 + 5, 5)
+      rotate(round)
+      if (round % 2 === 0) compress(round)
+    }
+    write(50, 1)
+    await untilStored(store, clock, ids(0, 51))
+    expect([...counts]).toEqual([['stored', 51]])
+  })
+
+  test.each([
+    { name: 'under its name', move: () => undefined },
+    { name: 'as a backup', move: () => rotate(7) },
+    {
+      name: 'compressed',
+      move: () => {
+        rotate(7)
+        compress(7)
+      },
+    },
+  ])(
+    'a restarted follower finds its file $name, and stores nothing twice (22.3)',
+    async ({ move }) => {
+      const [store, clock] = [new MemoryStore(), clockNow()]
+      write(0, 5, backup(1))
+      write(5, 5)
+      const first = follow(store, clock)
+      await untilStored(store, clock, ids(0, 10))
+      await first.end()
+      write(10, 5)
+      move()
+      write(15, 1)
+      const { counts } = follow(store, clock)
+      await untilStored(store, clock, ids(0, 16))
+      expect([...counts]).toEqual([['stored', 6]])
+    },
+  )
+
+  test('an inode that is used again is not taken for the file that had it (22.3)', async () => {
+    const [store, clock] = [new MemoryStore(), clockNow()]
+    write(0, 5)
+    const first = follow(store, clock)
+    await untilStored(store, clock, ids(0, 5))
+    await first.end()
+    // The same file, with other lines.
+    writeFileSync(path('audit.log'), text(100, 9))
+    follow(store, clock)
+    await untilStored(store, clock, [...ids(0, 5), ...ids(100, 9)])
+  })
+
+  test('a write that failed and was taken back is not stored in pieces (22.1, 22.3)', async () => {
+    const [store, clock] = [new MemoryStore(), clockNow()]
+    write(0, 3)
+    const { counts } = follow(store, clock)
+    await untilStored(store, clock, ids(0, 3))
+    const bytes = readFileSync(path('audit.log')).length
+    appendFileSync(path('audit.log'), eventLine(50).slice(0, 200))
+    await clock.advance(500)
+    truncateSync(path('audit.log'), bytes)
+    write(3, 4)
+    await untilStored(store, clock, ids(0, 7))
+    expect(counts.get('refused')).toBeUndefined()
+  })
+
+  test('a damaged archive is passed over, and counted (22.3)', async () => {
+    write(0, 3000, backup(1))
+    compress(1)
+    truncateSync(path(`${backup(1)}.gz`), 2000)
+    write(3000, 1)
+    const [store, clock] = [new MemoryStore(), clockNow()]
+    const { counts } = follow(store, clock)
+    await pollUntil('the next file is stored', clock, () => store.ids.at(-1) === 'id-3000')
+    await pollUntil('it is counted', clock, () => counts.get('unread') === 1)
+    expect(store.lines.length).toBeLessThan(3000)
+  })
+})
+
+describe('a store that is away', () => {
+  test('is tried after 0.5 s, 1 s and so on up to a minute, is reported once, and gets every event (22.3)', async () => {
+    const [store, clock] = [new MemoryStore(), clockNow()]
+    write(0, 1)
+    const { follower, failures, healed } = follow(store, clock)
+    await untilStored(store, clock, ids(0, 1))
+    store.failure = new StoreError('unavailable', 'away')
+    let attempts = 0
+    const failing = store.writeEvents
+    Object.assign(store, {
+      writeEvents: (batch: LineBatch) => {
+        attempts += 1
+        return failing(batch)
+      },
+    })
+    write(1, 1)
+    // 0.5 + 1 + 2 + ... + 32 s, and then a minute each.
+    for (let second = 0; second < 600; second += 1) {
+      await clock.advance(500)
+      await new Promise((resolve) => setImmediate(resolve))
+      await clock.advance(500)
+    }
+    expect(attempts).toBeGreaterThan(10)
+    expect(attempts).toBeLessThan(20)
+    expect(failures).toEqual([store.failure])
+    expect(follower.lagSeconds()).toBeGreaterThan(590)
+    store.failure = null
+    await clock.advance(60_000)
+    await untilStored(store, clock, ids(0, 2))
+    await pollUntil('the lag is gone', clock, () => follower.lagSeconds() === 0)
+    expect(healed()).toBe(1)
+  })
+
+  test('files that retention removes meanwhile are counted as unread (22.3)', async () => {
+    const [store, clock] = [new MemoryStore(), clockNow()]
+    write(0, 100)
+    const { counts } = follow(store, clock)
+    await untilStored(store, clock, ids(0, 100))
+    store.failure = new StoreError('unavailable', 'away')
+    write(100, 10)
+    await clock.advance(1000)
+    rotate(1)
+    write(200, 40)
+    rotate(2)
+    write(300, 60)
+    rotate(3)
+    compress(3)
+    write(400, 1)
+    await pollUntil(
+      'it failed again and again',
+      clock,
+      () => clock.nowMs() > EVENTS_FROM_MS + 600_000,
+      10_000,
+    )
+    for (const name of [backup(1), backup(2), `${backup(3)}.gz`]) rmSync(path(name))
+    await pollUntil('they are counted', clock, () => counts.has('unread'), 10_000)
+    expect(counts.get('unread')).toBe(100)
+    store.failure = null
+    // What the open file still had was read, though it is gone.
+    await untilStored(store, clock, [...ids(0, 110), ...ids(400, 1)])
+    expect(counts.get('unread')).toBe(100)
+  })
+})
