@@ -22,14 +22,13 @@ export class StoreError extends Error {
 export function storeErrorOf(error: unknown): StoreError {
   if (error instanceof StoreError) return error
   if (error instanceof AddressRefused) return new StoreError('unavailable', error.message)
-  const code = codeOf(error)
-  const found = FAILURES.find(({ codes }) => codes.test(code))
-  const { failure, what } = found ?? {
-    failure: 'unavailable',
-    what: 'the data store can not be used',
-  }
+  const { code, state } = codesOf(error)
+  const found = FAILURES.find(({ codes }) => codes.test(code)) ?? refusalOf(state)
+  const { failure, what } = found ?? UNKNOWN
   return new StoreError(failure, code === '' ? what : `${what} (${code})`)
 }
+
+const REFUSED = 'the data store refuses a value'
 
 interface KnownFailure {
   readonly codes: RegExp
@@ -56,7 +55,7 @@ const FAILURES: readonly KnownFailure[] = [
   },
   {
     codes:
-      /^(?:ECONNREFUSED|ECONNRESET|EHOSTUNREACH|ENETUNREACH|ENOTFOUND|EAI_AGAIN|ETIMEDOUT|EPIPE)$/,
+      /^(?:ECONNREFUSED|ECONNRESET|EHOSTUNREACH|ENETUNREACH|ENOTFOUND|EAI_AGAIN|ETIMEDOUT|EPIPE|PROTOCOL_CONNECTION_LOST|PROTOCOL_SEQUENCE_TIMEOUT)$/,
     failure: 'unavailable',
     what: 'the data store can not be reached',
   },
@@ -68,18 +67,30 @@ const FAILURES: readonly KnownFailure[] = [
   {
     // Data exceptions, integrity, program limits; too long a packet or a value; SQLite: too big, constraint, mismatch.
     codes:
-      /^(?:22...|23...|54...|ER_DATA_TOO_LONG|ER_NET_PACKET_TOO_LARGE|ER_BAD_NULL_ERROR|ER_TRUNCATED_WRONG_VALUE\w*|ER_WARN_DATA_OUT_OF_RANGE|ER_CONSTRAINT_FAILED|ER_CHECK_CONSTRAINT_VIOLATED|ER_SIGNAL_EXCEPTION|P0001|SQLITE_(?:18|19|20))$/,
+      /^(?:22...|23...|54...|ER_DATA_TOO_LONG|ER_NET_PACKET_TOO_LARGE|ER_BAD_NULL_ERROR|ER_TRUNCATED_WRONG_VALUE\w*|ER_WARN_DATA_OUT_OF_RANGE|ER_CHECK_CONSTRAINT_VIOLATED|ER_SIGNAL_EXCEPTION|P0001|SQLITE_(?:18|19|20))$/,
     failure: 'refused',
-    what: 'the data store refuses a value',
+    what: REFUSED,
   },
 ]
 
-/** The code of a driver's error; empty = it has none that can be told from other text. */
-function codeOf(error: unknown): string {
-  const { code, errcode } = (error ?? {}) as { readonly code?: unknown; readonly errcode?: unknown }
-  if (typeof errcode === 'number') return `SQLITE_${errcode & PRIMARY_CODE}`
-  return typeof code === 'string' && /^\w{1,64}$/.test(code) ? code : ''
+const UNKNOWN: Omit<KnownFailure, 'codes'> = {
+  failure: 'unavailable',
+  what: 'the data store can not be used',
 }
+
+/** MariaDB has numbers of its own, which the driver takes for those of MySQL: SQLSTATE tells about both. */
+const refusalOf = (state: string): Omit<KnownFailure, 'codes'> | null =>
+  /^2[23]/.test(state) ? { failure: 'refused', what: REFUSED } : null
+
+/** The codes of a driver's error; empty = it has none that can be told from other text. */
+function codesOf(error: unknown): { readonly code: string; readonly state: string } {
+  const { code, errcode, sqlState } = (error ?? {}) as Readonly<Record<string, unknown>>
+  if (typeof errcode === 'number') return { code: `SQLITE_${errcode & PRIMARY_CODE}`, state: '' }
+  return { code: wordOf(code), state: wordOf(sqlState) }
+}
+
+const wordOf = (code: unknown): string =>
+  typeof code === 'string' && /^\w{1,64}$/.test(code) ? code : ''
 
 /** SQLite's extended codes have more bits. */
 const PRIMARY_CODE = 0xff

@@ -1,10 +1,20 @@
-import { mkdtempSync, rmSync, statSync } from 'node:fs'
+import { appendFileSync, mkdirSync, mkdtempSync, renameSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { Kysely } from 'kysely'
 import { afterAll, describe, expect, onTestFinished, test } from 'vitest'
 import { DataStore } from '../../../../src/audit/store/data-store.ts'
+import type { Databases } from '../../../../src/audit/store/databases.ts'
+import { queryEvents } from '../../../../src/audit/store/query-events.ts'
+import type { StoreTables } from '../../../../src/audit/store/schema.ts'
+import { workerSqliteDialect } from '../../../../src/audit/store/sqlite-dialect.ts'
+import { storeErrorOf } from '../../../../src/audit/store/store-error.ts'
+import { backupName } from '../../../../src/audit/files/backups.ts'
+import { AuditFollower } from '../../../../src/audit/follower/follower.ts'
+import { eventually } from '../../../support/eventually.ts'
 import { systemClock } from '../../../../src/runtime/clock.ts'
-import { eventLines } from '../../../support/audit-store-events.ts'
+import { auditQuery, EVENTS_FROM_MS, eventLines } from '../../../support/audit-store-events.ts'
 import { dataStoreCases } from './data-store-cases.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'audit-store-'))
@@ -31,4 +41,89 @@ describe('SQLite', () => {
     for (const end of ['', '-wal', '-shm'])
       expect(statSync(`${file}${end}`).mode & 0o777).toBe(0o600)
   })
+
+  test('a question whose time is over looks at no further event (22.4)', async () => {
+    const file = newFile()
+    await storeOf(file).writeEvents({ source: 's', lines: eventLines(0, 5), position: 'p' })
+    const dialect = workerSqliteDialect({ file, isReader: true, timeoutMs: -1 })
+    const reader = new Kysely<StoreTables>({ dialect })
+    onTestFinished(() => reader.destroy())
+    const databases: Databases = { kind: 'sqlite', writer: reader, reader }
+    const query = { ...auditQuery({ verb: 'none' }), after: POSITION_AT_END }
+    const failure = await queryEvents(databases, query).catch((error: unknown) => error)
+    expect(storeErrorOf(failure).failure).toBe('timeout')
+  })
+
+  test('replicas that migrate at once make one schema (22.3)', async () => {
+    const file = newFile()
+    const stores = [storeOf(file), storeOf(file), storeOf(file)]
+    const stored = await Promise.all(
+      stores.map((store, at) =>
+        store.writeEvents({ source: 's', lines: eventLines(at, 1), position: 'p' }),
+      ),
+    )
+    expect(stored.map((one) => one.stored)).toEqual([1, 1, 1])
+  })
+
+  test('a schema that a newer program made is left alone, and said (22.3)', async () => {
+    const file = newFile()
+    await storeOf(file).writeEvents({ source: 's', lines: eventLines(0, 1), position: 'p' })
+    const database = new DatabaseSync(file)
+    const add = `insert into audit_migrations (name, timestamp) values ('0002-of-tomorrow', '2027')`
+    database.exec(add)
+    const store = storeOf(file)
+    await expect(store.queryEvents(auditQuery())).rejects.toThrow('is newer than this program')
+    database.exec(`delete from audit_migrations where name = '0002-of-tomorrow'`)
+    database.close()
+    expect((await store.queryEvents(auditQuery())).events).toHaveLength(1)
+  })
+
+  test('a file that can not be opened is named by its code, and is opened once it can be (22.3)', async () => {
+    const file = join(folder, 'later', 'audit.db')
+    const store = storeOf(file)
+    const failure = await store.readPosition('s').catch((error: unknown) => error)
+    expect(String(failure)).toBe('StoreError: the data store can not be used (ENOENT)')
+    mkdirSync(join(folder, 'later'))
+    expect(await store.readPosition('s')).toBeNull()
+  })
+
+  test('what a follower reads is found by a question within 2 s, while files rotate (22.3)', async () => {
+    const directory = mkdtempSync(join(folder, 'log-'))
+    const store = storeOf(newFile())
+    const stop = new AbortController()
+    const counts = new Map<string, number>()
+    const follower = new AuditFollower({
+      store,
+      directory,
+      source: 'gateway-0',
+      clock: systemClock(),
+      observer: {
+        counted: (result, count) => counts.set(result, (counts.get(result) ?? 0) + count),
+        failed: () => counts.set('failed', 1),
+        healed: () => undefined,
+      },
+    })
+    const running = follower.run(stop.signal)
+    onTestFinished(async () => {
+      stop.abort()
+      await running
+    })
+    for (const round of [0, 1, 2]) {
+      const lines = eventLines(round * 100, 100).map((line) => `${line}\n`)
+      appendFileSync(join(directory, 'audit.log'), lines.join(''))
+      const question = auditQuery({ auditID: `id-${round * 100 + 99}` })
+      const found = async () =>
+        (await store.queryEvents(question)).events.length === 1 ? true : undefined
+      await eventually('the last event is found', found, { withinMs: 2000 })
+      renameSync(join(directory, 'audit.log'), join(directory, backupName(EVENTS_FROM_MS + round)))
+    }
+    expect([...counts]).toEqual([['stored', 300]])
+  })
 })
+
+const POSITION_AT_END = {
+  stageTimeMs: Number.MAX_SAFE_INTEGER,
+  id: Number.MAX_SAFE_INTEGER,
+  snapshotId: Number.MAX_SAFE_INTEGER,
+  store: '',
+}
