@@ -50,6 +50,10 @@ const DOORS: Readonly<Record<string, readonly string[]>> = {
   '@jitl/quickjs-wasmfile-release-sync': ['src/sync/sandbox/'],
   'quickjs-emscripten-core': ['src/sync/sandbox/'],
   diff: ['src/commands/syncer/'],
+  kysely: ['src/audit/store/'],
+  'kysely/migration': ['src/audit/store/'],
+  pg: ['src/audit/store/'],
+  mysql2: ['src/audit/store/'],
   // The version of the program.
   'package.json': ['src/runtime/'],
 }

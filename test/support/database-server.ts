@@ -189,7 +189,10 @@ export class DatabaseServer {
       ]
       return this.#asNobody([
         join(this.#bin, 'postgres'),
-        ...['-D', data, '-p', String(this.#port)],
+        '-D',
+        data,
+        '-p',
+        String(this.#port),
         ...settings.flatMap((setting) => ['-c', setting]),
       ])
     }
@@ -222,8 +225,13 @@ export class DatabaseServer {
     writeFileSync(file, `${PASSWORD}\n`)
     return [
       join(this.#bin, 'initdb'),
-      ...['-D', join(this.#run, 'data'), '-U', 'audit', '-A', 'scram-sha-256'],
-      ...[`--pwfile=${file}`, '--no-sync', '-E', 'UTF8', '--locale=C'],
+      `--pgdata=${join(this.#run, 'data')}`,
+      '--username=audit',
+      '--auth=scram-sha-256',
+      `--pwfile=${file}`,
+      '--no-sync',
+      '--encoding=UTF8',
+      '--locale=C',
     ]
   }
 
@@ -250,7 +258,10 @@ export class DatabaseServer {
   async #createPostgresDatabase(): Promise<void> {
     const [program = '', ...args] = this.#asNobody([
       join(this.#bin, 'postgres'),
-      ...['--single', '-D', join(this.#run, 'data'), 'postgres'],
+      '--single',
+      '-D',
+      join(this.#run, 'data'),
+      'postgres',
     ])
     const single = spawn(program, args, { env: this.#env(), stdio: ['pipe', 'ignore', 'ignore'] })
     const ended = new Promise((resolve) => single.once('exit', resolve))

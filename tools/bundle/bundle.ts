@@ -5,8 +5,12 @@ import { createRequire } from 'node:module'
 import { join, relative } from 'node:path'
 import { type Plugin, type PreRenderedChunk, rolldown } from 'rolldown'
 
-/** The program's own start, and the program of the sandbox's worker thread, which is a file of its own. */
-const ENTRIES = { main: 'main.ts', worker: 'sync/sandbox/worker.ts' } as const
+/** The program's own start, and the programs of worker threads, which are files of their own. */
+const ENTRIES = {
+  main: 'main.ts',
+  worker: 'sync/sandbox/worker.ts',
+  'sqlite-worker': 'audit/store/sqlite-worker.ts',
+} as const
 
 /** WebAssembly that the sandbox's engine reads from beside its code. */
 const WASM = '@jitl/quickjs-wasmfile-release-sync/wasm'
@@ -57,14 +61,13 @@ export async function useBundledProgram(into: string): Promise<void> {
   process.env['PROGRAM_FILE'] = join(into, 'main.js')
 }
 
-/** How the sources name the program of the worker thread. */
-const WORKER_SOURCE = `'./worker.ts'`
+/** How the sources name the program of a worker thread. */
+const WORKER_SOURCE = /'\.\/((?:sqlite-)?worker)\.ts'(?=, import\.meta\.url)/
 
 /** The worker's file is beside the file that starts it. */
 const workerBesideIt: Plugin = {
   name: 'worker-beside-it',
-  transform: (code) =>
-    code.includes(WORKER_SOURCE) ? code.replace(WORKER_SOURCE, `'./worker.js'`) : null,
+  transform: (code) => (WORKER_SOURCE.test(code) ? code.replace(WORKER_SOURCE, `'./$1.js'`) : null),
 }
 
 /** The name of a file: by the source that is loaded only when it is needed, such as `commands-gateway-command.js`. */

@@ -1,7 +1,7 @@
 // The data store of the audit log: events in a database, to be asked for (contract 22.3, 22.4).
 import type { AuditQuery } from '../../domain/audit/query.ts'
 import type { StoreEndpoint } from '../../domain/audit/store-endpoint.ts'
-import { type Clock, withTimeout } from '../../runtime/clock.ts'
+import type { Clock } from '../../runtime/clock.ts'
 import { closeDatabases, type Databases, openDatabases, QUESTION_TIMEOUT_MS } from './databases.ts'
 import { migrate } from './migrate.ts'
 import { type EventsPage, queryEvents } from './query-events.ts'
@@ -35,11 +35,7 @@ export class DataStore {
 
   /** Answers a question within 10 s. */
   queryEvents(query: AuditQuery): Promise<EventsPage> {
-    return this.#use((databases) =>
-      withTimeout(this.#clock, QUESTION_TIMEOUT_MS, (signal) =>
-        Promise.race([queryEvents(databases, query), timeout(signal)]),
-      ),
-    )
+    return this.#use((databases) => this.#inTime(queryEvents(databases, query)))
   }
 
   /**
@@ -66,6 +62,19 @@ export class DataStore {
     }
   }
 
+  /** The database ends its statements by itself; this bounds all of them, and a database that does not answer. */
+  async #inTime<T>(answer: Promise<T>): Promise<T> {
+    const { promise: late, reject } = Promise.withResolvers<never>()
+    const cancel = this.#clock.schedule(QUESTION_TIMEOUT_MS, () => {
+      reject(new StoreError('timeout', 'the data store took too long'))
+    })
+    try {
+      return await Promise.race([answer, late])
+    } finally {
+      cancel()
+    }
+  }
+
   async #migrate(): Promise<void> {
     this.#migrated ??= migrate(this.#databases)
     const migrated = this.#migrated
@@ -75,10 +84,3 @@ export class DataStore {
     })
   }
 }
-
-/** Rejects at the signal. */
-const timeout = (signal: AbortSignal): Promise<never> =>
-  new Promise((_resolve, reject) => {
-    const fail = (): void => reject(new StoreError('timeout', 'the data store took too long'))
-    signal.addEventListener('abort', fail, { once: true })
-  })

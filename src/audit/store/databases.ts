@@ -46,21 +46,18 @@ export async function closeDatabases({ writer, reader }: Databases): Promise<voi
 }
 
 function dialectOf(endpoint: StoreEndpoint, purpose: Purpose): Dialect {
-  switch (endpoint.kind) {
-    case 'sqlite': {
-      const { timeoutMs } = purpose
-      return workerSqliteDialect({ file: endpoint.file, isReader: timeoutMs !== null, timeoutMs })
-    }
-    case 'postgres':
-      return new PostgresDialect({ pool: () => postgresPool(endpoint, purpose) })
-    case 'mysql':
-      return new MysqlDialect({
-        pool: () => mysqlPool(endpoint, purpose),
-        onCreateConnection: async (connection) => {
-          await connection.executeQuery(CompiledQuery.raw(mysqlSettings(purpose)))
-        },
-      })
+  if (endpoint.kind === 'sqlite') {
+    const { timeoutMs } = purpose
+    return workerSqliteDialect({ file: endpoint.file, isReader: timeoutMs !== null, timeoutMs })
   }
+  if (endpoint.kind === 'postgres')
+    return new PostgresDialect({ pool: () => postgresPool(endpoint, purpose) })
+  return new MysqlDialect({
+    pool: () => mysqlPool(endpoint, purpose),
+    onCreateConnection: async (connection) => {
+      await connection.executeQuery(CompiledQuery.raw(mysqlSettings(purpose)))
+    },
+  })
 }
 
 async function postgresPool(endpoint: ServerEndpoint, { connections, timeoutMs }: Purpose) {

@@ -74,9 +74,9 @@ async function findEvents(
 }
 
 const BYTES = {
-  sqlite: sql<number>`length(cast(event as blob))`,
-  postgres: sql<number>`octet_length(event)`,
-  mysql: sql<number>`octet_length(event)`,
+  sqlite: sql<number | string>`length(cast(event as blob))`,
+  postgres: sql<number | string>`octet_length(event)`,
+  mysql: sql<number | string>`octet_length(event)`,
 } as const
 
 const COLUMNS = {

@@ -114,8 +114,7 @@ class WorkerConnection implements DatabaseConnection {
     const answering = Promise.withResolvers<SqliteAnswer>()
     this.#answer = answering
     const deadlineMs = this.#timeoutMs === null ? null : Date.now() + this.#timeoutMs
-    const request: SqliteRequest = { sql, parameters, deadlineMs }
-    this.#worker.postMessage(request)
+    this.#send({ sql, parameters, deadlineMs })
     const answer = await answering.promise
     if ('rows' in answer)
       return { rows: answer.rows as R[], numAffectedRows: BigInt(answer.changes) }
@@ -129,6 +128,11 @@ class WorkerConnection implements DatabaseConnection {
 
   readonly close = async (): Promise<void> => {
     await this.#worker.terminate()
+  }
+
+  #send(request: SqliteRequest): void {
+    // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a worker thread, not a window
+    this.#worker.postMessage(request)
   }
 
   #fail(error: Error): void {

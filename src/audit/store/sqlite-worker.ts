@@ -61,6 +61,7 @@ function answerOf({ sql, parameters, deadlineMs: limitMs }: SqliteRequest): Sqli
   }
 }
 
-parentPort?.on('message', (request: SqliteRequest) => {
-  parentPort?.postMessage(answerOf(request))
-})
+if (!parentPort) throw new Error('sqlite-worker.ts runs in a worker thread')
+const port = parentPort
+const send = (answer: SqliteAnswer): void => port.postMessage(answer)
+port.on('message', (request: SqliteRequest) => send(answerOf(request)))

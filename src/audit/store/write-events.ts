@@ -118,7 +118,7 @@ async function insert(
   // `insert ignore` of MySQL would also pass over what it refuses.
   const statement =
     kind === 'mysql'
-      ? values.onDuplicateKeyUpdate(({ ref }) => ({ stage: ref('audit_events.stage') }))
+      ? values.onDuplicateKeyUpdate((events) => ({ stage: events.ref('audit_events.stage') }))
       : values.onConflict((conflict) =>
           conflict.columns(['source', 'audit_id', 'stage']).doNothing(),
         )
