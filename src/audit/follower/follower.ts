@@ -13,8 +13,8 @@ import { parsePosition, positionText } from './position.ts'
 export type StoreResult = keyof StoredEvents | 'unread'
 
 /** Callbacks of a follower. */
-export interface FollowerObserver {
-  /** Events with this result; those that went unread are counted as far as that is known. */
+interface FollowerObserver {
+  /** Events with this result; for `unread` it is an estimate. */
   readonly counted: (result: StoreResult, count: number) => void
   /** Store or files can't be used, once a failure. @param cause may be logged */
   readonly failed: (cause: unknown) => void
@@ -33,7 +33,7 @@ interface FollowerOptions {
   readonly observer: FollowerObserver
 }
 
-/** How often the files are looked at while nothing is written, in milliseconds. */
+/** The interval of reading while nothing is written, in milliseconds. */
 const POLL_MS = 500
 
 /** The pause after a failure; the longest is 22.3's. */
@@ -119,7 +119,7 @@ export class AuditFollower {
   }
 }
 
-/** When the first of the lines was recorded, in epoch milliseconds; null = that is not known. */
+/** When the first of the lines was recorded, in epoch milliseconds; null = unknown. */
 function stageTimeOf(read: ReadLines | null): number | null {
   const [first] = read?.lines ?? []
   return parseTimestamp(fieldsOf(parseJson(first ?? ''))['stageTimestamp'])

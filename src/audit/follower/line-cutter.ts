@@ -1,7 +1,7 @@
 // Lines out of bytes that arrive in pieces, each line with its place in the file.
 
 /** Longer than any line of the log; in bytes. */
-export const LONGEST_LINE_BYTES = 8 * 1024 * 1024
+const LONGEST_LINE_BYTES = 8 * 1024 * 1024
 
 /** A line. */
 export interface CutLine {

@@ -22,7 +22,7 @@ export class LogReader {
   #position: LogPosition | null
   #open: OpenLogFile | null = null
   #afterMs: number | null = null
-  /** The time in the name that the open file has, or got by rotation; null = it had none when that was last looked at. */
+  /** The time in the name that the open file has, or got by rotation; null = none at the last survey. */
   #openAtMs: number | null = null
   /** Whether the file of the position was read to its end, and no longer grows. */
   #isFinished = false
@@ -33,7 +33,7 @@ export class LogReader {
     this.#position = position
   }
 
-  /** How many events were removed before they were read, as far as that is known, since it was last asked. */
+  /** Estimates how many events were removed before they were read, since the last call. */
   takeUnread(): number {
     return this.#unread.take()
   }

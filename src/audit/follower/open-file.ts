@@ -27,7 +27,7 @@ interface ByteSource {
   readonly end: () => void
 }
 
-/** What was read of a file is no longer in it: it is read again from its beginning. */
+/** The file changed where it was read before: reading starts again at its beginning. */
 export class FileChangedError extends Error {
   override readonly name = 'FileChangedError'
 }
@@ -58,7 +58,7 @@ export class OpenLogFile {
     return headDigest(this.#beginning)
   }
 
-  /** Bytes of the lines that were taken. */
+  /** Bytes of the lines that `nextLine` returned. */
   get offset(): number {
     return this.#offset
   }
@@ -118,7 +118,7 @@ export async function openLogFile(directory: string, file: LogFile): Promise<Ope
   return new OpenLogFile(file, handle)
 }
 
-/** Bytes before the place of reading that are looked at again: a failed write is taken back, and another follows. */
+/** Bytes before the offset that each read compares: the writer truncates the file after a failed write, and appends others. */
 const TAIL_BYTES = 512
 
 function plain(handle: FileHandle): ByteSource {

@@ -1,7 +1,7 @@
 // The data store of the audit log: events in a database, to be asked for (contract 22.3, 22.4).
 import type { AuditQuery } from '../../domain/audit/query.ts'
 import type { StoreEndpoint } from '../../domain/audit/store-endpoint.ts'
-import type { Clock } from '../../runtime/clock.ts'
+import { type Clock, withTimeout } from '../../runtime/clock.ts'
 import { closeDatabases, type Databases, openDatabases, QUESTION_TIMEOUT_MS } from './databases.ts'
 import { migrate } from './migrate.ts'
 import { type EventsPage, queryEvents } from './query-events.ts'
@@ -9,9 +9,12 @@ import { deleteEventsBefore } from './retention.ts'
 import { StoreError, storeErrorOf } from './store-error.ts'
 import { type LineBatch, readPosition, type StoredEvents, writeEvents } from './write-events.ts'
 
+/** How long connections may take to close, in milliseconds. */
+const CLOSE_TIMEOUT_MS = 5000
+
 /**
  * A data store. It connects when it is first used, and brings the schema to the version of this program. Each method throws
- * StoreError, whose message may be logged; the next call connects anew where that is needed.
+ * StoreError, whose message may be logged; the next call reconnects where needed.
  */
 export class DataStore {
   readonly #databases: Databases
@@ -48,9 +51,10 @@ export class DataStore {
     return this.#use((databases) => deleteEventsBefore(databases, beforeMs, signal))
   }
 
-  /** Closes all connections. */
+  /** Closes all connections, within 5 s: those that a statement holds longer go with the process. */
   async close(): Promise<void> {
-    await closeDatabases(this.#databases)
+    const closing = closeDatabases(this.#databases)
+    await withTimeout(this.#clock, CLOSE_TIMEOUT_MS, () => closing).catch(() => undefined)
   }
 
   async #use<T>(act: (databases: Databases) => Promise<T>): Promise<T> {

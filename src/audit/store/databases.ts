@@ -19,7 +19,7 @@ export const QUESTION_TIMEOUT_MS = 10_000
 /** How long a connection may take to be made, in milliseconds. */
 const CONNECT_TIMEOUT_MS = 10_000
 
-/** How long a connection stays open that nobody uses, in milliseconds. */
+/** How long an idle connection stays open, in milliseconds. */
 const IDLE_TIMEOUT_MS = 30_000
 
 interface Purpose {
@@ -78,7 +78,7 @@ async function postgresPool(endpoint: ServerEndpoint, { connections, timeoutMs }
     ...(timeoutMs === null ? {} : { statement_timeout: timeoutMs }),
     stream: () => socketForPostgres(host, port),
   })
-  // A connection that ends while nobody uses it: the pool makes another.
+  // An idle connection ended: the pool makes another.
   pool.on('error', () => undefined)
   return pool
 }

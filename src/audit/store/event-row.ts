@@ -11,7 +11,7 @@ import { COLUMN_CHARACTERS, type StoreTables } from './schema.ts'
 export type EventRow = Insertable<StoreTables['audit_events']>
 
 /**
- * The row of a line; null = the line is no event.
+ * The row of a line; null = the line holds another value than an event.
  *
  * @param source whose line it is, where the line itself does not say so
  */
@@ -57,7 +57,7 @@ const orNull = (text: string | null): string | null => (text === null ? null : c
 const codeOf = (code: number | null): number | null =>
   code !== null && code >= 0 && code <= 999 ? code : null
 
-/** What no column keeps as it is: NUL, halves of surrogate pairs, and spaces at the end, which MySQL does not compare. */
+/** Columns change or refuse these: NUL, lone surrogates, and trailing spaces, which MySQL ignores in comparisons. */
 const UNKEPT = /\0|\p{Cs}| $/u
 
 /**

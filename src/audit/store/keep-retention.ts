@@ -3,7 +3,7 @@ import { type Clock, sleep } from '../../runtime/clock.ts'
 import type { DataStore } from './data-store.ts'
 
 /** How often old events are deleted, in milliseconds. */
-export const RETENTION_EVERY_MS = 600_000
+const RETENTION_EVERY_MS = 600_000
 
 const HOUR_MS = 3_600_000
 

@@ -94,16 +94,16 @@ const COLUMNS = {
   source: 'source',
 } as const satisfies Readonly<Record<ExactFilter, keyof StoreTables['audit_events']>>
 
-type Condition = Expression<SqlBool>
+type EventCondition = Expression<SqlBool>
 
 /** All of them hold for an event of the answer behind the position. */
 function conditionsOf(
   events: ExpressionBuilder<StoreTables, 'audit_events'>,
   kind: StoreKind,
   { interval, exact, key, code, after }: AuditQuery,
-): Condition[] {
+): EventCondition[] {
   const { sinceMs, untilMs } = interval
-  const conditions: Condition[] =
+  const conditions: EventCondition[] =
     kind === 'sqlite' ? [sql<SqlBool>`${sql.raw(DEADLINE_FUNCTION)}() = 1`] : []
   if (sinceMs !== null) conditions.push(events('stage_time', '>=', sinceMs))
   if (untilMs !== null) conditions.push(events('stage_time', '<', untilMs))
@@ -126,7 +126,7 @@ function conditionsOf(
 
 interface ReadPage {
   readonly events: readonly string[]
-  /** The last event that was looked at; null = none was. */
+  /** The last event of the page, or the last deleted one; null = the page is empty. */
   readonly last: FoundEvent | null
   /** Whether it ends before the last event that was found. */
   readonly isCut: boolean
@@ -166,12 +166,15 @@ async function readPage(
   return { events, last, isCut: false }
 }
 
-/** Parts of a page's bytes at most, or of one event: so much is in memory at a time. */
+/** The most bytes that one statement reads, and one turn of the event loop handles; a longer event comes alone. */
+const MOST_PART_BYTES = 1024 * 1024
+
+/** Parts of the events. */
 function* inParts(found: readonly FoundEvent[]): Iterable<readonly FoundEvent[]> {
   let part: FoundEvent[] = []
   let bytes = 0
   for (const one of found) {
-    if (part.length > 0 && bytes + one.bytes > MOST_PAGE_BYTES) {
+    if (part.length > 0 && bytes + one.bytes > MOST_PART_BYTES) {
       yield part
       part = []
       bytes = 0

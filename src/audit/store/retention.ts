@@ -2,7 +2,7 @@
 import type { Databases } from './databases.ts'
 
 /** How many events a statement deletes at most: each holds locks for a moment only. */
-export const MOST_DELETED_AT_ONCE = 1000
+const MOST_DELETED_AT_ONCE = 1000
 
 /**
  * Deletes events that reached their stage before a time, oldest first.

@@ -17,7 +17,7 @@ const BUSY_TIMEOUT_MS = 5000
 /** Statements that stay prepared. */
 const MOST_PREPARED = 20
 
-/** When the statement under way has taken too long, in epoch milliseconds. */
+/** The deadline of the running statement, in epoch milliseconds. */
 let deadlineMs = Number.POSITIVE_INFINITY
 
 const database = open()

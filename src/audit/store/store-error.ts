@@ -57,7 +57,7 @@ const FAILURES: readonly KnownFailure[] = [
     codes:
       /^(?:ECONNREFUSED|ECONNRESET|EHOSTUNREACH|ENETUNREACH|ENOTFOUND|EAI_AGAIN|ETIMEDOUT|EPIPE|PROTOCOL_CONNECTION_LOST|PROTOCOL_SEQUENCE_TIMEOUT)$/,
     failure: 'unavailable',
-    what: 'the data store can not be reached',
+    what: 'the data store cannot be reached',
   },
   {
     codes: /^(?:CERT_|SELF_SIGNED|DEPTH_ZERO|UNABLE_TO_|ERR_TLS|HANDSHAKE)/,
@@ -75,14 +75,14 @@ const FAILURES: readonly KnownFailure[] = [
 
 const UNKNOWN: Omit<KnownFailure, 'codes'> = {
   failure: 'unavailable',
-  what: 'the data store can not be used',
+  what: 'the data store cannot be used',
 }
 
-/** MariaDB has numbers of its own, which the driver takes for those of MySQL: SQLSTATE tells about both. */
+/** MariaDB has numbers of its own, for which the driver has names of MySQL: SQLSTATE is right in both. */
 const refusalOf = (state: string): Omit<KnownFailure, 'codes'> | null =>
   /^2[23]/.test(state) ? { failure: 'refused', what: REFUSED } : null
 
-/** The codes of a driver's error; empty = it has none that can be told from other text. */
+/** The codes of a driver's error; empty = none in the form of a code. */
 function codesOf(error: unknown): { readonly code: string; readonly state: string } {
   const { code, errcode, sqlState } = (error ?? {}) as Readonly<Record<string, unknown>>
   if (typeof errcode === 'number') return { code: `SQLITE_${errcode & PRIMARY_CODE}`, state: '' }

@@ -1,4 +1,5 @@
 // Lines of the log on their way into the data store, a batch in a transaction with the position behind it (contract 22.3).
+import { setImmediate } from 'node:timers/promises'
 import type { Transaction } from 'kysely'
 import type { Databases } from './databases.ts'
 import { type EventRow, eventRowOf, rowWithoutBodies } from './event-row.ts'
@@ -23,7 +24,7 @@ export interface StoredEvents {
   readonly stored: number
   /** Lines that were there already. */
   readonly double: number
-  /** Lines that are no events, or that the store takes neither whole nor without bodies. */
+  /** Lines without an event, and events that the store refuses even without bodies. */
   readonly refused: number
 }
 
@@ -33,9 +34,7 @@ export interface StoredEvents {
  * @throws an error of the driver when the store can't be used: then nothing of the batch is stored, or all of it
  */
 export async function writeEvents(databases: Databases, batch: LineBatch): Promise<StoredEvents> {
-  const rows = batch.lines.flatMap((line) =>
-    line === null ? [] : (eventRowOf(line, batch.source) ?? []),
-  )
+  const rows = await rowsOf(batch)
   const noEvents = batch.lines.length - rows.length
   try {
     const stored = await storeAll(databases, rows, batch)
@@ -46,6 +45,25 @@ export async function writeEvents(databases: Databases, batch: LineBatch): Promi
   const single = await storeOneByOne(databases, rows)
   await storeAll(databases, [], batch)
   return { ...single, refused: single.refused + noEvents }
+}
+
+/** Characters of lines that are parsed in one turn of the event loop, or one line. */
+const MOST_CHARACTERS_A_TURN = 128 * 1024
+
+/** The rows of those lines that are events. */
+async function rowsOf({ lines, source }: LineBatch): Promise<readonly EventRow[]> {
+  const rows: EventRow[] = []
+  let characters = 0
+  for (const line of lines) {
+    if (line === null) continue
+    const row = eventRowOf(line, source)
+    if (row !== null) rows.push(row)
+    characters += line.length
+    if (characters < MOST_CHARACTERS_A_TURN) continue
+    characters = 0
+    await setImmediate()
+  }
+  return rows
 }
 
 const isRefusal = (error: unknown): boolean => storeErrorOf(error).failure === 'refused'

@@ -2,8 +2,8 @@
 import { isWithin, parseCidr, parseIpAddress, type Cidr } from '../ip-address.ts'
 
 /**
- * How a connection is encrypted: `off` = it isn't; `require` = the server's certificate is not looked at; `verify-ca` = its
- * issuer is; `verify-full` = its name too.
+ * How a connection is encrypted: `off` = plain text; `require` = TLS with any certificate; `verify-ca` = one of a trusted
+ * issuer; `verify-full` = one that also names the host.
  */
 export type StoreTls = 'off' | 'require' | 'verify-ca' | 'verify-full'
 
@@ -18,7 +18,7 @@ export interface ServerEndpoint {
   readonly password: string
   readonly database: string
   readonly tls: StoreTls
-  /** An absolute file with the certificates of the issuers that are trusted; null = those of the system. */
+  /** An absolute file with the certificates of the issuers that are trusted; null = the certificates of the system. */
   readonly rootCertificates: string | null
 }
 
@@ -80,7 +80,7 @@ const MALFORMED_ESCAPE = 'has a % that two hexadecimal digits do not follow: wri
 
 const DEFAULT_PORT = { postgres: 5432, mysql: 3306 } as const
 
-/** Names and addresses that can be told from anything else. */
+/** A name or an address. */
 const HOST = /^(?:[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9.])?|\[[0-9A-Fa-f:.]+\])$/
 
 function serverOf(kind: 'postgres' | 'mysql', text: string): ParsedEndpoint {

@@ -177,7 +177,7 @@ describe('a follower', () => {
 })
 
 describe('rotation', () => {
-  test('what is written before and behind a rotation is stored once, in order (22.3)', async () => {
+  test('lines before and behind a rotation are stored once, in order (22.3)', async () => {
     const [store, clock] = [new MemoryAuditStore(), clockNow()]
     const { counts } = follow(store, clock)
     for (const round of [0, 1, 2, 3, 4]) {
@@ -318,7 +318,7 @@ describe('a store that is away', () => {
     await pollUntil('they are counted', clock, () => counts.has('unread'), 10_000)
     expect(counts.get('unread')).toBe(100)
     store.failure = null
-    // What the open file still had was read, though it is gone.
+    // The open file was read to its end, though its name is gone.
     await untilStored(store, clock, [...ids(0, 110), ...ids(400, 1)])
     expect(counts.get('unread')).toBe(100)
   })

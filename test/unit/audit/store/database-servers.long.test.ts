@@ -95,12 +95,21 @@ describe.each(KINDS)('%s', (kind) => {
     }
   })
 
+  test('a server without TLS gets no password where TLS is asked for (22.3)', async () => {
+    await dropAll()
+    for (const tls of ['require', 'verify-ca', 'verify-full'] as const)
+      await expect(storeOf({ tls }).readPosition(SOURCE)).rejects.toThrow(
+        'the data store cannot be',
+      )
+    expect(await storeOf().readPosition(SOURCE)).toBeNull()
+  })
+
   test('a store that was restarted is used again, also when it was killed (22.3)', async () => {
     const store = await empty()
     await store.writeEvents(batch([eventLine(0)]))
     await server.stop('SIGKILL')
     await expect(store.writeEvents(batch([eventLine(1)]))).rejects.toThrow(
-      'the data store can not be',
+      'the data store cannot be',
     )
     await server.start()
     expect(await store.writeEvents(batch(eventLines(0, 3)))).toMatchObject({ stored: 2, double: 1 })

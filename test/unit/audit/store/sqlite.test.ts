@@ -78,16 +78,32 @@ describe('SQLite', () => {
     expect((await store.queryEvents(auditQuery())).events).toHaveLength(1)
   })
 
-  test('a file that can not be opened is named by its code, and is opened once it can be (22.3)', async () => {
+  test('a batch that cannot be stored leaves the position where it was (22.3)', async () => {
+    const file = newFile()
+    const store = storeOf(file)
+    await store.writeEvents({ source: 's', lines: eventLines(0, 1), position: 'one' })
+    const database = new DatabaseSync(file)
+    database.exec('alter table audit_events rename to elsewhere')
+    const failing = store.writeEvents({ source: 's', lines: eventLines(1, 1), position: 'two' })
+    await expect(failing).rejects.toThrow('the data store cannot be used')
+    expect(await store.readPosition('s')).toBe('one')
+    database.exec('alter table elsewhere rename to audit_events')
+    database.close()
+    const again = await store.writeEvents({ source: 's', lines: eventLines(0, 2), position: 'two' })
+    expect(again).toEqual({ stored: 1, double: 1, refused: 0 })
+    expect(await store.readPosition('s')).toBe('two')
+  })
+
+  test('a file that cannot be opened is named by its code, and is opened once it can be (22.3)', async () => {
     const file = join(folder, 'later', 'audit.db')
     const store = storeOf(file)
     const failure = await store.readPosition('s').catch((error: unknown) => error)
-    expect(String(failure)).toBe('StoreError: the data store can not be used (ENOENT)')
+    expect(String(failure)).toBe('StoreError: the data store cannot be used (ENOENT)')
     mkdirSync(join(folder, 'later'))
     expect(await store.readPosition('s')).toBeNull()
   })
 
-  test('what a follower reads is found by a question within 2 s, while files rotate (22.3)', async () => {
+  test('a question finds what a follower read within 2 s, while files rotate (22.3)', async () => {
     const directory = mkdtempSync(join(folder, 'log-'))
     const store = storeOf(newFile())
     const stop = new AbortController()
