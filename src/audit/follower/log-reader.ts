@@ -116,6 +116,8 @@ export class LogReader {
   }
 
   async #finish(open: OpenLogFile): Promise<void> {
+    // By now it has the name of a backup, which is not one that goes unread.
+    await this.survey()
     this.#isFinished = true
     await this.close()
     // An empty file has no head by which it is found.

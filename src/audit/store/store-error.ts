@@ -62,7 +62,7 @@ const FAILURES: readonly KnownFailure[] = [
   {
     codes: /^(?:CERT_|SELF_SIGNED|DEPTH_ZERO|UNABLE_TO_|ERR_TLS|HANDSHAKE)/,
     failure: 'unavailable',
-    what: 'the certificate of the data store is not trusted',
+    what: 'the TLS connection to the data store fails',
   },
   {
     // Data exceptions, integrity, program limits; too long a packet or a value; SQLite: too big, constraint, mismatch.
