@@ -23,12 +23,13 @@ export function storeErrorOf(error: unknown): StoreError {
   if (error instanceof StoreError) return error
   if (error instanceof AddressRefused) return new StoreError('unavailable', error.message)
   const { code, state } = codesOf(error)
-  const found = FAILURES.find(({ codes }) => codes.test(code)) ?? refusalOf(state)
+  const found = FAILURES.find(({ codes }) => codes.test(code)) ?? failureOf(state)
   const { failure, what } = found ?? UNKNOWN
   return new StoreError(failure, code === '' ? what : `${what} (${code})`)
 }
 
 const REFUSED = 'the data store refuses a value'
+const TOOK_TOO_LONG = 'the data store took too long'
 
 interface KnownFailure {
   readonly codes: RegExp
@@ -41,7 +42,7 @@ const FAILURES: readonly KnownFailure[] = [
   {
     codes: /^(?:57014|ER_QUERY_TIMEOUT|ER_STATEMENT_TIMEOUT|ER_QUERY_INTERRUPTED|STORE_TIMEOUT)$/,
     failure: 'timeout',
-    what: 'the data store took too long',
+    what: TOOK_TOO_LONG,
   },
   {
     codes: /^(?:28...|ER_ACCESS_DENIED_ERROR|ER_DBACCESS_DENIED_ERROR)$/,
@@ -79,8 +80,13 @@ const UNKNOWN: Omit<KnownFailure, 'codes'> = {
 }
 
 /** MariaDB has numbers of its own, for which the driver has names of MySQL: SQLSTATE is right in both. */
-const refusalOf = (state: string): Omit<KnownFailure, 'codes'> | null =>
-  /^2[23]/.test(state) ? { failure: 'refused', what: REFUSED } : null
+const failureOf = (state: string): Omit<KnownFailure, 'codes'> | null => {
+  if (state === INTERRUPTED) return { failure: 'timeout', what: TOOK_TOO_LONG }
+  return /^2[23]/.test(state) ? { failure: 'refused', what: REFUSED } : null
+}
+
+/** The SQLSTATE of a statement that ran into its time limit. */
+const INTERRUPTED = '70100'
 
 /** The codes of a driver's error; empty = none in the form of a code. */
 function codesOf(error: unknown): { readonly code: string; readonly state: string } {
