@@ -2,7 +2,7 @@
 import { type ExpressionBuilder, type Expression, type SqlBool, sql } from 'kysely'
 import type { EventPosition } from '../../domain/audit/continue-token.ts'
 import { withoutBodies } from '../../domain/audit/event-list.ts'
-import { type AuditQuery, type ExactFilter } from '../../domain/audit/query.ts'
+import type { AuditQuery } from '../../domain/audit/query.ts'
 import type { Databases } from './databases.ts'
 import { columnText } from './event-row.ts'
 import type { StoreKind, StoreTables } from './schema.ts'
@@ -79,6 +79,8 @@ const BYTES = {
   mysql: sql<number | string>`octet_length(event)`,
 } as const
 
+type ColumnFilter = AuditQuery['exact'] extends ReadonlyMap<infer Name, string> ? Name : never
+
 const COLUMNS = {
   user: 'username',
   verb: 'verb',
@@ -92,7 +94,7 @@ const COLUMNS = {
   stage: 'stage',
   auditID: 'audit_id',
   source: 'source',
-} as const satisfies Readonly<Record<ExactFilter, keyof StoreTables['audit_events']>>
+} as const satisfies Readonly<Record<ColumnFilter, keyof StoreTables['audit_events']>>
 
 type EventCondition = Expression<SqlBool>
 

@@ -12,7 +12,7 @@ import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest'
 import { AuditFollower, type StoreResult } from '../../../../src/audit/follower/follower.ts'
-import { backupName } from '../../../../src/audit/files/backups.ts'
+import { freeBackupName } from '../../../../src/audit/files/backups.ts'
 import { StoreError } from '../../../../src/audit/store/store-error.ts'
 import type { LineBatch } from '../../../../src/audit/store/write-events.ts'
 import { eventLine, eventLines, EVENTS_FROM_MS } from '../../../support/audit-store-events.ts'
@@ -33,7 +33,7 @@ const text = (first: number, count: number): string =>
     .join('')
 const write = (first: number, count: number, name = 'audit.log'): void =>
   appendFileSync(path(name), text(first, count))
-const backup = (number: number): string => backupName(EVENTS_FROM_MS + number)
+const backup = (number: number): string => freeBackupName([], EVENTS_FROM_MS + number)
 const rotate = (number: number): void => renameSync(path('audit.log'), path(backup(number)))
 function compress(number: number): void {
   writeFileSync(path(`${backup(number)}.gz`), gzipSync(readFileSync(path(backup(number)))))

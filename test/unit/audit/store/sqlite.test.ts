@@ -10,7 +10,7 @@ import { queryEvents } from '../../../../src/audit/store/query-events.ts'
 import type { StoreTables } from '../../../../src/audit/store/schema.ts'
 import { workerSqliteDialect } from '../../../../src/audit/store/sqlite-dialect.ts'
 import { storeErrorOf } from '../../../../src/audit/store/store-error.ts'
-import { backupName } from '../../../../src/audit/files/backups.ts'
+import { freeBackupName } from '../../../../src/audit/files/backups.ts'
 import { AuditFollower } from '../../../../src/audit/follower/follower.ts'
 import { eventually } from '../../../support/eventually.ts'
 import { systemClock } from '../../../../src/runtime/clock.ts'
@@ -131,7 +131,10 @@ describe('SQLite', () => {
       const found = async () =>
         (await store.queryEvents(question)).events.length === 1 ? true : undefined
       await eventually('the last event is found', found, { withinMs: 2000 })
-      renameSync(join(directory, 'audit.log'), join(directory, backupName(EVENTS_FROM_MS + round)))
+      renameSync(
+        join(directory, 'audit.log'),
+        join(directory, freeBackupName([], EVENTS_FROM_MS + round)),
+      )
     }
     expect([...counts]).toEqual([['stored', 300]])
   })
