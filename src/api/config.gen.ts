@@ -584,16 +584,14 @@ export interface AuditSettings {
   /** Which requests are logged. Absent, none unless level is set. */
   readonly policy?: AuditPolicy
   /**
-   * Endpoint where events are stored. Nothing in this product acts on it. A URL with user
-   * information belongs in the Secret, or is written in spec as $PLATFORM_CONFIG_<NAME>, an
-   * environment variable of the operator that holds the whole URL. status hides the user
+   * Database that the events are copied to, to be asked for: sqlite:///<absolute file>,
+   * postgres://user:password@host:port/database or mysql://user:password@host:port/database. A URL
+   * with user information belongs in the Secret, or is written in spec as $PLATFORM_CONFIG_<NAME>,
+   * an environment variable of the operator that holds the whole URL. status hides the user
    * information. Absent, events are written to files only.
    */
   readonly dataStoreEndpoint?: string
-  /**
-   * Hours that events are kept in the data store at most. Absent or 0, no limit. Nothing in this
-   * product acts on it.
-   */
+  /** Hours that events are kept in the data store at most. Absent or 0, no limit. */
   readonly dataStoreTTL?: number
   /**
    * Directory of the audit log files, an absolute path; rotated files stay in it. "-" means

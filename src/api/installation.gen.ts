@@ -66,6 +66,14 @@ export const SHIPPED_RULES: readonly ShippedRule[] = [
   {
     account: 'manager',
     isNamespaced: true,
+    apiGroups: [''],
+    resources: ['secrets'],
+    resourceNames: ['platform-settings-gateway'],
+    verbs: ['patch'],
+  },
+  {
+    account: 'manager',
+    isNamespaced: true,
     apiGroups: ['management.platform.sh'],
     resources: ['tokensecrets'],
     verbs: ['confine'],
@@ -150,6 +158,14 @@ export const SHIPPED_RULES: readonly ShippedRule[] = [
     resources: ['secrets'],
     resourceNames: ['platform-gateway-ca', 'platform-gateway-tls'],
     verbs: ['get', 'create', 'patch'],
+  },
+  {
+    account: 'gateway',
+    isNamespaced: true,
+    apiGroups: [''],
+    resources: ['secrets'],
+    resourceNames: ['platform-settings-gateway'],
+    verbs: ['list', 'watch'],
   },
   {
     account: 'gateway',

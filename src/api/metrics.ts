@@ -116,6 +116,10 @@ export const METRIC_HELP = {
     'Time to write the waiting events to the audit log, in seconds, with the sync to the disk if it is asked for.',
   platform_audit_sink_failed: '1 while the audit log cannot be written, otherwise 0.',
   platform_audit_unwritten_bytes: 'Bytes of events that wait to be written to the audit log.',
+  platform_audit_store_lag_seconds:
+    'Seconds that the data store is behind the files of the audit log; 0 while it has everything, or no data store is in use.',
+  platform_audit_store_events_total:
+    'Events of the audit log on their way into the data store, by result; unread ones were removed with their files before.',
   platform_sync_config_valid:
     '1 if the configuration file is valid, 0 if it has a fault and the last valid configuration stays in force.',
   platform_sync_objects:

@@ -180,6 +180,9 @@ export const CONTROLLER_NAME = 'management-operator'
 /** ConfigMap that records the settings in force (contract 6.5), data key `config`, JSON. */
 export const IN_FORCE_CONFIG_MAP = 'platform-config-in-force'
 
+/** Secret with the settings in force that are secret and that the gateway needs (contract 6.8), data key `config`, JSON. */
+export const GATEWAY_SETTINGS_SECRET = 'platform-settings-gateway'
+
 /** ConfigMap with the public signing keys (contract 7.3), data key `jwks.json`. */
 export const JWKS_CONFIG_MAP = 'platform-jwks'
 

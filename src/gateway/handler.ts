@@ -14,7 +14,7 @@ import {
   type RequestObserver,
   answerEnd,
 } from './request-observer.ts'
-import { auditEvents } from './stages/audit-events.ts'
+import { type AuditEventsDeps, auditEvents } from './stages/audit-events.ts'
 import { type AuditDeps, audit } from './stages/audit.ts'
 import { type AuthenticationDeps, authentication } from './stages/authentication.ts'
 import { type AuthorizationDeps, authorization } from './stages/authorization.ts'
@@ -56,7 +56,10 @@ interface HandlerOptions
 }
 
 /** The dependencies of the gateway's stages. */
-export type GatewayHandlerOptions = HandlerOptions & ActivityDeps & SelfServiceDeps
+export type GatewayHandlerOptions = HandlerOptions &
+  ActivityDeps &
+  AuditEventsDeps &
+  SelfServiceDeps
 
 /**
  * The stages of the gateway, in the order of a kube-apiserver's filters. Only public pages are answered before
@@ -73,10 +76,10 @@ export const GATEWAY_STAGES: readonly Stage<GatewayHandlerOptions>[] = [
   requestInfoRefusal,
   upgradePath,
   authorization,
-  auditEvents,
   targetResolution,
   maxInFlight,
   activity,
+  auditEvents,
   selfService,
   managementReview,
   proxy,

@@ -5,15 +5,17 @@ import { parseTimestamp } from '../../domain/time.ts'
 import { backoffMs } from '../../runtime/backoff.ts'
 import { type Clock, sleep } from '../../runtime/clock.ts'
 import type { DataStore } from '../store/data-store.ts'
-import type { StoredEvents } from '../store/write-events.ts'
 import { LogReader, type ReadLines } from './log-reader.ts'
 import { parsePosition, positionText } from './position.ts'
 
-/** What becomes of events on their way into the store. */
-export type StoreResult = keyof StoredEvents | 'unread'
+/** What becomes of events on their way into the store: `unread` ones were removed with their files before. */
+export const STORE_RESULTS = ['stored', 'double', 'refused', 'unread'] as const
+
+/** One of them. */
+export type StoreResult = (typeof STORE_RESULTS)[number]
 
 /** Callbacks of a follower. */
-interface FollowerObserver {
+export interface FollowerObserver {
   /** Events with this result; for `unread` it is an estimate. */
   readonly counted: (result: StoreResult, count: number) => void
   /** Store or files can't be used, once a failure. @param cause may be logged */
@@ -72,6 +74,19 @@ export class AuditFollower {
     await this.#reader?.close().catch(() => undefined)
   }
 
+  /**
+   * Resolves once everything is stored that the files hold a poll from now.
+   *
+   * @param withinMs the longest that it takes, in milliseconds
+   */
+  async caughtUp(withinMs: number): Promise<void> {
+    const { clock } = this.#options
+    const since = clock.nowMs() + POLL_MS
+    const until = clock.monotonicMs() + withinMs
+    while (this.#storedAllAtMs < since && clock.monotonicMs() < until)
+      await sleep(clock, POLL_MS, NEVER)
+  }
+
   /** Stores a batch. @returns how long to wait then, in milliseconds */
   async #step(): Promise<number> {
     const { store, source, directory, clock, observer } = this.#options
@@ -118,6 +133,8 @@ export class AuditFollower {
     if (unread > 0) this.#options.observer.counted('unread', unread)
   }
 }
+
+const NEVER = new AbortController().signal
 
 /** When the first of the lines was recorded, in epoch milliseconds; null = unknown. */
 function stageTimeOf(read: ReadLines | null): number | null {

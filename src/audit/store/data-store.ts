@@ -1,6 +1,6 @@
 // The data store of the audit log: events in a database, to be asked for (contract 22.3, 22.4).
 import type { AuditQuery } from '../../domain/audit/query.ts'
-import type { StoreEndpoint } from '../../domain/audit/store-endpoint.ts'
+import type { StoreEndpoint } from '../../domain/settings/store-endpoint.ts'
 import { type Clock, withTimeout } from '../../runtime/clock.ts'
 import { closeDatabases, type Databases, openDatabases, QUESTION_TIMEOUT_MS } from './databases.ts'
 import { migrate } from './migrate.ts'

@@ -1,7 +1,7 @@
 // Connections to the database of an endpoint. Its driver is loaded here, and only here (contract 22.3).
 import { readFile } from 'node:fs/promises'
 import { CompiledQuery, type Dialect, Kysely, MysqlDialect, PostgresDialect } from 'kysely'
-import type { ServerEndpoint, StoreEndpoint } from '../../domain/audit/store-endpoint.ts'
+import type { ServerEndpoint, StoreEndpoint } from '../../domain/settings/store-endpoint.ts'
 import { connectToStore } from './guarded-socket.ts'
 import type { StoreKind, StoreTables } from './schema.ts'
 import { workerSqliteDialect } from './sqlite-dialect.ts'

@@ -2,7 +2,7 @@
 import { lookup as resolve } from 'node:dns'
 import { connect, type Socket } from 'node:net'
 import { addressFault, parseIpAddress } from '../../domain/ip-address.ts'
-import { LOOPBACK } from '../../domain/audit/store-endpoint.ts'
+import { LOOPBACK } from '../../domain/settings/store-endpoint.ts'
 import { createAddressGuard } from '../../runtime/address-guard.ts'
 
 /** How long a connection is silent before it ends, with a statement under way, in milliseconds. */

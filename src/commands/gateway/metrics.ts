@@ -24,6 +24,7 @@ import {
   type RequestMetrics,
   requestMetrics,
 } from '../shared/request-metrics.ts'
+import { type DataStoreMetrics, dataStoreMetrics } from './data-store.ts'
 import type { GatewaySettings } from './flags.ts'
 
 /**
@@ -36,7 +37,7 @@ const WATCHED_DATA = ['keys', 'published'] as const
 type WatchAges = Readonly<Record<(typeof WATCHED_DATA)[number], () => number>>
 
 /** The metrics of the gateway, with a method for each event that they count. */
-interface GatewayMetrics extends AuditMetrics, ClientMetrics, RequestMetrics {
+interface GatewayMetrics extends AuditMetrics, DataStoreMetrics, ClientMetrics, RequestMetrics {
   readonly activityWritten: () => void
   readonly activityFailed: () => void
   /** The watch delivered a heartbeat of this gateway. @param seconds since it was sent */
@@ -61,6 +62,7 @@ export function createGatewayMetrics(labels: ClientLabels & RequestLabels): Gate
     ...requestMetrics(registry, make, labels),
     ...keyMetrics(make),
     ...auditMetrics(make),
+    ...dataStoreMetrics(make),
     followWatchAges: (read) => {
       ages = read
     },
@@ -94,7 +96,7 @@ export const createMetrics = (): GatewayMetrics =>
       [EVENTS.kind]: EVENT_WRITE_REASONS,
       [ACCESS_KEYS.kind]: [HEARTBEAT_REASON, ...ACTIVITY_WRITE_REASONS],
     },
-    watches: [ACCESS_KEYS, TOKENS, CONFIGS, CONFIG_MAPS].map(({ plural }) => plural),
+    watches: [ACCESS_KEYS, TOKENS, CONFIGS, CONFIG_MAPS, SECRETS].map(({ plural }) => plural),
     watchRestartReasons: RESTART_REASONS,
     targets: TARGET_KINDS,
     hasWebhook: false,

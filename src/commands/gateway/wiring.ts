@@ -13,6 +13,7 @@ import {
 import { accessLog } from '../../gateway/access-log.ts'
 import { type ActivityRecorder, createActivityRecorder } from '../../gateway/activity/recorder.ts'
 import { answerMetrics } from '../../gateway/answer-metrics.ts'
+import { EventQueries } from '../../gateway/audit/event-queries.ts'
 import { createHandler, GATEWAY_STAGES, type GatewayHandlerOptions } from '../../gateway/handler.ts'
 import { createSelfService, type SelfService } from '../../gateway/selfservice/handler.ts'
 import { createQuota } from '../../gateway/selfservice/quota.ts'
@@ -39,6 +40,7 @@ import { followSetting, followSettings, type SettingsSources } from '../../setti
 import { startAudit } from '../shared/audit.ts'
 import { startTargets } from '../shared/connected-targets.ts'
 import { startInFlight, startProbe, startUpstream } from '../shared/serving.ts'
+import { startDataStore } from './data-store.ts'
 import type { GatewayInformers } from './informers.ts'
 import type { GatewayProcess } from './metrics.ts'
 
@@ -85,12 +87,16 @@ export function startApi(self: GatewayProcess, deps: ClientDeps, following: Gate
   connected.subscribe((ended) => inFlight.endConnection(ended))
   const probe = startProbe(self, deps, upstream, KEY_EXTRAS)
   const audit = startAudit(self)
+  const dataStore = startDataStore(self, following.startInformer)
   followSettings(sources, (observed) => {
     const applied = auditSettingsInForce(observed)
-    if (applied !== null) audit.apply(applied)
+    if (applied === null) return
+    audit.apply(applied)
+    dataStore.apply(applied)
   })
   const handler = handlerFactory(self, following, parts, {
     audit,
+    eventQueries: new EventQueries({ store: dataStore.queried, clock }),
     upstream,
     inFlight,
     connected,
@@ -107,6 +113,7 @@ export function startApi(self: GatewayProcess, deps: ClientDeps, following: Gate
 /** Parts that forward requests, and the switches that decide about them. */
 interface Forwarding {
   readonly audit: AuditDeps
+  readonly eventQueries: EventQueries
   readonly upstream: Upstream
   readonly inFlight: InFlightRequests
   readonly connected: StartedTargets
@@ -118,7 +125,7 @@ function handlerFactory(
   self: GatewayProcess,
   following: GatewayInformers,
   parts: Parts,
-  { audit, upstream, inFlight, connected, switches }: Forwarding,
+  { audit, eventQueries, upstream, inFlight, connected, switches }: Forwarding,
 ): Api['handler'] {
   const { settings, clock, log, metrics } = self
   const { authenticator, caps } = parts
@@ -130,6 +137,7 @@ function handlerFactory(
   return (pages) =>
     createHandler(GATEWAY_STAGES, {
       audit,
+      eventQueries,
       pages,
       version: versionPage(PROGRAM_VERSION),
       routeOf: gatewayRouteOf,

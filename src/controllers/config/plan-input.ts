@@ -1,6 +1,6 @@
 // Collects what the plan of a Config needs to know, from the stores, the environment and the signing keys.
 import type { Config } from '../../api/config.gen.ts'
-import { IN_FORCE_CONFIG_MAP } from '../../api/names.ts'
+import { GATEWAY_SETTINGS_SECRET, IN_FORCE_CONFIG_MAP } from '../../api/names.ts'
 import type { ConfigMap, Secret } from '../../api/objects.ts'
 import type { SecretSource } from '../../domain/settings/resolve.ts'
 import type { SchemaCheck } from '../../domain/settings/schema.ts'
@@ -11,9 +11,11 @@ import { parseYaml } from '../../runtime/yaml.ts'
 import type { FollowedIssuer } from '../../settings/issuer.ts'
 import { type ConfigStep, planInForce, planNotInForce } from './plan.ts'
 
-/** Where the input comes from. `configMaps` holds the record of the settings in force, among others. */
+/** Where the input comes from. `secrets` holds the Secret with settings, `configMaps` holds the record of the settings in force, among others. */
 export interface ConfigPlanSources {
   readonly secrets: Store<FullObject<Secret>>
+  /** Has Secret `platform-settings-gateway`. */
+  readonly secretSettings: Store<FullObject<Secret>>
   readonly configMaps: Store<FullObject<ConfigMap>>
   readonly configName: string
   readonly namespace: string
@@ -48,9 +50,17 @@ export function planFor(
     shapeCheck,
     issuerToCome: now !== null && next !== null ? { now, next } : null,
     signingKeyFaults: sources.signingKeyFaults(),
+    secretSettings: secretSettingsIn(sources),
     nowMs,
   })
 }
+
+function secretSettingsIn({ secretSettings, namespace }: ConfigPlanSources): string | null {
+  const stored = secretSettings.get(GATEWAY_SETTINGS_SECRET, namespace)
+  return stored ? decodedText(stored.object.data?.['config'] ?? '') : null
+}
+
+const decodedText = (base64: string): string => Buffer.from(base64, 'base64').toString('utf8')
 
 /** The content of the Secret, or the reason why it is unreadable, which quotes none of it. */
 function secretSourceOf(secret: Secret | undefined): SecretSource {
@@ -58,7 +68,7 @@ function secretSourceOf(secret: Secret | undefined): SecretSource {
   const encoded = secret.data?.['config']
   if (encoded === undefined) return { kind: 'unreadable', because: 'has no key config' }
   try {
-    return { kind: 'parsed', value: parseYaml(Buffer.from(encoded, 'base64').toString('utf8')) }
+    return { kind: 'parsed', value: parseYaml(decodedText(encoded)) }
   } catch (error) {
     return {
       kind: 'unreadable',

@@ -17,6 +17,7 @@ import {
   resolveSettings,
   type SettingsResolution,
 } from '../../domain/settings/resolve.ts'
+import { gatewaySecretSettings, NO_SECRET_SETTINGS } from '../../domain/settings/secret-settings.ts'
 import { unimplementedConditions } from '../../domain/settings/unimplemented.ts'
 import {
   CONDITION_MESSAGE_LIMIT,
@@ -41,6 +42,8 @@ type DesiredConfigStatus = JsonMap & { readonly conditions: readonly Condition[]
 export type ConfigStep =
   | { readonly kind: 'nothing' }
   | { readonly kind: 'record'; readonly data: ConfigMapData }
+  /** Writes the text into the Secret of the gateway. */
+  | { readonly kind: 'secretSettings'; readonly text: string }
   | {
       readonly kind: 'publish'
       readonly status: DesiredConfigStatus
@@ -54,13 +57,15 @@ interface ConfigPlanInput extends Omit<ConfigSources, 'manager' | 'config'> {
   readonly issuerToCome: { readonly now: string; readonly next: string } | null
   /** A sentence for each signing key that can't be used for signing (contract 7.3). */
   readonly signingKeyFaults: readonly string[]
+  /** The text in the Secret of the gateway (contract 6.8); null = it does not exist. */
+  readonly secretSettings: string | null
   readonly nowMs: number
 }
 
 /**
- * The next step for the Config in force: record the settings in a ConfigMap that outlives the Config, then publish
- * its status (contract 6.2, 6.5). While the Config is invalid the settings do not change. `isValid` is for
- * platform_config_valid.
+ * The next step for the Config in force: record the settings in a ConfigMap that outlives the Config, write those that
+ * are secret into the Secret of the gateway, then publish its status (contract 6.2, 6.5, 6.8). While the Config is
+ * invalid the settings do not change. `isValid` is for platform_config_valid.
  */
 export function planInForce(input: ConfigPlanInput): {
   readonly step: ConfigStep
@@ -70,6 +75,9 @@ export function planInForce(input: ConfigPlanInput): {
   const { ok: isValid, record } = outcome
   if (record && !isSameData(record, input.record))
     return { step: { kind: 'record', data: record }, isValid }
+  const text = outcome.ok ? gatewaySecretSettings(outcome.settings) : null
+  if (text !== null && text !== (input.secretSettings ?? NO_SECRET_SETTINGS))
+    return { step: { kind: 'secretSettings', text }, isValid }
   const status = statusOf(input.config, outcome.owned, conditionsOf(outcome, input), input.nowMs)
   return {
     step: publish(input.config, status, transitionsOf(input, outcome)),

@@ -6,6 +6,7 @@ import type { ConfigStep } from './plan.ts'
 import { type ConfigPlanSources, planFor } from './plan-input.ts'
 import { publish } from './publish.ts'
 import { type RefusalDeps, reportRefusal } from './refusal.ts'
+import { writeSecretSettings } from './secret-settings.ts'
 import { ignoreConflict, recordSettings } from './settings-record.ts'
 
 /** Dependencies of the reconciler. */
@@ -45,6 +46,9 @@ async function perform(
       return
     case 'record':
       return record(step.data, deps, context)
+    case 'secretSettings':
+      await writeSecretSettings(step.text, deps)
+      return context.log.info({}, 'secret settings of the gateway written')
     case 'publish':
       return publish(config, step, deps, context)
     default:

@@ -1,6 +1,12 @@
 import type { Config } from '../../api/config.gen.ts'
 import type { MetricName } from '../../api/metrics.ts'
-import { CONFIGS, CONFIG_MAPS, IN_FORCE_CONFIG_MAP, SECRETS } from '../../api/names.ts'
+import {
+  CONFIGS,
+  CONFIG_MAPS,
+  GATEWAY_SETTINGS_SECRET,
+  IN_FORCE_CONFIG_MAP,
+  SECRETS,
+} from '../../api/names.ts'
 import type { Secret } from '../../api/objects.ts'
 import { checkSettingsSchema } from '../../domain/settings/schema.ts'
 import { type ControllerSpec, onChange, onSignal } from '../../kube/controller/builder.ts'
@@ -11,6 +17,7 @@ import type { Instruments } from '../../runtime/metrics.ts'
 import type { FollowedIssuer } from '../../settings/issuer.ts'
 import type { Keyring } from '../../signing/keyring.ts'
 import { CONFIG_WRITE_REASONS, type ConfigDeps, reconcile } from './reconcile.ts'
+import { SECRET_SETTINGS_WRITE_REASONS } from './secret-settings.ts'
 import { RECORD_WRITE_REASONS } from './settings-record.ts'
 
 /** Setters of the platform_config_* metrics. */
@@ -35,7 +42,7 @@ function configMetrics({ gauge }: Instruments<MetricName>): ConfigMetrics {
 /** What the controller of Configs needs from the process. */
 export interface ConfigSetup extends Pick<ConfigDeps, 'client' | 'events' | 'clock'> {
   readonly settings: Pick<ConfigDeps, 'configName' | 'namespace'>
-  readonly stores: Pick<ConfigDeps, 'configs' | 'secrets' | 'configMaps'> & {
+  readonly stores: Pick<ConfigDeps, 'configs' | 'secrets' | 'secretSettings' | 'configMaps'> & {
     readonly signingSecrets: Store<FullObject<Secret>>
   }
   readonly issuer: FollowedIssuer
@@ -47,7 +54,11 @@ export interface ConfigSetup extends Pick<ConfigDeps, 'client' | 'events' | 'clo
 export const configController = {
   name: 'config',
   workers: () => 1,
-  writes: { [CONFIGS.kind]: CONFIG_WRITE_REASONS, [CONFIG_MAPS.kind]: RECORD_WRITE_REASONS },
+  writes: {
+    [CONFIGS.kind]: CONFIG_WRITE_REASONS,
+    [CONFIG_MAPS.kind]: RECORD_WRITE_REASONS,
+    [SECRETS.kind]: SECRET_SETTINGS_WRITE_REASONS,
+  },
   watches: {
     configs: {
       resource: CONFIGS,
@@ -63,16 +74,25 @@ export const configController = {
         fieldSelector: `metadata.name=${configName}`,
       }),
     },
+    secretSettings: {
+      resource: SECRETS,
+      createStore: () => new Store(fullObject<Secret>),
+      query: ({ namespace }: WatchSettings) => ({
+        namespace,
+        fieldSelector: `metadata.name=${GATEWAY_SETTINGS_SECRET}`,
+      }),
+    },
   },
   metrics: ({ make }: { readonly make: Instruments<MetricName> }) => configMetrics(make),
   setUp: (setup: ConfigSetup): ControllerSpec => {
     const { client, settings, stores, issuer, keyring, events, clock, metrics } = setup
     const { configName, namespace } = settings
-    const { configs, secrets, signingSecrets, configMaps } = stores
+    const { configs, secrets, secretSettings, signingSecrets, configMaps } = stores
     const deps: ConfigDeps = {
       client,
       configs,
       secrets,
+      secretSettings,
       configMaps,
       issuer,
       events,
@@ -92,10 +112,11 @@ export const configController = {
       workers: 1,
       reconcile: (key, context) => reconcile(key, deps, context),
       objectOf: (key) => configs.getByKey(key),
-      reads: [configs, secrets, configMaps, signingSecrets],
+      reads: [configs, secrets, secretSettings, configMaps, signingSecrets],
       watches: [
         onChange(configs),
         onChange(secrets, inForce),
+        onChange(secretSettings, inForce),
         onChange(signingSecrets, inForce),
         onChange(configMaps, ({ name }) => (name === IN_FORCE_CONFIG_MAP ? [configName] : [])),
         onSignal(issuer, inForce),

@@ -51,12 +51,6 @@ export interface AuditEvent {
   readonly annotations?: Readonly<Record<string, string>>
 }
 
-/** The API version of every event, and of lists of them. */
-export const AUDIT_API_VERSION = 'audit.k8s.io/v1'
-
-/** What the names of our annotations begin with. */
-export const ANNOTATION_PREFIX = 'platform.sh/'
-
 /** Why a body is not in its event (contract 21.4). */
 export const OMISSIONS = [
   'protobuf',

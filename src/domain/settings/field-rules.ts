@@ -2,6 +2,7 @@
 // any value of its type.
 
 import type * as Api from '../../api/config.gen.ts'
+import { parseStoreEndpoint } from './store-endpoint.ts'
 import { connectorId } from './providers.ts'
 import * as format from './formats.ts'
 
@@ -53,6 +54,8 @@ export const SECRET_NAMES: ReadonlySet<string | number> = new Set([
 ])
 
 const dsn: FieldRule = { kind: 'field', secrecy: 'dsn' }
+/** No part of the text stands in the fault. */
+const storeEndpoint: format.FormatCheck = (endpoint) => parseStoreEndpoint(endpoint).fault
 const emptyCounts: FieldRule = { ...PLAIN, emptyCounts: true }
 const zeroIsAbsent: FieldRule = { ...PLAIN, zeroIsAbsent: true }
 const webUrl = url(format.webUrl)
@@ -134,7 +137,7 @@ export const SETTING_RULES: SettingRule = group({
         } satisfies RulesOf<Api.AuditPolicyRule>),
       ),
     } satisfies RulesOf<Api.AuditPolicy>),
-    dataStoreEndpoint: dsn,
+    dataStoreEndpoint: { ...dsn, check: storeEndpoint },
     dataStoreTTL: zeroIsAbsent,
     path: text(format.auditPath),
     maxAge: zeroIsAbsent,

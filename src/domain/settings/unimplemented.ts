@@ -1,4 +1,4 @@
-import type { AuditSettings, AuthSettings, ConfigSettings } from '../../api/config.gen.ts'
+import type { AuthSettings, ConfigSettings } from '../../api/config.gen.ts'
 import type { DesiredCondition } from '../conditions.ts'
 import { type FieldPath, pathText } from '../json/field-path.ts'
 import { indexedMaps, isMap } from '../json/json.ts'
@@ -14,7 +14,6 @@ import { CONDITION_MESSAGE_LIMIT, joinWithin } from './validation/faults.ts'
 export function unimplementedConditions(settings: ConfigSettings): readonly DesiredCondition[] {
   const paths = [
     ...signInPaths(settings.auth ?? {}),
-    ...auditPaths(settings.audit ?? {}),
     ...GROUPS_WITH_SWITCH.filter((name) => settings[name]?.enabled === true).map((name) => [
       name,
       'enabled',
@@ -49,10 +48,6 @@ const signInPaths = (auth: AuthSettings): readonly FieldPath[] => [
   ),
   ...(hasEffect(auth.customHttpHeaders) ? [['auth', 'customHttpHeaders']] : []),
 ]
-
-/** The data store of audit; without it events are in files only. */
-const auditPaths = ({ enabled, dataStoreEndpoint }: AuditSettings): readonly FieldPath[] =>
-  enabled === true && dataStoreEndpoint !== undefined ? [['audit', 'dataStoreEndpoint']] : []
 
 /** The paths of a group's settings with an effect, sorted: the message changes only with the settings. */
 const effectiveSettingsIn = (name: string, group: object = {}): readonly FieldPath[] =>

@@ -24,6 +24,9 @@ export type UpstreamClient = Pick<
   'upstream' | 'call' | 'caller' | 'signal' | 'reservation'
 >
 
+/** Those that send and read none. */
+type UpstreamSender = Omit<UpstreamClient, 'reservation'>
+
 /** A request to the API server. */
 export interface UpstreamRequest {
   readonly as: RunsAs
@@ -50,7 +53,7 @@ const selfServiceSemaphore = createSemaphore(SELF_SERVICE.inAll, SELF_SERVICE.of
 
 /** Sends a request, and resolves with the head of the answer. @throws UpstreamUnavailable as Upstream does */
 export async function sendRequest(
-  client: UpstreamClient,
+  client: UpstreamSender,
   query: UpstreamRequest,
 ): Promise<UpstreamAnswer> {
   if (query.as !== 'gateway' || query.isWatch === true) return send(client, query)
@@ -66,7 +69,7 @@ export async function sendRequest(
 }
 
 async function send(
-  { upstream, call, signal }: UpstreamClient,
+  { upstream, call, signal }: UpstreamSender,
   sent: UpstreamRequest,
 ): Promise<UpstreamAnswer> {
   if (signal.aborted) throw new UpstreamUnavailable('unprocessed', 'the request was ended before')

@@ -1,17 +1,10 @@
 // Decides which objects of our kinds a caller sees and owns, by its key and by RBAC (contract 12.1, 12.3).
-import {
-  ACCESS_KEYS,
-  CONFIGS,
-  HEARTBEAT_KEY,
-  type Resource,
-  SELF_SUBJECT_ACCESS_REVIEWS,
-  TOKENS,
-} from '../../api/names.ts'
+import { ACCESS_KEYS, CONFIGS, HEARTBEAT_KEY, type Resource, TOKENS } from '../../api/names.ts'
 import type { ObjectMeta } from '../../api/objects.ts'
 import type { Scope } from '../../api/scope.gen.ts'
 import type { AccessKey } from '../../domain/accesskey/access-key.ts'
 import { type KeyRef, owningKeyOf } from '../../domain/shared-metadata.ts'
-import { nestedField, nestedMap, nestedString } from '../../domain/json/field-path.ts'
+import { nestedMap, nestedString } from '../../domain/json/field-path.ts'
 import { type JsonMap, quoteForMessage } from '../../domain/json/json.ts'
 import { firstUncoveredEntry } from '../../domain/scope/covers.ts'
 import { type Answer, refuse } from '../../serving/http/answer.ts'
@@ -28,7 +21,8 @@ import {
   type Viewer,
 } from './request.ts'
 import { SELF_SERVICE_ERRORS } from './errors.ts'
-import { type UpstreamClient, sendAndRead } from './upstream-client.ts'
+import { isAllowed } from './access-review.ts'
+import type { UpstreamClient } from './upstream-client.ts'
 
 /** Whether the name is that of the heartbeat key, which no caller sees or writes (contract 10.4). */
 export const isHidden = ({ plural }: Resource, name: string): boolean =>
@@ -162,8 +156,8 @@ export const isOpen = async (request: AccessReviewRequest): Promise<boolean> =>
  * Whether RBAC grants the caller a verb, on the named object if the request names one. A 403 to the write itself would
  * not tell: it may come from an admission policy.
  */
-export async function isGranted(request: AccessReviewRequest, verb: Verb): Promise<boolean> {
-  const { info, caller } = request
+export function isGranted(request: AccessReviewRequest, verb: Verb): Promise<boolean> {
+  const { info } = request
   const { group, version, plural } = info.resource
   const resourceAttributes: JsonMap = {
     verb,
@@ -173,16 +167,7 @@ export async function isGranted(request: AccessReviewRequest, verb: Verb): Promi
     ...(info.isStatus ? { subresource: 'status' } : {}),
     ...(info.name === '' ? {} : { name: info.name }),
   }
-  const { group: apiGroup, version: apiVersion, kind } = SELF_SUBJECT_ACCESS_REVIEWS
-  const json = { apiVersion: `${apiGroup}/${apiVersion}`, kind, spec: { resourceAttributes } }
-  const reply = await sendAndRead(request, {
-    as: { caller },
-    method: 'POST',
-    resource: SELF_SUBJECT_ACCESS_REVIEWS,
-    query: [],
-    body: { type: 'application/json', json },
-  })
-  return nestedField(reply.json, ['status', 'allowed']) === true
+  return isAllowed(request, { resourceAttributes })
 }
 
 type Named = Pick<SelfServiceInfo, 'resource' | 'name'>

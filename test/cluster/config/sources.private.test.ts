@@ -248,7 +248,6 @@ describe('settings', () => {
 
   test('without effect in this product are listed in one condition while they are set (6.7)', async () => {
     await settings.declare({
-      audit: { enabled: true, path: '-', dataStoreEndpoint: 'sqlite:///var/lib/events' },
       auth: { oidc: { issuerUrl: 'https://idp.example', clientId: 'a' } },
       secretStore: { enabled: true },
     })
@@ -258,7 +257,7 @@ describe('settings', () => {
       (status.conditions ?? []).some(isReported),
     )
     expect(conditions?.find(isReported)?.message).toBe(
-      'Nothing in this product acts on these settings: auth.oidc, audit.dataStoreEndpoint, secretStore.enabled.',
+      'Nothing in this product acts on these settings: auth.oidc, secretStore.enabled.',
     )
     await settings.declare({})
     await settings.settled('the condition has gone', (status) =>

@@ -98,6 +98,7 @@ export function serverHandlerFor(
       reauthenticate: (known) => ({ ok: true, caller: known }),
       observer: { opened: () => undefined, closed: () => undefined, cut: () => undefined },
     }),
+    eventQueries: { answer: async () => Promise.reject(new Error('no data store here')) },
     activity: {
       started: () => 'later',
       flowed: () => undefined,

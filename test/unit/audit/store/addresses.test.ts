@@ -2,7 +2,7 @@ import { createServer } from 'node:net'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import type { AddressInfo } from 'node:net'
 import { DataStore } from '../../../../src/audit/store/data-store.ts'
-import type { ServerEndpoint } from '../../../../src/domain/audit/store-endpoint.ts'
+import type { ServerEndpoint } from '../../../../src/domain/settings/store-endpoint.ts'
 import { systemClock } from '../../../../src/runtime/clock.ts'
 
 const PASSWORD = 'pa55-canary'

@@ -22,6 +22,7 @@ const initialState = (differing: Partial<ConfigPlanInput> = {}): ConfigPlanInput
   shapeCheck: () => [],
   issuerToCome: null,
   signingKeyFaults: [],
+  secretSettings: null,
   nowMs: NOW_MS,
   ...differing,
 })
@@ -29,6 +30,7 @@ const initialState = (differing: Partial<ConfigPlanInput> = {}): ConfigPlanInput
 /** The state after a step: our apply owns all of status. */
 function after(state: ConfigPlanInput, { step }: { readonly step: ConfigStep }): ConfigPlanInput {
   if (step.kind === 'record') return { ...state, record: step.data }
+  if (step.kind === 'secretSettings') return { ...state, secretSettings: step.text }
   if (step.kind !== 'publish') return state
   const metadata = { ...state.config.metadata, managedFields: [statusEntry(step.status)] }
   return {

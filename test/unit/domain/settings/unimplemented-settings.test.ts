@@ -9,8 +9,6 @@ const conditionsOf = (settings: ConfigSettings) => unimplementedConditions(withD
 describe('the condition that lists unimplemented settings (6.7)', () => {
   // biome-ignore format: a table
   test.each<{ name: string; settings: ConfigSettings; paths: readonly string[] }>([
-    { name: 'the data store of audit', settings: { audit: { enabled: true, path: '/a', dataStoreEndpoint: 'sqlite:///a' } },
-      paths: ['audit.dataStoreEndpoint'] },
     { name: 'a provider', settings: { auth: { idpB: { clientId: 'c' } } }, paths: ['auth.idpB'] },
     { name: 'every provider', settings: { auth: { oidc: {}, sourceHostA: {}, sourceHostB: {}, idpA: {}, idpB: {}, saml: {} } },
       paths: ['auth.oidc', 'auth.sourceHostA', 'auth.sourceHostB', 'auth.idpA', 'auth.idpB', 'auth.saml'] },
@@ -46,7 +44,7 @@ describe('the condition that lists unimplemented settings (6.7)', () => {
   // biome-ignore format: a table
   test.each<{ name: string; settings: ConfigSettings }>([
     { name: 'defaults', settings: {} },
-    { name: 'audit to files', settings: { audit: { enabled: true, path: '/a', level: 1, dataStoreTTL: 24 } } },
+    { name: 'audit to files', settings: { audit: { enabled: true, path: '/a', level: 1, dataStoreEndpoint: 'sqlite:///a', dataStoreTTL: 24 } } },
     { name: 'implemented settings', settings: { auth: { accessKeyMaxTTLSeconds: 60, loginAccessKeyTTLSeconds: 0 }, platformHost: 'p',
       projectNamespacePrefix: 'q-', disableConfigEndpoint: true, authenticateVersionEndpoint: true } },
     { name: 'configured but switched off', settings: { audit: { path: '/a', level: 1, dataStoreEndpoint: 'sqlite:///a' }, secretStore: { address: 'https://v' }, oidc: { clients: [{ name: 'a' }] },

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import {
   parseStoreEndpoint,
   type ServerEndpoint,
-} from '../../../../src/domain/audit/store-endpoint.ts'
+} from '../../../../src/domain/settings/store-endpoint.ts'
 
 const server = (fields: Partial<ServerEndpoint>): ServerEndpoint => ({
   kind: 'postgres',

@@ -5,7 +5,7 @@ import { isWithin, parseCidr, parseIpAddress, type Cidr } from '../ip-address.ts
  * How a connection is encrypted: `off` = plain text; `require` = TLS with any certificate; `verify-ca` = one of a trusted
  * issuer; `verify-full` = one that also names the host.
  */
-export type StoreTls = 'off' | 'require' | 'verify-ca' | 'verify-full'
+type StoreTls = 'off' | 'require' | 'verify-ca' | 'verify-full'
 
 /** A database server. */
 export interface ServerEndpoint {

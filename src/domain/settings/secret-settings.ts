@@ -1,0 +1,24 @@
+// The secret settings in force that another process needs (contract 6.8). The manager, which alone reads the sources and
+// resolves `$NAME`, writes them into a Secret of that process, in the shape of status.
+import type { ConfigSettings } from '../../api/config.gen.ts'
+import { nestedString } from '../json/field-path.ts'
+import { canonicalJson, type JsonMap, parseJsonMap } from '../json/json.ts'
+
+/** The settings that the gateway needs, as text for data key `config`; equal settings give equal text. */
+export function gatewaySecretSettings({ audit }: ConfigSettings): string {
+  const { dataStoreEndpoint } = audit ?? {}
+  const settings: JsonMap = dataStoreEndpoint === undefined ? {} : { audit: { dataStoreEndpoint } }
+  return canonicalJson(settings)
+}
+
+/** The text while no setting is secret. */
+export const NO_SECRET_SETTINGS = gatewaySecretSettings({})
+
+/**
+ * The setting `audit.dataStoreEndpoint` in the text of data key `config`; empty = it is not set. null = the text is no JSON
+ * object, so the caller keeps the previous one.
+ */
+export function dataStoreEndpointIn(text: string): string | null {
+  const settings = parseJsonMap(text)
+  return settings && nestedString(settings, ['audit', 'dataStoreEndpoint'])
+}
