@@ -236,9 +236,10 @@ async function applySamples(controlPlane: ControlPlane): Promise<void> {
   await kubectl(controlPlane, 'wait', seen, '--timeout=30s', 'oak,dcet,config', '--all')
 }
 
-/** The path of the audit log is absolute, so it can't be in the samples. */
+/** The paths of the audit log and its data store are absolute, so they can't be in the samples. */
 async function switchAuditOn(controlPlane: ControlPlane): Promise<void> {
-  const spec = { audit: { enabled: true, path: join(HOME, 'audit'), level: 2 } }
+  const dataStoreEndpoint = `sqlite://${join(HOME, 'audit-events.db')}`
+  const spec = { audit: { enabled: true, path: join(HOME, 'audit'), level: 2, dataStoreEndpoint } }
   const patch = JSON.stringify({ spec })
   await kubectl(
     controlPlane,

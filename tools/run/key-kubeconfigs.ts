@@ -20,6 +20,7 @@ interface GatewayAddress {
 const KUBECONFIGS = [
   { name: 'laptop-cli', key: 'laptop-cli', path: '/kubernetes/management' },
   { name: 'ci-scoped', key: 'ci-scoped', path: '/kubernetes/management' },
+  { name: 'observability', key: 'year-long', path: '/kubernetes/management' },
   { name: 'cluster', key: 'ci-deploy', path: `/kubernetes/cluster/${CLUSTER}` },
 ] as const
 
@@ -35,7 +36,7 @@ export async function writeKeyKubeconfigs(
   address: GatewayAddress,
   log: (line: string) => void,
 ): Promise<KeyKubeconfigs> {
-  const written = { 'laptop-cli': null, 'ci-scoped': null, cluster: null } as Record<
+  const written = Object.fromEntries(KUBECONFIGS.map(({ name }) => [name, null])) as Record<
     Name,
     string | null
   >

@@ -126,12 +126,18 @@ const synced = ({ home, connected: { adminKubeconfig: virtual } }: TourParts): s
     ],
   )
 
-const audited = ({ home }: TourParts): string =>
-  section('Who did what with which key, by the audit log of the gateway:', [
-    `management-operator audit --path ${home}/audit --since 1h`,
-    `management-operator audit --path ${home}/audit --since 1h --code 4xx -o json`,
-    `tail -n 1 ${home}/audit/audit.log`,
-  ])
+const audited = ({ home, kubeconfigs: { observability: asker } }: TourParts): string =>
+  section(
+    'Who did what with which key, by the audit log of the gateway, its files and its data store:',
+    [
+      `management-operator audit --path ${home}/audit --since 1h`,
+      `tail -n 1 ${home}/audit/audit.log`,
+      asker &&
+        'kubectl create clusterrolebinding auditors --clusterrole=platform-audit-viewer --group=platform:team:observability',
+      asker && `kubectl --kubeconfig ${asker} get --raw '/audit/events?code=4xx&limit=1'`,
+      asker && `management-operator audit --kubeconfig ${asker} --since 1h --user ada`,
+    ],
+  )
 
 /** Empty without a command: what it needs is deleted. */
 function section(title: string, commands: readonly (string | null)[]): string {

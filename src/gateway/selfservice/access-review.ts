@@ -16,7 +16,11 @@ type ReviewedAccess =
 /** More bytes than the answer to a review has. */
 const LONGEST_ANSWER = 64 * 1024
 
-/** Whether RBAC, or another authorizer of the API server, grants the caller this access. @throws UpstreamUnavailable */
+/**
+ * Whether RBAC, or another authorizer of the API server, grants the caller this access.
+ *
+ * @throws UpstreamUnavailable also when the API server can't tell now
+ */
 export async function isAllowed(client: ReviewClient, access: ReviewedAccess): Promise<boolean> {
   const { group, version, kind } = SELF_SUBJECT_ACCESS_REVIEWS
   const json = { apiVersion: `${group}/${version}`, kind, spec: { ...access } }
@@ -31,5 +35,7 @@ export async function isAllowed(client: ReviewClient, access: ReviewedAccess): P
     if (bytes > LONGEST_ANSWER)
       throw new UpstreamUnavailable('unanswered', 'the answer to a review is too long')
   })
+  if (reply.status === 429 || reply.status >= 500)
+    throw new UpstreamUnavailable('unprocessed', `a review was answered ${reply.status}`)
   return nestedField(reply.json, ['status', 'allowed']) === true
 }

@@ -71,6 +71,33 @@ describe('the Config in force', () => {
     expect(stepsOf(state).kinds).toEqual(kinds)
   })
 
+  test('the endpoint of the data store is in the Secret before status, changes with it, and stays while spec is invalid (6.8)', () => {
+    const audited = (audit: Readonly<Record<string, unknown>>) => withSpec({ audit })
+    const endpoint = 'postgres://audit:canary@db/audit'
+    const given = initialState({
+      config: audited({
+        enabled: true,
+        path: '/a',
+        level: 1,
+        dataStoreEndpoint: '$PLATFORM_CONFIG_DB',
+      }),
+      environment: () => endpoint,
+    })
+    const { kinds, end } = stepsOf(given)
+    expect(kinds).toEqual(['record', 'secretSettings', 'publish'])
+    expect(JSON.parse(end.secretSettings ?? '')).toEqual({ audit: { dataStoreEndpoint: endpoint } })
+    expect(JSON.stringify([end.record, end.config])).not.toContain('canary')
+    const broken = stepsOf({ ...end, config: { ...end.config, spec: { audit: { level: 9 } } } })
+    expect(broken.kinds).toEqual(['publish'])
+    const lost = stepsOf({ ...end, secretSettings: null })
+    expect(lost.kinds).toEqual(['secretSettings'])
+    const off = stepsOf({ ...end, config: { ...end.config, spec: {} } })
+    expect(off).toMatchObject({
+      kinds: ['record', 'secretSettings', 'publish'],
+      end: { secretSettings: '{}' },
+    })
+  })
+
   test('a settled Config needs no write a day later (8.4)', () => {
     const { end } = stepsOf(initialState())
     expect(planInForce({ ...end, nowMs: NOW_MS + 86_400_000 }).step).toEqual({ kind: 'nothing' })

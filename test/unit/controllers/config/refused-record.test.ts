@@ -37,6 +37,7 @@ function refusing() {
     },
     configs: { get: () => ({ object: config }), observe: () => undefined },
     secrets: { get: () => undefined },
+    secretSettings: { get: () => undefined },
     configMaps: { get: () => undefined },
     configName: config.metadata.name,
     namespace: 'platform-system',

@@ -190,7 +190,7 @@ test.each<{
     name: 'a question to the audit log',
     target: '/kubernetes/management/audit/events?since=24h',
     rules: [{ level: 'Metadata', omitStages: ['RequestReceived'] }],
-    expected: [['Metadata ResponseComplete 404', 'deny', 'noDataStore']],
+    expected: [['Metadata ResponseComplete 403', 'deny', 'eventsNotGranted']],
   },
   { name: 'a public page', target: '/oidc/keys', expected: [] },
   { name: 'the version', target: '/version', expected: [] },
