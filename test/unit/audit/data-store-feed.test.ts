@@ -65,7 +65,7 @@ test('a store that is set later begins with the oldest file, and another one wit
   expect(failures).toEqual([])
 })
 
-test('where the path changes, the store first takes what the directory before has (22.1, 22.3)', async () => {
+test('the store takes what the directory before has, where the path changes (22.1, 22.3)', async () => {
   const { feed } = newFeed()
   write(0, 2, 'one')
   feed.apply({ endpoint: database('a'), directory: directory('one'), ttlHours: 0 })
@@ -99,11 +99,11 @@ test('a store that cannot be used says so once, and is filled once it can (22.3)
   expect(failures).toHaveLength(1)
 })
 
-describe('the settings of a store (22.3)', () => {
+describe('a data store (22.3)', () => {
   const audit = { enabled: true, path: '/var/log/audit', level: 1, dataStoreTTL: 24 }
   const endpoint = 'sqlite:///var/lib/events.db'
 
-  test('where there are files, events and an endpoint', () => {
+  test('is used where there are files, events and an endpoint', () => {
     expect(feedSettingsOf({ audit, endpoint, subdirectory: 'g0' })).toEqual({
       endpoint: { kind: 'sqlite', file: '/var/lib/events.db' },
       directory: '/var/log/audit/g0',
@@ -118,7 +118,7 @@ describe('the settings of a store (22.3)', () => {
     { name: 'standard output', given: { audit: { ...audit, path: '-' }, endpoint } },
     { name: 'no endpoint', given: { audit, endpoint: '' } },
     { name: 'an endpoint that is none', given: { audit, endpoint: 'REDACTED' } },
-  ])('none is used with $name', ({ given: { audit: { level, ...rest }, endpoint: text } }) => {
+  ])('is not used with $name', ({ given: { audit: { level, ...rest }, endpoint: text } }) => {
     const settings = level === undefined ? rest : { ...rest, level }
     expect(feedSettingsOf({ audit: settings, endpoint: text, subdirectory: null })).toBeNull()
     expect(existsSync('/var/lib/events.db')).toBe(false)

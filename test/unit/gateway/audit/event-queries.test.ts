@@ -58,7 +58,7 @@ test('the token of a page leads to the next one, of the same interval (22.4)', a
   expect(asked[1]).toMatchObject({ interval: { sinceMs: 5000 }, after: MORE.next })
 })
 
-test('with a store for each replica an answer says whose events it has, and a token is of that replica (22.4)', async () => {
+test('an answer says whose events it has, and a token is of that replica, where each replica has a store (22.4)', async () => {
   const { queries } = queriesTo('gateway-0', () => Promise.resolve(MORE))
   const answer = await queries.answer([])
   expect(answer.headers['warning']).toContain('gateway-0 alone')
