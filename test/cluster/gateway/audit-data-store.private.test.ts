@@ -65,7 +65,7 @@ async function useStore(auditor: UsableKey): Promise<void> {
   await eventually('the gateway uses the data store', isUsed, SOON)
 }
 
-test('without a data store there is nothing to ask, and no Secret for the gateway (22.4, 6.8)', async () => {
+test('a question without a data store is answered 404, and the gateway has no Secret (22.4, 6.8)', async () => {
   const auditor = await setup.key({ user: 'auditor' })
   const { code, body } = await setup.ask(auditor.token, '/audit/events')
   expect({ code, message: (JSON.parse(body) as { message: string }).message }).toEqual({
@@ -75,7 +75,7 @@ test('without a data store there is nothing to ask, and no Secret for the gatewa
   expect(await handedOver()).toBeNull()
 })
 
-test('who asked for what is found by user and key, within seconds, by URL, kubectl and command (22.3, 22.4)', async () => {
+test('a request is found by user and key within seconds, by URL, kubectl and command (22.3, 22.4)', async () => {
   const auditor = await setup.key({ user: 'auditor' })
   await useStore(auditor)
   expect(await handedOver()).toEqual({ audit: { dataStoreEndpoint: `sqlite://${database}` } })
@@ -170,7 +170,8 @@ test('an endpoint with a password is in the Secret of the gateway, and nowhere e
   expect(await handedOver()).toEqual({ audit: { dataStoreEndpoint: endpoint } })
   const objects = await mustKubectl(plane, ['get', 'config,configmaps,events', '-A', '-o', 'yaml'])
   expect(objects).not.toContain('canary-Kx9q')
-  const output = () => [setup.operator, ...setup.gateways].map((one) => one.output()).join('\n')
+  const output = () =>
+    JSON.stringify([setup.operator, ...setup.gateways].map((one) => one.output()))
   const isSaid = () =>
     output().includes('the data store of the audit log cannot be used') || undefined
   await eventually('the gateway says why', isSaid, SOON)

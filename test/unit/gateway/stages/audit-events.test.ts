@@ -62,7 +62,9 @@ test('a caller whom RBAC grants the path gets an answer to the decoded question 
     path: '/apis/authorization.k8s.io/v1/selfsubjectaccessreviews',
     impersonation: { 'impersonate-user': 'ada' },
   })
-  expect(JSON.parse(String(sent[0]?.body))).toMatchObject({
+  const { body = null } = sent[0] ?? {}
+  const review = Buffer.isBuffer(body) ? body.toString() : 'null'
+  expect(JSON.parse(review)).toMatchObject({
     spec: { nonResourceAttributes: { path: '/audit/events', verb: 'get' } },
   })
 })
