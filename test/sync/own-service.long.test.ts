@@ -105,7 +105,7 @@ test('owners of others stay beside ours (17.4)', async () => {
   const ref = at('two-owners')
   await createPair(virtual, ref, '10.5.3.1')
   await host.shows(ENDPOINTS, hostRef(ref), {})
-  const other = await host.get(SERVICES, hostRef(ref))
+  const other = await host.shows(SERVICES, hostRef(ref), {})
   const reference = {
     apiVersion: 'v1',
     kind: 'Service',
