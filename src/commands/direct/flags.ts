@@ -12,6 +12,12 @@ import {
 } from '../../runtime/flags.ts'
 import type { LogLevel } from '../../runtime/log.ts'
 import {
+  DIRECT_AUDIT_FLAGS,
+  type DirectAuditSettings,
+  directAuditFaults,
+  directAuditSettings,
+} from './audit-flags.ts'
+import {
   CLOSING_FLAGS,
   CLUSTER_FLAGS,
   ISSUER_FLAG,
@@ -49,6 +55,7 @@ export interface DirectSettings extends ServingSettings, TargetSettings {
   readonly webhookTokenFile: string | null
   /** Path of a PEM file with the CA of their certificates; null = none is accepted. */
   readonly webhookClientCaFile: string | null
+  readonly audit: DirectAuditSettings
   /** null = no metrics server. */
   readonly metricsAddress: BindAddress | null
   /** null = no health server; the main address serves the probes too. */
@@ -115,6 +122,7 @@ const FLAGS = {
   },
   ...SERVING_FLAGS,
   ...TARGET_FLAGS,
+  ...DIRECT_AUDIT_FLAGS,
   ...PROBE_FLAGS,
   ...CLOSING_FLAGS,
 } satisfies Readonly<Record<string, Flag<unknown>>>
@@ -149,6 +157,7 @@ function faultsOf(values: Partial<DirectFlagValues>): readonly string[] {
     ...(cluster === null ? ['--cluster is missing, the name of this cluster'] : []),
     ...(issuer === null ? ['--issuer-url is missing, the issuer of tokens'] : []),
     ...certificateFaults(values),
+    ...directAuditFaults(values),
   ]
 }
 
@@ -166,6 +175,7 @@ function settingsOf(values: DirectFlagValues, namespace: string): DirectSettings
     revocationPollIntervalMs: values['revocation-poll-interval'],
     webhookTokenFile: values['webhook-token-file'],
     webhookClientCaFile: values['webhook-client-ca'],
+    audit: directAuditSettings(values),
     metricsAddress: values['metrics-bind-address'],
     healthAddress: values['health-probe-bind-address'],
     logLevel: values['log-level'],

@@ -38,10 +38,24 @@ const defaults: DirectSettings = {
   forwardBufferBytes: 256 * 1024 ** 2,
   targetNamespace: 'platform-system-targets',
   targetAddresses: { allowed: [], denied: [] },
+  audit: {
+    subdirectory: null,
+    sync: 'write',
+    bodyLimitBytes: 512 * 1024,
+    bufferBytes: 64 * 1024 ** 2,
+    anonymousPerSecond: 50,
+    path: null,
+    central: null,
+    spoolBytes: 256 * 1024 ** 2,
+    spoolFull: 'refuse',
+  },
   metricsAddress: { host: null, port: 8080 },
   healthAddress: { host: null, port: 8081 },
   logLevel: 'info',
 }
+
+const CENTRAL =
+  '--central-url=https://p.example.com:8443 --central-ca-file=/ca --access-key-file=/key'
 
 describe('flags of direct (9.7)', () => {
   test.each<{ name: string; line: string; differs: Partial<DirectSettings> }>([
@@ -94,6 +108,24 @@ describe('flags of direct (9.7)', () => {
       line: '--tls-cert-file=/c --tls-private-key-file=/k',
       differs: { certificateFiles: { certificateFile: '/c', keyFile: '/k' } },
     },
+    {
+      name: 'an audit log that stays here (23.1)',
+      line: '--audit-path=/a --audit-subdirectory=direct-0',
+      differs: { audit: { ...defaults.audit, path: '/a', subdirectory: 'direct-0' } },
+    },
+    {
+      name: 'an audit log that goes to the platform (23.1)',
+      line: `--audit-path=/a ${CENTRAL} --audit-spool-size=16Mi --audit-spool-full=drop`,
+      differs: {
+        audit: {
+          ...defaults.audit,
+          path: '/a',
+          central: { url: 'https://p.example.com:8443', caFile: '/ca', accessKeyFile: '/key' },
+          spoolBytes: 16 * 1024 ** 2,
+          spoolFull: 'drop',
+        },
+      },
+    },
     { name: 'no metrics', line: '--metrics-bind-address=0', differs: { metricsAddress: null } },
     { name: 'no probes', line: '--health-probe-bind-address=0', differs: { healthAddress: null } },
     { name: 'a log level', line: '--log-level=debug', differs: { logLevel: 'debug' } },
@@ -117,6 +149,27 @@ describe('flags of direct (9.7)', () => {
     { line: `${REQUIRED} --revocation-poll-interval=0`, says: ['poll-interval is "0"', '1s'] },
     { line: `${REQUIRED} --tls-cert-file=/c`, says: ['go together: give both or neither'] },
     { line: `${REQUIRED} --tls-private-key-file=/k`, says: ['go together: give both or neither'] },
+    { line: `${REQUIRED} ${CENTRAL}`, says: ['--central-url has no effect without --audit-path'] },
+    {
+      line: `${REQUIRED} --audit-path=/a --central-url=https://p`,
+      says: ['go together: give all or none'],
+    },
+    {
+      line: `${REQUIRED} --access-key-file=/key`,
+      says: ['give all or none', 'without --audit-path'],
+    },
+    { line: `${REQUIRED} --audit-path=a`, says: ['--audit-path is "a"', 'absolute'] },
+    {
+      line: `${REQUIRED} --audit-path=/a --central-url=http://p`,
+      says: ['"http://p"', 'without a path'],
+    },
+    {
+      line: `${REQUIRED} --audit-path=/a --central-url=https://p/kubernetes`,
+      says: ['without a path'],
+    },
+    { line: `${REQUIRED} --audit-path=/a --central-url=https://u:p@p`, says: ['without a path'] },
+    { line: `${REQUIRED} --audit-path=/a --audit-spool-size=15Mi`, says: ['at least 16Mi'] },
+    { line: `${REQUIRED} --audit-path=/a --audit-spool-full=wait`, says: ['refuse', 'drop'] },
     { line: `${REQUIRED} --bind-address=0`, says: ['--bind-address is "0"', ':8443'] },
     { line: `${REQUIRED} --config-name=c`, says: ['"--config-name=c" is not a flag'] },
     {
@@ -158,6 +211,17 @@ describe('the texts of the command', () => {
       'target-namespace',
       'allow-target-cidr',
       'deny-target-cidr',
+      'audit-path',
+      'central-url',
+      'central-ca-file',
+      'access-key-file',
+      'audit-spool-size',
+      'audit-spool-full',
+      'audit-subdirectory',
+      'audit-sync',
+      'audit-body-limit',
+      'audit-buffer',
+      'audit-anonymous-per-second',
       'metrics-bind-address',
       'health-probe-bind-address',
       'log-level',
