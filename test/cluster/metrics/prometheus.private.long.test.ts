@@ -267,6 +267,7 @@ const WITHOUT_DATA: Readonly<Record<string, string>> = {
   'Failing checks': 'it lists failing checks',
   'Watches reopened': 'it lists broken watches',
   'Targets that do not work': 'it lists those, and the only one works',
+  'Time to write': 'the audit log is off',
   annotation: 'it marks alerts that fire, and none does',
 }
 
