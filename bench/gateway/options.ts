@@ -8,6 +8,7 @@ export const GATEWAY_SUBJECTS = [
   'half-load',
   'list',
   'patch',
+  'audit',
   'own-key',
   'refused-rbac',
   'refused-scope',

@@ -9,6 +9,7 @@ import { type RunningProduct, startProduct } from '../product.ts'
 import { measureActiveKeys } from './active-keys.ts'
 import { measureStarts, watchMemory } from './footprint.ts'
 import { watchLastUses } from './last-uses.ts'
+import { measureAudit } from './audit.ts'
 import { KINDS, type KindFiles, type KindName } from './kinds.ts'
 import { type LoadOptions, measureHalfLoad, measureKind, measureWatch, warmUp } from './loads.ts'
 import { KEYS_PATH, USER, createAll, createObjects, keyOf, newSecret } from './objects.ts'
@@ -116,6 +117,8 @@ async function measureSubject(
   switch (subject) {
     case 'half-load':
       return measureHalfLoad(before.get ?? {}, loads)
+    case 'audit':
+      return auditOf(loads, stage)
     case 'watch':
       return measureWatch(loads)
     case 'memory':
@@ -168,4 +171,12 @@ function revokedOf(stage: Stage): Promise<Figures> {
     furtherKeys: options.keys,
     log: options.log,
   })
+}
+
+function auditOf(loads: LoadOptions, { ways, product, raw, folder }: Stage): Promise<Measured> {
+  const way = ways.find(({ name }) => name === 'gateway')
+  if (way === undefined) throw new Error('there is no way through the gateway')
+  const { load, rounds, getSeconds: seconds, log } = loads
+  const { gateway } = product
+  return measureAudit({ load, way, gateway, raw, folder, rounds, seconds, log })
 }

@@ -11,8 +11,8 @@ const MEMORY = ['idleMb', 'afterMb', 'peakMb']
 const OF_HALF_LOAD = [...OF_A_PROCESS, 'addedP50Ms', 'addedP99Ms']
 const OF_A_WATCH = ['perSecond', 'cpuUsPerRequest']
 
-/** The ways that can always be had. */
-const ALWAYS = ['direct', 'gateway', 'delegate']
+/** The ways that can always be had, and the settings of the audit log. */
+const ALWAYS = ['direct', 'gateway', 'delegate', 'none', 'level 2', 'level 4']
 
 /** What these ways show of each subject. */
 const FIGURES = {
@@ -20,6 +20,7 @@ const FIGURES = {
   'half-load': { direct: REQUESTS, gateway: OF_HALF_LOAD, delegate: OF_HALF_LOAD },
   list: { direct: REQUESTS, gateway: OF_A_PROCESS, delegate: OF_A_PROCESS },
   patch: { direct: REQUESTS, gateway: OF_A_PROCESS, delegate: OF_A_PROCESS },
+  audit: { none: OF_A_PROCESS, 'level 2': OF_A_PROCESS, 'level 4': OF_A_PROCESS },
   'own-key': { direct: REQUESTS, gateway: OF_A_PROCESS },
   'refused-rbac': { direct: REQUESTS, gateway: OF_A_PROCESS, delegate: OF_A_PROCESS },
   'refused-scope': { direct: REQUESTS, gateway: OF_A_PROCESS },
