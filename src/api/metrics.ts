@@ -120,6 +120,8 @@ export const METRIC_HELP = {
     'Seconds that the data store is behind the files of the audit log; 0 while it has everything, or no data store is in use.',
   platform_audit_store_events_total:
     'Events of the audit log on their way into the data store, by result; unread ones were removed with their files before.',
+  platform_audit_spool_bytes:
+    'Bytes of events in the audit log of a direct endpoint that are not sent to the platform yet.',
   platform_sync_config_valid:
     '1 if the configuration file is valid, 0 if it has a fault and the last valid configuration stays in force.',
   platform_sync_objects:

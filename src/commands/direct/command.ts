@@ -15,6 +15,7 @@ import { clientDeps, startConnection } from '../shared/cluster-client.ts'
 import { type Readiness, livenessPage, serveProbes, stoppingCheck } from '../shared/probes.ts'
 import { processInputs, runProcess } from '../shared/process.ts'
 import { connectionObserver } from '../shared/traffic-observers.ts'
+import { startDirectAudit } from './audit.ts'
 import { type DirectSettings, readDirectSettings } from './flags.ts'
 import { type DirectProcess, createDirectMetrics } from './metrics.ts'
 import { startDirectApi } from './wiring.ts'
@@ -55,7 +56,8 @@ async function start(self: DirectProcess): Promise<void> {
     manager: `${SERVICE}-${randomUUID()}`,
     show: server.show,
   })
-  const api = startDirectApi(self, { deps, tokens, trust: server.trust })
+  const audit = await startDirectAudit(self)
+  const api = startDirectApi(self, { deps, tokens, trust: server.trust, audit })
   const readiness = {
     ...stoppingCheck(lifecycle.stopping),
     ...tokens.readiness,

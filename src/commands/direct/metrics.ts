@@ -19,17 +19,20 @@ import {
   type Scrape,
 } from '../../runtime/metrics.ts'
 import { CERTIFICATE_WRITE_REASONS } from '../../serving/tls/serving-certificate.ts'
+import { type AuditMetrics, auditMetrics } from '../shared/audit-metrics.ts'
 import { type ClientMetrics, clientMetrics } from '../shared/client-metrics.ts'
 import type { CommandProcess } from '../shared/process.ts'
 import { type RequestMetrics, requestMetrics } from '../shared/request-metrics.ts'
 import type { DirectSettings } from './flags.ts'
 
 /** The metrics of the direct endpoint, with a method for each event that they count. */
-interface DirectMetrics extends ClientMetrics, RequestMetrics, TokenIssuerObserver {
+interface DirectMetrics extends AuditMetrics, ClientMetrics, RequestMetrics, TokenIssuerObserver {
   /** The webhook answered. */
   readonly reviewed: (outcome: string, seconds: number) => void
   /** Sets the function from which each scrape reads the state of the issuer's keys and revocations. */
   readonly followIssuer: (read: () => TokenIssuerGauges) => void
+  /** Sets the function from which each scrape reads the bytes of audit events that are not sent yet. */
+  readonly followSpool: (read: () => number) => void
   readonly scrape: Scrape
 }
 
@@ -73,7 +76,9 @@ export function createDirectMetrics(
       cutReasons: TERMINATION_REASONS,
     }),
     ...issuerMetrics(make),
+    ...auditMetrics(make),
     followIssuer: issuerGauges(make, clock),
+    followSpool: spoolGauge(make),
     reviewed: reviewMetrics(make),
     scrape,
   }
@@ -95,6 +100,15 @@ function issuerGauges(
   gauge('platform_direct_clock_skew_seconds', [{}], () => read().clockSkewMs / 1000)
   return (gauges) => {
     read = gauges
+  }
+}
+
+/** Registers the gauge of events that are not sent yet. @returns the function that sets its source */
+function spoolGauge({ gauge }: Instruments<MetricName>): DirectMetrics['followSpool'] {
+  let read = (): number => 0
+  gauge('platform_audit_spool_bytes', [{}], () => read())
+  return (bytes) => {
+    read = bytes
   }
 }
 

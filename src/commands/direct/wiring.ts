@@ -5,7 +5,7 @@ import type { ScopeContext } from '../../domain/scope/authorize.ts'
 import { accessLog } from '../../gateway/access-log.ts'
 import { answerMetrics } from '../../gateway/answer-metrics.ts'
 import { DIRECT_STAGES, type DirectHandlerOptions, createHandler } from '../../gateway/handler.ts'
-import { NO_AUDIT } from '../../gateway/stages/audit.ts'
+import type { AuditDeps } from '../../gateway/stages/audit.ts'
 import { TOKEN_ANSWERS, createAuthentication } from '../../gateway/stages/authentication.ts'
 import { withTokenExpiryHeaders } from '../../gateway/stages/expiry-headers.ts'
 import { versionPage } from '../../gateway/stages/public-routes.ts'
@@ -43,13 +43,14 @@ interface DirectParts {
   readonly deps: ClientDeps
   readonly tokens: StartedTokenAuthenticator
   readonly trust: GatewayServer['trust']
+  readonly audit: AuditDeps
 }
 
 /** Starts everything that requests with a token, and reviews of API servers, need. */
 export function startDirectApi(self: DirectProcess, parts: DirectParts): DirectApi {
   const { settings, clock, log, lifecycle, metrics } = self
   const { cluster } = settings
-  const { tokens, deps } = parts
+  const { tokens, deps, audit } = parts
   const upstream = startUpstream(lifecycle, deps)
   const connected = startTargets(self, deps, 'direct', {
     ownCluster: upstream,
@@ -79,7 +80,7 @@ export function startDirectApi(self: DirectProcess, parts: DirectParts): DirectA
         limits: createMaxInFlight(metrics.limited),
         inFlight,
         forwardBuffer: new ForwardBuffer(settings.forwardBufferBytes),
-        audit: NO_AUDIT,
+        audit,
         targets: createTargetRegistry(
           { target: { kind: 'Cluster', cluster }, upstream },
           connected,

@@ -86,7 +86,7 @@ export function startApi(self: GatewayProcess, deps: ClientDeps, following: Gate
   })
   connected.subscribe((ended) => inFlight.endConnection(ended))
   const probe = startProbe(self, deps, upstream, KEY_EXTRAS)
-  const audit = startAudit(self)
+  const audit = startAudit(self, null)
   const dataStore = startDataStore(self, following.startInformer)
   followSettings(sources, (observed) => {
     const applied = auditSettingsInForce(observed)

@@ -1,6 +1,7 @@
 // The audit log of a process that serves requests: its recorder, and what each request needs of it (contract 21, 22).
 import type { AuditSettings } from '../../api/config.gen.ts'
 import { type SinkPlace, STANDARD_OUTPUT, openSink } from '../../audit/files/sink.ts'
+import type { Spool } from '../../audit/files/spool.ts'
 import { AuditRecorder } from '../../audit/recorder.ts'
 import { AnonymousLimit } from '../../gateway/audit/anonymous-limit.ts'
 import { CopyBudget } from '../../gateway/audit/copy-budget.ts'
@@ -30,11 +31,15 @@ interface StartedAudit extends AuditDeps {
 
 const STOPS_WITHIN_MS = 6000
 
-/** Starts the audit log, which records nothing until settings are applied. */
-export function startAudit(self: AuditedProcess): StartedAudit {
+/**
+ * Starts the audit log, which records nothing until settings are applied.
+ *
+ * @param spool of files that are sent elsewhere; null = they are not
+ */
+export function startAudit(self: AuditedProcess, spool: Spool | null): StartedAudit {
   const { clock, logOutput, lifecycle, metrics } = self
   const { audit: flags } = self.settings
-  const recorder = createRecorder(self)
+  const recorder = createRecorder(self, spool)
   metrics.followAuditWaiting(() => recorder.waitingBytes)
   lifecycle.onStop('audit log', STOPS_WITHIN_MS, () =>
     recorder.end(AbortSignal.timeout(STOPS_WITHIN_MS)),
@@ -62,10 +67,14 @@ export function startAudit(self: AuditedProcess): StartedAudit {
 }
 
 /** The recorder, whose log says once when it can't be written, and once when it can be again. */
-function createRecorder({ clock, log, metrics, settings }: AuditedProcess): AuditRecorder {
+function createRecorder(
+  { clock, log, metrics, settings }: AuditedProcess,
+  spool: Spool | null,
+): AuditRecorder {
   const place: SinkPlace = {
     subdirectory: settings.audit.subdirectory,
     sync: settings.audit.sync,
+    spool,
     clock,
     upkeepFailed: (err) => log.warn({ err }, 'backups of the audit log cannot be tidied'),
   }
