@@ -1,5 +1,6 @@
 // A line of the audit log: an event with the bodies of its request as JSON (contract 21.3, 21.4).
 import type { AuditEvent, Omission, RecordedBody } from './event.ts'
+import { withoutLineEnds } from './line-ends.ts'
 
 /** A line for the audit log, without its line feed. */
 export interface AuditLine {
@@ -31,7 +32,7 @@ export function auditLine(event: AuditEvent, bodies: EventBodies): AuditLine {
       ? [`"responseObject":${responseObject.json}`]
       : []),
   ]
-  const head = JSON.stringify(annotated(event, bodies))
+  const head = headOf(event, bodies)
   if (fields.length === 0) return { text: head, withoutBodies: () => head }
   const without = {
     requestObject: withoutRoom(requestObject),
@@ -39,9 +40,13 @@ export function auditLine(event: AuditEvent, bodies: EventBodies): AuditLine {
   }
   return {
     text: `${head.slice(0, -1)},${fields.join(',')}}`,
-    withoutBodies: () => JSON.stringify(annotated(event, without)),
+    withoutBodies: () => headOf(event, without),
   }
 }
+
+/** The line but for bodies that are there. Texts of an agent may hold any character. */
+const headOf = (event: AuditEvent, bodies: EventBodies): string =>
+  withoutLineEnds(JSON.stringify(annotated(event, bodies)))
 
 /** Why bodies of an event are left out. */
 export const omissionsIn = ({ requestObject, responseObject }: EventBodies): readonly Omission[] =>

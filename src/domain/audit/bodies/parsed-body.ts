@@ -15,6 +15,9 @@ export interface CopiedMessage {
   readonly contentEncoding: string | undefined
 }
 
+/** A patch as a document like the object; as the operations of a JSON patch; or as a record that has no values any more. */
+export type PatchForm = 'document' | 'operations' | 'record'
+
 /** The value of a body, or why it can't be recorded. */
 export type ParsedBody =
   | {
@@ -23,8 +26,8 @@ export type ParsedBody =
       readonly length: number
       /** Whether numbers in it are strings with a mark. */
       readonly hasMarks: boolean
-      /** Whether it is a list of the operations of a JSON patch. */
-      readonly isJsonPatch: boolean
+      /** What it is where it is a patch. */
+      readonly patch: PatchForm
     }
   | { readonly omitted: Omission }
 
@@ -56,30 +59,39 @@ export function parsedBody(message: CopiedMessage, parseYaml: YamlParser): Parse
   const type = contentType.split(';', 1)[0]?.trim().toLowerCase() ?? ''
   if (YAML_TYPE.test(type)) return parsedYaml(bytes, parseYaml)
   if (type !== '' && !JSON_TYPE.test(type)) return { omitted: 'protobuf' }
-  return parsedJson(bytes, type === JSON_PATCH)
+  return parsedJson(bytes, type === JSON_PATCH ? 'operations' : 'document')
 }
 
-function parsedJson(bytes: Buffer, isJsonPatch: boolean): ParsedBody {
+function parsedJson(bytes: Buffer, patch: PatchForm): ParsedBody {
   if (exceedsBounds(bytes, { levels: MOST_LEVELS, values: Infinity })) return { omitted: 'depth' }
   const { text, hasMarks } = withMarkedNumbers(bytes)
   try {
-    return { value: JSON.parse(text) as Json, length: bytes.length, hasMarks, isJsonPatch }
+    return { value: JSON.parse(text) as Json, length: bytes.length, hasMarks, patch }
   } catch {
     return { omitted: 'malformed' }
   }
 }
+
+/** The most lists, objects and entries of a body that was recorded elsewhere: parsing so many takes some 30 ms. */
+const MOST_RECORDED_VALUES = 200_000
+
+/** Parses the JSON of a body that was recorded elsewhere, to be recorded again (contract 23.2). */
+export const parsedRecord = (json: Buffer): ParsedBody =>
+  exceedsBounds(json, { levels: Infinity, values: MOST_RECORDED_VALUES })
+    ? { omitted: 'size' }
+    : parsedJson(json, 'record')
 
 const OPENING = /^\s*[[{]/
 
 function parsedYaml(bytes: Buffer, parseYaml: YamlParser): ParsedBody {
   // Most clients send JSON, which is YAML.
   if (OPENING.test(bytes.toString('latin1', 0, MOST_SPACE))) {
-    const json = parsedJson(bytes, false)
+    const json = parsedJson(bytes, 'document')
     if (!('omitted' in json) || json.omitted === 'depth') return json
   }
   if (bytes.length > LONGEST_YAML) return { omitted: 'size' }
   try {
-    return parsedJson(Buffer.from(JSON.stringify(parseYaml(bytes.toString('utf8')))), false)
+    return parsedJson(Buffer.from(JSON.stringify(parseYaml(bytes.toString('utf8')))), 'document')
   } catch (error) {
     return { omitted: error instanceof RangeError ? 'depth' : 'malformed' }
   }

@@ -2,13 +2,24 @@
 import { type Json, type JsonMap, isEmptyMap, isList, isMap, ownValue } from '../../json/json.ts'
 import { HIDDEN } from '../hide-credentials.ts'
 import { hideInText } from './known-fields.ts'
+import type { PatchForm } from './parsed-body.ts'
 
 /** The record of a patch without its values; null = longer than the limit. */
 type PatchPointers = readonly Json[] | null
 
-/** The operations of a JSON patch with their paths. Whatever is none is hidden. */
-export const jsonPatchPointers = (patch: Json): readonly Json[] =>
-  isList(patch) ? patch.map((one) => (isMap(one) ? operationOf(one) : HIDDEN)) : [HIDDEN]
+/**
+ * The operations of a JSON patch with their paths; of any other patch the pointers of its values. Whatever is neither is
+ * hidden.
+ *
+ * @param mostLength of all pointers together: each repeats the names above it
+ */
+export function patchPointers(patch: Json, form: PatchForm, mostLength: number): PatchPointers {
+  if (form === 'operations')
+    return isList(patch) ? patch.map((one) => (isMap(one) ? operationOf(one) : HIDDEN)) : [HIDDEN]
+  if (form === 'record' && isList(patch))
+    return patch.map((one) => (isMap(one) ? operationOf(one) : pointerText(one)))
+  return mergePatchPointers(patch, mostLength)
+}
 
 const OPERATIONS: ReadonlySet<Json> = new Set(['add', 'remove', 'replace', 'move', 'copy', 'test'])
 
@@ -27,12 +38,8 @@ const pointerText = (pointer: Json | undefined): string =>
     ? hideInText(pointer)
     : HIDDEN
 
-/**
- * The JSON pointers of all values in a merge patch, a strategic merge patch or an apply; a list is one value.
- *
- * @param mostLength of all pointers together: each repeats the names above it
- */
-export function mergePatchPointers(patch: Json, mostLength: number): PatchPointers {
+/** The pointers of all values in a merge patch, a strategic merge patch or an apply; a list is one value. */
+function mergePatchPointers(patch: Json, mostLength: number): PatchPointers {
   const pointers: string[] = []
   const isWithin = addPointers(patch, '', pointers, { left: mostLength })
   return isWithin ? pointers : null

@@ -2,11 +2,12 @@
 import { type Json, type JsonMap, isList, isMap, ownValue } from '../../json/json.ts'
 import { setNestedField } from '../../json/field-path.ts'
 import type { RecordedBody } from '../event.ts'
+import { withoutLineEnds } from '../line-ends.ts'
 import type { AuditedRequest } from '../policy.ts'
 import { withExactNumbers } from './exact-numbers.ts'
 import { hiddenKindOfBody, hiddenKindOf, mayNameHiddenKind } from './hidden-kinds.ts'
 import { hideInDeleteOptions, hideSecrets, isOfMachinery } from './hide-body.ts'
-import { jsonPatchPointers, mergePatchPointers } from './patch-pointers.ts'
+import { patchPointers } from './patch-pointers.ts'
 import type { ParsedBody } from './parsed-body.ts'
 import { hideInStatus } from './status.ts'
 
@@ -26,25 +27,20 @@ export function recordedBody(parsed: ParsedBody | null, context: BodyContext): R
   const json = jsonWithoutSecrets(parsed, context)
   if (json === null) return { omitted: 'size' }
   const exact = parsed.hasMarks ? withExactNumbers(json) : json
-  const line = exact.replace(LINE_ENDS, escaped)
+  const line = withoutLineEnds(exact)
   // Invalid UTF-8 and hidden values grow.
   return Buffer.byteLength(line) > context.limit ? { omitted: 'size' } : { json: line }
 }
 
-/** What some readers take for the end of a line, and JSON does not escape. */
-const LINE_ENDS = /[\x85\u2028\u2029]/g
-
-const escaped = (one: string): string => `\\u${one.charCodeAt(0).toString(16).padStart(4, '0')}`
-
 /** null = too long. */
 function jsonWithoutSecrets(
-  { value, isJsonPatch }: Exclude<ParsedBody, { readonly omitted: unknown }>,
+  { value, patch }: Exclude<ParsedBody, { readonly omitted: unknown }>,
   { request, code, limit }: BodyContext,
 ): string | null {
   const ofPath = hiddenKindOf(request)
   const verb = code === null ? (request?.verb ?? '') : ''
   if (verb === 'patch' && (ofPath !== null || isOfHiddenKind(value))) {
-    const pointers = isJsonPatch ? jsonPatchPointers(value) : mergePatchPointers(value, limit)
+    const pointers = patchPointers(value, patch, limit)
     return pointers === null ? null : JSON.stringify(pointers)
   }
   const lean = withoutManagedFields(value)

@@ -9,12 +9,14 @@ import {
   PLAIN,
   secret,
 } from './objects-with-secrets.ts'
-import { type RecordedParts, recordedJson } from './recorded.ts'
+import { type RecordedParts, recordedAgain, recordedJson } from './recorded.ts'
 
 /** What is recorded of a value; no canary may be in it. */
 function hidden(value: unknown, parts: RecordedParts): unknown {
   const json = recordedJson(JSON.stringify(value), parts)
   expect(CANARIES.filter((one) => json.includes(one))).toEqual([])
+  // The centre records again what agents have recorded (23.2).
+  expect(recordedAgain(json, parts)).toBe(json)
   return JSON.parse(json)
 }
 
@@ -157,6 +159,11 @@ describe('other shapes', () => {
       expect(hidden({ ...options, data: PLAIN }, parts)).toEqual({ ...options, data: '<hidden>' })
     },
   )
+
+  test('a record that an agent did not hide is hidden when it is recorded again (23.2)', () => {
+    const json = JSON.stringify({ kind: 'Secret', data: PLAIN, n: 1.5 })
+    expect(recordedAgain(json, {})).toBe('{"kind":"Secret","data":"<hidden>","n":"<hidden>"}')
+  })
 
   test('a duplicate name hides nothing from the rules: the last one counts (21.4)', () => {
     const text = `{"kind":"ConfigMap","data":"${PLAIN}","kind":"Secret"}`

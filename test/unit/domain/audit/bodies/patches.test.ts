@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { generateKey } from '../../../../../src/issuance/new-object.ts'
-import { recordedJson, recordedOf } from './recorded.ts'
+import { recordedAgain, recordedJson, recordedOf } from './recorded.ts'
 
 const KEY = generateKey()
 const PLAIN = 'hunter2-canary'
@@ -15,6 +15,7 @@ function patched(patch: unknown, contentType: string, path: `${string}/${string}
   const text = typeof patch === 'string' ? patch : JSON.stringify(patch)
   const json = recordedJson(text, { path, verb: 'patch', contentType })
   for (const canary of [KEY, PLAIN]) expect(json).not.toContain(canary)
+  expect(recordedAgain(json, { path, verb: 'patch' })).toBe(json)
   return JSON.parse(json)
 }
 
@@ -79,6 +80,18 @@ describe.each([
 test.each([MERGE, APPLY])('the kind of the body decides too: %s (21.4)', (contentType) => {
   const patch = { apiVersion: 'v1', kind: 'Secret', data: { a: PLAIN } }
   expect(patched(patch, contentType, '/configmaps')).toEqual(['/apiVersion', '/kind', '/data/a'])
+})
+
+test('a patch that an agent did not hide is hidden when it is recorded again (23.2)', () => {
+  const parts = { path: '/secrets', verb: 'patch' } as const
+  const operations = [{ op: 'add', path: '/data/a', value: PLAIN }, PLAIN, [PLAIN]]
+  expect(JSON.parse(recordedAgain(JSON.stringify(operations), parts))).toEqual([
+    { op: 'add', path: '/data/a' },
+    '<hidden>',
+    '<hidden>',
+  ])
+  const merge = JSON.stringify({ data: { a: PLAIN } })
+  expect(recordedAgain(merge, parts)).toBe('["/data/a"]')
 })
 
 test('a patch of another kind is its document (21.4)', () => {

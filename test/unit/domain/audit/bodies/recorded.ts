@@ -1,5 +1,5 @@
 // Bodies of requests and answers as they are recorded; a row names what differs.
-import { parsedBody } from '../../../../../src/domain/audit/bodies/parsed-body.ts'
+import { parsedBody, parsedRecord } from '../../../../../src/domain/audit/bodies/parsed-body.ts'
 import { recordedBody } from '../../../../../src/domain/audit/bodies/recorded-body.ts'
 import type { RecordedBody } from '../../../../../src/domain/audit/event.ts'
 import type { AuditedRequest } from '../../../../../src/domain/audit/policy.ts'
@@ -43,5 +43,14 @@ export function recordedJson(body: string | Buffer, parts: RecordedParts): strin
   const recorded = recordedOf(body, parts)
   if (recorded === null || !('json' in recorded))
     throw new Error(`left out: ${recorded?.omitted ?? 'no body'}`)
+  return recorded.json
+}
+
+/** The JSON of a record when it is recorded again. @throws Error when it is left out */
+export function recordedAgain(json: string, parts: RecordedParts): string {
+  const { path = '/configmaps', verb = 'create', code = null, limit = 1024 ** 2 } = parts
+  const parsed = parsedRecord(Buffer.from(json))
+  const recorded = recordedBody(parsed, { request: requestFor(path, verb), code, limit })
+  if (recorded === null || !('json' in recorded)) throw new Error('left out')
   return recorded.json
 }
