@@ -51,6 +51,12 @@ export interface AuditEvent {
   readonly annotations?: Readonly<Record<string, string>>
 }
 
+/** How a long answer has ended (contract 21.5). */
+export const REQUEST_ENDS = ['upstream', 'client', 'key', 'target', 'shutdown'] as const
+
+/** One of REQUEST_ENDS. */
+export type RequestEnd = (typeof REQUEST_ENDS)[number]
+
 /** Why a body is not in its event (contract 21.4). */
 export const OMISSIONS = [
   'protobuf',

@@ -3,6 +3,7 @@
 import { SCOPE_EXTRA } from '../../api/names.ts'
 import { type Caller, extrasOf, isKeyCaller } from '../../authn/caller.ts'
 import { keyIdOf } from '../../domain/accesskey/access-key.ts'
+import { recordedForwardedFor, recordedUserAgent } from '../../domain/audit/client-texts.ts'
 import type { AuditEvent, EventUser, EventObject } from '../../domain/audit/event.ts'
 import { hideCredentials, hideCredentialsInUri } from '../../domain/audit/hide-credentials.ts'
 import type { AuditedRequest, AuditedUser } from '../../domain/audit/policy.ts'
@@ -52,7 +53,7 @@ export function eventFacts(context: RequestContext, receivedMs: number): EventFa
     verb: request.verb,
     user: eventUser(context.caller),
     ...(http.remoteAddress === '' ? {} : { sourceIPs: [http.remoteAddress] }),
-    ...(userAgent === undefined ? {} : { userAgent: shortUserAgent(userAgent) }),
+    ...(userAgent === undefined ? {} : { userAgent: recordedUserAgent(userAgent) }),
     ...(objectRef === null ? {} : { objectRef }),
     requestReceivedTimestamp: formatMicroTime(receivedMs),
     annotations: {
@@ -67,17 +68,6 @@ export function eventFacts(context: RequestContext, receivedMs: number): EventFa
 function requestUri({ http, path, parsing }: RequestContext): string {
   const isOfWorkload = parsing?.ok === true && isProxied(parsing.request.attributes)
   return hideCredentialsInUri(isOfWorkload ? path : http.target)
-}
-
-/** As Kubernetes cuts it. */
-const LONGEST_USER_AGENT = 1024
-
-/** Hidden before it is cut: a cut credential has no longer its form. */
-function shortUserAgent(sent: string): string {
-  const text = hideCredentials(sent)
-  return text.length > LONGEST_USER_AGENT
-    ? `${text.slice(0, LONGEST_USER_AGENT)}...TRUNCATED`
-    : text
 }
 
 /** The object of a resource request; null = the request is for another path. */
@@ -121,14 +111,10 @@ function credentialAnnotations({
   return { 'platform.sh/access-key': key.name, 'platform.sh/key-id': keyIdOf(key) }
 }
 
-/** Longest recorded value of `X-Forwarded-For`, in characters. */
-const LONGEST_FORWARDED_FOR = 1024
-
 function forwardedFor({ headers }: HttpRequest): Readonly<Record<string, string>> {
   const sent = headers['x-forwarded-for']
   if (sent === undefined) return {}
-  const text = hideCredentials([sent].flat().join(', '))
-  return { 'platform.sh/forwarded-for': text.slice(0, LONGEST_FORWARDED_FOR) }
+  return { 'platform.sh/forwarded-for': recordedForwardedFor([sent].flat().join(', ')) }
 }
 
 /** The subresources whose requests last, to the API server as well (contract 21.5). */

@@ -1,6 +1,6 @@
 // The outcome of a request, as its events have it (contract 21.3, 21.5, 22.2).
 import { responseStatusOf } from '../../domain/audit/bodies/status.ts'
-import type { ResponseStatus } from '../../domain/audit/event.ts'
+import type { RequestEnd, ResponseStatus } from '../../domain/audit/event.ts'
 import type { AuditLevel, AuditStage } from '../../domain/audit/policy.ts'
 import type { Answer } from '../../serving/http/answer.ts'
 import type { RequestContext } from '../request-context.ts'
@@ -69,7 +69,7 @@ export const endAnnotation = (end: AnswerEnd): Annotations => ({
   'platform.sh/end': ENDS[end],
 })
 
-const ENDS: Readonly<Record<AnswerEnd, string>> = {
+const ENDS: Readonly<Record<AnswerEnd, RequestEnd>> = {
   complete: 'upstream',
   refused: 'upstream',
   upstreamFailed: 'upstream',

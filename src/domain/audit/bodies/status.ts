@@ -36,32 +36,40 @@ function hideInTexts(value: Json): Json {
 }
 
 /** What decides how much of a failure is recorded. */
-interface AnsweredFailure {
+interface FailureContext {
   /** The HTTP status code. */
   readonly code: number
-  /** The body of the answer; only a Status counts. */
-  readonly body: CopiedBody
-  /** Whether this program wrote the message: then it quotes no object. */
+  /** Whether the program that recorded it wrote the message: then it quotes no object. */
   readonly isOurs: boolean
   readonly level: AuditLevel
   /** null = no path that can be read. */
   readonly request: AuditedRequest | null
 }
 
+/** The same with the answer. */
+interface AnsweredFailure extends FailureContext {
+  /** The body of the answer; only a Status counts. */
+  readonly body: CopiedBody
+}
+
 /** The longest failure that is read, in bytes, and the longest text of it, in characters: an API server may quote objects. */
 const LONGEST_READ = 1024 ** 2
 const LONGEST_TEXT = 4096
 
-/** The `responseStatus` of an event: of a failure with status and reason, and with its message where it may stand (21.3). */
-export function responseStatusOf({
-  code,
-  body,
-  isOurs,
-  level,
-  request,
-}: AnsweredFailure): ResponseStatus {
-  const status = code < FIRST_FAILURE ? null : statusIn(body)
-  if (status === null) return { metadata: {}, code }
+/** The `responseStatus` of an answer. */
+export const responseStatusOf = (failure: AnsweredFailure): ResponseStatus =>
+  recordedStatus(failure.code < FIRST_FAILURE ? {} : statusIn(failure.body), failure)
+
+/**
+ * The `responseStatus` of an event: of a failure with status and reason, and with its message where it may stand (21.3).
+ *
+ * @param status empty = nothing but its code is known
+ */
+export function recordedStatus(
+  status: JsonMap,
+  { code, isOurs, level, request }: FailureContext,
+): ResponseStatus {
+  if (code < FIRST_FAILURE) return { metadata: {}, code }
   const isPlain = isOurs || PLAIN_CODES.has(code)
   const isHidden = hiddenKindOf(request) !== null || isAboutHiddenKind(status)
   const isKept = isPlain || (level !== 'Metadata' && !isHidden)
@@ -76,11 +84,11 @@ export function responseStatusOf({
 
 const FIRST_FAILURE = 400
 
-/** null = the body is no Status, or too long. */
-function statusIn(body: CopiedBody): JsonMap | null {
-  if ('omitted' in body || body.bytes.length > LONGEST_READ) return null
+/** Empty = the body is no Status, or too long. */
+function statusIn(body: CopiedBody): JsonMap {
+  if ('omitted' in body || body.bytes.length > LONGEST_READ) return {}
   const parsed = parseJsonMap(body.bytes.toString('utf8'))
-  return parsed !== null && ownValue(parsed, 'kind') === 'Status' ? parsed : null
+  return parsed !== null && ownValue(parsed, 'kind') === 'Status' ? parsed : {}
 }
 
 const textField = <Name extends 'status' | 'reason' | 'message'>(
