@@ -3,8 +3,11 @@
 import { fieldsOf, parseJson, stringOf } from '../json/json.ts'
 import { rawElements, rawMembers } from './raw-json.ts'
 
-const KIND = 'EventList'
-const API_VERSION = 'audit.k8s.io/v1'
+/** The kind of a list of events. */
+export const LIST_KIND = 'EventList'
+
+/** The API version of events and their lists. */
+export const API_VERSION = 'audit.k8s.io/v1'
 
 /** A page of events. */
 interface EventPage {
@@ -23,7 +26,7 @@ interface EventPage {
 export function eventListOf(events: readonly string[], token: string | null): string {
   const metadata = JSON.stringify(token === null ? {} : { continue: token })
   const items = events.length === 0 ? '[]' : `[\n${events.join(',\n')}\n]`
-  return `{"kind":"${KIND}","apiVersion":"${API_VERSION}","metadata":${metadata},"items":${items}}\n`
+  return `{"kind":"${LIST_KIND}","apiVersion":"${API_VERSION}","metadata":${metadata},"items":${items}}\n`
 }
 
 /** The page in an EventList; null = the text is none. */
@@ -32,7 +35,8 @@ export function eventPageOf(text: string): EventPage | null {
   if (parseJson(text) === undefined) return null
   const members = new Map(rawMembers(text).map(({ name, value }) => [name, value]))
   const isList =
-    parseJson(members.get('kind')) === KIND && parseJson(members.get('apiVersion')) === API_VERSION
+    parseJson(members.get('kind')) === LIST_KIND &&
+    parseJson(members.get('apiVersion')) === API_VERSION
   if (!isList) return null
   const { continue: token } = fieldsOf(parseJson(members.get('metadata')))
   return {

@@ -10,29 +10,44 @@ interface RawMember {
   readonly value: string
 }
 
+/** Where a value begins, and where it ends. */
+export interface RawSpan {
+  readonly from: number
+  readonly to: number
+}
+
 /** The members of an object; none where the text is another value. */
-export function rawMembers(json: string): readonly RawMember[] {
-  const members: RawMember[] = []
+export const rawMembers = (json: string): readonly RawMember[] =>
+  [...memberSpans(json)].map(({ name, at, from, to }) => ({
+    name,
+    text: json.slice(at, to),
+    value: json.slice(from, to),
+  }))
+
+/** The elements of a list; none where the text is another value. */
+export const rawElements = (json: string): readonly string[] =>
+  [...elementSpans(json)].map(({ from, to }) => json.slice(from, to))
+
+/** Where the members of an object are, found one by one; `at` is where the name begins. */
+export function* memberSpans(
+  json: string,
+): Generator<RawSpan & { readonly name: string; readonly at: number }> {
   for (let at = firstEntry(json, '{'); json[at] === '"'; ) {
     const nameEnd = stringEnd(json, at)
     const from = pastSpace(json, pastSpace(json, nameEnd) + 1)
     const to = valueEnd(json, from)
-    const name = stringOf(parseJson(json.slice(at, nameEnd))) ?? ''
-    members.push({ name, text: json.slice(at, to), value: json.slice(from, to) })
+    yield { name: stringOf(parseJson(json.slice(at, nameEnd))) ?? '', at, from, to }
     at = nextEntry(json, to)
   }
-  return members
 }
 
-/** The elements of a list; none where the text is another value. */
-export function rawElements(json: string): readonly string[] {
-  const elements: string[] = []
-  for (let at = firstEntry(json, '['); at < json.length && json[at] !== ']'; ) {
-    const to = valueEnd(json, at)
-    elements.push(json.slice(at, to))
-    at = nextEntry(json, to)
+/** Where the elements of a list are, found one by one. */
+export function* elementSpans(json: string): Generator<RawSpan> {
+  for (let from = firstEntry(json, '['); from < json.length && json[from] !== ']'; ) {
+    const to = valueEnd(json, from)
+    yield { from, to }
+    from = nextEntry(json, to)
   }
-  return elements
 }
 
 /** Where the first entry begins; the end of the text where it doesn't open so. */
@@ -49,9 +64,13 @@ function nextEntry(json: string, end: number): number {
 
 function pastSpace(json: string, from: number): number {
   let at = from
-  while (at < json.length && ' \n\r\t'.includes(json.charAt(at))) at += 1
+  while (isSpace(json.charCodeAt(at))) at += 1
   return at
 }
+
+/** Not of the end of the text, which has no code. */
+const isSpace = (code: number): boolean =>
+  code === 0x20 || code === 0x0a || code === 0x0d || code === 0x09
 
 /** Behind the string that begins here. */
 function stringEnd(json: string, start: number): number {
@@ -64,18 +83,20 @@ function stringEnd(json: string, start: number): number {
   return json.length
 }
 
-/** Behind the value that begins here: always further on. */
+const QUOTE = 0x22
+const COMMA = 0x2c
+
+/** Behind the value that begins here: always further on. By codes: a pattern takes ten times as long. */
 function valueEnd(json: string, start: number): number {
-  const marks = /["{}[\],]/g
-  marks.lastIndex = start
   let depth = 0
-  for (let mark = marks.exec(json); mark !== null; mark = marks.exec(json)) {
-    const [character] = mark
-    if (character === '"') marks.lastIndex = stringEnd(json, mark.index)
-    else if (character === '{' || character === '[') depth += 1
-    else if (character !== ',') depth -= 1
-    if (depth < 0 || (depth === 0 && character === ',')) return endOfWord(json, mark.index, start)
-    if (depth === 0) return marks.lastIndex
+  for (let at = start; at < json.length; at += 1) {
+    const code = json.charCodeAt(at)
+    if (code === QUOTE) at = stringEnd(json, at) - 1
+    else if (code === 0x5b || code === 0x7b) depth += 1
+    else if (code === 0x5d || code === 0x7d) depth -= 1
+    else if (code !== COMMA) continue
+    if (depth < 0 || (depth === 0 && code === COMMA)) return endOfWord(json, at, start)
+    if (depth === 0) return at + 1
   }
   return json.length
 }
