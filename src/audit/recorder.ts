@@ -47,9 +47,10 @@ export class AuditRecorder {
     this.#recording = policy && { policy, log: this.#logOf(logSettings(settings)) }
   }
 
-  /** Writes what waits, and closes all logs. @param signal ends the wait */
+  /** Writes what waits, and closes all logs. Nothing is known any more of a request that comes later. @param signal ends the wait */
   async end(signal: AbortSignal): Promise<void> {
     this.#recording = null
+    this.#isKnown = false
     await Promise.all([...this.#open()].map((log) => log.end(signal)))
   }
 
