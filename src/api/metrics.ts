@@ -122,6 +122,8 @@ export const METRIC_HELP = {
     'Events of the audit log on their way into the data store, by result; unread ones were removed with their files before.',
   platform_audit_spool_bytes:
     'Bytes of events in the audit log of a direct endpoint that are not sent to the platform yet.',
+  platform_audit_agent_lag_seconds:
+    'Age in seconds of the newest event in the last batch that an agent sent, when it arrived, by cluster; for 10 minutes.',
   platform_sync_config_valid:
     '1 if the configuration file is valid, 0 if it has a fault and the last valid configuration stays in force.',
   platform_sync_objects:

@@ -14,6 +14,7 @@ import {
   type RequestObserver,
   answerEnd,
 } from './request-observer.ts'
+import { type AgentEventsDeps, agentEvents } from './stages/agent-events.ts'
 import { type AuditEventsDeps, auditEvents } from './stages/audit-events.ts'
 import { type AuditDeps, audit } from './stages/audit.ts'
 import { type AuthenticationDeps, authentication } from './stages/authentication.ts'
@@ -59,6 +60,7 @@ interface HandlerOptions
 export type GatewayHandlerOptions = HandlerOptions &
   ActivityDeps &
   AuditEventsDeps &
+  AgentEventsDeps &
   SelfServiceDeps
 
 /**
@@ -80,6 +82,7 @@ export const GATEWAY_STAGES: readonly Stage<GatewayHandlerOptions>[] = [
   maxInFlight,
   activity,
   auditEvents,
+  agentEvents,
   selfService,
   managementReview,
   proxy,

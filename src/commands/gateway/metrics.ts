@@ -16,7 +16,12 @@ import {
   type Scrape,
 } from '../../runtime/metrics.ts'
 import { CERTIFICATE_WRITE_REASONS } from '../../serving/tls/serving-certificate.ts'
-import { type AuditMetrics, auditMetrics } from '../shared/audit-metrics.ts'
+import {
+  type AgentMetrics,
+  type AuditMetrics,
+  agentMetrics,
+  auditMetrics,
+} from '../shared/audit-metrics.ts'
 import { type ClientLabels, type ClientMetrics, clientMetrics } from '../shared/client-metrics.ts'
 import type { CommandProcess } from '../shared/process.ts'
 import {
@@ -37,7 +42,12 @@ const WATCHED_DATA = ['keys', 'published'] as const
 type WatchAges = Readonly<Record<(typeof WATCHED_DATA)[number], () => number>>
 
 /** The metrics of the gateway, with a method for each event that they count. */
-interface GatewayMetrics extends AuditMetrics, DataStoreMetrics, ClientMetrics, RequestMetrics {
+interface GatewayMetrics
+  extends AuditMetrics,
+    AgentMetrics,
+    DataStoreMetrics,
+    ClientMetrics,
+    RequestMetrics {
   readonly activityWritten: () => void
   readonly activityFailed: () => void
   /** The watch delivered a heartbeat of this gateway. @param seconds since it was sent */
@@ -62,6 +72,7 @@ export function createGatewayMetrics(labels: ClientLabels & RequestLabels): Gate
     ...requestMetrics(registry, make, labels),
     ...keyMetrics(make),
     ...auditMetrics(make),
+    ...agentMetrics(registry),
     ...dataStoreMetrics(make),
     followWatchAges: (read) => {
       ages = read

@@ -13,6 +13,8 @@ import {
 import { accessLog } from '../../gateway/access-log.ts'
 import { type ActivityRecorder, createActivityRecorder } from '../../gateway/activity/recorder.ts'
 import { answerMetrics } from '../../gateway/answer-metrics.ts'
+import { AgentEvents } from '../../gateway/audit/agent-events.ts'
+import { AgentLags } from '../../gateway/audit/agent-lags.ts'
 import { EventQueries } from '../../gateway/audit/event-queries.ts'
 import { createHandler, GATEWAY_STAGES, type GatewayHandlerOptions } from '../../gateway/handler.ts'
 import { createSelfService, type SelfService } from '../../gateway/selfservice/handler.ts'
@@ -37,7 +39,7 @@ import { type ClampedClock, clampedClock } from '../../runtime/clock.ts'
 import { PROGRAM_VERSION } from '../../runtime/flags.ts'
 import type { ServerHandler } from '../../serving/http/server.ts'
 import { followSetting, followSettings, type SettingsSources } from '../../settings/follow.ts'
-import { startAudit } from '../shared/audit.ts'
+import { type StartedAudit, startAudit } from '../shared/audit.ts'
 import { startTargets } from '../shared/connected-targets.ts'
 import { startInFlight, startProbe, startUpstream } from '../shared/serving.ts'
 import { startDataStore } from './data-store.ts'
@@ -97,6 +99,7 @@ export function startApi(self: GatewayProcess, deps: ClientDeps, following: Gate
   const handler = handlerFactory(self, following, parts, {
     audit,
     eventQueries: new EventQueries({ store: dataStore.queried, clock }),
+    agentEvents: createAgentEvents(self, audit),
     upstream,
     inFlight,
     connected,
@@ -114,6 +117,7 @@ export function startApi(self: GatewayProcess, deps: ClientDeps, following: Gate
 interface Forwarding {
   readonly audit: AuditDeps
   readonly eventQueries: EventQueries
+  readonly agentEvents: AgentEvents
   readonly upstream: Upstream
   readonly inFlight: InFlightRequests
   readonly connected: StartedTargets
@@ -125,10 +129,11 @@ function handlerFactory(
   self: GatewayProcess,
   following: GatewayInformers,
   parts: Parts,
-  { audit, eventQueries, upstream, inFlight, connected, switches }: Forwarding,
+  forwarding: Forwarding,
 ): Api['handler'] {
   const { settings, clock, log, metrics } = self
   const { authenticator, caps } = parts
+  const { audit, eventQueries, agentEvents, upstream, inFlight, connected, switches } = forwarding
   const limits = createMaxInFlight(metrics.limited)
   const activity = startActivity(self, parts)
   const isConfigClosed = (): boolean => switches()?.disableConfigEndpoint ?? true
@@ -138,6 +143,7 @@ function handlerFactory(
     createHandler(GATEWAY_STAGES, {
       audit,
       eventQueries,
+      agentEvents,
       pages,
       version: versionPage(PROGRAM_VERSION),
       routeOf: gatewayRouteOf,
@@ -160,6 +166,25 @@ function handlerFactory(
       observers: [answerMetrics(metrics.answered, clock), accessLog(log)],
       log,
     })
+}
+
+function createAgentEvents(
+  { clock, metrics, settings }: GatewayProcess,
+  { recording, isKnown }: StartedAudit,
+): AgentEvents {
+  const lags = new AgentLags(clock)
+  metrics.followAgentLags(() => lags.current())
+  return new AgentEvents({
+    recording,
+    isKnown,
+    clock,
+    bodyLimit: settings.audit.bodyLimitBytes,
+    observer: {
+      recorded: metrics.auditRecorded,
+      omitted: metrics.auditOmitted,
+      heard: (cluster, lagSeconds) => lags.heard(cluster, lagSeconds),
+    },
+  })
 }
 
 function startAuthentication(

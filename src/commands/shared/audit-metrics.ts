@@ -1,8 +1,8 @@
 // The metrics of the audit log (contract 23.3).
-import type { MetricName } from '../../api/metrics.ts'
+import { METRIC_HELP, type MetricName } from '../../api/metrics.ts'
 import { OMISSIONS } from '../../domain/audit/event.ts'
 import { AUDIT_LEVELS, AUDIT_STAGES } from '../../domain/audit/policy.ts'
-import type { Instruments } from '../../runtime/metrics.ts'
+import { changingGauge, type Instruments, type Registry } from '../../runtime/metrics.ts'
 
 /** The metrics, with a method for each event that they count. */
 export interface AuditMetrics {
@@ -49,6 +49,30 @@ export function auditMetrics(make: Instruments<MetricName>): AuditMetrics {
     auditSinkFailed: (isFailed) => failed.set(isFailed ? 1 : 0),
     followAuditWaiting: (read) => {
       waiting = read
+    },
+  }
+}
+
+/** The metrics of events that agents send. */
+export interface AgentMetrics {
+  /** Sets the function that each scrape reads the lags in seconds from, by cluster. */
+  readonly followAgentLags: (read: () => AgentLagSeconds) => void
+}
+
+type AgentLagSeconds = readonly (readonly [cluster: string, seconds: number])[]
+
+const AGENT_LAG = 'platform_audit_agent_lag_seconds' satisfies MetricName
+
+/** Creates the metrics, without a series before an agent sends events. */
+export function agentMetrics(registry: Registry): AgentMetrics {
+  let lags: () => AgentLagSeconds = () => []
+  const gauge = { name: AGENT_LAG, help: METRIC_HELP[AGENT_LAG], labels: ['cluster'] as const }
+  changingGauge(registry, gauge, () =>
+    lags().map(([cluster, seconds]) => [{ cluster }, seconds] as const),
+  )
+  return {
+    followAgentLags: (read) => {
+      lags = read
     },
   }
 }

@@ -2,7 +2,7 @@
 import type { AuditSettings } from '../../api/config.gen.ts'
 import { type SinkPlace, STANDARD_OUTPUT, openSink } from '../../audit/files/sink.ts'
 import type { Spool } from '../../audit/files/spool.ts'
-import { AuditRecorder } from '../../audit/recorder.ts'
+import { AuditRecorder, type Recording } from '../../audit/recorder.ts'
 import { AnonymousLimit } from '../../gateway/audit/anonymous-limit.ts'
 import { CopyBudget } from '../../gateway/audit/copy-budget.ts'
 import { RequestRecord } from '../../gateway/audit/request-record.ts'
@@ -24,7 +24,9 @@ interface AuditedProcess {
 }
 
 /** A running audit log. */
-interface StartedAudit extends AuditDeps {
+export interface StartedAudit extends AuditDeps {
+  /** The log in force; null = nothing is recorded. */
+  readonly recording: () => Recording | null
   /** Applies settings; requests that have arrived keep the earlier ones. */
   readonly apply: (settings: AuditSettings) => void
 }
@@ -57,6 +59,7 @@ export function startAudit(self: AuditedProcess, spool: Spool | null): StartedAu
   }
   return {
     isKnown: () => recorder.isKnown,
+    recording: () => recorder.current,
     receive: () => recorder.current && new RequestRecord(recorder.current, options),
     apply: (applied) => {
       recorder.apply(applied)

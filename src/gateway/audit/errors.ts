@@ -1,11 +1,14 @@
-// The refusals about the audit log: of requests that must be recorded while it cannot be written (contract 22.2), and of
-// questions to it (22.4).
+// The refusals about the audit log: of requests that must be recorded while it cannot be written (contract 22.2), of questions
+// to it (22.4), and of events that agents send (23.2).
 import { refusalCatalogue } from '../../serving/http/answer.ts'
 
 const AUDIT_FAILED =
   'the audit policy names the request, and the audit log cannot be written: see [the audit log](audit.md#when-records-cannot-be-written)'
 
 const ASKED = 'at `/audit/events` of the management cluster: see [the audit log](audit.md#ask-it)'
+
+const SENT =
+  'at `/agents/<cluster>/auditevents` of the management cluster, where direct endpoints send their events'
 
 /** The catalogue, in the order of the documentation. */
 export const AUDIT_ERRORS = refusalCatalogue({
@@ -65,5 +68,58 @@ export const AUDIT_ERRORS = refusalCatalogue({
     headers: { 'retry-after': '5' },
     because: ASKED,
     remedy: 'see [the data store](audit.md#the-data-store); the log of the gateway has the reason',
+  },
+  agentEventsMethod: {
+    reason: 'MethodNotAllowed',
+    message: 'events are sent here by POST',
+    headers: { allow: 'POST' },
+    because: SENT,
+  },
+  agentEventsNotGranted: {
+    reason: 'Forbidden',
+    message: 'RBAC does not grant this agent <verb> on the path <path>',
+    because: SENT,
+    remedy: 'bind a ClusterRole with verb `post` on this path to the user of the key',
+  },
+  agentAuditOff: {
+    reason: 'Conflict',
+    message: 'audit is off here, and the events were not kept',
+    because: SENT,
+    remedy: 'the agent drops them; see [Switch it on](audit.md#switch-it-on)',
+  },
+  agentEventsNotWritten: {
+    reason: 'ServiceUnavailable',
+    message: "the events can't be recorded in the audit log; send them again",
+    headers: { 'retry-after': '1' },
+    because: `${SENT}, while the audit log cannot be written`,
+    remedy: 'see [When records cannot be written](audit.md#when-records-cannot-be-written)',
+  },
+  agentEventsType: {
+    reason: 'UnsupportedMediaType',
+    message: 'events must be sent as application/json, without a content-encoding',
+    because: SENT,
+  },
+  agentEventsTooLong: {
+    reason: 'RequestEntityTooLarge',
+    message: 'the events must have at most <limit> bytes together',
+    because: SENT,
+  },
+  agentEventsTooMany: {
+    reason: 'RequestEntityTooLarge',
+    message: 'at most <limit> events may be sent at once',
+    because: SENT,
+  },
+  agentEventsMalformed: {
+    reason: 'BadRequest',
+    message: 'nothing was kept: <fault>',
+    shown: 'nothing was kept: items[3]: auditID is not a UUID in lower case',
+    because: SENT,
+    remedy: 'the agent sends the others without this event; give it the version of the gateway',
+  },
+  agentEventsNoRoom: {
+    reason: 'TooManyRequests',
+    message: 'too many events of agents are under way at this gateway; try again in 1 s',
+    headers: { 'retry-after': '1' },
+    because: SENT,
   },
 })

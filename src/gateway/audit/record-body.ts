@@ -4,6 +4,7 @@ import {
   type CopiedMessage,
   type ParsedBody,
   parsedBody,
+  parsedRecord,
 } from '../../domain/audit/bodies/parsed-body.ts'
 import { type BodyContext, recordedBody } from '../../domain/audit/bodies/recorded-body.ts'
 import type { RecordedBody } from '../../domain/audit/event.ts'
@@ -22,6 +23,14 @@ export async function readCopy(message: CopiedMessage): Promise<ParsedBody | nul
   if ('omitted' in body) return body
   if (body.bytes.length > LONGEST_AT_ONCE || contentType.includes('yaml')) await turn()
   return parsedBody(message, parsePlainYaml)
+}
+
+/** The value of a body that an agent has recorded. @param limit the most bytes of a body that is recorded */
+export async function readRecord(json: string, limit: number): Promise<ParsedBody> {
+  const bytes = Buffer.from(json)
+  if (bytes.length > limit) return { omitted: 'size' }
+  if (bytes.length > LONGEST_AT_ONCE) await turn()
+  return parsedRecord(bytes)
 }
 
 /** The body as it is recorded; null = there is none. */

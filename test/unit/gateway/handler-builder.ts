@@ -99,6 +99,7 @@ export function serverHandlerFor(
       observer: { opened: () => undefined, closed: () => undefined, cut: () => undefined },
     }),
     eventQueries: { answer: async () => Promise.reject(new Error('no data store here')) },
+    agentEvents: { take: async () => Promise.reject(new Error('no agents here')) },
     activity: {
       started: () => 'later',
       flowed: () => undefined,

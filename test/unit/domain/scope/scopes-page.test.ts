@@ -52,13 +52,14 @@ describe('config/scope-roles (11.4)', () => {
   })
 
   test.each([...ROLES])(
-    '%s grants only reads and self reviews, and nothing that outlives a key',
+    '%s grants only reads, self reviews and events of agents, and nothing that outlives a key',
     (_, rules) => {
       expect(rules).not.toEqual([])
       for (const { verbs, apiGroups = [], resources = [], nonResourceURLs = [] } of rules) {
         const isReview = resources.every((one) => one.startsWith('selfsubject'))
-        const allowed = isReview && resources.length > 0 ? ['create'] : ['get', 'list', 'watch']
-        expect(allowed).toEqual(expect.arrayContaining([...verbs]))
+        const isOfAgents = nonResourceURLs.join() === '/agents/*'
+        const writes = isOfAgents ? ['post'] : isReview && resources.length > 0 ? ['create'] : null
+        expect(writes ?? ['get', 'list', 'watch']).toEqual(expect.arrayContaining([...verbs]))
         expect([...verbs, ...apiGroups, ...resources, ...nonResourceURLs]).not.toContain('*')
         expect(resources.some(isSensitiveResource) || verbs.some(isEscalatingVerb)).toBe(false)
         expect(resources).not.toContain('secrets')

@@ -14,6 +14,8 @@ export interface MemoryAudit {
   readonly audit: AuditDeps
   readonly recorder: AuditRecorder
   readonly events: () => readonly WrittenEvent[]
+  /** The lines as they were written. */
+  readonly lines: readonly string[]
   /** What the observers counted, in order. */
   readonly counted: readonly string[]
   /** The sink fails until it is healed. */
@@ -68,6 +70,7 @@ export function memoryAudit(settings: AuditSettings, clock: Clock, perSecond = 5
     },
     recorder,
     events: () => lines.map((line) => JSON.parse(line) as WrittenEvent),
+    lines,
     counted,
     fail: () => {
       isFailing = true
