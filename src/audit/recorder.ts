@@ -47,7 +47,7 @@ export class AuditRecorder {
     this.#recording = policy && { policy, log: this.#logOf(logSettings(settings)) }
   }
 
-  /** Writes what waits, and closes all logs. Nothing is known any more of a request that comes later. @param signal ends the wait */
+  /** Writes what waits, and closes all logs. Requests that come later are refused. @param signal ends the wait */
   async end(signal: AbortSignal): Promise<void> {
     this.#recording = null
     this.#isKnown = false

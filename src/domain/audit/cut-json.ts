@@ -4,7 +4,7 @@ import { type JsonMap, isMap, parseJson } from '../json/json.ts'
 import { type RawSpan, elementSpans, memberSpans } from './raw-json.ts'
 
 /** An object without some of its members. */
-export interface CutObject {
+interface CutObject {
   /** The object with 0 in place of what is cut out. */
   readonly rest: JsonMap
   /** The JSON of what is cut out, by name; it may be no valid JSON. Of members with one name the last counts. */

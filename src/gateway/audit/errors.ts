@@ -89,7 +89,7 @@ export const AUDIT_ERRORS = refusalCatalogue({
   },
   agentEventsNotWritten: {
     reason: 'ServiceUnavailable',
-    message: "the events can't be recorded in the audit log; send them again",
+    message: 'the events cannot be recorded in the audit log; send them again',
     headers: { 'retry-after': '1' },
     because: `${SENT}, while the audit log cannot be written`,
     remedy: 'see [When records cannot be written](audit.md#when-records-cannot-be-written)',

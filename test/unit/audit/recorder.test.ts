@@ -102,6 +102,13 @@ test('a log that is switched on again while a request still has it is the same l
   expect(did.filter((deed) => deed === 'close /b')).toHaveLength(1)
 })
 
+test('a recorder that has ended is not one that is switched off: what comes later is refused (21.1, 23.2)', async () => {
+  const { recorder } = memoryRecorder()
+  recorder.apply(ON)
+  await recorder.end(AbortSignal.timeout(1000))
+  expect([recorder.isKnown, recorder.current]).toEqual([false, null])
+})
+
 test('a policy, path and switch that change a hundred times lose no line (21.2)', async () => {
   const { recorder, lines, begin } = memoryRecorder()
   const writes: Promise<void>[] = []

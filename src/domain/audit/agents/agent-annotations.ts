@@ -1,4 +1,4 @@
-// The annotations of an event that an agent sent: those that its gateway would make, and whose they are (contract 21.3, 23.2).
+// The annotations of an event that an agent sent: what a direct endpoint would make, and who sent it (contract 21.3, 23.2).
 import { fieldsOf, stringOf } from '../../json/json.ts'
 import { TARGET_KINDS } from '../../scope/request-info.ts'
 import { recordedForwardedFor } from '../client-texts.ts'
@@ -38,8 +38,8 @@ const ANNOTATIONS: ReadonlyMap<string, Recorded> = new Map<string, Recorded>([
 ])
 
 /**
- * The annotations as the centre writes them. The agent answers for one cluster, so that cluster and source are those of the
- * path that it sent the event to, whatever it claims.
+ * The annotations as the gateway writes them. An agent answers for one cluster: the path of the request names cluster and
+ * source, whatever the event claims.
  *
  * @param annotations of the event, all texts
  */

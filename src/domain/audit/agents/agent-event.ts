@@ -1,4 +1,4 @@
-// An event that an agent sent, made anew for the log of the gateway (contract 23.2): what 21.3 does not name is left out, and
+// An event that an agent sent, rebuilt for the log of the gateway (contract 23.2): what 21.3 does not name is left out, and
 // what 21.4 hides is hidden again, whatever the agent did.
 import { ACCESS_KEY_EXTRA, TOKEN_ID_EXTRA } from '../../../api/names.ts'
 import { fieldsOf, isAbsent, isMap, type JsonMap, stringOf, stringsOf } from '../../json/json.ts'
@@ -30,7 +30,7 @@ export interface SentBody {
   readonly code: number | null
 }
 
-/** An event without its bodies, which are recorded anew besides; null = it has none, or its level asks for none. */
+/** An event without its bodies, which are recorded besides; null = it has none, or its level asks for none. */
 export interface AgentEvent {
   readonly event: AuditEvent
   /** When the stage was reached, in epoch milliseconds. */

@@ -5,7 +5,7 @@ import { API_VERSION } from '../event-list.ts'
 import { AUDIT_STAGES } from '../policy.ts'
 
 /** A check of an event; null = it is good. @param latestMs the latest time that an event may have */
-type Check = (event: JsonMap, latestMs: number) => string | null
+type EventCheck = (event: JsonMap, latestMs: number) => string | null
 
 /** The levels of events. */
 export const EVENT_LEVELS = ['Metadata', 'Request', 'RequestResponse'] as const
@@ -25,19 +25,19 @@ const isMapOf = (value: Json | undefined, isGood: (one: Json) => boolean): boole
   isAbsent(value) || (isMap(value) && Object.values(value).every(isGood))
 
 const oneOf =
-  (field: string, words: readonly string[]): Check =>
+  (field: string, words: readonly string[]): EventCheck =>
   (event) =>
     words.some((word) => word === ownValue(event, field))
       ? null
       : `${field} is none of ${words.join(', ')}`
 
 const textIn =
-  (field: string): Check =>
+  (field: string): EventCheck =>
   (event) =>
     isText(ownValue(event, field)) ? null : `${field} is missing, or is not a text`
 
 const timeIn =
-  (field: string): Check =>
+  (field: string): EventCheck =>
   (event, latestMs) => {
     const atMs = parseTimestamp(ownValue(event, field))
     if (atMs === null) return `${field} is not a time of RFC 3339`
@@ -45,18 +45,18 @@ const timeIn =
   }
 
 /** A list whose kind may be left out of its items. */
-const kind: Check = (event) =>
-  [ownValue(event, 'kind') ?? 'Event', ownValue(event, 'apiVersion') ?? API_VERSION].join() ===
-  `Event,${API_VERSION}`
-    ? null
-    : `it is not an Event of ${API_VERSION}`
+const kind: EventCheck = (event) => {
+  const isKind = (ownValue(event, 'kind') ?? 'Event') === 'Event'
+  const isVersion = (ownValue(event, 'apiVersion') ?? API_VERSION) === API_VERSION
+  return isKind && isVersion ? null : `it is not an Event of ${API_VERSION}`
+}
 
-const auditID: Check = (event) => {
+const auditID: EventCheck = (event) => {
   const id = ownValue(event, 'auditID')
   return typeof id === 'string' && UUID.test(id) ? null : 'auditID is not a UUID in lower case'
 }
 
-const user: Check = (event) => {
+const user: EventCheck = (event) => {
   const value = ownValue(event, 'user')
   if (!isMap(value) || !isText(ownValue(value, 'username'))) return 'user has no username'
   if (!isListOfTexts(ownValue(value, 'groups'))) return 'user.groups is not a list of texts'
@@ -65,7 +65,7 @@ const user: Check = (event) => {
     : 'user.extra is not a map of lists of texts'
 }
 
-const client: Check = (event) => {
+const client: EventCheck = (event) => {
   if (!isListOfTexts(ownValue(event, 'sourceIPs'))) return 'sourceIPs is not a list of texts'
   return isTextOrAbsent(ownValue(event, 'userAgent')) ? null : 'userAgent is not a text'
 }
@@ -73,7 +73,7 @@ const client: Check = (event) => {
 /** The fields of an objectRef besides its resource. */
 const OBJECT_FIELDS = ['namespace', 'name', 'apiGroup', 'apiVersion', 'subresource'] as const
 
-const objectRef: Check = (event) => {
+const objectRef: EventCheck = (event) => {
   const value = ownValue(event, 'objectRef')
   if (isAbsent(value)) return null
   if (!isMap(value) || !isText(ownValue(value, 'resource'))) return 'objectRef has no resource'
@@ -81,7 +81,7 @@ const objectRef: Check = (event) => {
   return wrong === undefined ? null : `objectRef.${wrong} is not a text`
 }
 
-const responseStatus: Check = (event) => {
+const responseStatus: EventCheck = (event) => {
   const value = ownValue(event, 'responseStatus')
   if (isAbsent(value)) return null
   const code = isMap(value) ? ownValue(value, 'code') : undefined
@@ -96,12 +96,12 @@ const responseStatus: Check = (event) => {
 const isStatusCode = (code: Json | undefined): boolean =>
   Number.isInteger(code) && Number(code) >= 100 && Number(code) <= 599
 
-const annotations: Check = (event) =>
+const annotations: EventCheck = (event) =>
   isMapOf(ownValue(event, 'annotations'), (one) => typeof one === 'string')
     ? null
     : 'annotations is not a map of texts'
 
-const CHECKS: readonly Check[] = [
+const CHECKS: readonly EventCheck[] = [
   kind,
   oneOf('level', EVENT_LEVELS),
   auditID,

@@ -1,4 +1,4 @@
-// Events of agents, made anew (contract 23.2): what an event may say, what is left out or hidden, and what is none.
+// Events of agents, rebuilt (contract 23.2): what an event may say, what is left out or hidden, and what is refused.
 import { describe, expect, test } from 'vitest'
 import { agentEventOf } from '../../../../../src/domain/audit/agents/agent-event.ts'
 import { generateKey } from '../../../../../src/issuance/new-object.ts'
@@ -14,7 +14,7 @@ const EVENT = auditEvent()
 
 const readOf = (event: unknown) => agentEventOf(JSON.stringify(event), SOURCE)
 
-/** The event as the centre writes it. @throws Error when it is none */
+/** The event as the gateway writes it. @throws Error when it is refused */
 function remade(fields: BuiltEvent): BuiltEvent {
   const read = readOf(auditEvent(fields))
   if ('fault' in read) throw new Error(read.fault)
@@ -253,7 +253,7 @@ describe('times (21.3, 23.2)', () => {
   })
 })
 
-describe('what is no event is refused, and nothing of it is quoted (23.2)', () => {
+describe('an event with a fault is refused, and nothing of it is quoted (23.2)', () => {
   const without = (field: string): unknown => ({ ...EVENT, [field]: undefined })
 
   // biome-ignore format: a table
@@ -268,7 +268,7 @@ describe('what is no event is refused, and nothing of it is quoted (23.2)', () =
     { name: 'an unknown level', event: auditEvent({ level: PLAIN }), fault: 'level is none of Metadata, Request, RequestResponse' },
     { name: 'level None', event: auditEvent({ level: 'None' }), fault: 'level is none of Metadata, Request, RequestResponse' },
     { name: 'no auditID', event: without('auditID'), fault: 'auditID is not a UUID in lower case' },
-    { name: 'an auditID that is no UUID', event: auditEvent({ auditID: PLAIN }), fault: 'auditID is not a UUID in lower case' },
+    { name: 'an auditID of another form', event: auditEvent({ auditID: PLAIN }), fault: 'auditID is not a UUID in lower case' },
     { name: 'an auditID in upper case', event: auditEvent({ auditID: 'B4F1D7C2-0000-4000-8000-000000000001' }), fault: 'auditID is not a UUID in lower case' },
     { name: 'no stage', event: without('stage'), fault: 'stage is none of RequestReceived, ResponseStarted, ResponseComplete, Panic' },
     { name: 'an unknown stage', event: auditEvent({ stage: PLAIN }), fault: 'stage is none of RequestReceived, ResponseStarted, ResponseComplete, Panic' },
@@ -290,7 +290,7 @@ describe('what is no event is refused, and nothing of it is quoted (23.2)', () =
     { name: 'a responseStatus that is a text', event: auditEvent({ responseStatus: PLAIN }), fault: 'responseStatus.code is not a code from 100 to 599' },
     { name: 'a responseStatus without a code', event: auditEvent({ responseStatus: { message: PLAIN } }), fault: 'responseStatus.code is not a code from 100 to 599' },
     { name: 'a code that is a text', event: auditEvent({ responseStatus: { code: '200' } }), fault: 'responseStatus.code is not a code from 100 to 599' },
-    { name: 'a code that is no code', event: auditEvent({ responseStatus: { code: 1e9 } }), fault: 'responseStatus.code is not a code from 100 to 599' },
+    { name: 'a code beyond those of HTTP', event: auditEvent({ responseStatus: { code: 1e9 } }), fault: 'responseStatus.code is not a code from 100 to 599' },
     { name: 'a message that is an object', event: auditEvent({ responseStatus: { code: 403, message: { a: PLAIN } } }), fault: 'responseStatus.message is not a text' },
     { name: 'no time of receipt', event: without('requestReceivedTimestamp'), fault: 'requestReceivedTimestamp is not a time of RFC 3339' },
     { name: 'a time that is a number', event: auditEvent({ stageTimestamp: 7 }), fault: 'stageTimestamp is not a time of RFC 3339' },
@@ -304,7 +304,7 @@ describe('what is no event is refused, and nothing of it is quoted (23.2)', () =
     expect(JSON.stringify(read)).not.toContain(PLAIN)
   })
 
-  test('what is not JSON between its bodies', () => {
+  test('a text between the bodies that breaks JSON', () => {
     const json = JSON.stringify(EVENT)
     for (const text of [
       '',

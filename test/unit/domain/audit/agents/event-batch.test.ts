@@ -8,7 +8,7 @@ import { auditLine } from '../../../../support/audit-event-builder.ts'
 const HEAD = '"kind":"EventList","apiVersion":"audit.k8s.io/v1"'
 const BODIES: ReadonlySet<string> = new Set(['requestObject', 'responseObject'])
 
-/** The elements, and whether the text between them is that of a list. */
+/** The elements, and whether the text between them is a list's. */
 function elementsOf(json: string) {
   const elements = cutElements(json)
   const texts: string[] = []
@@ -18,7 +18,7 @@ function elementsOf(json: string) {
 }
 
 describe('the list of events', () => {
-  test('is that of our own form, and of any other of JSON', () => {
+  test('is found in our own form, and in any other of JSON', () => {
     const lines = [auditLine(), auditLine({ verb: 'list' })]
     const batch = eventBatchOf(eventListOf(lines, null))
     expect(batch.kind === 'list' && elementsOf(batch.items)).toEqual({ texts: lines, isList: true })
@@ -37,7 +37,7 @@ describe('the list of events', () => {
   test.each([
     { name: 'nothing', text: '', fault: 'the body is not a JSON object' },
     { name: 'a list', text: '[]', fault: 'the body is not a JSON object' },
-    { name: 'what is no JSON', text: `{${HEAD},"items":[]`, fault: 'the body is not a JSON object' },
+    { name: 'a text that breaks off', text: `{${HEAD},"items":[]`, fault: 'the body is not a JSON object' },
     { name: 'two objects', text: `{${HEAD},"items":[]}{}`, fault: 'the body is not a JSON object' },
     { name: 'megabytes besides the events', text: `{${HEAD},"metadata":{"continue":"${'x'.repeat(70_000)}"},"items":[]}`, fault: 'the body is not a JSON object' },
     { name: 'another kind', text: '{"kind":"List","apiVersion":"audit.k8s.io/v1","items":[]}', fault: 'the body is not an EventList of audit.k8s.io/v1' },
