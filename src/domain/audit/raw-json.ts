@@ -72,21 +72,21 @@ function pastSpace(json: string, from: number): number {
 const isSpace = (code: number): boolean =>
   code === 0x20 || code === 0x0a || code === 0x0d || code === 0x09
 
-/** Behind the string that begins here. */
+const QUOTE = 0x22
+const BACKSLASH = 0x5c
+const COMMA = 0x2c
+
+/** Behind the string that begins here. By codes, as below: searches and patterns take up to ten times as long. */
 function stringEnd(json: string, start: number): number {
-  for (let at = json.indexOf('"', start + 1); at !== -1; at = json.indexOf('"', at + 1)) {
-    let first = at
-    while (json[first - 1] === '\\') first -= 1
-    // An even number of backslashes escapes themselves.
-    if ((at - first) % 2 === 0) return at + 1
+  for (let at = start + 1; at < json.length; at += 1) {
+    const code = json.charCodeAt(at)
+    if (code === QUOTE) return at + 1
+    if (code === BACKSLASH) at += 1
   }
   return json.length
 }
 
-const QUOTE = 0x22
-const COMMA = 0x2c
-
-/** Behind the value that begins here: always further on. By codes: a pattern takes ten times as long. */
+/** Behind the value that begins here: always further on. */
 function valueEnd(json: string, start: number): number {
   let depth = 0
   for (let at = start; at < json.length; at += 1) {

@@ -50,7 +50,7 @@ export function agentAnnotations(
   const sent = fieldsOf(annotations)
   const made: Record<string, string> = {}
   for (const [name, recorded] of ANNOTATIONS) {
-    const text = Object.hasOwn(sent, name) ? stringOf(sent[name]) : undefined
+    const text = stringOf(sent[name])
     const kept = text === undefined ? null : recorded(text)
     if (kept !== null) made[name] = kept
     if (name === 'platform.sh/target' && kept === 'Cluster') made['platform.sh/cluster'] = cluster
