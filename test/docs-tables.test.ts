@@ -108,6 +108,7 @@ const CHANGING: Readonly<Record<string, readonly string[]>> = {
   platform_signing_key_not_after_timestamp_seconds: ['kid'],
   platform_ready: ['check'],
   platform_gateway_target_ready: ['kind', 'project', 'name'],
+  platform_audit_agent_lag_seconds: ['cluster'],
 }
 
 test('docs/high-availability.md: times of a fail-over, computed from the flags (8.1)', () => {

@@ -46,6 +46,18 @@ test('a target has a series while its Secret is there (9.5)', async () => {
   expect(await series()).toEqual([[ofC1, 0]])
 })
 
+test('a cluster has a lag while its agent was heard of lately (23.3)', async () => {
+  const metrics = started()
+  const series = async () =>
+    Object.entries(await scraped(metrics)).filter(([name]) => name.includes('agent_lag'))
+  expect(await series()).toEqual([])
+  let lags: readonly (readonly [string, number])[] = [['east', 1.5]]
+  metrics.followAgentLags(() => lags)
+  expect(await series()).toEqual([['platform_audit_agent_lag_seconds{cluster="east"}', 1.5]])
+  lags = []
+  expect(await series()).toEqual([])
+})
+
 describe('the metrics of the gateway (contract 8.4, 15)', () => {
   test.each([
     'platform_gateway_requests_total{target="Public",verb="get",code="200"}',
