@@ -2,35 +2,13 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { Readable } from 'node:stream'
 import { expect, onTestFinished, test } from 'vitest'
 import { DataStore } from '../../../../src/audit/store/data-store.ts'
 import { eventListOf } from '../../../../src/domain/audit/event-list.ts'
-import { AgentEvents } from '../../../../src/gateway/audit/agent-events.ts'
 import { systemClock } from '../../../../src/runtime/clock.ts'
 import { auditLine } from '../../../support/audit-event-builder.ts'
 import { auditQuery } from '../../../support/audit-store-events.ts'
-import { memoryAudit } from './memory-audit.ts'
-
-/** A replica of the gateway, which writes to a log in memory. */
-function replica() {
-  const clock = systemClock()
-  const { recorder, lines } = memoryAudit({ level: 2 }, clock)
-  const ignore = (): void => undefined
-  const agents = new AgentEvents({
-    recording: () => recorder.current,
-    isKnown: () => recorder.isKnown,
-    clock,
-    bodyLimit: 1024,
-    observer: { recorded: ignore, omitted: ignore, heard: ignore },
-  })
-  const send = async (cluster: string, events: readonly string[]): Promise<number> => {
-    const body = Readable.from([Buffer.from(eventListOf(events, null))])
-    return (await agents.take(cluster, { headers: { 'content-type': 'application/json' }, body }))
-      .status
-  }
-  return { lines, send }
-}
+import { centre } from './agent-centre.ts'
 
 function dataStore(): DataStore {
   const folder = mkdtempSync(join(tmpdir(), 'agent-events-'))
@@ -43,15 +21,18 @@ function dataStore(): DataStore {
 }
 
 test('a batch that is sent twice, to two replicas, is in the store once, as the cluster of its path (22.3, 23.2)', async () => {
-  const [first, second] = [replica(), replica()]
+  const [first, second] = [centre(), centre()]
   const events = [
     auditLine({ annotations: { 'platform.sh/source': 'agent:west' } }),
     auditLine({ stage: 'ResponseStarted' }),
   ]
-  expect(await first.send('east', events)).toBe(200)
-  expect(await first.send('east', events)).toBe(200)
-  expect(await second.send('east', events)).toBe(200)
-  expect(await second.send('west', events)).toBe(200)
+  for (const { replica, cluster } of [
+    { replica: first, cluster: 'east' },
+    { replica: first, cluster: 'east' },
+    { replica: second, cluster: 'east' },
+    { replica: second, cluster: 'west' },
+  ])
+    expect((await replica.send(eventListOf(events, null), { cluster })).status).toBe(200)
   expect([first.lines.length, second.lines.length]).toEqual([4, 4])
   const store = dataStore()
   const ofFirst = { source: 'gateway-0', lines: first.lines, position: 'p' }

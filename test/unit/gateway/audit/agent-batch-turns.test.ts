@@ -1,0 +1,49 @@
+// A batch of an agent takes many turns of the event loop, each a short one (contract 23.1).
+import { describe, expect, test } from 'vitest'
+import { eventListOf } from '../../../../src/domain/audit/event-list.ts'
+import { auditEvent } from '../../../support/audit-event-builder.ts'
+import { batchOf, centre, eventsOf } from './agent-centre.ts'
+
+describe('the event loop (23.1)', () => {
+  const million = (unit: string): string => unit.repeat(Math.floor(1_000_000 / unit.length))
+  const withBodies = (body: string): string =>
+    `${JSON.stringify(auditEvent({ level: 'RequestResponse' })).slice(0, -1)},"requestObject":${body},"responseObject":${body}}`
+  const long = eventsOf(1000, { userAgent: 'x'.repeat(1500) })
+  const labels = Object.fromEntries(
+    Array.from({ length: 8000 }, (_, at) => [`label-${at}`, 'x'.repeat(30)]),
+  )
+
+  /** The turns that a batch takes, and the CPU time of the longest one in milliseconds. */
+  async function turnsOf(text: string) {
+    const agents = centre({ bodyLimit: 1024 ** 2, isMoving: true })
+    const answered = new AbortController()
+    const answer = agents.send(text).finally(() => answered.abort())
+    let turns = 0
+    let longestMs = 0
+    for (let before = process.cpuUsage(); !answered.signal.aborted; turns += 1) {
+      await new Promise(setImmediate)
+      const { user, system } = process.cpuUsage(before)
+      longestMs = Math.max(longestMs, (user + system) / 1000)
+      before = process.cpuUsage()
+    }
+    const { status } = await answer
+    return { status, turns, longestMs }
+  }
+
+  // biome-ignore format: a table
+  test.each([
+    { name: '1,000 events of 2 KiB', text: batchOf(long), status: 200, turns: 90 },
+    { name: 'bodies of half a megabyte', text: eventListOf([withBodies(JSON.stringify(labels)), withBodies(JSON.stringify(labels))], null), status: 200, turns: 12 },
+    { name: 'bodies of empty lists', text: eventListOf([withBodies(`[${million('[],')}[]]`)], null), status: 200, turns: 5 },
+    { name: 'a list of empty lists', text: `{"kind":"EventList","apiVersion":"audit.k8s.io/v1","items":[${million('[],').repeat(3)}[]]}`, status: 400, turns: 3 },
+    { name: 'an event of empty lists', text: eventListOf([`{"x":[${million('[],').repeat(2)}[]]}`], null), status: 400, turns: 4 },
+    { name: 'an event of half a million fields', text: eventListOf([`{${million('"a":0,').repeat(3)}"a":0}`], null), status: 400, turns: 4 },
+    { name: 'spaces', text: `{"kind":"EventList","apiVersion":"audit.k8s.io/v1","items":[${' '.repeat(3_000_000)}]}`, status: 200, turns: 3 },
+    { name: 'nested brackets', text: eventListOf(['['.repeat(3_000_000)], null), status: 400, turns: 3 },
+  ])('is held for less than 50 ms at once by $name', async ({ text, status, turns }) => {
+    const runs = [await turnsOf(text), await turnsOf(text), await turnsOf(text)]
+    for (const run of runs) expect(run.status).toBe(status)
+    for (const run of runs) expect(run.turns).toBeGreaterThanOrEqual(turns)
+    expect(Math.min(...runs.map(({ longestMs }) => longestMs))).toBeLessThan(50)
+  })
+})
