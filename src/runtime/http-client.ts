@@ -19,6 +19,7 @@ interface HttpClientOptions {
 
 /** A GET. */
 interface HttpGet {
+  /** An https URL. */
   readonly url: string
   readonly headers: Readonly<Record<string, string>>
   /** The statuses whose bodies are read. */
@@ -27,6 +28,11 @@ interface HttpGet {
   readonly maxBytes: number
   /** Time until the whole answer has arrived, in milliseconds. */
   readonly withinMs: number
+}
+
+/** A POST. */
+interface HttpPost extends HttpGet {
+  readonly body: Buffer
 }
 
 /** An answer. */
@@ -43,6 +49,8 @@ interface HttpAnswer {
 export interface HttpClient {
   /** @throws Error without a whole answer in time, for one that is too large, and AddressRefused as `guard` says */
   readonly get: (sent: HttpGet) => Promise<HttpAnswer>
+  /** The server may get it twice: when it closed the connection, its answer may have been lost. @throws as `get` does */
+  readonly post: (sent: HttpPost) => Promise<HttpAnswer>
 }
 
 /** Creates a client that keeps its connections open. */
@@ -56,7 +64,7 @@ export function createHttpClient(options: HttpClientOptions): HttpClient {
   })
   signal.addEventListener('abort', () => agent.destroy(), { once: true })
 
-  const attempt = async (sent: HttpGet, timeout: AbortSignal): Promise<HttpAnswer> => {
+  const attempt = async (sent: Sent, timeout: AbortSignal): Promise<HttpAnswer> => {
     guard?.checkHost(new URL(sent.url).hostname)
     const response = await headOf(sent, agent, AbortSignal.any([signal, timeout]))
     const monotonicMs = clock.monotonicMs()
@@ -66,38 +74,43 @@ export function createHttpClient(options: HttpClientOptions): HttpClient {
     response.destroy()
     return { status, headers, body: null, monotonicMs }
   }
-  return {
-    get: (sent) =>
-      withTimeout(clock, sent.withinMs, async (timeout) => {
-        try {
-          return await attempt(sent, timeout)
-        } catch (error) {
-          // The server may close an idle connection at the moment of the next request.
-          if (!(error instanceof StaleConnectionError)) throw error
-          return attempt(sent, timeout)
-        }
-      }),
-  }
+  const exchange = (sent: Sent): Promise<HttpAnswer> =>
+    withTimeout(clock, sent.withinMs, async (timeout) => {
+      try {
+        return await attempt(sent, timeout)
+      } catch (error) {
+        // The server may close an idle connection at the moment of the next request.
+        if (!(error instanceof StaleConnectionError)) throw error
+        return attempt(sent, timeout)
+      }
+    })
+  return { get: exchange, post: exchange }
 }
+
+/** A request; a POST where it has a body. */
+type Sent = HttpGet | HttpPost
 
 class StaleConnectionError extends Error {}
 
 /** Sends the request. Resolves with the head of the answer. */
-function headOf(
-  { url, headers }: HttpGet,
-  agent: Agent,
-  signal: AbortSignal,
-): Promise<IncomingMessage> {
+function headOf(sent: Sent, agent: Agent, signal: AbortSignal): Promise<IncomingMessage> {
+  const { url, headers } = sent
+  const body = 'body' in sent ? sent.body : null
   return new Promise((resolve, reject) => {
-    const sent = request(url, { agent, signal, headers })
-    sent.once('response', resolve)
-    sent.on('error', (error: NodeJS.ErrnoException) => {
-      const isStale = sent.reusedSocket && error.code === 'ECONNRESET'
+    const method = body === null ? 'GET' : 'POST'
+    const asked = request(url, { agent, signal, headers, method })
+    asked.once('response', resolve)
+    asked.on('error', (error: NodeJS.ErrnoException) => {
+      const isStale = asked.reusedSocket && CLOSED.has(error.code)
       reject(isStale ? new StaleConnectionError('the connection was closed') : error)
     })
-    sent.end()
+    if (body === null) asked.end()
+    else asked.end(body)
   })
 }
+
+/** Codes for a connection that the server has closed; EPIPE where a body was being written. */
+const CLOSED: ReadonlySet<string | undefined> = new Set(['ECONNRESET', 'EPIPE'])
 
 async function bodyOf(response: IncomingMessage, maxBytes: number): Promise<Buffer> {
   const chunks: Buffer[] = []

@@ -75,20 +75,23 @@ interface BackupUpkeep {
  * What to do with the files of a directory. A backup and its `.gz`, which a crash may leave side by side, are one backup.
  *
  * @param names of all files in the directory
+ * @param unsent times of the backups that stay whatever the limits say; they count as others do
  */
 export function backupUpkeep(
   names: readonly string[],
   { maxBackups, maxAge, compress }: BackupRetention,
   nowMs: number,
+  unsent: ReadonlySet<number | null> = NONE_UNSENT,
 ): BackupUpkeep {
   const backups = names
     .flatMap((name) => backupOf(name) ?? [])
     .toSorted((one, other) => other.atMs - one.atMs)
   const kept = new Set<number>()
   const isKept = ({ atMs }: Backup): boolean => {
-    if (maxAge > 0 && atMs < nowMs - maxAge * DAY_MS) return false
+    const isUnsent = unsent.has(atMs)
+    if (!isUnsent && maxAge > 0 && atMs < nowMs - maxAge * DAY_MS) return false
     kept.add(atMs)
-    return maxBackups === 0 || kept.size <= maxBackups
+    return isUnsent || maxBackups === 0 || kept.size <= maxBackups
   }
   const [staying, leaving] = partition(backups, isKept)
   return {
@@ -98,6 +101,8 @@ export function backupUpkeep(
       : [],
   }
 }
+
+const NONE_UNSENT: ReadonlySet<number> = new Set()
 
 function partition<T>(items: readonly T[], isFirst: (item: T) => boolean): [T[], T[]] {
   const parts: [T[], T[]] = [[], []]

@@ -12,6 +12,7 @@ import { AUDIT_FILE, freeBackupName } from './backups.ts'
 import { checkDirectory, folderOf, type LogDirectory, syncDirectory } from './directory.ts'
 import { type DirectoryLock, lockDirectory } from './directory-lock.ts'
 import { nextPortion } from './rotation.ts'
+import { linesWithRoom, type Spool } from './spool.ts'
 import { Upkeep } from './upkeep.ts'
 
 /** Settings and dependencies of a directory sink. */
@@ -20,6 +21,8 @@ interface DirectorySinkOptions {
   readonly retention: LogRetention
   /** Whether a line counts as written only once the disk has it. */
   readonly isSynced: boolean
+  /** null = nothing is sent elsewhere. */
+  readonly spool: Spool | null
   readonly clock: Clock
   /** Called with the first failure to remove or compress backups, after a time without one. */
   readonly upkeepFailed: (cause: unknown) => void
@@ -40,6 +43,8 @@ export class DirectorySink implements AuditSink {
   readonly #upkeep: Upkeep
   #retention: LogRetention
   #wasOpened = false
+  /** Whether the spool was full at the last look; before the first one it may have been. */
+  #wasFull = true
   #makingDirectory: Promise<void> = Promise.resolve()
   #lock: DirectoryLock | null = null
   #file: AuditFile | null = null
@@ -49,30 +54,33 @@ export class DirectorySink implements AuditSink {
   #isClosed = false
 
   constructor(options: DirectorySinkOptions) {
-    const { directory, retention, clock, upkeepFailed } = options
+    const { directory, retention, spool, clock, upkeepFailed } = options
     this.#options = options
     this.#folder = folderOf(directory)
     this.#retention = retention
     this.#upkeep = new Upkeep({
       folder: this.#folder,
       retention: () => this.#retention,
+      spool,
       isOurs: () => this.#lock !== null,
       clock,
       failed: upkeepFailed,
     })
   }
 
-  /** @throws Error when directory, lock or file can't be had */
+  /** @throws Error when directory, lock or file can't be had, or the spool is full */
   open(): Promise<void> {
     return this.#alone(async () => {
       await this.#reopen()
       this.#upkeep.start()
+      this.#fitting([])
     })
   }
 
-  /** Appends as many of the lines as fit into one file. @throws Error when none of them is in it */
-  append(lines: readonly string[]): Promise<number> {
+  /** Appends as many of the lines as fit into one file and the spool. @throws Error when none of them is in it */
+  append(waiting: readonly string[]): Promise<number> {
     return this.#alone(async () => {
+      const lines = this.#fitting(waiting)
       for (let removals = 0; removals <= MOST_REMOVALS; removals += 1) {
         const { file, bytes } = await this.#ready()
         const count = await this.#appendPortion(lines, file, bytes)
@@ -141,8 +149,30 @@ export class DirectorySink implements AuditSink {
     )
     const target = isRotated ? await this.#rotate() : file
     const text = lines.slice(0, count).map((line) => `${line}\n`)
-    await target.append(Buffer.from(text.join('')), isRotated ? 0 : bytes, this.#options.isSynced)
+    const content = Buffer.from(text.join(''))
+    await target.append(content, isRotated ? 0 : bytes, this.#options.isSynced)
+    this.#countUnsent(content.length)
     return count
+  }
+
+  /** The lines that the spool has room for. @throws Error when it is full */
+  #fitting(lines: readonly string[]): readonly string[] {
+    const { spool } = this.#options
+    if (spool === null) return lines
+    const count = linesWithRoom(lines, { spool, wasFull: this.#wasFull })
+    this.#wasFull = count === null
+    if (count !== null) return lines.slice(0, count)
+    const { unsentBytes, limitBytes } = spool
+    throw new Error(`the spool is full: ${unsentBytes} bytes of ${limitBytes} are not sent yet`)
+  }
+
+  /** Asks for room once more than the limit is unsent, and no more until there was room. */
+  #countUnsent(bytes: number): void {
+    const { spool } = this.#options
+    if (spool === null) return
+    const hadRoom = spool.unsentBytes <= spool.limitBytes
+    spool.appended(bytes)
+    if (hadRoom && spool.unsentBytes > spool.limitBytes) this.#upkeep.request()
   }
 
   /** Makes the present file a backup. A crash in between leaves no file, and the next start makes one. */

@@ -2,13 +2,16 @@
 import { readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type Clock, sleep } from '../../runtime/clock.ts'
-import { abandonedArchives, type BackupRetention, backupUpkeep } from './backups.ts'
+import { abandonedArchives, backupOf, type BackupRetention, backupUpkeep } from './backups.ts'
 import { compressFile } from './compress.ts'
+import { overflowOf, type Spool } from './spool.ts'
 
 /** Dependencies of the upkeep. */
 interface UpkeepOptions {
   readonly folder: string
   readonly retention: () => BackupRetention
+  /** null = nothing is sent elsewhere. */
+  readonly spool: Pick<Spool, 'whenFull' | 'limitBytes' | 'unsentFiles'> | null
   /** Whether the directory is ours now: otherwise a run does nothing. */
   readonly isOurs: () => boolean
   readonly clock: Clock
@@ -23,6 +26,7 @@ const EVERY_MS = 600_000
 export class Upkeep {
   readonly #options: UpkeepOptions
   readonly #closing = new AbortController()
+  #repeating: Promise<void> | null = null
   #running: Promise<void> | null = null
   #isAskedAgain = false
   #hasFailed = false
@@ -31,9 +35,9 @@ export class Upkeep {
     this.#options = options
   }
 
-  /** Runs now, and every ten minutes. */
+  /** Runs now, and every ten minutes; a second call has no effect. */
   start(): void {
-    void this.#repeat()
+    this.#repeating ??= this.#repeat()
   }
 
   /** Runs soon: now, or once more after the run under way. */
@@ -70,9 +74,11 @@ export class Upkeep {
 
   /** @returns what failed; the rest was done */
   async #tidy(): Promise<readonly unknown[]> {
-    const { folder, retention, clock } = this.#options
+    const { folder, retention, spool, clock } = this.#options
     const names = await fileNames(folder)
-    const { remove, compress } = backupUpkeep(names, retention(), clock.nowMs())
+    // Behind the names: what is sent meanwhile may go, what is written meanwhile is not among them.
+    const unsent = new Set((await spool?.unsentFiles())?.map(({ atMs }) => atMs))
+    const { remove, compress } = backupUpkeep(names, retention(), clock.nowMs(), unsent)
     const failures: unknown[] = []
     const attempt = (deed: Promise<void>): Promise<void> =>
       deed.catch((error: unknown) => void failures.push(error))
@@ -82,7 +88,21 @@ export class Upkeep {
       if (this.#closing.signal.aborted) break
       await attempt(compressFile(join(folder, name), this.#closing.signal))
     }
+    await attempt(this.#makeRoom())
     return failures
+  }
+
+  /** Removes what the spool has no room for: after the compression, which may have made it. */
+  async #makeRoom(): Promise<void> {
+    const { folder, spool } = this.#options
+    if (spool?.whenFull !== 'drop' || this.#closing.signal.aborted) return
+    const overflow = overflowOf(await spool.unsentFiles(), spool.limitBytes)
+    if (overflow.size === 0) return
+    for (const name of await fileNames(folder)) {
+      const backup = backupOf(name)
+      if (backup !== null && overflow.has(backup.atMs))
+        await rm(join(folder, name), { force: true })
+    }
   }
 
   #fail(cause: unknown): void {

@@ -1,9 +1,17 @@
 // Lines of an audit log in their order, over all of its files, from a position on (contract 22.3).
 import { lstat, readdir } from 'node:fs/promises'
 import { join } from 'node:path'
+import { setImmediate } from 'node:timers/promises'
 import { AUDIT_FILE } from '../files/backups.ts'
 import { MOST_BYTES, MOST_LINES } from '../store/write-events.ts'
-import { FileChangedError, openLogFile, type OpenLogFile } from './open-file.ts'
+import {
+  FileChangedError,
+  headOf,
+  isDamage,
+  nullWhenMissing,
+  openLogFile,
+  type OpenLogFile,
+} from './open-file.ts'
 import { afterOf, filesFrom, type LogFile, type LogPosition } from './position.ts'
 import { UnreadFiles } from './unread-files.ts'
 
@@ -11,13 +19,23 @@ import { UnreadFiles } from './unread-files.ts'
 export interface ReadLines {
   /** null = a line that is too long. */
   readonly lines: readonly (string | null)[]
+  /** Where each line ends, as `offset` of a position: they are all of one file. */
+  readonly ends: readonly number[]
   /** Behind them. */
   readonly position: LogPosition
+}
+
+/** How much is read at once. */
+interface ReadLimits {
+  readonly lines: number
+  /** Reading ends with the line that reaches them. */
+  readonly bytes: number
 }
 
 /** Reads one directory. */
 export class LogReader {
   readonly #directory: string
+  readonly #limits: ReadLimits
   readonly #unread = new UnreadFiles()
   #position: LogPosition | null
   #open: OpenLogFile | null = null
@@ -28,9 +46,10 @@ export class LogReader {
   #isFinished = false
 
   /** @param position null = everything is read */
-  constructor(directory: string, position: LogPosition | null) {
+  constructor(directory: string, position: LogPosition | null, limits: ReadLimits = STORE_LIMITS) {
     this.#directory = directory
     this.#position = position
+    this.#limits = limits
   }
 
   /** Estimates how many events were removed before they were read, since the last call. */
@@ -57,8 +76,9 @@ export class LogReader {
    */
   async next(): Promise<ReadLines | null> {
     const lines: (string | null)[] = []
+    const ends: number[] = []
     let bytes = 0
-    while (lines.length < MOST_LINES && bytes < MOST_BYTES) {
+    while (lines.length < this.#limits.lines && bytes < this.#limits.bytes) {
       const line = await this.#nextLine()
       if (line === 'end') break
       // A batch is of one file: its position is behind its last line.
@@ -67,11 +87,30 @@ export class LogReader {
         continue
       }
       lines.push(line.text)
+      ends.push(this.#open?.offset ?? 0)
       bytes += line.bytes
     }
     return lines.length === 0 || this.#position === null
       ? null
-      : { lines, position: this.#position }
+      : { lines, ends, position: this.#position }
+  }
+
+  /**
+   * Passes over everything that is there, which does not count as unread.
+   *
+   * @returns the position behind it; null = nothing was ever there
+   * @throws Error of node:fs
+   */
+  async skipToEnd(): Promise<LogPosition | null> {
+    const afterMs = (await this.#files()).findLast(({ atMs }) => atMs !== null)?.atMs
+    if (afterMs !== undefined && afterMs !== null) {
+      // Backups are not read for it: they may have gigabytes.
+      await this.close()
+      this.#position = { ...NOWHERE, afterMs }
+    }
+    this.#unread.forget()
+    while ((await this.next()) !== null) await setImmediate()
+    return this.#position
   }
 
   async close(): Promise<void> {
@@ -184,43 +223,25 @@ export class LogReader {
 
   /** Where the file of the position is among these; -1 = nowhere. */
   async #placeOfPosition(files: readonly LogFile[]): Promise<number> {
-    if (this.#position === null) {
+    if (this.#position === null || this.#position.head === NOWHERE.head) {
       this.#isFinished = true
       return -1
     }
     for (const [place, file] of files.entries())
-      if ((await this.#headOf(file)) === this.#position.head) return place
+      if ((await headOf(this.#directory, file)) === this.#position.head) return place
     return -1
-  }
-
-  async #headOf(file: LogFile): Promise<string | null> {
-    const open = await openLogFile(this.#directory, file).catch(nullWhenMissing)
-    if (open === null) return null
-    try {
-      return await open.readHead()
-    } catch (error) {
-      if (!isDamage(error)) throw error
-      return null
-    } finally {
-      await open.close()
-    }
   }
 }
 
-/** A position from which everything is read. */
+/** The limits of a batch for the data store. */
+const STORE_LIMITS: ReadLimits = { lines: MOST_LINES, bytes: MOST_BYTES }
+
+/** A position from which everything is read that is behind `afterMs`. */
 const NOWHERE: LogPosition = { head: '', offset: 0, afterMs: null }
 
 const namesOf = (files: readonly LogFile[]): string => files.map(({ name }) => name).join()
 
 const codeOf = (error: unknown): string => (error as NodeJS.ErrnoException).code ?? ''
-
-/** An archive that is cut or damaged. */
-const isDamage = (error: unknown): boolean => codeOf(error).startsWith('Z_')
-
-const nullWhenMissing = (error: unknown): null => {
-  if (codeOf(error) === 'ENOENT') return null
-  throw error
-}
 
 /** A directory that is not there yet has no files. */
 const noNames = (error: unknown): readonly string[] => {

@@ -118,6 +118,35 @@ export async function openLogFile(directory: string, file: LogFile): Promise<Ope
   return new OpenLogFile(file, handle)
 }
 
+/**
+ * The digest of the first line of a file; null = it is not there, or damaged.
+ *
+ * @throws Error of node:fs
+ */
+export async function headOf(directory: string, file: LogFile): Promise<string | null> {
+  const open = await openLogFile(directory, file).catch(nullWhenMissing)
+  if (open === null) return null
+  try {
+    return await open.readHead()
+  } catch (error) {
+    if (!isDamage(error)) throw error
+    return null
+  } finally {
+    await open.close()
+  }
+}
+
+/** Whether an archive is cut or damaged. */
+export const isDamage = (error: unknown): boolean => codeOf(error).startsWith('Z_')
+
+/** null for a file that is not there; anything else is thrown again. */
+export const nullWhenMissing = (error: unknown): null => {
+  if (codeOf(error) === 'ENOENT') return null
+  throw error
+}
+
+const codeOf = (error: unknown): string => (error as NodeJS.ErrnoException).code ?? ''
+
 /** Bytes before the offset that each read compares: the writer truncates the file after a failed write, and appends others. */
 const TAIL_BYTES = 512
 

@@ -4,7 +4,7 @@ import { AUDIT_FILE, backupOf } from '../files/backups.ts'
 
 /** How far the files are read. */
 export interface LogPosition {
-  /** Digest of the first line of the file, by which it is found under another name. */
+  /** Digest of the first line of the file, by which it is found under another name; empty = no file behind `afterMs` is begun. */
   readonly head: string
   /** Bytes of it that are read, of its text where it is compressed. */
   readonly offset: number

@@ -34,6 +34,11 @@ export class UnreadFiles {
       if (atMs === null || other <= atMs) this.#ahead.delete(other)
   }
 
+  /** What is ahead is passed over on purpose. */
+  forget(): void {
+    this.#ahead.clear()
+  }
+
   isRead(bytes: number): void {
     this.#lines += 1
     this.#bytes += bytes
@@ -54,7 +59,11 @@ export class UnreadFiles {
   }
 }
 
-async function textBytes(path: string, { isCompressed }: LogFile): Promise<number> {
+/** The size of a file of the log, of its text where it is compressed. @throws Error of node:fs */
+export async function textBytes(
+  path: string,
+  { isCompressed }: Pick<LogFile, 'isCompressed'>,
+): Promise<number> {
   const handle = await open(path, 'r')
   try {
     const { size } = await handle.stat()
