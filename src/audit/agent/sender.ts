@@ -130,8 +130,7 @@ export class EventSender {
     const { spool, folder } = this.#options
     this.#reader ??= new LogReader(folder, this.#position, READ_LIMITS)
     if (this.#isSkipping) {
-      await this.#skip(this.#reader)
-      this.#isSkipping = this.#syncBack === 'discard'
+      await this.#discard(this.#reader)
     } else {
       // Files that are removed while the platform is away are known only to those who looked.
       await this.#reader.survey()
@@ -139,8 +138,12 @@ export class EventSender {
     }
     await this.#keepPosition()
     await spool.unsentFiles()
+    return this.#maySend() ? !(await this.#sendNext(this.#reader)) : true
+  }
+
+  #maySend(): boolean {
     const isDue = this.#options.clock.monotonicMs() >= this.#dueMs
-    return this.#syncBack === 'send' && isDue ? !(await this.#sendNext(this.#reader)) : true
+    return this.#syncBack === 'send' && !this.#isSkipping && isDue
   }
 
   /** Sends the next batch. @returns whether there was one */
@@ -186,6 +189,17 @@ export class EventSender {
     this.#pending = rest.length === 0 ? null : { lines: rest, position }
     const offset = lines[count - 1]?.end ?? position.offset
     await this.#advance({ ...position, offset })
+  }
+
+  /** Passes over what is there; once more behind the change that ends it, for what came until then. */
+  async #discard(reader: LogReader): Promise<void> {
+    this.#isSkipping = this.#syncBack === 'discard'
+    try {
+      await this.#skip(reader)
+    } catch (error) {
+      this.#isSkipping = true
+      throw error
+    }
   }
 
   /** Goes on behind everything that is there. */

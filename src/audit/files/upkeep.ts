@@ -26,7 +26,7 @@ const EVERY_MS = 600_000
 export class Upkeep {
   readonly #options: UpkeepOptions
   readonly #closing = new AbortController()
-  #repeating: Promise<void> | null = null
+  #isStarted = false
   #running: Promise<void> | null = null
   #isAskedAgain = false
   #hasFailed = false
@@ -37,7 +37,9 @@ export class Upkeep {
 
   /** Runs now, and every ten minutes; a second call has no effect. */
   start(): void {
-    this.#repeating ??= this.#repeat()
+    if (this.#isStarted) return
+    this.#isStarted = true
+    void this.#repeat()
   }
 
   /** Runs soon: now, or once more after the run under way. */

@@ -124,15 +124,15 @@ export async function openLogFile(directory: string, file: LogFile): Promise<Ope
  * @throws Error of node:fs
  */
 export async function headOf(directory: string, file: LogFile): Promise<string | null> {
-  const open = await openLogFile(directory, file).catch(nullWhenMissing)
-  if (open === null) return null
+  const opened = await openLogFile(directory, file).catch(nullWhenMissing)
+  if (opened === null) return null
   try {
-    return await open.readHead()
+    return await opened.readHead()
   } catch (error) {
     if (!isDamage(error)) throw error
     return null
   } finally {
-    await open.close()
+    await opened.close()
   }
 }
 
