@@ -36,7 +36,7 @@ interface SenderOptions {
   readonly folder: string
   /** The file of the position. */
   readonly positionFile: string
-  readonly spool: Pick<AuditSpool, 'sentUntil' | 'count' | 'unsentFiles'>
+  readonly spool: Pick<AuditSpool, 'sentUntil' | 'count' | 'unsentFiles' | 'takeDropped'>
   readonly clock: Clock
   readonly observer: SenderObserver
 }
@@ -132,9 +132,7 @@ export class EventSender {
     if (this.#isSkipping) {
       await this.#discard(this.#reader)
     } else {
-      // Files that are removed while the platform is away are known only to those who looked.
-      await this.#reader.survey()
-      this.#countLost(this.#reader)
+      await this.#countLost(this.#reader)
     }
     await this.#keepPosition()
     await spool.unsentFiles()
@@ -230,7 +228,12 @@ export class EventSender {
     }
   }
 
-  #countLost(reader: LogReader): void {
+  /** Counts what went unsent with its files: those that the spool dropped, and those that others removed. */
+  async #countLost(reader: LogReader): Promise<void> {
+    for (const { atMs, textBytes } of this.#options.spool.takeDropped())
+      reader.isDropped(atMs, textBytes)
+    // Those that others remove are known only to those who looked before.
+    await reader.survey()
     const lost = reader.takeUnread()
     if (lost > 0) this.#options.observer.eventsLost(lost)
   }

@@ -1,7 +1,7 @@
 // What an agent has not sent of its log (contract 23.1): the files behind the position of its sender.
-import { lstat, readdir } from 'node:fs/promises'
+import { lstat, readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { Spool, UnsentFile, WhenSpoolFull } from '../files/spool.ts'
+import { overflowOf, type Spool, type UnsentFile, type WhenSpoolFull } from '../files/spool.ts'
 import { headOf } from '../follower/open-file.ts'
 import { filesFrom, type LogFile, type LogPosition } from '../follower/position.ts'
 import { textBytes } from '../follower/unread-files.ts'
@@ -11,6 +11,16 @@ export interface SpoolLimits {
   /** The most bytes that are unsent, as they stand on the disk. */
   readonly limitBytes: number
   readonly whenFull: WhenSpoolFull
+}
+
+/** A file of the log, or the rest of it, that was not sent. */
+interface UnsentLogFile extends LogFile, UnsentFile {}
+
+/** A backup that was removed, or is about to be, before it was sent. */
+export interface DroppedBackup {
+  readonly atMs: number
+  /** Unsent bytes of its text. */
+  readonly textBytes: number
 }
 
 /** How often the files are looked at again when rotation changes them meanwhile. */
@@ -29,6 +39,7 @@ export class AuditSpool implements Spool {
   /** Sizes of backups by name: they don't change. */
   #sizes: ReadonlyMap<string, number> = new Map()
   #looking: Promise<unknown> = Promise.resolve()
+  #dropped: DroppedBackup[] = []
 
   constructor(folder: string, { limitBytes, whenFull }: SpoolLimits) {
     this.#folder = folder
@@ -56,24 +67,48 @@ export class AuditSpool implements Spool {
   }
 
   /** Looks at the files, one look at a time; each begins after the call. */
-  readonly unsentFiles = (): Promise<readonly UnsentFile[]> => {
+  readonly unsentFiles = (): Promise<readonly UnsentLogFile[]> => {
     const look = this.#looking.then(() => this.#look())
     this.#looking = look.catch(() => undefined)
     return look
   }
 
-  async #look(): Promise<readonly UnsentFile[]> {
+  readonly makeRoom = async (): Promise<void> => {
+    if (this.whenFull !== 'drop') return
+    for (const file of overflowOf(await this.unsentFiles(), this.limitBytes)) await this.#drop(file)
+    await this.unsentFiles()
+  }
+
+  async #drop({ name, atMs, isCompressed, bytes }: UnsentLogFile): Promise<void> {
+    const path = join(this.#folder, name)
+    const [size, text] = await Promise.all([sizeOf(path), textBytes(path, { isCompressed })])
+    const textRest = size === 0 ? 0 : Math.round((text * bytes) / size)
+    // Before anybody can miss it.
+    if (atMs !== null) this.#dropped.push({ atMs, textBytes: textRest })
+    await rm(path, { force: true })
+    // An archive that a crash left beside it is the same backup.
+    if (!isCompressed) await rm(`${path}.gz`, { force: true })
+  }
+
+  /** The backups that were removed since the last call, oldest first. */
+  takeDropped(): readonly DroppedBackup[] {
+    const dropped = this.#dropped
+    this.#dropped = []
+    return dropped
+  }
+
+  async #look(): Promise<readonly UnsentLogFile[]> {
     for (let looks = 1; ; looks += 1) {
       this.#appendedBytes = 0
       const position = this.#position
       const files = await this.#files(position)
       const sizes = await this.#sizesOf(files)
-      const unsent: UnsentFile[] = []
+      const unsent: UnsentLogFile[] = []
       for (const file of files) {
-        const bytes = sizes.get(file.name) ?? 0
+        const size = sizes.get(file.name) ?? 0
         const isBegun = file === files[0] && position !== null
-        const rest = isBegun ? await this.#restOf(file, bytes, position) : bytes
-        if (rest > 0) unsent.push({ atMs: file.atMs, bytes: rest })
+        const bytes = isBegun ? await this.#restOf(file, size, position) : size
+        if (bytes > 0) unsent.push({ ...file, bytes })
       }
       // A file that rotation made meanwhile would be missing.
       if (looks < MOST_LOOKS && namesOf(await this.#files(position)) !== namesOf(files)) continue

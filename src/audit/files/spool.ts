@@ -22,6 +22,8 @@ export interface Spool {
   readonly appended: (bytes: number) => void
   /** The files that were not sent to their end, oldest first. @throws Error of node:fs */
   readonly unsentFiles: () => Promise<readonly UnsentFile[]>
+  /** Removes the oldest backups that are beyond the limit, where that is what a full spool does. @throws Error of node:fs */
+  readonly makeRoom: () => Promise<void>
 }
 
 /** The part of the limit that must be free before a full spool takes lines again. */
@@ -49,15 +51,15 @@ export function linesWithRoom(lines: readonly string[], { spool, wasFull }: Room
   return end === -1 ? lines.length : end
 }
 
-/** The oldest backups that have to go, by the times in their names, so that the rest is within the limit. */
-export function overflowOf(files: readonly UnsentFile[], limitBytes: number): ReadonlySet<number> {
-  const overflow = new Set<number>()
+/** The oldest backups that have to go, so that the rest is within the limit. @param files oldest first */
+export function overflowOf<File extends UnsentFile>(
+  files: readonly File[],
+  limitBytes: number,
+): readonly File[] {
   let bytes = files.reduce((sum, file) => sum + file.bytes, 0)
-  for (const file of files) {
-    if (bytes <= limitBytes) break
-    if (file.atMs === null) continue
-    overflow.add(file.atMs)
+  return files.filter((file) => {
+    if (bytes <= limitBytes || file.atMs === null) return false
     bytes -= file.bytes
-  }
-  return overflow
+    return true
+  })
 }

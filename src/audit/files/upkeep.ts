@@ -2,16 +2,16 @@
 import { readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type Clock, sleep } from '../../runtime/clock.ts'
-import { abandonedArchives, backupOf, type BackupRetention, backupUpkeep } from './backups.ts'
+import { abandonedArchives, type BackupRetention, backupUpkeep } from './backups.ts'
 import { compressFile } from './compress.ts'
-import { overflowOf, type Spool } from './spool.ts'
+import type { Spool } from './spool.ts'
 
 /** Dependencies of the upkeep. */
 interface UpkeepOptions {
   readonly folder: string
   readonly retention: () => BackupRetention
   /** null = nothing is sent elsewhere. */
-  readonly spool: Pick<Spool, 'whenFull' | 'limitBytes' | 'unsentFiles'> | null
+  readonly spool: Pick<Spool, 'unsentFiles' | 'makeRoom'> | null
   /** Whether the directory is ours now: otherwise a run does nothing. */
   readonly isOurs: () => boolean
   readonly clock: Clock
@@ -90,21 +90,9 @@ export class Upkeep {
       if (this.#closing.signal.aborted) break
       await attempt(compressFile(join(folder, name), this.#closing.signal))
     }
-    await attempt(this.#makeRoom())
+    // Behind the compression, which may have made room.
+    if (spool !== null && !this.#closing.signal.aborted) await attempt(spool.makeRoom())
     return failures
-  }
-
-  /** Removes what the spool has no room for: after the compression, which may have made it. */
-  async #makeRoom(): Promise<void> {
-    const { folder, spool } = this.#options
-    if (spool?.whenFull !== 'drop' || this.#closing.signal.aborted) return
-    const overflow = overflowOf(await spool.unsentFiles(), spool.limitBytes)
-    if (overflow.size === 0) return
-    for (const name of await fileNames(folder)) {
-      const backup = backupOf(name)
-      if (backup !== null && overflow.has(backup.atMs))
-        await rm(join(folder, name), { force: true })
-    }
   }
 
   #fail(cause: unknown): void {

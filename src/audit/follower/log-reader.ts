@@ -70,6 +70,17 @@ export class LogReader {
   }
 
   /**
+   * Tells it of a backup that is being removed, the oldest one first.
+   *
+   * @param bytes of its text that are unread
+   */
+  isDropped(atMs: number, bytes: number): void {
+    // The open file is read on. It may have become a backup since the last survey: then the oldest one.
+    if (this.#open !== null && (this.#openAtMs ??= atMs) === atMs) return
+    this.#unread.isDropped(atMs, bytes)
+  }
+
+  /**
    * The next lines, as many as a batch may have; null = there are none now.
    *
    * @throws Error of node:fs

@@ -6,10 +6,14 @@ import type { LogFile } from './position.ts'
 /** Bytes of a line, until lines were read. */
 const TYPICAL_LINE_BYTES = 1024
 
+const MOST_KNOWN = 10_000
+
 /** Counts events that went unread: of a file that is gone their number follows from its size. */
 export class UnreadFiles {
   /** Bytes of the backups ahead, of their text where they are compressed, by the time in their names. */
   readonly #ahead = new Map<number, number>()
+  /** The times of backups that were ahead once, the latest ones: each is counted once. */
+  readonly #known = new Set<number>()
   #lost = 0
   #lines = 0
   #bytes = 0
@@ -20,12 +24,24 @@ export class UnreadFiles {
     for (const [atMs, bytes] of this.#ahead) {
       if (times.has(atMs)) continue
       this.#ahead.delete(atMs)
-      this.isLost(Math.max(1, Math.round(bytes / this.#lineBytes())))
+      this.#isGone(bytes)
     }
     for (const file of files) {
       if (file.atMs === null || this.#ahead.has(file.atMs)) continue
-      this.#ahead.set(file.atMs, await textBytes(join(directory, file.name), file).catch(() => 0))
+      const bytes = await textBytes(join(directory, file.name), file).catch(() => null)
+      // One that was removed since is told by who did that, or was seen by nobody.
+      if (bytes === null) continue
+      this.#ahead.set(file.atMs, bytes)
+      this.#isKnown(file.atMs)
     }
+  }
+
+  /** A backup is being removed, and was not opened. @param bytes of its text */
+  isDropped(atMs: number, bytes: number): void {
+    // One that is known and no longer ahead was missed by a survey already, or opened before.
+    if (!this.#ahead.delete(atMs) && this.#known.has(atMs)) return
+    this.#isKnown(atMs)
+    this.#isGone(bytes)
   }
 
   /** The file is being read now: what becomes of its name does not matter. */
@@ -52,6 +68,15 @@ export class UnreadFiles {
     const lost = this.#lost
     this.#lost = 0
     return lost
+  }
+
+  #isKnown(atMs: number): void {
+    this.#known.add(atMs)
+    if (this.#known.size > MOST_KNOWN) this.#known.delete(this.#known.values().next().value ?? 0)
+  }
+
+  #isGone(bytes: number): void {
+    this.isLost(Math.max(1, Math.round(bytes / this.#lineBytes())))
   }
 
   #lineBytes(): number {

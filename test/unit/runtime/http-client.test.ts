@@ -20,10 +20,14 @@ async function served(
 ) {
   const pair = serverPair('server')
   const asked: string[] = []
+  const bodies: string[] = []
   const server = createServer(
     { cert: pair.certificatePem, key: pair.keyPem },
     (request, response) => {
       asked.push(request.url ?? '')
+      let body = `${request.method} `
+      request.on('data', (chunk: Buffer) => (body += chunk.toString()))
+      request.on('end', () => bodies.push(body))
       answers[request.url ?? '']?.(response)
     },
   ).listen(0, '127.0.0.1')
@@ -47,15 +51,17 @@ async function served(
     signal: stop.signal,
   })
   const origin = `https://127.0.0.1:${(server.address() as AddressInfo).port}`
-  const get = (path: string) =>
-    client.get({
-      url: `${origin}${path}`,
-      headers: {},
-      statuses: [200],
-      maxBytes: 10,
-      withinMs: 1000,
-    })
-  return { get, asked }
+  const sent = (path: string) => ({
+    url: `${origin}${path}`,
+    headers: {},
+    statuses: [200],
+    maxBytes: 10,
+    withinMs: 1000,
+  })
+  const get = (path: string) => client.get(sent(path))
+  const post = (path: string, body: string) =>
+    client.post({ ...sent(path), body: Buffer.from(body) })
+  return { get, post, asked, bodies, cut: () => server.closeAllConnections() }
 }
 
 test('an answer has its status, its headers and its body', async () => {
@@ -88,4 +94,32 @@ test('a server at a refused address gets no request (9.5)', async () => {
   const { get, asked } = await served({ '/': (response) => response.end() }, true)
   await expect(get('/')).rejects.toThrow('is a loopback address')
   expect(asked).toEqual([])
+})
+
+test('a POST has its body, and an answer as a GET has', async () => {
+  const { post, bodies } = await served({
+    '/': (response) => response.end('hello'),
+    '/other': (response) => response.writeHead(409).end('no'),
+  })
+  expect(await post('/', 'drei €')).toMatchObject({ status: 200, body: Buffer.from('hello') })
+  expect(await post('/', '')).toMatchObject({ status: 200 })
+  expect(await post('/other', 'x'.repeat(300_000))).toMatchObject({ status: 409, body: null })
+  expect(bodies.slice(0, 2)).toEqual(['POST drei €', 'POST '])
+})
+
+test('a POST on a connection that the server has closed meanwhile is sent on another one', async () => {
+  const { post, cut, asked } = await served({ '/': (response) => response.end('hello') })
+  await post('/', 'one')
+  cut()
+  expect(await post('/', 'x'.repeat(1_000_000))).toMatchObject({ status: 200 })
+  expect(asked.length).toBeGreaterThanOrEqual(2)
+})
+
+test('a POST whose answer has no end, or is too large, is an error', async () => {
+  const { post } = await served({
+    '/large': (response) => response.end('more than ten'),
+    '/slow': (response) => response.write('he'),
+  })
+  await expect(post('/large', 'x')).rejects.toThrow('the answer has more than 10 bytes')
+  await expect(post('/slow', 'x')).rejects.toThrow('no answer within 1000 ms')
 })

@@ -35,7 +35,7 @@ describe('a spool beyond its limit (23.1)', () => {
     { name: 'never drops the file that lines are appended to', files: [live(200)], drops: [] },
     { name: 'drops nothing of nothing', files: [], drops: [] },
   ])('$name', ({ files, drops }) => {
-    expect([...overflowOf(files, 100)]).toEqual(drops)
+    expect(overflowOf(files, 100).map(({ atMs }) => atMs)).toEqual(drops)
   })
 })
 
