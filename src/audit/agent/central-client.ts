@@ -70,7 +70,8 @@ async function readSettings(http: HttpClient, options: CentralOptions): Promise<
 /** The settings of the one Config in a list that is in force. */
 function settingsIn(list: string): SettingsInForce {
   const { items } = fieldsOf(parseJson(list))
-  if (!Array.isArray(items)) return { known: false, because: 'the platform answered without a list' }
+  if (!Array.isArray(items))
+    return { known: false, because: 'the platform answered without a list' }
   const statuses = items.map((item) => fieldsOf(item)['status'])
   const [status, other] = statuses.filter(isSettledStatus)
   if (other !== undefined)

@@ -81,6 +81,7 @@ interface TestAgentOptions extends Partial<SpoolLimits> {
   readonly folder?: string
   readonly stateDir?: string | null
   readonly keyPath?: string
+  /** Of the sender and of the settings. */
   readonly clock?: Clock
 }
 
@@ -116,14 +117,15 @@ export async function startAgent(options: TestAgentOptions): Promise<TestAgent> 
       eventsUnwanted: tell('unwanted'),
     },
   })
+  const own = hastyClock(5)
   const recorder = new AuditRecorder({
-    clock,
+    clock: own,
     openSink: (settings) =>
       openSink(settings, {
         subdirectory: null,
         sync: 'write',
         spool: agent.spool,
-        clock,
+        clock: own,
         upkeepFailed: tell('upkeep failed'),
       }),
     observer: {
