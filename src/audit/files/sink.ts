@@ -14,8 +14,8 @@ export interface SinkPlace {
   readonly subdirectory: string | null
   /** When a line counts as written: `write` = the kernel has it, `always` = the disk has it. */
   readonly sync: 'write' | 'always'
-  /** Of an agent that sends its files elsewhere; absent = nothing is sent. */
-  readonly spool?: Spool
+  /** Of an agent that sends its files elsewhere; null = nothing is sent. */
+  readonly spool: Spool | null
   readonly clock: Clock
   /** Called with the first failure to remove or compress backups, after a time without one. */
   readonly upkeepFailed: (cause: unknown) => void
@@ -23,7 +23,7 @@ export interface SinkPlace {
 
 /** The sink of these settings. Nothing is touched before its `open`. */
 export function openSink(settings: LogSettings, place: SinkPlace): AuditSink {
-  const { clock, spool = null, subdirectory, sync, upkeepFailed } = place
+  const { clock, spool, subdirectory, sync, upkeepFailed } = place
   const { path } = settings
   if (path === STANDARD_OUTPUT) return standardOutputSink(clock)
   return new DirectorySink({

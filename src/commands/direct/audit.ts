@@ -52,22 +52,34 @@ function createAgent(
 function observerOf({ log, metrics }: DirectProcess): AgentAuditOptions['observer'] {
   return {
     settingsFailed: (err) =>
-      log.warn({ err }, 'the audit settings of the platform cannot be read: the last ones stay in force'),
+      log.warn(
+        { err },
+        'the audit settings of the platform cannot be read: the last ones stay in force',
+      ),
     settingsHealed: () => log.info({}, 'the audit settings of the platform can be read again'),
     sendingFailed: (err) =>
       log.warn({ err }, 'audit events cannot be sent to the platform: they wait in the files'),
     sendingHealed: () => log.info({}, 'audit events can be sent to the platform again'),
     positionFailed: (err) =>
-      log.warn({ err }, 'it cannot be kept which audit events were sent: a restart sends some again'),
+      log.warn(
+        { err },
+        'it cannot be kept which audit events were sent: a restart sends some again',
+      ),
     eventsRefused: (count) => {
       metrics.auditLost(count)
-      log.error({ events: count }, 'the platform refuses audit events: they stay in the files here alone')
+      log.error(
+        { events: count },
+        'the platform refuses audit events: they stay in the files here alone',
+      )
     },
     eventsLost: (count) => {
       metrics.auditLost(count)
       log.error({ events: count }, 'audit events were removed before they were sent')
     },
     eventsUnwanted: () =>
-      log.warn({}, 'the platform takes no audit events, as its audit log is off: they stay in the files here'),
+      log.warn(
+        {},
+        'the platform takes no audit events, as its audit log is off: they stay in the files here',
+      ),
   }
 }

@@ -41,6 +41,7 @@ if (options.isNobody && process.getuid?.() === 0) process.setuid?.(NOBODY)
 const sink = openSink(options, {
   subdirectory: null,
   sync: 'write',
+  spool: null,
   clock,
   upkeepFailed: (cause) => say(`upkeep failed: ${(cause as Error).message}`),
 })

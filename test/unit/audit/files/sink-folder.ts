@@ -37,7 +37,7 @@ export function sinkIn(options: SinkOptions = {}) {
   const upkeepFailures: unknown[] = []
   const sink: AuditSink = openSink(
     { path, ...ALL, ...retention },
-    { subdirectory, sync, clock, upkeepFailed: (cause) => upkeepFailures.push(cause) },
+    { subdirectory, sync, spool: null, clock, upkeepFailed: (cause) => upkeepFailures.push(cause) },
   )
   onTestFinished(() => sink.close())
   return { path, sink, clock, upkeepFailures }
