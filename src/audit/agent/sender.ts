@@ -203,7 +203,6 @@ export class EventSender {
   /** Goes on behind everything that is there. */
   async #skip(reader: LogReader): Promise<void> {
     const position = await reader.skipToEnd()
-    reader.takeUnread()
     this.#pending = null
     if (position !== null) await this.#advance(position)
   }

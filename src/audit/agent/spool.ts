@@ -99,7 +99,7 @@ export class AuditSpool implements Spool {
 
   async #look(): Promise<readonly UnsentLogFile[]> {
     for (let looks = 1; ; looks += 1) {
-      this.#appendedBytes = 0
+      const appendedBytes = this.#appendedBytes
       const position = this.#position
       const files = await this.#files(position)
       const sizes = await this.#sizesOf(files)
@@ -113,6 +113,8 @@ export class AuditSpool implements Spool {
       // A file that rotation made meanwhile would be missing.
       if (looks < MOST_LOOKS && namesOf(await this.#files(position)) !== namesOf(files)) continue
       this.#seenBytes = unsent.reduce((sum, { bytes }) => sum + bytes, 0)
+      // What was appended during the look counts once more: it may have been seen, or not.
+      this.#appendedBytes -= appendedBytes
       return this.#isCounted ? unsent : []
     }
   }

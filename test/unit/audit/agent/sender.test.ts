@@ -1,4 +1,4 @@
-import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import { eventListOf } from '../../../../src/domain/audit/event-list.ts'
 import { numberedLines } from '../../../support/audit-event-builder.ts'
@@ -138,6 +138,7 @@ describe('an answer of the platform (23.2)', () => {
       await until('all others are sent', has(accepted, 99))
       await until('it is counted', () => told.refused === 1)
       expect(accepted()).toEqual(ids(0, 100).filter((id) => id !== 'id-37'))
+      expect(platform.batches.slice(0, 3).map(({ length }) => length)).toEqual([100, 50, 25])
       expect(platform.requests.length).toBeLessThan(25)
       expect(told).toMatchObject({ lost: 0, unwanted: 0, failures: [] })
       folder.write(100, 1)
@@ -386,6 +387,18 @@ describe('a restarted sender (23.1)', () => {
     expect(sent()).toEqual(ids(0, 4))
   })
 
+  test('writes its position only where that has changed', async () => {
+    const folder = new SpoolFolder()
+    folder.write(0, 3)
+    const { clock, sent, until } = await started(status(200), folder)
+    await until('they are sent', has(sent, 3))
+    await until('the position is kept', () => folder.position().length > 0)
+    const { mtimeMs } = statSync(folder.file('audit.position'))
+    const fromMs = clock.monotonicMs()
+    await until('a minute has passed', () => clock.monotonicMs() - fromMs >= 60_000)
+    expect(statSync(folder.file('audit.position')).mtimeMs).toBe(mtimeMs)
+  })
+
   test('sends the last events before it ends, as long as that succeeds', async () => {
     const folder = new SpoolFolder()
     folder.write(0, 2500)
@@ -436,6 +449,22 @@ describe('disableAgentSyncBack (23.1)', () => {
     expect(platform.batches).toEqual([['id-2']])
   })
 
+  test('holds for files that have no line yet, which are no loss', async () => {
+    const folder = new SpoolFolder()
+    folder.write(0, 2)
+    folder.rotate(1)
+    const platform = await TestPlatform.start()
+    const first = await startSender({ folder, platform, syncBack: 'discard' })
+    await first.until('they are passed over', () => folder.position().length > 0)
+    await first.end()
+    const { told, spool, until } = await startSender({ folder, platform })
+    expect(spool.unsentBytes).toBe(0)
+    folder.write(2, 1)
+    await until('the new one is sent', () => platform.requests.length === 1)
+    expect(platform.batches).toEqual([['id-2']])
+    expect(told.lost).toBe(0)
+  })
+
   test('nothing is sent until it is known', async () => {
     const folder = new SpoolFolder()
     folder.write(0, 2)
@@ -445,7 +474,7 @@ describe('disableAgentSyncBack (23.1)', () => {
       platform,
       syncBack: 'hold',
     })
-    await clock.advance(60_000)
+    await until('a minute has passed', () => clock.monotonicMs() >= 60_000)
     expect(platform.requests).toEqual([])
     await until('it counts as unsent', () => spool.unsentBytes > 0)
     sender.apply('send')
