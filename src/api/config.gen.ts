@@ -572,8 +572,8 @@ export interface AuditSettings {
    */
   readonly enabled?: boolean
   /**
-   * When true, the agent does not send its audit logs back to the platform. Default false. Nothing
-   * in this product acts on it.
+   * When true, the agent does not send its audit logs back to the platform. Default false. The
+   * agent is the direct endpoint of a connected cluster.
    */
   readonly disableAgentSyncBack?: boolean
   /**
