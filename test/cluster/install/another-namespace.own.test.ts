@@ -83,17 +83,23 @@ describe.each([
   })
 })
 
-test('components/audit gives each gateway a volume, which the API server accepts (22.5)', async () => {
-  const audited = overlay('audited', { components: ['../../components/audit'] })
+// biome-ignore format: a table
+test.each([
+  { part: 'gateway', component: 'audit', resources: ['../../default'], args: ['gateway', '--audit-subdirectory=$(POD_NAME)'], mounts: [] },
+  { part: 'direct', component: 'audit-direct', resources: ['../../direct'], mounts: ['state', 'central'],
+    args: ['direct', '--cluster=my-cluster', '--issuer-url=https://platform.example.com/oidc', '--state-dir=/var/lib/management-operator/state',
+      '--audit-path=/var/log/audit', '--audit-subdirectory=$(POD_NAME)', '--access-key-file=/etc/management-operator/central/key',
+      '--central-ca-file=/etc/management-operator/central/ca.crt', '--central-url=https://platform.example.com'] },
+])('components/$component gives each $part a volume, which the API server accepts (22.5, 23.1)', async ({ part, component, resources, args, mounts }) => {
+  const audited = overlay(component, { resources, components: [`../../components/${component}`] })
   const objects = objectsIn(await kubectl('kustomize', audited))
-  const [gateway, ...others] = objects.filter(
-    ({ kind, metadata }) =>
-      metadata.name === 'gateway' && ['Deployment', 'StatefulSet'].includes(kind),
+  const [workload, ...others] = objects.filter(
+    ({ kind, metadata }) => metadata.name === part && ['Deployment', 'StatefulSet'].includes(kind),
   )
-  expect([gateway?.kind, others]).toEqual(['StatefulSet', []])
+  expect([workload?.kind, others]).toEqual(['StatefulSet', []])
   await kubectl('create', 'namespace', NAMESPACE)
-  const file = join(root, 'gateway.json')
-  writeFileSync(file, JSON.stringify(gateway))
+  const file = join(root, `${part}.json`)
+  writeFileSync(file, JSON.stringify(workload))
   const [accepted] = objectsIn(
     await kubectl('create', '--dry-run=server', '-o', 'yaml', '-f', file),
   )
@@ -104,18 +110,27 @@ test('components/audit gives each gateway a volume, which the API server accepts
       template: {
         spec: {
           securityContext: { fsGroup: 65532, runAsUser: 65532 },
-          containers: [
-            {
-              args: ['gateway', '--audit-subdirectory=$(POD_NAME)'],
-              volumeMounts: [{ name: 'audit', mountPath: '/var/log/audit' }],
-            },
-          ],
+          containers: [{ args }],
         },
       },
     },
   })
+  const { volumeMounts } = containerOf(accepted)
+  expect(volumeMounts.map(({ name }) => name).toSorted()).toEqual([...mounts, 'audit'].toSorted())
   await kubectl('delete', 'namespace', NAMESPACE)
 })
+
+interface Container {
+  readonly volumeMounts: readonly { readonly name: string }[]
+}
+
+/** The container of a workload. */
+function containerOf(workload: Manifest | undefined): Container {
+  const { spec } = workload as unknown as {
+    spec: { template: { spec: { containers: readonly [Container] } } }
+  }
+  return spec.template.spec.containers[0]
+}
 
 describe('applied to a cluster', () => {
   const flags = [`--issuer-url=${ISSUER}`]
