@@ -1,11 +1,13 @@
 // Takes the events that agents of connected clusters send into the log of this gateway (contract 23.1, 23.2).
 import type { Recording } from '../../audit/recorder.ts'
+import type { AgentSource } from '../../domain/audit/agents/agent-event.ts'
 import { MOST_BATCH_EVENTS } from '../../domain/audit/agents/event-batch.ts'
 import { omissionsIn } from '../../domain/audit/audit-line.ts'
 import type { Omission } from '../../domain/audit/event.ts'
 import type { AuditStage } from '../../domain/audit/policy.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import { EventLoopShare } from '../../runtime/concurrency/event-loop.ts'
+import { createSemaphore } from '../../runtime/concurrency/semaphore.ts'
 import { type Answer, LONGEST_PARSED_BODY, readBody, refuse } from '../../serving/http/answer.ts'
 import type { HttpRequest } from '../../serving/http/request.ts'
 import { type BatchLines, linesOfBatch } from './agent-batch.ts'
@@ -32,6 +34,9 @@ interface AgentEventsOptions {
   }
 }
 
+/** The most batches whose lines are made and written at a time, in all and of a cluster: each takes some 25 MiB then. */
+const RECORDED_AT_ONCE = { inAll: 2, ofOne: 1 } as const
+
 /** A batch as it was sent. */
 type SentBatch = Pick<HttpRequest, 'headers' | 'body'>
 
@@ -47,6 +52,7 @@ export class AgentEvents {
   readonly #options: AgentEventsOptions
   readonly #eventLoop: EventLoopShare
   readonly #room = new BatchRoom()
+  readonly #recording = createSemaphore(RECORDED_AT_ONCE.inAll, RECORDED_AT_ONCE.ofOne)
 
   constructor(options: AgentEventsOptions) {
     this.#options = options
@@ -60,7 +66,7 @@ export class AgentEvents {
    * @throws Error when the client disconnects
    */
   async take(cluster: string, batch: SentBatch): Promise<Answer> {
-    const { recording, isKnown } = this.#options
+    const { recording, isKnown, clock } = this.#options
     const current = recording()
     // An agent drops its events where audit is off: that must be certain.
     if (current === null) return isKnown() ? AUDIT_OFF : NOT_WRITTEN
@@ -71,31 +77,26 @@ export class AgentEvents {
     if (!this.#room.take(cluster, length)) return NO_ROOM
     current.log.retain()
     try {
-      return await this.#read(current, cluster, batch)
+      const bytes = await readBody(batch.body)
+      if (bytes === null) return TOO_LONG
+      const source = { cluster, arrivedMs: clock.nowMs() }
+      return await this.#recording(cluster, () => this.#record(current, source, bytes))
     } finally {
       current.log.release()
       this.#room.give(cluster, length)
     }
   }
 
-  async #read(recording: Recording, cluster: string, { body }: SentBatch): Promise<Answer> {
-    const { clock, bodyLimit } = this.#options
-    const bytes = await readBody(body)
-    if (bytes === null) return TOO_LONG
-    const arrivedMs = clock.nowMs()
-    const batch = await linesOfBatch(bytes, {
-      cluster,
-      arrivedMs,
-      bodyLimit,
-      eventLoop: this.#eventLoop,
-    })
+  async #record(recording: Recording, source: AgentSource, bytes: Buffer): Promise<Answer> {
+    const { bodyLimit, observer } = this.#options
+    const batch = await linesOfBatch(bytes, { ...source, bodyLimit, eventLoop: this.#eventLoop })
     if (batch.kind === 'tooMany') return TOO_MANY
     if (batch.kind === 'malformed')
       return refuse(AUDIT_ERRORS.agentEventsMalformed, { fault: batch.fault })
     const { lines, newestMs } = batch
     if (!(await this.#write(recording, lines))) return NOT_WRITTEN
-    if (newestMs !== null)
-      this.#options.observer.heard(cluster, Math.max(arrivedMs - newestMs, 0) / 1000)
+    const { cluster, arrivedMs } = source
+    if (newestMs !== null) observer.heard(cluster, Math.max(arrivedMs - newestMs, 0) / 1000)
     return taken(lines.length)
   }
 

@@ -5,7 +5,7 @@ import { LONGEST_PARSED_BODY } from '../../serving/http/answer.ts'
 const MOST_BYTES = 8 * LONGEST_PARSED_BODY
 const MOST_BYTES_OF_ONE = 2 * LONGEST_PARSED_BODY
 
-/** Counts the bytes of batches. A batch takes some five times as much while its lines are made. */
+/** Counts the bytes of batches that arrive, or wait to be recorded. */
 export class BatchRoom {
   readonly #bytes = new Map<string, number>()
   #total = 0

@@ -252,6 +252,20 @@ describe('the memory of batches (23.1)', () => {
     expect((await send(batchOf([]), { cluster: 'a' })).status).toBe(200)
   })
 
+  test.each([
+    { name: 'of two clusters', clusters: ['a', 'b', 'c', 'd'], atOnce: 2 },
+    { name: 'of one cluster', clusters: ['a', 'a'], atOnce: 1 },
+  ])('lines of $atOnce batches $name are held at a time', async ({ clusters, atOnce }) => {
+    const { send, hold, observed } = centre()
+    const release = hold()
+    const answers = clusters.map((cluster) => send(batchOf(eventsOf(10)), { cluster }))
+    for (let turn = 0; turn < 50; turn += 1) await new Promise(setImmediate)
+    expect(observed).toHaveLength(atOnce * 10)
+    release()
+    const statuses = (await Promise.all(answers)).map(({ status }) => status)
+    expect(statuses).toEqual(clusters.map(() => 200))
+  })
+
   test('a slow cluster does not keep another one out', async () => {
     const { agents, send } = centre()
     const slow = [1, 2].map(() => {
