@@ -61,6 +61,8 @@ export const AUDIT_ERRORS = refusalCatalogue({
     reason: 'ServiceUnavailable',
     message: 'the question took longer than 10 s: narrow it, as by since and until',
     because: ASKED,
+    remedy:
+      'if narrow questions take as long, look at the database: table `audit_events` is indexed by time, user, key and object',
   },
   dataStoreUnavailable: {
     reason: 'ServiceUnavailable',

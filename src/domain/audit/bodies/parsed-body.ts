@@ -37,6 +37,9 @@ type YamlParser = (text: string) => unknown
 /** Maximum depth: JSON.stringify and what walks a value by recursion fail at some thousands of levels. */
 const MOST_LEVELS = 1000
 
+/** The most lists, objects and entries: parsing so many takes some 30 ms, whatever the length of the text. */
+const MOST_VALUES = 200_000
+
 /** The longest YAML in bytes, as in self-service: parsing takes up to 3 ms for each KiB. JSON sent as YAML may be longer. */
 const LONGEST_YAML = 16 * 1024
 
@@ -64,6 +67,9 @@ export function parsedBody(message: CopiedMessage, parseYaml: YamlParser): Parse
 
 function parsedJson(bytes: Buffer, patch: PatchForm): ParsedBody {
   if (exceedsBounds(bytes, { levels: MOST_LEVELS, values: Infinity })) return { omitted: 'depth' }
+  const mayBeDense = bytes.length > MOST_VALUES
+  if (mayBeDense && exceedsBounds(bytes, { levels: Infinity, values: MOST_VALUES }))
+    return { omitted: 'size' }
   const { text, hasMarks } = withMarkedNumbers(bytes)
   try {
     return { value: JSON.parse(text) as Json, length: bytes.length, hasMarks, patch }
@@ -72,14 +78,8 @@ function parsedJson(bytes: Buffer, patch: PatchForm): ParsedBody {
   }
 }
 
-/** The most lists, objects and entries of a body that was recorded elsewhere: parsing so many takes some 30 ms. */
-const MOST_RECORDED_VALUES = 200_000
-
 /** Parses the JSON of a body that was recorded elsewhere, to be recorded again (contract 23.2). */
-export const parsedRecord = (json: Buffer): ParsedBody =>
-  exceedsBounds(json, { levels: Infinity, values: MOST_RECORDED_VALUES })
-    ? { omitted: 'size' }
-    : parsedJson(json, 'record')
+export const parsedRecord = (json: Buffer): ParsedBody => parsedJson(json, 'record')
 
 const OPENING = /^\s*[[{]/
 
@@ -87,7 +87,7 @@ function parsedYaml(bytes: Buffer, parseYaml: YamlParser): ParsedBody {
   // Most clients send JSON, which is YAML.
   if (OPENING.test(bytes.toString('latin1', 0, MOST_SPACE))) {
     const json = parsedJson(bytes, 'document')
-    if (!('omitted' in json) || json.omitted === 'depth') return json
+    if (!('omitted' in json) || json.omitted !== 'malformed') return json
   }
   if (bytes.length > LONGEST_YAML) return { omitted: 'size' }
   try {

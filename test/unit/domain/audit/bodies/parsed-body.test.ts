@@ -7,7 +7,12 @@ import { recordedJson, recordedOf } from './recorded.ts'
 const LONGEST_YAML = 16_384
 const MOST_LEVELS = 1000
 
+const MOST_VALUES = 200_000
+
 const nested = (levels: number): string => '['.repeat(levels) + ']'.repeat(levels)
+
+/** A list with as many commas and brackets. */
+const dense = (values: number): string => `[${'1,'.repeat(values - 1)}1]`
 
 describe('what can be read', () => {
   test.each([
@@ -86,10 +91,17 @@ describe('what is left out', () => {
     { type: 'application/yaml', text: 'a: &x 1\nb: *x', omitted: 'malformed' },
     { type: 'application/yaml', text: nested(MOST_LEVELS + 1), omitted: 'depth' },
     { type: 'application/json', text: nested(MOST_LEVELS + 1), omitted: 'depth' },
+    { type: 'application/json', text: dense(MOST_VALUES + 1), omitted: 'size' },
+    { type: 'application/yaml', text: dense(MOST_VALUES + 1), omitted: 'size' },
     { type: 'application/json', text: nested(100_000), omitted: 'depth' },
     { type: 'application/yaml', text: `b: ${'a'.repeat(LONGEST_YAML)}`, omitted: 'size' },
   ])('$type is left out as $omitted (21.4)', ({ type, text, omitted }) => {
     expect(recordedOf(text, { contentType: type })).toEqual({ omitted })
+  })
+
+  test('a body with as many values as a record may have is recorded (21.4)', () => {
+    const text = dense(MOST_VALUES)
+    expect(recordedOf(text, { contentType: 'application/json' })).toEqual({ json: text })
   })
 
   test.each([1001, 4000])('YAML of %i levels of blocks is left out (21.4)', (levels) => {
