@@ -64,7 +64,7 @@ export function createHttpClient(options: HttpClientOptions): HttpClient {
   })
   signal.addEventListener('abort', () => agent.destroy(), { once: true })
 
-  const attempt = async (sent: Sent, timeout: AbortSignal): Promise<HttpAnswer> => {
+  const attempt = async (sent: HttpExchange, timeout: AbortSignal): Promise<HttpAnswer> => {
     guard?.checkHost(new URL(sent.url).hostname)
     const response = await headOf(sent, agent, AbortSignal.any([signal, timeout]))
     const monotonicMs = clock.monotonicMs()
@@ -74,7 +74,7 @@ export function createHttpClient(options: HttpClientOptions): HttpClient {
     response.destroy()
     return { status, headers, body: null, monotonicMs }
   }
-  const exchange = (sent: Sent): Promise<HttpAnswer> =>
+  const exchange = (sent: HttpExchange): Promise<HttpAnswer> =>
     withTimeout(clock, sent.withinMs, async (timeout) => {
       try {
         return await attempt(sent, timeout)
@@ -88,12 +88,12 @@ export function createHttpClient(options: HttpClientOptions): HttpClient {
 }
 
 /** A request; a POST where it has a body. */
-type Sent = HttpGet | HttpPost
+type HttpExchange = HttpGet | HttpPost
 
 class StaleConnectionError extends Error {}
 
 /** Sends the request. Resolves with the head of the answer. */
-function headOf(sent: Sent, agent: Agent, signal: AbortSignal): Promise<IncomingMessage> {
+function headOf(sent: HttpExchange, agent: Agent, signal: AbortSignal): Promise<IncomingMessage> {
   const { url, headers } = sent
   const body = 'body' in sent ? sent.body : null
   return new Promise((resolve, reject) => {

@@ -5,12 +5,12 @@ import type { Clock } from '../../runtime/clock.ts'
 import { folderOf, type LogDirectory } from '../files/directory.ts'
 import type { AgentSettings } from './agent-settings.ts'
 import { type CentralOptions, createCentralClient } from './central-client.ts'
-import { FollowedSettings, type SettingsObserver } from './followed-settings.ts'
+import { SettingsFollower, type SettingsObserver } from './followed-settings.ts'
 import { EventSender, type SenderObserver } from './sender.ts'
 import { AuditSpool, type SpoolLimits } from './spool.ts'
 
 /** Settings and dependencies of an agent. */
-export interface AgentAuditOptions {
+interface AgentAuditOptions {
   readonly central: Pick<CentralOptions, 'url' | 'ca' | 'accessKeyFile' | 'cluster'>
   /** Where the agent writes its log: the path is absolute, and not `-`, which leaves nothing to send. */
   readonly directory: LogDirectory
@@ -31,7 +31,7 @@ const SETTINGS_FILE = 'audit-settings.json'
 export class AgentAudit {
   /** For the sink of its log. */
   readonly spool: AuditSpool
-  readonly #settings: FollowedSettings
+  readonly #settings: SettingsFollower
   readonly #sender: EventSender
   readonly #stopping = new AbortController()
   /** Ends requests and connections. */
@@ -42,7 +42,7 @@ export class AgentAudit {
     const folder = folderOf(directory)
     const central = createCentralClient({ ...server, clock, signal: this.#closing.signal })
     this.spool = new AuditSpool(folder, spool)
-    this.#settings = new FollowedSettings({
+    this.#settings = new SettingsFollower({
       central,
       path: directory.path,
       file: stateDir === null ? null : join(stateDir, SETTINGS_FILE),

@@ -7,7 +7,7 @@ import {
 } from '../../domain/settings/effective-settings.ts'
 import { checkSettingsSchema } from '../../domain/settings/schema.ts'
 
-/** What becomes of events: they are sent, wait until it is known, or are never sent. */
+/** Events are sent, wait for the settings of the platform, or are never sent. */
 export type SyncBack = 'send' | 'hold' | 'discard'
 
 /** Settings of audit at an agent. */
@@ -37,13 +37,13 @@ export function agentSettingsOf(seen: AuditSettings | null, path: string): Agent
   }
 }
 
-/** What of the settings of the platform concerns an agent; null = they are unknown, or have a fault, or another shape. */
+/** The part of the platform's settings that an agent uses; null = they are unknown, have a fault, or another shape. */
 export function seenSettingsOf(inForce: SettingsInForce): AuditSettings | null {
   if (!inForce.known) return null
   const { audit = {} } = inForce.settings
   if (!isMap(audit) || checkSettingsSchema({ audit }).length > 0) return null
   const { dataStoreEndpoint: _endpoint, dataStoreTTL: _ttl, path: _path, ...seen } = audit
-  // The path of the gateway is no fault of the agent.
+  // An agent has a path of its own.
   const settings = { audit: { ...seen, path: ANY_PATH } }
   return auditSettingsInForce({ ...inForce, settings }) === null ? null : seen
 }

@@ -14,9 +14,9 @@ export interface SpooledLine {
 }
 
 /** What is sent at once. */
-export interface Batch {
+interface Batch {
   readonly events: readonly string[]
-  /** How many lines it takes, with those that are no events. */
+  /** How many lines it takes, with those without an event. */
   readonly lines: number
 }
 
@@ -47,10 +47,10 @@ export function nextBatch(lines: readonly SpooledLine[], mostEvents: number): Ba
  * What follows from an answer: the next batch, a batch of half the events, nothing of what is unsent, or the same once
  * more.
  */
-export type Verdict = 'accepted' | 'refused' | 'unwanted' | 'again'
+type BatchOutcome = 'accepted' | 'refused' | 'unwanted' | 'again'
 
 /** @param status of the answer */
-export function verdictOf(status: number): Verdict {
+export function outcomeOf(status: number): BatchOutcome {
   switch (status) {
     case 200:
       return 'accepted'

@@ -6,15 +6,15 @@ import { type AgentSettings, agentSettingsOf, keptText, seenSettingsOf } from '.
 import type { CentralClient } from './central-client.ts'
 import { keep, readKept } from './kept-file.ts'
 
-/** Callbacks of FollowedSettings. */
+/** Callbacks of SettingsFollower. */
 export interface SettingsObserver {
   /** The settings can't be read, are unknown there, or can't be kept; once a failure. @param cause may be logged */
   readonly settingsFailed: (cause: unknown) => void
   readonly settingsHealed: () => void
 }
 
-/** Dependencies of FollowedSettings. */
-interface FollowedSettingsOptions {
+/** Dependencies of SettingsFollower. */
+interface SettingsFollowerOptions {
   readonly central: Pick<CentralClient, 'readSettings'>
   /** The agent's own directory of the log. */
   readonly path: string
@@ -31,14 +31,14 @@ const POLL_MS = 5000
 const LARGEST_FILE = 2 * 1024 * 1024
 
 /** Follows the settings. */
-export class FollowedSettings {
-  readonly #options: FollowedSettingsOptions
+export class SettingsFollower {
+  readonly #options: SettingsFollowerOptions
   #seen: AuditSettings | null = null
-  /** What the file has; null = nothing that counts. */
+  /** The content of the file; null = none, or one that does not count. */
   #kept: string | null = null
   #hasFailed = false
 
-  constructor(options: FollowedSettingsOptions) {
+  constructor(options: SettingsFollowerOptions) {
     this.#options = options
   }
 

@@ -9,7 +9,7 @@ import { type Clock, sleep } from '../../runtime/clock.ts'
 import { LogReader, type ReadLines } from '../follower/log-reader.ts'
 import { type LogPosition, parsePosition, positionText } from '../follower/position.ts'
 import type { SyncBack } from './agent-settings.ts'
-import { MOST_BYTES, MOST_EVENTS, nextBatch, type SpooledLine, verdictOf } from './batch.ts'
+import { MOST_BYTES, MOST_EVENTS, nextBatch, type SpooledLine, outcomeOf } from './batch.ts'
 import type { CentralClient } from './central-client.ts'
 import { keep, readKept } from './kept-file.ts'
 import type { AuditSpool } from './spool.ts'
@@ -21,7 +21,7 @@ export interface SenderObserver {
   readonly sendingHealed: () => void
   /** The position can't be kept, so that a restart sends events again; once a failure. @param cause may be logged */
   readonly positionFailed: (cause: unknown) => void
-  /** Events that the platform refuses each alone, and lines that are no events: they are not sent again. */
+  /** Events that the platform refuses each alone, and lines without an event: they are not sent again. */
   readonly eventsRefused: (count: number) => void
   /** Events whose files were removed before they were sent; an estimate. */
   readonly eventsLost: (count: number) => void
@@ -53,7 +53,7 @@ const LARGEST_POSITION = 4096
 const MOST_BYTES_A_TURN = 128 * 1024
 
 /** Lines that are read and not sent; all of one file. */
-interface Pending {
+interface UnsentLines {
   readonly lines: readonly SpooledLine[]
   readonly position: LogPosition
 }
@@ -69,7 +69,7 @@ export class EventSender {
   /** What the file of the position has. */
   #kept: string | null = null
   #hasPositionFailed = false
-  #pending: Pending | null = null
+  #pending: UnsentLines | null = null
   #mostEvents = MOST_EVENTS
   #syncBack: SyncBack = 'hold'
   /** Whether what is unsent at the next turn is passed over. */
@@ -89,11 +89,11 @@ export class EventSender {
     this.#position = text === null ? null : parsePosition(text)
     this.#kept = textOf(this.#position)
     if (this.#position !== null) spool.sentUntil(this.#position)
-    // What is unsent is known before the first line.
+    // The sink asks for the unsent bytes before its first line.
     await spool.unsentFiles().catch(() => undefined)
   }
 
-  /** What becomes of events from now on. What is unsent while they are discarded is never sent. */
+  /** Sends, holds or discards events from now on; those that are unsent when it discards are never sent. */
   apply(syncBack: SyncBack): void {
     this.#syncBack = syncBack
     if (syncBack === 'discard') this.#isSkipping = true
@@ -158,7 +158,7 @@ export class EventSender {
       return true
     }
     const status = await central.sendEvents(Buffer.from(eventListOf(events, null)))
-    switch (verdictOf(status)) {
+    switch (outcomeOf(status)) {
       case 'accepted':
         this.#mostEvents = Math.min(this.#mostEvents * 2, MOST_EVENTS)
         this.#isUnwanted = false
@@ -181,7 +181,7 @@ export class EventSender {
   }
 
   /** Goes on behind these lines. @param sent how many of them were sent; the others are not events, or were refused */
-  async #passOver({ lines, position }: Pending, count: number, sent: number): Promise<void> {
+  async #passOver({ lines, position }: UnsentLines, count: number, sent: number): Promise<void> {
     if (count > sent) this.#options.observer.eventsRefused(count - sent)
     const rest = lines.slice(count)
     this.#pending = rest.length === 0 ? null : { lines: rest, position }
@@ -259,7 +259,7 @@ const READ_LIMITS = { lines: MOST_EVENTS, bytes: MOST_BYTES }
 const textOf = (position: LogPosition | null): string | null => position && positionText(position)
 
 /** The lines with their events; others get their turn while they are parsed. */
-async function pendingOf(read: ReadLines | null): Promise<Pending | null> {
+async function pendingOf(read: ReadLines | null): Promise<UnsentLines | null> {
   if (read === null) return null
   const lines: SpooledLine[] = []
   let bytes = 0

@@ -17,13 +17,13 @@ export interface SpoolLimits {
 interface UnsentLogFile extends LogFile, UnsentFile {}
 
 /** A backup that was removed, or is about to be, before it was sent. */
-export interface DroppedBackup {
+interface DroppedBackup {
   readonly atMs: number
   /** Unsent bytes of its text. */
   readonly textBytes: number
 }
 
-/** How often the files are looked at again when rotation changes them meanwhile. */
+/** The most attempts to see the same files twice, while rotation changes them. */
 const MOST_LOOKS = 5
 
 /** The spool of a directory. */
@@ -33,7 +33,7 @@ export class AuditSpool implements Spool {
   readonly #folder: string
   #position: LogPosition | null = null
   #isCounted = true
-  /** Unsent bytes at the last look, and what was appended since it began. */
+  /** Unsent bytes at the last look, and bytes that were appended since it began. */
   #seenBytes = 0
   #appendedBytes = 0
   /** Sizes of backups by name: they don't change. */
@@ -56,7 +56,7 @@ export class AuditSpool implements Spool {
     this.#appendedBytes += bytes
   }
 
-  /** What is before the position was sent. */
+  /** The platform has everything before this position. */
   sentUntil(position: LogPosition): void {
     this.#position = position
   }
@@ -113,7 +113,7 @@ export class AuditSpool implements Spool {
       // A file that rotation made meanwhile would be missing.
       if (looks < MOST_LOOKS && namesOf(await this.#files(position)) !== namesOf(files)) continue
       this.#seenBytes = unsent.reduce((sum, { bytes }) => sum + bytes, 0)
-      // What was appended during the look counts once more: it may have been seen, or not.
+      // Lines that were appended during the look count once more: the look may have missed them.
       this.#appendedBytes -= appendedBytes
       return this.#isCounted ? unsent : []
     }
@@ -137,7 +137,7 @@ export class AuditSpool implements Spool {
     return sizes
   }
 
-  /** What is unsent of the first file: the position may be within it. */
+  /** The unsent bytes of the first file: the position may be within it. */
   async #restOf(file: LogFile, bytes: number, { head, offset }: LogPosition): Promise<number> {
     if ((await headOf(this.#folder, file)) !== head) return bytes
     const text = await textBytes(join(this.#folder, file.name), file).catch(() => 0)

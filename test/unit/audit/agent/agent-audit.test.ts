@@ -40,7 +40,7 @@ describe('an agent (23.1)', () => {
   test('sends every event once and in order, with rotation and compression under load', async () => {
     const settings = { ...LEVEL_2, compress: true, maxBackups: 1 }
     const platform = await TestPlatform.start(platformAnswer(settings, status(200)))
-    const { applied, counts, record, told } = await startAgent({ platform })
+    const { applied, counts, record, reports } = await startAgent({ platform })
     await until('the settings are there', () => applied.length === 2)
     const fields = { requestObject: 'x'.repeat(5000) }
     for (let number = 0; number < 2000; number += 50)
@@ -48,7 +48,7 @@ describe('an agent (23.1)', () => {
     await until('all are sent', () => platform.batches.flat().length >= 2000)
     expect(platform.batches.flat()).toEqual(ids(0, 2000))
     expect(counts).toEqual({ lost: 0, refused: 0, lostLines: 0 })
-    expect(told).toEqual([])
+    expect(reports).toEqual([])
   })
 
   test('goes on while the platform is away for minutes, restarts meanwhile, and sends everything then', async () => {
@@ -69,8 +69,8 @@ describe('an agent (23.1)', () => {
     let number = 1
     while (clock.monotonicMs() - fromMs < 5 * 60_000)
       expect(await second.record((number += 1) - 1)).toBe(true)
-    expect(second.told.filter((word) => word.startsWith('sending failed'))).toHaveLength(1)
-    expect(second.told.filter((word) => word.startsWith('settings failed'))).toHaveLength(1)
+    expect(second.reports.filter((word) => word.startsWith('sending failed'))).toHaveLength(1)
+    expect(second.reports.filter((word) => word.startsWith('settings failed'))).toHaveLength(1)
     await second.stop(AbortSignal.abort())
     platform.answer = platformAnswer(LEVEL_2, status(200))
     const third = await startAgent({ platform, folder, stateDir })
@@ -80,7 +80,7 @@ describe('an agent (23.1)', () => {
     expect(third.counts).toEqual({ lost: 0, refused: 0, lostLines: 0 })
   })
 
-  test('sends its last events before it ends, when it is told to stop', async () => {
+  test('sends its last events before it ends, when its process stops', async () => {
     const platform = await TestPlatform.start(platformAnswer(LEVEL_2, status(200)))
     const { applied, record, stop } = await startAgent({ platform })
     await until('the settings are there', () => applied.length === 2)
@@ -100,12 +100,12 @@ describe('an agent (23.1)', () => {
     expect(performance.now() - fromMs).toBeLessThan(1000)
   })
 
-  test('leaves its access key in no file, and tells it to nobody', async () => {
+  test('leaves its access key in no file and no report', async () => {
     const stateDir = temporaryFolder()
     const { path, key } = keyFile()
     const platform = await TestPlatform.start(platformAnswer(LEVEL_2, status(200)))
     const options = { platform, stateDir, keyPath: path }
-    const { folder, applied, record, told } = await startAgent(options)
+    const { folder, applied, record, reports } = await startAgent(options)
     await until('the settings are there', () => applied.length === 2)
     const echo = ({ authorization }: { readonly authorization: string }): string =>
       `{"kind":"Status","message":"${authorization}"}`
@@ -113,20 +113,20 @@ describe('an agent (23.1)', () => {
     await until('it is sent', () => platform.batches.length === 1)
     platform.answer = (request, response) => response.writeHead(400).end(echo(request))
     await record(1)
-    await until('both fail', () => platform.batches.length === 2 && told.length === 1)
+    await until('both fail', () => platform.batches.length === 2 && reports.length === 1)
     platform.answer = (request, response) => response.end(echo(request))
     await record(2)
     await until('it is sent', () => platform.batches.length === 3)
     expect(platform.requests.every(({ authorization }) => authorization === `Bearer ${key}`)).toBe(
       true,
     )
-    const sinks = { ...contentsOf(folder), ...contentsOf(stateDir), told: told.join('\n') }
+    const sinks = { ...contentsOf(folder), ...contentsOf(stateDir), reports: reports.join('\n') }
     expect(Object.keys(sinks).toSorted()).toEqual([
       'audit-settings.json',
       'audit.lock',
       'audit.log',
       'audit.position',
-      'told',
+      'reports',
     ])
     expect(findCanaries(sinks, [{ label: 'key', secret: key.slice(4) }])).toEqual([])
   })

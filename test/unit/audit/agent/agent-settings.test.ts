@@ -65,7 +65,7 @@ describe('settings of the platform (23.1)', () => {
     { name: 'a text', inForce: known({ audit: 'on' }) },
     { name: 'a text for enabled', inForce: known({ audit: { enabled: 'yes' } }) },
     { name: 'a text for disableAgentSyncBack', inForce: known({ audit: { disableAgentSyncBack: 'true' } }) },
-    { name: 'a level that is no number', inForce: known({ audit: { enabled: true, level: '2' } }) },
+    { name: 'a level as text', inForce: known({ audit: { enabled: true, level: '2' } }) },
     { name: 'a level that there is not', inForce: known({ audit: { enabled: true, level: 5 } }) },
     { name: 'level beside policy', inForce: known({ audit: { enabled: true, level: 2, policy: { rules: [] } } }) },
     { name: 'rules that are a map', inForce: known({ audit: { enabled: true, policy: { rules: { level: 'None' } } } }) },
@@ -73,7 +73,7 @@ describe('settings of the platform (23.1)', () => {
     { name: 'a rule without level', inForce: known({ audit: { enabled: true, policy: { rules: [{ users: ['ada'] }] } } }) },
     { name: 'users that are a text', inForce: known({ audit: { enabled: true, policy: { rules: [{ level: 'None', users: 'ada' }] } } }) },
     { name: 'a stage that there is not', inForce: known({ audit: { enabled: true, policy: { omitStages: ['End'], rules: [] } } }) },
-  ])('are not taken from $name', ({ inForce }) => {
+  ])('with a fault are ignored: $name', ({ inForce }) => {
     expect(seenSettingsOf(inForce)).toBeNull()
   })
 })

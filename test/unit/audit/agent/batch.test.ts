@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { MOST_BYTES, nextBatch, verdictOf } from '../../../../src/audit/agent/batch.ts'
+import { MOST_BYTES, nextBatch, outcomeOf } from '../../../../src/audit/agent/batch.ts'
 import { eventListOf } from '../../../../src/domain/audit/event-list.ts'
 
 const E = (event: string | null) => ({ event, end: 0 })
@@ -11,9 +11,9 @@ describe('a batch (23.1)', () => {
     { name: 'takes nothing of nothing', lines: [], most: 9, events: [], taken: 0 },
     { name: 'takes all that there is', lines: [E('a'), E('b')], most: 9, events: ['a', 'b'], taken: 2 },
     { name: 'ends with the most events', lines: [E('a'), E('b'), E('c')], most: 2, events: ['a', 'b'], taken: 2 },
-    { name: 'passes over what is no event', lines: [E(null), E('a'), E(null), E('b')], most: 9, events: ['a', 'b'], taken: 4 },
-    { name: 'takes what is no event behind its last one', lines: [E('a'), E(null), E('b')], most: 1, events: ['a'], taken: 2 },
-    { name: 'may be of lines alone that are no events', lines: [E(null), E(null)], most: 1, events: [], taken: 2 },
+    { name: 'skips lines without events', lines: [E(null), E('a'), E(null), E('b')], most: 9, events: ['a', 'b'], taken: 4 },
+    { name: 'takes lines without events behind its last one', lines: [E('a'), E(null), E('b')], most: 1, events: ['a'], taken: 2 },
+    { name: 'may have no events', lines: [E(null), E(null)], most: 1, events: [], taken: 2 },
     { name: 'has one event, however long', lines: [E(long), E('b')], most: 9, events: [long], taken: 1 },
     { name: 'ends before an event that is too long for it', lines: [E('a'), E(long)], most: 9, events: ['a'], taken: 1 },
   ])('$name', ({ lines, most, events, taken }) => {
@@ -36,6 +36,6 @@ test.each([
   [200, 'accepted'], [400, 'refused'], [413, 'refused'], [409, 'unwanted'],
   [0, 'again'], [100, 'again'], [201, 'again'], [204, 'again'], [302, 'again'], [401, 'again'], [403, 'again'], [404, 'again'],
   [405, 'again'], [408, 'again'], [421, 'again'], [422, 'again'], [429, 'again'], [500, 'again'], [502, 'again'], [503, 'again'], [504, 'again'],
-])('the answer %d means that the batch is %s (23.2)', (code, verdict) => {
-  expect(verdictOf(code)).toBe(verdict)
+])('the answer %d means that the batch is %s (23.2)', (code, outcome) => {
+  expect(outcomeOf(code)).toBe(outcome)
 })

@@ -34,7 +34,7 @@ const json =
     response.writeHead(200, { 'content-type': 'application/json' }).end(text)
 
 describe('the settings of the platform (23.1)', () => {
-  test('are those of the Config in force, read with the key of the agent', async () => {
+  test('come from the Config in force, with the key of the agent', async () => {
     const audit = { enabled: true, level: 2, path: '/var/log/gateway' }
     const { client, platform, key } = await asking(json(configList(audit)))
     expect(await client.readSettings()).toEqual({

@@ -11,7 +11,7 @@ import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import type { AuditSettings } from '../../../../src/api/config.gen.ts'
 import type { AgentSettings } from '../../../../src/audit/agent/agent-settings.ts'
-import { FollowedSettings } from '../../../../src/audit/agent/followed-settings.ts'
+import { SettingsFollower } from '../../../../src/audit/agent/followed-settings.ts'
 import type { SettingsInForce } from '../../../../src/domain/settings/effective-settings.ts'
 import { manualClock } from '../../../support/manual-clock.ts'
 import { temporaryFolder } from '../files/sink-folder.ts'
@@ -31,18 +31,18 @@ const inForce = (audit: AuditSettings): SettingsInForce => ({
 /** Follows the answers that a test sets, until the test ends. */
 async function follow(file: string | null, answer: () => SettingsInForce) {
   const clock = manualClock(0)
-  const told: string[] = []
+  const reports: string[] = []
   const heard: AgentSettings[] = []
   let current = answer
   let reads = 0
-  const followed = new FollowedSettings({
+  const followed = new SettingsFollower({
     central: {
       readSettings: () => {
         reads += 1
         try {
           return Promise.resolve(current())
         } catch (error) {
-          return Promise.reject(error as Error)
+          return Promise.reject(error)
         }
       },
     },
@@ -50,8 +50,8 @@ async function follow(file: string | null, answer: () => SettingsInForce) {
     file,
     clock,
     observer: {
-      settingsFailed: (cause) => void told.push((cause as Error).message),
-      settingsHealed: () => void told.push('healed'),
+      settingsFailed: (cause) => void reports.push((cause as Error).message),
+      settingsHealed: () => void reports.push('healed'),
     },
   })
   const first = await followed.load()
@@ -66,7 +66,7 @@ async function follow(file: string | null, answer: () => SettingsInForce) {
   }
   return {
     clock,
-    told,
+    reports,
     heard,
     first,
     start,
@@ -110,7 +110,7 @@ describe('the settings of the platform (23.1)', () => {
     expect(following.heard[1]?.audit.level).toBe(4)
   })
 
-  test('are told once for each change, whatever the order of their names is', async () => {
+  test('reach the listener once for each change, whatever the order of their names is', async () => {
     const following = await follow(null, () => inForce(LEVEL_2))
     following.start()
     following.answer = () => inForce({ maxSize: 7, level: 2, enabled: true })
@@ -121,17 +121,17 @@ describe('the settings of the platform (23.1)', () => {
     expect(following.heard.map(({ syncBack }) => syncBack)).toEqual(['send', 'discard'])
   })
 
-  test('stay while the platform is away, for hours, which is told once', async () => {
+  test('stay while the platform is away, for hours, with one report', async () => {
     const following = await follow(null, () => inForce(LEVEL_2))
     following.start()
     await following.until(() => following.heard.length === 1)
     following.answer = away
     await following.clock.advance(3 * 3_600_000)
     expect(following.heard).toHaveLength(1)
-    expect(following.told).toEqual(['away'])
+    expect(following.reports).toEqual(['away'])
     following.answer = () => inForce(LEVEL_2)
     await following.clock.advance(10_000)
-    expect(following.told).toEqual(['away', 'healed'])
+    expect(following.reports).toEqual(['away', 'healed'])
     expect(following.heard).toHaveLength(1)
   })
 
@@ -151,14 +151,14 @@ describe('the settings of the platform (23.1)', () => {
       answer: () => ({ known: false, because: 'no settings were in force yet' }),
       says: 'no settings were in force yet',
     },
-  ])('$name are not taken: those before stay', async ({ answer, says }) => {
+  ])('$name are ignored: the earlier ones stay', async ({ answer, says }) => {
     const following = await follow(null, () => inForce(LEVEL_2))
     following.start()
     await following.until(() => following.heard.length === 1)
     following.answer = answer
     await following.clock.advance(60_000)
     expect(following.heard).toHaveLength(1)
-    expect(following.told).toEqual([says])
+    expect(following.reports).toEqual([says])
   })
 })
 
@@ -180,7 +180,7 @@ describe('kept settings (23.1)', () => {
     },
   )
 
-  test('are told no second time when the platform has the same', async () => {
+  test('reach the listener no second time when the platform has the same', async () => {
     const file = await keptFile(LEVEL_2)
     const following = await follow(file, () => inForce(LEVEL_2))
     following.start()
@@ -188,7 +188,7 @@ describe('kept settings (23.1)', () => {
     expect(following.heard).toEqual([])
   })
 
-  test('have neither the path of the gateway nor its data store', async () => {
+  test('leave out the path of the gateway and its data store', async () => {
     const text = readFileSync(await keptFile(LEVEL_2), 'utf8')
     expect(JSON.parse(text)).toEqual({ audit: LEVEL_2 })
   })
@@ -214,18 +214,18 @@ describe('kept settings (23.1)', () => {
     expect(first.syncBack).toBe('hold')
   })
 
-  test('that cannot be written are told, apply nevertheless, and are tried again', async () => {
+  test('apply also where they cannot be written, which is reported and tried again', async () => {
     const folder = join(temporaryFolder(), 'state')
     const file = join(folder, 'audit-settings.json')
     const following = await follow(file, () => inForce(LEVEL_2))
     following.start()
-    await following.until(() => following.told.length === 1)
+    await following.until(() => following.reports.length === 1)
     expect(following.heard).toHaveLength(1)
-    expect(following.told[0]).toMatch('ENOENT')
+    expect(following.reports[0]).toMatch('ENOENT')
     mkdirSync(folder)
     await following.until(() => existsSync(file))
-    await following.until(() => following.told.length === 2)
-    expect(following.told[1]).toBe('healed')
+    await following.until(() => following.reports.length === 2)
+    expect(following.reports[1]).toBe('healed')
     expect(following.heard).toHaveLength(1)
     chmodSync(folder, 0o700)
     rmSync(folder, { recursive: true })

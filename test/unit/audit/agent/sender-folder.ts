@@ -20,7 +20,7 @@ import { numberedLines, type BuiltEvent } from '../../../support/audit-event-bui
 import { EVENTS_FROM_MS } from '../../../support/audit-store-events.ts'
 import { type ManualClock, manualClock } from '../../../support/manual-clock.ts'
 import { temporaryFolder } from '../files/sink-folder.ts'
-import type { TestPlatform } from './test-platform.ts'
+import { type PlatformAnswer, status, TestPlatform } from './test-platform.ts'
 
 /** The auditIDs of these events. */
 export const ids = (first: number, count: number): readonly string[] =>
@@ -73,8 +73,8 @@ export function keyFile(): { readonly path: string; readonly key: string } {
   return { path, key }
 }
 
-/** What a sender has told. */
-interface Told {
+/** What a sender has reports. */
+interface Reports {
   refused: number
   lost: number
   unwanted: number
@@ -88,7 +88,7 @@ export interface Sending {
   readonly sender: EventSender
   readonly spool: AuditSpool
   readonly clock: ManualClock
-  readonly told: Told
+  readonly reports: Reports
   /** Moves the clock by polls, but only while the sender waits for the next one, until the probe says so. */
   readonly until: (what: string, probe: () => boolean, stepMs?: number) => Promise<void>
   /** Whether a request is under way. */
@@ -112,7 +112,7 @@ export async function startSender(options: SendingOptions): Promise<Sending> {
   const { folder, platform, keyPath = keyFile().path, syncBack = 'send' } = options
   const clock = options.clock ?? manualClock(EVENTS_FROM_MS)
   const spool = new AuditSpool(folder.path, { limitBytes: 1e9, whenFull: 'refuse' })
-  const told: Told = {
+  const reports: Reports = {
     refused: 0,
     lost: 0,
     unwanted: 0,
@@ -122,7 +122,10 @@ export async function startSender(options: SendingOptions): Promise<Sending> {
   }
   const closing = new AbortController()
   const central = createCentralClient({
-    ...{ url: platform.url, ca: platform.ca, accessKeyFile: keyPath, cluster: 'east' },
+    url: platform.url,
+    ca: platform.ca,
+    accessKeyFile: keyPath,
+    cluster: 'east',
     clock,
     signal: closing.signal,
   })
@@ -143,12 +146,12 @@ export async function startSender(options: SendingOptions): Promise<Sending> {
     spool,
     clock,
     observer: {
-      sendingFailed: (cause) => void told.failures.push((cause as Error).message),
-      sendingHealed: () => void (told.healed += 1),
-      positionFailed: (cause) => void told.positionFailures.push((cause as Error).message),
-      eventsRefused: (count) => void (told.refused += count),
-      eventsLost: (count) => void (told.lost += count),
-      eventsUnwanted: () => void (told.unwanted += 1),
+      sendingFailed: (cause) => void reports.failures.push((cause as Error).message),
+      sendingHealed: () => void (reports.healed += 1),
+      positionFailed: (cause) => void reports.positionFailures.push((cause as Error).message),
+      eventsRefused: (count) => void (reports.refused += count),
+      eventsLost: (count) => void (reports.lost += count),
+      eventsUnwanted: () => void (reports.unwanted += 1),
     },
   })
   await sender.load()
@@ -169,5 +172,25 @@ export async function startSender(options: SendingOptions): Promise<Sending> {
       else await setImmediate()
     }
   }
-  return { sender, spool, clock, told, until, isAsking: () => asking > 0, isIdle, end }
+  return { sender, spool, clock, reports, until, isAsking: () => asking > 0, isIdle, end }
 }
+
+/** A folder, a platform, and a sender between the two. */
+export async function started(answer: PlatformAnswer = status(200), folder = new SpoolFolder()) {
+  const platform = await TestPlatform.start(answer)
+  const sending = await startSender({ folder, platform })
+  const sent = (): readonly string[] => platform.batches.flat()
+  return { folder, platform, sent, ...sending }
+}
+
+/** Answers with these, one after the other, and then with 200. */
+export const inTurn = (...answers: readonly PlatformAnswer[]): PlatformAnswer => {
+  const left = [...answers]
+  return (request, response) => (left.shift() ?? status(200))(request, response)
+}
+
+/** Whether so many events were sent. */
+export const has =
+  (sent: () => readonly string[], count: number): (() => boolean) =>
+  () =>
+    sent().length >= count

@@ -53,13 +53,13 @@ describe('a full spool that refuses (23.1)', () => {
     const { platform, agent, accept } = await started({ whenFull: 'refuse' })
     const written = await recordUntilFailed(agent, 0, 200)
     expect(agent.isFailed()).toBe(true)
-    expect(agent.told).toContainEqual(
+    expect(agent.reports).toContainEqual(
       expect.stringMatching(
         /^sink failed: the spool is full: \d+ bytes of 3145728 are not sent yet$/,
       ),
     )
     expect(bytesIn(agent.folder)).toBeLessThanOrEqual(3 * MIB)
-    // What is appended during a look at the files may count twice until the next one.
+    // Lines that are appended during a look at the files may count twice.
     expect(bytesIn(agent.folder)).toBeGreaterThan(2.8 * MIB)
     await until('it counts exactly', () => agent.agent.spool.unsentBytes === bytesIn(agent.folder))
     expect(backupsIn(agent.folder).length).toBeGreaterThan(1)
@@ -78,14 +78,16 @@ describe('a full spool that refuses (23.1)', () => {
     expect(agent.counts).toEqual({ lost: 0, refused: 0, lostLines: 0 })
   })
 
-  test('is known after a restart before the first request, which is then refused', async () => {
+  test('fails the log at the start of a process, before the first request', async () => {
     const { agent, platform, accept } = await started({ whenFull: 'refuse' })
     await recordUntilFailed(agent, 0, 200)
     await agent.stop(AbortSignal.abort())
     const again = await startAgent({ platform, limitBytes: 3 * MIB, folder: agent.folder })
     await until('it fails', () => again.isFailed())
+    expect(await again.record(500)).toBe(false)
     accept()
     await until('it heals', () => !again.isFailed())
+    expect(await again.record(501)).toBe(true)
   })
 
   test('lets sent backups go as the settings say', async () => {
@@ -97,6 +99,7 @@ describe('a full spool that refuses (23.1)', () => {
     const isRotated = (): boolean => backupsIn(agent.folder).some((name) => !before.includes(name))
     for (let number = 500; !isRotated(); number += 1) await agent.record(number, random())
     await until('one backup is left', () => backupsIn(agent.folder).length === 1)
+    expect(agent.counts).toEqual({ lost: 0, refused: 0, lostLines: 0 })
   })
 })
 
@@ -105,7 +108,7 @@ describe('a full spool that drops (23.1)', () => {
     const { platform, agent, accept } = await started({ whenFull: 'drop' })
     await recordUntilFailed(agent, 0, 10)
     // From what was read it knows how long lines are.
-    await until('it fails', () => agent.told.some((word) => word.startsWith('sending failed')))
+    await until('it fails', () => agent.reports.some((word) => word.startsWith('sending failed')))
     const written = await recordUntilFailed(agent, 10, 290)
     expect(written).toHaveLength(290)
     await until('it is within its limit', () => bytesIn(agent.folder) <= 3 * MIB)
@@ -119,7 +122,7 @@ describe('a full spool that drops (23.1)', () => {
     expect(missing).toBeGreaterThan(100)
     expect(agent.counts.lost).toBeGreaterThan(missing * 0.8)
     expect(agent.counts.lost).toBeLessThan(missing * 1.2)
-    expect(agent.told.filter((word) => word.startsWith('sink failed'))).toEqual([])
+    expect(agent.reports.filter((word) => word.startsWith('sink failed'))).toEqual([])
   })
 
   test('drops nothing that compression makes room for', async () => {
@@ -131,7 +134,7 @@ describe('a full spool that drops (23.1)', () => {
       backupsIn(agent.folder).every((name) => name.endsWith('.gz'))
     for (let number = 0; number < 300; number += 1) {
       expect(await agent.record(number, { requestObject: 'x'.repeat(40_000) })).toBe(true)
-      // Faster writes than the compression may have to drop.
+      // Writes that outrun the compression may lose backups.
       if (number % 20 === 0) await until('backups are compressed', isCompressed)
     }
     accept()
@@ -172,7 +175,7 @@ describe('unsent bytes (23.3)', () => {
       status(platform.requests.length === 1 ? 200 : 503)(request, response),
     )
     const sending = await startSender({ folder, platform })
-    await sending.until('the second one fails', () => sending.told.failures.length === 1)
+    await sending.until('the second one fails', () => sending.reports.failures.length === 1)
     const sentBytes = (JSON.parse(folder.position()) as { readonly offset: number }).offset
     expect(sentBytes).toBeGreaterThan(100_000)
     expect(sending.spool.unsentBytes).toBe(bytesIn(folder.path) - sentBytes)

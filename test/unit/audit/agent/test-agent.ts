@@ -55,8 +55,8 @@ export const platformAnswer =
   (request, response) =>
     request.method === 'GET' ? response.end(configList(audit)) : events(request, response)
 
-/** What an agent has told, a word for each callback. */
-type Told = readonly string[]
+/** What an agent has reports, a word for each callback. */
+type Reports = readonly string[]
 
 /** A running agent. */
 export interface TestAgent {
@@ -64,7 +64,7 @@ export interface TestAgent {
   readonly recorder: AuditRecorder
   readonly clock: Clock
   readonly folder: string
-  readonly told: Told
+  readonly reports: Reports
   readonly applied: readonly AuditSettings[]
   /** How many events were lost in the spool, were refused, and are lost in memory. */
   readonly counts: { lost: number; refused: number; lostLines: number }
@@ -89,12 +89,12 @@ interface TestAgentOptions extends Partial<SpoolLimits> {
 export async function startAgent(options: TestAgentOptions): Promise<TestAgent> {
   const { platform, folder = temporaryFolder(), stateDir = null } = options
   const { clock = hastyClock(5), limitBytes = 64 * 1024 * 1024, whenFull = 'refuse' } = options
-  const told: string[] = []
+  const reports: string[] = []
   const counts = { lost: 0, refused: 0, lostLines: 0 }
   const tell =
     (word: string) =>
     (cause?: unknown): void =>
-      void told.push(cause instanceof Error ? `${word}: ${cause.message}` : word)
+      void reports.push(cause instanceof Error ? `${word}: ${cause.message}` : word)
   const agent = new AgentAudit({
     central: {
       url: `${platform.url}/`,
@@ -150,7 +150,7 @@ export async function startAgent(options: TestAgentOptions): Promise<TestAgent> 
     recorder,
     clock,
     folder,
-    told,
+    reports,
     applied,
     counts,
     isFailed: () => recorder.current?.log.isFailed === true,
