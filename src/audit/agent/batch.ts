@@ -7,7 +7,7 @@ export const MOST_BYTES = 3 * 1024 * 1024
 
 /** A line of the log. */
 export interface SpooledLine {
-  /** The JSON of an event; null = the line is none. */
+  /** The JSON of an event; null = the line has none, or one that fits no batch. */
   readonly event: string | null
   /** Where it ends in its file, in bytes. */
   readonly end: number
@@ -25,8 +25,12 @@ const ENVELOPE_BYTES = Buffer.byteLength(eventListOf([''], null))
 /** The comma and the line feed between two events. */
 const SEPARATOR_BYTES = 2
 
+/** Whether a batch of this event alone is within the bounds. */
+export const fitsBatch = (event: string): boolean =>
+  ENVELOPE_BYTES + SEPARATOR_BYTES + Buffer.byteLength(event) <= MOST_BYTES
+
 /**
- * The first lines, as many as one batch takes: one event at least, if there is one, however long.
+ * The first lines, as many as one batch takes: one event at least, if there is one.
  *
  * @param mostEvents 1 at least
  */

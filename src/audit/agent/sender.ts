@@ -9,7 +9,14 @@ import { type Clock, sleep } from '../../runtime/clock.ts'
 import { LogReader, type ReadLines } from '../follower/log-reader.ts'
 import { type LogPosition, parsePosition, positionText } from '../follower/position.ts'
 import type { SyncBack } from './agent-settings.ts'
-import { MOST_BYTES, MOST_EVENTS, nextBatch, type SpooledLine, outcomeOf } from './batch.ts'
+import {
+  fitsBatch,
+  MOST_BYTES,
+  MOST_EVENTS,
+  nextBatch,
+  type SpooledLine,
+  outcomeOf,
+} from './batch.ts'
 import type { CentralClient } from './central-client.ts'
 import { keep, readKept } from './kept-file.ts'
 import type { AuditSpool } from './spool.ts'
@@ -21,7 +28,7 @@ export interface SenderObserver {
   readonly sendingHealed: () => void
   /** The position can't be kept, so that a restart sends events again; once a failure. @param cause may be logged */
   readonly positionFailed: (cause: unknown) => void
-  /** Events that the platform refuses each alone, and lines without an event: they are not sent again. */
+  /** Events that the platform refuses each alone or that fit no batch, and lines without an event: they are not sent again. */
   readonly eventsRefused: (count: number) => void
   /** Events whose files were removed before they were sent; an estimate. */
   readonly eventsLost: (count: number) => void
@@ -264,8 +271,8 @@ async function pendingOf(read: ReadLines | null): Promise<UnsentLines | null> {
   const lines: SpooledLine[] = []
   let bytes = 0
   for (const [place, line] of read.lines.entries()) {
-    const isEvent = line !== null && eventFieldsOf(parseJson(line)) !== null
-    lines.push({ event: isEvent ? line : null, end: read.ends[place] ?? 0 })
+    const isSent = line !== null && fitsBatch(line) && eventFieldsOf(parseJson(line)) !== null
+    lines.push({ event: isSent ? line : null, end: read.ends[place] ?? 0 })
     bytes += line?.length ?? 0
     if (bytes < MOST_BYTES_A_TURN) continue
     bytes = 0

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { MOST_BYTES, nextBatch, outcomeOf } from '../../../../src/audit/agent/batch.ts'
+import { fitsBatch, MOST_BYTES, nextBatch, outcomeOf } from '../../../../src/audit/agent/batch.ts'
 import { eventListOf } from '../../../../src/domain/audit/event-list.ts'
 
 const E = (event: string | null) => ({ event, end: 0 })
@@ -18,6 +18,12 @@ describe('a batch (23.1)', () => {
     { name: 'ends before an event that is too long for it', lines: [E('a'), E(long)], most: 9, events: ['a'], taken: 1 },
   ])('$name', ({ lines, most, events, taken }) => {
     expect(nextBatch(lines, most)).toEqual({ events, lines: taken })
+  })
+
+  test('of one event is within the bounds up to its last byte', () => {
+    const most = MOST_BYTES - Buffer.byteLength(eventListOf([''], null)) - 2
+    expect([most, most + 1].map((length) => fitsBatch('x'.repeat(length)))).toEqual([true, false])
+    expect(fitsBatch('€'.repeat(most / 2))).toBe(false)
   })
 
   test('has three mebibytes of JSON at most, whatever its characters are', () => {

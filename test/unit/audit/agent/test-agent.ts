@@ -88,7 +88,7 @@ interface TestAgentOptions extends Partial<SpoolLimits> {
 /** Starts an agent, which is stopped at the end of the test. */
 export async function startAgent(options: TestAgentOptions): Promise<TestAgent> {
   const { platform, folder = temporaryFolder(), stateDir = null } = options
-  const { clock = hastyClock(5), limitBytes = 64 * 1024 * 1024, whenFull = 'refuse' } = options
+  const { clock = hastyClock(10), limitBytes = 64 * 1024 * 1024, whenFull = 'refuse' } = options
   const reports: string[] = []
   const counts = { lost: 0, refused: 0, lostLines: 0 }
   const tell =
