@@ -10,7 +10,7 @@ import { EventSender, type SenderObserver } from './sender.ts'
 import { AuditSpool, type SpoolLimits } from './spool.ts'
 
 /** Settings and dependencies of an agent. */
-interface AgentAuditOptions {
+export interface AgentAuditOptions {
   readonly central: Pick<CentralOptions, 'url' | 'ca' | 'accessKeyFile' | 'cluster'>
   /** Where the agent writes its log: the path is absolute, and not `-`, which leaves nothing to send. */
   readonly directory: LogDirectory

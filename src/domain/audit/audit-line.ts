@@ -1,6 +1,6 @@
 // A line of the audit log: an event with the bodies of its request as JSON (contract 21.3, 21.4).
 import type { AuditEvent, Omission, RecordedBody } from './event.ts'
-import { withoutLineEnds } from './line-ends.ts'
+import { withoutLineEnds } from './raw-json.ts'
 
 /** A line for the audit log, without its line feed. */
 export interface AuditLine {

@@ -104,3 +104,11 @@ function valueEnd(json: string, start: number): number {
 /** The end of a number or a word before this mark. */
 const endOfWord = (json: string, mark: number, start: number): number =>
   start + Math.max(1, json.slice(start, mark).trimEnd().length)
+
+/** What some readers take for the end of a line, and JSON does not escape. */
+const LINE_ENDS = /[\x85\u2028\u2029]/g
+
+/** JSON text in which these are escaped: an event is one line for every reader (contract 21.3). */
+export const withoutLineEnds = (json: string): string => json.replace(LINE_ENDS, escaped)
+
+const escaped = (one: string): string => `\\u${one.charCodeAt(0).toString(16).padStart(4, '0')}`

@@ -3,9 +3,13 @@
 import { SCOPE_EXTRA } from '../../api/names.ts'
 import { type Caller, extrasOf, isKeyCaller } from '../../authn/caller.ts'
 import { keyIdOf } from '../../domain/accesskey/access-key.ts'
-import { recordedForwardedFor, recordedUserAgent } from '../../domain/audit/client-texts.ts'
 import type { AuditEvent, EventUser, EventObject } from '../../domain/audit/event.ts'
-import { hideCredentials, hideCredentialsInUri } from '../../domain/audit/hide-credentials.ts'
+import {
+  hideCredentials,
+  hideCredentialsInUri,
+  recordedForwardedFor,
+  recordedUserAgent,
+} from '../../domain/audit/hide-credentials.ts'
 import type { AuditedRequest, AuditedUser } from '../../domain/audit/policy.ts'
 import { type RequestTarget, isResourceRequest } from '../../domain/scope/request-info.ts'
 import { formatMicroTime } from '../../domain/time.ts'

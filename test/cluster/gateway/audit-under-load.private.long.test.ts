@@ -42,7 +42,7 @@ async function record(key: UsableKey, audit: AuditSettings): Promise<void> {
 const ROUNDS = 30
 const SEED = Date.now() % 1_000_000
 
-test(`what a client got an answer for is on record once, here, in the store and at the API server, after ${ROUNDS} kills amid rotations (22.1 to 22.3)`, async () => {
+test(`a request that was answered is on record once, here, in the store and at the API server, after ${ROUNDS} kills amid rotations (22.1 to 22.3)`, async () => {
   const { between } = randomFrom(SEED)
   const key = await setup.key({ user: 'root' })
   const path = folderOf('killed')

@@ -1,9 +1,8 @@
 // The annotations of an event that an agent sent: what a direct endpoint would make, and who sent it (contract 21.3, 23.2).
 import { fieldsOf, stringOf } from '../../json/json.ts'
 import { TARGET_KINDS } from '../../scope/request-info.ts'
-import { recordedForwardedFor } from '../client-texts.ts'
 import { OMISSIONS, REQUEST_ENDS } from '../event.ts'
-import { hideCredentials } from '../hide-credentials.ts'
+import { hideCredentials, recordedForwardedFor } from '../hide-credentials.ts'
 
 /** What of an annotation's text is recorded; null = nothing. */
 type Recorded = (text: string) => string | null

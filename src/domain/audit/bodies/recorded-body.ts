@@ -2,7 +2,7 @@
 import { type Json, type JsonMap, isList, isMap, ownValue } from '../../json/json.ts'
 import { setNestedField } from '../../json/field-path.ts'
 import type { RecordedBody } from '../event.ts'
-import { withoutLineEnds } from '../line-ends.ts'
+import { withoutLineEnds } from '../raw-json.ts'
 import type { AuditedRequest } from '../policy.ts'
 import { withExactNumbers } from './exact-numbers.ts'
 import { hiddenKindOfBody, hiddenKindOf, mayNameHiddenKind } from './hidden-kinds.ts'
