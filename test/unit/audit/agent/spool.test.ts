@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto'
+import { setImmediate } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
 import type { AuditSettings } from '../../../../src/api/config.gen.ts'
 import { AuditSpool } from '../../../../src/audit/agent/spool.ts'
@@ -14,6 +15,8 @@ import {
 import { status, TestPlatform } from './test-platform.ts'
 
 const MIB = 1024 * 1024
+/** More than the line that this test writes behind a look. */
+const LINE_BYTES = 700
 const SETTINGS: AuditSettings = { enabled: true, level: 2, maxSize: 1, maxBackups: 1, path: '-' }
 
 /** About 40 kB that can't be compressed much. */
@@ -159,6 +162,20 @@ describe('a spool with disableAgentSyncBack (23.1)', () => {
 })
 
 describe('unsent bytes (23.3)', () => {
+  test('are never fewer than there are, also while rotation changes the files', async () => {
+    const folder = new SpoolFolder()
+    const spool = new AuditSpool(folder.path, { limitBytes: 1, whenFull: 'refuse' })
+    for (let round = 0; round < 200; round += 1) {
+      folder.write(round, 1)
+      const look = spool.unsentFiles()
+      for (let turn = 0; turn < round % 40; turn += 1) await setImmediate()
+      folder.rotate(round)
+      folder.write(round, 1)
+      await look
+      expect(spool.unsentBytes).toBeGreaterThanOrEqual(bytesIn(folder.path) - LINE_BYTES)
+    }
+  })
+
   test('are those behind the position, in every file, compressed ones as on the disk', async () => {
     const folder = new SpoolFolder()
     const spool = new AuditSpool(folder.path, { limitBytes: 1, whenFull: 'refuse' })
