@@ -1,6 +1,7 @@
 // The flags of the audit log that a direct endpoint has beside those of the gateway: its own directory, the platform that its events go
 // to, and the room for those that are not sent yet (contract 23.1).
 import { auditPath, quantityAmount } from '../../domain/settings/formats.ts'
+import { STANDARD_OUTPUT } from '../../audit/files/sink.ts'
 import {
   type Flag,
   type FlagValue,
@@ -117,6 +118,9 @@ export function directAuditFaults(values: Partial<DirectAuditValues>): readonly 
   return [
     ...(given.length < CENTRAL_FLAGS.length
       ? ['--central-url, --central-ca-file and --access-key-file go together: give all or none']
+      : []),
+    ...(values['audit-path'] === STANDARD_OUTPUT
+      ? ['--audit-path=- leaves no files to send to --central-url: name a directory']
       : []),
     ...(isGiven('audit-path')
       ? []

@@ -158,6 +158,10 @@ describe('flags of direct (9.7)', () => {
       line: `${REQUIRED} --access-key-file=/key`,
       says: ['give all or none', 'without --audit-path'],
     },
+    {
+      line: `${REQUIRED} --audit-path=- ${CENTRAL}`,
+      says: ['--audit-path=- leaves no files to send'],
+    },
     { line: `${REQUIRED} --audit-path=a`, says: ['--audit-path is "a"', 'absolute'] },
     {
       line: `${REQUIRED} --audit-path=/a --central-url=http://p`,
