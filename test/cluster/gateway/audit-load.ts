@@ -43,7 +43,7 @@ export function startAuditLoad(
   const answered: AnsweredRequest[] = []
   const unrecorded: GatewayAnswer[] = []
   const agent = new Agent({ keepAlive: true, maxSockets: CLIENTS, ca })
-  let isStopped = false
+  const stopped = new AbortController()
   let made = 0
   const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
   const send = (method: string, path: string, body?: string): Promise<GatewayAnswer> =>
@@ -55,7 +55,7 @@ export function startAuditLoad(
       ...(body === undefined ? {} : { body }),
     })
   const client = async (): Promise<void> => {
-    while (!isStopped) {
+    while (!stopped.signal.aborted) {
       const method = (made += 1) % 2 === 0 ? 'GET' : 'POST'
       const object = { metadata: { name: `${prefix}-${made}` }, data: { n: String(made) } }
       const sent =
@@ -74,7 +74,7 @@ export function startAuditLoad(
     answered,
     unrecorded,
     stop: async () => {
-      isStopped = true
+      stopped.abort()
       await Promise.all(clients)
       agent.destroy()
     },
