@@ -158,7 +158,6 @@ const NOT_ACTED_ON = [
   'auth.disableTeamCreation auth.disableUserCreation',
   'auth.customHttpHeaders auth.groupsFilters oidc apps devPodSubDomain uiSettings secretStore cloud',
   'costControl platformDB imageBuilder database',
-  'audit.disableAgentSyncBack audit.dataStoreEndpoint audit.dataStoreTTL',
 ].flatMap((line) => line.split(' '))
 
 test('the description of an unimplemented group of settings says so (6.7)', () => {

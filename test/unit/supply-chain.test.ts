@@ -41,7 +41,12 @@ test('the program starts no process and writes no file but the audit log, the st
   const sources = files.filter((name) => name.endsWith('.ts'))
   const textOf = (name: string): string => readFileSync(join(ROOT, 'src', name), 'utf8')
   const threads = sources.filter((name) => textOf(name).includes('node:worker_threads'))
-  expect(threads.toSorted()).toEqual(['sync/sandbox/sandbox.ts', 'sync/sandbox/worker.ts'])
+  expect(threads.toSorted()).toEqual([
+    'audit/store/sqlite-dialect.ts',
+    'audit/store/sqlite-worker.ts',
+    'sync/sandbox/sandbox.ts',
+    'sync/sandbox/worker.ts',
+  ])
   const reaching = sources.filter((name) =>
     /node:child_process|\b(writeFile|appendFile|createWriteStream|mkdir|rename|unlink|rm)(Sync)?\(/.test(
       textOf(name),
@@ -49,6 +54,8 @@ test('the program starts no process and writes no file but the audit log, the st
   )
   expect(sources.length).toBeGreaterThan(50)
   expect(reaching.toSorted()).toEqual([
+    'audit/agent/kept-file.ts',
+    'audit/agent/spool.ts',
     'audit/files/audit-file.ts',
     'audit/files/compress.ts',
     'audit/files/directory-sink.ts',

@@ -12,7 +12,7 @@ import { createHttpClient, type HttpClient } from '../../runtime/http-client.ts'
 
 /** Where the platform is, and who asks. */
 export interface CentralOptions {
-  /** The https URL of the gateway, such as https://platform.example.com. */
+  /** The https URL of the gateway, such as https://platform.example.com, without a slash at its end. */
   readonly url: string
   /** The CA of its certificate, PEM. */
   readonly ca: string
@@ -93,8 +93,7 @@ async function sendEvents(
   return status
 }
 
-const managementOf = ({ url }: CentralOptions): string =>
-  `${url.replace(/\/+$/, '')}/kubernetes/management`
+const managementOf = ({ url }: CentralOptions): string => `${url}/kubernetes/management`
 
 async function headersOf({ accessKeyFile }: CentralOptions) {
   return {

@@ -1,4 +1,3 @@
-/** @module-tag no-retry */
 // What a client can make the audit log of a gateway cost: room on the disk without a key, memory and turns of the event loop with one
 // (contract 21.4, 21.6; threats X7).
 import { mkdtempSync, rmSync } from 'node:fs'

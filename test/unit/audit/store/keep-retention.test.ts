@@ -1,3 +1,4 @@
+/** @module-tag no-retry */
 import { expect, onTestFinished, test } from 'vitest'
 import { keepRetention } from '../../../../src/audit/store/keep-retention.ts'
 import { manualClock } from '../../../support/manual-clock.ts'
