@@ -166,6 +166,7 @@ describe('the own rights of the gateway (12.1)', () => {
       'get, list, watch: configmaps',
       'get, list, watch: configs of management.platform.sh',
       `get: clusterroles ${ROLES.map((role) => `platform:scope:${role}`).join(', ')} of rbac.authorization.k8s.io`,
+      'list, watch: secrets platform-settings-gateway',
       'patch: ownedaccesskeys/status of management.platform.sh',
     ])
     expect(granted.filter((rule) => rule.startsWith('impersonate')).toSorted()).toEqual([
