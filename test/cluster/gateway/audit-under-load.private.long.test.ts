@@ -12,7 +12,7 @@ import { eventually } from '../../support/eventually.ts'
 import { valueOf } from '../../support/metrics-page.ts'
 import { randomFrom } from '../../support/random.ts'
 import { type AnsweredRequest, completed, eventsIn, startAuditLoad } from './audit-load.ts'
-import { SOON, startTestGateway, type UsableKey } from './test-gateway.ts'
+import { SOON, startTestGateway } from './test-gateway.ts'
 
 const setup = await startTestGateway(await privateControlPlane(), 1, ['--audit-subdirectory=g0'])
 const { plane, ca } = setup
@@ -27,10 +27,13 @@ await plane.raw('POST', '/apis/rbac.authorization.k8s.io/v1/clusterrolebindings'
 })
 await plane.raw('POST', '/api/v1/namespaces', { metadata: { name: 'shop' } })
 
+/** Made while the first gateway is there to accept it. */
+const key = await setup.key({ user: 'root' })
+
 const folderOf = (name: string): string => join(root, name)
 
 /** Puts settings in force, and waits until the first gateway answers with a record by them. */
-async function record(key: UsableKey, audit: AuditSettings): Promise<void> {
+async function record(audit: AuditSettings): Promise<void> {
   await settings.declare({ audit })
   const isRecorded = async () => {
     const id = (await setup.ask(key.token, '/api/v1/namespaces')).headers['audit-id']
@@ -44,10 +47,9 @@ const SEED = Date.now() % 1_000_000
 
 test(`a request that was answered is on record once, here, in the store and at the API server, after ${ROUNDS} kills amid rotations (22.1 to 22.3)`, async () => {
   const { between } = randomFrom(SEED)
-  const key = await setup.key({ user: 'root' })
   const path = folderOf('killed')
   const dataStoreEndpoint = `sqlite://${join(root, 'events.db')}`
-  await record(key, { enabled: true, path, level: 2, maxSize: 1, dataStoreEndpoint })
+  await record({ enabled: true, path, level: 2, maxSize: 1, dataStoreEndpoint })
   const mark = await auditOf(plane).mark()
   const answered: AnsweredRequest[] = []
   let [gateway] = setup.gateways
@@ -119,7 +121,6 @@ const NAMING: readonly AuditSettings[] = [
 
 test(`each create is on record once, by one policy, while level, policy and path change ${CHANGES} times (21.2, 6.6)`, async () => {
   const { between, pick } = randomFrom(SEED)
-  const key = await setup.key({ user: 'root' })
   const gateway = await setup.anotherGateway()
   const paths = ['one', 'two', 'three'].map(folderOf)
   for (const path of paths) mkdirSync(path, { recursive: true })
@@ -146,9 +147,10 @@ test(`each create is on record once, by one policy, while level, policy and path
     ['RequestResponse', [true, true]],
   ])
   const ids = new Set(creates.map(({ auditID }) => auditID))
-  const mixed = events.filter(({ auditID, level, requestObject, responseObject }) => {
+  const mixed = events.filter(({ auditID, stage, level, requestObject, responseObject }) => {
     const has = [requestObject !== undefined, responseObject !== undefined]
-    return ids.has(auditID) && has.join() !== bodies.get(level)?.join()
+    const isWhole = ids.has(auditID) && stage === 'ResponseComplete'
+    return isWhole && has.join() !== bodies.get(level)?.join()
   })
   expect(mixed).toEqual([])
   expect(new Set(events.map(({ level }) => level))).toEqual(new Set(bodies.keys()))
