@@ -42,7 +42,7 @@ const LEVELS = ['Metadata', 'RequestResponse']
 
 const SOON = { withinMs: 20_000 }
 /** Each change opens a file and compiles another path through the program. */
-const WARM_UP_SECONDS = 0.5
+const WARM_UP_SECONDS = 1
 
 /** Sends the requests of `get` as fast as they go, 16 at a time, by turns without and with a log. */
 export async function measureAudit(options: AuditOptions): Promise<Measured> {

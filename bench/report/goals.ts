@@ -81,6 +81,8 @@ const GOALS: readonly Goal[] = [
     ratio(`gateway: ${kind} a second`, [kind, 'perSecond'], { atLeast: 1.2 }, 'delegate', GATEWAY),
   ]),
   ratio('gateway: CPU a GET', ['get', 'cpuUsPerRequest'], { atMost: 1 }, 'delegate', GATEWAY),
+  ratio('gateway: CPU a GET with an audit log of level 2', ['audit', 'cpuUsPerRequest'], { atMost: 1.15 }, 'none', 'level 2'),
+  ratio('gateway: GETs with an audit log of level 2, p99', ['audit', 'p99Ms'], { atMost: 1.2 }, 'none', 'level 2'),
   figure('gateway: added at half load, p50', ['half-load', GATEWAY, 'addedP50Ms'], { atMost: 0.7 }, 'ms'),
   figure('gateway: added at half load, p99', ['half-load', GATEWAY, 'addedP99Ms'], { atMost: 3 }, 'ms'),
   figure('gateway: CPU time until it is ready', ['gateway-start', GATEWAY, 'startCpuMs'], { atMost: 500 }, 'ms'),

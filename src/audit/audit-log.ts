@@ -40,13 +40,19 @@ export class AuditLog {
   readonly #queue: LineQueue
   #successor: AuditLog | null = null
   #requests = 0
+  #announced = 0
   #isRetired = false
   #closed: Promise<void> | null = null
 
   constructor(settings: LogSettings, { openSink, clock, observer }: AuditLogDeps) {
     this.path = settings.path
     this.#sink = openSink(settings)
-    this.#queue = new LineQueue({ sink: this.#sink, clock, observer })
+    this.#queue = new LineQueue({
+      sink: this.#sink,
+      clock,
+      observer,
+      announced: () => this.#announced,
+    })
   }
 
   /** Whether the last write failed, here or in the log that follows this one. */
@@ -71,6 +77,16 @@ export class AuditLog {
   release(): void {
     this.#requests -= 1
     void this.#closeWhenUnused()
+  }
+
+  /** A request is under way whose line will come soon, until `settle`. */
+  announce(): void {
+    this.#announced += 1
+  }
+
+  /** The line of a request that was announced comes now, or never. */
+  settle(): void {
+    this.#announced -= 1
   }
 
   /**

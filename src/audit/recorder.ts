@@ -6,7 +6,10 @@ import { AuditLog, type AuditLogDeps, type LogSettings } from './audit-log.ts'
 /** The policy by which requests are recorded that arrive now, and their log. */
 export interface Recording {
   readonly policy: AuditPolicy
-  readonly log: Pick<AuditLog, 'path' | 'isFailed' | 'write' | 'retain' | 'release'>
+  readonly log: Pick<
+    AuditLog,
+    'path' | 'isFailed' | 'write' | 'retain' | 'release' | 'announce' | 'settle'
+  >
 }
 
 /** Megabytes at which a file is rotated where the setting is 0 or absent. */

@@ -54,7 +54,7 @@ export const addOverdue = ({ count, longestMs }: Overdue, lateMs: number): Overd
  * API server refuses any other number.
  */
 export const formatMicroTime = (atMs: number): string =>
-  new Date(atMs).toISOString().replace('Z', '000Z')
+  `${new Date(atMs).toISOString().slice(0, -1)}000Z`
 
 const NANOSECONDS: Readonly<Record<string, bigint>> = {
   ns: 1n,

@@ -78,6 +78,8 @@ export class RequestRecord {
   #decision: AuditDecision | null = null
   /** Nothing more is written: the policy does not name the request, or it was refused unrecorded. */
   #isOver = false
+  /** Whether the log waits for its line with those of others. */
+  #isAnnounced = false
   /** Writes the last event of an answer that may last; null = it is written already, or never. */
   #atEnd: ((end: AnswerEnd) => void) | null = null
   /** The event of an answer that streams. */
@@ -104,8 +106,10 @@ export class RequestRecord {
       return null
     }
     if (this.#recording.log.isFailed) return this.#refused()
-    if (!isLongRunningEvent(context))
+    if (!isLongRunningEvent(context)) {
+      this.#announce()
       this.#bodies.copyRequest(context.http, auditedRequest(context), decision.level)
+    }
     if (decision.omitStages.has('RequestReceived')) return null
     return this.#write(this.#facts(context), 'RequestReceived', {}).then(
       () => null,
@@ -116,6 +120,7 @@ export class RequestRecord {
   /** Records a decided request. @returns the answer to send, another one when the request could not be recorded */
   async finish(decision: Decision): Promise<Answer> {
     const { context, answer, failure } = decision
+    this.#settle()
     if (this.#isOver || !isAudited(context)) return answer
     if (context.caller === null) return this.#finishAnonymous(decision)
     const outcome = outcomeOf(decision, this.#level)
@@ -132,6 +137,16 @@ export class RequestRecord {
     this.#atEnd = null
     this.#bodies.release()
     void this.#held.finally(() => this.#recording.log.release())
+  }
+
+  #announce(): void {
+    this.#isAnnounced = true
+    this.#recording.log.announce()
+  }
+
+  #settle(): void {
+    if (this.#isAnnounced) this.#recording.log.settle()
+    this.#isAnnounced = false
   }
 
   get #level(): AuditDecision['level'] {

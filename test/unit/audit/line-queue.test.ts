@@ -6,8 +6,8 @@ import { manualClock } from '../../support/manual-clock.ts'
 
 const WRITE_TIMEOUT_MS = 5000
 
-/** A sink whose writes end when the test says so. */
-async function stage(openings: readonly (Error | null)[] = []) {
+/** A sink whose writes end when the test says so. @param announced how many requests will have a line soon */
+async function stage(openings: readonly (Error | null)[] = [], announced = { count: 0 }) {
   const clock = manualClock(0)
   const events: string[] = []
   const opened = openings.values()
@@ -33,6 +33,7 @@ async function stage(openings: readonly (Error | null)[] = []) {
       healed: () => events.push('healed'),
       lost: (count) => events.push(`lost ${count}`),
     },
+    announced: () => announced.count,
   })
   const states = new Map<string, string>()
   const write = (line: AuditLine | string): void => {
@@ -74,6 +75,53 @@ test('lines that come while one is written are in the next write, in their order
   await end()
   expect([...states.values()]).toEqual(['written', 'written', 'written'])
   expect(queue.waitingBytes).toBe(0)
+})
+
+describe('a write after another one (22.2)', () => {
+  test('waits until half of the requests under way have their lines', async () => {
+    const announced = { count: 3 }
+    const { clock, write, end, linesOf } = await stage([], announced)
+    write('first')
+    expect(linesOf()).toEqual([['first']])
+    await end()
+    write('a')
+    announced.count = 2
+    await clock.advance(0)
+    expect(linesOf()).toHaveLength(1)
+    write('b')
+    await clock.advance(0)
+    expect(linesOf()).toEqual([['first'], ['a', 'b']])
+  })
+
+  test('waits for four milliseconds at most, from the end of the one before', async () => {
+    const { clock, write, end, linesOf, states } = await stage([], { count: 100 })
+    write('first')
+    await end()
+    await clock.advance(1)
+    write('a')
+    await clock.advance(2)
+    expect(linesOf()).toEqual([['first']])
+    await clock.advance(1)
+    expect(linesOf()).toEqual([['first'], ['a']])
+    await end()
+    await clock.advance(4)
+    write('b')
+    await clock.advance(0)
+    expect(linesOf()).toEqual([['first'], ['a'], ['b']])
+    expect([...states.values()]).toEqual(['written', 'written', 'waits'])
+  })
+
+  test('waits for nothing once the queue is closed', async () => {
+    const { clock, queue, write, end, events, states } = await stage([], { count: 100 })
+    write('first')
+    await end()
+    write('a')
+    await clock.advance(0)
+    await queue.close()
+    await clock.advance(0)
+    expect(events).toContain('close')
+    expect(states.get('a')).toBe('refused')
+  })
 })
 
 describe('a write that fails (22.2)', () => {

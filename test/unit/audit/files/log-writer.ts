@@ -54,6 +54,7 @@ const queue = new LineQueue({
     healed: () => say('healed'),
     lost: (count) => say(`lost ${count}`),
   },
+  announced: () => 0,
 })
 
 let next = options.first

@@ -107,6 +107,16 @@ const refusedAs =
   (because: string, answer = ERRORS.keyNotFound): GatewayHandlerOptions['authenticate'] =>
   async () => ({ ok: false, answer: refuse(answer), refusal: { because, key: null } })
 
+const OWN_KEYS = '/kubernetes/management/apis/management.platform.sh/v1/ownedaccesskeys'
+
+/** Self-service crashes. */
+const CRASHING: Partial<GatewayHandlerOptions> = {
+  selfService: {
+    answer: async () => Promise.reject(new Error('broken')),
+    rights: () => ({ reasonFor: async () => null, rules: [] }),
+  },
+}
+
 test.each<{
   readonly name: string
   readonly target?: string
@@ -176,13 +186,8 @@ test.each<{
   },
   {
     name: 'a crash of a stage',
-    given: {
-      selfService: {
-        answer: async () => Promise.reject(new Error('broken')),
-        rights: () => ({ reasonFor: async () => null, rules: [] }),
-      },
-    },
-    target: '/kubernetes/management/apis/management.platform.sh/v1/ownedaccesskeys',
+    given: CRASHING,
+    target: OWN_KEYS,
     rules: [{ level: 'Metadata', omitStages: ['RequestReceived'] }],
     expected: [['Metadata Panic 500', 'deny', 'internal']],
   },
@@ -207,6 +212,32 @@ test.each<{
   answer.ended?.(end ?? 'complete')
   await vi.waitFor(() => expect(outcomes(gateway.events())).toEqual(expected))
 })
+
+const LINE = { text: '{}', withoutBodies: () => '{}' }
+/** A line that waits for a request that is over waits for ever: the clock stands. */
+const BRIEF = { timeout: 10_000 }
+
+test.each<{ readonly name: string; readonly target?: string; readonly given?: object }>([
+  { name: 'reads' },
+  { name: 'watches', target: `${PODS}?watch=1` },
+  { name: 'refused paths', target: '/nothing' },
+  { name: 'questions without a right', target: '/kubernetes/management/audit/events' },
+  { name: 'requests without a key', given: { authenticate: refusedAs('none') } },
+  { name: 'crashes', target: OWN_KEYS, given: CRASHING },
+])(
+  'after $name the next line waits for none of them (22.2)',
+  BRIEF,
+  async ({ target = PODS, given }) => {
+    const rules = [{ level: 'RequestResponse', omitStages: ['RequestReceived'] }]
+    const { respond, recorder } = auditedGateway(rules, given)
+    for (let count = 0; count < 3; count += 1) {
+      const { body, ended } = await respond(callTo(target))
+      if (body instanceof Readable) await body.toArray()
+      ended?.('complete')
+    }
+    await expect(recorder.current?.log.write(LINE)).resolves.toBeUndefined()
+  },
+)
 
 test('a request whose event cannot be written is refused before it is sent, and heals (22.2)', async () => {
   const { fail, heal, respond, sent, clock, counted } = auditedGateway([
