@@ -19,6 +19,7 @@ import { eventLine, eventLines, EVENTS_FROM_MS } from '../../../support/audit-st
 import { eventually } from '../../../support/eventually.ts'
 import { MemoryAuditStore } from '../../../support/memory-audit-store.ts'
 import { type ManualClock, manualClock } from '../../../support/manual-clock.ts'
+import { appendAll, bytes, sinkIn } from '../files/sink-folder.ts'
 
 let directory = ''
 beforeEach(() => {
@@ -217,6 +218,33 @@ describe('rotation', () => {
       const { counts } = follow(store, clock)
       await untilStored(store, clock, ids(0, 16))
       expect([...counts]).toEqual([['stored', 6]])
+    },
+  )
+
+  test.each([
+    { name: 'an hour', backMs: 3_600_000 },
+    { name: 'to 1970', backMs: EVENTS_FROM_MS },
+  ])(
+    'lines that were written after the clock was set back are stored: $name (22.1, 22.3)',
+    async ({ backMs }) => {
+      const [store, clock] = [new MemoryAuditStore(), clockNow()]
+      /** A process: it writes with a rotation before each line but the first, and its follower stores. */
+      const run = async (first: number, nowMs: number): Promise<void> => {
+        const writer = sinkIn({ path: directory, maxSize: bytes(1) })
+        writer.clock.setNow(nowMs)
+        const { end } = follow(store, clock)
+        await writer.sink.open()
+        await appendAll(writer.sink, eventLines(first, 2))
+        await untilStored(store, clock, ids(0, first + 2))
+        await appendAll(writer.sink, eventLines(first + 2, 3))
+        await untilStored(store, clock, ids(0, first + 5))
+        await end()
+        await writer.sink.close()
+      }
+      await run(0, EVENTS_FROM_MS)
+      await run(5, EVENTS_FROM_MS - backMs)
+      await run(10, EVENTS_FROM_MS + 60_000)
+      expect(store.lines).toHaveLength(15)
     },
   )
 
