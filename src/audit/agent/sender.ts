@@ -6,6 +6,7 @@ import { eventListOf } from '../../domain/audit/event-list.ts'
 import { parseJson } from '../../domain/json/json.ts'
 import { backoffMs } from '../../runtime/backoff.ts'
 import { type Clock, sleep } from '../../runtime/clock.ts'
+import { readKeptFile, replaceKeptFile } from '../../runtime/kept-file.ts'
 import { LogReader, type ReadLines } from '../follower/log-reader.ts'
 import { type LogPosition, parsePosition, positionText } from '../follower/position.ts'
 import type { SyncBack } from './agent-settings.ts'
@@ -18,7 +19,6 @@ import {
   outcomeOf,
 } from './batch.ts'
 import type { CentralClient } from './central-client.ts'
-import { keep, readKept } from './kept-file.ts'
 import type { AuditSpool } from './spool.ts'
 
 /** Callbacks of a sender. */
@@ -92,8 +92,8 @@ export class EventSender {
   /** Takes the position of an earlier process; a damaged one counts as none, and everything is sent again. */
   async load(): Promise<void> {
     const { positionFile, spool } = this.#options
-    const text = await readKept(positionFile, LARGEST_POSITION).catch(() => null)
-    this.#position = text === null ? null : parsePosition(text)
+    const content = await readKeptFile(positionFile, LARGEST_POSITION).catch(() => null)
+    this.#position = content === null ? null : parsePosition(content.toString())
     this.#kept = textOf(this.#position)
     if (this.#position !== null) spool.sentUntil(this.#position)
     // The sink asks for the unsent bytes before its first line.
@@ -225,7 +225,7 @@ export class EventSender {
     const text = textOf(this.#position)
     if (text === null || text === this.#kept) return
     try {
-      await keep(this.#options.positionFile, text)
+      await replaceKeptFile(this.#options.positionFile, [text])
       this.#kept = text
       this.#hasPositionFailed = false
     } catch (error) {
