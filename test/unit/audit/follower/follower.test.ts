@@ -266,10 +266,10 @@ describe('rotation', () => {
     write(0, 3)
     const { counts } = follow(store, clock)
     await untilStored(store, clock, ids(0, 3))
-    const bytes = readFileSync(path('audit.log')).length
+    const length = readFileSync(path('audit.log')).length
     appendFileSync(path('audit.log'), eventLine(50).slice(0, 200))
     await clock.advance(500)
-    truncateSync(path('audit.log'), bytes)
+    truncateSync(path('audit.log'), length)
     write(3, 4)
     await untilStored(store, clock, ids(0, 7))
     expect(counts.get('refused')).toBeUndefined()
