@@ -16,6 +16,9 @@ interface Central {
   readonly caFile: string
 }
 
+/** Of the key and its user: there is one cluster here. */
+const NAME = 'audit-agent'
+
 /**
  * Applies the shipped right and key of the cluster's agent, and writes the key into a file.
  *
@@ -27,9 +30,9 @@ export async function auditFlags(
   { root, home }: Pick<RunFolders, 'root' | 'home'>,
 ): Promise<readonly string[]> {
   const shipped = readFileSync(join(root, 'docs/examples/audit-agent.yaml'), 'utf8')
-  const input = shipped.replaceAll('east', CLUSTER)
+  const input = shipped.replaceAll('audit-agent-east', NAME).replaceAll('east', CLUSTER)
   await mustKubectl(management, ['apply', '--server-side', '-f', '-'], { input })
-  const key = `oak/audit-agent-${CLUSTER}`
+  const key = `oak/${NAME}`
   const generated = '--for=jsonpath={.spec.key}'
   await mustKubectl(management, ['wait', generated, '--timeout=30s', key])
   const keyFile = join(home, 'direct-central.key')
