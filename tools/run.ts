@@ -152,7 +152,7 @@ async function startCluster(
   const folders = { root: ROOT, home: HOME, main: MAIN }
   say('starting its direct endpoint, which its API server asks before RBAC')
   const direct = keep(
-    await startDirectEndpoint({ cluster: connected, issuer: url, folders, log: say }),
+    await startDirectEndpoint({ management, cluster: connected, issuer: url, folders, log: say }),
   )
   say(
     'connecting that cluster to the gateway, with a node that runs pods as processes of this machine',

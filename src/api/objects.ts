@@ -70,3 +70,9 @@ export interface Secret extends KubeObject {
   readonly type?: string
   readonly data?: Readonly<Record<string, string>>
 }
+
+/** The text of a data key; bytes that are no UTF-8 are replaced. null = the Secret is absent, or has no such key. */
+export function secretText(secret: Pick<Secret, 'data'> | undefined, key: string): string | null {
+  const base64 = secret?.data?.[key]
+  return base64 === undefined ? null : Buffer.from(base64, 'base64').toString('utf8')
+}

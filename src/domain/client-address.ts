@@ -1,5 +1,5 @@
 // The address of a client behind trusted proxies (contract 21.3).
-import { type Cidr, isWithin, parseIpAddress } from './ip-address.ts'
+import { type Cidr, isWithin, parseIpAddress, unmapped } from './ip-address.ts'
 
 /**
  * The address of the client: the rightmost entry of `X-Forwarded-For` and peer that is no trusted proxy. An entry that is
@@ -26,9 +26,7 @@ export function clientAddress(
 }
 
 function isTrusted(text: string, trusted: readonly Cidr[]): boolean {
-  const address = parseIpAddress(text.replace(MAPPED, ''))
-  return address !== null && trusted.some((range) => isWithin(address, range))
+  const address = parseIpAddress(text)
+  // On a socket for both families, Node gives the IPv4 address of a peer as an IPv4-mapped one.
+  return address !== null && trusted.some((range) => isWithin(unmapped(address), range))
 }
-
-/** How Node writes the IPv4 address of a peer on a socket for both families. */
-const MAPPED = /^::ffff:(?=\d+\.)/i

@@ -134,9 +134,13 @@ export function addressFault(
   return found ? `is in the denied range ${found.text}` : null
 }
 
+/** The IPv4 address of an IPv4-mapped one, however that is written; another address as it is. */
+export const unmapped = (address: IpAddress): IpAddress =>
+  isWithin(address, MAPPED) ? lowIPv4(address.value) : address
+
 /** The address, unless it is another spelling of an IPv4 address, and the IPv4 address that it stands for. */
 function meaningsOf(address: IpAddress): readonly IpAddress[] {
-  if (isWithin(address, MAPPED)) return [lowIPv4(address.value)]
+  if (isWithin(address, MAPPED)) return [unmapped(address)]
   const embedded = EMBEDDING.filter(([cidr]) => isWithin(address, cidr))
   return [address, ...embedded.map(([, bitsAfter]) => lowIPv4(address.value >> bitsAfter))]
 }

@@ -1,15 +1,11 @@
-// All refusals of the gateway, except the refusals of self-service. docs/gateway.md and docs/troubleshooting.md have their
-// tables from here: neighbours with the same `because` are one row there.
+// The refusals of the gateway that are of no part of it alone. docs/gateway.md and docs/troubleshooting.md have their tables
+// from here and from the catalogues of the parts: neighbours with the same `because` are one row there.
 import { refusalCatalogue } from '../serving/http/answer.ts'
 
 const CHALLENGE = { 'www-authenticate': 'Bearer' }
 const SOON = { 'retry-after': '1' }
 const LATER = { 'retry-after': '5' }
 
-const AMBIGUOUS_PATH =
-  'two servers could read it differently: empty and dot segments, slashes and percent signs in names'
-const AMBIGUOUS_QUERY =
-  'two servers could read a parameter differently: it is repeated, or its selection is ambiguous'
 const LIMITED = 'the message has the kind and the number: see [below](#limits)'
 const CHANGED_KEY =
   'the scope or identity of the key changed meanwhile, and the next request uses the new one. The second message is for a write, the third is the last event of a watch'
@@ -120,82 +116,6 @@ export const ERRORS = refusalCatalogue({
     headers: SOON,
     because: 'it got another kubeconfig, or lost its Secret, while the request was in progress',
     remedy: 'nothing: somebody has changed the Secret of the target',
-  },
-  pathStart: {
-    reason: 'BadRequest',
-    message: 'the path must begin with one slash',
-    because: AMBIGUOUS_PATH,
-  },
-  pathEncoding: {
-    reason: 'BadRequest',
-    message: 'the path must be percent-encoded UTF-8',
-    because: AMBIGUOUS_PATH,
-  },
-  emptySegment: {
-    reason: 'BadRequest',
-    message: 'the path must have no empty segment',
-    because: AMBIGUOUS_PATH,
-  },
-  dotSegment: {
-    reason: 'BadRequest',
-    message: 'the path must have no dot segment',
-    because: AMBIGUOUS_PATH,
-  },
-  pathCharacters: {
-    reason: 'BadRequest',
-    message:
-      'a segment of the path must hold no slash, backslash, percent sign or control character',
-    because: AMBIGUOUS_PATH,
-  },
-  legacyVerb: {
-    reason: 'BadRequest',
-    message: 'the path must name a resource: a watch is a GET with watch=true',
-    because: AMBIGUOUS_PATH,
-  },
-  targetCharacters: {
-    reason: 'BadRequest',
-    message: 'the request-target must be visible ASCII without a fragment',
-    because: AMBIGUOUS_PATH,
-  },
-  querySemicolon: {
-    reason: 'BadRequest',
-    message: 'the query must have no semicolon: write %3B',
-    because: AMBIGUOUS_QUERY,
-  },
-  queryLength: {
-    reason: 'BadRequest',
-    message: 'the query must have at most <count> parameters',
-    because: AMBIGUOUS_QUERY,
-  },
-  queryEncoding: {
-    reason: 'BadRequest',
-    message: 'the query must be percent-encoded UTF-8',
-    because: AMBIGUOUS_QUERY,
-  },
-  parameterRepeated: {
-    reason: 'BadRequest',
-    message: 'parameter <parameter> must be given once',
-    because: AMBIGUOUS_QUERY,
-  },
-  parameterUnreadable: {
-    reason: 'BadRequest',
-    message: 'parameter <parameter> cannot be read',
-    because: AMBIGUOUS_QUERY,
-  },
-  watchParameter: {
-    reason: 'BadRequest',
-    message: 'watch must be true or false',
-    because: AMBIGUOUS_QUERY,
-  },
-  fieldSelectorTerms: {
-    reason: 'BadRequest',
-    message: 'fieldSelector must be terms such as metadata.name=x',
-    because: AMBIGUOUS_QUERY,
-  },
-  fieldSelectorNames: {
-    reason: 'BadRequest',
-    message: 'fieldSelector must have metadata.name once',
-    because: AMBIGUOUS_QUERY,
   },
   method: {
     reason: 'MethodNotAllowed',

@@ -55,6 +55,24 @@ export function instruments<Name extends string>(
   }
 }
 
+/** What scrapes read of a part that starts after the metrics. */
+interface ScrapeSource<Value> {
+  readonly read: () => Value
+  /** Sets what `read` calls from now on. */
+  readonly follow: (read: () => Value) => void
+}
+
+/** Creates a source. @param initial what `read` calls until the part has started */
+export function scrapeSource<Value>(initial: () => Value): ScrapeSource<Value> {
+  let current = initial
+  return {
+    read: () => current(),
+    follow: (read) => {
+      current = read
+    },
+  }
+}
+
 /** A gauge whose label values come and go. */
 interface ChangingGauge<Label extends string> {
   readonly name: string

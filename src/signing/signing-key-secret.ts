@@ -9,7 +9,7 @@ import {
 } from 'node:crypto'
 import { promisify } from 'node:util'
 import { SECRETS, SIGNING_KEY_PREFIX, SIGNING_KEY_TYPE } from '../api/names.ts'
-import type { Secret } from '../api/objects.ts'
+import { type Secret, secretText } from '../api/objects.ts'
 import { checkJwk } from '../authn/jwks.ts'
 import type { PublicJwk, SigningKeySecret } from '../domain/signingkey/signing-key.ts'
 import type { SigningAlgorithm } from '../domain/token/token-claims.ts'
@@ -88,12 +88,12 @@ export interface ExaminedSigningKey {
  * Examines a Secret: name, private key and kid, and a test signature. Never throws. A fault is described in our own
  * words, because a parser's message may quote the key.
  */
-export function examineSigningKey({ metadata, data = {} }: Secret): ExaminedSigningKey {
-  const { name, uid, resourceVersion, creationTimestamp, deletionTimestamp } = metadata
+export function examineSigningKey(stored: Secret): ExaminedSigningKey {
+  const { name, uid, resourceVersion, creationTimestamp, deletionTimestamp } = stored.metadata
   const generation = generationOf(name)
-  const statedKid = decoded(data[KID_DATA_KEY])
+  const statedKid = secretText(stored, KID_DATA_KEY)
   const found =
-    generation === null ? fault(MISNAMED) : signingKeyIn(decoded(data[PRIVATE_KEY_DATA_KEY]))
+    generation === null ? fault(MISNAMED) : signingKeyIn(secretText(stored, PRIVATE_KEY_DATA_KEY))
   const isMixUp = found.key !== null && found.key.jwk.kid !== statedKid
   const { key, because } = isMixUp ? fault('names a kid that does not match its key') : found
   const secret = {
@@ -168,6 +168,3 @@ function passesSelfTest(privateKey: KeyObject, jwk: PublicJwk): boolean {
     return false
   }
 }
-
-const decoded = (base64: string | undefined): string | null =>
-  base64 === undefined ? null : Buffer.from(base64, 'base64').toString('utf8')

@@ -1,5 +1,6 @@
 // What three answers to one request must have in common: who refused it, and what was answered.
 import { ERRORS } from '../../src/gateway/errors.ts'
+import { AMBIGUITY_ERRORS } from '../../src/gateway/request/errors.ts'
 import { parseJsonMap, stringsOf } from '../../src/domain/json/json.ts'
 
 /** An answer without what differs by nature: the name of the user, times, versions. */
@@ -16,13 +17,10 @@ export interface Seen {
 
 const SCOPE = /the scope does not grant [^]*$/
 
-// biome-ignore format: a table
-const UNREAD = [
-  ERRORS.pathStart, ERRORS.pathEncoding, ERRORS.emptySegment, ERRORS.dotSegment, ERRORS.pathCharacters, ERRORS.legacyVerb, ERRORS.targetCharacters, ERRORS.querySemicolon,
-  ERRORS.queryLength, ERRORS.queryEncoding, ERRORS.parameterRepeated, ERRORS.parameterUnreadable, ERRORS.watchParameter, ERRORS.fieldSelectorTerms, ERRORS.fieldSelectorNames,
-]
 /** The texts of refusals of requests that two servers could read differently (contract 11.6), without what varies. */
-const UNREAD_TEXTS = UNREAD.map(({ message }) => message.split('<')[0] ?? '')
+const UNREAD_TEXTS = Object.values(AMBIGUITY_ERRORS).map(
+  ({ message }) => message.split('<')[0] ?? '',
+)
 
 /** The answer in a word or a number, as tables write it. */
 export function inWords({ code, by, what }: Seen): number | string {

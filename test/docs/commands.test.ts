@@ -90,7 +90,7 @@ function testSteps(markdown: string): void {
  * gateway follow a change with a delay.
  */
 const READS =
-  /^(sleep 1; )?kubectl( (-n|--kubeconfig) \S+)* (get|describe|wait|auth) [^|]*$|--dry-run=server/
+  /^(sleep 1; )?kubectl( (-n|--kubeconfig) \S+)* (get|describe|wait|auth) [^|]*$|--dry-run=server|^management-operator audit /
 
 function typed(command: string): Promise<string> {
   const script = `[ -f .run/env ] && . .run/env; ${command}`

@@ -54,7 +54,6 @@ test('the program starts no process and writes no file but the audit log, the st
   )
   expect(sources.length).toBeGreaterThan(50)
   expect(reaching.toSorted()).toEqual([
-    'audit/agent/kept-file.ts',
     'audit/agent/spool.ts',
     'audit/files/audit-file.ts',
     'audit/files/compress.ts',
@@ -63,5 +62,6 @@ test('the program starts no process and writes no file but the audit log, the st
     'audit/files/upkeep.ts',
     'authn/token/state-files.ts',
     'commands/kubeconfig/command.ts',
+    'runtime/kept-file.ts',
   ])
 })

@@ -2,6 +2,7 @@
 import { AUDIT_ERRORS } from '../../src/gateway/audit/errors.ts'
 import { TOKEN_ERRORS } from '../../src/gateway/direct-errors.ts'
 import { ERRORS } from '../../src/gateway/errors.ts'
+import { AMBIGUITY_ERRORS } from '../../src/gateway/request/errors.ts'
 import { SELF_SERVICE_ERRORS } from '../../src/gateway/selfservice/errors.ts'
 import { WEBHOOK_ERRORS } from '../../src/gateway/webhook/errors.ts'
 import type { Refusal } from '../../src/serving/http/answer.ts'
@@ -10,6 +11,7 @@ import { MALFORMED_REQUESTS } from '../../src/serving/http/malformed-requests.ts
 /** The refusals of any request, as the documentation orders them. */
 const OF_ANY_REQUEST: readonly Refusal[] = [
   ...Object.values(ERRORS),
+  ...Object.values(AMBIGUITY_ERRORS),
   ...Object.values(AUDIT_ERRORS),
   ...Object.values(MALFORMED_REQUESTS),
 ]

@@ -4,15 +4,18 @@ import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { randomBytes } from 'node:crypto'
 import { GATEWAY_TLS_SECRET } from '../../src/api/names.ts'
+import type { Access } from '../control-plane/access.ts'
 import { replaceFile } from '../control-plane/exclusive-file.ts'
 import { kubeconfig } from '../control-plane/kubeconfig.ts'
 import { mustKubectl } from '../control-plane/kubectl.ts'
 import { choosePort } from '../control-plane/ports.ts'
 import { CLUSTER, type ConnectedCluster } from './connected-cluster.ts'
+import { auditFlags } from './direct-audit.ts'
 import { type KeptProgram, type RunFolders, keepProgram } from './program.ts'
 
-/** The cluster of the direct endpoint, and the issuer whose tokens it accepts. */
+/** The cluster of the direct endpoint, and the platform: its issuer, and where its audit events go. */
 interface DirectOptions {
+  readonly management: Access
   readonly cluster: Pick<ConnectedCluster, 'plane' | 'tokenFile' | 'issuerCaFile' | 'authorize'>
   readonly issuer: string
   readonly folders: RunFolders
@@ -33,7 +36,7 @@ const NAMESPACE = 'platform-system'
  * @throws Error when a manifest is refused, or it is not ready within a minute
  */
 export async function startDirectEndpoint(options: DirectOptions): Promise<KeptDirectEndpoint> {
-  const { cluster, issuer, folders, log } = options
+  const { management, cluster, issuer, folders, log } = options
   const { root, home, main } = folders
   const { plane, tokenFile } = cluster
   const shipped = join(root, 'config/direct')
@@ -44,6 +47,7 @@ export async function startDirectEndpoint(options: DirectOptions): Promise<KeptD
   const webhookTokenFile = join(home, 'webhook-token')
   writeFileSync(webhookTokenFile, randomBytes(32).toString('base64url'), { mode: 0o600 })
   const port = await choosePort(join(home, 'direct-port'), log)
+  const central = { management, url: issuer, caFile: cluster.issuerCaFile }
   const endpoint = await keepProgram({
     command: 'direct',
     accounts: [{ flag: '--kubeconfig', access: plane, namespace: NAMESPACE, name: 'direct' }],
@@ -56,6 +60,7 @@ export async function startDirectEndpoint(options: DirectOptions): Promise<KeptD
       `--state-dir=${stateDir}`,
       `--webhook-token-file=${webhookTokenFile}`,
       `--bind-address=127.0.0.1:${port}`,
+      ...(await auditFlags(central, folders)),
     ],
     logFile: join(home, 'direct.log'),
     pidFile: join(home, 'direct.pid'),

@@ -1,7 +1,7 @@
 // The text that `make run` prints once everything is ready.
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { ConnectedCluster } from './connected-cluster.ts'
+import { CLUSTER, type ConnectedCluster } from './connected-cluster.ts'
 import type { KeyKubeconfigs } from './key-kubeconfigs.ts'
 import type { KeptProgram } from './program.ts'
 import { configFile } from './virtual-cluster.ts'
@@ -128,7 +128,7 @@ const synced = ({ home, connected: { adminKubeconfig: virtual } }: TourParts): s
 
 const audited = ({ home, kubeconfigs: { observability: asker } }: TourParts): string =>
   section(
-    'Who did what with which key, by the audit log of the gateway, its files and its data store:',
+    'Who did what with which key, by the audit log: files and data store of the gateway, and what the direct endpoint sent it:',
     [
       `management-operator audit --path ${home}/audit --since 1h`,
       `tail -n 1 ${home}/audit/audit.log`,
@@ -136,6 +136,7 @@ const audited = ({ home, kubeconfigs: { observability: asker } }: TourParts): st
         'kubectl create clusterrolebinding auditors --clusterrole=platform-audit-viewer --group=platform:team:observability',
       asker && `kubectl --kubeconfig ${asker} get --raw '/audit/events?code=4xx&limit=1'`,
       asker && `management-operator audit --kubeconfig ${asker} --since 1h --user ada`,
+      asker && `management-operator audit --kubeconfig ${asker} --source agent:${CLUSTER}`,
     ],
   )
 

@@ -71,6 +71,9 @@ securityContext:
   {{- with .fsGroup }}
   fsGroup: {{ . }}
   {{- end }}
+  {{- if include "management-operator.auditVolume" . }}
+  fsGroupChangePolicy: OnRootMismatch
+  {{- end }}
   seccompProfile:
     type: RuntimeDefault
 {{- with .root.Values.imagePullSecrets }}
@@ -146,6 +149,12 @@ env:
   valueFrom:
     fieldRef:
       fieldPath: metadata.namespace
+{{- if include "management-operator.auditVolume" . }}
+- name: POD_NAME
+  valueFrom:
+    fieldRef:
+      fieldPath: metadata.name
+{{- end }}
 {{ include "management-operator.probes" . }}
 {{- with .values.resources }}
 resources:
@@ -168,15 +177,52 @@ securityContext:
 {{- end }}
 {{- end -}}
 
-{{- /* A Deployment whose old pods go when their successors are ready, up to its replicas. */ -}}
+{{- /* Whether each pod has a volume for the audit log: empty = no. (dict "values" .Values.gateway) */ -}}
+{{- define "management-operator.auditVolume" -}}
+{{- if (.values.audit | default dict).enabled -}}yes{{- end -}}
+{{- end -}}
+
+{{- /* The kind that runs the pods: one with volumes of theirs gives each pod a name that stays. */ -}}
+{{- define "management-operator.workload" -}}
+{{- if include "management-operator.auditVolume" . -}}StatefulSet{{- else -}}Deployment{{- end -}}
+{{- end -}}
+
+{{- /* How pods of that kind are replaced: of a Deployment old ones go when their successors are ready, up to its replicas. */ -}}
 {{- define "management-operator.rollout" -}}
+{{- if include "management-operator.auditVolume" . -}}
+serviceName: {{ .component }}
+# A replica does not wait for the ones before it.
+podManagementPolicy: Parallel
+{{- else -}}
 strategy:
   rollingUpdate:
     maxSurge: 1
     maxUnavailable: 0
+{{- end }}
 selector:
   matchLabels:
     {{- include "management-operator.selector" . | nindent 4 }}
+{{- end -}}
+
+{{- /* The mount of that volume. */ -}}
+{{- define "management-operator.auditMount" -}}
+- name: audit
+  mountPath: /var/log/audit
+{{- end -}}
+
+{{- /* The claims of that volume, one for each pod: the value `audit`. */ -}}
+{{- define "management-operator.auditClaims" -}}
+volumeClaimTemplates:
+- metadata:
+    name: audit
+  spec:
+    accessModes: [ReadWriteOnce]
+    {{- with .storageClassName }}
+    storageClassName: {{ . | quote }}
+    {{- end }}
+    resources:
+      requests:
+        storage: {{ .size | quote }}
 {{- end -}}
 
 {{- /*

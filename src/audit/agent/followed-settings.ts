@@ -2,9 +2,9 @@
 import type { AuditSettings } from '../../api/config.gen.ts'
 import { parseJsonMap } from '../../domain/json/json.ts'
 import { type Clock, sleep } from '../../runtime/clock.ts'
+import { readKeptFile, replaceKeptFile } from '../../runtime/kept-file.ts'
 import { type AgentSettings, agentSettingsOf, keptText, seenSettingsOf } from './agent-settings.ts'
 import type { CentralClient } from './central-client.ts'
-import { keep, readKept } from './kept-file.ts'
 
 /** Callbacks of SettingsFollower. */
 export interface SettingsObserver {
@@ -46,8 +46,10 @@ export class SettingsFollower {
   async load(): Promise<AgentSettings> {
     const { file, path } = this.#options
     if (file !== null) {
-      const text = await readKept(file, LARGEST_FILE).catch((error: unknown) => this.#fail(error))
-      const settings = parseJsonMap(text ?? '')
+      const content = await readKeptFile(file, LARGEST_FILE).catch((error: unknown) =>
+        this.#fail(error),
+      )
+      const settings = parseJsonMap(content?.toString() ?? '')
       this.#seen = settings && seenSettingsOf({ known: true, settings, from: 'record' })
       this.#kept = this.#seen && keptText(this.#seen)
     }
@@ -81,7 +83,7 @@ export class SettingsFollower {
       listener(agentSettingsOf(seen, path))
     }
     if (file === null || this.#kept === text) return
-    await keep(file, text)
+    await replaceKeptFile(file, [text])
     this.#kept = text
   }
 

@@ -6,6 +6,8 @@ import { eventListOf } from '../../domain/audit/event-list.ts'
 import { parseJson } from '../../domain/json/json.ts'
 import { backoffMs } from '../../runtime/backoff.ts'
 import { type Clock, sleep } from '../../runtime/clock.ts'
+import { EventLoopShare } from '../../runtime/concurrency/event-loop.ts'
+import { readKeptFile, replaceKeptFile } from '../../runtime/kept-file.ts'
 import { LogReader, type ReadLines } from '../follower/log-reader.ts'
 import { type LogPosition, parsePosition, positionText } from '../follower/position.ts'
 import type { SyncBack } from './agent-settings.ts'
@@ -18,7 +20,6 @@ import {
   outcomeOf,
 } from './batch.ts'
 import type { CentralClient } from './central-client.ts'
-import { keep, readKept } from './kept-file.ts'
 import type { AuditSpool } from './spool.ts'
 
 /** Callbacks of a sender. */
@@ -56,9 +57,6 @@ const BACKOFF = { firstMs: 500, longestMs: 60_000 } as const
 
 const LARGEST_POSITION = 4096
 
-/** Bytes of lines that are parsed in one turn of the event loop, or one line. */
-const MOST_BYTES_A_TURN = 128 * 1024
-
 /** Lines that are read and not sent; all of one file. */
 interface UnsentLines {
   readonly lines: readonly SpooledLine[]
@@ -68,6 +66,7 @@ interface UnsentLines {
 /** The sender of one directory. */
 export class EventSender {
   readonly #options: SenderOptions
+  readonly #eventLoop: EventLoopShare
   readonly #ending = new AbortController()
   #cut: AbortSignal = NEVER
   #running: Promise<void> = Promise.resolve()
@@ -87,13 +86,14 @@ export class EventSender {
 
   constructor(options: SenderOptions) {
     this.#options = options
+    this.#eventLoop = new EventLoopShare(options.clock)
   }
 
   /** Takes the position of an earlier process; a damaged one counts as none, and everything is sent again. */
   async load(): Promise<void> {
     const { positionFile, spool } = this.#options
-    const text = await readKept(positionFile, LARGEST_POSITION).catch(() => null)
-    this.#position = text === null ? null : parsePosition(text)
+    const content = await readKeptFile(positionFile, LARGEST_POSITION).catch(() => null)
+    this.#position = content === null ? null : parsePosition(content.toString())
     this.#kept = textOf(this.#position)
     if (this.#position !== null) spool.sentUntil(this.#position)
     // The sink asks for the unsent bytes before its first line.
@@ -154,7 +154,7 @@ export class EventSender {
   /** Sends the next batch. @returns whether there was one */
   async #sendNext(reader: LogReader): Promise<boolean> {
     const { central, observer } = this.#options
-    this.#pending ??= await pendingOf(await reader.next())
+    this.#pending ??= await pendingOf(await reader.next(), this.#eventLoop)
     if (this.#pending === null) {
       this.#heal()
       return false
@@ -225,7 +225,7 @@ export class EventSender {
     const text = textOf(this.#position)
     if (text === null || text === this.#kept) return
     try {
-      await keep(this.#options.positionFile, text)
+      await replaceKeptFile(this.#options.positionFile, [text])
       this.#kept = text
       this.#hasPositionFailed = false
     } catch (error) {
@@ -266,17 +266,16 @@ const READ_LIMITS = { lines: MOST_EVENTS, bytes: MOST_BYTES }
 const textOf = (position: LogPosition | null): string | null => position && positionText(position)
 
 /** The lines with their events; others get their turn while they are parsed. */
-async function pendingOf(read: ReadLines | null): Promise<UnsentLines | null> {
+async function pendingOf(
+  read: ReadLines | null,
+  eventLoop: EventLoopShare,
+): Promise<UnsentLines | null> {
   if (read === null) return null
   const lines: SpooledLine[] = []
-  let bytes = 0
   for (const [place, line] of read.lines.entries()) {
+    await eventLoop.waitForTurn()
     const isSent = line !== null && fitsBatch(line) && eventFieldsOf(parseJson(line)) !== null
     lines.push({ event: isSent ? line : null, end: read.ends[place] ?? 0 })
-    bytes += line?.length ?? 0
-    if (bytes < MOST_BYTES_A_TURN) continue
-    bytes = 0
-    await setImmediate()
   }
   return { lines, position: read.position }
 }

@@ -13,7 +13,7 @@ const BACKUP_NAME = /^audit-(\d{4}-\d{2}-\d{2})T(\d{2})-(\d{2})-(\d{2})\.(\d{3})
 /** A backup, by its name. */
 export interface Backup {
   readonly name: string
-  /** When it was made, in epoch milliseconds. */
+  /** When it was made, in epoch milliseconds; later than that where the clock was set back before. */
   readonly atMs: number
   readonly isCompressed: boolean
 }
@@ -44,15 +44,17 @@ export const abandonedArchives = (names: readonly string[]): readonly string[] =
   )
 
 /**
- * The name of a backup that is made now: the first millisecond from now on of which there is none, compressed or not.
+ * The name of a backup that is made now, behind all others: readers go by names, and pass over what is older than what
+ * they have read. So a clock that was set back goes on a millisecond behind the newest name.
  *
  * @param names of all files in the directory
  */
 export function freeBackupName(names: readonly string[], nowMs: number): string {
-  const taken = new Set(names.flatMap((name) => backupOf(name)?.atMs ?? []))
-  let atMs = nowMs
-  while (taken.has(atMs)) atMs += 1
-  return backupName(atMs)
+  const newestMs = names.reduce(
+    (newest, name) => Math.max(newest, backupOf(name)?.atMs ?? newest),
+    Number.NEGATIVE_INFINITY,
+  )
+  return backupName(Math.max(nowMs, newestMs + 1))
 }
 
 /** How long backups stay; from Config. */
@@ -72,7 +74,7 @@ interface BackupUpkeep {
 }
 
 /**
- * What to do with the files of a directory. A backup and its `.gz`, which a crash may leave side by side, are one backup.
+ * What to do with the files of a directory. Age goes by names: a clock that was set back removes nothing too early. A backup and its `.gz`, which a crash may leave side by side, are one backup.
  *
  * @param names of all files in the directory
  * @param unsent times of the backups that stay whatever the limits say; they count as others do

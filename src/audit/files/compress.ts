@@ -4,8 +4,8 @@ import { open, rename, rm } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import { createGzip } from 'node:zlib'
+import { syncDirectory } from '../../runtime/kept-file.ts'
 import { archiveInTheMakingOf } from './backups.ts'
-import { syncDirectory } from './directory.ts'
 
 /**
  * Replaces a file by its `.gz`, once the disk has that.

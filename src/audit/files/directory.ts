@@ -1,8 +1,9 @@
 // The directory of an audit log (contract 22.1). It is made at start and at a change alone: one that goes away later may be a
 // volume that was unmounted, and a new one in its place would hide that.
 import type { Stats } from 'node:fs'
-import { lstat, mkdir, open } from 'node:fs/promises'
+import { lstat, mkdir } from 'node:fs/promises'
 import { dirname, isAbsolute, join, resolve } from 'node:path'
+import { syncDirectory } from '../../runtime/kept-file.ts'
 
 /** The directory of a log. */
 export interface LogDirectory {
@@ -48,14 +49,4 @@ export async function statsOf(path: string): Promise<Stats | null> {
     if (error.code === 'ENOENT') return null
     throw error
   })
-}
-
-/** Waits until the disk has the names of a directory. */
-export async function syncDirectory(path: string): Promise<void> {
-  const directory = await open(path, 'r')
-  try {
-    await directory.sync()
-  } finally {
-    await directory.close()
-  }
 }

@@ -102,9 +102,9 @@ async function readFile(file: OpenedFile, reading: Reading): Promise<void> {
   const unread = { count: 0, first: 0 }
   try {
     for await (const some of linesOf(file.bytes))
-      for (const line of some) {
+      for (const { text } of some) {
         lines += 1
-        if (line !== null && (line.length === 0 || readLine(line, reading))) continue
+        if (text !== null && (text === '' || readLine(text, reading))) continue
         unread.count += 1
         unread.first ||= lines
       }
@@ -118,8 +118,7 @@ async function readFile(file: OpenedFile, reading: Reading): Promise<void> {
 }
 
 /** Adds the event if the question means it. @returns false when it can't read an event from the line */
-function readLine(line: Buffer, { query, newest }: Reading): boolean {
-  const text = line.toString('utf8')
+function readLine(text: string, { query, newest }: Reading): boolean {
   const fields = eventFieldsOf(parseJson(text))
   if (fields === null) return false
   if (matchesQuery(fields, query))

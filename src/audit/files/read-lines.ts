@@ -2,6 +2,7 @@
 import { open } from 'node:fs/promises'
 import { createGunzip } from 'node:zlib'
 import { stringOf } from '../../domain/json/json.ts'
+import { type CutLine, LineCutter } from './line-cutter.ts'
 
 /** A file that is read, whatever becomes of its name. */
 export interface OpenedFile {
@@ -33,53 +34,19 @@ export const unreadable = (path: string, error: unknown): string =>
 const codeOf = (error: unknown): string | undefined =>
   stringOf((error as NodeJS.ErrnoException).code)
 
-const LINE_FEED = 0x0a
-
-/** Longer than any line of the audit log, whose bodies are bounded; in bytes. */
-const LONGEST_LINE = 16 * 1024 * 1024
-
-/** A line without its line feed; null = it is longer than LONGEST_LINE. */
-type BoundedLine = Buffer | null
-
 /**
  * The lines of a stream of bytes, a chunk at a time. A last line without line feed is one too.
  *
  * @throws as the stream does
  */
-export async function* linesOf(
-  stream: AsyncIterable<Buffer>,
-): AsyncGenerator<readonly BoundedLine[]> {
-  const rest = new OpenLine()
+export async function* linesOf(stream: AsyncIterable<Buffer>): AsyncGenerator<readonly CutLine[]> {
+  const cutter = new LineCutter()
   for await (const chunk of stream) {
-    const lines: BoundedLine[] = []
-    let from = 0
-    for (let end = chunk.indexOf(LINE_FEED); end !== -1; end = chunk.indexOf(LINE_FEED, from)) {
-      rest.add(chunk.subarray(from, end))
-      lines.push(rest.end())
-      from = end + 1
-    }
-    rest.add(chunk.subarray(from))
+    cutter.add(chunk)
+    const lines: CutLine[] = []
+    for (let line = cutter.take(); line !== null; line = cutter.take()) lines.push(line)
     if (lines.length > 0) yield lines
   }
-  const last = rest.end()
-  if (last === null || last.length > 0) yield [last]
-}
-
-/** The line that is being read. */
-class OpenLine {
-  #pieces: Buffer[] = []
-  #bytes = 0
-
-  add(piece: Buffer): void {
-    this.#bytes += piece.length
-    if (this.#bytes > LONGEST_LINE) this.#pieces = []
-    else if (piece.length > 0) this.#pieces.push(piece)
-  }
-
-  end(): BoundedLine {
-    const line = this.#bytes > LONGEST_LINE ? null : Buffer.concat(this.#pieces)
-    this.#pieces = []
-    this.#bytes = 0
-    return line
-  }
+  const last = cutter.takeRest()
+  if (last !== null) yield [last]
 }

@@ -4,7 +4,7 @@ import { constants } from 'node:fs'
 import { type FileHandle, open } from 'node:fs/promises'
 import { join } from 'node:path'
 import { createGunzip } from 'node:zlib'
-import { type CutLine, LineCutter } from './line-cutter.ts'
+import { type CutLine, LineCutter } from '../files/line-cutter.ts'
 import type { LogFile } from './position.ts'
 
 const CHUNK_BYTES = 256 * 1024

@@ -2,6 +2,7 @@
 import type { AuditQuery } from '../../domain/audit/query.ts'
 import type { StoreEndpoint } from '../../domain/settings/store-endpoint.ts'
 import { type Clock, withTimeout } from '../../runtime/clock.ts'
+import { EventLoopShare } from '../../runtime/concurrency/event-loop.ts'
 import { closeDatabases, type Databases, openDatabases, QUESTION_TIMEOUT_MS } from './databases.ts'
 import { migrate } from './migrate.ts'
 import { type EventsPage, queryEvents } from './query-events.ts'
@@ -19,11 +20,13 @@ const CLOSE_TIMEOUT_MS = 5000
 export class DataStore {
   readonly #databases: Databases
   readonly #clock: Clock
+  readonly #eventLoop: EventLoopShare
   #migrated: Promise<void> | null = null
 
   constructor(endpoint: StoreEndpoint, clock: Clock) {
     this.#databases = openDatabases(endpoint)
     this.#clock = clock
+    this.#eventLoop = new EventLoopShare(clock)
   }
 
   /** The position of the follower of a replica, as it was given; null = it has none yet. */
@@ -33,7 +36,7 @@ export class DataStore {
 
   /** Stores a batch with its position, all or nothing; lines that the store refuses are passed over. */
   writeEvents(batch: LineBatch): Promise<StoredEvents> {
-    return this.#use((databases) => writeEvents(databases, batch))
+    return this.#use((databases) => writeEvents(databases, batch, this.#eventLoop))
   }
 
   /** Answers a question within 10 s. */

@@ -1,6 +1,6 @@
 // Lines of the log on their way into the data store, a batch in a transaction with the position behind it (contract 22.3).
-import { setImmediate } from 'node:timers/promises'
 import type { Transaction } from 'kysely'
+import type { EventLoopShare } from '../../runtime/concurrency/event-loop.ts'
 import type { Databases } from './databases.ts'
 import { type EventRow, eventRowOf, rowWithoutBodies } from './event-row.ts'
 import type { StoreKind, StoreTables } from './schema.ts'
@@ -33,8 +33,12 @@ export interface StoredEvents {
  *
  * @throws an error of the driver when the store can't be used: then nothing of the batch is stored, or all of it
  */
-export async function writeEvents(databases: Databases, batch: LineBatch): Promise<StoredEvents> {
-  const rows = await rowsOf(batch)
+export async function writeEvents(
+  databases: Databases,
+  batch: LineBatch,
+  eventLoop: EventLoopShare,
+): Promise<StoredEvents> {
+  const rows = await rowsOf(batch, eventLoop)
   const noEvents = batch.lines.length - rows.length
   try {
     const stored = await storeAll(databases, rows, batch)
@@ -47,21 +51,16 @@ export async function writeEvents(databases: Databases, batch: LineBatch): Promi
   return { ...single, refused: single.refused + noEvents }
 }
 
-/** Characters of lines that are parsed in one turn of the event loop, or one line. */
-const MOST_CHARACTERS_A_TURN = 128 * 1024
-
 /** The rows of those lines that are events. */
-async function rowsOf({ lines, source }: LineBatch): Promise<readonly EventRow[]> {
+async function rowsOf(
+  { lines, source }: LineBatch,
+  eventLoop: EventLoopShare,
+): Promise<readonly EventRow[]> {
   const rows: EventRow[] = []
-  let characters = 0
   for (const line of lines) {
-    if (line === null) continue
-    const row = eventRowOf(line, source)
+    await eventLoop.waitForTurn()
+    const row = line === null ? null : eventRowOf(line, source)
     if (row !== null) rows.push(row)
-    characters += line.length
-    if (characters < MOST_CHARACTERS_A_TURN) continue
-    characters = 0
-    await setImmediate()
   }
   return rows
 }

@@ -1,10 +1,11 @@
 // The state directory: one file for each replica that shares it, read by all at their start (contract 9.2).
-import { constants, type Stats } from 'node:fs'
-import { type FileHandle, lstat, open, readdir, rename, rm } from 'node:fs/promises'
+import type { Stats } from 'node:fs'
+import { lstat, readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { mergedMissing, NO_KEYS, withPublished } from '../../domain/token/known-keys.ts'
 import { mergedLists } from '../../domain/token/revoked-list.ts'
 import type { Clock } from '../../runtime/clock.ts'
+import { readKeptFile, replaceKeptFile } from '../../runtime/kept-file.ts'
 import type { Log } from '../../runtime/log.ts'
 import { throttledWarnings, type Warn } from '../../runtime/log-throttle.ts'
 import { EMPTY_STATE, type IssuerState } from './issuer-state.ts'
@@ -62,7 +63,7 @@ export function openStateFiles(options: StateFilesOptions): StateFiles {
       const chunks = await stateFileOf(issuer, state)
       const size = chunks.reduce((sum, { length }) => sum + length, 0)
       if (size > LARGEST_FILE) throw new Error(`it would have more than ${LARGEST_FILE} bytes`)
-      await replaceFile(directory, own, chunks)
+      await replaceKeptFile(join(directory, own), chunks)
     } catch (err) {
       options.kept(false)
       failed()
@@ -134,51 +135,15 @@ function mergedState(kept: readonly KeptState[]): IssuerState {
   }
 }
 
-/** Neither blocks on a FIFO nor follows a link: the directory may be shared with other programs. */
-const READ_FILE = constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOFOLLOW
-
 /** The content of a file. @throws Error when it is foreign by its kind or size */
 async function contentOf(path: string): Promise<Buffer> {
-  const file = await open(path, READ_FILE)
-  try {
-    if (!isOurs(await file.stat()))
-      throw new Error(`it is not a regular file, or larger than ${LARGEST_FILE} bytes`)
-    return await file.readFile()
-  } finally {
-    await file.close()
-  }
+  const content = await readKeptFile(path, LARGEST_FILE)
+  if (content === null)
+    throw new Error(`it is gone, not a regular file, or larger than ${LARGEST_FILE} bytes`)
+  return content
 }
 
 const isOurs = (found: Stats): boolean => found.isFile() && found.size <= LARGEST_FILE
-
-/** Replaces a file at once, or not at all: after a crash it has the old content or the new one. */
-async function replaceFile(
-  directory: string,
-  name: string,
-  chunks: readonly Buffer[],
-): Promise<void> {
-  const path = join(directory, name)
-  // An earlier attempt may have left a file of any kind: opening a FIFO would wait for its reader.
-  await rm(`${path}.new`, { force: true })
-  await writeAndSync(await open(`${path}.new`, 'wx', 0o600), async (file) => {
-    await file.chmod(0o600)
-    for (const chunk of chunks) await file.writeFile(chunk)
-  })
-  await rename(`${path}.new`, path)
-  await writeAndSync(await open(directory, 'r'), () => Promise.resolve())
-}
-
-async function writeAndSync(
-  file: FileHandle,
-  write: (file: FileHandle) => Promise<void>,
-): Promise<void> {
-  try {
-    await write(file)
-    await file.sync()
-  } finally {
-    await file.close()
-  }
-}
 
 /** Options of removeAbandoned. */
 interface Removal {

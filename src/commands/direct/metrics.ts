@@ -17,6 +17,7 @@ import {
   instruments,
   processRegistry,
   type Scrape,
+  scrapeSource,
 } from '../../runtime/metrics.ts'
 import { CERTIFICATE_WRITE_REASONS } from '../../serving/tls/serving-certificate.ts'
 import { type AuditMetrics, auditMetrics } from '../shared/audit-metrics.ts'
@@ -90,7 +91,7 @@ function issuerGauges(
   clock: Clock,
 ): DirectMetrics['followIssuer'] {
   const startedMs = clock.monotonicMs()
-  let read = (): TokenIssuerGauges => NO_GAUGES
+  const { read, follow } = scrapeSource(() => NO_GAUGES)
   const secondsOf = (ageMs: number): number =>
     (Number.isFinite(ageMs) ? ageMs : clock.monotonicMs() - startedMs) / 1000
   gauge('platform_direct_revocation_list_age_seconds', [{}], () => secondsOf(read().listAgeMs))
@@ -98,18 +99,14 @@ function issuerGauges(
   gauge('platform_direct_revoked_tokens', [{}], () => read().revokedTokens)
   gauge('platform_direct_signing_keys', [{}], () => read().signingKeys)
   gauge('platform_direct_clock_skew_seconds', [{}], () => read().clockSkewMs / 1000)
-  return (gauges) => {
-    read = gauges
-  }
+  return follow
 }
 
 /** Registers the gauge of events that are not sent yet. @returns the function that sets its source */
 function spoolGauge({ gauge }: Instruments<MetricName>): DirectMetrics['followSpool'] {
-  let read = (): number => 0
-  gauge('platform_audit_spool_bytes', [{}], () => read())
-  return (bytes) => {
-    read = bytes
-  }
+  const { read, follow } = scrapeSource(() => 0)
+  gauge('platform_audit_spool_bytes', [{}], read)
+  return follow
 }
 
 function issuerMetrics({ counter, gauge }: Instruments<MetricName>): TokenIssuerObserver {

@@ -3,14 +3,14 @@ import { hostname } from 'node:os'
 import type { AuditSettings } from '../../api/config.gen.ts'
 import type { MetricName } from '../../api/metrics.ts'
 import { GATEWAY_SETTINGS_SECRET, SECRETS } from '../../api/names.ts'
-import type { Secret } from '../../api/objects.ts'
+import { type Secret, secretText } from '../../api/objects.ts'
 import { DataStoreFeed, feedSettingsOf } from '../../audit/data-store-feed.ts'
 import { STORE_RESULTS, type StoreResult } from '../../audit/follower/follower.ts'
 import { dataStoreEndpointIn } from '../../domain/settings/secret-settings.ts'
 import type { QueriedStore } from '../../gateway/audit/event-queries.ts'
 import type { InformerFactory } from '../../kube/informer/informers.ts'
 import { type FullObject, fullObject, Store } from '../../kube/informer/store.ts'
-import type { Instruments } from '../../runtime/metrics.ts'
+import { type Instruments, scrapeSource } from '../../runtime/metrics.ts'
 import type { CommandProcess } from '../shared/process.ts'
 import type { GatewaySettings } from './flags.ts'
 
@@ -27,13 +27,11 @@ export function dataStoreMetrics(make: Instruments<MetricName>): DataStoreMetric
     'platform_audit_store_events_total',
     STORE_RESULTS.map((result) => ({ result })),
   )
-  let lag: () => number = () => 0
-  make.gauge('platform_audit_store_lag_seconds', [{}], () => lag())
+  const lag = scrapeSource(() => 0)
+  make.gauge('platform_audit_store_lag_seconds', [{}], lag.read)
   return {
     storeCounted: (result, count) => events.inc({ result }, count),
-    followStoreLag: (read) => {
-      lag = read
-    },
+    followStoreLag: lag.follow,
   }
 }
 
@@ -98,10 +96,8 @@ function followEndpoint(
   })
 }
 
-function endpointIn(stored: FullObject<Secret> | undefined): string {
-  const encoded = stored?.object.data?.['config'] ?? ''
-  return dataStoreEndpointIn(Buffer.from(encoded, 'base64').toString('utf8')) ?? ''
-}
+const endpointIn = (stored: FullObject<Secret> | undefined): string =>
+  dataStoreEndpointIn(secretText(stored?.object, 'config') ?? '') ?? ''
 
 /** The feed, whose log says once when the store can't be used, and once when it can be again. */
 function createFeed(

@@ -2,7 +2,12 @@
 import { METRIC_HELP, type MetricName } from '../../api/metrics.ts'
 import { OMISSIONS } from '../../domain/audit/event.ts'
 import { AUDIT_LEVELS, AUDIT_STAGES } from '../../domain/audit/policy.ts'
-import { changingGauge, type Instruments, type Registry } from '../../runtime/metrics.ts'
+import {
+  changingGauge,
+  type Instruments,
+  type Registry,
+  scrapeSource,
+} from '../../runtime/metrics.ts'
 
 /** The metrics, with a method for each event that they count. */
 export interface AuditMetrics {
@@ -37,8 +42,8 @@ export function auditMetrics(make: Instruments<MetricName>): AuditMetrics {
   const lost = make.counter('platform_audit_lost_total', [{}])
   const failed = make.gauge('platform_audit_sink_failed', [{}])
   const writes = make.histogram('platform_audit_write_seconds', WRITE_BUCKETS, [{}])
-  let waiting: () => number = () => 0
-  make.gauge('platform_audit_unwritten_bytes', [{}], () => waiting())
+  const waiting = scrapeSource(() => 0)
+  make.gauge('platform_audit_unwritten_bytes', [{}], waiting.read)
   return {
     auditRecorded: (level, stage) => events.inc({ level, stage }),
     auditOmitted: (why) => omitted.inc({ why }),
@@ -47,9 +52,7 @@ export function auditMetrics(make: Instruments<MetricName>): AuditMetrics {
     auditLost: (count) => lost.inc({}, count),
     auditWrote: (seconds) => writes.observe(seconds),
     auditSinkFailed: (isFailed) => failed.set(isFailed ? 1 : 0),
-    followAuditWaiting: (read) => {
-      waiting = read
-    },
+    followAuditWaiting: waiting.follow,
   }
 }
 
@@ -65,14 +68,10 @@ const AGENT_LAG = 'platform_audit_agent_lag_seconds' satisfies MetricName
 
 /** Creates the metrics, without a series before an agent sends events. */
 export function agentMetrics(registry: Registry): AgentMetrics {
-  let lags: () => AgentLagSeconds = () => []
+  const lags = scrapeSource<AgentLagSeconds>(() => [])
   const gauge = { name: AGENT_LAG, help: METRIC_HELP[AGENT_LAG], labels: ['cluster'] as const }
   changingGauge(registry, gauge, () =>
-    lags().map(([cluster, seconds]) => [{ cluster }, seconds] as const),
+    lags.read().map(([cluster, seconds]) => [{ cluster }, seconds] as const),
   )
-  return {
-    followAgentLags: (read) => {
-      lags = read
-    },
-  }
+  return { followAgentLags: lags.follow }
 }

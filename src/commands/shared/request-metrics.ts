@@ -1,7 +1,12 @@
 // The metrics of requests, streams and targets, which the gateway and the direct endpoint share (contract 15). They have
 // the same names in both: the job of a scrape tells the processes apart.
 import { METRIC_HELP, type MetricName } from '../../api/metrics.ts'
-import { type Instruments, type Registry, changingGauge } from '../../runtime/metrics.ts'
+import {
+  type Instruments,
+  type Registry,
+  changingGauge,
+  scrapeSource,
+} from '../../runtime/metrics.ts'
 
 /** The values of the labels, which are closed sets. */
 export interface RequestLabels {
@@ -89,10 +94,10 @@ export function requestMetrics(
   make: Instruments<MetricName>,
   labels: RequestLabels,
 ): RequestMetrics {
-  let targets: () => Iterable<TargetReadiness> = () => []
+  const targets = scrapeSource<Iterable<TargetReadiness>>(() => [])
   const name = 'platform_gateway_target_ready'
   changingGauge(registry, { name, help: METRIC_HELP[name], labels: TARGET_LABELS }, () =>
-    [...targets()].map(([series, isReady]) => [series, isReady ? 1 : 0] as const),
+    [...targets.read()].map(([series, isReady]) => [series, isReady ? 1 : 0] as const),
   )
   const notBefore = make.gauge('platform_gateway_certificate_not_before_timestamp_seconds', [{}])
   const notAfter = make.gauge('platform_gateway_certificate_not_after_timestamp_seconds', [{}])
@@ -103,9 +108,7 @@ export function requestMetrics(
       notBefore.set(notBeforeMs / 1000)
       notAfter.set(notAfterMs / 1000)
     },
-    followTargets: (read) => {
-      targets = read
-    },
+    followTargets: targets.follow,
   }
 }
 

@@ -1,7 +1,7 @@
 // Collects what the plan of a Config needs to know, from the stores, the environment and the signing keys.
 import type { Config } from '../../api/config.gen.ts'
 import { GATEWAY_SETTINGS_SECRET, IN_FORCE_CONFIG_MAP } from '../../api/names.ts'
-import type { ConfigMap, Secret } from '../../api/objects.ts'
+import { type ConfigMap, type Secret, secretText } from '../../api/objects.ts'
 import type { SecretSource } from '../../domain/settings/resolve.ts'
 import type { SchemaCheck } from '../../domain/settings/schema.ts'
 import type { Environment } from '../../domain/settings/secret-values.ts'
@@ -57,18 +57,16 @@ export function planFor(
 
 function secretSettingsIn({ secretSettings, namespace }: ConfigPlanSources): string | null {
   const stored = secretSettings.get(GATEWAY_SETTINGS_SECRET, namespace)
-  return stored ? decodedText(stored.object.data?.['config'] ?? '') : null
+  return stored ? (secretText(stored.object, 'config') ?? '') : null
 }
-
-const decodedText = (base64: string): string => Buffer.from(base64, 'base64').toString('utf8')
 
 /** The content of the Secret, or the reason why it is unreadable, which quotes none of it. */
 function secretSourceOf(secret: Secret | undefined): SecretSource {
   if (!secret) return { kind: 'absent' }
-  const encoded = secret.data?.['config']
-  if (encoded === undefined) return { kind: 'unreadable', because: 'has no key config' }
+  const text = secretText(secret, 'config')
+  if (text === null) return { kind: 'unreadable', because: 'has no key config' }
   try {
-    return { kind: 'parsed', value: parseYaml(decodedText(encoded)) }
+    return { kind: 'parsed', value: parseYaml(text) }
   } catch (error) {
     return {
       kind: 'unreadable',

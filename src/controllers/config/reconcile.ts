@@ -6,8 +6,7 @@ import type { ConfigStep } from './plan.ts'
 import { type ConfigPlanSources, planFor } from './plan-input.ts'
 import { publish } from './publish.ts'
 import { type RefusalDeps, reportRefusal } from './refusal.ts'
-import { writeSecretSettings } from './secret-settings.ts'
-import { ignoreConflict, recordSettings } from './settings-record.ts'
+import { ignoreConflict, recordSettings, writeSecretSettings } from './published-settings.ts'
 
 /** Dependencies of the reconciler. */
 export interface ConfigDeps extends ConfigPlanSources, RefusalDeps {}

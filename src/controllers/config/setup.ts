@@ -17,8 +17,7 @@ import type { Instruments } from '../../runtime/metrics.ts'
 import type { FollowedIssuer } from '../../settings/issuer.ts'
 import type { Keyring } from '../../signing/keyring.ts'
 import { CONFIG_WRITE_REASONS, type ConfigDeps, reconcile } from './reconcile.ts'
-import { SECRET_SETTINGS_WRITE_REASONS } from './secret-settings.ts'
-import { RECORD_WRITE_REASONS } from './settings-record.ts'
+import { RECORD_WRITE_REASONS, SECRET_SETTINGS_WRITE_REASONS } from './published-settings.ts'
 
 /** Setters of the platform_config_* metrics. */
 interface ConfigMetrics {

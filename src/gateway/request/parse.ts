@@ -4,6 +4,7 @@ import { CONFIGS } from '../../api/names.ts'
 import type { RequestInfo, RequestTarget } from '../../domain/scope/request-info.ts'
 import { type BufferedAnswer, refuse } from '../../serving/http/answer.ts'
 import { ERRORS } from '../errors.ts'
+import { AMBIGUITY_ERRORS } from './errors.ts'
 import { formatPath, formatQuery, parsePath, parseQuery } from './path-and-query.ts'
 import { METHODS, isMethod, proxyInfoOf, proxySegments, requestInfoOf } from './request-info.ts'
 
@@ -12,7 +13,7 @@ import { METHODS, isMethod, proxyInfoOf, proxySegments, requestInfoOf } from './
  */
 export function parseRequest(method: string, target: RequestTarget, rest: string): RequestParsing {
   const refused = (answer: BufferedAnswer): RequestParsing => ({ ok: false, target, answer })
-  if (/[^!-~]|#/.test(rest)) return refused(refuse(ERRORS.targetCharacters))
+  if (/[^!-~]|#/.test(rest)) return refused(refuse(AMBIGUITY_ERRORS.targetCharacters))
   const [, rawPath = '', rawQuery = ''] = /^([^?]*)\??(.*)$/.exec(rest) ?? []
   const proxied = proxiedRequest(method, target, rawPath, rawQuery)
   if (proxied !== null) return { ok: true, request: proxied }

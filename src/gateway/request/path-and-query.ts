@@ -2,16 +2,16 @@
 // does not clean the path: there, `%2f` separates segments and `..` is a name. A path with two readings is refused.
 import { quoteForMessage } from '../../domain/json/json.ts'
 import { type Refusal, type BufferedAnswer, refuse } from '../../serving/http/answer.ts'
-import { ERRORS } from '../errors.ts'
+import { AMBIGUITY_ERRORS } from './errors.ts'
 
 /** Parses a raw path; empty means `/`. The last segment is empty after a trailing slash. */
 export function parsePath(raw: string): Parsed<readonly string[]> {
-  if (raw !== '' && !raw.startsWith('/')) return refused(refuse(ERRORS.pathStart))
+  if (raw !== '' && !raw.startsWith('/')) return refused(refuse(AMBIGUITY_ERRORS.pathStart))
   const parts = raw.slice(1).split('/')
   const segments: string[] = []
   for (const part of parts) {
     const segment = percentDecode(part)
-    if (segment === null) return refused(refuse(ERRORS.pathEncoding))
+    if (segment === null) return refused(refuse(AMBIGUITY_ERRORS.pathEncoding))
     const isLast = segments.length === parts.length - 1
     const fault = segment === '' && isLast ? null : segmentFault(segment)
     if (fault !== null) return refused(refuse(fault))
@@ -25,10 +25,10 @@ export const formatPath = (segments: readonly string[]): string =>
   `/${segments.map(percentEncode).join('/')}`
 
 function segmentFault(segment: string): Refusal | null {
-  if (segment === '') return ERRORS.emptySegment
-  if (segment === '.' || segment === '..') return ERRORS.dotSegment
+  if (segment === '') return AMBIGUITY_ERRORS.emptySegment
+  if (segment === '.' || segment === '..') return AMBIGUITY_ERRORS.dotSegment
   // No object name has any of these characters: the API server stores no name with a slash or a percent sign.
-  if (/[/\\%\p{Cc}]/u.test(segment)) return ERRORS.pathCharacters
+  if (/[/\\%\p{Cc}]/u.test(segment)) return AMBIGUITY_ERRORS.pathCharacters
   return null
 }
 
@@ -81,19 +81,21 @@ const MOST_PARAMETERS = 1000
 
 /** Parses a raw query without its question mark. Empty pairs are left out. */
 export function parseQuery(raw: string): Parsed<Query> {
-  if (raw.includes(';')) return refused(refuse(ERRORS.querySemicolon))
+  if (raw.includes(';')) return refused(refuse(AMBIGUITY_ERRORS.querySemicolon))
   const parts = raw.split('&').filter((part) => part !== '')
   if (parts.length > MOST_PARAMETERS)
-    return refused(refuse(ERRORS.queryLength, { count: MOST_PARAMETERS }))
+    return refused(refuse(AMBIGUITY_ERRORS.queryLength, { count: MOST_PARAMETERS }))
   const pairs: (readonly [string, string])[] = []
   for (const part of parts) {
     const pair = pairOf(part)
-    if (pair === null) return refused(refuse(ERRORS.queryEncoding))
+    if (pair === null) return refused(refuse(AMBIGUITY_ERRORS.queryEncoding))
     pairs.push(pair)
   }
   const repeatedName = firstRepeated(pairs)
   if (repeatedName !== null)
-    return refused(refuse(ERRORS.parameterRepeated, { parameter: quoteForMessage(repeatedName) }))
+    return refused(
+      refuse(AMBIGUITY_ERRORS.parameterRepeated, { parameter: quoteForMessage(repeatedName) }),
+    )
   return read(pairs)
 }
 

@@ -2,7 +2,7 @@
 // API server authorizes and audits.
 import type { RequestInfo, RequestTarget } from '../../domain/scope/request-info.ts'
 import { refuse } from '../../serving/http/answer.ts'
-import { ERRORS } from '../errors.ts'
+import { AMBIGUITY_ERRORS } from './errors.ts'
 import { isLabelSelector } from './label-selector.ts'
 import { type Parsed, type Query, read, refused, valueOf } from './path-and-query.ts'
 
@@ -42,7 +42,7 @@ export function requestInfoOf(request: RequestParts, target: RequestTarget): Par
   const before = BEFORE_RESOURCE.get(parts[0] ?? '')
   if (before === undefined || parts.length <= before)
     return read({ target, verb: method.toLowerCase(), path: `/${segments.join('/')}` })
-  if (LEGACY_VERBS.has(parts[before] ?? '')) return refused(refuse(ERRORS.legacyVerb))
+  if (LEGACY_VERBS.has(parts[before] ?? '')) return refused(refuse(AMBIGUITY_ERRORS.legacyVerb))
   const resource = apiResourceOf(parts, before)
   const verbAndName = verbAndNameOf(request, resource.name)
   if (!verbAndName.ok) return verbAndName
@@ -128,12 +128,13 @@ interface VerbAndName {
 function readListOptions(query: Query): Parsed<VerbAndName> {
   const watch = valueOf(query, 'watch') ?? 'false'
   // The API server compares without case; beyond ASCII, in one of two ways.
-  if (/[^ -~]/.test(watch)) return refused(refuse(ERRORS.watchParameter))
+  if (/[^ -~]/.test(watch)) return refused(refuse(AMBIGUITY_ERRORS.watchParameter))
   const verb = watch === '0' || watch.toLowerCase() === 'false' ? 'list' : 'watch'
   const name = selectedName(valueOf(query, 'fieldSelector') ?? '')
   if (!name.ok) return name
   const unreadable = name.value === '' ? undefined : query.find(isUnreadable)
-  if (unreadable) return refused(refuse(ERRORS.parameterUnreadable, { parameter: unreadable[0] }))
+  if (unreadable)
+    return refused(refuse(AMBIGUITY_ERRORS.parameterUnreadable, { parameter: unreadable[0] }))
   return read({ verb, name: name.value })
 }
 
@@ -155,10 +156,10 @@ function selectedName(selector: string): Parsed<string> {
   for (const term of termsOf(selector)) {
     const [, field, operator, escaped = '\\'] = /^(.*?)(!=|==|=)(.*)$/s.exec(term) ?? []
     const value = unescaped(escaped)
-    if (value === null) return refused(refuse(ERRORS.fieldSelectorTerms))
+    if (value === null) return refused(refuse(AMBIGUITY_ERRORS.fieldSelectorTerms))
     if (field === 'metadata.name' && operator !== '!=') names.push(value)
   }
-  if (names.length > 1) return refused(refuse(ERRORS.fieldSelectorNames))
+  if (names.length > 1) return refused(refuse(AMBIGUITY_ERRORS.fieldSelectorNames))
   const [name = ''] = names
   return read(name === '.' || name === '..' || /[/%]/.test(name) ? '' : name)
 }

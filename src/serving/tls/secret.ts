@@ -4,7 +4,7 @@
 // one Secret with one key: its CA moves to the Secret of the CA, and its certificate is replaced.
 import { isIP } from 'node:net'
 import { GATEWAY_CA_SECRET, GATEWAY_TLS_SECRET } from '../../api/names.ts'
-import type { Secret } from '../../api/objects.ts'
+import { type Secret, secretText } from '../../api/objects.ts'
 import {
   type CertificatePair,
   isSignedBy,
@@ -123,8 +123,7 @@ const pairIn = (secret: Secret): CertificatePair => ({
   keyPem: textIn(secret, 'tls.key'),
 })
 
-const textIn = ({ data }: Secret, key: string): string =>
-  Buffer.from(data?.[key] ?? '', 'base64').toString('utf8')
+const textIn = (secret: Secret, key: string): string => secretText(secret, key) ?? ''
 
 /** The Secret to store for this CA; null = for a new CA. Without the fields that the API server sets. */
 export async function authoritySecret(

@@ -58,6 +58,7 @@ function matching(pattern: string, canary: string): string {
   if (pattern.includes('sha256:')) return `sha256:${canary}`
   if (pattern.includes('https://')) return `https://${canary}.example.com`
   if (pattern.includes('/[0-9]')) return `${canary}/8`
+  if (pattern.includes('[KMGTPE]i')) return `${BigInt(`0x${canary}`)}Gi`
   if (pattern.includes('--')) return `--a=${canary}`
   return pattern.includes('{0,61}') ? canary.slice(0, 60) : canary
 }

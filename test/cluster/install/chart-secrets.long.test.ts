@@ -116,8 +116,8 @@ metadata: {name: planted}
       change: (text: string) =>
         text.replace('env:\n', 'env:\n- name: URL\n  value: {{ .root.Values.issuerURL }}\n'),
       found: [
-        'Deployment gateway/spec/template/spec/containers/0/env/0/value',
         'Deployment manager/spec/template/spec/containers/0/env/0/value',
+        'StatefulSet gateway/spec/template/spec/containers/0/env/0/value',
       ],
     },
   ])('is found: $name (34.1)', async ({ found, ...fault }) => {

@@ -137,6 +137,20 @@ const FAULTS = [
     from: 'gateway-certificate',
     to: 'certificate',
   },
+  {
+    chart: PLATFORM,
+    suite: 'gateway',
+    file: '_shared.tpl',
+    from: '-}}StatefulSet{{-',
+    to: '-}}Deployment{{-',
+  },
+  {
+    chart: PLATFORM,
+    suite: 'gateway',
+    file: 'gateway.yaml',
+    from: '(not $audit.enabled)',
+    to: 'false',
+  },
   { chart: PLATFORM, suite: 'routes', file: 'routes.yaml', from: 'if .enabled', to: 'if true' },
   {
     chart: PLATFORM,
@@ -187,6 +201,13 @@ const FAULTS = [
     file: 'direct.yaml',
     from: 'if .Values.direct.persistence.enabled',
     to: 'if true',
+  },
+  {
+    chart: AGENT,
+    suite: 'direct',
+    file: 'direct.yaml',
+    from: 'if $audit.enabled',
+    to: 'if false',
   },
   {
     chart: AGENT,

@@ -12,6 +12,17 @@ const podField = (component: string, name: string, value: unknown): object => ({
   patch: stringify([{ op: 'add', path: `/spec/template/spec/${name}`, value }]),
 })
 
+/** The class and the size of the volumes of a StatefulSet. */
+const claim = (component: string, storageClassName: string, storage: string): object => ({
+  target: { kind: 'StatefulSet', name: component },
+  patch: stringify([
+    { op: 'add', path: `${CLAIM}/storageClassName`, value: storageClassName },
+    { op: 'replace', path: `${CLAIM}/resources/requests/storage`, value: storage },
+  ]),
+})
+
+const CLAIM = '/spec/volumeClaimTemplates/0/spec'
+
 const DIGEST = `sha256:${'0123456789abcdef'.repeat(4)}`
 const IMAGE = { name: 'management-operator', newName: 'registry.example.com/p/mo' }
 const TOLERATIONS = [{ key: 'platform', operator: 'Exists' }]
@@ -80,6 +91,19 @@ export const PLATFORM_ROWS: readonly Row[] = [
     },
   },
   {
+    name: 'a volume for the audit log',
+    values: { gateway: { audit: { enabled: true } } },
+    overlay: { components: ['../../components/audit'] },
+  },
+  {
+    name: 'a larger volume for the audit log, of a class',
+    values: { gateway: { audit: { enabled: true, storageClassName: 'fast', size: '100Gi' } } },
+    overlay: {
+      components: ['../../components/audit'],
+      patches: [claim('gateway', 'fast', '100Gi')],
+    },
+  },
+  {
     name: 'another namespace',
     values: { namespace: 'my-platform' },
     overlay: { namespace: 'my-platform' },
@@ -116,6 +140,48 @@ export const AGENT_ROWS: readonly Row[] = [
     overlay: { components: ['../../direct/webhook'] },
   },
   {
+    name: 'an audit log',
+    values: { direct: { audit: { enabled: true } } },
+    overlay: { components: ['../../components/audit-direct'] },
+  },
+  {
+    name: 'an audit log of another platform, beside claim and webhook',
+    values: {
+      direct: {
+        persistence: { enabled: true },
+        audit: {
+          enabled: true,
+          storageClassName: 'fast',
+          size: '500Mi',
+          centralURL: 'https://k.example.com',
+          secretName: 'mine',
+        },
+      },
+      webhook: { enabled: true },
+    },
+    overlay: {
+      components: ['../../direct/claim', '../../direct/webhook', '../../components/audit-direct'],
+      patches: [
+        claim('direct', 'fast', '500Mi'),
+        {
+          target: { kind: 'StatefulSet', name: 'direct' },
+          patch: stringify([
+            {
+              op: 'replace',
+              path: '/spec/template/spec/containers/0/args/9',
+              value: '--central-url=https://k.example.com',
+            },
+            {
+              op: 'replace',
+              path: '/spec/template/spec/volumes/2/secret/secretName',
+              value: 'mine',
+            },
+          ]),
+        },
+      ],
+    },
+  },
+  {
     name: 'the older right to impersonate',
     values: { legacyImpersonation: 'always' },
     overlay: { components: ['../../direct/legacy-impersonation'] },
@@ -135,6 +201,7 @@ export const EVERYTHING = {
     legacyImpersonation: 'always',
     gateway: {
       tls: { mode: 'certManager', issuerRef: { name: 'internal' } },
+      audit: ON,
       service: { type: 'LoadBalancer' },
       ingress: { ...ON, hosts: ['platform.example.com'] },
       httpRoute: { ...ON, parentRefs: [{ name: 'public' }] },
@@ -145,7 +212,7 @@ export const EVERYTHING = {
   },
   [AGENT]: {
     legacyImpersonation: 'always',
-    direct: { service: { type: 'LoadBalancer' }, persistence: ON },
+    direct: { service: { type: 'LoadBalancer' }, persistence: ON, audit: ON },
     webhook: ON,
     target: ON,
     monitoring: { serviceMonitor: ON, rules: ON },

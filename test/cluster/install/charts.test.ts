@@ -93,6 +93,7 @@ test.each([
       manager: { priorityClassName: WORD },
       gateway: {
         tls: { mode: 'certManager', secretName: WORD, issuerRef: { name: WORD } },
+        audit: { ...ON, storageClassName: WORD, size: WORD },
         service: { type: 'LoadBalancer', loadBalancerClass: WORD },
         ingress: { ...ON, className: WORD, hosts: ['a.example.com'], tlsSecretName: WORD },
       },
@@ -104,7 +105,11 @@ test.each([
     values: {
       namespace: WORD,
       issuerURL: WITH_COLON,
-      direct: { priorityClassName: WORD, persistence: { ...ON, storageClassName: WORD } },
+      direct: {
+        priorityClassName: WORD,
+        persistence: { ...ON, storageClassName: WORD },
+        audit: { ...ON, storageClassName: WORD, size: WORD, secretName: WORD },
+      },
       webhook: { ...ON, secretName: WORD },
     },
   },
@@ -179,6 +184,16 @@ describe('wrong values', () => {
       says: "at '/gateway/autoscaling': minReplicas is greater than maxReplicas",
     },
     {
+      name: 'a size that is no quantity',
+      values: { gateway: { audit: { ...ON, size: '20 GB' } } },
+      says: "at '/gateway/audit/size': '20 GB' does not match pattern",
+    },
+    {
+      name: 'a path of the audit log without a volume',
+      values: { config: { audit: { enabled: true, path: '/var/log/audit', level: 2 } } },
+      says: "at '/config/audit/path': no volume for it",
+    },
+    {
       name: 'an image with a tag in its name',
       values: { image: { repository: 'registry.example.com/mo:1.2.3' } },
       says: "at '/image/repository': ",
@@ -202,6 +217,25 @@ describe('wrong values', () => {
     expect(code).not.toBe(0)
     expect(stderr).toContain("at '/config/")
     expect(stdout + stderr).not.toContain('canary-1')
+  })
+
+  test.each([
+    { url: 'http://platform.example.com', says: 'does not match pattern' },
+    { url: 'https://platform.example.com/oidc', says: 'does not match pattern' },
+    { url: 'https://a:canary-1@example.com', says: "'not' failed" },
+  ])('the platform of an audit log is no $url, and no password is shown (23.1)', async (one) => {
+    const values = { direct: { audit: { ...ON, centralURL: one.url } } }
+    const { code, stdout, stderr } = await charts.template(AGENT, values)
+    expect(code).not.toBe(0)
+    expect(stderr).toContain("at '/direct/audit/centralURL'")
+    expect(stderr).toContain(one.says)
+    expect(stdout + stderr).not.toContain('canary-1')
+  })
+
+  test('standard output takes the audit log without a volume (22.5)', async () => {
+    const config = { audit: { enabled: true, path: '-', level: 2 } }
+    const { code } = await charts.template(PLATFORM, { config })
+    expect(code).toBe(0)
   })
 
   test.each([PLATFORM, AGENT])(

@@ -30,6 +30,18 @@ test.each<{
     client: '203.0.113.9',
   },
   {
+    name: 'the same where proxies write IPv4 addresses as IPv6 ones, in whatever form',
+    peer: '::ffff:a00:1',
+    sent: ['203.0.113.9, ::FFFF:a00:2, 0:0:0:0:0:ffff:10.0.0.3'],
+    client: '203.0.113.9',
+  },
+  {
+    name: 'an IPv6 address that only ends as a trusted IPv4 one',
+    peer: '10.0.0.1',
+    sent: ['203.0.113.9, 64:ff9b::a00:2'],
+    client: '64:ff9b::a00:2',
+  },
+  {
     name: 'the rightmost untrusted one: others at its left may be invented',
     peer: '10.0.0.1',
     sent: ['198.51.100.7, 203.0.113.9 , 10.0.0.2'],

@@ -1,8 +1,23 @@
 import { readFileSync } from 'node:fs'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { EventSender, type SenderObserver } from '../../../../src/audit/agent/sender.ts'
+import { AuditSpool } from '../../../../src/audit/agent/spool.ts'
 import { eventListOf } from '../../../../src/domain/audit/event-list.ts'
+import { EVENTS_FROM_MS } from '../../../support/audit-store-events.ts'
+import { tickingClock } from '../../../support/manual-clock.ts'
 import { has, ids, inTurn, keyFile, SpoolFolder, started, startSender } from './sender-folder.ts'
 import { status, TestPlatform } from './test-platform.ts'
+
+/** Counts the turns of the event loop until the end of the test. */
+function countTurns(): () => number {
+  let turns = 0
+  let turn = setImmediate(function next() {
+    turns += 1
+    turn = setImmediate(next)
+  })
+  onTestFinished(() => clearImmediate(turn))
+  return () => turns
+}
 
 describe('events of an agent (23.1)', () => {
   test('go to the route of its cluster as an EventList, with its key', async () => {
@@ -35,6 +50,31 @@ describe('events of an agent (23.1)', () => {
     folder.write(6, 2)
     await until('the new ones are sent', has(sent, 8))
     expect(sent()).toEqual(ids(0, 8))
+  })
+
+  test('leave turns of the event loop to requests while they are read', async () => {
+    const folder = new SpoolFolder()
+    folder.write(0, 1000)
+    const clock = tickingClock(EVENTS_FROM_MS, 10)
+    const spool = new AuditSpool(folder.path, { limitBytes: 1e9, whenFull: 'refuse' })
+    const turns = countTurns()
+    const sent = Promise.withResolvers<number>()
+    const sendEvents = (): Promise<number> => {
+      sent.resolve(turns())
+      return Promise.resolve(200)
+    }
+    const sender = new EventSender({
+      central: { sendEvents },
+      folder: folder.path,
+      positionFile: folder.file('audit.position'),
+      spool,
+      clock,
+      observer: {} as SenderObserver,
+    })
+    sender.apply('send')
+    sender.start()
+    onTestFinished(() => sender.end(AbortSignal.abort()))
+    expect(await sent.promise).toBeGreaterThan(400)
   })
 
   test('come a thousand at a time at most, and three mebibytes of JSON', async () => {

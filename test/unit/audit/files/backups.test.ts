@@ -22,6 +22,18 @@ test('a backup is named by the time when it was made (22.1)', () => {
   expect(backupOf(`${freeBackupName([], NOW)}.gz`)).toMatchObject({ atMs: NOW, isCompressed: true })
 })
 
+// biome-ignore format: a table
+test.each([
+  { name: 'in the millisecond of another', names: [old(0)], is: 'audit-2026-11-28T12-00-00.251.log' },
+  { name: 'in the millisecond of an archive', names: [`${old(0)}.gz`, old(1)], is: 'audit-2026-11-28T12-00-00.251.log' },
+  { name: 'after the clock was set back by a day', names: [old(-24), old(1)], is: 'audit-2026-11-29T12-00-00.251.log' },
+  { name: 'after the clock was set back, and it is 1970', names: [old(0)], nowMs: 0, is: 'audit-2026-11-28T12-00-00.251.log' },
+  { name: 'once the clock is beyond the newest', names: [old(1), old(2)], is: 'audit-2026-11-28T12-00-00.250.log' },
+  { name: 'beside files that are no backups', names: ['audit-2099-01-01.log', 'audit.log'], is: 'audit-2026-11-28T12-00-00.250.log' },
+])('a backup has a later name than all others: $name (22.1, 22.3)', ({ names, nowMs = NOW, is }) => {
+  expect(freeBackupName(names, nowMs)).toBe(is)
+})
+
 test.each([
   'audit.log',
   'audit.lock',
@@ -53,6 +65,8 @@ describe('backups (22.1)', () => {
     { name: 'what stays is compressed once', names: [old(1), gz(old(2)), old(3)], retention: { ...ALL, compress: true, maxBackups: 2 }, remove: [old(3)], compress: [old(1)] },
     { name: 'compressed ones stay when compression is off', names: [gz(old(1))], retention: ALL, remove: [], compress: [] },
     { name: 'a half-made .gz is made again', names: [gz(old(1)), old(1)], retention: { ...ALL, compress: true }, remove: [], compress: [old(1)] },
+    { name: 'backups of a clock that was set back stay by age', names: [old(-1), old(-2), old(25)], retention: { ...ALL, maxAge: 1 }, remove: [old(25)], compress: [] },
+    { name: 'backups of a clock that was set back go by number, oldest first', names: [old(-1), old(-2), old(-3)], retention: { ...ALL, maxBackups: 2 }, remove: [old(-1)], compress: [] },
     { name: 'a backup of the future stays', names: [old(-5), old(1)], retention: { ...ALL, maxAge: 1, maxBackups: 1 }, remove: [old(1)], compress: [] },
   ])('$name', ({ names, retention, remove, compress }) => {
     expect(backupUpkeep(names, retention, NOW)).toEqual({ remove, compress })

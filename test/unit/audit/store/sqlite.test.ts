@@ -14,6 +14,7 @@ import { freeBackupName } from '../../../../src/audit/files/backups.ts'
 import { AuditFollower } from '../../../../src/audit/follower/follower.ts'
 import { eventually } from '../../../support/eventually.ts'
 import { systemClock } from '../../../../src/runtime/clock.ts'
+import { countPerTurn, tickingClock } from '../../../support/manual-clock.ts'
 import { auditQuery, EVENTS_FROM_MS, eventLines } from '../../../support/audit-store-events.ts'
 import { dataStoreCases } from './data-store-cases.ts'
 
@@ -40,6 +41,24 @@ describe('SQLite', () => {
     await storeOf(file).writeEvents({ source: 's', lines: eventLines(0, 1), position: 'p' })
     for (const end of ['', '-wal', '-shm'])
       expect(statSync(`${file}${end}`).mode & 0o777).toBe(0o600)
+  })
+
+  test('the lines of a batch leave turns of the event loop to requests (22.3)', async () => {
+    const clock = tickingClock(EVENTS_FROM_MS, 10)
+    const store = new DataStore({ kind: 'sqlite', file: newFile() }, clock)
+    onTestFinished(() => store.close())
+    const { count, most, all } = countPerTurn()
+    const lines = eventLines(0, 1000)
+    const read = function* (): Generator<string> {
+      for (let at = 0; at < lines.length; at += 1) {
+        count()
+        yield lines[at] ?? ''
+      }
+    }
+    const counted = Object.assign([...lines], { [Symbol.iterator]: read })
+    await store.writeEvents({ source: 's', lines: counted, position: 'p' })
+    expect(all()).toBe(1000)
+    expect(most()).toBeLessThan(5)
   })
 
   test('a question whose time is over looks at no further event (22.4)', async () => {

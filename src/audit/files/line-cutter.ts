@@ -26,7 +26,7 @@ export class LineCutter {
     const rest = this.#waiting.subarray(this.#from)
     this.#searched -= this.#from
     this.#from = 0
-    this.#waiting = Buffer.concat([rest, bytes])
+    this.#waiting = rest.length === 0 ? bytes : Buffer.concat([rest, bytes])
   }
 
   /** The next line; null = there is no whole one. */
@@ -34,7 +34,8 @@ export class LineCutter {
     const end = this.#waiting.indexOf(LINE_FEED, this.#searched)
     if (end === -1) {
       this.#searched = this.#waiting.length
-      if (this.#searched - this.#from > LONGEST_LINE_BYTES) this.#drop(this.#searched)
+      const isTooLong = this.#dropped > 0 || this.#searched - this.#from > LONGEST_LINE_BYTES
+      if (isTooLong) this.#drop(this.#searched)
       return null
     }
     return this.#cut(end, end + 1)
