@@ -44,13 +44,15 @@ export const abandonedArchives = (names: readonly string[]): readonly string[] =
   )
 
 /**
- * The name of a backup that is made now: the first millisecond from now on of which there is none, compressed or not.
+ * The name of a backup that is made now. It is later than those that are there, though the clock may have been set back: the log
+ * is read in the order of names. One that is more than a day ahead is passed over, or nothing would ever be old enough to go.
  *
  * @param names of all files in the directory
  */
 export function freeBackupName(names: readonly string[], nowMs: number): string {
   const taken = new Set(names.flatMap((name) => backupOf(name)?.atMs ?? []))
-  let atMs = nowMs
+  const earlier = [...taken].filter((atMs) => atMs <= nowMs + DAY_MS)
+  let atMs = earlier.reduce((latest, one) => Math.max(latest, one + 1), nowMs)
   while (taken.has(atMs)) atMs += 1
   return backupName(atMs)
 }

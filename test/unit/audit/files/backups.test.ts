@@ -22,6 +22,20 @@ test('a backup is named by the time when it was made (22.1)', () => {
   expect(backupOf(`${freeBackupName([], NOW)}.gz`)).toMatchObject({ atMs: NOW, isCompressed: true })
 })
 
+test('a backup is later than those that are there, though the clock was set back (22.1)', () => {
+  const taken = [old(-2), `${old(-1)}.gz`, old(3)]
+  expect(freeBackupName(taken, NOW)).toBe(freeBackupName([], NOW + 2 * HOUR_MS + 1))
+  const last = freeBackupName([], NOW + 24 * HOUR_MS)
+  expect(freeBackupName([last], NOW)).toBe(freeBackupName([], NOW + 24 * HOUR_MS + 1))
+})
+
+test('a backup of a clock that was wrong by more than a day holds no other in the future (22.1)', () => {
+  expect(freeBackupName([old(-25), old(1)], NOW)).toBe(old(0))
+  const next = freeBackupName([], NOW + 24 * HOUR_MS + 1)
+  expect(freeBackupName([old(-24), next], NOW)).toBe(freeBackupName([], NOW + 24 * HOUR_MS + 2))
+  expect(freeBackupName(['audit-9999-12-31T23-59-59.999.log'], NOW)).toBe(old(0))
+})
+
 test.each([
   'audit.log',
   'audit.lock',
