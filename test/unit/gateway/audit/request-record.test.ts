@@ -207,6 +207,20 @@ test.each<{
     expected: [['Metadata Panic 500', 'deny', 'internal']],
   },
   {
+    name: 'a crash where nothing else is recorded',
+    given: {
+      selfService: {
+        answer: async () => Promise.reject(new Error('broken')),
+        rights: () => ({ reasonFor: async () => null, rules: [] }),
+      },
+    },
+    target: '/kubernetes/management/apis/management.platform.sh/v1/ownedaccesskeys',
+    rules: [
+      { level: 'Metadata', omitStages: ['RequestReceived', 'ResponseStarted', 'ResponseComplete'] },
+    ],
+    expected: [['Metadata Panic 500', 'deny', 'internal']],
+  },
+  {
     name: 'a question to the audit log',
     target: '/kubernetes/management/audit/events?since=24h',
     rules: [{ level: 'Metadata', omitStages: ['RequestReceived'] }],
