@@ -71,12 +71,18 @@ export class AuditLog {
 
   /** Keeps the log open until `release`, once for each request that is recorded. */
   retain(): void {
-    this.#requests += 1
+    this.countRequests(1)
   }
 
   release(): void {
-    this.#requests -= 1
-    void this.#closeWhenUnused()
+    this.countRequests(-1)
+  }
+
+  /** Counts more requests that write here, or fewer, and in the log that follows. */
+  countRequests(requests: number): void {
+    this.#requests += requests
+    this.#successor?.countRequests(requests)
+    if (this.#isRetired) void this.#closeWhenUnused()
   }
 
   /** A request is under way whose line will come soon, until `settle`. */
@@ -107,12 +113,15 @@ export class AuditLog {
   retire(successor: AuditLog | null): void {
     this.#isRetired = true
     this.#successor = successor
+    // They write there from now on, also once that log is retired as well.
+    successor?.countRequests(this.#requests)
     void this.#closeWhenUnused()
   }
 
   /** Takes new requests again, by these settings. */
   resume(retention: LogRetention): void {
     this.#isRetired = false
+    this.#successor?.countRequests(-this.#requests)
     this.#successor = null
     this.#sink.changeRetention(retention)
   }

@@ -14,19 +14,23 @@ export function clientAddress(
   forwardedFor: readonly string[],
   trusted: readonly Cidr[],
 ): string {
-  if (!isTrusted(peer, trusted)) return peer
+  let address = plainAddress(peer)
+  if (!isTrusted(address, trusted)) return address
   const entries = forwardedFor.flatMap((value) => value.split(',')).map((entry) => entry.trim())
-  let address = peer
   for (const entry of entries.toReversed()) {
     if (parseIpAddress(entry) === null) return address
-    address = entry
-    if (!isTrusted(entry, trusted)) return address
+    address = plainAddress(entry)
+    if (!isTrusted(address, trusted)) return address
   }
   return address
 }
 
+/** The address of a peer without the form that Node gives IPv4 on a socket for both families, and nobody would search for. */
+export const plainAddress = (text: string): string => text.replace(MAPPED, '')
+
+const MAPPED = /^::ffff:(?=\d+\.)/i
+
 function isTrusted(text: string, trusted: readonly Cidr[]): boolean {
   const address = parseIpAddress(text)
-  // On a socket for both families, Node gives the IPv4 address of a peer as an IPv4-mapped one.
   return address !== null && trusted.some((range) => isWithin(unmapped(address), range))
 }

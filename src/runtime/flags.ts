@@ -1,5 +1,6 @@
 // Command-line flags: one table is the source of the parser, of --help and of the page in the docs (contract 8.1).
 import manifest from '../../package.json' with { type: 'json' }
+import { hideCredentials } from '../domain/audit/hide-credentials.ts'
 import { parseDuration } from '../domain/time.ts'
 import { type BindAddress, parseBindAddress } from './address.ts'
 
@@ -104,6 +105,9 @@ export function readFlagsAndArguments<F extends Flags>(
 export const readFlags = <F extends Flags>(flags: F, argv: readonly string[]): ReadFlags<F> =>
   readLine(flags, argv, () => false)
 
+/** A word of a command line for a message, which may end in the log of a pipeline: without credentials. */
+const quoted = (word: string): string => JSON.stringify(hideCredentials(word))
+
 /** Parses a command line. `isArgument` decides on each word that no flag matches. */
 function readLine<F extends Flags>(
   flags: F,
@@ -119,7 +123,7 @@ function readLine<F extends Flags>(
     const flag = Object.hasOwn(flags, name) ? flags[name] : undefined
     const text = inline ?? (flag?.value === switchValue ? 'true' : flag && rest.shift())
     if (!flag && isArgument(word)) continue
-    if (!flag) faults.push(`${JSON.stringify(word)} is not a flag, accepted are ${namesOf(flags)}`)
+    if (!flag) faults.push(`${quoted(word)} is not a flag, accepted are ${namesOf(flags)}`)
     else if (text === undefined) faults.push(`--${name} lacks its value, ${flag.value.accepts}`)
     else given[name] = flag.value.isList && given[name] ? `${given[name]},${text}` : text
   }
@@ -127,7 +131,7 @@ function readLine<F extends Flags>(
     const text = given[name] ?? fallback
     const read = value.read(text)
     if (read === undefined)
-      faults.push(`--${name} is ${JSON.stringify(text)}, accepted is ${value.accepts}`)
+      faults.push(`--${name} is ${quoted(text)}, accepted is ${value.accepts}`)
     return [name, read] as const
   })
   const values = Object.fromEntries(parsed.filter(([, read]) => read !== undefined))

@@ -34,8 +34,10 @@ function capture(stream: NodeJS.WriteStream): {
 } {
   const write: unknown = Reflect.get(stream, 'write')
   let text = ''
-  stream.write = (written: string | Uint8Array): boolean => {
+  stream.write = (written: string | Uint8Array, ...rest: readonly unknown[]): boolean => {
     text += String(written)
+    const done = rest.at(-1)
+    if (typeof done === 'function') done()
     return true
   }
   return { text: () => text, restore: () => void Reflect.set(stream, 'write', write) }

@@ -1,6 +1,7 @@
 // What an agent has not sent of its log (contract 23.1): the files behind the position of its sender.
-import { lstat, readdir, rm } from 'node:fs/promises'
+import { lstat, rm } from 'node:fs/promises'
 import { join } from 'node:path'
+import { fileNames } from '../files/directory.ts'
 import { overflowOf, type Spool, type UnsentFile, type WhenSpoolFull } from '../files/spool.ts'
 import { headOf } from '../follower/open-file.ts'
 import { filesFrom, type LogFile, type LogPosition } from '../follower/position.ts'
@@ -120,7 +121,7 @@ export class AuditSpool implements Spool {
   }
 
   async #files(position: LogPosition | null): Promise<readonly LogFile[]> {
-    const names = await readdir(this.#folder).catch((error: unknown) => {
+    const names = await fileNames(this.#folder).catch((error: unknown) => {
       if (codeOf(error) === 'ENOENT') return []
       throw error
     })

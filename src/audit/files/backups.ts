@@ -6,6 +6,8 @@ import { formatTimestamp } from '../../domain/time.ts'
 export const AUDIT_FILE = 'audit.log'
 
 const DAY_MS = 86_400_000
+/** The last time that a name can say. */
+const LAST_MS = Date.parse('9999-12-31T23:59:59.999Z')
 
 /** Only names of this form are ever touched. */
 const BACKUP_NAME = /^audit-(\d{4}-\d{2}-\d{2})T(\d{2})-(\d{2})-(\d{2})\.(\d{3})\.log(\.gz)?$/
@@ -44,16 +46,16 @@ export const abandonedArchives = (names: readonly string[]): readonly string[] =
   )
 
 /**
- * The name of a backup that is made now, behind all others: readers go by names, and pass over what is older than what
- * they have read. So a clock that was set back goes on a millisecond behind the newest name.
+ * The name of a backup that is made now, behind all others: readers go by names, and pass over what is older than what they have
+ * read. So a clock that was set back goes on a millisecond behind the newest name.
  *
  * @param names of all files in the directory
  */
 export function freeBackupName(names: readonly string[], nowMs: number): string {
-  const newestMs = names.reduce(
-    (newest, name) => Math.max(newest, backupOf(name)?.atMs ?? newest),
-    Number.NEGATIVE_INFINITY,
-  )
+  const newestMs = names.reduce((newest, name) => {
+    const { atMs } = backupOf(name) ?? { atMs: newest }
+    return atMs < LAST_MS ? Math.max(newest, atMs) : newest
+  }, Number.NEGATIVE_INFINITY)
   return backupName(Math.max(nowMs, newestMs + 1))
 }
 

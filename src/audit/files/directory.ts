@@ -1,7 +1,7 @@
 // The directory of an audit log (contract 22.1). It is made at start and at a change alone: one that goes away later may be a
 // volume that was unmounted, and a new one in its place would hide that.
 import type { Stats } from 'node:fs'
-import { lstat, mkdir } from 'node:fs/promises'
+import { lstat, mkdir, readdir } from 'node:fs/promises'
 import { dirname, isAbsolute, join, resolve } from 'node:path'
 import { syncDirectory } from '../../runtime/kept-file.ts'
 
@@ -49,4 +49,10 @@ export async function statsOf(path: string): Promise<Stats | null> {
     if (error.code === 'ENOENT') return null
     throw error
   })
+}
+
+/** The names of the files in a directory. A link is not ours, and a folder is no file, whatever its name. @throws Error of node:fs */
+export async function fileNames(folder: string): Promise<readonly string[]> {
+  const entries = await readdir(folder, { withFileTypes: true })
+  return entries.filter((entry) => entry.isFile()).map(({ name }) => name)
 }

@@ -1,9 +1,10 @@
 // Removal and compression of backups beside the writes, one run at a time (contract 22.1). A failure never fails a write.
-import { readdir, rm } from 'node:fs/promises'
+import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type Clock, sleep } from '../../runtime/clock.ts'
 import { abandonedArchives, type BackupRetention, backupUpkeep } from './backups.ts'
 import { compressFile } from './compress.ts'
+import { fileNames } from './directory.ts'
 import type { Spool } from './spool.ts'
 
 /** Dependencies of the upkeep. */
@@ -100,10 +101,4 @@ export class Upkeep {
     this.#hasFailed = true
     this.#options.failed(cause)
   }
-}
-
-/** Of files alone: a link is not ours, whatever its name. */
-async function fileNames(folder: string): Promise<readonly string[]> {
-  const entries = await readdir(folder, { withFileTypes: true })
-  return entries.filter((entry) => entry.isFile()).map(({ name }) => name)
 }

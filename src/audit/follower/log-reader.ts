@@ -1,8 +1,9 @@
 // Lines of an audit log in their order, over all of its files, from a position on (contract 22.3).
-import { lstat, readdir } from 'node:fs/promises'
+import { lstat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setImmediate } from 'node:timers/promises'
 import { AUDIT_FILE } from '../files/backups.ts'
+import { fileNames } from '../files/directory.ts'
 import { MOST_BYTES, MOST_LINES } from '../store/write-events.ts'
 import {
   FileChangedError,
@@ -191,7 +192,7 @@ export class LogReader {
   }
 
   async #files(): Promise<readonly LogFile[]> {
-    return filesFrom(await readdir(this.#directory).catch(noNames), this.#position)
+    return filesFrom(await fileNames(this.#directory).catch(noNames), this.#position)
   }
 
   /** Opens the file of the position, or the one behind it. */

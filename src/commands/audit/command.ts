@@ -103,22 +103,21 @@ async function print(
   { events, continue: token }: FoundEvents,
   { output }: AuditSettings,
 ): Promise<readonly string[]> {
-  if (output === 'json') {
-    await write(eventListOf(events.map(visibleJson), token))
-    return []
-  }
+  if (output === 'json') return write(eventListOf(events.map(visibleJson), token))
   const { text, unread } = eventTable(events)
-  if (events.length > unread) await write(text)
-  return unread === 0 ? [] : [`error: ${unread} of the events could not be read`]
+  const faults = events.length > unread ? await write(text) : []
+  return unread === 0 ? faults : [...faults, `error: ${unread} of the events could not be read`]
 }
 
-/** Resolves when standard output has the text, or its reader has left: the process exits then, and a pipe takes 64 KiB. */
-function write(text: string): Promise<void> {
+/** @returns why not all of it was written; nothing when it was, or when its reader has left: the process exits then */
+function write(text: string): Promise<readonly string[]> {
   const { stdout } = process
   if (stdout.listenerCount('error') === 0) stdout.on('error', () => undefined)
   return new Promise((resolve) => {
-    stdout.write(text, () => resolve())
-    if (stdout.writableLength === 0) resolve()
+    stdout.write(text, (error?: NodeJS.ErrnoException | null) => {
+      const isWritten = !error || error.code === 'EPIPE'
+      resolve(isWritten ? [] : [`error: the output could not be written: ${messageOf(error)}`])
+    })
   })
 }
 

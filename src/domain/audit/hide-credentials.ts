@@ -47,6 +47,15 @@ const hideInParts = (uri: string): string =>
     })
     .join('')
 
+/**
+ * Whether a path that could not be read names `proxy`, in whatever spelling: then its query may have been meant for a workload
+ * (contract 21.4).
+ */
+export const mayNameProxy = (path: string): boolean =>
+  PROXY_SEGMENT.test(path.includes('%') ? path.replace(ENCODED, decodeURIComponent) : path)
+
+const PROXY_SEGMENT = /(?:\/|%2f)proxy(?:\/|%2f|$)/i
+
 // What clients say of themselves, as events have it: without credentials, and cut (contract 21.3).
 
 /** Longest recorded user agent, in characters; Kubernetes cuts it there too. */

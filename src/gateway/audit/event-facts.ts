@@ -7,6 +7,7 @@ import type { AuditEvent, EventUser, EventObject } from '../../domain/audit/even
 import {
   hideCredentials,
   hideCredentialsInUri,
+  mayNameProxy,
   recordedForwardedFor,
   recordedUserAgent,
 } from '../../domain/audit/hide-credentials.ts'
@@ -70,7 +71,8 @@ export function eventFacts(context: RequestContext, receivedMs: number): EventFa
 
 /** The request-target as it was sent, without the query that a workload behind `proxy` gets (contract 21.4). */
 function requestUri({ http, path, parsing }: RequestContext): string {
-  const isOfWorkload = parsing?.ok === true && isProxied(parsing.request.attributes)
+  const isOfWorkload =
+    parsing?.ok === true ? isProxied(parsing.request.attributes) : mayNameProxy(path)
   return hideCredentialsInUri(isOfWorkload ? path : http.target)
 }
 

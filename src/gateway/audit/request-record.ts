@@ -12,6 +12,7 @@ import {
 import type { CopiedBody } from '../../domain/audit/bodies/parsed-body.ts'
 import type { Omission, ResponseStatus } from '../../domain/audit/event.ts'
 import {
+  AUDIT_STAGES,
   type AuditDecision,
   type AuditStage,
   NOTHING_RECORDED,
@@ -280,13 +281,13 @@ const ignore = (): void => undefined
 const isAudited = ({ target, path }: RequestContext): boolean =>
   target !== 'Public' && target !== 'Webhook' && path !== VERSION_ROUTE
 
-/** Whether the policy names the request: a level, and a stage that it will have. */
+/** Whether the policy names the request: a level, and a stage that it may have. */
 function isNamed({ level, omitStages }: AuditDecision, context: RequestContext): boolean {
   if (level === 'None') return false
-  const stages: readonly AuditStage[] = isLongRunningEvent(context)
-    ? ['RequestReceived', 'ResponseStarted', 'ResponseComplete']
-    : ['RequestReceived', 'ResponseComplete']
-  return stages.some((stage) => !omitStages.has(stage))
+  const isLong = isLongRunningEvent(context)
+  return AUDIT_STAGES.some(
+    (stage) => !omitStages.has(stage) && (isLong || stage !== 'ResponseStarted'),
+  )
 }
 
 /** The facts of a create, with the name of what it creates. */

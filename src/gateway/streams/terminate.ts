@@ -51,6 +51,8 @@ export function terminable(answer: Answer, options: TerminableOptions): Answer {
     kind === 'watch' && isJsonLines(answer)
       ? guardedWatch(answer.body, options)
       : guardedBody(answer.body, kind, options)
+  // It may fail while its record is written, before it is delivered: without any listener Node would end the process.
+  body.on('error', () => undefined)
   return { ...answer, body }
 }
 

@@ -2,7 +2,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { Readable } from 'node:stream'
 import type { TLSSocket } from 'node:tls'
-import { clientAddress } from '../../domain/client-address.ts'
+import { clientAddress, plainAddress } from '../../domain/client-address.ts'
 import type { Cidr } from '../../domain/ip-address.ts'
 import type { ClientCertificate, SecureContext } from '../tls/client-certificates.ts'
 import type { LimitedConnections } from './connection-limits.ts'
@@ -87,7 +87,7 @@ export class ReceivedRequest implements HttpRequest {
     const peer = request.socket.remoteAddress ?? ''
     this.remoteAddress =
       trustedProxies.length === 0
-        ? peer
+        ? plainAddress(peer)
         : clientAddress(peer, request.headersDistinct['x-forwarded-for'] ?? [], trustedProxies)
     this.#socket = request.socket as TLSSocket
     this.#response = response

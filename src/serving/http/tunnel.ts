@@ -43,6 +43,9 @@ export function openTunnel(
     tunnel.destroy()
     socket.destroy()
   }
+  // The answer may have waited, as for its record: what closed meanwhile emits nothing any more.
+  if (socket.destroyed) return close(closedBy())
+  if (body.destroyed) return close('bodyFailed')
   socket.on('error', () => close('clientGone'))
   for (const stream of [body, tunnel]) stream.on('error', () => close('bodyFailed'))
   const stalled = (): void => close('clientStalled')

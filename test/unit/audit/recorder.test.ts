@@ -86,6 +86,33 @@ test('a log that is switched off closes once its last request has ended (21.1)',
   expect(lines).toEqual(['/a ended'])
 })
 
+test('a stream that outlives two logs ends in the last one, which is open until then (21.2, 22.1)', async () => {
+  const { recorder, did, lines, begin } = memoryRecorder()
+  recorder.apply(ON)
+  const stream = begin()
+  for (const path of ['/b', '/c']) recorder.apply({ ...ON, path })
+  await vi.waitFor(() => expect(did).toContain('close /b'))
+  recorder.apply(OFF)
+  await new Promise(setImmediate)
+  await stream.log.write(line('ended'))
+  expect(did).not.toContain('close /c')
+  stream.log.release()
+  await vi.waitFor(() => expect(did).toContain('close /c'))
+  expect(lines).toEqual(['/c ended'])
+})
+
+test('a request whose log comes back at once is counted once (22.1)', async () => {
+  const { recorder, did, begin } = memoryRecorder()
+  recorder.apply(ON)
+  const stream = begin()
+  recorder.apply({ ...ON, path: '/b' })
+  recorder.apply(ON)
+  recorder.apply(OFF)
+  stream.log.release()
+  await vi.waitFor(() => expect(did).toContain('close /a'))
+  expect(did.filter((deed) => deed.startsWith('open'))).toHaveLength(2)
+})
+
 test('a log that is switched on again while a request still has it is the same log (22.1)', async () => {
   const { recorder, did, begin } = memoryRecorder()
   recorder.apply(ON)

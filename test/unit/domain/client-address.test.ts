@@ -29,6 +29,13 @@ test.each<{
     sent: ['203.0.113.9'],
     client: '203.0.113.9',
   },
+  { name: 'an untrusted peer on such a socket', peer: '::ffff:192.0.2.1', client: '192.0.2.1' },
+  {
+    name: 'an entry of such a proxy',
+    peer: '10.0.0.1',
+    sent: ['::FFFF:203.0.113.9, ::ffff:10.0.0.2'],
+    client: '203.0.113.9',
+  },
   {
     name: 'the same where proxies write IPv4 addresses as IPv6 ones, in whatever form',
     peer: '::ffff:a00:1',

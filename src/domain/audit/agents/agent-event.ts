@@ -8,7 +8,12 @@ import { recordedStatus } from '../bodies/status.ts'
 import { cutMembers } from '../cut-json.ts'
 import { API_VERSION } from '../event-list.ts'
 import type { AuditEvent, EventObject, EventUser, ResponseStatus } from '../event.ts'
-import { hideCredentials, hideCredentialsInUri, recordedUserAgent } from '../hide-credentials.ts'
+import {
+  hideCredentials,
+  hideCredentialsInUri,
+  mayNameProxy,
+  recordedUserAgent,
+} from '../hide-credentials.ts'
 import { AUDIT_STAGES, type AuditLevel, type AuditedRequest } from '../policy.ts'
 import { agentAnnotations } from './agent-annotations.ts'
 import { EVENT_LEVELS, eventFault } from './event-faults.ts'
@@ -114,8 +119,9 @@ const textIn = (map: unknown, name: string): string => stringOf(fieldsOf(map)[na
 /** The request-target, without the query that a workload behind `proxy` gets (contract 21.4). */
 function uriOf(event: JsonMap, objectRef: EventObject | null): string {
   const uri = textIn(event, 'requestURI')
-  const isOfWorkload = objectRef?.subresource === 'proxy'
-  return hideCredentialsInUri(isOfWorkload ? uri.replace(/\?.*$/s, '') : uri)
+  const path = uri.replace(/\?.*$/s, '')
+  const isOfWorkload = objectRef === null ? mayNameProxy(path) : objectRef.subresource === 'proxy'
+  return hideCredentialsInUri(isOfWorkload ? path : uri)
 }
 
 const MICRO_TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$/

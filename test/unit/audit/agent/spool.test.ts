@@ -1,4 +1,6 @@
 import { randomBytes } from 'node:crypto'
+import { symlinkSync } from 'node:fs'
+import { join } from 'node:path'
 import { setImmediate } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
 import type { AuditSettings } from '../../../../src/api/config.gen.ts'
@@ -174,6 +176,17 @@ describe('unsent bytes (23.3)', () => {
       await look
       expect(spool.unsentBytes).toBeGreaterThanOrEqual(bytesIn(folder.path) - LINE_BYTES)
     }
+  })
+
+  test('are those of files alone, whatever has the name of a backup', async () => {
+    const folder = new SpoolFolder()
+    folder.write(0, 10)
+    symlinkSync('/etc/hostname', join(folder.path, folder.backup(1)))
+    const platform = await TestPlatform.start(status(200))
+    const sending = await startSender({ folder, platform })
+    await sending.until('they are sent', () => platform.batches.flat().length === 10)
+    await sending.until('none is unsent', () => sending.spool.unsentBytes === 0)
+    expect(await sending.spool.unsentFiles()).toEqual([])
   })
 
   test('are those behind the position, in every file, compressed ones as on the disk', async () => {

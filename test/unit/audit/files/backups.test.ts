@@ -28,6 +28,7 @@ test.each([
   { name: 'in the millisecond of an archive', names: [`${old(0)}.gz`, old(1)], is: 'audit-2026-11-28T12-00-00.251.log' },
   { name: 'after the clock was set back by a day', names: [old(-24), old(1)], is: 'audit-2026-11-29T12-00-00.251.log' },
   { name: 'after the clock was set back, and it is 1970', names: [old(0)], nowMs: 0, is: 'audit-2026-11-28T12-00-00.251.log' },
+  { name: 'beside the last name that there can be', names: ['audit-9999-12-31T23-59-59.999.log'], is: 'audit-2026-11-28T12-00-00.250.log' },
   { name: 'once the clock is beyond the newest', names: [old(1), old(2)], is: 'audit-2026-11-28T12-00-00.250.log' },
   { name: 'beside files that are no backups', names: ['audit-2099-01-01.log', 'audit.log'], is: 'audit-2026-11-28T12-00-00.250.log' },
 ])('a backup has a later name than all others: $name (22.1, 22.3)', ({ names, nowMs = NOW, is }) => {

@@ -1,12 +1,15 @@
 import {
   appendFileSync,
+  mkdirSync,
   mkdtempSync,
   readFileSync,
   renameSync,
   rmSync,
+  symlinkSync,
   truncateSync,
   writeFileSync,
 } from 'node:fs'
+import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
@@ -284,6 +287,22 @@ describe('rotation', () => {
     expect(store.lines.length).toBeLessThan(3000)
   })
 })
+
+test.each([
+  { name: 'a link', make: (there: string) => symlinkSync('/etc/hostname', there) },
+  { name: 'a folder', make: (there: string) => mkdirSync(there) },
+  { name: 'a socket', make: (there: string) => createServer().listen(there).unref() },
+])(
+  '$name with the name of a backup is not of the log, and stops nothing (22.1, 22.3)',
+  async ({ make }) => {
+    make(path(backup(1)))
+    write(0, 3)
+    const [store, clock] = [new MemoryAuditStore(), clockNow()]
+    const { failures } = follow(store, clock)
+    await untilStored(store, clock, ids(0, 3))
+    expect(failures).toEqual([])
+  },
+)
 
 describe('a store that is away', () => {
   test('is tried after 0.5 s, 1 s and so on up to a minute, is reported once, and gets every event (22.3)', async () => {

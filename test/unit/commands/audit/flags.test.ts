@@ -3,6 +3,8 @@ import { describe, expect, test } from 'vitest'
 import { auditFlagsTable, readAuditSettings } from '../../../../src/commands/audit/flags.ts'
 import { FILTER_NAMES } from '../../../../src/domain/audit/filters.ts'
 
+const KEY = `pak_${'a'.repeat(43)}_${'b'.repeat(6)}`
+
 const NOW = Date.parse('2026-11-28T13:00:00Z')
 const read = (...argv: readonly string[]) => readAuditSettings(argv, NOW)
 
@@ -94,6 +96,9 @@ test('a value that looks like a flag is a value (22.4)', () => {
 describe('a wrong command line is refused in one line that names the valid form (8.1, 22.4)', () => {
   // biome-ignore format: a table
   test.each([
+    { argv: [`--key=${KEY}`], says: ['--key is "<hidden>", accepted is the name or the keyID of an access key'] },
+    { argv: [KEY], says: ['"<hidden>" is not a flag'] },
+    { argv: [`--keys=${KEY}`], says: ['"--keys=<hidden>" is not a flag'] },
     { argv: ['--usr=ada'], says: ['"--usr=ada" is not a flag, accepted are --since, --until, --user,'] },
     { argv: ['ada'], says: ['"ada" is not a flag'] },
     { argv: ['--user', 'ada', '--user', 'bob'], says: ['--user is given twice'] },

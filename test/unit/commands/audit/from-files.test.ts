@@ -4,6 +4,7 @@ import { once } from 'node:events'
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { text as textOf } from 'node:stream/consumers'
 import { afterAll, describe, expect, test } from 'vitest'
 import { auditLine, numberedEvent, numberedLines } from '../../../support/audit-event-builder.ts'
 import { runHere } from '../../../support/command-line.ts'
@@ -130,4 +131,18 @@ test('a reader that leaves, such as head, ends it without a word (22.4)', async 
   child.stdout.once('data', () => child.stdout.destroy())
   const [code] = (await once(child, 'exit')) as [number]
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+})
+
+test('an output that could not be written is no success (22.4)', async () => {
+  for (const output of ['table', 'json']) {
+    const args = [...programArgs(), 'audit', '--path', whole, '-o', output]
+    const child = spawn('sh', ['-c', 'exec "$@" > /dev/full', 'sh', process.execPath, ...args], {
+      env: cleanEnv(),
+    })
+    const [stderr, [code]] = await Promise.all([textOf(child.stderr), once(child, 'exit')])
+    expect({ code, stderr }).toEqual({
+      code: 3,
+      stderr: expect.stringMatching(/^error: the output could not be written: ENOSPC/),
+    })
+  }
 })

@@ -88,6 +88,26 @@ test('an event of a request says who asked for what, from where and by which key
   ])
 })
 
+const WEB = '/kubernetes/management/api/v1/namespaces/shop/services'
+
+test.each([
+  { name: 'a request to it', path: `${WEB}/web/proxy/login` },
+  { name: 'one with an escape in its name', path: `${WEB}/web%3A80/proxy/login` },
+  { name: 'a query that is refused', path: `${WEB}/web%3A80/proxy/login`, query: ';' },
+  { name: 'a path that is refused', path: `${WEB}/web/proxy/%zz` },
+  { name: 'an escape in proxy', path: `${WEB}/web/%70roxy`, query: ';' },
+  { name: 'an escape before proxy', path: `${WEB}/web%2Fproxy/login`, query: ';' },
+  { name: 'a target that no route has', path: `/kubernetes/other/api/v1/pods/web/proxy` },
+])('the query of a workload is in no event: $name (21.4)', async ({ path, query = '' }) => {
+  const { events } = await recorded(`${path}?password=hunter2${query}`)
+  expect(new Set(events().map(({ requestURI }) => requestURI))).toEqual(new Set([path]))
+})
+
+test('the query of another request that is refused is recorded (21.3)', async () => {
+  const { events } = await recorded(`${PODS}?labelSelector=app=proxy;`)
+  expect(events()[0]?.['requestURI']).toBe(`${PODS}?labelSelector=app=proxy;`)
+})
+
 /** Stages and codes of the events, and the annotations that are no names. */
 const outcomes = (events: readonly WrittenEvent[]) =>
   events.map(({ level, stage, responseStatus, annotations }) => {
@@ -189,6 +209,20 @@ test.each<{
     given: CRASHING,
     target: OWN_KEYS,
     rules: [{ level: 'Metadata', omitStages: ['RequestReceived'] }],
+    expected: [['Metadata Panic 500', 'deny', 'internal']],
+  },
+  {
+    name: 'a crash where nothing else is recorded',
+    given: {
+      selfService: {
+        answer: async () => Promise.reject(new Error('broken')),
+        rights: () => ({ reasonFor: async () => null, rules: [] }),
+      },
+    },
+    target: '/kubernetes/management/apis/management.platform.sh/v1/ownedaccesskeys',
+    rules: [
+      { level: 'Metadata', omitStages: ['RequestReceived', 'ResponseStarted', 'ResponseComplete'] },
+    ],
     expected: [['Metadata Panic 500', 'deny', 'internal']],
   },
   {

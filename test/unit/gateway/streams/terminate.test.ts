@@ -75,6 +75,24 @@ function started(given: Partial<Answer> = {}, isWatch = true, isLong = isWatch) 
 
 const streamOf = ({ body }: Answer): PassThrough => body as PassThrough
 
+test.each([
+  { name: 'a watch', isWatch: true },
+  { name: 'another body', isWatch: false },
+])(
+  '$name that fails before it is delivered is no unexpected error (13.3, 22.2)',
+  async ({ isWatch }) => {
+    const { answer, source, counts } = started({}, isWatch)
+    const body = streamOf(answer)
+    expect(() => body.emit('error', new Error('nobody listens yet'))).not.toThrow()
+    source.destroy(new Error('the connection to the API server broke off'))
+    await setImmediate()
+    expect({ isDestroyed: body.destroyed, done: counts.done }).toEqual({
+      isDestroyed: true,
+      done: 1,
+    })
+  },
+)
+
 describe('a watch', () => {
   test.each([
     { reason: 'revoked', code: 401, says: 'platform access key not found. Please login again' },

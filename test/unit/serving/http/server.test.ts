@@ -1,7 +1,8 @@
 import { once } from 'node:events'
 import { Readable } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
-import { describe, expect, test } from 'vitest'
+import { connect as connectTls } from 'node:tls'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import { type Answer, refuse } from '../../../../src/serving/http/answer.ts'
 import { type RequestHandler, createHttpServer } from '../../../../src/serving/http/server.ts'
 import { serverPair } from '../../../support/certificate-builder.ts'
@@ -307,4 +308,22 @@ describe('the shutdown of the server (contract 8.3)', () => {
       `cannot listen on 127.0.0.1:${port}: EADDRINUSE`,
     )
   })
+})
+
+test('a client by IPv4 has an IPv4 address, also on a socket for both families (contract 21.3)', async () => {
+  const server = createHttpServer({ dropped: () => undefined, unsent: () => undefined })
+  const pair = serverPair('localhost')
+  server.show(pair)
+  onTestFinished(() => server.close())
+  const clients: string[] = []
+  const respond: RequestHandler = async ({ remoteAddress }) => {
+    clients.push(remoteAddress)
+    return hello
+  }
+  const port = await server.listen({ host: null, port: 0 }, { respond, refused: () => hello })
+  const socket = connectTls({ host: '127.0.0.1', port, ca: pair.caPem, servername: 'localhost' })
+  socket.on('error', () => undefined).resume()
+  socket.write(get())
+  await once(socket, 'close')
+  expect(clients).toEqual(['127.0.0.1'])
 })

@@ -52,6 +52,18 @@ test('a client that reads nothing while something waits for it is cut, whatever 
   }
 })
 
+test('a tunnel that ended before it is opened ends the connection (13.4)', async () => {
+  const [body, tunnel] = [new PassThrough(), new PassThrough()]
+  body.destroy()
+  await once(body, 'close')
+  const { connect } = await served(async () => ({ status: 101, headers: {}, body, tunnel }))
+  const socket = await connect()
+  socket.on('error', () => undefined).resume()
+  socket.write('GET / HTTP/1.1\r\nHost: h\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n')
+  await once(socket, 'close')
+  expect(tunnel.destroyed).toBe(true)
+})
+
 test('a client for which nothing waits is not cut, nor one that reads slowly (13.3)', async () => {
   const { body, socket } = await opened()
   await readHead(socket)

@@ -185,6 +185,9 @@ describe('credentials are hidden in every text (21.4)', () => {
     expect(remade({ requestURI, objectRef })['requestURI']).toBe(
       '/api/v1/namespaces/n/services/web/proxy/',
     )
+    expect(remade({ requestURI: `${requestURI};`, objectRef: null })['requestURI']).toBe(
+      '/api/v1/namespaces/n/services/web/proxy/',
+    )
   })
 })
 
