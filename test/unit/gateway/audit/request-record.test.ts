@@ -259,7 +259,7 @@ test.each<{ readonly name: string; readonly target?: string; readonly given?: ob
   { name: 'requests without a key', given: { authenticate: refusedAs('none') } },
   { name: 'crashes', target: OWN_KEYS, given: CRASHING },
 ])(
-  'after $name the next line waits for none of them (22.2)',
+  'the next line after $name waits for none of them (22.2)',
   BRIEF,
   async ({ target = PODS, given }) => {
     const rules = [{ level: 'RequestResponse', omitStages: ['RequestReceived'] }]
