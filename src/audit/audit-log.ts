@@ -42,6 +42,7 @@ export class AuditLog {
   #requests = 0
   #announced = 0
   #isRetired = false
+  #isDraining = false
   #closed: Promise<void> | null = null
 
   constructor(settings: LogSettings, { openSink, clock, observer }: AuditLogDeps) {
@@ -138,8 +139,10 @@ export class AuditLog {
   }
 
   async #closeWhenUnused(): Promise<void> {
-    if (!this.#isUnused()) return
-    await this.#queue.drain(NEVER)
+    if (this.#isDraining || !this.#isUnused()) return
+    this.#isDraining = true
+    await this.#queue.drain(new AbortController().signal)
+    this.#isDraining = false
     // A request may have written meanwhile.
     if (this.#isUnused() && this.#queue.waitingBytes === 0)
       await (this.#closed ??= this.#queue.close())
@@ -149,5 +152,3 @@ export class AuditLog {
     return this.#isRetired && (this.#successor !== null || this.#requests === 0)
   }
 }
-
-const NEVER = new AbortController().signal

@@ -121,11 +121,10 @@ export class LineQueue {
 
   /** Resolves when no line waits any more, or at the signal. */
   async drain(signal: AbortSignal): Promise<void> {
-    while (this.#running !== null && this.#waiting.length > 0 && !signal.aborted) {
-      const aborted = Promise.withResolvers<void>()
-      signal.addEventListener('abort', () => aborted.resolve(), { once: true })
+    const aborted = Promise.withResolvers<void>()
+    signal.addEventListener('abort', () => aborted.resolve(), { once: true })
+    while (this.#running !== null && this.#waiting.length > 0 && !signal.aborted)
       await Promise.race([this.#running, aborted.promise])
-    }
   }
 
   /** Tries nothing again, and closes the sink; lines that still wait are lost. */

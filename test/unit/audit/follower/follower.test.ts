@@ -1,120 +1,33 @@
 import {
   appendFileSync,
   mkdirSync,
-  mkdtempSync,
   readFileSync,
-  renameSync,
   rmSync,
   symlinkSync,
   truncateSync,
   writeFileSync,
 } from 'node:fs'
 import { createServer } from 'node:net'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { gzipSync } from 'node:zlib'
-import { beforeEach, describe, expect, onTestFinished, test } from 'vitest'
-import { AuditFollower, type StoreResult } from '../../../../src/audit/follower/follower.ts'
-import { freeBackupName } from '../../../../src/audit/files/backups.ts'
+import { describe, expect, test } from 'vitest'
 import { StoreError } from '../../../../src/audit/store/store-error.ts'
 import type { LineBatch } from '../../../../src/audit/store/write-events.ts'
 import { eventLine, eventLines, EVENTS_FROM_MS } from '../../../support/audit-store-events.ts'
 import { eventually } from '../../../support/eventually.ts'
 import { MemoryAuditStore } from '../../../support/memory-audit-store.ts'
-import { type ManualClock, manualClock } from '../../../support/manual-clock.ts'
 import { appendAll, bytes, sinkIn } from '../files/sink-folder.ts'
-
-let directory = ''
-beforeEach(() => {
-  directory = mkdtempSync(join(tmpdir(), 'audit-follower-'))
-  onTestFinished(() => rmSync(directory, { recursive: true, force: true }))
-})
-
-const path = (name: string): string => join(directory, name)
-const text = (first: number, count: number): string =>
-  eventLines(first, count)
-    .map((line) => `${line}\n`)
-    .join('')
-const write = (first: number, count: number, name = 'audit.log'): void =>
-  appendFileSync(path(name), text(first, count))
-const backup = (number: number): string => freeBackupName([], EVENTS_FROM_MS + number)
-const rotate = (number: number): void => renameSync(path('audit.log'), path(backup(number)))
-function compress(number: number): void {
-  writeFileSync(path(`${backup(number)}.gz`), gzipSync(readFileSync(path(backup(number)))))
-  rmSync(path(backup(number)))
-}
-
-interface Following {
-  readonly follower: AuditFollower
-  readonly counts: Map<StoreResult, number>
-  readonly failures: unknown[]
-  readonly healed: () => number
-  readonly end: () => Promise<void>
-}
-
-const clockNow = () => manualClock(EVENTS_FROM_MS)
-
-/** Follows until the test ends. */
-function follow(store: MemoryAuditStore, clock = clockNow()): Following {
-  const counts = new Map<StoreResult, number>()
-  const failures: unknown[] = []
-  let healed = 0
-  const follower = new AuditFollower({
-    store,
-    directory,
-    source: 'gateway-0',
-    clock,
-    observer: {
-      counted: (result, count) => counts.set(result, (counts.get(result) ?? 0) + count),
-      failed: (cause) => failures.push(cause),
-      healed: () => {
-        healed += 1
-      },
-    },
-  })
-  const stop = new AbortController()
-  const running = follower.run(stop.signal)
-  const end = async (): Promise<void> => {
-    stop.abort()
-    await running
-  }
-  onTestFinished(end)
-  return { follower, counts, failures, healed: () => healed, end }
-}
-
-const ids = (first: number, count: number): readonly string[] =>
-  Array.from({ length: count }, (_, at) => `id-${first + at}`)
-
-/** Moves the clock by polls until the probe says so. */
-const pollUntil = (
-  what: string,
-  clock: ManualClock,
-  probe: () => boolean,
-  stepMs = 500,
-): Promise<true> =>
-  eventually(
-    what,
-    async () => {
-      if (probe()) return true
-      await clock.advance(stepMs)
-      return undefined
-    },
-    { withinMs: 20_000 },
-  )
-
-/** Moves the clock until the store has as many lines, and compares them. */
-async function untilStored(
-  store: MemoryAuditStore,
-  clock: ManualClock,
-  expected: readonly string[],
-): Promise<void> {
-  await pollUntil(
-    `${expected.length} lines are stored`,
-    clock,
-    () => store.lines.length >= expected.length,
-  )
-  expect(store.ids).toEqual(expected)
-}
+import {
+  backup,
+  clockNow,
+  compress,
+  follow,
+  ids,
+  path,
+  pollUntil,
+  rotate,
+  text,
+  untilStored,
+  write,
+} from './followed-folder.ts'
 
 describe('a follower', () => {
   test('begins a new store with the oldest file, compressed ones too, and goes on with what is written (22.3)', async () => {
@@ -230,7 +143,7 @@ describe('rotation', () => {
       const [store, clock] = [new MemoryAuditStore(), clockNow()]
       /** A process: it writes with a rotation before each line but the first, and its follower stores. */
       const run = async (first: number, nowMs: number): Promise<void> => {
-        const writer = sinkIn({ path: directory, maxSize: bytes(1) })
+        const writer = sinkIn({ path: path(''), maxSize: bytes(1) })
         writer.clock.setNow(nowMs)
         const { end } = follow(store, clock)
         await writer.sink.open()

@@ -1,38 +1,21 @@
-import { Readable } from 'node:stream'
 import { expect, test, vi } from 'vitest'
 import type { AuditPolicyRule } from '../../../../src/api/config.gen.ts'
-import { refuse } from '../../../../src/serving/http/answer.ts'
 import type { DeliveryEnd } from '../../../../src/serving/http/delivery.ts'
 import type { HttpRequest } from '../../../../src/serving/http/request.ts'
-import { ERRORS } from '../../../../src/gateway/errors.ts'
 import type { GatewayHandlerOptions } from '../../../../src/gateway/handler.ts'
 import { manualClock } from '../../../support/manual-clock.ts'
 import { CALLER, handlerFor } from '../handler-builder.ts'
 import { callTo } from '../request-builder.ts'
+import {
+  CRASHING,
+  METADATA,
+  OWN_KEYS,
+  PODS,
+  auditedGateway,
+  refusedAs,
+  t0,
+} from './audited-gateway.ts'
 import { type WrittenEvent, memoryAudit } from './memory-audit.ts'
-
-const t0 = Date.parse('2026-11-28T10:00:00Z')
-const PODS = '/kubernetes/management/api/v1/namespaces/shop/pods'
-const METADATA: readonly AuditPolicyRule[] = [{ level: 'Metadata' }]
-
-/** A gateway whose API server answers 200, with its audit log in memory. */
-function auditedGateway(
-  rules: readonly AuditPolicyRule[] = METADATA,
-  given: Partial<GatewayHandlerOptions> = {},
-) {
-  const clock = manualClock(t0)
-  const log = memoryAudit({ policy: { rules } }, clock)
-  const sent: string[] = []
-  const respond = handlerFor(
-    CALLER,
-    async ({ method, path }) => {
-      sent.push(`${method} ${path}`)
-      return { status: 200, headers: {}, body: Readable.from([Buffer.from('{}')]) }
-    },
-    { audit: log.audit, ...given },
-  )
-  return { ...log, clock, sent, respond }
-}
 
 /** The same, after one request. */
 async function recorded(
@@ -122,20 +105,6 @@ const SAYING: ReadonlySet<string> = new Set([
   'platform.sh/end',
   'platform.sh/suppressed',
 ])
-
-const refusedAs =
-  (because: string, answer = ERRORS.keyNotFound): GatewayHandlerOptions['authenticate'] =>
-  async () => ({ ok: false, answer: refuse(answer), refusal: { because, key: null } })
-
-const OWN_KEYS = '/kubernetes/management/apis/management.platform.sh/v1/ownedaccesskeys'
-
-/** Self-service crashes. */
-const CRASHING: Partial<GatewayHandlerOptions> = {
-  selfService: {
-    answer: async () => Promise.reject(new Error('broken')),
-    rights: () => ({ reasonFor: async () => null, rules: [] }),
-  },
-}
 
 test.each<{
   readonly name: string
@@ -246,32 +215,6 @@ test.each<{
   answer.ended?.(end ?? 'complete')
   await vi.waitFor(() => expect(outcomes(gateway.events())).toEqual(expected))
 })
-
-const LINE = { text: '{}', withoutBodies: () => '{}' }
-/** A line that waits for a request that is over waits for ever: the clock stands. */
-const BRIEF = { timeout: 10_000 }
-
-test.each<{ readonly name: string; readonly target?: string; readonly given?: object }>([
-  { name: 'reads' },
-  { name: 'watches', target: `${PODS}?watch=1` },
-  { name: 'refused paths', target: '/nothing' },
-  { name: 'questions without a right', target: '/kubernetes/management/audit/events' },
-  { name: 'requests without a key', given: { authenticate: refusedAs('none') } },
-  { name: 'crashes', target: OWN_KEYS, given: CRASHING },
-])(
-  'the next line after $name waits for none of them (22.2)',
-  BRIEF,
-  async ({ target = PODS, given }) => {
-    const rules = [{ level: 'RequestResponse', omitStages: ['RequestReceived'] }]
-    const { respond, recorder } = auditedGateway(rules, given)
-    for (let count = 0; count < 3; count += 1) {
-      const { body, ended } = await respond(callTo(target))
-      if (body instanceof Readable) await body.toArray()
-      ended?.('complete')
-    }
-    await expect(recorder.current?.log.write(LINE)).resolves.toBeUndefined()
-  },
-)
 
 test('a request whose event cannot be written is refused before it is sent, and heals (22.2)', async () => {
   const { fail, heal, respond, sent, clock, counted } = auditedGateway([
