@@ -34,6 +34,25 @@ export function exceedsBounds(text: Buffer, { levels, values }: JsonBounds): boo
   return false
 }
 
+const COLON = 0x3a
+
+/** Whether the objects of a text have more than so many different names. Takes linear time. */
+export function exceedsNames(text: Buffer, most: number): boolean {
+  const names = new Set<string>()
+  for (let at = text.indexOf(QUOTE); at !== -1; ) {
+    const end = stringEnd(text, at)
+    let next = end + 1
+    while (isSpace(text[next])) next += 1
+    if (text[next] === COLON && names.add(text.toString('latin1', at + 1, end)).size > most)
+      return true
+    at = text.indexOf(QUOTE, next)
+  }
+  return false
+}
+
+const isSpace = (byte: number | undefined): boolean =>
+  byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09
+
 /** The place of the quote that ends the string which begins at `start`; the end of the text where there is none. */
 export function stringEnd(text: Buffer, start: number): number {
   let at = start + 1

@@ -1,6 +1,6 @@
 // Reads a body as the API server does, as far as it can be recorded (contract 21.4).
 import { type Json, isMap, ownValue } from '../../json/json.ts'
-import { exceedsBounds } from '../../json/bounds.ts'
+import { exceedsBounds, exceedsNames } from '../../json/bounds.ts'
 import type { Omission } from '../event.ts'
 import { hideCredentials } from '../hide-credentials.ts'
 import { isMarked, withMarkedNumbers } from './exact-numbers.ts'
@@ -40,6 +40,9 @@ const MOST_LEVELS = 1000
 /** The most lists, objects and entries: parsing so many takes some 30 ms, whatever the length of the text. */
 const MOST_VALUES = 200_000
 
+/** The most different names of fields: so many take as long, as each is another shape of an object for the engine. */
+const MOST_NAMES = 20_000
+
 /** The longest YAML in bytes, as in self-service: parsing takes up to 3 ms for each KiB. JSON sent as YAML may be longer. */
 const LONGEST_YAML = 16 * 1024
 
@@ -67,15 +70,19 @@ export function parsedBody(message: CopiedMessage, parseYaml: YamlParser): Parse
 
 function parsedJson(bytes: Buffer, patch: PatchForm): ParsedBody {
   if (exceedsBounds(bytes, { levels: MOST_LEVELS, values: Infinity })) return { omitted: 'depth' }
-  const mayBeDense = bytes.length > MOST_VALUES
-  if (mayBeDense && exceedsBounds(bytes, { levels: Infinity, values: MOST_VALUES }))
-    return { omitted: 'size' }
+  if (isDense(bytes)) return { omitted: 'size' }
   const { text, hasMarks } = withMarkedNumbers(bytes)
   try {
     return { value: JSON.parse(text) as Json, length: bytes.length, hasMarks, patch }
   } catch {
     return { omitted: 'malformed' }
   }
+}
+
+/** Whether parsing and recording a body takes long for its length. */
+function isDense(bytes: Buffer): boolean {
+  const hasMore = (values: number): boolean => exceedsBounds(bytes, { levels: Infinity, values })
+  return hasMore(MOST_VALUES) || (hasMore(MOST_NAMES) && exceedsNames(bytes, MOST_NAMES))
 }
 
 /** Parses the JSON of a body that was recorded elsewhere, to be recorded again (contract 23.2). */

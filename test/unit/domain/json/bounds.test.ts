@@ -1,6 +1,6 @@
 // The size of JSON before it is parsed (contract 13.3).
 import { describe, expect, test } from 'vitest'
-import { exceedsBounds } from '../../../../src/domain/json/bounds.ts'
+import { exceedsBounds, exceedsNames } from '../../../../src/domain/json/bounds.ts'
 
 describe('the levels of a text (13.3)', () => {
   test.each([
@@ -30,4 +30,17 @@ describe('the levels of a text (13.3)', () => {
   ])('$text has more than $most values: $isMore (13.3)', ({ text, most, isMore }) => {
     expect(exceedsBounds(Buffer.from(text), { levels: 64, values: most })).toBe(isMore)
   })
+})
+
+test.each([
+  { text: '', most: 0, isMore: false },
+  { text: '["a","b"]', most: 0, isMore: false },
+  { text: '{"a":1,"b":2}', most: 2, isMore: false },
+  { text: '{"a":{"b":2},"c":3}', most: 2, isMore: true },
+  { text: '[{"a":1},{"a":2},{"a":3}]', most: 1, isMore: false },
+  { text: '{"a" \n:1,"b"\t:2}', most: 1, isMore: true },
+  { text: String.raw`{"a\":\"b":"c\":"}`, most: 1, isMore: false },
+  { text: '{"a":"b:c","d', most: 1, isMore: false },
+])('$text has more than $most different names: $isMore (21.4)', ({ text, most, isMore }) => {
+  expect(exceedsNames(Buffer.from(text), most)).toBe(isMore)
 })

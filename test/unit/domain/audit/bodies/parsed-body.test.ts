@@ -14,6 +14,12 @@ const nested = (levels: number): string => '['.repeat(levels) + ']'.repeat(level
 /** A list with as many commas and brackets. */
 const dense = (values: number): string => `[${'1,'.repeat(values - 1)}1]`
 
+const MOST_NAMES = 20_000
+
+/** An object with as many names. */
+const named = (names: number): string =>
+  JSON.stringify(Object.fromEntries(Array.from({ length: names }, (_, at) => [`n${at}`, 1])))
+
 describe('what can be read', () => {
   test.each([
     { name: 'JSON', type: 'application/json', text: '{ "a" :\n1.0 }', json: '{"a":1.0}' },
@@ -93,14 +99,17 @@ describe('what is left out', () => {
     { type: 'application/json', text: nested(MOST_LEVELS + 1), omitted: 'depth' },
     { type: 'application/json', text: dense(MOST_VALUES + 1), omitted: 'size' },
     { type: 'application/yaml', text: dense(MOST_VALUES + 1), omitted: 'size' },
+    { type: 'application/json', text: named(MOST_NAMES + 1), omitted: 'size' },
     { type: 'application/json', text: nested(100_000), omitted: 'depth' },
     { type: 'application/yaml', text: `b: ${'a'.repeat(LONGEST_YAML)}`, omitted: 'size' },
   ])('$type is left out as $omitted (21.4)', ({ type, text, omitted }) => {
     expect(recordedOf(text, { contentType: type })).toEqual({ omitted })
   })
 
-  test('a body with as many values as a record may have is recorded (21.4)', () => {
-    const text = dense(MOST_VALUES)
+  test.each([
+    { what: 'values', text: dense(MOST_VALUES) },
+    { what: 'different names', text: named(MOST_NAMES) },
+  ])('a body with as many $what as a record may have is recorded (21.4)', ({ text }) => {
     expect(recordedOf(text, { contentType: 'application/json' })).toEqual({ json: text })
   })
 
