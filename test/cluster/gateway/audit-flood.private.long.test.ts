@@ -1,32 +1,18 @@
 // What a client can make the audit log of a gateway cost: room on the disk without a key, memory and turns of the event loop with one
 // (contract 21.4, 21.6; threats X7).
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import type { AuditSettings } from '../../../src/api/config.gen.ts'
-import { settingsOf } from '../../support/config-client.ts'
-import { privateControlPlane } from '../../support/control-plane.ts'
 import { eventually } from '../../support/eventually.ts'
 import { ask, type OwnGateway } from '../../support/gateway-process.ts'
 import { completed, eventsIn } from './audit-load.ts'
+import { SUBDIRECTORY, auditWorld } from './audit-world.ts'
 import { MAX_LAG_MS, measureUnderLoad, runMany } from './gateway-load.ts'
-import { MANAGEMENT, SOON, startTestGateway } from './test-gateway.ts'
+import { MANAGEMENT, SOON } from './test-gateway.ts'
 
-const setup = await startTestGateway(await privateControlPlane(), 1, ['--audit-subdirectory=g0'])
+const { setup, settings, root, key } = await auditWorld()
 const { plane, ca } = setup
-const settings = settingsOf(plane)
-const root = mkdtempSync(join(tmpdir(), 'audit-flood-'))
-const folder = join(root, 'g0')
-afterAll(() => rmSync(root, { recursive: true }))
-
-await plane.raw('POST', '/apis/rbac.authorization.k8s.io/v1/clusterrolebindings', {
-  metadata: { name: 'audit-root' },
-  roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'cluster-admin' },
-  subjects: [{ apiGroup: 'rbac.authorization.k8s.io', kind: 'User', name: 'root' }],
-})
-await plane.raw('POST', '/api/v1/namespaces', { metadata: { name: 'shop' } })
-const root1 = await setup.key({ user: 'root' })
+const folder = join(root, SUBDIRECTORY)
 
 /** Puts settings in force, and waits until a gateway records by them. @param level null = nothing is recorded */
 async function record(
@@ -35,7 +21,7 @@ async function record(
   level: string | null,
 ): Promise<void> {
   await settings.declare({ audit })
-  const headers = { authorization: `Bearer ${root1.token}` }
+  const headers = { authorization: `Bearer ${key.token}` }
   const isInForce = async () => {
     const path = `${MANAGEMENT}/api/v1/namespaces`
     const { headers: answer } = await ask(`${gateway.url()}${path}`, { ca, headers })
@@ -61,7 +47,7 @@ test(`${FLOOD} requests without a key leave bounded lines, each is answered and 
   const startedMs = performance.now()
   const served = { codes: [] as number[], isOver: false }
   const others = (async () => {
-    while (!served.isOver) served.codes.push((await setup.ask(root1.token, '/api')).code)
+    while (!served.isOver) served.codes.push((await setup.ask(key.token, '/api')).code)
   })()
   const codes = await runMany(FLOOD, async () => (await setup.ask(null, '/api')).code)
   const seconds = (performance.now() - startedMs) / 1000
@@ -105,7 +91,7 @@ test(`${LISTS} answers of 3 MiB at once at level 4 take at most 150 MiB more tha
     })
   const url = (gateway: OwnGateway): string =>
     `${gateway.url()}${MANAGEMENT}/api/v1/namespaces/shop/configmaps`
-  const headers = { authorization: `Bearer ${root1.token}` }
+  const headers = { authorization: `Bearer ${key.token}` }
   const measure = async (audit: AuditSettings, level: string | null) => {
     await Promise.all(setup.gateways.map((one) => one.stop()))
     const gateway = await setup.anotherGateway()

@@ -1,34 +1,19 @@
 // The audit log of gateways under load: killed again and again, and with other settings a hundred times (contract 21.2, 22.1 to 22.3).
-import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
-import { afterAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import type { AuditSettings } from '../../../src/api/config.gen.ts'
 import { auditOf } from '../../support/audit-log.ts'
-import { settingsOf } from '../../support/config-client.ts'
-import { privateControlPlane } from '../../support/control-plane.ts'
 import { eventually } from '../../support/eventually.ts'
 import { valueOf } from '../../support/metrics-page.ts'
 import { randomFrom } from '../../support/random.ts'
 import { type AnsweredRequest, completed, eventsIn, startAuditLoad } from './audit-load.ts'
-import { SOON, startTestGateway } from './test-gateway.ts'
+import { SUBDIRECTORY, auditWorld } from './audit-world.ts'
+import { SOON } from './test-gateway.ts'
 
-const setup = await startTestGateway(await privateControlPlane(), 1, ['--audit-subdirectory=g0'])
+const { setup, settings, root, key } = await auditWorld()
 const { plane, ca } = setup
-const settings = settingsOf(plane)
-const root = mkdtempSync(join(tmpdir(), 'audit-load-'))
-afterAll(() => rmSync(root, { recursive: true }))
-
-await plane.raw('POST', '/apis/rbac.authorization.k8s.io/v1/clusterrolebindings', {
-  metadata: { name: 'audit-root' },
-  roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'cluster-admin' },
-  subjects: [{ apiGroup: 'rbac.authorization.k8s.io', kind: 'User', name: 'root' }],
-})
-await plane.raw('POST', '/api/v1/namespaces', { metadata: { name: 'shop' } })
-
-/** Made while the first gateway is there to accept it. */
-const key = await setup.key({ user: 'root' })
 
 const folderOf = (name: string): string => join(root, name)
 
@@ -37,7 +22,10 @@ async function record(audit: AuditSettings): Promise<void> {
   await settings.declare({ audit })
   const isRecorded = async () => {
     const id = (await setup.ask(key.token, '/api/v1/namespaces')).headers['audit-id']
-    return eventsIn(join(audit.path ?? '', 'g0')).some(({ auditID }) => auditID === id) || undefined
+    return (
+      eventsIn(join(audit.path ?? '', SUBDIRECTORY)).some(({ auditID }) => auditID === id) ||
+      undefined
+    )
   }
   await eventually('the gateway records', () => isRecorded().catch(() => undefined), SOON)
 }
@@ -65,7 +53,7 @@ test(`a request that was answered is on record once, here, in the store and at t
   }
   if (gateway === undefined) throw new Error('there is no gateway')
   expect(answered.length).toBeGreaterThan(ROUNDS * 20)
-  const events = eventsIn(join(path, 'g0'))
+  const events = eventsIn(join(path, SUBDIRECTORY))
   const counts = completed(events)
   expect(answered.filter(({ auditID }) => counts.get(auditID) !== 1)).toEqual([])
   await storeHasAll(gateway, counts.size)
@@ -137,7 +125,7 @@ test(`each create is on record once, by one policy, while level, policy and path
   expect(load.unrecorded).toEqual([])
   const creates = load.answered.filter(({ method }) => method === 'POST')
   expect(creates.length).toBeGreaterThan(CHANGES)
-  const events = eventsIn(...paths.map((path) => join(path, 'g0')))
+  const events = eventsIn(...paths.map((path) => join(path, SUBDIRECTORY)))
   const counts = completed(events)
   expect(creates.filter(({ auditID }) => counts.get(auditID) !== 1)).toEqual([])
   expect([...counts.values()].filter((count) => count !== 1)).toEqual([])

@@ -8,18 +8,15 @@ import { type Upstream, UpstreamUnavailable } from '../../../../src/kube/proxy/t
 import { memoryAudit } from '../audit/memory-audit.ts'
 import { CALLER, handlerFor } from '../handler-builder.ts'
 import { callTo } from '../request-builder.ts'
+import { answering, reviewed, sent } from './reviewing-server.ts'
 import { t0 } from '../../../support/key-builder.ts'
 import { manualClock } from '../../../support/manual-clock.ts'
 
 const EVENTS_OF = (cluster: string): string =>
   `/kubernetes/management/agents/${cluster}/auditevents`
 
-type UpstreamCall = Parameters<Upstream['send']>[0]
-
-let sent: UpstreamCall[] = []
 let taken: string[] = []
 beforeEach(() => {
-  sent = []
   taken = []
 })
 
@@ -31,17 +28,6 @@ const agentEvents: GatewayHandlerOptions['agentEvents'] = {
     return { status: 200, headers: {}, body: Buffer.from('{"events":1}') }
   },
 }
-
-/** An API server that answers every request with this. */
-const answering =
-  (status: number, body: string): Upstream['send'] =>
-  async (call) => {
-    sent.push(call)
-    return { status, headers: {}, body: Readable.from([Buffer.from(body)]) }
-  }
-
-const reviewed = (allowed: boolean): Upstream['send'] =>
-  answering(201, JSON.stringify({ kind: 'SelfSubjectAccessReview', status: { allowed } }))
 
 interface Sending extends Partial<GatewayHandlerOptions> {
   readonly target?: string

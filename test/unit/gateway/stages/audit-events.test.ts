@@ -1,5 +1,4 @@
 // Who may ask the audit log: scope first, then RBAC as the caller (contract 22.4).
-import { Readable } from 'node:stream'
 import { beforeEach, describe, expect, test } from 'vitest'
 import type { Scope } from '../../../../src/api/scope.gen.ts'
 import { parseScope } from '../../../../src/domain/scope/authorize.ts'
@@ -7,15 +6,12 @@ import type { GatewayHandlerOptions } from '../../../../src/gateway/handler.ts'
 import { type Upstream, UpstreamUnavailable } from '../../../../src/kube/proxy/types.ts'
 import { CALLER, handlerFor } from '../handler-builder.ts'
 import { callTo } from '../request-builder.ts'
+import { answering, reviewed, sent } from './reviewing-server.ts'
 
 const EVENTS = '/kubernetes/management/audit/events'
 
-type UpstreamCall = Parameters<Upstream['send']>[0]
-
-let sent: UpstreamCall[] = []
 let asked: unknown[] = []
 beforeEach(() => {
-  sent = []
   asked = []
 })
 
@@ -25,17 +21,6 @@ const eventQueries: GatewayHandlerOptions['eventQueries'] = {
     return { status: 200, headers: {}, body: Buffer.from('events') }
   },
 }
-
-/** An API server that answers every request with this. */
-const answering =
-  (status: number, body: string): Upstream['send'] =>
-  async (call) => {
-    sent.push(call)
-    return { status, headers: {}, body: Readable.from([Buffer.from(body)]) }
-  }
-
-const reviewed = (allowed: boolean): Upstream['send'] =>
-  answering(201, JSON.stringify({ kind: 'SelfSubjectAccessReview', status: { allowed } }))
 
 async function ask(
   send: Upstream['send'],

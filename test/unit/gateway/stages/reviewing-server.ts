@@ -1,0 +1,22 @@
+// An API server that answers every request alike, such as reviews of who may ask a path, and lists what it was sent.
+import { Readable } from 'node:stream'
+import { beforeEach } from 'vitest'
+import type { Upstream } from '../../../../src/kube/proxy/types.ts'
+
+/** The requests of the test; tables of tests hold servers before it begins, so it is always the same list. */
+export const sent: Parameters<Upstream['send']>[0][] = []
+beforeEach(() => {
+  sent.length = 0
+})
+
+/** Answers every request with this. */
+export const answering =
+  (status: number, body: string): Upstream['send'] =>
+  async (call) => {
+    sent.push(call)
+    return { status, headers: {}, body: Readable.from([Buffer.from(body)]) }
+  }
+
+/** Answers every review with this. */
+export const reviewed = (allowed: boolean): Upstream['send'] =>
+  answering(201, JSON.stringify({ kind: 'SelfSubjectAccessReview', status: { allowed } }))
