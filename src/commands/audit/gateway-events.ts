@@ -1,6 +1,7 @@
 // The events of the gateway's data store, page by page (contract 22.4).
 import { type AuditFilter } from '../../domain/audit/filters.ts'
 import { eventPageOf } from '../../domain/audit/event-list.ts'
+import { AUDIT_EVENTS_PATH } from '../../domain/audit/query.ts'
 import { NoResponseError, StatusError } from '../../kube/client/api-error.ts'
 import { type ClientDeps, openStream } from '../../kube/client/request.ts'
 import { sleep, withTimeout } from '../../runtime/clock.ts'
@@ -17,9 +18,6 @@ interface EventsOfGateway {
   /** Why there may be more events than these; null = the gateway answered to the end. */
   readonly fault: string | null
 }
-
-/** The path at the gateway, behind the path of the kubeconfig's server. */
-const PATH = '/audit/events'
 
 /** Room for the texts of events, in characters. */
 const MOST_CHARACTERS = 64 * 1024 * 1024
@@ -96,7 +94,13 @@ async function get(
 ): Promise<string> {
   const query = Object.fromEntries(filters)
   const onWarning = (text: string): void => void warnings.add(text)
-  const answer = await openStream(deps, { method: 'GET', path: PATH, query, signal, onWarning })
+  const answer = await openStream(deps, {
+    method: 'GET',
+    path: AUDIT_EVENTS_PATH,
+    query,
+    signal,
+    onWarning,
+  })
   const chunks: Buffer[] = []
   let size = 0
   try {
@@ -107,7 +111,7 @@ async function get(
       chunks.push(chunk)
     }
   } catch (error) {
-    throw new NoResponseError(`GET ${PATH}`, error)
+    throw new NoResponseError(`GET ${AUDIT_EVENTS_PATH}`, error)
   }
   if (size > LONGEST_PAGE) throw new Error('the answer has more than 32 MiB')
   return Buffer.concat(chunks).toString('utf8')

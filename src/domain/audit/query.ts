@@ -21,6 +21,9 @@ import {
 } from './filters.ts'
 import { hideCredentials } from './hide-credentials.ts'
 
+/** The path of questions, behind that of the management cluster. */
+export const AUDIT_EVENTS_PATH = '/audit/events'
+
 /** The filters whose text must equal the field of the event that has their name. */
 const EXACT_FILTERS = [
   'user',

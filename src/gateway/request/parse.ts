@@ -1,6 +1,7 @@
 // Parses a request to the API of a target, and builds the forwarded request from the parsed values: no bytes are
 // forwarded as they came. A request that the API server could read differently is refused (contract 11.6).
 import { CONFIGS } from '../../api/names.ts'
+import { AUDIT_EVENTS_PATH } from '../../domain/audit/query.ts'
 import type { RequestInfo, RequestTarget } from '../../domain/scope/request-info.ts'
 import { type BufferedAnswer, refuse } from '../../serving/http/answer.ts'
 import { ERRORS } from '../errors.ts'
@@ -20,9 +21,9 @@ export function parseRequest(method: string, target: RequestTarget, rest: string
   if (!isMethod(method)) return refused(refuse(ERRORS.method, { methods: METHODS.join(', ') }))
   const path = parsePath(rawPath)
   if (!path.ok) return refused(path.answer)
-  const pairs = parseQuery(rawQuery)
-  if (!pairs.ok) return refused(pairs.answer)
   const segments = target.kind === 'Management' ? withPluralConfigs(path.value) : path.value
+  const pairs = parseQuery(rawQuery, { mayRepeat: isAuditQuestion(target, segments) })
+  if (!pairs.ok) return refused(pairs.answer)
   const query = pairs.value
   const attributes = requestInfoOf({ method, segments, query }, target)
   if (!attributes.ok) return refused(attributes.answer)
@@ -58,6 +59,10 @@ function proxiedRequest(
     search: rawQuery,
   }
 }
+
+/** Whether the gateway is the only reader of the query, and says itself what is wrong with it (contract 22.4). */
+const isAuditQuestion = ({ kind }: RequestTarget, segments: readonly string[]): boolean =>
+  kind === 'Management' && `/${segments.join('/')}` === AUDIT_EVENTS_PATH
 
 const BROKEN_ESCAPE = /%(?![0-9a-f]{2})/i
 

@@ -79,8 +79,15 @@ const REPEATABLE: ReadonlySet<string> = new Set(['command', 'dryRun', 'exclude',
 /** Maximum number of parameters. The API server ignores a query with more than 10,000. */
 const MOST_PARAMETERS = 1000
 
-/** Parses a raw query without its question mark. Empty pairs are left out. */
-export function parseQuery(raw: string): Parsed<Query> {
+/**
+ * Parses a raw query without its question mark. Empty pairs are left out.
+ *
+ * @param mayRepeat whether parameters may be repeated: the query has one reader
+ */
+export function parseQuery(
+  raw: string,
+  { mayRepeat }: { readonly mayRepeat: boolean },
+): Parsed<Query> {
   if (raw.includes(';')) return refused(refuse(AMBIGUITY_ERRORS.querySemicolon))
   const parts = raw.split('&').filter((part) => part !== '')
   if (parts.length > MOST_PARAMETERS)
@@ -91,7 +98,7 @@ export function parseQuery(raw: string): Parsed<Query> {
     if (pair === null) return refused(refuse(AMBIGUITY_ERRORS.queryEncoding))
     pairs.push(pair)
   }
-  const repeatedName = firstRepeated(pairs)
+  const repeatedName = mayRepeat ? null : firstRepeated(pairs)
   if (repeatedName !== null)
     return refused(
       refuse(AMBIGUITY_ERRORS.parameterRepeated, { parameter: quoteForMessage(repeatedName) }),

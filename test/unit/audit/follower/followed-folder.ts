@@ -10,7 +10,7 @@ import {
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
-import { beforeEach, expect, onTestFinished } from 'vitest'
+import { expect, onTestFinished } from 'vitest'
 import { freeBackupName } from '../../../../src/audit/files/backups.ts'
 import { AuditFollower, type StoreResult } from '../../../../src/audit/follower/follower.ts'
 import { eventLines, EVENTS_FROM_MS } from '../../../support/audit-store-events.ts'
@@ -20,10 +20,13 @@ import { type ManualClock, manualClock } from '../../../support/manual-clock.ts'
 
 /** The directory of the test. */
 let directory = ''
-beforeEach(() => {
-  directory = mkdtempSync(join(tmpdir(), 'audit-follower-'))
-  onTestFinished(() => rmSync(directory, { recursive: true, force: true }))
-})
+
+/** To be called before each test. */
+export function makeDirectory(): void {
+  const made = mkdtempSync(join(tmpdir(), 'audit-follower-'))
+  directory = made
+  onTestFinished(() => rmSync(made, { recursive: true, force: true }))
+}
 
 /** The path of a file of the log; of its directory for an empty name. */
 export const path = (name: string): string => join(directory, name)

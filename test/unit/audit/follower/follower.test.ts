@@ -8,7 +8,7 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { createServer } from 'node:net'
-import { describe, expect, test } from 'vitest'
+import { beforeEach, describe, expect, test } from 'vitest'
 import { StoreError } from '../../../../src/audit/store/store-error.ts'
 import type { LineBatch } from '../../../../src/audit/store/write-events.ts'
 import { eventLine, eventLines, EVENTS_FROM_MS } from '../../../support/audit-store-events.ts'
@@ -21,6 +21,7 @@ import {
   compress,
   follow,
   ids,
+  makeDirectory,
   path,
   pollUntil,
   rotate,
@@ -28,6 +29,8 @@ import {
   untilStored,
   write,
 } from './followed-folder.ts'
+
+beforeEach(makeDirectory)
 
 describe('a follower', () => {
   test('begins a new store with the oldest file, compressed ones too, and goes on with what is written (22.3)', async () => {

@@ -50,6 +50,21 @@ describe('queries (11.6, B4, B10)', () => {
 })
 
 // biome-ignore format: a table
+test.each([
+  { sent: '/audit/events?user=a&user=b', is: 'get /audit/events' },
+  { sent: '/audit/events?%75ser=a&user=b', is: 'get /audit/events' },
+  ...refusals('parameter "user" must be given once', ['/audit/events/?user=a&user=b', '/audit/event?user=a&user=b', '/api/v1/namespaces/audit/events?user=a&user=b']),
+  ...refusals(SEMICOLON, ['/audit/events?a;b']),
+])('the gateway alone reads the filters of the audit log, and says itself which is repeated: $sent: $is (22.4)', ({ sent, is }) => {
+  expect(requestInfoLine(`GET ${sent}`)).toBe(is)
+})
+
+test('a parameter of that path in a connected cluster is not repeated (11.6)', () => {
+  const east = { kind: 'Cluster', cluster: 'east' } as const
+  expect(requestInfoLine('GET /audit/events?user=a&user=b', east)).toMatch(/must be given once$/)
+})
+
+// biome-ignore format: a table
 describe('methods (B5)', () => {
   test.each([
     'OPTIONS', 'TRACE', 'CONNECT', 'QUERY', 'PROPFIND', 'LIST', 'WATCH', 'PROXY', 'APPLY', 'CREATE', 'UPDATE', 'DELETECOLLECTION', 'get', 'Get', 'post', 'GET2', 'PATCH,GET', 'constructor', '__proto__',

@@ -8,7 +8,7 @@ import { type Upstream, UpstreamUnavailable } from '../../../../src/kube/proxy/t
 import { memoryAudit } from '../audit/memory-audit.ts'
 import { CALLER, handlerFor } from '../handler-builder.ts'
 import { callTo } from '../request-builder.ts'
-import { answering, reviewed, sent } from './reviewing-server.ts'
+import { answering, forgetSent, reviewed, sent } from './reviewing-server.ts'
 import { t0 } from '../../../support/key-builder.ts'
 import { manualClock } from '../../../support/manual-clock.ts'
 
@@ -17,6 +17,7 @@ const EVENTS_OF = (cluster: string): string =>
 
 let taken: string[] = []
 beforeEach(() => {
+  forgetSent()
   taken = []
 })
 

@@ -6,12 +6,13 @@ import type { GatewayHandlerOptions } from '../../../../src/gateway/handler.ts'
 import { type Upstream, UpstreamUnavailable } from '../../../../src/kube/proxy/types.ts'
 import { CALLER, handlerFor } from '../handler-builder.ts'
 import { callTo } from '../request-builder.ts'
-import { answering, reviewed, sent } from './reviewing-server.ts'
+import { answering, forgetSent, reviewed, sent } from './reviewing-server.ts'
 
 const EVENTS = '/kubernetes/management/audit/events'
 
 let asked: unknown[] = []
 beforeEach(() => {
+  forgetSent()
   asked = []
 })
 
