@@ -1,6 +1,6 @@
 // Command-line flags: one table is the source of the parser, of --help and of the page in the docs (contract 8.1).
 import manifest from '../../package.json' with { type: 'json' }
-import { hideCredentials } from '../domain/audit/hide-credentials.ts'
+import { hideCredentials } from '../domain/redaction/credentials.ts'
 import { parseDuration } from '../domain/time.ts'
 import { type BindAddress, parseBindAddress } from './address.ts'
 

@@ -2,7 +2,7 @@
 import { TARGET_KINDS } from '../scope/request-info.ts'
 import { parseDuration, parseTimestamp } from '../time.ts'
 import { decodeContinue } from './continue-token.ts'
-import { hideCredentials } from './hide-credentials.ts'
+import { hideCredentials } from '../redaction/credentials.ts'
 import { AUDIT_STAGES } from './policy.ts'
 
 /** A filter: the texts that it accepts. */

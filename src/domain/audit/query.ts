@@ -19,7 +19,7 @@ import {
   isAccepted,
   timeOf,
 } from './filters.ts'
-import { hideCredentials } from './hide-credentials.ts'
+import { hideCredentials } from '../redaction/credentials.ts'
 
 /** The path of questions, behind that of the management cluster. */
 export const AUDIT_EVENTS_PATH = '/audit/events'

@@ -5,12 +5,11 @@ import { type Caller, extrasOf, isKeyCaller } from '../../authn/caller.ts'
 import { keyIdOf } from '../../domain/accesskey/access-key.ts'
 import type { AuditEvent, EventUser, EventObject } from '../../domain/audit/event.ts'
 import {
-  hideCredentials,
-  hideCredentialsInUri,
   mayNameProxy,
   recordedForwardedFor,
   recordedUserAgent,
-} from '../../domain/audit/hide-credentials.ts'
+} from '../../domain/audit/client-texts.ts'
+import { hideCredentials, hideCredentialsInUri } from '../../domain/redaction/credentials.ts'
 import type { AuditedRequest, AuditedUser } from '../../domain/audit/policy.ts'
 import { type RequestTarget, isResourceRequest } from '../../domain/scope/request-info.ts'
 import { formatMicroTime } from '../../domain/time.ts'

@@ -2,7 +2,8 @@
 import { fieldsOf, stringOf } from '../../json/json.ts'
 import { TARGET_KINDS } from '../../scope/request-info.ts'
 import { OMISSIONS, REQUEST_ENDS } from '../event.ts'
-import { hideCredentials, recordedForwardedFor } from '../hide-credentials.ts'
+import { recordedForwardedFor } from '../client-texts.ts'
+import { hideCredentials } from '../../redaction/credentials.ts'
 
 /** What of an annotation's text is recorded; null = nothing. */
 type Recorded = (text: string) => string | null

@@ -8,12 +8,8 @@ import { recordedStatus } from '../bodies/status.ts'
 import { cutMembers } from '../cut-json.ts'
 import { API_VERSION } from '../event-list.ts'
 import type { AuditEvent, EventObject, EventUser, ResponseStatus } from '../event.ts'
-import {
-  hideCredentials,
-  hideCredentialsInUri,
-  mayNameProxy,
-  recordedUserAgent,
-} from '../hide-credentials.ts'
+import { mayNameProxy, recordedUserAgent } from '../client-texts.ts'
+import { hideCredentials, hideCredentialsInUri } from '../../redaction/credentials.ts'
 import { AUDIT_STAGES, type AuditLevel, type AuditedRequest } from '../policy.ts'
 import { agentAnnotations } from './agent-annotations.ts'
 import { EVENT_LEVELS, eventFault } from './event-faults.ts'

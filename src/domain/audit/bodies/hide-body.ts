@@ -4,7 +4,7 @@ import { type Json, type JsonMap, isList, isMap, ownValue } from '../../json/jso
 import { redactSecrets } from '../../redaction/redact.ts'
 import { secretsIn } from '../../redaction/fields.ts'
 import { REDACTED, redactLiterals, redactSettings } from '../../settings/redaction.ts'
-import { HIDDEN } from '../hide-credentials.ts'
+import { HIDDEN } from '../../redaction/credentials.ts'
 import { type HiddenKind, groupOf, hiddenKindOfBody, hiddenKindWithin } from './hidden-kinds.ts'
 import {
   type Known,

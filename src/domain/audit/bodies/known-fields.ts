@@ -1,6 +1,6 @@
 // The fields of an object that may be recorded: what is not named here is hidden (contract 21.4).
 import { type Json, type JsonMap, isList, isMap } from '../../json/json.ts'
-import { HIDDEN, hideCredentials } from '../hide-credentials.ts'
+import { HIDDEN, hideCredentials } from '../../redaction/credentials.ts'
 
 /** What may be recorded of a value. */
 export type Known =

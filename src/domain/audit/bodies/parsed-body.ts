@@ -2,7 +2,7 @@
 import { type Json, isMap, ownValue } from '../../json/json.ts'
 import { exceedsBounds, exceedsNames } from '../../json/bounds.ts'
 import type { Omission } from '../event.ts'
-import { hideCredentials } from '../hide-credentials.ts'
+import { hideCredentials } from '../../redaction/credentials.ts'
 import { isMarked, withMarkedNumbers } from './exact-numbers.ts'
 
 /** The bytes of a body, or why there is no copy of all of them. */

@@ -1,6 +1,6 @@
 // A patch of a hidden kind: which fields it changes, without their values (contract 21.4).
 import { type Json, type JsonMap, isEmptyMap, isList, isMap, ownValue } from '../../json/json.ts'
-import { HIDDEN } from '../hide-credentials.ts'
+import { HIDDEN } from '../../redaction/credentials.ts'
 import { hideInText } from './known-fields.ts'
 import type { PatchForm } from './parsed-body.ts'
 

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import {
   hideCredentials,
   hideCredentialsInUri,
-} from '../../../../src/domain/audit/hide-credentials.ts'
+} from '../../../../src/domain/redaction/credentials.ts'
 import { generateKey } from '../../../../src/issuance/new-object.ts'
 import { tokenText } from '../../../support/token-builder.ts'
 

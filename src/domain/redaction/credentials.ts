@@ -1,6 +1,6 @@
-// Hides credentials in what clients write anywhere in a request: paths, names, user agents, messages (contract 21.4).
+// Hides credentials in what people and clients write: paths, names, user agents, messages, command lines (contract 21.4).
 
-/** What stands in a record in place of a secret. */
+/** What stands in place of a secret. */
 export const HIDDEN = '<hidden>'
 
 /** An access key (contract 3.2). */
@@ -33,7 +33,11 @@ const PARTS = /([/?&=#;,:@!$'()*+]+)/
 /** A percent-encoded character of those that credentials have. */
 const ENCODED = /%(?:2[dDeE]|3\d|4[1-9a-fA-F]|5[0-9aAfF]|6[1-9a-fA-F]|7[0-9aA])/g
 
-/** The same for a URI as it was sent, where a credential may be percent-encoded in part or as a whole. */
+/** The text with those characters decoded. */
+export const withoutEncoding = (text: string): string =>
+  text.includes('%') ? text.replace(ENCODED, decodeURIComponent) : text
+
+/** `hideCredentials` for a URI as it was sent, where a credential may be percent-encoded in part or as a whole. */
 export const hideCredentialsInUri = (uri: string): string =>
   SIGN.test(uri) || uri.includes('%') ? hideInParts(uri) : uri
 
@@ -41,37 +45,8 @@ const hideInParts = (uri: string): string =>
   uri
     .split(PARTS)
     .map((part) => {
-      const decoded = part.replace(ENCODED, decodeURIComponent)
+      const decoded = withoutEncoding(part)
       const hidden = hideCredentials(decoded)
       return hidden === decoded ? part : hidden
     })
     .join('')
-
-/**
- * Whether a path that could not be read names `proxy`, in whatever spelling: then its query may have been meant for a workload
- * (contract 21.4).
- */
-export const mayNameProxy = (path: string): boolean =>
-  PROXY_SEGMENT.test(path.includes('%') ? path.replace(ENCODED, decodeURIComponent) : path)
-
-const PROXY_SEGMENT = /(?:\/|%2f)proxy(?:\/|%2f|$)/i
-
-// What clients say of themselves, as events have it: without credentials, and cut (contract 21.3).
-
-/** Longest recorded user agent, in characters; Kubernetes cuts it there too. */
-const LONGEST_USER_AGENT = 1024
-
-/** A user agent. It is hidden before it is cut: a cut credential has no longer its form. */
-export function recordedUserAgent(sent: string): string {
-  const text = hideCredentials(sent)
-  return text.length > LONGEST_USER_AGENT
-    ? `${text.slice(0, LONGEST_USER_AGENT)}...TRUNCATED`
-    : text
-}
-
-/** Longest recorded value of `X-Forwarded-For`, in characters. */
-const LONGEST_FORWARDED_FOR = 1024
-
-/** The value of `X-Forwarded-For`. */
-export const recordedForwardedFor = (sent: string): string =>
-  hideCredentials(sent).slice(0, LONGEST_FORWARDED_FOR)
