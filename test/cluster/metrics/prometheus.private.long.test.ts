@@ -24,6 +24,7 @@ import {
 import { LOCAL_TARGETS, connectOwnVirtualCluster } from '../gateway/own-targets.ts'
 import { keyClientOf } from '../keys/key-client.ts'
 import { tokenClientOf, under } from '../tokens/token-client.ts'
+import { sendAgentEvent } from './agent-series.ts'
 import { usualQueries } from './community-dashboards.ts'
 import {
   checksIn,
@@ -117,6 +118,7 @@ async function createActivity(): Promise<void> {
   await tokens.issue()
   expect(await useDirect(plane, direct, token.status.token ?? '')).toEqual([200, 200])
   const ca = await gatewayCa(plane.admin)
+  await sendAgentEvent(plane, gateway, ca)
   await eventuallyPasses(
     'the gateway accepts the key',
     async () => {
@@ -136,10 +138,7 @@ async function createActivity(): Promise<void> {
       expect(await values('platform_access_key_expirations_total')).toEqual([1])
       expect(await values('platform_revocations_total')).toEqual([1])
       expect(await values('platform_direct_revoked_tokens')).toEqual([1])
-      for (const [job, least] of [
-        ['gateway', 3],
-        ['direct', 2],
-      ] as const) {
+      for (const [job, least] of Object.entries({ gateway: 3, direct: 2 })) {
         const answered = `platform_gateway_requests_total{job="${job}-metrics",code!="401"}`
         expect((await values(`sum(${answered})`))[0]).toBeGreaterThanOrEqual(least)
       }
