@@ -42,7 +42,7 @@ export function exceedsNames(text: Buffer, most: number): boolean {
   for (let at = text.indexOf(QUOTE); at !== -1; ) {
     const end = stringEnd(text, at)
     let next = end + 1
-    while (isSpace(text[next])) next += 1
+    while (isSpace(text[next] ?? 0)) next += 1
     if (text[next] === COLON && names.add(text.toString('latin1', at + 1, end)).size > most)
       return true
     at = text.indexOf(QUOTE, next)
@@ -50,8 +50,9 @@ export function exceedsNames(text: Buffer, most: number): boolean {
   return false
 }
 
-const isSpace = (byte: number | undefined): boolean =>
-  byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09
+/** Whether a code is white space in JSON. NaN, which stands behind the end of a text, is none. */
+export const isSpace = (code: number): boolean =>
+  code === 0x20 || code === 0x0a || code === 0x0d || code === 0x09
 
 /** The place of the quote that ends the string which begins at `start`; the end of the text where there is none. */
 export function stringEnd(text: Buffer, start: number): number {

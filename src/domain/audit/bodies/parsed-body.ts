@@ -79,10 +79,11 @@ function parsedJson(bytes: Buffer, patch: PatchForm): ParsedBody {
   }
 }
 
-/** Whether parsing and recording a body takes long for its length. */
+/** Whether parsing and recording a body takes long for its length. Each name has a value: most bodies are looked through once. */
 function isDense(bytes: Buffer): boolean {
   const hasMore = (values: number): boolean => exceedsBounds(bytes, { levels: Infinity, values })
-  return hasMore(MOST_VALUES) || (hasMore(MOST_NAMES) && exceedsNames(bytes, MOST_NAMES))
+  if (bytes.length <= MOST_NAMES || !hasMore(MOST_NAMES)) return false
+  return hasMore(MOST_VALUES) || exceedsNames(bytes, MOST_NAMES)
 }
 
 /** Parses the JSON of a body that was recorded elsewhere, to be recorded again (contract 23.2). */
