@@ -160,6 +160,8 @@ export class LineQueue {
     while (!signal.aborted && (!this.#isOpen || this.#waiting.length > 0)) {
       const gatherMs = this.#gatherMs()
       if (gatherMs > 0) await this.#gather(gatherMs)
+      // Nothing is handed to a sink that was closed meanwhile.
+      if (signal.aborted) break
       if (!(await this.#attempt())) await sleep(this.#options.clock, RETRY_AFTER_MS, signal)
     }
     // In the turn of the last look: a line that comes later starts anew.

@@ -76,7 +76,8 @@ interface BackupUpkeep {
 }
 
 /**
- * What to do with the files of a directory. Age goes by names: a clock that was set back removes nothing too early. A backup and its `.gz`, which a crash may leave side by side, are one backup.
+ * What to do with the files of a directory. Age goes by names: a clock that was set back removes nothing too early. A backup and
+ * its `.gz`, which a crash may leave side by side, are one backup.
  *
  * @param names of all files in the directory
  * @param unsent times of the backups that stay whatever the limits say; they count as others do

@@ -112,7 +112,7 @@ describe('a write after another one (22.2)', () => {
   })
 
   test('waits for nothing once the queue is closed', async () => {
-    const { clock, queue, write, end, events, states } = await stage([], { count: 100 })
+    const { clock, queue, write, end, events, linesOf, states } = await stage([], { count: 100 })
     write('first')
     await end()
     write('a')
@@ -120,6 +120,7 @@ describe('a write after another one (22.2)', () => {
     await queue.close()
     await clock.advance(0)
     expect(events).toContain('close')
+    expect({ lines: linesOf(), timers: clock.pending() }).toEqual({ lines: [['first']], timers: 0 })
     expect(states.get('a')).toBe('refused')
   })
 })
