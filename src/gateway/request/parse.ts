@@ -19,15 +19,16 @@ export function parseRequest(method: string, target: RequestTarget, rest: string
   const proxied = proxiedRequest(method, target, rawPath, rawQuery)
   if (proxied !== null) return { ok: true, request: proxied }
   if (!isMethod(method)) return refused(refuse(ERRORS.method, { methods: METHODS.join(', ') }))
-  const path = parsePath(rawPath)
-  if (!path.ok) return refused(path.answer)
-  const segments = target.kind === 'Management' ? withPluralConfigs(path.value) : path.value
-  const pairs = parseQuery(rawQuery, { mayRepeat: isAuditQuestion(target, segments) })
+  const parsed = parsePath(rawPath)
+  if (!parsed.ok) return refused(parsed.answer)
+  const segments = target.kind === 'Management' ? withPluralConfigs(parsed.value) : parsed.value
+  const path = formatPath(segments)
+  const pairs = parseQuery(rawQuery, { mayRepeat: isAuditQuestion(target, path) })
   if (!pairs.ok) return refused(pairs.answer)
   const query = pairs.value
   const attributes = requestInfoOf({ method, segments, query }, target)
   if (!attributes.ok) return refused(attributes.answer)
-  const forwarded = { path: formatPath(segments), query, search: formatQuery(query) }
+  const forwarded = { path, query, search: formatQuery(query) }
   return { ok: true, request: { attributes: attributes.value, method, segments, ...forwarded } }
 }
 
@@ -61,8 +62,8 @@ function proxiedRequest(
 }
 
 /** Whether the gateway is the only reader of the query, and says itself what is wrong with it (contract 22.4). */
-const isAuditQuestion = ({ kind }: RequestTarget, segments: readonly string[]): boolean =>
-  kind === 'Management' && `/${segments.join('/')}` === AUDIT_EVENTS_PATH
+const isAuditQuestion = ({ kind }: RequestTarget, path: string): boolean =>
+  kind === 'Management' && path === AUDIT_EVENTS_PATH
 
 const BROKEN_ESCAPE = /%(?![0-9a-f]{2})/i
 
