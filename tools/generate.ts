@@ -6,7 +6,12 @@ import { existsSync, globSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type Kind, readKind } from './generate/crd.ts'
 import { renderInstallation } from './generate/installation.ts'
-import { renderKind, renderScope, renderSettingsSchema } from './generate/modules.ts'
+import {
+  renderKind,
+  renderProviderGroup,
+  renderScope,
+  renderSettingsSchema,
+} from './generate/modules.ts'
 import { ALL_ALERTS, DIRECT_ALERTS, prometheusRule } from './generate/prometheus-rule.ts'
 
 const ROOT = join(import.meta.dirname, '..')
@@ -25,11 +30,15 @@ export function generate(): ReadonlyMap<string, string> {
   const accessKey = readCrd('ownedaccesskeys')
   const token = readCrd('directclusterendpointtokens')
   const config = readCrd('configs')
+  const [user, team] = [readCrd('users'), readCrd('teams')]
   const modules = {
     ownedaccesskey: renderKind(accessKey),
     directclusterendpointtoken: renderKind(token),
     scope: renderScope([accessKey, token]),
     config: renderKind(config),
+    user: renderKind(user),
+    team: renderKind(team),
+    'provider-group': renderProviderGroup(user, team),
     'config.schema': renderSettingsSchema(config),
   }
   const rules = readFileSync(join(ROOT, RULES), 'utf8')

@@ -1,6 +1,6 @@
 // The names that this program shares with the API server and its users. Every other file imports them.
 
-/** API group of the three kinds (contract 1.1). */
+/** API group of the five kinds (contract 1.1, 24.5). */
 export const GROUP = 'management.platform.sh'
 
 /** The only version served. */
@@ -49,6 +49,12 @@ export const TOKENS = ours('DirectClusterEndpointToken', 'directclusterendpointt
 
 /** The platform's settings. Cluster-scoped. */
 export const CONFIGS = ours('Config', 'configs')
+
+/** The people. Cluster-scoped. */
+export const USERS = ours('User', 'users')
+
+/** The teams. Cluster-scoped. */
+export const TEAMS = ours('Team', 'teams')
 
 /** RBAC ClusterRoles: `platform:scope:<role>` has the rules of a scope's role (contract 11.4). */
 export const CLUSTER_ROLES: Resource = {
@@ -147,17 +153,26 @@ export const RECONCILE_ID_ANNOTATION = `${GROUP}/reconcile-id`
 /** On a key created through self-service: the uid of the access key that created it (contract 12.2). */
 export const MADE_WITH_LABEL = `${GROUP}/made-with`
 
-/** Name of the access key, without a secret, that gateways write to, to prove that their watches work (10.4). */
-export const HEARTBEAT_KEY = 'platform-heartbeat'
+/**
+ * Name of the objects that gateways write to, to prove that their watches work (10.4): an access key without a secret,
+ * a disabled User and a Team without people (24.5).
+ */
+export const HEARTBEAT_NAME = 'platform-heartbeat'
 
-/** On HEARTBEAT_KEY: time of the last write, RFC 3339, by the clock of the gateway that wrote. */
+/** On heartbeats: time of the last write, RFC 3339, by the clock of the gateway that wrote. */
 export const HEARTBEAT_ANNOTATION = `${GROUP}/heartbeat`
 
 /**
- * On HEARTBEAT_KEY: the value of HEARTBEAT_ANNOTATION before the last write. A gateway whose last watch event had
+ * On heartbeats: the value of HEARTBEAT_ANNOTATION before the last write. A gateway whose last watch event had
  * another value has missed an event, or etcd was restored from a backup.
  */
 export const HEARTBEAT_BEFORE_ANNOTATION = `${GROUP}/heartbeat-before`
+
+/**
+ * On a key of a person who is gone at the sign-in provider, a time and `IdentityGone` or `SignInAgain`: with
+ * any value the key does not work (contract 24.5).
+ */
+export const IDENTITY_GONE_ANNOTATION = `${GROUP}/identity-gone`
 
 /** What the operator does with an expired object: `Keep` or `Delete` (contract 5.2). */
 export const EXPIRED_ANNOTATION = `${GROUP}/expired`
@@ -224,6 +239,11 @@ export const REASONS = {
     'Terminating',
     'NoIdentity',
     'KeyConflict',
+    'UserDisabled',
+    'TeamGone',
+    'IdentityGone',
+    'IdentityStale',
+    'SignInAgain',
     'Expired',
     'Disabled',
     'OwnerNotReady',
@@ -241,6 +261,10 @@ export const REASONS = {
     'Expired',
     'Revoked',
   ],
+  /** Ready of a User (contract 24.1). `NameMismatch`: metadata.name is not the form of the name (24.3). */
+  userReady: ['Active', 'Terminating', 'NameMismatch', 'Disabled'],
+  /** Ready of a Team (contract 24.1). */
+  teamReady: ['Active', 'Terminating', 'NameMismatch'],
   /** Ready of a Config (contract 4.3). */
   configReady: ['Applied', 'Invalid', 'NotWritten', 'NotInForce'],
   /** LifetimeCapped of keys and tokens. */
@@ -254,6 +278,8 @@ export const REASONS = {
     'KeyGenerated',
     'KeyConflict',
     'ActivityIgnored',
+    'KeyKept',
+    'TooManyTeams',
     'TokenIssued',
     'ScopeExceedsOwner',
     'Expired',

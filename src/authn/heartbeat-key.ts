@@ -1,5 +1,5 @@
 // The heartbeat of the access keys (contract 10.4): a key that authenticates no one.
-import { ACCESS_KEYS, API_VERSION, EXPIRED_ANNOTATION, HEARTBEAT_KEY } from '../api/names.ts'
+import { ACCESS_KEYS, API_VERSION, EXPIRED_ANNOTATION, HEARTBEAT_NAME } from '../api/names.ts'
 import type { OwnedAccessKeyObject } from '../domain/accesskey/access-key.ts'
 import type { HeartbeatObject } from './watch-heartbeat.ts'
 
@@ -9,12 +9,12 @@ const SPEC = { type: 'Reset', subject: 'heartbeat' } as const
 /** The heartbeat key. Annotation `expired` makes operators of earlier versions keep it. */
 export const KEY_HEARTBEAT: HeartbeatObject<OwnedAccessKeyObject> = {
   resource: ACCESS_KEYS,
-  name: HEARTBEAT_KEY,
+  name: HEARTBEAT_NAME,
   annotations: { [EXPIRED_ANNOTATION]: 'Keep' },
   newObject: (annotations) => ({
     apiVersion: API_VERSION,
     kind: ACCESS_KEYS.kind,
-    metadata: { name: HEARTBEAT_KEY, annotations },
+    metadata: { name: HEARTBEAT_NAME, annotations },
     spec: {
       ...SPEC,
       description:

@@ -16,7 +16,7 @@ const LAYERS: readonly (readonly string[])[] = [
   ['runtime'],
   ['kube'],
   ['serving'],
-  ['settings'],
+  ['settings', 'people'],
   ['authn'],
   ['revocation', 'issuance', 'signing', 'audit'],
   ['controllers', 'gateway', 'sync', 'signin'],

@@ -6,7 +6,10 @@ import { collectInterfaces, refersTo, renderInterface } from './interfaces.ts'
 import { plainSchema } from './settings.ts'
 
 /** Types that other modules declare: titles of schemas that are not entered here. */
-const DECLARED_ELSEWHERE = ['Condition', 'Scope']
+const DECLARED_ELSEWHERE = ['Condition', 'Scope', 'ProviderGroup']
+
+/** The modules of the types that several kinds have, by title. */
+const SHARED = { Scope: 'scope', ProviderGroup: 'provider-group' }
 
 /** A kind's type and the interfaces of its spec and status. */
 export function renderKind({ kind, description, spec, status }: Kind): string {
@@ -14,7 +17,9 @@ export function renderKind({ kind, description, spec, status }: Kind): string {
   const meta = refersTo(interfaces, 'Condition') ? 'Condition, KubeObject' : 'KubeObject'
   const imports = [
     `import type { ${meta} } from './objects.ts'`,
-    ...(refersTo(interfaces, 'Scope') ? [`import type { Scope } from './scope.gen.ts'`] : []),
+    ...Object.entries(SHARED)
+      .filter(([title]) => refersTo(interfaces, title))
+      .map(([title, module]) => `import type { ${title} } from './${module}.gen.ts'`),
   ]
   const declarations = [...interfaces.values()].map((schema) =>
     renderInterface(schema, baseOf(schema, { spec, status })),
@@ -35,6 +40,16 @@ ${declarations.join('\n')}`
 export function renderScope(kinds: readonly Kind[]): string {
   const scopes = kinds.map(({ spec }) => spec.properties?.['scope'] ?? {})
   return [...collectInterfaces(scopes, []).values()].map((it) => renderInterface(it)).join('\n')
+}
+
+/**
+ * A group at a sign-in provider, which the status of a User and the spec of a Team have.
+ *
+ * Throws unless they are equal: a name has one schema.
+ */
+export function renderProviderGroup(user: Kind, team: Kind): string {
+  const groups = [user.status, team.spec].map(({ properties }) => properties?.['groups'] ?? {})
+  return [...collectInterfaces(groups, []).values()].map((it) => renderInterface(it)).join('\n')
 }
 
 /** The schema of the settings that spec and status of Config share. */

@@ -14,7 +14,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { stringify } from 'yaml'
-import { HEARTBEAT_KEY } from '../../src/api/names.ts'
+import { HEARTBEAT_NAME } from '../../src/api/names.ts'
 import type { KubectlResult } from '../control-plane/kubectl.ts'
 import { kubectl, must } from './kubectl.ts'
 import { CONFIG, LABELS, NAMESPACE } from './product.ts'
@@ -37,7 +37,7 @@ const PATH = '/version'
 const AS_THE_GATEWAY = {
   as: USER,
   'as-groups': ['platform:authenticated', 'system:authenticated'],
-  'as-user-extra': { 'platform.sh/access-key': [HEARTBEAT_KEY] },
+  'as-user-extra': { 'platform.sh/access-key': [HEARTBEAT_NAME] },
 }
 
 const LIMIT_MS = 30_000

@@ -1,5 +1,11 @@
 // Access keys and tokens of a cluster from which the operator is removed.
-import { ACCESS_KEYS, GROUP, HEARTBEAT_KEY, REVOKE_FINALIZER, TOKENS } from '../../src/api/names.ts'
+import {
+  ACCESS_KEYS,
+  GROUP,
+  HEARTBEAT_NAME,
+  REVOKE_FINALIZER,
+  TOKENS,
+} from '../../src/api/names.ts'
 import { kubectl, must } from './kubectl.ts'
 
 /** An access key or a token that is there. */
@@ -46,7 +52,7 @@ async function heldOf(kind: string): Promise<readonly Held[]> {
   return stdout
     .split('\n')
     .filter(Boolean)
-    .filter((line) => !line.startsWith(`${HEARTBEAT_KEY}\t`))
+    .filter((line) => !line.startsWith(`${HEARTBEAT_NAME}\t`))
     .map((line) => {
       const [name = '', finalizers = '', expires = ''] = line.split('\t')
       return { kind, name, finalizers: listIn(finalizers), expires }

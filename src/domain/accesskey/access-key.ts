@@ -1,5 +1,10 @@
 // Parses an OwnedAccessKey into the form that all decisions use, which has no secret; and formats new keys.
-import { CREATED_ANNOTATION, HEARTBEAT_KEY, RESERVED_MANAGERS } from '../../api/names.ts'
+import {
+  CREATED_ANNOTATION,
+  HEARTBEAT_NAME,
+  IDENTITY_GONE_ANNOTATION,
+  RESERVED_MANAGERS,
+} from '../../api/names.ts'
 import type { Condition, KubeObject, ManagedFieldsEntry, ObjectMeta } from '../../api/objects.ts'
 import type { OwnedAccessKeySpec, OwnedAccessKeyStatus } from '../../api/ownedaccesskey.gen.ts'
 import type { Scope } from '../../api/scope.gen.ts'
@@ -16,6 +21,7 @@ import {
 } from '../json/json.ts'
 import { ownedFieldsOf, ownedStatusField } from '../managed-fields.ts'
 import { parseTimestamp } from '../time.ts'
+import type { IdentityFields } from '../people/people.ts'
 import type { LifetimeFields } from './lifetime.ts'
 
 /** The fields of a key's status that our field manager owns, without conditions of other managers. */
@@ -30,11 +36,9 @@ export interface PublishedKeyStatus {
 }
 
 /** An access key without its secret. */
-export interface AccessKey extends LifetimeFields, CredentialObject {
+export interface AccessKey extends LifetimeFields, IdentityFields, CredentialObject {
   /** Whether spec disables the key; also true when a field that limits the key is malformed. */
   readonly isDisabled: boolean
-  /** `user:<user>`, `team:<team>` or `subject:<subject>`; null when none or several are set, or one is malformed. */
-  readonly identity: string | null
   /** spec.groups: extra groups of the identity. */
   readonly groups: readonly string[]
   /** null = the owner's full rights. */
@@ -82,6 +86,8 @@ export function accessKeyOf(
     isDisabled: isDisabled(spec),
     identity: groups && identityOf(spec),
     groups: groups ?? [],
+    identityGone: identityGoneOf(metadata),
+    refreshedMs: refreshedMsOf(spec),
     scope: scopeOf(spec.scope),
     digest: key === '' ? null : digestOf(key),
     holdsDigest: storedDigestOf(key) !== null,
@@ -100,6 +106,18 @@ export function accessKeyOf(
 const isOfPlatform = ({ manager }: ManagedFieldsEntry): boolean =>
   RESERVED_MANAGERS.includes(manager ?? '')
 
+/** Fails closed: an annotation with any other text says the worse. */
+function identityGoneOf({ annotations = {} }: ObjectMeta): AccessKey['identityGone'] {
+  const text: unknown = annotations[IDENTITY_GONE_ANNOTATION]
+  if (isAbsent(text)) return null
+  return stringOf(text)?.endsWith(' SignInAgain') ? 'SignInAgain' : 'IdentityGone'
+}
+
+function refreshedMsOf({ type, identityRefresh }: Untyped<OwnedAccessKeySpec>): number | null {
+  if (type !== 'Login' || isAbsent(identityRefresh) || identityRefresh === '') return null
+  return parseTimestamp(stringOf(identityRefresh)) ?? 0
+}
+
 const DIGEST_FORM = /^sha256:([0-9a-f]{64})$/
 
 /** The SHA-256 in hex if spec.key has a digest instead of a key (contract 3.6); null = it has a key, or is empty. */
@@ -113,7 +131,7 @@ export const keyIdOf = ({ digest }: AccessKey): string => digest?.slice(0, 16) ?
  * request, so the operator does not generate, revoke, expire or count it. With a secret it is an ordinary key.
  */
 export const isHeartbeatKey = ({ name, digest }: AccessKey): boolean =>
-  name === HEARTBEAT_KEY && digest === null
+  name === HEARTBEAT_NAME && digest === null
 
 /** Reads only our fields: our apply cannot remove a field of another manager from status. */
 function publishedOf(

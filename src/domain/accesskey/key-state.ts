@@ -1,5 +1,6 @@
 import type { REASONS } from '../../api/names.ts'
 import type { AccessKey } from './access-key.ts'
+import type { IdentityFault } from '../people/people.ts'
 import { type Lifetime, isLive } from './lifetime.ts'
 
 /** Reason of a key's Ready condition (contract 4.1). */
@@ -8,21 +9,26 @@ export type KeyState = (typeof REASONS.accessKeyReady)[number]
 /** State of the key alone, without its owners. */
 export type OwnKeyState = Exclude<KeyState, 'OwnerNotReady'>
 
-/**
- * The state of a key: the first that applies, in the order of contract 4.1; Active when none does.
- *
- * @param isInConflict whether other objects with the same key disable this one (contract 3.3)
- */
+/** What other objects do to a key. */
+interface KeyFaults {
+  /** Whether others with the same key disable this one (contract 3.3). */
+  readonly isInConflict: boolean
+  /** Why its person or team keeps it from working (contract 24.5); null = it does not. */
+  readonly identityFault: IdentityFault | null
+}
+
+/** The state of a key: the first that applies, in the order of contract 4.1 and 24.5; Active when none does. */
 export function keyStateOf(
   key: AccessKey,
   lifetime: Lifetime,
-  isInConflict: boolean,
+  { isInConflict, identityFault }: KeyFaults,
   nowMs: number,
 ): OwnKeyState {
   const checks: readonly (readonly [OwnKeyState, boolean])[] = [
     ['Terminating', key.isDeleting],
     ['NoIdentity', key.identity === null],
     ['KeyConflict', isInConflict],
+    ...(identityFault === null ? [] : ([[identityFault, true]] as const)),
     ['Expired', !isLive(lifetime.expiresMs, nowMs)],
     ['Disabled', key.isDisabled],
   ]

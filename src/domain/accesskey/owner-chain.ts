@@ -1,5 +1,6 @@
 // Keys that own other keys: a key never outlives its owners, and never grants more than they do (contract 10.3, 12.3).
 import type { Scope } from '../../api/scope.gen.ts'
+import { type People, identityFaultOf } from '../people/people.ts'
 import { firstUncoveredEntry } from '../scope/covers.ts'
 import type { AccessKey } from './access-key.ts'
 import {
@@ -15,6 +16,8 @@ import { type Caps, earliest, lifetimeOf } from './lifetime.ts'
 export interface KeyLookup extends KeysByDigest {
   /** The key with this name; undefined when there is none. */
   readonly named: (name: string) => AccessKey | undefined
+  /** Whom the keys act as. */
+  readonly people: People
 }
 
 /** Maximum length of an owner chain. A longer chain counts as a cycle, and its keys do not work. */
@@ -111,7 +114,9 @@ export function chainStatusOf(
 }
 
 function stateOf(key: AccessKey, lookup: KeyLookup, caps: Caps, nowMs: number): OwnKeyState {
-  return keyStateOf(key, lifetimeOf(key, caps, nowMs), hasKeyConflict(key, lookup), nowMs)
+  const identityFault = identityFaultOf(key, lookup.people, nowMs)
+  const faults = { isInConflict: hasKeyConflict(key, lookup), identityFault }
+  return keyStateOf(key, lifetimeOf(key, caps, nowMs), faults, nowMs)
 }
 
 /** Whether other objects with the same secret, in any state, disable a key (contract 3.3). */
@@ -125,6 +130,11 @@ export const CHAIN_STATE_MESSAGES: Readonly<Record<Exclude<ChainState, 'Active'>
   Terminating: 'is being deleted',
   NoIdentity: 'names no user, team or subject',
   KeyConflict: 'has the same key as another object',
+  UserDisabled: 'acts as a user who is disabled or being deleted',
+  TeamGone: 'acts as a team that is being deleted',
+  IdentityGone: 'acts as a person who is gone at the sign-in provider',
+  IdentityStale: 'was not refreshed at the sign-in provider for 24 hours',
+  SignInAgain: 'needs its person to sign in again',
   Expired: 'has expired',
   Disabled: 'is disabled',
   Gone: `does not exist, or is beyond the ${MAX_CHAIN_LENGTH} keys that may own each other in a row`,

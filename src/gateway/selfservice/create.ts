@@ -1,6 +1,6 @@
 // Creation of keys and tokens (contract 12.2, 12.3): defaulting, a dry run, validation of its answer, then one
 // write. Configs are created as the caller.
-import { ACCESS_KEYS, CONFIGS, HEARTBEAT_KEY, type Resource, TOKENS } from '../../api/names.ts'
+import { ACCESS_KEYS, CONFIGS, HEARTBEAT_NAME, type Resource, TOKENS } from '../../api/names.ts'
 import type { Caps } from '../../domain/accesskey/lifetime.ts'
 import {
   type NamePath,
@@ -148,7 +148,7 @@ function faultOf(
 
 const HEARTBEAT_NAME_REFUSAL: FieldRefusal = {
   field: 'metadata.name',
-  because: `${HEARTBEAT_KEY} is the platform's: choose another name`,
+  because: `${HEARTBEAT_NAME} is the platform's: choose another name`,
 }
 
 /** @param other the field that makes the key another's; null = the caller is a team or subject, which has no keys */

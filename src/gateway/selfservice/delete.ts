@@ -1,5 +1,5 @@
 // Deletes objects of our kinds (contract 12.1, 12.3): the caller's own as the gateway, all others as the caller.
-import { ACCESS_KEYS, CONFIGS, HEARTBEAT_KEY } from '../../api/names.ts'
+import { ACCESS_KEYS, CONFIGS, HEARTBEAT_NAME } from '../../api/names.ts'
 import { ownerChainOf } from '../../domain/accesskey/owner-chain.ts'
 import { nestedField, nestedString, setNestedField } from '../../domain/json/field-path.ts'
 import type { Json, JsonMap } from '../../domain/json/json.ts'
@@ -151,7 +151,7 @@ const SELECTION_PARAMETERS = [
 
 function withoutHeartbeat(query: Query): Query {
   const clientSelector = parameter(query, 'fieldSelector')
-  const selector = `metadata.name!=${HEARTBEAT_KEY}${clientSelector === '' ? '' : `,${clientSelector}`}`
+  const selector = `metadata.name!=${HEARTBEAT_NAME}${clientSelector === '' ? '' : `,${clientSelector}`}`
   return [...query.filter(([name]) => name !== 'fieldSelector'), ['fieldSelector', selector]]
 }
 

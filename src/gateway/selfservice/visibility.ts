@@ -1,5 +1,5 @@
 // Decides which objects of our kinds a caller sees and owns, by its key and by RBAC (contract 12.1, 12.3).
-import { ACCESS_KEYS, CONFIGS, HEARTBEAT_KEY, type Resource, TOKENS } from '../../api/names.ts'
+import { ACCESS_KEYS, CONFIGS, HEARTBEAT_NAME, type Resource, TOKENS } from '../../api/names.ts'
 import type { ObjectMeta } from '../../api/objects.ts'
 import type { Scope } from '../../api/scope.gen.ts'
 import type { AccessKey } from '../../domain/accesskey/access-key.ts'
@@ -26,7 +26,7 @@ import type { UpstreamClient } from './upstream-client.ts'
 
 /** Whether the name is that of the heartbeat key, which no caller sees or writes (contract 10.4). */
 export const isHidden = ({ plural }: Resource, name: string): boolean =>
-  plural === ACCESS_KEYS.plural && name === HEARTBEAT_KEY
+  plural === ACCESS_KEYS.plural && name === HEARTBEAT_NAME
 
 /** Whether the caller owns an object (contract 12.1): a key of its user, or a token that such a key owns. */
 export function isOwn({ info, access, findKey }: Viewer, object: JsonMap): boolean {

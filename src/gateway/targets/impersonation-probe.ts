@@ -1,5 +1,5 @@
 // Probes whether the API server lets the gateway impersonate users. Without it, the first request would be the test.
-import { ACCESS_KEY_EXTRA, HEARTBEAT_KEY, SCOPE_EXTRA, TOKEN_ID_EXTRA } from '../../api/names.ts'
+import { ACCESS_KEY_EXTRA, HEARTBEAT_NAME, SCOPE_EXTRA, TOKEN_ID_EXTRA } from '../../api/names.ts'
 import { AUTHENTICATED_GROUP } from '../../authn/caller.ts'
 import { parseJsonMap } from '../../domain/json/json.ts'
 import { AccountRefused } from '../../kube/proxy/account-refusal.ts'
@@ -52,12 +52,12 @@ const GROUPS = ['platform:authenticated', AUTHENTICATED_GROUP]
 const PROBE_REQUEST = { method: 'GET', path: '/version', body: null, isLongRunning: false } as const
 
 /** The extras of requests with an access key (contract 10.5). */
-export const KEY_EXTRAS = { [ACCESS_KEY_EXTRA]: HEARTBEAT_KEY } as const
+export const KEY_EXTRAS = { [ACCESS_KEY_EXTRA]: HEARTBEAT_NAME } as const
 
 /** The extras of requests with a token (contract 9.2). */
 export const TOKEN_EXTRAS = {
   ...KEY_EXTRAS,
-  [TOKEN_ID_EXTRA]: HEARTBEAT_KEY,
+  [TOKEN_ID_EXTRA]: HEARTBEAT_NAME,
   [SCOPE_EXTRA]: '*',
 } as const
 

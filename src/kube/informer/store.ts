@@ -80,8 +80,13 @@ export interface StoreSink {
   end(): void
 }
 
-/** For each index the function that gives an object's indexed value; null = the object is not in the index. */
-export type Indexers<T> = Readonly<Record<string, (item: T) => string | null>>
+/**
+ * For each index the function that gives an object's indexed value, or several different ones; null = the object is not
+ * in the index.
+ */
+export type Indexers<T> = Readonly<Record<string, (item: T) => IndexedValue>>
+
+type IndexedValue = string | readonly string[] | null
 
 /** For each sorted index, whether an object sorts before another. The order of two objects must never change. */
 export type SortOrders<T> = Readonly<Record<string, (item: T, other: T) => boolean>>
@@ -283,11 +288,10 @@ export class Store<T extends CachedObject> implements StoreSink, ObjectSource<T>
 
   #index(key: string, item: T, present: boolean): void {
     for (const [name, valueOf] of Object.entries(this.#indexers)) {
-      const value = valueOf(item)
       const index = this.#indexes.get(name)
-      if (value === null || !index) continue
-      if (present) index.add(value, key)
-      else index.remove(value, key)
+      for (const value of valuesIn(valueOf(item)))
+        if (present) index?.add(value, key)
+        else index?.remove(value, key)
     }
   }
 
@@ -297,8 +301,8 @@ export class Store<T extends CachedObject> implements StoreSink, ObjectSource<T>
       const [old, now] = [valueOf(before), valueOf(after)]
       const index = this.#indexes.get(name)
       if (!index || (old === now && before.uid === after.uid)) continue
-      if (old !== null) index.remove(old, key)
-      if (now !== null) index.add(now, key)
+      for (const value of valuesIn(old)) index.remove(value, key)
+      for (const value of valuesIn(now)) index.add(value, key)
     }
   }
 
@@ -306,6 +310,9 @@ export class Store<T extends CachedObject> implements StoreSink, ObjectSource<T>
     notifyAll(this.#listeners, [change])
   }
 }
+
+const valuesIn = (value: IndexedValue): readonly string[] =>
+  typeof value === 'string' ? [value] : (value ?? [])
 
 /** Calls every listener with each change, even if one before it throws; then throws the first error. */
 export function notifyAll<Change>(

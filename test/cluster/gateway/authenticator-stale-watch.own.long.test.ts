@@ -3,7 +3,7 @@
 import { cp, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { HEARTBEAT_KEY } from '../../../src/api/names.ts'
+import { HEARTBEAT_NAME } from '../../../src/api/names.ts'
 import { isWatchOf } from '../../faults/operator-observations.ts'
 import { settingsOf } from '../../support/config-client.ts'
 import { ownControlPlane } from '../../support/control-plane.ts'
@@ -163,9 +163,9 @@ describe('authentication without fresh data (10.4, F5)', () => {
     await expectOutcome(secret, 'disabled', RECOVERED)
     await expectOutcome(createdSince.secret, 'ada', RECOVERED)
     await settings.declare({ auth: { accessKeyMaxTTLSeconds: 30 * 86_400 } })
-    const { metadata } = (await keys.read(HEARTBEAT_KEY)) ?? createdSince.key
+    const { metadata } = (await keys.read(HEARTBEAT_NAME)) ?? createdSince.key
     await keys.until(
-      HEARTBEAT_KEY,
+      HEARTBEAT_NAME,
       'gets a heartbeat',
       (now) => heartbeatOf(now) !== heartbeatOf({ metadata }),
     )

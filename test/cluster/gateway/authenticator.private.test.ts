@@ -1,6 +1,6 @@
 // Two authenticators on a real API server follow every change of the keys.
 import { beforeAll, describe, expect, test } from 'vitest'
-import { HEARTBEAT_KEY } from '../../../src/api/names.ts'
+import { HEARTBEAT_NAME } from '../../../src/api/names.ts'
 import { auditOf } from '../../support/audit-log.ts'
 import { settingsOf } from '../../support/config-client.ts'
 import { privateControlPlane } from '../../support/control-plane.ts'
@@ -156,7 +156,7 @@ describe('the heartbeat key (10.4)', () => {
     const writes = await audit.writesSince(mark, { user: GATEWAY_USER })
     const most = Math.floor((performance.now() - beginMs) / 5000) + 1
     expect(new Set(writes.map(({ verb, name }) => `${verb} ${name}`))).toEqual(
-      new Set([`patch ${HEARTBEAT_KEY}`]),
+      new Set([`patch ${HEARTBEAT_NAME}`]),
     )
     expect(writes.filter(({ code }) => code === 200).length).toBeGreaterThanOrEqual(2)
     expect(writes.filter(({ code }) => code === 200).length).toBeLessThanOrEqual(most)
@@ -166,7 +166,7 @@ describe('the heartbeat key (10.4)', () => {
   })
 
   test('the operator sets its status, but no secret and no finalizer, and writes nothing after a heartbeat', async () => {
-    const reported = await keys.shown(HEARTBEAT_KEY, 'Active')
+    const reported = await keys.shown(HEARTBEAT_NAME, 'Active')
     expect(reported.spec.key).toBeUndefined()
     expect(reported.metadata.finalizers ?? []).toEqual([])
     expect(reported.spec).toMatchObject({ subject: 'heartbeat', type: 'Reset' })
@@ -175,12 +175,12 @@ describe('the heartbeat key (10.4)', () => {
     expect(reported.status.expirationTimestamp).toBeUndefined()
     const mark = await audit.mark()
     await keys.until(
-      HEARTBEAT_KEY,
+      HEARTBEAT_NAME,
       'gets a heartbeat',
       (now) => heartbeatOf(now) !== heartbeatOf(reported),
     )
     const writes = await audit.writesSince(mark, { user: OPERATOR_USER, notLeases: true })
-    expect(writes.filter(({ name }) => name === HEARTBEAT_KEY)).toEqual([])
+    expect(writes.filter(({ name }) => name === HEARTBEAT_NAME)).toEqual([])
   })
 
   test.each(
@@ -188,25 +188,25 @@ describe('the heartbeat key (10.4)', () => {
       'a heartbeat key in the format of an earlier version is replaced, and the watches stay fresh (10.4)',
     ),
   )('%s', async () => {
-    const { metadata } = await keys.shown(HEARTBEAT_KEY, 'Active')
-    await keys.patch(HEARTBEAT_KEY, { spec: { disabled: true } })
+    const { metadata } = await keys.shown(HEARTBEAT_NAME, 'Active')
+    await keys.patch(HEARTBEAT_NAME, { spec: { disabled: true } })
     const isReplaced = (key: StoredKey) => key.metadata.uid !== metadata.uid
-    const replaced = await keys.until(HEARTBEAT_KEY, 'is replaced', isReplaced)
+    const replaced = await keys.until(HEARTBEAT_NAME, 'is replaced', isReplaced)
     expect(replaced.spec.disabled).toBeUndefined()
-    await keys.shown(HEARTBEAT_KEY, 'Active')
+    await keys.shown(HEARTBEAT_NAME, 'Active')
     for (const { authenticator } of authenticators())
       expect(authenticator.ageMs()).toBeLessThan(15_000)
     const mark = await audit.mark()
-    const lastHeartbeat = heartbeatOf((await keys.read(HEARTBEAT_KEY)) ?? replaced)
-    await keys.until(HEARTBEAT_KEY, 'gets a heartbeat', (now) => heartbeatOf(now) !== lastHeartbeat)
+    const lastHeartbeat = heartbeatOf((await keys.read(HEARTBEAT_NAME)) ?? replaced)
+    await keys.until(HEARTBEAT_NAME, 'gets a heartbeat', (now) => heartbeatOf(now) !== lastHeartbeat)
     const writes = await audit.writesSince(mark, { user: GATEWAY_USER })
     expect(writes.filter(({ verb }) => verb !== 'patch')).toEqual([])
   })
 
   test('is created again after its deletion', async () => {
-    const { metadata } = await keys.shown(HEARTBEAT_KEY, 'Active')
-    await keys.remove(HEARTBEAT_KEY)
-    await keys.until(HEARTBEAT_KEY, 'is another object', (key) => key.metadata.uid !== metadata.uid)
+    const { metadata } = await keys.shown(HEARTBEAT_NAME, 'Active')
+    await keys.remove(HEARTBEAT_NAME)
+    await keys.until(HEARTBEAT_NAME, 'is another object', (key) => key.metadata.uid !== metadata.uid)
     for (const { authenticator } of authenticators())
       expect(authenticator.ageMs()).toBeLessThan(15_000)
   })

@@ -9,7 +9,7 @@ import {
   CONFIG_MAPS,
   FIELD_MANAGER,
   HEARTBEAT_ANNOTATION,
-  HEARTBEAT_KEY,
+  HEARTBEAT_NAME,
 } from '../../../src/api/names.ts'
 import type { OwnedAccessKey, OwnedAccessKeySpec } from '../../../src/api/ownedaccesskey.gen.ts'
 import type { KeyCaller } from '../../../src/authn/caller.ts'
@@ -135,7 +135,7 @@ export function startTwoAuthenticators(plane: TestControlPlane): TwoAuthenticato
       }
       const startMs = performance.now()
       await using lag = measureMachineLag(async () => {
-        await keys.read(HEARTBEAT_KEY)
+        await keys.read(HEARTBEAT_NAME)
         await operator.health('/healthz')
       })
       await Promise.all(both.map(comesTo))

@@ -1,7 +1,7 @@
 // kubectl, client-node and plain requests work through the gateway as against the API server (contract 9.4).
 import { CoreV1Api, KubeConfig, makeInformer } from '@kubernetes/client-node'
 import { describe, expect, test } from 'vitest'
-import { HEARTBEAT_KEY } from '../../../src/api/names.ts'
+import { HEARTBEAT_NAME } from '../../../src/api/names.ts'
 import { startOperator } from '../../support/command-process.ts'
 import { settingsOf } from '../../support/config-client.ts'
 import { privateControlPlane } from '../../support/control-plane.ts'
@@ -309,12 +309,12 @@ test('kubectl wait oak --all succeeds for the heartbeat key, under any cap and a
     const { stdout, stderr } = await plane.kubectl(['wait', 'oak', '--all', ...ready])
     return `${stdout}${stderr}`
   }
-  const isMet = `ownedaccesskey.management.platform.sh/${HEARTBEAT_KEY} condition met\n`
+  const isMet = `ownedaccesskey.management.platform.sh/${HEARTBEAT_NAME} condition met\n`
   const capped = await keys.shown(await keys.create({ user: 'ada' }), 'Active')
   await settingsOf(plane).declare({ auth: { accessKeyMaxTTLSeconds: 1 } })
   await keys.shown(capped, 'Expired')
-  await plane.kubectl(['delete', 'oak', `--field-selector=metadata.name!=${HEARTBEAT_KEY}`])
-  const before = await keys.read(HEARTBEAT_KEY)
+  await plane.kubectl(['delete', 'oak', `--field-selector=metadata.name!=${HEARTBEAT_NAME}`])
+  const before = await keys.read(HEARTBEAT_NAME)
   expect(await waitForAll()).toBe(isMet)
 
   await Promise.all([operator, ...gateways].map((one) => one.stop()))
@@ -323,7 +323,7 @@ test('kubectl wait oak --all succeeds for the heartbeat key, under any cap and a
   restarted.use(await setup.anotherGateway())
   const hasNewHeartbeat = (now: typeof capped) =>
     before !== null && heartbeatOf(now) !== heartbeatOf(before)
-  const after = await keys.until(HEARTBEAT_KEY, 'gets a heartbeat', hasNewHeartbeat)
+  const after = await keys.until(HEARTBEAT_NAME, 'gets a heartbeat', hasNewHeartbeat)
   expect(after.metadata.uid).toBe(before?.metadata.uid)
   expect(await waitForAll()).toBe(isMet)
 })

@@ -3,7 +3,7 @@
 // 2.6, 10.3, 13.4; threats C3, C5, C6; invariants I1, I2, I3). The printed figures are in docs/security.md.
 import { setTimeout as wait } from 'node:timers/promises'
 import { afterAll, describe, expect, test } from 'vitest'
-import { HEARTBEAT_KEY } from '../../../src/api/names.ts'
+import { HEARTBEAT_NAME } from '../../../src/api/names.ts'
 import { type SeenStatus, settingsOf } from '../../support/config-client.ts'
 import { privateControlPlane } from '../../support/control-plane.ts'
 import { eventually } from '../../support/eventually.ts'
@@ -325,7 +325,7 @@ async function watchesEnded(token: string, end: Ending['end']) {
   const watches = await inBatches(WATCHES, 50, () => watch(token))
   expect(watches.filter(({ endedMs }) => endedMs() !== null)).toEqual([])
   // The lag of API server and machine is subtracted: only the gateway is measured.
-  await using lag = measureMachineLag(() => keys.read(HEARTBEAT_KEY))
+  await using lag = measureMachineLag(() => keys.read(HEARTBEAT_NAME))
   const { sentMs, storedMs } = await end()
   const lags = await Promise.all(watches.map(async ({ ended }) => (await ended) - sentMs))
   return { watches, lags, allowanceMs: storedMs - sentMs + lag.maxMs() }

@@ -2,7 +2,7 @@
 // Requests in flight when their key ends: unfinished writes store nothing, and all are answered 401 within a second
 // (contract 12.1, 13.4; threats C3, C6). A caller that ends its own key still gets the answer.
 import { afterAll, describe, expect, test } from 'vitest'
-import { HEARTBEAT_KEY } from '../../../src/api/names.ts'
+import { HEARTBEAT_NAME } from '../../../src/api/names.ts'
 import type { OwnedAccessKeySpec } from '../../../src/api/ownedaccesskey.gen.ts'
 import { settingsOf } from '../../support/config-client.ts'
 import { privateControlPlane } from '../../support/control-plane.ts'
@@ -37,7 +37,7 @@ const CUT_WITHIN_MS = 1000
 /** The lag of API server, operator and that gateway. */
 const measureLag = (last: Pick<OwnGateway, 'health'>) =>
   measureMachineLag(async () => {
-    await plane.raw('GET', `${KEYS}/${HEARTBEAT_KEY}`)
+    await plane.raw('GET', `${KEYS}/${HEARTBEAT_NAME}`)
     await setup.operator.health('/healthz')
     await last.health('/healthz')
   })

@@ -2,7 +2,7 @@
 // Streams of every kind on a connected cluster end within a second after their key or their target ends, measured at
 // the socket of the client (contract 9.5, 13.4).
 import { afterAll, expect, test } from 'vitest'
-import { HEARTBEAT_KEY } from '../../../src/api/names.ts'
+import { HEARTBEAT_NAME } from '../../../src/api/names.ts'
 import { type Audit, answeredIn, auditOf } from '../../support/audit-log.ts'
 import { settingsOf } from '../../support/config-client.ts'
 import { eventually } from '../../support/eventually.ts'
@@ -176,7 +176,7 @@ const CAPPED: Way = {
 }
 
 const lag = measureMachineLag(async () => {
-  await keys.read(HEARTBEAT_KEY)
+  await keys.read(HEARTBEAT_NAME)
   await gateway?.health('/healthz')
 })
 afterAll(() => lag[Symbol.asyncDispose]())

@@ -3,7 +3,7 @@ import { onTestFinished } from 'vitest'
 import {
   HEARTBEAT_ANNOTATION,
   HEARTBEAT_BEFORE_ANNOTATION,
-  HEARTBEAT_KEY,
+  HEARTBEAT_NAME,
 } from '../../../src/api/names.ts'
 import type { KubeObject } from '../../../src/api/objects.ts'
 import { KEY_HEARTBEAT } from '../../../src/authn/heartbeat-key.ts'
@@ -156,7 +156,7 @@ class FakeHeartbeatServer {
     if (this.#object) throw this.#refusal(by, 409, 'AlreadyExists')
     this.writes.push({ by, what: 'create' })
     const uid = this.#deleted === 0 ? 'heartbeat' : `heartbeat-${this.#deleted}`
-    const stored = { name: HEARTBEAT_KEY, uid, creationTimestamp: '', ...metadata }
+    const stored = { name: HEARTBEAT_NAME, uid, creationTimestamp: '', ...metadata }
     return this.#stored({ ...object, metadata: { ...stored, resourceVersion: '' } })
   }
 
@@ -252,7 +252,7 @@ export const heartbeatObject = (
 ) =>
   keyObject({
     metadata: {
-      name: HEARTBEAT_KEY,
+      name: HEARTBEAT_NAME,
       uid,
       resourceVersion,
       ...(at === null

@@ -7,7 +7,7 @@ import {
   CLUSTER_ROLES,
   HEARTBEAT_ANNOTATION,
   HEARTBEAT_BEFORE_ANNOTATION,
-  HEARTBEAT_KEY,
+  HEARTBEAT_NAME,
 } from '../../../src/api/names.ts'
 import type { KubeObject } from '../../../src/api/objects.ts'
 import { startAuthenticator } from '../../../src/authn/setup.ts'
@@ -35,7 +35,7 @@ function followed() {
       [HEARTBEAT_ANNOTATION]: new Date(clock.nowMs()).toISOString(),
       [HEARTBEAT_BEFORE_ANNOTATION]: '',
     }
-    const metadata = { name: HEARTBEAT_KEY, resourceVersion: String(beats), annotations }
+    const metadata = { name: HEARTBEAT_NAME, resourceVersion: String(beats), annotations }
     return keyObject({ metadata, spec: { subject: 'heartbeat', disabled: true } })
   }
   const client = {

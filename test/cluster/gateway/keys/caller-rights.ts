@@ -1,6 +1,6 @@
 // Which caller may do what with which keys (contract 12.1, 12.3).
 import { expect, test } from 'vitest'
-import { API_VERSION, HEARTBEAT_KEY } from '../../../../src/api/names.ts'
+import { API_VERSION, HEARTBEAT_NAME } from '../../../../src/api/names.ts'
 import type { OwnedAccessKeySpec } from '../../../../src/api/ownedaccesskey.gen.ts'
 import { uniqueName } from '../../../support/object-builder.ts'
 import { sampled } from '../../../support/tier.ts'
@@ -60,7 +60,7 @@ export const OPERATIONS: Readonly<Record<string, Operation>> = {
     }),
   update: async ({ callers, keys }, by, name) => {
     // A PUT needs the current resourceVersion, and the operator writes to new keys as well.
-    const object = name === HEARTBEAT_KEY ? { spec: {} } : await keys.shown(name, 'Active')
+    const object = name === HEARTBEAT_NAME ? { spec: {} } : await keys.shown(name, 'Active')
     const body = { ...object, spec: { ...object.spec, displayName: 'x' } }
     return callers[by].ask('PUT', `ownedaccesskeys/${name}`, { body })
   },

@@ -1,6 +1,6 @@
 // Lists and watches of keys, with the keys that their caller may see (contract 12.1, 12.3, threats B10).
 import { describe, expect, test } from 'vitest'
-import { ACCESS_KEYS, API_VERSION, HEARTBEAT_KEY } from '../../../../src/api/names.ts'
+import { ACCESS_KEYS, API_VERSION, HEARTBEAT_NAME } from '../../../../src/api/names.ts'
 import { LAST_APPLIED } from '../../../support/installed-control-plane.ts'
 import { uniqueName } from '../../../support/object-builder.ts'
 import { TARGETS, OPERATIONS } from './caller-rights.ts'
@@ -39,13 +39,13 @@ export function testListsAndWatches(setup: SelfServiceSetup): void {
 
     test('show a scoped key itself, and no caller the heartbeat key', async () => {
       expect(await namesBy('scoped')).toContain(callers.scoped.name)
-      expect(await plane.admin.get(ACCESS_KEYS, { name: HEARTBEAT_KEY })).not.toBeNull()
-      expect(await namesBy('admin')).not.toContain(HEARTBEAT_KEY)
+      expect(await plane.admin.get(ACCESS_KEYS, { name: HEARTBEAT_NAME })).not.toBeNull()
+      expect(await namesBy('admin')).not.toContain(HEARTBEAT_NAME)
       for (const operation of Object.values(OPERATIONS))
-        expect((await operation(setup, 'admin', HEARTBEAT_KEY)).code).toBe(404)
-      const all = `?fieldSelector=metadata.name%3D${HEARTBEAT_KEY}`
+        expect((await operation(setup, 'admin', HEARTBEAT_NAME)).code).toBe(404)
+      const all = `?fieldSelector=metadata.name%3D${HEARTBEAT_NAME}`
       expect(await namesBy('admin', all)).toEqual([])
-      const created = { metadata: { name: HEARTBEAT_KEY } }
+      const created = { metadata: { name: HEARTBEAT_NAME } }
       expect((await callers.admin.ask('POST', 'ownedaccesskeys', { body: created })).code).toBe(403)
     })
 

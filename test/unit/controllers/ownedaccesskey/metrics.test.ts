@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { HEARTBEAT_KEY } from '../../../../src/api/names.ts'
+import { HEARTBEAT_NAME } from '../../../../src/api/names.ts'
 import { KEY_INDEXERS, KEY_ORDERS } from '../../../../src/controllers/indexes/access-keys.ts'
 import { countKeys, exportKeyExpiry } from '../../../../src/controllers/ownedaccesskey/metrics.ts'
 import { plan } from '../../../../src/controllers/ownedaccesskey/plan.ts'
@@ -72,7 +72,7 @@ describe('keys by state (8.4)', () => {
 
   test('the heartbeat key of the gateways is not counted, and has no expiry (10.4)', async () => {
     const keys = storeOf({
-      [HEARTBEAT_KEY]: accessKey({ uid: 'h', digest: null, type: 'Reset' }),
+      [HEARTBEAT_NAME]: accessKey({ uid: 'h', digest: null, type: 'Reset' }),
       a: keyWith('a', {}),
     })
     const caps = { ...CAPS, maxTtlSeconds: 60 }

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { HEARTBEAT_KEY, REVOKE_FINALIZER } from '../../../../src/api/names.ts'
+import { HEARTBEAT_NAME, REVOKE_FINALIZER } from '../../../../src/api/names.ts'
 import {
   type KeyPlanInput,
   type KeyStep,
@@ -44,7 +44,7 @@ describe('adoption (contract 2.8, 3.1)', () => {
     { name: 'the annotation missing or malformed', differing: { ...ready, firstSeenMs: null }, createdAt: 0 },
     { name: 'restored from backup', differing: { finalizers: [], firstSeenMs: after(-500), digest: null }, createdAt: -500 },
     { name: 'annotation later than the creation', differing: { finalizers: [], firstSeenMs: after(500) }, createdAt: 0 },
-    { name: 'named like the heartbeat, with a key', differing: { name: HEARTBEAT_KEY, finalizers: [], firstSeenMs: null }, createdAt: 0 },
+    { name: 'named like the heartbeat, with a key', differing: { name: HEARTBEAT_NAME, finalizers: [], firstSeenMs: null }, createdAt: 0 },
     { name: 'created in the future', differing: { finalizers: [], firstSeenMs: null, creationMs: after(90) }, createdAt: 90 },
     { name: 'past its end already: adopted before it is deleted', differing: { ...ready, finalizers: [], ttl: 1, type: 'Login' }, createdAt: 0 },
   ])('$name', ({ differing, createdAt }) => {
@@ -60,7 +60,7 @@ describe('adoption (contract 2.8, 3.1)', () => {
     { name: 'a foreign finalizer beside ours', differing: { finalizers: [FOREIGN, REVOKE_FINALIZER] } },
     { name: 'an earlier annotation', differing: { firstSeenMs: after(-500) } },
     { name: 'a later annotation', differing: { firstSeenMs: after(500) } },
-    { name: 'the heartbeat key of the gateways, which has no secret', differing: { name: HEARTBEAT_KEY, finalizers: [], firstSeenMs: null, digest: null } },
+    { name: 'the heartbeat key of the gateways, which has no secret', differing: { name: HEARTBEAT_NAME, finalizers: [], firstSeenMs: null, digest: null } },
   ])('is not needed: $name', ({ differing }) => {
     expect(plan(accessKey(differing), at(9)).kind).toBe('publish')
   })
@@ -92,7 +92,7 @@ describe('a key that a gateway has just created waits for the claim of its field
 
 describe('the heartbeat key of the gateways (contract 10.4)', () => {
   const heartbeat = {
-    name: HEARTBEAT_KEY,
+    name: HEARTBEAT_NAME,
     type: 'Reset',
     identity: 'subject:heartbeat',
     finalizers: [],

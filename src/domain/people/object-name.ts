@@ -1,0 +1,23 @@
+// The names of the objects of people and teams: metadata.name has fewer characters than a user name (contract 24.3).
+import { isDnsSubdomain } from '../dns-name.ts'
+
+/** Characters of the name that its form keeps. */
+const KEPT = 50
+/** Hex digits of the digest, which tells names apart whose other characters are equal. */
+const DIGITS = 10
+
+/**
+ * The form of a name as metadata.name: the name itself where it is a DNS subdomain, else what is left of it, and the
+ * beginning of its digest.
+ *
+ * @param sha256 returns the SHA-256 of a text in hex
+ */
+export function objectNameOf(name: string, sha256: (text: string) => string): string {
+  if (isDnsSubdomain(name)) return name
+  const words = name
+    .toLowerCase()
+    .replaceAll(/[^a-z0-9]+/g, '-')
+    .replace(/^-/, '')
+  const kept = words.slice(0, KEPT).replace(/-$/, '')
+  return `${kept === '' ? 'x' : kept}-${sha256(name).slice(0, DIGITS)}`
+}

@@ -1,0 +1,45 @@
+// Parses a Team into the form that all decisions use (contract 24.1).
+import type { Team, TeamSpec } from '../../api/team.gen.ts'
+import { type Untyped, fieldsOf, stringOf, stringsOf } from '../json/json.ts'
+import { objectNameOf } from './object-name.ts'
+import { providerGroupsOf } from './provider-groups.ts'
+
+/** A Team, as decisions need it. */
+export interface PlatformTeam {
+  readonly name: string
+  readonly uid: string
+  readonly resourceVersion: string
+  /** The name of the team in force. */
+  readonly teamName: string
+  /** metadata.name that belongs to the name of the team (contract 24.3). */
+  readonly expectedName: string
+  readonly isDeleting: boolean
+  /** User names of people in the team, each once. */
+  readonly users: readonly string[]
+  /** Groups whose people are in the team, as providerGroupsOf gives them. */
+  readonly groups: readonly string[]
+}
+
+/**
+ * Parses an object. Never throws: a value that the schema refuses gives nobody the group (contract 10.3).
+ *
+ * @param sha256 returns the SHA-256 of a text in hex
+ */
+export function teamOf({ metadata, spec }: Team, sha256: (text: string) => string): PlatformTeam {
+  const { name, users, groups }: Untyped<TeamSpec> = fieldsOf(spec)
+  const teamName = stringOf(name) || metadata.name
+  return {
+    name: metadata.name,
+    uid: metadata.uid,
+    resourceVersion: metadata.resourceVersion,
+    teamName,
+    expectedName: objectNameOf(teamName, sha256),
+    isDeleting: metadata.deletionTimestamp !== undefined,
+    users: [...new Set(stringsOf(users) ?? [])],
+    groups: providerGroupsOf(groups),
+  }
+}
+
+/** The identity of the keys of the team. */
+export const identityOfTeam = ({ teamName }: Pick<PlatformTeam, 'teamName'>): string =>
+  `team:${teamName}`

@@ -1,0 +1,61 @@
+// Parses a User into the form that all decisions use (contract 24.1).
+import type { User, UserSpec, UserStatus } from '../../api/user.gen.ts'
+import { type Untyped, fieldsOf, isAbsent, isStringOrAbsent, stringOf } from '../json/json.ts'
+import { objectNameOf } from './object-name.ts'
+import { providerGroupsOf } from './provider-groups.ts'
+
+/** A User or a Team: its name follows from the name of the person or team. */
+interface NamedObject {
+  readonly name: string
+  /** metadata.name that belongs to the name of the person or team (contract 24.3). */
+  readonly expectedName: string
+}
+
+/** A User, as decisions need it. */
+export interface PlatformUser extends NamedObject {
+  readonly uid: string
+  readonly resourceVersion: string
+  /** The user name in force. */
+  readonly username: string
+  /** Whether spec locks the person out; also true when the field is malformed. */
+  readonly isDisabled: boolean
+  readonly isDeleting: boolean
+  /** Groups at sign-in providers, as providerGroupsOf gives them. */
+  readonly groups: readonly string[]
+}
+
+/**
+ * Parses an object. Never throws: a value that the schema refuses disables the person, or leaves the object without an
+ * effect (contract 10.3).
+ *
+ * @param sha256 returns the SHA-256 of a text in hex
+ */
+export function userOf(
+  { metadata, spec, status }: User,
+  sha256: (text: string) => string,
+): PlatformUser {
+  const { username, disabled }: Untyped<UserSpec> = fieldsOf(spec)
+  const { groups }: Untyped<UserStatus> = fieldsOf(status)
+  const inForce = stringOf(username) || metadata.name
+  return {
+    name: metadata.name,
+    uid: metadata.uid,
+    resourceVersion: metadata.resourceVersion,
+    username: inForce,
+    expectedName: objectNameOf(inForce, sha256),
+    isDisabled: !(isAbsent(disabled) || disabled === false) || !isStringOrAbsent(username),
+    isDeleting: metadata.deletionTimestamp !== undefined,
+    groups: providerGroupsOf(groups),
+  }
+}
+
+/** The identity of the person's keys. */
+export const identityOfUser = ({ username }: Pick<PlatformUser, 'username'>): string =>
+  `user:${username}`
+
+/** Whether the object has the name that belongs to its user name; otherwise it counts for nothing (contract 24.1). */
+export const hasExpectedName = ({ name, expectedName }: NamedObject): boolean =>
+  name === expectedName
+
+/** Whether every key of the person is refused (contract 10.3, 24.2). */
+export const isLockedOut = (user: PlatformUser): boolean => user.isDisabled || user.isDeleting

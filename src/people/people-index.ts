@@ -1,0 +1,112 @@
+// People and teams as the watches of a process deliver them (contract 24).
+import { hash } from 'node:crypto'
+import type { KubeObject } from '../api/objects.ts'
+import type { Team } from '../api/team.gen.ts'
+import type { User } from '../api/user.gen.ts'
+import {
+  identitiesOfTeamChange,
+  identitiesOfUserChange,
+  NO_TEAMS,
+  type People,
+  teamNamesOf,
+} from '../domain/people/people.ts'
+import { identityOfTeam, type PlatformTeam, teamOf } from '../domain/people/team.ts'
+import {
+  hasExpectedName,
+  identityOfUser,
+  type PlatformUser,
+  userOf,
+} from '../domain/people/user.ts'
+import { notifyAll, Store, type StoreChange } from '../kube/informer/store.ts'
+
+const sha256 = (text: string): string => hash('sha256', text)
+
+/** Parses a User as the API server sends it. */
+export const parseUser = (object: KubeObject): PlatformUser => userOf(object as User, sha256)
+
+/** Parses a Team as the API server sends it. */
+export const parseTeam = (object: KubeObject): PlatformTeam => teamOf(object as Team, sha256)
+
+// Indexes, by name. An object whose name is not the form of its own counts for nothing, so none has it.
+const BY_IDENTITY = 'identity'
+const BY_GROUP = 'group'
+const BY_USER = 'user'
+
+/** An empty store of Users. @param parse keeps at least the fields of PlatformUser */
+export const createUserStore = <T extends PlatformUser>(
+  parse: (object: KubeObject) => T,
+): Store<T> =>
+  new Store(parse, {
+    [BY_IDENTITY]: (user) => (hasExpectedName(user) ? identityOfUser(user) : null),
+    [BY_GROUP]: (user) => (hasExpectedName(user) ? user.groups : null),
+  })
+
+/** An empty store of Teams. @param parse keeps at least the fields of PlatformTeam */
+export const createTeamStore = <T extends PlatformTeam>(
+  parse: (object: KubeObject) => T,
+): Store<T> =>
+  new Store(parse, {
+    [BY_IDENTITY]: (team) => (hasExpectedName(team) ? identityOfTeam(team) : null),
+    [BY_GROUP]: (team) => (hasExpectedName(team) ? team.groups : null),
+    [BY_USER]: (team) => (hasExpectedName(team) ? team.users : null),
+  })
+
+/** The stores that hold people and teams. */
+interface PeopleStores {
+  readonly users: Store<PlatformUser>
+  readonly teams: Store<PlatformTeam>
+}
+
+/** People and teams, with their changes. */
+export interface PeopleIndex extends People {
+  /** Every team that `user:<username>` is in, also beyond the limit of `teamsOf` and while it is being deleted. */
+  readonly allTeamsOf: (identity: string) => readonly PlatformTeam[]
+  /** Calls the listener with the identities whose keys a change may affect. */
+  readonly subscribe: (listener: (identities: readonly string[]) => void) => void
+}
+
+/** Finds people and teams in the stores. */
+export function peopleIn({ users, teams }: PeopleStores): PeopleIndex {
+  const listeners: ((identities: readonly string[]) => void)[] = []
+  /** The teams of the people who are in any and have been asked for, until they change. */
+  const namesOf = new Map<string, readonly string[]>()
+  const changed = (identities: readonly string[]): void => {
+    if (identities.length === 0) return
+    for (const identity of identities) namesOf.delete(identity)
+    notifyAll(listeners, [identities])
+  }
+  users.subscribe((change) => changed(identitiesOfUserChange(countedOnly(change))))
+  teams.subscribe((change) => {
+    const usersIn = (group: string): readonly PlatformUser[] => users.by(BY_GROUP, group)
+    changed(identitiesOfTeamChange(countedOnly(change), usersIn))
+  })
+
+  const user = (identity: string): PlatformUser | undefined => users.firstBy(BY_IDENTITY, identity)
+  const allTeamsOf = (identity: string): readonly PlatformTeam[] => {
+    if (!identity.startsWith(USER_PREFIX)) return []
+    const named = teams.by(BY_USER, identity.slice(USER_PREFIX.length))
+    const byGroup = (user(identity)?.groups ?? []).flatMap((group) => teams.by(BY_GROUP, group))
+    return byGroup.length === 0 ? named : [...new Set([...named, ...byGroup])]
+  }
+  return {
+    user,
+    team: (identity) => teams.firstBy(BY_IDENTITY, identity),
+    teamsOf: (identity) => {
+      const cached = namesOf.get(identity)
+      if (cached !== undefined) return cached
+      const names = teamNamesOf(allTeamsOf(identity))
+      if (names !== NO_TEAMS) namesOf.set(identity, names)
+      return names
+    },
+    allTeamsOf,
+    subscribe: (listener) => void listeners.push(listener),
+  }
+}
+
+const USER_PREFIX = identityOfUser({ username: '' })
+
+/** The change as it is for those objects that count. */
+const countedOnly = <T extends PlatformUser | PlatformTeam>({ before, after }: StoreChange<T>) => ({
+  before: before && hasExpectedName(before) ? before : undefined,
+  after: after && hasExpectedName(after) ? after : undefined,
+})
