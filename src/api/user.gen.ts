@@ -32,7 +32,7 @@ export interface UserSpec {
    */
   readonly identities?: readonly UserIdentity[]
   /**
-   * Where the hash of the password is. Absent, the person has no password. Nothing in this version
+   * Where the hash of the password is. Absent, the person has no password. Nothing in this product
    * acts on it.
    */
   readonly passwordRef?: PasswordReference
@@ -53,7 +53,7 @@ export interface UserIdentity {
 }
 
 /**
- * Where the hash of the password is. Absent, the person has no password. Nothing in this version
+ * Where the hash of the password is. Absent, the person has no password. Nothing in this product
  * acts on it.
  */
 export interface PasswordReference {

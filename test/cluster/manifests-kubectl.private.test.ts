@@ -20,7 +20,7 @@ import {
 } from './manifests/case-runner.ts'
 import { type PublishedKinds, exampleOf, fieldsOf } from './manifests/kind-schemas.ts'
 
-const KINDS = ['OwnedAccessKey', 'DirectClusterEndpointToken', 'Config'] as const
+const KINDS = ['OwnedAccessKey', 'DirectClusterEndpointToken', 'Config', 'User', 'Team'] as const
 const CRDS = join(import.meta.dirname, '../../crds')
 const FUTURE = '2099-01-01T00:00:00Z'
 const AGE = expect.stringMatching(/^\d+[smhdy]/)
@@ -106,6 +106,16 @@ describe('kubectl get', () => {
       short: 'configs.management.platform.sh',
       columns: ['NAME', 'READY', 'MAX TTL', 'AGE'],
     },
+    {
+      kind: 'User',
+      short: 'users.management.platform.sh',
+      columns: ['NAME', 'READY', 'REASON', 'USERNAME', 'LAST SIGN-IN', 'AGE'],
+    },
+    {
+      kind: 'Team',
+      short: 'teams.management.platform.sh',
+      columns: ['NAME', 'READY', 'NAME', 'AGE'],
+    },
   ])(
     'shows a new $kind that no controller has observed as in progress (4.3)',
     async ({ kind, short, columns }) => {
@@ -147,6 +157,31 @@ describe('kubectl get', () => {
     ])
   })
 
+  test('shows the state of a person (24.1)', async () => {
+    const name = await createWithStatus('User', {}, 'Active', {
+      username: 'Ada@Example.com',
+      lastSignIn: '2026-01-01T00:00:00Z',
+    })
+    const head = ['NAME', 'READY', 'REASON', 'USERNAME', 'LAST SIGN-IN', 'AGE']
+    const row = [name, 'True', 'Active', 'Ada@Example.com', AGE, AGE]
+    expect(cells(await kubectl('get', 'users', name))).toEqual([head, row])
+    expect(cells(await kubectl('get', 'users', name, '-o', 'wide'))).toEqual([
+      [...head, 'MESSAGE'],
+      [...row, 'all is well'],
+    ])
+  })
+
+  test('shows the state of a team (24.1)', async () => {
+    const name = await createWithStatus('Team', {}, 'Active', { name: 'oidc:sre' })
+    const head = ['NAME', 'READY', 'NAME', 'AGE']
+    const row = [name, 'True', 'oidc:sre', AGE]
+    expect(cells(await kubectl('get', 'teams', name))).toEqual([head, row])
+    expect(cells(await kubectl('get', 'teams', name, '-o', 'wide'))).toEqual([
+      [...head, 'REASON', 'MESSAGE'],
+      [...row, 'Active', 'all is well'],
+    ])
+  })
+
   test.each([
     { category: 'platform', holds: KINDS.length },
     { category: 'all', holds: 0 },
@@ -174,6 +209,22 @@ describe('field selector', () => {
     expect(found).toBe(finds.map((name) => `ownedaccesskey.management.platform.sh/${name}`).join())
   })
 
+  test('finds the people who are locked out (24.1)', async () => {
+    const [locked, free] = [newName(), newName()]
+    await create(raw, 'User', { disabled: true }, locked)
+    await create(raw, 'User', {}, free)
+    const found = await kubectl(
+      'get',
+      'users',
+      '-o',
+      'name',
+      '--field-selector',
+      'spec.disabled=true',
+    )
+    expect(found).toContain(`/${locked}`)
+    expect(found).not.toContain(`/${free}`)
+  })
+
   test('on spec.key is refused', async () => {
     const selector = encodeURIComponent(`spec.key=${KEY.secret}`)
     const { code } = await raw('GET', `${collectionOf('OwnedAccessKey')}?fieldSelector=${selector}`)
@@ -186,6 +237,8 @@ describe('kubectl explain', () => {
     { kind: 'OwnedAccessKey', atLeast: 80 },
     { kind: 'DirectClusterEndpointToken', atLeast: 50 },
     { kind: 'Config', atLeast: 500 },
+    { kind: 'User', atLeast: 25 },
+    { kind: 'Team', atLeast: 15 },
   ])('has a description of every field of $kind', async ({ kind, atLeast }) => {
     const fields = await eventually(
       `${kind} in the OpenAPI document`,
@@ -204,6 +257,8 @@ describe('kubectl explain', () => {
     { of: 'oak.spec.scope.rules', field: 'resourceNames', says: /resources is needed with it/ },
     { of: 'dcet.status', field: 'token', says: /The signed bearer token/ },
     { of: 'configs.spec.auth', field: 'accessKeyMaxTTLSeconds', says: /in seconds \(2592000 is/ },
+    { of: 'users.spec', field: 'disabled', says: /no key of this user name works/ },
+    { of: 'teams.spec', field: 'users', says: /A user name needs no User/ },
     { of: 'configs.status.auth.connectors.saml', field: 'ca', says: /Exactly one of caData, ca/ },
   ])('$of describes $field', async ({ of, field, says }) => {
     const printed = await kubectl('explain', of, `--api-version=${API_VERSION}`)
@@ -267,7 +322,7 @@ describe('the rejection of a mistyped field, for an object with a stored key', (
 test.each([['apply'], ['apply --server-side --force-conflicts'], ['replace']])(
   'kubectl %s accepts the CRDs',
   async (command) => {
-    const files = ['ownedaccesskeys', 'directclusterendpointtokens', 'configs']
+    const files = ['ownedaccesskeys', 'directclusterendpointtokens', 'configs', 'users', 'teams']
     const flags = files.flatMap((file) => ['-f', join(CRDS, `${file}.yaml`)])
     const printed = await kubectl(...command.split(' '), '--dry-run=server', ...flags)
     expect(printed.split('\n')).toHaveLength(files.length)

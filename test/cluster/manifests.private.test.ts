@@ -30,6 +30,16 @@ import {
   refusedTokens,
   tokenChanges,
 } from './manifests/object-cases.ts'
+import {
+  acceptedTeams,
+  acceptedUsers,
+  refusedTeamChanges,
+  refusedTeams,
+  refusedUserChanges,
+  refusedUsers,
+  teamChanges,
+  userChanges,
+} from './manifests/people-cases.ts'
 import { acceptedScopes, refusedScopes } from './manifests/scope-cases.ts'
 
 const KEYS = 'OwnedAccessKey'
@@ -96,6 +106,51 @@ describe('a Config', () => {
 
   test.each(refusedConfigs)('is rejected: $name', async (row) => {
     expect(await create(raw, CONFIGS, row.spec)).toEqual(rejected(row))
+  })
+})
+
+describe.each([
+  {
+    kind: 'User',
+    taken: acceptedUsers,
+    refused: refusedUsers,
+    changes: userChanges,
+    refusedChanges: refusedUserChanges,
+    named: 'username',
+  },
+  {
+    kind: 'Team',
+    taken: acceptedTeams,
+    refused: refusedTeams,
+    changes: teamChanges,
+    refusedChanges: refusedTeamChanges,
+    named: 'name',
+  },
+])('a $kind (24.1)', ({ kind, taken, refused, changes, refusedChanges, named }) => {
+  test.each(taken)('is accepted: $name', async (row) => {
+    expect(await create(raw, kind, row.spec)).toEqual(accepted(row))
+  })
+
+  test.each(refused)('is rejected: $name', async (row) => {
+    expect(await create(raw, kind, row.spec)).toEqual(rejected(row))
+  })
+
+  test.each(changes)('accepts the change: $name', async (row) => {
+    expect(await change(raw, kind, row)).toEqual(changed(row.to))
+  })
+
+  test.each(refusedChanges)('rejects the change: $name', async (row) => {
+    expect(await change(raw, kind, row)).toEqual(unchanged(row))
+  })
+
+  test('can have its name written out, and left out again', async () => {
+    const name = newName()
+    await create(raw, kind, {}, name)
+    const path = `${collectionOf(kind)}/${name}`
+    for (const value of [name, null]) {
+      const { code } = await raw('PATCH', path, { spec: { [named]: value } })
+      expect(code).toBe(200)
+    }
   })
 })
 

@@ -12,6 +12,12 @@ import type { Schema as TypedSchema } from '../../tools/generate/crd.ts'
 import { collectInterfaces, renderInterface } from '../../tools/generate/interfaces.ts'
 import { refusedKeys } from '../cluster/manifests/access-key-cases.ts'
 import { refusedKeyChanges, refusedTokenChanges } from '../cluster/manifests/object-cases.ts'
+import {
+  refusedTeamChanges,
+  refusedTeams,
+  refusedUserChanges,
+  refusedUsers,
+} from '../cluster/manifests/people-cases.ts'
 import { refusedScopes } from '../cluster/manifests/scope-cases.ts'
 import { SPECIFIED, pathsIn } from './specified-fields.ts'
 
@@ -38,7 +44,13 @@ interface Crd {
   }
 }
 
-const PLURALS = ['ownedaccesskeys', 'directclusterendpointtokens', 'configs'] as const
+const PLURALS = [
+  'ownedaccesskeys',
+  'directclusterendpointtokens',
+  'configs',
+  'users',
+  'teams',
+] as const
 
 const textOf = (plural: string): string =>
   readFileSync(join(import.meta.dirname, `../../crds/${plural}.yaml`), 'utf8')
@@ -173,6 +185,16 @@ test('the description of an unimplemented group of settings says so (6.7)', () =
   expect(saying.map(([path]) => path).toSorted()).toEqual(paths.toSorted())
 })
 
+test.each([
+  { plural: 'users', unused: 'spec.displayName spec.email spec.identities spec.passwordRef' },
+  { plural: 'teams', unused: 'spec.displayName' },
+])('a field of $plural that nothing acts on says so (24.1)', ({ plural, unused }) => {
+  const saying = fieldsOf(plural).filter(([, { description }]) =>
+    description?.includes('Nothing in this product acts on it.'),
+  )
+  expect(saying.map(([path]) => path)).toEqual(unused.split(' '))
+})
+
 /** The text of field scope: all lines with a deeper indentation. */
 const scopeIn = (plural: string): string | undefined =>
   /^ {16}scope:\n(?: {17,}.*\n)+/m.exec(textOf(plural))?.[0]
@@ -183,7 +205,10 @@ test('keys and tokens have the same scope schema, byte for byte', () => {
 })
 
 test('each rule has a test manifest that it rejects', () => {
-  const refusals = [refusedKeys, refusedKeyChanges, refusedTokenChanges, refusedScopes].flat()
+  const refusals = [
+    ...[refusedKeys, refusedKeyChanges, refusedTokenChanges, refusedScopes],
+    ...[refusedUsers, refusedUserChanges, refusedTeams, refusedTeamChanges],
+  ].flat()
   const messages = PLURALS.flatMap((plural) => rulesOf(plural).map(({ message }) => message))
   expect(messages.filter((message) => !refusals.some(({ says }) => says.test(message)))).toEqual([])
 })
@@ -259,7 +284,7 @@ describe('the generated types', () => {
   test('are up to date', () => {
     const generated = generate()
     expect([...staleFiles(generated).keys()]).toEqual([])
-    expect([...generated.keys()]).toHaveLength(8)
+    expect([...generated.keys()]).toHaveLength(11)
   })
 
   const text = { type: 'string', description: 'A text.' } as const

@@ -1,5 +1,6 @@
 // Every field of the two specifications, and those that contract 1.5 adds, nested.
-// (And removalTimestamp, which fixes when a key that a cap ended is deleted: 5.2.)
+// (And removalTimestamp, which fixes when a key that a cap ended is deleted: 5.2.) Users and teams have those of 24.1, and
+// the name in force in their status, for a column.
 // A name stands for a field; names in braces stand inside it, whether it is an object or a list.
 
 /** The scope of keys and tokens. */
@@ -106,6 +107,12 @@ export const SPECIFIED = {
     status {
       token expirationTimestamp issuedTimestamp keyID owner { name uid } observedGeneration ${CONDITIONS}
     }`,
+  users: `
+    spec { username displayName email disabled identities { connector subject } passwordRef { name key } }
+    status { username groups { connector name } lastSignIn observedGeneration ${CONDITIONS} }`,
+  teams: `
+    spec { name displayName users groups { connector name } }
+    status { name observedGeneration ${CONDITIONS} }`,
   configs: `spec { ${SETTINGS} } status { ${SETTINGS} observedGeneration ${CONDITIONS} }`,
 } as const
 

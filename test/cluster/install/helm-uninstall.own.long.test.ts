@@ -26,7 +26,7 @@ const [, takeOff = ''] = /^ {4}(kubectl patch oak NAME .*)$/m.exec(pageOf('permi
 const [FIRST, AGAIN, OTHER] = ['management-operator', 'again', 'my-platform']
 /** What the product makes in its namespace. */
 const MADE = ['ConfigMap', 'Lease', 'Secret', 'ServiceAccount']
-const KINDS = ['configs', 'directclusterendpointtokens', 'ownedaccesskeys'].map(
+const KINDS = ['configs', 'directclusterendpointtokens', 'ownedaccesskeys', 'teams', 'users'].map(
   (name) => `CustomResourceDefinition /${name}.management.platform.sh`,
 )
 
