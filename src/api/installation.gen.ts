@@ -183,9 +183,12 @@ export const SHIPPED_POLICIES: readonly string[] = [
   'advice.management.platform.sh',
   'finalizer.management.platform.sh',
   'identity.management.platform.sh',
+  'key-type.management.platform.sh',
   'lifetime.management.platform.sh',
   'limits.management.platform.sh',
   'owner.management.platform.sh',
+  'people-teams.management.platform.sh',
+  'people.management.platform.sh',
   'reserved.management.platform.sh',
   'secret-in-annotation.management.platform.sh',
 ]

@@ -6,7 +6,9 @@ import {
   CONFIGS,
   REVOKE_FINALIZER,
   type Resource,
+  TEAMS,
   TOKENS,
+  USERS,
 } from '../../../src/api/names.ts'
 import type { KubeObject } from '../../../src/api/objects.ts'
 import { privateControlPlane } from '../../support/control-plane.ts'
@@ -54,6 +56,8 @@ const owners = {
   three: await existing(ACCESS_KEYS, 'three'),
   token: await existing(TOKENS, 'one'),
   config: await existing(CONFIGS, 'one'),
+  user: await existing(USERS, 'one'),
+  team: await existing(TEAMS, 'one'),
   role: await view(),
 }
 
@@ -84,6 +88,18 @@ describe('the identity of a key (5.5)', () => {
 describe.each([ACCESS_KEYS, TOKENS, CONFIGS])('owners of a $kind (5.5)', (resource) => {
   eachWay(resource, ownerRows(owners, resource))
   eachWay(resource, blockRows(owners))
+})
+
+// To create one takes more, by another policy.
+describe.each([USERS, TEAMS])('owners of a $kind (5.5, 24.5)', (resource) => {
+  const changes = [...ownerRows(owners, resource), ...blockRows(owners)].filter(({ from }) => from)
+  eachWay(resource, changes, { oneInQuick: true })
+})
+
+describe.each([CONFIGS, USERS, TEAMS])('the finalizer of a $kind (5.5, 24.5)', (resource) => {
+  eachWay(resource, finalizerRows(resource.plural, 'peopleFinisher', 'keyFinisher'), {
+    oneInQuick: true,
+  })
 })
 
 describe('the finalizer of a key (5.1, 5.5)', () => {

@@ -13,7 +13,11 @@ export const OWNER_CALLERS = {
     WRITES,
     onPlatformKinds(['use', 'delete'], ['ownedaccesskeys'], ['one']),
     onPlatformKinds(['use'], ['ownedaccesskeys']),
-    onPlatformKinds(['delete'], ['directclusterendpointtokens', 'configs'], ['one']),
+    onPlatformKinds(
+      ['delete'],
+      ['directclusterendpointtokens', 'configs', 'users', 'teams'],
+      ['one'],
+    ),
   ],
 } as const
 
@@ -26,6 +30,8 @@ export interface Owners {
   readonly three: KubeObject
   readonly token: KubeObject
   readonly config: KubeObject
+  readonly user: KubeObject
+  readonly team: KubeObject
   /** An object of a foreign kind. */
   readonly role: KubeObject
 }
@@ -144,12 +150,15 @@ export function blockRows({
   three,
   token,
   config,
+  user,
+  team,
   role,
 }: Owners): readonly Row<Caller>[] {
   const [plain, blocked] = [ownedBy(one), ownedBy(one, BLOCK)]
   const notBlocked = ownedBy(one, { blockOwnerDeletion: false })
   const [otherBlocked, thirdBlocked] = [ownedBy(two, BLOCK), ownedBy(three, BLOCK)]
   const [tokenBlocked, configBlocked] = [ownedBy(token, BLOCK), ownedBy(config, BLOCK)]
+  const peopleBlocked = [ownedBy(user, BLOCK), ownedBy(team, BLOCK)]
   const renamed = { ...blocked, name: 'two' }
   // biome-ignore format: a table
   const cases: readonly Case[] = [
@@ -157,6 +166,9 @@ export function blockRows({
     { name: 'an object that blocks the deletion of a key', by: 'user', to: [blocked], lacksDelete: ['ownedaccesskeys/one'] },
     { name: 'an object that blocks the deletion of a token', by: 'user', to: [tokenBlocked], lacksDelete: ['directclusterendpointtokens/one'] },
     { name: 'an object that blocks the deletion of a Config', by: 'user', to: [configBlocked], lacksDelete: ['configs/one'] },
+    { name: 'an object that blocks the deletion of a User and a Team', by: 'user', to: peopleBlocked, lacksDelete: ['users/one', 'teams/one'] },
+    { name: 'an object that blocks the deletion of a User and a Team', by: 'deleter', to: peopleBlocked },
+    { name: 'blockOwnerDeletion of a User to true', by: 'user', from: [ownedBy(user)], to: [ownedBy(user, BLOCK)], lacksDelete: ['users/one'] },
     { name: 'an object with blockOwnerDeletion: false', by: 'user', to: [notBlocked] },
     { name: 'an object that blocks the deletion of a foreign kind', by: 'writer', to: [ownedBy(role, BLOCK)] },
     { name: 'an object that blocks the deletion of a key', by: 'deleter', to: [blocked] },

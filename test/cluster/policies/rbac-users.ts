@@ -34,7 +34,7 @@ export const mayImpersonate = (
 /** Reads and writes of our kinds, without delete and without subresources. */
 export const WRITES = onPlatformKinds(
   ['get', 'list', 'create', 'update', 'patch'],
-  ['ownedaccesskeys', 'directclusterendpointtokens', 'configs'],
+  ['ownedaccesskeys', 'directclusterendpointtokens', 'configs', 'users', 'teams'],
 )
 
 /** Creates a user with these grants; returns its kubeconfig once they are in effect. */
@@ -80,9 +80,9 @@ export async function bindRole(
   const kubeconfig = await plane.clientKubeconfig({ name: user, user, groups: [] })
   // All rules of a role take effect together.
   await eventually(
-    `${user} may list configs or keys`,
+    `${user} may list configs, keys or people`,
     async () => {
-      const verbs = ['configs', 'ownedaccesskeys'].map((kind) =>
+      const verbs = ['configs', 'ownedaccesskeys', 'users'].map((kind) =>
         may(plane, kubeconfig, 'list', kind),
       )
       return (await Promise.all(verbs)).includes(true) || undefined

@@ -119,6 +119,10 @@ export const FINALIZER_CALLERS = {
   writer: [WRITES],
   keyFinisher: [WRITES, onPlatformKinds(['update'], ['ownedaccesskeys/finalizers'])],
   tokenFinisher: [WRITES, onPlatformKinds(['update'], ['directclusterendpointtokens/finalizers'])],
+  peopleFinisher: [
+    WRITES,
+    onPlatformKinds(['update'], ['configs/finalizers', 'users/finalizers', 'teams/finalizers']),
+  ],
 } as const
 
 type FinalizerCaller = keyof typeof FINALIZER_CALLERS
@@ -171,4 +175,4 @@ const held = (finalizers: readonly string[], more: object = {}): Manifest => ({
 })
 
 const missing = (by: string, plural: string): string =>
-  `metadata.finalizers: taking off management.platform.sh/revoke needs the verb update on ${plural}/finalizers, which ${by} does not have; keep it, as it holds the object until its credential is revoked everywhere`
+  `metadata.finalizers: taking off management.platform.sh/revoke needs the verb update on ${plural}/finalizers, which ${by} does not have; keep it, as it holds the object until its credentials are revoked everywhere`

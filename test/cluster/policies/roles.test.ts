@@ -1,6 +1,14 @@
 // The ClusterRoles for users (contract 5.5): the rights of each, and those of the aggregated Kubernetes roles.
 import { describe, expect, test } from 'vitest'
-import { ACCESS_KEYS, API_VERSION, CONFIGS, type Resource, TOKENS } from '../../../src/api/names.ts'
+import {
+  ACCESS_KEYS,
+  API_VERSION,
+  CONFIGS,
+  type Resource,
+  TEAMS,
+  TOKENS,
+  USERS,
+} from '../../../src/api/names.ts'
 import type { KubeObject } from '../../../src/api/objects.ts'
 import { pathOf } from '../../../src/kube/client/client.ts'
 import { sharedControlPlane } from '../../support/control-plane.ts'
@@ -14,6 +22,7 @@ const plane = await sharedControlPlane()
 const RBAC = 'rbac.authorization.k8s.io'
 const READS = ['get', 'list', 'watch'] as const
 const CREDENTIALS = ['ownedaccesskeys', 'directclusterendpointtokens'] as const
+const PEOPLE = ['users', 'teams'] as const
 const EVERY_VERB = [...READS, 'create', 'update', 'patch', 'delete', 'deletecollection'] as const
 
 describe.each(['platform-config-viewer', 'view', 'edit', 'admin'])(
@@ -113,6 +122,24 @@ describe('a user with the role platform-key-admin', async () => {
     expect(message).toContain('needs the verb impersonate on users/ada')
   })
 
+  test.each(['Login', 'OIDCRefreshToken', 'Reset'])(
+    "can't create a key of type %s, but can disable and delete it (5.5, 24.5)",
+    async (type) => {
+      const { code, message } = await make(ACCESS_KEYS, { user, type })
+      expect(code).toBe(403)
+      const verb = type === 'Reset' ? 'delegate' : 'sign-in'
+      expect(message).toContain(`a key of type ${type} needs the verb ${verb} on ownedaccesskeys`)
+      const object = objectOf(ACCESS_KEYS, { user: 'ada', type })
+      const path = pathOf(
+        ACCESS_KEYS,
+        (await plane.admin.create(ACCESS_KEYS, object, 'test')).metadata,
+      )
+      const disabled = { spec: { disabled: true } }
+      expect((await plane.raw('PATCH', path, disabled, by)).code).toBe(200)
+      expect((await plane.raw('DELETE', path, undefined, by)).code).toBe(200)
+    },
+  )
+
   test("can't create a key with a digest, not even of its own user (5.5)", async () => {
     const { code, message } = await make(ACCESS_KEYS, { user, key: `sha256:${'0a'.repeat(32)}` })
     expect(code).toBe(403)
@@ -158,6 +185,40 @@ describe('a user with the role platform-key-admin', async () => {
   }
 })
 
+describe('a user with the role platform-people-admin', async () => {
+  const by = {
+    kubeconfig: await bindRole(plane, uniqueName('people-admin'), 'platform-people-admin'),
+  }
+
+  test('has all verbs on people, teams and their finalizers, and no others (5.5, 24.5)', async () => {
+    const granted = PEOPLE.flatMap((plural) => [
+      ...EVERY_VERB.map((verb) => `${verb} ${plural}`),
+      `update ${plural}/finalizers`,
+    ])
+    expect((await rightsOf(by.kubeconfig)).sort()).toEqual(granted.sort())
+  })
+
+  test("can disable, enable and delete a User, but can't say who it is (5.5, 24.5)", async () => {
+    const { metadata } = await plane.admin.create(USERS, objectOf(USERS), 'test')
+    const path = pathOf(USERS, metadata)
+    const patch = (spec: object) => plane.raw('PATCH', path, { spec }, by)
+    expect((await patch({ disabled: true })).code).toBe(200)
+    expect((await patch({ disabled: false })).code).toBe(200)
+    expect((await patch({ identities: [{ connector: 'oidc' }] })).code).toBe(403)
+    expect((await plane.raw('POST', pathOf(USERS, {}), objectOf(USERS), by)).code).toBe(403)
+    expect((await plane.raw('DELETE', path, undefined, by)).code).toBe(200)
+  })
+
+  test("can describe and delete a Team, but can't say who is in it (5.5, 24.5)", async () => {
+    const { metadata } = await plane.admin.create(TEAMS, objectOf(TEAMS), 'test')
+    const path = pathOf(TEAMS, metadata)
+    const patch = (spec: object) => plane.raw('PATCH', path, { spec }, by)
+    expect((await patch({ displayName: 'Operators' })).code).toBe(200)
+    expect((await patch({ users: ['ada'] })).code).toBe(403)
+    expect((await plane.raw('DELETE', path, undefined, by)).code).toBe(200)
+  })
+})
+
 function objectOf({ kind }: Resource, spec: object = {}, metadata: object = {}) {
   const named = { ...metadata, name: uniqueName('role') }
   return { apiVersion: API_VERSION, kind, metadata: named, spec }
@@ -168,13 +229,13 @@ const userWith = (role: string): Promise<string> => bindRole(plane, uniqueName(r
 
 /** The rights of a caller on our kinds, as `verb resource`. */
 async function rightsOf(kubeconfig: string): Promise<string[]> {
-  const resources = [...CREDENTIALS, 'configs'].flatMap((plural) => [
+  const resources = [...CREDENTIALS, ...PEOPLE, 'configs'].flatMap((plural) => [
     plural,
     `${plural}/status`,
     `${plural}/finalizers`,
   ])
   const asked = resources.flatMap((resource) =>
-    [...EVERY_VERB, 'use', 'delegate', 'generate'].map(async (verb) =>
+    [...EVERY_VERB, 'use', 'delegate', 'sign-in', 'generate'].map(async (verb) =>
       (await may(plane, kubeconfig, verb, resource)) ? [`${verb} ${resource}`] : [],
     ),
   )
