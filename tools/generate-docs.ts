@@ -10,6 +10,7 @@ import { keygenFlagsTable } from '../src/commands/keygen/command.ts'
 import { kubeconfigFlagsTable } from '../src/commands/kubeconfig/command.ts'
 import { managerFlagsTable } from '../src/commands/manager/flags.ts'
 import { revokeFlagsTable } from '../src/commands/revoke/command.ts'
+import { sessionsFlagsTable } from '../src/commands/sessions/command.ts'
 import { syncerFlagsTable } from '../src/commands/syncer/flags.ts'
 import { targetFlagsTable } from '../src/commands/target/command.ts'
 import { tryFlagsTable } from '../src/commands/syncer/try-patches.ts'
@@ -35,6 +36,7 @@ const PARTS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     'check-flags': checkFlagsTable(),
     'kubeconfig-flags': kubeconfigFlagsTable(),
     'revoke-flags': revokeFlagsTable(),
+    'sessions-flags': sessionsFlagsTable(),
     'audit-flags': auditFlagsTable(),
   },
   'gateway.md': { answers: answersTable(), 'self-service-answers': selfServiceAnswersTable() },

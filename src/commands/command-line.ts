@@ -56,6 +56,10 @@ const COMMANDS: Readonly<Record<string, Command>> = {
     summary: 'Disable an access key and every key that self-service made with it.',
     load: () => import('./revoke/command.ts'),
   },
+  sessions: {
+    summary: 'List the sessions of a person, or end them.',
+    load: () => import('./sessions/command.ts'),
+  },
 }
 
 const HELP = `Access keys, tokens and platform settings for Kubernetes: an operator and a gateway.

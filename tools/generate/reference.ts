@@ -14,24 +14,33 @@ const CRDS = join(import.meta.dirname, '../../crds')
 /** The scope is the same in two kinds and has a page of its own. */
 const SCOPE = 'Scope'
 
+/** The guide to two kinds. */
+const PEOPLE = '[People and teams](../people.md)'
+
 /** The pages: file name in docs/reference -> text. */
 export function referencePages(): ReadonlyMap<string, string> {
-  const [accessKey, token, config] = [
+  const [accessKey, token, config, user, team] = [
     'ownedaccesskeys',
     'directclusterendpointtokens',
     'configs',
-  ].map((plural) => readKind(join(CRDS, `${plural}.yaml`))) as [Kind, Kind, Kind]
+    'users',
+    'teams',
+  ].map((plural) => readKind(join(CRDS, `${plural}.yaml`))) as [Kind, Kind, Kind, Kind, Kind]
   const scope = accessKey.spec.properties?.['scope'] ?? {}
   return new Map([
     ['ownedaccesskey.md', kindPage(accessKey)],
     ['directclusterendpointtoken.md', kindPage(token)],
     ['config.md', kindPage(config)],
+    ['user.md', kindPage(user, PEOPLE)],
+    ['team.md', kindPage(team, PEOPLE)],
     ['scope.md', scopePage(scope)],
   ])
 }
 
-function kindPage({ kind, description, spec, status }: Kind): string {
-  const guide = `[${kind}](../${kind.toLowerCase()}.md)`
+function kindPage(
+  { kind, description, spec, status }: Kind,
+  guide = `[${kind}](../${kind.toLowerCase()}.md)`,
+): string {
   const places = [
     { path: 'spec', schema: spec },
     { path: 'status', schema: status },

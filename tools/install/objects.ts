@@ -1,14 +1,16 @@
-// Access keys and tokens of a cluster from which the operator is removed.
+// Access keys, tokens, people and teams of a cluster from which the operator is removed.
 import {
   ACCESS_KEYS,
   GROUP,
   HEARTBEAT_NAME,
   REVOKE_FINALIZER,
+  TEAMS,
   TOKENS,
+  USERS,
 } from '../../src/api/names.ts'
 import { kubectl, must } from './kubectl.ts'
 
-/** An access key or a token that is there. */
+/** An object that is there, which the operator holds until what it opened is ended. */
 export interface Held {
   /** As kubectl names its kind, such as `ownedaccesskeys.management.platform.sh`. */
   readonly kind: string
@@ -18,12 +20,15 @@ export interface Held {
   readonly expires: string
 }
 
-const KINDS = [ACCESS_KEYS, TOKENS].map(({ plural }) => `${plural}.${GROUP}`)
-const [, TOKEN_KIND] = KINDS
+const KINDS = [ACCESS_KEYS, TOKENS, USERS, TEAMS].map(({ plural }) => `${plural}.${GROUP}`)
+const [KEY_KIND, TOKEN_KIND] = KINDS
 const ROW =
   '{.metadata.name}{"\\t"}{.metadata.finalizers}{"\\t"}{.status.expirationTimestamp}{"\\n"}'
 /** kubectl patches as many in one call. */
 const BATCH = 100
+
+/** Whether it is an access key. */
+export const isKey = ({ kind }: Held): boolean => kind === KEY_KIND
 
 /** Whether it is a token. */
 export const isToken = ({ kind }: Held): boolean => kind === TOKEN_KIND
@@ -32,8 +37,8 @@ export const isToken = ({ kind }: Held): boolean => kind === TOKEN_KIND
 export const isOurs = ({ finalizers }: Held): boolean => finalizers.includes(REVOKE_FINALIZER)
 
 /**
- * Those that are there; none where their kinds are not. Not the gateways' own, which holds nothing and which
- * they make again as long as they run: it goes with its kind.
+ * Those that are there; none where their kinds are not. Not the gateways' own, which hold nothing and which
+ * they make again as long as they run: they go with their kinds.
  *
  * @throws Error when kubectl fails
  */

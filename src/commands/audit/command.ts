@@ -10,7 +10,8 @@ import { printText } from '../../runtime/flags.ts'
 import { connectCluster, toolClientDeps } from '../shared/cluster-client.ts'
 import { type AuditSettings, readAuditSettings } from './flags.ts'
 import { askGateway } from './gateway-events.ts'
-import { eventTable, visible, visibleJson } from './table.ts'
+import { visible, visibleJson } from '../shared/terminal-text.ts'
+import { eventTable } from './table.ts'
 
 /** What was found, and what could not be read. */
 interface FoundEvents {

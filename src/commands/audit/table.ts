@@ -2,6 +2,7 @@
 import { type EventFields, annotationOf, eventFieldsOf } from '../../domain/audit/event-fields.ts'
 import { fieldsOf, parseJson, stringOf } from '../../domain/json/json.ts'
 import { formatSecond } from '../../domain/time.ts'
+import { visible } from '../shared/terminal-text.ts'
 
 /** An event, with the parts of it that no filter asks for. */
 interface TableEvent extends EventFields {
@@ -90,20 +91,3 @@ function cellText(text: string): string {
   const isLong = characters.length > LONGEST_CELL
   return isLong ? `${characters.slice(0, LONGEST_CELL - 1).join('')}…` : characters.join('')
 }
-
-/** Control and format characters, other line breaks, and spaces that could pass for the gap between two columns. */
-const INVISIBLE = /[\p{C}\p{Zl}\p{Zp}]|(?! )\p{Zs}|(?<= ) /gu
-
-/** The text for a terminal: nothing in it moves the cursor, changes the direction of writing or is hidden. */
-export const visible = (text: string): string => text.replace(INVISIBLE, escaped)
-
-/** The same for valid JSON, which keeps its value: outside of strings it has none of these but white space. */
-export const visibleJson = (json: string): string =>
-  json.replace(/(?![\n\r\t])[\p{C}\p{Zl}\p{Zp}]/gu, escaped)
-
-/** Escapes as JSON has them. */
-const escaped = (character: string): string =>
-  Array.from(
-    { length: character.length },
-    (_, at) => `\\u${character.charCodeAt(at).toString(16).padStart(4, '0')}`,
-  ).join('')

@@ -20,6 +20,7 @@ import {
 } from '../../runtime/flags.ts'
 import { connectCluster, toolClientDeps } from '../shared/cluster-client.ts'
 import { CLUSTER_FLAGS } from '../shared/flags.ts'
+import { messageOf } from '../shared/terminal-text.ts'
 
 /**
  * `management-operator revoke <name or uid>` (contract 12.2).
@@ -99,16 +100,6 @@ const UID_HINT =
 
 const RBAC_HINT = `An object that it created by RBAC instead of self-service carries no label and is not among these:
 the API server's audit log names the key in impersonatedUser.extra["platform.sh/access-key"] of such requests.`
-
-/**
- * The message of an error with the code of its cause, such as ENOENT, but not the cause's message: it may quote a file.
- */
-function messageOf(error: unknown): string {
-  if (!(error instanceof Error)) return 'it failed'
-  const { code } = (error.cause ?? error) as { readonly code?: unknown }
-  const isCodeInMessage = typeof code !== 'string' || error.message.includes(code)
-  return isCodeInMessage ? error.message : `${error.message}: ${code}`
-}
 
 /** The settings of `revoke` (contract 12.2). */
 interface RevokeSettings {

@@ -96,7 +96,7 @@ describe.each([USERS, TEAMS])('owners of a $kind (5.5, 24.5)', (resource) => {
   eachWay(resource, changes, { oneInQuick: true })
 })
 
-describe.each([CONFIGS, USERS, TEAMS])('the finalizer of a $kind (5.5, 24.5)', (resource) => {
+describe.each([CONFIGS, USERS, TEAMS])('the finalizer of a $kind (5.5, 24.5, E4)', (resource) => {
   eachWay(resource, finalizerRows(resource.plural, 'peopleFinisher', 'keyFinisher'), {
     oneInQuick: true,
   })

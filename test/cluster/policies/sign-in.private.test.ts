@@ -49,7 +49,7 @@ const ATTEMPTS = [
   { name: 'a delete in the foreground', method: 'DELETE', body: { apiVersion: 'v1', kind: 'DeleteOptions', propagationPolicy: 'Foreground' } },
 ] as const
 
-describe('whoever has the verb sign-in alone (5.5, 24.5, C5)', () => {
+describe('a holder of the verb sign-in alone (5.5, 24.5, C5)', () => {
   const by = { kubeconfig: kubeconfigOf('signer') }
   const TABLE = 'application/json;as=Table;g=meta.k8s.io;v=v1'
 
@@ -73,16 +73,16 @@ describe('whoever has the verb sign-in alone (5.5, 24.5, C5)', () => {
   })
 
   test.each([
-    { type: 'User', code: 403, left: 200 },
-    { type: 'Login', code: 200, left: 404 },
-  ])('gets $code to the delete of a selection of $type keys', async ({ type, code, left }) => {
+    { type: 'User', code: 403, leaks: false, left: 200 },
+    { type: 'Login', code: 200, leaks: true, left: 404 },
+  ])('gets $code to the delete of a selection of $type keys', async (row) => {
+    const { type, code, leaks, left } = row
     const user = uniqueName('selected')
     const { name } = await made({ type, user, key: KEY.secret })
     const selected = `fieldSelector=${encodeURIComponent(`spec.user=${user}`)}`
     const path = `${pathOf(ACCESS_KEYS, {})}?${selected}`
     const answer = await plane.raw('DELETE', path, undefined, by)
-    expect(answer.code).toBe(code)
-    if (code === 403) expect(leaksIn(answer.body)).toEqual([])
+    expect({ code: answer.code, leaks: leaksIn(answer.body).length > 0 }).toEqual({ code, leaks })
     expect((await plane.raw('GET', pathOf(ACCESS_KEYS, { name }))).code).toBe(left)
   })
 

@@ -27,6 +27,7 @@ const COMMANDS = [
   'keygen',
   'audit',
   'revoke',
+  'sessions',
 ]
 
 /** Commands that take arguments. */

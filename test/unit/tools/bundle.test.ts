@@ -50,6 +50,7 @@ test.each([
   'keygen',
   'audit',
   'revoke',
+  'sessions',
 ])('the command %s is loaded', (command) => {
   expect(run(command, '--help')).toContain(`Usage: management-operator ${command}`)
 })

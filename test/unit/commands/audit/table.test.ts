@@ -1,6 +1,7 @@
 // The table of `management-operator audit`, whose cells are written by clients (contract 22.4).
 import { describe, expect, test } from 'vitest'
-import { eventTable, visible, visibleJson } from '../../../../src/commands/audit/table.ts'
+import { eventTable } from '../../../../src/commands/audit/table.ts'
+import { visible, visibleJson } from '../../../../src/commands/shared/terminal-text.ts'
 import { type BuiltEvent, auditEvent, auditLine } from '../../../support/audit-event-builder.ts'
 
 /** The rows below the heads, a list of cells each. */
