@@ -9,7 +9,9 @@ import {
   POLICIES,
   POLICY_BINDINGS,
   SUBJECT_ACCESS_REVIEWS,
+  TEAMS,
   TOKENS,
+  USERS,
   apiVersionOf,
 } from '../../api/names.ts'
 import type { Config } from '../../api/config.gen.ts'
@@ -23,11 +25,12 @@ import { type Right, lackOf, shippedRights } from './rights.ts'
 
 const APPLY = 'kubectl apply --server-side -k config/base'
 
-/** Checks that the API server serves the three kinds. */
+/** Checks that the API server serves the five kinds. */
 export async function checkKinds(deps: ClientDeps): Promise<CheckResult> {
   const served = await readServedKinds(deps, GROUP, ACCESS_KEYS.version)
-  const absent = [ACCESS_KEYS, TOKENS, CONFIGS].filter(({ kind }) => !served?.has(kind))
-  if (absent.length === 0) return found('the API server serves all three')
+  const all = [ACCESS_KEYS, TOKENS, CONFIGS, USERS, TEAMS]
+  const absent = all.filter(({ kind }) => !served?.has(kind))
+  if (absent.length === 0) return found('the API server serves all five')
   return missing(`the API server does not serve ${names(absent.map(({ kind }) => kind))}: ${APPLY}`)
 }
 

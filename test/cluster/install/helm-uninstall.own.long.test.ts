@@ -85,6 +85,8 @@ describe('a release that is uninstalled alone', () => {
       `Namespace /${NAMESPACE}`,
       'OwnedAccessKey /deploy',
       'OwnedAccessKey /platform-heartbeat',
+      'Team /platform-heartbeat',
+      'User /platform-heartbeat',
     ])
     const inside = rest.filter((name) => name.includes(` ${NAMESPACE}/`))
     expect(new Set(inside.map((name) => name.split(' ')[0]))).toEqual(new Set(MADE))
