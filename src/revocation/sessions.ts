@@ -107,12 +107,12 @@ export async function endSessions(
   return [...ended.values()]
 }
 
-type Outcome = Pick<EndedSession, 'end' | 'because'>
+type EndWithReason = Pick<EndedSession, 'end' | 'because'>
 
-const CHANGED_EACH_TIME: Outcome = { end: 'failed', because: 'it changed at each attempt' }
+const CHANGED_EACH_TIME: EndWithReason = { end: 'failed', because: 'it changed at each attempt' }
 
 /** `changed`: the key is not as it was listed. */
-async function end(deps: EndSessionsDeps, session: Session): Promise<Outcome | 'changed'> {
+async function end(deps: EndSessionsDeps, session: Session): Promise<EndWithReason | 'changed'> {
   const { isDeleting, isDisabled, isTracked } = session
   if (isDeleting || (isTracked && isDisabled)) return { end: 'opensNothing', because: '' }
   try {

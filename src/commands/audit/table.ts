@@ -2,7 +2,7 @@
 import { type EventFields, annotationOf, eventFieldsOf } from '../../domain/audit/event-fields.ts'
 import { fieldsOf, parseJson, stringOf } from '../../domain/json/json.ts'
 import { formatSecond } from '../../domain/time.ts'
-import { visible } from '../shared/terminal-text.ts'
+import { cellText } from '../shared/terminal-text.ts'
 
 /** An event, with the parts of it that no filter asks for. */
 interface TableEvent extends EventFields {
@@ -82,12 +82,3 @@ const lineText = (cells: readonly string[], widths: readonly number[]): string =
     .trimEnd()
 
 const widthOf = (text: string): number => Array.from(text).length
-
-const LONGEST_CELL = 64
-
-function cellText(text: string): string {
-  if (text === '') return '-'
-  const characters = Array.from(visible(text))
-  const isLong = characters.length > LONGEST_CELL
-  return isLong ? `${characters.slice(0, LONGEST_CELL - 1).join('')}…` : characters.join('')
-}

@@ -153,7 +153,7 @@ also delete and patch.`,
 })
 
 /** Parses a command line of `sessions`; reports every fault (contract 8.1). */
-export function readSessionsSettings(argv: readonly string[]): Invocation<SessionsSettings> {
+function readSessionsSettings(argv: readonly string[]): Invocation<SessionsSettings> {
   const { values, faults } = readFlags(FLAGS, argv)
   if (values.help) return { kind: 'print', text: HELP }
   const { user = null, end: ends = false, kubeconfig = null } = values

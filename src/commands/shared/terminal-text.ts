@@ -17,6 +17,16 @@ const escaped = (character: string): string =>
     (_, at) => `\\u${character.charCodeAt(at).toString(16).padStart(4, '0')}`,
   ).join('')
 
+const LONGEST_CELL = 64
+
+/** The text for a cell of a table: visible, cut after 64 characters, `-` for none. */
+export function cellText(text: string): string {
+  if (text === '') return '-'
+  const characters = Array.from(visible(text))
+  const isLong = characters.length > LONGEST_CELL
+  return isLong ? `${characters.slice(0, LONGEST_CELL - 1).join('')}…` : characters.join('')
+}
+
 /**
  * The message of an error with the code of its cause, such as ENOENT, but not the cause's message: it may quote a file.
  */
