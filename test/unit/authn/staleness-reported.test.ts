@@ -27,7 +27,7 @@ function followed() {
   const clock = manualClock(t0)
   const stop = new AbortController()
   onTestFinished(() => stop.abort())
-  const failing = { roles: false, watch: false }
+  const failing = { roles: false, watch: null as string | null }
   let beats = 0
   const heartbeat = (): KubeObject => {
     beats += 1
@@ -46,17 +46,19 @@ function followed() {
     patch: async () => heartbeat(),
     create: async () => heartbeat(),
   } as unknown as KubeClient
-  let sink: StoreSink | null = null
+  const sinks = new Map<string, StoreSink>()
   const list = (): void => {
-    if (failing.watch) return
-    sink?.begin()
-    sink?.put(heartbeat())
-    sink?.end()
+    for (const [plural, sink] of sinks) {
+      if (failing.watch === plural) continue
+      sink.begin()
+      sink.put(heartbeat())
+      sink.end()
+    }
   }
   const callers = startAuthenticator({
     client,
-    startInformer: (_, to) => {
-      sink = to
+    startInformer: ({ plural }, to) => {
+      sinks.set(plural, to)
       list()
       return { relist: list, stop: () => undefined }
     },
@@ -86,14 +88,20 @@ function followed() {
   return { clock, failing, notifiedAtMs, pass }
 }
 
-test.each([{ earlierSeconds: 0 }, { earlierSeconds: 2 }, { earlierSeconds: 4 }])(
-  'keys that become stale $earlierSeconds s after the roles are reported, too (13.4)',
-  async ({ earlierSeconds }) => {
+test.each([
+  { earlierSeconds: 0, kind: 'ownedaccesskeys' },
+  { earlierSeconds: 2, kind: 'ownedaccesskeys' },
+  { earlierSeconds: 4, kind: 'ownedaccesskeys' },
+  { earlierSeconds: 2, kind: 'users' },
+  { earlierSeconds: 2, kind: 'teams' },
+])(
+  '$kind that become stale $earlierSeconds s after the roles are reported, too (13.4, 24.5)',
+  async ({ earlierSeconds, kind }) => {
     const { clock, failing, notifiedAtMs, pass } = followed()
     await pass(20)
     failing.roles = true
     await pass(earlierSeconds)
-    failing.watch = true
+    failing.watch = kind
     const staleMs = clock.monotonicMs() + KNOWN_FOR_MS
     await pass(20)
     const first = notifiedAtMs.find((ms) => ms > staleMs) ?? Number.POSITIVE_INFINITY
