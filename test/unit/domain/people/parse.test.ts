@@ -1,7 +1,5 @@
 import { hash } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
-import type { Team } from '../../../../src/api/team.gen.ts'
-import type { User } from '../../../../src/api/user.gen.ts'
 import { teamOf } from '../../../../src/domain/people/team.ts'
 import { hasExpectedName, userOf } from '../../../../src/domain/people/user.ts'
 import { teamObject, userObject } from '../../../support/object-builder.ts'
