@@ -1,14 +1,16 @@
-// Access keys and tokens of a cluster from which the operator is removed.
+// Access keys, tokens, Users and Teams of a cluster from which the operator is removed.
 import {
   ACCESS_KEYS,
   GROUP,
   HEARTBEAT_NAME,
   REVOKE_FINALIZER,
+  TEAMS,
   TOKENS,
+  USERS,
 } from '../../src/api/names.ts'
 import { kubectl, must } from './kubectl.ts'
 
-/** An access key or a token that is there. */
+/** An object with the operator's finalizer, or one that may get it. */
 export interface Held {
   /** As kubectl names its kind, such as `ownedaccesskeys.management.platform.sh`. */
   readonly kind: string
@@ -18,7 +20,7 @@ export interface Held {
   readonly expires: string
 }
 
-const KINDS = [ACCESS_KEYS, TOKENS].map(({ plural }) => `${plural}.${GROUP}`)
+const KINDS = [ACCESS_KEYS, TOKENS, USERS, TEAMS].map(({ plural }) => `${plural}.${GROUP}`)
 const [, TOKEN_KIND] = KINDS
 const ROW =
   '{.metadata.name}{"\\t"}{.metadata.finalizers}{"\\t"}{.status.expirationTimestamp}{"\\n"}'
@@ -28,12 +30,21 @@ const BATCH = 100
 /** Whether it is a token. */
 export const isToken = ({ kind }: Held): boolean => kind === TOKEN_KIND
 
+/** How many of each kind there are, as text: of people and teams only where there are any. */
+export function countText(held: readonly Held[]): string {
+  const [keys, tokens, users, teams] = KINDS.map(
+    (kind) => held.filter((one) => one.kind === kind).length,
+  )
+  const people = [users ? `, users: ${users}` : '', teams ? `, teams: ${teams}` : '']
+  return `access keys: ${keys}, tokens: ${tokens}${people.join('')}`
+}
+
 /** Whether the operator still has work to do on it, or did not do it. */
 export const isOurs = ({ finalizers }: Held): boolean => finalizers.includes(REVOKE_FINALIZER)
 
 /**
- * Those that are there; none where their kinds are not. Not the gateways' own, which holds nothing and which
- * they make again as long as they run: it goes with its kind.
+ * Those that are there; none where their kinds are not. Not the gateways' own, which hold nothing and which
+ * they make again as long as they run: they go with their kinds.
  *
  * @throws Error when kubectl fails
  */

@@ -1,6 +1,7 @@
 // `make undeploy`: objects before operator, so that nothing hangs.
 //
-//   keys and tokens   deleted, and waited for while the operator takes its finalizer off. When it does
+//   keys, tokens,
+//   users and teams   deleted, and waited for while the operator takes its finalizer off. When it does
 //                     not, this says so, says what that means, and takes the finalizer off itself
 //   Deployments       deleted, and waited for until their pods are gone
 //   the rest          the objects of config/default, CRDs and namespace included, then remaining roles,
@@ -9,7 +10,7 @@
 // A missing object is not an error: it may run again, and on the rest of an installation.
 import { join } from 'node:path'
 import { clusterText, must } from './kubectl.ts'
-import { deleteAll, type Held, heldObjects, isOurs, isToken, letGo } from './objects.ts'
+import { countText, deleteAll, type Held, heldObjects, isOurs, isToken, letGo } from './objects.ts'
 import { PATIENCE_MS, whileItMoves } from './patience.ts'
 import { CONFIG, DEPLOYMENTS, NAMESPACE, SELECTOR, onlyInOurs } from './product.ts'
 
@@ -83,11 +84,6 @@ function meaningOf(held: readonly Held[]): string {
     'to end all at once, take the issuer out of their authentication files ' +
     '(docs/direct-api-server.md, break-glass).'
   )
-}
-
-function countText(held: readonly Held[]): string {
-  const tokens = held.filter(isToken).length
-  return `access keys: ${held.length - tokens}, tokens: ${tokens}`
 }
 
 const holdersOf = ({ kind, name, finalizers }: Held): string =>
