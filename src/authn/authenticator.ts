@@ -136,7 +136,9 @@ function createCallers(
       const identity = identityInTeams(scopedKey, teams)
       const accepted = (): AuthenticationResult => {
         if (identity === null) return { ok: false, because: 'noIdentity', key }
-        const caller = { key: scopedKey, identity, scope, expiresMs: verdict.expiresMs }
+        const { expiresMs, staleMs } = verdict
+        const stale = staleMs === null ? null : { staleMs }
+        const caller = { key: scopedKey, identity, scope, expiresMs, ...stale }
         if (scope !== null) rulesVersionOf.set(caller, scopeRulesVersion())
         return { ok: true, caller }
       }

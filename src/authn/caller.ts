@@ -2,6 +2,7 @@
 import { hash } from 'node:crypto'
 import { ACCESS_KEY_EXTRA, SCOPE_EXTRA, TOKEN_ID_EXTRA } from '../api/names.ts'
 import type { AccessKey } from '../domain/accesskey/access-key.ts'
+import { earliest } from '../domain/accesskey/lifetime.ts'
 import { type ParsedScope, parseScope } from '../domain/scope/authorize.ts'
 import type { VerifiedToken } from '../domain/token/verified-token.ts'
 
@@ -25,6 +26,8 @@ interface CallerBase {
 export interface KeyCaller extends CallerBase {
   /** The key at the time of that check; a later state of the key is another object. */
   readonly key: AccessKey
+  /** When the key stops working unless it is refreshed, in epoch milliseconds; absent = never (contract 24.5). */
+  readonly staleMs?: number
 }
 
 /** The caller that presents a direct cluster endpoint token (contract 9.2): it was valid when it was checked. */
@@ -47,6 +50,10 @@ export function keyCaller(caller: Caller): KeyCaller {
 /** The uid of the object that holds the credential: the access key, or the token object. */
 export const credentialUid = (caller: Caller): string =>
   isKeyCaller(caller) ? caller.key.uid : caller.token.jti
+
+/** When the credential must be checked again although nothing changes, in epoch milliseconds; null = never. */
+export const nextCheckMs = (caller: Caller): number | null =>
+  earliest(caller.expiresMs, isKeyCaller(caller) ? (caller.staleMs ?? null) : null)
 
 /** Whether a use of the credential moves its end (`ttlAfterLastActivity`). */
 export const slides = (caller: Caller): boolean => isKeyCaller(caller) && caller.key.slides

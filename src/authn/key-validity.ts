@@ -3,14 +3,14 @@
 import { ACCESS_KEYS, API_VERSION } from '../api/names.ts'
 import type { Scope } from '../api/scope.gen.ts'
 import { type AccessKey, accessKeyOf, isBearerType } from '../domain/accesskey/access-key.ts'
-import { type Caps, isLive } from '../domain/accesskey/lifetime.ts'
+import { type Caps, earliest, isLive } from '../domain/accesskey/lifetime.ts'
 import {
   chainBoundsOf,
   hasKeyConflict,
   type KeyLookup,
   ownerChainOf,
 } from '../domain/accesskey/owner-chain.ts'
-import { type IdentityFault, identityFaultOf } from '../domain/people/people.ts'
+import { type IdentityFault, identityFaultOf, staleAtMs } from '../domain/people/people.ts'
 import { identityAndScopeOf } from './caller.ts'
 
 /** Why a key is invalid, for logs and metrics; responses to callers say less (contract 10.2). */
@@ -41,6 +41,8 @@ type KeyValidity =
       readonly expiresMs: number | null
       /** Scope of the key, else of the nearest owner with one; null = none has (contract 11.8). */
       readonly scope: Scope | null
+      /** When it or an owner becomes stale, in epoch milliseconds, unless it is refreshed; null = never (24.5). */
+      readonly staleMs: number | null
     }
   | { readonly ok: false; readonly because: InvalidKeyReason }
 
@@ -74,9 +76,10 @@ export function checkKey(
     exceeded !== null ||
     keys.slice(1).some((owner) => invalidReasonOf(owner, lookup, nowMs) !== null)
   if (isOwnerInvalid) return { ok: false, because: 'owner' }
-  return isLive(expiresMs, nowMs)
-    ? { ok: true, expiresMs, scope }
-    : { ok: false, because: 'expired' }
+  if (!isLive(expiresMs, nowMs)) return { ok: false, because: 'expired' }
+  let staleMs: number | null = null
+  for (const one of keys) staleMs = earliest(staleMs, staleAtMs(one))
+  return { ok: true, expiresMs, scope, staleMs }
 }
 
 /**

@@ -51,6 +51,26 @@ describe('a key is refused (10.3, 24.5)', () => {
     expect(await outcome(secretOf('b'))).toBe('owner')
   })
 
+  test('once it is stale, and so is what it owns: a caller knows the time', async () => {
+    const [refreshed, later] = [textAfter(-86_395), textAfter(-80_000)]
+    const stage = testAuthenticatorAmong(
+      [],
+      key('a', { type: 'Login', identityRefresh: refreshed }),
+      key('b', { type: 'Login', identityRefresh: later }, ownedBy('a')),
+      key('c'),
+    )
+    const staleMs = Date.parse(refreshed) + 86_400_001
+    expect((await callerOf(stage, 'a')).staleMs).toBe(staleMs)
+    expect((await callerOf(stage, 'b')).staleMs).toBe(staleMs)
+    expect(await callerOf(stage, 'c')).not.toHaveProperty('staleMs')
+    stage.now.proven = { wallMs: staleMs, monotonicMs: 1e12 }
+    await stage.clock.advance(5000)
+    expect(await stage.outcome(secretOf('a'))).toBe('ada')
+    await stage.clock.advance(1)
+    expect(await stage.outcome(secretOf('a'))).toBe('identityStale')
+    expect(await stage.outcome(secretOf('b'))).toBe('owner')
+  })
+
   test('until the user is enabled again', async () => {
     const { outcome, stores } = testAuthenticatorAmong([], key('a'))
     expect(await outcome(secretOf('a'))).toBe('ada')
