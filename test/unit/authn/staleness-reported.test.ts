@@ -5,6 +5,7 @@ import { expect, onTestFinished, test } from 'vitest'
 import type { Config } from '../../../src/api/config.gen.ts'
 import {
   CLUSTER_ROLES,
+  CONFIGS,
   HEARTBEAT_ANNOTATION,
   HEARTBEAT_BEFORE_ANNOTATION,
   HEARTBEAT_NAME,
@@ -17,10 +18,29 @@ import { platformConfigMap } from '../../../src/settings/follow.ts'
 import { t0 } from '../../support/key-builder.ts'
 import { manualClock } from '../../support/manual-clock.ts'
 import { memoryLog } from '../../support/memory-log.ts'
-import { keyObject } from '../../support/object-builder.ts'
+import { configObject, keyObject } from '../../support/object-builder.ts'
 
 const KNOWN_FOR_MS = 15_000
 const LOOKED_AT_WITHIN_MS = 1000
+
+/** Settings in force without any cap. */
+const IN_FORCE = configObject({
+  metadata: { name: 'c' },
+  status: {
+    observedGeneration: 1,
+    conditions: [
+      { type: 'Ready', status: 'True', reason: 'Applied', message: '', lastTransitionTime: '' },
+    ],
+  },
+})
+
+/** The store after a list of these objects. */
+function listed<S extends StoreSink>(store: S, objects: readonly KubeObject[] = []): S {
+  store.begin()
+  for (const object of objects) store.put(object)
+  store.end()
+  return store
+}
 
 /** An authenticator whose API server stops delivering some kinds at given moments. */
 function followed() {
@@ -41,7 +61,7 @@ function followed() {
   const client = {
     get: async ({ plural }: { readonly plural: string }) => {
       if (plural === CLUSTER_ROLES.plural && failing.roles) throw new Error('no roles')
-      return null
+      return plural === CONFIGS.plural ? IN_FORCE : null
     },
     patch: async () => heartbeat(),
     create: async () => heartbeat(),
@@ -63,8 +83,8 @@ function followed() {
       return { relist: list, stop: () => undefined }
     },
     sources: {
-      configs: new Store(fullObject<Config>),
-      configMaps: new Store(platformConfigMap),
+      configs: listed(new Store(fullObject<Config>), [IN_FORCE]),
+      configMaps: listed(new Store(platformConfigMap)),
       configName: 'c',
       namespace: 'platform-system',
     },
@@ -85,7 +105,7 @@ function followed() {
       list()
     }
   }
-  return { clock, failing, notifiedAtMs, pass }
+  return { clock, callers, failing, notifiedAtMs, pass }
 }
 
 test.each([
@@ -106,6 +126,22 @@ test.each([
     await pass(20)
     const first = notifiedAtMs.find((ms) => ms > staleMs) ?? Number.POSITIVE_INFINITY
     expect(first - staleMs).toBeLessThanOrEqual(LOOKED_AT_WITHIN_MS)
+  },
+)
+
+test.each(['ownedaccesskeys', 'users', 'teams'])(
+  'no caller is decided from the index while the watch of %s is stale (10.4, 24.5)',
+  async (kind) => {
+    const { callers, failing, pass } = followed()
+    const outcome = async () => {
+      const found = await callers.authenticate('pak_nobody')
+      return found.ok ? 'accepted' : found.because
+    }
+    await pass(20)
+    const before = await outcome()
+    failing.watch = kind
+    await pass(16)
+    expect([before, await outcome()]).toEqual(['unknown', 'unavailable'])
   },
 )
 
