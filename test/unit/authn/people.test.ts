@@ -155,6 +155,14 @@ describe('people and teams of a watch that is not proven (10.4, 24.5)', () => {
     expect(await stage.outcome(secretOf('a'))).toBe('ada')
   })
 
+  test('are read from the API server: such a User counts for no owner either', async () => {
+    const owned = key('a', {}, ownedBy('b'))
+    const stage = testAuthenticatorAmong([], owned, key('b', { user: 'bob' }))
+    stage.now.proven = null
+    stage.now.storedPeople = [userObject({ spec: { username: 'bob', disabled: true } })]
+    expect(await stage.outcome(secretOf('a'))).toBe('ada')
+  })
+
   test.each([
     {
       name: 'that the user is still in',
