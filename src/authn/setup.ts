@@ -14,6 +14,7 @@ import {
   peopleIn,
 } from '../people/people-index.ts'
 import { type Clock, type Moment, currentMoment, msBetween, sleep } from '../runtime/clock.ts'
+import { type EventLoopShare, forEachYielding } from '../runtime/concurrency/event-loop.ts'
 import { type Poller, startPoller } from '../runtime/concurrency/poller.ts'
 import type { Log } from '../runtime/log.ts'
 import type { HealthCheck } from '../serving/http/pages.ts'
@@ -51,6 +52,8 @@ interface StartAuthenticatorOptions {
   readonly random: () => number
   /** Called with the milliseconds from the sending of a heartbeat of this process to its watch event. */
   readonly onDelivered: (tookMs: number) => void
+  /** Lets a change that affects many keys yield to requests. */
+  readonly eventLoop: EventLoopShare
   readonly clock: Clock
   readonly log: Log
   readonly signal: AbortSignal
@@ -84,7 +87,7 @@ export function startAuthenticator(options: StartAuthenticatorOptions): StartedA
     for (const listener of listeners) listener(uid)
   }
   const { index, proofs: watched, stores } = watchCredentials(options)
-  notifyOfChanges(index, notify, () => listeners.length > 0)
+  notifyOfChanges(index, options.eventLoop, (uid) => notify(uid))
 
   const { configs, configMaps, configName, namespace } = sources
   const caps = followCaps({ configs, configMaps, configName, namespace, log })
@@ -175,23 +178,23 @@ function watchCredentials(options: StartAuthenticatorOptions) {
   return { index, stores, proofs }
 }
 
-/** Calls `notify` for each key that a change of a key, a person or a team affects. @param isHeard whether there are callers */
+/** Calls `notify` for each key that a change of a key, a person or a team affects. */
 function notifyOfChanges(
   index: ReturnType<typeof watchCredentials>['index'],
-  notify: KeyChangeListener,
-  isHeard: () => boolean,
+  eventLoop: EventLoopShare,
+  notify: (uid: string) => void,
 ): void {
   const { store, people } = index
   // No caller exists before the keys are listed.
-  const hasCallers = (): boolean => store.synced && isHeard()
   store.subscribe((change) => {
-    if (!hasCallers()) return
+    if (!store.synced) return
     for (const { uid } of keysAffectedBy(change, index)) notify(uid)
   })
   people.subscribe((identities) => {
-    if (!hasCallers()) return
-    const keys = identities.flatMap((identity) => index.withIdentity(identity))
-    for (const { uid } of withOwnedKeys(keys, index.ownedBy)) notify(uid)
+    if (!store.synced) return
+    void forEachYielding(eventLoop, identities, (identity) => {
+      for (const { uid } of withOwnedKeys(index.withIdentity(identity), index.ownedBy)) notify(uid)
+    })
   })
 }
 

@@ -14,6 +14,7 @@ import type { KubeObject } from '../../../src/api/objects.ts'
 import { startAuthenticator } from '../../../src/authn/setup.ts'
 import type { KubeClient } from '../../../src/kube/client/client.ts'
 import { Store, type StoreSink, fullObject } from '../../../src/kube/informer/store.ts'
+import { EventLoopShare } from '../../../src/runtime/concurrency/event-loop.ts'
 import { platformConfigMap } from '../../../src/settings/follow.ts'
 import { t0 } from '../../support/key-builder.ts'
 import { manualClock } from '../../support/manual-clock.ts'
@@ -93,6 +94,7 @@ function followed() {
     secret: new Uint8Array(32),
     random: () => 0.5,
     onDelivered: () => undefined,
+    eventLoop: new EventLoopShare(clock),
     clock,
     log: memoryLog().log,
     signal: stop.signal,
