@@ -10,6 +10,13 @@ import {
   REUSE_READS_FOR_MS,
 } from '../../src/authn/staleness.ts'
 import type { KubeClient } from '../../src/kube/client/client.ts'
+import {
+  createTeamStore,
+  createUserStore,
+  parseTeam,
+  parseUser,
+  peopleIn,
+} from '../../src/people/people-index.ts'
 import { currentMoment, systemClock } from '../../src/runtime/clock.ts'
 import { startPoller } from '../../src/runtime/concurrency/poller.ts'
 import { memoryLog } from '../../test/support/memory-log.ts'
@@ -22,7 +29,8 @@ const STEP = 7919
 const secretOf = (at: number): string => `pak_${at}_`.padEnd(52, 'x')
 
 function indexOf(keys: number) {
-  const index = createKeyIndex(crypto.getRandomValues(new Uint8Array(32)))
+  const stores = { users: createUserStore(parseUser), teams: createTeamStore(parseTeam) }
+  const index = createKeyIndex(crypto.getRandomValues(new Uint8Array(32)), peopleIn(stores))
   index.store.begin()
   for (let at = 0; at < keys; at += 1)
     index.store.put(

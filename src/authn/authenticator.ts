@@ -6,7 +6,13 @@ import type { Caps } from '../domain/accesskey/lifetime.ts'
 import type { KeyLookup } from '../domain/accesskey/owner-chain.ts'
 import { type Clock, currentMoment, type Moment } from '../runtime/clock.ts'
 import type { Poller } from '../runtime/concurrency/poller.ts'
-import { type Caller, identityAndScopeOf, isSameCaller, type KeyCaller } from './caller.ts'
+import {
+  type Caller,
+  identityAndScopeOf,
+  identityInTeams,
+  isSameCaller,
+  type KeyCaller,
+} from './caller.ts'
 import type { KeyIndex } from './credential-index.ts'
 import { checkKey, type InvalidKeyReason, UNKNOWN_KEY } from './key-validity.ts'
 import type { LiveKeyReader } from './live-reader.ts'
@@ -35,7 +41,7 @@ interface AuthenticatorOptions {
   readonly clock: Clock
   readonly index: KeyIndex
   readonly reader: LiveKeyReader
-  /** The moment up to which the index is proven complete; null = there is no proof. */
+  /** The moment up to which keys, people and teams are proven complete; null = there is no proof. */
   readonly provenAt: () => Moment | null
   /** The caps in force; null until the first settings in force have arrived. */
   readonly caps: () => Caps | null
@@ -125,10 +131,14 @@ function createCallers(
       const verdict = checkKey(key, keys, caps, nowMs)
       if (!verdict.ok) return { ...verdict, key: key === UNKNOWN_KEY ? null : key }
       const scopedKey = withScope(key, verdict.scope)
-      const { identity, scope } = identityAndScopeOf(scopedKey)
+      const { scope } = identityAndScopeOf(scopedKey)
+      const teams = keys.people.teamsOf(key.identity ?? '')
+      const identity = identityInTeams(scopedKey, teams)
       const accepted = (): AuthenticationResult => {
         if (identity === null) return { ok: false, because: 'noIdentity', key }
-        const caller = { key: scopedKey, identity, scope, expiresMs: verdict.expiresMs }
+        const { expiresMs, staleMs } = verdict
+        const stale = staleMs === null ? null : { staleMs }
+        const caller = { key: scopedKey, identity, scope, expiresMs, ...stale }
         if (scope !== null) rulesVersionOf.set(caller, scopeRulesVersion())
         return { ok: true, caller }
       }

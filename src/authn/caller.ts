@@ -2,6 +2,7 @@
 import { hash } from 'node:crypto'
 import { ACCESS_KEY_EXTRA, SCOPE_EXTRA, TOKEN_ID_EXTRA } from '../api/names.ts'
 import type { AccessKey } from '../domain/accesskey/access-key.ts'
+import { earliest } from '../domain/accesskey/lifetime.ts'
 import { type ParsedScope, parseScope } from '../domain/scope/authorize.ts'
 import type { VerifiedToken } from '../domain/token/verified-token.ts'
 
@@ -25,6 +26,8 @@ interface CallerBase {
 export interface KeyCaller extends CallerBase {
   /** The key at the time of that check; a later state of the key is another object. */
   readonly key: AccessKey
+  /** When the key stops working unless it is refreshed, in epoch milliseconds; absent = never (contract 24.5). */
+  readonly staleMs?: number
 }
 
 /** The caller that presents a direct cluster endpoint token (contract 9.2): it was valid when it was checked. */
@@ -48,6 +51,10 @@ export function keyCaller(caller: Caller): KeyCaller {
 export const credentialUid = (caller: Caller): string =>
   isKeyCaller(caller) ? caller.key.uid : caller.token.jti
 
+/** When the credential must be checked again although nothing changes, in epoch milliseconds; null = never. */
+export const nextCheckMs = (caller: Caller): number | null =>
+  earliest(caller.expiresMs, isKeyCaller(caller) ? (caller.staleMs ?? null) : null)
+
 /** Whether a use of the credential moves its end (`ttlAfterLastActivity`). */
 export const slides = (caller: Caller): boolean => isKeyCaller(caller) && caller.key.slides
 
@@ -62,28 +69,37 @@ export function extrasOf(caller: Caller): Readonly<Record<string, string>> {
 }
 
 /**
- * Whether a caller is unchanged: the same object, secret, identity and scope; its expiry may differ. Every other scope
- * counts as narrower, so that clients must open their streams again (contract 13.4).
+ * Whether a caller is unchanged: the same object, secret, identity and scope; its expiry may differ, and it may be in
+ * more teams. Every other scope counts as narrower, so that clients must open their streams again (contract 13.4, 24.2).
  */
 export function isSameCaller(before: KeyCaller, now: KeyCaller): boolean {
+  if (!hasGroupsOf(now.identity, before.identity)) return false
   if (before.key === now.key) return true
   return (
     before.key.uid === now.key.uid &&
     before.key.digest === now.key.digest &&
-    identityAndScopeDigest(before) === identityAndScopeDigest(now)
+    identityAndScopeDigest(before.key) === identityAndScopeDigest(now.key)
   )
+}
+
+/** Whether an identity has every group of another: with equal keys they differ by the groups of teams alone. */
+function hasGroupsOf(identity: UserInfo, other: UserInfo): boolean {
+  if (identity === other) return true
+  const groups = new Set(identity.groups)
+  return other.groups.every((group) => groups.has(group))
 }
 
 /** The digests of keys that were compared before; an entry is dropped with its key object. */
 const digestCache = new WeakMap<AccessKey, string>()
 
 /**
- * SHA-256 of identity and scope, computed once for each key object: a key may have a scope of a megabyte and a thousand
+ * SHA-256 of identity and scope, without the teams, computed once for each key object: a key may have a scope of a megabyte and a thousand
  * watches, and serializing the scope for each watch would take too long (contract 13.3).
  */
-function identityAndScopeDigest({ key, identity }: KeyCaller): string {
+function identityAndScopeDigest(key: AccessKey): string {
   const cached = digestCache.get(key)
   if (cached !== undefined) return cached
+  const { identity } = identityAndScopeOf(key)
   // The API server always sends the members of an object in the same order.
   const digest = hash('sha256', JSON.stringify([identity, key.scope]))
   digestCache.set(key, digest)
@@ -93,7 +109,7 @@ function identityAndScopeDigest({ key, identity }: KeyCaller): string {
 /** The only built-in group of the API server that callers get: RBAC grants it discovery and self reviews. */
 export const AUTHENTICATED_GROUP = 'system:authenticated'
 
-/** The user name that keys of a team are impersonated as. */
+/** The user name that keys of a team are impersonated as, and the group of the people in the team (contract 24.2). */
 export const teamUsername = (team: string): string => `platform:team:${team}`
 
 /** Printable ASCII without spaces: the API server trims header values and may decode other bytes differently. */
@@ -135,11 +151,30 @@ interface IdentityAndScope {
 /** Cached identities by key object; every new state of a key is a new object. */
 const identityCache = new WeakMap<AccessKey, IdentityAndScope>()
 
-/** The identity and the scope of a key, computed once for each key object and dropped with it. */
+/** The identity, without teams, and the scope of a key, computed once for each key object and dropped with it. */
 export function identityAndScopeOf(key: AccessKey): IdentityAndScope {
   const cached = identityCache.get(key)
   if (cached) return cached
   const result = { identity: userInfoOf(key), scope: parseScope(key.scope) }
   identityCache.set(key, result)
   return result
+}
+
+/** Cached identities with teams, by the list of teams and the key object. */
+const teamIdentityCache = new WeakMap<readonly string[], WeakMap<AccessKey, UserInfo>>()
+
+/**
+ * The identity of a key whose user is in these teams (contract 24.2); null = the key authenticates no one.
+ *
+ * @param teams as People.teamsOf gives them: the identity is computed once for each list and key object
+ */
+export function identityInTeams(key: AccessKey, teams: readonly string[]): UserInfo | null {
+  const { identity } = identityAndScopeOf(key)
+  if (identity === null || teams.length === 0) return identity
+  const byKey = teamIdentityCache.get(teams) ?? new WeakMap<AccessKey, UserInfo>()
+  const cached = byKey.get(key)
+  if (cached) return cached
+  const inTeams = { ...identity, groups: [...identity.groups, ...teams.map(teamUsername)] }
+  teamIdentityCache.set(teams, byKey.set(key, inTeams))
+  return inTeams
 }

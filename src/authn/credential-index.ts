@@ -11,6 +11,7 @@ import {
 } from '../domain/accesskey/access-key.ts'
 import { isOlderKey } from '../domain/accesskey/key-state.ts'
 import type { KeyLookup, KeyRelations } from '../domain/accesskey/owner-chain.ts'
+import type { People } from '../domain/people/people.ts'
 import {
   isAppliedByGitOps,
   type KeyRef,
@@ -49,8 +50,9 @@ const BY_IDENTITY = 'identity'
  * digest of its bearer token.
  *
  * @param secret 32 random bytes of this process
+ * @param people whom the keys act as
  */
-export function createKeyIndex(secret: Uint8Array): KeyIndex {
+export function createKeyIndex(secret: Uint8Array, people: People): KeyIndex {
   const keyed = Buffer.alloc(secret.length + DIGEST_LENGTH)
   keyed.set(secret)
   const digest = keyed.subarray(secret.length)
@@ -86,6 +88,7 @@ export function createKeyIndex(secret: Uint8Array): KeyIndex {
       : (key.keyedDigest ?? hashHexWithSecret(key.digest ?? ''))
   return {
     store,
+    people,
     named: (name) => store.get(name),
     sharing: (key) => store.by(BY_KEYED_DIGEST, keyedDigestOf(key)),
     eldest: (key) => store.firstBy(BY_KEYED_DIGEST, keyedDigestOf(key)),

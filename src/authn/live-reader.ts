@@ -2,6 +2,7 @@ import { ACCESS_KEYS } from '../api/names.ts'
 import type { AccessKey } from '../domain/accesskey/access-key.ts'
 import { oldestKeyOf } from '../domain/accesskey/key-state.ts'
 import { type KeyLookup, MAX_CHAIN_LENGTH } from '../domain/accesskey/owner-chain.ts'
+import type { People } from '../domain/people/people.ts'
 import type { KubeClient } from '../kube/client/client.ts'
 import type { Clock } from '../runtime/clock.ts'
 import { singleFlight } from '../runtime/concurrency/single-flight.ts'
@@ -11,11 +12,17 @@ import { READ_TIMEOUT_MS, REUSE_READS_FOR_MS } from './staleness.ts'
 /** Reads keys from the API server while the watch can't be trusted (contract 10.4). */
 export interface LiveKeyReader {
   /**
-   * Reads the keys with these names, their owners, and the keys that have the same secret according to the index.
+   * Reads the keys with these names, their owners, and the keys that have the same secret according to the index. People
+   * and teams are those of the index.
    *
    * @throws Error when one of them can't be read
    */
-  readonly readWithRelated: (names: readonly string[]) => Promise<KeyLookup>
+  readonly readWithRelated: (names: readonly string[]) => Promise<LiveKeys>
+}
+
+/** Keys as they were read. */
+export interface LiveKeys extends KeyLookup {
+  readonly keys: readonly AccessKey[]
 }
 
 /** Limit on keys read for one request: enough for a few owner chains, and as many as can be read in time. */
@@ -43,7 +50,10 @@ export function createLiveKeyReader(
         const related = keys.flatMap((key) => (key ? relatedNames(key, index) : []))
         toRead = [...new Set(related)].filter((name) => !found.has(name))
       }
-      return lookupOf([...found.values()].filter((key) => key !== null))
+      return lookupOf(
+        [...found.values()].filter((key) => key !== null),
+        index.people,
+      )
     },
   }
 }
@@ -54,9 +64,11 @@ const relatedNames = (key: AccessKey, index: KeyLookup): readonly string[] => [
   ...(key.digest === null ? [] : index.sharing(key).map(({ name }) => name)),
 ]
 
-function lookupOf(keys: readonly AccessKey[]): KeyLookup {
+function lookupOf(keys: readonly AccessKey[], people: People): LiveKeys {
   const sharing: KeyLookup['sharing'] = ({ digest }) => keys.filter((key) => key.digest === digest)
   return {
+    keys,
+    people,
     named: (name) => keys.find((key) => key.name === name),
     sharing,
     eldest: (key) => oldestKeyOf(sharing(key)),

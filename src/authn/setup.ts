@@ -1,11 +1,20 @@
 // Wires the authenticator to its watches and readers of the API server.
-import { ACCESS_KEYS } from '../api/names.ts'
-import { keysAffectedBy } from '../domain/accesskey/owner-chain.ts'
+import type { KubeObject } from '../api/objects.ts'
+import { keysAffectedBy, withOwnedKeys } from '../domain/accesskey/owner-chain.ts'
 import type { RoleRules } from '../domain/scope/roles.ts'
 import { gatewaySwitchesInForce } from '../domain/settings/effective-settings.ts'
 import type { KubeClient } from '../kube/client/client.ts'
 import type { InformerFactory } from '../kube/informer/informers.ts'
+import type { StoreSink } from '../kube/informer/store.ts'
+import {
+  createTeamStore,
+  createUserStore,
+  parseTeam,
+  parseUser,
+  peopleIn,
+} from '../people/people-index.ts'
 import { type Clock, type Moment, currentMoment, msBetween, sleep } from '../runtime/clock.ts'
+import { type EventLoopShare, forEachYielding } from '../runtime/concurrency/event-loop.ts'
 import { type Poller, startPoller } from '../runtime/concurrency/poller.ts'
 import type { Log } from '../runtime/log.ts'
 import type { HealthCheck } from '../serving/http/pages.ts'
@@ -14,6 +23,8 @@ import { followSettings, refreshSettings, type SettingsSources } from '../settin
 import { type Authenticator, createAuthenticator } from './authenticator.ts'
 import { createKeyIndex, type KeyIndex } from './credential-index.ts'
 import { KEY_HEARTBEAT } from './heartbeat-key.ts'
+import { TEAM_HEARTBEAT, USER_HEARTBEAT } from './heartbeat-people.ts'
+import { withLivePeople } from './live-people.ts'
 import { createLiveKeyReader } from './live-reader.ts'
 import { createRoleReader } from './role-rules.ts'
 import {
@@ -23,7 +34,7 @@ import {
   RENEW_AFTER_MS,
   REUSE_READS_FOR_MS,
 } from './staleness.ts'
-import { createWatchHeartbeat } from './watch-heartbeat.ts'
+import { createWatchHeartbeat, type HeartbeatObject } from './watch-heartbeat.ts'
 
 /** Dependencies of startAuthenticator; everything stops when the signal aborts. */
 interface StartAuthenticatorOptions {
@@ -41,6 +52,8 @@ interface StartAuthenticatorOptions {
   readonly random: () => number
   /** Called with the milliseconds from the sending of a heartbeat of this process to its watch event. */
   readonly onDelivered: (tookMs: number) => void
+  /** Lets a change that affects many keys yield to requests. */
+  readonly eventLoop: EventLoopShare
   readonly clock: Clock
   readonly log: Log
   readonly signal: AbortSignal
@@ -66,21 +79,15 @@ export interface StartedAuthenticator extends Authenticator {
 /** How often proofs are checked for staleness. */
 const STALENESS_CHECK_MS = 1000
 
-/** Starts the watch of the keys, the pollers of settings and roles, and the authenticator that uses them. */
+/** Starts the watches of keys and people, the pollers of settings and roles, and the authenticator that uses them. */
 export function startAuthenticator(options: StartAuthenticatorOptions): StartedAuthenticator {
   const { client, clock, log, signal, sources } = options
   const listeners: KeyChangeListener[] = []
   const notify: KeyChangeListener = (uid) => {
     for (const listener of listeners) listener(uid)
   }
-
-  const index = createKeyIndex(options.secret)
-  const keysProvenAt = watchKeys(options, index)
-  index.store.subscribe((change) => {
-    // No caller exists before the keys are listed.
-    if (!index.store.synced || listeners.length === 0) return
-    for (const { uid } of keysAffectedBy(change, index)) notify(uid)
-  })
+  const { index, proofs: watched, stores } = watchCredentials(options)
+  notifyOfChanges(index, options.eventLoop, (uid) => notify(uid))
 
   const { configs, configMaps, configName, namespace } = sources
   const caps = followCaps({ configs, configMaps, configName, namespace, log })
@@ -91,14 +98,14 @@ export function startAuthenticator(options: StartAuthenticatorOptions): StartedA
   const settings = startFreshnessPoller(options, 'settings', settingsReader(options))
   const roles = startFreshnessPoller(options, 'roles', readRoles)
 
-  const proofs = { keys: keysProvenAt, settings: settings.provenAt, roles: roles.provenAt }
+  const proofs = { ...watched, settings: settings.provenAt, roles: roles.provenAt }
   void notifyWhileStale({ clock, signal, proofs, notify: () => notify(null) })
   return {
     ...createAuthenticator({
       clock,
       index,
-      reader: createLiveKeyReader(client, clock, index),
-      provenAt: keysProvenAt,
+      reader: withLivePeople(createLiveKeyReader(client, clock, index), client, clock),
+      provenAt: () => oldest(watched.keys(), watched.users(), watched.teams()),
       caps: () => caps.current(),
       settings,
       roles,
@@ -112,7 +119,15 @@ export function startAuthenticator(options: StartAuthenticatorOptions): StartedA
       Math.max(...Object.values(proofs).map((proof) => msBetween(proof(), currentMoment(clock)))),
     readiness: {
       'keys-listed': () => (index.store.synced ? null : 'the access keys are not listed yet'),
+      'people-listed': () =>
+        stores.users.synced && stores.teams.synced
+          ? null
+          : 'the people and teams are not listed yet',
       'heartbeat-heard': checkProof(proofs.keys, 'no heartbeat has arrived by the watch'),
+      'people-heard': checkProof(
+        () => oldest(proofs.users(), proofs.teams()),
+        'no heartbeat of people and teams has arrived by the watches',
+      ),
       'settings-read': checkProof(proofs.settings, 'the settings have not been read'),
       'roles-read': checkProof(proofs.roles, 'the roles of scopes have not been read'),
     },
@@ -140,23 +155,59 @@ const startFreshnessPoller = (
 /** The moment up to which all changes are known; null = unknown. */
 type Proof = () => Moment | null
 
-/** Watches the keys into the index, with heartbeats that prove the watch complete. */
-function watchKeys(
+/** The earlier of the moments; null = one of them is unknown. */
+function oldest(...moments: readonly (Moment | null)[]): Moment | null {
+  let found = moments[0] ?? null
+  for (const moment of moments) {
+    if (found === null || moment === null) return null
+    if (moment.monotonicMs < found.monotonicMs) found = moment
+  }
+  return found
+}
+
+/** Watches keys, people and teams into an index, with heartbeats that prove each watch complete. */
+function watchCredentials(options: StartAuthenticatorOptions) {
+  const stores = { users: createUserStore(parseUser), teams: createTeamStore(parseTeam) }
+  const people = peopleIn(stores)
+  const index = { ...createKeyIndex(options.secret, people), people }
+  const proofs = {
+    keys: watchKind(options, KEY_HEARTBEAT, index.store),
+    users: watchKind(options, USER_HEARTBEAT, stores.users),
+    teams: watchKind(options, TEAM_HEARTBEAT, stores.teams),
+  }
+  return { index, stores, proofs }
+}
+
+/** Calls `notify` for each key that a change of a key, a person or a team affects. */
+function notifyOfChanges(
+  index: ReturnType<typeof watchCredentials>['index'],
+  eventLoop: EventLoopShare,
+  notify: (uid: string) => void,
+): void {
+  const { store, people } = index
+  // No caller exists before the keys are listed.
+  store.subscribe((change) => {
+    if (!store.synced) return
+    for (const { uid } of keysAffectedBy(change, index)) notify(uid)
+  })
+  people.subscribe((identities) => {
+    if (!store.synced) return
+    void forEachYielding(eventLoop, identities, (identity) => {
+      for (const { uid } of withOwnedKeys(index.withIdentity(identity), index.ownedBy)) notify(uid)
+    })
+  })
+}
+
+/** Watches a kind into a store. @returns the proof that the store is complete */
+function watchKind<T extends KubeObject>(
   { client, startInformer, random, onDelivered, clock, log, signal }: StartAuthenticatorOptions,
-  index: KeyIndex,
+  object: HeartbeatObject<T>,
+  store: StoreSink,
 ): Proof {
   const relist = (): void => informer.relist()
-  const object = KEY_HEARTBEAT
-  const heartbeat = createWatchHeartbeat({
-    object,
-    client,
-    clock,
-    log,
-    random,
-    onDelivered,
-    relist,
-  })
-  const informer = startInformer(ACCESS_KEYS, heartbeat.observe(index.store), {})
+  const deps = { client, clock, log, random, onDelivered, relist }
+  const heartbeat = createWatchHeartbeat({ object, ...deps })
+  const informer = startInformer(object.resource, heartbeat.observe(store), {})
   void heartbeat.keepWriting(signal)
   return heartbeat.provenAt
 }

@@ -80,7 +80,7 @@ export const ERRORS = refusalCatalogue({
   },
   ownKindsElsewhere: {
     reason: 'Forbidden',
-    message: 'keys, tokens and Configs are served below /kubernetes/management only',
+    message: 'objects of management.platform.sh are served below /kubernetes/management only',
     because:
       'a connected cluster that has kinds of this group: their secrets would not be hidden there',
   },
@@ -163,7 +163,7 @@ export const ERRORS = refusalCatalogue({
     reason: 'NotImplemented',
     message: 'no upgrade is served at this path',
     because:
-      'exec, attach, port-forward, logs, watches and whatever is behind `proxy` can be upgraded, but not requests for keys, tokens and Configs',
+      'exec, attach, port-forward, logs, watches and whatever is behind `proxy` can be upgraded, but not requests for objects of management.platform.sh',
   },
   notUpgraded: {
     reason: 'InternalError',

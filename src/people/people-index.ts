@@ -3,6 +3,7 @@ import { hash } from 'node:crypto'
 import type { KubeObject } from '../api/objects.ts'
 import type { Team } from '../api/team.gen.ts'
 import type { User } from '../api/user.gen.ts'
+import { objectNameOf } from '../domain/people/object-name.ts'
 import {
   identitiesOfTeamChange,
   identitiesOfUserChange,
@@ -20,6 +21,9 @@ import {
 import { notifyAll, Store, type StoreChange } from '../kube/informer/store.ts'
 
 const sha256 = (text: string): string => hash('sha256', text)
+
+/** The metadata.name that belongs to the name of a person or team (contract 24.3). */
+export const objectNameFor = (name: string): string => objectNameOf(name, sha256)
 
 /** Parses a User as the API server sends it. */
 export const parseUser = (object: KubeObject): PlatformUser => userOf(object as User, sha256)

@@ -1,9 +1,18 @@
 // Objects for tests: a row names what differs, the builder fills in the rest.
 import { randomUUID } from 'node:crypto'
 import type { Config } from '../../src/api/config.gen.ts'
-import { ACCESS_KEYS, API_VERSION, CONFIGS, type Resource } from '../../src/api/names.ts'
+import {
+  ACCESS_KEYS,
+  API_VERSION,
+  CONFIGS,
+  type Resource,
+  TEAMS,
+  USERS,
+} from '../../src/api/names.ts'
 import type { KubeObject, ObjectMeta } from '../../src/api/objects.ts'
 import type { OwnedAccessKey, OwnedAccessKeySpec } from '../../src/api/ownedaccesskey.gen.ts'
+import type { Team } from '../../src/api/team.gen.ts'
+import type { User } from '../../src/api/user.gen.ts'
 import type { NewObject } from '../../src/kube/client/client.ts'
 
 /** The fields of an object that a row of a table names. */
@@ -21,6 +30,20 @@ export function configObject({ metadata, ...rest }: Parts<Config> = {}): Config 
   const named = { name: 'platform-manager-config', ...metadata }
   return { ...stored(CONFIGS, named), spec: {}, ...rest }
 }
+
+/** A User as the API server has it: ada, created 2026-11-21T10:00:00Z, nothing done to it yet. */
+export const userObject = ({ metadata, ...rest }: Parts<User> = {}): User => ({
+  ...stored(USERS, { name: 'ada', ...metadata }),
+  spec: {},
+  ...rest,
+})
+
+/** A Team as the API server has it: sre, created 2026-11-21T10:00:00Z, with nobody in it. */
+export const teamObject = ({ metadata, ...rest }: Parts<Team> = {}): Team => ({
+  ...stored(TEAMS, { name: 'sre', ...metadata }),
+  spec: {},
+  ...rest,
+})
 
 /** A key to create: of user ada unless the spec says otherwise, under a name of its own. */
 export function newKey(

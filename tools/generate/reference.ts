@@ -14,9 +14,6 @@ const CRDS = join(import.meta.dirname, '../../crds')
 /** The scope is the same in two kinds and has a page of its own. */
 const SCOPE = 'Scope'
 
-/** The guide to two kinds. */
-const PEOPLE = '[People and teams](../people.md)'
-
 /** The pages: file name in docs/reference -> text. */
 export function referencePages(): ReadonlyMap<string, string> {
   const [accessKey, token, config, user, team] = [
@@ -31,16 +28,18 @@ export function referencePages(): ReadonlyMap<string, string> {
     ['ownedaccesskey.md', kindPage(accessKey)],
     ['directclusterendpointtoken.md', kindPage(token)],
     ['config.md', kindPage(config)],
-    ['user.md', kindPage(user, PEOPLE)],
-    ['team.md', kindPage(team, PEOPLE)],
+    ['user.md', kindPage(user, 'people.md')],
+    ['team.md', kindPage(team, 'people.md')],
     ['scope.md', scopePage(scope)],
   ])
 }
 
+/** @param guidePage the page that says what the kind is for */
 function kindPage(
   { kind, description, spec, status }: Kind,
-  guide = `[${kind}](../${kind.toLowerCase()}.md)`,
+  guidePage = `${kind.toLowerCase()}.md`,
 ): string {
+  const guide = `[${kind}](../${guidePage})`
   const places = [
     { path: 'spec', schema: spec },
     { path: 'status', schema: status },

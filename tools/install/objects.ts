@@ -1,4 +1,4 @@
-// Access keys, tokens, people and teams of a cluster from which the operator is removed.
+// Access keys, tokens, Users and Teams of a cluster from which the operator is removed.
 import {
   ACCESS_KEYS,
   GROUP,
@@ -10,7 +10,7 @@ import {
 } from '../../src/api/names.ts'
 import { kubectl, must } from './kubectl.ts'
 
-/** An object that is there, which the operator holds until what it opened is ended. */
+/** An object with the operator's finalizer, or one that may get it. */
 export interface Held {
   /** As kubectl names its kind, such as `ownedaccesskeys.management.platform.sh`. */
   readonly kind: string
@@ -21,17 +21,23 @@ export interface Held {
 }
 
 const KINDS = [ACCESS_KEYS, TOKENS, USERS, TEAMS].map(({ plural }) => `${plural}.${GROUP}`)
-const [KEY_KIND, TOKEN_KIND] = KINDS
+const [, TOKEN_KIND] = KINDS
 const ROW =
   '{.metadata.name}{"\\t"}{.metadata.finalizers}{"\\t"}{.status.expirationTimestamp}{"\\n"}'
 /** kubectl patches as many in one call. */
 const BATCH = 100
 
-/** Whether it is an access key. */
-export const isKey = ({ kind }: Held): boolean => kind === KEY_KIND
-
 /** Whether it is a token. */
 export const isToken = ({ kind }: Held): boolean => kind === TOKEN_KIND
+
+/** How many of each kind there are, as text: of people and teams only where there are any. */
+export function countText(held: readonly Held[]): string {
+  const [keys, tokens, users, teams] = KINDS.map(
+    (kind) => held.filter((one) => one.kind === kind).length,
+  )
+  const people = [users ? `, users: ${users}` : '', teams ? `, teams: ${teams}` : '']
+  return `access keys: ${keys}, tokens: ${tokens}${people.join('')}`
+}
 
 /** Whether the operator still has work to do on it, or did not do it. */
 export const isOurs = ({ finalizers }: Held): boolean => finalizers.includes(REVOKE_FINALIZER)

@@ -1,7 +1,8 @@
 // `make undeploy`: objects before operator, so that nothing hangs.
 //
-//   keys, tokens,     deleted, and waited for while the operator takes its finalizer off. When it does
-//   people, teams     not, this says so, says what that means, and takes the finalizer off itself
+//   keys, tokens,
+//   users and teams   deleted, and waited for while the operator takes its finalizer off. When it does
+//                     not, this says so, says what that means, and takes the finalizer off itself
 //   Deployments       deleted, and waited for until their pods are gone
 //   the rest          the objects of config/default, CRDs and namespace included, then remaining roles,
 //                     bindings and policies with the label of the product, and waited for
@@ -9,7 +10,7 @@
 // A missing object is not an error: it may run again, and on the rest of an installation.
 import { join } from 'node:path'
 import { clusterText, must } from './kubectl.ts'
-import { deleteAll, type Held, heldObjects, isKey, isOurs, isToken, letGo } from './objects.ts'
+import { countText, deleteAll, type Held, heldObjects, isOurs, isToken, letGo } from './objects.ts'
 import { PATIENCE_MS, whileItMoves } from './patience.ts'
 import { CONFIG, DEPLOYMENTS, NAMESPACE, SELECTOR, onlyInOurs } from './product.ts'
 
@@ -83,13 +84,6 @@ function meaningOf(held: readonly Held[]): string {
     'to end all at once, take the issuer out of their authentication files ' +
     '(docs/direct-api-server.md, break-glass).'
   )
-}
-
-function countText(held: readonly Held[]): string {
-  const [keys, tokens] = [held.filter(isKey).length, held.filter(isToken).length]
-  const others = held.length - keys - tokens
-  const people = others === 0 ? '' : `, people and teams: ${others}`
-  return `access keys: ${keys}, tokens: ${tokens}${people}`
 }
 
 const holdersOf = ({ kind, name, finalizers }: Held): string =>

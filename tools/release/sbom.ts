@@ -3,9 +3,10 @@ import { execFile } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
 import { cp, mkdir, mkdtemp, readFile, rename, rm } from 'node:fs/promises'
 import { homedir, tmpdir } from 'node:os'
-import { dirname, join } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import { cacheDirectory } from '../control-plane/cache.ts'
+import { withLock } from '../control-plane/lock.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
 const PACKAGE = join(import.meta.dirname, 'sbom')
@@ -31,17 +32,30 @@ export async function writeSbom(log: (line: string) => void): Promise<Buffer> {
   }
 }
 
+/** The folder appears when it is complete; one process at a time fills it. */
+async function install(into: string, log: (line: string) => void): Promise<void> {
+  if (existsSync(into)) return
+  await mkdir(dirname(into), { recursive: true })
+  const waiting = (pid: number): void =>
+    log(`process ${pid} is installing the program for the SBOM already: waiting for it`)
+  await withLock(`${into}.lock`, waiting, async () => {
+    if (existsSync(into)) return
+    log('installing the program for the SBOM (once, a minute)')
+    const draft = await mkdtemp(`${into}.unfinished-`)
+    try {
+      for (const path of PINS) await cp(path, join(draft, basename(path)))
+      await run('npm', ['ci', '--ignore-scripts', '--no-audit', '--no-fund'], { cwd: draft })
+      await rename(draft, into)
+    } finally {
+      await rm(draft, { recursive: true, force: true })
+    }
+  })
+}
+
 /** The program, from the user's cache or installed into it. */
 async function ensureProgram(log: (line: string) => void): Promise<string> {
   const pins = PINS.map((path) => readFileSync(path))
   const into = cacheDirectory('sbom', process.env, homedir(), pins)
-  if (!existsSync(into)) {
-    log('installing the program for the SBOM (once, a minute)')
-    await mkdir(dirname(into), { recursive: true })
-    const work = await mkdtemp(`${into}-`)
-    for (const path of PINS) await cp(path, join(work, path.slice(PACKAGE.length + 1)))
-    await run('npm', ['ci', '--ignore-scripts', '--no-audit', '--no-fund'], { cwd: work })
-    await rename(work, into)
-  }
+  await install(into, log)
   return join(into, 'node_modules/@cyclonedx/cyclonedx-npm/bin/cyclonedx-npm-cli.js')
 }

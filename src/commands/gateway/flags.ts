@@ -81,7 +81,7 @@ const FLAGS = {
   'own-kinds-buffer': {
     value: bufferValue,
     fallback: '64Mi',
-    help: 'Memory for responses and watch events with access keys, tokens and Configs; at least 32Mi. One caller uses at most an eighth.',
+    help: 'Memory for responses and watch events with objects of management.platform.sh; at least 32Mi. One caller uses at most an eighth.',
   },
   ...AUDIT_FLAGS,
   ...PROBE_FLAGS,

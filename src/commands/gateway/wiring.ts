@@ -36,6 +36,7 @@ import { createClient, type KubeClient } from '../../kube/client/client.ts'
 import type { ClientDeps } from '../../kube/client/request.ts'
 import type { Upstream } from '../../kube/proxy/types.ts'
 import { type ClampedClock, clampedClock } from '../../runtime/clock.ts'
+import { EventLoopShare } from '../../runtime/concurrency/event-loop.ts'
 import { PROGRAM_VERSION } from '../../runtime/flags.ts'
 import type { ServerHandler } from '../../serving/http/server.ts'
 import { followSetting, followSettings, type SettingsSources } from '../../settings/follow.ts'
@@ -201,6 +202,7 @@ function startAuthentication(
     namespace: sources.namespace,
     secret: randomBytes(32),
     random: Math.random,
+    eventLoop: new EventLoopShare(clock),
     onDelivered: (tookMs) => metrics.changeArrived(tookMs / 1000),
     clock,
     log,

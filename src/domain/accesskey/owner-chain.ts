@@ -184,7 +184,8 @@ export function keysAffectedBy(
   return withOwnedKeys([...changed, ...peers], ownedBy)
 }
 
-function withOwnedKeys(
+/** The keys, and all keys that they own, directly or through others (contract 10.3). */
+export function withOwnedKeys(
   keys: readonly AccessKey[],
   ownedBy: KeyRelations['ownedBy'],
 ): readonly AccessKey[] {

@@ -72,12 +72,12 @@ export function identityFaultOf(
   if (user !== undefined && isLockedOut(user)) return 'UserDisabled'
   if (team?.isDeleting) return 'TeamGone'
   if (identityGone === 'IdentityGone') return identityGone
-  return staleMs !== null && nowMs > staleMs ? 'IdentityStale' : identityGone
+  return staleMs !== null && nowMs >= staleMs ? 'IdentityStale' : identityGone
 }
 
-/** When a key becomes IdentityStale, in epoch milliseconds; null = never. */
+/** When a key becomes IdentityStale, more than 24 h after its refresh, in epoch milliseconds; null = never. */
 export const staleAtMs = ({ refreshedMs }: Pick<IdentityFields, 'refreshedMs'>): number | null =>
-  refreshedMs === null ? null : refreshedMs + REFRESH_WITHIN_MS
+  refreshedMs === null ? null : refreshedMs + REFRESH_WITHIN_MS + 1
 
 /** A User or Team before and after a change; undefined = it did not exist, or counted for nothing. */
 interface Change<T> {

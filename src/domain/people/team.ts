@@ -43,3 +43,10 @@ export function teamOf({ metadata, spec }: Team, sha256: (text: string) => strin
 /** The identity of the keys of the team. */
 export const identityOfTeam = ({ teamName }: Pick<PlatformTeam, 'teamName'>): string =>
   `team:${teamName}`
+
+/** Whether a person is in the team: by the user name, or by a group at a sign-in provider. */
+export const isInTeam = (
+  { users, groups }: PlatformTeam,
+  username: string,
+  providerGroups: readonly string[],
+): boolean => users.includes(username) || groups.some((group) => providerGroups.includes(group))

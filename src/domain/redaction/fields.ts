@@ -1,5 +1,5 @@
 // The hidden fields of our kinds (contract 12.4). A write by a client that can't see them keeps them.
-import { ACCESS_KEYS, CONFIGS, type Resource, TOKENS } from '../../api/names.ts'
+import { ACCESS_KEYS, CONFIGS, type Resource, TEAMS, TOKENS, USERS } from '../../api/names.ts'
 import { type NamePath, nestedField, nestedString, setNestedField } from '../json/field-path.ts'
 import { type Json, type JsonMap, isList, isMap, mapFromEntries } from '../json/json.ts'
 import { redactSettings, redactLiterals } from '../settings/redaction.ts'
@@ -18,6 +18,8 @@ const HIDDEN: Readonly<Record<string, readonly NamePath[]>> = {
   [ACCESS_KEYS.plural]: [KEY, CONNECTOR_DATA, OIDC_LOGIN],
   [TOKENS.plural]: [TOKEN],
   [CONFIGS.plural]: [],
+  [USERS.plural]: [],
+  [TEAMS.plural]: [],
 }
 
 /** The fields whose values are secrets. */

@@ -1,6 +1,6 @@
 // Creation of keys and tokens (contract 12.2, 12.3): defaulting, a dry run, validation of its answer, then one
-// write. Configs are created as the caller.
-import { ACCESS_KEYS, CONFIGS, HEARTBEAT_NAME, type Resource, TOKENS } from '../../api/names.ts'
+// write. Configs, Users and Teams are created as the caller.
+import { ACCESS_KEYS, HEARTBEAT_NAME, type Resource, TOKENS } from '../../api/names.ts'
 import type { Caps } from '../../domain/accesskey/lifetime.ts'
 import {
   type NamePath,
@@ -25,7 +25,12 @@ import { creationEscalation } from './escalation.ts'
 import { bodyRefusal, sizeRefusal } from './object-size.ts'
 import { isWithoutRight, selfServiceObstacle } from './other-keys.ts'
 import { createWithinQuota, type Quota } from './quota.ts'
-import { type CallerAccess, reauthenticated, type SelfServiceRequest } from './request.ts'
+import {
+  type CallerAccess,
+  isOwnable,
+  reauthenticated,
+  type SelfServiceRequest,
+} from './request.ts'
 import { answerOf, type UpstreamReply } from './response.ts'
 import { sendAndRead, type UpstreamRequest } from './upstream-client.ts'
 import { validate } from './validation.ts'
@@ -68,7 +73,7 @@ export async function createObject(
   via: CreateMethod,
 ): Promise<Answer> {
   const { info, access } = request
-  if (info.resource === CONFIGS || !isForSelf(info.resource, sent, access))
+  if (!isForSelf(info.resource, sent, access))
     return admitAndCreate(request, deps, sent, via, () => undefined)
   return createWithinQuota(request, deps.counts, (stored) =>
     admitAndCreate(request, deps, sent, via, stored),
@@ -86,13 +91,13 @@ async function admitAndCreate(
   const { info, access, caller } = request
   const { resource } = info
   const shown = { shows: shownTo(request), secrets: secretsIn(resource, sent) }
-  if (resource === CONFIGS) {
+  if (isHidden(resource, nestedString(sent, ['metadata', 'name'])))
+    return refusal(HEARTBEAT_NAME_REFUSAL)
+  if (!isOwnable(resource)) {
     await reauthenticated(request)
     const reply = await sendAndRead(request, createRequest(request, { caller }, via, sent, []))
     return answerOf(request, reply, shown)
   }
-  if (isHidden(resource, nestedString(sent, ['metadata', 'name'])))
-    return refusal(HEARTBEAT_NAME_REFUSAL)
   const isSelf = isForSelf(resource, sent, access)
   const draft = defaulted(resource, sent, access, deps.newKey)
   const escalation = creationEscalation(resource, draft.object, isSelf, access)

@@ -1,5 +1,5 @@
 // Deletes objects of our kinds (contract 12.1, 12.3): the caller's own as the gateway, all others as the caller.
-import { ACCESS_KEYS, CONFIGS, HEARTBEAT_NAME } from '../../api/names.ts'
+import { CONFIGS, HEARTBEAT_NAME } from '../../api/names.ts'
 import { ownerChainOf } from '../../domain/accesskey/owner-chain.ts'
 import { nestedField, nestedString, setNestedField } from '../../domain/json/field-path.ts'
 import type { Json, JsonMap } from '../../domain/json/json.ts'
@@ -11,10 +11,19 @@ import { filterObjects, objectsIn, redactSecrets } from '../../domain/redaction/
 import { type Query, parameter, pick } from '../request/path-and-query.ts'
 import { type Sent, sentObject } from './decode.ts'
 import { listAll } from './list-pages.ts'
-import { type SelfServiceRequest, reauthenticated } from './request.ts'
+import { type SelfServiceRequest, isOwnable, reauthenticated } from './request.ts'
 import { type UpstreamReply, answerOf } from './response.ts'
 import { type UpstreamRequest, sendAndRead, upstreamPages } from './upstream-client.ts'
-import { hasOwn, isGranted, isOpen, isOwn, isVisible, notFound, shownTo } from './visibility.ts'
+import {
+  hasOwn,
+  isGranted,
+  isHidden,
+  isOpen,
+  isOwn,
+  isVisible,
+  notFound,
+  shownTo,
+} from './visibility.ts'
 import { refusal } from './write-options.ts'
 
 /** Answers the deletion of one object. */
@@ -35,9 +44,9 @@ export async function deleteOne(request: SelfServiceRequest): Promise<Answer> {
   if (current.status !== 200) return answerOf(request, current, shown)
   if (!isVisible(request, current.json)) return notFound(request.info)
   const isMine = isOwn(request, current.json)
-  const isOtherUsers = !isMine && resource !== CONFIGS
-  if (isOtherUsers && !(await isOpen(request))) return notFound(request.info)
-  if (isOtherUsers && access.scope !== null) return refusal(OTHER_USERS_OBJECT)
+  const isAnothers = !isMine && resource !== CONFIGS
+  if (isAnothers && !(await isOpen(request))) return notFound(request.info)
+  if (isAnothers && isOwnable(resource) && access.scope !== null) return refusal(OTHER_USERS_OBJECT)
   if (isMine && wouldOrphan(options.value)) return refusal(ORPHANS_REFUSAL)
   const as: RunsAs = isMine ? 'gateway' : { caller }
   await reauthenticated(request)
@@ -120,7 +129,7 @@ export async function deleteCollection(request: SelfServiceRequest): Promise<Ans
   const { info, access } = request
   const shown = { shows: shownTo(request), secrets: [] }
   // RBAC does not know the scope: a scoped key deletes only its user's own objects, and only those that the scope shows.
-  const asCaller = access.scope === null || info.resource === CONFIGS
+  const asCaller = access.scope === null || !isOwnable(info.resource)
   const all = asCaller ? await deleteAsCaller(request, options.value) : null
   if (all !== null && !(all.status === 403 && hasOwn(request))) {
     const reply = all.status < 400 ? all : await withoutQuotes(request, all)
@@ -135,7 +144,7 @@ async function deleteAsCaller(
   options: JsonMap,
 ): Promise<UpstreamReply> {
   const { info, query, caller, form } = request
-  const selected = info.resource === ACCESS_KEYS ? withoutHeartbeat(query) : query
+  const selected = isHidden(info.resource, HEARTBEAT_NAME) ? withoutHeartbeat(query) : query
   await reauthenticated(request)
   const deletion = deleteRequest(request, { caller }, '', options)
   return sendAndRead(request, { ...deletion, query: pick(selected, SELECTION_PARAMETERS), form })

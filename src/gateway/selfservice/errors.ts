@@ -187,14 +187,14 @@ export const SELF_SERVICE_ERRORS = refusalCatalogue({
   bufferOfCallerFull: {
     reason: 'TooManyRequests',
     message:
-      'too many unread bytes of answers and events about keys, tokens and Configs for this user, team or subject (limit <limit> bytes); read them, then try again in 1 s',
+      'too many unread bytes of answers and events about objects of management.platform.sh for this user, team or subject (limit <limit> bytes); read them, then try again in 1 s',
     headers: SOON,
     because: BUFFERED,
   },
   bufferFull: {
     reason: 'TooManyRequests',
     message:
-      'too many unread bytes of answers and events about keys, tokens and Configs for all callers together at this gateway (limit <limit> bytes); try again in 1 s',
+      'too many unread bytes of answers and events about objects of management.platform.sh for all callers together at this gateway (limit <limit> bytes); try again in 1 s',
     headers: SOON,
     because: BUFFERED,
   },

@@ -1,4 +1,4 @@
-// Self-service for keys, tokens and Configs in the management cluster (contract 9.3, 12): users manage their own
+// Self-service for objects of management.platform.sh in the management cluster (contract 9.3, 12): users manage their own
 // objects without rights on these kinds. All other requests go to the API server as the caller, and RBAC decides there.
 import { CONFIGS } from '../../api/names.ts'
 import type { KeyCaller } from '../../authn/caller.ts'

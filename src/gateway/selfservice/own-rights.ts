@@ -1,6 +1,6 @@
 // The rights that self-service gives a caller on our kinds, for self reviews (contract 11.3, 12.1, 12.3): RBAC does not
 // know of it.
-import { ACCESS_KEYS, CONFIGS, type Resource } from '../../api/names.ts'
+import { ACCESS_KEYS, CONFIGS, type Resource, USERS } from '../../api/names.ts'
 import type { RequestInfo } from '../../domain/scope/request-info.ts'
 import type { OwnRights, OwnRule } from '../proxy/self-subject-access-review.ts'
 import {
@@ -12,7 +12,7 @@ import {
   isRead,
 } from './request.ts'
 import { type UpstreamClient, sendAndRead } from './upstream-client.ts'
-import { hasOwn, isHidden, isOwn, isVisible } from './visibility.ts'
+import { hasOwn, isHidden, isOwn, isOwnUser, isVisible } from './visibility.ts'
 
 /** The parts of a request that decide on the caller's rights. */
 type RightsHolder = Pick<SelfServiceRequest, 'access' | 'findKey'> & UpstreamClient
@@ -26,9 +26,10 @@ export const ownRightsOf = (holder: RightsHolder): OwnRights => ({
   }),
 })
 
-/** The verbs that self-service gives on a kind: all on own objects, and the reading verbs on Configs. */
+/** The verbs that self-service gives on a kind: all on own objects, the reading verbs on Configs, get on the own User. */
 function verbsOn(viewer: Omit<Viewer, 'findKey'>): readonly Verb[] {
   if (viewer.info.resource === CONFIGS) return VERBS.filter(isRead)
+  if (viewer.info.resource === USERS) return viewer.access.user === null ? [] : ['get']
   return hasOwn(viewer) ? VERBS : []
 }
 
@@ -49,6 +50,7 @@ async function reasonFor(holder: RightsHolder, reviewed: RequestInfo): Promise<s
 
 function reasonOf(resource: Resource): string {
   if (resource === CONFIGS) return 'read only'
+  if (resource === USERS) return 'own user only'
   return resource === ACCESS_KEYS ? 'own access keys only' : 'own tokens only'
 }
 
@@ -67,5 +69,6 @@ async function isOwnObject(
     query: [],
   })
   const viewer: Viewer = { ...holder, info: { resource } }
-  return status === 200 && isVisible(viewer, json) && isOwn(viewer, json)
+  const isMine = isOwn(viewer, json) || isOwnUser(viewer, json)
+  return status === 200 && isVisible(viewer, json) && isMine
 }

@@ -1,4 +1,4 @@
-// Reads of keys, tokens and Configs (contract 9.3, 12.1, 12.3).
+// Reads of objects of management.platform.sh (contract 9.3, 12.1, 12.3).
 import { Readable } from 'node:stream'
 import { CONFIGS } from '../../api/names.ts'
 import { nestedMap } from '../../domain/json/field-path.ts'
@@ -12,7 +12,7 @@ import { type ReplyPage, pagesOf } from './list-pages.ts'
 import type { SelfServiceRequest } from './request.ts'
 import { type Disclosure, type Form, answerOf, headersOf, shaped } from './response.ts'
 import { type UpstreamRequest, sendAndRead } from './upstream-client.ts'
-import { hasOwn, isOwn, isVisible, notFound, shownTo } from './visibility.ts'
+import { hasOwn, isOwn, isOwnUser, isVisible, notFound, shownTo } from './visibility.ts'
 
 /** Answers a get of one object. */
 export async function get(request: SelfServiceRequest): Promise<Answer> {
@@ -24,7 +24,7 @@ export async function get(request: SelfServiceRequest): Promise<Answer> {
   if (reply.status === 404) return notFound(request.info)
   if (reply.status !== 200) return answerOf(request, reply, { shows, secrets })
   if (!isVisible(request, object)) return notFound(request.info)
-  if (info.resource === CONFIGS || isOwn(request, object))
+  if (info.resource === CONFIGS || isOwn(request, object) || isOwnUser(request, object))
     return answerOf(request, reply, { shows, secrets })
   const asCaller = await sendAndRead(request, getRequest(request, { caller }))
   if (REFUSED_OR_GONE.has(asCaller.status)) return notFound(request.info)

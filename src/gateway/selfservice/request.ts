@@ -1,5 +1,5 @@
 // A request to our own kinds, with all that its handlers need (contract 12.1).
-import { ACCESS_KEYS, CONFIGS, type Resource, TOKENS } from '../../api/names.ts'
+import { ACCESS_KEYS, CONFIGS, type Resource, TEAMS, TOKENS, USERS } from '../../api/names.ts'
 import type { Scope } from '../../api/scope.gen.ts'
 import { type KeyCaller, keyCaller } from '../../authn/caller.ts'
 import type { AccessKey } from '../../domain/accesskey/access-key.ts'
@@ -136,8 +136,12 @@ export const isRead = (verb: Verb): boolean => METHODS[verb] === 'GET'
 
 /** Our kinds, by plural. */
 export const OWN_RESOURCES: ReadonlyMap<string, Resource> = new Map(
-  [ACCESS_KEYS, TOKENS, CONFIGS].map((resource) => [resource.plural, resource]),
+  [ACCESS_KEYS, TOKENS, CONFIGS, USERS, TEAMS].map((resource) => [resource.plural, resource]),
 )
+
+/** Whether callers own objects of the kind: keys and tokens. All writes of the other kinds go upstream as the caller. */
+export const isOwnable = (resource: Resource): boolean =>
+  resource === ACCESS_KEYS || resource === TOKENS
 
 /** The RequestInfo of a request to our kinds; null for another kind, or a path and verb that our kinds do not have. */
 export function selfServiceInfoOf({

@@ -25,7 +25,7 @@ import {
   sentPut,
   versionIn,
 } from './patch.ts'
-import { type SelfServiceRequest, reauthenticated } from './request.ts'
+import { type SelfServiceRequest, isOwnable, reauthenticated } from './request.ts'
 import { type UpstreamReply, answerOf } from './response.ts'
 import { type UpstreamRequest, sendAndRead } from './upstream-client.ts'
 import { validate } from './validation.ts'
@@ -157,7 +157,7 @@ function attemptOf(request: SelfServiceRequest, change: Change, before: JsonMap)
 /** The refusal of a change outside of the scope, for another version, or with a too large body; null = none. */
 function preconditionRefusal({ request, change, before, isMine }: Attempt): Answer | null {
   const { info, access, call } = request
-  if (!isMine && access.scope !== null && info.resource !== CONFIGS)
+  if (!isMine && access.scope !== null && isOwnable(info.resource))
     return refusal(OTHER_USERS_OBJECT)
   const isCheckedHere =
     isMine || (info.resource === ACCESS_KEYS && !info.isStatus && !access.isPerson)

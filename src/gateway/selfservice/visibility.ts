@@ -1,5 +1,12 @@
 // Decides which objects of our kinds a caller sees and owns, by its key and by RBAC (contract 12.1, 12.3).
-import { ACCESS_KEYS, CONFIGS, HEARTBEAT_NAME, type Resource, TOKENS } from '../../api/names.ts'
+import {
+  ACCESS_KEYS,
+  HEARTBEAT_NAME,
+  type Resource,
+  TEAMS,
+  TOKENS,
+  USERS,
+} from '../../api/names.ts'
 import type { ObjectMeta } from '../../api/objects.ts'
 import type { Scope } from '../../api/scope.gen.ts'
 import type { AccessKey } from '../../domain/accesskey/access-key.ts'
@@ -7,6 +14,7 @@ import { type KeyRef, owningKeyOf } from '../../domain/shared-metadata.ts'
 import { nestedMap, nestedString } from '../../domain/json/field-path.ts'
 import { type JsonMap, quoteForMessage } from '../../domain/json/json.ts'
 import { firstUncoveredEntry } from '../../domain/scope/covers.ts'
+import { objectNameFor } from '../../people/people-index.ts'
 import { type Answer, refuse } from '../../serving/http/answer.ts'
 import { TOKEN } from '../../domain/redaction/fields.ts'
 import type { VisibleSecrets } from '../../domain/redaction/redact.ts'
@@ -14,6 +22,7 @@ import { type Query, parameter, pick } from '../request/path-and-query.ts'
 import { type Admission, type AdmissionKind, inFlightOwnerOf } from '../streams/max-in-flight.ts'
 import {
   type FindKey,
+  isOwnable,
   type SelfServiceInfo,
   type SelfServiceRequest,
   USER_PREFIX,
@@ -24,24 +33,36 @@ import { SELF_SERVICE_ERRORS } from './errors.ts'
 import { isAllowed } from './access-review.ts'
 import type { UpstreamClient } from './upstream-client.ts'
 
-/** Whether the name is that of the heartbeat key, which no caller sees or writes (contract 10.4). */
-export const isHidden = ({ plural }: Resource, name: string): boolean =>
-  plural === ACCESS_KEYS.plural && name === HEARTBEAT_NAME
+/** Whether the name is that of a heartbeat, which no caller sees or writes (contract 10.4, 24.5). */
+export const isHidden = (resource: Resource, name: string): boolean =>
+  HEARTBEAT_KINDS.has(resource) && name === HEARTBEAT_NAME
+
+const HEARTBEAT_KINDS: ReadonlySet<Resource> = new Set([ACCESS_KEYS, USERS, TEAMS])
 
 /** Whether the caller owns an object (contract 12.1): a key of its user, or a token that such a key owns. */
 export function isOwn({ info, access, findKey }: Viewer, object: JsonMap): boolean {
   const { user, key } = access
   if (info.resource === ACCESS_KEYS)
     return user !== null && nestedString(object, ['spec', 'user']) === user
-  const owner = info.resource === CONFIGS ? null : ownerIn(object)
+  const owner = isOwnable(info.resource) ? ownerIn(object) : null
   if (owner === null) return false
   return owner.uid === key.uid || isKeyOf(user, owner, findKey)
 }
 
+/** Whether an object is the User that the caller's key names: everybody may get that (contract 12.1, 24.5). */
+export const isOwnUser = (
+  { info, access: { user } }: Omit<Viewer, 'findKey'>,
+  object: JsonMap,
+): boolean =>
+  info.resource === USERS &&
+  user !== null &&
+  nestedString(object, ['metadata', 'name']) === objectNameFor(user) &&
+  [user, ''].includes(nestedString(object, ['spec', 'username']))
+
 /** Whether the caller's scope lets it see an object. A caller without a scope sees every object (contract 12.3). */
 export function isVisible({ info, access, findKey }: Viewer, object: JsonMap): boolean {
   const { scope, key } = access
-  if (scope === null || info.resource === CONFIGS) return true
+  if (scope === null || !isOwnable(info.resource)) return true
   if (info.resource === ACCESS_KEYS)
     return nestedString(object, ['metadata', 'uid']) === key.uid || isInside(scopeIn(object), scope)
   const owner = ownerIn(object)
@@ -128,7 +149,7 @@ export const isFiltered = (
   { info, access }: Omit<Viewer, 'findKey'>,
   selection: Selection,
 ): boolean =>
-  info.resource !== CONFIGS &&
+  isOwnable(info.resource) &&
   (access.scope !== null || (selection === 'own' && info.resource === TOKENS))
 
 const ADMITTED: Admission = { ok: true, release: () => undefined }

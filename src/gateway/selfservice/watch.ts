@@ -1,4 +1,4 @@
-// Watches of keys, tokens and Configs: events are filtered and redacted like the objects of a list (contract 12.1,
+// Watches of objects of management.platform.sh: events are filtered and redacted like the objects of a list (contract 12.1,
 // 12.3, 12.4).
 import { Readable, finished } from 'node:stream'
 import { CONFIGS } from '../../api/names.ts'

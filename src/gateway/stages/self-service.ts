@@ -1,4 +1,4 @@
-// Answers requests of the management API itself: about keys, tokens and Configs, and reviews of one's own rights.
+// Answers requests of the management API itself: about objects of management.platform.sh, and reviews of one's own rights.
 import { keyCaller } from '../../authn/caller.ts'
 import { type Stage, known } from '../request-context.ts'
 import { type SelfService, answerToFailure, isOwnKind } from '../selfservice/handler.ts'
@@ -10,7 +10,7 @@ export interface SelfServiceDeps {
   readonly selfService: SelfService
 }
 
-/** Answers requests about keys, tokens and Configs (contract 9.3, 12). */
+/** Answers requests about objects of management.platform.sh (contract 9.3, 12). */
 export const selfService: Stage<SelfServiceDeps> = (context, deps) => {
   const request = known(context, 'request')
   if (!isOwnKind(request)) return null

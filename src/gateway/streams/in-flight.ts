@@ -2,7 +2,7 @@
 // changes (contract 13.4): the API server never ends a running watch on its own, and it waits for a body that a client
 // holds back.
 import type { Reauthentication } from '../../authn/authenticator.ts'
-import { type Caller, credentialUid, slides } from '../../authn/caller.ts'
+import { type Caller, credentialUid, nextCheckMs, slides } from '../../authn/caller.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import { TimerHeap } from '../../runtime/timer-heap.ts'
 
@@ -121,7 +121,7 @@ export class InFlightRequests {
     const entry: InFlightRequest = { caller, connection, pending, stream: null, isEnding: false }
     const entries = this.#byKey.get(uid) ?? new Set()
     this.#byKey.set(uid, entries.add(entry))
-    this.#setDeadline(uid, caller.expiresMs)
+    this.#setDeadline(uid, nextCheckMs(caller))
     // The key may have changed after the caller was authenticated: no later event would report that.
     void this.#reauthenticate(entry)
     return {
@@ -170,7 +170,7 @@ export class InFlightRequests {
   async #reauthenticate(entry: InFlightRequest): Promise<void> {
     const now = await this.#currentCaller(entry)
     if (!this.#isOpen(entry)) return
-    if (now.ok) this.#setDeadline(credentialUid(now.caller), now.caller.expiresMs)
+    if (now.ok) this.#setDeadline(credentialUid(now.caller), nextCheckMs(now.caller))
     else this.#cut(entry, now.because)
   }
 
@@ -209,8 +209,8 @@ export class InFlightRequests {
   }
 
   /** Sets the time of the next check. The end of a sliding key moves with its use: the check finds the next one. */
-  #setDeadline(uid: string, expiresMs: number | null): void {
-    if (expiresMs !== null) this.#deadlines.set(uid, expiresMs)
+  #setDeadline(uid: string, atMs: number | null): void {
+    if (atMs !== null) this.#deadlines.set(uid, atMs)
     else this.#deadlines.delete(uid)
   }
 }

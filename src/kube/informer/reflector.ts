@@ -49,6 +49,9 @@ interface ReflectorOptions {
 }
 
 const PAGE_SIZE = 500
+
+/** Objects of a page that are stored in one turn of the event loop: an object may have a thousand indexed values. */
+const MOST_IN_A_TURN = 100
 /** The API server sends a bookmark each minute: a watch that is silent for longer than this is dead. */
 const SILENT_AFTER_MS = 95_000
 const BACK_OFF = { firstMs: 200, longestMs: 5_000 }
@@ -135,7 +138,10 @@ class ReflectorRun {
       const page = await client.list(resource, query, PAGE_SIZE, next, this.#signal)
       this.#markAlive()
       this.#isStoring = true
-      for (const item of page.items) sink.put(item)
+      for (const [at, item] of page.items.entries()) {
+        if (at > 0 && at % MOST_IN_A_TURN === 0) await new Promise(setImmediate)
+        sink.put(item)
+      }
       next = page.next
       if (next === undefined) {
         await this.#sweep()

@@ -6,7 +6,7 @@ import type { Clock } from '../clock.ts'
 /** Time for work in one turn of the event loop. Work that has begun finishes, even if it takes longer. */
 const SHARE_MS = 10
 
-/** Limits the time of work in each turn of the event loop. One instance for all work of a process. */
+/** Limits the time of work in each turn of the event loop: of all work that shares an instance together. */
 export class EventLoopShare {
   readonly #clock: Clock
   #startedMs = 0

@@ -198,7 +198,11 @@ describe('the heartbeat key (10.4)', () => {
       expect(authenticator.ageMs()).toBeLessThan(15_000)
     const mark = await audit.mark()
     const lastHeartbeat = heartbeatOf((await keys.read(HEARTBEAT_NAME)) ?? replaced)
-    await keys.until(HEARTBEAT_NAME, 'gets a heartbeat', (now) => heartbeatOf(now) !== lastHeartbeat)
+    await keys.until(
+      HEARTBEAT_NAME,
+      'gets a heartbeat',
+      (now) => heartbeatOf(now) !== lastHeartbeat,
+    )
     const writes = await audit.writesSince(mark, { user: GATEWAY_USER })
     expect(writes.filter(({ verb }) => verb !== 'patch')).toEqual([])
   })
@@ -206,7 +210,11 @@ describe('the heartbeat key (10.4)', () => {
   test('is created again after its deletion', async () => {
     const { metadata } = await keys.shown(HEARTBEAT_NAME, 'Active')
     await keys.remove(HEARTBEAT_NAME)
-    await keys.until(HEARTBEAT_NAME, 'is another object', (key) => key.metadata.uid !== metadata.uid)
+    await keys.until(
+      HEARTBEAT_NAME,
+      'is another object',
+      (key) => key.metadata.uid !== metadata.uid,
+    )
     for (const { authenticator } of authenticators())
       expect(authenticator.ageMs()).toBeLessThan(15_000)
   })

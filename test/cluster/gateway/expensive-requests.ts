@@ -28,7 +28,7 @@ const itemsIn = ({ body }: GatewayAnswer): readonly unknown[] =>
 const TOO_MANY_LISTS = 'too many filtered lists in progress for this credential (limit 1)'
 /** The answers before may still have more unread bytes than one caller may have. */
 const TOO_MANY_UNREAD_BYTES =
-  'too many unread bytes of answers and events about keys, tokens and Configs'
+  'too many unread bytes of answers and events about objects of management.platform.sh'
 
 /** The message of a refusal with its Retry-After; of an expected message only the beginning. */
 function refusalOf({ body, headers }: GatewayAnswer): string {

@@ -23,6 +23,7 @@ import {
 import { type KubeClient, createClient } from '../../../src/kube/client/client.ts'
 import { connect } from '../../../src/kube/client/connection.ts'
 import { createInformerFactory } from '../../../src/kube/informer/informers.ts'
+import { EventLoopShare } from '../../../src/runtime/concurrency/event-loop.ts'
 import { Store, fullObject } from '../../../src/kube/informer/store.ts'
 import { systemClock } from '../../../src/runtime/clock.ts'
 import { platformConfigMap } from '../../../src/settings/follow.ts'
@@ -197,6 +198,7 @@ async function startAuthenticatorUnderTest(
     },
     secret: randomBytes(32),
     random: Math.random,
+    eventLoop: new EventLoopShare(clock),
     onDelivered: (tookMs) => heartbeatDelaysMs.push(tookMs),
   })
   const changedUids: (string | null)[] = []

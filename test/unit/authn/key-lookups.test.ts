@@ -3,6 +3,7 @@ import { hash } from 'node:crypto'
 import { expect, test, vi } from 'vitest'
 import { createKeyIndex, secretDigest } from '../../../src/authn/credential-index.ts'
 import { UNKNOWN_KEY, checkKey } from '../../../src/authn/key-validity.ts'
+import { NO_PEOPLE } from '../../../src/domain/people/people.ts'
 import { t0, textAfter } from '../../support/key-builder.ts'
 import { keyObject } from '../../support/object-builder.ts'
 import { createTestAuthenticator, indexOf, key, secretOf } from './test-authenticator.ts'
@@ -53,7 +54,7 @@ test('the index is by a hash that can’t be computed without the secret of the 
   const foundBy = (secret: Uint8Array): number =>
     index.store.countBy('keyedDigest', hash('sha256', Buffer.concat([secret, digest]), 'binary'))
   const secret = Buffer.alloc(32, 7)
-  const index = createKeyIndex(secret)
+  const index = createKeyIndex(secret, NO_PEOPLE)
   index.store.put(key('a'))
   expect([foundBy(secret), foundBy(Buffer.alloc(32))]).toEqual([1, 0])
 })

@@ -5,6 +5,7 @@ import { expect, onTestFinished, test } from 'vitest'
 import type { Config } from '../../../src/api/config.gen.ts'
 import {
   CLUSTER_ROLES,
+  CONFIGS,
   HEARTBEAT_ANNOTATION,
   HEARTBEAT_BEFORE_ANNOTATION,
   HEARTBEAT_NAME,
@@ -13,21 +14,41 @@ import type { KubeObject } from '../../../src/api/objects.ts'
 import { startAuthenticator } from '../../../src/authn/setup.ts'
 import type { KubeClient } from '../../../src/kube/client/client.ts'
 import { Store, type StoreSink, fullObject } from '../../../src/kube/informer/store.ts'
+import { EventLoopShare } from '../../../src/runtime/concurrency/event-loop.ts'
 import { platformConfigMap } from '../../../src/settings/follow.ts'
 import { t0 } from '../../support/key-builder.ts'
 import { manualClock } from '../../support/manual-clock.ts'
 import { memoryLog } from '../../support/memory-log.ts'
-import { keyObject } from '../../support/object-builder.ts'
+import { configObject, keyObject } from '../../support/object-builder.ts'
 
 const KNOWN_FOR_MS = 15_000
 const LOOKED_AT_WITHIN_MS = 1000
+
+/** Settings in force without any cap. */
+const IN_FORCE = configObject({
+  metadata: { name: 'c' },
+  status: {
+    observedGeneration: 1,
+    conditions: [
+      { type: 'Ready', status: 'True', reason: 'Applied', message: '', lastTransitionTime: '' },
+    ],
+  },
+})
+
+/** The store after a list of these objects. */
+function listed<S extends StoreSink>(store: S, objects: readonly KubeObject[] = []): S {
+  store.begin()
+  for (const object of objects) store.put(object)
+  store.end()
+  return store
+}
 
 /** An authenticator whose API server stops delivering some kinds at given moments. */
 function followed() {
   const clock = manualClock(t0)
   const stop = new AbortController()
   onTestFinished(() => stop.abort())
-  const failing = { roles: false, watch: false }
+  const failing = { roles: false, watch: null as string | null }
   let beats = 0
   const heartbeat = (): KubeObject => {
     beats += 1
@@ -41,28 +62,30 @@ function followed() {
   const client = {
     get: async ({ plural }: { readonly plural: string }) => {
       if (plural === CLUSTER_ROLES.plural && failing.roles) throw new Error('no roles')
-      return null
+      return plural === CONFIGS.plural ? IN_FORCE : null
     },
     patch: async () => heartbeat(),
     create: async () => heartbeat(),
   } as unknown as KubeClient
-  let sink: StoreSink | null = null
+  const sinks = new Map<string, StoreSink>()
   const list = (): void => {
-    if (failing.watch) return
-    sink?.begin()
-    sink?.put(heartbeat())
-    sink?.end()
+    for (const [plural, sink] of sinks) {
+      if (failing.watch === plural) continue
+      sink.begin()
+      sink.put(heartbeat())
+      sink.end()
+    }
   }
   const callers = startAuthenticator({
     client,
-    startInformer: (_, to) => {
-      sink = to
+    startInformer: ({ plural }, to) => {
+      sinks.set(plural, to)
       list()
       return { relist: list, stop: () => undefined }
     },
     sources: {
-      configs: new Store(fullObject<Config>),
-      configMaps: new Store(platformConfigMap),
+      configs: listed(new Store(fullObject<Config>), [IN_FORCE]),
+      configMaps: listed(new Store(platformConfigMap)),
       configName: 'c',
       namespace: 'platform-system',
     },
@@ -71,6 +94,7 @@ function followed() {
     secret: new Uint8Array(32),
     random: () => 0.5,
     onDelivered: () => undefined,
+    eventLoop: new EventLoopShare(clock),
     clock,
     log: memoryLog().log,
     signal: stop.signal,
@@ -83,21 +107,43 @@ function followed() {
       list()
     }
   }
-  return { clock, failing, notifiedAtMs, pass }
+  return { clock, callers, failing, notifiedAtMs, pass }
 }
 
-test.each([{ earlierSeconds: 0 }, { earlierSeconds: 2 }, { earlierSeconds: 4 }])(
-  'keys that become stale $earlierSeconds s after the roles are reported, too (13.4)',
-  async ({ earlierSeconds }) => {
+test.each([
+  { earlierSeconds: 0, kind: 'ownedaccesskeys' },
+  { earlierSeconds: 2, kind: 'ownedaccesskeys' },
+  { earlierSeconds: 4, kind: 'ownedaccesskeys' },
+  { earlierSeconds: 2, kind: 'users' },
+  { earlierSeconds: 2, kind: 'teams' },
+])(
+  '$kind that become stale $earlierSeconds s after the roles are reported, too (13.4, 24.5)',
+  async ({ earlierSeconds, kind }) => {
     const { clock, failing, notifiedAtMs, pass } = followed()
     await pass(20)
     failing.roles = true
     await pass(earlierSeconds)
-    failing.watch = true
+    failing.watch = kind
     const staleMs = clock.monotonicMs() + KNOWN_FOR_MS
     await pass(20)
     const first = notifiedAtMs.find((ms) => ms > staleMs) ?? Number.POSITIVE_INFINITY
     expect(first - staleMs).toBeLessThanOrEqual(LOOKED_AT_WITHIN_MS)
+  },
+)
+
+test.each(['ownedaccesskeys', 'users', 'teams'])(
+  'no caller is decided from the index while the watch of %s is stale (10.4, 24.5)',
+  async (kind) => {
+    const { callers, failing, pass } = followed()
+    const outcome = async () => {
+      const found = await callers.authenticate('pak_nobody')
+      return found.ok ? 'accepted' : found.because
+    }
+    await pass(20)
+    const before = await outcome()
+    failing.watch = kind
+    await pass(16)
+    expect([before, await outcome()]).toEqual(['unknown', 'unavailable'])
   },
 )
 

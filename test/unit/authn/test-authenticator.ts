@@ -1,17 +1,21 @@
 // An authenticator on a manual clock, with a current or stale key index and an API server that a test can stop;
 // and builders of the keys it knows.
-import { CREATED_ANNOTATION } from '../../../src/api/names.ts'
+import { ACCESS_KEYS, CREATED_ANNOTATION, type Resource } from '../../../src/api/names.ts'
+import type { KubeObject } from '../../../src/api/objects.ts'
 import type { OwnedAccessKey } from '../../../src/api/ownedaccesskey.gen.ts'
 import { type Authenticator, createAuthenticator } from '../../../src/authn/authenticator.ts'
 import { type KeyIndex, createKeyIndex } from '../../../src/authn/credential-index.ts'
+import { withLivePeople } from '../../../src/authn/live-people.ts'
 import { createLiveKeyReader } from '../../../src/authn/live-reader.ts'
 import type { Caps } from '../../../src/domain/accesskey/lifetime.ts'
+import { NO_PEOPLE, type People } from '../../../src/domain/people/people.ts'
 import type { KubeClient } from '../../../src/kube/client/client.ts'
 import { type Moment, currentMoment } from '../../../src/runtime/clock.ts'
 import type { Poller } from '../../../src/runtime/concurrency/poller.ts'
 import { t0, textAfter } from '../../support/key-builder.ts'
 import { type ManualClock, manualClock } from '../../support/manual-clock.ts'
 import { type Parts, keyObject } from '../../support/object-builder.ts'
+import { peopleStores } from '../people/people-builder.ts'
 
 /** The inputs of the authenticator; a test changes them. */
 export interface Knowledge {
@@ -25,6 +29,8 @@ export interface Knowledge {
   meaning: object
   /** The keys of the API server; null = it does not answer. */
   stored: readonly OwnedAccessKey[] | null
+  /** The Users and Teams of the API server; null = it does not answer for them. */
+  storedPeople: readonly KubeObject[] | null
   /** What reads wait for. */
   answered: Promise<void>
 }
@@ -33,18 +39,31 @@ export interface Knowledge {
 export interface TestAuthenticator {
   readonly clock: ManualClock
   readonly index: KeyIndex
+  /** The Users and Teams of the index. */
+  readonly stores: ReturnType<typeof peopleStores>
   readonly callers: Authenticator
   readonly now: Knowledge
   /** Names of the keys that were read. */
   readonly reads: string[]
+  /** Kinds and names of the Users and Teams that were read. */
+  readonly peopleReads: string[]
   /** Authenticates this secret: `ada until 60` in seconds after t0, or the reason of the refusal. */
   readonly outcome: (token: string) => Promise<string>
 }
 
 /** An authenticator with everything current; the API server has the keys of the index. */
-export function createTestAuthenticator(...keys: readonly OwnedAccessKey[]): TestAuthenticator {
+export const createTestAuthenticator = (...keys: readonly OwnedAccessKey[]): TestAuthenticator =>
+  testAuthenticatorAmong([], ...keys)
+
+/** An authenticator of keys that act as these Users and Teams. */
+export function testAuthenticatorAmong(
+  people: readonly KubeObject[],
+  ...keys: readonly OwnedAccessKey[]
+): TestAuthenticator {
   const clock = manualClock(t0)
-  const index = indexOf(...keys)
+  const ofKind = (wanted: string) => people.filter(({ kind }) => kind === wanted)
+  const stores = peopleStores(ofKind('User'), ofKind('Team'))
+  const index = indexAmong(stores.people, ...keys)
   const now: Knowledge = {
     caps: { maxTtlSeconds: null, loginTtlSeconds: null },
     proven: currentMoment(clock),
@@ -52,15 +71,20 @@ export function createTestAuthenticator(...keys: readonly OwnedAccessKey[]): Tes
     roles: true,
     meaning: {},
     stored: keys,
+    storedPeople: people,
     answered: Promise.resolve(),
   }
   const reads: string[] = []
+  const peopleReads: string[] = []
   const client = {
-    get: async (_: unknown, { name }: { readonly name: string }) => {
-      reads.push(name)
+    get: async ({ kind }: Resource, { name }: { readonly name: string }) => {
+      const isKey = kind === ACCESS_KEYS.kind
+      if (isKey) reads.push(name)
+      else peopleReads.push(`${kind} ${name}`)
       await now.answered
-      if (now.stored === null) throw new Error('no connection')
-      return now.stored.find(({ metadata }) => metadata.name === name) ?? null
+      const stored = isKey ? now.stored : now.storedPeople
+      if (stored === null) throw new Error('no connection')
+      return stored.find((one) => one.kind === kind && one.metadata.name === name) ?? null
     },
   } as unknown as KubeClient
   const polled = (what: 'settings' | 'roles'): Poller => ({
@@ -71,7 +95,7 @@ export function createTestAuthenticator(...keys: readonly OwnedAccessKey[]): Tes
   const callers = createAuthenticator({
     clock,
     index,
-    reader: createLiveKeyReader(client, clock, index),
+    reader: withLivePeople(createLiveKeyReader(client, clock, index), client, clock),
     provenAt: () => now.proven,
     caps: () => now.caps,
     settings: polled('settings'),
@@ -84,7 +108,7 @@ export function createTestAuthenticator(...keys: readonly OwnedAccessKey[]): Tes
     const { identity, expiresMs } = found.caller
     return expiresMs === null ? identity.user : `${identity.user} until ${(expiresMs - t0) / 1000}`
   }
-  return { clock, index, callers, now, reads, outcome }
+  return { clock, index, stores, callers, now, reads, peopleReads, outcome }
 }
 
 /** The secret of the key of that name. */
@@ -124,9 +148,13 @@ export const firstSeen = (seconds: number): Parts<OwnedAccessKey> => ({
   metadata: { annotations: { [CREATED_ANNOTATION]: textAfter(seconds) } },
 })
 
-/** An index that has listed these keys. */
-export function indexOf(...keys: readonly OwnedAccessKey[]): KeyIndex {
-  const index = createKeyIndex(new Uint8Array(32).fill(7))
+/** An index that has listed these keys, which act as people that have no User, and as teams that have no Team. */
+export const indexOf = (...keys: readonly OwnedAccessKey[]): KeyIndex =>
+  indexAmong(NO_PEOPLE, ...keys)
+
+/** An index that has listed these keys, which act as these people and teams. */
+export function indexAmong(people: People, ...keys: readonly OwnedAccessKey[]): KeyIndex {
+  const index = createKeyIndex(new Uint8Array(32).fill(7), people)
   index.store.begin()
   for (const one of keys) index.store.put(one)
   index.store.end()

@@ -1,5 +1,14 @@
 // The kinds that hold credentials, with the fields of them that are none (contract 21.4).
-import { ACCESS_KEYS, CONFIGS, GROUP, type Resource, SECRETS, TOKENS } from '../../../api/names.ts'
+import {
+  ACCESS_KEYS,
+  CONFIGS,
+  GROUP,
+  type Resource,
+  SECRETS,
+  TEAMS,
+  TOKENS,
+  USERS,
+} from '../../../api/names.ts'
 import { type SettingsSchema, configSettingsSchema } from '../../../api/config.schema.gen.ts'
 import { type JsonMap, ownValue } from '../../json/json.ts'
 import type { AuditedRequest } from '../policy.ts'
@@ -124,6 +133,27 @@ const CONFIG = objectWith({
   status: fieldsOf({ ...SETTINGS, observedGeneration: VALUE, conditions: CONDITIONS }),
 })
 
+const PROVIDER_GROUPS = listOf(fieldsOf(values('connector', 'name')))
+
+/** A User has no secret: its password is elsewhere. */
+const USER = objectWith({
+  spec: fieldsOf({
+    ...values('username', 'displayName', 'email', 'disabled'),
+    identities: listOf(fieldsOf(values('connector', 'subject'))),
+    passwordRef: fieldsOf(values('name', 'key')),
+  }),
+  status: fieldsOf({
+    ...values('username', 'lastSignIn', 'observedGeneration'),
+    groups: PROVIDER_GROUPS,
+    conditions: CONDITIONS,
+  }),
+})
+
+const TEAM = objectWith({
+  spec: fieldsOf({ ...values('name', 'displayName'), users: STRINGS, groups: PROVIDER_GROUPS }),
+  status: fieldsOf({ ...values('name', 'observedGeneration'), conditions: CONDITIONS }),
+})
+
 const AUTHENTICATION = 'authentication.k8s.io'
 const V1 = { group: AUTHENTICATION, version: 'v1' }
 
@@ -159,9 +189,11 @@ const BY_PATH: ReadonlyMap<string, HiddenKind> = new Map([
   [`${GROUP}/${ACCESS_KEYS.plural}`, { resource: ACCESS_KEYS, known: ACCESS_KEY }],
   [`${GROUP}/${TOKENS.plural}`, { resource: TOKENS, known: TOKEN }],
   [`${GROUP}/${CONFIGS.plural}`, { resource: CONFIGS, known: CONFIG }],
+  [`${GROUP}/${USERS.plural}`, { resource: USERS, known: USER }],
+  [`${GROUP}/${TEAMS.plural}`, { resource: TEAMS, known: TEAM }],
 ])
 
-/** A kind of our group that is none of the three: it is hidden but for its metadata. */
+/** A kind of our group that is none of the five: it is hidden but for its metadata. */
 const OTHER_OF_OURS: HiddenKind = {
   resource: { group: GROUP, version: '', plural: '', kind: '' },
   known: objectWith({}),

@@ -1,4 +1,4 @@
-// A gateway with callers of every kind, for the tests that read and write keys, tokens and Configs through it.
+// A gateway with callers of every kind, for the tests that read and write objects of management.platform.sh through it.
 import { beforeAll } from 'vitest'
 import { GROUP } from '../../../../src/api/names.ts'
 import type { ObjectMeta } from '../../../../src/api/objects.ts'
@@ -13,7 +13,7 @@ import { type TestGateway, SOON, type UsableKey, startTestGateway } from '../tes
 export const SHOP = { projects: [{ project: 'shop' }] }
 /** A narrower scope: one space of that project. */
 export const CORNER = { spaces: [{ project: 'shop', space: 'corner' }] }
-/** The project, and the right to keys, tokens and Configs in it. */
+/** The project, and the right to objects of management.platform.sh in it. */
 export const KEEPER = {
   ...SHOP,
   rules: [{ resources: [{ group: 'management.platform.sh' }], requestTargets: ['Management'] }],

@@ -8,12 +8,20 @@ import {
   oldestKeyOf,
 } from '../../../../src/domain/accesskey/key-state.ts'
 import { lifetimeOf } from '../../../../src/domain/accesskey/lifetime.ts'
+import type { IdentityFault } from '../../../../src/domain/people/people.ts'
 import { accessKey, after } from '../../../support/key-builder.ts'
 
 const NO_CAPS = { maxTtlSeconds: null, loginTtlSeconds: null }
 
-const stateAt = (key: AccessKey, seconds: number, isInConflict = false): string =>
-  keyStateOf(key, lifetimeOf(key, NO_CAPS, after(seconds)), isInConflict, after(seconds))
+const stateAt = (
+  key: AccessKey,
+  seconds: number,
+  isInConflict = false,
+  identityFault: IdentityFault | null = null,
+): string => {
+  const faults = { isInConflict, identityFault }
+  return keyStateOf(key, lifetimeOf(key, NO_CAPS, after(seconds)), faults, after(seconds))
+}
 
 const everything: Partial<AccessKey> = {
   isDeleting: true,
@@ -28,14 +36,16 @@ describe('the state of a key is the first that applies (contract 4.1)', () => {
     { name: 'all conditions at once: Terminating', differing: everything, isInConflict: true, state: 'Terminating' },
     { name: 'without a deletion: NoIdentity', differing: { ...everything, isDeleting: false }, isInConflict: true, state: 'NoIdentity' },
     { name: 'with an identity: KeyConflict', differing: { ttl: 60, isDisabled: true }, isInConflict: true, state: 'KeyConflict' },
-    { name: 'without a conflict: Expired', differing: { ttl: 60, isDisabled: true }, state: 'Expired' },
+    { name: 'without a conflict: UserDisabled (24.5)', differing: { ttl: 60, isDisabled: true }, fault: 'UserDisabled' as const, state: 'UserDisabled' },
+    { name: 'with a conflict of a disabled user: KeyConflict (24.5)', differing: {}, isInConflict: true, fault: 'UserDisabled' as const, state: 'KeyConflict' },
+    { name: 'with an enabled user: Expired', differing: { ttl: 60, isDisabled: true }, state: 'Expired' },
     { name: 'before its expiry: Disabled', differing: { ttl: 61, isDisabled: true }, state: 'Disabled' },
     { name: 'enabled: Active', differing: { ttl: 61 }, state: 'Active' },
     { name: 'without an expiry: Active', differing: {}, state: 'Active' },
     { name: 'being deleted without finalizers: Terminating', differing: { isDeleting: true, finalizers: [] }, state: 'Terminating' },
   ]
-  test.each(rows)('$name', ({ differing, isInConflict = false, state }) => {
-    expect(stateAt(accessKey(differing), 60, isInConflict)).toBe(state)
+  test.each(rows)('$name', ({ differing, isInConflict = false, fault = null, state }) => {
+    expect(stateAt(accessKey(differing), 60, isInConflict, fault)).toBe(state)
   })
 
   test('each state has a row in this table', () => {

@@ -168,6 +168,7 @@ describe('the answer of the API server is completed (11.3)', () => {
         ruleOf(KEYS, VERBS),
         ruleOf(TOKENS, VERBS),
         ruleOf('configs', ['get', 'list', 'watch']),
+        ruleOf('users', ['get']),
       ],
     })
     const scope = {

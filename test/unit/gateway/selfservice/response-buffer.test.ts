@@ -8,7 +8,7 @@ import {
 
 const ALL = 8000
 const OF_ONE = 1000
-const UNREAD = 'too many unread bytes of answers and events about keys, tokens and Configs'
+const UNREAD = 'too many unread bytes of answers and events about objects of management.platform.sh'
 
 function started() {
   let refused = 0

@@ -84,6 +84,21 @@ describe('streams', () => {
     expect(cuts).toEqual(['a revoked', 'c revoked'])
   })
 
+  test('are checked when their key becomes stale, and end unless it was refreshed (24.5)', async () => {
+    const { clock, open, now, cuts, settle } = started()
+    const caller = { ...callerOf('a', after(100)), staleMs: after(10) }
+    open(caller)
+    await settle()
+    now.set('a', { ok: true, caller: { ...caller, staleMs: after(20) } })
+    await clock.advance(10_000)
+    expect(cuts).toEqual([])
+    now.set('a', { ok: false, because: 'revoked' })
+    await clock.advance(9_999)
+    expect(cuts).toEqual([])
+    await clock.advance(1)
+    expect(cuts).toEqual(['a revoked'])
+  })
+
   test('end when their key expires, and not before (13.4)', async () => {
     const { clock, open, now, cuts } = started()
     open(callerOf('a', after(30)))

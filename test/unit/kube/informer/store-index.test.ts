@@ -1,4 +1,6 @@
 import { expect, test } from 'vitest'
+import type { KubeObject } from '../../../../src/api/objects.ts'
+import { Store } from '../../../../src/kube/informer/store.ts'
 import { thing } from './scripted-server.ts'
 import { type ObservedStore, storeWith } from './store-builder.ts'
 
@@ -64,6 +66,28 @@ test.each<{
   expect(observed.namesOwnedBy('x')).toEqual(ofX)
   expect(observed.namesOwnedBy('y')).toEqual(ofY)
   expect(observed.namesOwnedBy('')).toEqual([])
+})
+
+test('an index has an object under each of its values (24.2)', () => {
+  const store = new Store(
+    (object: KubeObject) => ({ ...object.metadata, in: object.spec as readonly string[] | null }),
+    {
+      groups: (item) => item.in,
+    },
+  )
+  const put = (name: string, version: number, groups: readonly string[] | null): void =>
+    store.put({ ...thing(name, version), spec: groups })
+  const found = (group: string) => store.by('groups', group).map(({ name }) => name)
+  put('a', 1, ['x', 'y'])
+  put('b', 2, ['y'])
+  put('c', 3, null)
+  expect([found('x'), found('y'), found('z')]).toEqual([['a'], ['a', 'b'], []])
+  put('a', 4, ['y', 'z'])
+  put('b', 5, [])
+  put('c', 6, ['z'])
+  expect([found('x'), found('y'), found('z')]).toEqual([[], ['a'], ['a', 'c']])
+  store.remove(thing('a', 7))
+  expect([found('x'), found('y'), found('z')]).toEqual([[], [], ['c']])
 })
 
 test('indexes are up to date when subscribers hear of a change', () => {

@@ -1,0 +1,92 @@
+// Reads people and teams from the API server while a watch can't be trusted (contract 10.4, 24.5).
+import { type Resource, TEAMS, USERS } from '../api/names.ts'
+import type { AccessKey } from '../domain/accesskey/access-key.ts'
+import { NO_TEAMS, type People, teamNamesOf } from '../domain/people/people.ts'
+import { identityOfTeam, isInTeam, type PlatformTeam } from '../domain/people/team.ts'
+import { hasExpectedName, identityOfUser, type PlatformUser } from '../domain/people/user.ts'
+import type { KubeClient } from '../kube/client/client.ts'
+import { objectNameFor, parseTeam, parseUser } from '../people/people-index.ts'
+import type { Clock } from '../runtime/clock.ts'
+import { singleFlight } from '../runtime/concurrency/single-flight.ts'
+import type { LiveKeyReader, LiveKeys } from './live-reader.ts'
+import { READ_TIMEOUT_MS, REUSE_READS_FOR_MS } from './staleness.ts'
+
+/** Limit on Users and Teams read for one request: a person in the most teams, and a few owners. */
+const MAX_READS = 256
+
+/**
+ * A reader of keys that also reads the people and teams that they act as. Of the teams of a person it reads those that
+ * the index knows: a team that the person has joined since gives its group later.
+ */
+export function withLivePeople(
+  reader: LiveKeyReader,
+  client: KubeClient,
+  clock: Clock,
+): LiveKeyReader {
+  const limits = { reuseForMs: REUSE_READS_FOR_MS, timeoutMs: READ_TIMEOUT_MS }
+  const reading = <T extends PlatformUser | PlatformTeam>(
+    resource: Resource,
+    parse: (object: Parameters<typeof parseUser>[0]) => T,
+  ): ((name: string) => Promise<T | undefined>) =>
+    singleFlight(
+      clock,
+      async (name, signal) => {
+        const object = await client.get(resource, { name }, signal)
+        const parsed = object && parse(object)
+        return parsed && hasExpectedName(parsed) ? parsed : undefined
+      },
+      limits,
+    )
+  const [readUser, readTeam] = [reading(USERS, parseUser), reading(TEAMS, parseTeam)]
+  return {
+    readWithRelated: async (names) => {
+      const found = await reader.readWithRelated(names)
+      const wanted = wantedNames(found, names)
+      if (wanted.users.length + wanted.teams.length > MAX_READS)
+        throw new Error('too many people and teams to read')
+      const [users, teams] = await Promise.all([
+        Promise.all(wanted.users.map((name) => readUser(objectNameFor(name)))),
+        Promise.all(wanted.teams.map((name) => readTeam(objectNameFor(name)))),
+      ])
+      return { ...found, people: peopleOf(users.filter(isThere), teams.filter(isThere)) }
+    },
+  }
+}
+
+const isThere = <T>(one: T | undefined): one is T => one !== undefined
+
+/** The names of people and teams to read. */
+interface WantedNames {
+  readonly users: readonly string[]
+  readonly teams: readonly string[]
+}
+
+/** Whom the keys act as, and the teams of those that were asked for by name: only their groups count. */
+function wantedNames({ keys, people }: LiveKeys, names: readonly string[]): WantedNames {
+  const nameIn = (prefix: string) => (key: AccessKey) =>
+    key.identity?.startsWith(prefix) ? [key.identity.slice(prefix.length)] : []
+  const teamsOfPeople = keys
+    .filter(({ name }) => names.includes(name))
+    .flatMap(({ identity }) => people.teamsOf(identity ?? ''))
+  return {
+    users: [...new Set(keys.flatMap(nameIn(USER_PREFIX)))],
+    teams: [...new Set([...keys.flatMap(nameIn(TEAM_PREFIX)), ...teamsOfPeople])],
+  }
+}
+
+const USER_PREFIX = identityOfUser({ username: '' })
+const TEAM_PREFIX = identityOfTeam({ teamName: '' })
+
+function peopleOf(users: readonly PlatformUser[], teams: readonly PlatformTeam[]): People {
+  const user: People['user'] = (identity) => users.find((one) => identityOfUser(one) === identity)
+  return {
+    user,
+    team: (identity) => teams.find((one) => identityOfTeam(one) === identity),
+    teamsOf: (identity) => {
+      if (!identity.startsWith(USER_PREFIX)) return NO_TEAMS
+      const username = identity.slice(USER_PREFIX.length)
+      const groups = user(identity)?.groups ?? []
+      return teamNamesOf(teams.filter((team) => isInTeam(team, username, groups)))
+    },
+  }
+}

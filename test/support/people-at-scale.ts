@@ -1,0 +1,107 @@
+// Measures 10,000 Users and 2,000 Teams in the stores of a gateway: run with --expose-gc, it prints the figures as JSON.
+// Each User has 6 groups at a provider, one of them everybody's; each Team has 100 people and a group.
+import type { KubeObject } from '../../src/api/objects.ts'
+import type { ProviderGroup } from '../../src/api/provider-group.gen.ts'
+import {
+  createTeamStore,
+  createUserStore,
+  parseTeam,
+  parseUser,
+  peopleIn,
+} from '../../src/people/people-index.ts'
+import { teamObject, userObject } from './object-builder.ts'
+
+/** What this process measured: bytes of memory, and milliseconds of CPU time. */
+export interface PeopleAtScale {
+  readonly bytesPerUser: number
+  readonly bytesPerTeam: number
+  /** The teams of a person that were looked up, with the user's entry in the cache. */
+  readonly bytesPerLookup: number
+  /** The longest turn of a list: 100 objects. */
+  readonly listTurnMs: number
+  /** A change that puts everybody into a team. */
+  readonly everybodyMs: number
+}
+
+const USERS = 10_000
+const TEAMS = 2000
+const IN_A_TURN = 100
+
+const group = (name: string): ProviderGroup => ({ connector: 'oidc', name })
+
+const user = (at: number): KubeObject =>
+  userObject({
+    metadata: { name: `user-${at}`, uid: `user-${at}`, resourceVersion: String(at + 1) },
+    status: {
+      groups: [
+        group('everybody'),
+        ...Array.from({ length: 5 }, (_, nth) => group(`group-${(at * 7 + nth * 13) % 500}`)),
+      ],
+    },
+  })
+
+const team = (at: number, version: number, groups: readonly ProviderGroup[]): KubeObject =>
+  teamObject({
+    metadata: { name: `team-${at}`, uid: `team-${at}`, resourceVersion: String(version) },
+    spec: {
+      users: Array.from({ length: 100 }, (_, nth) => `user-${(at * 31 + nth * 97) % USERS}`),
+      groups,
+    },
+  })
+
+function cpuMs(act: () => void): number {
+  const before = process.threadCpuUsage()
+  act()
+  const { user: inUser, system } = process.threadCpuUsage(before)
+  return (inUser + system) / 1000
+}
+
+function heapBytes(): number {
+  globalThis.gc?.()
+  return process.memoryUsage().heapUsed
+}
+
+/** Lists the objects as a reflector does, parsed from JSON. @returns the longest turn in milliseconds */
+function list(
+  store: { begin: () => void; put: (object: KubeObject) => void; end: () => void },
+  count: number,
+  make: (at: number) => KubeObject,
+): number {
+  let longest = 0
+  store.begin()
+  for (let from = 0; from < count; from += IN_A_TURN) {
+    const turn = Array.from({ length: IN_A_TURN }, (_, nth) => JSON.stringify(make(from + nth)))
+    const objects = turn.map((text) => JSON.parse(text) as KubeObject)
+    longest = Math.max(
+      longest,
+      cpuMs(() => objects.forEach((object) => void store.put(object))),
+    )
+  }
+  store.end()
+  return longest
+}
+
+function measure(): PeopleAtScale {
+  const stores = { users: createUserStore(parseUser), teams: createTeamStore(parseTeam) }
+  const people = peopleIn(stores)
+  people.subscribe(() => undefined)
+  const empty = heapBytes()
+  const usersMs = list(stores.users, USERS, user)
+  const withUsers = heapBytes()
+  const teamsMs = list(stores.teams, TEAMS, (at) =>
+    team(at, USERS + at + 1, [group(`group-${at % 500}`)]),
+  )
+  const withTeams = heapBytes()
+  for (let at = 0; at < USERS; at += 1) people.teamsOf(`user:user-${at}`)
+  const withLookups = heapBytes()
+  const everybodyMs = cpuMs(() => stores.teams.put(team(1, 1_000_000, [group('everybody')])))
+  return {
+    bytesPerUser: (withUsers - empty) / USERS,
+    bytesPerTeam: (withTeams - withUsers) / TEAMS,
+    bytesPerLookup: (withLookups - withTeams) / USERS,
+    listTurnMs: Math.max(usersMs, teamsMs),
+    everybodyMs,
+  }
+}
+
+console.log(JSON.stringify(measure()))
