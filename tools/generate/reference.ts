@@ -16,22 +16,30 @@ const SCOPE = 'Scope'
 
 /** The pages: file name in docs/reference -> text. */
 export function referencePages(): ReadonlyMap<string, string> {
-  const [accessKey, token, config] = [
+  const [accessKey, token, config, user, team] = [
     'ownedaccesskeys',
     'directclusterendpointtokens',
     'configs',
-  ].map((plural) => readKind(join(CRDS, `${plural}.yaml`))) as [Kind, Kind, Kind]
+    'users',
+    'teams',
+  ].map((plural) => readKind(join(CRDS, `${plural}.yaml`))) as [Kind, Kind, Kind, Kind, Kind]
   const scope = accessKey.spec.properties?.['scope'] ?? {}
   return new Map([
     ['ownedaccesskey.md', kindPage(accessKey)],
     ['directclusterendpointtoken.md', kindPage(token)],
     ['config.md', kindPage(config)],
+    ['user.md', kindPage(user, 'people.md')],
+    ['team.md', kindPage(team, 'people.md')],
     ['scope.md', scopePage(scope)],
   ])
 }
 
-function kindPage({ kind, description, spec, status }: Kind): string {
-  const guide = `[${kind}](../${kind.toLowerCase()}.md)`
+/** @param guidePage the page that says what the kind is for */
+function kindPage(
+  { kind, description, spec, status }: Kind,
+  guidePage = `${kind.toLowerCase()}.md`,
+): string {
+  const guide = `[${kind}](../${guidePage})`
   const places = [
     { path: 'spec', schema: spec },
     { path: 'status', schema: status },
