@@ -8,6 +8,7 @@ import { settledKeys } from '../../test/support/key-controller-at-scale.ts'
 import { memoryLog } from '../../test/support/memory-log.ts'
 import { keyStore, tokenStore } from '../../test/support/token-builder.ts'
 import type { Figures } from '../measure/rounds.ts'
+import { peopleOf } from '../../test/unit/people/people-builder.ts'
 
 const KEYS = 5000
 const PASSES = 10
@@ -22,6 +23,7 @@ export async function measureNoOp(): Promise<Figures> {
   const deps: KeyDeps = {
     client,
     keys: keyStore(...objects),
+    people: peopleOf([], []),
     tokens: tokenStore(),
     revocations: recordedRevocations().revocations,
     issues: new IssuesInProgress(),

@@ -98,7 +98,7 @@ async function startManager(kubeconfig: string, tally: Tally) {
   const stores = createStores()
   const controller = keyController({ client, clock, log, stores, metrics: told(metrics, tally) })
   metrics.follow(countObjects(controller.options))
-  for (const store of [stores.tokens, stores.configMaps]) {
+  for (const store of [stores.tokens, stores.configMaps, stores.users, stores.teams]) {
     store.begin()
     store.end()
   }

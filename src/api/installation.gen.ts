@@ -25,6 +25,13 @@ export const SHIPPED_RULES: readonly ShippedRule[] = [
     account: 'manager',
     isNamespaced: false,
     apiGroups: ['management.platform.sh'],
+    resources: ['users', 'teams'],
+    verbs: ['list', 'watch', 'patch'],
+  },
+  {
+    account: 'manager',
+    isNamespaced: false,
+    apiGroups: ['management.platform.sh'],
     resources: ['ownedaccesskeys'],
     verbs: ['generate'],
   },
@@ -32,7 +39,12 @@ export const SHIPPED_RULES: readonly ShippedRule[] = [
     account: 'manager',
     isNamespaced: false,
     apiGroups: ['management.platform.sh'],
-    resources: ['ownedaccesskeys/finalizers', 'directclusterendpointtokens/finalizers'],
+    resources: [
+      'ownedaccesskeys/finalizers',
+      'directclusterendpointtokens/finalizers',
+      'users/finalizers',
+      'teams/finalizers',
+    ],
     verbs: ['update'],
   },
   {
@@ -46,7 +58,13 @@ export const SHIPPED_RULES: readonly ShippedRule[] = [
     account: 'manager',
     isNamespaced: false,
     apiGroups: ['management.platform.sh'],
-    resources: ['ownedaccesskeys/status', 'directclusterendpointtokens/status', 'configs/status'],
+    resources: [
+      'ownedaccesskeys/status',
+      'directclusterendpointtokens/status',
+      'configs/status',
+      'users/status',
+      'teams/status',
+    ],
     verbs: ['patch'],
   },
   {

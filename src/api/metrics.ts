@@ -27,6 +27,8 @@ export const METRIC_HELP = {
     '1 while this process holds the Lease and leads, 0 while it stands by.',
   platform_access_keys:
     'Access keys by current state. The state is the one that gateways act on; the status of a key can lag behind it.',
+  platform_users: 'Users by current state.',
+  platform_teams: 'Teams by current state.',
   platform_access_key_expirations_total:
     'Access keys whose status was updated to show their expiry.',
   platform_expiration_lag_seconds:

@@ -18,7 +18,7 @@ import {
   type PlatformUser,
   userOf,
 } from '../domain/people/user.ts'
-import { notifyAll, Store, type StoreChange } from '../kube/informer/store.ts'
+import { type CachedObject, notifyAll, Store, type StoreChange } from '../kube/informer/store.ts'
 
 const sha256 = (text: string): string => hash('sha256', text)
 
@@ -57,9 +57,12 @@ export const createTeamStore = <T extends PlatformTeam>(
 
 /** The stores that hold people and teams. */
 interface PeopleStores {
-  readonly users: Store<PlatformUser>
-  readonly teams: Store<PlatformTeam>
+  readonly users: Searchable<PlatformUser>
+  readonly teams: Searchable<PlatformTeam>
 }
+
+/** A store may keep more fields than are asked for. */
+type Searchable<T extends CachedObject> = Pick<Store<T>, 'by' | 'firstBy' | 'subscribe'>
 
 /** People and teams, with their changes. */
 export interface PeopleIndex extends People {

@@ -9,6 +9,8 @@ import { KEY_INDEXERS, KEY_ORDERS } from '../../src/controllers/indexes/access-k
 import { TOKEN_INDEXERS } from '../../src/controllers/indexes/tokens.ts'
 import { plan } from '../../src/controllers/ownedaccesskey/plan.ts'
 import { keyController as ownedAccessKeys } from '../../src/controllers/ownedaccesskey/setup.ts'
+import { teamController } from '../../src/controllers/team/setup.ts'
+import { userController } from '../../src/controllers/user/setup.ts'
 import {
   type AccessKey,
   accessKeyOf,
@@ -21,6 +23,7 @@ import { CircuitBreaker } from '../../src/kube/client/circuit-breaker.ts'
 import type { AppliedObject, KubeClient } from '../../src/kube/client/client.ts'
 import { runController } from '../../src/kube/controller/builder.ts'
 import { fullObject, Store, type StoreSink } from '../../src/kube/informer/store.ts'
+import { peopleIn } from '../../src/people/people-index.ts'
 import type { Clock } from '../../src/runtime/clock.ts'
 import { EventLoopShare } from '../../src/runtime/concurrency/event-loop.ts'
 import type { Log } from '../../src/runtime/log.ts'
@@ -91,7 +94,10 @@ export interface KeyControllerParts {
   readonly client: KubeClient
   readonly clock: Clock
   readonly log: Log
-  readonly stores: Pick<ControllersOptions['stores'], 'keys' | 'tokens' | 'configMaps'>
+  readonly stores: Pick<
+    ControllersOptions['stores'],
+    'keys' | 'tokens' | 'configMaps' | 'users' | 'teams'
+  >
   readonly metrics: Pick<ManagerMetrics, 'controller' | 'keyExpired'>
 }
 
@@ -108,6 +114,7 @@ export function keyController(parts: KeyControllerParts) {
   }
   const given = {
     ...parts,
+    people: peopleIn(parts.stores),
     settings: { configName: 'config', expiredRetentionMs: 86_400_000, workers: 16 },
     caps,
     eventLoop: new EventLoopShare(parts.clock),
@@ -149,7 +156,9 @@ export function manyKeys(
   )
   const tokens = new Store((object) => tokenOf(object as never), TOKEN_INDEXERS)
   const configMaps = new Store(fullObject<ConfigMap>)
-  const stores = { keys, tokens, configMaps }
+  const users = userController.watches.users.createStore()
+  const teams = teamController.watches.teams.createStore()
+  const stores = { keys, tokens, configMaps, users, teams }
   const { log } = memoryLog()
   const empty = (store: StoreSink): void => {
     store.begin()
@@ -161,8 +170,7 @@ export function manyKeys(
     objects,
     /** Lists all keys, as at the start of a process. */
     list: () => {
-      empty(tokens)
-      empty(configMaps)
+      for (const store of [tokens, configMaps, users, teams]) empty(store)
       keys.begin()
       for (const object of objects.values()) keys.put(object)
       keys.end()

@@ -67,11 +67,18 @@ export const UNDER_CI = { ownerReferences: [referenceTo({ name: 'ci', uid: 'uid-
 export const owner = (
   key: Partial<AccessKey> = {},
   rest: Partial<Omit<Owner, 'key'>> = {},
-): Owner => ({ key: accessKey(key), state: 'Active', above: null, expiresMs: null, ...rest })
+): Owner => {
+  const { state = 'Active', above = null } = rest
+  const passes = state === 'Active' || state === 'IdentityStale' || state === 'SignInAgain'
+  const end = passes ? null : { state, above }
+  return { key: accessKey(key), state, above, end, expiresMs: null, ...rest }
+}
 
 /** No owner, no caps, a limit and a retention of 24 h, a usable signing key, the moment t0; else as given. */
 export const tokenCircumstances = (differing: Partial<TokenPlanInput> = {}): TokenPlanInput => ({
   owner: null,
+  teams: [],
+  allTeams: new Set(),
   caps: { maxTtlSeconds: null, loginTtlSeconds: 1_728_000 },
   configName: 'platform-manager-config',
   issuer: ISSUER,

@@ -36,6 +36,7 @@ export function tourText(parts: TourParts): string {
     toCluster(parts.kubeconfigs),
     straight(parts),
     revoked(parts),
+    lockedOut(parts.kubeconfigs),
     synced(parts),
     audited(parts),
   ]
@@ -115,6 +116,16 @@ function revoked({ kubeconfigs, connected: { kubeconfig: stock }, direct }: Tour
         ],
   )
 }
+
+const lockedOut = ({ 'ci-scoped': scoped }: KeyKubeconfigs): string =>
+  section(
+    'Every key of a person ends at once, by one switch:',
+    scoped === null
+      ? []
+      : [
+          `kubectl patch user ada --type=merge -p '{"spec":{"disabled":true}}'; sleep 1; kubectl --kubeconfig ${scoped} get secrets`,
+        ],
+  )
 
 const synced = ({ home, connected: { adminKubeconfig: virtual } }: TourParts): string =>
   section(

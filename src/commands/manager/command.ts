@@ -6,6 +6,7 @@ import { CONTROLLER_NAME } from '../../api/names.ts'
 import { createRevocationList } from '../../revocation/revocation-list.ts'
 import { IssuesInProgress } from '../../controllers/indexes/tokens.ts'
 import { createClient } from '../../kube/client/client.ts'
+import { peopleIn } from '../../people/people-index.ts'
 import { EventLoopShare } from '../../runtime/concurrency/event-loop.ts'
 import { PROGRAM_VERSION } from '../../runtime/flags.ts'
 import { createKeyring } from '../../signing/keyring.ts'
@@ -42,6 +43,7 @@ async function start(self: CommandProcess<ManagerSettings, ManagerMetrics>): Pro
   const leadership = await joinElection(self, { kubeconfig, leaderElection, lease, identity })
   const client = createClient(clientDeps(self, connection, leadership.mayWrite))
   const stores = createStores()
+  const people = peopleIn(stores)
   const { signingSecrets, configMaps } = stores
   const following = startManagerInformers(self, client, stores)
   const { caps, issuer } = following
@@ -57,11 +59,12 @@ async function start(self: CommandProcess<ManagerSettings, ManagerMetrics>): Pro
   const observer = { revoked: metrics.tokensRevoked }
   const revocations = createRevocationList({ client, configMaps, namespace, clock, log, observer })
   const eventLoop = new EventLoopShare(clock)
-  metrics.follow(countObjects({ stores, caps, clock, eventLoop, keyring, revocations }))
+  metrics.follow(countObjects({ stores, people, caps, clock, eventLoop, keyring, revocations }))
   const stop = startControllers({
     settings,
     client,
     stores,
+    people,
     caps,
     issuer,
     keyring,

@@ -5,6 +5,8 @@ import {
 } from '../../controllers/directclusterendpointtoken/setup.ts'
 import { type KeySetup, keyController } from '../../controllers/ownedaccesskey/setup.ts'
 import { type SigningKeySetup, signingKeyController } from '../../controllers/signingkey/setup.ts'
+import { type TeamSetup, teamController } from '../../controllers/team/setup.ts'
+import { type UserSetup, userController } from '../../controllers/user/setup.ts'
 import { type ControllerRuntime, runController } from '../../kube/controller/builder.ts'
 import type { StopController } from '../../kube/controller/controller.ts'
 import type { RevocationList } from '../../revocation/revocation-list.ts'
@@ -16,6 +18,8 @@ export const CONTROLLERS = [
   signingKeyController,
   tokenController,
   keyController,
+  userController,
+  teamController,
 ] as const
 
 /** All dependencies of the controllers. */
@@ -23,6 +27,8 @@ type ControllersOptions = ConfigSetup &
   SigningKeySetup &
   TokenSetup &
   KeySetup &
+  UserSetup &
+  TeamSetup &
   ControllerRuntime & { readonly revocations: RevocationList }
 
 /** Schedule of the sweep of expired revocation records. */

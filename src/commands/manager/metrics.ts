@@ -7,6 +7,7 @@ import {
   keyEndsText,
 } from '../../controllers/ownedaccesskey/metrics.ts'
 import type { SigningKeySources } from '../../controllers/signingkey/metrics.ts'
+import type { People } from '../../domain/people/people.ts'
 import { NOTHING_OVERDUE, type Overdue } from '../../domain/time.ts'
 import type { AllOf, ObjectCounts } from '../../kube/controller/definition.ts'
 import { type ControllerMetrics, controllerMetrics } from '../../kube/controller/metrics.ts'
@@ -37,7 +38,7 @@ interface MetricLabels extends ClientLabels {
   readonly controllers: Readonly<Record<string, number>>
   /** Name of the Lease of leader election. */
   readonly lease: string
-  /** The kinds whose objects are counted by state, which all expire. */
+  /** The kinds whose objects are counted by state. */
   readonly counted: readonly CountedKind[]
   /** Whether there is a series for each key (`--per-object-metrics`). */
   readonly perObject: boolean
@@ -48,6 +49,8 @@ interface CountedKind {
   readonly kind: string
   readonly metric: MetricName
   readonly states: readonly string[]
+  /** Whether its objects expire. */
+  readonly expires: boolean
 }
 
 /** The counts of the controllers that count objects. */
@@ -127,7 +130,7 @@ function objectMetrics(
     const labels = states.map((state) => ({ state }))
     gauge(metric, labels, ({ state }) => sources().counts(kind)?.byState[state])
   }
-  const kinds = counted.map(({ kind }) => ({ kind }))
+  const kinds = counted.filter(({ expires }) => expires).map(({ kind }) => ({ kind }))
   gauge('platform_lifetimes_capped', kinds, ({ kind }) => sources().counts(kind)?.capped)
   const overdue = (kind: string): Overdue => sources().counts(kind)?.overdue ?? NOTHING_OVERDUE
   gauge('platform_expirations_overdue', kinds, ({ kind }) => overdue(kind).count)
@@ -171,7 +174,8 @@ function writeReasons(): Readonly<Record<string, readonly string[]>> {
 
 /** Dependencies of countObjects. */
 interface CountsOptions {
-  readonly stores: Pick<Stores, 'keys' | 'tokens'>
+  readonly stores: Pick<Stores, 'keys' | 'tokens' | 'users' | 'teams'>
+  readonly people: People
   readonly caps: FollowedCaps
   readonly clock: Clock
   readonly eventLoop: EventLoopShare
@@ -185,6 +189,7 @@ const COUNT_AGAIN_AFTER_MS = 1000
 /** Counts the objects of this process's stores. Only the leader calls this: a standby would count each object again. */
 export function countObjects({
   stores,
+  people,
   caps,
   clock,
   eventLoop,
@@ -196,7 +201,7 @@ export function countObjects({
   const count = shareRun(async (): Promise<void> => {
     const currentCaps = caps.current()
     if (!currentCaps || clock.monotonicMs() - countedMs <= COUNT_AGAIN_AFTER_MS) return
-    const input = { stores, caps: currentCaps, nowMs: clock.nowMs(), eventLoop }
+    const input = { stores, people, caps: currentCaps, nowMs: clock.nowMs(), eventLoop }
     const counted = COUNTED.map(async ({ kind, count: of }) => [kind, await of(input)] as const)
     counts = Object.fromEntries(await Promise.all(counted))
     countedMs = clock.monotonicMs()

@@ -1,6 +1,6 @@
 // The next step of a token, confirmed by the API server where it cannot be undone.
-import type { LiveKeyReader } from '../../authn/live-reader.ts'
 import type { AccessKey } from '../../domain/accesskey/access-key.ts'
+import type { KeyLookup } from '../../domain/accesskey/owner-chain.ts'
 import type { TokenObject } from '../../domain/token/token.ts'
 import type { Store } from '../../kube/informer/store.ts'
 import { keysIn } from '../indexes/access-keys.ts'
@@ -12,7 +12,7 @@ import { type TokenPlanSources, planInputOf } from './plan-input.ts'
 export interface ConfirmationDeps extends TokenPlanSources {
   readonly keys: Store<AccessKey>
   /** Reads the keys of these names, and the keys that their state depends on, from the API server. */
-  readonly readKeys: LiveKeyReader['readWithRelated']
+  readonly readKeys: (names: readonly string[]) => Promise<KeyLookup>
   readonly issues: IssuesInProgress
 }
 
@@ -26,7 +26,7 @@ export async function confirmedStep(
   token: TokenObject,
   deps: ConfirmationDeps,
 ): Promise<TokenStep | null> {
-  const step = plan(token, planInputOf(token, keysIn(deps.keys), deps))
+  const step = plan(token, planInputOf(token, keysIn(deps.keys, deps.people), deps))
   // Before the owner is read from the API server, as it may be deleted during that read.
   if (step.kind === 'issue') deps.issues.begin(token)
   if (!isIrreversible(step, token, deps) || token.ownerRef === null) return step

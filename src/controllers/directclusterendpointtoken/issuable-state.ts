@@ -19,6 +19,8 @@ import { ownerMessageOf } from './owner-message.ts'
 export interface IssuableInput {
   /** null = there is no owner reference, or no known key has its name and uid. */
   readonly owner: Owner | null
+  /** The teams of the owner's user, as People.teamsOf gives them. */
+  readonly teams: readonly string[]
   readonly caps: Caps
   /** The issuer URL; null = unknown (contract 7.2). */
   readonly issuer: string | null
@@ -62,7 +64,7 @@ export function issuableStateOf(
 ): IssuableState | EndedState {
   const { owner, issuer, signing, nowMs } = input
   const { ownerRef } = token
-  const subject = subjectOf(token, owner)
+  const subject = subjectOf(token, owner, input.teams)
   if (token.lacksController) return pending('OwnerNotReady', NO_CONTROLLER)
   if (ownerRef && owner === null) {
     const untilMs = token.creationMs + OWNER_GRACE_MS
@@ -73,8 +75,10 @@ export function issuableStateOf(
           `The owner reference names access key ${ownerRef.name} with a uid that no access key has.`,
         )
   }
-  if (owner && owner.state !== 'Active')
-    return pending('OwnerNotReady', `A${ownerMessageOf(owner, owner.state).slice(1)}.`)
+  if (owner && owner.state !== 'Active') {
+    const { state, above } = owner
+    return pending('OwnerNotReady', `A${ownerMessageOf(owner, { state, above }).slice(1)}.`)
+  }
   const uncovered = firstUncoveredEntry(token.scope, owner?.key.scope ?? null)
   if (uncovered)
     return pending(
@@ -104,7 +108,7 @@ export function issuableStateOf(
   if (length > LONGEST_TOKEN_BYTES)
     return pending(
       'ScopeTooLarge',
-      `The token would have ${length} bytes, more than ${LONGEST_TOKEN_BYTES}: shorten spec.scope or the groups of its owner.`,
+      `The token would have ${length} bytes (groups: ${claims.groups.length}), more than ${LONGEST_TOKEN_BYTES}: shorten spec.scope or the groups of its owner, or take its user out of Teams.`,
       lifetime.expiresMs,
     )
   return { reason: 'Issued', issue: { claims, lifetime }, endMs: lifetime.expiresMs }
@@ -123,13 +127,20 @@ const NO_CONTROLLER =
 const ISSUER_UNKNOWN =
   "The issuer is not known: set platformHost in Config, or the operator's flag --issuer-url."
 
-function subjectOf({ name, uid, scope }: TokenObject, owner: Owner | null): TokenSubject {
-  if (!owner)
-    return { identity: `token:${name}`, groups: [], name, uid, scope, isOwnerScoped: false }
+function subjectOf(
+  { name, uid, scope }: TokenObject,
+  owner: Owner | null,
+  teams: readonly string[],
+): TokenSubject {
+  if (!owner) {
+    const itself = { identity: `token:${name}`, name, uid, scope }
+    return { ...itself, groups: [], teams: [], isOwnerScoped: false }
+  }
   const { key } = owner
   return {
     identity: key.identity ?? '',
     groups: key.groups,
+    teams,
     name: key.name,
     uid: key.uid,
     scope: scope ?? key.scope,

@@ -1,6 +1,11 @@
 // The state of an issued token: valid until a time, or revoked for a cause.
 import { type Caps, isLive } from '../../domain/accesskey/lifetime.ts'
-import { type IssuedToken, isIssuedFor, isWithinScope } from '../../domain/token/issued-token.ts'
+import {
+  type IssuedToken,
+  isIssuedFor,
+  isWithinScope,
+  lostTeamOf,
+} from '../../domain/token/issued-token.ts'
 import type { TokenObject } from '../../domain/token/token.ts'
 import type { Owner } from '../indexes/tokens.ts'
 import { type EndedState, revoked } from './ended-state.ts'
@@ -11,6 +16,8 @@ import { ownerMessageOf } from './owner-message.ts'
 export interface IssuedInput {
   /** null = there is no owner reference, or no known key has its name and uid. */
   readonly owner: Owner | null
+  /** All teams of the owner's user that are not being deleted, by name, also those beyond what a key has. */
+  readonly allTeams: ReadonlySet<string>
   readonly caps: Caps
   readonly configName: string
   /** Whether the signing key of the token was withdrawn because it leaked (contract 7.3). */
@@ -67,17 +74,19 @@ function revocationCauseOf(
 function ownerRevocationCauseOf(
   { published, ownerRef }: TokenObject,
   issued: IssuedToken,
-  { owner }: IssuedInput,
+  { owner, allTeams }: IssuedInput,
 ): string | null {
   if (published.owner === null)
     return ownerRef === null ? null : 'it was issued without an owner and has one now'
   const { name, uid } = published.owner
   if (ownerRef?.uid !== uid) return `its owner reference no longer names access key ${name}`
   if (owner === null) return `access key ${name} is gone`
-  if (owner.state !== 'Active') return ownerMessageOf(owner, owner.state)
+  if (owner.end !== null) return ownerMessageOf(owner, owner.end)
   const { identity, groups, scope } = owner.key
   if (!isIssuedFor(issued, identity, groups))
     return `the identity or the groups of access key ${name} changed`
+  const lost = lostTeamOf(issued, allTeams)
+  if (lost !== undefined) return `the user of access key ${name} is not in team ${lost} any more`
   if (!isWithinScope(issued, scope)) return `its scope exceeds that of access key ${name} now`
   return scope === null || issued.isConfined
     ? null

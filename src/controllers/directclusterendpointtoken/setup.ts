@@ -3,7 +3,9 @@ import type { MetricName } from '../../api/metrics.ts'
 import { TOKENS } from '../../api/names.ts'
 import type { ConfigMap, KubeObject, Secret } from '../../api/objects.ts'
 import { createLiveKeyReader } from '../../authn/live-reader.ts'
-import { keysAffectedBy } from '../../domain/accesskey/owner-chain.ts'
+import { keysAffectedBy, withOwnedKeys } from '../../domain/accesskey/owner-chain.ts'
+import type { PlatformTeam } from '../../domain/people/team.ts'
+import type { PlatformUser } from '../../domain/people/user.ts'
 import { type TokenObject, tokenOf } from '../../domain/token/token.ts'
 import {
   type ControllerSpec,
@@ -16,10 +18,11 @@ import { everyObject } from '../../kube/controller/definition.ts'
 import { type FullObject, Store } from '../../kube/informer/store.ts'
 import { type EventLoopShare, forEachYieldingByTime } from '../../runtime/concurrency/event-loop.ts'
 import type { Instruments } from '../../runtime/metrics.ts'
+import type { PeopleIndex } from '../../people/people-index.ts'
 import { type FollowedCaps, knownCaps } from '../../settings/caps.ts'
 import type { FollowedIssuer } from '../../settings/issuer.ts'
 import type { Keyring } from '../../signing/keyring.ts'
-import { keysIn } from '../indexes/access-keys.ts'
+import { keysIn, keysOf } from '../indexes/access-keys.ts'
 import { BY_UID, TOKEN_INDEXERS, namesUnder, tokenEndMs } from '../indexes/tokens.ts'
 import { TOKEN_STATE_LABELS, type TokenMetrics, countTokens, tokenMetrics } from './metrics.ts'
 import { TOKEN_WRITE_REASONS, type TokenDeps, reconcile } from './reconcile.ts'
@@ -38,7 +41,10 @@ export interface TokenSetup
   readonly stores: Pick<TokenDeps, 'keys' | 'tokens'> & {
     readonly configMaps: Store<FullObject<ConfigMap>>
     readonly signingSecrets: Store<FullObject<Secret>>
+    readonly users: Pick<Store<PlatformUser>, 'whenSynced'>
+    readonly teams: Pick<Store<PlatformTeam>, 'whenSynced'>
   }
+  readonly people: PeopleIndex
   readonly caps: FollowedCaps
   readonly issuer: FollowedIssuer
   readonly keyring: Keyring
@@ -72,19 +78,21 @@ export const tokenController = {
   counts: {
     kind: TOKENS.kind,
     metric: 'platform_tokens' as const,
+    expires: true,
     states: TOKEN_STATE_LABELS,
     count: ({ stores, nowMs, eventLoop }: TokenCounting) =>
       countTokens(stores.tokens, nowMs, eventLoop),
   },
   metrics: ({ make }: { readonly make: Instruments<MetricName> }) => tokenMetrics(make),
   setUp: (setup: TokenSetup): ControllerSpec => {
-    const { client, settings, stores, caps, issuer, keyring, revocations, issues } = setup
+    const { client, settings, stores, people, caps, issuer, keyring, revocations, issues } = setup
     const { events, clock, metrics } = setup
-    const { keys, tokens, configMaps, signingSecrets } = stores
-    const relations = keysIn(keys)
+    const { keys, tokens, configMaps, signingSecrets, users, teams } = stores
+    const relations = keysIn(keys, people)
     const deps: TokenDeps = {
       client,
       keys,
+      people,
       tokens,
       revocations,
       issues,
@@ -107,11 +115,16 @@ export const tokenController = {
       resyncsAtOnce: fewResyncs(settings.workers),
       reconcile: (key, context) => reconcile(key, deps, context),
       objectOf: (key) => tokens.getByKey(key),
-      reads: [keys, tokens, configMaps, signingSecrets],
+      reads: [keys, tokens, configMaps, signingSecrets, users, teams],
       watches: [
         onChange(tokens, ({ key }) => ifCapsKnown(() => [key])),
         onChange(keys, (change) =>
           ifCapsKnown(() => namesUnder(keysAffectedBy(change, relations), tokens)),
+        ),
+        onSignal(people, (identities: readonly string[]) =>
+          ifCapsKnown(() =>
+            namesUnder(withOwnedKeys(keysOf(identities, keys), relations.ownedBy), tokens),
+          ),
         ),
         onSignal(revocations, (jtis: readonly string[]) =>
           ifCapsKnown(() => jtis.flatMap((jti) => tokens.by(BY_UID, jti)).map(({ name }) => name)),

@@ -1,6 +1,7 @@
 import type { AccessKey } from '../../domain/accesskey/access-key.ts'
 import type { Caps } from '../../domain/accesskey/lifetime.ts'
 import {
+  type ChainState,
   type ChainStatus,
   type KeyLookup,
   chainStatusOf,
@@ -33,6 +34,13 @@ export const tokenEndMs = ({ published }: TokenObject): number =>
 export interface Owner extends Omit<ChainStatus, 'scope'> {
   /** The key with its effective scope: its own, or that of the nearest owning key that has one. */
   readonly key: AccessKey
+  /** Why tokens under the key end for good; null = they don't (contract 5.4). */
+  readonly end: TokenEnd | null
+}
+
+/** The first state in the owner chain that ends tokens. */
+export interface TokenEnd extends Pick<ChainStatus, 'above'> {
+  readonly state: Exclude<ChainState, 'Active'>
 }
 
 /**
@@ -51,8 +59,38 @@ export function ownerOf(
   return {
     key: chain.scope === key.scope ? key : { ...key, scope: chain.scope },
     ...chain,
+    end: tokenEndOf(key, chain, known, caps, nowMs),
   }
 }
+
+/**
+ * A sign-in that its provider has not confirmed for a day ends no token, as it may confirm it again. But that state hides
+ * others that do: they are found as if the sign-in had been confirmed.
+ */
+function tokenEndOf(
+  key: AccessKey,
+  { state, above }: ChainStatus,
+  known: KeyLookup,
+  caps: Caps,
+  nowMs: number,
+): TokenEnd | null {
+  if (state === 'Active') return null
+  if (state !== 'IdentityStale' && state !== 'SignInAgain') return { state, above }
+  const named: KeyLookup['named'] = (name) => confirmed(known.named(name))
+  const confirmedKey = confirmed(key)
+  const chain = confirmedKey && chainStatusOf(confirmedKey, { ...known, named }, caps, nowMs)
+  return chain === undefined || chain.state === 'Active'
+    ? null
+    : { state: chain.state, above: chain.above }
+}
+
+/** The key as if its sign-in had been confirmed just now, unless the person is gone. */
+const confirmed = (key: AccessKey | undefined): AccessKey | undefined =>
+  key && {
+    ...key,
+    refreshedMs: null,
+    identityGone: key.identityGone === 'SignInAgain' ? null : key.identityGone,
+  }
 
 /** Names of the tokens whose owner is one of these keys, or that were issued under one (contract 5.4). */
 export function namesUnder(

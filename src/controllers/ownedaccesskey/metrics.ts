@@ -4,6 +4,7 @@ import type { KeyState } from '../../domain/accesskey/key-state.ts'
 import { type Caps, lifetimeOf } from '../../domain/accesskey/lifetime.ts'
 import { chainStatusOf, readyReasonOf } from '../../domain/accesskey/owner-chain.ts'
 import { findCondition } from '../../domain/conditions.ts'
+import type { People } from '../../domain/people/people.ts'
 import { NOTHING_OVERDUE, addOverdue } from '../../domain/time.ts'
 import type { ObjectCounts } from '../../kube/controller/definition.ts'
 import type { Store } from '../../kube/informer/store.ts'
@@ -18,6 +19,11 @@ export const KEY_STATE_LABELS: Readonly<Record<KeyState, string>> = {
   Disabled: 'disabled',
   NoIdentity: 'no_identity',
   KeyConflict: 'key_conflict',
+  UserDisabled: 'user_disabled',
+  TeamGone: 'team_gone',
+  IdentityGone: 'identity_gone',
+  IdentityStale: 'identity_stale',
+  SignInAgain: 'sign_in_again',
   Terminating: 'terminating',
   OwnerNotReady: 'owner_not_ready',
 }
@@ -28,11 +34,12 @@ export const KEY_STATE_LABELS: Readonly<Record<KeyState, string>> = {
  */
 export async function countKeys(
   keys: Store<AccessKey>,
+  people: People,
   caps: Caps,
   nowMs: number,
   eventLoop: EventLoopShare,
 ): Promise<ObjectCounts> {
-  const among = keysIn(keys)
+  const among = keysIn(keys, people)
   const byState: Record<string, number> = {}
   let capped = 0
   let overdue = NOTHING_OVERDUE

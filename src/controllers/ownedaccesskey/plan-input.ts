@@ -2,15 +2,23 @@
 import type { AccessKey } from '../../domain/accesskey/access-key.ts'
 import { keyConflictOf } from '../../domain/accesskey/key-state.ts'
 import type { Caps } from '../../domain/accesskey/lifetime.ts'
-import { CHAIN_STATE_MESSAGES, chainStatusOf } from '../../domain/accesskey/owner-chain.ts'
+import {
+  CHAIN_STATE_MESSAGES,
+  type KeyLookup,
+  chainStatusOf,
+} from '../../domain/accesskey/owner-chain.ts'
+import type { People } from '../../domain/people/people.ts'
+import { surplusLoginsOf } from '../../domain/accesskey/surplus-logins.ts'
 import type { Store } from '../../kube/informer/store.ts'
-import { keysIn } from '../indexes/access-keys.ts'
+import { BY_LOGIN, keysIn } from '../indexes/access-keys.ts'
+import { keyIdentityFaultOf } from './identity-fault.ts'
 import type { KeyPlanInput } from './plan.ts'
 import { type RevokeOwnedTokensDeps, countUnrecordedTokens } from './revoke-owned-tokens.ts'
 
 /** Where the input comes from. `caps` returns the caps in force at each call. */
 export interface KeyPlanSources extends RevokeOwnedTokensDeps {
   readonly keys: Store<AccessKey>
+  readonly people: People
   readonly caps: () => Caps
   readonly configName: string
   readonly retentionMs: number
@@ -18,24 +26,28 @@ export interface KeyPlanSources extends RevokeOwnedTokensDeps {
 
 /** The input of the plan at this moment. */
 export function planInputOf(key: AccessKey, sources: KeyPlanSources): KeyPlanInput {
-  const { keys, configName, retentionMs, clock, revocations } = sources
+  const { keys, people, configName, retentionMs, clock, revocations } = sources
   const [caps, nowMs] = [sources.caps(), clock.nowMs()]
-  const conflict = keyConflictOf(key, keysIn(keys))
+  const known = keysIn(keys, people)
   const hasUnrecorded = key.isDeleting && countUnrecordedTokens(key, sources) > 0
   const tokensFault = hasUnrecorded ? revocations.fault() : null
-  const ownerFault = ownerFaultOf(key, keys, caps, nowMs)
-  return { caps, configName, retentionMs, conflict, ownerFault, tokensFault, nowMs }
+  return {
+    caps,
+    configName,
+    retentionMs,
+    conflict: keyConflictOf(key, known),
+    identityFault: keyIdentityFaultOf(key, people, nowMs),
+    ownerFault: ownerFaultOf(key, known, caps, nowMs),
+    isSurplusLogin: surplusLoginsOf(keys.by(BY_LOGIN, key.identity ?? '')).includes(key),
+    tokensFault,
+    nowMs,
+  }
 }
 
 /** Why an owning key keeps this one from working, as a clause; null = none does (contract 10.3, 12.3). */
-function ownerFaultOf(
-  key: AccessKey,
-  keys: Store<AccessKey>,
-  caps: Caps,
-  nowMs: number,
-): string | null {
+function ownerFaultOf(key: AccessKey, known: KeyLookup, caps: Caps, nowMs: number): string | null {
   if (key.ownerRef === null) return null
-  const { state, above } = chainStatusOf(key, keysIn(keys), caps, nowMs)
+  const { state, above } = chainStatusOf(key, known, caps, nowMs)
   if (state === 'Active' || above === null) return null
   return `access key ${above}, which it depends on, ${CHAIN_STATE_MESSAGES[state]}`
 }

@@ -3,8 +3,10 @@ import { type AccessKey, isHeartbeatKey } from '../../domain/accesskey/access-ke
 import { type KeyConflict, keyStateOf } from '../../domain/accesskey/key-state.ts'
 import { type Caps, earliest, isLive, lifetimeOf } from '../../domain/accesskey/lifetime.ts'
 import { findCondition } from '../../domain/conditions.ts'
+import { staleAtMs } from '../../domain/people/people.ts'
 import { formatSecond, formatTimestamp } from '../../domain/time.ts'
 import type { TransitionEvent } from '../../kube/event-recorder.ts'
+import type { KeyIdentityFault } from './identity-fault.ts'
 import { deletionMsOf } from './retention.ts'
 import { type DesiredKeyStatus, type KeySnapshot, isPublished, statusOf } from './status.ts'
 
@@ -16,8 +18,12 @@ export interface KeyPlanInput {
   readonly retentionMs: number
   /** Other objects with the same key, because of which this one does not work; null = no conflict. */
   readonly conflict: KeyConflict | null
+  /** Why its person or team keeps it from working; null = it does not. */
+  readonly identityFault: KeyIdentityFault | null
   /** Why an owning key keeps this one from working, as a clause; null = none does. */
   readonly ownerFault: string | null
+  /** Whether it is a Login key beyond those that its user keeps (contract 5.1). */
+  readonly isSurplusLogin: boolean
   /** Why the last attempt to record its tokens as revoked failed (contract 5.1); null = it did not fail. */
   readonly tokensFault: string | null
   readonly nowMs: number
@@ -39,7 +45,7 @@ export type KeyStep =
       readonly announce: readonly KeyTransition[]
       readonly wakeMs: number | null
     }
-  | { readonly kind: 'delete' }
+  | { readonly kind: 'delete'; readonly because: 'expired' | 'surplus' }
   | { readonly kind: 'release' }
 
 /**
@@ -64,6 +70,7 @@ const STEPS: readonly KeyPlanStep[] = [
   ignoreDeleted,
   adopt,
   awaitClaim,
+  deleteSurplusLogin,
   publishStatus,
   deleteOverdue,
   awaitChange,
@@ -106,6 +113,13 @@ function awaitClaim({ key, nowMs }: KeySnapshot): KeyStep | null {
   return nowMs >= key.firstSeenMs && nowMs < wakeMs ? { kind: 'wait', wakeMs } : null
 }
 
+function deleteSurplusLogin(
+  { key }: KeySnapshot,
+  { isSurplusLogin }: KeyPlanInput,
+): KeyStep | null {
+  return isSurplusLogin && !key.isDeleting ? { kind: 'delete', because: 'surplus' } : null
+}
+
 function publishStatus(snapshot: KeySnapshot): KeyStep | null {
   const status = statusOf(snapshot)
   if (isPublished(status, snapshot.key.published)) return null
@@ -114,7 +128,7 @@ function publishStatus(snapshot: KeySnapshot): KeyStep | null {
 }
 
 function deleteOverdue({ removalMs, nowMs }: KeySnapshot): KeyStep | null {
-  return removalMs !== null && nowMs >= removalMs ? { kind: 'delete' } : null
+  return removalMs !== null && nowMs >= removalMs ? { kind: 'delete', because: 'expired' } : null
 }
 
 function awaitChange(snapshot: KeySnapshot): KeyStep | null {
@@ -126,11 +140,12 @@ function awaitChange(snapshot: KeySnapshot): KeyStep | null {
 const NO_CAPS: Caps = { maxTtlSeconds: null, loginTtlSeconds: null }
 
 function snapshotOf(key: AccessKey, input: KeyPlanInput): KeySnapshot {
-  const { retentionMs, ...rest } = input
-  const { conflict, nowMs } = rest
+  const { retentionMs, isSurplusLogin: _, ...rest } = input
+  const { conflict, identityFault, nowMs } = rest
   const caps = isHeartbeatKey(key) ? NO_CAPS : rest.caps
   const lifetime = lifetimeOf(key, caps, nowMs)
-  const ownState = keyStateOf(key, lifetime, conflict !== null, nowMs)
+  const faults = { isInConflict: conflict !== null, identityFault: identityFault?.reason ?? null }
+  const ownState = keyStateOf(key, lifetime, faults, nowMs)
   const state = ownState === 'Active' && rest.ownerFault !== null ? 'OwnerNotReady' : ownState
   const isKept = key.isDeleting || isLive(lifetime.expiresMs, nowMs)
   const removalMs = isKept ? null : deletionMsOf(key, lifetime, retentionMs, nowMs)
@@ -139,11 +154,16 @@ function snapshotOf(key: AccessKey, input: KeyPlanInput): KeySnapshot {
   return { ...rest, caps, key, state, lifetime, expirationTimestamp, removalMs }
 }
 
-/** When to plan again without any event: at the key's end, at its removal, or when an ignored use begins to count. */
+/**
+ * When to plan again without any event: at the key's end, at its removal, when an ignored use begins to count, or when
+ * its sign-in is not refreshed any more.
+ */
 function wakeMsOf({ key, lifetime, removalMs, nowMs }: KeySnapshot): number | null {
   if (key.isDeleting) return null
   const nextMs = isLive(lifetime.expiresMs, nowMs) ? lifetime.expiresMs : removalMs
-  return earliest(nextMs, lifetime.activityIgnoredUntilMs)
+  const staleMs = staleAtMs(key)
+  const becomesStaleMs = staleMs !== null && nowMs < staleMs ? staleMs : null
+  return earliest(earliest(nextMs, lifetime.activityIgnoredUntilMs), becomesStaleMs)
 }
 
 function transitionsOf(snapshot: KeySnapshot, status: DesiredKeyStatus): readonly KeyTransition[] {

@@ -4,7 +4,7 @@ import { deleteObject, releaseObject } from '../../kube/controller/object-writes
 import { type Outcome, REQUEUE_AFTER_MS, done, requeueAt } from '../../kube/controller/outcome.ts'
 import type { ReconcileContext } from '../../kube/controller/reconcile-context.ts'
 import { adopt } from './adopt.ts'
-import { type KeyTransition, plan } from './plan.ts'
+import { type KeyStep, type KeyTransition, plan } from './plan.ts'
 import { type KeyPlanSources, planInputOf } from './plan-input.ts'
 import { type KeyPublishDeps, keyIdField, publish, recordEvents, targetOf } from './publish.ts'
 import { revokeOwnedTokens } from './revoke-owned-tokens.ts'
@@ -15,7 +15,7 @@ export interface KeyDeps extends KeyPlanSources, KeyPublishDeps {
 }
 
 /** Why keys are written, for metrics. */
-export const KEY_WRITE_REASONS = ['adopt', 'status', 'expired', 'finalizer'] as const
+export const KEY_WRITE_REASONS = ['adopt', 'status', 'expired', 'surplus', 'finalizer'] as const
 
 /** Does the next step for a key, for a new key the next two; the watch event of its own write enqueues the next. */
 export async function reconcile(
@@ -36,7 +36,7 @@ export async function reconcile(
     case 'publish':
       return publish(key, step, deps, context)
     case 'delete':
-      await remove(key, deps, context)
+      await remove(key, step.because, deps, context)
       return done
     case 'release':
       return release(key, deps, context)
@@ -75,10 +75,20 @@ const KEY_GENERATED: KeyTransition = {
   discriminator: '',
 }
 
-async function remove(key: AccessKey, deps: KeyDeps, { log }: ReconcileContext): Promise<void> {
-  if (await deleteObject(targetOf(deps), key, 'expired'))
-    log.info(keyIdField(key), 'expired access key deleted')
+async function remove(
+  key: AccessKey,
+  because: Extract<KeyStep, { kind: 'delete' }>['because'],
+  deps: KeyDeps,
+  { log }: ReconcileContext,
+): Promise<void> {
+  if (await deleteObject(targetOf(deps), key, because))
+    log.info(keyIdField(key), DELETED_SENTENCES[because])
 }
+
+const DELETED_SENTENCES = {
+  expired: 'expired access key deleted',
+  surplus: 'access key of an old sign-in deleted',
+} as const
 
 /**
  * Revokes the tokens before it removes the finalizer: once the key is gone, nothing leads to the tokens issued under

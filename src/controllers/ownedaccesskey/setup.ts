@@ -1,14 +1,13 @@
 import { ACCESS_KEYS } from '../../api/names.ts'
 import type { MetricName } from '../../api/metrics.ts'
-import type { ConfigMap, KubeObject } from '../../api/objects.ts'
-import { secretDigest } from '../../authn/credential-index.ts'
-import {
-  type AccessKey,
-  type OwnedAccessKeyObject,
-  accessKeyOf,
-} from '../../domain/accesskey/access-key.ts'
+import type { ConfigMap } from '../../api/objects.ts'
+import type { AccessKey } from '../../domain/accesskey/access-key.ts'
 import type { Caps } from '../../domain/accesskey/lifetime.ts'
-import { keysAffectedBy } from '../../domain/accesskey/owner-chain.ts'
+import { keysAffectedBy, withOwnedKeys } from '../../domain/accesskey/owner-chain.ts'
+import { surplusLoginsOf } from '../../domain/accesskey/surplus-logins.ts'
+import type { People } from '../../domain/people/people.ts'
+import type { PlatformTeam } from '../../domain/people/team.ts'
+import type { PlatformUser } from '../../domain/people/user.ts'
 import { generateKey } from '../../issuance/new-object.ts'
 import {
   type ControllerSpec,
@@ -21,8 +20,17 @@ import { everyObject } from '../../kube/controller/definition.ts'
 import { type FullObject, Store } from '../../kube/informer/store.ts'
 import { type EventLoopShare, forEachYieldingByTime } from '../../runtime/concurrency/event-loop.ts'
 import type { Instruments } from '../../runtime/metrics.ts'
+import type { PeopleIndex } from '../../people/people-index.ts'
 import { type FollowedCaps, knownCaps } from '../../settings/caps.ts'
-import { KEY_INDEXERS, KEY_ORDERS, endMsOf, keysIn } from '../indexes/access-keys.ts'
+import {
+  BY_LOGIN,
+  KEY_INDEXERS,
+  KEY_ORDERS,
+  endMsOf,
+  keysIn,
+  keysOf,
+  parseKey,
+} from '../indexes/access-keys.ts'
 import { KEY_STATE_LABELS, type KeyMetrics, countKeys, keyMetrics } from './metrics.ts'
 import { KEY_WRITE_REASONS, type KeyDeps, reconcile } from './reconcile.ts'
 
@@ -35,7 +43,10 @@ export interface KeySetup
   }
   readonly stores: Pick<KeyDeps, 'keys' | 'tokens'> & {
     readonly configMaps: Store<FullObject<ConfigMap>>
+    readonly users: Pick<Store<PlatformUser>, 'whenSynced'>
+    readonly teams: Pick<Store<PlatformTeam>, 'whenSynced'>
   }
+  readonly people: PeopleIndex
   readonly caps: FollowedCaps
   readonly eventLoop: EventLoopShare
   readonly metrics: KeyMetrics
@@ -44,6 +55,7 @@ export interface KeySetup
 /** What counts the keys. */
 interface KeyCounting {
   readonly stores: { readonly keys: Store<AccessKey> }
+  readonly people: People
   readonly caps: Caps
   readonly nowMs: number
   readonly eventLoop: EventLoopShare
@@ -57,29 +69,27 @@ export const keyController = {
   watches: {
     keys: {
       resource: ACCESS_KEYS,
-      createStore: () =>
-        new Store(
-          (object: KubeObject) => accessKeyOf(object as OwnedAccessKeyObject, secretDigest),
-          KEY_INDEXERS,
-          KEY_ORDERS,
-        ),
+      createStore: () => new Store(parseKey, KEY_INDEXERS, KEY_ORDERS),
       query: everyObject,
     },
   },
   counts: {
     kind: ACCESS_KEYS.kind,
     metric: 'platform_access_keys' as const,
+    expires: true,
     states: Object.values(KEY_STATE_LABELS),
-    count: ({ stores, caps, nowMs, eventLoop }: KeyCounting) =>
-      countKeys(stores.keys, caps, nowMs, eventLoop),
+    count: ({ stores, people, caps, nowMs, eventLoop }: KeyCounting) =>
+      countKeys(stores.keys, people, caps, nowMs, eventLoop),
   },
   metrics: ({ make }: { readonly make: Instruments<MetricName> }) => keyMetrics(make),
   setUp: (setup: KeySetup): ControllerSpec => {
-    const { client, settings, stores, caps, revocations, issues, events, clock, metrics } = setup
-    const { keys, tokens, configMaps } = stores
+    const { client, settings, stores, people, caps, revocations, issues } = setup
+    const { events, clock, metrics } = setup
+    const { keys, tokens, configMaps, users, teams } = stores
     const deps: KeyDeps = {
       client,
       keys,
+      people,
       tokens,
       revocations,
       issues,
@@ -91,19 +101,28 @@ export const keyController = {
       newKey: generateKey,
       observer: { expired: metrics.keyExpired },
     }
-    const relations = keysIn(keys)
+    const relations = keysIn(keys, people)
+    const ifCapsKnown = (affected: () => readonly AccessKey[]): readonly string[] =>
+      caps.current() === null ? [] : namesOf(affected())
     return {
       name: keyController.name,
       workers: settings.workers,
       resyncsAtOnce: fewResyncs(settings.workers),
       reconcile: (key, context) => reconcile(key, deps, context),
       objectOf: (key) => keys.getByKey(key),
-      reads: [keys, tokens, configMaps],
+      reads: [keys, tokens, configMaps, users, teams],
       watches: [
         onChange(
           keys,
-          (change) => (caps.current() ? namesOf(keysAffectedBy(change, relations)) : []),
+          (change) =>
+            ifCapsKnown(() => [
+              ...keysAffectedBy(change, relations),
+              ...surplusLoginsOf(keys.by(BY_LOGIN, change.after?.identity ?? '')),
+            ]),
           ({ listed }) => (listed ? 'resync' : 'change'),
+        ),
+        onSignal(people, (identities: readonly string[]) =>
+          ifCapsKnown(() => withOwnedKeys(keysOf(identities, keys), relations.ownedBy)),
         ),
         onSignal(revocations, () =>
           namesOf([...keys.values()].filter(({ isDeleting }) => isDeleting)),

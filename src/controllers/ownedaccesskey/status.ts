@@ -16,6 +16,7 @@ import {
   withTransitionTimes,
 } from '../../domain/conditions.ts'
 import { formatSecond } from '../../domain/time.ts'
+import type { KeyIdentityFault } from './identity-fault.ts'
 
 /** A key with all facts that its plan and its status are computed from. */
 export interface KeySnapshot {
@@ -27,6 +28,8 @@ export interface KeySnapshot {
   readonly caps: Caps
   /** Other objects with the same key, because of which this one does not work; null = no conflict. */
   readonly conflict: KeyConflict | null
+  /** Why its person or team keeps it from working; null = it does not. */
+  readonly identityFault: KeyIdentityFault | null
   /** Why an owning key keeps this one from working, as a clause; null = none does. */
   readonly ownerFault: string | null
   /** When the expired key is deleted, in epoch milliseconds; null = it is live, is kept, or is being deleted. */
@@ -79,7 +82,7 @@ export function isPublished(wanted: DesiredKeyStatus, published: PublishedKeySta
   )
 }
 
-/** States that only an edit or another cap ends. */
+/** States that only an edit of the key or another cap ends. */
 const STALLED: ReadonlySet<KeyState> = new Set(['NoIdentity', 'KeyConflict', 'Expired', 'Disabled'])
 
 function conditionsOf(snapshot: KeySnapshot): readonly DesiredCondition[] {
@@ -117,6 +120,9 @@ function messageOf(snapshot: KeySnapshot): string {
 const HEARTBEAT_SENTENCE =
   'The key opens nothing and never ends: gateways write to it to test that their watch of the keys is current.'
 
+const identityFaultMessage = ({ identityFault }: KeySnapshot): string =>
+  identityFault?.message ?? ''
+
 const MESSAGES: Readonly<Record<KeyState, (snapshot: KeySnapshot) => string>> = {
   Active: (snapshot) => {
     if (isHeartbeatKey(snapshot.key)) return HEARTBEAT_SENTENCE
@@ -136,6 +142,11 @@ const MESSAGES: Readonly<Record<KeyState, (snapshot: KeySnapshot) => string>> = 
     conflict?.kind === 'unproven'
       ? `${listed(conflict.names)} have the same key, and the oldest holds only its digest, which does not prove that its author knew the key. None of them works: delete all but the one that is to have it.`
       : `${conflict?.names[0]} has the same key and is older: this object does not work; delete one of the two.`,
+  UserDisabled: identityFaultMessage,
+  TeamGone: identityFaultMessage,
+  IdentityGone: identityFaultMessage,
+  IdentityStale: identityFaultMessage,
+  SignInAgain: identityFaultMessage,
   Expired: (snapshot) =>
     `The key expired ${snapshot.expirationTimestamp}, ${expiryBasisOf(snapshot)}; ${removalMessageOf(snapshot)}.`,
   Disabled: () => 'The key is disabled and does not work: remove spec.disabled to enable it.',

@@ -2,13 +2,16 @@
 import type { Scope } from '../../api/scope.gen.ts'
 import { parseJsonMap } from '../json/json.ts'
 import { firstUncoveredEntry } from '../scope/covers.ts'
-import { groupsClaimOf, isScopedAudience, scopeClaimOf } from './token-claims.ts'
+import { claimedGroupsOf, groupsClaimOf, isScopedAudience, scopeClaimOf } from './token-claims.ts'
+import { NO_TEAMS } from '../people/people.ts'
 
 /** The claims of an issued token that later decisions use, without the token itself. */
 export interface IssuedToken {
   readonly identity: string
-  /** The groups claim as one text from `canonicalGroups`, for comparison. */
+  /** The groups claim without teams, as one text from `canonicalGroups`, for comparison. */
   readonly groups: string
+  /** The teams of the user at issue, by name. */
+  readonly teams: readonly string[]
   /** The scope claim: compact JSON, `*` when unrestricted. */
   readonly scope: string
   /** Whether only verifiers that enforce scopes accept the token (contract 7.1). */
@@ -31,9 +34,11 @@ export function parseIssuedToken(token: string, jti: string): IssuedToken | null
   const isWellFormed = typeof sub === 'string' && isScopeText(scope) && Number.isSafeInteger(exp)
   if (!isWellFormed || !Array.isArray(groups)) return null
   const isConfined = isScopedAudience(aud, String(iss))
+  const { teams, others } = claimedGroupsOf(sub, groups)
   return {
     identity: sub,
-    groups: canonicalGroups(groups),
+    groups: canonicalGroups(others),
+    teams,
     scope,
     isConfined,
     expiresMs: Number(exp) * 1000,
@@ -44,7 +49,7 @@ export function parseIssuedToken(token: string, jti: string): IssuedToken | null
 const canonicalGroups = (groups: readonly string[]): string =>
   [...new Set(groups)].toSorted().join('\n')
 
-/** Whether it was issued for this identity, and groups in the form of its claim. */
+/** Whether it was issued for this identity, and these groups besides teams. */
 export const isIssuedFor = (
   issued: IssuedToken,
   identity: string | null,
@@ -52,7 +57,13 @@ export const isIssuedFor = (
 ): boolean =>
   identity !== null &&
   identity === issued.identity &&
-  canonicalGroups(groupsClaimOf(identity, groups)) === issued.groups
+  canonicalGroups(groupsClaimOf(identity, groups, NO_TEAMS)) === issued.groups
+
+/** A team in the token's groups that is not among the user's; undefined = there is none (contract 5.4). */
+export const lostTeamOf = (
+  { teams }: IssuedToken,
+  present: ReadonlySet<string>,
+): string | undefined => teams.find((team) => !present.has(team))
 
 /** Whether the scope covers the issued one. An equal scope does, even if this version can't parse it. */
 export function isWithinScope(issued: IssuedToken, scope: Scope | null): boolean {

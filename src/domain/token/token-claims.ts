@@ -1,6 +1,7 @@
 // The claims of a direct cluster endpoint token (contract 7.1). Pure: signing is in signing/.
 import type { Scope } from '../../api/scope.gen.ts'
 import { isMap } from '../json/json.ts'
+import { NO_TEAMS } from '../people/people.ts'
 
 /** Signing algorithms that this program offers (`--token-signing-algorithm`); kube-apiserver accepts them all. */
 export const SIGNING_ALGORITHMS = ['ES256', 'RS256'] as const
@@ -40,6 +41,8 @@ export interface TokenSubject {
   readonly identity: string
   /** spec.groups of the owning key. */
   readonly groups: readonly string[]
+  /** The teams of the user, by name; empty for a subject of another kind. */
+  readonly teams: readonly string[]
   /** Name and uid of the owning key, or of the token object without one. */
   readonly name: string
   readonly uid: string
@@ -74,13 +77,13 @@ export function kindOfSubject(subject: string): PlatformClaim['kind'] | null {
  * crash extends no lifetime, and one record revokes every signed copy (contract 2.4, 7.1).
  */
 export function claimsOf(subject: TokenSubject, issue: IssueParameters): TokenClaims {
-  const { identity, groups, name, uid, scope, isOwnerScoped } = subject
+  const { identity, groups, teams, name, uid, scope, isOwnerScoped } = subject
   const kind = identity.slice(0, identity.indexOf(':')) as keyof typeof KINDS
   const issuedSeconds = Math.floor(issue.creationMs / 1000)
   return {
     iss: issue.issuer,
     sub: identity,
-    groups: groupsClaimOf(identity, groups),
+    groups: groupsClaimOf(identity, groups, teams),
     aud: audiencesOf(issue.issuer, scope, isOwnerScoped),
     jti: issue.jti,
     iat: issuedSeconds,
@@ -94,11 +97,39 @@ export function claimsOf(subject: TokenSubject, issue: IssueParameters): TokenCl
 /**
  * The groups claim. With the prefix `platform:` of the shipped manifests it equals the groups that the gateway sends.
  */
-export const groupsClaimOf = (identity: string, groups: readonly string[]): readonly string[] => [
+export const groupsClaimOf = (
+  identity: string,
+  groups: readonly string[],
+  teams: readonly string[],
+): readonly string[] => [
   'authenticated',
   ...(/^(?:user|team):/.test(identity) ? [identity] : []),
+  ...teams.map((team) => `${TEAM_PREFIX}${team}`),
   ...groups.map((group) => `group:${group}`),
 ]
+
+/** Begins the groups of teams. */
+const TEAM_PREFIX = 'team:'
+
+/** The groups claim of a token, taken apart. */
+interface ClaimedGroups {
+  /** The user's teams at issue, by name; of a team's own token none. */
+  readonly teams: readonly string[]
+  /** All other groups. */
+  readonly others: readonly string[]
+}
+
+/** Takes a groups claim apart, whatever its entries are. */
+export function claimedGroupsOf(identity: string, groups: readonly unknown[]): ClaimedGroups {
+  const texts = groups.map(String)
+  const isOfTeam = (group: string): boolean => group.startsWith(TEAM_PREFIX)
+  if (!identity.startsWith('user:') || !texts.some(isOfTeam))
+    return { teams: NO_TEAMS, others: texts }
+  return {
+    teams: texts.filter(isOfTeam).map((group) => group.slice(TEAM_PREFIX.length)),
+    others: texts.filter((group) => !isOfTeam(group)),
+  }
+}
 
 /** The scope as text of a claim: compact JSON, `*` when unrestricted. */
 export const scopeClaimOf = (scope: Scope | null): string =>

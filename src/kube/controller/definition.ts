@@ -24,11 +24,14 @@ export interface WatchSettings {
 /** The whole collection. */
 export const everyObject = (): ListQuery => ({})
 
-/** The number of objects of a kind by state, of those that a cap ends, and of those whose status is late. */
+/**
+ * The number of objects of a kind by state; of a kind whose objects expire, also of those that a cap ends, and of those
+ * whose status is late.
+ */
 export interface ObjectCounts {
   readonly byState: Readonly<Record<string, number>>
-  readonly capped: number
-  readonly overdue: Overdue
+  readonly capped?: number
+  readonly overdue?: Overdue
 }
 
 /** The intersection of a union's members: what the records of all controllers have together. */

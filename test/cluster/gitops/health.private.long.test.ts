@@ -1,9 +1,9 @@
 // How Argo CD and Flux show objects in every state, with the shipped files and the interpreters of both tools (contract
-// 4.1, 4.2, 4.3).
+// 4.1, 4.2, 4.3, 24.1).
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { ACCESS_KEYS, CONFIGS, REASONS, TOKENS } from '../../../src/api/names.ts'
+import { ACCESS_KEYS, CONFIGS, REASONS, TEAMS, TOKENS, USERS } from '../../../src/api/names.ts'
 import type { KubeObject } from '../../../src/api/objects.ts'
 import type { KeyState } from '../../../src/domain/accesskey/key-state.ts'
 import { type OwnOperator, startOperator } from '../../support/command-process.ts'
@@ -14,10 +14,14 @@ import type { StoredObject } from '../../support/object-client.ts'
 import {
   type ConfigReason,
   type States,
+  type TeamReason,
   type TokenReason,
+  type UserReason,
   configStates,
   keyStates,
+  teamStates,
   tokenStates,
+  userStates,
 } from './object-states.ts'
 import { type Health, argoKey, healthTools } from './health-assessments.ts'
 
@@ -35,6 +39,11 @@ const KEYS: Readonly<Record<KeyState, Shown>> = {
   Expired:     ['Suspended', 'Current', 'Failed'],
   Disabled:    ['Suspended', 'Current', 'Failed'],
   OwnerNotReady: ['Progressing', 'InProgress', 'InProgress'],
+  UserDisabled:  ['Progressing', 'InProgress', 'InProgress'],
+  TeamGone:      ['Progressing', 'InProgress', 'InProgress'],
+  IdentityGone:  ['Progressing', 'InProgress', 'InProgress'],
+  IdentityStale: ['Progressing', 'InProgress', 'InProgress'],
+  SignInAgain:   ['Progressing', 'InProgress', 'InProgress'],
   Terminating: ['Progressing', 'InProgress', 'Terminating'],
 }
 // biome-ignore format: a table
@@ -48,6 +57,19 @@ const TOKEN_ROWS: Readonly<Record<TokenReason, Shown>> = {
   SigningKeyUnavailable: ['Progressing', 'InProgress', 'InProgress'],
   IssuerUnknown:         ['Progressing', 'InProgress', 'InProgress'],
   Terminating:           ['Progressing', 'InProgress', 'Terminating'],
+}
+// biome-ignore format: a table
+const USER_ROWS: Readonly<Record<UserReason, Shown>> = {
+  Active:       ['Healthy', 'Current', 'Current'],
+  Disabled:     ['Suspended', 'Current', 'Failed'],
+  NameMismatch: ['Degraded', 'Failed', 'Failed'],
+  Terminating:  ['Progressing', 'InProgress', 'Terminating'],
+}
+// biome-ignore format: a table
+const TEAM_ROWS: Readonly<Record<TeamReason, Shown>> = {
+  Active:       ['Healthy', 'Current', 'Current'],
+  NameMismatch: ['Degraded', 'Failed', 'Failed'],
+  Terminating:  ['Progressing', 'InProgress', 'Terminating'],
 }
 // biome-ignore format: a table
 const CONFIG_ROWS: Readonly<Record<ConfigReason, Shown>> = {
@@ -93,6 +115,8 @@ beforeAll(async () => {
   states = {
     keys: await keyStates(plane),
     tokens: await tokenStates(plane, allowSigning),
+    users: await userStates(plane),
+    teams: await teamStates(plane),
     configs: await configStates(plane),
   }
 }, 300_000)
@@ -115,6 +139,8 @@ async function shown(object: KubeObject): Promise<Shown> {
 const KINDS = [
   { kind: ACCESS_KEYS.kind, rows: KEYS, of: () => states.keys, rule: '4.1' },
   { kind: TOKENS.kind, rows: TOKEN_ROWS, of: () => states.tokens, rule: '4.2' },
+  { kind: USERS.kind, rows: USER_ROWS, of: () => states.users, rule: '24.1' },
+  { kind: TEAMS.kind, rows: TEAM_ROWS, of: () => states.teams, rule: '24.1' },
   { kind: CONFIGS.kind, rows: CONFIG_ROWS, of: () => states.configs, rule: '4.3' },
 ]
 
@@ -215,7 +241,7 @@ test('the patch adds the health scripts to the ConfigMap of Argo CD and keeps it
   await runBlock(plane, patch, { cwd: ROOT })
   const path = '/api/v1/namespaces/argocd/configmaps/argocd-cm'
   const { data } = (await plane.raw<typeof foreign>('GET', path)).body
-  const keys = [ACCESS_KEYS, TOKENS, CONFIGS].map(({ kind }) => argoKey(kind))
+  const keys = [ACCESS_KEYS, TOKENS, USERS, TEAMS, CONFIGS].map(({ kind }) => argoKey(kind))
   expect(Object.keys(data).toSorted()).toEqual(['url', ...keys].toSorted())
 })
 

@@ -1,11 +1,12 @@
 // Brings objects into every state that status can show, on a control plane with a running operator.
-import { CONFIGS } from '../../../src/api/names.ts'
+import { CONFIGS, IDENTITY_GONE_ANNOTATION, type REASONS } from '../../../src/api/names.ts'
 import type { KubeObject } from '../../../src/api/objects.ts'
 import type { TokenReadyState } from '../../../src/controllers/directclusterendpointtoken/ready-state.ts'
 import type { KeyState } from '../../../src/domain/accesskey/key-state.ts'
 import { IN_FORCE_PATH, isReadyBy, settingsOf } from '../../support/config-client.ts'
 import type { TestControlPlane } from '../../support/control-plane.ts'
 import { type StoredObject, objectClientOf } from '../../support/object-client.ts'
+import { TRACKED, teamClientOf, userClientOf } from '../people/people-client.ts'
 import { type KeyClient, keyClientOf, outlived, createdAgo } from '../keys/key-client.ts'
 import {
   FOREIGN,
@@ -17,6 +18,10 @@ import {
 
 /** Reasons of the Ready condition of a token. `Pending` is never in status. */
 export type TokenReason = Exclude<TokenReadyState['reason'], 'Pending'> | 'Terminating'
+/** Reasons of a User. */
+export type UserReason = (typeof REASONS.userReady)[number]
+/** Reasons of a Team. */
+export type TeamReason = (typeof REASONS.teamReady)[number]
 /** Reasons of a Config. */
 export type ConfigReason = 'Applied' | 'Invalid' | 'NotInForce'
 
@@ -24,6 +29,8 @@ export type ConfigReason = 'Applied' | 'Invalid' | 'NotInForce'
 export interface States {
   readonly keys: Readonly<Record<KeyState, KubeObject>>
   readonly tokens: Readonly<Record<TokenReason, KubeObject>>
+  readonly users: Readonly<Record<UserReason, KubeObject>>
+  readonly teams: Readonly<Record<TeamReason, KubeObject>>
   readonly configs: Readonly<Record<ConfigReason, KubeObject>>
 }
 
@@ -54,6 +61,60 @@ export async function keyStates(plane: TestControlPlane): Promise<States['keys']
     Disabled: disabled,
     OwnerNotReady: owned,
     Terminating: await terminating(keys),
+    ...(await endedByPeople(plane)),
+  }
+}
+
+/** Keys whose person or team keeps them from working. */
+async function endedByPeople(plane: TestControlPlane) {
+  const keys = keyClientOf(plane)
+  const user = await userClientOf(plane).create({ disabled: true })
+  const team = await deletedTeam(plane)
+  const gone = (reason: string) => ({
+    annotations: { [IDENTITY_GONE_ANNOTATION]: `2026-11-21T10:00:00Z ${reason}` },
+  })
+  const stale = { type: 'Login', identityRefresh: '2026-11-21T10:00:00Z' } as const
+  return {
+    UserDisabled: await keys.shown(await keys.create({ user: user.metadata.name }), 'UserDisabled'),
+    // The Team holds only what a GitOps tool applies.
+    TeamGone: await keys.shown(
+      await keys.create({ user: '', team: team.metadata.name }, TRACKED.Flux),
+      'TeamGone',
+    ),
+    IdentityGone: await keys.shown(await keys.create({}, gone('IdentityGone')), 'IdentityGone'),
+    SignInAgain: await keys.shown(await keys.create({}, gone('SignInAgain')), 'SignInAgain'),
+    IdentityStale: await keys.shown(await keys.create(stale), 'IdentityStale'),
+  }
+}
+
+/** A Team in deletion with a foreign finalizer. */
+async function deletedTeam(plane: TestControlPlane): Promise<KubeObject> {
+  const teams = teamClientOf(plane)
+  const team = await teams.shown(await teams.create({}, { finalizers: [FOREIGN] }), 'Active')
+  await teams.remove(team)
+  return teams.shown(team, 'Terminating')
+}
+
+/** Brings an object into each state of a User. */
+export async function userStates(plane: TestControlPlane): Promise<States['users']> {
+  const users = userClientOf(plane)
+  const leaving = await users.shown(await users.create({}, { finalizers: [FOREIGN] }), 'Active')
+  await users.remove(leaving)
+  return {
+    Active: await users.shown(await users.create(), 'Active'),
+    Disabled: await users.shown(await users.create({ disabled: true }), 'Disabled'),
+    NameMismatch: await users.shown(await users.create({ username: 'Ada' }), 'NameMismatch'),
+    Terminating: await users.shown(leaving, 'Terminating'),
+  }
+}
+
+/** Brings an object into each state of a Team. */
+export async function teamStates(plane: TestControlPlane): Promise<States['teams']> {
+  const teams = teamClientOf(plane)
+  return {
+    Active: await teams.shown(await teams.create(), 'Active'),
+    NameMismatch: await teams.shown(await teams.create({ name: 'SRE' }), 'NameMismatch'),
+    Terminating: await deletedTeam(plane),
   }
 }
 

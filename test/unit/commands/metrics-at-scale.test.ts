@@ -13,6 +13,7 @@ import { settledKeys } from '../../support/key-controller-at-scale.ts'
 import { countPerTurn, tickingClock } from '../../support/manual-clock.ts'
 import { issuedObject, withMetadata } from '../../support/token-builder.ts'
 import { repeated } from '../../support/tier.ts'
+import { peopleStores } from '../people/people-builder.ts'
 import { managerMetrics, scraped } from './manager/metrics-builder.ts'
 
 const T0 = Date.parse('2026-11-21T10:00:00Z')
@@ -54,8 +55,10 @@ function stage() {
   )
   const tokens = new Store((object) => seen(tokenOf(object as never)), TOKEN_INDEXERS)
   const clock = tickingClock(T0, 1)
+  const nobody = peopleStores()
   const options = {
-    stores: { keys, tokens },
+    stores: { keys, tokens, ...nobody },
+    people: nobody.people,
     caps: { current: () => ({ maxTtlSeconds: null, loginTtlSeconds: null }) },
     clock,
     eventLoop: new EventLoopShare(clock),

@@ -149,6 +149,7 @@ export function soundClaims(
     name: 'ci',
     uid: randomUUID(),
     scope: null,
+    teams: [],
     isOwnerScoped: false,
     ...subject,
   }

@@ -13,11 +13,17 @@ export const managerMetrics = (perObject = false): ManagerMetrics =>
     watches: ['ownedaccesskeys', 'configs'],
     watchRestartReasons: ['closed', 'expired'],
     counted: [
-      { kind: 'OwnedAccessKey', metric: 'platform_access_keys', states: ['active', 'expired'] },
+      {
+        kind: 'OwnedAccessKey',
+        metric: 'platform_access_keys',
+        states: ['active', 'expired'],
+        expires: true,
+      },
       {
         kind: 'DirectClusterEndpointToken',
         metric: 'platform_tokens',
         states: ['issued', 'revoked'],
+        expires: true,
       },
     ],
     perObject,

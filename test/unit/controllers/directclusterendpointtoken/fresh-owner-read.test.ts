@@ -12,6 +12,9 @@ import {
   tokenObject,
 } from '../../../support/token-builder.ts'
 import { type Given, reconcileToken } from './token-reconcile.ts'
+import { peopleOf } from '../../people/people-builder.ts'
+
+const NOBODY = peopleOf([], [])
 
 const underCi = () => issuedObject({ metadata: UNDER_CI, spec: { ttl: 600 } }, { owner: owner() })
 
@@ -20,7 +23,7 @@ const AGAIN = { result: 'later', atMs: after(61) }
 
 describe('issue and revocation read the owner from the API server, since the watch of keys may lag (5.4)', () => {
   const known = (...keys: readonly OwnedAccessKeyObject[]) => ({
-    readKeys: () => Promise.resolve(keysIn(keyStore(...keys))),
+    readKeys: () => Promise.resolve(keysIn(keyStore(...keys), NOBODY)),
   })
   const ci = (spec: OwnedAccessKeyObject['spec'] = {}) =>
     keyObject({ spec: { user: 'ada', key: 'k'.repeat(32), ...spec } })

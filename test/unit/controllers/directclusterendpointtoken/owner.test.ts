@@ -5,7 +5,7 @@ import { keysIn } from '../../../../src/controllers/indexes/access-keys.ts'
 import type { OwnedAccessKeyObject } from '../../../../src/domain/accesskey/access-key.ts'
 import { keysAffectedBy } from '../../../../src/domain/accesskey/owner-chain.ts'
 import { DAY_MS, after, t0, textAfter, viewOf } from '../../../support/key-builder.ts'
-import { type Parts, keyObject } from '../../../support/object-builder.ts'
+import { type Parts, keyObject, userObject } from '../../../support/object-builder.ts'
 import {
   UNDER_CI,
   issuedObject,
@@ -17,6 +17,10 @@ import {
   tokenStore,
   withMetadata,
 } from '../../../support/token-builder.ts'
+import { IDENTITY_GONE_ANNOTATION } from '../../../../src/api/names.ts'
+import { peopleOf } from '../../people/people-builder.ts'
+
+const NOBODY = peopleOf([], [])
 
 const NO_CAPS = { maxTtlSeconds: null, loginTtlSeconds: null }
 const KEY = 'k'.repeat(32)
@@ -49,7 +53,7 @@ describe('the state of the access key that the owner reference names (5.4)', () 
   test.each(rows)('$name: $state', ({ keys, cap = null, state, expires }) => {
     const found = ownerOf(
       token({ metadata: UNDER_CI }),
-      keysIn(keyStore(...keys)),
+      keysIn(keyStore(...keys), NOBODY),
       { maxTtlSeconds: cap, loginTtlSeconds: null },
       after(60),
     )
@@ -63,7 +67,36 @@ describe('the state of the access key that the owner reference names (5.4)', () 
     { name: 'with a reference to a missing key', metadata: { ownerReferences: [referenceTo({ name: 'x', uid: 'uid-ci' })] } },
     { name: 'with a reference to another uid', metadata: { ownerReferences: [referenceTo({ name: 'ci', uid: 'uid-old' })] } },
   ])('a token $name has no owner', ({ metadata }) => {
-    expect(ownerOf(token({ metadata }), keysIn(keyStore(key())), NO_CAPS, t0)).toBeNull()
+    expect(ownerOf(token({ metadata }), keysIn(keyStore(key()), NOBODY), NO_CAPS, t0)).toBeNull()
+  })
+})
+
+describe('what ends tokens under a key for good (5.4, 24.5)', () => {
+  const stale = { type: 'Login' as const, identityRefresh: textAfter(-86_401) }
+  const gone = (reason: string) => ({
+    annotations: { [IDENTITY_GONE_ANNOTATION]: `${textAfter(0)} ${reason}` },
+  })
+  const disabled = [userObject({ spec: { disabled: true } })]
+  const login = (spec: object) =>
+    key({ metadata: { name: 'login', uid: 'uid-login' }, spec: { key: 'l'.repeat(32), ...spec } })
+  const underLogin = { ownerReferences: [referenceTo({ name: 'login', uid: 'uid-login' })] }
+
+  // biome-ignore format: a table
+  test.each<{ name: string; keys: OwnedAccessKeyObject[]; users?: ReturnType<typeof userObject>[]; state: string; end: object | null }>([
+    { name: 'an active key', keys: [key()], state: 'Active', end: null },
+    { name: 'a disabled User', keys: [key()], users: disabled, state: 'UserDisabled', end: { state: 'UserDisabled', above: null } },
+    { name: 'a person who is gone', keys: [key({ metadata: gone('IdentityGone') })], state: 'IdentityGone', end: { state: 'IdentityGone', above: null } },
+    { name: 'a sign-in that was not confirmed for a day', keys: [key({ spec: stale })], state: 'IdentityStale', end: null },
+    { name: 'a sign-in that needs another one', keys: [key({ metadata: gone('SignInAgain') })], state: 'SignInAgain', end: null },
+    { name: 'a stale sign-in that is disabled', keys: [key({ spec: { ...stale, disabled: true } })], state: 'IdentityStale', end: { state: 'Disabled', above: null } },
+    { name: 'a stale sign-in that has expired', keys: [key({ spec: { ...stale, ttl: 30 } })], state: 'IdentityStale', end: { state: 'Expired', above: null } },
+    { name: 'a stale sign-in under a disabled key', keys: [key({ metadata: underLogin, spec: stale }), login({ disabled: true })], state: 'IdentityStale', end: { state: 'Disabled', above: 'login' } },
+    { name: 'a key under a stale sign-in', keys: [key({ metadata: underLogin }), login(stale)], state: 'IdentityStale', end: null },
+    { name: 'a key under a stale sign-in of a disabled User', keys: [key({ metadata: underLogin }), login(stale)], users: disabled, state: 'UserDisabled', end: { state: 'UserDisabled', above: null } },
+    { name: 'a key under a stale sign-in that is gone as well', keys: [key({ metadata: underLogin }), login({ ...stale, disabled: true })], state: 'IdentityStale', end: { state: 'Disabled', above: 'login' } },
+  ])('$name: $state', ({ keys, users = [], state, end }) => {
+    const known = keysIn(keyStore(...keys), peopleOf(users, []))
+    expect(ownerOf(token({ metadata: UNDER_CI }), known, NO_CAPS, after(60))).toMatchObject({ state, end })
   })
 })
 
@@ -105,7 +138,7 @@ describe('the keys that own the owner count too (5.4, 10.3, 12.3)', () => {
     { name: 'its owner has a scope, and it inherits that', keys: [ci(), login({ spec: { scope: CLUSTER } })], state: 'Active', above: null, scope: CLUSTER },
   ]
   test.each(rows)('$name: $state', ({ keys, state, above, expires, scope = null }) => {
-    const known = keysIn(keyStore(...keys))
+    const known = keysIn(keyStore(...keys), NOBODY)
     const found = ownerOf(token({ metadata: UNDER_CI }), known, NO_CAPS, after(60))
     expect(found).toMatchObject({ key: { name: 'ci', scope }, state, above })
     expect(found?.expiresMs).toBe(expires === undefined ? null : after(expires))
@@ -115,9 +148,9 @@ describe('the keys that own the owner count too (5.4, 10.3, 12.3)', () => {
     const tokens = tokenStore(tokenObject({ metadata: UNDER_CI }))
     const keys = keyStore(ci(), login())
     const now = keys.get('login')
-    expect(namesUnder(keysAffectedBy({ before: now, after: now }, keysIn(keys)), tokens)).toEqual([
-      'deploy',
-    ])
+    expect(
+      namesUnder(keysAffectedBy({ before: now, after: now }, keysIn(keys, NOBODY)), tokens),
+    ).toEqual(['deploy'])
   })
 })
 
@@ -147,7 +180,7 @@ describe('a change of a key requeues its tokens (5.4)', () => {
     { name: 'replaced by another key of that name', before: ci, after: recreated, touched: ['waits', 'out', 'stripped', 'other'] },
     { name: 'a key without tokens', before: undefined, after: viewOf({ metadata: { uid: 'x' } }), touched: [] },
   ])('$name', ({ before, after: now, touched }) => {
-    expect(namesUnder(keysAffectedBy({ before, after: now }, keysIn(keyStore())), tokens)).toEqual(touched)
+    expect(namesUnder(keysAffectedBy({ before, after: now }, keysIn(keyStore(), NOBODY)), tokens)).toEqual(touched)
   })
 })
 
@@ -156,6 +189,11 @@ test('an ignored use does not extend the owner (2.9)', () => {
     ...key({ spec: { ttl: 60, ttlAfterLastActivity: true } }),
     status: { lastActivity: textAfter(9e5) },
   }
-  const found = ownerOf(token({ metadata: UNDER_CI }), keysIn(keyStore(used)), NO_CAPS, t0 + DAY_MS)
+  const found = ownerOf(
+    token({ metadata: UNDER_CI }),
+    keysIn(keyStore(used), NOBODY),
+    NO_CAPS,
+    t0 + DAY_MS,
+  )
   expect(found?.state).toBe('Expired')
 })

@@ -111,6 +111,11 @@ const OWNER_SENTENCES = {
   Terminating: 'is being deleted',
   NoIdentity: 'names no user, team or subject',
   KeyConflict: 'has the same key as another object',
+  UserDisabled: 'acts as a user who is disabled or being deleted',
+  TeamGone: 'acts as a team that is being deleted',
+  IdentityGone: 'acts as a person who is gone at the sign-in provider',
+  IdentityStale: 'was not refreshed at the sign-in provider for 24 hours',
+  SignInAgain: 'needs its person to sign in again',
   Expired: 'has expired',
   Disabled: 'is disabled',
 } as const
@@ -239,8 +244,17 @@ describe('a token above 8 KiB is not signed (7.1)', () => {
     expect(last && lengthOf(last, algorithm)).toBe(longest)
     expect(readyStateFor({ ...first, circumstances })).toEqual({
       reason: 'ScopeTooLarge',
-      message: `The token would have ${next} bytes, more than 8192: shorten spec.scope or the groups of its owner.`,
+      message: `The token would have ${next} bytes (groups: 1), more than 8192: shorten spec.scope or the groups of its owner, or take its user out of Teams.`,
       endMs: after(86_400),
+    })
+  })
+
+  test('the teams of its user count too, and the message has the number of groups (24.5)', () => {
+    const teams = Array.from({ length: 198 }, (_, at) => `${at}`.padEnd(40, 'x'))
+    const circumstances = { owner: owner(), teams }
+    expect(readyStateFor({ parts: under, circumstances })).toMatchObject({
+      reason: 'ScopeTooLarge',
+      message: expect.stringContaining(' bytes (groups: 200), ') as string,
     })
   })
 

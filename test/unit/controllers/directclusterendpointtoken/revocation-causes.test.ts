@@ -46,6 +46,9 @@ const underCi = (
   key: Partial<AccessKey> = CI,
 ): DirectClusterEndpointToken =>
   issuedObject({ metadata: UNDER_CI, spec: { ttl: 600, ...spec } }, { owner: owner(key) })
+/** A token that was issued while the user was in these teams. */
+const inTeams = (...teams: readonly string[]): DirectClusterEndpointToken =>
+  issuedObject({ metadata: UNDER_CI, spec: { ttl: 600 } }, { owner: owner(CI), teams })
 const ownerless = (): DirectClusterEndpointToken => issuedObject({ spec: { ttl: 600 } })
 
 /** Circumstances a minute later; by default with the owner as at issue. */
@@ -82,6 +85,9 @@ describe('a token stays issued (5.4)', () => {
     readonly ends?: number
   }[] = [
     { name: 'nothing has changed' },
+    { name: 'its owner was not confirmed by the sign-in provider for a day (24.5)', circumstances: { owner: owner(CI, { state: 'IdentityStale' }) } },
+    { name: 'its owner’s person has to sign in again (24.5)', circumstances: { owner: owner(CI, { state: 'SignInAgain' }) } },
+    { name: 'its user gained a team (24.2)', circumstances: { teams: ['sre'], allTeams: new Set(['sre']) } },
     { name: 'a millisecond before its exp', circumstances: { nowMs: after(599.999) } },
     { name: 'its owner was widened', circumstances: { owner: owner({ ...CI, scope: null }) } },
     { name: 'its owner was widened by a cluster', circumstances: { owner: owner({ ...CI, scope: onCluster('a', 'b', 'c') }) } },
@@ -108,6 +114,12 @@ describe('a token stays issued (5.4)', () => {
     expect(readyStateFor(object, { owner: owner(key), ...circumstances })).toEqual(issuedStill)
   })
 
+  test('a token stays issued while its user is in every team of its groups, and beyond them (24.2)', () => {
+    const allTeams = new Set(['ops', 'dev', 'sre'])
+    const issuedStill = { reason: 'Issued', issue: null, endMs: after(600) }
+    expect(readyStateFor(inTeams('ops', 'sre'), { allTeams })).toEqual(issuedStill)
+  })
+
   // biome-ignore format: a table
   test.each<{ name: string; change: Change }>([
     { name: 'nothing has changed', change: same },
@@ -122,6 +134,9 @@ const STATES = {
   Terminating: 'is being deleted',
   NoIdentity: 'names no user, team or subject',
   KeyConflict: 'has the same key as another object',
+  UserDisabled: 'acts as a user who is disabled or being deleted',
+  TeamGone: 'acts as a team that is being deleted',
+  IdentityGone: 'acts as a person who is gone at the sign-in provider',
   Expired: 'has expired',
   Disabled: 'is disabled',
 } as const
@@ -159,9 +174,13 @@ const CAUSES: readonly Cause[] = [
   { name: 'reference added to a missing key', object: ownerless(), change: referring(CI_REF), circumstances: { owner: null },
     because: 'it was issued without an owner and has one now' },
   { name: 'owner deleted, or created again', circumstances: { owner: null }, because: 'access key ci is gone' },
-  ...REASONS.accessKeyReady.filter((state) => state !== 'Active' && state !== 'OwnerNotReady').map((state) => ({
-    name: `owner ${state}`, circumstances: { owner: owner(CI, { state }) }, because: `access key ci ${STATES[state]}`,
+  ...REASONS.accessKeyReady.filter((state) => Object.hasOwn(STATES, state)).map((state) => ({
+    name: `owner ${state} (24.5)`, circumstances: { owner: owner(CI, { state: state as keyof typeof STATES }) },
+    because: `access key ci ${STATES[state as keyof typeof STATES]}`,
   })),
+  { name: 'the user lost one of two teams (24.2)', object: inTeams('sre', 'ops'), circumstances: { allTeams: new Set(['ops']) },
+    because: 'the user of access key ci is not in team sre any more' },
+  { name: 'the user lost every team (24.2)', object: inTeams('sre'), because: 'the user of access key ci is not in team sre any more' },
   { name: 'owner of another identity', circumstances: { owner: owner({ ...CI, identity: 'user:eve' }) }, because: OTHER_IDENTITY },
   { name: 'owner of another kind of identity', circumstances: { owner: owner({ ...CI, identity: 'subject:ada' }) }, because: OTHER_IDENTITY },
   { name: 'owner with an added group', circumstances: { owner: owner({ ...CI, groups: ['ops', 'dev', 'x'] }) }, because: OTHER_IDENTITY },
@@ -220,10 +239,9 @@ describe('the cause in Ready (4.4)', () => {
     (key: Partial<AccessKey>, state?: Owner['state']) =>
     (circumstances: PartialCircumstances): PartialCircumstances => {
       const before = circumstances.owner ?? owner(CI)
-      return {
-        ...circumstances,
-        owner: { ...before, key: { ...before.key, ...key }, ...(state ? { state } : {}) },
-      }
+      const { expiresMs } = before
+      const changed = owner({ ...before.key, ...key }, { expiresMs, state: state ?? before.state })
+      return { ...circumstances, owner: changed }
     }
   interface Makes {
     readonly because: string

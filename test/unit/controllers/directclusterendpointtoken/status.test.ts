@@ -116,7 +116,7 @@ describe('the message of Ready, with its numbers (4.4)', () => {
     { name: 'revoked', object: underCi(), circumstances: DISABLED,
       says: 'The token was revoked for good, because access key ci is disabled; make a new object for another token.' },
     { name: 'too large', object: tokenObject({ spec: { scope: scope('x'.repeat(8000)) } }),
-      says: 'The token would have 22014 bytes, more than 8192: shorten spec.scope or the groups of its owner.' },
+      says: 'The token would have 22014 bytes (groups: 1), more than 8192: shorten spec.scope or the groups of its owner, or take its user out of Teams.' },
     { name: 'being deleted', object: deleting(tokenObject(), ['a/b']), says: 'The token is being deleted and is revoked.' },
     { name: 'being deleted, while records fail', object: withMetadata(underCi(), { deletionTimestamp: textAfter(60) }), circumstances: { recordFault: fault },
       says: 'The token is being deleted and is revoked. It stays until its revocation is recorded, which failed: the API server answered 403 Forbidden.' },

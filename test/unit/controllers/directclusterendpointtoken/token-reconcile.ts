@@ -20,6 +20,7 @@ import { memoryLog } from '../../../support/memory-log.ts'
 import { keyObject } from '../../../support/object-builder.ts'
 import { ISSUER, KID, keyStore, tokenStore, tokenText } from '../../../support/token-builder.ts'
 import { reconcileContext } from '../../../support/reconcile-context.ts'
+import { peopleOf } from '../../people/people-builder.ts'
 
 /** Inputs of a reconcile; the owner is key `ci` of user ada. */
 export interface Given {
@@ -52,11 +53,13 @@ export function tokenControllerDeps(given: Given) {
   const keys = keyStore(
     ...(key ? [keyObject({ spec: { user: 'ada', key: 'k'.repeat(32), ...key } })] : []),
   )
+  const people = peopleOf([], [])
   const deps: TokenDeps = {
     client,
     tokens,
     keys,
-    readKeys: () => Promise.resolve(keysIn(keys)),
+    people,
+    readKeys: () => Promise.resolve(keysIn(keys, people)),
     signer: {
       current: () => ({ kid: KID, algorithm: 'ES256' }),
       isWithdrawn: (kid) => withdrawn.includes(kid),

@@ -198,8 +198,10 @@ function ownerIn({ object, key, hasOlderDuplicate, caps, nowMs }: SimulatedState
   const reference = object?.metadata.ownerReferences?.[0]
   if (!key || reference?.name !== key.name || reference.uid !== key.uid) return null
   const lifetime = lifetimeOf(key, caps, nowMs)
-  const state = keyStateOf(key, lifetime, hasOlderDuplicate, nowMs)
-  return { key, state, above: null, expiresMs: lifetime.expiresMs }
+  const faults = { isInConflict: hasOlderDuplicate, identityFault: null }
+  const state = keyStateOf(key, lifetime, faults, nowMs)
+  const end = state === 'Active' ? null : { state, above: null }
+  return { key, state, above: null, end, expiresMs: lifetime.expiresMs }
 }
 
 /** The circumstances that the reconciler would pass to `plan`. */

@@ -2,6 +2,7 @@
 import { ACCESS_KEYS, REVOKE_FINALIZER } from '../../../../src/api/names.ts'
 import { DAY_MS, statusEntry, textAfter } from '../../../support/key-builder.ts'
 import { keyObject } from '../../../support/object-builder.ts'
+import { peopleOf } from '../../people/people-builder.ts'
 
 /** The object of the key, with a deletionTimestamp and our finalizer. */
 export const deletedKeyObject = (resourceVersion = '1', status: object = {}) =>
@@ -18,6 +19,7 @@ export const deletedKeyObject = (resourceVersion = '1', status: object = {}) =>
 
 /** Dependencies with fixed values: no caps, a retention of a day, and ignored events. */
 export const fixedKeyDeps = () => ({
+  people: peopleOf([], []),
   caps: () => ({ maxTtlSeconds: null, loginTtlSeconds: null }),
   configName: 'platform-manager-config',
   retentionMs: DAY_MS,

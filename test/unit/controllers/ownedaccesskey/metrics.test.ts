@@ -9,6 +9,9 @@ import { EventLoopShare } from '../../../../src/runtime/concurrency/event-loop.t
 import { accessKey, after, circumstances, stepped } from '../../../support/key-builder.ts'
 import { manualClock } from '../../../support/manual-clock.ts'
 import { keyObject } from '../../../support/object-builder.ts'
+import { peopleOf } from '../../people/people-builder.ts'
+
+const NOBODY = peopleOf([], [])
 
 const eventLoop = new EventLoopShare(manualClock(after(0)))
 const CAPS = { maxTtlSeconds: null, loginTtlSeconds: null }
@@ -48,7 +51,7 @@ describe('keys by state (8.4)', () => {
       deleting: keyWith('g', { isDeleting: true }),
       owned: keyWith('h', { ownerRef: { name: 'disabled', uid: 'c' } }),
     })
-    const { byState } = await countKeys(keys, CAPS, after(60), eventLoop)
+    const { byState } = await countKeys(keys, NOBODY, CAPS, after(60), eventLoop)
     expect(byState).toEqual({
       active: 2,
       expired: 1,
@@ -66,7 +69,13 @@ describe('keys by state (8.4)', () => {
       b: keyWith('b', { ttl: 90 }),
       c: keyWith('c', {}),
     })
-    const counts = await countKeys(keys, { ...CAPS, maxTtlSeconds: 60 }, after(0), eventLoop)
+    const counts = await countKeys(
+      keys,
+      NOBODY,
+      { ...CAPS, maxTtlSeconds: 60 },
+      after(0),
+      eventLoop,
+    )
     expect(counts.capped).toBe(2)
   })
 
@@ -76,7 +85,7 @@ describe('keys by state (8.4)', () => {
       a: keyWith('a', {}),
     })
     const caps = { ...CAPS, maxTtlSeconds: 60 }
-    const counts = await countKeys(keys, caps, after(0), eventLoop)
+    const counts = await countKeys(keys, NOBODY, caps, after(0), eventLoop)
     expect(counts).toMatchObject({ byState: { active: 1 }, capped: 1 })
     const ends: [string, number][] = []
     await exportKeyExpiry(keys, caps, after(0), eventLoop, (...end) => ends.push(end))
@@ -104,7 +113,7 @@ describe('overdue keys: past their end, without Expired in status (8.4)', () => 
       overdue: { count: 2, longestMs: 40_000 },
     },
   ])('$name', async ({ nowMs, overdue }) => {
-    expect(await countKeys(keys, CAPS, nowMs, eventLoop)).toMatchObject({ overdue })
+    expect(await countKeys(keys, NOBODY, CAPS, nowMs, eventLoop)).toMatchObject({ overdue })
   })
 })
 
@@ -129,7 +138,7 @@ async function countReads(count: number): Promise<number> {
   )
   for (const name of names) store.put(keyObject({ metadata: { name, uid: name } }))
   for (const _ of [1, 2]) {
-    const { byState } = await countKeys(store, CAPS, after(0), eventLoop)
+    const { byState } = await countKeys(store, NOBODY, CAPS, after(0), eventLoop)
     expect(byState).toEqual({ active: 1, key_conflict: count - 1 })
   }
   return reads

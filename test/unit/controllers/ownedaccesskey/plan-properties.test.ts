@@ -54,8 +54,13 @@ function randomKey({ pick }: Random): AccessKey {
     isDisabled: pick([false, false, true]),
     identity: pick(['user:ada', 'user:ada', null]),
     digest: pick([accessKey().digest, null]),
+    refreshedMs: pick([null, null, moment() - DAY_MS]),
   })
 }
+
+const IDENTITY_FAULTS = (
+  ['UserDisabled', 'TeamGone', 'IdentityGone', 'IdentityStale', 'SignInAgain'] as const
+).map((reason) => ({ reason, message: `The reason is ${reason}.` }))
 
 const randomCircumstances = ({ pick }: Random): KeyPlanInput =>
   circumstances({
@@ -66,6 +71,8 @@ const randomCircumstances = ({ pick }: Random): KeyPlanInput =>
     retentionMs: pick([0, 1000, DAY_MS]),
     conflict: pick([null, null, null, olderThan('old-ci').conflict]),
     ownerFault: pick([null, null, null, 'access key login, which it depends on, is disabled']),
+    identityFault: pick([...Array<null>(8).fill(null), ...IDENTITY_FAULTS]),
+    isSurplusLogin: pick([...Array<boolean>(9).fill(false), true]),
     nowMs: after(pick([0, 1, 30, 59.999, 60, 60.001, 90, 120, 500, 90_000])),
   })
 
@@ -105,7 +112,7 @@ function settle(key: AccessKey, when: KeyPlanInput): Settled {
 }
 
 /** New keys, and keys that were settled before under other caps and at another time. */
-const CASES: readonly Case[] = Array.from({ length: 5000 }, (_, seed) => {
+const CASES: readonly Case[] = Array.from({ length: 8000 }, (_, seed) => {
   const random = randomFrom(seed)
   const fresh = randomKey(random)
   const past = random.pick([true, false]) ? settle(fresh, randomCircumstances(random)).left : fresh
@@ -195,9 +202,12 @@ function mayBeDeleted(key: AccessKey, when: KeyPlanInput): boolean {
 }
 
 const deletesRightly = ({ key, when }: Case): boolean =>
-  settle(key, when).steps.every((one) => one.step.kind !== 'delete' || mayBeDeleted(one.key, when))
+  settle(key, when).steps.every(({ key: before, step }) => {
+    if (step.kind !== 'delete') return true
+    return step.because === 'surplus' ? when.isSurplusLogin : mayBeDeleted(before, when)
+  })
 
-test('a key is deleted only after its end was published, and never if it is kept', () => {
+test('a key is deleted only after its end was published, and never if it is kept, or as a surplus sign-in', () => {
   expect(violations(deletesRightly)).toEqual([])
 })
 

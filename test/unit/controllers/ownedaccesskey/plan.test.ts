@@ -190,24 +190,39 @@ describe('the step when the published status is up to date', () => {
     { name: 'a millisecond before the end', differing: { ttl: 60 }, now: 59.999, step: waitFor(60) },
     { name: 'expired: wait for its removal', differing: { ttl: 60 }, now: 60, step: waitFor(60 + DAY) },
     { name: 'a millisecond before its removal', differing: { ttl: 60 }, now: 59.999 + DAY, step: waitFor(60 + DAY) },
-    { name: 'its removal is due', differing: { ttl: 60 }, now: 60 + DAY, step: { kind: 'delete' } },
-    { name: 'long overdue', differing: { ttl: 60 }, now: 900 * DAY, step: { kind: 'delete' } },
-    { name: 'Login exactly at its end', differing: { ttl: 60, type: 'Login' }, now: 60, step: { kind: 'delete' } },
-    { name: 'a retention of 0', differing: { ttl: 60 }, around: { retentionMs: 0 }, now: 60, step: { kind: 'delete' } },
+    { name: 'its removal is due', differing: { ttl: 60 }, now: 60 + DAY, step: { kind: 'delete', because: 'expired' } },
+    { name: 'long overdue', differing: { ttl: 60 }, now: 900 * DAY, step: { kind: 'delete', because: 'expired' } },
+    { name: 'Login exactly at its end', differing: { ttl: 60, type: 'Login' }, now: 60, step: { kind: 'delete', because: 'expired' } },
+    { name: 'a retention of 0', differing: { ttl: 60 }, around: { retentionMs: 0 }, now: 60, step: { kind: 'delete', because: 'expired' } },
     { name: 'expired and kept: nothing', differing: { ttl: 60, onExpiry: 'Keep' }, now: 900 * DAY, step: nothing },
     { name: 'tracked: nothing', differing: { ttl: 60, isTracked: true }, now: 900 * DAY, step: nothing },
     { name: 'disabled: wait for the end', differing: { ttl: 60, isDisabled: true }, step: waitFor(60) },
-    { name: 'in conflict and past its end', differing: { ttl: 60, type: 'Login' }, around: olderThan('x'), now: 60, step: { kind: 'delete' } },
-    { name: 'without identity and past its end', differing: { ttl: 60, type: 'Login', identity: null }, now: 60, step: { kind: 'delete' } },
+    { name: 'in conflict and past its end', differing: { ttl: 60, type: 'Login' }, around: olderThan('x'), now: 60, step: { kind: 'delete', because: 'expired' } },
+    { name: 'without identity and past its end', differing: { ttl: 60, type: 'Login', identity: null }, now: 60, step: { kind: 'delete', because: 'expired' } },
     { name: 'a cap', differing: { ttl: 600 }, around: capped(90), step: waitFor(90) },
     { name: 'an ignored use: wait until it counts', differing: { ttl: 600, slides: true, lastActivityMs: after(61) }, step: waitFor(1) },
     { name: 'expired and kept, an ignored use may revive it', now: 100,
       differing: { ttl: 60, slides: true, onExpiry: 'Keep', lastActivityMs: after(200) }, step: waitFor(140) },
+    { name: 'a sign-in that nothing refreshes any more becomes stale (24.5)', differing: { type: 'Login', refreshedMs: after(-9) }, step: { kind: 'wait', wakeMs: after(DAY - 9) + 1 } },
+    { name: 'a sign-in at its last moment (24.5)', differing: { type: 'Login', refreshedMs: after(0) }, now: DAY, step: { kind: 'wait', wakeMs: after(DAY) + 1 } },
+    { name: 'a stale sign-in (24.5): wait for the end', differing: { type: 'Login', ttl: 2 * DAY, refreshedMs: after(0) }, now: DAY + 1, step: waitFor(2 * DAY) },
     { name: 'an ignored use long after the end: wait for the end', differing: { ttl: 60, lastActivityMs: after(9000) }, step: waitFor(60) },
   ]
   test.each(rows)('$name', ({ differing = {}, around = {}, now = 0, step }) => {
     const when = at(now, around)
     expect(plan(settled(differing, when), when)).toEqual(step)
+  })
+})
+
+describe('a Login key beyond those that its user keeps (5.1)', () => {
+  // biome-ignore format: a table
+  test.each<{ name: string; differing: Partial<AccessKey>; step: Partial<KeyStep> }>([
+    { name: 'is deleted', differing: {}, step: { kind: 'delete', because: 'surplus' } },
+    { name: 'is adopted first, as tokens may be issued under it', differing: { finalizers: [] }, step: { kind: 'adopt' } },
+    { name: 'that is being deleted goes on', differing: { isDeleting: true }, step: { kind: 'release' } },
+  ])('$name', ({ differing, step }) => {
+    const around = { isSurplusLogin: true }
+    expect(plan(accessKey({ type: 'Login', ...differing }), at(1, around))).toMatchObject(step)
   })
 })
 

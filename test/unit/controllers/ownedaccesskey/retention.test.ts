@@ -137,7 +137,7 @@ describe('contract 5.2: a cap lowered long after', () => {
     { name: 'at the published time', seconds: 6 * DAY },
     { name: 'a week later, after no manager ran', seconds: 13 * DAY },
   ])('the key is deleted $name', ({ seconds }) => {
-    expect(plan(firstSeen(), at(seconds))).toEqual({ kind: 'delete' })
+    expect(plan(firstSeen(), at(seconds))).toEqual({ kind: 'delete', because: 'expired' })
   })
 
   test('a raised cap revives the key, and removes the published removal', () => {

@@ -70,6 +70,7 @@ describe('the message of Ready, with its numbers (contract 4.4)', () => {
     { name: 'disabled', key: { isDisabled: true }, says: 'The key is disabled and does not work: remove spec.disabled to enable it.' },
     { name: 'owned by a disabled key', around: { ownerFault: 'access key login, which it depends on, is disabled' },
       says: 'The key does not work, because access key login, which it depends on, is disabled.' },
+    { name: 'with a fault of its person (24.5)', around: { identityFault: { reason: 'UserDisabled', message: 'User ada is disabled.' } }, says: 'User ada is disabled.' },
     { name: 'without an identity', key: { identity: null },
       says: 'The key names no user, team or subject and does not work: set one of spec.user, spec.team and spec.subject.' },
     { name: 'a conflict', around: olderThan('old-ci'),

@@ -29,6 +29,7 @@ const issue: IssueParameters = {
 const bearerOf = (parts: Partial<TokenSubject> = {}): TokenSubject => ({
   identity: 'user:ada',
   groups: [],
+  teams: [],
   name: 'ci',
   uid: 'uid-ci',
   scope: null,
@@ -79,9 +80,20 @@ describe('the claims of a token (7.1)', () => {
     ])
   })
 
+  test('have a group for each team of the user (24.5)', () => {
+    const subject = bearerOf({ groups: ['dev'], teams: ['ops', 'saml:all staff'] })
+    expect(claimsOf(subject, issue).groups).toEqual([
+      'authenticated',
+      'user:ada',
+      'team:ops',
+      'team:saml:all staff',
+      'group:dev',
+    ])
+  })
+
   test('contain the groups of the key with a prefix, whatever their names (D7)', () => {
     const groups = ['system:masters', 'user:root', 'authenticated', '__proto__']
-    expect(groupsClaimOf('subject:robot', groups)).toEqual([
+    expect(groupsClaimOf('subject:robot', groups, [])).toEqual([
       'authenticated',
       'group:system:masters',
       'group:user:root',

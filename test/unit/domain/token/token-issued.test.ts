@@ -23,6 +23,7 @@ describe('the claims of an issued token (5.4, 7.1)', () => {
     const bearer = {
       identity: 'team:w',
       groups: ['b', 'a'],
+      teams: [],
       name: 'ci',
       uid: 'x',
       scope,
@@ -32,6 +33,7 @@ describe('the claims of an issued token (5.4, 7.1)', () => {
     expect(parseIssuedToken(tokenText(claimsOf(bearer, issue)), UID)).toEqual({
       identity: 'team:w',
       groups: 'authenticated\ngroup:a\ngroup:b\nteam:w',
+      teams: [],
       scope: '{"projects":[{"project":"größe-¿?"}]}',
       isConfined: true,
       expiresMs: 61_000,
@@ -104,8 +106,19 @@ test.each([
   { scope: '{"clusters":[{"cluster":"a"}]}', gives: { clusters: [{ cluster: 'a' }] } },
 ])('the scope that a token was issued with is $scope', ({ scope, gives }) => {
   expect(
-    issuedScopeOf({ identity: '', groups: '', expiresMs: 0, scope, isConfined: false }),
+    issuedScopeOf({ identity: '', groups: '', teams: [], expiresMs: 0, scope, isConfined: false }),
   ).toEqual(gives)
+})
+
+// biome-ignore format: a table
+test.each([
+  { name: 'of a user', sub: 'user:ada', groups: ['authenticated', 'user:ada', 'team:a', 'team:a:b', 'group:team:x'],
+    teams: ['a', 'a:b'], others: 'authenticated\ngroup:team:x\nuser:ada' },
+  { name: 'of a team', sub: 'team:a', groups: ['authenticated', 'team:a'], teams: [], others: 'authenticated\nteam:a' },
+  { name: 'of a subject', sub: 'subject:s', groups: ['authenticated', 'team:a'], teams: [], others: 'authenticated\nteam:a' },
+])('the teams of an issued token $name are apart from its other groups (5.4)', ({ sub, groups, teams, others }) => {
+  const issued = parseIssuedToken(tokenText({ ...CLAIMS, sub, groups }), UID)
+  expect(issued).toMatchObject({ teams, groups: others })
 })
 
 test('the groups of an issued token are the same text in any order, repeated or not', () => {

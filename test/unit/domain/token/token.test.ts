@@ -91,6 +91,7 @@ describe('the view of a token', () => {
       issued: {
         identity: 'user:ada',
         groups: 'authenticated\nuser:ada',
+        teams: [],
         scope: '*',
         isConfined: false,
         expiresMs: after(60),

@@ -14,6 +14,7 @@ const HOUR = 3600
 const subject = {
   identity: 'user:ada',
   groups: ['dev'],
+  teams: [],
   name: 'ci',
   uid: 'uid-ci',
   scope: null,
