@@ -206,8 +206,14 @@ test('keys and tokens have the same scope schema, byte for byte', () => {
 
 test('each rule has a test manifest that it rejects', () => {
   const refusals = [
-    ...[refusedKeys, refusedKeyChanges, refusedTokenChanges, refusedScopes],
-    ...[refusedUsers, refusedUserChanges, refusedTeams, refusedTeamChanges],
+    refusedKeys,
+    refusedKeyChanges,
+    refusedTokenChanges,
+    refusedScopes,
+    refusedUsers,
+    refusedUserChanges,
+    refusedTeams,
+    refusedTeamChanges,
   ].flat()
   const messages = PLURALS.flatMap((plural) => rulesOf(plural).map(({ message }) => message))
   expect(messages.filter((message) => !refusals.some(({ says }) => says.test(message)))).toEqual([])

@@ -195,7 +195,7 @@ describe('a team', () => {
     const [user, name, other] = [uniqueName('pat'), `${uniqueName('x')}:Dev`, uniqueName('dev')]
     await bindGroup(`platform:team:${name}`)
     const { token } = await setup.key({ user })
-    await expect(openWatch(setup, gateway, token)).rejects.toThrow()
+    await expect(openWatch(setup, gateway, token)).rejects.toThrow('403')
     await team(name, { users: [user, 'someone'] })
     await eventuallyPasses(
       'the caller has the group',
@@ -219,7 +219,7 @@ describe('a team', () => {
     const storedMs = Date.now()
     expect((await watch.ended) - storedMs - lag.maxMs(storedMs)).toBeLessThan(CUT_WITHIN_MS)
     expect(await groupsOf(token)).toEqual([`platform:team:${other}`])
-    await expect(openWatch(setup, gateway, token)).rejects.toThrow()
+    await expect(openWatch(setup, gateway, token)).rejects.toThrow('403')
   })
 
   test('that is being deleted gives nobody its group (24.2)', async () => {

@@ -75,7 +75,9 @@ describe('install.yaml', () => {
   })
 
   test('takes everything out again, keys first (5.1)', async () => {
-    await type('kubectl delete oak,dcet,users.management.platform.sh,teams.management.platform.sh --all --timeout=30s')
+    await type(
+      'kubectl delete oak,dcet,users.management.platform.sh,teams.management.platform.sh --all --timeout=30s',
+    )
     await type('kubectl delete -f install.yaml --timeout=60s')
     expect(await kubectl('get', 'namespace', NAMESPACE, '--ignore-not-found')).toBe('')
   })
@@ -125,7 +127,9 @@ test('settings of the chart are refused before their kind is served, and taken b
     '--for=jsonpath={.status.auth.accessKeyMaxTTLSeconds}=7776000',
     '--timeout=30s',
   )
-  await type('kubectl delete oak,dcet,users.management.platform.sh,teams.management.platform.sh --all')
+  await type(
+    'kubectl delete oak,dcet,users.management.platform.sh,teams.management.platform.sh --all',
+  )
   await type('helm uninstall management-operator --namespace platform-system')
   await type('kubectl delete crd -l app.kubernetes.io/part-of=management-operator')
   await expect(type(install)).rejects.toThrow(/no matches for kind "Config"/)
