@@ -1,9 +1,10 @@
 // Reads people and teams from the API server while a watch can't be trusted (contract 10.4, 24.5).
 import { type Resource, TEAMS, USERS } from '../api/names.ts'
 import type { AccessKey } from '../domain/accesskey/access-key.ts'
+import { hasExpectedName } from '../domain/people/object-name.ts'
 import { NO_TEAMS, type People, teamNamesOf } from '../domain/people/people.ts'
 import { identityOfTeam, isInTeam, type PlatformTeam } from '../domain/people/team.ts'
-import { hasExpectedName, identityOfUser, type PlatformUser } from '../domain/people/user.ts'
+import { identityOfUser, type PlatformUser } from '../domain/people/user.ts'
 import type { KubeClient } from '../kube/client/client.ts'
 import { objectNameFor, parseTeam, parseUser } from '../people/people-index.ts'
 import type { Clock } from '../runtime/clock.ts'

@@ -3,7 +3,7 @@ import { hash } from 'node:crypto'
 import type { KubeObject } from '../api/objects.ts'
 import type { Team } from '../api/team.gen.ts'
 import type { User } from '../api/user.gen.ts'
-import { objectNameOf } from '../domain/people/object-name.ts'
+import { hasExpectedName, objectNameOf } from '../domain/people/object-name.ts'
 import {
   identitiesOfTeamChange,
   identitiesOfUserChange,
@@ -12,12 +12,7 @@ import {
   teamNamesOf,
 } from '../domain/people/people.ts'
 import { identityOfTeam, type PlatformTeam, teamOf } from '../domain/people/team.ts'
-import {
-  hasExpectedName,
-  identityOfUser,
-  type PlatformUser,
-  userOf,
-} from '../domain/people/user.ts'
+import { identityOfUser, type PlatformUser, userOf } from '../domain/people/user.ts'
 import { type CachedObject, notifyAll, Store, type StoreChange } from '../kube/informer/store.ts'
 
 const sha256 = (text: string): string => hash('sha256', text)

@@ -1,7 +1,7 @@
 // A User or a Team as its controller needs it: what it means for keys, and what the controller has done to it.
 import { HEARTBEAT_NAME, type Resource } from '../../api/names.ts'
 import type { Condition, KubeObject } from '../../api/objects.ts'
-import { hasExpectedName } from '../../domain/people/user.ts'
+import { hasExpectedName } from '../../domain/people/object-name.ts'
 import { fieldsOf, stringOf } from '../../domain/json/json.ts'
 import { ownedFieldsOf } from '../../domain/managed-fields.ts'
 

@@ -7,7 +7,7 @@ import {
   withTransitionTimes,
 } from '../../domain/conditions.ts'
 import { MAX_TEAMS } from '../../domain/people/people.ts'
-import { hasExpectedName } from '../../domain/people/user.ts'
+import { hasExpectedName } from '../../domain/people/object-name.ts'
 import type { Principal, PrincipalKind } from './principal.ts'
 
 /** Reason of Ready of a User or Team (contract 24.1). */

@@ -21,3 +21,14 @@ export function objectNameOf(name: string, sha256: (text: string) => string): st
   const kept = words.slice(0, KEPT).replace(/-$/, '')
   return `${kept === '' ? 'x' : kept}-${sha256(name).slice(0, DIGITS)}`
 }
+
+/** The name of a User or Team, and the one that belongs to its person or team. */
+export interface ExpectedName {
+  readonly name: string
+  /** metadata.name that belongs to the name of the person or team (contract 24.3). */
+  readonly expectedName: string
+}
+
+/** Whether the object has the name that belongs to its user name; otherwise it counts for nothing (contract 24.1). */
+export const hasExpectedName = ({ name, expectedName }: ExpectedName): boolean =>
+  name === expectedName

@@ -18,15 +18,8 @@ export interface People {
 /** The most teams whose groups a key has: the first by the bytes of their names. */
 export const MAX_TEAMS = 200
 
-/** The teams of everybody who is in none. */
+/** The empty list of teams. */
 export const NO_TEAMS: readonly string[] = []
-
-/** Nobody: each key is decided by its own fields alone. */
-export const NO_PEOPLE: People = {
-  user: () => undefined,
-  team: () => undefined,
-  teamsOf: () => NO_TEAMS,
-}
 
 /** Names of the first MAX_TEAMS of these teams, without those that are being deleted. */
 export function teamNamesOf(teams: Iterable<PlatformTeam>): readonly string[] {
@@ -80,13 +73,16 @@ export const staleAtMs = ({ refreshedMs }: Pick<IdentityFields, 'refreshedMs'>):
   refreshedMs === null ? null : refreshedMs + REFRESH_WITHIN_MS + 1
 
 /** A User or Team before and after a change; undefined = it did not exist, or counted for nothing. */
-interface Change<T> {
+interface PeopleChange<T> {
   readonly before: T | undefined
   readonly after: T | undefined
 }
 
 /** The identities whose keys a change of a User may affect. */
-export function identitiesOfUserChange({ before, after }: Change<PlatformUser>): readonly string[] {
+export function identitiesOfUserChange({
+  before,
+  after,
+}: PeopleChange<PlatformUser>): readonly string[] {
   const one = before ?? after
   const isSame =
     before !== undefined &&
@@ -97,12 +93,12 @@ export function identitiesOfUserChange({ before, after }: Change<PlatformUser>):
 }
 
 /**
- * The identities whose keys a change of a Team may affect: its own, and those of the people who came or went.
+ * The identities whose keys a change of a Team may affect: the team, and the people who came or went.
  *
  * @param usersIn the people who have a group at a sign-in provider
  */
 export function identitiesOfTeamChange(
-  { before, after }: Change<PlatformTeam>,
+  { before, after }: PeopleChange<PlatformTeam>,
   usersIn: (group: string) => readonly PlatformUser[],
 ): readonly string[] {
   const one = before ?? after

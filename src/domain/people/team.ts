@@ -1,18 +1,15 @@
 // Parses a Team into the form that all decisions use (contract 24.1).
 import type { Team, TeamSpec } from '../../api/team.gen.ts'
 import { type Untyped, fieldsOf, stringOf, stringsOf } from '../json/json.ts'
-import { objectNameOf } from './object-name.ts'
-import { providerGroupsOf } from './provider-groups.ts'
+import { type ExpectedName, objectNameOf } from './object-name.ts'
+import { providerGroupsOf } from './user.ts'
 
 /** A Team, as decisions need it. */
-export interface PlatformTeam {
-  readonly name: string
+export interface PlatformTeam extends ExpectedName {
   readonly uid: string
   readonly resourceVersion: string
   /** The name of the team in force. */
   readonly teamName: string
-  /** metadata.name that belongs to the name of the team (contract 24.3). */
-  readonly expectedName: string
   readonly isDeleting: boolean
   /** User names of people in the team, each once. */
   readonly users: readonly string[]
@@ -21,7 +18,7 @@ export interface PlatformTeam {
 }
 
 /**
- * Parses an object. Never throws: a value that the schema refuses gives nobody the group (contract 10.3).
+ * Parses an object. Never throws: a value that the schema refuses gives the group to no person (contract 10.3).
  *
  * @param sha256 returns the SHA-256 of a text in hex
  */

@@ -1,18 +1,11 @@
 // Parses a User into the form that all decisions use (contract 24.1).
 import type { User, UserSpec, UserStatus } from '../../api/user.gen.ts'
 import { type Untyped, fieldsOf, isAbsent, isStringOrAbsent, stringOf } from '../json/json.ts'
-import { objectNameOf } from './object-name.ts'
-import { providerGroupsOf } from './provider-groups.ts'
-
-/** A User or a Team: its name follows from the name of the person or team. */
-interface NamedObject {
-  readonly name: string
-  /** metadata.name that belongs to the name of the person or team (contract 24.3). */
-  readonly expectedName: string
-}
+import { type ExpectedName, objectNameOf } from './object-name.ts'
+import type { ProviderGroup } from '../../api/provider-group.gen.ts'
 
 /** A User, as decisions need it. */
-export interface PlatformUser extends NamedObject {
+export interface PlatformUser extends ExpectedName {
   readonly uid: string
   readonly resourceVersion: string
   /** The user name in force. */
@@ -53,9 +46,22 @@ export function userOf(
 export const identityOfUser = ({ username }: Pick<PlatformUser, 'username'>): string =>
   `user:${username}`
 
-/** Whether the object has the name that belongs to its user name; otherwise it counts for nothing (contract 24.1). */
-export const hasExpectedName = ({ name, expectedName }: NamedObject): boolean =>
-  name === expectedName
-
 /** Whether every key of the person is refused (contract 10.3, 24.2). */
 export const isLockedOut = (user: PlatformUser): boolean => user.isDisabled || user.isDeleting
+
+/** One empty list for all objects without groups, to save memory. */
+const NO_GROUPS: readonly string[] = []
+
+/**
+ * Groups at sign-in providers, each as one text: groups of different providers never have the same. A malformed entry
+ * is left out, because a group only ever grants.
+ */
+export function providerGroupsOf(value: unknown): readonly string[] {
+  if (!Array.isArray(value) || value.length === 0) return NO_GROUPS
+  const groups = value.flatMap((entry: unknown) => {
+    const { connector, name }: { [Field in keyof ProviderGroup]: unknown } = fieldsOf(entry)
+    const isWellFormed = Boolean(stringOf(connector)) && Boolean(stringOf(name))
+    return isWellFormed ? [JSON.stringify([connector, name])] : []
+  })
+  return [...new Set(groups)]
+}

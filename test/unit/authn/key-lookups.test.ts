@@ -3,9 +3,9 @@ import { hash } from 'node:crypto'
 import { expect, test, vi } from 'vitest'
 import { createKeyIndex, secretDigest } from '../../../src/authn/credential-index.ts'
 import { UNKNOWN_KEY, checkKey } from '../../../src/authn/key-validity.ts'
-import { NO_PEOPLE } from '../../../src/domain/people/people.ts'
 import { t0, textAfter } from '../../support/key-builder.ts'
 import { keyObject } from '../../support/object-builder.ts'
+import { NO_PEOPLE } from '../people/people-builder.ts'
 import { createTestAuthenticator, indexOf, key, secretOf } from './test-authenticator.ts'
 
 const NO_CAPS = { maxTtlSeconds: null, loginTtlSeconds: null }

@@ -119,7 +119,7 @@ describe('the groups of a caller (24.2)', () => {
       now: [['sre', ['bob', 'ada']] as const],
       result: 'ada',
     },
-  ])('of an earlier caller: $name', async ({ now, result }) => {
+  ])('tell an earlier caller from the present one: $name', async ({ now, result }) => {
     const stage = testAuthenticatorAmong([team('sre', ['ada'])], key('a'))
     const caller = await callerOf(stage, 'a')
     for (const [name, users] of now)

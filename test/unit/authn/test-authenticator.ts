@@ -8,14 +8,14 @@ import { type KeyIndex, createKeyIndex } from '../../../src/authn/credential-ind
 import { withLivePeople } from '../../../src/authn/live-people.ts'
 import { createLiveKeyReader } from '../../../src/authn/live-reader.ts'
 import type { Caps } from '../../../src/domain/accesskey/lifetime.ts'
-import { NO_PEOPLE, type People } from '../../../src/domain/people/people.ts'
+import type { People } from '../../../src/domain/people/people.ts'
 import type { KubeClient } from '../../../src/kube/client/client.ts'
 import { type Moment, currentMoment } from '../../../src/runtime/clock.ts'
 import type { Poller } from '../../../src/runtime/concurrency/poller.ts'
 import { t0, textAfter } from '../../support/key-builder.ts'
 import { type ManualClock, manualClock } from '../../support/manual-clock.ts'
 import { type Parts, keyObject } from '../../support/object-builder.ts'
-import { peopleStores } from '../people/people-builder.ts'
+import { NO_PEOPLE, peopleStores } from '../people/people-builder.ts'
 
 /** The inputs of the authenticator; a test changes them. */
 export interface Knowledge {

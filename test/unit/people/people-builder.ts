@@ -1,4 +1,5 @@
 // People and teams in stores, as a process has them.
+import { NO_TEAMS, type People } from '../../../src/domain/people/people.ts'
 import type { KubeObject } from '../../../src/api/objects.ts'
 import {
   createTeamStore,
@@ -22,6 +23,13 @@ export function peopleStores(users: readonly KubeObject[] = [], teams: readonly 
     store.end()
   }
   return { ...stores, people }
+}
+
+/** No Users and no Teams: each key is decided by its own fields alone. */
+export const NO_PEOPLE: People = {
+  user: () => undefined,
+  team: () => undefined,
+  teamsOf: () => NO_TEAMS,
 }
 
 /** The index over these people and teams. */

@@ -40,7 +40,7 @@ describe('the fault of whom a key acts as (24.2, 24.5)', () => {
     { name: 'a Login key 24 h after its refresh', key: login(textAfter(0)), at: DAY, fault: null },
     { name: 'a Login key a millisecond later', key: login(textAfter(0)), at: DAY + 0.001, fault: 'IdentityStale' },
     { name: 'a Login key with a malformed time', key: login('yesterday'), fault: 'IdentityStale' },
-    { name: 'a Login key with a time that is no text', key: login(7), fault: 'IdentityStale' },
+    { name: 'a Login key with a number as time', key: login(7), fault: 'IdentityStale' },
     { name: 'a key of another type 24 h after its refresh', key: { spec: { user: 'ada', type: 'User', identityRefresh: textAfter(0) } } as Parts<OwnedAccessKey>, at: 2 * DAY, fault: null },
     { name: 'a stale key whose person must sign in again', key: { ...login(textAfter(0)), ...gone('x SignInAgain') }, at: 2 * DAY, fault: 'IdentityStale' },
     { name: 'a stale key whose person is gone', key: { ...login(textAfter(0)), ...gone('x IdentityGone') }, at: 2 * DAY, fault: 'IdentityGone' },

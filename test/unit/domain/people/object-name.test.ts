@@ -33,7 +33,7 @@ describe('the name of an object (24.3)', () => {
       name: 'a'.repeat(254),
       form: `${'a'.repeat(50)}-${digestOf('a'.repeat(254))}`,
     },
-  ])('for $of', ({ name, form }) => {
+  ])('is right for $of', ({ name, form }) => {
     expect(objectNameOf(name, sha256)).toBe(form)
     expect(isDnsSubdomain(form)).toBe(true)
   })

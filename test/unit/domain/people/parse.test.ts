@@ -1,7 +1,8 @@
 import { hash } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import { teamOf } from '../../../../src/domain/people/team.ts'
-import { hasExpectedName, userOf } from '../../../../src/domain/people/user.ts'
+import { hasExpectedName } from '../../../../src/domain/people/object-name.ts'
+import { userOf } from '../../../../src/domain/people/user.ts'
 import { teamObject, userObject } from '../../../support/object-builder.ts'
 
 const sha256 = (text: string): string => hash('sha256', text)
@@ -31,16 +32,16 @@ describe('a User (24.1)', () => {
     { name: 'disabled', parts: { spec: { disabled: true } }, differs: { isDisabled: true } },
     { name: 'not disabled', parts: { spec: { disabled: false } }, differs: {} },
     {
-      name: 'a disabled that is no boolean locks out',
+      name: 'a disabled as text locks out',
       parts: { spec: odd({ disabled: 'false' }) },
       differs: { isDisabled: true },
     },
     {
-      name: 'a username that is no text locks out',
+      name: 'a number as username locks out',
       parts: { spec: odd({ username: 7 }) },
       differs: { isDisabled: true },
     },
-    { name: 'a spec that is no map', parts: { spec: odd([]) }, differs: {} },
+    { name: 'a list as spec', parts: { spec: odd([]) }, differs: {} },
     { name: 'being deleted', parts: DELETED, differs: { isDeleting: true } },
     {
       name: 'groups, each once',
@@ -71,7 +72,7 @@ describe('a User (24.1)', () => {
       differs: {},
     },
     {
-      name: 'groups that are no list grant nothing',
+      name: 'groups as text grant nothing',
       parts: { status: odd({ groups: 'dev' }) },
       differs: {},
     },
@@ -102,7 +103,7 @@ describe('a Team (24.1)', () => {
       differs: { users: ['ada', 'bob'] },
     },
     {
-      name: 'people that are malformed are nobody',
+      name: 'malformed people are left out',
       parts: { spec: odd({ users: ['ada', 7] }) },
       differs: {},
     },
@@ -112,7 +113,7 @@ describe('a Team (24.1)', () => {
       differs: { groups: ['["oidc","dev"]'] },
     },
     {
-      name: 'a name that is no text',
+      name: 'a number as name',
       parts: { spec: odd({ name: 7 }) },
       differs: {},
     },
