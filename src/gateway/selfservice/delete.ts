@@ -20,6 +20,7 @@ import {
   isHidden,
   isOpen,
   isOwn,
+  isOwnUser,
   isVisible,
   notFound,
   shownTo,
@@ -45,7 +46,8 @@ export async function deleteOne(request: SelfServiceRequest): Promise<Answer> {
   if (!isVisible(request, current.json)) return notFound(request.info)
   const isMine = isOwn(request, current.json)
   const isAnothers = !isMine && resource !== CONFIGS
-  if (isAnothers && !(await isOpen(request))) return notFound(request.info)
+  const mayKnow = !isAnothers || isOwnUser(request, current.json) || (await isOpen(request))
+  if (!mayKnow) return notFound(request.info)
   if (isAnothers && isOwnable(resource) && access.scope !== null) return refusal(OTHER_USERS_OBJECT)
   if (isMine && wouldOrphan(options.value)) return refusal(ORPHANS_REFUSAL)
   const as: RunsAs = isMine ? 'gateway' : { caller }

@@ -29,7 +29,15 @@ import { type SelfServiceRequest, isOwnable, reauthenticated } from './request.t
 import { type UpstreamReply, answerOf } from './response.ts'
 import { type UpstreamRequest, sendAndRead } from './upstream-client.ts'
 import { validate } from './validation.ts'
-import { isOpen, isOwn, isVisible, notFound, shownTo, alreadyExists } from './visibility.ts'
+import {
+  alreadyExists,
+  isOpen,
+  isOwn,
+  isOwnUser,
+  isVisible,
+  notFound,
+  shownTo,
+} from './visibility.ts'
 import { DRY_RUN, type FieldRefusal, entriesOf, refusal, writeParameters } from './write-options.ts'
 
 /** Attempts to change an object. A client that named a version gets one only, and the conflict as its answer. */
@@ -139,7 +147,7 @@ async function changeOnce(
 async function mayKnow(request: SelfServiceRequest, object: JsonMap): Promise<boolean> {
   if (request.info.resource === CONFIGS) return true
   if (!isVisible(request, object)) return false
-  return isOwn(request, object) || isOpen(request)
+  return isOwn(request, object) || isOwnUser(request, object) || isOpen(request)
 }
 
 function attemptOf(request: SelfServiceRequest, change: Change, before: JsonMap): Attempt {

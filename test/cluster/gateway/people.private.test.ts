@@ -256,7 +256,15 @@ describe('Users and Teams through the gateway (12.1, 24.5)', () => {
   const ask = async (key: UsableKey, path: string, method = 'GET', body?: object) => {
     const { code, body: text } = await setup.ask(key.token, `${GROUP_PATH}/${path}`, {
       method,
-      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      ...(body === undefined
+        ? {}
+        : {
+            body: JSON.stringify(
+              method === 'POST'
+                ? { apiVersion: API_VERSION, kind: USERS.kind, spec: {}, ...body }
+                : body,
+            ),
+          }),
       headers: {
         'content-type': method === 'PATCH' ? 'application/merge-patch+json' : 'application/json',
       },
