@@ -22,7 +22,7 @@ import {
   WITHDRAW_ANNOTATION,
 } from '../../src/api/names.ts'
 import type { ConfigMap, Secret } from '../../src/api/objects.ts'
-import type { OwnedAccessKey } from '../../src/api/ownedaccesskey.gen.ts'
+import type { OwnedAccessKey, OwnedAccessKeySpec } from '../../src/api/ownedaccesskey.gen.ts'
 import { JWKS_DATA_KEY } from '../../src/domain/signingkey/published-keys.ts'
 import { choosePort } from '../../tools/control-plane/ports.ts'
 import { type OwnProcess, startOperator } from '../support/command-process.ts'
@@ -46,8 +46,14 @@ export interface TokenPlatform {
   readonly gateway: IssuerEndpoint
   /** The access key `ci` of user ada in group dev, which owns all tokens. */
   readonly accessKey: string
-  /** A new token, without a scope and good for an hour unless the spec says otherwise. */
-  issueToken(spec?: DirectClusterEndpointTokenSpec): Promise<string>
+  /**
+   * A new token, without a scope and good for an hour unless the spec says otherwise.
+   *
+   * @param owner the key that owns it; absent = key `ci`
+   */
+  issueToken(spec?: DirectClusterEndpointTokenSpec, owner?: OwnedAccessKey): Promise<string>
+  /** A new key of that user in group dev. */
+  createKey(user: string): Promise<OwnedAccessKey>
   /** The gateway without its paths, such as `https://127.0.0.1:31000`; it may connect to targets on this machine. */
   readonly gatewayUrl: string
   /** A ServiceAccount token of the management cluster. */
@@ -99,7 +105,8 @@ export async function startTokenPlatform(proxy?: CachingProxy): Promise<TokenPla
     gateway: served,
     gatewayUrl: `https://${address}`,
     accessKey,
-    ...tokensOf(plane, await owner(plane, accessKey), served),
+    ...tokensOf(plane, await createKey(plane, { user: 'ada', key: accessKey }, 'ci'), served),
+    createKey: (user) => createKey(plane, { user }, uniqueName('key')),
     ...signingKeysOf(plane, served),
     fetchCount: () => gateway.publicGets(),
     stopIssuer: () => gateway.stop(),
@@ -107,23 +114,20 @@ export async function startTokenPlatform(proxy?: CachingProxy): Promise<TokenPla
   }
 }
 
-function owner({ admin }: TestControlPlane, secret: string): Promise<OwnedAccessKey> {
-  const key = newKey({ user: 'ada', groups: ['dev'], key: secret }, { name: 'ci' })
-  return admin.create<OwnedAccessKey>(ACCESS_KEYS, key, 'test')
-}
+/** Creates a key of a user in group dev. */
+const createKey = (
+  { admin }: TestControlPlane,
+  spec: OwnedAccessKeySpec,
+  name: string,
+): Promise<OwnedAccessKey> =>
+  admin.create<OwnedAccessKey>(ACCESS_KEYS, newKey({ groups: ['dev'], ...spec }, { name }), 'test')
 
 function tokensOf(
   plane: TestControlPlane,
-  { metadata: { name: ownerName, uid } }: OwnedAccessKey,
+  usualOwner: OwnedAccessKey,
   served: IssuerEndpoint,
 ): Pick<TokenPlatform, 'issueToken' | 'serviceAccountToken' | 'revoke' | 'deleteToken'> {
   const { admin, raw } = plane
-  const ownerReference = { apiVersion: API_VERSION, kind: ACCESS_KEYS.kind, name: ownerName, uid }
-  const object = {
-    apiVersion: API_VERSION,
-    kind: TOKENS.kind,
-    metadata: { ownerReferences: [{ ...ownerReference, controller: true }] },
-  }
   const names = new Map<unknown, string>()
   const deleteToken = async (token: string): Promise<void> => {
     const path = `/apis/${API_VERSION}/${TOKENS.plural}/${names.get(claimsIn(token)['jti'])}`
@@ -131,11 +135,21 @@ function tokensOf(
     if (code !== 200) throw new Error(`DELETE ${path}: ${code}`)
   }
   return {
-    issueToken: async (spec = {}) => {
+    issueToken: async (spec = {}, owner = usualOwner) => {
       const name = uniqueName('token')
-      const metadata = { ...object.metadata, name }
-      const token = { ...object, metadata, spec: { ttl: 3600, ...spec } }
-      const created = await admin.create(TOKENS, token, 'test')
+      const { uid } = owner.metadata
+      const kind = { apiVersion: API_VERSION, kind: ACCESS_KEYS.kind }
+      const reference = { ...kind, name: owner.metadata.name, uid, controller: true }
+      const created = await admin.create(
+        TOKENS,
+        {
+          apiVersion: API_VERSION,
+          kind: TOKENS.kind,
+          metadata: { name, ownerReferences: [reference] },
+          spec: { ttl: 3600, ...spec },
+        },
+        'test',
+      )
       names.set(created.metadata.uid, name)
       return eventually(
         'the token is issued',

@@ -6,7 +6,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import { afterAll, afterEach, describe, expect, test } from 'vitest'
-import { ACCESS_KEY_EXTRA } from '../../src/api/names.ts'
+import { ACCESS_KEY_EXTRA, API_VERSION, type Resource, TEAMS, USERS } from '../../src/api/names.ts'
+import { pathOf } from '../../src/kube/client/client.ts'
 import { createAuthority, issueCertificate } from '../../src/serving/tls/issue.ts'
 import { eventuallyPasses } from '../support/eventually.ts'
 import { type AskOptions, type GatewayAnswer, ask } from '../support/gateway-process.ts'
@@ -160,6 +161,66 @@ test('a revoked token is denied within the poll interval and 1.5 s of its public
   printFigures('revoked, ms from publication to the last request accepted by the server', lags)
   expect(Math.max(...lags)).toBeLessThanOrEqual(IN_EFFECT_MS)
 })
+
+describe('a token of a person (24.2)', () => {
+  /** From the change to the manager's record of the revocation (7.4), on a busy machine. */
+  const RECORDED_MS = 2500
+  const answers = async (bearer: string) => {
+    const straightAnswer = await straight(SHOP, bearer)
+    return [straightAnswer.code, (await endpoint.call(`/kubernetes/cluster${SHOP}`, bearer)).code]
+  }
+
+  test('has the groups of the Teams, which RoleBindings name', async () => {
+    const user = uniqueName('pat')
+    await create(TEAMS, 'sre', { users: [user] })
+    const bearer = await platform.issueToken({}, await platform.createKey(user))
+    expect((await server.whoIs(bearer))?.groups).toContain('platform:team:sre')
+    expect((await endpoint.call('/kubernetes/cluster/apis', bearer)).code).toBe(200)
+  })
+
+  test('ends at the direct endpoint and at the server within 5 s after the User is disabled, for good', async () => {
+    const user = uniqueName('pat')
+    await create(USERS, user, {})
+    const key = await platform.createKey(user)
+    const bearer = await platform.issueToken({}, key)
+    await eventuallyPasses(
+      'both accept the token',
+      async () => expect(await answers(bearer)).toEqual([200, 200]),
+      SOON,
+    )
+    const asking = await startAsking(server.caPem, async () =>
+      (await answers(bearer)).includes(200),
+    )
+    await disable(user, true)
+    const disabledMs = Date.now()
+    const lag = Math.max(0, (await asking.lastAcceptedMs) - disabledMs)
+    printFigures('user disabled, ms to the last request accepted by either', [lag])
+    expect(lag).toBeLessThanOrEqual(RECORDED_MS + IN_EFFECT_MS)
+    expect(await answers(bearer)).toEqual([403, 401])
+    await disable(user, false)
+    const another = await platform.issueToken({}, key)
+    await eventuallyPasses(
+      'a new token is accepted',
+      async () => expect(await answers(another)).toEqual([200, 200]),
+      SOON,
+    )
+    expect(await answers(bearer)).toEqual([403, 401])
+  })
+})
+
+/** Creates a User or Team in the management cluster. */
+const create = (resource: Resource, name: string, spec: object) =>
+  platform.plane.admin.create(
+    resource,
+    { apiVersion: API_VERSION, kind: resource.kind, metadata: { name }, spec },
+    'test',
+  )
+
+async function disable(user: string, disabled: boolean): Promise<void> {
+  const path = pathOf(USERS, { name: user })
+  const { code } = await platform.plane.raw('PATCH', path, { spec: { disabled } })
+  expect(code).toBe(200)
+}
 
 describe('whom the webhook does not concern (9.6)', () => {
   test.each([
