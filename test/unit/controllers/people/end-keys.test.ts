@@ -8,6 +8,7 @@ import { StatusError } from '../../../../src/kube/client/api-error.ts'
 import type { KubeClient } from '../../../../src/kube/client/client.ts'
 import type { ObjectEvent } from '../../../../src/kube/event-recorder.ts'
 import { objectNameFor, peopleIn } from '../../../../src/people/people-index.ts'
+import { EventLoopShare } from '../../../../src/runtime/concurrency/event-loop.ts'
 import { type Answers, recordingClient, refused } from '../../../support/fake-kube-client.ts'
 import { after, textAfter } from '../../../support/key-builder.ts'
 import { manualClock } from '../../../support/manual-clock.ts'
@@ -65,6 +66,7 @@ function deletion(
       stop: () => undefined,
     },
     clock,
+    eventLoop: new EventLoopShare(clock),
   })
   const reconcile = () => controller.reconcile(metadata.name, reconcileContext())
   return { asked, events, selectors, reconcile }
