@@ -3,7 +3,7 @@ import type { MetricName } from '../../api/metrics.ts'
 import { TOKENS } from '../../api/names.ts'
 import type { ConfigMap, KubeObject, Secret } from '../../api/objects.ts'
 import { createLiveKeyReader } from '../../authn/live-reader.ts'
-import { keysAffectedBy, withOwnedKeys } from '../../domain/accesskey/owner-chain.ts'
+import { keysAffectedBy } from '../../domain/accesskey/owner-chain.ts'
 import type { PlatformTeam } from '../../domain/people/team.ts'
 import type { PlatformUser } from '../../domain/people/user.ts'
 import { type TokenObject, tokenOf } from '../../domain/token/token.ts'
@@ -22,7 +22,7 @@ import type { PeopleIndex } from '../../people/people-index.ts'
 import { type FollowedCaps, knownCaps } from '../../settings/caps.ts'
 import type { FollowedIssuer } from '../../settings/issuer.ts'
 import type { Keyring } from '../../signing/keyring.ts'
-import { keysIn, keysOf } from '../indexes/access-keys.ts'
+import { keysIn, keysUnder, onPeople } from '../indexes/access-keys.ts'
 import { BY_UID, TOKEN_INDEXERS, namesUnder, tokenEndMs } from '../indexes/tokens.ts'
 import { TOKEN_STATE_LABELS, type TokenMetrics, countTokens, tokenMetrics } from './metrics.ts'
 import { TOKEN_WRITE_REASONS, type TokenDeps, reconcile } from './reconcile.ts'
@@ -86,7 +86,7 @@ export const tokenController = {
   metrics: ({ make }: { readonly make: Instruments<MetricName> }) => tokenMetrics(make),
   setUp: (setup: TokenSetup): ControllerSpec => {
     const { client, settings, stores, people, caps, issuer, keyring, revocations, issues } = setup
-    const { events, clock, metrics } = setup
+    const { events, clock, eventLoop, metrics } = setup
     const { keys, tokens, configMaps, signingSecrets, users, teams } = stores
     const relations = keysIn(keys, people)
     const deps: TokenDeps = {
@@ -121,10 +121,8 @@ export const tokenController = {
         onChange(keys, (change) =>
           ifCapsKnown(() => namesUnder(keysAffectedBy(change, relations), tokens)),
         ),
-        onSignal(people, (identities: readonly string[]) =>
-          ifCapsKnown(() =>
-            namesUnder(withOwnedKeys(keysOf(identities, keys), relations.ownedBy), tokens),
-          ),
+        onPeople(people, eventLoop, (identity) =>
+          ifCapsKnown(() => namesUnder(keysUnder(identity, keys, relations), tokens)),
         ),
         onSignal(revocations, (jtis: readonly string[]) =>
           ifCapsKnown(() => jtis.flatMap((jti) => tokens.by(BY_UID, jti)).map(({ name }) => name)),

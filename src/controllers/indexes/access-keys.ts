@@ -8,9 +8,16 @@ import {
 import { isOlderKey } from '../../domain/accesskey/key-state.ts'
 import { type Caps, lifetimeOf } from '../../domain/accesskey/lifetime.ts'
 import { isCountedLogin } from '../../domain/accesskey/surplus-logins.ts'
-import type { KeyRelations, KeyLookup } from '../../domain/accesskey/owner-chain.ts'
+import {
+  type KeyLookup,
+  type KeyRelations,
+  withOwnedKeys,
+} from '../../domain/accesskey/owner-chain.ts'
 import type { People } from '../../domain/people/people.ts'
+import type { Watch } from '../../kube/controller/builder.ts'
 import type { Indexers, SortOrders, Store } from '../../kube/informer/store.ts'
+import type { PeopleIndex } from '../../people/people-index.ts'
+import { type EventLoopShare, forEachYielding } from '../../runtime/concurrency/event-loop.ts'
 
 /** Name of the index of keys by digest. */
 const BY_DIGEST = 'digest'
@@ -49,11 +56,29 @@ export const keysIn = (keys: Store<AccessKey>, people: People): KeyLookup & KeyR
   people,
 })
 
-/** The keys of these identities. */
-export const keysOf = (
-  identities: readonly string[],
+/** The keys of an identity, and all keys that they own. */
+export const keysUnder = (
+  identity: string,
   keys: Store<AccessKey>,
-): readonly AccessKey[] => identities.flatMap((identity) => keys.by(BY_IDENTITY, identity))
+  { ownedBy }: Pick<KeyRelations, 'ownedBy'>,
+): readonly AccessKey[] => withOwnedKeys(keys.by(BY_IDENTITY, identity), ownedBy)
+
+/**
+ * A watch that enqueues names for each identity whose keys a change of a User or Team may affect. A Team of a thousand
+ * people yields to the event loop.
+ */
+export const onPeople =
+  (
+    people: Pick<PeopleIndex, 'subscribe'>,
+    eventLoop: EventLoopShare,
+    namesOf: (identity: string) => Iterable<string>,
+  ): Watch =>
+  (enqueue) =>
+    people.subscribe((identities) => {
+      void forEachYielding(eventLoop, identities, (identity) => {
+        for (const name of namesOf(identity)) enqueue(name, 'change')
+      })
+    })
 
 /** When a key ends, in epoch milliseconds; infinity = never. A resync takes keys in this order (contract 2.7). */
 export const endMsOf = (key: AccessKey, caps: Caps, nowMs: number): number =>

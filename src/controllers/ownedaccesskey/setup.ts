@@ -3,7 +3,7 @@ import type { MetricName } from '../../api/metrics.ts'
 import type { ConfigMap } from '../../api/objects.ts'
 import type { AccessKey } from '../../domain/accesskey/access-key.ts'
 import type { Caps } from '../../domain/accesskey/lifetime.ts'
-import { keysAffectedBy, withOwnedKeys } from '../../domain/accesskey/owner-chain.ts'
+import { keysAffectedBy } from '../../domain/accesskey/owner-chain.ts'
 import { surplusLoginsOf } from '../../domain/accesskey/surplus-logins.ts'
 import type { People } from '../../domain/people/people.ts'
 import type { PlatformTeam } from '../../domain/people/team.ts'
@@ -28,7 +28,8 @@ import {
   KEY_ORDERS,
   endMsOf,
   keysIn,
-  keysOf,
+  keysUnder,
+  onPeople,
   parseKey,
 } from '../indexes/access-keys.ts'
 import { KEY_STATE_LABELS, type KeyMetrics, countKeys, keyMetrics } from './metrics.ts'
@@ -84,7 +85,7 @@ export const keyController = {
   metrics: ({ make }: { readonly make: Instruments<MetricName> }) => keyMetrics(make),
   setUp: (setup: KeySetup): ControllerSpec => {
     const { client, settings, stores, people, caps, revocations, issues } = setup
-    const { events, clock, metrics } = setup
+    const { events, clock, eventLoop, metrics } = setup
     const { keys, tokens, configMaps, users, teams } = stores
     const deps: KeyDeps = {
       client,
@@ -121,8 +122,8 @@ export const keyController = {
             ]),
           ({ listed }) => (listed ? 'resync' : 'change'),
         ),
-        onSignal(people, (identities: readonly string[]) =>
-          ifCapsKnown(() => withOwnedKeys(keysOf(identities, keys), relations.ownedBy)),
+        onPeople(people, eventLoop, (identity) =>
+          ifCapsKnown(() => keysUnder(identity, keys, relations)),
         ),
         onSignal(revocations, () =>
           namesOf([...keys.values()].filter(({ isDeleting }) => isDeleting)),

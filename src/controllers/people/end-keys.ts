@@ -1,7 +1,7 @@
 // The work of the finalizer of a User or Team: ends every key of the person or team (contract 24.2).
 import { ACCESS_KEYS } from '../../api/names.ts'
 import type { AccessKey } from '../../domain/accesskey/access-key.ts'
-import { isConflict, isTestFailed, StatusError } from '../../kube/client/api-error.ts'
+import { isConflict, isNotFound, isTestFailed, StatusError } from '../../kube/client/api-error.ts'
 import type { KubeClient } from '../../kube/client/client.ts'
 import { deleteObject, regardingOf } from '../../kube/controller/object-writes.ts'
 import type { ReconcileContext } from '../../kube/controller/reconcile-context.ts'
@@ -25,76 +25,105 @@ const PAGE = 500
 /** Concurrent writes: one person may have thousands of keys. */
 const CONCURRENT_WRITES = 8
 
+/** What is left after the keys were ended. */
+interface EndedKeys extends KeysLeft {
+  /** The error behind `fault`; null = there is none. */
+  readonly error: StatusError | null
+}
+
+/** One look for keys: whose they are, and how they are written. */
+interface Look {
+  readonly principal: Principal
+  readonly kind: PrincipalKind
+  readonly deps: EndKeysDeps
+  readonly context: ReconcileContext
+}
+
 /**
  * Deletes the keys of the person or team, and disables those that a GitOps tool would create again. They are read from
  * the API server: the store may lack a key that was made a moment ago.
  */
-export async function endKeys(
-  principal: Principal,
-  kind: PrincipalKind,
-  deps: EndKeysDeps,
-  context: ReconcileContext,
-): Promise<KeysLeft> {
+export async function endKeys(look: Look): Promise<EndedKeys> {
+  const ends: KeyResult[] = []
+  for await (const keys of pagesOf(look)) {
+    for (let first = 0; first < keys.length; first += CONCURRENT_WRITES) {
+      const some = keys.slice(first, first + CONCURRENT_WRITES)
+      ends.push(...(await Promise.all(some.map((key) => endKey(key, look)))))
+    }
+  }
+  const left = ends.filter(({ result }) => result === 'left' || result === 'failed')
+  // Those that were disabled earlier, once: a look that finds keys left is repeated.
+  if (left.length === 0)
+    for (const { key } of ends.filter(({ result }) => result === 'kept')) announceKept(key, look)
+  const failed = ends.find(({ result }) => result === 'failed')
+  const error = failed?.error ?? null
+  return {
+    count: left.length,
+    fault: failed && error ? `access key ${failed.key.name}, ${error.reason}` : null,
+    error,
+  }
+}
+
+async function* pagesOf({ principal, kind, deps }: Look): AsyncGenerator<readonly AccessKey[]> {
   const fieldSelector = `${kind.keyField}=${selectorValue(principal.nameInForce)}`
-  let left: KeysLeft = { count: 0, fault: null }
   let next: string | undefined
   do {
     const page = await deps.client.list(ACCESS_KEYS, { fieldSelector }, PAGE, next)
-    const keys = page.items.map(parseKey)
-    for (let first = 0; first < keys.length; first += CONCURRENT_WRITES) {
-      const some = keys.slice(first, first + CONCURRENT_WRITES)
-      const ends = await Promise.all(some.map((key) => endKey(key, principal, kind, deps, context)))
-      left = {
-        count: left.count + ends.filter((end) => end !== 'gone').length,
-        fault: left.fault ?? ends.find((end) => end !== 'gone' && end !== 'left') ?? null,
-      }
-    }
+    yield page.items.map(parseKey)
     ;({ next } = page)
   } while (next !== undefined)
-  return left
 }
 
 /** The value in a field selector, with its special characters escaped. */
 const selectorValue = (value: string): string => value.replaceAll(/[\\,=]/g, '\\$&')
 
-/** Ends one key. @returns `gone`, `left`, or why it failed, as a clause */
-async function endKey(
-  key: AccessKey,
-  principal: Principal,
-  kind: PrincipalKind,
-  deps: EndKeysDeps,
-  context: ReconcileContext,
-): Promise<string> {
-  const { log } = context
-  const target = { client: deps.client, resource: ACCESS_KEYS, store: deps.keys }
+/** What became of a key. `left`: it waits for its finalizer, or has changed. `kept`: it is disabled already. */
+interface KeyResult {
+  readonly key: AccessKey
+  readonly result: 'gone' | 'left' | 'kept' | 'failed'
+  readonly error?: StatusError
+}
+
+async function endKey(key: AccessKey, look: Look): Promise<KeyResult> {
+  const { log } = look.context
   try {
     const end = keyEndOf(key)
-    if (end === 'gone') return 'gone'
-    if (end === 'wait') return 'left'
-    if (end === 'delete') {
-      const waits = await deleteObject(target, key, kind.writeReason)
-      log.info({ key: key.name }, 'access key deleted with its person or team')
-      return waits ? 'left' : 'gone'
+    switch (end) {
+      case 'gone':
+        return { key, result: 'gone' }
+      case 'wait':
+        return { key, result: 'left' }
+      case 'kept':
+        return { key, result: 'kept' }
+      case 'disable':
+        await disable(key, look)
+        log.info({ key: key.name }, 'access key disabled with its person or team')
+        announceKept(key, look)
+        return { key, result: 'gone' }
+      case 'delete': {
+        const waits = await remove(key, look)
+        log.info({ key: key.name }, 'access key deleted with its person or team')
+        return { key, result: waits ? 'left' : 'gone' }
+      }
+      default:
+        return end satisfies never
     }
-    if (end === 'disable') {
-      await disable(key, kind, deps)
-      log.info({ key: key.name }, 'access key disabled with its person or team')
-    }
-    announceKept(key, principal, kind, deps, context)
-    return 'gone'
   } catch (error) {
+    if (isNotFound(error)) return { key, result: 'gone' }
     // The next look finds it as it is then.
-    if (isConflict(error) || isTestFailed(error)) return 'left'
+    if (isConflict(error) || isTestFailed(error)) return { key, result: 'left' }
     if (!(error instanceof StatusError)) throw error
     log.warn({ key: key.name, err: error }, 'access key not ended with its person or team')
-    return `access key ${key.name}, ${error.reason}`
+    return { key, result: 'failed', error }
   }
 }
 
+const remove = (key: AccessKey, { kind, deps: { client, keys } }: Look): Promise<boolean> =>
+  deleteObject({ client, resource: ACCESS_KEYS, store: keys }, key, kind.writeReason)
+
 async function disable(
   { name, resourceVersion }: AccessKey,
-  { writeReason }: PrincipalKind,
-  { client, keys }: EndKeysDeps,
+  { kind: { writeReason }, deps: { client, keys } }: Look,
 ): Promise<void> {
   const operations = [
     { op: 'test', path: '/metadata/resourceVersion', value: resourceVersion },
@@ -103,15 +132,10 @@ async function disable(
   keys.observe(await client.patch(ACCESS_KEYS, { name }, operations, writeReason))
 }
 
-function announceKept(
-  key: AccessKey,
-  { uid, nameInForce }: Principal,
-  { called }: PrincipalKind,
-  { events }: EndKeysDeps,
-  { reconcileID }: ReconcileContext,
-): void {
-  const note = `The object of ${called(nameInForce)} was deleted. This key is disabled instead of deleted, because a GitOps tool applies it and would create it again: take it out of the tool's source, else the tool may enable it again.`
-  const regarding = regardingOf(ACCESS_KEYS, key)
+function announceKept(key: AccessKey, { principal, kind, deps, context }: Look): void {
+  const { uid, nameInForce } = principal
+  const note = `The object of ${kind.called(nameInForce)} was deleted. This key is disabled instead of deleted, because a GitOps tool applies it and would create it again: take it out of the tool's source, else the tool may enable it again.`
+  const about = { regarding: regardingOf(ACCESS_KEYS, key), normalReasons: [] }
   const kept = [{ reason: 'KeyKept', note, discriminator: uid }]
-  recordTransitions(kept, { regarding, normalReasons: [], reconcileID }, events)
+  recordTransitions(kept, { ...about, reconcileID: context.reconcileID }, deps.events)
 }

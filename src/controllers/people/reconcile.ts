@@ -59,14 +59,19 @@ function stepOf(
   })
 }
 
-/** Ends the keys, and lets the object go once none is left. */
+/**
+ * Ends the keys, and lets the object go once none is left.
+ *
+ * @throws StatusError when the end of a key is refused, after status says so: it is tried again with back-off
+ */
 async function endAndRelease(
   principal: Principal,
   deps: PrincipalDeps,
   context: ReconcileContext,
 ): Promise<Outcome> {
-  const keysLeft = await endKeys(principal, deps.kind, deps, context)
+  const { error, ...keysLeft } = await endKeys({ principal, kind: deps.kind, deps, context })
   await perform(principal, stepOf(principal, deps, keysLeft), deps, context)
+  if (error !== null) throw error
   return keysLeft.count === 0 ? done : requeueAt(deps.clock.nowMs() + LOOK_AGAIN_AFTER_MS)
 }
 

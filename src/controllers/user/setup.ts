@@ -2,12 +2,13 @@ import { ACCESS_KEYS, USERS } from '../../api/names.ts'
 import type { KubeObject } from '../../api/objects.ts'
 import { identityOfUser, type PlatformUser } from '../../domain/people/user.ts'
 import type { PlatformTeam } from '../../domain/people/team.ts'
-import { type ControllerSpec, onSignal } from '../../kube/controller/builder.ts'
+import type { ControllerSpec } from '../../kube/controller/builder.ts'
 import { everyObject } from '../../kube/controller/definition.ts'
 import type { Store } from '../../kube/informer/store.ts'
 import { createUserStore, parseUser, type PeopleIndex } from '../../people/people-index.ts'
 import type { EventLoopShare } from '../../runtime/concurrency/event-loop.ts'
 import { administeredFieldsOf, type Principal, type PrincipalKind } from '../people/principal.ts'
+import { onPeople } from '../indexes/access-keys.ts'
 import { PRINCIPAL_WRITE_REASONS, type PrincipalDeps } from '../people/reconcile.ts'
 import {
   PRINCIPAL_STATE_LABELS,
@@ -40,6 +41,7 @@ export interface UserSetup extends Pick<PrincipalDeps, 'client' | 'events' | 'cl
     readonly teams: Pick<Store<PlatformTeam>, 'whenSynced'>
   }
   readonly people: PeopleIndex
+  readonly eventLoop: EventLoopShare
 }
 
 /** What counts the Users. */
@@ -68,7 +70,7 @@ export const userController = {
     count: ({ stores, eventLoop }: UserCounting) => countPrincipals(stores.users, eventLoop),
   },
   metrics: (): object => ({}),
-  setUp: ({ client, stores, people, events, clock }: UserSetup): ControllerSpec => {
+  setUp: ({ client, stores, people, eventLoop, events, clock }: UserSetup): ControllerSpec => {
     const { users, teams, keys } = stores
     const teamCountOf = ({ nameInForce }: Principal): number =>
       people
@@ -81,9 +83,10 @@ export const userController = {
       reads: [teams],
       watches: [
         // The number of their teams may have changed.
-        onSignal(people, (identities: readonly string[]) =>
-          identities.flatMap((identity) => people.user(identity)?.name ?? []),
-        ),
+        onPeople(people, eventLoop, (identity) => {
+          const user = people.user(identity)
+          return user === undefined ? [] : [user.name]
+        }),
       ],
     })
   },

@@ -96,7 +96,7 @@ describe.concurrent('a key of a person', () => {
     const key = await keys.create({
       type: 'Login',
       user: uniqueName('user'),
-      identityRefresh: formatTimestamp(Date.now() - DAY_MS + 5000),
+      identityRefresh: formatTimestamp(Date.now() - DAY_MS + 8000),
     })
     await keys.shown(key, 'Active')
     await keys.shown(key, 'IdentityStale')

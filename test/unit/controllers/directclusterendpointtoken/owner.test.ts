@@ -91,6 +91,8 @@ describe('what ends tokens under a key for good (5.4, 24.5)', () => {
     { name: 'a stale sign-in that is disabled', keys: [key({ spec: { ...stale, disabled: true } })], state: 'IdentityStale', end: { state: 'Disabled', above: null } },
     { name: 'a stale sign-in that has expired', keys: [key({ spec: { ...stale, ttl: 30 } })], state: 'IdentityStale', end: { state: 'Expired', above: null } },
     { name: 'a stale sign-in under a disabled key', keys: [key({ metadata: underLogin, spec: stale }), login({ disabled: true })], state: 'IdentityStale', end: { state: 'Disabled', above: 'login' } },
+    { name: 'a stale sign-in under a key whose person is gone', keys: [key({ metadata: underLogin, spec: stale }), key({ metadata: { name: 'login', uid: 'uid-login', ...gone('IdentityGone') }, spec: { key: 'l'.repeat(32) } })],
+      state: 'IdentityStale', end: { state: 'IdentityGone', above: 'login' } },
     { name: 'a key under a stale sign-in', keys: [key({ metadata: underLogin }), login(stale)], state: 'IdentityStale', end: null },
     { name: 'a key under a stale sign-in of a disabled User', keys: [key({ metadata: underLogin }), login(stale)], users: disabled, state: 'UserDisabled', end: { state: 'UserDisabled', above: null } },
     { name: 'a key under a stale sign-in that is gone as well', keys: [key({ metadata: underLogin }), login({ ...stale, disabled: true })], state: 'IdentityStale', end: { state: 'Disabled', above: 'login' } },

@@ -8,6 +8,7 @@ import { StatusError } from '../../../../src/kube/client/api-error.ts'
 import type { KubeClient } from '../../../../src/kube/client/client.ts'
 import type { ObjectEvent } from '../../../../src/kube/event-recorder.ts'
 import { objectNameFor, peopleIn } from '../../../../src/people/people-index.ts'
+import { EventLoopShare } from '../../../../src/runtime/concurrency/event-loop.ts'
 import { type Answers, recordingClient, refused } from '../../../support/fake-kube-client.ts'
 import { after, textAfter } from '../../../support/key-builder.ts'
 import { manualClock } from '../../../support/manual-clock.ts'
@@ -65,6 +66,7 @@ function deletion(
       stop: () => undefined,
     },
     clock,
+    eventLoop: new EventLoopShare(clock),
   })
   const reconcile = () => controller.reconcile(metadata.name, reconcileContext())
   return { asked, events, selectors, reconcile }
@@ -115,9 +117,17 @@ describe('the keys of a deleted User (24.2)', () => {
       { op: 'add', path: '/spec/disabled', value: true },
     ])
     expect(events.map(({ type, reason, regarding }) => [type, reason, regarding.name])).toEqual([
-      ['Warning', 'KeyKept', 'kept'],
       ['Warning', 'KeyKept', 'git'],
+      ['Warning', 'KeyKept', 'kept'],
     ])
+  })
+
+  test('that were disabled earlier get no further Event while others are left', async () => {
+    const kept = keyNamed('kept', FLUX, { disabled: true })
+    const pages = [{ items: [kept, keyNamed('a')] }]
+    const { events, reconcile } = deletion(pages, { delete: terminating })
+    expect(await reconcile()).toEqual(AGAIN)
+    expect(events).toEqual([])
   })
 
   test('that wait for our finalizer keep the User, those that wait for others do not', async () => {
@@ -144,7 +154,7 @@ describe('the keys of a deleted User (24.2)', () => {
   test('that the API server refuses to end keep the User, which says why (5.1)', async () => {
     const remove = () => Promise.reject(refused(403, 'Forbidden'))
     const { asked, reconcile } = deletion([{ items: [keyNamed('a')] }], { delete: remove })
-    expect(await reconcile()).toEqual(AGAIN)
+    await expect(reconcile()).rejects.toThrow('Forbidden')
     expect(JSON.stringify(asked.at(-1)?.body)).toContain(
       '1 of them is left, and the end of one failed: access key a, Forbidden.',
     )
