@@ -80,10 +80,7 @@ export interface StoreSink {
   end(): void
 }
 
-/**
- * For each index the function that gives an object's indexed value, or several different ones; null = the object is not
- * in the index.
- */
+/** For each index the function that gives an object's indexed value, or several; null = it is not in the index. */
 export type Indexers<T> = Readonly<Record<string, (item: T) => IndexedValue>>
 
 type IndexedValue = string | readonly string[] | null
