@@ -3,12 +3,18 @@
 import { cp, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { HEARTBEAT_NAME } from '../../../src/api/names.ts'
+import { API_VERSION, HEARTBEAT_NAME, TEAMS, USERS } from '../../../src/api/names.ts'
 import { isWatchOf } from '../../faults/operator-observations.ts'
 import { settingsOf } from '../../support/config-client.ts'
 import { ownControlPlane } from '../../support/control-plane.ts'
 import { eventually, eventuallyPasses, staysTrue } from '../../support/eventually.ts'
-import { SOON, heartbeatOf, startTwoAuthenticators } from './in-process-gateway.ts'
+import { objectClientOf, type StoredObject } from '../../support/object-client.ts'
+import {
+  type AuthenticatorUnderTest,
+  heartbeatOf,
+  SOON,
+  startTwoAuthenticators,
+} from './in-process-gateway.ts'
 
 const plane = await ownControlPlane()
 const settings = settingsOf(plane)
@@ -69,6 +75,56 @@ describe('authentication without fresh data (10.4, F5)', () => {
     )
     expect(stale.warnings()).toContain('the watch missed a write, listing the objects again')
   })
+
+  test.each([
+    { kind: USERS, end: { spec: { disabled: true } }, outcome: 'userDisabled' },
+    { kind: TEAMS, end: { spec: { users: ['somebody'] } }, outcome: 'pat without the team' },
+  ])(
+    'reads people and teams from the API server while the watch of the $kind.plural is silent (24.5)',
+    async (row) => {
+      const [stale, fresh] = authenticators()
+      const objects = objectClientOf<StoredObject>(plane, row.kind)
+      const name = row.kind === USERS ? 'pat' : 'sre'
+      const spec = row.kind === USERS ? {} : { users: ['pat'] }
+      await objects.create({
+        apiVersion: API_VERSION,
+        kind: row.kind.kind,
+        metadata: { name },
+        spec,
+      })
+      const { secret } = await createKey({ user: 'pat' })
+      const outcomeOf = async ({ authenticator }: AuthenticatorUnderTest): Promise<string> => {
+        const found = await authenticator.authenticate(secret)
+        if (!found.ok) return found.because
+        const isInTeam = found.caller.identity.groups.includes('platform:team:sre')
+        return row.kind === TEAMS && !isInTeam ? 'pat without the team' : 'pat'
+      }
+      const untilOutcome = (of: AuthenticatorUnderTest, outcome: string, withinMs: number) =>
+        eventuallyPasses(
+          `the outcome is ${outcome}`,
+          async () => expect(await outcomeOf(of)).toBe(outcome),
+          { withinMs },
+        )
+      for (const one of [stale, fresh]) await untilOutcome(one, 'pat', SOON.withinMs)
+      const isWatch = isWatchOf(row.kind.plural)
+      stale.proxy.freeze(isWatch)
+      const rule = stale.proxy.on(isWatch, { kind: 'hold' })
+      await objects.patch(name, row.end)
+      await untilOutcome(fresh, row.outcome, SOON.withinMs)
+      expect(await outcomeOf(stale), 'its watch is silent').toBe('pat')
+      // 15 s, and 2 s for the read (10.4).
+      await untilOutcome(stale, row.outcome, 25_000)
+      rule.release()
+      await eventuallyPasses(
+        'the watch delivers again',
+        () => expect(stale.authenticator.ageMs()).toBeLessThan(15_000),
+        RECOVERED,
+      )
+      expect(await outcomeOf(stale)).toBe(row.outcome)
+      await objects.remove(name)
+      await objects.gone(name)
+    },
+  )
 
   test('refuses all keys while the settings cannot be read', async () => {
     const [withoutSettings, fresh] = authenticators()
