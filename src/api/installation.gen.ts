@@ -26,7 +26,7 @@ export const SHIPPED_RULES: readonly ShippedRule[] = [
     isNamespaced: false,
     apiGroups: ['management.platform.sh'],
     resources: ['users', 'teams'],
-    verbs: ['list', 'watch', 'patch'],
+    verbs: ['get', 'list', 'watch', 'patch'],
   },
   {
     account: 'manager',

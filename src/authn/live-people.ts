@@ -2,8 +2,8 @@
 import { type Resource, TEAMS, USERS } from '../api/names.ts'
 import type { AccessKey } from '../domain/accesskey/access-key.ts'
 import { hasExpectedName } from '../domain/people/object-name.ts'
-import { NO_TEAMS, type People, teamNamesOf } from '../domain/people/people.ts'
-import { identityOfTeam, isInTeam, type PlatformTeam } from '../domain/people/team.ts'
+import { type People, teamNamesOf } from '../domain/people/people.ts'
+import { givesGroupTo, identityOfTeam, type PlatformTeam } from '../domain/people/team.ts'
 import { identityOfUser, type PlatformUser } from '../domain/people/user.ts'
 import type { KubeClient } from '../kube/client/client.ts'
 import { objectNameFor, parseTeam, parseUser } from '../people/people-index.ts'
@@ -12,8 +12,17 @@ import { singleFlight } from '../runtime/concurrency/single-flight.ts'
 import type { LiveKeyReader, LiveKeys } from './live-reader.ts'
 import { READ_TIMEOUT_MS, REUSE_READS_FOR_MS } from './staleness.ts'
 
-/** Limit on Users and Teams read for one request: a person in the most teams, and a few owners. */
-const MAX_READS = 256
+/** Limit on Users and Teams read at once: a person in the most teams now, in as many before, and a few owners. */
+const MAX_READS = 512
+
+/** Reads keys, and the people and teams that they act as. */
+interface LivePeopleReader {
+  /** As LiveKeyReader.readWithRelated. @param teamNames further teams to read */
+  readonly readWithRelated: (
+    names: readonly string[],
+    teamNames?: readonly string[],
+  ) => Promise<LiveKeys>
+}
 
 /**
  * A reader of keys that also reads the people and teams that they act as. Of the teams of a person it reads those that
@@ -23,8 +32,9 @@ export function withLivePeople(
   reader: LiveKeyReader,
   client: KubeClient,
   clock: Clock,
-): LiveKeyReader {
-  const limits = { reuseForMs: REUSE_READS_FOR_MS, timeoutMs: READ_TIMEOUT_MS }
+  reuseForMs: number = REUSE_READS_FOR_MS,
+): LivePeopleReader {
+  const limits = { reuseForMs, timeoutMs: READ_TIMEOUT_MS }
   const reading = <T extends PlatformUser | PlatformTeam>(
     resource: Resource,
     parse: (object: Parameters<typeof parseUser>[0]) => T,
@@ -40,9 +50,9 @@ export function withLivePeople(
     )
   const [readUser, readTeam] = [reading(USERS, parseUser), reading(TEAMS, parseTeam)]
   return {
-    readWithRelated: async (names) => {
+    readWithRelated: async (names, teamNames = []) => {
       const found = await reader.readWithRelated(names)
-      const wanted = wantedNames(found, names)
+      const wanted = wantedNames(found, names, teamNames)
       if (wanted.users.length + wanted.teams.length > MAX_READS)
         throw new Error('too many people and teams to read')
       const [users, teams] = await Promise.all([
@@ -63,7 +73,11 @@ interface WantedNames {
 }
 
 /** Whom the keys act as, and the teams of those that were asked for by name: only their groups count. */
-function wantedNames({ keys, people }: LiveKeys, names: readonly string[]): WantedNames {
+function wantedNames(
+  { keys, people }: LiveKeys,
+  names: readonly string[],
+  teamNames: readonly string[],
+): WantedNames {
   const nameIn = (prefix: string) => (key: AccessKey) =>
     key.identity?.startsWith(prefix) ? [key.identity.slice(prefix.length)] : []
   const teamsOfPeople = keys
@@ -71,7 +85,7 @@ function wantedNames({ keys, people }: LiveKeys, names: readonly string[]): Want
     .flatMap(({ identity }) => people.teamsOf(identity ?? ''))
   return {
     users: [...new Set(keys.flatMap(nameIn(USER_PREFIX)))],
-    teams: [...new Set([...keys.flatMap(nameIn(TEAM_PREFIX)), ...teamsOfPeople])],
+    teams: [...new Set([...keys.flatMap(nameIn(TEAM_PREFIX)), ...teamsOfPeople, ...teamNames])],
   }
 }
 
@@ -83,11 +97,11 @@ function peopleOf(users: readonly PlatformUser[], teams: readonly PlatformTeam[]
   return {
     user,
     team: (identity) => teams.find((one) => identityOfTeam(one) === identity),
-    teamsOf: (identity) => {
-      if (!identity.startsWith(USER_PREFIX)) return NO_TEAMS
-      const username = identity.slice(USER_PREFIX.length)
-      const groups = user(identity)?.groups ?? []
-      return teamNamesOf(teams.filter((team) => isInTeam(team, username, groups)))
-    },
+    teamsOf: (identity) =>
+      teamNamesOf(teams.filter((team) => givesGroupTo(team, identity, user(identity)))),
+    isInTeam: (identity, teamName) =>
+      teams.some(
+        (team) => team.teamName === teamName && givesGroupTo(team, identity, user(identity)),
+      ),
   }
 }

@@ -11,7 +11,7 @@ import {
   type People,
   teamNamesOf,
 } from '../domain/people/people.ts'
-import { identityOfTeam, type PlatformTeam, teamOf } from '../domain/people/team.ts'
+import { givesGroupTo, identityOfTeam, type PlatformTeam, teamOf } from '../domain/people/team.ts'
 import { identityOfUser, type PlatformUser, userOf } from '../domain/people/user.ts'
 import { type CachedObject, notifyAll, Store, type StoreChange } from '../kube/informer/store.ts'
 
@@ -99,6 +99,10 @@ export function peopleIn({ users, teams }: PeopleStores): PeopleIndex {
       const names = teamNamesOf(allTeamsOf(identity))
       if (names !== NO_TEAMS) namesOf.set(identity, names)
       return names
+    },
+    isInTeam: (identity, teamName) => {
+      const team = teams.firstBy(BY_IDENTITY, identityOfTeam({ teamName }))
+      return team !== undefined && givesGroupTo(team, identity, user(identity))
     },
     allTeamsOf,
     subscribe: (listener) => void listeners.push(listener),

@@ -78,7 +78,7 @@ export const owner = (
 export const tokenCircumstances = (differing: Partial<TokenPlanInput> = {}): TokenPlanInput => ({
   owner: null,
   teams: [],
-  allTeams: new Set(),
+  isInTeam: () => false,
   caps: { maxTtlSeconds: null, loginTtlSeconds: 1_728_000 },
   configName: 'platform-manager-config',
   issuer: ISSUER,

@@ -1,6 +1,7 @@
 // The next step of a token, confirmed by the API server where it cannot be undone.
 import type { AccessKey } from '../../domain/accesskey/access-key.ts'
 import type { KeyLookup } from '../../domain/accesskey/owner-chain.ts'
+import type { People } from '../../domain/people/people.ts'
 import type { TokenObject } from '../../domain/token/token.ts'
 import type { Store } from '../../kube/informer/store.ts'
 import { keysIn } from '../indexes/access-keys.ts'
@@ -11,14 +12,18 @@ import { type TokenPlanSources, planInputOf } from './plan-input.ts'
 /** Dependencies of confirmedStep. */
 export interface ConfirmationDeps extends TokenPlanSources {
   readonly keys: Store<AccessKey>
-  /** Reads the keys of these names, and the keys that their state depends on, from the API server. */
-  readonly readKeys: (names: readonly string[]) => Promise<KeyLookup>
+  readonly people: People
+  /**
+   * Reads the keys of these names, the keys that their state depends on, the people that they act as, and these and
+   * their other teams, from the API server.
+   */
+  readonly readKeys: (names: readonly string[], teamNames: readonly string[]) => Promise<KeyLookup>
   readonly issues: IssuesInProgress
 }
 
 /**
- * Plans the next step. Keys and tokens arrive by two watches, and either may be late: an irreversible step, a
- * signature or a revocation record, is done only if the keys in the API server lead to the same step.
+ * Plans the next step. Keys, people, teams and tokens arrive by watches of their own, and each may be late: an
+ * irreversible step, a signature or a revocation record, is done only if what the API server has leads to the same step.
  *
  * @returns null = they lead to another step, so the stores have to catch up first
  */
@@ -30,7 +35,9 @@ export async function confirmedStep(
   // Before the owner is read from the API server, as it may be deleted during that read.
   if (step.kind === 'issue') deps.issues.begin(token)
   if (!isIrreversible(step, token, deps) || token.ownerRef === null) return step
-  const live = await deps.readKeys([token.ownerRef.name])
+  const { issued } = token.published
+  const teams = issued === null || issued === 'damaged' ? [] : issued.teams
+  const live = await deps.readKeys([token.ownerRef.name], teams)
   const confirmed = plan(token, planInputOf(token, live, deps))
   return isSameStep(step, confirmed) ? confirmed : null
 }

@@ -17,7 +17,7 @@ export interface IssuedInput {
   /** null = there is no owner reference, or no known key has its name and uid. */
   readonly owner: Owner | null
   /** All teams of the owner's user that are not being deleted, by name, also those beyond what a key has. */
-  readonly allTeams: ReadonlySet<string>
+  readonly isInTeam: (team: string) => boolean
   readonly caps: Caps
   readonly configName: string
   /** Whether the signing key of the token was withdrawn because it leaked (contract 7.3). */
@@ -74,7 +74,7 @@ function revocationCauseOf(
 function ownerRevocationCauseOf(
   { published, ownerRef }: TokenObject,
   issued: IssuedToken,
-  { owner, allTeams }: IssuedInput,
+  { owner, isInTeam }: IssuedInput,
 ): string | null {
   if (published.owner === null)
     return ownerRef === null ? null : 'it was issued without an owner and has one now'
@@ -85,7 +85,7 @@ function ownerRevocationCauseOf(
   const { identity, groups, scope } = owner.key
   if (!isIssuedFor(issued, identity, groups))
     return `the identity or the groups of access key ${name} changed`
-  const lost = lostTeamOf(issued, allTeams)
+  const lost = lostTeamOf(issued, isInTeam)
   if (lost !== undefined) return `the user of access key ${name} is not in team ${lost} any more`
   if (!isWithinScope(issued, scope)) return `its scope exceeds that of access key ${name} now`
   return scope === null || issued.isConfined

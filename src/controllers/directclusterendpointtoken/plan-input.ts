@@ -1,9 +1,7 @@
 // Collects what the plan of a token needs to know, from the stores, the signer and the settings in force.
 import type { Caps } from '../../domain/accesskey/lifetime.ts'
 import type { KeyLookup } from '../../domain/accesskey/owner-chain.ts'
-import type { PlatformTeam } from '../../domain/people/team.ts'
 import type { TokenObject } from '../../domain/token/token.ts'
-import type { PeopleIndex } from '../../people/people-index.ts'
 import type { RevocationList } from '../../revocation/revocation-list.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import type { TokenSigner } from '../../signing/keyring.ts'
@@ -12,7 +10,6 @@ import type { TokenPlanInput } from './facts.ts'
 
 /** Where the input comes from. Functions without a parameter return the value of the moment. */
 export interface TokenPlanSources {
-  readonly people: PeopleIndex
   readonly signer: TokenSigner
   readonly revocations: RevocationList
   readonly caps: () => Caps
@@ -29,7 +26,8 @@ export function planInputOf(
   known: KeyLookup,
   sources: TokenPlanSources,
 ): TokenPlanInput {
-  const { people, signer, revocations, clock, configName, maxTtlMs, retentionMs } = sources
+  const { people } = known
+  const { signer, revocations, clock, configName, maxTtlMs, retentionMs } = sources
   const [caps, nowMs] = [sources.caps(), clock.nowMs()]
   const { keyID } = token.published
   const owner = ownerOf(token, known, caps, nowMs)
@@ -37,12 +35,7 @@ export function planInputOf(
   return {
     owner,
     teams: people.teamsOf(identity),
-    allTeams: new Set(
-      people
-        .allTeamsOf(identity)
-        .filter(isKept)
-        .map(({ teamName }) => teamName),
-    ),
+    isInTeam: (team) => people.isInTeam(identity, team),
     caps,
     configName,
     issuer: sources.issuer(),
@@ -56,5 +49,3 @@ export function planInputOf(
     nowMs,
   }
 }
-
-const isKept = ({ isDeleting }: PlatformTeam): boolean => !isDeleting

@@ -2,6 +2,7 @@ import type { DirectClusterEndpointToken } from '../../api/directclusterendpoint
 import type { MetricName } from '../../api/metrics.ts'
 import { TOKENS } from '../../api/names.ts'
 import type { ConfigMap, KubeObject, Secret } from '../../api/objects.ts'
+import { withLivePeople } from '../../authn/live-people.ts'
 import { createLiveKeyReader } from '../../authn/live-reader.ts'
 import { keysAffectedBy } from '../../domain/accesskey/owner-chain.ts'
 import type { PlatformTeam } from '../../domain/people/team.ts'
@@ -98,7 +99,12 @@ export const tokenController = {
       issues,
       events,
       clock,
-      readKeys: createLiveKeyReader(client, clock, relations, LIVE_KEYS_MAX_AGE_MS).readWithRelated,
+      readKeys: withLivePeople(
+        createLiveKeyReader(client, clock, relations, LIVE_KEYS_MAX_AGE_MS),
+        client,
+        clock,
+        LIVE_KEYS_MAX_AGE_MS,
+      ).readWithRelated,
       signer: keyring,
       caps: () => knownCaps(caps),
       issuer: () => issuer.current(),

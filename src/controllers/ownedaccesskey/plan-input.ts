@@ -8,7 +8,7 @@ import {
   chainStatusOf,
 } from '../../domain/accesskey/owner-chain.ts'
 import type { People } from '../../domain/people/people.ts'
-import { surplusLoginsOf } from '../../domain/accesskey/surplus-logins.ts'
+import { isSurplusLogin } from '../../domain/accesskey/surplus-logins.ts'
 import type { Store } from '../../kube/informer/store.ts'
 import { BY_LOGIN, keysIn } from '../indexes/access-keys.ts'
 import { keyIdentityFaultOf } from './identity-fault.ts'
@@ -38,7 +38,7 @@ export function planInputOf(key: AccessKey, sources: KeyPlanSources): KeyPlanInp
     conflict: keyConflictOf(key, known),
     identityFault: keyIdentityFaultOf(key, people, nowMs),
     ownerFault: ownerFaultOf(key, known, caps, nowMs),
-    isSurplusLogin: surplusLoginsOf(keys.by(BY_LOGIN, key.identity ?? '')).includes(key),
+    isSurplusLogin: isSurplusLogin(key, keys.by(BY_LOGIN, key.identity ?? '')),
     tokensFault,
     nowMs,
   }

@@ -4,7 +4,7 @@ import type { ConfigMap } from '../../api/objects.ts'
 import type { AccessKey } from '../../domain/accesskey/access-key.ts'
 import type { Caps } from '../../domain/accesskey/lifetime.ts'
 import { keysAffectedBy } from '../../domain/accesskey/owner-chain.ts'
-import { surplusLoginsOf } from '../../domain/accesskey/surplus-logins.ts'
+import { isCountedLogin, leastUsedLogin } from '../../domain/accesskey/surplus-logins.ts'
 import type { People } from '../../domain/people/people.ts'
 import type { PlatformTeam } from '../../domain/people/team.ts'
 import type { PlatformUser } from '../../domain/people/user.ts'
@@ -17,7 +17,7 @@ import {
   type Watch,
 } from '../../kube/controller/builder.ts'
 import { everyObject } from '../../kube/controller/definition.ts'
-import { type FullObject, Store } from '../../kube/informer/store.ts'
+import { type FullObject, Store, type StoreChange } from '../../kube/informer/store.ts'
 import { type EventLoopShare, forEachYieldingByTime } from '../../runtime/concurrency/event-loop.ts'
 import type { Instruments } from '../../runtime/metrics.ts'
 import type { PeopleIndex } from '../../people/people-index.ts'
@@ -118,7 +118,7 @@ export const keyController = {
           (change) =>
             ifCapsKnown(() => [
               ...keysAffectedBy(change, relations),
-              ...surplusLoginsOf(keys.by(BY_LOGIN, change.after?.identity ?? '')),
+              ...nextSurplusLogin(change, keys),
             ]),
           ({ listed }) => (listed ? 'resync' : 'change'),
         ),
@@ -132,6 +132,18 @@ export const keyController = {
       ],
     }
   },
+}
+
+/** The next key to be deleted because of further sign-ins (contract 5.1), after a sign-in has come or gone. */
+function nextSurplusLogin(
+  { before, after }: StoreChange<AccessKey>,
+  keys: Store<AccessKey>,
+): readonly AccessKey[] {
+  const [had, has] = [before, after].map((key) => (key && isCountedLogin(key) ? key : undefined))
+  const { identity = null } = had ?? has ?? {}
+  if (had?.uid === has?.uid || identity === null) return []
+  const least = leastUsedLogin(keys.by(BY_LOGIN, identity))
+  return least === undefined ? [] : [least]
 }
 
 const namesOf = (keys: readonly AccessKey[]): readonly string[] => keys.map(({ name }) => name)

@@ -22,11 +22,16 @@ export interface EndKeysDeps {
 /** Keys in a page of the list. */
 const PAGE = 500
 
+/** Looks in a row: somebody may make keys without a pause. */
+const MOST_LOOKS = 10
+
 /** Concurrent writes: one person may have thousands of keys. */
 const CONCURRENT_WRITES = 8
 
 /** What is left after the keys were ended. */
 interface EndedKeys extends KeysLeft {
+  /** Keys that were deleted at once, or disabled. */
+  readonly written: number
   /** The error behind `fault`; null = there is none. */
   readonly error: StatusError | null
 }
@@ -44,6 +49,18 @@ interface Look {
  * the API server: the store may lack a key that was made a moment ago.
  */
 export async function endKeys(look: Look): Promise<EndedKeys> {
+  const announced = new Set<string>()
+  let ended = await endListedKeys(look, announced)
+  // A list may lack a key that was made while it was read: the last look is one that finds nothing to do.
+  for (let looks = 1; ended.count === 0 && ended.written > 0; looks += 1) {
+    if (looks === MOST_LOOKS) return { ...ended, count: ended.written }
+    ended = await endListedKeys(look, announced)
+  }
+  return ended
+}
+
+/** Ends the keys of one list. @param announced uids of the keys with an Event KeyKept, which this function adds */
+async function endListedKeys(look: Look, announced: Set<string>): Promise<EndedKeys> {
   const ends: KeyResult[] = []
   for await (const keys of pagesOf(look)) {
     for (let first = 0; first < keys.length; first += CONCURRENT_WRITES) {
@@ -51,14 +68,22 @@ export async function endKeys(look: Look): Promise<EndedKeys> {
       ends.push(...(await Promise.all(some.map((key) => endKey(key, look)))))
     }
   }
+  const announce = (results: readonly KeyResult['result'][]): void => {
+    for (const { key, result } of ends) {
+      if (!results.includes(result) || announced.has(key.uid)) continue
+      announced.add(key.uid)
+      announceKept(key, look)
+    }
+  }
+  announce(['disabled'])
   const left = ends.filter(({ result }) => result === 'left' || result === 'failed')
   // Those that were disabled earlier, once: a look that finds keys left is repeated.
-  if (left.length === 0)
-    for (const { key } of ends.filter(({ result }) => result === 'kept')) announceKept(key, look)
+  if (left.length === 0) announce(['kept'])
   const failed = ends.find(({ result }) => result === 'failed')
   const error = failed?.error ?? null
   return {
     count: left.length,
+    written: ends.filter(({ result }) => result === 'deleted' || result === 'disabled').length,
     fault: failed && error ? `access key ${failed.key.name}, ${error.reason}` : null,
     error,
   }
@@ -77,10 +102,13 @@ async function* pagesOf({ principal, kind, deps }: Look): AsyncGenerator<readonl
 /** The value in a field selector, with its special characters escaped. */
 const selectorValue = (value: string): string => value.replaceAll(/[\\,=]/g, '\\$&')
 
-/** What became of a key. `left`: it waits for its finalizer, or has changed. `kept`: it is disabled already. */
+/**
+ * What became of a key. `gone`, `kept`: it was deleted or disabled before; `left`: it waits for its finalizer, or has
+ * changed.
+ */
 interface KeyResult {
   readonly key: AccessKey
-  readonly result: 'gone' | 'left' | 'kept' | 'failed'
+  readonly result: 'gone' | 'deleted' | 'left' | 'kept' | 'disabled' | 'failed'
   readonly error?: StatusError
 }
 
@@ -98,12 +126,11 @@ async function endKey(key: AccessKey, look: Look): Promise<KeyResult> {
       case 'disable':
         await disable(key, look)
         log.info({ key: key.name }, 'access key disabled with its person or team')
-        announceKept(key, look)
-        return { key, result: 'gone' }
+        return { key, result: 'disabled' }
       case 'delete': {
         const waits = await remove(key, look)
         log.info({ key: key.name }, 'access key deleted with its person or team')
-        return { key, result: waits ? 'left' : 'gone' }
+        return { key, result: waits ? 'left' : 'deleted' }
       }
       default:
         return end satisfies never

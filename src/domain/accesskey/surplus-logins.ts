@@ -11,14 +11,30 @@ const MAX_LOGIN_KEYS = 20
 export const isCountedLogin = ({ type, identity, isTracked, isDeleting }: AccessKey): boolean =>
   type === 'Login' && identity !== null && identity.startsWith('user:') && !isTracked && !isDeleting
 
-/** Those of the counted Login keys of a user that are deleted: all but the last used. */
-export const surplusLoginsOf = (logins: readonly AccessKey[]): readonly AccessKey[] =>
-  logins.length <= MAX_LOGIN_KEYS ? NONE : logins.toSorted(byLastUse).slice(MAX_LOGIN_KEYS)
+/**
+ * Whether a key is deleted because its user has more sign-ins: others were used later. No sort: a robot that signs in may
+ * have thousands.
+ *
+ * @param logins the counted Login keys of the user
+ */
+export function isSurplusLogin(key: AccessKey, logins: readonly AccessKey[]): boolean {
+  if (logins.length <= MAX_LOGIN_KEYS || !isCountedLogin(key)) return false
+  let later = 0
+  for (const other of logins) {
+    if (isUsedLater(other, key)) later += 1
+    if (later === MAX_LOGIN_KEYS) return true
+  }
+  return false
+}
 
-const NONE: readonly AccessKey[] = []
+/** The counted Login key that goes when a further one comes; undefined = there is room. */
+export const leastUsedLogin = (logins: readonly AccessKey[]): AccessKey | undefined =>
+  logins.length <= MAX_LOGIN_KEYS
+    ? undefined
+    : logins.reduce((least, key) => (isUsedLater(least, key) ? key : least))
 
-/** The last used first. A key that was never used counts from its creation. */
-const byLastUse = (one: AccessKey, other: AccessKey): number =>
-  usedMs(other) - usedMs(one) || (one.uid < other.uid ? -1 : 1)
+/** Whether a key was used later than another. A key that was never used counts from its creation. */
+const isUsedLater = (one: AccessKey, other: AccessKey): boolean =>
+  usedMs(one) === usedMs(other) ? one.uid < other.uid : usedMs(one) > usedMs(other)
 
 const usedMs = ({ lastActivityMs, creationMs }: AccessKey): number => lastActivityMs ?? creationMs

@@ -13,6 +13,8 @@ export interface People {
    * is computed from it can be cached.
    */
   readonly teamsOf: (identity: string) => readonly string[]
+  /** Whether `user:<username>` is in the team of that name, also beyond the limit of `teamsOf`. */
+  readonly isInTeam: (identity: string, teamName: string) => boolean
 }
 
 /** The most teams whose groups a key has: the first by the bytes of their names. */

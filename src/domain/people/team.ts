@@ -2,7 +2,7 @@
 import type { Team, TeamSpec } from '../../api/team.gen.ts'
 import { type Untyped, fieldsOf, stringOf, stringsOf } from '../json/json.ts'
 import { type ExpectedName, objectNameOf } from './object-name.ts'
-import { providerGroupsOf } from './user.ts'
+import { identityOfUser, type PlatformUser, providerGroupsOf } from './user.ts'
 
 /** A Team, as decisions need it. */
 export interface PlatformTeam extends ExpectedName {
@@ -41,9 +41,23 @@ export function teamOf({ metadata, spec }: Team, sha256: (text: string) => strin
 export const identityOfTeam = ({ teamName }: Pick<PlatformTeam, 'teamName'>): string =>
   `team:${teamName}`
 
-/** Whether a person is in the team: by the user name, or by a group at a sign-in provider. */
-export const isInTeam = (
-  { users, groups }: PlatformTeam,
-  username: string,
-  providerGroups: readonly string[],
-): boolean => users.includes(username) || groups.some((group) => providerGroups.includes(group))
+/**
+ * Whether the team gives its group to a person: it is not being deleted, and has the user name, or a group at a sign-in
+ * provider that the User has.
+ *
+ * @param identity `user:<username>`; any other identity is in no team
+ */
+export function givesGroupTo(
+  { isDeleting, users, groups }: PlatformTeam,
+  identity: string,
+  user: Pick<PlatformUser, 'groups'> | undefined,
+): boolean {
+  if (isDeleting || !identity.startsWith(USER_PREFIX)) return false
+  const has = user?.groups ?? []
+  return (
+    users.includes(identity.slice(USER_PREFIX.length)) ||
+    groups.some((group) => has.includes(group))
+  )
+}
+
+const USER_PREFIX = identityOfUser({ username: '' })

@@ -62,8 +62,8 @@ export const isIssuedFor = (
 /** A team in the token's groups that is not among the user's; undefined = there is none (contract 5.4). */
 export const lostTeamOf = (
   { teams }: IssuedToken,
-  present: ReadonlySet<string>,
-): string | undefined => teams.find((team) => !present.has(team))
+  isInTeam: (team: string) => boolean,
+): string | undefined => teams.find((team) => !isInTeam(team))
 
 /** Whether the scope covers the issued one. An equal scope does, even if this version can't parse it. */
 export function isWithinScope(issued: IssuedToken, scope: Scope | null): boolean {

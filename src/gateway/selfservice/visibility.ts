@@ -57,7 +57,8 @@ export const isOwnUser = (
   info.resource === USERS &&
   user !== null &&
   nestedString(object, ['metadata', 'name']) === objectNameFor(user) &&
-  [user, ''].includes(nestedString(object, ['spec', 'username']))
+  (nestedString(object, ['spec', 'username']) || nestedString(object, ['metadata', 'name'])) ===
+    user
 
 /** Whether the caller's scope lets it see an object. A caller without a scope sees every object (contract 12.3). */
 export function isVisible({ info, access, findKey }: Viewer, object: JsonMap): boolean {

@@ -50,8 +50,8 @@ interface ReflectorOptions {
 
 const PAGE_SIZE = 500
 
-/** Objects of a page that are stored in one turn of the event loop: an object may have a thousand indexed values. */
-const MOST_IN_A_TURN = 100
+/** Time for the objects of a page in one turn of the event loop: an object may have a thousand indexed values. */
+const TURN_MS = 10
 /** The API server sends a bookmark each minute: a watch that is silent for longer than this is dead. */
 const SILENT_AFTER_MS = 95_000
 const BACK_OFF = { firstMs: 200, longestMs: 5_000 }
@@ -138,10 +138,7 @@ class ReflectorRun {
       const page = await client.list(resource, query, PAGE_SIZE, next, this.#signal)
       this.#markAlive()
       this.#isStoring = true
-      for (const [at, item] of page.items.entries()) {
-        if (at > 0 && at % MOST_IN_A_TURN === 0) await new Promise(setImmediate)
-        sink.put(item)
-      }
+      await this.#storePage(page.items)
       next = page.next
       if (next === undefined) {
         await this.#sweep()
@@ -153,6 +150,18 @@ class ReflectorRun {
       this.#options.stuck(false)
       this.#options.onProgress?.()
       return { how: 'listed', resourceVersion: page.resourceVersion }
+    }
+  }
+
+  async #storePage(items: readonly KubeObject[]): Promise<void> {
+    const { sink, clock } = this.#options
+    let startMs = clock.monotonicMs()
+    for (const item of items) {
+      if (clock.monotonicMs() - startMs >= TURN_MS) {
+        await new Promise(setImmediate)
+        startMs = clock.monotonicMs()
+      }
+      sink.put(item)
     }
   }
 

@@ -1,8 +1,9 @@
 // How many sign-ins of a user the operator keeps (contract 5.1).
 import { expect, test } from 'vitest'
 import { sharedControlPlane } from '../../support/control-plane.ts'
+import { eventuallyPasses } from '../../support/eventually.ts'
 import { uniqueName } from '../../support/object-builder.ts'
-import { keyClientOf } from '../keys/key-client.ts'
+import { keyClientOf, SOON } from '../keys/key-client.ts'
 import { TRACKED } from './people-client.ts'
 
 const plane = await sharedControlPlane()
@@ -23,5 +24,20 @@ test('the Login key of a user that was used longest ago goes when there are 21, 
   const left = await Promise.all([tracked, newest, ...others].map((key) => keys.read(key)))
   expect(left.every((key) => key !== null && key.metadata.deletionTimestamp === undefined)).toBe(
     true,
+  )
+})
+
+test('of 26 sign-ins at once 20 are left (5.1)', async () => {
+  const user = uniqueName('user')
+  const spec = { user, type: 'Login' } as const
+  const made = await Promise.all(Array.from({ length: 26 }, () => keys.create(spec)))
+  await eventuallyPasses(
+    '20 are left',
+    async () => {
+      const left = await Promise.all(made.map((key) => keys.read(key)))
+      const kept = left.filter((key) => key !== null && !key.metadata.deletionTimestamp)
+      expect(kept).toHaveLength(20)
+    },
+    SOON,
   )
 })

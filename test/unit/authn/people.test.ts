@@ -186,6 +186,15 @@ describe('people and teams of a watch that is not proven (10.4, 24.5)', () => {
     expect(await groupsOf(stage)).toEqual([])
   })
 
+  test('are read with Teams that the index lacks, where these are asked for by name', async () => {
+    const stage = stale([userObject()])
+    stage.now.storedPeople = [userObject(), team('new', ['ada'])]
+    const { people } = await stage.reader.readWithRelated(['a'], ['new', 'none'])
+    expect(people.teamsOf('user:ada')).toEqual(['new'])
+    const inTeams = ['new', 'none'].map((name) => people.isInTeam('user:ada', name))
+    expect([...inTeams, people.isInTeam('user:bob', 'new')]).toEqual([true, false, false])
+  })
+
   test('are read together for all requests of a second', async () => {
     const stage = stale([userObject(), team('sre', ['ada'])])
     await Promise.all([1, 2, 3].map(() => stage.outcome(secretOf('a'))))
@@ -198,11 +207,11 @@ describe('people and teams of a watch that is not proven (10.4, 24.5)', () => {
     expect(await stage.outcome(secretOf('a'))).toBe('unavailable')
   })
 
-  test('refuse a key that needs more than 256 of them', async () => {
-    const many = Array.from({ length: 200 }, (_, at) => team(`t${at}`, ['ada']))
-    const owners = Array.from({ length: 60 }, (_, at) =>
-      key(`k${at}`, { key: secretOf('a'), user: `u${at}` }),
+  test('refuse a key that needs more than 512 of them', async () => {
+    const many = ['ada', 'bob', 'eve'].flatMap((user) =>
+      Array.from({ length: 200 }, (_, at) => team(`${user}-${at}`, [user])),
     )
+    const owners = ['bob', 'eve'].map((user) => key(user, { key: secretOf('a'), user }))
     const stage = testAuthenticatorAmong(many, key('a'), ...owners)
     stage.now.proven = null
     expect(await stage.outcome(secretOf('a'))).toBe('unavailable')

@@ -39,6 +39,7 @@ export interface Knowledge {
 export interface TestAuthenticator {
   readonly clock: ManualClock
   readonly index: KeyIndex
+  readonly reader: ReturnType<typeof withLivePeople>
   /** The Users and Teams of the index. */
   readonly stores: ReturnType<typeof peopleStores>
   readonly callers: Authenticator
@@ -92,10 +93,11 @@ export function testAuthenticatorAmong(
     isFresh: () => now[what],
     refreshed: async () => now[what],
   })
+  const reader = withLivePeople(createLiveKeyReader(client, clock, index), client, clock)
   const callers = createAuthenticator({
     clock,
     index,
-    reader: withLivePeople(createLiveKeyReader(client, clock, index), client, clock),
+    reader,
     provenAt: () => now.proven,
     caps: () => now.caps,
     settings: polled('settings'),
@@ -108,7 +110,7 @@ export function testAuthenticatorAmong(
     const { identity, expiresMs } = found.caller
     return expiresMs === null ? identity.user : `${identity.user} until ${(expiresMs - t0) / 1000}`
   }
-  return { clock, index, stores, callers, now, reads, peopleReads, outcome }
+  return { clock, index, stores, reader, callers, now, reads, peopleReads, outcome }
 }
 
 /** The secret of the key of that name. */

@@ -36,8 +36,9 @@ describe('10,000 Users and 2,000 Teams (24.2)', () => {
     expect(bytes / figure(words)).toBeLessThan(1.25)
   })
 
-  test('no turn of a list, and no change of everybody, holds the event loop for 50 ms', () => {
-    expect(found.listTurnMs).toBeLessThan(LONGEST_TURN_MS)
+  test('no object of a list, and no change of everybody, holds the event loop for 50 ms', () => {
+    // A list yields after 10 ms, and the object that has begun by then is stored.
+    expect(10 + found.longestPutMs).toBeLessThan(LONGEST_TURN_MS)
     expect(found.everybodyMs).toBeLessThan(LONGEST_TURN_MS)
   })
 })

@@ -30,6 +30,7 @@ export const NO_PEOPLE: People = {
   user: () => undefined,
   team: () => undefined,
   teamsOf: () => NO_TEAMS,
+  isInTeam: () => false,
 }
 
 /** The index over these people and teams. */

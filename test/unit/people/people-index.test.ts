@@ -39,7 +39,10 @@ describe('the teams of a person (24.2)', () => {
     { name: 'without one whose name is not the form', teams: [team('sre', { users: ['ada'] }, { name: 'other' })], found: [] },
     { name: 'by a group of a User whose name is not the form', users: [user('ada', ['dev'], { name: 'other' })], teams: [team('sre', { groups: inOidc('dev') })], found: [] },
   ])('are found: $name', ({ users = [user('ada', ['dev', 'ops'])], teams, found }) => {
-    expect(peopleOf(users, teams).teamsOf('user:ada')).toEqual(found)
+    const people = peopleOf(users, teams)
+    expect(people.teamsOf('user:ada')).toEqual(found)
+    const isIn = teams.map(({ spec }) => spec?.name ?? '').filter((name) => people.isInTeam('user:ada', name))
+    expect(isIn.toSorted()).toEqual(found)
   })
 
   test.each([{ count: 200 }, { count: 201 }])('are the first 200 of $count', ({ count }) => {
@@ -50,6 +53,8 @@ describe('the teams of a person (24.2)', () => {
     )
     expect(people.teamsOf('user:ada')).toEqual(names.slice(0, MAX_TEAMS))
     expect(people.allTeamsOf('user:ada')).toHaveLength(count)
+    expect(people.isInTeam('user:ada', names.at(-1) ?? '')).toBe(true)
+    expect(people.isInTeam('user:bob', names[0] ?? '')).toBe(false)
   })
 
   test.each(['team:ada', 'subject:ada', 'ada', ''])('are none for %j', (identity) => {

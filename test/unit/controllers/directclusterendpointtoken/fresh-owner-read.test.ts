@@ -3,7 +3,8 @@ import { describe, expect, test } from 'vitest'
 import { keysIn } from '../../../../src/controllers/indexes/access-keys.ts'
 import type { OwnedAccessKeyObject } from '../../../../src/domain/accesskey/access-key.ts'
 import { after } from '../../../support/key-builder.ts'
-import { keyObject } from '../../../support/object-builder.ts'
+import type { PeopleIndex } from '../../../../src/people/people-index.ts'
+import { keyObject, teamObject, userObject } from '../../../support/object-builder.ts'
 import {
   UNDER_CI,
   issuedObject,
@@ -52,6 +53,44 @@ describe('issue and revocation read the owner from the API server, since the wat
     expect(observed).toEqual([])
     expect(asked).toEqual([])
     expect(outcome).toEqual(AGAIN)
+  })
+
+  const disabledAda = peopleOf([userObject({ spec: { disabled: true } })], [])
+  const withSre = peopleOf([], [teamObject({ spec: { users: ['ada'] } })])
+  const inSre = issuedObject(
+    { metadata: UNDER_CI, spec: { ttl: 600 } },
+    { owner: owner(), teams: ['sre'] },
+  )
+  const live = (people: PeopleIndex) => () => Promise.resolve(keysIn(keyStore(ci()), people))
+
+  // biome-ignore format: a table
+  test.each<Given & { readonly name: string }>([
+    { name: 'the watch still has its User disabled', object: underCi(), key: {}, deps: { people: disabledAda, readKeys: live(NOBODY) } },
+    { name: 'the watch lacks its Team', object: inSre, key: {}, deps: { people: NOBODY, readKeys: live(withSre) } },
+  ])('an issued token stays issued: $name (24.2)', async (given) => {
+    const { outcome, records } = await reconcileToken(given)
+    expect(records.asked.size).toBe(0)
+    expect(outcome).toEqual(AGAIN)
+  })
+
+  test('the Teams that a token was issued in are read too (24.2)', async () => {
+    const asked: (readonly string[])[] = []
+    const readKeys = (names: readonly string[], teams: readonly string[]) => {
+      asked.push(names, teams)
+      return live(NOBODY)()
+    }
+    const { records } = await reconcileToken({ object: inSre, key: {}, deps: { readKeys } })
+    expect(asked).toEqual([['ci'], ['sre']])
+    expect(records.asked.size).toBe(1)
+  })
+
+  test('no token is issued with a Team that the API server does not have any more (24.2)', async () => {
+    const { asked, observed } = await reconcileToken({
+      object: waiting,
+      key: {},
+      deps: { people: withSre, readKeys: live(NOBODY) },
+    })
+    expect([asked, observed]).toEqual([[], []])
   })
 
   test('a failed read of keys fails the reconcile', async () => {

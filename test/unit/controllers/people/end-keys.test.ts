@@ -44,7 +44,26 @@ function deletion(
     expect(limit).toBe(500)
     selectors.push(fieldSelector)
     const page = pages[next === undefined ? 0 : Number(next)] ?? { items: [] }
-    return { ...page, resourceVersion: '9' }
+    const items = page.items
+      .filter(({ metadata: { name } }) => !ended.has(`delete ${name}`))
+      .map((key) =>
+        ended.has(`patch ${key.metadata.name}`)
+          ? { ...key, spec: { ...key.spec, disabled: true } }
+          : key,
+      )
+    return { ...page, items, resourceVersion: '9' }
+  }
+  /** `delete` and `patch` with the names of the keys that are gone, or disabled. */
+  const ended = new Set<string>()
+  const remove: KubeClient['delete'] = async (resource, ref, ...rest) => {
+    const left = await client.delete(resource, ref, ...rest)
+    if (left === null) ended.add(`delete ${ref.name}`)
+    return left
+  }
+  const patch: KubeClient['patch'] = async (resource, ref, ...rest) => {
+    const patched = await client.patch(resource, ref, ...rest)
+    ended.add(`patch ${ref.name}`)
+    return patched as never
   }
   const stores = {
     ...peopleStores(),
@@ -57,7 +76,7 @@ function deletion(
   stores.users.end()
   const clock = manualClock(after(60))
   const controller = userController.setUp({
-    client: { ...client, list },
+    client: { ...client, list, delete: remove, patch },
     stores,
     people: peopleIn(stores),
     events: {
@@ -82,6 +101,35 @@ const RELEASE = 'patch User ada: finalizer'
 const STATUS = 'apply User ada: status'
 const AGAIN = { result: 'later', atMs: after(62) }
 const DONE = { result: 'done' }
+
+describe('keys that are made while a deleted User ends its keys (24.2)', () => {
+  /** Keys without a finalizer, each of which the look of its number is the first to find. */
+  const madeInTurn = (count: number) => {
+    const young = Array.from({ length: count }, (_, at) => keyNamed(`k${at}`, { finalizers: [] }))
+    const pages = [{ items: [] as readonly OwnedAccessKey[] }]
+    const fails = async (): Promise<void> => {
+      const found = young.shift()
+      pages[0] = { items: found ? [found] : [] }
+    }
+    return { pages, fails }
+  }
+  const gone: Answers['delete'] = () => Promise.resolve(null)
+
+  test('are deleted as well before it goes', async () => {
+    const { pages, fails } = madeInTurn(3)
+    const { asked, reconcile } = deletion(pages, { delete: gone }, {}, fails)
+    expect(await reconcile()).toEqual(DONE)
+    const ended = ['k0', 'k1', 'k2'].map((name) => `delete OwnedAccessKey ${name}: user-deleted`)
+    expect(verbsOf(asked)).toEqual([...ended, RELEASE])
+  })
+
+  test('hold it while they are made without a pause', async () => {
+    const { pages, fails } = madeInTurn(30)
+    const { asked, reconcile } = deletion(pages, { delete: gone }, {}, fails)
+    expect(await reconcile()).toEqual(AGAIN)
+    expect(verbsOf(asked)).not.toContain(RELEASE)
+  })
+})
 
 describe('the keys of a deleted User (24.2)', () => {
   test('are deleted by uid and resourceVersion, page by page, and the User waits for them', async () => {

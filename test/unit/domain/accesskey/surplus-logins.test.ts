@@ -1,6 +1,10 @@
 import { describe, expect, test } from 'vitest'
 import type { AccessKey } from '../../../../src/domain/accesskey/access-key.ts'
-import { isCountedLogin, surplusLoginsOf } from '../../../../src/domain/accesskey/surplus-logins.ts'
+import {
+  isCountedLogin,
+  isSurplusLogin,
+  leastUsedLogin,
+} from '../../../../src/domain/accesskey/surplus-logins.ts'
 import { accessKey, after } from '../../../support/key-builder.ts'
 
 const login = (name: string, differing: Partial<AccessKey> = {}): AccessKey =>
@@ -11,16 +15,20 @@ const logins = (count: number, differing: (at: number) => Partial<AccessKey>) =>
     login(`login-${String(at).padStart(2, '0')}`, differing(at)),
   )
 
+/** Those that are deleted, of all Login keys of a user. */
+const surplusOf = (all: readonly AccessKey[]): readonly AccessKey[] =>
+  all.filter((key) => isSurplusLogin(key, all))
+
 const namesOf = (keys: readonly AccessKey[]) => keys.map(({ name }) => name)
 
 describe('of the Login keys of a user 20 are kept (5.1)', () => {
   test('twenty keys are all kept', () => {
-    expect(surplusLoginsOf(logins(20, (at) => ({ lastActivityMs: after(at) })))).toEqual([])
+    expect(surplusOf(logins(20, (at) => ({ lastActivityMs: after(at) })))).toEqual([])
   })
 
   test('of 22 the two that were used longest ago are deleted', () => {
     const used = logins(22, (at) => ({ lastActivityMs: after(100 - at) }))
-    expect(namesOf(surplusLoginsOf(used))).toEqual(['login-20', 'login-21'])
+    expect(namesOf(surplusOf(used))).toEqual(['login-20', 'login-21'])
   })
 
   test('a key that was never used counts from its creation', () => {
@@ -28,7 +36,7 @@ describe('of the Login keys of a user 20 are kept (5.1)', () => {
     const [older, newer] = [9, 99].map((seconds) =>
       login(`new-${seconds}`, { creationMs: after(seconds) }),
     )
-    expect(namesOf(surplusLoginsOf([...used, older, newer].flatMap((key) => key ?? [])))).toEqual([
+    expect(namesOf(surplusOf([...used, older, newer].flatMap((key) => key ?? [])))).toEqual([
       'login-00',
       'new-9',
     ])
@@ -36,8 +44,22 @@ describe('of the Login keys of a user 20 are kept (5.1)', () => {
 
   test('of keys used at the same time the uid decides, whatever their order', () => {
     const same = logins(21, () => ({ lastActivityMs: after(1) }))
-    expect(namesOf(surplusLoginsOf(same))).toEqual(['login-20'])
-    expect(namesOf(surplusLoginsOf(same.toReversed()))).toEqual(['login-20'])
+    expect(namesOf(surplusOf(same))).toEqual(['login-20'])
+    expect(namesOf(surplusOf(same.toReversed()))).toEqual(['login-20'])
+  })
+
+  test('the next that is deleted is the one that was used longest ago, if there are more than 20', () => {
+    const used = logins(22, (at) => ({ lastActivityMs: after(100 - at) }))
+    expect(leastUsedLogin(used)?.name).toBe('login-21')
+    expect(leastUsedLogin(used.toReversed())?.name).toBe('login-21')
+    expect(leastUsedLogin(used.slice(0, 20))).toBeUndefined()
+  })
+
+  test('a key that does not count is not deleted, however many there are', () => {
+    const used = logins(22, (at) => ({ lastActivityMs: after(100 - at) }))
+    expect(isSurplusLogin(login('other', { type: 'User', lastActivityMs: after(1) }), used)).toBe(
+      false,
+    )
   })
 
   // biome-ignore format: a table
