@@ -1,6 +1,7 @@
 // The sessions of a person: keys of type Login, each of which is one sign-in (contract 27.2).
 import { ACCESS_KEYS } from '../api/names.ts'
 import { type OwnedAccessKeyObject, accessKeyOf } from '../domain/accesskey/access-key.ts'
+import { findCondition } from '../domain/conditions.ts'
 import { StatusError, isConflict, isNotFound, isTestFailed } from '../kube/client/api-error.ts'
 import type { KubeClient } from '../kube/client/client.ts'
 
@@ -14,8 +15,12 @@ export interface Session {
   readonly creationMs: number
   /** null = never used, as far as it is recorded. */
   readonly lastActivityMs: number | null
-  /** RFC 3339, as status says; undefined = never, or the operator has not looked at the key yet. */
+  /** RFC 3339, as status says; undefined = never, or the operator has not written status yet. */
   readonly expires: string | undefined
+  /** Whether the operator has written status. */
+  readonly isObserved: boolean
+  /** The reason of Ready, if that is False; else empty. */
+  readonly notReadyReason: string
   readonly isDisabled: boolean
   readonly isDeleting: boolean
   /** Whether a GitOps tool would create the key again. */
@@ -67,6 +72,8 @@ export async function sessionsOf(
 
 function sessionOf(object: OwnedAccessKeyObject): Session {
   const key = accessKeyOf(object, () => '')
+  const { observedGeneration, conditions } = key.published
+  const ready = findCondition(conditions, 'Ready')
   return {
     name: key.name,
     uid: key.uid,
@@ -75,6 +82,8 @@ function sessionOf(object: OwnedAccessKeyObject): Session {
     creationMs: key.creationMs,
     lastActivityMs: key.lastActivityMs,
     expires: object.status?.expirationTimestamp,
+    isObserved: observedGeneration !== undefined && ready !== undefined,
+    notReadyReason: ready?.status === 'False' ? ready.reason : '',
     isDisabled: key.isDisabled,
     isDeleting: key.isDeleting,
     isTracked: key.isTracked,

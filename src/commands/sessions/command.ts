@@ -1,14 +1,6 @@
 import { CONTROLLER_NAME } from '../../api/names.ts'
-import { quoteForMessage } from '../../domain/json/json.ts'
-import { formatSecond } from '../../domain/time.ts'
 import { type KubeClient, createClient } from '../../kube/client/client.ts'
-import {
-  type EndedSession,
-  type Session,
-  type SessionEnd,
-  endSessions,
-  sessionsOf,
-} from '../../revocation/sessions.ts'
+import { type EndedSession, endSessions, sessionsOf } from '../../revocation/sessions.ts'
 import { systemClock } from '../../runtime/clock.ts'
 import {
   type Flag,
@@ -24,7 +16,8 @@ import {
 } from '../../runtime/flags.ts'
 import { connectCluster, toolClientDeps } from '../shared/cluster-client.ts'
 import { CLUSTER_FLAGS } from '../shared/flags.ts'
-import { messageOf, visible } from '../shared/terminal-text.ts'
+import { messageOf } from '../shared/terminal-text.ts'
+import { endLineOf, lineOf, stateOf } from './lines.ts'
 
 /**
  * `management-operator sessions --user <name> [--end]` (contract 27.2).
@@ -67,33 +60,8 @@ async function show(client: KubeClient, { user, ends }: SessionsSettings): Promi
   return 0
 }
 
-function lineOf({ name, displayName, creationMs, lastActivityMs, expires }: Session): string {
-  const parts = [
-    ...(displayName === '' ? [] : [visible(quoteForMessage(displayName))]),
-    `since ${formatSecond(creationMs)}`,
-    lastActivityMs === null ? 'never used' : `last used ${formatSecond(lastActivityMs)}`,
-    expires === undefined ? 'no end' : `until ${expires}`,
-  ]
-  return `${name}: ${parts.join(', ')}`
-}
-
-function stateOf({ isDeleting, isDisabled }: Session): string {
-  if (isDeleting) return ', being deleted'
-  return isDisabled ? ', disabled' : ''
-}
-
-const END_TEXT: Readonly<Record<SessionEnd, string>> = {
-  deleted: 'ended',
-  disabled: 'disabled, as a GitOps tool would create it again',
-  opensNothing: 'was ended before',
-  gone: 'was deleted meanwhile',
-  failed: 'FAILED',
-}
-
-function printEnd({ session, end, because }: EndedSession): void {
-  process.stdout.write(
-    `${lineOf(session)}: ${END_TEXT[end]}${because === '' ? '' : `: ${because}`}\n`,
-  )
+function printEnd(ended: EndedSession): void {
+  process.stdout.write(`${endLineOf(ended)}\n`)
 }
 
 /** Prints a summary; returns the exit code. */

@@ -1,22 +1,30 @@
 // Which callers may create and change keys of the types that a sign-in makes, and the annotation identity-gone.
 import { IDENTITY_GONE_ANNOTATION } from '../../../src/api/names.ts'
 import { IDENTITY_CALLERS, MAX_GROUPS } from './identity-cases.ts'
-import { onPlatformKinds } from './rbac-users.ts'
+import { mayImpersonate, onPlatformKinds } from './rbac-users.ts'
 import { DIGEST, KEY } from './reserved-cases.ts'
 import type { Manifest, Row } from './write-methods.ts'
+
+/** Without a right to read keys, as the process that signs people in. */
+const SIGNS_IN = [
+  onPlatformKinds(
+    ['create', 'update', 'patch', 'delete', 'deletecollection', 'sign-in'],
+    ['ownedaccesskeys'],
+  ),
+  onPlatformKinds(['list'], ['configs']),
+] as const
 
 /** The grants of each caller. */
 export const SIGN_IN_CALLERS = {
   writer: IDENTITY_CALLERS.writer,
   impersonator: IDENTITY_CALLERS.impersonator,
   delegate: IDENTITY_CALLERS.delegate,
-  // Without a right to read keys, as the process that signs people in.
-  signer: [
-    onPlatformKinds(
-      ['create', 'update', 'patch', 'delete', 'deletecollection', 'sign-in'],
-      ['ownedaccesskeys'],
-    ),
-    onPlatformKinds(['list'], ['configs']),
+  signer: SIGNS_IN,
+  // No policy but that of the type refuses the names in its keys.
+  signingImpersonator: [
+    ...SIGNS_IN,
+    mayImpersonate('users', ['bob', 'robot']),
+    mayImpersonate('groups', ['platform:team:ops', 'dev']),
   ],
 } as const
 
@@ -47,7 +55,8 @@ const needsSignIn = (type: string, by: Caller): string =>
 const needsDelegate = (by: Caller): string =>
   `spec.type: a key of type Reset needs the verb delegate ${lacks(by)}; write type User or Other`
 
-const OTHER_MADE = `spec.type: whoever has the verb sign-in makes keys of type Login and OIDCRefreshToken, and others only where they name nobody; for this one it takes the verb delegate too ${lacks('signer')}`
+const otherMade = (by: Caller): string =>
+  `spec.type: whoever has the verb sign-in makes keys of type Login and OIDCRefreshToken, and others only where they name nobody; for this one it takes the verb delegate too ${lacks(by)}`
 
 const OTHER_CHANGED = `spec.type: whoever has the verb sign-in changes and deletes keys of type Login and OIDCRefreshToken only; for this one it takes the verb delegate too ${lacks('signer')}`
 
@@ -79,8 +88,14 @@ const CREATIONS: readonly Case[] = [
   { name: 'a Login key of a subject', by: 'signer', to: { ...LOGIN, subject: 'robot' }, says: naming('subject', 'robot', 'users/robot') },
   { name: 'a Login key of a user with a scope', by: 'signer', to: { ...BOB, scope: SCOPE }, says: naming('user', 'user bob', 'users/bob') },
   { name: 'a Login key of the caller in a group', by: 'signer', to: { ...LOGIN, user: 'signer', groups: ['dev'] }, says: naming('groups', 'group dev', 'groups/dev') },
-  { name: 'a User key of the caller', by: 'signer', to: { type: 'User', user: 'signer' }, says: OTHER_MADE },
-  { name: 'a key of the caller without a type', by: 'signer', to: { user: 'signer' }, says: OTHER_MADE },
+  { name: 'a User key of the caller', by: 'signer', to: { type: 'User', user: 'signer' }, says: otherMade('signer') },
+  { name: 'a key of the caller without a type', by: 'signer', to: { user: 'signer' }, says: otherMade('signer') },
+  { name: 'a User key of a user to impersonate', by: 'signingImpersonator', to: { type: 'User', user: 'bob' }, says: otherMade('signingImpersonator') },
+  { name: 'a User key of a team to impersonate', by: 'signingImpersonator', to: { type: 'User', team: 'ops' }, says: otherMade('signingImpersonator') },
+  { name: 'an Other key of a subject to impersonate', by: 'signingImpersonator', to: { type: 'Other', subject: 'robot' }, says: otherMade('signingImpersonator') },
+  { name: 'a User key with a group to impersonate alone', by: 'signingImpersonator', to: { type: 'User', groups: ['dev'] }, says: otherMade('signingImpersonator') },
+  { name: 'a key without a type, with a group to impersonate alone', by: 'signingImpersonator', to: { groups: ['dev'] }, says: otherMade('signingImpersonator') },
+  { name: 'a Login key of a subject to impersonate', by: 'signingImpersonator', to: { ...LOGIN, subject: 'robot' } },
   { name: 'a User key of nobody', by: 'signer', to: { type: 'User' } },
   { name: 'a Login key of anybody', by: 'delegate', to: { ...LOGIN, user: 'any', groups: [...MAX_GROUPS, 'dev'] } },
   { name: 'an OIDCRefreshToken key', by: 'delegate', to: { ...BOB, ...REFRESH } },

@@ -33,6 +33,7 @@ describe('the fault of whom a key acts as (24.2, 24.5)', () => {
     { name: 'a person who is gone at the provider', key: gone(`${textAfter(0)} IdentityGone`), fault: 'IdentityGone' },
     { name: 'a person who must sign in again', key: gone(`${textAfter(0)} SignInAgain`), fault: 'SignInAgain' },
     { name: 'an annotation with another text', key: gone('no'), fault: 'IdentityGone' },
+    { name: 'an annotation with a word after SignInAgain', key: gone('x SignInAgain IdentityGone'), fault: 'IdentityGone' },
     { name: 'an empty annotation', key: gone(''), fault: 'IdentityGone' },
     { name: 'a disabled user who is gone', key: gone('IdentityGone'), users: [{ spec: { disabled: true } }], fault: 'UserDisabled' },
     { name: 'a Login key that was never refreshed', key: login(undefined), at: 10 * DAY, fault: null },
