@@ -22,13 +22,13 @@ export interface EndKeysDeps {
 /** Keys in a page of the list. */
 const PAGE = 500
 
-/** Looks in a row: somebody may make keys without a pause. */
+/** Looks in a row: a client may make keys without a pause. */
 const MOST_LOOKS = 10
 
 /** Concurrent writes: one person may have thousands of keys. */
 const CONCURRENT_WRITES = 8
 
-/** What is left after the keys were ended. */
+/** The result of looks for keys. */
 interface EndedKeys extends KeysLeft {
   /** Keys that were deleted at once, or disabled. */
   readonly written: number

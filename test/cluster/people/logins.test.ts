@@ -27,7 +27,7 @@ test('the Login key of a user that was used longest ago goes when there are 21, 
   )
 })
 
-test('of 26 sign-ins at once 20 are left (5.1)', async () => {
+test('a user with 26 sign-ins at once keeps 20 of them (5.1)', async () => {
   const user = uniqueName('user')
   const spec = { user, type: 'Login' } as const
   const made = await Promise.all(Array.from({ length: 26 }, () => keys.create(spec)))
