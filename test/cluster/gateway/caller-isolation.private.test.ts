@@ -139,6 +139,12 @@ const OWN_OPERATIONS: ReadonlySet<string> = new Set([
   'watch ownedaccesskeys',
   'get ownedaccesskeys platform-heartbeat',
   'patch ownedaccesskeys platform-heartbeat',
+  ...['users', 'teams'].flatMap((kind) => [
+    `list ${kind}`,
+    `watch ${kind}`,
+    `get ${kind} platform-heartbeat`,
+    `patch ${kind} platform-heartbeat`,
+  ]),
   'patch ownedaccesskeys/status of-N',
   // Watches end by themselves after some minutes, and begin again.
   'watch directclusterendpointtokens',

@@ -31,7 +31,7 @@ describe('a planted fault', () => {
     )
     const change = (text: string) => text.replace(include, without)
     const chart = planted({ file: 'templates/cluster.yaml', change })
-    expect(unkeptKinds(await charts.objects(chart, {}))).toHaveLength(3)
+    expect(unkeptKinds(await charts.objects(chart, {}))).toHaveLength(5)
   })
 
   test('is found where a template forgets the admission policies (34.1)', async () => {

@@ -91,7 +91,9 @@ describe('make undeploy (5.1)', () => {
     await settledSamples()
     const { code, out, err } = await tool(['undeploy'])
     expect({ code, err }).toEqual({ code: 0, err: '' })
-    expect(out).toContain('deleting access keys: 6, tokens: 1, and waiting for the operator')
+    expect(out).toContain(
+      'deleting access keys: 6, tokens: 1, users: 2, teams: 1, and waiting for the operator',
+    )
     expect(out).toContain('tokens are recorded as revoked')
     expect(out).not.toContain('DOES NOT ANSWER')
     expect(await operator.stop()).toEqual({ code: 0, signal: null })
@@ -125,7 +127,9 @@ describe('make undeploy (5.1)', () => {
     expect(code).toBe(1)
     expect(out).toContain('THE OPERATOR DOES NOT ANSWER')
     expect(out).toContain('there is no Deployment manager')
-    expect(out).toContain('Taking its finalizer off access keys: 6, tokens: 1 without it')
+    expect(out).toContain(
+      'Taking its finalizer off access keys: 6, tokens: 1, users: 2, teams: 1 without it',
+    )
     expect(out).toContain(`here ${end} at the latest`)
     expect(err).toBe(
       'others hold these; run it again when their finalizers are gone:\n' +

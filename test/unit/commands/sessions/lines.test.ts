@@ -1,3 +1,4 @@
+/** @module-tag no-retry */
 // What `management-operator sessions` says about a session (27.2).
 import { describe, expect, test } from 'vitest'
 import type { OwnedAccessKeyStatus } from '../../../../src/api/ownedaccesskey.gen.ts'
