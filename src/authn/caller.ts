@@ -93,8 +93,8 @@ function hasGroupsOf(identity: UserInfo, other: UserInfo): boolean {
 const digestCache = new WeakMap<AccessKey, string>()
 
 /**
- * SHA-256 of identity and scope, without the teams, computed once for each key object: a key may have a scope of a megabyte and a thousand
- * watches, and serializing the scope for each watch would take too long (contract 13.3).
+ * SHA-256 of identity and scope, without the teams, computed once for each key object: a key may have a scope of a
+ * megabyte and a thousand watches, and serializing the scope for each watch would take too long (contract 13.3).
  */
 function identityAndScopeDigest(key: AccessKey): string {
   const cached = digestCache.get(key)

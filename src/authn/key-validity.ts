@@ -3,14 +3,14 @@
 import { ACCESS_KEYS, API_VERSION } from '../api/names.ts'
 import type { Scope } from '../api/scope.gen.ts'
 import { type AccessKey, accessKeyOf, isBearerType } from '../domain/accesskey/access-key.ts'
-import { type Caps, earliest, isLive } from '../domain/accesskey/lifetime.ts'
+import { type Caps, isLive } from '../domain/accesskey/lifetime.ts'
 import {
   chainBoundsOf,
   hasKeyConflict,
   type KeyLookup,
   ownerChainOf,
 } from '../domain/accesskey/owner-chain.ts'
-import { type IdentityFault, identityFaultOf, staleAtMs } from '../domain/people/people.ts'
+import { type IdentityFault, identityFaultOf } from '../domain/people/people.ts'
 import { identityAndScopeOf } from './caller.ts'
 
 /** Why a key is invalid, for logs and metrics; responses to callers say less (contract 10.2). */
@@ -70,16 +70,15 @@ export function checkKey(
   const reason = invalidReasonOf(key, lookup, nowMs)
   if (reason !== null) return { ok: false, because: reason }
   const { keys, brokenAt } = ownerChainOf(key, lookup)
-  const { expiresMs, scope, exceeded } = chainBoundsOf(keys, caps, nowMs)
+  const { expiresMs, scope, exceeded, staleMs } = chainBoundsOf(keys, caps, nowMs)
   const isOwnerInvalid =
     brokenAt !== null ||
     exceeded !== null ||
     keys.slice(1).some((owner) => invalidReasonOf(owner, lookup, nowMs) !== null)
   if (isOwnerInvalid) return { ok: false, because: 'owner' }
-  if (!isLive(expiresMs, nowMs)) return { ok: false, because: 'expired' }
-  let staleMs: number | null = null
-  for (const one of keys) staleMs = earliest(staleMs, staleAtMs(one))
-  return { ok: true, expiresMs, scope, staleMs }
+  return isLive(expiresMs, nowMs)
+    ? { ok: true, expiresMs, scope, staleMs }
+    : { ok: false, because: 'expired' }
 }
 
 /**

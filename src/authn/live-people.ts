@@ -1,10 +1,15 @@
 // Reads people and teams from the API server while a watch can't be trusted (contract 10.4, 24.5).
 import { type Resource, TEAMS, USERS } from '../api/names.ts'
-import type { AccessKey } from '../domain/accesskey/access-key.ts'
+import type { KubeObject } from '../api/objects.ts'
 import { hasExpectedName } from '../domain/people/object-name.ts'
 import { type People, teamNamesOf } from '../domain/people/people.ts'
-import { givesGroupTo, identityOfTeam, type PlatformTeam } from '../domain/people/team.ts'
-import { identityOfUser, type PlatformUser } from '../domain/people/user.ts'
+import {
+  givesGroupTo,
+  identityOfTeam,
+  type PlatformTeam,
+  teamNameIn,
+} from '../domain/people/team.ts'
+import { identityOfUser, type PlatformUser, usernameIn } from '../domain/people/user.ts'
 import type { KubeClient } from '../kube/client/client.ts'
 import { objectNameFor, parseTeam, parseUser } from '../people/people-index.ts'
 import type { Clock } from '../runtime/clock.ts'
@@ -37,7 +42,7 @@ export function withLivePeople(
   const limits = { reuseForMs, timeoutMs: READ_TIMEOUT_MS }
   const reading = <T extends PlatformUser | PlatformTeam>(
     resource: Resource,
-    parse: (object: Parameters<typeof parseUser>[0]) => T,
+    parse: (object: KubeObject) => T,
   ): ((name: string) => Promise<T | undefined>) =>
     singleFlight(
       clock,
@@ -78,19 +83,21 @@ function wantedNames(
   names: readonly string[],
   teamNames: readonly string[],
 ): WantedNames {
-  const nameIn = (prefix: string) => (key: AccessKey) =>
-    key.identity?.startsWith(prefix) ? [key.identity.slice(prefix.length)] : []
+  const identities = keys.map(({ identity }) => identity)
   const teamsOfPeople = keys
     .filter(({ name }) => names.includes(name))
     .flatMap(({ identity }) => people.teamsOf(identity ?? ''))
   return {
-    users: [...new Set(keys.flatMap(nameIn(USER_PREFIX)))],
-    teams: [...new Set([...keys.flatMap(nameIn(TEAM_PREFIX)), ...teamsOfPeople, ...teamNames])],
+    users: [...new Set(identities.flatMap((identity) => usernameIn(identity) ?? []))],
+    teams: [
+      ...new Set([
+        ...identities.flatMap((identity) => teamNameIn(identity) ?? []),
+        ...teamsOfPeople,
+        ...teamNames,
+      ]),
+    ],
   }
 }
-
-const USER_PREFIX = identityOfUser({ username: '' })
-const TEAM_PREFIX = identityOfTeam({ teamName: '' })
 
 function peopleOf(users: readonly PlatformUser[], teams: readonly PlatformTeam[]): People {
   const user: People['user'] = (identity) => users.find((one) => identityOfUser(one) === identity)

@@ -87,7 +87,7 @@ export function startAuthenticator(options: StartAuthenticatorOptions): StartedA
     for (const listener of listeners) listener(uid)
   }
   const { index, proofs: watched, stores } = watchCredentials(options)
-  notifyOfChanges(index, options.eventLoop, (uid) => notify(uid))
+  notifyOfChanges(index, options.eventLoop, notify)
 
   const { configs, configMaps, configName, namespace } = sources
   const caps = followCaps({ configs, configMaps, configName, namespace, log })

@@ -12,7 +12,7 @@ import {
   teamNamesOf,
 } from '../domain/people/people.ts'
 import { givesGroupTo, identityOfTeam, type PlatformTeam, teamOf } from '../domain/people/team.ts'
-import { identityOfUser, type PlatformUser, userOf } from '../domain/people/user.ts'
+import { identityOfUser, type PlatformUser, usernameIn, userOf } from '../domain/people/user.ts'
 import { type CachedObject, notifyAll, Store, type StoreChange } from '../kube/informer/store.ts'
 
 const sha256 = (text: string): string => hash('sha256', text)
@@ -46,9 +46,12 @@ export const createTeamStore = <T extends PlatformTeam>(
 ): Store<T> =>
   new Store(parse, {
     [BY_IDENTITY]: (team) => (hasExpectedName(team) ? identityOfTeam(team) : null),
-    [BY_GROUP]: (team) => (hasExpectedName(team) ? team.groups : null),
-    [BY_USER]: (team) => (hasExpectedName(team) ? team.users : null),
+    [BY_GROUP]: (team) => (hasPeople(team) ? team.groups : null),
+    [BY_USER]: (team) => (hasPeople(team) ? team.users : null),
   })
+
+/** A team that is being deleted gives nobody its group. */
+const hasPeople = (team: PlatformTeam): boolean => hasExpectedName(team) && !team.isDeleting
 
 /** The stores that hold people and teams. */
 interface PeopleStores {
@@ -61,7 +64,7 @@ type Searchable<T extends CachedObject> = Pick<Store<T>, 'by' | 'firstBy' | 'sub
 
 /** People and teams, with their changes. */
 export interface PeopleIndex extends People {
-  /** Every team that `user:<username>` is in, also beyond the limit of `teamsOf` and while it is being deleted. */
+  /** Every team whose group `user:<username>` has, also beyond the limit of `teamsOf`. */
   readonly allTeamsOf: (identity: string) => readonly PlatformTeam[]
   /** Calls the listener with the identities whose keys a change may affect. */
   readonly subscribe: (listener: (identities: readonly string[]) => void) => void
@@ -85,8 +88,9 @@ export function peopleIn({ users, teams }: PeopleStores): PeopleIndex {
 
   const user = (identity: string): PlatformUser | undefined => users.firstBy(BY_IDENTITY, identity)
   const allTeamsOf = (identity: string): readonly PlatformTeam[] => {
-    if (!identity.startsWith(USER_PREFIX)) return []
-    const named = teams.by(BY_USER, identity.slice(USER_PREFIX.length))
+    const username = usernameIn(identity)
+    if (username === null) return []
+    const named = teams.by(BY_USER, username)
     const byGroup = (user(identity)?.groups ?? []).flatMap((group) => teams.by(BY_GROUP, group))
     return byGroup.length === 0 ? named : [...new Set([...named, ...byGroup])]
   }
@@ -108,8 +112,6 @@ export function peopleIn({ users, teams }: PeopleStores): PeopleIndex {
     subscribe: (listener) => void listeners.push(listener),
   }
 }
-
-const USER_PREFIX = identityOfUser({ username: '' })
 
 /** The change as it is for those objects that count. */
 const countedOnly = <T extends PlatformUser | PlatformTeam>({ before, after }: StoreChange<T>) => ({

@@ -9,6 +9,7 @@ import {
 } from '../domain/accesskey/derived-keys.ts'
 import { StatusError, isConflict, isNotFound, isTestFailed } from '../kube/client/api-error.ts'
 import type { KubeClient } from '../kube/client/client.ts'
+import { listPages } from '../kube/client/list.ts'
 import { type Clock, sleep } from '../runtime/clock.ts'
 
 /** Options of revokeKeyWithDescendants. */
@@ -41,7 +42,6 @@ export interface RevokedKey {
 /** The outcomes for all keys, in the order of the writes; null when no key has the name or uid. */
 export type RevocationReport = { readonly uid: string; readonly all: readonly RevokedKey[] } | null
 
-const PAGE_SIZE = 500
 /** After this time every gateway knows that the key is disabled (contract 2.6). */
 const PROPAGATION_MS = 2000
 /** A safety limit: a disabled key can create no more keys. */
@@ -81,12 +81,8 @@ export async function revokeKeyWithDescendants(
 
 async function listKeys({ client }: RevokeKeyDeps): Promise<readonly DerivedKey[]> {
   const keys: DerivedKey[] = []
-  let continueToken: string | undefined
-  do {
-    const page = await client.list(ACCESS_KEYS, {}, PAGE_SIZE, continueToken)
-    keys.push(...page.items.map((item) => derivedKeyOf(item as OwnedAccessKeyObject)))
-    continueToken = page.next
-  } while (continueToken !== undefined)
+  for await (const page of listPages(client, ACCESS_KEYS))
+    keys.push(...page.map((item) => derivedKeyOf(item as OwnedAccessKeyObject)))
   return keys
 }
 

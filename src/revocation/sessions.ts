@@ -4,6 +4,7 @@ import { type OwnedAccessKeyObject, accessKeyOf } from '../domain/accesskey/acce
 import { findCondition } from '../domain/conditions.ts'
 import { StatusError, isConflict, isNotFound, isTestFailed } from '../kube/client/api-error.ts'
 import type { KubeClient } from '../kube/client/client.ts'
+import { fieldSelectorValue, listPages } from '../kube/client/list.ts'
 
 /** One session, without its secret. */
 export interface Session {
@@ -45,7 +46,6 @@ interface EndSessionsDeps {
   readonly onEnded: (ended: EndedSession) => void
 }
 
-const PAGE_SIZE = 500
 /** A safety limit: somebody may sign in, or use a session, at each look. */
 const MAX_ROUNDS = 10
 
@@ -59,14 +59,9 @@ export async function sessionsOf(
   username: string,
 ): Promise<readonly Session[]> {
   const sessions: Session[] = []
-  // A field selector splits at these characters.
-  const fieldSelector = `spec.type=Login,spec.user=${username.replaceAll(/[\\,=]/g, '\\$&')}`
-  let continueToken: string | undefined
-  do {
-    const page = await client.list(ACCESS_KEYS, { fieldSelector }, PAGE_SIZE, continueToken)
-    sessions.push(...page.items.map((item) => sessionOf(item as OwnedAccessKeyObject)))
-    continueToken = page.next
-  } while (continueToken !== undefined)
+  const fieldSelector = `spec.type=Login,spec.user=${fieldSelectorValue(username)}`
+  for await (const page of listPages(client, ACCESS_KEYS, { fieldSelector }))
+    sessions.push(...page.map((item) => sessionOf(item as OwnedAccessKeyObject)))
   return sessions
 }
 

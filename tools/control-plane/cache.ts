@@ -1,7 +1,9 @@
 import { createHash } from 'node:crypto'
-import { accessSync, constants, readFileSync, statSync } from 'node:fs'
+import { accessSync, constants, existsSync, readFileSync, statSync } from 'node:fs'
+import { mkdir, mkdtemp, rename, rm } from 'node:fs/promises'
 import { homedir } from 'node:os'
-import { isAbsolute, join } from 'node:path'
+import { dirname, isAbsolute, join } from 'node:path'
+import { withLock } from './lock.ts'
 
 /**
  * The folder where programs that were built here are kept, `set` being what they are together: below
@@ -44,4 +46,33 @@ function isExecutable(path: string): boolean {
   } catch {
     return false
   }
+}
+
+/**
+ * Fills a folder of the cache unless it is there. It appears when it is complete; one process at a time fills it.
+ *
+ * @param content what it holds, in words, for the log
+ * @param fill puts the content into the folder that it gets
+ * @throws whatever `fill` throws; nothing of its work is left then
+ */
+export async function fillOnce(
+  into: string,
+  content: string,
+  log: (line: string) => void,
+  fill: (draft: string) => Promise<unknown>,
+): Promise<void> {
+  if (existsSync(into)) return
+  await mkdir(dirname(into), { recursive: true })
+  const waiting = (pid: number): void =>
+    log(`process ${pid} is installing ${content} already: waiting for it`)
+  await withLock(`${into}.lock`, waiting, async () => {
+    if (existsSync(into)) return
+    const draft = await mkdtemp(`${into}.unfinished-`)
+    try {
+      await fill(draft)
+      await rename(draft, into)
+    } finally {
+      await rm(draft, { recursive: true, force: true })
+    }
+  })
 }

@@ -1,14 +1,12 @@
 // The Kubernetes client for Python, as pip installs it: below a folder of the user's cache, so that neither a
 // virtual environment nor what is installed on the machine matters.
 import { execFile } from 'node:child_process'
-import { existsSync, readFileSync } from 'node:fs'
-import { mkdir, mkdtemp, rename, rm } from 'node:fs/promises'
+import { readFileSync } from 'node:fs'
 import { homedir } from 'node:os'
-import { dirname, join } from 'node:path'
+import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { isNewEnough } from '../control-plane/build.ts'
-import { withLock } from '../control-plane/lock.ts'
-import { cacheDirectory } from '../control-plane/cache.ts'
+import { cacheDirectory, fillOnce } from '../control-plane/cache.ts'
 
 /** A Python with the client. */
 export interface PythonClient {
@@ -46,24 +44,12 @@ async function version(): Promise<string> {
   return stdout
 }
 
-/** The folder appears when it is complete; one process at a time fills it. */
-async function install(into: string, log: (line: string) => void): Promise<void> {
-  if (existsSync(into)) return
-  await mkdir(dirname(into), { recursive: true })
-  const waiting = (pid: number): void =>
-    log(`process ${pid} is installing the Python client already: waiting for it`)
-  await withLock(`${into}.lock`, waiting, async () => {
-    if (existsSync(into)) return
+/** Installs the client into the folder, unless it is there. */
+const install = (into: string, log: (line: string) => void): Promise<void> =>
+  fillOnce(into, 'the Python client', log, (draft) => {
     log("installing the Python client once, about 15 seconds, into the user's cache")
-    const draft = await mkdtemp(`${into}.unfinished-`)
-    try {
-      await attempt('python3', ['-m', 'pip', 'install', ...PINNED, '--target', draft])
-      await rename(draft, into)
-    } finally {
-      await rm(draft, { recursive: true, force: true })
-    }
+    return attempt('python3', ['-m', 'pip', 'install', ...PINNED, '--target', draft])
   })
-}
 
 /** Nothing but what is pinned, and nothing of it runs while it is installed. */
 const PINNED = [

@@ -7,7 +7,7 @@ import { parseJson } from '../../domain/json/json.ts'
 import { formatTimestamp } from '../../domain/time.ts'
 import { type Clock, systemClock } from '../../runtime/clock.ts'
 import { printText } from '../../runtime/flags.ts'
-import { connectCluster, toolClientDeps } from '../shared/cluster-client.ts'
+import { withToolClient } from '../shared/cluster-client.ts'
 import { type AuditSettings, readAuditSettings } from './flags.ts'
 import { askGateway } from './gateway-events.ts'
 import { visible, visibleJson } from '../shared/terminal-text.ts'
@@ -87,16 +87,12 @@ async function findAtGateway(
   settings: AuditSettings,
   clock: Clock,
 ): Promise<FoundEvents> {
-  const connection = await connectCluster(kubeconfig, clock)
-  try {
-    const answer = await askGateway(toolClientDeps(connection, clock, FIELD_MANAGER), settings)
-    const { events, continue: token, warnings, fault } = answer
-    const goOn = token === null ? null : `the same filters and --continue ${token}`
-    const faults = fault === null ? [] : [fault]
-    return { events, continue: token, goOn, warnings: [...warnings], faults }
-  } finally {
-    await connection.close()
-  }
+  const tool = { kubeconfig, clock, name: FIELD_MANAGER }
+  const answer = await withToolClient(tool, (deps) => askGateway(deps, settings))
+  const { events, continue: token, warnings, fault } = answer
+  const goOn = token === null ? null : `the same filters and --continue ${token}`
+  const faults = fault === null ? [] : [fault]
+  return { events, continue: token, goOn, warnings: [...warnings], faults }
 }
 
 /** Prints the events. @returns what could not be printed */

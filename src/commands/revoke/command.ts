@@ -18,7 +18,7 @@ import {
   switchValue,
   printText,
 } from '../../runtime/flags.ts'
-import { connectCluster, toolClientDeps } from '../shared/cluster-client.ts'
+import { withToolClient } from '../shared/cluster-client.ts'
 import { CLUSTER_FLAGS } from '../shared/flags.ts'
 import { messageOf } from '../shared/terminal-text.ts'
 
@@ -46,16 +46,12 @@ async function revoke({
   isDryRun,
 }: RevokeSettings): Promise<RevocationReport> {
   const clock = systemClock()
-  const connection = await connectCluster(kubeconfig, clock)
-  try {
-    const client = createClient(toolClientDeps(connection, clock, FIELD_MANAGER))
-    return await revokeKeyWithDescendants(
-      { client, clock, isDryRun, onRevoked: printKey },
+  return withToolClient({ kubeconfig, clock, name: FIELD_MANAGER }, (deps) =>
+    revokeKeyWithDescendants(
+      { client: createClient(deps), clock, isDryRun, onRevoked: printKey },
       nameOrUid,
-    )
-  } finally {
-    await connection.close()
-  }
+    ),
+  )
 }
 
 const OUTCOME_TEXT: Readonly<Record<RevocationOutcome, string>> = {

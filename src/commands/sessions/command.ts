@@ -14,7 +14,7 @@ import {
   switchValue,
   usageError,
 } from '../../runtime/flags.ts'
-import { connectCluster, toolClientDeps } from '../shared/cluster-client.ts'
+import { withToolClient } from '../shared/cluster-client.ts'
 import { CLUSTER_FLAGS } from '../shared/flags.ts'
 import { messageOf } from '../shared/terminal-text.ts'
 import { endLineOf, lineOf, stateOf } from './lines.ts'
@@ -28,7 +28,9 @@ export async function run(argv: readonly string[]): Promise<number> {
   const invocation = readSessionsSettings(argv)
   if (invocation.kind !== 'run') return printText(invocation)
   try {
-    return await withClient(invocation.settings, (client) => show(client, invocation.settings))
+    const { settings } = invocation
+    const tool = { kubeconfig: settings.kubeconfig, clock: systemClock(), name: FIELD_MANAGER }
+    return await withToolClient(tool, (deps) => show(createClient(deps), settings))
   } catch (error) {
     process.stderr.write(`management-operator sessions: ${messageOf(error)}\n`)
     return 1
@@ -36,19 +38,6 @@ export async function run(argv: readonly string[]): Promise<number> {
 }
 
 const FIELD_MANAGER = `${CONTROLLER_NAME}-sessions`
-
-async function withClient<T>(
-  { kubeconfig }: SessionsSettings,
-  use: (client: KubeClient) => Promise<T>,
-): Promise<T> {
-  const clock = systemClock()
-  const connection = await connectCluster(kubeconfig, clock)
-  try {
-    return await use(createClient(toolClientDeps(connection, clock, FIELD_MANAGER)))
-  } finally {
-    await connection.close()
-  }
-}
 
 /** Prints the sessions, or ends them and prints what came of each. @returns the exit code */
 async function show(client: KubeClient, { user, ends }: SessionsSettings): Promise<number> {

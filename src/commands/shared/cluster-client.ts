@@ -79,6 +79,32 @@ export const toolClientDeps = (connection: Connection, clock: Clock, name: strin
   mayWrite: () => undefined,
 })
 
+/**
+ * Connects a command line tool for as long as `use` runs.
+ *
+ * @param name as in toolClientDeps
+ * @throws Error as connectCluster does, and whatever `use` throws
+ */
+export async function withToolClient<T>(
+  { kubeconfig, clock, name }: ToolClient,
+  use: (deps: ClientDeps) => Promise<T>,
+): Promise<T> {
+  const connection = await connectCluster(kubeconfig, clock)
+  try {
+    return await use(toolClientDeps(connection, clock, name))
+  } finally {
+    await connection.close()
+  }
+}
+
+/** The client of a command line tool. */
+interface ToolClient {
+  /** Path; null = KUBECONFIG, else the pod's service account. */
+  readonly kubeconfig: string | null
+  readonly clock: Clock
+  readonly name: string
+}
+
 /** The parts of a process that startEventRecorder uses. */
 interface RecordingProcess {
   readonly clock: Clock

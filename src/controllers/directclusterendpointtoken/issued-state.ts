@@ -16,7 +16,7 @@ import { ownerMessageOf } from './owner-message.ts'
 export interface IssuedInput {
   /** null = there is no owner reference, or no known key has its name and uid. */
   readonly owner: Owner | null
-  /** All teams of the owner's user that are not being deleted, by name, also those beyond what a key has. */
+  /** Whether the owner's user has the group of the team of that name, also beyond the teams that a key has. */
   readonly isInTeam: (team: string) => boolean
   readonly caps: Caps
   readonly configName: string

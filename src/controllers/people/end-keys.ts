@@ -3,6 +3,7 @@ import { ACCESS_KEYS } from '../../api/names.ts'
 import type { AccessKey } from '../../domain/accesskey/access-key.ts'
 import { isConflict, isNotFound, isTestFailed, StatusError } from '../../kube/client/api-error.ts'
 import type { KubeClient } from '../../kube/client/client.ts'
+import { fieldSelectorValue, listPages } from '../../kube/client/list.ts'
 import { deleteObject, regardingOf } from '../../kube/controller/object-writes.ts'
 import type { ReconcileContext } from '../../kube/controller/reconcile-context.ts'
 import { type EventRecorder, recordTransitions } from '../../kube/event-recorder.ts'
@@ -18,9 +19,6 @@ export interface EndKeysDeps {
   readonly keys: Store<AccessKey>
   readonly events: EventRecorder
 }
-
-/** Keys in a page of the list. */
-const PAGE = 500
 
 /** Looks in a row: a client may make keys without a pause. */
 const MOST_LOOKS = 10
@@ -62,7 +60,10 @@ export async function endKeys(look: Look): Promise<EndedKeys> {
 /** Ends the keys of one list. @param announced uids of the keys with an Event KeyKept, which this function adds */
 async function endListedKeys(look: Look, announced: Set<string>): Promise<EndedKeys> {
   const ends: KeyResult[] = []
-  for await (const keys of pagesOf(look)) {
+  const { principal, kind, deps } = look
+  const fieldSelector = `${kind.keyField}=${fieldSelectorValue(principal.nameInForce)}`
+  for await (const page of listPages(deps.client, ACCESS_KEYS, { fieldSelector })) {
+    const keys = page.map(parseKey)
     for (let first = 0; first < keys.length; first += CONCURRENT_WRITES) {
       const some = keys.slice(first, first + CONCURRENT_WRITES)
       ends.push(...(await Promise.all(some.map((key) => endKey(key, look)))))
@@ -88,19 +89,6 @@ async function endListedKeys(look: Look, announced: Set<string>): Promise<EndedK
     error,
   }
 }
-
-async function* pagesOf({ principal, kind, deps }: Look): AsyncGenerator<readonly AccessKey[]> {
-  const fieldSelector = `${kind.keyField}=${selectorValue(principal.nameInForce)}`
-  let next: string | undefined
-  do {
-    const page = await deps.client.list(ACCESS_KEYS, { fieldSelector }, PAGE, next)
-    yield page.items.map(parseKey)
-    ;({ next } = page)
-  } while (next !== undefined)
-}
-
-/** The value in a field selector, with its special characters escaped. */
-const selectorValue = (value: string): string => value.replaceAll(/[\\,=]/g, '\\$&')
 
 /**
  * What became of a key. `gone`, `kept`: it was deleted or disabled before; `left`: it waits for its finalizer, or has

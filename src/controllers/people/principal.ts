@@ -1,7 +1,7 @@
 // A User or a Team as its controller needs it: what it means for keys, and what the controller has done to it.
 import { HEARTBEAT_NAME, type Resource } from '../../api/names.ts'
 import type { Condition, KubeObject } from '../../api/objects.ts'
-import { hasExpectedName } from '../../domain/people/object-name.ts'
+import { type ExpectedName, hasExpectedName } from '../../domain/people/object-name.ts'
 import { fieldsOf, stringOf } from '../../domain/json/json.ts'
 import { ownedFieldsOf } from '../../domain/managed-fields.ts'
 
@@ -21,12 +21,9 @@ interface AdministeredFields {
 }
 
 /** A User or a Team. */
-export interface Principal extends AdministeredFields {
-  readonly name: string
+export interface Principal extends AdministeredFields, ExpectedName {
   readonly uid: string
   readonly resourceVersion: string
-  /** metadata.name that belongs to the name of the person or team (contract 24.3). */
-  readonly expectedName: string
   /** The name of the person or team, as keys have it. */
   readonly nameInForce: string
   /** Whether spec locks the person out; of a Team false. */

@@ -73,9 +73,7 @@ export const userController = {
   setUp: ({ client, stores, people, eventLoop, events, clock }: UserSetup): ControllerSpec => {
     const { users, teams, keys } = stores
     const teamCountOf = ({ nameInForce }: Principal): number =>
-      people
-        .allTeamsOf(identityOfUser({ username: nameInForce }))
-        .filter(({ isDeleting }) => !isDeleting).length
+      people.allTeamsOf(identityOfUser({ username: nameInForce })).length
     return principalController({
       name: userController.name,
       deps: { client, kind: KIND, principals: users, keys, teamCountOf, events, clock },

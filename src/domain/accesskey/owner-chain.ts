@@ -1,6 +1,6 @@
 // Keys that own other keys: a key never outlives its owners, and never grants more than they do (contract 10.3, 12.3).
 import type { Scope } from '../../api/scope.gen.ts'
-import { type People, identityFaultOf } from '../people/people.ts'
+import { type People, identityFaultOf, staleAtMs } from '../people/people.ts'
 import { firstUncoveredEntry } from '../scope/covers.ts'
 import type { AccessKey } from './access-key.ts'
 import {
@@ -52,6 +52,8 @@ interface ChainBounds {
   readonly scope: Scope | null
   /** The first owner that grants less than a key below it, for example after a change; null = none. */
   readonly exceeded: AccessKey | null
+  /** When the first key of the chain becomes stale unless it is refreshed, in epoch milliseconds; null = never (24.5). */
+  readonly staleMs: number | null
 }
 
 /** The limits of a chain, from all its keys including the first. */
@@ -59,15 +61,17 @@ export function chainBoundsOf(keys: readonly AccessKey[], caps: Caps, nowMs: num
   let expiresMs: number | null = null
   let scope: Scope | null = null
   let exceeded: AccessKey | null = null
+  let staleMs: number | null = null
   let child: AccessKey | null = null
   for (const key of keys) {
     expiresMs = earliest(expiresMs, lifetimeOf(key, caps, nowMs).expiresMs)
+    staleMs = earliest(staleMs, staleAtMs(key))
     const isSufficient = isCovered(scope, key.scope) && (child === null || hasGroupsOf(child, key))
     if (exceeded === null && !isSufficient) exceeded = key
     scope ??= key.scope
     child = key
   }
-  return { expiresMs, scope, exceeded }
+  return { expiresMs, scope, exceeded, staleMs }
 }
 
 /**

@@ -1,4 +1,5 @@
 // How many sign-ins of a user work at a time (contract 5.1).
+import { usernameIn } from '../people/user.ts'
 import type { AccessKey } from './access-key.ts'
 
 /** The most Login keys of a user that are kept: those that were used last. */
@@ -9,7 +10,7 @@ const MAX_LOGIN_KEYS = 20
  * that is being deleted needs no second deletion.
  */
 export const isCountedLogin = ({ type, identity, isTracked, isDeleting }: AccessKey): boolean =>
-  type === 'Login' && identity !== null && identity.startsWith('user:') && !isTracked && !isDeleting
+  type === 'Login' && usernameIn(identity) !== null && !isTracked && !isDeleting
 
 /**
  * Whether a key is deleted because its user has more sign-ins: others were used later. No sort: a robot that signs in may

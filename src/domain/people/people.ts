@@ -23,12 +23,14 @@ export const MAX_TEAMS = 200
 /** The empty list of teams. */
 export const NO_TEAMS: readonly string[] = []
 
-/** Names of the first MAX_TEAMS of these teams, without those that are being deleted. */
-export function teamNamesOf(teams: Iterable<PlatformTeam>): readonly string[] {
-  const names = new Set<string>()
-  for (const { isDeleting, teamName } of teams) if (!isDeleting) names.add(teamName)
-  return names.size === 0 ? NO_TEAMS : [...names].toSorted().slice(0, MAX_TEAMS)
-}
+/** Names of the first MAX_TEAMS of these teams. */
+export const teamNamesOf = (teams: readonly PlatformTeam[]): readonly string[] =>
+  teams.length === 0
+    ? NO_TEAMS
+    : teams
+        .map(({ teamName }) => teamName)
+        .toSorted()
+        .slice(0, MAX_TEAMS)
 
 /** Why the person or team of a key keeps it from working: reasons of its Ready condition (contract 24.5). */
 export type IdentityFault =

@@ -2,7 +2,7 @@
 import type { Team, TeamSpec } from '../../api/team.gen.ts'
 import { type Untyped, fieldsOf, stringOf, stringsOf } from '../json/json.ts'
 import { type ExpectedName, objectNameOf } from './object-name.ts'
-import { identityOfUser, type PlatformUser, providerGroupsOf } from './user.ts'
+import { type PlatformUser, providerGroupsOf, usernameIn } from './user.ts'
 
 /** A Team, as decisions need it. */
 export interface PlatformTeam extends ExpectedName {
@@ -37,9 +37,15 @@ export function teamOf({ metadata, spec }: Team, sha256: (text: string) => strin
   }
 }
 
+const IDENTITY_PREFIX = 'team:'
+
 /** The identity of the keys of the team. */
 export const identityOfTeam = ({ teamName }: Pick<PlatformTeam, 'teamName'>): string =>
-  `team:${teamName}`
+  IDENTITY_PREFIX + teamName
+
+/** The name of the team in the identity of a key; null for a key that acts as no team. */
+export const teamNameIn = (identity: string | null): string | null =>
+  identity?.startsWith(IDENTITY_PREFIX) ? identity.slice(IDENTITY_PREFIX.length) : null
 
 /**
  * Whether the team gives its group to a person: it is not being deleted, and has the user name, or a group at a sign-in
@@ -52,12 +58,8 @@ export function givesGroupTo(
   identity: string,
   user: Pick<PlatformUser, 'groups'> | undefined,
 ): boolean {
-  if (isDeleting || !identity.startsWith(USER_PREFIX)) return false
+  const username = usernameIn(identity)
+  if (isDeleting || username === null) return false
   const has = user?.groups ?? []
-  return (
-    users.includes(identity.slice(USER_PREFIX.length)) ||
-    groups.some((group) => has.includes(group))
-  )
+  return users.includes(username) || groups.some((group) => has.includes(group))
 }
-
-const USER_PREFIX = identityOfUser({ username: '' })

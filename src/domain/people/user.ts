@@ -42,9 +42,15 @@ export function userOf(
   }
 }
 
+const IDENTITY_PREFIX = 'user:'
+
 /** The identity of the person's keys. */
 export const identityOfUser = ({ username }: Pick<PlatformUser, 'username'>): string =>
-  `user:${username}`
+  IDENTITY_PREFIX + username
+
+/** The user name in the identity of a key; null for a key that acts as no user. */
+export const usernameIn = (identity: string | null): string | null =>
+  identity?.startsWith(IDENTITY_PREFIX) ? identity.slice(IDENTITY_PREFIX.length) : null
 
 /** Whether every key of the person is refused (contract 10.3, 24.2). */
 export const isLockedOut = (user: PlatformUser): boolean => user.isDisabled || user.isDeleting

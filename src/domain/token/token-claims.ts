@@ -1,6 +1,7 @@
 // The claims of a direct cluster endpoint token (contract 7.1). Pure: signing is in signing/.
 import type { Scope } from '../../api/scope.gen.ts'
 import { isMap } from '../json/json.ts'
+import { usernameIn } from '../people/user.ts'
 import { NO_TEAMS } from '../people/people.ts'
 
 /** Signing algorithms that this program offers (`--token-signing-algorithm`); kube-apiserver accepts them all. */
@@ -123,7 +124,7 @@ interface ClaimedGroups {
 export function claimedGroupsOf(identity: string, groups: readonly unknown[]): ClaimedGroups {
   const texts = groups.map(String)
   const isOfTeam = (group: string): boolean => group.startsWith(TEAM_PREFIX)
-  if (!identity.startsWith('user:') || !texts.some(isOfTeam))
+  if (usernameIn(identity) === null || !texts.some(isOfTeam))
     return { teams: NO_TEAMS, others: texts }
   return {
     teams: texts.filter(isOfTeam).map((group) => group.slice(TEAM_PREFIX.length)),

@@ -3,6 +3,7 @@ import { ACCESS_KEYS, CONFIGS, type Resource, TEAMS, TOKENS, USERS } from '../..
 import type { Scope } from '../../api/scope.gen.ts'
 import { type KeyCaller, keyCaller } from '../../authn/caller.ts'
 import type { AccessKey } from '../../domain/accesskey/access-key.ts'
+import { usernameIn } from '../../domain/people/user.ts'
 import { isResourceRequest } from '../../domain/scope/request-info.ts'
 import type { KeyRef } from '../../domain/shared-metadata.ts'
 import type { Upstream } from '../../kube/proxy/types.ts'
@@ -73,9 +74,6 @@ export interface CallerAccess {
 /** Finds a key by name in the informer's store. */
 export type FindKey = (name: string) => AccessKey | undefined
 
-/** The prefix of the user name in the identity of a user's key. */
-export const USER_PREFIX = 'user:'
-
 /** The rights of a caller, by the key that authenticated it. */
 export function callerAccessOf({
   key,
@@ -84,7 +82,7 @@ export function callerAccessOf({
 }: KeyCaller): CallerAccess {
   const { name, uid, identity, groups, scope, type } = key
   return {
-    user: identity?.startsWith(USER_PREFIX) ? identity.slice(USER_PREFIX.length) : null,
+    user: usernameIn(identity),
     runsAs,
     key: { name, uid },
     groups,

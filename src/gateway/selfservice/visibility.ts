@@ -13,7 +13,9 @@ import type { AccessKey } from '../../domain/accesskey/access-key.ts'
 import { type KeyRef, owningKeyOf } from '../../domain/shared-metadata.ts'
 import { nestedMap, nestedString } from '../../domain/json/field-path.ts'
 import { type JsonMap, quoteForMessage } from '../../domain/json/json.ts'
+import { usernameIn } from '../../domain/people/user.ts'
 import { firstUncoveredEntry } from '../../domain/scope/covers.ts'
+import { fieldSelectorValue } from '../../kube/client/list.ts'
 import { objectNameFor } from '../../people/people-index.ts'
 import { type Answer, refuse } from '../../serving/http/answer.ts'
 import { TOKEN } from '../../domain/redaction/fields.ts'
@@ -25,7 +27,6 @@ import {
   isOwnable,
   type SelfServiceInfo,
   type SelfServiceRequest,
-  USER_PREFIX,
   type Verb,
   type Viewer,
 } from './request.ts'
@@ -103,7 +104,7 @@ const ownerIn = (object: JsonMap): KeyRef | null =>
   owningKeyOf(nestedMap(object, ['metadata']) as unknown as ObjectMeta)
 
 const isKeyOf = (user: string | null, key: KeyRef, findKey: FindKey): boolean =>
-  user !== null && storedKey(key, findKey)?.identity === USER_PREFIX + user
+  user !== null && usernameIn(storedKey(key, findKey)?.identity ?? null) === user
 
 const storedKey = ({ name, uid }: KeyRef, findKey: FindKey): AccessKey | undefined => {
   const key = findKey(name)
@@ -134,7 +135,7 @@ export function selectorsFor(
 ): Query {
   const selectors = pick(query, ['labelSelector', 'fieldSelector', 'timeoutSeconds'])
   if (selection === 'all' || info.resource !== ACCESS_KEYS || access.user === null) return selectors
-  const userSelector = `spec.user=${access.user.replace(/[\\,=]/g, '\\$&')}`
+  const userSelector = `spec.user=${fieldSelectorValue(access.user)}`
   const clientSelector = parameter(selectors, 'fieldSelector')
   return [
     ...selectors.filter(([name]) => name !== 'fieldSelector'),

@@ -3,6 +3,7 @@ import type { Resource } from '../../api/names.ts'
 import type { KubeObject } from '../../api/objects.ts'
 import { backoffMs } from '../../runtime/backoff.ts'
 import { type Clock, sleep } from '../../runtime/clock.ts'
+import { EventLoopShare } from '../../runtime/concurrency/event-loop.ts'
 import type { Log } from '../../runtime/log.ts'
 import {
   isGone,
@@ -49,9 +50,6 @@ interface ReflectorOptions {
 }
 
 const PAGE_SIZE = 500
-
-/** Time for the objects of a page in one turn of the event loop: an object may have a thousand indexed values. */
-const TURN_MS = 10
 /** The API server sends a bookmark each minute: a watch that is silent for longer than this is dead. */
 const SILENT_AFTER_MS = 95_000
 const BACK_OFF = { firstMs: 200, longestMs: 5_000 }
@@ -96,6 +94,7 @@ class ReflectorRun {
   /** Retry-After of the API server, in milliseconds; 0 = none. */
   retryAfterMs = 0
   readonly #options: ReflectorOptions
+  readonly #eventLoop: EventLoopShare
   readonly #abort = new AbortController()
   readonly #signal: AbortSignal
   #aliveMs: number
@@ -107,6 +106,7 @@ class ReflectorRun {
 
   constructor(options: ReflectorOptions, state: ReflectorState, signal: AbortSignal) {
     this.#options = options
+    this.#eventLoop = new EventLoopShare(options.clock)
     this.state = state
     this.#signal = AbortSignal.any([signal, this.#abort.signal])
     this.#aliveMs = options.clock.monotonicMs()
@@ -153,15 +153,12 @@ class ReflectorRun {
     }
   }
 
+  /** Yields to the event loop: an object may have a thousand indexed values. */
   async #storePage(items: readonly KubeObject[]): Promise<void> {
-    const { sink, clock } = this.#options
-    let startMs = clock.monotonicMs()
     for (const item of items) {
-      if (clock.monotonicMs() - startMs >= TURN_MS) {
-        await new Promise(setImmediate)
-        startMs = clock.monotonicMs()
-      }
-      sink.put(item)
+      const nextTurn = this.#eventLoop.waitForTurn()
+      if (nextTurn !== null) await nextTurn
+      this.#options.sink.put(item)
     }
   }
 
