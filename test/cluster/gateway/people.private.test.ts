@@ -302,6 +302,17 @@ describe('Users and Teams through the gateway (12.1, 24.5)', () => {
     expect((await ask(key, `users/${other}`)).code).toBe(404)
     expect((await ask(key, `users/${uniqueName('nobody')}`)).code).toBe(404)
     expect((await ask(key, 'users')).code).toBe(403)
+    // A User without a username is the person of its own name, whoever's name has that form.
+    const stranger = `${uniqueName('Kim')}@Example.com`
+    const form = objectNameFor(stranger)
+    await users.create({
+      apiVersion: API_VERSION,
+      kind: USERS.kind,
+      metadata: { name: form },
+      spec: {},
+    })
+    expect((await ask(await setup.key({ user: stranger }), `users/${form}`)).code).toBe(404)
+    expect((await ask(await setup.key({ user: form }), `users/${form}`)).code).toBe(200)
     expect((await ask(key, `teams/${other}`)).code).toBe(404)
     expect((await ask(key, `users/${name}`, 'PATCH', { spec: { disabled: true } })).code).toBe(403)
     expect((await ask(key, `users/${name}`, 'DELETE')).code).toBe(403)
