@@ -198,6 +198,33 @@ export const IN_FORCE_CONFIG_MAP = 'platform-config-in-force'
 /** Secret with the settings in force that are secret and that the gateway needs (contract 6.8), data key `config`, JSON. */
 export const GATEWAY_SETTINGS_SECRET = 'platform-settings-gateway'
 
+/**
+ * Secret with the settings in force that the sign-in process needs, some of them secret (contract 6.8), data key `config`,
+ * JSON. In the sign-in namespace.
+ */
+export const SIGN_IN_SETTINGS_SECRET = 'platform-settings-sign-in'
+
+/** Secret with the keys that seal cookies and codes (contract 25.3). In the sign-in namespace. */
+export const SIGN_IN_KEYS_SECRET = 'platform-sign-in-keys'
+
+/** ConfigMap with the authority of the sign-in process's own certificate (contract 25.1), data key `ca.crt`. */
+export const SIGN_IN_CA_CONFIG_MAP = 'platform-sign-in-ca'
+
+/**
+ * ConfigMap with the state of the sign-in providers (contract 27.1), data key `status`, JSON as in
+ * domain/signin/provider-status.ts. In the sign-in namespace; the operator copies it into condition SignInReady.
+ */
+export const SIGN_IN_STATUS_CONFIG_MAP = 'platform-sign-in-status'
+
+/** Type of the Secrets that hold a session of a person (contract 25.4). */
+export const SESSION_TYPE = `${GROUP}/session`
+
+/** Audience of the token by which the gateway authenticates to the sign-in process (contract 25.1). */
+export const SIGN_IN_AUDIENCE = 'sign-in'
+
+/** The header by which the sign-in process reports an attempt to the gateway, which removes it (contract 25.1). */
+export const SIGN_IN_OUTCOME_HEADER = 'x-platform-sign-in'
+
 /** ConfigMap with the public signing keys (contract 7.3), data key `jwks.json`. */
 export const JWKS_CONFIG_MAP = 'platform-jwks'
 

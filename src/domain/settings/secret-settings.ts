@@ -2,7 +2,13 @@
 // resolves `$NAME`, writes them into a Secret of that process, in the shape of status.
 import type { ConfigSettings } from '../../api/config.gen.ts'
 import { nestedString } from '../json/field-path.ts'
-import { canonicalJson, type JsonMap, parseJsonMap } from '../json/json.ts'
+import {
+  canonicalJson,
+  type JsonMap,
+  jsonToSettings,
+  parseJsonMap,
+  settingsToJson,
+} from '../json/json.ts'
 
 /** The settings that the gateway needs, as text for data key `config`; equal settings give equal text. */
 export function gatewaySecretSettings({ audit }: ConfigSettings): string {
@@ -21,4 +27,29 @@ export const NO_SECRET_SETTINGS = gatewaySecretSettings({})
 export function dataStoreEndpointIn(text: string): string | null {
   const settings = parseJsonMap(text)
   return settings && nestedString(settings, ['audit', 'dataStoreEndpoint'])
+}
+
+/** The settings that the sign-in process needs (contract 24.5). */
+export type SignInSettings = Pick<ConfigSettings, 'auth' | 'oidc' | 'platformHost' | 'uiSettings'>
+
+/** The settings that the sign-in process needs, as text for data key `config`; equal settings give equal text. */
+export const signInSecretSettings = ({
+  auth,
+  oidc,
+  platformHost,
+  uiSettings,
+}: SignInSettings): string =>
+  canonicalJson(
+    settingsToJson({
+      ...(auth === undefined ? {} : { auth }),
+      ...(oidc === undefined ? {} : { oidc }),
+      ...(platformHost === undefined ? {} : { platformHost }),
+      ...(uiSettings === undefined ? {} : { uiSettings }),
+    }),
+  )
+
+/** The settings in the text of data key `config`; null = the text is no JSON object, so the caller keeps the previous ones. */
+export function signInSettingsIn(text: string): SignInSettings | null {
+  const settings = parseJsonMap(text)
+  return settings && jsonToSettings(settings)
 }
