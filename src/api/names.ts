@@ -80,6 +80,14 @@ export const SUBJECT_ACCESS_REVIEWS: Resource = {
   kind: 'SubjectAccessReview',
 }
 
+/** Ask the API server whose token it is. */
+export const TOKEN_REVIEWS: Resource = {
+  group: 'authentication.k8s.io',
+  version: 'v1',
+  plural: 'tokenreviews',
+  kind: 'TokenReview',
+}
+
 /** The admission policies of config/policies. */
 export const POLICIES: Resource = {
   group: 'admissionregistration.k8s.io',
