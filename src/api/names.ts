@@ -308,6 +308,8 @@ export const REASONS = {
   partsNotServed: ['NotBuilt'],
   /** SigningKeyCorrupt of a Config. */
   signingKeyCorrupt: ['SelfTestFailed'],
+  /** SignInReady of a Config (contract 27.1). */
+  signInReady: ['Ready', 'Unusable'],
   /** Events (contract 4.5). */
   events: [
     'KeyGenerated',
