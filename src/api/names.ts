@@ -257,6 +257,9 @@ export const TARGET_LABEL = `${GROUP}/target`
 /** Secret with the certificate authority of the gateway's own certificate (contract 9.7). */
 export const GATEWAY_CA_SECRET = 'platform-gateway-ca'
 
+/** ConfigMap with the authority of the gateway's own certificate (contract 9.7), data key `ca.crt`. */
+export const GATEWAY_CA_CONFIG_MAP = 'platform-gateway-ca'
+
 /** Secret with the gateway's own certificate, when no files are configured (contract 9.7). */
 export const GATEWAY_TLS_SECRET = 'platform-gateway-tls'
 

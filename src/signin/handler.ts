@@ -166,7 +166,9 @@ function errorAnswer(
   }: { readonly code: number; readonly text: string; readonly headers: object },
   asJson: boolean,
 ): RouteAnswer {
-  const content = asJson ? { json: failureStatus(code, STATUS_REASONS[code] ?? 'InternalError', text) } : { page: refusalPage(text) }
+  const content = asJson
+    ? { json: failureStatus(code, STATUS_REASONS[code] ?? 'InternalError', text) }
+    : { page: refusalPage(text) }
   return { status: code, content, headers: { ...headers } }
 }
 

@@ -66,28 +66,44 @@ export function providerStatus(
 ): ProviderStatus | null {
   const { oidc, customHttpHeaders = {} } = settings.auth ?? {}
   if (oidc === undefined) return null
-  const faults = [...healths].flatMap(([id, { fault }]) => (fault === null ? [] : [`${id}: ${fault}.`]))
+  const faults = [...healths].flatMap(([id, { fault }]) =>
+    fault === null ? [] : [`${id}: ${fault}.`],
+  )
   const general = [
     ...(publicUrl === null ? ['platformHost is not set, so no provider is offered.'] : []),
-    ...(groupFilter === null ? ['auth.groupsFilters: a regular expression is unusable, so no provider works.'] : []),
+    ...(groupFilter === null
+      ? ['auth.groupsFilters: a regular expression is unusable, so no provider works.']
+      : []),
   ]
   const ignored = Object.keys(customHttpHeaders).filter((name) => !isCustomHeader(name))
   const notes = [
-    ...[...healths].flatMap(([id, { warnings }]) => warnings.map((warning) => `${id}: ${warning}.`)),
-    ...(ignored.length === 0 ? [] : [`auth.customHttpHeaders: ignored are ${ignored.toSorted().join(', ')}.`]),
+    ...[...healths].flatMap(([id, { warnings }]) =>
+      warnings.map((warning) => `${id}: ${warning}.`),
+    ),
+    ...(ignored.length === 0
+      ? []
+      : [`auth.customHttpHeaders: ignored are ${ignored.toSorted().join(', ')}.`]),
   ]
   const isReady = faults.length + general.length === 0
   return { isReady, message: [...general, ...faults, ...notes].join(' ') }
 }
 
 /** Writes the ConfigMap, if its text differs. */
-async function publish(status: ProviderStatus | null, { client, namespace }: ReportOptions): Promise<void> {
+async function publish(
+  status: ProviderStatus | null,
+  { client, namespace }: ReportOptions,
+): Promise<void> {
   const ref = { namespace, name: SIGN_IN_STATUS_CONFIG_MAP }
   const data = { status: providerStatusText(status) }
   const stored = await client.get<ConfigMap>(CONFIG_MAPS, ref)
   if (stored === null) {
     if (status === null) return
-    const object = { apiVersion: apiVersionOf(CONFIG_MAPS), kind: CONFIG_MAPS.kind, metadata: ref, data }
+    const object = {
+      apiVersion: apiVersionOf(CONFIG_MAPS),
+      kind: CONFIG_MAPS.kind,
+      metadata: ref,
+      data,
+    }
     await client.create(CONFIG_MAPS, object, 'create')
   } else if (stored.data?.['status'] !== data.status) {
     await client.replace(CONFIG_MAPS, { ...stored, data } as ConfigMap, 'status')

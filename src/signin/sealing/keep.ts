@@ -47,7 +47,10 @@ export function keepSealingKeys(options: KeepOptions): KeptKeys {
     const keys = sealingKeysIn(secretText(stored(), DATA_KEY))
     if (keys !== null) current = keys
     else if (stored() !== undefined)
-      log.error({ secret: SIGN_IN_KEYS_SECRET }, 'sealing keys cannot be read: mend the Secret, or delete it to get new ones')
+      log.error(
+        { secret: SIGN_IN_KEYS_SECRET },
+        'sealing keys cannot be read: mend the Secret, or delete it to get new ones',
+      )
   }
   secrets.subscribe(({ name }) => name === SIGN_IN_KEYS_SECRET && read())
   secrets.whenSynced(() => {
@@ -64,7 +67,8 @@ export function keepSealingKeys(options: KeepOptions): KeptKeys {
   }
   return {
     current: () => current,
-    fault: () => (current === null ? `Secret ${SIGN_IN_KEYS_SECRET} has not been read or written yet` : null),
+    fault: () =>
+      current === null ? `Secret ${SIGN_IN_KEYS_SECRET} has not been read or written yet` : null,
   }
 }
 
@@ -87,7 +91,11 @@ async function renewOnce(secret: Secret | undefined, options: KeepOptions): Prom
   }
 }
 
-async function write(secret: Secret | undefined, keys: readonly AgedKey[], options: KeepOptions): Promise<void> {
+async function write(
+  secret: Secret | undefined,
+  keys: readonly AgedKey[],
+  options: KeepOptions,
+): Promise<void> {
   const { client, namespace, secrets } = options
   const data = { [DATA_KEY]: Buffer.from(sealingKeysText(keys)).toString('base64') }
   const object = {
