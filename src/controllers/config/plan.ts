@@ -233,14 +233,9 @@ function providerConditions({ providers }: ConfigPlanInput): readonly DesiredCon
   // Half a character is stored as another text, and status would be written again and again.
   const said = line.slice(0, CONDITION_MESSAGE_LIMIT).toWellFormed()
   const message = said || (isReady ? 'Every sign-in provider works.' : 'A provider does not work.')
-  return [
-    {
-      type: 'SignInReady',
-      status: isReady ? 'True' : 'False',
-      reason: isReady ? 'Ready' : 'Unusable',
-      message,
-    },
-  ]
+  return isReady
+    ? [{ type: 'SignInReady', status: 'True', reason: 'Ready', message }]
+    : [{ type: 'SignInReady', status: 'False', reason: 'Unusable', message }]
 }
 
 function transitionsOf(

@@ -94,7 +94,7 @@ describe('SignInReady (27.1)', () => {
     expect(JSON.stringify(other)).not.toContain('SignInReady')
   })
 
-  test('stays while spec is invalid, and while the settings can not be written', () => {
+  test('stays while spec is invalid, and while the settings cannot be written', () => {
     const providers = { isReady: false, message: 'oidc: no answer.' }
     expect(conditionIn(providers, { projectNamespacePrefix: 'p' })).toMatchObject({
       reason: 'Unusable',

@@ -55,6 +55,14 @@ describe('the Config in force', () => {
     expect(textIn(off.end, GATEWAY.name)).toBe('{}')
   })
 
+  test('the record of a version that hid headers makes none of REDACTED (6.3)', () => {
+    const auth = { customHttpHeaders: { 'X-A': 'REDACTED', 'X-B': 'b' } }
+    const config = JSON.stringify({ auth, projectNamespacePrefix: 'p-' })
+    const origin = JSON.stringify({ uid: 'earlier', secret: {}, carried: {} })
+    const { end } = stepsOf(initialState({ record: { config, origin } }))
+    expect(end.config.status?.auth?.customHttpHeaders).toEqual({ 'X-B': 'b' })
+  })
+
   test('a settled Config needs no write a day later (8.4)', () => {
     const { end } = stepsOf(initialState())
     expect(planInForce({ ...end, nowMs: NOW_MS + 86_400_000 }).step).toEqual({ kind: 'nothing' })
