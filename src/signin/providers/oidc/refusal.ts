@@ -58,7 +58,7 @@ function faultOf(error: unknown): string {
   const { code = '', cause } = error instanceof ClientError ? error : {}
   const details = cause instanceof Error ? cause.cause : undefined
   const { claim, attribute } = (details ?? {}) as { claim?: unknown; attribute?: unknown }
-  const compared = String(claim ?? attribute ?? '')
+  const compared = claim ?? attribute
   const fault = FAULTS[code] ?? 'it has another form'
-  return COMPARED.test(compared) ? `${fault}: ${compared}` : fault
+  return typeof compared === 'string' && COMPARED.test(compared) ? `${fault}: ${compared}` : fault
 }
