@@ -46,7 +46,7 @@ const FAULTS: Readonly<Record<string, string>> = {
   OAUTH_JWT_TIMESTAMP_CHECK_FAILED: 'a time is past or ahead',
   OAUTH_KEY_SELECTION_FAILED: 'none of its keys fits, or several do',
   OAUTH_MISSING_SERVER_METADATA: 'the discovery document lacks an endpoint',
-  OAUTH_RESPONSE_IS_NOT_CONFORM: 'the status is not the one of an answer',
+  OAUTH_RESPONSE_IS_NOT_CONFORM: 'an answer has another status',
   OAUTH_UNSUPPORTED_OPERATION: 'it demands what is not supported',
 }
 

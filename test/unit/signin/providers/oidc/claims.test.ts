@@ -72,7 +72,7 @@ describe('the claims of a provider', () => {
         identity: { username: 'idp:ada' },
       },
       {
-        name: 'a prefix alone is no name',
+        name: 'a prefix alone gives no name',
         settings: { usernamePrefix: 'idp:' },
         claims: { preferred_username: '', email: undefined },
         identity: { username: null },
@@ -89,12 +89,12 @@ describe('the claims of a provider', () => {
         identity: { username: 'ada@example.com', preferredUsername: null },
       },
       {
-        name: 'an e-mail without a verdict is no name',
+        name: 'an e-mail without a verdict gives no name',
         claims: { preferred_username: undefined, email_verified: undefined },
         identity: { username: null, emailVerified: false },
       },
       {
-        name: 'an e-mail that is not verified is no name',
+        name: 'an e-mail that is not verified gives no name',
         claims: { preferred_username: undefined, email_verified: false },
         identity: { username: null },
       },

@@ -94,7 +94,7 @@ describe('a key that is not known', () => {
   }
 
   test.each(['next', undefined])(
-    'makes the documents be read again, and is taken from them (kid %s) (25.6)',
+    'makes the provider read the documents again, which have it (kid %s) (25.6)',
     async (kid) => {
       const { forger, clock, next, signInWith } = await world()
       forger.keys = [next.jwk]
@@ -120,7 +120,7 @@ describe('a key that is not known', () => {
 })
 
 describe('the time of a sign-in', () => {
-  test('is the one of the clock of this process (25.6)', async () => {
+  test('comes from the clock of this process (25.6)', async () => {
     const forger = await startForgedProvider()
     forger.token = { id_token: await goodToken(forger) }
     const late = providerFor(forger.issuer, {}, { clock: manualClock(Date.now() + HOUR_MS) })
@@ -149,7 +149,7 @@ describe('a discovery document', () => {
       because: 'has no usable token_endpoint',
     },
     {
-      name: 'whose address for browsers is no https URL',
+      name: 'whose address for browsers has another scheme',
       fields: { authorization_endpoint: 'javascript:alert(1)' },
       because: 'has no usable authorization_endpoint',
     },
@@ -202,13 +202,13 @@ describe('a discovery document', () => {
       name: 'a document in HTML',
       path: DISCOVERY,
       body: '<html>',
-      because: 'the discovery document is no JSON object',
+      because: 'the discovery document must be a JSON object',
     },
     {
       name: 'a document that is a list',
       path: DISCOVERY,
       body: '[]',
-      because: 'the discovery document is no JSON object',
+      because: 'the discovery document must be a JSON object',
     },
     {
       name: 'keys in HTML',

@@ -262,7 +262,7 @@ describe('a callback', () => {
       refusal: { reason: 'provider_refused', detail: 'access_denied' },
     },
     {
-      name: 'with an error that is no code',
+      name: 'with an error in HTML',
       parameters: { error: '<script>' },
       refusal: { reason: 'provider_refused', detail: null },
     },

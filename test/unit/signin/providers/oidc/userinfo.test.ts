@@ -4,7 +4,7 @@ import { startForgedProvider } from '../../../../support/oidc/forged-provider.ts
 import { signIn } from '../../../../support/oidc/sign-in.ts'
 
 describe('the claims of userinfo', () => {
-  test('replace those of the ID token, but the ones that bind it (25.6)', () => {
+  test('replace claims of the ID token, but not the ones that bind it (25.6)', () => {
     const fixed = { iss: 'i', sub: 's', aud: 'a', azp: 'z', nonce: 'n', exp: 1, iat: 2 }
     const other = { iss: 'x', sub: 'x', aud: 'x', azp: 'x', nonce: 'x', exp: 9, iat: 9 }
     const found = withUserinfo(
@@ -60,7 +60,7 @@ describe('setting getUserInfo', () => {
     reason: string
   }>([
     { name: 'of another person', userinfo: { sub: 'grace-1' }, reason: 'provider_answer' },
-    { name: 'of nobody', userinfo: { sub: undefined }, reason: 'provider_answer' },
+    { name: 'without a person', userinfo: { sub: undefined }, reason: 'provider_answer' },
     { name: 'in HTML', answer: { type: 'text/html', body: '<html>' }, reason: 'provider_answer' },
     { name: 'that is a list', answer: { body: '[]' }, reason: 'provider_answer' },
     {
