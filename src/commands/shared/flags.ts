@@ -53,6 +53,16 @@ const issuerUrlValue: FlagValue<string | null> = {
   read: (text) => (text === '' ? null : isIssuerUrl(text) ? text : undefined),
 }
 
+/** The address of a server, as its origin; an empty text means none. */
+export const originValue: FlagValue<string | null> = {
+  placeholder: '<url>',
+  accepts: 'a URL such as https://platform.example.com, with https, a lower-case host and no path',
+  read: (text) => {
+    if (text === '') return null
+    return isIssuerUrl(text) && new URL(text).origin === text ? text : undefined
+  },
+}
+
 /** Ranges of IP addresses; the flag is repeatable. */
 export const cidrsValue: FlagValue<readonly Cidr[]> = {
   placeholder: '<cidr>',

@@ -39,7 +39,7 @@ async function served(
     server.closeAllConnections()
   })
   const client = createHttpClient({
-    ca: pair.caPem,
+    trust: { ca: pair.caPem },
     guard: guarded
       ? createAddressGuard(
           () => 'is a loopback address',
