@@ -12,7 +12,7 @@ import { type AnswerSettings, type RouteAnswer, sentAnswer } from './http/answer
 import { HttpFault } from './http/faults.ts'
 import { JSON_TYPE, type SignInRequest, signInRequest } from './http/request.ts'
 import { refusalPage } from './pages/login.ts'
-import { type RouteDeps, Trace } from './routes/route.ts'
+import { type RouteParts, Trace } from './routes/route.ts'
 import { type FoundRoute, routeOf } from './routes/table.ts'
 
 /** How an attempt ended, for metrics. */
@@ -26,8 +26,8 @@ export interface AttemptReport {
 }
 
 /** Options of createSignInHandler. */
-export interface HandlerOptions {
-  readonly deps: RouteDeps
+export interface SignInHandlerOptions {
+  readonly deps: RouteParts
   /** Whether the header `Authorization` is the gateway's. */
   readonly callerOf: (authorization: string | undefined) => Promise<TokenVerdict>
   readonly reported: (report: AttemptReport) => void
@@ -40,14 +40,14 @@ export interface HandlerOptions {
 const MAX_REQUEST_MS = 25_000
 
 /** Creates the handler of all requests. */
-export function createSignInHandler(options: HandlerOptions): ServerHandler {
+export function createSignInHandler(options: SignInHandlerOptions): ServerHandler {
   return {
     respond: (http) => respond(http, options),
     refused: (_, refusal) => refusal,
   }
 }
 
-async function respond(http: HttpRequest, options: HandlerOptions): Promise<Answer> {
+async function respond(http: HttpRequest, options: SignInHandlerOptions): Promise<Answer> {
   const verdict = await options.callerOf(http.headers.authorization)
   if (verdict !== 'gateway')
     return { status: verdict === 'other' ? 401 : 503, headers: {}, body: Buffer.alloc(0) }
@@ -86,7 +86,7 @@ function requestOf(http: HttpRequest): SignInRequest | HttpFault {
 }
 
 /** An answer, and why it is a refusal. */
-interface Answered {
+interface RoutedAnswer {
   readonly routed: RouteAnswer
   readonly reason: SignInReason | null
   /** Fields of the log. */
@@ -96,8 +96,8 @@ interface Answered {
 async function answer(
   request: SignInRequest,
   trace: Trace,
-  options: HandlerOptions,
-): Promise<Answered> {
+  options: SignInHandlerOptions,
+): Promise<RoutedAnswer> {
   const { deps, signal } = options
   try {
     const route = routeOf(request.method, request.path)
@@ -151,7 +151,7 @@ function refusalAnswer(refused: SignInRefused, request: SignInRequest): RouteAns
   return errorAnswer({ code, text: shown, headers }, request.prefersJson)
 }
 
-function faultAnswer(fault: HttpFault, http: HttpRequest, request?: SignInRequest): Answered {
+function faultAnswer(fault: HttpFault, http: HttpRequest, request?: SignInRequest): RoutedAnswer {
   const headers = fault.allow.length === 0 ? {} : { allow: fault.allow.join(', ') }
   const text = `${fault.message} (reference ${request?.id ?? http.id})`
   const routed = errorAnswer({ code: fault.code, text, headers }, request?.prefersJson ?? true)
@@ -191,7 +191,7 @@ function outcomeOf(trace: Trace, reason: SignInReason | null): SignInOutcome | n
   return outcome === null ? null : { provider, subject, user, outcome, reason }
 }
 
-function answerSettings({ state }: RouteDeps): AnswerSettings {
+function answerSettings({ state }: RouteParts): AnswerSettings {
   const { auth, uiSettings } = state()?.settings ?? {}
   return { ui: uiSettings ?? {}, customHttpHeaders: auth?.customHttpHeaders ?? {} }
 }

@@ -7,16 +7,16 @@ import { type Clock, sleep } from '../runtime/clock.ts'
 import type { Log } from '../runtime/log.ts'
 import { isCustomHeader } from './http/answers.ts'
 import type { ProviderHealth } from './providers/provider.ts'
-import type { FollowedSettings, SignInState } from './settings.ts'
+import type { FollowedSignInSettings, SignInState } from './settings.ts'
 
 /** Why the ConfigMap is written, for metrics. */
 export const REPORT_WRITE_REASONS = ['create', 'status'] as const
 
 /** Options of reportProviders. */
-interface ReportOptions {
+interface ProviderReportOptions {
   readonly client: KubeClient
   readonly namespace: string
-  readonly settings: FollowedSettings
+  readonly settings: FollowedSignInSettings
   readonly clock: Clock
   readonly log: Log
   /** Ends the work. */
@@ -29,7 +29,7 @@ const RETRY_MS = 5000
 const SETTLE_MS = 200
 
 /** Tries all providers every minute and at each change of the settings, until the signal aborts. */
-export async function reportProviders(options: ReportOptions): Promise<void> {
+export async function reportProviders(options: ProviderReportOptions): Promise<void> {
   const { settings, clock, log, signal } = options
   let pause = new AbortController()
   settings.subscribe(() => pause.abort())
@@ -91,7 +91,7 @@ export function providerStatus(
 /** Writes the ConfigMap, if its text differs. */
 async function publish(
   status: ProviderStatus | null,
-  { client, namespace }: ReportOptions,
+  { client, namespace }: ProviderReportOptions,
 ): Promise<void> {
   const ref = { namespace, name: SIGN_IN_STATUS_CONFIG_MAP }
   const data = { status: providerStatusText(status) }

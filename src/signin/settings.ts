@@ -40,7 +40,7 @@ interface FollowOptions {
 }
 
 /** The settings that are followed. */
-export interface FollowedSettings {
+export interface FollowedSignInSettings {
   /** null = none have been seen. */
   readonly current: () => SignInState | null
   /** Calls back whenever the settings change, and immediately if there are any. */
@@ -48,7 +48,7 @@ export interface FollowedSettings {
 }
 
 /** Follows the Secret with the settings. While it can't be read, the settings before stay in force. */
-export function followSignInSettings(options: FollowOptions): FollowedSettings {
+export function followSignInSettings(options: FollowOptions): FollowedSignInSettings {
   const { secrets, namespace, log } = options
   const listeners: ((state: SignInState) => void)[] = []
   let current: SignInState | null = null

@@ -84,7 +84,7 @@ async function serve(
     },
   })
   await serveProbes(self, {
-    ...commonChecks(lifecycle.stopping, api, api.stores),
+    ...commonChecks(lifecycle.stopping, api, { ...api.stores }),
     ...api.readiness,
     certificate: certificate.fault,
   })

@@ -30,7 +30,7 @@ export function createGatewayHttp({
   clock,
   signal,
 }: GatewayHttpOptions): GatewayHttp {
-  let isReached = false
+  const reached = { once: false }
   let client: {
     readonly pem: string | null
     readonly http: HttpClient
@@ -49,7 +49,7 @@ export function createGatewayHttp({
     const pem = await authority.current()
     try {
       const answer = await clientFor(pem).get(sent)
-      isReached = true
+      reached.once = true
       return answer
     } catch (error) {
       const other = await authority.again()
@@ -58,7 +58,7 @@ export function createGatewayHttp({
     }
   }
   const reach = async (): Promise<void> => {
-    while (!isReached && !signal.aborted) {
+    while (!reached.once && !signal.aborted) {
       const probe = { url: `${url}/healthz`, headers: {}, statuses: [], maxBytes: LONGEST_ANSWER }
       await get({ ...probe, withinMs: TRY_WITHIN_MS }).catch(() => undefined)
       await sleep(clock, TRY_EVERY_MS, signal)
@@ -68,6 +68,8 @@ export function createGatewayHttp({
   return {
     get,
     fault: () =>
-      isReached ? null : 'the gateway has not been reached yet (--gateway-url, --gateway-ca-file)',
+      reached.once
+        ? null
+        : 'the gateway has not been reached yet (--gateway-url, --gateway-ca-file)',
   }
 }

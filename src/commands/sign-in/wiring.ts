@@ -14,9 +14,9 @@ import { createGatewayTokens } from '../../signin/gateway-token.ts'
 import { createSignInHandler } from '../../signin/handler.ts'
 import { createPasswordCheck } from '../../signin/password/check.ts'
 import { SignInUsers } from '../../signin/people/sign-in-user.ts'
-import type { RouteDeps } from '../../signin/routes/route.ts'
+import type { RouteParts } from '../../signin/routes/route.ts'
 import { type KeptKeys, keepSealingKeys } from '../../signin/sealing/keep.ts'
-import { type FollowedSettings, followSignInSettings } from '../../signin/settings.ts'
+import { type FollowedSignInSettings, followSignInSettings } from '../../signin/settings.ts'
 import { startAuthority } from '../shared/authority.ts'
 import type { Readiness } from '../shared/probes.ts'
 import { createGatewayHttp } from './gateway-http.ts'
@@ -35,8 +35,8 @@ interface SignInStores {
 export interface SignInApi extends Pick<InformerFactory, 'unserved' | 'stuck'> {
   readonly handler: ServerHandler
   readonly stores: SignInStores
-  readonly settings: FollowedSettings
-  readonly passwordDigest: RouteDeps['passwordDigest']
+  readonly settings: FollowedSignInSettings
+  readonly passwordDigest: RouteParts['passwordDigest']
   readonly readiness: Readiness
 }
 
@@ -66,7 +66,7 @@ export function startSignInApi(self: SignInProcess, client: KubeClient): SignInA
     clock,
     observer: { waiting: metrics.passwordsWaiting },
   })
-  const deps: RouteDeps = {
+  const deps: RouteParts = {
     state: followed.current,
     sealingKeys: kept.current,
     people: {
@@ -164,7 +164,7 @@ function startGatewayClient(self: SignInProcess, client: KubeClient): StartedGat
 }
 
 function readinessOf(
-  followed: FollowedSettings,
+  followed: FollowedSignInSettings,
   kept: KeptKeys,
   gatewayFault: () => string | null,
 ): Readiness {

@@ -7,7 +7,7 @@ import { type SealingKeys, seal, unseal } from '../sealing/seal.ts'
 import { type Terminal, terminalIn } from './terminal.ts'
 
 /** An attempt that has begun at a provider. */
-export interface Attempt {
+export interface SignInAttempt {
   /** Id of the provider. */
   readonly provider: string
   readonly secrets: AttemptSecrets
@@ -38,7 +38,7 @@ export const attemptCookie = (state: string): string =>
 
 /** The value of the cookie. */
 export const sealAttempt = (
-  attempt: Attempt,
+  attempt: SignInAttempt,
   keys: SealingKeys,
   random: (bytes: number) => Buffer,
 ): string => seal(attempt, attemptCookie(attempt.secrets.state), keys, random)
@@ -48,7 +48,7 @@ function openAttempt(
   [name, value]: readonly [string, string],
   keys: SealingKeys,
   nowMs: number,
-): Attempt | null {
+): SignInAttempt | null {
   const { provider, secrets, next, terminal, begunMs } = fieldsOf(unseal(value, name, keys))
   const { state, nonce, verifier } = fieldsOf(secrets)
   const texts = [provider, state, nonce, verifier].map(stringOf)
@@ -75,7 +75,7 @@ export function attemptOf(
   { provider, state }: { readonly provider: string; readonly state: string },
   keys: SealingKeys,
   nowMs: number,
-): Attempt | null {
+): SignInAttempt | null {
   const name = attemptCookie(state)
   const value = cookies.get(name)
   const attempt = value === undefined ? null : openAttempt([name, value], keys, nowMs)

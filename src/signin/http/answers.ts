@@ -4,13 +4,13 @@ import type { UiSettings } from '../../api/config.gen.ts'
 import { SIGN_IN_OUTCOME_HEADER } from '../../api/names.ts'
 import { type SignInOutcome, outcomeHeader } from '../../domain/signin/outcome.ts'
 import type { BufferedAnswer } from '../../serving/http/answer.ts'
-import { type Page, renderPage } from '../pages/layout.ts'
+import { type SignInPage, renderPage } from '../pages/layout.ts'
 
 /** What a route answers. */
 export interface RouteAnswer {
   readonly status: number
   readonly content:
-    | { readonly page: Page }
+    | { readonly page: SignInPage }
     | { readonly json: object }
     | { readonly location: string }
   /** Values of `Set-Cookie`. */
@@ -56,14 +56,14 @@ export function sentAnswer(
   }
 }
 
-interface SentBody {
+interface AnswerContent {
   /** null = the answer has no body. */
   readonly type: string | null
   readonly text: string
   readonly policy: string
 }
 
-function bodyOf(content: RouteAnswer['content'], ui: UiSettings): SentBody {
+function bodyOf(content: RouteAnswer['content'], ui: UiSettings): AnswerContent {
   if ('location' in content) return { type: null, text: '', policy: NO_CONTENT_POLICY }
   if ('json' in content) {
     const text = `${JSON.stringify(content.json)}\n`

@@ -34,7 +34,7 @@ const ENTITIES: Readonly<Record<string, string>> = {
 }
 
 /** Control characters but for white space: no page shows them. */
-const CONTROLS = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f]/g
+const CONTROLS = /(?![\t\n\r])\p{Cc}/gu
 
 const escaped = (text: string): string =>
   text

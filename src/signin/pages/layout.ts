@@ -4,7 +4,7 @@ import type { UiSettings } from '../../api/config.gen.ts'
 import { html, Html } from './html.ts'
 
 /** The inside of a page. */
-export interface Page {
+export interface SignInPage {
   readonly title: string
   readonly body: Html
   /** Origins that forms of the page may lead to, besides the platform's own. */
@@ -22,7 +22,10 @@ const DEFAULT_PRIMARY = '#1f5fbf'
 const DEFAULT_ACCENT = '#0b7a5b'
 
 /** Renders a page. */
-export function renderPage({ title, body, formTargets }: Page, ui: UiSettings = {}): RenderedPage {
+export function renderPage(
+  { title, body, formTargets }: SignInPage,
+  ui: UiSettings = {},
+): RenderedPage {
   const style = styleOf(ui)
   const logo = logoOf(ui.logoURL)
   const page = html`<!doctype html>

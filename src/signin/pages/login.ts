@@ -2,7 +2,7 @@
 import { formatTimestamp } from '../../domain/time.ts'
 import { type Terminal, checkCode, terminalParameters } from '../attempts/terminal.ts'
 import { html, type Html } from './html.ts'
-import type { Page } from './layout.ts'
+import type { SignInPage } from './layout.ts'
 
 /** Where a sign-in leads: to a page of the platform, or to a terminal. */
 export interface Destination {
@@ -32,7 +32,7 @@ export interface LoginChoices {
 }
 
 /** The page with the ways to sign in. */
-export function loginPage(choices: LoginChoices, destination: Destination): Page {
+export function loginPage(choices: LoginChoices, destination: Destination): SignInPage {
   const { providers, hasPasswords, legal } = choices
   const query = parametersOf(destination).toString()
   const links = providers.map(
@@ -74,7 +74,7 @@ export interface SignedInPerson {
 }
 
 /** The page of a person who has signed in. */
-export const personPage = ({ user, endsMs, signOutOrigin }: SignedInPerson): Page => ({
+export const personPage = ({ user, endsMs, signOutOrigin }: SignedInPerson): SignInPage => ({
   title: `Signed in as ${user}`,
   body: html`<p>${endsMs === null ? 'This sign-in does not end by itself.' : `Until ${formatTimestamp(endsMs)}.`}</p>
 <form method="post" action="/auth/logout"><button class="quiet">Sign out</button></form>`,
@@ -82,7 +82,7 @@ export const personPage = ({ user, endsMs, signOutOrigin }: SignedInPerson): Pag
 })
 
 /** The page that hands a sign-in over to a terminal, only when the person presses the button (contract 25.2). */
-export function handOverPage(user: string, code: string, terminal: Terminal): Page {
+export function handOverPage(user: string, code: string, terminal: Terminal): SignInPage {
   const { port, state, challenge } = terminal
   const form =
     port === null
@@ -102,7 +102,7 @@ ${form}
 }
 
 /** The page of a refusal. @param text what the person can do */
-export const refusalPage = (text: string): Page => ({
+export const refusalPage = (text: string): SignInPage => ({
   title: 'Not signed in',
   body: html`<p class="error" role="alert">${text}</p>
 <a class="button quiet" href="/login">Start again</a>`,

@@ -5,10 +5,11 @@ import type { User, UserSpec, UserStatus } from '../../api/user.gen.ts'
 import { type Untyped, fieldsOf, stringOf } from '../../domain/json/json.ts'
 import { type PlatformUser, userOf } from '../../domain/people/user.ts'
 import { Store } from '../../kube/informer/store.ts'
+import { type PasswordRef, passwordRefOf } from '../password/password-ref.ts'
 import { hasExpectedName } from '../../domain/people/object-name.ts'
 
 /** An account at a provider. */
-interface Identity {
+interface UserAccount {
   readonly connector: string
   /** null = not known yet: the first sign-in by this connector sets it (contract 24.3). */
   readonly subject: string | null
@@ -23,32 +24,32 @@ export interface UserGroup {
 /** A User, as signing in needs it. */
 export interface SignInUser extends PlatformUser {
   /** In the order of spec. A malformed entry is kept as one that matches no account, so that positions stay. */
-  readonly identities: readonly Identity[]
-  /** The spec.passwordRef as it is; null = absent. */
-  readonly passwordRef: unknown
+  readonly identities: readonly UserAccount[]
+  /** null = the person has no password. */
+  readonly passwordRef: PasswordRef | null
   readonly email: string
   readonly hasStatus: boolean
   readonly memberships: readonly UserGroup[]
 }
 
-const NO_IDENTITY: Identity = { connector: '', subject: null }
+const NO_IDENTITY: UserAccount = { connector: '', subject: null }
 
 /** Parses a User as the API server sends it. Never throws: what is malformed opens nothing. */
 export function signInUserOf(object: KubeObject): SignInUser {
   const user = object as User
-  const { identities, passwordRef, email }: Untyped<UserSpec> = fieldsOf(user.spec)
+  const { identities, email }: Untyped<UserSpec> = fieldsOf(user.spec)
   const { groups }: Untyped<UserStatus> = fieldsOf(user.status)
   return {
     ...userOf(user, (text) => hash('sha256', text)),
     identities: Array.isArray(identities) ? identities.map(identityOf) : [],
-    passwordRef: passwordRef ?? null,
+    passwordRef: passwordRefOf(user),
     email: stringOf(email) ?? '',
     hasStatus: user.status !== undefined,
     memberships: Array.isArray(groups) ? groups.flatMap(membershipOf) : [],
   }
 }
 
-function identityOf(entry: unknown): Identity {
+function identityOf(entry: unknown): UserAccount {
   const { connector, subject } = fieldsOf(entry)
   const isSound = subject === undefined || typeof subject === 'string'
   return typeof connector === 'string' && isSound

@@ -6,14 +6,17 @@ import { type Destination, handOverPage } from '../pages/login.ts'
 import type { SignInUser } from '../people/sign-in-user.ts'
 import { seal, unseal } from '../sealing/seal.ts'
 import { fieldsOf } from '../../domain/json/json.ts'
-import { type Session, sealSession } from '../sessions/session.ts'
+import { type SignInSession, sealSession } from '../sessions/session.ts'
 import { type StoredSession, createSession, makeKey } from '../sessions/writes.ts'
 import type { RouteContext } from './route.ts'
 
 /** A person who has proven who they are. */
 export interface ProvenPerson {
   readonly user: SignInUser
-  readonly session: Pick<Session, 'name' | 'subject' | 'identity' | 'passwordDigest' | 'tokens'>
+  readonly session: Pick<
+    SignInSession,
+    'name' | 'subject' | 'identity' | 'passwordDigest' | 'tokens'
+  >
 }
 
 /** Stores the session of a person. @throws SignInRefused `replayed` */

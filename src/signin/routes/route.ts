@@ -21,7 +21,7 @@ export interface GivenPassword {
 }
 
 /** The parts that the routes share. */
-export interface RouteDeps {
+export interface RouteParts {
   /** null = no settings have been seen. */
   readonly state: () => SignInState | null
   /** null = the keys have not been loaded. */
@@ -43,7 +43,7 @@ export interface RouteContext {
   readonly request: SignInRequest
   readonly state: SignInState
   readonly keys: SealingKeys
-  readonly deps: RouteDeps
+  readonly deps: RouteParts
   /** Filled on the way, for log and metrics; also of a refusal. */
   readonly trace: Trace
   /** Aborts when the process stops, or the request has taken too long. */
@@ -62,4 +62,4 @@ export class Trace {
 }
 
 /** Answers a request. @throws SignInRefused, HttpFault */
-export type Route = (context: RouteContext) => Promise<RouteAnswer> | RouteAnswer
+export type SignInRoute = (context: RouteContext) => Promise<RouteAnswer> | RouteAnswer

@@ -4,12 +4,12 @@ import { loginRoute } from './login.ts'
 import { logoutRoute } from './logout.ts'
 import { passwordRoute } from './password.ts'
 import { beginRoute, callbackRoute } from './provider.ts'
-import type { Route } from './route.ts'
+import type { SignInRoute } from './route.ts'
 import { terminalTokenRoute } from './terminal.ts'
 
 /** A route that a request has found. */
 export interface FoundRoute {
-  readonly run: Route
+  readonly run: SignInRoute
   /** Whether a browser may come from another site: only a provider sends it so. */
   readonly isCallback: boolean
 }
@@ -30,7 +30,7 @@ export function routeOf(method: string, path: string): FoundRoute {
   throw new HttpFault(404, 'this page does not exist')
 }
 
-function only(methods: readonly string[], method: string, run: Route): FoundRoute {
+function only(methods: readonly string[], method: string, run: SignInRoute): FoundRoute {
   if (!methods.includes(method)) throw new HttpFault(405, `only ${methods.join(', ')}`, methods)
   return { run, isCallback: false }
 }

@@ -1,13 +1,13 @@
 // When a session goes (contract 25.4). Pure. The process may not read keys, so it gives an old session to its key: the garbage
 // collector of Kubernetes then deletes it as soon as the key is gone.
-import type { Session } from './session.ts'
+import type { SignInSession } from './session.ts'
 
 /** How long a session is kept whatever becomes of its key, so that its attempt can't be taken twice. */
 const KEPT_MS = 600_000
 
 /** A session with what decides about it. */
 export interface SweptSession {
-  readonly session: Session
+  readonly session: SignInSession
   /** Whether its key owns the Secret. */
   readonly isOwned: boolean
 }

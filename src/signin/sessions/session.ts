@@ -9,7 +9,7 @@ import type { ProviderTokens } from '../providers/provider.ts'
 import { type SealingKeys, seal, unseal } from '../sealing/seal.ts'
 
 /** A session. */
-export interface Session {
+export interface SignInSession {
   /** Name of the Secret, and of the key. */
   readonly name: string
   /** Id of the provider. */
@@ -38,15 +38,12 @@ const DATA_KEY = 'session'
 const NAME = /^login-[a-z2-7]{26}$/
 
 /** The data of the Secret. */
-export const sessionData = ({
-  name: _,
-  ...session
-}: Session): Readonly<Record<string, string>> => ({
-  [DATA_KEY]: Buffer.from(JSON.stringify(session)).toString('base64'),
+export const sessionData = (session: SignInSession): Readonly<Record<string, string>> => ({
+  [DATA_KEY]: Buffer.from(JSON.stringify({ ...session, name: undefined })).toString('base64'),
 })
 
 /** The Secret to create. */
-export const sessionSecret = (session: Session, namespace: string): NamedObject => ({
+export const sessionSecret = (session: SignInSession, namespace: string): NamedObject => ({
   apiVersion: apiVersionOf(SECRETS),
   kind: SECRETS.kind,
   metadata: { name: session.name, namespace },
@@ -55,7 +52,7 @@ export const sessionSecret = (session: Session, namespace: string): NamedObject 
 })
 
 /** The session in a Secret; null = it is none, or malformed. */
-export function sessionIn(secret: Secret): Session | null {
+export function sessionIn(secret: Secret): SignInSession | null {
   const { name } = secret.metadata
   if (secret.type !== SESSION_TYPE || !NAME.test(name)) return null
   const fields = parseJsonMap(secretText(secret, DATA_KEY) ?? '') ?? {}

@@ -5,7 +5,7 @@ import { isConflict, isNotFound } from '../../kube/client/api-error.ts'
 import type { FullObject, Store } from '../../kube/informer/store.ts'
 import { sleep } from '../../runtime/clock.ts'
 import { type SessionStep, sessionStep } from './plan.ts'
-import { type Session, sessionIn } from './session.ts'
+import { type SignInSession, sessionIn } from './session.ts'
 import { type SessionDeps, endKey } from './writes.ts'
 
 /** Options of sweepSessions. */
@@ -50,7 +50,7 @@ export async function sweepOnce(options: SweepOptions): Promise<void> {
 
 async function perform(
   step: Exclude<SessionStep, { kind: 'keep' }>,
-  session: Session,
+  session: SignInSession,
   secret: Secret,
   { client, log }: SweepOptions,
 ): Promise<void> {
@@ -59,7 +59,7 @@ async function perform(
     case 'giveToKey': {
       const owner = { apiVersion: API_VERSION, kind: ACCESS_KEYS.kind, name, uid: step.keyUid }
       const metadata = { ...secret.metadata, ownerReferences: [owner] }
-      await client.replace(SECRETS, { ...secret, metadata } as Secret, 'own')
+      await client.replace(SECRETS, { ...secret, metadata }, 'own')
       return
     }
     case 'end':

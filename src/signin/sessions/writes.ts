@@ -12,7 +12,7 @@ import type { Clock } from '../../runtime/clock.ts'
 import type { Log } from '../../runtime/log.ts'
 import type { GatewayClient } from '../gateway-client.ts'
 import type { SignInUser } from '../people/sign-in-user.ts'
-import { type Session, sessionData, sessionIn, sessionSecret } from './session.ts'
+import { type SignInSession, sessionData, sessionIn, sessionSecret } from './session.ts'
 
 /** Why sessions are written, for metrics. */
 export const SESSION_WRITE_REASONS = ['create', 'take', 'own', 'end'] as const
@@ -32,13 +32,13 @@ export interface SessionDeps {
 
 /** A session that is stored. */
 export interface StoredSession {
-  readonly session: Session
+  readonly session: SignInSession
   readonly secret: Secret
 }
 
 /** Stores a new session. @throws SignInRefused `replayed` when its attempt has made one already */
 export async function createSession(
-  session: Session,
+  session: SignInSession,
   { client, namespace }: SessionDeps,
 ): Promise<StoredSession> {
   try {
@@ -63,7 +63,7 @@ export async function readSession(
 /** Changes a session. @throws StatusError 409 when another replica has changed it */
 export async function updateSession(
   { session, secret }: StoredSession,
-  changes: Partial<Pick<Session, 'takenMs' | 'keyUid'>>,
+  changes: Partial<Pick<SignInSession, 'takenMs' | 'keyUid'>>,
   { client }: Pick<SessionDeps, 'client'>,
 ): Promise<StoredSession> {
   const changed = { ...session, ...changes }
@@ -130,7 +130,7 @@ interface NewKey {
 }
 
 async function createKey(
-  session: Session,
+  session: SignInSession,
   { user, place, accessKey }: NewKey,
   deps: SessionDeps,
 ): Promise<KubeObject> {
