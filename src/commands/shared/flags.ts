@@ -95,6 +95,22 @@ export const ISSUER_FLAG = {
   },
 } satisfies Readonly<Record<string, Flag<unknown>>>
 
+/** The flag of every command that takes part in signing in. */
+export const SIGN_IN_NAMESPACE_FLAG = {
+  'sign-in-namespace': {
+    value: namespaceValue,
+    fallback: '',
+    shownDefault: 'the platform namespace with suffix -sign-in',
+    help: 'Namespace of the sign-in process, and of its Secrets and ConfigMaps.',
+  },
+} satisfies Readonly<Record<string, Flag<unknown>>>
+
+/** The setting of this flag. @param namespace the platform namespace */
+export const signInNamespaceIn = (
+  values: ValuesOf<typeof SIGN_IN_NAMESPACE_FLAG>,
+  namespace: string,
+): string => values['sign-in-namespace'] ?? `${namespace}-sign-in`
+
 /** Flags of the servers for metrics and probes. */
 export const PROBE_FLAGS = {
   'metrics-bind-address': {
