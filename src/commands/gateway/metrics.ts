@@ -113,8 +113,9 @@ export const createMetrics = (): GatewayMetrics =>
     watchRestartReasons: RESTART_REASONS,
     targets: TARGET_KINDS,
     hasWebhook: false,
+    hasSignIn: true,
     refusals: AUTHENTICATION_REFUSALS,
-    limits: [...ADMISSION_KINDS, 'buffer'],
+    limits: [...ADMISSION_KINDS, 'buffer', 'signIn'],
     streamKinds: STREAM_KINDS,
     cutReasons: TERMINATION_REASONS,
   })
