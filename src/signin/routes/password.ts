@@ -34,6 +34,8 @@ export async function passwordRoute(context: RouteContext): Promise<RouteAnswer>
   const isKnown = isKnownBrowser(context, username)
   const address = request.remoteAddress
   const passwordDigest = deps.passwordDigest(username)
+  // A name that no User has may be a password in the wrong field.
+  if (passwordDigest !== null) trace.user = username
   await deps.verifyPassword({ username, password, address, isKnown }, signal)
   const user = await currentUser(context, username)
   trace.user = user.username
