@@ -18,9 +18,8 @@ export type Config = KubeObject<ConfigSettings, ConfigStatus>
  */
 export interface ConfigSettings {
   /**
-   * Sign-in and the lifetimes of access keys. The product acts on accessKeyMaxTTLSeconds and
-   * loginAccessKeyTTLSeconds. It checks and publishes the settings of sign-in, and acts on none of
-   * them.
+   * Sign-in and the lifetimes of access keys. The product acts on the lifetimes, and on oidc and
+   * password where its sign-in process is installed.
    */
   readonly auth?: AuthSettings
   /**
@@ -55,7 +54,10 @@ export interface ConfigSettings {
    * *.workspace.<domain>. Nothing in this product acts on it.
    */
   readonly devPodSubDomain?: string
-  /** Appearance of the UI. Nothing in this product acts on it. */
+  /**
+   * Appearance of the UI. Nothing in this product acts on it but the sign-in pages, which use
+   * logoURL, primaryColor, accentColor and legalTemplate.
+   */
   readonly uiSettings?: UiSettings
   /** Integration of a secret store. Nothing in this product acts on it. */
   readonly secretStore?: SecretStoreSettings
@@ -84,15 +86,11 @@ export interface ConfigSettings {
 }
 
 /**
- * Sign-in and the lifetimes of access keys. The product acts on accessKeyMaxTTLSeconds and
- * loginAccessKeyTTLSeconds. It checks and publishes the settings of sign-in, and acts on none of
- * them.
+ * Sign-in and the lifetimes of access keys. The product acts on the lifetimes, and on oidc and
+ * password where its sign-in process is installed.
  */
 export interface AuthSettings {
-  /**
-   * Sign-in through an OpenID Connect provider. Absent, this provider is not offered. Nothing in
-   * this product acts on it.
-   */
+  /** Sign-in through an OpenID Connect provider. Absent, this provider is not offered. */
   readonly oidc?: OidcProvider
   /**
    * Sign-in through source code host A. Absent, this provider is not offered. Nothing in this
@@ -119,7 +117,7 @@ export interface AuthSettings {
    * is needed. Absent, this provider is not offered. Nothing in this product acts on it.
    */
   readonly saml?: SamlProvider
-  /** Sign-in with a password. Nothing in this product acts on it. */
+  /** Sign-in with a password. */
   readonly password?: PasswordLogin
   /**
    * Additional providers, each under an id of its own. Absent or empty, none. Nothing in this
@@ -128,12 +126,12 @@ export interface AuthSettings {
   readonly connectors?: readonly Connector[]
   /**
    * When false, the default, teams are created for new groups of a user who signs in through single
-   * sign-on. When true, they are not. Nothing in this product acts on it.
+   * sign-on. When true, they are not.
    */
   readonly disableTeamCreation?: boolean
   /**
    * When false, the default, a user object is created at the first sign-in of a user who has none.
-   * When true, it is not. Nothing in this product acts on it.
+   * When true, it is not.
    */
   readonly disableUserCreation?: boolean
   /**
@@ -148,22 +146,19 @@ export interface AuthSettings {
    */
   readonly loginAccessKeyTTLSeconds?: number
   /**
-   * Headers set on the answers of the authentication endpoints, name to value. In spec, write
-   * $PLATFORM_CONFIG_<NAME>, an environment variable of the operator, or an empty value; literals
-   * belong in the Secret. status shows REDACTED for each value. Nothing in this product acts on it.
+   * Headers set on the answers of the authentication endpoints, name to value. Every browser sees
+   * them, so a value is no secret and stands in status as it is. Headers that frame a message, and
+   * those that the pages set for their own safety, are ignored.
    */
   readonly customHttpHeaders?: Readonly<Record<string, string>>
   /**
    * Regular expressions (RE2). Only groups from single sign-on that match one of them are saved in
-   * the user. Absent or empty, all groups are saved. Nothing in this product acts on it.
+   * the user. Absent or empty, all groups are saved.
    */
   readonly groupsFilters?: readonly string[]
 }
 
-/**
- * Sign-in through an OpenID Connect provider. Absent, this provider is not offered. Nothing in this
- * product acts on it.
- */
+/** Sign-in through an OpenID Connect provider. Absent, this provider is not offered. */
 export interface OidcProvider {
   /**
    * URL that the provider signs ID tokens as (the iss claim). It is also where the provider's
@@ -427,7 +422,7 @@ export interface SamlProvider {
   readonly nameIDPolicyFormat?: string
 }
 
-/** Sign-in with a password. Nothing in this product acts on it. */
+/** Sign-in with a password. */
 export interface PasswordLogin {
   /** When true, sign-in with a password is disabled. Default false. */
   readonly disabled?: boolean
@@ -442,10 +437,7 @@ export interface Connector {
   readonly id?: string
   /** Name shown in the UI. */
   readonly displayName?: string
-  /**
-   * Sign-in through an OpenID Connect provider. Absent, this provider is not offered. Nothing in
-   * this product acts on it.
-   */
+  /** Sign-in through an OpenID Connect provider. Absent, this provider is not offered. */
   readonly oidc?: OidcProvider
   /**
    * Sign-in through source code host A. Absent, this provider is not offered. Nothing in this
@@ -474,12 +466,12 @@ export interface Connector {
   readonly saml?: SamlProvider
   /**
    * When false, the default, teams are created for new groups of a user who signs in through single
-   * sign-on. When true, they are not. Nothing in this product acts on it.
+   * sign-on. When true, they are not.
    */
   readonly disableTeamCreation?: boolean
   /**
    * When false, the default, a user object is created at the first sign-in of a user who has none.
-   * When true, it is not. Nothing in this product acts on it.
+   * When true, it is not.
    */
   readonly disableUserCreation?: boolean
 }
@@ -672,7 +664,10 @@ export interface AuditPolicyResources {
   readonly resourceNames?: readonly string[]
 }
 
-/** Appearance of the UI. Nothing in this product acts on it. */
+/**
+ * Appearance of the UI. Nothing in this product acts on it but the sign-in pages, which use
+ * logoURL, primaryColor, accentColor and legalTemplate.
+ */
 export interface UiSettings {
   /** Version of the platform that the UI shows. */
   readonly platformVersion?: string
@@ -945,7 +940,8 @@ export interface ConfigStatus extends ConfigSettings {
    * False: Invalid (the message lists every fault; the last good settings stay in force) or
    * NotInForce (another object is). Stalled is True with the same reason while Ready is False.
    * PartsNotServed lists what is switched on although nothing in this product acts on it.
-   * SigningKeyCorrupt: a Secret with a signing key is damaged.
+   * SigningKeyCorrupt: a Secret with a signing key is damaged. SignInReady is False while a sign-in
+   * provider does not work, and absent without the sign-in process.
    */
   readonly conditions?: readonly Condition[]
 }

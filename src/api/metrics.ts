@@ -126,6 +126,13 @@ export const METRIC_HELP = {
     'Bytes of events in the audit log of a direct endpoint that are not sent to the platform yet.',
   platform_audit_agent_lag_seconds:
     'Age in seconds of the newest event in the last batch that an agent sent, when it arrived, by cluster; for 10 minutes.',
+  platform_sign_in_total:
+    'Attempts to sign in, by kind of provider, outcome, and reason if refused.',
+  platform_sign_in_seconds:
+    'Time that the sign-in process spent on the step of an attempt, in seconds, by kind of provider.',
+  platform_sign_in_passwords_waiting: 'Passwords that wait to be checked.',
+  platform_sign_in_teams_not_created_total:
+    'Sign-ins with groups for which no Team was created, because there are too many Teams.',
   platform_sync_config_valid:
     '1 if the configuration file is valid, 0 if it has a fault and the last valid configuration stays in force.',
   platform_sync_objects:

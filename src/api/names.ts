@@ -80,6 +80,14 @@ export const SUBJECT_ACCESS_REVIEWS: Resource = {
   kind: 'SubjectAccessReview',
 }
 
+/** Ask the API server whose token it is. */
+export const TOKEN_REVIEWS: Resource = {
+  group: 'authentication.k8s.io',
+  version: 'v1',
+  plural: 'tokenreviews',
+  kind: 'TokenReview',
+}
+
 /** The admission policies of config/policies. */
 export const POLICIES: Resource = {
   group: 'admissionregistration.k8s.io',
@@ -249,6 +257,9 @@ export const TARGET_LABEL = `${GROUP}/target`
 /** Secret with the certificate authority of the gateway's own certificate (contract 9.7). */
 export const GATEWAY_CA_SECRET = 'platform-gateway-ca'
 
+/** ConfigMap with the authority of the gateway's own certificate (contract 9.7), data key `ca.crt`. */
+export const GATEWAY_CA_CONFIG_MAP = 'platform-gateway-ca'
+
 /** Secret with the gateway's own certificate, when no files are configured (contract 9.7). */
 export const GATEWAY_TLS_SECRET = 'platform-gateway-tls'
 
@@ -300,6 +311,8 @@ export const REASONS = {
   partsNotServed: ['NotBuilt'],
   /** SigningKeyCorrupt of a Config. */
   signingKeyCorrupt: ['SelfTestFailed'],
+  /** SignInReady of a Config (contract 27.1). */
+  signInReady: ['Ready', 'Unusable'],
   /** Events (contract 4.5). */
   events: [
     'KeyGenerated',

@@ -26,6 +26,11 @@ const COMMANDS: Readonly<Record<string, Command>> = {
       'Proxy requests with direct cluster endpoint tokens to the API server of a connected cluster.',
     load: () => import('./direct/command.ts'),
   },
+  'sign-in': {
+    summary:
+      'Sign people in, with a password or at an identity provider, and make their access keys.',
+    load: () => import('./sign-in/command.ts'),
+  },
   syncer: {
     summary:
       'Copy Endpoints, Services, Secrets and ConfigMaps of a virtual cluster to its host, with patches.',

@@ -139,7 +139,7 @@ export const unmapped = (address: IpAddress): IpAddress =>
   isWithin(address, MAPPED) ? lowIPv4(address.value) : address
 
 /** The address, unless it is another spelling of an IPv4 address, and the IPv4 address that it stands for. */
-function meaningsOf(address: IpAddress): readonly IpAddress[] {
+export function meaningsOf(address: IpAddress): readonly IpAddress[] {
   if (isWithin(address, MAPPED)) return [unmapped(address)]
   const embedded = EMBEDDING.filter(([cidr]) => isWithin(address, cidr))
   return [address, ...embedded.map(([, bitsAfter]) => lowIPv4(address.value >> bitsAfter))]

@@ -30,7 +30,7 @@ export class AddressRefused extends Error {
 }
 
 /** Resolves a name to all of its addresses, as dns.lookup of Node does. */
-type Resolve = (
+export type Resolve = (
   name: string,
   options: LookupOptions & { readonly all: true },
   callback: (error: Error | null, addresses: LookupAddress[]) => void,

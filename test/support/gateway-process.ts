@@ -25,8 +25,12 @@ export const startGateway = (options: ProcessOptions): Promise<OwnGateway> =>
 export const startDirect = (options: ProcessOptions): Promise<OwnGateway> =>
   startFrontDoor('direct', 'serving the direct endpoint', options)
 
+/** Starts a sign-in process, as startGateway does. Its flags must name the gateway. */
+export const startSignIn = (options: ProcessOptions): Promise<OwnGateway> =>
+  startFrontDoor('sign-in', 'serving signing in', options)
+
 async function startFrontDoor(
-  command: 'gateway' | 'direct',
+  command: 'gateway' | 'direct' | 'sign-in',
   served: string,
   options: ProcessOptions,
 ): Promise<OwnGateway> {

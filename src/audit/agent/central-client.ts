@@ -50,7 +50,7 @@ const SOCKETS = 2
 /** Creates a client. */
 export function createCentralClient(options: CentralOptions): CentralClient {
   const { ca, clock, signal } = options
-  const http = createHttpClient({ ca, guard: null, maxSockets: SOCKETS, clock, signal })
+  const http = createHttpClient({ trust: { ca }, guard: null, maxSockets: SOCKETS, clock, signal })
   return {
     readSettings: () => readSettings(http, options),
     sendEvents: (eventList) => sendEvents(http, options, eventList),

@@ -104,7 +104,7 @@ export async function startTokenAuthenticator(
   const isStale = (): boolean =>
     Math.max(time.listAgeMs(), time.keysAgeMs()) > maxStalenessMs || !hasKeys(state)
   const http = createHttpClient({
-    ca: options.ca,
+    trust: { ca: options.ca },
     // An administrator names the issuer in a flag, and it may be in a private network.
     guard: null,
     maxSockets: ISSUER_SOCKETS,

@@ -41,11 +41,12 @@ async function start(self: CommandProcess<ManagerSettings, ManagerMetrics>): Pro
   const connection = await startConnection(self, kubeconfig)
   const lease = { namespace, name: CONTROLLER_NAME }
   const leadership = await joinElection(self, { kubeconfig, leaderElection, lease, identity })
-  const client = createClient(clientDeps(self, connection, leadership.mayWrite))
+  const deps = clientDeps(self, connection, leadership.mayWrite)
+  const client = createClient(deps)
   const stores = createStores()
   const people = peopleIn(stores)
   const { signingSecrets, configMaps } = stores
-  const following = startManagerInformers(self, client, stores)
+  const following = startManagerInformers(self, deps, stores)
   const { caps, issuer } = following
   const keyring = createKeyring({
     secrets: signingSecrets,

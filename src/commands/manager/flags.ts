@@ -19,10 +19,12 @@ import {
   ELECTION_FLAGS,
   ISSUER_FLAG,
   PROBE_FLAGS,
+  SIGN_IN_NAMESPACE_FLAG,
   type ProcessInputs,
   electionFaults,
   electionSettings,
   readCommandLine,
+  signInNamespaceIn,
   workersFlag,
 } from '../shared/flags.ts'
 
@@ -32,6 +34,8 @@ export interface ManagerSettings {
   readonly kubeconfig: string | null
   /** The platform namespace. */
   readonly namespace: string
+  /** The namespace of the sign-in process, which may not exist (contract 6.8). */
+  readonly signInNamespace: string
   /** Name of the Config object that is in force. */
   readonly configName: string
   /** How long an expired object is kept. */
@@ -71,6 +75,7 @@ const FLAGS = {
     help: 'How long expired keys, and expired or revoked tokens, are kept before they are deleted, unless an annotation, type Login or a GitOps tool decides otherwise.',
   },
   ...ISSUER_FLAG,
+  ...SIGN_IN_NAMESPACE_FLAG,
   'token-signing-algorithm': {
     value: choiceValue(SIGNING_ALGORITHMS),
     fallback: 'ES256',
@@ -129,6 +134,7 @@ function settingsOf(values: ManagerFlagValues, namespace: string): ManagerSettin
   return {
     kubeconfig: values.kubeconfig,
     namespace,
+    signInNamespace: signInNamespaceIn(values, namespace),
     configName: values['config-name'],
     expiredRetentionMs: values['expired-retention'],
     issuerUrl: values['issuer-url'],

@@ -1,6 +1,9 @@
 import type { Resource } from '../../api/names.ts'
-import type { KubeClient } from '../../kube/client/client.ts'
+import { createClient } from '../../kube/client/client.ts'
+import { isAllowed } from '../../kube/client/own-access.ts'
+import type { ClientDeps } from '../../kube/client/request.ts'
 import type { AllOf, WatchedCollection } from '../../kube/controller/definition.ts'
+import { startWhenAllowed } from '../../kube/informer/allowed-informer.ts'
 import { type InformerFactory, createInformerFactory } from '../../kube/informer/informers.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import type { Lifecycle } from '../../runtime/lifecycle.ts'
@@ -26,13 +29,21 @@ export const WATCHED: readonly Resource[] = [
   ...new Set(COLLECTIONS.map(([, { resource }]) => resource)),
 ]
 
+/** Names of the stores without which the manager is not ready. */
+export const NEEDED_STORES: readonly (keyof Stores)[] = COLLECTIONS.flatMap(
+  ([name, { optionalName }]) => (optionalName === undefined ? [name as keyof Stores] : []),
+)
+
 /** Creates empty stores, with the indexes that the controllers use. */
 export const createStores = (): Stores =>
   Object.fromEntries(COLLECTIONS.map(([name, { createStore }]) => [name, createStore()])) as Stores
 
 /** The parts of a process that startManagerInformers uses. */
 interface WatchingProcess {
-  readonly settings: Pick<ManagerSettings, 'namespace' | 'configName' | 'issuerUrl'>
+  readonly settings: Pick<
+    ManagerSettings,
+    'namespace' | 'signInNamespace' | 'configName' | 'issuerUrl'
+  >
   readonly clock: Clock
   readonly log: Log
   readonly lifecycle: Pick<Lifecycle, 'stopping'>
@@ -48,27 +59,38 @@ export interface ManagerInformers {
   readonly stuck: InformerFactory['stuck']
 }
 
-/** Starts the informers that fill the stores; they end when the process stops. */
+/**
+ * Starts the informers that fill the stores; they end when the process stops.
+ *
+ * @param deps of the manager's client. A standby asks for its own rights too, which is no write
+ */
 export function startManagerInformers(
   { settings, clock, log, lifecycle, metrics }: WatchingProcess,
-  client: KubeClient,
+  deps: ClientDeps,
   stores: Stores,
 ): ManagerInformers {
+  const signal = lifecycle.stopping
   const { startInformer, unserved, stuck } = createInformerFactory({
-    client,
+    client: createClient(deps),
     clock,
     log,
     restarted: metrics.watchRestarted,
-    signal: lifecycle.stopping,
+    signal,
   })
-  const { namespace, configName, issuerUrl: flag } = settings
+  const asking = { ...deps, mayWrite: () => undefined }
+  const { namespace: ownNamespace, configName, issuerUrl: flag } = settings
   const { configs, configMaps } = stores
-  for (const [name, { resource, query }] of COLLECTIONS)
-    startInformer(resource, stores[name as keyof Stores], query(settings))
-  return {
-    caps: followCaps({ configs, configMaps, configName, namespace, log }),
-    issuer: followIssuer({ configs, configMaps, flag, configName, namespace, log }),
-    unserved,
-    stuck,
+  for (const [store, { resource, query: of, optionalName: name }] of COLLECTIONS) {
+    const query = of(settings)
+    const start = (): void => void startInformer(resource, stores[store as keyof Stores], query)
+    if (name === undefined) {
+      start()
+      continue
+    }
+    const asked = { verb: 'watch', resource, namespace: query.namespace ?? ownNamespace, name }
+    const allowed = (until: AbortSignal): Promise<boolean> => isAllowed(asking, asked, until)
+    void startWhenAllowed({ isAllowed: allowed, start, clock, log, signal })
   }
+  const sources = { configs, configMaps, configName, namespace: ownNamespace, log }
+  return { caps: followCaps(sources), issuer: followIssuer({ ...sources, flag }), unserved, stuck }
 }

@@ -3,7 +3,7 @@ import type { Keyring } from '../../signing/keyring.ts'
 import type { CommandProcess } from '../shared/process.ts'
 import { commonChecks, serveProbes } from '../shared/probes.ts'
 import type { ManagerSettings } from './flags.ts'
-import type { ManagerInformers, Stores } from './informers.ts'
+import { type ManagerInformers, NEEDED_STORES, type Stores } from './informers.ts'
 import type { ManagerMetrics } from './metrics.ts'
 
 /** The parts of the manager that must be ready. */
@@ -22,8 +22,9 @@ export function serveManager(
   self: CommandProcess<ManagerSettings, ManagerMetrics>,
   { stores, following, keyring }: CheckedParts,
 ): Promise<void> {
+  const needed = Object.fromEntries(NEEDED_STORES.map((name) => [name, stores[name]]))
   return serveProbes(self, {
-    ...commonChecks(self.lifecycle.stopping, following, { ...stores }),
+    ...commonChecks(self.lifecycle.stopping, following, needed),
     'settings-seen': () =>
       following.caps.current() ? null : 'no settings in force have been seen',
     'signing-key-loaded': () =>

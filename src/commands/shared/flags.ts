@@ -53,6 +53,16 @@ const issuerUrlValue: FlagValue<string | null> = {
   read: (text) => (text === '' ? null : isIssuerUrl(text) ? text : undefined),
 }
 
+/** The address of a server, as its origin; an empty text means none. */
+export const originValue: FlagValue<string | null> = {
+  placeholder: '<url>',
+  accepts: 'a URL such as https://platform.example.com, with https, a lower-case host and no path',
+  read: (text) => {
+    if (text === '') return null
+    return isIssuerUrl(text) && new URL(text).origin === text ? text : undefined
+  },
+}
+
 /** Ranges of IP addresses; the flag is repeatable. */
 export const cidrsValue: FlagValue<readonly Cidr[]> = {
   placeholder: '<cidr>',
@@ -94,6 +104,22 @@ export const ISSUER_FLAG = {
     help: 'Issuer URL of tokens: the value of their iss claim, and the base URL of the public signing keys.',
   },
 } satisfies Readonly<Record<string, Flag<unknown>>>
+
+/** The flag of every command that takes part in signing in. */
+export const SIGN_IN_NAMESPACE_FLAG = {
+  'sign-in-namespace': {
+    value: namespaceValue,
+    fallback: '',
+    shownDefault: 'the platform namespace with suffix -sign-in',
+    help: 'Namespace of the sign-in process, and of its Secrets and ConfigMaps.',
+  },
+} satisfies Readonly<Record<string, Flag<unknown>>>
+
+/** The setting of this flag. @param namespace the platform namespace */
+export const signInNamespaceIn = (
+  values: ValuesOf<typeof SIGN_IN_NAMESPACE_FLAG>,
+  namespace: string,
+): string => values['sign-in-namespace'] ?? `${namespace}-sign-in`
 
 /** Flags of the servers for metrics and probes. */
 export const PROBE_FLAGS = {

@@ -7,6 +7,7 @@ import {
   changingGauge,
   scrapeSource,
 } from '../../runtime/metrics.ts'
+import { type ServerMetrics, serverMetrics } from './server-metrics.ts'
 
 /** The values of the labels, which are closed sets. */
 export interface RequestLabels {
@@ -28,7 +29,7 @@ const TARGET_LABELS = ['kind', 'project', 'name'] as const
 type TargetReadiness = readonly [Readonly<Record<(typeof TARGET_LABELS)[number], string>>, boolean]
 
 /** The metrics, with a method for each event that they count. */
-export interface RequestMetrics {
+export interface RequestMetrics extends ServerMetrics {
   /**
    * A request was answered.
    *
@@ -42,13 +43,9 @@ export interface RequestMetrics {
   readonly scopeDenied: (target: string) => void
   /** A request was refused by a limit of the gateway. */
   readonly limited: (kind: string) => void
-  /** A connection was refused. */
-  readonly connectionDropped: () => void
   readonly streamOpened: (kind: string) => void
   readonly streamClosed: (kind: string) => void
   readonly streamCut: (reason: string) => void
-  /** A certificate is in use; its validity in epoch milliseconds. */
-  readonly certificateShown: (notBeforeMs: number, notAfterMs: number) => void
   /** Sets the function that each scrape reads the targets from, and whether each works. */
   readonly followTargets: (read: () => Iterable<TargetReadiness>) => void
 }
@@ -99,23 +96,15 @@ export function requestMetrics(
   changingGauge(registry, { name, help: METRIC_HELP[name], labels: TARGET_LABELS }, () =>
     [...targets.read()].map(([series, isReady]) => [series, isReady ? 1 : 0] as const),
   )
-  const notBefore = make.gauge('platform_gateway_certificate_not_before_timestamp_seconds', [{}])
-  const notAfter = make.gauge('platform_gateway_certificate_not_after_timestamp_seconds', [{}])
   return {
     ...answerMetrics(make, labels),
     ...streamMetrics(make, labels),
-    certificateShown: (notBeforeMs, notAfterMs) => {
-      notBefore.set(notBeforeMs / 1000)
-      notAfter.set(notAfterMs / 1000)
-    },
+    ...serverMetrics(make),
     followTargets: targets.follow,
   }
 }
 
-type AnswerMetrics = Pick<
-  RequestMetrics,
-  'answered' | 'authenticated' | 'scopeDenied' | 'limited' | 'connectionDropped'
->
+type AnswerMetrics = Pick<RequestMetrics, 'answered' | 'authenticated' | 'scopeDenied' | 'limited'>
 
 function answerMetrics(make: Instruments<MetricName>, labels: RequestLabels): AnswerMetrics {
   const { targets, refusals, limits } = labels
@@ -137,7 +126,6 @@ function answerMetrics(make: Instruments<MetricName>, labels: RequestLabels): An
     'platform_gateway_limited_total',
     limits.map((kind) => ({ kind })),
   )
-  const dropped = make.counter('platform_gateway_connections_dropped_total', [{}])
   return {
     answered: (target, method, code, seconds) => {
       const isApi = targets.includes(target)
@@ -151,7 +139,6 @@ function answerMetrics(make: Instruments<MetricName>, labels: RequestLabels): An
       ),
     scopeDenied: (target) => denials.inc({ target }),
     limited: (kind) => limited.inc({ kind }),
-    connectionDropped: () => dropped.inc(),
   }
 }
 

@@ -4,7 +4,7 @@ import type { UpstreamObserver } from '../../kube/proxy/upstream.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import type { Log } from '../../runtime/log.ts'
 import type { ServerObserver } from '../../serving/http/server.ts'
-import type { RequestMetrics } from './request-metrics.ts'
+import type { ServerMetrics } from './server-metrics.ts'
 
 /**
  * The observer of upstream requests. rest_client_requests_total counts this process's own requests and a 401 for its own
@@ -27,7 +27,7 @@ const LOG_INTERVAL_MS = 60_000
 interface ConnectionProcess {
   readonly clock: Clock
   readonly log: Log
-  readonly metrics: Pick<RequestMetrics, 'connectionDropped'>
+  readonly metrics: Pick<ServerMetrics, 'connectionDropped'>
 }
 
 /** Counts refused connections, and logs them at most once a minute; logs responses that can't be sent. */

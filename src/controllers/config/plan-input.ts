@@ -1,24 +1,28 @@
 // Collects what the plan of a Config needs to know, from the stores, the environment and the signing keys.
 import type { Config } from '../../api/config.gen.ts'
-import { GATEWAY_SETTINGS_SECRET, IN_FORCE_CONFIG_MAP } from '../../api/names.ts'
+import { IN_FORCE_CONFIG_MAP, SIGN_IN_STATUS_CONFIG_MAP } from '../../api/names.ts'
 import { type ConfigMap, type Secret, secretText } from '../../api/objects.ts'
 import type { SecretSource } from '../../domain/settings/resolve.ts'
 import type { SchemaCheck } from '../../domain/settings/schema.ts'
 import type { Environment } from '../../domain/settings/secret-values.ts'
+import { type ProviderStatus, providerStatusIn } from '../../domain/signin/provider-status.ts'
 import type { FullObject, Store } from '../../kube/informer/store.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import { parseYaml } from '../../runtime/yaml.ts'
 import type { FollowedIssuer } from '../../settings/issuer.ts'
 import { type ConfigStep, planInForce, planNotInForce } from './plan.ts'
+import { storedSecrets, type WatchedSettingsSecret } from './settings-secrets.ts'
 
 /** Where the input comes from. `secrets` holds the Secret with settings, `configMaps` holds the record of the settings in force, among others. */
 export interface ConfigPlanSources {
   readonly secrets: Store<FullObject<Secret>>
-  /** Has Secret `platform-settings-gateway`. */
-  readonly secretSettings: Store<FullObject<Secret>>
+  readonly settingsSecrets: readonly WatchedSettingsSecret[]
+  /** Has ConfigMap `platform-sign-in-status`, where it exists and this process may read it. */
+  readonly signInStatus: Store<FullObject<ConfigMap>>
   readonly configMaps: Store<FullObject<ConfigMap>>
   readonly configName: string
   readonly namespace: string
+  readonly signInNamespace: string
   readonly issuer: Pick<FollowedIssuer, 'current' | 'next'>
   readonly signingKeyFaults: () => readonly string[]
   readonly environment: Environment
@@ -50,14 +54,15 @@ export function planFor(
     shapeCheck,
     issuerToCome: now !== null && next !== null ? { now, next } : null,
     signingKeyFaults: sources.signingKeyFaults(),
-    secretSettings: secretSettingsIn(sources),
+    settingsSecrets: storedSecrets(sources.settingsSecrets),
+    providers: providersIn(sources),
     nowMs,
   })
 }
 
-function secretSettingsIn({ secretSettings, namespace }: ConfigPlanSources): string | null {
-  const stored = secretSettings.get(GATEWAY_SETTINGS_SECRET, namespace)
-  return stored ? (secretText(stored.object, 'config') ?? '') : null
+function providersIn({ signInStatus, signInNamespace }: ConfigPlanSources): ProviderStatus | null {
+  const stored = signInStatus.get(SIGN_IN_STATUS_CONFIG_MAP, signInNamespace)
+  return providerStatusIn(stored?.object.data?.['status'] ?? '')
 }
 
 /** The content of the Secret, or the reason why it is unreadable, which quotes none of it. */

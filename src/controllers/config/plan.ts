@@ -17,7 +17,7 @@ import {
   resolveSettings,
   type SettingsResolution,
 } from '../../domain/settings/resolve.ts'
-import { gatewaySecretSettings, NO_SECRET_SETTINGS } from '../../domain/settings/secret-settings.ts'
+import { NO_SECRET_SETTINGS } from '../../domain/settings/secret-settings.ts'
 import { unimplementedConditions } from '../../domain/settings/unimplemented.ts'
 import {
   CONDITION_MESSAGE_LIMIT,
@@ -25,7 +25,9 @@ import {
   faultsMessage,
   joinWithin,
 } from '../../domain/settings/validation/faults.ts'
+import type { ProviderStatus } from '../../domain/signin/provider-status.ts'
 import type { TransitionEvent } from '../../kube/event-recorder.ts'
+import type { SettingsSecret, StoredSettingsSecret } from './settings-secrets.ts'
 
 /** A change of the settings that an event reports. */
 type ConfigTransition = TransitionEvent<
@@ -42,8 +44,8 @@ type DesiredConfigStatus = JsonMap & { readonly conditions: readonly Condition[]
 export type ConfigStep =
   | { readonly kind: 'nothing' }
   | { readonly kind: 'record'; readonly data: ConfigMapData }
-  /** Writes the text into the Secret of the gateway. */
-  | { readonly kind: 'secretSettings'; readonly text: string }
+  /** Writes the text into the Secret. */
+  | { readonly kind: 'secretSettings'; readonly secret: SettingsSecret; readonly text: string }
   | {
       readonly kind: 'publish'
       readonly status: DesiredConfigStatus
@@ -57,14 +59,16 @@ interface ConfigPlanInput extends Omit<ConfigSources, 'manager' | 'config'> {
   readonly issuerToCome: { readonly now: string; readonly next: string } | null
   /** A sentence for each signing key that can't be used for signing (contract 7.3). */
   readonly signingKeyFaults: readonly string[]
-  /** The text in the Secret of the gateway (contract 6.8); null = it does not exist. */
-  readonly secretSettings: string | null
+  /** The Secrets of other processes that are known (contract 6.8). */
+  readonly settingsSecrets: readonly StoredSettingsSecret[]
+  /** The state of the sign-in providers (contract 27.1); null = none is set up, or the sign-in process does not run. */
+  readonly providers: ProviderStatus | null
   readonly nowMs: number
 }
 
 /**
  * The next step for the Config in force: record the settings in a ConfigMap that outlives the Config, write those that
- * are secret into the Secret of the gateway, then publish its status (contract 6.2, 6.5, 6.8). While the Config is
+ * are secret into the Secrets of other processes, and publish its status (contract 6.2, 6.5, 6.8). While the Config is
  * invalid the settings do not change. `isValid` is for platform_config_valid.
  */
 export function planInForce(input: ConfigPlanInput): {
@@ -75,15 +79,25 @@ export function planInForce(input: ConfigPlanInput): {
   const { ok: isValid, record } = outcome
   if (record && !isSameData(record, input.record))
     return { step: { kind: 'record', data: record }, isValid }
-  const text = outcome.ok ? gatewaySecretSettings(outcome.settings) : null
-  if (text !== null && text !== (input.secretSettings ?? NO_SECRET_SETTINGS))
-    return { step: { kind: 'secretSettings', text }, isValid }
+  const writes = outcome.ok ? secretWrites(outcome.settings, input.settingsSecrets) : []
+  const needed = writes.find(({ secret }) => !secret.isOptional)
+  if (needed) return { step: needed, isValid }
   const status = statusOf(input.config, outcome.owned, conditionsOf(outcome, input), input.nowMs)
-  return {
-    step: publish(input.config, status, transitionsOf(input, outcome)),
-    isValid,
-  }
+  const published = publish(input.config, status, transitionsOf(input, outcome))
+  const [optional] = writes
+  return { step: published.kind === 'nothing' && optional ? optional : published, isValid }
 }
+
+/** The Secrets that differ from the settings, each with its text. */
+const secretWrites = (
+  settings: ConfigSettings,
+  secrets: readonly StoredSettingsSecret[],
+): readonly Extract<ConfigStep, { kind: 'secretSettings' }>[] =>
+  secrets.flatMap((secret) => {
+    const text = secret.textOf(settings)
+    const isStored = text === (secret.stored ?? NO_SECRET_SETTINGS)
+    return isStored ? [] : [{ kind: 'secretSettings', secret, text }]
+  })
 
 /** A write that the API server refused. */
 interface RefusedWrite {
@@ -121,12 +135,15 @@ export function planNotWritten(
   const message = `The API server refused the ${objectName}, so the settings before stay in force${said}`
   const ready: DesiredCondition = { type: 'Ready', status: 'False', reason: 'NotWritten', message }
   const { ours } = settingsByOwner(config.status, config.metadata.managedFields, FIELD_MANAGER)
-  const others = (config.status?.conditions ?? []).filter(
-    ({ type }) => type === 'PartsNotServed' || type === 'SigningKeyCorrupt',
+  const others = (config.status?.conditions ?? []).filter(({ type }) =>
+    KEPT_CONDITIONS.includes(type),
   ) as readonly DesiredCondition[]
   const desired = [ready, stalledCondition(ready), ...others.map(withoutTimes)]
   return publish(config, statusOf(config, ours, desired, nowMs), [])
 }
+
+/** Conditions that do not depend on whether settings could be written. */
+const KEPT_CONDITIONS: readonly string[] = ['PartsNotServed', 'SigningKeyCorrupt', 'SignInReady']
 
 const withoutTimes = ({ type, status, reason, message }: DesiredCondition): DesiredCondition => ({
   type,
@@ -186,6 +203,7 @@ function conditionsOf(
     ...(ready.status === 'False' ? [stalledCondition(ready)] : []),
     ...unimplementedConditions(settings),
     ...signingKeyConditions(input),
+    ...providerConditions(input),
   ]
 }
 
@@ -205,6 +223,19 @@ function signingKeyConditions({ signingKeyFaults }: ConfigPlanInput): readonly D
   if (signingKeyFaults.length === 0) return []
   const message = signingKeyFaults.join(' ').slice(0, CONDITION_MESSAGE_LIMIT)
   return [{ type: 'SigningKeyCorrupt', status: 'True', reason: 'SelfTestFailed', message }]
+}
+
+/** What the sign-in process says of its providers (contract 27.1). */
+function providerConditions({ providers }: ConfigPlanInput): readonly DesiredCondition[] {
+  if (providers === null) return []
+  const { isReady } = providers
+  const line = providers.message.replaceAll(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, ' ')
+  // Half a character is stored as another text, and status would be written again and again.
+  const said = line.slice(0, CONDITION_MESSAGE_LIMIT).toWellFormed()
+  const message = said || (isReady ? 'Every sign-in provider works.' : 'A provider does not work.')
+  return isReady
+    ? [{ type: 'SignInReady', status: 'True', reason: 'Ready', message }]
+    : [{ type: 'SignInReady', status: 'False', reason: 'Unusable', message }]
 }
 
 function transitionsOf(

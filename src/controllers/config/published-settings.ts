@@ -1,18 +1,13 @@
 // Writes the objects by which other processes know the settings in force: a ConfigMap that records them (contract 6.5), and a
-// Secret with the secret ones that the gateway needs (contract 6.8).
-import {
-  apiVersionOf,
-  CONFIG_MAPS,
-  GATEWAY_SETTINGS_SECRET,
-  IN_FORCE_CONFIG_MAP,
-  SECRETS,
-} from '../../api/names.ts'
+// Secret for each process that needs secret ones (contract 6.8).
+import { apiVersionOf, CONFIG_MAPS, IN_FORCE_CONFIG_MAP, SECRETS } from '../../api/names.ts'
 import type { ConfigMap, Secret } from '../../api/objects.ts'
 import type { ConfigMapData } from '../../domain/settings/effective-settings.ts'
 import { isConflict } from '../../kube/client/api-error.ts'
 import type { KubeClient } from '../../kube/client/client.ts'
 import { applyFields, type ObjectTarget } from '../../kube/controller/object-writes.ts'
 import type { FullObject, Store } from '../../kube/informer/store.ts'
+import type { WatchedSettingsSecret } from './settings-secrets.ts'
 
 /** Why the record of the settings in force is written, for metrics. */
 export const RECORD_WRITE_REASONS = ['record'] as const
@@ -20,18 +15,17 @@ export const RECORD_WRITE_REASONS = ['record'] as const
 /** Why Secrets with settings are written, for metrics. */
 export const SECRET_SETTINGS_WRITE_REASONS = ['settings'] as const
 
-/** Where the objects are. */
-interface PublishedSettingsDeps {
+/** Where the record is. */
+interface SettingsRecordDeps {
   readonly client: KubeClient
   readonly configMaps: Store<FullObject<ConfigMap>>
-  readonly secretSettings: Store<FullObject<Secret>>
   readonly namespace: string
 }
 
 /** Creates or changes the record. @throws StatusError 409 when it has changed, and for a write that is refused */
 export const recordSettings = (
   data: ConfigMapData,
-  { client, configMaps: store, namespace }: Omit<PublishedSettingsDeps, 'secretSettings'>,
+  { client, configMaps: store, namespace }: SettingsRecordDeps,
 ): Promise<void> =>
   writeData(
     { client, resource: CONFIG_MAPS, store },
@@ -42,11 +36,12 @@ export const recordSettings = (
 /** Creates or changes the Secret. @throws StatusError 409 when it has changed, and for a write that is refused */
 export const writeSecretSettings = (
   text: string,
-  { client, secretSettings: store, namespace }: Omit<PublishedSettingsDeps, 'configMaps'>,
+  { name, namespace, store }: WatchedSettingsSecret,
+  client: KubeClient,
 ): Promise<void> =>
   writeData(
     { client, resource: SECRETS, store },
-    { name: GATEWAY_SETTINGS_SECRET, namespace },
+    { name, namespace },
     {
       data: { config: Buffer.from(text).toString('base64') },
       reason: SECRET_SETTINGS_WRITE_REASONS[0],

@@ -1,6 +1,7 @@
 import type { Config } from '../../api/config.gen.ts'
 import { API_VERSION, CONFIGS } from '../../api/names.ts'
-import { type Outcome, done } from '../../kube/controller/outcome.ts'
+import { isRefusal } from '../../kube/client/api-error.ts'
+import { type Outcome, done, requeueAt } from '../../kube/controller/outcome.ts'
 import type { ReconcileContext } from '../../kube/controller/reconcile-context.ts'
 import type { ConfigStep } from './plan.ts'
 import { type ConfigPlanSources, planFor } from './plan-input.ts'
@@ -23,15 +24,16 @@ export async function reconcile(
   const stored = deps.configs.get(name)
   if (!stored) return name === deps.configName ? create(deps, context) : done
   const { step, isValid } = planFor(stored.object, deps)
+  let outcome: Outcome
   try {
-    await perform(step, stored.object, deps, context)
+    outcome = await perform(step, stored.object, deps, context)
   } catch (error) {
     if (name === deps.configName)
       await reportRefusal(error, { step, config: stored.object }, deps, context)
     throw error
   }
   if (isValid !== null) deps.observer.checked(isValid)
-  return done
+  return outcome
 }
 
 async function perform(
@@ -39,17 +41,17 @@ async function perform(
   config: Config,
   deps: ConfigDeps,
   context: ReconcileContext,
-): Promise<void> {
+): Promise<Outcome> {
   switch (step.kind) {
     case 'nothing':
-      return
+      return done
     case 'record':
       return record(step.data, deps, context)
     case 'secretSettings':
-      await writeSecretSettings(step.text, deps)
-      return context.log.info({}, 'secret settings of the gateway written')
+      return writeSecret(step, deps, context)
     case 'publish':
-      return publish(config, step, deps, context)
+      await publish(config, step, deps, context)
+      return done
     default:
       return step satisfies never
   }
@@ -59,9 +61,32 @@ async function record(
   data: Extract<ConfigStep, { kind: 'record' }>['data'],
   deps: ConfigDeps,
   { log }: ReconcileContext,
-): Promise<void> {
+): Promise<Outcome> {
   await recordSettings(data, deps)
   log.info({}, 'settings in force recorded')
+  return done
+}
+
+/** How long the reader of an optional Secret, whose namespace was missing, waits for its settings at most. */
+const TRY_AGAIN_MS = 10_000
+
+async function writeSecret(
+  { secret: { name, reader, isOptional }, text }: Extract<ConfigStep, { kind: 'secretSettings' }>,
+  { client, settingsSecrets, clock }: ConfigDeps,
+  { log }: ReconcileContext,
+): Promise<Outcome> {
+  const secret = settingsSecrets.find((one) => one.name === name)
+  if (!secret) return done
+  try {
+    await writeSecretSettings(text, secret, client)
+  } catch (error) {
+    if (!isOptional || !isRefusal(error, false)) throw error
+    // Its namespace is missing or ends, or another refuses the Secret: the settings are in force for all others.
+    log.warn({ err: error, reader }, 'cannot write settings for a process, trying again')
+    return requeueAt(clock.nowMs() + TRY_AGAIN_MS)
+  }
+  log.info({ reader }, 'settings written for a process')
+  return done
 }
 
 async function create(

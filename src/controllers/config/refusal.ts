@@ -1,6 +1,6 @@
 // Reports a write of settings or status that the API server refuses.
 import type { Config } from '../../api/config.gen.ts'
-import { GATEWAY_SETTINGS_SECRET, IN_FORCE_CONFIG_MAP } from '../../api/names.ts'
+import { IN_FORCE_CONFIG_MAP } from '../../api/names.ts'
 import { StatusError, isRefusal } from '../../kube/client/api-error.ts'
 import type { ReconcileContext } from '../../kube/controller/reconcile-context.ts'
 import { type ConfigStep, planNotWritten } from './plan.ts'
@@ -12,11 +12,9 @@ export interface RefusalDeps extends ConfigPublishDeps {
   readonly lastReport: { atMs: number | null }
 }
 
-const OBJECT_NAMES: Readonly<Record<ConfigStep['kind'], string>> = {
-  nothing: '',
-  record: `ConfigMap ${IN_FORCE_CONFIG_MAP}`,
-  secretSettings: `Secret ${GATEWAY_SETTINGS_SECRET}`,
-  publish: 'status of this Config',
+function objectNameOf(step: ConfigStep): string {
+  if (step.kind === 'record') return `ConfigMap ${IN_FORCE_CONFIG_MAP}`
+  return step.kind === 'secretSettings' ? `Secret ${step.secret.name}` : 'status of this Config'
 }
 
 /** Publishes that the API server refuses the settings. The caller throws on, so the write is tried again. */
@@ -32,7 +30,7 @@ export async function reportRefusal(
   const nowMs = deps.clock.nowMs()
   // Who refuses a Secret may quote it.
   const words = step.kind === 'secretSettings' ? '' : error.words
-  const refused = { objectName: OBJECT_NAMES[step.kind], words }
+  const refused = { objectName: objectNameOf(step), words }
   const report = planNotWritten(config, refused, deps.lastReport.atMs, nowMs)
   if (report.kind === 'publish') deps.lastReport.atMs = nowMs
   // Where not even this status can be written, the log has the first refusal.

@@ -6,11 +6,13 @@ import {
   GATEWAY_SETTINGS_SECRET,
   IN_FORCE_CONFIG_MAP,
   SECRETS,
+  SIGN_IN_SETTINGS_SECRET,
+  SIGN_IN_STATUS_CONFIG_MAP,
 } from '../../api/names.ts'
-import type { Secret } from '../../api/objects.ts'
+import type { ConfigMap, Secret } from '../../api/objects.ts'
 import { checkSettingsSchema } from '../../domain/settings/schema.ts'
 import { type ControllerSpec, onChange, onSignal } from '../../kube/controller/builder.ts'
-import { type WatchSettings, everyObject } from '../../kube/controller/definition.ts'
+import { type WatchSettings, everyObject, oneObject } from '../../kube/controller/definition.ts'
 import { type FullObject, Store, fullObject } from '../../kube/informer/store.ts'
 import { PROGRAM_VERSION } from '../../runtime/flags.ts'
 import type { Instruments } from '../../runtime/metrics.ts'
@@ -18,6 +20,7 @@ import type { FollowedIssuer } from '../../settings/issuer.ts'
 import type { Keyring } from '../../signing/keyring.ts'
 import { CONFIG_WRITE_REASONS, type ConfigDeps, reconcile } from './reconcile.ts'
 import { RECORD_WRITE_REASONS, SECRET_SETTINGS_WRITE_REASONS } from './published-settings.ts'
+import { settingsSecrets } from './settings-secrets.ts'
 
 /** Setters of the platform_config_* metrics. */
 interface ConfigMetrics {
@@ -40,9 +43,11 @@ function configMetrics({ gauge }: Instruments<MetricName>): ConfigMetrics {
 
 /** What the controller of Configs needs from the process. */
 export interface ConfigSetup extends Pick<ConfigDeps, 'client' | 'events' | 'clock'> {
-  readonly settings: Pick<ConfigDeps, 'configName' | 'namespace'>
-  readonly stores: Pick<ConfigDeps, 'configs' | 'secrets' | 'secretSettings' | 'configMaps'> & {
+  readonly settings: Pick<ConfigDeps, 'configName' | 'namespace' | 'signInNamespace'>
+  readonly stores: Pick<ConfigDeps, 'configs' | 'secrets' | 'configMaps' | 'signInStatus'> & {
     readonly signingSecrets: Store<FullObject<Secret>>
+    readonly secretSettings: Store<FullObject<Secret>>
+    readonly signInSettings: Store<FullObject<Secret>>
   }
   readonly issuer: FollowedIssuer
   readonly keyring: Keyring
@@ -68,44 +73,35 @@ export const configController = {
     secrets: {
       resource: SECRETS,
       createStore: () => new Store(fullObject<Secret>),
-      query: ({ namespace, configName }: WatchSettings) => ({
-        namespace,
-        fieldSelector: `metadata.name=${configName}`,
-      }),
+      query: ({ namespace, configName }: WatchSettings) => oneObject(namespace, configName),
     },
     secretSettings: {
       resource: SECRETS,
       createStore: () => new Store(fullObject<Secret>),
-      query: ({ namespace }: WatchSettings) => ({
-        namespace,
-        fieldSelector: `metadata.name=${GATEWAY_SETTINGS_SECRET}`,
-      }),
+      query: ({ namespace }: WatchSettings) => oneObject(namespace, GATEWAY_SETTINGS_SECRET),
+    },
+    signInSettings: {
+      resource: SECRETS,
+      createStore: () => new Store(fullObject<Secret>),
+      query: ({ signInNamespace }: WatchSettings) =>
+        oneObject(signInNamespace, SIGN_IN_SETTINGS_SECRET),
+      optionalName: SIGN_IN_SETTINGS_SECRET,
+    },
+    signInStatus: {
+      resource: CONFIG_MAPS,
+      createStore: () => new Store(fullObject<ConfigMap>),
+      query: ({ signInNamespace }: WatchSettings) =>
+        oneObject(signInNamespace, SIGN_IN_STATUS_CONFIG_MAP),
+      optionalName: SIGN_IN_STATUS_CONFIG_MAP,
     },
   },
   metrics: ({ make }: { readonly make: Instruments<MetricName> }) => configMetrics(make),
   setUp: (setup: ConfigSetup): ControllerSpec => {
-    const { client, settings, stores, issuer, keyring, events, clock, metrics } = setup
-    const { configName, namespace } = settings
-    const { configs, secrets, secretSettings, signingSecrets, configMaps } = stores
-    const deps: ConfigDeps = {
-      client,
-      configs,
-      secrets,
-      secretSettings,
-      configMaps,
-      issuer,
-      events,
-      clock,
-      configName,
-      namespace,
-      environment: (name) => process.env[name],
-      platformVersion: PROGRAM_VERSION,
-      shapeCheck: checkSettingsSchema,
-      signingKeyFaults: () => keyring.faults(),
-      lastReport: { atMs: null },
-      observer: { checked: metrics.configChecked, applied: metrics.configApplied },
-    }
-    const inForce = () => [configName]
+    const { settings, stores } = setup
+    const deps = depsOf(setup)
+    const inForce = () => [settings.configName]
+    const { configs, secrets, secretSettings, signInSettings, signInStatus } = stores
+    const { signingSecrets, configMaps } = stores
     return {
       name: configController.name,
       workers: 1,
@@ -117,14 +113,44 @@ export const configController = {
         onChange(secrets, inForce),
         onChange(secretSettings, inForce),
         onChange(signingSecrets, inForce),
-        onChange(configMaps, ({ name }) => (name === IN_FORCE_CONFIG_MAP ? [configName] : [])),
-        onSignal(issuer, inForce),
+        onChange(configMaps, ({ name }) => (name === IN_FORCE_CONFIG_MAP ? inForce() : [])),
+        onChange(signInSettings, inForce),
+        onChange(signInStatus, inForce),
+        onSignal(setup.issuer, inForce),
+        // Only now is it known that the Secret does not exist.
+        (enqueue) => signInSettings.whenSynced(() => enqueue(settings.configName, 'change')),
         // The Config in force is enqueued even if it does not exist: the reconcile creates it.
         (enqueue) => {
           for (const { name } of configs.values()) enqueue(name, 'change')
-          enqueue(configName, 'change')
+          enqueue(settings.configName, 'change')
         },
       ],
     }
   },
+}
+
+function depsOf({ settings, stores, keyring, metrics, ...setup }: ConfigSetup): ConfigDeps {
+  const { configName, namespace, signInNamespace } = settings
+  const { client, issuer, events, clock } = setup
+  const { configs, secrets, configMaps, signInStatus } = stores
+  return {
+    client,
+    configs,
+    secrets,
+    settingsSecrets: settingsSecrets({ namespace, signInNamespace }, stores),
+    configMaps,
+    signInStatus,
+    issuer,
+    events,
+    clock,
+    configName,
+    namespace,
+    signInNamespace,
+    environment: (name) => process.env[name],
+    platformVersion: PROGRAM_VERSION,
+    shapeCheck: checkSettingsSchema,
+    signingKeyFaults: () => keyring.faults(),
+    lastReport: { atMs: null },
+    observer: { checked: metrics.configChecked, applied: metrics.configApplied },
+  }
 }

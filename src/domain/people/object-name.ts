@@ -1,6 +1,13 @@
 // The names of the objects of people and teams: metadata.name has fewer characters than a user name (contract 24.3).
 import { isDnsSubdomain } from '../dns-name.ts'
 
+const NAME = /^[!-~]{1,253}$/
+/** Prefixes of names that Kubernetes and the platform give themselves. */
+const RESERVED = /^(?:system|platform|claim):/i
+
+/** Whether a person or a team may have this name (contract 24.1): visible ASCII, of no reserved prefix. */
+export const isPersonName = (name: string): boolean => NAME.test(name) && !RESERVED.test(name)
+
 /** Characters of the name that its form keeps. */
 const KEPT = 50
 /** Hex digits of the digest, which tells names apart whose other characters are equal. */

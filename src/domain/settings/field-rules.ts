@@ -8,10 +8,10 @@ import * as format from './formats.ts'
 
 /**
  * Which part of a value is secret (contract 6.3). `whole`: all of it; `url`: the user information of a URL; `dsn`: the
- * same of a data source name, or all of it if it is not a URL; `text`: the user information of URLs in a text. Values
- * of the first three may be a reference `$NAME`.
+ * same of a data source name, or all of it if it is not a URL; `text`: the user information of URLs in a text; `header`: the
+ * same, of a value that earlier versions hid whole. Values of the first three may be a reference `$NAME`.
  */
-export type Secrecy = 'whole' | 'url' | 'dsn' | 'text'
+export type Secrecy = 'whole' | 'url' | 'dsn' | 'text' | 'header'
 
 /** The rule of one field. */
 export interface FieldRule {
@@ -107,7 +107,7 @@ export const SETTING_RULES: SettingRule = group({
     ),
     customHttpHeaders: {
       kind: 'map',
-      entry: { ...SECRET, check: format.headerValue },
+      entry: { kind: 'field', secrecy: 'header', check: format.headerValue },
       nameCheck: format.headerName,
     },
     groupsFilters: list(text(format.re2)),

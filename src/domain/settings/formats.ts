@@ -187,6 +187,17 @@ export const re2: FormatCheck = (text) => {
 }
 
 /**
+ * Whether one of the patterns matches somewhere in a text; without patterns, every text matches.
+ *
+ * @param patterns each valid by `re2`
+ * @throws Error for a pattern that is not
+ */
+export function matchesAny(patterns: readonly string[]): (text: string) => boolean {
+  const compiled = patterns.map((pattern) => RE2JS.compile(pattern))
+  return (text) => compiled.length === 0 || compiled.some((pattern) => pattern.matcher(text).find())
+}
+
+/**
  * The syntax of resource.ParseQuantity in apimachinery; a missing number means 0. Exponents are limited to five digits
  * here: apimachinery needs minutes to compute one of ten digits.
  */

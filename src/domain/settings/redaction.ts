@@ -32,11 +32,20 @@ function redactedLeaf({ value, rule }: SettingLeaf): Json {
   return rule.secrecy === 'whole' && value !== null ? REDACTORS.whole.redact('') : value
 }
 
+/** Whether a value of that secrecy may be a reference: none that everybody sees is. */
+const MAY_BE_REFERENCE: Readonly<Record<Secrecy, boolean>> = {
+  whole: true,
+  url: true,
+  dsn: true,
+  text: false,
+  header: false,
+}
+
 const REFERENCE = /^\$(PLATFORM_CONFIG_[A-Z0-9_]+)$/
 
 /** The environment variable of the operator that a value refers to; null = the value is not a reference (6.3). */
 export const referencedVariable = (value: string, secrecy: Secrecy): string | null =>
-  secrecy === 'text' ? null : (REFERENCE.exec(value)?.[1] ?? null)
+  MAY_BE_REFERENCE[secrecy] ? (REFERENCE.exec(value)?.[1] ?? null) : null
 
 const isReferenceLeaf = ({ value, rule }: SettingLeaf): boolean =>
   typeof value === 'string' && referencedVariable(value, rule.secrecy) !== null
@@ -76,6 +85,8 @@ export const REDACTORS: Readonly<Record<Secrecy, Redactor>> = {
   },
   url: urls,
   text: urls,
+  // In the record of an earlier version it stands for the whole value.
+  header: { ...urls, isRedacted: (value) => value === REDACTED || urls.isRedacted(value) },
 }
 
 function redactUserinfo(text: string): string {

@@ -33,6 +33,13 @@ interface ResolvedReferences {
 
 const ALMOST_REFERENCE = /^\$\{?PLATFORM_CONFIG/
 
+const ALMOST_REFERENCE_FAULT =
+  'is no whole $PLATFORM_CONFIG_<NAME>: use only A-Z, 0-9 and _ in the name'
+
+/** Sent as it is, the name of the variable would be the header. */
+const SHOWN_REFERENCE_FAULT =
+  'names a variable of the operator, which a value that everybody sees cannot: write the value itself'
+
 const ADVICE =
   'write $PLATFORM_CONFIG_<NAME>, a variable of the operator, or put it into the Secret'
 
@@ -100,8 +107,8 @@ function resolve(
     if (found) return { value: found }
     return { fault: `names ${name}, which is not set in the operator's environment: set it` }
   }
-  if (secrecy !== 'text' && ALMOST_REFERENCE.test(value))
-    return { fault: 'is no whole $PLATFORM_CONFIG_<NAME>: use only A-Z, 0-9 and _ in the name' }
+  if (ALMOST_REFERENCE.test(value) && secrecy !== 'text')
+    return { fault: secrecy === 'header' ? SHOWN_REFERENCE_FAULT : ALMOST_REFERENCE_FAULT }
   if (source !== 'Secret' && REDACTORS[secrecy].hasSecret(value))
     return { fault: LITERAL_FAULTS[secrecy] }
   return { value }
@@ -114,11 +121,15 @@ const REDACTED_FAULTS = {
   Secret: `${REDACTED_FAULT_PREFIX}: write the value itself, or $PLATFORM_CONFIG_<NAME>, a variable of the operator`,
 } as const
 
+const TEXT_FAULT =
+  'holds a URL with user information in the open: leave that out, or put it into the Secret'
+
 const LITERAL_FAULTS = {
   whole: `is a literal secret in the open: ${ADVICE}`,
   url: `is a URL with user information in the open: ${ADVICE}, as a whole`,
   dsn: `is a data source name that may hold a secret, in the open: ${ADVICE}, as a whole`,
-  text: 'holds a URL with user information in the open: leave that out, or put it into the Secret',
+  text: TEXT_FAULT,
+  header: TEXT_FAULT,
 } as const
 
 // A list replaces the Secret's list (contract 6.2). If the list was copied from status, `REDACTED` in an entry stands

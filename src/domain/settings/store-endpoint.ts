@@ -171,7 +171,8 @@ export const LOOPBACK: readonly Cidr[] = ['127.0.0.0/8', '::1/128'].flatMap(
   (range) => parseCidr(range) ?? [],
 )
 
-function isLoopbackHost(host: string): boolean {
+/** Whether a host, without brackets around IPv6, names this machine. */
+export function isLoopbackHost(host: string): boolean {
   const address = parseIpAddress(host)
   if (address === null) return host.toLowerCase() === 'localhost'
   return LOOPBACK.some((range) => isWithin(address, range))

@@ -2,7 +2,7 @@ import type { AuthSettings, ConfigSettings } from '../../api/config.gen.ts'
 import type { DesiredCondition } from '../conditions.ts'
 import { type FieldPath, pathText } from '../json/field-path.ts'
 import { indexedMaps, isMap } from '../json/json.ts'
-import { configuredProviders } from './providers.ts'
+import { configuredProviders, type ProviderName } from './providers.ts'
 import { CONDITION_MESSAGE_LIMIT, joinWithin } from './validation/faults.ts'
 
 /**
@@ -40,19 +40,32 @@ const GROUPS_WITH_SWITCH = [
 /** Groups of settings without a switch: each of their settings counts by itself. */
 const GROUPS_WITHOUT_SWITCH = ['apps', 'cloud', 'platformDB', 'uiSettings'] as const
 
+/** The provider that the sign-in process serves, outside connectors. */
+const SERVED_PROVIDER: ProviderName = 'oidc'
+
 // Settings that only restrict sign-in, such as groupsFilters, are not reported: without sign-in they are fulfilled.
 const signInPaths = (auth: AuthSettings): readonly FieldPath[] => [
-  ...configuredProviders(auth).map((name) => ['auth', name]),
+  ...configuredProviders(auth)
+    .filter((name) => name !== SERVED_PROVIDER)
+    .map((name) => ['auth', name]),
   ...indexedMaps(auth.connectors).flatMap(([at, connector]) =>
     configuredProviders(connector).map((name) => ['auth', 'connectors', at, name]),
   ),
-  ...(hasEffect(auth.customHttpHeaders) ? [['auth', 'customHttpHeaders']] : []),
+]
+
+/** Fields of GROUPS_WITHOUT_SWITCH that the operator sets itself, or that the sign-in pages show. */
+const SERVED_FIELDS: readonly string[] = [
+  'uiSettings.accentColor',
+  'uiSettings.legalTemplate',
+  'uiSettings.logoURL',
+  'uiSettings.platformVersion',
+  'uiSettings.primaryColor',
 ]
 
 /** The paths of a group's settings with an effect, sorted: the message changes only with the settings. */
 const effectiveSettingsIn = (name: string, group: object = {}): readonly FieldPath[] =>
   Object.entries(group)
-    .filter(([field, value]) => hasEffect(value) && field !== 'platformVersion')
+    .filter(([field, value]) => hasEffect(value) && !SERVED_FIELDS.includes(`${name}.${field}`))
     .map(([field]) => [name, field])
     .toSorted(([, a = ''], [, b = '']) => (a < b ? -1 : 1))
 

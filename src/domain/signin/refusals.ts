@@ -55,22 +55,24 @@ export class SignInRefused extends Error {
   override readonly name = 'SignInRefused'
 
   readonly reason: SignInReason
+  /** For administrators: what was wrong, such as `nonce of the ID token`; it quotes no value of a peer. */
+  readonly because: string
   /** A setting or an error code of a provider that the person may see, such as `access_denied`; null = none. */
   readonly detail: string | null
   /** When an attempt makes sense again, in seconds; only of `limited`. */
   readonly retryAfterSeconds: number | null
 
-  /** @param cause for administrators: what was wrong, such as `nonce of the ID token`; it quotes no value of a peer */
   constructor(
     reason: SignInReason,
-    cause: string,
+    because: string,
     {
       detail = null,
       retryAfterSeconds = null,
     }: { readonly detail?: string | null; readonly retryAfterSeconds?: number | null } = {},
   ) {
-    super(`${reason}: ${cause}`)
+    super(`${reason}: ${because}`)
     this.reason = reason
+    this.because = because
     this.detail = detail
     this.retryAfterSeconds = retryAfterSeconds
   }

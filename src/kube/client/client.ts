@@ -32,8 +32,10 @@ export interface AppliedObject {
 
 /** The preconditions of a delete. */
 interface Preconditions {
-  readonly uid: string
-  readonly resourceVersion: string
+  /** Absent = the object of that name: only for a caller that may not read it, and whose names are random. */
+  readonly uid?: string
+  /** Absent = whatever has changed since. */
+  readonly resourceVersion?: string
 }
 
 /** One operation of a JSON patch (RFC 6902). */

@@ -11,18 +11,31 @@ export interface WatchedCollection {
   readonly createStore: () => StoreSink
   /** The part of the collection that is watched. */
   readonly query: (settings: WatchSettings) => ListQuery
+  /**
+   * Name of the one object of the query, where its namespace or the right to it may be missing: the watch begins once the
+   * account has the right, and no part of the process waits for it. Absent = it is watched from the start.
+   */
+  readonly optionalName?: string
 }
 
 /** The settings that a query depends on. */
 export interface WatchSettings {
   /** The namespace of the platform. */
   readonly namespace: string
+  /** The namespace of the sign-in process. */
+  readonly signInNamespace: string
   /** The Config in force. */
   readonly configName: string
 }
 
 /** The whole collection. */
 export const everyObject = (): ListQuery => ({})
+
+/** The object of that name. */
+export const oneObject = (namespace: string, name: string): ListQuery => ({
+  namespace,
+  fieldSelector: `metadata.name=${name}`,
+})
 
 /**
  * The number of objects of a kind by state; of a kind whose objects expire, also of those that a cap ends, and of those

@@ -124,6 +124,17 @@ const STATUS_CODES = {
 /** One of those reasons. */
 type FailureReason = keyof typeof STATUS_CODES
 
+/** A metav1.Status of a failure. */
+export const failureStatus = (code: number, reason: string, message: string): object => ({
+  kind: 'Status',
+  apiVersion: 'v1',
+  metadata: {},
+  status: 'Failure',
+  message,
+  reason,
+  code,
+})
+
 /** A response with a metav1.Status of this code and reason. */
 function statusAnswer(
   code: number,
@@ -131,19 +142,10 @@ function statusAnswer(
   message: string,
   headers: OutgoingHttpHeaders,
 ): BufferedAnswer {
-  const status = {
-    kind: 'Status',
-    apiVersion: 'v1',
-    metadata: {},
-    status: 'Failure',
-    message,
-    reason,
-    code,
-  }
   return {
     status: code,
     headers: { 'content-type': 'application/json', 'cache-control': 'no-store', ...headers },
-    body: Buffer.from(JSON.stringify(status)),
+    body: Buffer.from(JSON.stringify(failureStatus(code, reason, message))),
   }
 }
 

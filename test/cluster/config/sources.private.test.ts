@@ -248,7 +248,11 @@ describe('settings', () => {
 
   test('without effect in this product are listed in one condition while they are set (6.7)', async () => {
     await settings.declare({
-      auth: { oidc: { issuerUrl: 'https://idp.example', clientId: 'a' } },
+      auth: {
+        oidc: { issuerUrl: 'https://idp.example', clientId: 'a' },
+        idpB: { clientId: 'a' },
+        customHttpHeaders: { 'X-A': 'a' },
+      },
       secretStore: { enabled: true },
     })
     const isReported = ({ type, status }: Condition) =>
@@ -257,7 +261,7 @@ describe('settings', () => {
       (status.conditions ?? []).some(isReported),
     )
     expect(conditions?.find(isReported)?.message).toBe(
-      'Nothing in this product acts on these settings: auth.oidc, secretStore.enabled.',
+      'Nothing in this product acts on these settings: auth.idpB, secretStore.enabled.',
     )
     await settings.declare({})
     await settings.settled('the condition has gone', (status) =>

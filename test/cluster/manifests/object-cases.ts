@@ -29,7 +29,7 @@ export const acceptedConfigs: readonly Accepted[] = [
   {
     name: 'maps with any names: headers, prices and quantities',
     spec: {
-      auth: { customHttpHeaders: { 'X-Frame-Options': '$PLATFORM_CONFIG_FRAME' } },
+      auth: { customHttpHeaders: { 'X-Frame-Options': 'DENY' } },
       imageBuilder: { resources: { limits: { cpu: 2, memory: '1Gi' }, requests: { cpu: '500m' } } },
       costControl: { settings: { averageCPUPricePerNode: { price: 3.5, of: { any: ['shape'] } } } },
     },

@@ -26,6 +26,7 @@ const settings = (line: string, surroundings?: ProcessInputs): ManagerSettings =
 const defaults: ManagerSettings = {
   kubeconfig: null,
   namespace: 'platform-system',
+  signInNamespace: 'platform-system-sign-in',
   configName: 'platform-manager-config',
   expiredRetentionMs: 86_400_000,
   issuerUrl: null,
@@ -54,6 +55,11 @@ describe('flags of manager (contract 8.1)', () => {
     { name: 'a value with = in it', line: '--kubeconfig=/a=b', differs: { kubeconfig: '/a=b' } },
     { name: 'an empty kubeconfig counts as absent', line: '--kubeconfig=', differs: {} },
     { name: 'a config name', line: '--config-name a.b-c', differs: { configName: 'a.b-c' } },
+    {
+      name: 'a sign-in namespace beside that of the platform',
+      line: '--sign-in-namespace=s --namespace=n',
+      differs: { namespace: 'n', signInNamespace: 's' },
+    },
     {
       name: 'an issuer',
       line: '--issuer-url=https://a.example/oidc',
@@ -202,6 +208,7 @@ describe('the printed texts', () => {
       'config-name',
       'expired-retention',
       'issuer-url',
+      'sign-in-namespace',
       'token-signing-algorithm',
       'token-max-ttl',
       'metrics-bind-address',

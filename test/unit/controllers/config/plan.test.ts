@@ -1,65 +1,22 @@
 import { describe, expect, test } from 'vitest'
 import type { Config } from '../../../../src/api/config.gen.ts'
 import {
-  type ConfigStep,
   planInForce,
   planNotInForce,
   planNotWritten,
 } from '../../../../src/controllers/config/plan.ts'
-import { statusEntry } from '../../../support/key-builder.ts'
 import { configObject } from '../../../support/object-builder.ts'
-
-type ConfigPlanInput = Parameters<typeof planInForce>[0]
-
-const NOW_MS = Date.UTC(2026, 10, 21, 10)
-
-const initialState = (differing: Partial<ConfigPlanInput> = {}): ConfigPlanInput => ({
-  config: configObject(),
-  secret: { kind: 'absent' },
-  record: null,
-  environment: () => undefined,
-  platformVersion: '1.2.3',
-  shapeCheck: () => [],
-  issuerToCome: null,
-  signingKeyFaults: [],
-  secretSettings: null,
-  nowMs: NOW_MS,
-  ...differing,
-})
-
-/** The state after a step: our apply owns all of status. */
-function after(state: ConfigPlanInput, { step }: { readonly step: ConfigStep }): ConfigPlanInput {
-  if (step.kind === 'record') return { ...state, record: step.data }
-  if (step.kind === 'secretSettings') return { ...state, secretSettings: step.text }
-  if (step.kind !== 'publish') return state
-  const metadata = { ...state.config.metadata, managedFields: [statusEntry(step.status)] }
-  return {
-    ...state,
-    config: { ...state.config, metadata, status: step.status },
-  }
-}
-
-/** All steps until nothing is left to do. */
-function stepsOf(start: ConfigPlanInput): {
-  readonly kinds: readonly string[]
-  readonly end: ConfigPlanInput
-} {
-  const kinds: string[] = []
-  let state = start
-  for (
-    let planned = planInForce(state);
-    planned.step.kind !== 'nothing';
-    planned = planInForce(state)
-  ) {
-    kinds.push(planned.step.kind)
-    if (kinds.length > 5) throw new Error(`not settled: ${kinds.join(', ')}`)
-    state = after(state, planned)
-  }
-  return { kinds, end: state }
-}
-
-const withSpec = (spec: Config['spec'], generation = 2): Config =>
-  configObject({ metadata: { generation }, spec: spec ?? {} })
+import {
+  after,
+  type ConfigPlanInput,
+  GATEWAY,
+  initialState,
+  NOW_MS,
+  stepsOf,
+  stored,
+  textIn,
+  withSpec,
+} from './plan-builder.ts'
 
 describe('the Config in force', () => {
   // biome-ignore format: a table
@@ -85,17 +42,25 @@ describe('the Config in force', () => {
     })
     const { kinds, end } = stepsOf(given)
     expect(kinds).toEqual(['record', 'secretSettings', 'publish'])
-    expect(JSON.parse(end.secretSettings ?? '')).toEqual({ audit: { dataStoreEndpoint: endpoint } })
+    expect(JSON.parse(textIn(end, GATEWAY.name) ?? '')).toEqual({
+      audit: { dataStoreEndpoint: endpoint },
+    })
     expect(JSON.stringify([end.record, end.config])).not.toContain('canary')
     const broken = stepsOf({ ...end, config: { ...end.config, spec: { audit: { level: 9 } } } })
     expect(broken.kinds).toEqual(['publish'])
-    const lost = stepsOf({ ...end, secretSettings: null })
+    const lost = stepsOf({ ...end, settingsSecrets: stored(null) })
     expect(lost.kinds).toEqual(['secretSettings'])
     const off = stepsOf({ ...end, config: { ...end.config, spec: {} } })
-    expect(off).toMatchObject({
-      kinds: ['record', 'secretSettings', 'publish'],
-      end: { secretSettings: '{}' },
-    })
+    expect(off.kinds).toEqual(['record', 'secretSettings', 'publish'])
+    expect(textIn(off.end, GATEWAY.name)).toBe('{}')
+  })
+
+  test('the record of a version that hid headers makes none of REDACTED (6.3)', () => {
+    const auth = { customHttpHeaders: { 'X-A': 'REDACTED', 'X-B': 'b' } }
+    const config = JSON.stringify({ auth, projectNamespacePrefix: 'p-' })
+    const origin = JSON.stringify({ uid: 'earlier', secret: {}, carried: {} })
+    const { end } = stepsOf(initialState({ record: { config, origin } }))
+    expect(end.config.status?.auth?.customHttpHeaders).toEqual({ 'X-B': 'b' })
   })
 
   test('a settled Config needs no write a day later (8.4)', () => {

@@ -42,10 +42,10 @@ describe('references to the environment', () => {
       status: repository({ password: 'REDACTED' }),
     },
     {
-      name: 'header',
-      spec: { auth: { customHttpHeaders: { 'X-A': '$PLATFORM_CONFIG_A' } } },
-      settings: { auth: { customHttpHeaders: { 'X-A': 'value-a' } } },
-      status: { auth: { customHttpHeaders: { 'X-A': 'REDACTED' } } },
+      name: 'header, which is no secret (6.3)',
+      spec: { auth: { customHttpHeaders: { 'X-A': 'DENY', 'X-B': 'costs $5' } } },
+      settings: { auth: { customHttpHeaders: { 'X-A': 'DENY', 'X-B': 'costs $5' } } },
+      status: { auth: { customHttpHeaders: { 'X-A': 'DENY', 'X-B': 'costs $5' } } },
     },
     {
       name: 'argument',
@@ -126,9 +126,28 @@ describe('faults of secrets outside the Secret', () => {
     },
     {
       name: 'variable within a text',
-      spec: { auth: { customHttpHeaders: { Authorization: 'Bearer $PLATFORM_CONFIG_A' } } },
-      path: 'auth.customHttpHeaders.Authorization',
+      spec: secretIs('Bearer $PLATFORM_CONFIG_A'),
+      path: 'auth.oidc.clientSecret',
       says: 'put it into the Secret',
+    },
+    {
+      name: 'variable as a header, which everybody sees',
+      spec: { auth: { customHttpHeaders: { 'X-A': '$PLATFORM_CONFIG_A' } } },
+      path: 'auth.customHttpHeaders.X-A',
+      says: 'write the value itself',
+    },
+    {
+      name: 'variable as a header, in the Secret',
+      secret: { auth: { customHttpHeaders: { 'X-A': '${PLATFORM_CONFIG_A}' } } },
+      path: 'auth.customHttpHeaders.X-A',
+      source: 'Secret',
+      says: 'write the value itself',
+    },
+    {
+      name: 'URL with user information in a header',
+      spec: { auth: { customHttpHeaders: { 'X-A': `https://u:${CANARY}@h` } } },
+      path: 'auth.customHttpHeaders.X-A',
+      says: 'leave that out',
     },
     {
       name: 'literal client secret',
@@ -231,7 +250,7 @@ describe('faults of secrets outside the Secret', () => {
     },
     {
       name: 'value with a line break in a header',
-      spec: { auth: { customHttpHeaders: { 'X-A': '$PLATFORM_CONFIG_LINES' } } },
+      spec: { auth: { customHttpHeaders: { 'X-A': environment.PLATFORM_CONFIG_LINES } } },
       path: 'auth.customHttpHeaders.X-A',
       says: 'line breaks',
     },

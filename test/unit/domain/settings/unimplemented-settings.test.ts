@@ -11,10 +11,9 @@ describe('the condition that lists unimplemented settings (6.7)', () => {
   test.each<{ name: string; settings: ConfigSettings; paths: readonly string[] }>([
     { name: 'a provider', settings: { auth: { idpB: { clientId: 'c' } } }, paths: ['auth.idpB'] },
     { name: 'every provider', settings: { auth: { oidc: {}, sourceHostA: {}, sourceHostB: {}, idpA: {}, idpB: {}, saml: {} } },
-      paths: ['auth.oidc', 'auth.sourceHostA', 'auth.sourceHostB', 'auth.idpA', 'auth.idpB', 'auth.saml'] },
+      paths: ['auth.sourceHostA', 'auth.sourceHostB', 'auth.idpA', 'auth.idpB', 'auth.saml'] },
     { name: 'connectors', settings: { auth: { connectors: [{ id: 'a', saml: {} }, { id: 'b', oidc: {} }] } },
       paths: ['auth.connectors[0].saml', 'auth.connectors[1].oidc'] },
-    { name: 'sign-in headers', settings: { auth: { customHttpHeaders: { 'X-A': 'a' } } }, paths: ['auth.customHttpHeaders'] },
     { name: 'the secret store', settings: { secretStore: { enabled: true } }, paths: ['secretStore.enabled'] },
     { name: 'the OIDC server', settings: { oidc: { enabled: true } }, paths: ['oidc.enabled'] },
     { name: 'cost control', settings: { costControl: { enabled: true } }, paths: ['costControl.enabled'] },
@@ -24,12 +23,12 @@ describe('the condition that lists unimplemented settings (6.7)', () => {
       paths: ['apps.noDefault', 'apps.predefinedApps', 'apps.repositories'] },
     { name: 'hosted deployments', settings: { cloud: { releaseChannel: 'x', maintenanceWindow: { dayOfWeek: 'Monday' } } },
       paths: ['cloud.maintenanceWindow', 'cloud.releaseChannel'] },
-    { name: 'the UI', settings: { uiSettings: { customCss: ['https://a/b.css'], primaryColor: '#fff', navBarButtons: [{ text: 'a' }] } },
-      paths: ['uiSettings.customCss', 'uiSettings.navBarButtons', 'uiSettings.primaryColor'] },
+    { name: 'the UI', settings: { uiSettings: { customCss: ['https://a/b.css'], sidebarColor: '#fff', navBarButtons: [{ text: 'a' }] } },
+      paths: ['uiSettings.customCss', 'uiSettings.navBarButtons', 'uiSettings.sidebarColor'] },
     { name: 'storage of the database', settings: { platformDB: { storageClass: 'fast' } }, paths: ['platformDB.storageClass'] },
     { name: 'a domain', settings: { devPodSubDomain: '*.workspace.a' }, paths: ['devPodSubDomain'] },
-    { name: 'several', settings: { secretStore: { enabled: true }, costControl: { enabled: true }, auth: { oidc: {} } },
-      paths: ['auth.oidc', 'secretStore.enabled', 'costControl.enabled'] },
+    { name: 'several', settings: { secretStore: { enabled: true }, costControl: { enabled: true }, auth: { saml: {} } },
+      paths: ['auth.saml', 'secretStore.enabled', 'costControl.enabled'] },
   ])('$name', ({ settings, paths }) => {
     expect(conditionsOf(settings)).toEqual([
       {
@@ -47,6 +46,8 @@ describe('the condition that lists unimplemented settings (6.7)', () => {
     { name: 'audit to files', settings: { audit: { enabled: true, path: '/a', level: 1, dataStoreEndpoint: 'sqlite:///a', dataStoreTTL: 24 } } },
     { name: 'implemented settings', settings: { auth: { accessKeyMaxTTLSeconds: 60, loginAccessKeyTTLSeconds: 0 }, platformHost: 'p',
       projectNamespacePrefix: 'q-', disableConfigEndpoint: true, authenticateVersionEndpoint: true } },
+    { name: 'what the sign-in process serves', settings: { auth: { oidc: { clientId: 'c' }, password: {}, customHttpHeaders: { 'X-A': 'a' } },
+      uiSettings: { logoURL: 'https://a/l.svg', legalTemplate: 'a', primaryColor: '#fff', accentColor: '#000' } } },
     { name: 'configured but switched off', settings: { audit: { path: '/a', level: 1, dataStoreEndpoint: 'sqlite:///a' }, secretStore: { address: 'https://v' }, oidc: { clients: [{ name: 'a' }] },
       imageBuilder: { replicas: 2 }, database: { dataSource: 'x' }, costControl: { settings: { priceCurrency: 'EUR' } } } },
     { name: 'restricted sign-in that is not enabled', settings: { auth: { groupsFilters: ['a'], password: { disabled: true }, disableUserCreation: true } } },

@@ -71,7 +71,7 @@ const isSecret = (kind: string, path: string): boolean =>
 
 const isSecretSetting = (path: string): boolean =>
   /\.(?:clientSecret|password|token|bindPW|extraArgs\.0|any)$/i.test(path) ||
-  /customHttpHeaders|dataSource|dataStoreEndpoint/.test(path)
+  /dataSource|dataStoreEndpoint/.test(path)
 
 describe.each(CRDS)('$kind', ({ kind, plural, schema, version }) => {
   test('every field of the CRD is recorded, but for those that are hidden (21.4)', () => {

@@ -16,7 +16,7 @@ const RESERVED = [
   'logout',
 ]
 
-const header = (name: string) => ({ auth: { customHttpHeaders: { [name]: '$PLATFORM_CONFIG_A' } } })
+const header = (name: string) => ({ auth: { customHttpHeaders: { [name]: 'a' } } })
 
 // biome-ignore format: a table
 const FAULTS: readonly FaultRow[] = [
@@ -57,7 +57,7 @@ const FAULTS: readonly FaultRow[] = [
   { name: 'header name with a space', spec: header('X A'), path: 'auth.customHttpHeaders["X A"]', says: 'is not a header name' },
   { name: 'header name with a line break', spec: header('X-A\r\nX-B'),
     path: 'auth.customHttpHeaders["X-A\\r\\nX-B"]', says: 'is not a header name' },
-  { name: 'header in two cases', spec: { auth: { customHttpHeaders: { 'X-A': '$PLATFORM_CONFIG_A', 'x-a': '$PLATFORM_CONFIG_A' } } },
+  { name: 'header in two cases', spec: { auth: { customHttpHeaders: { 'X-A': 'a', 'x-a': 'a' } } },
     path: 'auth.customHttpHeaders.x-a', says: 'another spelling' },
   { name: 'name that is not a NameID format', spec: { auth: { saml: { ssoURL: 'https://sso', ca: 'a', nameIDPolicyFormat: 'email' } } },
     path: 'auth.saml.nameIDPolicyFormat', says: 'is not a NameID format: write one of unspecified, emailAddress' },

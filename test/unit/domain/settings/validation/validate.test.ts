@@ -18,7 +18,7 @@ describe('validation of all sources', () => {
         ],
         groupsFilters: ['(', 'ok', '['],
         customHttpHeaders: {
-          'X A': '$PLATFORM_CONFIG_A',
+          'X A': 'a',
           'X-B': '$PLATFORM_CONFIG_B',
           'X C': '$PLATFORM_CONFIG_B',
         },

@@ -1,0 +1,112 @@
+// The authorities of certificates that processes of the platform issue themselves: published for the others, and followed by them
+// (contract 9.7, 25.1).
+import { CONFIG_MAPS, GATEWAY_TLS_SECRET, SECRETS, apiVersionOf } from '../../api/names.ts'
+import { type Secret, secretText } from '../../api/objects.ts'
+import { type KubeClient, type ObjectRef, claim } from '../../kube/client/client.ts'
+import type { ClientDeps } from '../../kube/client/request.ts'
+import { backoffMs } from '../../runtime/backoff.ts'
+import { type Clock, sleep } from '../../runtime/clock.ts'
+import type { Lifecycle } from '../../runtime/lifecycle.ts'
+import type { Log } from '../../runtime/log.ts'
+import { type Warn, throttledWarnings } from '../../runtime/log-throttle.ts'
+import { type FileTexts, followFiles, readFiles } from '../../serving/followed-files.ts'
+import {
+  AUTHORITY_DATA_KEY,
+  type Authority,
+  ConfigMapAuthority,
+  fileAuthority,
+} from '../../serving/tls/authority.ts'
+
+/** The parts of a process that these functions use. */
+interface AuthorityProcess {
+  readonly clock: Clock
+  readonly log: Log
+  readonly lifecycle: Pick<Lifecycle, 'stopping'>
+}
+
+/** Where the authority of another process is. */
+interface AuthorityPlace {
+  /** Path; null = in the ConfigMap. */
+  readonly caFile: string | null
+  readonly configMap: Required<ObjectRef>
+}
+
+/** Follows the authority of another process's certificate. */
+export function startAuthority(
+  self: AuthorityProcess,
+  client: Pick<KubeClient, 'get'>,
+  { caFile, configMap }: AuthorityPlace,
+): Authority {
+  const { clock, log } = self
+  const warn = throttledWarnings(clock, log)
+  if (caFile === null) return new ConfigMapAuthority({ client, configMap, clock, warn })
+  return fileAuthority(textIn(followText(self, caFile), warn))
+}
+
+/** Follows a file. @returns the function that says what was read last */
+function followText({ clock, lifecycle }: AuthorityProcess, path: string): () => FileTexts {
+  const paths = [path]
+  const first = readFiles(paths)
+  let last = first
+  const changed = (read: FileTexts): void => {
+    last = read
+  }
+  void followFiles({ paths, first, clock, signal: lifecycle.stopping, changed })
+  return () => last
+}
+
+const textIn =
+  (read: () => FileTexts, warn: Warn): (() => string | null) =>
+  () => {
+    const last = read()
+    if (last.ok) return last.texts[0] ?? null
+    warn('authority', { because: last.fault }, 'the authority of a certificate cannot be read')
+    return null
+  }
+
+/** Why the ConfigMap is written, for metrics. */
+export const AUTHORITY_WRITE_REASONS = ['authority'] as const
+
+const BACK_OFF = { firstMs: 500, longestMs: 60_000 }
+
+/**
+ * Creates the function that publishes the authority of this process's own certificate, to be called whenever a certificate is in
+ * use. It tries until the ConfigMap is stored.
+ */
+export function authorityPublisher(
+  { clock, log, lifecycle }: AuthorityProcess,
+  client: Pick<KubeClient, 'get'>,
+  deps: ClientDeps,
+  configMap: Required<ObjectRef>,
+): () => void {
+  const { stopping: signal } = lifecycle
+  const { namespace } = configMap
+  let published: string | null = null
+  const publish = async (): Promise<void> => {
+    const secret = await client.get<Secret>(SECRETS, { namespace, name: GATEWAY_TLS_SECRET })
+    const pem = secretText(secret ?? undefined, AUTHORITY_DATA_KEY)
+    if (pem === null || pem === published) return
+    const object = {
+      apiVersion: apiVersionOf(CONFIG_MAPS),
+      kind: CONFIG_MAPS.kind,
+      metadata: configMap,
+      data: { [AUTHORITY_DATA_KEY]: pem },
+    }
+    await claim(deps, CONFIG_MAPS, object, { manager: deps.fieldManager, reason: 'authority' })
+    published = pem
+  }
+  const untilStored = async (): Promise<void> => {
+    for (let retries = 0; !signal.aborted; retries += 1) {
+      try {
+        return await publish()
+      } catch (err) {
+        log.warn(
+          { err, configMap: configMap.name },
+          'the authority of the certificate cannot be published, trying again',
+        )
+        await sleep(clock, backoffMs(BACK_OFF, retries), signal)
+      }
+    }
+  }
+  return () => void untilStored()
+}

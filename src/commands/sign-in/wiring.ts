@@ -1,0 +1,177 @@
+// Puts together the part of the sign-in process that answers requests.
+import { createHash, randomBytes } from 'node:crypto'
+import { GATEWAY_CA_CONFIG_MAP, SECRETS, TEAMS, USERS } from '../../api/names.ts'
+import { type Secret, secretText } from '../../api/objects.ts'
+import { isLockedOut } from '../../domain/people/user.ts'
+import type { KubeClient } from '../../kube/client/client.ts'
+import { type InformerFactory, createInformerFactory } from '../../kube/informer/informers.ts'
+import { type FullObject, Store, fullObject } from '../../kube/informer/store.ts'
+import { createTeamStore, parseTeam } from '../../people/people-index.ts'
+import type { ServerHandler } from '../../serving/http/server.ts'
+import { CallbackLimits } from '../../signin/attempts/callback-limits.ts'
+import { type GatewayClient, createGatewayClient } from '../../signin/gateway-client.ts'
+import { createGatewayTokens } from '../../signin/gateway-token.ts'
+import { createSignInHandler } from '../../signin/handler.ts'
+import { createPasswordCheck } from '../../signin/password/check.ts'
+import { SignInUsers } from '../../signin/people/sign-in-user.ts'
+import type { RouteParts } from '../../signin/routes/route.ts'
+import { type KeptKeys, keepSealingKeys } from '../../signin/sealing/keep.ts'
+import { type FollowedSignInSettings, followSignInSettings } from '../../signin/settings.ts'
+import { startAuthority } from '../shared/authority.ts'
+import type { Readiness } from '../shared/probes.ts'
+import { createGatewayHttp } from './gateway-http.ts'
+import type { SignInProcess } from './metrics.ts'
+import { createProviders } from './providers.ts'
+
+/** The stores of the process. */
+interface SignInStores {
+  readonly users: SignInUsers['store']
+  readonly teams: ReturnType<typeof createTeamStore>
+  /** The Secrets of the sign-in namespace. */
+  readonly secrets: Store<FullObject<Secret>>
+}
+
+/** Everything that answers requests, with what else the process does. */
+export interface SignInApi extends Pick<InformerFactory, 'unserved' | 'stuck'> {
+  readonly handler: ServerHandler
+  readonly stores: SignInStores
+  readonly settings: FollowedSignInSettings
+  readonly passwordDigest: RouteParts['passwordDigest']
+  readonly readiness: Readiness
+}
+
+/** Starts the watches, and everything that requests need. */
+export function startSignInApi(self: SignInProcess, client: KubeClient): SignInApi {
+  const { settings, clock, log, lifecycle, metrics } = self
+  const { namespace } = settings
+  const signal = lifecycle.stopping
+  const random = (bytes: number): Buffer => randomBytes(bytes)
+  const users = new SignInUsers()
+  const teams = createTeamStore(parseTeam)
+  const secrets = new Store(fullObject<Secret>)
+  const stores = { users: users.store, teams, secrets }
+  const informers = startInformers(self, client, stores)
+  const kept = keepSealingKeys({ client, secrets, namespace, random, clock, log, signal })
+  const followed = followSignInSettings({
+    secrets,
+    namespace,
+    publicUrl: settings.publicUrl,
+    createProviders: createProviders(self),
+    log,
+  })
+  const gateway = startGatewayClient(self, client)
+  const passwords = passwordsOf(users, secrets, namespace)
+  const check = createPasswordCheck({
+    hashOf: passwords.hashOf,
+    clock,
+    observer: { waiting: metrics.passwordsWaiting },
+  })
+  const deps: RouteParts = {
+    state: followed.current,
+    sealingKeys: kept.current,
+    people: {
+      client,
+      users,
+      teams: {
+        has: (teamName) => [...teams.values()].some((team) => team.teamName === teamName),
+        count: () => teams.size,
+      },
+      maxTeams: settings.maxTeams,
+      teamsFull: metrics.teamsFull,
+      clock,
+      log,
+    },
+    sessions: { client, namespace, gateway: gateway.client, clock, log },
+    gateway: gateway.client,
+    callbacks: new CallbackLimits(),
+    verifyPassword: check.verify,
+    passwordDigest: passwords.digestOf,
+    random,
+    clock,
+  }
+  const callerOf = createGatewayTokens({ client, account: settings.gatewayAccount, clock })
+  return {
+    handler: createSignInHandler({ deps, callerOf, reported: metrics.attempted, log, signal }),
+    stores,
+    settings: followed,
+    passwordDigest: passwords.digestOf,
+    readiness: readinessOf(followed, kept, gateway.fault),
+    ...informers,
+  }
+}
+
+function startInformers(
+  { settings, clock, log, lifecycle, metrics }: SignInProcess,
+  client: KubeClient,
+  { users, teams, secrets }: SignInStores,
+): Pick<InformerFactory, 'unserved' | 'stuck'> {
+  const { startInformer, unserved, stuck } = createInformerFactory({
+    client,
+    clock,
+    log,
+    restarted: metrics.watchRestarted,
+    signal: lifecycle.stopping,
+  })
+  startInformer(USERS, users, {})
+  startInformer(TEAMS, teams, {})
+  startInformer(SECRETS, secrets, { namespace: settings.namespace })
+  return { unserved, stuck }
+}
+
+/** Passwords of Users, by their stores. */
+function passwordsOf(users: SignInUsers, secrets: Store<FullObject<Secret>>, namespace: string) {
+  const hashOf = (username: string): string | null => {
+    const user = users.named(username)
+    if (user === undefined || isLockedOut(user) || user.passwordRef === null) return null
+    const { name, key } = user.passwordRef
+    return secretText(secrets.get(name, namespace)?.object, key)
+  }
+  return {
+    hashOf,
+    digestOf: (username: string): string | null => {
+      const hash = hashOf(username)
+      return hash === null ? null : createHash('sha256').update(hash).digest('hex')
+    },
+  }
+}
+
+/** The client of the gateway, and why it has not been reached yet. */
+interface StartedGatewayClient {
+  readonly client: GatewayClient
+  /** null = the gateway has been reached once. */
+  readonly fault: () => string | null
+}
+
+function startGatewayClient(self: SignInProcess, client: KubeClient): StartedGatewayClient {
+  const { settings, clock, lifecycle } = self
+  const authority = startAuthority(self, client, {
+    caFile: settings.gatewayCaFile,
+    configMap: { namespace: settings.platformNamespace, name: GATEWAY_CA_CONFIG_MAP },
+  })
+  const http = createGatewayHttp({
+    url: settings.gatewayUrl,
+    authority,
+    clock,
+    signal: lifecycle.stopping,
+  })
+  const gateway = createGatewayClient({
+    url: settings.gatewayUrl,
+    http,
+    clock,
+    signal: lifecycle.stopping,
+  })
+  return { client: gateway, fault: http.fault }
+}
+
+function readinessOf(
+  followed: FollowedSignInSettings,
+  kept: KeptKeys,
+  gatewayFault: () => string | null,
+): Readiness {
+  return {
+    'settings-seen': () =>
+      followed.current() === null ? 'no settings of signing in have been seen' : null,
+    'sealing-keys': kept.fault,
+    'gateway-reached': gatewayFault,
+  }
+}

@@ -1,0 +1,93 @@
+// The frame of every page: style, colours and logo of the platform, and the headers that keep a page what it is (contract 25.2).
+import { createHash } from 'node:crypto'
+import type { UiSettings } from '../../api/config.gen.ts'
+import { html, Html } from './html.ts'
+
+/** The inside of a page. */
+export interface SignInPage {
+  readonly title: string
+  readonly body: Html
+  /** Origins that forms of the page may lead to, besides the platform's own. */
+  readonly formTargets: readonly string[]
+}
+
+/** A page as it is sent. */
+export interface RenderedPage {
+  readonly text: string
+  readonly contentSecurityPolicy: string
+}
+
+const COLOUR = /^#[0-9a-fA-F]{3,8}$/
+const DEFAULT_PRIMARY = '#1f5fbf'
+const DEFAULT_ACCENT = '#0b7a5b'
+
+/** Renders a page. */
+export function renderPage(
+  { title, body, formTargets }: SignInPage,
+  ui: UiSettings = {},
+): RenderedPage {
+  const style = styleOf(ui)
+  const logo = logoOf(ui.logoURL)
+  const page = html`<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<title>${title}</title>
+<style>${new Html(style)}</style>
+</head>
+<body>
+<main>
+${logo === null ? null : html`<img class="logo" src="${logo.href}" alt="">`}
+<h1>${title}</h1>
+${body}
+</main>
+</body>
+</html>
+`
+  const hash = createHash('sha256').update(style).digest('base64')
+  return {
+    text: page.text,
+    contentSecurityPolicy: [
+      "default-src 'none'",
+      `style-src 'sha256-${hash}'`,
+      `img-src 'self'${logo === null ? '' : ` ${logo.origin}`}`,
+      `form-action 'self'${formTargets.map((target) => ` ${target}`).join('')}`,
+      "frame-ancestors 'none'",
+      "base-uri 'none'",
+    ].join('; '),
+  }
+}
+
+/** The URL of the logo; null = there is none that a browser would load by a policy. */
+function logoOf(url: string | undefined): URL | null {
+  const parsed = url === undefined ? null : URL.parse(url)
+  return parsed !== null && ['https:', 'http:'].includes(parsed.protocol) ? parsed : null
+}
+
+const colour = (value: string | undefined, fallback: string): string =>
+  value !== undefined && COLOUR.test(value) ? value : fallback
+
+const styleOf = ({ primaryColor, accentColor }: UiSettings): string => `
+:root{--primary:${colour(primaryColor, DEFAULT_PRIMARY)};--accent:${colour(accentColor, DEFAULT_ACCENT)};--text:#1c2430;--muted:#5b6675;--page:#f3f5f8;--card:#fff;--line:#cfd6df;--bad:#b3261e}
+@media (prefers-color-scheme:dark){:root{--text:#e8ecf2;--muted:#a5b0bf;--page:#12161c;--card:#1c222b;--line:#3a4452;--bad:#ff8a80}}
+*{box-sizing:border-box}
+body{margin:0;min-height:100vh;display:grid;place-items:center;padding:1rem;background:var(--page);color:var(--text);font:16px/1.5 system-ui,sans-serif}
+main{width:100%;max-width:26rem;padding:2rem;background:var(--card);border:1px solid var(--line);border-radius:.75rem}
+h1{margin:0 0 1.25rem;font-size:1.375rem;line-height:1.3}
+p{margin:.75rem 0}
+.logo{display:block;max-width:12rem;max-height:4rem;margin-bottom:1.25rem}
+.muted,.legal{color:var(--muted);font-size:.875rem}
+.legal{margin-top:1.5rem;padding-top:1rem;border-top:1px solid var(--line)}
+.error{color:var(--bad)}
+.button,button{display:block;width:100%;min-height:2.75rem;margin:.75rem 0;padding:.6rem 1rem;border:0;border-radius:.5rem;background:var(--primary);color:#fff;font:inherit;font-weight:600;text-align:center;text-decoration:none;cursor:pointer}
+.quiet{background:none;color:var(--text);border:1px solid var(--line)}
+.button:hover,button:hover{filter:brightness(1.1)}
+:focus-visible{outline:3px solid var(--accent);outline-offset:2px}
+label{display:block;margin:.75rem 0 0;font-weight:600}
+input{display:block;width:100%;min-height:2.75rem;margin-top:.25rem;padding:.5rem .75rem;border:1px solid var(--line);border-radius:.5rem;background:var(--page);color:var(--text);font:inherit}
+a{color:var(--accent)}
+code{overflow-wrap:anywhere;font:1rem/1.5 ui-monospace,monospace}
+.code{display:block;padding:.75rem;border:1px solid var(--line);border-radius:.5rem;user-select:all}
+`

@@ -1,0 +1,110 @@
+// The pages of signing in. They work without JavaScript, with a keyboard, dark and on a phone.
+import { formatTimestamp } from '../../domain/time.ts'
+import { type Terminal, checkCode, terminalParameters } from '../attempts/terminal.ts'
+import { html, type Html } from './html.ts'
+import type { SignInPage } from './layout.ts'
+
+/** Where a sign-in leads: to a page of the platform, or to a terminal. */
+export interface Destination {
+  /** null = the page of the person. */
+  readonly next: string | null
+  readonly terminal: Terminal | null
+}
+
+/** The parameters that carry the destination from page to page. */
+const parametersOf = ({ next, terminal }: Destination): URLSearchParams => {
+  const parameters = terminal === null ? new URLSearchParams() : terminalParameters(terminal)
+  if (next !== null) parameters.set('next', next)
+  return parameters
+}
+
+/** A provider on the page. */
+export interface OfferedProvider {
+  readonly id: string
+  readonly label: string
+}
+
+/** What a person can choose. */
+export interface LoginChoices {
+  readonly providers: readonly OfferedProvider[]
+  readonly hasPasswords: boolean
+  readonly legal: Html | null
+}
+
+/** The page with the ways to sign in. */
+export function loginPage(choices: LoginChoices, destination: Destination): SignInPage {
+  const { providers, hasPasswords, legal } = choices
+  const query = parametersOf(destination).toString()
+  const links = providers.map(
+    ({ id, label }) =>
+      html`<a class="button" href="/auth/${id}/login${query === '' ? '' : `?${query}`}">Sign in with ${label}</a>`,
+  )
+  const isNone = providers.length === 0 && !hasPasswords
+  const body = html`${destination.terminal === null ? null : forTerminal(destination.terminal)}
+${isNone ? html`<p>No way to sign in is set up. Ask an administrator.</p>` : null}
+${links}
+${hasPasswords ? passwordForm(destination) : null}
+${legal === null ? null : html`<div class="legal">${legal}</div>`}`
+  return { title: 'Sign in', body, formTargets: terminalTargets(destination.terminal) }
+}
+
+const forTerminal = ({ challenge }: Terminal): Html =>
+  html`<p>This signs you in on a terminal. It shows the code <strong>${checkCode(challenge)}</strong>: if yours does not, close this page.</p>`
+
+/** The form of the next page posts to the terminal; a browser applies the policy of this page to it as well. */
+const terminalTargets = (terminal: Terminal | null): readonly string[] =>
+  terminal?.port ? [`http://127.0.0.1:${terminal.port}`] : []
+
+const passwordForm = (
+  destination: Destination,
+): Html => html`<form method="post" action="/auth/password/login">
+${[...parametersOf(destination)].map(([name, value]) => html`<input type="hidden" name="${name}" value="${value}">`)}
+<label>User name<input name="username" autocomplete="username" autocapitalize="none" spellcheck="false" required maxlength="253"></label>
+<label>Password<input name="password" type="password" autocomplete="current-password" required maxlength="256"></label>
+<button>Sign in</button>
+</form>`
+
+/** The person who has signed in. */
+export interface SignedInPerson {
+  readonly user: string
+  /** When the key ends, in epoch milliseconds; null = not by time. */
+  readonly endsMs: number | null
+  /** Origin of the provider's own sign-out; null = it has none. */
+  readonly signOutOrigin: string | null
+}
+
+/** The page of a person who has signed in. */
+export const personPage = ({ user, endsMs, signOutOrigin }: SignedInPerson): SignInPage => ({
+  title: `Signed in as ${user}`,
+  body: html`<p>${endsMs === null ? 'This sign-in does not end by itself.' : `Until ${formatTimestamp(endsMs)}.`}</p>
+<form method="post" action="/auth/logout"><button class="quiet">Sign out</button></form>`,
+  formTargets: signOutOrigin === null ? [] : [signOutOrigin],
+})
+
+/** The page that hands a sign-in over to a terminal, only when the person presses the button (contract 25.2). */
+export function handOverPage(user: string, code: string, terminal: Terminal): SignInPage {
+  const { port, state, challenge } = terminal
+  const form =
+    port === null
+      ? null
+      : html`<form method="post" action="http://127.0.0.1:${port}/callback">
+<input type="hidden" name="code" value="${code}"><input type="hidden" name="state" value="${state}">
+<button>Continue</button>
+</form>`
+  return {
+    title: `Sign in ${user} on a terminal`,
+    body: html`<p>The terminal shows the code <strong>${checkCode(challenge)}</strong>. If yours does not, or you started none, close this page.</p>
+${form}
+<p class="muted">${port === null ? 'Paste this into the terminal:' : 'For a terminal on another computer, paste this:'}</p>
+<code class="code">${code}</code>`,
+    formTargets: terminalTargets(terminal),
+  }
+}
+
+/** The page of a refusal. @param text what the person can do */
+export const refusalPage = (text: string): SignInPage => ({
+  title: 'Not signed in',
+  body: html`<p class="error" role="alert">${text}</p>
+<a class="button quiet" href="/login">Start again</a>`,
+  formTargets: [],
+})

@@ -1,0 +1,82 @@
+// The groups of a person at a provider (contract 24.4, 25.4): which are kept, how they are named here, and which Teams they make.
+// Pure.
+import type { SignInSettings } from '../../domain/settings/secret-settings.ts'
+import { isPersonName } from '../../domain/people/object-name.ts'
+import { SignInRefused } from '../../domain/signin/refusals.ts'
+import type { ProviderGroupName, ProviderIdentity } from '../providers/provider.ts'
+import type { UserGroup } from './sign-in-user.ts'
+
+/** The most groups of one person. */
+const MOST_GROUPS = 200
+/** Characters of a group's name that a User holds; a longer one is left out. */
+const LONGEST_NAME = 1024
+
+/** Whether one of the regular expressions matches; without any, all match. Linear in the text (RE2). */
+export type GroupFilter = (group: string) => boolean
+
+/**
+ * The groups to keep: each once, those that the filters let through, with their prefix.
+ *
+ * @throws SignInRefused `too_many_groups`
+ */
+export function keptGroups(
+  { groups, groupsPrefix }: Pick<ProviderIdentity, 'groups' | 'groupsPrefix'>,
+  filter: GroupFilter,
+): readonly ProviderGroupName[] {
+  const byName = new Map<string, ProviderGroupName>()
+  for (const { name, displayName } of groups) {
+    if (name === '' || name.length > LONGEST_NAME || !filter(name)) continue
+    byName.set(name, { name: groupsPrefix + name, displayName })
+    if (byName.size > MOST_GROUPS) throw tooMany()
+  }
+  return [...byName.values()]
+}
+
+/**
+ * The groups of the User after a sign-in: those of this connector made anew, those of others as they were.
+ *
+ * @throws SignInRefused `too_many_groups` when they are more than a User holds
+ */
+export function mergedMemberships(
+  before: readonly UserGroup[],
+  connector: string,
+  kept: readonly ProviderGroupName[],
+): readonly UserGroup[] {
+  const merged = [
+    ...before.filter((group) => group.connector !== connector),
+    ...kept.map(({ name }) => ({ connector, name })),
+  ]
+  if (merged.length > MOST_GROUPS) throw tooMany()
+  return merged
+}
+
+const tooMany = (): SignInRefused =>
+  new SignInRefused('too_many_groups', `more than ${MOST_GROUPS} groups after groupsFilters`)
+
+/** A Team to make for a group. */
+export interface GroupTeam {
+  readonly teamName: string
+  readonly displayName: string | null
+  readonly group: UserGroup
+}
+
+/** The Teams of the groups, but for those that exist, and for groups whose name no Team can have. */
+export function newTeams(
+  connector: string,
+  kept: readonly ProviderGroupName[],
+  exists: (teamName: string) => boolean,
+): readonly GroupTeam[] {
+  return kept.flatMap(({ name, displayName }) => {
+    const teamName = `${connector}:${name}`
+    const isNew = isPersonName(teamName) && !exists(teamName)
+    return isNew ? [{ teamName, displayName, group: { connector, name } }] : []
+  })
+}
+
+/** Whether a sign-in by this provider makes Users, and Teams (contract 25.4). */
+export function creationSwitches({ auth = {} }: SignInSettings): {
+  readonly users: boolean
+  readonly teams: boolean
+} {
+  return { users: auth.disableUserCreation !== true, teams: auth.disableTeamCreation !== true }
+}

@@ -1,0 +1,244 @@
+// What a sign-in makes of a person (contract 25.4): the User, its groups, and Teams for new groups. Decisions are in plan.ts and
+// groups.ts.
+import { API_VERSION, TEAMS, USERS } from '../../api/names.ts'
+import type { KubeObject } from '../../api/objects.ts'
+import { SignInRefused } from '../../domain/signin/refusals.ts'
+import { formatTimestamp } from '../../domain/time.ts'
+import { isConflict, StatusError } from '../../kube/client/api-error.ts'
+import type { KubeClient, PatchOperation } from '../../kube/client/client.ts'
+import { objectNameFor } from '../../people/people-index.ts'
+import type { Clock } from '../../runtime/clock.ts'
+import { createSemaphore } from '../../runtime/concurrency/semaphore.ts'
+import type { Log } from '../../runtime/log.ts'
+import type { ProviderGroupName, ProviderIdentity } from '../providers/provider.ts'
+import { type GroupTeam, mergedMemberships, newTeams } from './groups.ts'
+import { type Account, type AccountStep, accountStep } from './plan.ts'
+import { type SignInUser, type SignInUsers, signInUserOf } from './sign-in-user.ts'
+
+/** Why people are written, for metrics. */
+export const PEOPLE_WRITE_REASONS = ['create', 'claim', 'signIn'] as const
+
+/** The writer's view of the cluster. */
+export interface PeopleDeps {
+  readonly client: KubeClient
+  readonly users: SignInUsers
+  /** Whether a Team of this name exists, and how many exist. */
+  readonly teams: { readonly has: (teamName: string) => boolean; readonly count: () => number }
+  /** Beyond it no Teams are made (`--max-teams`). */
+  readonly maxTeams: number
+  /** A group has no Team, because there are too many. */
+  readonly teamsFull: () => void
+  readonly clock: Clock
+  readonly log: Log
+}
+
+/** Another replica, or an administrator, may write the same User meanwhile. */
+const MOST_TRIES = 4
+
+/**
+ * The User of an account at a provider: found, claimed or made, and read from the API server.
+ *
+ * @throws SignInRefused
+ */
+export async function userOfAccount(
+  account: Account,
+  profile: Pick<ProviderIdentity, 'displayName' | 'email'>,
+  { mayCreate, deps }: { readonly mayCreate: boolean; readonly deps: PeopleDeps },
+): Promise<SignInUser> {
+  for (let tries = 0; tries < MOST_TRIES; tries += 1) {
+    const sameName = account.username === null ? null : await readUser(account.username, deps)
+    const withAccount = deps.users.withAccount(account.connector, account.subject)
+    // The name is read from the API server: a User that another replica has just made is found there.
+    const known = withAccount.length === 0 && names(sameName, account) ? [sameName] : withAccount
+    const step = accountStep(account, { withAccount: known, sameName }, mayCreate)
+    const user = await perform(step, account, profile, deps)
+    if (user !== null) return user
+  }
+  throw new SignInRefused('key_not_made', 'the User was written by others several times in a row')
+}
+
+const names = (user: SignInUser | null, { connector, subject }: Account): user is SignInUser =>
+  user?.identities.some(
+    (identity) => identity.connector === connector && identity.subject === subject,
+  ) ?? false
+
+/** The User as it is after the step; null = it has changed meanwhile, decide again. */
+async function perform(
+  step: AccountStep,
+  account: Account,
+  profile: Pick<ProviderIdentity, 'displayName' | 'email'>,
+  deps: PeopleDeps,
+): Promise<SignInUser | null> {
+  switch (step.kind) {
+    case 'refuse':
+      throw new SignInRefused(step.reason, step.cause)
+    case 'use': {
+      const current = await readUser(step.user.username, deps)
+      const isSame = current?.uid === step.user.uid && names(current, account)
+      return isSame &&
+        accountStep(account, { withAccount: [current], sameName: null }, false).kind === 'use'
+        ? current
+        : null
+    }
+    case 'claim': {
+      const path = `/spec/identities/${step.entry}/subject`
+      const operation: PatchOperation = { op: 'add', path, value: account.subject }
+      return unlessConflict(patchUser(step.user, [operation], 'claim', deps))
+    }
+    case 'create':
+      return unlessConflict(createUser(step.username, account, profile, deps))
+    default:
+      return step satisfies never
+  }
+}
+
+async function readUser(username: string, { client }: PeopleDeps): Promise<SignInUser | null> {
+  const found = await client.get(USERS, { name: objectNameFor(username) })
+  return found && signInUserOf(found)
+}
+
+async function createUser(
+  username: string,
+  { connector, subject }: Account,
+  { displayName, email }: Pick<ProviderIdentity, 'displayName' | 'email'>,
+  { client, users, log }: PeopleDeps,
+): Promise<SignInUser> {
+  const created = await client.create<KubeObject>(
+    USERS,
+    {
+      apiVersion: API_VERSION,
+      kind: USERS.kind,
+      metadata: { name: objectNameFor(username) },
+      spec: {
+        username,
+        ...(displayName === null ? {} : { displayName }),
+        ...(email === null ? {} : { email }),
+        identities: [{ connector, subject }],
+      },
+    },
+    'create',
+  )
+  users.store.observe(created)
+  log.info({ user: username, provider: connector }, 'user created at the first sign-in')
+  return signInUserOf(created)
+}
+
+/** Patches a User as it was read. @throws StatusError 409 or a failed test when it has changed */
+async function patchUser(
+  { name, resourceVersion }: SignInUser,
+  operations: readonly PatchOperation[],
+  reason: (typeof PEOPLE_WRITE_REASONS)[number],
+  { client, users }: PeopleDeps,
+  subresource?: 'status',
+): Promise<SignInUser> {
+  const test: PatchOperation = {
+    op: 'test',
+    path: '/metadata/resourceVersion',
+    value: resourceVersion,
+  }
+  const patched = await client.patch<KubeObject>(
+    USERS,
+    { name },
+    [test, ...operations],
+    reason,
+    subresource,
+  )
+  users.store.observe(patched)
+  return signInUserOf(patched)
+}
+
+/** null when the object has changed, or exists already. */
+async function unlessConflict<T>(written: Promise<T>): Promise<T | null> {
+  try {
+    return await written
+  } catch (error) {
+    const hasChanged = isConflict(error) || (error instanceof StatusError && error.isTestFailed)
+    if (hasChanged) return null
+    throw error
+  }
+}
+
+/** What a provider said of a person at this sign-in. */
+export interface Profile extends Pick<ProviderIdentity, 'email'> {
+  readonly connector: string
+  readonly groups: readonly ProviderGroupName[]
+}
+
+/**
+ * Writes groups, e-mail and time of the sign-in into the User.
+ *
+ * @throws SignInRefused `too_many_groups`
+ */
+export async function recordSignIn(
+  user: SignInUser,
+  { connector, groups, email }: Profile,
+  deps: PeopleDeps,
+): Promise<void> {
+  let current = user
+  for (let tries = 0; tries < MOST_TRIES; tries += 1) {
+    const memberships = mergedMemberships(current.memberships, connector, groups)
+    const fields = { groups: memberships, lastSignIn: formatTimestamp(deps.clock.nowMs()) }
+    const whole: PatchOperation = { op: 'add', path: '/status', value: fields }
+    const each = Object.entries(fields).map(
+      ([field, value]): PatchOperation => ({ op: 'add', path: `/status/${field}`, value }),
+    )
+    const operations = current.hasStatus ? each : [whole]
+    const written = await unlessConflict(patchUser(current, operations, 'signIn', deps, 'status'))
+    if (written !== null) return recordEmail(written, email, deps)
+    const read = await readUser(current.username, deps)
+    if (read === null || read.uid !== current.uid)
+      throw new SignInRefused('key_not_made', 'the User was deleted meanwhile')
+    current = read
+  }
+  throw new SignInRefused('key_not_made', 'the User was written by others several times in a row')
+}
+
+/** An e-mail is for people only, so a change that fails meanwhile comes with the next sign-in. */
+async function recordEmail(
+  user: SignInUser,
+  email: string | null,
+  deps: PeopleDeps,
+): Promise<void> {
+  if (email === null || email === user.email) return
+  const operation: PatchOperation = { op: 'add', path: '/spec/email', value: email }
+  await unlessConflict(patchUser(user, [operation], 'signIn', deps))
+}
+
+const TEAMS_AT_ONCE = 4
+
+/** Makes Teams for the groups that have none, as far as their number allows. */
+export async function makeTeams(
+  connector: string,
+  groups: readonly ProviderGroupName[],
+  deps: PeopleDeps,
+): Promise<void> {
+  const { teams, maxTeams, teamsFull, log } = deps
+  const missing = newTeams(connector, groups, teams.has)
+  const room = Math.max(0, maxTeams - teams.count())
+  if (missing.length > room) {
+    teamsFull()
+    log.warn(
+      { provider: connector, teams: teams.count(), maxTeams },
+      'no more teams are made for groups',
+    )
+  }
+  const oneOf = createSemaphore(TEAMS_AT_ONCE, TEAMS_AT_ONCE)
+  const made = missing.slice(0, room).map((team) => oneOf(connector, () => createTeam(team, deps)))
+  await Promise.all(made)
+}
+
+/** A Team that exists is never changed (contract 24.4). */
+async function createTeam(
+  { teamName, displayName, group }: GroupTeam,
+  { client }: PeopleDeps,
+): Promise<void> {
+  const spec = {
+    name: teamName,
+    ...(displayName === null ? {} : { displayName }),
+    groups: [group],
+  }
+  const metadata = { name: objectNameFor(teamName) }
+  await unlessConflict(
+    client.create(TEAMS, { apiVersion: API_VERSION, kind: TEAMS.kind, metadata, spec }, 'create'),
+  )
+}

@@ -1,0 +1,111 @@
+// Tries the providers, and reports them to the operator by a ConfigMap (contract 27.1), at the replica that leads.
+import { CONFIG_MAPS, SIGN_IN_STATUS_CONFIG_MAP, apiVersionOf } from '../api/names.ts'
+import type { ConfigMap } from '../api/objects.ts'
+import { type ProviderStatus, providerStatusText } from '../domain/signin/provider-status.ts'
+import { type KubeClient } from '../kube/client/client.ts'
+import { type Clock, sleep } from '../runtime/clock.ts'
+import type { Log } from '../runtime/log.ts'
+import { isCustomHeader } from './http/answers.ts'
+import type { ProviderHealth } from './providers/provider.ts'
+import type { FollowedSignInSettings, SignInState } from './settings.ts'
+
+/** Why the ConfigMap is written, for metrics. */
+export const REPORT_WRITE_REASONS = ['create', 'status'] as const
+
+/** Options of reportProviders. */
+interface ProviderReportOptions {
+  readonly client: KubeClient
+  readonly namespace: string
+  readonly settings: FollowedSignInSettings
+  readonly clock: Clock
+  readonly log: Log
+  /** Ends the work. */
+  readonly signal: AbortSignal
+}
+
+const EVERY_MS = 60_000
+const RETRY_MS = 5000
+/** A change of settings comes as several events. */
+const SETTLE_MS = 200
+
+/** Tries all providers every minute and at each change of the settings, until the signal aborts. */
+export async function reportProviders(options: ProviderReportOptions): Promise<void> {
+  const { settings, clock, log, signal } = options
+  let pause = new AbortController()
+  settings.subscribe(() => pause.abort())
+  while (!signal.aborted) {
+    pause = new AbortController()
+    let waitMs = EVERY_MS
+    try {
+      const state = settings.current()
+      if (state !== null) await publish(await statusOf(state, signal), options)
+    } catch (err) {
+      waitMs = RETRY_MS
+      if (!signal.aborted) log.warn({ err }, 'the state of the sign-in providers cannot be stored')
+    }
+    await sleep(clock, waitMs, AbortSignal.any([signal, pause.signal]))
+    if (pause.signal.aborted) await sleep(clock, SETTLE_MS, signal)
+  }
+}
+
+async function statusOf(state: SignInState, signal: AbortSignal): Promise<ProviderStatus | null> {
+  const checked = [...state.providers].map(
+    async ([id, provider]) => [id, await provider.check(signal)] as const,
+  )
+  return providerStatus(state, new Map(await Promise.all(checked)))
+}
+
+/**
+ * The state of all providers. Pure.
+ *
+ * @param healths by id
+ */
+export function providerStatus(
+  { settings, publicUrl, groupFilter }: Pick<SignInState, 'settings' | 'publicUrl' | 'groupFilter'>,
+  healths: ReadonlyMap<string, ProviderHealth>,
+): ProviderStatus | null {
+  const { oidc, customHttpHeaders = {} } = settings.auth ?? {}
+  if (oidc === undefined) return null
+  const faults = [...healths].flatMap(([id, { fault }]) =>
+    fault === null ? [] : [`${id}: ${fault}.`],
+  )
+  const general = [
+    ...(publicUrl === null ? ['platformHost is not set, so no provider is offered.'] : []),
+    ...(groupFilter === null
+      ? ['auth.groupsFilters: a regular expression is unusable, so no provider works.']
+      : []),
+  ]
+  const ignored = Object.keys(customHttpHeaders).filter((name) => !isCustomHeader(name))
+  const notes = [
+    ...[...healths].flatMap(([id, { warnings }]) =>
+      warnings.map((warning) => `${id}: ${warning}.`),
+    ),
+    ...(ignored.length === 0
+      ? []
+      : [`auth.customHttpHeaders: ignored are ${ignored.toSorted().join(', ')}.`]),
+  ]
+  const isReady = faults.length + general.length === 0
+  return { isReady, message: [...general, ...faults, ...notes].join(' ') }
+}
+
+/** Writes the ConfigMap, if its text differs. */
+async function publish(
+  status: ProviderStatus | null,
+  { client, namespace }: ProviderReportOptions,
+): Promise<void> {
+  const ref = { namespace, name: SIGN_IN_STATUS_CONFIG_MAP }
+  const data = { status: providerStatusText(status) }
+  const stored = await client.get<ConfigMap>(CONFIG_MAPS, ref)
+  if (stored === null) {
+    if (status === null) return
+    const object = {
+      apiVersion: apiVersionOf(CONFIG_MAPS),
+      kind: CONFIG_MAPS.kind,
+      metadata: ref,
+      data,
+    }
+    await client.create(CONFIG_MAPS, object, 'create')
+  } else if (stored.data?.['status'] !== data.status) {
+    await client.replace(CONFIG_MAPS, { ...stored, data } as ConfigMap, 'status')
+  }
+}

@@ -1,0 +1,141 @@
+// Calls to a provider (contract 25.6 "Outgoing calls"). Discovery names the addresses that are called, so each is checked: its
+// scheme, its size, its time, and the addresses that the name has at the moment of the connection.
+import { isIP } from 'node:net'
+import { type AddressClass, addressClass, reachFault } from '../../domain/address-class.ts'
+import { isLoopbackHost } from '../../domain/settings/store-endpoint.ts'
+import { SignInRefused } from '../../domain/signin/refusals.ts'
+import { AddressRefused, createAddressGuard, type Resolve } from '../../runtime/address-guard.ts'
+import { type Clock, withTimeout } from '../../runtime/clock.ts'
+import { AnswerTooLarge, createHttpClient, type ServerTrust } from '../../runtime/http-client.ts'
+
+const MAX_BYTES = 1024 * 1024
+const WITHIN_MS = 10_000
+/** The statuses whose bodies say more: an answer, or an error of OAuth. */
+const READ_STATUSES = [200, 400, 401, 403]
+
+/** What calls to a provider need. */
+interface OutgoingOptions {
+  /** The URL in the settings. Its host decides whether http and which classes of addresses are allowed. */
+  readonly configured: URL
+  /** How the provider proves who it is; asked before each call, so that a changed file takes effect. */
+  readonly trust: () => Promise<Exclude<ServerTrust, 'plain'>>
+  readonly resolve: Resolve
+  readonly clock: Clock
+}
+
+/** A request; a POST where it has a body. */
+export interface OutgoingCall {
+  readonly url: string
+  readonly headers: Readonly<Record<string, string>>
+  /** null = a GET. */
+  readonly body: Buffer | null
+}
+
+/** An answer of 200 or an error of OAuth; its body is whole. */
+export interface OutgoingAnswer {
+  readonly status: number
+  readonly body: Buffer
+}
+
+/**
+ * Sends a request once, and follows no redirect. Its connection ends with the answer, or when the signal aborts.
+ *
+ * @throws SignInRefused `provider_unreachable` without a connection or a whole answer in time and for 5xx,
+ *   `provider_unusable` for an address that is not allowed, `provider_answer` for another status or a larger answer
+ */
+export type Outgoing = (call: OutgoingCall, signal: AbortSignal) => Promise<OutgoingAnswer>
+
+/** Creates the way out to one provider. */
+export function createOutgoing({ configured, trust, resolve, clock }: OutgoingOptions): Outgoing {
+  let known: Promise<ReadonlySet<AddressClass>> | null = null
+  /** The first answer of the name servers stays: a later one must not open the network of this process. */
+  const classes = (): Promise<ReadonlySet<AddressClass>> =>
+    (known ??= classesOf(configured, resolve).catch((error) => {
+      known = null
+      throw error
+    }))
+
+  const send = async (call: OutgoingCall, signal: AbortSignal): Promise<OutgoingAnswer> => {
+    const url = allowedUrl(call.url, configured)
+    if (url === null) throw refusedUrl('has a URL that is not allowed')
+    const isPlain = url.protocol === 'http:'
+    const open = isPlain ? LOOPBACK_ONLY : new Set<AddressClass>(['public', ...(await classes())])
+    const http = createHttpClient({
+      trust: isPlain ? 'plain' : await trust(),
+      guard: createAddressGuard((address) => reachFault(address, open), resolve),
+      maxSockets: null,
+      clock,
+      signal,
+    })
+    const { headers, body } = call
+    const bounds = { statuses: READ_STATUSES, maxBytes: MAX_BYTES, withinMs: WITHIN_MS }
+    const sent = { url: url.href, headers, ...bounds }
+    return answerIn(await (body === null ? http.get(sent) : http.post({ ...sent, body })))
+  }
+  return async (call, signal) => {
+    try {
+      return await withTimeout(clock, WITHIN_MS, (late) =>
+        send(call, AbortSignal.any([signal, late])),
+      )
+    } catch (error) {
+      throw refusalOf(error)
+    }
+  }
+}
+
+const LOOPBACK_ONLY: ReadonlySet<AddressClass> = new Set(['loopback'])
+
+/**
+ * The URL, where calls to it are allowed at all: https, or http from loopback to loopback, without a password; null = they
+ * are not.
+ */
+export function allowedUrl(text: string, configured: URL): URL | null {
+  const url = URL.parse(text)
+  if (url === null || url.username !== '' || url.password !== '') return null
+  if (url.protocol === 'https:') return url
+  return url.protocol === 'http:' && isLocal(url) && isLocal(configured) ? url : null
+}
+
+const bareHost = ({ hostname }: URL): string => hostname.replace(/^\[|\]$/g, '')
+const isLocal = (url: URL): boolean => isLoopbackHost(bareHost(url))
+
+async function classesOf(url: URL, resolve: Resolve): Promise<ReadonlySet<AddressClass>> {
+  const host = bareHost(url)
+  const { promise, resolve: settle, reject } = Promise.withResolvers<readonly string[]>()
+  if (isIP(host) !== 0) settle([host])
+  else {
+    resolve(host, { all: true }, (error, found) =>
+      error === null ? settle(found.map(({ address }) => address)) : reject(error),
+    )
+  }
+  const found = (await promise).map(addressClass)
+  if (found.length === 0) throw new Error('the name has no address')
+  return new Set(found.filter((one) => one !== null))
+}
+
+function answerIn({
+  status,
+  body,
+}: {
+  readonly status: number
+  readonly body: Buffer | null
+}): OutgoingAnswer {
+  if (body !== null) return { status, body }
+  const reason = status >= 500 ? 'provider_unreachable' : 'provider_answer'
+  throw new SignInRefused(reason, `the provider answered ${status}`)
+}
+
+const refusedUrl = (fault: string): SignInRefused =>
+  new SignInRefused('provider_unusable', `a server of the provider ${fault}`)
+
+/** Codes of Node, such as ECONNREFUSED; other texts may quote the provider. */
+const CODE = /^[A-Z][A-Z0-9_]{1,63}$/
+
+function refusalOf(error: unknown): SignInRefused {
+  if (error instanceof SignInRefused) return error
+  if (error instanceof AddressRefused) return refusedUrl(`has an address that ${error.fault}`)
+  if (error instanceof AnswerTooLarge) return new SignInRefused('provider_answer', error.message)
+  const { code } = error as NodeJS.ErrnoException
+  const known = CODE.test(code ?? '') ? `: ${code}` : ''
+  return new SignInRefused('provider_unreachable', `no answer of the provider${known}`)
+}

@@ -1,0 +1,36 @@
+// Every path of the sign-in process (contract 25.2). There are no others.
+import { HttpFault } from '../http/faults.ts'
+import { loginRoute } from './login.ts'
+import { logoutRoute } from './logout.ts'
+import { passwordRoute } from './password.ts'
+import { beginRoute, callbackRoute } from './provider.ts'
+import type { SignInRoute } from './route.ts'
+import { terminalTokenRoute } from './terminal.ts'
+
+/** A route that a request has found. */
+export interface FoundRoute {
+  readonly run: SignInRoute
+  /** Whether a browser may come from another site: only a provider sends it so. */
+  readonly isCallback: boolean
+}
+
+const READS = ['GET', 'HEAD']
+const SEGMENTS = /^\/auth\/([A-Za-z0-9._~-]+)\/([A-Za-z0-9._~-]+)$/
+
+/** The route of a request. @throws HttpFault 404, 405 */
+export function routeOf(method: string, path: string): FoundRoute {
+  if (path === '/login') return only(READS, method, loginRoute)
+  if (path === '/auth/logout') return only(['POST'], method, logoutRoute)
+  const [, id = '', action = ''] = SEGMENTS.exec(path) ?? []
+  if (id === 'password' && action === 'login') return only(['POST'], method, passwordRoute)
+  if (id === 'cli' && action === 'token') return only(['POST'], method, terminalTokenRoute)
+  if (action === 'login') return only(['GET'], method, (context) => beginRoute(context, id))
+  if (action === 'callback')
+    return { ...only(['GET'], method, (context) => callbackRoute(context, id)), isCallback: true }
+  throw new HttpFault(404, 'this page does not exist')
+}
+
+function only(methods: readonly string[], method: string, run: SignInRoute): FoundRoute {
+  if (!methods.includes(method)) throw new HttpFault(405, `only ${methods.join(', ')}`, methods)
+  return { run, isCallback: false }
+}

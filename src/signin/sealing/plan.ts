@@ -1,0 +1,65 @@
+// The keys that seal, in their Secret (contract 25.3): which are used, and when another is made. Pure.
+import type { SealingKey, SealingKeys } from './seal.ts'
+
+/** A sealing key with its age. */
+export interface AgedKey extends SealingKey {
+  /** When it was made, in epoch milliseconds. */
+  readonly madeMs: number
+}
+
+/** A new key is made when the newest is older. */
+const RENEW_AFTER_MS = 30 * 86_400_000
+/** The newest seals, the others open only. */
+const KEPT = 3
+
+const KEY_BYTES = 32
+const ID = /^[0-9a-f]{8}$/
+
+/** The keys in the text of the Secret, the newest first; null = there is none, or one is malformed. */
+export function sealingKeysIn(text: string | null): readonly [AgedKey, ...AgedKey[]] | null {
+  const entries = text === null ? null : parsed(text)
+  if (!Array.isArray(entries)) return null
+  const keys = entries.map(keyIn)
+  const [newest, ...older] = keys
+    .flatMap((key) => (key === null ? [] : [key]))
+    .toSorted((a, b) => b.madeMs - a.madeMs)
+  return newest === undefined || keys.includes(null) ? null : [newest, ...older.slice(0, KEPT - 1)]
+}
+
+/** The text of the Secret for these keys. */
+export const sealingKeysText = (keys: readonly AgedKey[]): string =>
+  JSON.stringify(keys.map(({ id, key, madeMs }) => ({ id, key: key.toString('base64'), madeMs })))
+
+/**
+ * The keys to store now: with a new one where the newest has reached its age; null = those that are stored stay.
+ *
+ * @param random returns that many random bytes
+ */
+export function renewedKeys(
+  stored: SealingKeys | readonly AgedKey[] | null,
+  nowMs: number,
+  random: (bytes: number) => Buffer,
+): readonly AgedKey[] | null {
+  const keys = (stored ?? []) as readonly AgedKey[]
+  const newest = keys[0]
+  if (newest !== undefined && nowMs - newest.madeMs < RENEW_AFTER_MS) return null
+  const made = { id: random(4).toString('hex'), key: random(KEY_BYTES), madeMs: nowMs }
+  return [made, ...keys].slice(0, KEPT)
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return null
+  }
+}
+
+function keyIn(entry: unknown): AgedKey | null {
+  if (typeof entry !== 'object' || entry === null) return null
+  const { id, key, madeMs } = entry as Readonly<Record<string, unknown>>
+  if (typeof id !== 'string' || !ID.test(id) || typeof key !== 'string') return null
+  const bytes = Buffer.from(key, 'base64')
+  const isComplete = bytes.length === KEY_BYTES && Number.isSafeInteger(madeMs)
+  return isComplete ? { id, key: bytes, madeMs: Number(madeMs) } : null
+}

@@ -1,0 +1,162 @@
+// Sessions and their keys, written (contract 25.4). A session is made before its key, and its name lets it be made once.
+import { createHash } from 'node:crypto'
+import { ACCESS_KEYS, API_VERSION, SECRETS, USERS } from '../../api/names.ts'
+import type { KubeObject, Secret } from '../../api/objects.ts'
+import type { JsonMap } from '../../domain/json/json.ts'
+import { SignInRefused } from '../../domain/signin/refusals.ts'
+import { formatTimestamp } from '../../domain/time.ts'
+import { generateKey, newKeyObject, withCreation } from '../../issuance/new-object.ts'
+import { isConflict } from '../../kube/client/api-error.ts'
+import type { KubeClient, NewObject } from '../../kube/client/client.ts'
+import type { Clock } from '../../runtime/clock.ts'
+import type { Log } from '../../runtime/log.ts'
+import type { GatewayClient } from '../gateway-client.ts'
+import type { SignInUser } from '../people/sign-in-user.ts'
+import { type SignInSession, sessionData, sessionIn, sessionSecret } from './session.ts'
+
+/** Why sessions are written, for metrics. */
+export const SESSION_WRITE_REASONS = ['create', 'take', 'own', 'end'] as const
+
+/** Why keys are written, for metrics. */
+export const LOGIN_KEY_WRITE_REASONS = ['create', 'end'] as const
+
+/** The writer's view of the cluster. */
+export interface SessionDeps {
+  readonly client: KubeClient
+  /** The sign-in namespace. */
+  readonly namespace: string
+  readonly gateway: GatewayClient
+  readonly clock: Clock
+  readonly log: Log
+}
+
+/** A session that is stored. */
+export interface StoredSession {
+  readonly session: SignInSession
+  readonly secret: Secret
+}
+
+/** Stores a new session. @throws SignInRefused `replayed` when its attempt has made one already */
+export async function createSession(
+  session: SignInSession,
+  { client, namespace }: SessionDeps,
+): Promise<StoredSession> {
+  try {
+    const secret = await client.create<Secret>(SECRETS, sessionSecret(session, namespace), 'create')
+    return { session, secret }
+  } catch (error) {
+    if (isConflict(error)) throw new SignInRefused('replayed', 'the attempt has made a session')
+    throw error
+  }
+}
+
+/** Reads a session; null = it does not exist. */
+export async function readSession(
+  name: string,
+  { client, namespace }: SessionDeps,
+): Promise<StoredSession | null> {
+  const secret = await client.get<Secret>(SECRETS, { namespace, name })
+  const session = secret && sessionIn(secret)
+  return secret && session ? { session, secret } : null
+}
+
+/** Changes a session. @throws StatusError 409 when another replica has changed it */
+export async function updateSession(
+  { session, secret }: StoredSession,
+  changes: Partial<Pick<SignInSession, 'takenMs' | 'keyUid'>>,
+  { client }: Pick<SessionDeps, 'client'>,
+): Promise<StoredSession> {
+  const changed = { ...session, ...changes }
+  const replaced = await client.replace<Secret>(
+    SECRETS,
+    { ...secret, data: sessionData(changed) } as Secret,
+    'take',
+  )
+  return { session: changed, secret: replaced }
+}
+
+/** A key that has been made, in clear. */
+export interface MadeKey {
+  readonly accessKey: string
+  /** When it ends, in epoch milliseconds; null = not by time. */
+  readonly endsMs: number | null
+}
+
+/** How people see where a key is: in `kubectl get` and in lists of sessions. */
+type KeyPlace = 'browser' | 'terminal'
+
+/**
+ * Makes the key of a session, and waits until the gateway takes it. The session says so before, so that it makes one key in its
+ * life even if this process dies.
+ *
+ * @throws SignInRefused `code_refused` when it has made one, `key_not_made`
+ */
+export async function makeKey(
+  stored: StoredSession,
+  { user, place }: { readonly user: SignInUser; readonly place: KeyPlace },
+  deps: SessionDeps,
+): Promise<MadeKey> {
+  const taken = await takeSession(stored, deps)
+  const accessKey = generateKey()
+  const created = await createKey(taken.session, { user, place, accessKey }, deps)
+  const { uid } = created.metadata
+  const recorded = updateSession(taken, { keyUid: uid }, deps).catch((err: unknown) => {
+    deps.log.warn({ err, session: taken.session.name }, 'a session does not know its key')
+  })
+  const accepted = await deps.gateway.awaitKey(taken.session.name, accessKey)
+  await recorded
+  if (accepted === null) {
+    await endKey(taken.session.name, deps)
+    throw new SignInRefused('key_not_made', 'the gateway does not take the new key')
+  }
+  return { accessKey, endsMs: accepted.endsMs }
+}
+
+async function takeSession(stored: StoredSession, deps: SessionDeps): Promise<StoredSession> {
+  if (stored.session.takenMs !== null)
+    throw new SignInRefused('code_refused', 'the session has its key')
+  try {
+    return await updateSession(stored, { takenMs: deps.clock.nowMs() }, deps)
+  } catch (error) {
+    if (isConflict(error)) throw new SignInRefused('code_refused', 'another call takes the session')
+    throw error
+  }
+}
+
+interface NewKey {
+  readonly user: SignInUser
+  readonly place: KeyPlace
+  readonly accessKey: string
+}
+
+async function createKey(
+  session: SignInSession,
+  { user, place, accessKey }: NewKey,
+  deps: SessionDeps,
+): Promise<KubeObject> {
+  const { client, clock } = deps
+  const digest = `sha256:${createHash('sha256').update(accessKey).digest('hex')}`
+  const owner = { apiVersion: API_VERSION, kind: USERS.kind, name: user.name, uid: user.uid }
+  const sent = {
+    metadata: { name: session.name, ownerReferences: [owner] },
+    spec: {
+      type: 'Login',
+      user: user.username,
+      displayName: `Sign-in by ${session.provider}, ${place}`,
+      identity: session.identity as JsonMap,
+    },
+  }
+  const key = newKeyObject(null, { sent, newKey: () => digest, issuer: null })
+  const { object } = withCreation(key, formatTimestamp(clock.nowMs()))
+  try {
+    return await client.create<KubeObject>(ACCESS_KEYS, object as unknown as NewObject, 'create')
+  } catch (error) {
+    if (isConflict(error)) throw new SignInRefused('code_refused', 'a key of that name exists')
+    throw error
+  }
+}
+
+/** Deletes the key of a session, whose name no other key has; without one nothing happens. */
+export async function endKey(name: string, { client }: Pick<SessionDeps, 'client'>): Promise<void> {
+  await client.delete(ACCESS_KEYS, { name }, {}, 'end')
+}

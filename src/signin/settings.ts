@@ -1,0 +1,104 @@
+// The settings of signing in, followed (contract 6.8, 25.8): each change is in force at once, for attempts under way as well.
+import { SIGN_IN_SETTINGS_SECRET } from '../api/names.ts'
+import { type Secret, secretText } from '../api/objects.ts'
+import { canonicalJson, settingsToJson } from '../domain/json/json.ts'
+import { matchesAny } from '../domain/settings/formats.ts'
+import { type SignInSettings, signInSettingsIn } from '../domain/settings/secret-settings.ts'
+import type { FullObject, Store } from '../kube/informer/store.ts'
+import type { Log } from '../runtime/log.ts'
+import type { GroupFilter } from './people/groups.ts'
+import type { SignInProvider } from './providers/provider.ts'
+
+/** The settings in force, with the providers that they set up. */
+export interface SignInState {
+  readonly settings: SignInSettings
+  /** Base URL of the platform for browsers, without a slash at its end; null = not known: no provider is offered. */
+  readonly publicUrl: string | null
+  /** By id, in the order of the page. */
+  readonly providers: ReadonlyMap<string, SignInProvider>
+  readonly hasPasswords: boolean
+  /** null = a regular expression of groupsFilters is unusable: no provider works. */
+  readonly groupFilter: GroupFilter | null
+}
+
+/** Creates a provider from its settings. */
+export type CreateProvider = (place: {
+  readonly settings: SignInSettings
+  /** Base URL of the platform, as in SignInState. */
+  readonly publicUrl: string
+}) => readonly SignInProvider[]
+
+/** Options of followSignInSettings. */
+interface FollowOptions {
+  /** The Secrets of the sign-in namespace. */
+  readonly secrets: Store<FullObject<Secret>>
+  readonly namespace: string
+  /** `--public-url`; null = from platformHost. */
+  readonly publicUrl: string | null
+  readonly createProviders: CreateProvider
+  readonly log: Log
+}
+
+/** The settings that are followed. */
+export interface FollowedSignInSettings {
+  /** null = none have been seen. */
+  readonly current: () => SignInState | null
+  /** Calls back whenever the settings change, and immediately if there are any. */
+  readonly subscribe: (listener: (state: SignInState) => void) => void
+}
+
+/** Follows the Secret with the settings. While it can't be read, the settings before stay in force. */
+export function followSignInSettings(options: FollowOptions): FollowedSignInSettings {
+  const { secrets, namespace, log } = options
+  const listeners: ((state: SignInState) => void)[] = []
+  let current: SignInState | null = null
+  let shown = ''
+  const read = (): void => {
+    const text = secretText(secrets.get(SIGN_IN_SETTINGS_SECRET, namespace)?.object, 'config')
+    const settings = text === null ? null : signInSettingsIn(text)
+    if (settings === null) {
+      if (current !== null || text !== null)
+        log.error(
+          { secret: SIGN_IN_SETTINGS_SECRET },
+          'sign-in settings cannot be read, the previous ones stay',
+        )
+      return
+    }
+    const canonical = canonicalJson(settingsToJson(settings))
+    if (canonical === shown) return
+    shown = canonical
+    current = stateOf(settings, options)
+    log.info({ providers: [...current.providers.keys()] }, 'sign-in settings in force')
+    for (const listener of listeners) listener(current)
+  }
+  secrets.subscribe(({ name }) => name === SIGN_IN_SETTINGS_SECRET && read())
+  secrets.whenSynced(read)
+  return {
+    current: () => current,
+    subscribe: (listener) => {
+      listeners.push(listener)
+      if (current !== null) listener(current)
+    },
+  }
+}
+
+function stateOf(settings: SignInSettings, options: FollowOptions): SignInState {
+  const { auth = {}, platformHost } = settings
+  const publicUrl = options.publicUrl ?? (platformHost ? `https://${platformHost}` : null)
+  const providers = publicUrl === null ? [] : options.createProviders({ settings, publicUrl })
+  return {
+    settings,
+    publicUrl,
+    providers: new Map(providers.map((provider) => [provider.id, provider])),
+    hasPasswords: publicUrl !== null && auth.password?.disabled !== true,
+    groupFilter: filterOf(auth.groupsFilters ?? []),
+  }
+}
+
+function filterOf(patterns: readonly string[]): GroupFilter | null {
+  try {
+    return matchesAny(patterns)
+  } catch {
+    return null
+  }
+}
