@@ -65,6 +65,27 @@ const COMMANDS: Readonly<Record<string, Command>> = {
     summary: 'List the sessions of a person, or end them.',
     load: () => import('./sessions/command.ts'),
   },
+  login: {
+    summary: 'Sign in at the platform with a browser, and keep an access key for this user.',
+    load: () => import('./login/command.ts'),
+  },
+  logout: {
+    summary:
+      'End a sign-in: delete its access key at the platform, and then the copy that login kept.',
+    load: () => import('./logout/command.ts'),
+  },
+  whoami: {
+    summary: 'Show who is signed in: user, teams, platform and the end of the key.',
+    load: () => import('./whoami/command.ts'),
+  },
+  token: {
+    summary: 'Print the access key of a sign-in, as kubectl asks an exec plugin for it.',
+    load: () => import('./token/command.ts'),
+  },
+  password: {
+    summary: 'Print the hash of a password, for the Secret that spec.passwordRef of a User names.',
+    load: () => import('./password/command.ts'),
+  },
 }
 
 const HELP = `Access keys, tokens and platform settings for Kubernetes: an operator and a gateway.

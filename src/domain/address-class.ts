@@ -18,7 +18,7 @@ const cidrs = (...texts: readonly string[]): readonly Cidr[] =>
 /** RFC 1918, carriers' addresses (RFC 6598), unique local ones of IPv6. */
 const PRIVATE = cidrs('10.0.0.0/8', '172.16.0.0/12', '192.168.0.0/16', '100.64.0.0/10', 'fc00::/7')
 
-/** The class of an address, for itself or for the IPv4 address that it stands for; null = the text is no address. */
+/** The class of an address, for itself or for the IPv4 address that it stands for; null = the text has another form. */
 export function addressClass(text: string): AddressClass | null {
   const address = parseIpAddress(text)
   if (address === null) return null

@@ -15,7 +15,7 @@ import {
 } from './cluster-checks.ts'
 import { type CheckSettings, readCheckSettings } from './flags.ts'
 import { checkCertificate, checkIssuer } from './gateway-checks.ts'
-import { httpsSender } from './https.ts'
+import { httpsSender } from '../shared/https.ts'
 import { NAME_IT, checkKey } from './key-check.ts'
 import { type CheckResult, PARTS, type Part, failureOf, missing, resultOf } from './result.ts'
 import { connectCluster, toolClientDeps } from '../shared/cluster-client.ts'

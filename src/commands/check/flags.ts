@@ -12,7 +12,12 @@ import {
   usageError,
 } from '../../runtime/flags.ts'
 import { GATEWAY_TLS_SECRET } from '../../api/names.ts'
-import { CLUSTER_FLAGS, type ProcessInputs, defaultNamespace } from '../shared/flags.ts'
+import {
+  CLUSTER_FLAGS,
+  type ProcessInputs,
+  defaultNamespace,
+  platformUrlValue,
+} from '../shared/flags.ts'
 
 /** The settings of `check`. */
 export interface CheckSettings {
@@ -30,12 +35,6 @@ export interface CheckSettings {
   readonly waitMs: number
 }
 
-const gatewayValue: FlagValue<string | null> = {
-  placeholder: '<url>',
-  accepts: 'an https URL without a path, such as https://platform.example.com',
-  read: (text) => (text === '' ? null : originOf(text)),
-}
-
 const waitValue: FlagValue<number> = {
   placeholder: '<duration>',
   accepts: 'a duration such as 30s or 2m, or 0',
@@ -47,7 +46,7 @@ const FLAGS = {
   namespace: CLUSTER_FLAGS.namespace,
   'config-name': CLUSTER_FLAGS['config-name'],
   gateway: {
-    value: gatewayValue,
+    value: platformUrlValue,
     fallback: '',
     shownDefault: 'platformHost of the Config',
     help: 'URL of the gateway, as clients reach it.',
@@ -109,10 +108,4 @@ export function readCheckSettings(
     kind: 'run',
     settings: { ...settings, namespace: namespace ?? defaultNamespace({ env, file }) },
   }
-}
-
-function originOf(text: string): string | undefined {
-  const url = URL.parse(text)
-  const isOrigin = url?.protocol === 'https:' && [url.origin, `${url.origin}/`].includes(text)
-  return isOrigin ? url.origin : undefined
 }

@@ -1,7 +1,7 @@
 // Checks of the parts that clients see: the gateway's certificate, and the issuer of tokens.
 import { fieldsOf, stringOf } from '../../domain/json/json.ts'
 import { type CheckResult, failureOf, found, missing } from './result.ts'
-import type { SendHttps } from './https.ts'
+import type { SendHttps } from '../shared/https.ts'
 
 /** Checks that the gateway answers with a certificate for its address. @param gateway URL without a path */
 export async function checkCertificate(gateway: string, send: SendHttps): Promise<CheckResult> {

@@ -7,7 +7,7 @@ import type { KubeClient, NewObject } from '../../kube/client/client.ts'
 import { type Clock, sleep } from '../../runtime/clock.ts'
 import { stringOf } from '../../domain/json/json.ts'
 import { documentOf } from './gateway-checks.ts'
-import type { SendHttps } from './https.ts'
+import type { SendHttps } from '../shared/https.ts'
 import { type CheckResult, failureOf, found, missing } from './result.ts'
 
 /** Dependencies of checkKey. */

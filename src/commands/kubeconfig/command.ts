@@ -1,5 +1,4 @@
 // `management-operator kubeconfig`: a kubeconfig with the gateway's address and an access key.
-import { X509Certificate } from 'node:crypto'
 import { writeFileSync } from 'node:fs'
 import {
   type Flag,
@@ -14,6 +13,7 @@ import {
   usageError,
 } from '../../runtime/flags.ts'
 import { formatYaml } from '../../runtime/yaml.ts'
+import { isCertificate } from '../shared/https.ts'
 import { processInputs } from '../shared/process.ts'
 import type { ProcessInputs } from '../shared/flags.ts'
 
@@ -168,14 +168,6 @@ async function readStart(input: NodeJS.ReadableStream): Promise<string> {
     if (text.length > MOST_BYTES) break
   }
   return text
-}
-
-function isCertificate(pem: string | null): boolean {
-  try {
-    return pem !== null && new X509Certificate(pem).subject !== null
-  } catch {
-    return false
-  }
 }
 
 /** The URL without a slash at its end; undefined = not https, or with a user, a query or a fragment. */

@@ -253,3 +253,16 @@ const namespaceFaults = (namespace: string): readonly string[] =>
   isDnsLabel(namespace)
     ? []
     : [`POD_NAMESPACE or ${NAMESPACE_FILE} is wrong, accepted is ${namespaceValue.accepts}`]
+
+/** Address of the platform, as clients reach it: an origin; null = an empty text, not given. */
+export const platformUrlValue: FlagValue<string | null> = {
+  placeholder: '<url>',
+  accepts: 'an https URL without a path, such as https://platform.example.com',
+  read: (text) => (text === '' ? null : originOf(text)),
+}
+
+function originOf(text: string): string | undefined {
+  const url = URL.parse(text)
+  const isOrigin = url?.protocol === 'https:' && [url.origin, `${url.origin}/`].includes(text)
+  return isOrigin ? url.origin : undefined
+}

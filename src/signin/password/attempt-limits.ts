@@ -14,15 +14,15 @@ export interface CountedAttempt {
 }
 
 /** Whether an attempt may be made. */
-export type AttemptVerdict =
+type AttemptVerdict =
   | { readonly kind: 'allowed' }
   | { readonly kind: 'limited'; readonly retryAfterSeconds: number }
 
 /** Counts attempts. */
-export interface AttemptLimits {
+interface AttemptLimits {
   /**
-   * Counts the attempt if every limit has room for it. One that is limited is not counted: who waits as long as told is
-   * allowed, and a flood of refusals displaces no counter.
+   * Counts the attempt if every limit has room for it. One that is limited is not counted: after the time that
+   * the verdict names it is allowed, and a flood of refusals displaces no counter.
    *
    * @param nowMs of a monotonic counter
    */
@@ -78,8 +78,8 @@ function waitMsOf(times: readonly number[], { most, withinMs }: Limit, nowMs: nu
 }
 
 /**
- * The limits of an attempt. Of a browser that is known for the name only its own one, so that no stranger uses up
- * what the person needs, not even behind the same address.
+ * The limits of an attempt. A known browser has its own limit alone, so that no stranger uses up what the person
+ * needs, not even behind the same address.
  */
 function limitsOf({ username, address, isKnown }: CountedAttempt): readonly CountedLimit[] {
   const name = digestOf(username)
@@ -104,7 +104,7 @@ const digestOf = (text: string): string => hash('sha256', text, 'base64')
 /** Bits of an IPv6 address that a client may choose: one subscriber has them all. */
 const HOST_BITS = 64n
 
-/** The address of a client, for IPv6 its /64. All texts that are no address count as one. */
+/** The address of a client, for IPv6 its /64. All other texts count as one. */
 function networkOf(text: string): string {
   const parsed = parseIpAddress(text)
   if (parsed === null) return 'unknown'

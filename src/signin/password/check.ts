@@ -28,7 +28,7 @@ interface PasswordCheckDeps {
 /** Checks passwords. */
 export interface PasswordCheck {
   /**
-   * Returns if the password is the one of an enabled User of that name.
+   * Returns if an enabled User of that name has this password.
    *
    * @param signal aborts when the client is gone: an attempt that still waits is then given up
    * @throws SignInRefused `limited` before any computation, or `wrong_password`

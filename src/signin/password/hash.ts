@@ -2,7 +2,7 @@
 import { scrypt, timingSafeEqual } from 'node:crypto'
 
 /** A hash, as its text has it. */
-export interface PasswordHash {
+interface PasswordHash {
   readonly salt: Buffer
   readonly digest: Buffer
 }

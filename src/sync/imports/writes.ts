@@ -69,7 +69,8 @@ async function write(
     case 'create': {
       const { version: apiVersion, kind: named } = resource
       const object = { ...plan.object, apiVersion, kind: named } as unknown as NewObject
-      await client.create(resource, object, 'import')
+      // Before the watch brings it: without its last reference, an unknown copy would be forgotten and stay.
+      sources.virtual[kind].observe(await client.create(resource, object, 'import'))
       return
     }
     case 'update': {

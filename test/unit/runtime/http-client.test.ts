@@ -1,11 +1,11 @@
 import { once } from 'node:events'
-import type { ServerResponse } from 'node:http'
+import { createServer as createPlainServer, type ServerResponse } from 'node:http'
 import { createServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { afterEach, expect, test } from 'vitest'
 import { createAddressGuard } from '../../../src/runtime/address-guard.ts'
 import { systemClock } from '../../../src/runtime/clock.ts'
-import { createHttpClient } from '../../../src/runtime/http-client.ts'
+import { createHttpClient, type ServerTrust } from '../../../src/runtime/http-client.ts'
 import { serverPair } from '../../support/certificate-builder.ts'
 
 const closers: (() => void)[] = []
@@ -122,4 +122,47 @@ test('a POST whose answer has no end, or is too large, is an error', async () =>
   })
   await expect(post('/large', 'x')).rejects.toThrow('the answer has more than 10 bytes')
   await expect(post('/slow', 'x')).rejects.toThrow('no answer within 1000 ms')
+})
+
+/** Sends two requests, one after the other. Returns how many connections came. */
+async function connectionsOf(trust: ServerTrust, maxSockets: number | null): Promise<number> {
+  const pair = serverPair('server')
+  const server =
+    trust === 'plain'
+      ? createPlainServer()
+      : createServer({ cert: pair.certificatePem, key: pair.keyPem })
+  let connections = 0
+  server.on('connection', () => (connections += 1))
+  server.on('request', (_, response: ServerResponse) => response.end('hello'))
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const stop = new AbortController()
+  closers.push(() => {
+    stop.abort()
+    server.close()
+    server.closeAllConnections()
+  })
+  const clock = systemClock()
+  const client = createHttpClient({ trust, guard: null, maxSockets, clock, signal: stop.signal })
+  const scheme = trust === 'plain' ? 'http' : 'https'
+  const url = `${scheme}://127.0.0.1:${(server.address() as AddressInfo).port}/`
+  const sent = { url, headers: {}, statuses: [200], maxBytes: 10, withinMs: 2000 }
+  for (const _ of [1, 2])
+    expect(await client.get(sent)).toMatchObject({ body: Buffer.from('hello') })
+  return connections
+}
+
+test('a server without TLS is asked where the trust is plain (25.6)', async () => {
+  expect(await connectionsOf('plain', 1)).toBe(1)
+})
+
+test('a server with any certificate is asked where the trust is unverified, else none is (25.6)', async () => {
+  expect(await connectionsOf('unverified', 1)).toBe(1)
+  await expect(connectionsOf({ ca: serverPair('other').caPem }, 1)).rejects.toThrow(/certificate/)
+  await expect(connectionsOf({ ca: null }, 1)).rejects.toThrow(/certificate/)
+})
+
+test('a client without connections to keep opens one for each request (25.6)', async () => {
+  expect(await connectionsOf('unverified', null)).toBe(2)
+  expect(await connectionsOf('plain', null)).toBe(2)
 })

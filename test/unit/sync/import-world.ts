@@ -1,4 +1,5 @@
 // Both clusters in memory for tests of imports, with sources that a test reads into.
+import type { KubeObject } from '../../../src/api/objects.ts'
 import type { JsonMap } from '../../../src/domain/json/json.ts'
 import type { ObjectRef } from '../../../src/kube/client/client.ts'
 import { type StoreChange, objectKey } from '../../../src/kube/informer/store.ts'
@@ -34,7 +35,8 @@ export class MemorySource implements PartialSource {
   subscribe = (listener: (change: StoreChange<SyncedObject>) => void): void =>
     void this.#listeners.push(listener)
   whenSynced = (callback: () => void): void => callback()
-  observe = (): void => undefined
+  observe = (object: KubeObject): void =>
+    this.read(objectKey(object.metadata), syncedObject('Secret')(object))
   isWaiting = (): boolean => false
   subscribeRead = (): void => undefined
 

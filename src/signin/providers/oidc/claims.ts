@@ -4,7 +4,7 @@ import { isMap, type JsonMap, ownValue } from '../../../domain/json/json.ts'
 import type { SignInReason } from '../../../domain/signin/refusals.ts'
 import type { ProviderIdentity } from '../provider.ts'
 
-/** Who has signed in, or why that is refused; `because` names claims and settings, never their values. */
+/** The person, or why the sign-in is refused; `because` names claims and settings, never their values. */
 export type Claimed =
   | { readonly ok: true; readonly identity: Omit<ProviderIdentity, 'tokens'> }
   | {
@@ -20,11 +20,11 @@ const FIXED_CLAIMS = ['iss', 'sub', 'aud', 'azp', 'nonce', 'exp', 'iat']
 
 const emailClaimOf = ({ emailClaim }: OidcProvider): string => emailClaim || 'email'
 
-/** The claims of the ID token, replaced by those of userinfo (`getUserInfo`). */
+/** The claims of the ID token; the claims of userinfo replace them (`getUserInfo`). */
 export function withUserinfo(idToken: JsonMap, userinfo: JsonMap, settings: OidcProvider): JsonMap {
   const emailClaim = emailClaimOf(settings)
   const hasEmail = Object.hasOwn(userinfo, emailClaim)
-  // email_verified speaks of the address beside it: that of one document must not vouch for the address of the other.
+  // email_verified speaks of the address beside it: one document must not vouch for the address in the other.
   const left = hasEmail ? ['email_verified'] : []
   const kept = Object.entries(idToken).filter(([name]) => !left.includes(name))
   const ignored = hasEmail ? FIXED_CLAIMS : [...FIXED_CLAIMS, 'email_verified']
@@ -110,7 +110,7 @@ function textIn(claims: JsonMap, name: string): string | null {
   if (typeof value !== 'string' || value.length > LONGEST_TEXT)
     throw new ClaimFault(
       'provider_answer',
-      `claim ${name} is no text of ${LONGEST_TEXT} characters`,
+      `claim ${name} must be a text of at most ${LONGEST_TEXT} characters`,
     )
   return value
 }
@@ -133,7 +133,7 @@ function groupsIn(claims: JsonMap, settings: OidcProvider): readonly string[] {
   const value = ownValue(claims, claim) ?? []
   const found = typeof value === 'string' ? [value] : value
   if (!Array.isArray(found) || !found.every(isGroupName))
-    throw new ClaimFault('provider_answer', `claim ${claim} is no text and no list of texts`)
+    throw new ClaimFault('provider_answer', `claim ${claim} must be a text or a list of texts`)
   if (found.length > MOST_GROUPS)
     throw new ClaimFault('groups_unreadable', `claim ${claim} has more than ${MOST_GROUPS} groups`)
   const groups = [...new Set(found.filter((name) => name !== ''))]

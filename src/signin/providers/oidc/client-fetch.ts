@@ -1,5 +1,5 @@
-// The fetch of openid-client. Every call goes the way out of 25.6, and the answer of the token endpoint waits until the key of
-// its ID token is known.
+// The fetch of openid-client. Every call goes the way out of 25.6, and the answer of the token endpoint waits until the
+// discovery has looked for the key of its ID token.
 import type { CustomFetch } from 'openid-client'
 import type { JsonMap } from '../../../domain/json/json.ts'
 import { SignInRefused } from '../../../domain/signin/refusals.ts'
@@ -28,7 +28,10 @@ export const createFetch =
     const answer = await send({ url, headers, body: sent }, signal)
     const fields = boundedJsonMap(answer.body)
     if (fields === null)
-      throw new SignInRefused('provider_answer', 'the answer is no JSON object, or is too large')
+      throw new SignInRefused(
+        'provider_answer',
+        'the answer must be a JSON object within the bounds',
+      )
     if (form !== null && answer.status === 200) await expectKey(keyIdIn(fields))
     return responseOf(answer)
   }
@@ -41,6 +44,6 @@ function keyIdIn({ id_token: idToken }: JsonMap): string | null {
   return header.keyId
 }
 
-/** Without headers: openid-client would parse those of challenges, which take any form. */
+/** Without headers: openid-client would parse challenges in them, which take any form. */
 const responseOf = ({ status, body }: OutgoingAnswer): Response =>
   new Response(new Uint8Array(body), { status, headers: { 'content-type': 'application/json' } })

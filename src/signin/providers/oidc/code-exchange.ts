@@ -1,7 +1,7 @@
 // The second half of a sign-in (contract 25.6): the code of the callback for tokens, and the claims of these. openid-client
 // checks state, issuer of the callback, signature, iss, aud, nonce and exp; id-token.ts the rest.
 import * as client from 'openid-client'
-import type { JsonMap } from '../../../domain/json/json.ts'
+import { type JsonMap, stringOf } from '../../../domain/json/json.ts'
 import { SignInRefused } from '../../../domain/signin/refusals.ts'
 import type {
   AttemptSecrets,
@@ -110,7 +110,8 @@ async function allClaims(
   { accessToken }: VerifiedTokens['tokens'],
 ): Promise<JsonMap> {
   if (settings.getUserInfo !== true) return claims
-  const userinfo = await client.fetchUserInfo(config, accessToken, String(claims['sub']))
+  const subject = stringOf(claims['sub']) ?? ''
+  const userinfo = await client.fetchUserInfo(config, accessToken, subject)
   return withUserinfo(claims, userinfo as JsonMap, settings)
 }
 

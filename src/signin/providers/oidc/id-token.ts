@@ -35,7 +35,7 @@ const LONGEST_TOKEN = 65_536
 /** Whether a token, if there is one, is small enough to be kept. */
 export const isStorable = (token: string | null): boolean => (token?.length ?? 0) <= LONGEST_TOKEN
 
-/** The header of a token whose signature can be checked; null = the text is no such token, or exceeds the bounds. */
+/** The header of a token whose signature can be checked; null = the text has another form, or exceeds the bounds. */
 export function tokenHeader(token: string): TokenHeader | null {
   if (!isStorable(token)) return null
   const [header, claims, , ...more] = token.split('.').map(partOf)

@@ -29,7 +29,7 @@ export type Read<T> =
 /** Bounds of JSON of a provider; a list of 5,000 groups is within them. */
 const JSON_BOUNDS = { levels: 32, values: 20_000 }
 
-/** The object in a text of a provider; null = the text is none, or exceeds the bounds. */
+/** The object in a text of a provider; null = the text has another form, or exceeds the bounds. */
 export const boundedJsonMap = (text: Buffer): JsonMap | null =>
   exceedsBounds(text, JSON_BOUNDS) ? null : parseJsonMap(text.toString('utf8'))
 
@@ -44,7 +44,7 @@ export function metadataIn(
   configured: URL,
 ): Read<ProviderMetadata> {
   const document = boundedJsonMap(body)
-  if (document === null) return refused('is no JSON object, or is too large')
+  if (document === null) return refused('must be a JSON object within the bounds')
   if (document['issuer'] !== issuerUrl) return refused('names another issuer than issuerUrl')
   const endpoint = (name: string): string | null => {
     const value = document[name]

@@ -38,14 +38,27 @@ function ownRefusal(error: unknown): SignInRefused | null {
   return null
 }
 
+/** What openid-client finds wrong, by its codes. */
+const FAULTS: Readonly<Record<string, string>> = {
+  OAUTH_INVALID_RESPONSE: 'a signature, claim or field is wrong or absent',
+  OAUTH_JSON_ATTRIBUTE_COMPARISON_FAILED: 'a field has another value',
+  OAUTH_JWT_CLAIM_COMPARISON_FAILED: 'a claim has another value',
+  OAUTH_JWT_TIMESTAMP_CHECK_FAILED: 'a time is past or ahead',
+  OAUTH_KEY_SELECTION_FAILED: 'none of its keys fits, or several do',
+  OAUTH_MISSING_SERVER_METADATA: 'the discovery document lacks an endpoint',
+  OAUTH_RESPONSE_IS_NOT_CONFORM: 'an answer has another status',
+  OAUTH_UNSUPPORTED_OPERATION: 'it demands what is not supported',
+}
+
 /** The names that openid-client has for what it compared; a provider chooses none of them. */
 const COMPARED = /^[a-z_]{1,32}$/
 
-/** What was wrong, such as `OAUTH_JWT_CLAIM_COMPARISON_FAILED nonce`. */
+/** What was wrong, such as `a claim has another value: nonce`. */
 function faultOf(error: unknown): string {
-  const { code, cause } = error instanceof ClientError ? error : {}
+  const { code = '', cause } = error instanceof ClientError ? error : {}
   const details = cause instanceof Error ? cause.cause : undefined
   const { claim, attribute } = (details ?? {}) as { claim?: unknown; attribute?: unknown }
-  const compared = String(claim ?? attribute ?? '')
-  return [code ?? 'malformed', ...(COMPARED.test(compared) ? [compared] : [])].join(' ')
+  const compared = claim ?? attribute
+  const fault = FAULTS[code] ?? 'it has another form'
+  return typeof compared === 'string' && COMPARED.test(compared) ? `${fault}: ${compared}` : fault
 }

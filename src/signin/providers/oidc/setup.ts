@@ -45,10 +45,10 @@ export function setupOf(options: OidcProviderOptions): OidcSetup | string {
   const issuer = URL.parse(issuerUrl)
   const configured = issuer && allowedUrl(issuerUrl, issuer)
   if (configured === null || /[?#]/.test(issuerUrl))
-    return 'issuerUrl is no https URL, or has a password, query or fragment'
+    return 'issuerUrl must be an https URL without password, query and fragment'
   if (clientId === '') return 'clientId is absent'
   const redirectURI = settings.redirectURI || `${publicUrl}/auth/${id}/callback`
-  if (!URL.canParse(redirectURI)) return 'redirectURI is no URL'
+  if (!URL.canParse(redirectURI)) return 'redirectURI must be a URL'
   const send = createOutgoing({ configured, trust: () => trustOf(options), resolve, clock })
   const discovery = createDiscovery(issuerUrl, configured, { send, clock, signal })
   return { settings, clientId, redirectURI, send, discovery, clock }

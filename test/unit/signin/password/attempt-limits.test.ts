@@ -64,8 +64,7 @@ describe('attempts (25.5)', () => {
     },
     {
       name: 'of one address in both its spellings',
-      of: (at: number) =>
-        attempt({ address: at % 2 === 0 ? '192.0.2.1' : '::ffff:192.0.2.1' }),
+      of: (at: number) => attempt({ address: at % 2 === 0 ? '192.0.2.1' : '::ffff:192.0.2.1' }),
       most: 3,
     },
     {
@@ -164,7 +163,7 @@ describe('a flood (25.5, SG)', () => {
     expect(grownBytes).toBeLessThan(16 * 1024 * 1024)
   })
 
-  test('of refused attempts displaces no counter of others', () => {
+  test('that is refused displaces no counter of others', () => {
     const limits = createAttemptLimits()
     for (let at = 0; at < 30; at += 1) limits.admit(attempt({ address: ipv4(at) }), 0)
     for (let at = 0; at < 25; at += 1) limits.admit(attempt({ username: `n${at}` }), 0)

@@ -3,7 +3,7 @@ import { StatusError } from '../../../../src/kube/client/api-error.ts'
 import type { KubeClient } from '../../../../src/kube/client/client.ts'
 import { ReportedFailure } from '../../../../src/kube/controller/reported-failure.ts'
 import { importsController } from '../../../../src/sync/imports/setup.ts'
-import { type SyncedObject, syncedObject } from '../../../../src/sync/objects/synced-object.ts'
+import type { SyncedObject } from '../../../../src/sync/objects/synced-object.ts'
 import { manualClock } from '../../../support/manual-clock.ts'
 import { memoryLog } from '../../../support/memory-log.ts'
 import { endpoints, importWorld, labelled, object } from '../import-world.ts'
@@ -12,35 +12,29 @@ import { contextIn, reconcileContext } from '../../../support/reconcile-context.
 
 const KEY = 'secrets/shop/db'
 
-/** The controller with a virtual cluster that stores each write, unless it refuses all. */
+/** The controller with a virtual cluster that answers each write, unless it refuses all; its watch tells of deletions. */
 function controllerWorld(refusal: StatusError | null = null) {
   const world = importWorld()
   const writes: string[] = []
   const counted: string[] = []
   const thrown: unknown[] = []
-  const stored = (value: unknown): SyncedObject => syncedObject('Secret')(value as never)
-  const write = (text: string, key: string, after: SyncedObject | null): Promise<never> => {
+  const write = (text: string, answer: unknown): Promise<never> => {
     writes.push(text)
-    if (refusal !== null) return Promise.reject(refusal)
-    world.virtual.secrets.read(key, after)
-    return Promise.resolve({} as never)
+    return refusal === null ? Promise.resolve(answer as never) : Promise.reject(refusal)
   }
   const client: Partial<KubeClient> = {
     create: (_, { metadata, ...fields }, reason) => {
-      const { name = '', namespace } = metadata
       const after = { ...fields, metadata: { ...metadata, uid: 'v1', resourceVersion: '5' } }
-      return write(`create ${name} ${reason}`, `${namespace}/${name}`, stored(after))
+      return write(`create ${metadata.name} ${reason}`, after)
     },
     replace: (_, after, reason) => {
-      const { name, namespace, resourceVersion } = after.metadata
-      return write(
-        `replace ${name} ${resourceVersion} ${reason}`,
-        `${namespace}/${name}`,
-        stored(after),
-      )
+      const { name, resourceVersion } = after.metadata
+      return write(`replace ${name} ${resourceVersion} ${reason}`, after)
     },
-    delete: (_, { name, namespace }, { uid, resourceVersion }, reason) =>
-      write(`delete ${name} ${uid} ${resourceVersion} ${reason}`, `${namespace}/${name}`, null),
+    delete: (_, { name, namespace }, { uid, resourceVersion }, reason) => {
+      if (refusal === null) world.virtual.secrets.read(`${namespace}/${name}`, null)
+      return write(`delete ${name} ${uid} ${resourceVersion} ${reason}`, null)
+    },
   }
   const clock = manualClock(0)
   const { log, lines } = memoryLog()

@@ -1,4 +1,5 @@
-// One HTTPS request to the gateway or the issuer, bounded in time and size; it follows no redirect.
+// One HTTPS request of a command line tool to the platform, bounded in time and size; it follows no redirect.
+import { X509Certificate } from 'node:crypto'
 import { request } from 'node:https'
 import { rootCertificates, type TLSSocket } from 'node:tls'
 
@@ -12,28 +13,30 @@ interface HttpsAnswer {
 
 /** A request. */
 interface HttpsCall {
-  readonly method?: 'GET' | 'POST'
+  readonly method?: 'GET' | 'POST' | 'DELETE'
   /** The access key that it carries; absent = no credential. */
   readonly bearer?: string
   /** JSON; absent = none. */
   readonly body?: string
+  /** Time until the whole answer has arrived, in seconds; absent = 5. */
+  readonly withinSeconds?: number
 }
 
 /** Sends a request. @throws Error with the code of the cause, for no answer in time, or one that is too large */
 export type SendHttps = (url: string, call?: HttpsCall) => Promise<HttpsAnswer>
 
-const WITHIN_MS = 5000
+const WITHIN_SECONDS = 5
 const MOST_BYTES = 256 * 1024
 
 /** A sender that trusts the CAs of Node, and this one. @param ca PEM; null = no other */
 export const httpsSender =
   (ca: string | null): SendHttps =>
-  (url, { method = 'GET', bearer, body } = {}) =>
+  (url, { method = 'GET', bearer, body, withinSeconds = WITHIN_SECONDS } = {}) =>
     new Promise((resolve, reject) => {
       const sent = request(url, {
         method,
         agent: false,
-        signal: AbortSignal.timeout(WITHIN_MS),
+        signal: AbortSignal.timeout(withinSeconds * 1000),
         ca: ca === null ? [...rootCertificates] : [...rootCertificates, ca],
         headers: {
           accept: 'application/json',
@@ -55,7 +58,18 @@ export const httpsSender =
         )
       })
       sent.once('error', (error: Error) =>
-        reject(error.name === 'TimeoutError' ? new Error('no answer within 5 s') : error),
+        reject(
+          error.name === 'TimeoutError' ? new Error(`no answer within ${withinSeconds} s`) : error,
+        ),
       )
       sent.end(body)
     })
+
+/** Whether a text is PEM that begins with a certificate. @param pem null = there is none */
+export function isCertificate(pem: string | null): boolean {
+  try {
+    return pem !== null && new X509Certificate(pem).subject !== null
+  } catch {
+    return false
+  }
+}
