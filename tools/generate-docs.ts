@@ -8,12 +8,17 @@ import { gatewayFlagsTable } from '../src/commands/gateway/flags.ts'
 import { checkFlagsTable } from '../src/commands/check/flags.ts'
 import { keygenFlagsTable } from '../src/commands/keygen/command.ts'
 import { kubeconfigFlagsTable } from '../src/commands/kubeconfig/command.ts'
+import { loginFlagsTable } from '../src/commands/login/command.ts'
+import { logoutFlagsTable } from '../src/commands/logout/command.ts'
 import { managerFlagsTable } from '../src/commands/manager/flags.ts'
+import { passwordFlagsTable } from '../src/commands/password/command.ts'
 import { revokeFlagsTable } from '../src/commands/revoke/command.ts'
 import { sessionsFlagsTable } from '../src/commands/sessions/command.ts'
 import { syncerFlagsTable } from '../src/commands/syncer/flags.ts'
 import { targetFlagsTable } from '../src/commands/target/command.ts'
+import { tokenFlagsTable } from '../src/commands/token/command.ts'
 import { tryFlagsTable } from '../src/commands/syncer/try-patches.ts'
+import { whoamiFlagsTable } from '../src/commands/whoami/command.ts'
 import { auditLevelPages } from './generate/audit-levels.ts'
 import { hostMeaningsTable } from './generate/host-meanings.ts'
 import { filledPages, writePages } from './generate/pages.ts'
@@ -47,6 +52,13 @@ const PARTS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   'endpoint-sync.md': {
     'host-meanings': hostMeaningsTable(),
     'syncer-flags': syncerFlagsTable(),
+  },
+  'sign-in/command-line.md': {
+    'login-flags': loginFlagsTable(),
+    'logout-flags': logoutFlagsTable(),
+    'whoami-flags': whoamiFlagsTable(),
+    'token-flags': tokenFlagsTable(),
+    'password-flags': passwordFlagsTable(),
   },
   'troubleshooting.md': { answers: remediesTable(), 'direct-answers': directRemediesTable() },
 }
