@@ -1,6 +1,6 @@
 // Puts together the part of the gateway that passes requests on to the sign-in process (contract 25.1).
-import { ConfigMapAuthority, fileAuthority } from '../../gateway/signin/authority.ts'
-import { SignInProcess } from '../../gateway/signin/process.ts'
+import { PublishedAuthority, fileAuthority } from '../../gateway/signin/authority.ts'
+import { SignInUpstream } from '../../gateway/signin/upstream.ts'
 import type { KubeClient } from '../../kube/client/client.ts'
 import { type Warn, throttledWarnings } from '../../runtime/log-throttle.ts'
 import { type FileTexts, followFiles, readFiles } from '../../serving/followed-files.ts'
@@ -20,17 +20,17 @@ const STOPS_WITHIN_MS = 2000
 export function startSignIn(
   self: SignInStarter,
   client: Pick<KubeClient, 'get'>,
-): SignInProcess | null {
+): SignInUpstream | null {
   const { settings, clock, log, lifecycle, metrics } = self
   if (settings.signIn === null) return null
   const { origin, caFile, tokenFile, namespace } = settings.signIn
   const warn = throttledWarnings(clock, log)
   const token = followText(self, tokenFile)
-  const process = new SignInProcess({
+  const process = new SignInUpstream({
     origin,
     authority:
       caFile === null
-        ? new ConfigMapAuthority({ client, namespace, clock, warn })
+        ? new PublishedAuthority({ client, namespace, clock, warn })
         : fileAuthority(textIn(followText(self, caFile), warn)),
     token: tokenOf(token, warn),
     clock,

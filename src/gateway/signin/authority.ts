@@ -14,8 +14,8 @@ export interface SignInAuthority {
   again(): Promise<string | null>
 }
 
-/** Where the ConfigMap is read, and how faults are told. */
-interface ConfigMapOptions {
+/** Options of PublishedAuthority. */
+interface PublishedAuthorityOptions {
   readonly client: Pick<KubeClient, 'get'>
   /** The sign-in namespace. */
   readonly namespace: string
@@ -23,7 +23,7 @@ interface ConfigMapOptions {
   readonly warn: Warn
 }
 
-/** What has been read is used for this time. */
+/** A ConfigMap that was read is used for this time. */
 const READ_EVERY_MS = 60_000
 /** Connections that fail cause one read in this time at most. */
 const READ_AGAIN_AFTER_MS = 1000
@@ -32,13 +32,13 @@ const READ_WITHIN_MS = 5000
 const DATA_KEY = 'ca.crt'
 
 /** The authority in ConfigMap platform-sign-in-ca. While it can't be read, the one that was read last counts. */
-export class ConfigMapAuthority implements SignInAuthority {
-  readonly #options: ConfigMapOptions
+export class PublishedAuthority implements SignInAuthority {
+  readonly #options: PublishedAuthorityOptions
   #pem: string | null = null
   #triedMs = Number.NEGATIVE_INFINITY
   #reading: Promise<void> = Promise.resolve()
 
-  constructor(options: ConfigMapOptions) {
+  constructor(options: PublishedAuthorityOptions) {
     this.#options = options
   }
 
