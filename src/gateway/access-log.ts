@@ -3,7 +3,13 @@ import type { Log, LogFields } from '../runtime/log.ts'
 import type { Answer } from '../serving/http/answer.ts'
 import type { HttpRequest } from '../serving/http/request.ts'
 import type { RequestContext } from './request-context.ts'
-import { type KnownRequest, logRefusal, logWrite, requestLogFields } from './request-log-fields.ts'
+import {
+  type KnownRequest,
+  logRefusal,
+  logSignIn,
+  logWrite,
+  requestLogFields,
+} from './request-log-fields.ts'
 import type {
   AnswerEnd,
   Decision,
@@ -13,7 +19,7 @@ import type {
 import { isOwnKind } from './selfservice/handler.ts'
 
 /**
- * Logs writes of our kinds, refusals, unexpected errors, and at level debug the answers that their client did not get
+ * Logs writes of our kinds, attempts to sign in, refusals, unexpected errors, and at level debug the answers that their client did not get
  * whole. A client that has disconnected gets no refusal and no error: neither is logged.
  */
 export const accessLog = (log: Log): RequestObserver => ({
@@ -45,7 +51,9 @@ class RequestLog implements RequestObservation {
   }
 
   #answered(context: Readonly<RequestContext>, answer: Answer): void {
-    const { admitted, caller, request } = context
+    const { admitted, caller, request, signIn } = context
+    if (signIn !== null)
+      logSignIn(this.#log.child({ requestId: this.#http.id }), requestOf(context), signIn, answer)
     const ownRequest = admitted !== null && request !== null && isOwnKind(request) ? request : null
     if (ownRequest === null && answer.refusal === undefined) return
     const log = this.#log.child({ requestId: this.#http.id })

@@ -32,6 +32,7 @@ import { proxy } from './stages/proxy.ts'
 import { type SelfServiceDeps, managementReview, selfService } from './stages/self-service.ts'
 import { type ActivityDeps, activity } from './stages/activity.ts'
 import { type TargetDeps, targetResolution } from './stages/target.ts'
+import { type SignInDeps, signIn } from './stages/sign-in.ts'
 import { upgradePath, upgradeProtocol } from './stages/upgrade.ts'
 import { type DelegatedRouteDeps, delegatedRoute } from './stages/delegated-routes.ts'
 import { credentialRefusals } from './streams/credential-refusals.ts'
@@ -61,15 +62,17 @@ export type GatewayHandlerOptions = HandlerOptions &
   ActivityDeps &
   AuditEventsDeps &
   AgentEventsDeps &
-  SelfServiceDeps
+  SelfServiceDeps &
+  SignInDeps
 
 /**
- * The stages of the gateway, in the order of a kube-apiserver's filters. Only public pages are answered before
+ * The stages of the gateway, in the order of a kube-apiserver's filters. Only public pages and signing in come before
  * `authentication`: a caller without a credential does not learn what the gateway serves (contract 9.1).
  */
 export const GATEWAY_STAGES: readonly Stage<GatewayHandlerOptions>[] = [
   requestInfo,
   publicRoute,
+  signIn,
   authentication,
   audit,
   upgradeProtocol,

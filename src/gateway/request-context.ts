@@ -3,6 +3,7 @@ import type { Caller } from '../authn/caller.ts'
 import type { AccessKey } from '../domain/accesskey/access-key.ts'
 import type { ScopeContext } from '../domain/scope/authorize.ts'
 import type { TargetKind } from '../domain/scope/request-info.ts'
+import type { SignInOutcome } from '../domain/signin/outcome.ts'
 import type { UpgradeProtocol } from '../kube/proxy/types.ts'
 import type { Answer } from '../serving/http/answer.ts'
 import type { HttpRequest } from '../serving/http/request.ts'
@@ -11,10 +12,10 @@ import type { AdmittedRequest } from './streams/admitted-request.ts'
 import type { ResolvedTarget } from './targets/resolver.ts'
 
 /**
- * The target label of request metrics: `Public` = a page without a credential, `Webhook` = the authorization webhook,
- * `Other` = no API at the path.
+ * The target label of request metrics: `Public` = a page without a credential, `SignIn` = a route of the sign-in process,
+ * `Webhook` = the authorization webhook, `Other` = no API at the path.
  */
-export type AnsweredTarget = 'Public' | 'Webhook' | TargetKind | 'Other'
+export type AnsweredTarget = 'Public' | 'SignIn' | 'Webhook' | TargetKind | 'Other'
 
 /**
  * Whether the request counts as activity of its key (contract 14.1). `ended`: the key was valid when the request came
@@ -53,6 +54,8 @@ export interface RequestContext {
   caller: Caller | null
   /** Why the request has no caller; null = it has one, or is not authenticated yet. */
   credentialRefusal: CredentialRefusal | null
+  /** What the sign-in process has reported of the request; null = nothing. */
+  signIn: SignInOutcome | null
   target: AnsweredTarget
   /** null before authentication, and until the request has proved well-formed. */
   request: ParsedRequest | null
@@ -70,7 +73,7 @@ export interface RequestContext {
 }
 
 /** The result of a stage; null = the next stage decides. */
-type StageResult = Answer | null
+export type StageResult = Answer | null
 
 /** A stage, with the dependencies that it needs. */
 export type Stage<Deps = unknown> = (
@@ -90,6 +93,7 @@ export function newContext(http: HttpRequest): RequestContext {
     record: null,
     caller: null,
     credentialRefusal: null,
+    signIn: null,
     target: 'Other',
     request: null,
     upgrade: null,

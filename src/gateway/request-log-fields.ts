@@ -8,10 +8,12 @@ import {
   isResourceRequest,
   resourceWithSubresource,
 } from '../domain/scope/request-info.ts'
+import type { SignInOutcome } from '../domain/signin/outcome.ts'
 import type { Log, LogFields } from '../runtime/log.ts'
 import type { Answer } from '../serving/http/answer.ts'
 import type { ParsedRequest } from './request/parse.ts'
 import { isDryRun } from './selfservice/write-options.ts'
+import { reportedFields } from './signin/answer-headers.ts'
 
 /** The parts of a request for the log. */
 export interface KnownRequest {
@@ -67,6 +69,25 @@ export function logRefusal(log: Log, request: KnownRequest, { status, refusal }:
   const fields = { ...requestLogFields(request), status, refusal }
   if (request.caller === null) log.debug(fields, 'request refused')
   else log.info(fields, 'request refused')
+}
+
+/** Logs what the sign-in process has reported of a request (contract 25.1). An empty text is unknown, and absent. */
+export function logSignIn(
+  log: Log,
+  request: KnownRequest,
+  outcome: SignInOutcome,
+  { status }: Answer,
+): void {
+  const { provider, subject, user, outcome: end, reason } = reportedFields(outcome)
+  const fields = {
+    signInProvider: provider,
+    signInSubject: subject,
+    signInUser: user,
+    signInOutcome: end,
+    signInReason: reason,
+  }
+  const known = Object.entries(fields).filter(([, value]) => value !== undefined)
+  log.info({ ...requestLogFields(request), ...Object.fromEntries(known), status }, 'sign-in')
 }
 
 const READS: ReadonlySet<string> = new Set(['get', 'list', 'watch'])

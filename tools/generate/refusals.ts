@@ -5,6 +5,7 @@ import { ERRORS } from '../../src/gateway/errors.ts'
 import { AMBIGUITY_ERRORS } from '../../src/gateway/request/errors.ts'
 import { SELF_SERVICE_ERRORS } from '../../src/gateway/selfservice/errors.ts'
 import { WEBHOOK_ERRORS } from '../../src/gateway/webhook/errors.ts'
+import { SIGN_IN_ERRORS } from '../../src/gateway/signin/errors.ts'
 import type { Refusal } from '../../src/serving/http/answer.ts'
 import { MALFORMED_REQUESTS } from '../../src/serving/http/malformed-requests.ts'
 
@@ -13,6 +14,7 @@ const OF_ANY_REQUEST: readonly Refusal[] = [
   ...Object.values(ERRORS),
   ...Object.values(AMBIGUITY_ERRORS),
   ...Object.values(AUDIT_ERRORS),
+  ...Object.values(SIGN_IN_ERRORS),
   ...Object.values(MALFORMED_REQUESTS),
 ]
 

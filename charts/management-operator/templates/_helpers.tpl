@@ -11,6 +11,11 @@
 {{- if eq .Values.gateway.tls.mode "own" -}}platform-gateway-tls{{- else -}}{{ include "management-operator.tlsSecretName" . }}{{- end -}}
 {{- end -}}
 
+{{- /* The namespace of the sign-in process. */ -}}
+{{- define "management-operator.signInNamespace" -}}
+{{ .Values.namespace }}-sign-in
+{{- end -}}
+
 {{- /* Finds manager and gateway: Services as well as pods. */ -}}
 {{- define "management-operator.scraped" -}}
 matchLabels:

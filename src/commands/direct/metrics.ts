@@ -71,6 +71,7 @@ export function createDirectMetrics(
     ...requestMetrics(registry, make, {
       targets: TARGETS,
       hasWebhook: true,
+      hasSignIn: false,
       refusals: [...TOKEN_REFUSALS, ...CREDENTIAL_FAULTS],
       limits: ADMISSION_KINDS,
       streamKinds: STREAM_KINDS,

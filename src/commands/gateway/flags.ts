@@ -9,6 +9,12 @@ import {
 } from '../../runtime/flags.ts'
 import type { LogLevel } from '../../runtime/log.ts'
 import {
+  SIGN_IN_FLAGS,
+  type SignInFlagSettings,
+  signInFaults,
+  signInSettings,
+} from './sign-in-flags.ts'
+import {
   CLOSING_FLAGS,
   CLUSTER_FLAGS,
   ISSUER_FLAG,
@@ -46,6 +52,8 @@ export interface GatewaySettings extends ServingSettings, TargetSettings {
   /** Limit on the memory for all responses and watch events with objects of our kinds. */
   readonly ownKindsBufferBytes: number
   readonly audit: AuditFlagSettings
+  /** null = there is no sign-in process, and its paths are unknown ones. */
+  readonly signIn: SignInFlagSettings | null
   /** null = no metrics server. */
   readonly metricsAddress: BindAddress | null
   /** null = no health server; the gateway's main address serves the probes too. */
@@ -83,6 +91,7 @@ const FLAGS = {
     fallback: '64Mi',
     help: 'Memory for responses and watch events with objects of management.platform.sh; at least 32Mi. One caller uses at most an eighth.',
   },
+  ...SIGN_IN_FLAGS,
   ...AUDIT_FLAGS,
   ...PROBE_FLAGS,
   ...CLOSING_FLAGS,
@@ -108,7 +117,10 @@ const COMMAND = {
 Each request runs as the user of its key, within the scope of the key. All replicas are active.`,
   flags: FLAGS,
   failure: 'It could not start, failed unexpectedly, or received a second signal.',
-  faultsOf: certificateFaults,
+  faultsOf: (values: Partial<GatewayFlagValues>) => [
+    ...certificateFaults(values),
+    ...signInFaults(values),
+  ],
   settingsOf,
 }
 
@@ -125,6 +137,7 @@ function settingsOf(values: GatewayFlagValues, namespace: string): GatewaySettin
     maxTokensPerUser: values['max-tokens-per-user'],
     ownKindsBufferBytes: values['own-kinds-buffer'],
     audit: auditFlagSettings(values),
+    signIn: signInSettings(values, namespace),
     metricsAddress: values['metrics-bind-address'],
     healthAddress: values['health-probe-bind-address'],
     logLevel: values['log-level'],

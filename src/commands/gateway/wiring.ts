@@ -20,10 +20,10 @@ import { createHandler, GATEWAY_STAGES, type GatewayHandlerOptions } from '../..
 import { createSelfService, type SelfService } from '../../gateway/selfservice/handler.ts'
 import { createQuota } from '../../gateway/selfservice/quota.ts'
 import { createResponseBuffer } from '../../gateway/selfservice/response-buffer.ts'
-import type { AuditDeps } from '../../gateway/stages/audit.ts'
 import { createAuthentication, KEY_ANSWERS } from '../../gateway/stages/authentication.ts'
 import { withExpiryHeaders } from '../../gateway/stages/expiry-headers.ts'
 import { versionPage } from '../../gateway/stages/public-routes.ts'
+import type { SignInDeps } from '../../gateway/stages/sign-in.ts'
 import { ForwardBuffer } from '../../gateway/streams/forward-buffer.ts'
 import type { InFlightRequests } from '../../gateway/streams/in-flight.ts'
 import { createMaxInFlight, type MaxInFlight } from '../../gateway/streams/max-in-flight.ts'
@@ -46,6 +46,7 @@ import { startInFlight, startProbe, startUpstream } from '../shared/serving.ts'
 import { startDataStore } from './data-store.ts'
 import type { GatewayInformers } from './informers.ts'
 import type { GatewayProcess } from './metrics.ts'
+import { startSignIn } from './sign-in.ts'
 
 /** The handler of requests, with the readiness and metrics of the parts that it needs. */
 interface Api extends Pick<StartedAuthenticator, 'readiness' | 'ageMs'> {
@@ -99,6 +100,7 @@ export function startApi(self: GatewayProcess, deps: ClientDeps, following: Gate
   })
   const handler = handlerFactory(self, following, parts, {
     audit,
+    signIn: startSignIn(self, client),
     eventQueries: new EventQueries({ store: dataStore.queried, clock }),
     agentEvents: createAgentEvents(self, audit),
     upstream,
@@ -115,8 +117,7 @@ export function startApi(self: GatewayProcess, deps: ClientDeps, following: Gate
 }
 
 /** Parts that forward requests, and the switches that decide about them. */
-interface Forwarding {
-  readonly audit: AuditDeps
+interface Forwarding extends SignInDeps {
   readonly eventQueries: EventQueries
   readonly agentEvents: AgentEvents
   readonly upstream: Upstream
@@ -134,7 +135,8 @@ function handlerFactory(
 ): Api['handler'] {
   const { settings, clock, log, metrics } = self
   const { authenticator, caps } = parts
-  const { audit, eventQueries, agentEvents, upstream, inFlight, connected, switches } = forwarding
+  const { audit, signIn, eventQueries, agentEvents } = forwarding
+  const { upstream, inFlight, connected, switches } = forwarding
   const limits = createMaxInFlight(metrics.limited)
   const activity = startActivity(self, parts)
   const isConfigClosed = (): boolean => switches()?.disableConfigEndpoint ?? true
@@ -143,6 +145,7 @@ function handlerFactory(
   return (pages) =>
     createHandler(GATEWAY_STAGES, {
       audit,
+      signIn,
       eventQueries,
       agentEvents,
       pages,

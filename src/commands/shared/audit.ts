@@ -49,6 +49,7 @@ export function startAudit(self: AuditedProcess, spool: Spool | null): StartedAu
   const options = {
     clock,
     anonymous: new AnonymousLimit(flags.anonymousPerSecond),
+    signIn: new AnonymousLimit(flags.anonymousPerSecond),
     copies: { limit: flags.bodyLimitBytes, budget: new CopyBudget(flags.bufferBytes) },
     observer: {
       recorded: metrics.auditRecorded,

@@ -15,6 +15,8 @@ export interface RequestLabels {
   readonly targets: readonly string[]
   /** Whether this process answers the authorization webhook. */
   readonly hasWebhook: boolean
+  /** Whether this process passes requests on to the sign-in process. */
+  readonly hasSignIn: boolean
   /** Why credentials are refused. */
   readonly refusals: readonly string[]
   /** Kinds of limits at which requests are answered with 429. */
@@ -33,7 +35,7 @@ export interface RequestMetrics extends ServerMetrics {
   /**
    * A request was answered.
    *
-   * @param target `Public` for the routes without a credential, `Webhook`, an API, or `Other` for no API
+   * @param target `Public` for the routes without a credential, `SignIn`, `Webhook`, an API, or `Other` for no API
    * @param verb the API server's verb, or the HTTP method
    * @param seconds until the head of the response was known
    */
@@ -62,13 +64,14 @@ const LATENCY_BUCKETS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10
 const CODES = {
   Public: ['200', '304', '500', '503'],
   Other: ['400', '401', '404', '500', '501', '503'],
+  SignIn: ['200', '303', '400', '401', '403', '404', '413', '429', '500', '502', '503', '504'],
   Webhook: ['200', '400', '413', '500'],
   /** The webhook, whatever the method. */
   WebhookRefused: ['401', '404', '405'],
   api: ['200', '401', '403', '404', '429', '500', '503', '504'],
 }
 
-const requestLabels = ({ targets, hasWebhook }: RequestLabels) => {
+const requestLabels = ({ targets, hasWebhook, hasSignIn }: RequestLabels) => {
   const labelsOf = (target: string, verbs: readonly string[], codes: readonly string[]) =>
     verbs.flatMap((verb) => codes.map((code) => ({ target, verb, code })))
   // API servers send reviews by POST, which counts as another method than a read.
@@ -81,6 +84,7 @@ const requestLabels = ({ targets, hasWebhook }: RequestLabels) => {
     ...labelsOf('Public', ['other'], ['405']),
     ...labelsOf('Other', METHODS, CODES.Other),
     ...(hasWebhook ? webhook : []),
+    ...(hasSignIn ? labelsOf('SignIn', METHODS, CODES.SignIn) : []),
     ...targets.flatMap((target) => labelsOf(target, VERBS, CODES.api)),
   ]
 }

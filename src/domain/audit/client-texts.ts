@@ -9,6 +9,14 @@ export const mayNameProxy = (path: string): boolean => PROXY_SEGMENT.test(withou
 
 const PROXY_SEGMENT = /(?:\/|%2f)proxy(?:\/|%2f|$)/i
 
+/**
+ * Whether a path names a route of signing in, in whatever spelling or form: its query may have a code that a provider gave a
+ * browser (contract 21.4).
+ */
+export const mayNameSignIn = (path: string): boolean => SIGN_IN_SEGMENT.test(withoutEncoding(path))
+
+const SIGN_IN_SEGMENT = /(?:\/|%2f)(?:login|auth|oidc)(?:\/|%2f|$)/i
+
 /** Longest recorded user agent, in characters; Kubernetes cuts it there too. */
 const LONGEST_USER_AGENT = 1024
 

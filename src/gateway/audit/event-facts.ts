@@ -6,6 +6,7 @@ import { keyIdOf } from '../../domain/accesskey/access-key.ts'
 import type { AuditEvent, EventUser, EventObject } from '../../domain/audit/event.ts'
 import {
   mayNameProxy,
+  mayNameSignIn,
   recordedForwardedFor,
   recordedUserAgent,
 } from '../../domain/audit/client-texts.ts'
@@ -16,6 +17,7 @@ import { formatMicroTime } from '../../domain/time.ts'
 import type { HttpRequest } from '../../serving/http/request.ts'
 import { isProxied } from '../proxy/forward.ts'
 import type { RequestContext } from '../request-context.ts'
+import { reportedFields } from '../signin/answer-headers.ts'
 
 /** The parts of an event that its stage does not change. */
 export type EventFacts = Omit<AuditEvent, 'level' | 'stage' | 'stageTimestamp' | 'responseStatus'>
@@ -63,16 +65,22 @@ export function eventFacts(context: RequestContext, receivedMs: number): EventFa
     annotations: {
       ...targetAnnotations(request.target),
       ...credentialAnnotations(context),
+      ...signInAnnotations(context),
       ...forwardedFor(http),
     },
   }
 }
 
-/** The request-target as it was sent, without the query that a workload behind `proxy` gets (contract 21.4). */
+/**
+ * The request-target as it was sent, without the query that a workload behind `proxy` gets, or the sign-in process
+ * (contract 21.4).
+ */
 function requestUri({ http, path, parsing }: RequestContext): string {
-  const isOfWorkload =
-    parsing?.ok === true ? isProxied(parsing.request.attributes) : mayNameProxy(path)
-  return hideCredentialsInUri(isOfWorkload ? path : http.target)
+  const isOfOthers =
+    parsing?.ok === true
+      ? isProxied(parsing.request.attributes)
+      : mayNameProxy(path) || mayNameSignIn(path)
+  return hideCredentialsInUri(isOfOthers ? path : http.target)
 }
 
 /** The object of a resource request; null = the request is for another path. */
@@ -114,6 +122,12 @@ function credentialAnnotations({
   const key = caller?.key ?? credentialRefusal?.key ?? null
   if (key === null) return {}
   return { 'platform.sh/access-key': key.name, 'platform.sh/key-id': keyIdOf(key) }
+}
+
+/** What the sign-in process has reported (contract 25.1); an empty text is unknown. */
+function signInAnnotations({ signIn }: RequestContext): Readonly<Record<string, string>> {
+  const fields = Object.entries(reportedFields(signIn))
+  return Object.fromEntries(fields.map(([name, value]) => [`platform.sh/sign-in-${name}`, value]))
 }
 
 function forwardedFor({ headers }: HttpRequest): Readonly<Record<string, string>> {

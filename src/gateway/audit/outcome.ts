@@ -42,7 +42,10 @@ const isAbandoned = ({ http }: RequestContext, { refusal }: Answer): boolean =>
 
 function statusOf(context: RequestContext, answer: Answer, level: AuditLevel): ResponseStatus {
   const { status: code, headers, body, refusal } = answer
-  const isReadable = Buffer.isBuffer(body) && headers['content-encoding'] === undefined
+  // What the sign-in process says to a person is not read, whatever form it has.
+  const isOfSignIn = context.target === 'SignIn' && refusal === undefined
+  const isReadable =
+    Buffer.isBuffer(body) && headers['content-encoding'] === undefined && !isOfSignIn
   return responseStatusOf({
     code,
     body: isReadable ? { bytes: body } : { omitted: 'unread' },

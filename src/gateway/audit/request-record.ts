@@ -53,6 +53,8 @@ interface RecordObserver {
 interface RecordOptions {
   readonly clock: Clock
   readonly anonymous: AnonymousLimit
+  /** The same for the routes of signing in: refused credentials must leave out no attempt to sign in. */
+  readonly signIn: AnonymousLimit
   readonly copies: CopyLimits
   readonly observer: RecordObserver
 }
@@ -99,7 +101,7 @@ export class RequestRecord {
     return !this.#isOver && this.#level === 'RequestResponse'
   }
 
-  /** Judges an authenticated request. @returns the refusal when it can't be recorded; null = it goes on */
+  /** Judges an authenticated request, or one to sign in. @returns the refusal when it can't be recorded; null = it goes on */
   begin(context: RequestContext): Answer | null | Promise<Answer | null> {
     const decision = this.#judge(context)
     if (!isNamed(decision, context)) {
@@ -107,6 +109,8 @@ export class RequestRecord {
       return null
     }
     if (this.#recording.log.isFailed) return this.#refused()
+    // Passwords and codes: the bodies are never copied, and one event at the end is enough.
+    if (context.target === 'SignIn') return null
     if (!isLongRunningEvent(context)) {
       this.#announce()
       this.#bodies.copyRequest(context.http, auditedRequest(context), decision.level)
@@ -123,7 +127,10 @@ export class RequestRecord {
     const { context, answer, failure } = decision
     this.#settle()
     if (this.#isOver || !isAudited(context)) return answer
-    if (context.caller === null) return this.#finishAnonymous(decision)
+    if (context.caller === null)
+      return changesSession(context)
+        ? this.#finishSignIn(decision)
+        : this.#finishAnonymous(decision)
     const outcome = outcomeOf(decision, this.#level)
     if (failure !== null || !isLongRunningEvent(context))
       return this.#finishWithBodies(decision, outcome)
@@ -227,8 +234,18 @@ export class RequestRecord {
     } catch {
       this.#atEnd = null
       if (!Buffer.isBuffer(answer.body)) answer.body.destroy()
-      return context.admitted === null ? this.#refused() : NOT_RECORDED
+      return context.admitted === null && context.signIn === null ? this.#refused() : NOT_RECORDED
     }
+  }
+
+  /** A sign-in or sign-out that was carried out: at level Metadata at most, and the answer waits for its event. */
+  #finishSignIn(decision: Decision): Promise<Answer> | Answer {
+    const { level, omitStages } = this.#judge(decision.context)
+    if (level === 'None') return decision.answer
+    this.#decision = { level: 'Metadata', omitStages }
+    const { status, annotations } = outcomeOf(decision, 'Metadata')
+    const facts = this.#facts(decision.context)
+    return this.#written(decision, this.#write(facts, 'ResponseComplete', { status, annotations }))
   }
 
   /** Without a caller: at level Metadata at most, by one event, and the answer goes out in any case (contract 21.6). */
@@ -236,10 +253,9 @@ export class RequestRecord {
     const { context, answer } = decision
     const { level, omitStages } = this.#judge(context)
     if (level === 'None' || omitStages.has('ResponseComplete')) return answer
-    const { anonymous, clock, observer } = this.#options
-    const left = this.#recording.log.isFailed
-      ? anonymous.leaveOut()
-      : anonymous.take(clock.monotonicMs())
+    const { clock, observer } = this.#options
+    const limit = this.#options[context.target === 'SignIn' ? 'signIn' : 'anonymous']
+    const left = this.#recording.log.isFailed ? limit.leaveOut() : limit.take(clock.monotonicMs())
     if (left === null) {
       observer.suppressed()
       return answer
@@ -280,6 +296,10 @@ const ignore = (): void => undefined
 /** Whether requests of the route are recorded: public pages and reviews of API servers are not (contract 21.2). */
 const isAudited = ({ target, path }: RequestContext): boolean =>
   target !== 'Public' && target !== 'Webhook' && path !== VERSION_ROUTE
+
+/** Whether a session has begun or ended: without a limit, as an attempt that fails causes no such event. */
+const changesSession = ({ signIn }: RequestContext): boolean =>
+  signIn?.outcome === 'signed_in' || signIn?.outcome === 'signed_out'
 
 /** Whether the policy names the request: a level, and a stage that it may have. */
 function isNamed({ level, omitStages }: AuditDecision, context: RequestContext): boolean {

@@ -32,9 +32,14 @@ const NEVER_REPEATED = ['authorization', 'content-type', 'content-length', 'host
 
 /** The refusal of a request for its headers; null = none. */
 export function headersRefusal(rawHeaders: readonly string[]): BufferedAnswer | null {
-  const names: string[] = []
-  for (let at = 0; at < rawHeaders.length; at += 2) names.push((rawHeaders[at] ?? '').toLowerCase())
-  if (names.some(impersonates)) return refuse(ERRORS.impersonationHeader)
+  return namesOf(rawHeaders).some(impersonates)
+    ? refuse(ERRORS.impersonationHeader)
+    : ambiguityRefusal(rawHeaders)
+}
+
+/** The refusal of a request for headers that two servers could read differently; null = none. */
+export function ambiguityRefusal(rawHeaders: readonly string[]): BufferedAnswer | null {
+  const names = namesOf(rawHeaders)
   const repeated = NEVER_REPEATED.find((name) => names.indexOf(name) !== names.lastIndexOf(name))
   if (repeated !== undefined) return refuse(ERRORS.headerRepeated, { header: repeated })
   if (!names.includes('transfer-encoding')) return null
@@ -44,6 +49,12 @@ export function headersRefusal(rawHeaders: readonly string[]): BufferedAnswer | 
   return transferEncodings.every(isChunked) && transferEncodings.length <= 1
     ? null
     : refuse(ERRORS.transferEncoding)
+}
+
+function namesOf(rawHeaders: readonly string[]): readonly string[] {
+  const names: string[] = []
+  for (let at = 0; at < rawHeaders.length; at += 2) names.push((rawHeaders[at] ?? '').toLowerCase())
+  return names
 }
 
 /**

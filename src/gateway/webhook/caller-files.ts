@@ -4,6 +4,7 @@ import { hash } from 'node:crypto'
 import type { Clock } from '../../runtime/clock.ts'
 import type { Log } from '../../runtime/log.ts'
 import { type FileTexts, followFiles, readFiles } from '../../serving/followed-files.ts'
+import { tokenIn } from '../../serving/token-file.ts'
 import {
   type ClientAuthority,
   parseClientAuthority,
@@ -38,14 +39,14 @@ export function followCallerFiles(options: FollowedCallerFiles): FollowedToken |
   let digest: Buffer | null = null
   if (files.tokenFile !== null)
     follow(files.tokenFile, options, (read) => {
-      const token = read.ok ? tokenIn(read.texts[0]) : read.fault
-      digest = typeof token === 'string' ? null : token.digest
-      if (typeof token === 'string')
+      const found = read.ok ? tokenIn(read.texts[0]) : read
+      digest = found.ok ? hash('sha256', found.token, 'buffer') : null
+      if (found.ok) log.info({}, 'webhook token in use')
+      else
         log.warn(
-          { because: token },
+          { because: found.fault },
           'webhook token cannot be used, and no caller is accepted by it',
         )
-      else log.info({}, 'webhook token in use')
     })
   if (files.clientAuthorityFile !== null)
     follow(files.clientAuthorityFile, options, (read) => {
@@ -70,16 +71,4 @@ function follow(
   const first = readFiles(paths)
   take(first)
   void followFiles({ paths, first, clock, signal, changed: take })
-}
-
-/** Visible ASCII: what a header can carry as one word. */
-const TOKEN = /^[!-~]+$/
-
-/** The digest of the token in a file, which may end in a line break, or the fault as a clause without the text. */
-function tokenIn(text = ''): { readonly digest: Buffer } | string {
-  const token = text.replace(/\r?\n$/, '')
-  if (token === '') return 'the file is empty'
-  return TOKEN.test(token)
-    ? { digest: hash('sha256', token, 'buffer') }
-    : 'the file has more than a token: spaces, several lines or characters beyond ASCII'
 }

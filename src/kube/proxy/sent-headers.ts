@@ -2,7 +2,7 @@
 import type { UpstreamCall, UpstreamHeaders } from './types.ts'
 
 /** Headers of the connection or of the framing of a body (RFC 9110, 7.6.1), which HTTP/2 does not have. */
-const HOP_BY_HOP: ReadonlySet<string> = new Set([
+export const HOP_BY_HOP: ReadonlySet<string> = new Set([
   'connection',
   'content-length',
   'expect',

@@ -86,6 +86,7 @@ export function serverHandlerFor(
     routeOf: gatewayRouteOf,
     forwardBuffer: new ForwardBuffer(2 ** 28),
     audit: NO_AUDIT,
+    signIn: null,
     pages: PAGES,
     version: page('/version'),
     isVersionGuarded: () => true,

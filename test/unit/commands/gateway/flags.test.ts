@@ -43,6 +43,7 @@ const defaults: GatewaySettings = {
     bufferBytes: 64 * 1024 ** 2,
     anonymousPerSecond: 50,
   },
+  signIn: null,
   metricsAddress: { host: null, port: 8080 },
   healthAddress: { host: null, port: 8081 },
   logLevel: 'info',
@@ -125,6 +126,32 @@ describe('flags of gateway (contract 9.7)', () => {
       differs: { ownKindsBufferBytes: 32 * 1024 ** 2 },
     },
     {
+      name: 'a sign-in process (25.1)',
+      line: '--sign-in-url=https://sign-in.s.svc --sign-in-token-file=/t --namespace=n',
+      differs: {
+        namespace: 'n',
+        targetNamespace: 'n-targets',
+        signIn: {
+          origin: 'https://sign-in.s.svc',
+          caFile: null,
+          tokenFile: '/t',
+          namespace: 'n-sign-in',
+        },
+      },
+    },
+    {
+      name: 'a sign-in process with a port, an authority and a namespace (25.1)',
+      line: '--sign-in-url=https://[::1]:8444 --sign-in-token-file=/t --sign-in-ca-file=/c --sign-in-namespace=s',
+      differs: {
+        signIn: { origin: 'https://[::1]:8444', caFile: '/c', tokenFile: '/t', namespace: 's' },
+      },
+    },
+    {
+      name: 'files of a sign-in process that is not named count as absent (25.1)',
+      line: '--sign-in-token-file=/t --sign-in-ca-file=/c',
+      differs: {},
+    },
+    {
       name: 'the audit log (22.6)',
       line: '--audit-subdirectory=gateway-0 --audit-sync=always --audit-body-limit=1Mi --audit-buffer=32Mi --audit-anonymous-per-second=1',
       differs: {
@@ -170,6 +197,16 @@ describe('flags of gateway (contract 9.7)', () => {
     { line: '--activity-writes-per-second=0', says: ['per-second is "0"', 'from 1 to 100'] },
     { line: '--activity-writes-per-second=101', says: ['per-second is "101"', 'from 1 to 100'] },
     { line: '--activity-writes-per-second=1.5', says: ['per-second is "1.5"', 'from 1 to 100'] },
+    { line: '--sign-in-url=https://s', says: ['--sign-in-url needs --sign-in-token-file'] },
+    { line: '--sign-in-url=http://s', says: ['--sign-in-url is "http://s"', 'https'] },
+    { line: '--sign-in-url=https://s/', says: ['without a path'] },
+    { line: '--sign-in-url=https://s/x', says: ['without a path'] },
+    { line: '--sign-in-url=https://s:443', says: ['without a path'] },
+    { line: '--sign-in-url=https://a@s', says: ['without a path'] },
+    { line: '--sign-in-url=https://s?x', says: ['without a path'] },
+    { line: '--sign-in-url=https://S', says: ['without a path'] },
+    { line: '--sign-in-url=s:8444', says: ['without a path'] },
+    { line: '--sign-in-namespace=A', says: ['a DNS label'] },
     { line: '--tls-cert-file=/c', says: ['go together: give both or neither'] },
     { line: '--tls-private-key-file=/k', says: ['go together: give both or neither'] },
   ])('$line is refused', ({ line, says }) => {
@@ -206,6 +243,10 @@ describe('the texts of the command', () => {
       'max-keys-per-user',
       'max-tokens-per-user',
       'own-kinds-buffer',
+      'sign-in-url',
+      'sign-in-ca-file',
+      'sign-in-token-file',
+      'sign-in-namespace',
       'audit-subdirectory',
       'audit-sync',
       'audit-body-limit',

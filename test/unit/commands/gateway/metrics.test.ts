@@ -12,6 +12,7 @@ const started = (): GatewayMetrics =>
     watchRestartReasons: ['closed'],
     targets: ['Management'],
     hasWebhook: false,
+    hasSignIn: true,
     refusals: ['unknown', 'expired'],
     limits: ['stream'],
     streamKinds: ['watch'],

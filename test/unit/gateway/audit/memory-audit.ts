@@ -55,6 +55,7 @@ export function memoryAudit(settings: AuditSettings, clock: Clock, perSecond = 5
   const deps = {
     clock,
     anonymous: new AnonymousLimit(perSecond),
+    signIn: new AnonymousLimit(perSecond),
     copies: { limit: 512 * 1024, budget: new CopyBudget(2 ** 26) },
     observer: {
       recorded: (level: string, stage: string) => counted.push(`${level} ${stage}`),

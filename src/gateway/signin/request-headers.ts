@@ -1,0 +1,85 @@
+// The headers of a request that is passed on to the sign-in process (contract 25.1). Unlike those to an API server, all pass
+// but the ones named here: the process speaks to browsers.
+import { HOP_BY_HOP } from '../../kube/proxy/sent-headers.ts'
+import { type UpstreamHeaders, headersFromRaw } from '../../kube/proxy/types.ts'
+import type { HttpRequest } from '../../serving/http/request.ts'
+
+/** Headers that the client may not set: the gateway says these things itself, or says nothing of the kind. */
+const OF_THE_GATEWAY: ReadonlySet<string> = new Set([
+  'audit-id',
+  'authorization',
+  'cookie',
+  'forwarded',
+  'x-request-id',
+])
+
+/** The same, by how their names begin. */
+const BEGINNINGS = ['impersonate-', 'proxy-', 'x-forwarded-', 'x-platform-'] as const
+
+/** The headers to pass on; one that came several times is a list. */
+export function signInRequestHeaders({
+  id,
+  rawHeaders,
+  remoteAddress,
+}: Pick<HttpRequest, 'id' | 'rawHeaders' | 'remoteAddress'>): UpstreamHeaders {
+  const sent = pairsOf(rawHeaders)
+  const ofConnection = namesIn(valuesOf(sent, 'connection'))
+  const cookie = ownCookies(valuesOf(sent, 'cookie'))
+  const passed = sent.filter(([name]) => isPassed(name) && !ofConnection.has(name))
+  return {
+    ...headersFromRaw(passed.flat()),
+    ...(cookie === '' || ofConnection.has('cookie') ? {} : { cookie }),
+    ...(remoteAddress === '' ? {} : { 'x-forwarded-for': remoteAddress }),
+    'x-request-id': id,
+  }
+}
+
+type Pairs = readonly (readonly [name: string, value: string])[]
+
+/** Names in lower case. */
+function pairsOf(rawHeaders: readonly string[]): Pairs {
+  const pairs: (readonly [string, string])[] = []
+  for (let at = 0; at + 1 < rawHeaders.length; at += 2)
+    pairs.push([(rawHeaders[at] ?? '').toLowerCase(), rawHeaders[at + 1] ?? ''])
+  return pairs
+}
+
+const valuesOf = (sent: Pairs, wanted: string): readonly string[] =>
+  sent.filter(([name]) => name === wanted).map(([, value]) => value)
+
+/** The names of headers in `Connection`. */
+export const namesIn = (connection: readonly string[]): ReadonlySet<string> =>
+  new Set(connection.flatMap((value) => value.toLowerCase().split(',')).map((name) => name.trim()))
+
+function isPassed(name: string): boolean {
+  // A server or proxy behind the gateway may read `_` as `-`.
+  const plain = name.replaceAll('_', '-')
+  return (
+    !HOP_BY_HOP.has(plain) &&
+    !OF_THE_GATEWAY.has(plain) &&
+    !BEGINNINGS.some((beginning) => plain.startsWith(beginning))
+  )
+}
+
+/** A cookie of the sign-in process: browsers accept the prefix from this host alone, over TLS, for all paths. */
+const OWN_COOKIE = /^(__Host-platform_[\w.-]+)=[!#-+\--:<-[\]-~]*$/
+
+/**
+ * The cookies of the sign-in process, as one header; empty = none. A name that comes twice counts for nothing: one of the
+ * two is not the cookie that the process has set, and it cannot tell which.
+ */
+function ownCookies(values: readonly string[]): string {
+  const cookies = values
+    .flatMap((value) => value.split(';'))
+    .map((pair) => pair.replace(/^[ \t]+|[ \t]+$/g, ''))
+    .flatMap((pair) => {
+      const name = OWN_COOKIE.exec(pair)?.[1]
+      return name === undefined ? [] : [{ name, pair }]
+    })
+  const isOnly = (name: string): boolean =>
+    cookies.filter((other) => other.name === name).length === 1
+  return cookies
+    .filter(({ name }) => isOnly(name))
+    .map(({ pair }) => pair)
+    .join('; ')
+}

@@ -1,0 +1,30 @@
+// The paths that the gateway passes on to the sign-in process (contract 25.1).
+
+/**
+ * How a path belongs to signing in. `route`: it is passed on. `unusable`: it is at or below such a path, but none of them.
+ * `other`: any other path.
+ */
+export type SignInPath = 'route' | 'unusable' | 'other'
+
+/** A segment as it was sent: nothing encoded, and no dots that a server might resolve. */
+const SEGMENT = String.raw`(?!\.{1,2}(?:/|$))[\w.~-]+`
+
+const ROUTE = new RegExp(
+  `^/(?:login|auth/logout|auth/${SEGMENT}/${SEGMENT}|oidc/apps(?:/${SEGMENT})+)$`,
+)
+
+/** At or below a path of signing in. */
+const NAMED = /^\/(?:login|auth|oidc\/apps)(?:\/|$)/
+
+/** What a query may hold, as it was sent: a fragment or a byte beyond ASCII has more than one reading. */
+const QUERY = /^[!"$-~]*$/
+
+/**
+ * Classifies a path, byte by byte as it was sent.
+ *
+ * @param query without its question mark; empty = none
+ */
+export function signInPath(path: string, query = ''): SignInPath {
+  if (!NAMED.test(path)) return 'other'
+  return ROUTE.test(path) && QUERY.test(query) ? 'route' : 'unusable'
+}
