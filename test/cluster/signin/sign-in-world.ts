@@ -8,6 +8,8 @@ import { afterAll } from 'vitest'
 import { API_VERSION, SIGN_IN_AUDIENCE, USERS } from '../../../src/api/names.ts'
 import type { UserSpec } from '../../../src/api/user.gen.ts'
 import { hashPassword, passwordHashText } from '../../../src/signin/password/hash.ts'
+import { type Browser, openBrowser } from '../../support/browser/browser.ts'
+import { senderTo } from '../../support/browser/https-sender.ts'
 import type { TestControlPlane } from '../../support/control-plane.ts'
 import { type OwnGateway, startSignIn } from '../../support/gateway-process.ts'
 import { GATEWAY_ACCOUNT } from '../../support/installed-control-plane.ts'
@@ -29,6 +31,8 @@ export interface SignInWorld {
   readonly settings: ReturnType<typeof settingsOf>
   /** Creates a User, with a password where one is given. */
   readonly createUser: (name: string, spec?: UserSpec, password?: string) => Promise<void>
+  /** A browser with an empty jar, which trusts the gateway. */
+  readonly browser: () => Browser
   /** Sets the password of a User. */
   readonly setPassword: (name: string, password: string) => Promise<void>
 }
@@ -36,7 +40,10 @@ export interface SignInWorld {
 /** Starts it; it is stopped after the file's last test. @param replicas of the sign-in process */
 export async function startSignInWorld(
   plane: TestControlPlane,
-  { replicas: count = 1, flags = [] }: { readonly replicas?: number; readonly flags?: readonly string[] } = {},
+  {
+    replicas: count = 1,
+    flags = [],
+  }: { readonly replicas?: number; readonly flags?: readonly string[] } = {},
 ): Promise<SignInWorld> {
   const folder = mkdtempSync(join(tmpdir(), 'sign-in-'))
   const tokenFile = join(folder, 'token')
@@ -56,7 +63,8 @@ export async function startSignInWorld(
   const replicas: OwnGateway[] = []
   for (let at = 0; at < count; at += 1)
     replicas.push(await startSignIn({ kubeconfig, flags: [...own, ...flags] }))
-  const useReplica = (at: number): void => relay.leadTo(Number(new URL(replicas[at]?.url() ?? '').port))
+  const useReplica = (at: number): void =>
+    relay.leadTo(Number(new URL(replicas[at]?.url() ?? '').port))
   useReplica(0)
   afterAll(async () => {
     relay.close()
@@ -80,6 +88,8 @@ export async function startSignInWorld(
     useReplica,
     settings,
     setPassword,
+    browser: () =>
+      openBrowser({ send: senderTo({ [url]: { port: Number(new URL(url).port), ca: setup.ca } }) }),
     createUser: async (user, spec = {}, password) => {
       const ref = password === undefined ? {} : { passwordRef: { name: `password-${user}` } }
       if (password !== undefined) await setPassword(user, password)
