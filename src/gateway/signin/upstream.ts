@@ -104,7 +104,8 @@ export class SignInUpstream {
     http: HttpRequest,
   ): Promise<UpstreamAnswer> {
     const token = this.#options.token()
-    if (ca === null) throw new SignInUnusable('the gateway has no authority to check its certificate by')
+    if (ca === null)
+      throw new SignInUnusable('the gateway has no authority to check its certificate by')
     if (token === null) throw new SignInUnusable('this gateway has no token')
     exchange.signal.throwIfAborted()
     exchange.countBody()
