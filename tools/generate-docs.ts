@@ -8,12 +8,17 @@ import { gatewayFlagsTable } from '../src/commands/gateway/flags.ts'
 import { checkFlagsTable } from '../src/commands/check/flags.ts'
 import { keygenFlagsTable } from '../src/commands/keygen/command.ts'
 import { kubeconfigFlagsTable } from '../src/commands/kubeconfig/command.ts'
+import { loginFlagsTable } from '../src/commands/login/command.ts'
+import { logoutFlagsTable } from '../src/commands/logout/command.ts'
 import { managerFlagsTable } from '../src/commands/manager/flags.ts'
+import { passwordFlagsTable } from '../src/commands/password/command.ts'
 import { revokeFlagsTable } from '../src/commands/revoke/command.ts'
 import { sessionsFlagsTable } from '../src/commands/sessions/command.ts'
 import { syncerFlagsTable } from '../src/commands/syncer/flags.ts'
 import { targetFlagsTable } from '../src/commands/target/command.ts'
+import { tokenFlagsTable } from '../src/commands/token/command.ts'
 import { tryFlagsTable } from '../src/commands/syncer/try-patches.ts'
+import { whoamiFlagsTable } from '../src/commands/whoami/command.ts'
 import { auditLevelPages } from './generate/audit-levels.ts'
 import { hostMeaningsTable } from './generate/host-meanings.ts'
 import { filledPages, writePages } from './generate/pages.ts'
@@ -23,6 +28,7 @@ import {
   directRemediesTable,
   remediesTable,
   selfServiceAnswersTable,
+  signInRefusalsTable,
   tokenAnswersTable,
   webhookAnswersTable,
 } from './generate/refusals.ts'
@@ -42,11 +48,19 @@ const PARTS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   'gateway.md': { answers: answersTable(), 'self-service-answers': selfServiceAnswersTable() },
   'direct-endpoint.md': { 'direct-answers': tokenAnswersTable() },
   'direct-webhook.md': { 'webhook-answers': webhookAnswersTable() },
+  'sign-in/README.md': { refusals: signInRefusalsTable() },
   'targets.md': { 'target-flags': targetFlagsTable() },
   'patches.md': { 'syncer-flags': tryFlagsTable() },
   'endpoint-sync.md': {
     'host-meanings': hostMeaningsTable(),
     'syncer-flags': syncerFlagsTable(),
+  },
+  'sign-in/command-line.md': {
+    'login-flags': loginFlagsTable(),
+    'logout-flags': logoutFlagsTable(),
+    'whoami-flags': whoamiFlagsTable(),
+    'token-flags': tokenFlagsTable(),
+    'password-flags': passwordFlagsTable(),
   },
   'troubleshooting.md': { answers: remediesTable(), 'direct-answers': directRemediesTable() },
 }

@@ -55,7 +55,7 @@ const KEY_IN_ANNOTATION = {
 
 const DRY_RUN = ['create', '--dry-run=server', '-f', '-'] as const
 
-const MANIFESTS = ['base', 'target-namespace'].map((part) =>
+const MANIFESTS = ['base', 'target-namespace', 'sign-in-namespace'].map((part) =>
   join(import.meta.dirname, '../../config', part),
 )
 

@@ -41,13 +41,14 @@ interface Manifest {
  * @throws Error when kustomize fails
  */
 export async function chartFiles(kubectl: string): Promise<ReadonlyMap<string, string>> {
-  const [platform, agent, target] = await Promise.all(
-    ['base', 'direct', 'target'].map((name) => kustomized(kubectl, name)),
+  const [platform, signIn, agent, target] = await Promise.all(
+    ['base', 'sign-in', 'direct', 'target'].map((name) => kustomized(kubectl, name)),
   )
   const [kinds, base] = [isKind, isNoKind].map((is) => (platform ?? []).filter(is))
   return new Map([
     [`${PLATFORM}/files/kinds.yaml`, textOf((kinds ?? []).map(kept))],
     [`${PLATFORM}/files/base.yaml`, textOf(base ?? [])],
+    [`${PLATFORM}/files/sign-in.yaml`, textOf(signIn ?? [])],
     ...copies(PLATFORM, 'components/legacy-impersonation', 'components/prometheus'),
     [`${PLATFORM}/files/dashboard.json`, sourceOf('components/prometheus/dashboard.json')],
     [`${AGENT}/files/base.yaml`, textOf(agent ?? [])],

@@ -15,6 +15,7 @@ export const GOLDEN_KUSTOMIZATIONS: readonly string[] = [
   'default',
   'target',
   'target-namespace',
+  'sign-in',
   'direct/target-namespace',
   'syncer/policy',
   'syncer/virtual',

@@ -8,6 +8,9 @@ export const CONFIG = join(import.meta.dirname, '../../config')
 /** The namespace of the shipped manifests. */
 export const NAMESPACE = 'platform-system'
 
+/** The namespace of config/sign-in, which not every cluster has. */
+const SIGN_IN_NAMESPACE = `${NAMESPACE}-sign-in`
+
 /** The Deployments of the shipped manifests. */
 export const DEPLOYMENTS = ['manager', 'gateway'] as const
 
@@ -40,7 +43,9 @@ export async function onlyInOurs(): Promise<void> {
     `jsonpath=${path}`,
   ]
   const found = (await must(args)).split('\n').filter(Boolean)
-  const other = found.find((namespace) => namespace !== NAMESPACE)
+  const other = found.find(
+    (namespace) => namespace !== NAMESPACE && namespace !== SIGN_IN_NAMESPACE,
+  )
   if (other !== undefined)
     throw new Error(
       `the operator is in namespace ${other}, by an overlay: make knows ${NAMESPACE} only. ` +

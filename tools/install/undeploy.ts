@@ -4,7 +4,7 @@
 //   users and teams   deleted, and waited for while the operator takes its finalizer off. When it does
 //                     not, this says so, says what that means, and takes the finalizer off itself
 //   Deployments       deleted, and waited for until their pods are gone
-//   the rest          the objects of config/default, CRDs and namespace included, then remaining roles,
+//   the rest          the objects of config/default and config/sign-in, CRDs and namespace included, then remaining roles,
 //                     bindings and policies with the label of the product, and waited for
 //
 // A missing object is not an error: it may run again, and on the rest of an installation.
@@ -95,7 +95,7 @@ async function removeWorkloads(say: Say): Promise<void> {
 }
 
 async function removeRest(say: Say): Promise<void> {
-  const parts = ['default', 'target-namespace'].map((part) =>
+  const parts = ['default', 'target-namespace', 'sign-in'].map((part) =>
     must(['kustomize', join(CONFIG, part)]),
   )
   const manifests = (await Promise.all(parts)).join('---\n')

@@ -40,8 +40,11 @@ export interface AuditedRequest {
   readonly annotations?: Readonly<Record<string, string>>
 }
 
-/** Names of the program's accounts begin with it in an audit log. */
-export const ACCOUNTS = 'system:serviceaccount:platform-system:'
+/** Names of the program's accounts in an audit log: of the platform's namespace, and of that of signing in. */
+const ACCOUNT = /^system:serviceaccount:platform-system(?:-sign-in)?:(.+)$/
+
+/** The ServiceAccount of a user, such as `gateway`; null = it is no account of the program. */
+export const accountIn = (username: string): string | null => ACCOUNT.exec(username)?.[1] ?? null
 
 const NONE = { group: '', resource: '', path: '', namespace: '', name: '' }
 const REVIEWED = 'authentication.k8s.io'
@@ -110,7 +113,7 @@ function rightsNamed(request: AuditedRequest): readonly Right[] {
   return [{ ...NONE, account, verb: never ?? verb, group, resource, path }]
 }
 
-const accountOf = ({ user }: AuditedRequest): string => user.username.slice(ACCOUNTS.length)
+const accountOf = ({ user }: AuditedRequest): string => accountIn(user.username) ?? user.username
 
 const resourceOf = ({
   resource = '',

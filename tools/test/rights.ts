@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { parseAllDocuments } from 'yaml'
 import {
-  ACCOUNTS,
+  accountIn,
   type AuditedRequest,
   type Right,
   rightsMissed,
@@ -36,12 +36,12 @@ interface Rbac {
 }
 
 const CONFIG = join(import.meta.dirname, '../../config')
-/** The folders with roles of manager and gateway. */
-const RBAC = ['rbac', 'target-namespace']
+/** The folders with roles of manager, gateway and sign-in process. */
+const RBAC = ['rbac', 'target-namespace', 'sign-in-namespace']
 /** A test may borrow an account; only requests of the program count. */
-const PROGRAM = 'management-operator/'
+const PROGRAMS = ['management-operator/', 'management-operator-sign-in/']
 /** These forward the user agent of their clients, so a test that borrows such an account sets BORROWED. */
-const FORWARDING = ['gateway', 'direct'].map((name) => `${ACCOUNTS}${name}`)
+const FORWARDING = ['gateway', 'direct']
 const BORROWED = 'borrowed/'
 const FILE = /^rights-.*\.json$/
 
@@ -49,19 +49,26 @@ const FILE = /^rights-.*\.json$/
  * Rights that no request shows, because policies ask for them: on finalizers, when the manager takes its own
  * off (test/cluster/policies/reserved-cases.ts: without it the finalizer stays), to generate, when it sets a key
  * (test/cluster/policies/reserved-cases.ts: without it there is none), and to delegate and to use, when the gateway
- * makes a key or a token for a caller (test/cluster/gateway/impersonation.test.ts). By confine a policy knows the
+ * makes a key or a token for a caller (test/cluster/gateway/impersonation.test.ts), and to sign in, when a person does
+ * (test/cluster/policies). By confine a policy knows the
  * accounts of the product (test/cluster/policies/account-token.test.ts).
  */
 export const isAskedByPolicy = ({ account, resource, verb }: Right): boolean =>
   (resource.endsWith('/finalizers') && verb === 'update') ||
   (resource === 'tokensecrets' && verb === 'confine') ||
-  (resource === 'ownedaccesskeys' &&
-    (account === 'manager' ? verb === 'generate' : verb === 'delegate' || verb === 'use'))
+  (resource === 'ownedaccesskeys' && (POLICY_VERBS[account] ?? []).includes(verb))
+
+/** The verbs on keys that policies ask for, by account. */
+const POLICY_VERBS: Readonly<Record<string, readonly string[]>> = {
+  manager: ['generate'],
+  gateway: ['delegate', 'use'],
+  'sign-in': ['sign-in'],
+}
 
 /**
  * The rights that manifests grant to ServiceAccounts, one for each combination of a rule.
  *
- * @param folders below config/, without the folders in them; the folders of manager and gateway when absent
+ * @param folders below config/, without the folders in them; the folders of manager, gateway and sign-in process when absent
  */
 export function grantedRights(folders: readonly string[] = RBAC): readonly Right[] {
   const texts = folders.flatMap((folder) =>
@@ -175,7 +182,7 @@ export async function noteRights(auditLog: string, output: string, id: string): 
 /** The requests of the program's accounts in an audit log. */
 export async function* requestsIn(auditLog: string): AsyncGenerator<AuditedRequest> {
   for await (const line of createInterface({ input: createReadStream(auditLog) })) {
-    if (!line.includes(`"username":"${ACCOUNTS}`)) continue
+    if (!line.includes('"username":"system:serviceaccount:platform-system')) continue
     const request = JSON.parse(line) as AuditedRequest
     if (isOfProgram(request)) yield request
   }
@@ -183,8 +190,10 @@ export async function* requestsIn(auditLog: string): AsyncGenerator<AuditedReque
 
 /** Another user who acts as an account by kubectl --as is in `user`, and does not count. */
 function isOfProgram({ user, userAgent = '' }: AuditedRequest): boolean {
-  if (FORWARDING.includes(user.username)) return !userAgent.startsWith(BORROWED)
-  return user.username.startsWith(ACCOUNTS) && userAgent.startsWith(PROGRAM)
+  const account = accountIn(user.username)
+  if (account === null) return false
+  if (FORWARDING.includes(account)) return !userAgent.startsWith(BORROWED)
+  return PROGRAMS.some((program) => userAgent.startsWith(program))
 }
 
 /**

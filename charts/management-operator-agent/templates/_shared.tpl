@@ -24,10 +24,10 @@ app.kubernetes.io/name: management-operator
 app.kubernetes.io/component: {{ .component }}
 {{- end -}}
 
-{{- /* Metadata of an object of the namespace: (dict "root" $ "name" "gateway" "component" "gateway"). */ -}}
+{{- /* Metadata of an object of the namespace: (dict "root" $ "name" "gateway" "component" "gateway"), and another namespace. */ -}}
 {{- define "management-operator.metadata" -}}
 name: {{ .name }}
-namespace: {{ .root.Values.namespace | quote }}
+namespace: {{ .namespace | default .root.Values.namespace | quote }}
 labels:
   {{- include "management-operator.labels" .root | nindent 2 }}
   {{- with .component }}
@@ -53,6 +53,7 @@ numbers that Helm parses come back as floats. (dict "root" $ "file" "kinds.yaml"
 {{- $managedBy := printf "app.kubernetes.io/managed-by: %s" .root.Release.Service -}}
 {{- .root.Files.Get (printf "files/%s" .file)
   | replace "namespace: platform-system\n" (printf "namespace: %s\n" (.root.Values.namespace | quote))
+  | replace "namespace: platform-system-sign-in\n" (printf "namespace: %s\n" (printf "%s-sign-in" .root.Values.namespace | quote))
   | replace (printf "\n    %s\n" $partOf) (printf "\n    %s\n    %s\n    %s\n" $partOf $managedBy $chart) -}}
 {{- end -}}
 
@@ -255,7 +256,7 @@ loadBalancerSourceRanges:
 apiVersion: v1
 kind: Service
 metadata:
-  {{- include "management-operator.metadata" (dict "root" .root "name" (printf "%s-metrics" .component) "component" .component) | nindent 2 }}
+  {{- include "management-operator.metadata" (dict "root" .root "name" (printf "%s-metrics" .component) "component" .component "namespace" .namespace) | nindent 2 }}
 spec:
   clusterIP: None
   # A replica that is not ready has metrics too, and those are wanted most.

@@ -5,12 +5,14 @@ import type { StartedAuthenticator } from '../../authn/setup.ts'
 import { issuerOfHost } from '../../domain/token/token-claims.ts'
 import { createKeysPage, createRevokedPage, discoveryAnswer } from '../../gateway/oidc/documents.ts'
 import type { PUBLIC_ROUTES } from '../../gateway/stages/public-routes.ts'
+import { GATEWAY_CA_CONFIG_MAP } from '../../api/names.ts'
 import { createClient } from '../../kube/client/client.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import { PROGRAM_VERSION } from '../../runtime/flags.ts'
 import { type PublicPage, healthPage, publicPageOf } from '../../serving/http/pages.ts'
 import { createHttpServer } from '../../serving/http/server.ts'
 import { hostsOf } from '../../serving/tls/secret.ts'
+import { authorityPublisher } from '../shared/authority.ts'
 import { type Certificate, startCertificate } from '../shared/certificate.ts'
 import { clientDeps, startConnection } from '../shared/cluster-client.ts'
 import { type Readiness, commonChecks, livenessPage, serveProbes } from '../shared/probes.ts'
@@ -42,13 +44,21 @@ async function start(self: GatewayProcess): Promise<void> {
   const server = createHttpServer(connectionObserver(self), {
     trustedProxies: settings.trustedProxies,
   })
+  const client = createClient(deps)
+  const publishAuthority = authorityPublisher(self, client, deps, {
+    namespace: settings.namespace,
+    name: GATEWAY_CA_CONFIG_MAP,
+  })
   const certificate = startCertificate(self, {
-    client: createClient(deps),
+    client,
     deps,
     hosts: () => certificateHosts(following, settings.namespace),
     subscribeHosts: following.inForce.subscribe,
     manager: `gateway-${randomUUID()}`,
-    show: server.show,
+    show: (pair) => {
+      server.show(pair)
+      if (settings.certificateFiles === null) publishAuthority()
+    },
   })
   const api = startApi(self, deps, following)
   metrics.followWatchAges({ keys: api.ageMs, published: following.completeness.ageMs })

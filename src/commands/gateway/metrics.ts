@@ -22,6 +22,7 @@ import {
   agentMetrics,
   auditMetrics,
 } from '../shared/audit-metrics.ts'
+import { AUTHORITY_WRITE_REASONS } from '../shared/authority.ts'
 import { type ClientLabels, type ClientMetrics, clientMetrics } from '../shared/client-metrics.ts'
 import type { CommandProcess } from '../shared/process.ts'
 import {
@@ -104,6 +105,7 @@ export const createMetrics = (): GatewayMetrics =>
   createGatewayMetrics({
     writes: {
       [SECRETS.kind]: CERTIFICATE_WRITE_REASONS,
+      [CONFIG_MAPS.kind]: AUTHORITY_WRITE_REASONS,
       [EVENTS.kind]: EVENT_WRITE_REASONS,
       [ACCESS_KEYS.kind]: [HEARTBEAT_REASON, ...ACTIVITY_WRITE_REASONS],
     },

@@ -25,6 +25,7 @@ import { PEOPLE_WRITE_REASONS } from '../../signin/people/writes.ts'
 import { REPORT_WRITE_REASONS } from '../../signin/provider-report.ts'
 import { SEALING_WRITE_REASONS } from '../../signin/sealing/keep.ts'
 import { LOGIN_KEY_WRITE_REASONS, SESSION_WRITE_REASONS } from '../../signin/sessions/writes.ts'
+import { AUTHORITY_WRITE_REASONS } from '../shared/authority.ts'
 import { type ClientMetrics, clientMetrics } from '../shared/client-metrics.ts'
 import { leaderMetrics } from '../shared/leadership.ts'
 import type { CommandProcess } from '../shared/process.ts'
@@ -64,7 +65,7 @@ export function createSignInMetrics(): SignInMetrics {
             ...CERTIFICATE_WRITE_REASONS,
           ]),
         ],
-        [CONFIG_MAPS.kind]: REPORT_WRITE_REASONS,
+        [CONFIG_MAPS.kind]: [...REPORT_WRITE_REASONS, ...AUTHORITY_WRITE_REASONS],
         [TOKEN_REVIEWS.kind]: ['review'],
         [LEASES.kind]: LEASE_WRITE_REASONS,
       },

@@ -8,7 +8,7 @@ import type { Warn } from '../../runtime/log-throttle.ts'
 import { type Answer, type BufferedAnswer, refuse } from '../../serving/http/answer.ts'
 import type { HttpRequest } from '../../serving/http/request.ts'
 import { reportedOutcome, signInAnswerHeaders } from './answer-headers.ts'
-import type { SignInAuthority } from './authority.ts'
+import type { Authority } from '../../serving/tls/authority.ts'
 import { SIGN_IN_ERRORS } from './errors.ts'
 import { Exchange, type ExchangeEnd, MOST_BYTES } from './exchange.ts'
 import { MOST_UNDER_WAY, Places } from './places.ts'
@@ -18,7 +18,7 @@ import { signInRequestHeaders } from './request-headers.ts'
 interface SignInUpstreamOptions {
   /** Scheme, host and port. */
   readonly origin: string
-  readonly authority: SignInAuthority
+  readonly authority: Authority
   /** The token of this gateway; null = there is none now. */
   readonly token: () => string | null
   readonly clock: Clock

@@ -4,7 +4,7 @@ import { isDnsSubdomain } from '../../domain/dns-name.ts'
 import { type Untyped, fieldsOf, isAbsent } from '../../domain/json/json.ts'
 
 /** A data key of a Secret in the sign-in namespace. */
-interface PasswordRef {
+export interface PasswordRef {
   /** Name of the Secret. */
   readonly name: string
   readonly key: string

@@ -104,6 +104,41 @@ export const PLATFORM_ROWS: readonly Row[] = [
     },
   },
   {
+    name: 'signing in',
+    values: { signIn: { enabled: true } },
+    overlay: {
+      resources: ['../../default', '../../sign-in'],
+      components: ['../../components/sign-in'],
+    },
+  },
+  {
+    name: 'signing in, beside a volume for the audit log',
+    values: { signIn: { enabled: true }, gateway: { audit: { enabled: true } } },
+    overlay: {
+      resources: ['../../default', '../../sign-in'],
+      components: ['../../components/audit', '../../components/sign-in'],
+    },
+  },
+  {
+    name: 'signing in, with scraping',
+    values: {
+      signIn: { enabled: true },
+      monitoring: {
+        serviceMonitor: { enabled: true },
+        rules: { enabled: true },
+        dashboard: { enabled: true },
+      },
+    },
+    overlay: {
+      resources: ['../../default', '../../sign-in'],
+      components: [
+        '../../components/sign-in',
+        '../../components/prometheus',
+        '../../components/prometheus-sign-in',
+      ],
+    },
+  },
+  {
     name: 'another namespace',
     values: { namespace: 'my-platform' },
     overlay: { namespace: 'my-platform' },
@@ -207,6 +242,7 @@ export const EVERYTHING = {
       httpRoute: { ...ON, parentRefs: [{ name: 'public' }] },
       autoscaling: ON,
     },
+    signIn: ON,
     monitoring: { serviceMonitor: ON, podMonitor: ON, rules: ON, dashboard: ON },
     config: { platformHost: 'https://platform.example.com' },
   },

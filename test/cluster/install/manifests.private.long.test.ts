@@ -36,6 +36,7 @@ const kustomizations = [
   'samples',
   'target',
   'target-namespace',
+  'sign-in',
   'syncer',
   'syncer/virtual',
   'syncer/policy',

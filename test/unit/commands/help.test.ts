@@ -20,6 +20,7 @@ const COMMANDS = [
   'manager',
   'gateway',
   'direct',
+  'sign-in',
   'syncer',
   'target',
   'kubeconfig',
@@ -28,6 +29,11 @@ const COMMANDS = [
   'audit',
   'revoke',
   'sessions',
+  'login',
+  'logout',
+  'whoami',
+  'token',
+  'password',
 ]
 
 /** Commands that take arguments. */
@@ -40,6 +46,7 @@ const EXIT_CODES: Readonly<Record<string, readonly string[]>> = {
   keygen: ['0', '2'],
   target: ['0', '2'],
   audit: ['0', '1', '2', '3'],
+  token: ['0', '1', '2', '4'],
 }
 
 /** The lines below a heading such as `Flags:`: the words on the left, and the text on the right. */

@@ -51,6 +51,11 @@ test.each([
   'audit',
   'revoke',
   'sessions',
+  'login',
+  'logout',
+  'whoami',
+  'token',
+  'password',
 ])('the command %s is loaded', (command) => {
   expect(run(command, '--help')).toContain(`Usage: management-operator ${command}`)
 })

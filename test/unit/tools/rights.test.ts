@@ -37,6 +37,15 @@ const FORBIDDEN = {
 test.each([
   { name: 'a right', right: right({}), request: request(), isUsed: true },
   { name: 'for one object', right: right({ name: 'tls' }), request: request(), isUsed: true },
+  {
+    name: 'of the sign-in process, in its own namespace',
+    right: right({ account: 'sign-in', namespace: 'platform-system-sign-in' }),
+    request: request(
+      { user: { username: 'system:serviceaccount:platform-system-sign-in:sign-in' } },
+      { namespace: 'platform-system-sign-in' },
+    ),
+    isUsed: true,
+  },
   { name: 'for another object', right: right({ name: 'ca' }), request: request(), isUsed: false },
   {
     name: 'in another namespace',

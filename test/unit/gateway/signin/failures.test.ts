@@ -7,7 +7,7 @@ import { describe, expect, onTestFinished, test } from 'vitest'
 import type { ConfigMap } from '../../../../src/api/objects.ts'
 import { startSignIn } from '../../../../src/commands/gateway/sign-in.ts'
 import type { SignInFlagSettings } from '../../../../src/commands/gateway/sign-in-flags.ts'
-import { PublishedAuthority } from '../../../../src/gateway/signin/authority.ts'
+import { PublishedAuthority } from '../../../../src/serving/tls/authority.ts'
 import { serverPair } from '../../../support/certificate-builder.ts'
 import { type ManualClock, manualClock } from '../../../support/manual-clock.ts'
 import { memoryLog } from '../../../support/memory-log.ts'
@@ -182,7 +182,7 @@ function configMap(clock: ManualClock) {
         return stored() as Promise<Found>
       },
     },
-    namespace: 's',
+    configMap: { namespace: 's', name: 'platform-sign-in-ca' },
     clock,
     warn: (cause) => void warned.push(cause),
   })
