@@ -37,10 +37,7 @@ export const claimsTarget = (
 
 function checked(claims: JsonMap, identity: Identity): string {
   const { subject, username, email, emailVerified, groups, extraClaims } = identity
-  mustHold(
-    'the subject is another',
-    subject === `${String(claims['iss'])}#${String(claims['sub'])}`,
-  )
+  mustHold('the subject is another', subject === [claims['iss'], claims['sub']].join('#'))
   mustHold('the e-mail has another source', email === null || email === ownValue(claims, 'email'))
   const isVerified = email !== null && ownValue(claims, 'email_verified') === true
   mustHold('an e-mail counts as verified that is not', emailVerified === isVerified)
