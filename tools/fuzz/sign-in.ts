@@ -1,6 +1,6 @@
 // What a sign-in provider sends (threats of part 25): the claims of a person.
 import type { OidcProvider } from '../../src/api/config.gen.ts'
-import { type JsonMap, ownValue } from '../../src/domain/json/json.ts'
+import { type JsonMap, ownValue, stringOf } from '../../src/domain/json/json.ts'
 import { SignInRefused } from '../../src/domain/signin/refusals.ts'
 import { identityOf } from '../../src/signin/providers/oidc/claims.ts'
 import { boundedJsonMap } from '../../src/signin/providers/oidc/metadata.ts'
@@ -37,7 +37,10 @@ export const claimsTarget = (
 
 function checked(claims: JsonMap, identity: Identity): string {
   const { subject, username, email, emailVerified, groups, extraClaims } = identity
-  mustHold('the subject is another', subject === [claims['iss'], claims['sub']].join('#'))
+  mustHold(
+    'the subject is another',
+    subject === `${stringOf(claims['iss'])}#${stringOf(claims['sub'])}`,
+  )
   mustHold('the e-mail has another source', email === null || email === ownValue(claims, 'email'))
   const isVerified = email !== null && ownValue(claims, 'email_verified') === true
   mustHold('an e-mail counts as verified that is not', emailVerified === isVerified)
